@@ -5,12 +5,14 @@
     cliffs.py report FILE [--worst N] [--html MAP.html] [--colour auto|always|never]
                                   the worst cells, loops that were no ceilings, call costs, and the map as text
     cliffs.py readme FILE...      writes the speed paragraph of README.md from these tables
-    cliffs.py check               does README.md say what the tables say that it names? Exit 1 if it does not
+    cliffs.py check               does README.md say what the tables say that it names, and reasons.csv why any of their
+                                  cells is below the floor? Exit 1 if not
 
 Only the standard library. Of a cell that a file has twice the last row counts.
 """
 import argparse
 import csv
+import fnmatch
 import html
 import os
 import re
@@ -206,6 +208,30 @@ def html_map(table, path):
 
 # ---- the terminal ----
 
+def reasons():
+    """reasons.csv: where a cell may be below the floor, and why; the first row that fits counts."""
+    return list(csv.DictReader(line for line in open(os.path.join(HERE, "reasons.csv"), encoding="utf-8")
+                               if not line.startswith("#")))
+
+
+def reason_of(rows, kind, c):
+    """Why the cell is slow; None: nobody has said."""
+    for row in rows:
+        if row["kind"] == kind and all(any(fnmatch.fnmatchcase(c[k], one) for one in row[k].split())
+                                       for k in ("op", "dtype", "shape", "view", "size")):
+            return row["reason"]
+    return None
+
+
+def low_by_reason(table):
+    """The cells below the floor: {reason: cells}, the reason with most cells first, those without one last."""
+    rows, groups = reasons(), {}
+    for c in sorted(table.full, key=lambda c: c["ratio"]):
+        if c["ratio"] < BARS[table.kind]:
+            groups.setdefault(reason_of(rows, table.kind, c), []).append(c)
+    return dict(sorted(groups.items(), key=lambda g: (g[0] is None, -len(g[1]))))
+
+
 def report(args):
     table = Table(args.file)
     if not table.cells:
@@ -231,6 +257,10 @@ def report(args):
     print(f"{len(low)} of {len(table.full)} cells are below {BARS[table.kind]}; median ratio "
           f"{statistics.median(c['ratio'] for c in table.full or table.cells):.2f}; median spread "
           f"{statistics.median(spreads or [0]):.2f}")
+    for reason, cells in low_by_reason(table).items():
+        print(f"\n{len(cells)} below it: {reason or 'nobody has said why (bench/reasons.csv)'}")
+        for c in cells:
+            print(f"  {words(c):52} {c['ratio']:6.3f}")
     if args.html:
         html_map(table, args.html)
         print(f"the map: {args.html}")
@@ -313,6 +343,11 @@ def check(_):
     if now != want:
         sys.exit(f"cliffs.py: README.md says something else than {' and '.join(names)}: "
                  f"bench/cliffs.py readme {' '.join(names)}\n--- README.md\n{now}\n--- the tables\n{want}")
+    for n in names:
+        unsaid = low_by_reason(Table(os.path.join(ROOT, n))).get(None)
+        if unsaid:
+            sys.exit(f"cliffs.py: {n}: below the floor, and bench/reasons.csv does not say why: "
+                     + "; ".join(f"{words(c)} {c['ratio']:.3f}" for c in unsaid))
     print(f"README.md and {' and '.join(names)} agree")
 
 

@@ -80,7 +80,8 @@ file(GLOB programs CONFIGURE_DEPENDS test/test_*.c)
 # detect_leaks=0). With the thread sanitizer: what has one thread, and half a minute of golden text files.
 set(once)
 if(CMAKE_CROSSCOMPILING OR TALLY_SANITIZE)
-  list(APPEND once promises nvrtc gpu many devices pieces segments windows clmem lanes ladder_nvrtc emulated)
+  list(APPEND once promises nvrtc gpu device_keys many devices pieces segments windows clmem lanes ladder_nvrtc
+       emulated)
 endif()
 if(CMAKE_CROSSCOMPILING)
   list(APPEND once better) # the libraries that it opens would be found by the emulator's loader, or not
@@ -92,7 +93,7 @@ if(TALLY_SANITIZE MATCHES thread)
   list(APPEND once arrow cache convert extents golden ladder ladder_trace laws launch memory netcdf numbers trace
        values)
 elseif(TALLY_SANITIZE)
-  list(REMOVE_ITEM once gpu)
+  list(REMOVE_ITEM once gpu device_keys)
 endif()
 
 foreach(source IN LISTS programs)

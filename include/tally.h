@@ -632,12 +632,14 @@ TALLY_API tally_status tally_exact_value(tally *ctx, const tally_exact *sum, con
 /* ---- 13 keys: runs, groups, gathers ---------------------------------------------------------------------------------
  * By-key is the three verbs on segments. Keys whose equals are neighbours: tally_runs makes the offsets. Other keys, as
  * integers 0 .. groups - 1: tally_groups makes offsets and an order, tally_take brings the values into that order. A
- * group's elements keep their order, so its bits do not depend on threads. Host memory; on a GPU the processors do it.
- */
+ * group's elements keep their order, so its bits do not depend on threads. On a GPU the device makes runs and gathers
+ * where all arrays are its memory, and the processors do the rest, in host memory; some arrays here and some there are
+ * refused. So keys, offsets and values of a reduction by key need not leave the device. */
 
 /* Cuts n = keys->n elements into runs of equal neighbours: offsets[0] = 0, the ends of the runs, the last of them n.
  * *runs is their number. offsets must have room for n + 1; NULL: count only. NaN equals NaN, and -0 equals +0. keys:
- * one sequence (rows 1), of any dtype and stride. */
+ * one sequence (rows 1), of any dtype and stride. Of keys in device memory offsets are there too; *runs is on the host,
+ * so the call waits for it. */
 TALLY_API tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, int64_t *runs);
 /* A stable counting sort of integers: order[offsets[g] .. offsets[g + 1] - 1] are the places of the elements equal to
  * g, ascending. order has room for codes->n, offsets for groups + 1. codes: one sequence of any integer dtype; one that

@@ -110,6 +110,8 @@ static tally_status d_launch(tl_gpu *g, tally *c, tl_program *p, const char *nam
             check(arguments[i].i64 > 0 && arguments[i].i64 <= 200 << 10, "%s: room", name);
     }
     if (id == TL_KERNEL_measure) answer_measure((const tl_arguments_measure *)arguments);
+    if (id == TL_KERNEL_take) /* all numbers are places */
+        *(int64_t *)(uintptr_t)((const tl_arguments_take *)arguments)->said.is.memory.address = 0;
     return TALLY_OK;
 }
 static tally_status d_done(tl_gpu *g, tally *c) { return (void)g, (void)c, TALLY_OK; }
@@ -227,6 +229,11 @@ static void call_all(int cuda)
     tally_view there = tally_segments((void *)(uintptr_t)on_device[0].address, TALLY_F32,
                                       (const int64_t *)(uintptr_t)on_device[1].address, 6);
     check_ok(ctx, tally_reduce(ctx, "sum", &there, y), "segments on the device");
+    char *const keys = (char *)(uintptr_t)on_device[0].address;
+    int64_t runs, *const places = (int64_t *)(uintptr_t)on_device[1].address;
+    const tally_view from = tally_flat(keys, TALLY_I32, 9), to = tally_flat(keys + 400, TALLY_I32, 6);
+    check_ok(ctx, tally_runs(ctx, &from, places, &runs), "keys on the device");
+    check_ok(ctx, tally_take(ctx, &from, places, 6, &to), "a gather on the device");
     for (int i = 0; i < 2; i++) d_release(&gpu, &on_device[i]);
     for (int k = 0; k < 4; k++) { /* two inputs, or a bitmap; read in place, or prepared */
         const int64_t rows = k & 1 ? 7 : 1, stride = 1 + k / 2;

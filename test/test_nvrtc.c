@@ -78,7 +78,7 @@ static void try_one(const char *op, tally_dtype dtype, const char *shape, const 
 {
     static const char *const shapes[] = {"reduce",    "scan",        "window",   "window_long", "law",
                                          "prepare",   "reduce_two",  "scan_two", "window_two",  "reduce_bits",
-                                         "scan_bits", "window_bits", "exact"};
+                                         "scan_bits", "window_bits", "exact",    "keys"};
     const tl_scalar *scalar;
     tl_par par;
     char name[64], parameter[TL_SAMPLE_ROOM];
@@ -217,6 +217,7 @@ int main(int argc, char **argv)
     } else {
         for (size_t i = 0; i < sizeof few / sizeof *few; i++) try_one(few[i].op, few[i].dtype, NULL, "sm_90", 0);
         try_one("count", TALLY_F32, "prepare", "sm_90", 0);
+        try_one("count", TALLY_U8, "keys", "sm_90", 0);
         try_one("sum:exact", TALLY_F32, "exact", "sm_90", 0);
         try_one("dot:exact", TALLY_F64, "exact", "sm_90", 0);
         try_one("dot", TALLY_F32, "reduce_two", "sm_90", 0);

@@ -15,7 +15,7 @@ static PyObject *saved(tally *ctx, tally_fragment *fragment)
     return object;
 }
 
-/* With elements that are left out, or a second array. */
+/* With elements that are left out, a second array, or memory of a device. */
 static tally_status make_of_inputs(tally *ctx, const pt_verb *verb, const pt_operand *a, int64_t start,
                                    tally_fragment **whole)
 {
@@ -32,7 +32,7 @@ static tally_status make(tally *ctx, const pt_verb *verb, const pt_operand *a, i
 {
     enum { PIECE = 1 << 22 };
     pt_dim dim[PT_DIMS];
-    if (a->valid || verb->next) return make_of_inputs(ctx, verb, a, start, whole);
+    if (a->valid || verb->next || a->device >= 0) return make_of_inputs(ctx, verb, a, start, whole);
     for (int i = 0; i < a->ndim; i++) dim[i] = (pt_dim){a->shape[i], a->strides[i], 0};
     int dims = a->size ? pt_join(dim, a->ndim) : 0;
     if (!a->chunks && (!a->size || dims == 0 || (dims == 1 && dim[0].in == verb->in_bytes)))
@@ -75,13 +75,16 @@ PyObject *pt_fragment_make(PyObject *module, PyObject *const *args, Py_ssize_t c
     int64_t start = whole ? PyLong_AsLongLong(whole) : -1;
     Py_XDECREF(whole);
     if (start == -1 && PyErr_Occurred()) return NULL;
-    if (pt_open_inputs(args[1], args[3], args[4], "a fragment", &a, &b, &next)) return NULL;
-    pt_slot *slot = pt_take(NULL, NULL);
+    if (pt_open_inputs(args[1], args[3], args[4], NULL, &a, &b, &next)) return NULL;
+    const int good = !pt_check_device(&a, ~(uint64_t)0, NULL) && !(next && pt_check_device(next, ~(uint64_t)0, NULL));
+    pt_slot *slot = good ? pt_take_two(&a, next, NULL) : NULL;
     if (slot && !pt_verb_of(slot, args[0], Py_None, &a, next, &verb)) {
         tally_fragment *fragment = NULL;
         tally_status status;
         pt_begin(a.size);
-        Py_BEGIN_ALLOW_THREADS status = make(slot->ctx, &verb, &a, start, &fragment);
+        Py_BEGIN_ALLOW_THREADS status = pt_stream_begin(slot, &a, NULL);
+        if (!status) status = make(slot->ctx, &verb, &a, start, &fragment);
+        status = pt_stream_end(slot, status, &a, NULL);
         Py_END_ALLOW_THREADS if (!pt_end(status ? pt_raise(slot->ctx, status) : 0)) object = saved(slot->ctx, fragment);
         tally_fragment_free(fragment);
     }
@@ -139,7 +142,7 @@ PyObject *pt_fragment_rows(PyObject *module, PyObject *const *args, Py_ssize_t c
     if (pt_count("fragment_rows", count, 3)) return NULL;
     const long long start = PyLong_AsLongLong(args[2]);
     if (start == -1 && PyErr_Occurred()) return NULL;
-    if (pt_open_inputs(args[1], Py_None, Py_None, "a fragment", &a, &b, &next)) return NULL;
+    if (pt_open_inputs(args[1], Py_None, Py_None, "a fragment of rows", &a, &b, &next)) return NULL;
     PyObject *object = NULL;
     pt_slot *slot = NULL;
     if (!rows_of(&a, &x) && (slot = pt_take(NULL, NULL)) && !pt_verb_of(slot, args[0], Py_None, &a, NULL, &verb)) {

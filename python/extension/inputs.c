@@ -242,11 +242,11 @@ int pt_open_inputs(PyObject *x, PyObject *next, PyObject *where, const char *wha
 {
     *given = NULL;
     if (pt_open(x, "x", a)) return -1;
-    if (a->device >= 0) {
+    if (a->device >= 0 && what) {
         PyErr_Format(PyExc_ValueError, "x is on a device: %s takes host memory in this version", what);
     } else if (!pt_leave_out(a, where, "where", 0) && !(pt_has_nulls(a) && pt_flatten(a)) &&
                !pt_open_next(next, a, second, given)) {
-        if (!*given || second->device < 0) return 0;
+        if (!*given || second->device < 0 || !what) return 0;
         PyErr_Format(PyExc_ValueError, "next is on a device: %s takes host memory in this version", what);
     }
     pt_close_next(*given);

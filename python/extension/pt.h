@@ -86,7 +86,8 @@ int pt_leave_out(pt_operand *a, PyObject *where, const char *name, int inverted)
 /* Opens a second array, and broadcasts it to a. None: *given is NULL. */
 int pt_open_next(PyObject *object, pt_operand *a, pt_operand *next, const pt_operand **given);
 void pt_close_next(const pt_operand *given);
-/* x without what `where` leaves out, and the second array, all of host memory: `what` takes no other. */
+/* x without what `where` leaves out, and the second array, all of host memory: `what` takes no other; or of a device's
+ * too (NULL). */
 int pt_open_inputs(PyObject *x, PyObject *next, PyObject *where, const char *what, pt_operand *a, pt_operand *second,
                    const pt_operand **given);
 /* Chunks become one piece of memory. */
@@ -267,6 +268,9 @@ int pt_verb_of(pt_slot *slot, PyObject *op, PyObject *dtype, const pt_operand *a
                pt_verb *verb);
 /* The same for what comes later: arrays of one type, as many as the operator takes. */
 int pt_verb_for(pt_slot *slot, PyObject *op, tally_dtype dtype, int is_bool, pt_verb *verb);
+/* Data on a device is not packed: one stride must walk what is folded (mask: the axes), and results (NULL: there are
+ * none) must be dense. */
+int pt_check_device(const pt_operand *a, uint64_t mask, const pt_operand *out);
 /* A second array must be given exactly where the operator takes two. */
 int pt_check_inputs(const pt_verb *verb, const pt_operand *next);
 /* Checks that an `out` that was given is an array of these results. */

@@ -146,8 +146,7 @@ static tally_status run(pt_slot *slot, const pt_verb *verb, const pt_operand *a,
     return status;
 }
 
-/* Data on a device is not packed: one stride must walk what is folded, and results must be dense. */
-static int check_device(const pt_operand *a, uint64_t mask, const pt_operand *out)
+int pt_check_device(const pt_operand *a, uint64_t mask, const pt_operand *out)
 {
     pt_dim dim[PT_DIMS];
     int folded = 0;
@@ -158,7 +157,7 @@ static int check_device(const pt_operand *a, uint64_t mask, const pt_operand *ou
                      "%s is on a device, and no single stride walks what is folded: make it contiguous", a->name);
         return -1;
     }
-    if (out->device >= 0 && !is_dense(out)) {
+    if (out && out->device >= 0 && !is_dense(out)) {
         PyErr_SetString(PyExc_ValueError, "out is on a device: it must be contiguous");
         return -1;
     }
@@ -168,7 +167,7 @@ static int check_device(const pt_operand *a, uint64_t mask, const pt_operand *ou
 static int reduce_into(pt_slot *slot, const pt_verb *verb, const pt_operand *a, uint64_t mask, const pt_operand *out)
 {
     tally_status status;
-    if (check_device(a, mask, out) || (verb->next && check_device(verb->next, mask, out))) return -1;
+    if (pt_check_device(a, mask, out) || (verb->next && pt_check_device(verb->next, mask, out))) return -1;
     for (const pt_operand *in = a; in; in = in == a ? verb->next : NULL) {
         if (!pt_meet(in, out, (int64_t)tally_dtype_size(in->dtype), verb->out_bytes / verb->info.lanes)) continue;
         PyErr_Format(PyExc_ValueError, "out overlaps %s: give it memory of its own", in->name);

@@ -9,7 +9,8 @@ __all__ = ["Fragment", "Stream"]
 class Fragment:
     """The reduction of a part of a longer sequence: elements ``start`` to ``end - 1``.
 
-    ``Fragment(op, x, start=0)`` folds ``x`` (in C order if it has several axes). ``a + b`` joins two parts, in any
+    ``Fragment(op, x, start=0)`` folds ``x`` (in C order if it has several axes; of a device's memory
+    that one stride walks). ``a + b`` joins two parts, in any
     order and with gaps; parts that overlap are refused. :meth:`result` is what ``tally.reduce`` gives for the whole
     sequence, in bits, however it was cut, once nothing from element 0 on is missing. A fragment is a value of at
     most some kilobytes. It compares, hashes and pickles, and ``bytes(fragment)`` is its portable form, which the C

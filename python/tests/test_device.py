@@ -58,7 +58,11 @@ for stream in (None, 1, 2):
     sentence(lambda: tally.sum(x, axis=0, out=Here(np.empty((100, 2), "f4")[:, 0])), "out is on a device: it must be")
     sentence(lambda: tally.cumulative_sum(y, axis=1, include_initial=True), "are for host memory in this version")
     sentence(lambda: tally.rolling(y, 3).mean(), "x: rolling takes host memory")
-    sentence(lambda: tally.Fragment("sum", y), "fragments take host memory in this version")
+    assert tally.Fragment("sum", y, start=5) == tally.Fragment("sum", x, start=5)
+    assert tally.Fragment("dot", y, next=y) == tally.Fragment("dot", x, next=x)
+    sentence(lambda: tally.Fragment("sum", Here(x[:, 1:])), "no single stride walks what is folded")
+    sentence(lambda: tally.Fragment("sum", y, where=x > 5), "elements can be left out of host memory")
+    sentence(lambda: tally.Fragment._of_rows("sum", y, 0), "a fragment of rows takes host memory")
     sentence(lambda: tally.digest(y), "bring it to the host")
 try:
     tally.sum(type("Bare", (), {"__cuda_array_interface__": y.__cuda_array_interface__})())

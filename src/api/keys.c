@@ -17,9 +17,14 @@ static tally_status one_sequence(tally *ctx, const tally_view *given, const char
         return tl_fail(ctx, TALLY_INVALID, "%s->rows is %lld%s: must be one sequence, rows 1 and no offsets", name,
                        (long long)v->rows, v->offsets ? " with offsets" : "");
     tally_status status = tl_view_check(ctx, v, name, (int64_t)tally_dtype_size(v->dtype));
-    if (!status) status = tl_on_processors(ctx, v->data, name, "runs, groups and gathers", v->n);
     if (!status) tl_view_normal(v);
     return status;
+}
+
+/* The processors take p, `elements` of them. */
+static tally_status here(tally *ctx, const void *p, const char *name, int64_t elements)
+{
+    return tl_on_processors(ctx, p, name, "runs, groups and gathers", elements);
 }
 
 tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, int64_t *runs)
@@ -28,7 +33,12 @@ tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, in
     tally_status status = one_sequence(ctx, keys, "keys", &v);
     if (status) return status;
     if (!runs) return tl_fail(ctx, TALLY_INVALID, "runs is NULL: must point to where the number of runs goes");
-    status = offsets ? tl_on_processors(ctx, offsets, "offsets", "runs, groups and gathers", 0) : TALLY_OK;
+    const tl_device_calls *const calls = ctx->device->calls;
+    int done = 0;
+    if (calls->runs) status = calls->runs(ctx->device, ctx, &v, offsets, runs, &done);
+    if (status || done) return status;
+    status = here(ctx, v.data, "keys", v.n);
+    if (!status && offsets) status = here(ctx, offsets, "offsets", 0);
     if (!status) *runs = tl_runs(tally_threads(ctx), &v, offsets);
     return status;
 }
@@ -46,8 +56,9 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
     if (!offsets || (v.n && !order))
         return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must have room for %lld numbers", offsets ? "order" : "offsets",
                        offsets ? (long long)v.n : (long long)groups + 1);
-    status = tl_on_processors(ctx, order, "order", "runs, groups and gathers", 0);
-    if (!status) status = tl_on_processors(ctx, offsets, "offsets", "runs, groups and gathers", 0);
+    status = here(ctx, v.data, "codes", v.n);
+    if (!status) status = here(ctx, order, "order", 0);
+    if (!status) status = here(ctx, offsets, "offsets", 0);
     if (!status) status = tl_groups(ctx, tally_threads(ctx), &v, groups, order, offsets, &bad);
     if (status || bad < 0) return status;
     const int64_t bytes = (int64_t)tally_dtype_size(v.dtype);
@@ -55,6 +66,12 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
     tally_format_value(v.dtype, (const char *)v.data + bad * v.stride * bytes, 0, text, sizeof text);
     return tl_fail(ctx, TALLY_INVALID, "codes: element %lld is %s: must be in 0..%lld, the groups", (long long)bad,
                    text, (long long)groups - 1);
+}
+
+static tally_status no_place(tally *ctx, int64_t at, int64_t place, int64_t length)
+{
+    return tl_fail(ctx, TALLY_INVALID, "order[%lld] is %lld: must be in 0..%lld, the places of in", (long long)at,
+                   (long long)place, (long long)length - 1);
 }
 
 tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, int64_t n, const tally_view *out)
@@ -72,12 +89,19 @@ tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, 
     if (n && !order) return tl_fail(ctx, TALLY_INVALID, "order is NULL: must be %lld places", (long long)n);
     status = tl_view_distinct(ctx, &y, "out");
     if (!status) status = tl_view_overlap(ctx, &x, bytes, &y, bytes, 0);
-    if (!status) status = tl_on_processors(ctx, order, "order", "runs, groups and gathers", 0);
+    if (status || !n) return status;
+    const tl_device_calls *const calls = ctx->device->calls;
+    int64_t bad, place;
+    int done = 0;
+    if (calls->gather) status = calls->gather(ctx->device, ctx, &x, order, &y, &bad, &place, &done);
+    if (done && !status && bad < n) return no_place(ctx, bad, place, x.n);
+    if (status || done) return status;
+    status = here(ctx, x.data, "in", x.n);
+    if (!status) status = here(ctx, y.data, "out", y.n);
+    if (!status) status = here(ctx, order, "order", 0);
     if (status) return status;
-    const int64_t bad = tl_take_check(tally_threads(ctx), order, n, x.n);
-    if (bad < n)
-        return tl_fail(ctx, TALLY_INVALID, "order[%lld] is %lld: must be in 0..%lld, the places of in", (long long)bad,
-                       (long long)order[bad], (long long)x.n - 1);
+    bad = tl_take_check(tally_threads(ctx), order, n, x.n);
+    if (bad < n) return no_place(ctx, bad, order[bad], x.n);
     tl_take(tally_threads(ctx), &x, order, n, &y);
     return TALLY_OK;
 }

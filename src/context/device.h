@@ -66,6 +66,12 @@ typedef struct tl_device_calls {
     /* Exact sums of the sequences of a view, as far as the device has memory for it (*done); else nothing is written,
      * and the processors do it. NULL: they always do. */
     tally_status (*exact)(tl_device *, tally *, const tl_plan *, const tally_view *in, void *out, int *done);
+    /* tally_runs, and tally_take of n > 0, of one sequence, where all arrays are memory of the device (*done); else
+     * nothing is written. NULL: they never are. Of a number of order that is no place of `in` gather says which it is
+     * (*at; out->n: there is none), and the number (*place); then nothing is written either. */
+    tally_status (*runs)(tl_device *, tally *, const tally_view *keys, int64_t *offsets, int64_t *runs, int *done);
+    tally_status (*gather)(tl_device *, tally *, const tally_view *in, const int64_t *order, const tally_view *out,
+                           int64_t *at, int64_t *place, int *done);
     /* Streams and fragments: n more dense elements, in host memory or the device's (scan_push: x and out alike). */
     tally_status (*slab)(tl_device *, tally *, const tl_plan *, const void *x, int64_t n, tl_counter *counter);
     tally_status (*scan_push)(tl_device *, tally *, tl_scan *, const void *x, int64_t n, void *out);

@@ -161,6 +161,9 @@ tally_status tl_gpu_window(tl_device *, tally *, const tl_plan *, const tl_plan 
                            const tally_view *out, const tally_window_options *);
 tally_status tl_gpu_exact(tl_device *, tally *, const tl_plan *, const tally_view *in, void *out, int *done);
 tally_status tl_gpu_inputs(tl_device *, tally *, const tl_inputs_call *, int *done);
+tally_status tl_gpu_key_runs(tl_device *, tally *, const tally_view *keys, int64_t *offsets, int64_t *runs, int *done);
+tally_status tl_gpu_gather(tl_device *, tally *, const tally_view *in, const int64_t *order, const tally_view *out,
+                           int64_t *at, int64_t *place, int *done);
 tally_status tl_gpu_slab(tl_device *, tally *, const tl_plan *, const void *x, int64_t n, tl_counter *);
 tally_status tl_gpu_scan_push(tl_device *, tally *, tl_scan *, const void *x, int64_t n, void *out);
 tally_status tl_gpu_window_slice(tl_device *, tally *, const tl_plan *, const tl_plan *count,
@@ -179,7 +182,8 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
     .on_processors = tl_gpu_on_processors, .times = tl_gpu_times, .law = tl_gpu_law, .text = tl_gpu_text,              \
     .reduce_segments = tl_gpu_reduce_segments, .scan_segments = tl_gpu_scan_segments,                                  \
     .window_segments = tl_gpu_window_segments, .offsets = tl_gpu_offsets, .owns = tl_gpu_owns, .copy = tl_gpu_copy,    \
-    .inputs = tl_gpu_inputs, .exact = tl_gpu_exact, .share = tl_gpu_share, .least = tl_gpu_least
+    .inputs = tl_gpu_inputs, .exact = tl_gpu_exact, .runs = tl_gpu_key_runs, .gather = tl_gpu_gather,                  \
+    .share = tl_gpu_share, .least = tl_gpu_least
 
 /* ---- program.c ---- */
 

@@ -9,7 +9,7 @@
 
 /* ---- inputs ---- */
 
-static int64_t type_of(tally_dtype d)
+int64_t tl_gpu_type(tally_dtype d)
 {
     const char kind = tl_dtype_kind(d);
     const int of = d == TALLY_BF16 ? KIND_BFLOAT : kind == 'F' ? KIND_FLOAT : kind == 'U' ? KIND_UNSIGNED : KIND_SIGNED;
@@ -47,7 +47,7 @@ static tally_status open_source(tl_gpu_device *d, tally *ctx, const tally_view *
 {
     const int64_t bytes = (int64_t)tally_dtype_size(v->dtype);
     int64_t low, high;
-    *s = (tl_gpu_input){.type = type_of(v->dtype)};
+    *s = (tl_gpu_input){.type = tl_gpu_type(v->dtype)};
     s->inner = across ? v->row_stride : v->stride;
     s->outer = across ? v->stride : v->row_stride;
     tl_view_extent(v, bytes, &low, &high);
@@ -116,7 +116,7 @@ static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_form *form, co
                          .y_inner = tl_i64(y->inner), .y_outer = tl_i64(y->outer), .y_type = tl_i64(y->type),
                          .y_bits = tl_memory_of(other && other->valid ? &y->bits : &y->data), .y_bit = tl_i64(y->bit)),
         .count = tl_i64(of->total), .inner = tl_i64(rows ? of->inner : of->total), .flags = tl_i64(flags),
-        .to_type = tl_i64(type_of(form->op->dtype)), .fill = tl_i64((int64_t)form->fill),
+        .to_type = tl_i64(tl_gpu_type(form->op->dtype)), .fill = tl_i64((int64_t)form->fill),
         .to = tl_memory_of(&p->memory), .counts = tl_memory_of(p->counted ? &p->counts : &p->memory));
 }
 

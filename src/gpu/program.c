@@ -381,6 +381,12 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         add_file(&b, "gpu/kernel/exact/kernels.cl");
         return end(ctx, &b, op, kernel ? kernel : shape, prelude, text, length);
     }
+    if (!strcmp(shape, "keys")) { /* nor any operator */
+        add_file(&b, "gpu/kernel/constants.h");
+        add_file(&b, "gpu/kernel/inputs/bits.cl");
+        add_file(&b, "gpu/kernel/keys.cl");
+        return end(ctx, &b, op, kernel ? kernel : shape, prelude, text, length);
+    }
     add_operator(&b, op);
     add_file(&b, "operator/defaults.h");
     if (is_long) say(&b, "#define TL_LONG 1\n");
@@ -395,6 +401,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         add_file(&b, "gpu/kernel/level.cl");
     }
     if (window) add_file(&b, "gpu/kernel/window_place.cl");
+    if (!strcmp(shape, "prepare")) add_file(&b, "gpu/kernel/inputs/bits.cl");
     snprintf(name, sizeof name, "gpu/kernel/%s%s.cl", strcmp(shape, "prepare") ? "" : "inputs/",
              window ? "window" : shape);
     add_file(&b, name);

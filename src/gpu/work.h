@@ -7,6 +7,7 @@
  *   segments.c   segments whose offsets are on the device          law.c      the probe's kernels
  *   shapes.c     reduce, scan                                      window.c   windows: _tiles.c, _long.c
  *   exact.c      exact sums
+ *   keys.c       runs of equal keys, gathers
  *   prepare.c    elements out of views with validity, or of two inputs
  *   batch.c      views brought to the device, results brought back
  *   forest.c     short sequences           middle.c   sequences of some chunks
@@ -167,6 +168,9 @@ tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64
 tl_arguments_results_part tl_results_arguments(const tl_results *r);
 
 /* ---- prepare.c: views with validity, and of two inputs; between enter and leave ---- */
+
+/* A type as a number of the kernels (gpu/kernel/constants.h). */
+int64_t tl_gpu_type(tally_dtype d);
 
 /* An input on the device. byte, bit: of the element that is read first. */
 typedef struct tl_gpu_input {

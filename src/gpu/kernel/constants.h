@@ -38,6 +38,12 @@ enum {
     PREPARE_ZEROS = 64   /* zeros of x become +0 */
 };
 
+/* keys.cl: threads of a group; keys of a tile, a word of 32 bits for each thread; tiles of a step; heads that lie in
+ * local memory at a time; keys of a unit, of at most 16 bytes. */
+enum { KEYS_THREADS = 256, KEYS_TILE = 32 * KEYS_THREADS, KEYS_TILES = 4, KEYS_STEP = KEYS_TILES * KEYS_TILE };
+enum { KEYS_LIST = 8192 };
+#define KEYS_UNIT(bytes) ((bytes) == 8 ? 2 : (bytes) == 4 ? 4 : 8)
+
 /* exact/: threads of a group, groups of a processor, items of a job at most; of sums and of products of pairs the
  * digits below 2^-1074, all digits, and words of u32 of all bins; what a launch does. */
 enum { EXACT_THREADS = 256, EXACT_BLOCKS = 3, EXACT_MOST = 1 << 27 };

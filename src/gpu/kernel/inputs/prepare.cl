@@ -10,18 +10,6 @@
 #define X_SOURCE_PARAMETERS PARAMETERS_OF(X_SOURCE)
 #define Y_SOURCE_PARAMETERS PARAMETERS_OF(Y_SOURCE)
 
-fn u64 bits_at(GLOBAL const u8 *p, int bytes)
-{
-    if (ADDRESS(p) % (u64)bytes) {
-        u64 bits = 0;
-        for (int k = bytes - 1; k >= 0; k--) bits = bits << 8 | p[k];
-        return bits;
-    }
-    if (bytes == 4) return *(GLOBAL const u32 *)p;
-    if (bytes == 8) return *(GLOBAL const u64 *)p;
-    return bytes == 2 ? *(GLOBAL const u16 *)p : *p;
-}
-
 /* The value of a float of 2 or 4 bytes; exact. */
 fn f32 float_of(u64 bits, int type)
 {

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT
+ * Keys: runs of equal neighbours, and a gather. No operator is known to this text, and types are numbers (constants.h):
+ * one program serves all.
+ *
+ *   keys --runs_heads--> heads: a bit for each key, 1 where a run begins; counts: how many in each part
+ *   heads, counts --runs_places--> offsets
+ *
+ * So the keys are read once, and what is read twice is 1/64 of keys of 64 bits. A place is a key's number plus `lead`,
+ * the keys between the 16 bytes that hold the first one and itself: places that are multiples of a unit are aligned. A
+ * part is some neighbouring steps of KEYS_STEP places, a step some tiles of KEYS_TILE. */
+
+fn u32 ones(u32 x)
+{
+    x -= x >> 1 & 0x55555555u;
+    x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
+    return ((x + (x >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24;
+}
+
+/* The sum, or the least, of what the threads of a group give. All of them call it, and get the result. */
+enum { KEYS_SUM, KEYS_LEAST };
+fn i64 of_two(int what, i64 a, i64 b) { return what == KEYS_SUM ? a + b : b < a ? b : a; }
+fn i64 of_group(LOCAL i64 *room, int what, i64 mine)
+{
+    const int t = thread_index();
+    room[t] = mine;
+    BARRIER();
+    for (int m = KEYS_THREADS / 2; m; m >>= 1) {
+        const i64 a = room[t], b = room[t < m ? t + m : t];
+        if (t < m) room[t] = of_two(what, a, b);
+        BARRIER();
+    }
+    const i64 all = room[0];
+    BARRIER();
+    return all;
+}
+
+/* The same of the first `count` numbers of a list; none: `start`. Some loads run together. */
+fn i64 of_list(LOCAL i64 *room, int what, GLOBAL const i64 *list, i64 count, i64 start)
+{
+    enum { TOGETHER = 8 };
+    i64 mine = start;
+    for (i64 at = thread_index(); at < count; at += TOGETHER * KEYS_THREADS) {
+        i64 v[TOGETHER];
+        UNROLL for (int k = 0; k < TOGETHER; k++)
+        {
+            const i64 i = at + k * KEYS_THREADS;
+            v[k] = i < count ? list[i] : start;
+        }
+        UNROLL for (int k = 0; k < TOGETHER; k++) mine = of_two(what, mine, v[k]);
+    }
+    return of_group(room, what, mine);
+}
+
+/* ---- runs ---- */
+
+/* sign, infinite: of floats; of integers 0 and all bits. */
+typedef struct {
+    GLOBAL const u8 *data; /* of the first key */
+    i64 stride, lead, end; /* keys are the places lead .. end - 1; stride: of keys */
+    u64 sign, infinite;
+    int bytes;
+} key_line;
+
+/* NaNs are equal, and so are zeros. */
+fn int differ(u64 a, u64 b, u64 sign, u64 infinite)
+{
+    const u64 x = a & ~sign, y = b & ~sign;
+    return (a != b) & !((x > infinite) & (y > infinite)) & ((x | y) != 0);
+}
+
+/* The bit of a place. */
+fn u32 is_head(key_line l, i64 place)
+{
+    if (place <= l.lead || place >= l.end) return place == l.lead && l.lead < l.end;
+    GLOBAL const u8 *const at = l.data + (place - l.lead) * l.stride * l.bytes;
+    return (u32)differ(bits_at(at, l.bytes), bits_at(at - l.stride * l.bytes, l.bytes), l.sign, l.infinite);
+}
+
+/* The bits of each unit of `each` places of a tile, whose first place is `first`, to a byte of `to`. */
+fn void any_units(key_line l, i64 first, int each, LOCAL u8 *to)
+{
+    for (int u = thread_index(); u < KEYS_TILE / each; u += KEYS_THREADS) {
+        u32 bits = 0;
+        for (int c = 0; c < each; c++) bits |= is_head(l, first + u * each + c) << c;
+        to[u] = (u8)bits;
+    }
+}
+
+/* The same of a tile in the middle of keys that lie side by side: some loads of a unit run together. */
+#define KEY_UNITS(name, word, each_)                                                                                   \
+    fn void name(key_line l, i64 first, LOCAL u8 *to)                                                                  \
+    {                                                                                                                  \
+        enum { EACH = each_, ROUNDS = KEYS_TILE / EACH / KEYS_THREADS, TOGETHER = 4 };                                 \
+        typedef struct ALIGNED(EACH * sizeof(word)) { word w[EACH]; } unit;                                            \
+        GLOBAL const word *const from = (GLOBAL const word *)l.data + (first - l.lead);                                \
+        const word sign = (word)l.sign, infinite = (word)l.infinite;                                                   \
+        ROLLED for (int round = 0; round < ROUNDS; round += TOGETHER)                                                  \
+        {                                                                                                              \
+            unit v[TOGETHER];                                                                                          \
+            word before[TOGETHER];                                                                                     \
+            UNROLL for (int k = 0; k < TOGETHER; k++)                                                                  \
+            {                                                                                                          \
+                const int u = (round + k) * KEYS_THREADS + thread_index();                                             \
+                v[k] = ((GLOBAL const unit *)from)[u];                                                                 \
+                before[k] = from[u * EACH - 1];                                                                        \
+            }                                                                                                          \
+            UNROLL for (int k = 0; k < TOGETHER; k++)                                                                  \
+            {                                                                                                          \
+                word a = before[k];                                                                                    \
+                u32 bits = 0;                                                                                          \
+                UNROLL for (int c = 0; c < EACH; c++)                                                                  \
+                {                                                                                                      \
+                    bits |= (u32)(a != v[k].w[c]) << c;                                                                \
+                    a = v[k].w[c];                                                                                     \
+                }                                                                                                      \
+                a = before[k];                                                                                         \
+                if (bits && sign) { /* of floats: which are equal all the same */                                      \
+                    UNROLL for (int c = 0; c < EACH; c++)                                                              \
+                    {                                                                                                  \
+                        const word b = v[k].w[c], x = (word)(a & ~sign), y = (word)(b & ~sign);                        \
+                        bits &= ~((u32)(((x > infinite) & (y > infinite)) | ((x | y) == 0)) << c);                     \
+                        a = b;                                                                                         \
+                    }                                                                                                  \
+                }                                                                                                      \
+                to[(round + k) * KEYS_THREADS + thread_index()] = (u8)bits;                                            \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+KEY_UNITS(key_units_1, u8, 8)
+KEY_UNITS(key_units_2, u16, 8)
+KEY_UNITS(key_units_4, u32, 4)
+KEY_UNITS(key_units_8, u64, 2)
+
+/* The 32 bits of word w of a tile. */
+fn u32 word_of(LOCAL const u32 *units, int w, int each)
+{
+    const int fours = 8 / each; /* of units in a word */
+    u32 bits = 0;
+    for (int k = 0; k < fours; k++) {
+        const u32 x = units[w * fours + k];
+        const u32 four = (x & 255) | (x >> 8 & 255) << each | (x >> 16 & 255) << 2 * each | x >> 24 << 3 * each;
+        bits |= four << (4 * each * k);
+    }
+    return bits;
+}
+
+KERNEL_OF(runs_heads)
+{
+    SHARED u32 units[KEYS_TILE / 2 / 4]; /* a byte for each unit, which has 2 places or more */
+    SHARED i64 room[KEYS_THREADS];
+    const int t = thread_index(), kind = TYPE_KIND((int)type), bytes = TYPE_BYTES((int)type);
+    const int each = KEYS_UNIT(bytes), is_float = kind >= KIND_FLOAT;
+    const u64 all = ~(u64)0 >> (64 - 8 * bytes);
+    key_line l;
+    l.data = keys + byte, l.stride = stride, l.lead = lead, l.end = lead + count, l.bytes = bytes;
+    l.sign = is_float ? all ^ all >> 1 : 0;
+    l.infinite = !is_float            ? all
+                 : bytes == 8         ? 0x7ff0000000000000ul
+                 : bytes == 4         ? 0x7f800000u
+                 : kind == KIND_FLOAT ? 0x7c00
+                                      : 0x7f80;
+    const int beside = stride == 1 && ADDRESS(l.data) % (u64)bytes == 0 &&
+                       (ADDRESS(l.data) - (u64)(lead * bytes)) % (u64)(each * bytes) == 0;
+    for (i64 part = group_index(); part < parts; part += group_count()) {
+        const i64 end = (part + 1) * steps_each < steps ? (part + 1) * steps_each : steps;
+        i64 found = 0;
+        for (i64 tile = part * steps_each * KEYS_TILES; tile < end * KEYS_TILES; tile++) {
+            const i64 first = tile * KEYS_TILE;
+            const int road = beside && first > l.lead && first + KEYS_TILE <= l.end ? bytes : 0;
+            if (road == 8) key_units_8(l, first, (LOCAL u8 *)units);
+            if (road == 4) key_units_4(l, first, (LOCAL u8 *)units);
+            if (road == 2) key_units_2(l, first, (LOCAL u8 *)units);
+            if (road == 1) key_units_1(l, first, (LOCAL u8 *)units);
+            if (road == 0) any_units(l, first, each, (LOCAL u8 *)units);
+            BARRIER();
+            const u32 word = word_of(units, t, each);
+            heads[tile * KEYS_THREADS + t] = word;
+            found += ones(word);
+            BARRIER();
+        }
+        found = of_group(room, KEYS_SUM, found);
+        if (t == 0) counts[part] = found;
+    }
+}
+
+/* runs: their number. counting: nothing else is written, by one group. */
+KERNEL_OF(runs_places)
+{
+    typedef struct ALIGNED(16) { u32 w[KEYS_TILES]; } words;
+    SHARED u16 list[KEYS_LIST]; /* of heads in a row: their places in the step */
+    SHARED i64 room[KEYS_THREADS];
+    SHARED u32 sums[2 * KEYS_THREADS];
+    const int t = thread_index();
+    GLOBAL i64 *const to = (GLOBAL i64 *)(offsets + byte);
+    for (i64 part = group_index(); part < (counting ? 1 : parts); part += group_count()) {
+        const i64 some = counting ? parts : part, last = counting ? 0 : (part + 1) * steps_each;
+        const i64 end = last < steps ? last : steps;
+        i64 before = of_list(room, KEYS_SUM, counts, some, 0);
+        for (i64 step = part * steps_each; step < end; step++) {
+            words v = ((GLOBAL const words *)heads)[step * KEYS_THREADS + t];
+            u32 mine = 0;
+            int turn = 0;
+            UNROLL for (int k = 0; k < KEYS_TILES; k++) mine += ones(v.w[k]);
+            sums[t] = mine;
+            BARRIER();
+            for (int m = 1; m < KEYS_THREADS; m <<= 1) { /* Hillis and Steele, between two halves of sums */
+                const u32 s = sums[turn + t] + (t >= m ? sums[turn + t - m] : 0);
+                turn ^= KEYS_THREADS;
+                sums[turn + t] = s;
+                BARRIER();
+            }
+            const u32 all = sums[turn + KEYS_THREADS - 1];
+            u32 rank = sums[turn + t] - mine;
+            for (u32 from = 0; from < all; from += KEYS_LIST) {
+                const u32 room_here = all - from < KEYS_LIST ? all - from : KEYS_LIST;
+                UNROLL for (int k = 0; k < KEYS_TILES; k++)
+                {
+                    while (v.w[k] && rank - from < room_here) {
+                        list[rank++ - from] = (u16)((t * KEYS_TILES + k) * 32 + low_zeros(v.w[k]));
+                        v.w[k] &= v.w[k] - 1;
+                    }
+                }
+                BARRIER();
+                for (u32 i = (u32)t; i < room_here; i += KEYS_THREADS)
+                    to[before + from + i] = step * KEYS_STEP + list[i] - lead;
+                BARRIER();
+            }
+            before += all;
+        }
+        if (t == 0 && (counting || part == parts - 1)) {
+            runs[0] = before;
+            if (!counting) to[before] = count;
+        }
+    }
+}
+
+/* ---- take ---- */
+
+/* Of each part of `each` numbers of order the first that is no place of a sequence of `length`; count: there is
+ * none. */
+KERNEL_OF(take_check)
+{
+    SHARED i64 room[KEYS_THREADS];
+    const int t = thread_index();
+    GLOBAL const i64 *const places = (GLOBAL const i64 *)(order + order_byte);
+    for (i64 part = group_index(); part < parts; part += group_count()) {
+        const i64 end = (part + 1) * each < count ? (part + 1) * each : count;
+        i64 first = count;
+        for (i64 i = part * each + t; i < end; i += KEYS_THREADS)
+            if ((u64)places[i] >= (u64)length && i < first) first = i;
+        first = of_group(room, KEYS_LEAST, first);
+        if (t == 0) wrong[part] = first;
+    }
+}
+
+#define TAKE(name, word)                                                                                               \
+    fn void name(GLOBAL const u8 *x, i64 x_stride, GLOBAL const i64 *order, GLOBAL u8 *y, i64 y_stride, i64 count)     \
+    {                                                                                                                  \
+        enum { TOGETHER = 8 };                                                                                         \
+        const i64 step = group_count() * KEYS_THREADS;                                                                 \
+        i64 i = group_index() * KEYS_THREADS + thread_index();                                                         \
+        for (; i + (TOGETHER - 1) * step < count; i += TOGETHER * step) {                                              \
+            i64 at[TOGETHER];                                                                                          \
+            word v[TOGETHER];                                                                                          \
+            UNROLL for (int k = 0; k < TOGETHER; k++) at[k] = order[i + k * step];                                     \
+            UNROLL for (int k = 0; k < TOGETHER; k++) v[k] = ((GLOBAL const word *)x)[at[k] * x_stride];               \
+            UNROLL for (int k = 0; k < TOGETHER; k++)((GLOBAL word *)y)[(i + k * step) * y_stride] = v[k];             \
+        }                                                                                                              \
+        for (; i < count; i += step) ((GLOBAL word *)y)[i * y_stride] = ((GLOBAL const word *)x)[order[i] * x_stride]; \
+    }
+TAKE(take_1, u8)
+TAKE(take_2, u16)
+TAKE(take_4, u32)
+TAKE(take_8, u64)
+
+fn void take_bytes(GLOBAL const u8 *x, i64 x_stride, GLOBAL const i64 *order, GLOBAL u8 *y, i64 y_stride, i64 count,
+                   int bytes)
+{
+    const i64 step = group_count() * KEYS_THREADS;
+    for (i64 i = group_index() * KEYS_THREADS + thread_index(); i < count; i += step)
+        for (int k = 0; k < bytes; k++) y[i * y_stride * bytes + k] = x[order[i] * x_stride * bytes + k];
+}
+
+/* said: how far before the end the first number is that is no place (0: there is none, and only then something is
+ * taken), and that number. */
+KERNEL_OF(take)
+{
+    SHARED i64 room[KEYS_THREADS];
+    const int size = (int)bytes;
+    GLOBAL const u8 *const x = in + in_byte;
+    GLOBAL const i64 *const places = (GLOBAL const i64 *)(order + order_byte);
+    GLOBAL u8 *const y = out + out_byte;
+    const int aligned = ADDRESS(x) % (u64)size == 0 && ADDRESS(y) % (u64)size == 0;
+    const i64 first = of_list(room, KEYS_LEAST, wrong, parts, count);
+    if (group_index() == 0 && thread_index() == 0) {
+        said[0] = count - first;
+        said[1] = places[first < count ? first : 0];
+    }
+    const int road = first < count ? -1 : aligned ? size : 0;
+    if (road == 8) take_8(x, in_stride, places, y, out_stride, count);
+    if (road == 4) take_4(x, in_stride, places, y, out_stride, count);
+    if (road == 2) take_2(x, in_stride, places, y, out_stride, count);
+    if (road == 1) take_1(x, in_stride, places, y, out_stride, count);
+    if (road == 0) take_bytes(x, in_stride, places, y, out_stride, count, size);
+}
