@@ -233,6 +233,13 @@ int span_options(const options *o, span *s);
 /* The window of each line among the values that groups_take gives, as tally_window_ranges takes them; the caller frees
  * both, also after a failure. */
 int span_bounds(const span *s, const groups *g, const input *in, int64_t **start, int64_t **end);
+/* Whether the lengths of s have a unit just where the keys are times. what: "the column of --by". */
+int span_unit(const span *s, const char *label, const char *what, int times);
+int span_window(const span *s, tally_dtype keys, tally_key_window *w); /* the window for keys of that dtype */
+int by_coordinate(const options *o); /* --by names the coordinate of the dimension --axis, in a NetCDF file */
+/* coordinate.c: the window of each step along l->axis, by that coordinate; frees as span_bounds says. */
+int coordinate_bounds(const span *s, const options *o, const input *in, const layout *l, int64_t **start,
+                      int64_t **end);
 /* ---- second.c: a second input (--with, two columns), and validity (--valid) ------------------------------------- */
 typedef struct second {
     int on;            /* there is one of the two, and the input is in memory */

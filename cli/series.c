@@ -22,7 +22,8 @@ typedef struct run {
     series how;
     tally_window_options fitted; /* how.window, cut to the length of the data */
     second beside;
-    uint64_t *init; /* --init as a value of each operator's output */
+    int64_t *start, *end; /* --by of a coordinate: the window of each step along the axis */
+    uint64_t *init;       /* --init as a value of each operator's output */
     progress p;
 } run;
 
@@ -216,6 +217,39 @@ static int batch(const run *r, int i, const tally_view *in, const tally_view *ou
     return status ? fail_status(r->ctx, status) : DONE;
 }
 
+/* The same where each window has its own bounds: some sequences at a time side by side, since neighbours in memory may
+ * be of different sequences. */
+static int batch_ranges(const run *r, int i, const tally_view *in, const tally_view *out)
+{
+    enum { AT_ONCE = 16 };
+    const size_t size = tally_dtype_size(in->dtype), each = result_bytes(&r->ops.info[i]);
+    const int64_t n = in->n;
+    char *const from = malloc(AT_ONCE * (size_t)n * size + 1), *const made = malloc(AT_ONCE * (size_t)n * each + 1);
+    int code = from && made ? DONE : fail_memory("the windows of some sequences", AT_ONCE * n * (int64_t)(size + each));
+    for (int64_t row = 0; row < in->rows && !code; row += AT_ONCE) {
+        const int64_t now = in->rows - row < AT_ONCE ? in->rows - row : AT_ONCE;
+        for (int64_t k = 0; k < n; k++)
+            for (int64_t j = 0; j < now; j++)
+                memcpy(from + (size_t)(j * n + k) * size,
+                       (char *)in->data + ((row + j) * in->row_stride + k * in->stride) * (int64_t)size, size);
+        tally_status status = TALLY_OK;
+        for (int64_t j = 0; j < now && !status; j++) {
+            const tally_view one = tally_flat(from + (size_t)(j * n) * size, in->dtype, n),
+                             to = tally_flat(made + (size_t)(j * n) * each, out->dtype, n);
+            status =
+                tally_window_ranges(r->ctx, r->ops.name[i], &one, r->start, r->end, n, &to, r->how.window->min_count);
+        }
+        if (status) code = fail_status(r->ctx, status);
+        for (int64_t k = 0; k < n && !code; k++)
+            for (int64_t j = 0; j < now; j++)
+                memcpy((char *)out->data + ((row + j) * out->row_stride + k * out->stride) * (int64_t)each,
+                       made + (size_t)(j * n + k) * each, each);
+    }
+    free(from);
+    free(made);
+    return code;
+}
+
 /* All results of operator i, count of them. */
 static int whole(const run *r, const input *in, const layout *l, int i, int64_t len, int64_t count, char **out)
 {
@@ -230,7 +264,7 @@ static int whole(const run *r, const input *in, const layout *l, int i, int64_t 
     for (int64_t b = 0; !code && layout_batch(l, b, in->data, in->dtype, size, l->len, &from, &at, &step); b++) {
         layout_batch(l, b, *out, info->output, each, len, &into, &at, &step);
         second_view(&r->beside, in->data, &from, &next);
-        code = batch(r, i, &from, &into);
+        code = r->start ? batch_ranges(r, i, &from, &into) : batch(r, i, &from, &into);
     }
     return code;
 }
@@ -246,7 +280,8 @@ static int run_whole(run *r, input *in)
         layout_close(&l);
         return code;
     }
-    const int64_t len = r->how.scan ? l.len : tally_window_length(l.len, r->how.window);
+    if (r->how.span) code = coordinate_bounds(r->how.span, r->o, in, &l, &r->start, &r->end);
+    const int64_t len = r->how.scan || r->how.span ? l.len : tally_window_length(l.len, r->how.window);
     const int64_t count = l.offsets ? in->n : l.outer * len * l.inner;
     int64_t shape[DIMS];
     memcpy(shape, in->shape, sizeof shape);
@@ -366,13 +401,17 @@ int series_run(const options *o, const series *how)
     int code = operators_split(&r.ops, o->args[0]);
     if (!code) code = session_open(&r.ctx, o);
     if (!code) code = input_open(&in, r.ctx, o, path, o->nargs > 2 ? o->args + 2 : NULL);
+    if (!code && by_coordinate(o) && !in.info.dimensions) code = fail(USAGE, "--by and --axis exclude each other");
     if (!code && has(o, OPT_shape)) code = input_reshape(&in, o->value[OPT_shape]);
     if (!code) code = second_open(&r.beside, &in, o, &r.ops);
     if (!code && has(o, OPT_init)) code = parse_init(&r);
-    if (!code && !has(o, OPT_by)) code = layout_columns(&in, o, &columns);
+    const int by = has(o, OPT_by) && !by_coordinate(o);
+    if (!code && !by) code = layout_columns(&in, o, &columns);
     progress_begin(&r.p, o, path);
-    if (!code && has(o, OPT_by))
+    if (!code && by)
         code = run_groups(&r, &in);
+    else if (!code && r.beside.on && how->span)
+        code = fail(USAGE, "--last and --next are for operators of one input, and without --valid");
     else if (!code && r.beside.on)
         code = run_whole(&r, &in);
     else if (!code)
@@ -397,5 +436,7 @@ int series_run(const options *o, const series *how)
     tally_close(r.ctx);
     operators_free(&r.ops);
     free(r.init);
+    free(r.start);
+    free(r.end);
     return code;
 }

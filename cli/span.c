@@ -135,6 +135,11 @@ int span_options(const options *o, span *s)
     return DONE;
 }
 
+int by_coordinate(const options *o)
+{
+    return has(o, OPT_by) && has(o, OPT_axis) && (has(o, OPT_last) || has(o, OPT_next));
+}
+
 /* An end of the window for keys that are whole: of 2.5 the next whole number inside, which then belongs to it. */
 static void whole_end(double real, double (*inward)(double), int64_t *end, int *open)
 {
@@ -142,19 +147,23 @@ static void whole_end(double real, double (*inward)(double), int64_t *end, int *
     *end = (int64_t)inward(real);
 }
 
-static int key_window(const span *s, const input *in, tally_key_window *w)
+int span_unit(const span *s, const char *label, const char *what, int times)
 {
-    const int numbers = in->info.times == 1;
+    const span_length *const shown = s->last.given ? &s->last : &s->next;
+    const char *const option = s->last.given ? "last" : "next";
+    if (times != shown->number) return DONE;
+    return fail(USAGE,
+                times ? "%s: %s has times, so --%s needs a unit, as in --%s 2s"
+                      : "%s: %s has plain numbers, so --%s is a number of the same unit, as in --%s 2",
+                label, what, option, option);
+}
+
+int span_window(const span *s, tally_dtype keys, tally_key_window *w)
+{
     const span_length *const shown = s->last.given ? &s->last : &s->next;
     const char *const option = s->last.given ? "last" : "next";
     *w = (tally_key_window){.low_open = s->low_open, .high_open = s->high_open, .ties = s->ties};
-    if (in->info.times && numbers != shown->number)
-        return fail(USAGE,
-                    numbers
-                        ? "%s: the column of --by has plain numbers, so --%s is a number of the same unit, as in --%s 2"
-                        : "%s: the column of --by has times, so --%s needs a unit, as in --%s 2s",
-                    in->label, option, option);
-    if (in->times_dtype == TALLY_F64) {
+    if (keys == TALLY_F64) {
         w->low_real = s->center ? -s->last.real / 2 : -s->last.real;
         w->high_real = s->center ? s->last.real / 2 : s->next.real;
         return DONE;
@@ -179,7 +188,8 @@ int span_bounds(const span *s, const groups *g, const input *in, int64_t **start
 {
     tally_key_window w;
     *start = *end = NULL;
-    int code = key_window(s, in, &w);
+    int code = in->info.times ? span_unit(s, in->label, "the column of --by", in->info.times != 1) : DONE;
+    if (!code) code = span_window(s, in->times_dtype, &w);
     if (code) return code;
     int64_t *const first = *start = malloc((size_t)g->lines * 8 + 8),
                    *const stop = *end = malloc((size_t)g->lines * 8 + 8),

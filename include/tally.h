@@ -489,6 +489,7 @@ typedef struct tally_file_info {
     const char *const *dimensions; /* netcdf: their names (a single value: NULL); else NULL */
     int times; /* options.by_time, what has been read: 0 nothing, 1 numbers, 2 times without a zone, 3 with one */
     int64_t chunk[8]; /* netcdf: elements along each dimension that are stored, and best read, together; 0: unknown */
+    const char *units, *calendar; /* netcdf: these attributes of the variable ("days since 1970-01-01"); else NULL */
 } tally_file_info;
 
 /* Opens a file for reading. path "-" is standard input. options NULL: all zero, guess everything. On failure *file is

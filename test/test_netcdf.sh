@@ -71,6 +71,59 @@ bad 1 'tally reduce sum --variable days --axis time b.nc none.nc' 'tally: none.n
 bad 1 'tally reduce sum --variable days --axis time b.nc .' 'tally: .: must be a file'
 bad 1 'tally reduce sum none.nc' 'tally: none.nc: No such file or directory'
 
+# one missing value, two, and both in all places of a vector
+awk 'BEGIN { print "netcdf m { dimensions: x = 37 ; variables: float a(x), b(x) ; a:_FillValue = -9.f ; b:_FillValue = -9.f ; b:missing_value = -8.f ; data:"
+    for (v = 0; v < 2; v++) { printf "%s = ", v ? "b" : "a"; for (i = 0; i < 37; i++) printf "%s%d", (i ? "," : ""), (i % 5 == 0 ? -9 : i % 7 == 0 ? -8 : i); print " ;" }
+    print "}" }' >m.cdl && ncgen -o m.nc m.cdl
+for v in a b; do
+    ok "tally reduce count,nansum --variable $v --to csv m.nc" "$(
+        awk -v v=$v 'BEGIN { for (i = 0; i < 37; i++) { x = i % 5 == 0 ? -9 : i % 7 == 0 ? -8 : i; if (x != -9 && (v == "a" || x != -8)) { n++; s += x } }
+            print "count,nansum"; print n "," s }')"
+done
+
+# windows along a coordinate: of hours, of days whose values are whole, and the same as text with times
+coordinates() { # UNITS CALENDAR TYPE VALUES
+    printf 'netcdf w { dimensions: time = 6 ; x = 2 ; variables: %s time(time) ; time:units = "%s" ; time:calendar = "%s" ;
+ float lev(x) ; float temp(time, x) ; float one(time) ; data: time = %s ; lev = 1, 2 ;
+ temp = 1,10, 2,20, 3,30, 4,40, 5,50, 6,60 ; one = 1, 2, 3, 4, 5, 6 ; }\n' "$3" "$1" "$2" "$4" >w.cdl && ncgen -o w.nc w.cdl
+}
+by='tally window sum --variable temp --axis time --by time'
+flat() { ok "$by $1 | paste -sd' '" "$2"; }
+coordinates 'hours since 1970-01-01 00:00:00' standard double '0, 24, 36, 48, 96, 96'
+printf 'time,one,x\n1970-01-01,1,10\n1970-01-02,2,20\n1970-01-02T12:00,3,30\n1970-01-03,4,40\n1970-01-05,5,50\n1970-01-05,6,60\n' >w.csv
+for how in '--last 1d' '--last 36h --closed both' '--next 1d12h --closed left' '--last 2d --center' '--last 1d --next 12h' \
+           '--last 1d --ties all' '--last 2d --min-count 3'; do
+    same "tally window sum --variable one --axis time --by time $how w.nc" "tally window sum --by time $how --column one w.csv"
+    same "tally window sum,minmax --variable temp --axis time --by time $how --to csv w.nc | tail -n +2" \
+         "tally window sum,minmax --by time $how --column one,x --to csv w.csv | tail -n +2 | awk -F, '{ print \$0 }'"
+done
+flat '--last 24h --to csv w.nc' 'sum.0,sum.1 1,10 2,20 5,50 7,70 5,50 11,110'
+coordinates 'days since 2000-1-1' noleap int '0, 1, 2, 3, 10, 11'
+flat '--last 36h --to csv w.nc' 'sum.0,sum.1 1,10 3,30 5,50 7,70 5,50 11,110'
+bad 1 "$by --last 2d w.nc w.nc" "tally: w.nc: --by time: keys: row 6 is 0, after 11: keys must be numbers that ascend"
+bad 2 "$by --last 20min w.nc" "tally: --last is '20min', which is no exact number in the unit of time, 'days since 2000-1-1'"
+bad 2 "$by --last 2 w.nc" 'tally: w.nc: the variable of --by has times, so --last needs a unit, as in --last 2s'
+bad 2 "tally window sum --variable temp --axis x --by lev --last 2s w.nc" 'tally: w.nc: the variable of --by has plain numbers, so --last is a number of the same unit, as in --last 2'
+line 'window sum --variable temp --axis x --by lev --last 2 w.nc --to csv' 'sum.0,sum.1 1,11 2,22 3,33 4,44 5,55 6,66'
+bad 2 "tally window sum --variable temp --axis time --by lev --last 2 w.nc" "tally: w.nc: --by is 'lev', which must be a variable of the one dimension time, along which --axis goes"
+bad 2 "tally window sum --variable temp --by time --last 2d w.nc" "tally: w.nc: key column 'time': netcdf files have no columns; --axis says along which dimension the times go"
+bad 2 "tally window sum --axis 0 --by time --last 2d w.csv" 'tally: --by and --axis exclude each other'
+bad 2 "tally reduce sum --variable temp --axis time --by time w.nc" 'tally: --by and --axis exclude each other'
+sed 's/ time:units/ string time:units/' w.cdl >string.cdl && ncgen -k netCDF-4 -o string.nc string.cdl
+flat '--last 36h --to csv string.nc' 'sum.0,sum.1 1,10 3,30 5,50 7,70 5,50 11,110'
+cp w.nc days.nc && coordinates 'hours since 2000-1-1' noleap int '0, 1, 2, 3, 10, 11'
+bad 1 "$by --last 2d days.nc w.nc" "tally: w.nc: the unit of time is 'hours since 2000-1-1', and in days.nc 'days since 2000-1-1': must be the same"
+coordinates 'months since 2000-1-1' standard int '0, 1, 2, 3, 10, 11'
+bad 1 "$by --last 2d w.nc" "tally: w.nc: the units of time are 'months since 2000-1-1': must be days, hours, minutes, seconds or a part of a second"
+coordinates 'days since midnight' standard int '0, 1, 2, 3, 10, 11'
+bad 1 "$by --last 2d w.nc" "tally: w.nc: the units of time are 'days since midnight': after 'since' must be a date such as 1970-01-01"
+coordinates 'days since 2000-1-1' maya int '0, 1, 2, 3, 10, 11'
+bad 1 "$by --last 2d w.nc" "tally: there is no calendar of w.nc 'maya'; choices: standard, gregorian, proleptic_gregorian, noleap, 365_day, all_leap, 366_day, 360_day, julian"
+coordinates 'days since 2000-1-1' standard double '0, 1, NaN, 3, 10, 11'
+bad 1 "$by --last 2d w.nc" 'tally: w.nc: time[2] is missing, nan or infinite: every step must have its number'
+coordinates 'days since 2000-1-1' standard double '0, 1, 0.5, 3, 10, 11'
+bad 1 "$by --last 2d w.nc" 'tally: w.nc: --by time: keys: row 2 is 0.5, after 1: keys must be numbers that ascend'
+
 # results as NetCDF
 data() { ok "tally $1 -o o.nc && ncdump o.nc | paste -sd' ' | tr -s ' \\t' ' '" "$2"; }
 data 'reduce nanmean:f64 --variable temp --axis time classic.nc' 'netcdf o { dimensions: lat = 2 ; lon = 3 ; variables: double nanmean_f64(lat, lon) ; data: nanmean_f64 = 10, 12, 11, 13, 14, 14 ; }'
@@ -89,7 +142,10 @@ bad 2 'tally scan max bytes.txt --to netcdf' 'tally: standard output: netcdf nee
 
 # a field in chunks, compressed, beside the same numbers as text: every axis, boxes of every size, files cut anywhere
 field() { # FILE FIRST LAST: the times FIRST..LAST
-    awk -v a="$2" -v b="$3" 'BEGIN { print "netcdf f { dimensions: time = " b - a + 1 "; lat = 13; lon = 17; variables: double x(time, lat, lon); data: x ="
+    awk -v a="$2" -v b="$3" 'BEGIN { print "netcdf f { dimensions: time = " b - a + 1 "; lat = 13; lon = 17; variables: double x(time, lat, lon), time(time); int lon(lon); time:units = \"days since 2000-1-1\"; data: lon = 0"
+        for (i = 1; i < 17; i++) print "," i
+        for (i = a; i <= b; i++) print (i > a ? "," : "; time = ") i
+        print "; x ="
         for (i = a * 221; i < (b + 1) * 221; i++) printf "%s%.6f", (i > a * 221 ? "," : ""), (i * 7919 % 10007) / 7; print "; }" }' >f.cdl
     ncgen -k netCDF-4 -o whole.nc f.cdl && nccopy -d 1 -c time/4,lat/3,lon/5 whole.nc "$1" || exit 1
 }
@@ -109,6 +165,12 @@ for memory in 5000 300000 1Mi; do
     same "tally reduce sum,var,last --hex --axis time --memory $memory one.nc two.nc three.nc" 'cat want.txt'
 done
 same 'tally scan sum --axis time --hex one.nc two.nc three.nc --digest' 'tally scan sum --axis 0 --shape 40x13x17 --hex all.txt --digest'
+w='tally window sum --hex --digest'
+for files in all.nc 'one.nc two.nc three.nc'; do
+    same "$w --axis time --by time --last 72h $files" "$w --axis 0 --shape 40x13x17 -w 3 --edges shrink all.txt"
+done
+same "$w --axis lon --by lon --last 3 all.nc" "$w --axis 2 --shape 40x13x17 -w 3 --edges shrink all.txt"
+bad 2 "$w --axis lon --by lon --last 3 one.nc two.nc" "tally: --by is 'lon': where files are joined, --axis must be their first dimension, time"
 same 'tally reduce sum --hex all.nc' 'tally reduce sum --hex all.txt'
 same 'tally scan sum --hex all.nc' 'tally scan sum --hex all.txt'
 

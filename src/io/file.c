@@ -120,8 +120,9 @@ static tally_status start(tally_file *f, const tally_file_options *o)
         return tl_fail(f->ctx, TALLY_INVALID, "%s: column '%s': %s files have no columns", f->label, o->column,
                        formats[format]);
     if (o->by)
-        return tl_fail(f->ctx, TALLY_INVALID, "%s: key column '%s': %s files have no columns", f->label, o->by,
-                       formats[format]);
+        return tl_fail(f->ctx, TALLY_INVALID, "%s: key column '%s': %s files have no columns%s", f->label, o->by,
+                       formats[format],
+                       o->by_time && format == NETCDF ? "; --axis says along which dimension the times go" : "");
     if (o->keep)
         return tl_fail(f->ctx, TALLY_INVALID, "%s: its lines cannot be kept: %s files have none", f->label,
                        formats[format]);

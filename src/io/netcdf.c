@@ -26,7 +26,7 @@ struct tl_netcdf {
     part *parts;
     int count;
     int64_t next; /* the element that is read next */
-    char *variable, *names[DIMS];
+    char *variable, *names[DIMS], *units, *calendar;
 };
 
 static void netcdf_end(tally_file *f)
@@ -39,6 +39,8 @@ static void netcdf_end(tally_file *f)
     }
     for (int d = 0; d < DIMS; d++) free(n->names[d]);
     free(n->variable);
+    free(n->units);
+    free(n->calendar);
     free(n->parts);
     free(n);
 }
@@ -151,6 +153,27 @@ static tally_status shape(tally_file *f, part *p, const int *dims, int ndims)
                    other, n->parts->path);
 }
 
+/* An attribute that is text, or NULL: there is none. */
+static tally_status text(tally_file *f, const part *p, const char *name, char **value)
+{
+    const tl_netcdf_api *const api = f->netcdf->api;
+    int type;
+    size_t length;
+    char *one = NULL;
+    if (api->nc_inq_att(p->group, p->variable, name, &type, &length)) return TALLY_OK;
+    if (type == NC_STRING && length == 1 && !api->nc_get_att_string(p->group, p->variable, name, &one)) {
+        *value = strdup(one ? one : "");
+        api->nc_free_string(1, &one);
+        return *value ? TALLY_OK : tl_no_memory(f->ctx, 1, "an attribute");
+    }
+    if (type != NC_CHAR) return TALLY_OK;
+    if (length == SIZE_MAX || !(*value = calloc(length + 1, 1))) return tl_no_memory(f->ctx, length, "an attribute");
+    if (!api->nc_get_att_text(p->group, p->variable, name, *value)) return TALLY_OK;
+    free(*value);
+    *value = NULL;
+    return TALLY_OK;
+}
+
 /* How the variable is stored. */
 static void look_at_chunks(tally_file *f, part *p)
 {
@@ -229,7 +252,9 @@ static tally_status open_part(tally_file *f, part *p, const tally_file_options *
                        p->path, what, tally_dtype_name(p->packing.given), n->parts->path,
                        tally_dtype_name(f->info.dtype));
     look_at_chunks(f, p);
-    return TALLY_OK;
+    if (p != n->parts) return TALLY_OK;
+    s = text(f, p, "units", &n->units);
+    return s ? s : text(f, p, "calendar", &n->calendar);
 }
 
 /* The extents of all parts together. */
@@ -253,6 +278,8 @@ static tally_status total(tally_file *f)
     f->info.bytes_total = bytes;
     f->info.bytes_read = 0;
     f->info.dimensions = (const char *const *)n->names;
+    f->info.units = n->units;
+    f->info.calendar = n->calendar;
     return TALLY_OK;
 }
 

@@ -6,7 +6,20 @@
 #include "io.h"
 #include <stddef.h>
 
-enum { NC_BYTE = 1, NC_CHAR, NC_SHORT, NC_INT, NC_FLOAT, NC_DOUBLE, NC_UBYTE, NC_USHORT, NC_UINT, NC_INT64, NC_UINT64 };
+enum {
+    NC_BYTE = 1,
+    NC_CHAR,
+    NC_SHORT,
+    NC_INT,
+    NC_FLOAT,
+    NC_DOUBLE,
+    NC_UBYTE,
+    NC_USHORT,
+    NC_UINT,
+    NC_INT64,
+    NC_UINT64,
+    NC_STRING
+};
 enum { NC_NOERR = 0, NC_ENOTATT = -43, NC_ENOTVAR = -49, NC_ERANGE = -60, NC_MAX_NAME = 256, NC_MAX_VAR_DIMS = 1024 };
 
 #define NETCDF_CALLS(CALL)                                                                                             \
@@ -21,6 +34,8 @@ enum { NC_NOERR = 0, NC_ENOTATT = -43, NC_ENOTVAR = -49, NC_ERANGE = -60, NC_MAX
     CALL(int, nc_inq_dim, (int file, int dim, char *name, size_t *length))                                             \
     CALL(int, nc_inq_att, (int file, int variable, const char *name, int *type, size_t *length))                       \
     CALL(int, nc_get_att_text, (int file, int variable, const char *name, char *value))                                \
+    CALL(int, nc_get_att_string, (int file, int variable, const char *name, char **values))                            \
+    CALL(int, nc_free_string, (size_t count, char **values))                                                           \
     CALL(int, nc_get_att_double, (int file, int variable, const char *name, double *value))                            \
     CALL(int, nc_get_att_longlong, (int file, int variable, const char *name, long long *value))                       \
     CALL(int, nc_get_att_ulonglong, (int file, int variable, const char *name, unsigned long long *value))             \

@@ -168,15 +168,26 @@ char *tl_unpack_place(const tl_packing *p, char *out, int64_t n)
 KINDS(KIND)
 #undef KIND
 
-static void to_nan(const tl_packing *p, char *out, int64_t n)
+static inline __attribute__((always_inline)) void to_nan_of(const tl_packing *p, int count, char *out, int64_t n)
 {
     float none[TL_MISSING_MOST], x;
-    for (int k = 0; k < p->missing; k++) memcpy(&none[k], p->value[k], sizeof x);
+    for (int k = 0; k < count; k++) memcpy(&none[k], p->value[k], sizeof x);
     for (int64_t i = 0; i < n; i++) {
         memcpy(&x, out + i * (int64_t)sizeof x, sizeof x);
-        if (is_missing_float(none, p->missing, x)) x = __builtin_nanf("");
+        x = is_missing_float(none, count, x) ? __builtin_nanf("") : x;
         memcpy(out + i * (int64_t)sizeof x, &x, sizeof x);
     }
+}
+
+/* One missing value, or two, is what nearly every file has: with their number known the loop has no inner one. */
+static void to_nan(const tl_packing *p, char *out, int64_t n)
+{
+    if (p->missing == 1)
+        to_nan_of(p, 1, out, n);
+    else if (p->missing == 2)
+        to_nan_of(p, 2, out, n);
+    else
+        to_nan_of(p, p->missing, out, n);
 }
 
 static int unpack(const tl_packing *p, const char *stored, char *out, int64_t n, int64_t *bad)

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT
+ * coordinate.c - --by time with --axis time: windows along the coordinate of a dimension of NetCDF files.
+ *
+ *     time:units = "hours since 2024-01-01"      --last 2d  ->  48 of them, exactly
+ *
+ * The keys are the numbers in the file, and the length is brought to their unit, so the date is not needed; nor is the
+ * calendar, in which an hour and a day are what they are everywhere. */
+#include "cli.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *names[6]; /* as CF has them */
+    int64_t nanos;
+} units[] = {{{"nanosecond", "nanoseconds"}, 1},
+             {{"microsecond", "microseconds", "microsec", "microsecs"}, 1000},
+             {{"millisecond", "milliseconds", "msec", "msecs", "ms"}, 1000000},
+             {{"second", "seconds", "sec", "secs", "s"}, 1000000000},
+             {{"minute", "minutes", "min", "mins"}, 60000000000},
+             {{"hour", "hours", "hr", "hrs", "h"}, 3600000000000},
+             {{"day", "days", "d"}, 86400000000000}};
+enum { UNITS = sizeof units / sizeof *units };
+
+typedef struct coordinate {
+    const input *of;
+    const char *name;
+    char *units, *calendar; /* of the first file; NULL: there are none */
+    tally_dtype dtype;      /* of the values */
+    char *values;
+    int64_t n;
+} coordinate;
+
+/* Text that may not be there. */
+static int same(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
+
+/* *nanos: of one unit of "days since 1970-01-01"; 0: these are no units of time. */
+static int unit_of(const coordinate *c, int64_t *nanos)
+{
+    static const char *const calendars[] = {
+        "standard", "gregorian", "proleptic_gregorian", "noleap", "365_day", "all_leap", "366_day", "360_day",
+        "julian",   NULL};
+    const char *const text = c->units ? c->units : "", *const since = strstr(text, " since ");
+    *nanos = 0;
+    if (!since) return DONE;
+    size_t length = (size_t)(since - text);
+    while (length && text[length - 1] == ' ') length--;
+    for (int u = 0; u < UNITS; u++)
+        for (int k = 0; k < 6 && units[u].names[k]; k++)
+            if (strlen(units[u].names[k]) == length && !strncmp(units[u].names[k], text, length))
+                *nanos = units[u].nanos;
+    if (!*nanos)
+        return fail(BAD_DATA,
+                    "%s: the units of %s are '%s': must be days, hours, minutes, seconds or a part of a second",
+                    c->of->label, c->name, text);
+    int year, month, day;
+    if (sscanf(since + 7, "%d-%d-%d", &year, &month, &day) != 3 || month < 1 || month > 12 || day < 1 || day > 31)
+        return fail(BAD_DATA, "%s: the units of %s are '%s': after 'since' must be a date such as 1970-01-01",
+                    c->of->label, c->name, text);
+    for (int i = 0; c->calendar && calendars[i]; i++)
+        if (!strcmp(c->calendar, calendars[i])) return DONE;
+    char what[80];
+    snprintf(what, sizeof what, "calendar of %.60s", c->of->label);
+    return c->calendar ? fail_choice(BAD_DATA, what, c->calendar, calendars) : DONE;
+}
+
+/* A length in nanoseconds as a number of units. */
+static int to_unit(const span_length *given, const char *option, const char *text, const coordinate *c, int64_t nanos,
+                   span_length *l)
+{
+    *l = *given;
+    if (!given->given || given->number) return DONE;
+    const double whole = (double)given->whole, unit = (double)nanos;
+    l->number = 1;
+    l->whole = given->whole / nanos;
+    l->fraction = given->whole % nanos != 0;
+    l->real = l->fraction ? whole / unit : (double)l->whole;
+    const int exact = l->fraction ? (__int128)whole == given->whole && fma(l->real, unit, -whole) == 0
+                                  : (__int128)l->real == l->whole;
+    if (exact) return DONE;
+    return fail(USAGE, "--%s is '%s', which is no exact number in the unit of %s, '%s'", option, text, c->name,
+                c->units);
+}
+
+/* The values in the next file, behind those that are there. */
+static int append(coordinate *c, const layout *l, const char *path)
+{
+    const int first = !c->values;
+    tally_file_options f = {.format = "netcdf", .variable = c->name, .dtype = first ? 0 : c->dtype};
+    input in;
+    int code = input_open_beside(&in, c->of->ctx, &f, path);
+    if (code) return code;
+    const char *const axis = c->of->info.dimensions[l->axis];
+    if (in.ndim != 1 || !in.info.dimensions[0] || !axis || strcmp(in.info.dimensions[0], axis) != 0) {
+        code = fail(USAGE,
+                    "%s: --by is '%s', which must be a variable of the one dimension %s, "
+                    "along which --axis goes",
+                    path, c->name, axis ? axis : "of the data");
+    } else if (first) {
+        c->units = in.info.units ? strdup(in.info.units) : NULL;
+        c->calendar = in.info.calendar ? strdup(in.info.calendar) : NULL;
+        c->dtype = in.dtype == TALLY_I32 || in.dtype == TALLY_I64 || in.dtype == TALLY_U64 ? in.dtype : TALLY_F64;
+        if ((in.info.units && !c->units) || (in.info.calendar && !c->calendar)) code = fail_memory("the units", 1);
+    } else if (!same(in.info.units, c->units) || !same(in.info.calendar, c->calendar)) {
+        const int unit = !same(in.info.units, c->units);
+        const char *const other = unit ? in.info.units : in.info.calendar, *const one = unit ? c->units : c->calendar;
+        code = fail(BAD_DATA, "%s: the %s of %s is '%s', and in %s '%s': must be the same", path,
+                    unit ? "unit" : "calendar", c->name, other ? other : "", c->of->label, one ? one : "");
+    }
+    if (!code && in.dtype != c->dtype) { /* again, as numbers that windows can have as keys */
+        input_close(&in);
+        f.dtype = c->dtype;
+        if ((code = input_open_beside(&in, c->of->ctx, &f, path))) return code;
+    }
+    if (!code) code = input_load(&in, 0);
+    char *const more = code ? NULL : realloc(c->values, (size_t)(c->n + in.n) * 8 + 8);
+    if (!code && !more) code = fail_memory("--by", (c->n + in.n) * 8);
+    if (more) c->values = more;
+    const size_t size = tally_dtype_size(in.dtype);
+    if (!code && in.n) memcpy(c->values + (size_t)c->n * size, in.data, (size_t)in.n * size);
+    if (!code) c->n += in.n;
+    input_close(&in);
+    return code;
+}
+
+static int read_all(coordinate *c, const options *o, const layout *l)
+{
+    if (o->nargs > 2 && l->axis)
+        return fail(USAGE, "--by is '%s': where files are joined, --axis must be their first dimension, %s", c->name,
+                    c->of->info.dimensions[0]);
+    int code = DONE;
+    for (int i = 1; i < o->nargs && !code; i++) code = append(c, l, o->args[i]);
+    if (!code && c->n != l->len)
+        code = fail(BAD_DATA, "%s: %s has %lld values, and there are %lld steps", c->of->label, c->name,
+                    (long long)c->n, (long long)l->len);
+    for (int64_t i = 0; i < c->n && !code && c->dtype == TALLY_F64; i++) {
+        double x;
+        memcpy(&x, c->values + i * 8, 8);
+        if (!isfinite(x))
+            code = fail(BAD_DATA, "%s: %s[%lld] is missing, nan or infinite: every step must have its number",
+                        c->of->label, c->name, (long long)i);
+    }
+    return code;
+}
+
+int coordinate_bounds(const span *s, const options *o, const input *in, const layout *l, int64_t **start, int64_t **end)
+{
+    coordinate c = {.of = in, .name = o->value[OPT_by]};
+    span own = *s;
+    tally_key_window w;
+    int64_t nanos = 0;
+    int code = read_all(&c, o, l);
+    if (!code) code = unit_of(&c, &nanos);
+    if (!code) code = span_unit(s, in->label, "the variable of --by", nanos != 0);
+    if (!code) code = to_unit(&s->last, "last", o->value[OPT_last], &c, nanos, &own.last);
+    if (!code) code = to_unit(&s->next, "next", o->value[OPT_next], &c, nanos, &own.next);
+    if (!code) code = span_window(&own, c.dtype, &w);
+    if (!code) {
+        *start = malloc((size_t)c.n * 8 + 8);
+        *end = malloc((size_t)c.n * 8 + 8);
+        if (!*start || !*end) code = fail_memory("the windows", 2 * c.n * 8);
+    }
+    if (!code) {
+        const tally_view keys = tally_flat(c.values, c.dtype, c.n);
+        const tally_status status = tally_window_bounds(in->ctx, &keys, &w, *start, *end);
+        if (status == TALLY_INVALID) /* keys that do not ascend: wrong data, not wrong usage */
+            code = fail(BAD_DATA, "%s: --by %s: %s", in->label, c.name, tally_error(in->ctx));
+        else if (status)
+            code = fail_status(in->ctx, status);
+    }
+    free(c.values);
+    free(c.units);
+    free(c.calendar);
+    return code;
+}
