@@ -142,6 +142,8 @@ PyObject *pt_shape(int ndim, const int64_t *shape);
 /* A new array of dense elements in C order, of the kind of `like`, opened as *a; *object is a new reference. */
 int pt_make(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, const int64_t *shape, pt_operand *a,
             PyObject **object);
+/* Closes an array of results. Of bools every byte becomes 0 or 1: the minimum of no u8 is 255. */
+void pt_close_result(const pt_verb *verb, pt_operand *result);
 /* What the caller gets for `object` (stolen, NULL passes through). */
 PyObject *pt_give(const pt_operand *like, PyObject *object, int ndim);
 
