@@ -158,7 +158,10 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
                 made = up.soon != NULL;
             }
             tile++;
-            tl_scan_full(plan, at, out, x, m, b, have ? &prefix : NULL, &node, s->exclusive, stream, ahead, &up);
+            /* Behind the tile that is read ahead: sum f32 1.02 to 1.08, f64 0.98 to 0.99 times as fast (AMD EPYC). */
+            const int64_t behind = paired && ahead && up.soon && op->elem_bytes <= 4 ? tile_bytes : 0;
+            tl_scan_full(plan, at, out, x, m, b, have ? &prefix : NULL, &node, s->exclusive, stream, ahead + behind,
+                         &up);
         } else
             tl_scan_tile(plan, at, x, m, b, have ? &prefix : NULL, &node, ahead);
         if (m == TL_TILE) tl_counter_push(c, op, TL_TILE_LEVEL, &node);
