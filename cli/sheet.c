@@ -130,8 +130,9 @@ int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const op
     const tally_status status = tally_file_create(ctx, path, "raw", TALLY_U8, 1, &any, 0, &r->file);
     if (status) return r->to_stdout && stdout_closed() ? CLOSED_PIPE : fail_status(ctx, status);
     if (!head) return !r->kept || in->info.header ? put_header(r, in) : DONE;
+    if (!*head) return DONE;
     const int code = put(r, head, strlen(head));
-    return code || !*head ? code : put(r, "\n", 1);
+    return code ? code : put(r, "\n", 1);
 }
 
 static int put_line(sheet *r)
