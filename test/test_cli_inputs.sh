@@ -202,6 +202,7 @@ b,nan,1
 a,3,nan
 b,2,2"' $'nandot\n2\nNA\nNA\n4'
 ok 'tally window sum -w 1 --valid v.txt --empty NA x.txt' $'1\nNA\n3'
+ok 'tally scan max --exclusive --axis 0 c.npy -o w.npy && tally window nandot -w 1 --axis 1 --with w.npy --empty NA c.npy | sed "s/[0-9.-][0-9.-]*/v/g" | uniq -c | tr -s "\t " " "' $' 3 NA NA NA NA\n 3 v v v v'
 ok "printf '1 2\n3 4\n' | tally scan sum --exclusive --column 1 --keep --empty NA" $'1 2 NA\n3 4 1'
 ok 'tally window sum -w 1 --valid v.txt x.txt -o o.npy --out-valid o.bits && od -An -tx1 o.bits' ' 05'
 ok 'seq 12 | tally scan minmax --exclusive --to raw -o o.raw --out-valid o.bits && od -An -tx1 o.bits' ' fe 0f'
@@ -216,7 +217,7 @@ sort -t, -k1,1n -s many.csv | awk -F, -v OFS=, '{ $1 += NR; print }' >ordered.cs
 cut -d, -f2 many.csv >many.txt
 tally scan last many.txt -o many.npy
 while read -r least road; do
-    key= && [[ $road == reduce*--by* ]] && key='s/.*,//'
+    key= && [[ $road == reduce*--by* ]] && key='s/^[^,]*,//'
     for op in nansum count; do # shellcheck disable=SC2086 # words
         tally ${road/OP/$op} --empty NA --to csv 2>&1 | sed -e 1d -e "$key" | tr , '\n' >$op.col
     done
@@ -235,7 +236,7 @@ done <<'END'
 2 window OP --by 1 --last 20 --min-count 2 --column 2 ordered.csv
 1 scan OP --exclusive --by 1 --column 3 many.csv
 1 reduce OP --by 1 --column 3 few.csv
-1 reduce OP --by 1 --column 3 few.csv --sort --threads 1
+1 reduce OP --by 1 --column 2,3 few.csv --sort --threads 1
 1 reduce OP --axis 1 --shape 6000x5 many.npy
 1 reduce OP --axis 0 --shape 5x6000 many.npy
 END
