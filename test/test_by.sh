@@ -36,6 +36,7 @@ ok 'tally reduce sum --by year,city --column temp --sort c.csv' "year${t}city${t
 2002${t}Oslo${t}4"
 ok 'tally reduce max,minmax --by 1 --column temp,hum c.csv --to csv | head -n 2' 'city,max.temp,minmax.temp.min,minmax.temp.max,max.hum,minmax.hum.min,minmax.hum.max
 Oslo,4,3,4,51,50,51'
+ok 'printf "a,b,c,d\n1,20,300,4000\n1,50,600,7000\n" | tally reduce sum --by a --column a,c,d --to csv | tail -n 1' '1,2,900,11000' # the key's cell is a value too
 ok 'tally reduce sum --by temp --column temp c.csv | head -n 2' "temp${t}sum
 3${t}3"
 ok 'tail -n +2 c.csv | head -n 4 | tally reduce sum --format csv --by 1 --column 2' "key${t}sum

@@ -200,8 +200,10 @@ static void each(const char *name)
     for (int i = 0; i < 2; i++)
         check_ok(both[i], tally_define_file(both[i], NULL, TALLY_SOURCE_DIR "/examples/operators/descent.h"),
                  "descent");
+    check_ok(ctx, device->gpu->calls->enter(device->gpu, ctx), "enter"); /* CUDA allocates in a current context */
     check_ok(ctx, tl_gpu_take(device, ctx, X_BYTES, &on_device), "steps");
     check_ok(ctx, tl_gpu_take(device, ctx, CELLS * 16 + GUARD, &results), "results");
+    device->gpu->calls->leave(device->gpu);
     for (size_t i = 0; i < sizeof ops / sizeof *ops + (check_quick ? 0 : check_long ? 300 : 2); i++) {
         check_operator o = check_operator_random();                                                 /* the last ones */
         if (i < sizeof ops / sizeof *ops && !check_operator_make(&o, ops[i].op, ops[i].dtype, 0)) { /* the user's */

@@ -268,6 +268,8 @@ int pt_verb_of(pt_slot *slot, PyObject *op, PyObject *dtype, const pt_operand *a
                pt_verb *verb);
 /* The same for what comes later: arrays of one type, as many as the operator takes. */
 int pt_verb_for(pt_slot *slot, PyObject *op, tally_dtype dtype, int is_bool, pt_verb *verb);
+/* Closes an array of results. Of bools every byte becomes 0 or 1: the minimum of no u8 is 255. */
+void pt_close_result(const pt_verb *verb, pt_operand *result);
 /* Data on a device is not packed: one stride must walk what is folded (mask: the axes), and results (NULL: there are
  * none) must be dense. */
 int pt_check_device(const pt_operand *a, uint64_t mask, const pt_operand *out);

@@ -78,6 +78,23 @@ int pt_open_result(const pt_operand *like, const pt_verb *verb, PyObject *out, i
     return 0;
 }
 
+/* The bytes of axes `axis` .. of bools: what is not 0 becomes 1. */
+static void settle(const pt_operand *a, char *at, int axis)
+{
+    const int64_t n = axis < a->ndim ? a->shape[axis] : 1, step = axis < a->ndim ? a->strides[axis] : 0;
+    for (int64_t i = 0; i < n; i++)
+        if (axis + 1 < a->ndim)
+            settle(a, at + i * step, axis + 1);
+        else
+            at[i * step] = at[i * step] != 0;
+}
+
+void pt_close_result(const pt_verb *verb, pt_operand *result)
+{
+    if (result->is_bool && result->device < 0 && verb->info.output == TALLY_U8) settle(result, result->data, 0);
+    pt_close(result);
+}
+
 PyObject *pt_give(const pt_operand *like, PyObject *object, int ndim)
 {
     PyObject *given = object;

@@ -95,7 +95,7 @@ PyObject *pt_segments(PyObject *module, PyObject *const *args, Py_ssize_t count)
     Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
 done:
     pt_give_back(slot);
-    if (made) pt_close(&result);
+    if (made) pt_close_result(&verb, &result);
     if (!opened) pt_close(&offsets);
     if (status) Py_CLEAR(object);
     object = pt_give(&a, object, ndim);

@@ -142,7 +142,7 @@ static PyObject *series(PyObject *const *args, pt_verb *how, PyObject *init)
     failed = flatten(&verb, &a, &result) || series_into(slot, &verb, &a, axis, &result);
 done:
     pt_give_back(slot);
-    if (opened) pt_close(&result);
+    if (opened) failed ? pt_close(&result) : pt_close_result(&verb, &result);
     if (failed) Py_CLEAR(object);
     if (out == Py_None) object = pt_give(&a, object, ndim);
     pt_close_next(next);

@@ -76,7 +76,7 @@ static PyObject *results(const stream *s, const pt_operand *like, const char *fr
     int64_t shape[2] = {made, s->verb.info.lanes};
     if (pt_make(like, s->verb.out, s->verb.out_bool, s->verb.info.lanes > 1 ? 2 : 1, shape, &out, &object)) return NULL;
     if (made) memcpy(out.data, from, (size_t)(made * s->verb.out_bytes));
-    pt_close(&out);
+    pt_close_result(&s->verb, &out);
     return pt_give(like, object, 1);
 }
 

@@ -214,7 +214,7 @@ PyObject *pt_reduce(PyObject *module, PyObject *const *args, Py_ssize_t count)
     failed = reduce_into(slot, &verb, &a, mask, &result);
 done:
     pt_give_back(slot);
-    if (opened) pt_close(&result);
+    if (opened) failed ? pt_close(&result) : pt_close_result(&verb, &result);
     if (failed) Py_CLEAR(object);
     if (out == Py_None) object = pt_give(&a, object, ndim);
     pt_close_next(next);

@@ -107,6 +107,11 @@ def test_no_elements():
         assert tally.cumulative_sum(x, axis=1).shape == (0, 3)
         assert tally.window(x, "sum", 2, axis=0).shape == (0, 3)
     assert tally.prod([]) == 1 and tally.count([]) == 0 and tally.sum(b"") == 0
+    none = np.zeros((2, 0), bool)  # a bool is a byte of 0 or 1, whatever the minimum of no bytes is
+    assert tally.min(none, axis=1).view("u1").tolist() == [1, 1]
+    assert tally.min(none[0], keepdims=True).view("u1").tolist() == [1]
+    assert tally.scan(np.array([1, 0], bool), "min", exclusive=True).view("u1").tolist() == [1, 1]
+    assert tally.window(np.array([1, 0], bool), "min", 2).view("u1").tolist() == [1, 0]
 
 
 def test_axis_none_folds_in_c_order_whatever_the_strides(rng):

@@ -112,15 +112,17 @@ static inline __attribute__((always_inline)) int take(const char *p, const char 
     return *e ? tl_cell(dtype, *s, *e, value) : TL_CELL_QUOTE;
 }
 
-/* The text of the cell at p, for a key or a time. Returns why it is none. */
+/* The text of the cell at p, for a key or a time. Returns why it is none, and where the cell ends if another follows
+ * and that is known, else NULL. */
 static inline int take_text(const char *p, const char *stop, const tl_layout *l, int simple, const char **s,
-                            const char **e)
+                            const char **e, const char **ended)
 {
+    *ended = NULL;
     if (!simple) {
         tl_field(p, stop, l, s, e);
         return *e ? TL_CELL_OK : TL_CELL_QUOTE;
     }
-    const char *const q = memchr(p, l->delimiter, (size_t)(stop - p));
+    const char *const q = *ended = memchr(p, l->delimiter, (size_t)(stop - p));
     *s = p;
     *e = q ? q : stop;
     while (*s < *e && blank(**s)) ++*s;
@@ -149,7 +151,7 @@ rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype, const
     tl_span *span = c->lines, *key = c->keys;
     int64_t row_number = 0;
     while (p < end) {
-        const char *const line = p, *s = p, *e = p, *q = p;
+        const char *const line = p, *s = p, *e = p, *q = p, *ended = NULL;
         while (blank(*p) && *p != d) p++; /* the chunk ends with a newline */
         if (*p == '\n') {
             p++;
@@ -161,13 +163,13 @@ rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype, const
         }
         const char *const stop = quoted ? end : tl_line_end(p, end);
         int why = TL_CELL_OK;
-        int64_t cell = 0; /* p is at its start */
+        int64_t cell = 0; /* p is at its start; ended: its end, if a key's text was there */
         for (int64_t k = 0; k < wants && !why; k++) {
             const int64_t column = wants == 1 ? only : l->want[k].column;
-            for (; cell < column; cell++, p = d ? q + 1 : q)
-                if (!(q = pass(p, stop, l, simple, &s, &e))) break;
+            for (; cell < column; cell++, p = d ? q + 1 : q, ended = NULL)
+                if (!(q = ended ? ended : pass(p, stop, l, simple, &s, &e))) break;
             if (cell == column && others && l->want[k].role != TL_VALUE) {
-                why = take_text(p, stop, l, simple, &s, &e);
+                why = take_text(p, stop, l, simple, &s, &e, &ended);
                 if (!why && l->want[k].role == TL_TIME)
                     why = tl_time_take(c, row_number, s, e);
                 else if (!why)
@@ -184,6 +186,7 @@ rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype, const
             } else {
                 why = TL_CELL_QUOTE;
             }
+            ended = NULL;
             if (wants > 1 && !why && k + 1 < wants && q < stop && *q != '\n')
                 p = d ? q + 1 : q, cell++;
             else

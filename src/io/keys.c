@@ -89,10 +89,19 @@ static inline uint64_t hash_of(const char *text, const tl_span *key, int64_t col
     return h;
 }
 
+/* 8 bytes at a time, here too: keys are short, and a call of memcmp takes as long as all of this. */
 static inline int same(const cell *g, const char *text, const tl_span *key, int64_t columns)
 {
-    for (int64_t c = 0; c < columns; c++)
-        if (g[c].length != key[c].length || memcmp(g[c].raw, text + key[c].at, key[c].length & ~TL_DOUBLED)) return 0;
+    for (int64_t c = 0; c < columns; c++) {
+        const char *a = g[c].raw, *b = text + key[c].at;
+        uint32_t n = key[c].length & ~TL_DOUBLED;
+        if (g[c].length != key[c].length) return 0;
+        for (uint64_t v, w; n; a += 8, b += 8, n -= n < 8 ? n : 8) {
+            memcpy(&v, a, 8);
+            memcpy(&w, b, 8);
+            if ((v ^ w) << (n < 8 ? 64 - 8 * n : 0)) return 0;
+        }
+    }
     return 1;
 }
 
@@ -164,8 +173,8 @@ static int add(tl_keys *k, uint64_t hash, const char *text, const tl_span *key)
     cell *const cells = &k->cells[k->count * k->columns];
     for (int64_t c = 0; c < k->columns; c++) {
         const size_t n = key[c].length & ~TL_DOUBLED;
-        char *const raw = text_room(k, 2 * n + 1), *shown = raw ? raw + n : NULL;
-        if (!raw) return 0;
+        char *const raw = text_room(k, 2 * n + 1 + 8), *shown = raw ? raw + n : NULL;
+        if (!raw) return 0; /* 8: what `same` may read behind raw */
         memcpy(raw, text + key[c].at, n);
         cells[c] = (cell){raw, shown, key[c].length};
         for (size_t i = 0; i < n; i++) {

@@ -45,8 +45,8 @@ KERNEL_OF(nodes)
 
 #if !TL_IN_PLACE
 /* The same for neighbouring sequences that lie across (columns): a lane a column, so that a warp reads whole lines.
- * Job: a chunk of 32 columns, all columns of a chunk before the next; each warp of the group has a part of the chunk,
- * for few jobs keep too few loads on their way. */
+ * Job: a chunk of 32 columns, all columns of a chunk before the next. Each warp of the group has a part of the chunk:
+ * of 1000 columns var f32 went from 0.43 to 0.51 of read, f64 from 0.48 to 0.65, sum f32 stayed at 0.67 (H200). */
 KERNEL_OF(columns)
 {
     enum { STEP = sizeof(state) > 8 ? 8 : 16, PART = CHUNK_e / COLUMN_PARTS, STEPS = PART / STEP }; /* registers */
