@@ -62,12 +62,24 @@ typedef struct operators {
     char *list;
     const char **name;
     tally_operator_info *info; /* room for each, set by operators_info */
-    int count;
+    int count, all;            /* all: with those that empty.c adds behind them */
+    int *place; /* NULL, or for each of `count` the number of the one that says which results have a value */
 } operators;
 int operators_split(operators *ops, const char *text);
 int operators_info(operators *ops, tally *ctx, tally_dtype dtype);
 void operators_free(operators *ops);
 double seconds(void);
+
+/* ---- empty.c: results without a value (--empty, --out-valid) ----------------------------------------------------- */
+int empty_check(const options *o);                     /* whether the results go where these options can say it */
+int empty_operators(operators *ops, const options *o); /* adds the operators that know which results have a value */
+int is_nan_form(const char *op);                       /* of an operator that is built in */
+int has_value(const void *places, int64_t i);          /* result i; places: of the added operator, NULL: all have */
+typedef struct bitmap bitmap;                          /* --out-valid; NULL for all calls: it was not given */
+int bitmap_open(bitmap **bitmap_, tally *ctx, const options *o); /* close also after a failure */
+int bitmap_write(bitmap *b, const void *places, int64_t count);
+int bitmap_end(bitmap *b);
+int bitmap_close(bitmap *b, int code); /* commits if code is DONE */
 
 /* ---- lines.c: the lines that --keep passes through --------------------------------------------------------------- */
 typedef struct lines {
@@ -158,7 +170,8 @@ typedef struct result {
     const char *op; /* as the user wrote it; with --by of several columns OP.COLUMN */
     char *name;     /* what op points to, if it is this result's own */
     tally_operator_info info;
-    void *bits; /* count results of info.lanes values */
+    void *bits;         /* count results of info.lanes values */
+    const void *places; /* NULL, or which of them have a value (has_value) */
 } result;
 typedef struct answer {
     const char *file;
@@ -177,7 +190,7 @@ typedef struct answer {
     char **key_names;
     int64_t key_columns;
     result *results;
-    int ops;
+    int ops, all; /* results to be shown, and all that there are */
 } answer;
 int print_answers(tally *ctx, const answer *answers, int files, const options *o); /* output.c */
 int output_check(const options *o,
@@ -249,12 +262,15 @@ typedef struct second {
     const char *data; /* the second input, in the order of the first; or NULL */
     tally_dtype type;
     unsigned char *bits; /* one for each element; or NULL */
+    unsigned char *both; /* of two inputs and nan forms: which pairs these leave in; or NULL */
     char *own;
 } second;
 /* Sets ops->info. With a second input, two columns of `in` become one. Close also after a failure. */
 int second_open(second *s, input *in, const options *o, operators *ops);
 /* What belongs to a view that points into `elements`; next: room for the view of the second input. */
 void second_view(const second *s, const char *elements, tally_view *view, tally_view *next);
+/* That view as operator i takes it: those that empty.c added have one input. */
+tally_view second_for(const second *s, const operators *ops, int i, const tally_view *view);
 /* The same for a column's values, group after group, as groups_take has them. */
 int second_group(const second *s, const groups *g, int64_t column, second *part);
 int second_sound(second *s); /* as input_sound */
@@ -264,6 +280,7 @@ void second_close(second *s);
 typedef struct look {
     char separator;
     int named, people, hex, digest; /* a column of files; aligned; exact bits; SHA-256 in place of the values */
+    const char *empty;              /* NULL, or for results without a value */
 } look;
 int print_table(FILE *f, const answer *answers, int files, const look *o);
 void digest_of(const answer *a, const result *r, char *buffer); /* 65 characters */
@@ -301,8 +318,9 @@ int document_close(document *d, int code);                    /* commits if code
 /* ---- sheet.c: results as a table of text ------------------------------------------------------------------------- */
 typedef struct sheet sheet;
 /* width: results of each operator on a line; passed: lines of the input before the first that has results. */
+/* head: NULL, or in place of the names of the columns; "": no line. */
 int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const operators *ops, const char *path,
-               int64_t width, int64_t passed);
+               int64_t width, int64_t passed, const char *head);
 int sheet_write(sheet *r, const char *const *results, int64_t count);
 int sheet_close(sheet *r, int code); /* commits if code is DONE */
 

@@ -21,7 +21,7 @@ enum {
 /* Room for `wanted` groups, and streams for those that are new. */
 static int more_groups(folded *f, int64_t wanted)
 {
-    const int64_t each = f->width * f->ops->count;
+    const int64_t each = f->width * f->ops->all;
     if (wanted > f->room) {
         const int64_t room = 2 * wanted;
         tally_stream **const streams = realloc(f->streams, (size_t)(room * each) * sizeof *streams);
@@ -39,7 +39,7 @@ static int more_groups(folded *f, int64_t wanted)
         f->waits[f->groups] = 0;
         memset(own, 0, (size_t)each * sizeof(tally_stream *));
         for (int64_t k = 0; k < each; k++) {
-            const tally_status status = tally_stream_reduce(f->ctx, f->ops->name[k % f->ops->count], f->dtype, &own[k]);
+            const tally_status status = tally_stream_reduce(f->ctx, f->ops->name[k % f->ops->all], f->dtype, &own[k]);
             if (status) {
                 f->groups++; /* it is closed with the others */
                 return fail_status(f->ctx, status);
@@ -53,9 +53,9 @@ static int more_groups(folded *f, int64_t wanted)
 static int push(folded *f, int64_t group)
 {
     for (int64_t c = 0; c < f->width; c++)
-        for (int i = 0; i < f->ops->count; i++) {
+        for (int i = 0; i < f->ops->all; i++) {
             const tally_status status = tally_stream_push(
-                f->streams[(group * f->width + c) * f->ops->count + i],
+                f->streams[(group * f->width + c) * f->ops->all + i],
                 f->waiting + (size_t)((group * f->width + c) * WAITING) * f->size, f->waits[group], NULL, NULL);
             if (status) return fail_status(f->ctx, status);
         }
@@ -91,7 +91,7 @@ int folded_read(folded *f, input *in, const operators *ops)
     char *const values = malloc((size_t)(LINES * f->width) * f->size);
     int32_t *const codes = malloc(LINES * sizeof *codes);
     int code = values && codes ? DONE : fail_memory("--by", LINES * f->width * (int64_t)f->size);
-    for (int64_t got = 1; !code && got && f->groups * f->width * ops->count < STREAMS;) {
+    for (int64_t got = 1; !code && got && f->groups * f->width * ops->all < STREAMS;) {
         const tally_status status = tally_file_read_by(in->file, values, codes, LINES * f->width, &got);
         if (status) code = fail_status(in->ctx, status);
         const int64_t n = got / f->width;
@@ -109,7 +109,7 @@ int folded_read(folded *f, input *in, const operators *ops)
 int folded_result(folded *f, int64_t group, int64_t column, int op, const char *rest, int64_t n, void *out)
 {
     const int64_t at = group * f->width + column;
-    tally_stream *const stream = f->streams[at * f->ops->count + op];
+    tally_stream *const stream = f->streams[at * f->ops->all + op];
     tally_status status =
         tally_stream_push(stream, f->waiting + (size_t)(at * WAITING) * f->size, f->waits[group], NULL, NULL);
     if (!status) status = tally_stream_push(stream, rest, n, NULL, NULL);
@@ -119,7 +119,7 @@ int folded_result(folded *f, int64_t group, int64_t column, int op, const char *
 
 void folded_close(folded *f)
 {
-    for (int64_t i = 0; f->streams && i < f->groups * f->width * f->ops->count; i++) tally_stream_close(f->streams[i]);
+    for (int64_t i = 0; f->streams && i < f->groups * f->width * f->ops->all; i++) tally_stream_close(f->streams[i]);
     free(f->streams);
     free(f->waiting);
     free(f->waits);

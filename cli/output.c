@@ -57,7 +57,8 @@ int output_check(const options *o, int ops)
 }
 
 /* One operator, so that the file has one type. */
-static int write_typed(tally *ctx, const char *path, const char *format, const answer *answers, int files)
+static int write_typed(tally *ctx, const char *path, const char *format, const answer *answers, int files,
+                       const options *o)
 {
     const answer *const a = &answers[0];
     for (int i = 1; i < files; i++)
@@ -80,8 +81,12 @@ static int write_typed(tally *ctx, const char *path, const char *format, const a
         status = name_netcdf(file, a->results->op, a->dimensions, a->results->info.lanes);
     for (int i = 0; i < files && !status; i++)
         status = tally_file_write(file, answers[i].results->bits, answers[i].count * answers[i].results->info.lanes);
-    if (!status) status = tally_file_commit(file);
-    const int code = status ? fail_status(ctx, status) : DONE;
+    bitmap *valid = NULL;
+    int code = status ? fail_status(ctx, status) : bitmap_open(&valid, ctx, o);
+    for (int i = 0; i < files && !code; i++) code = bitmap_write(valid, answers[i].results->places, answers[i].count);
+    if (!code) code = bitmap_end(valid);
+    if (!code && (status = tally_file_commit(file))) code = fail_status(ctx, status);
+    code = bitmap_close(valid, code);
     tally_file_close(file);
     return code;
 }
@@ -93,11 +98,12 @@ static int write_values(tally *ctx, const answer *answers, int files, const opti
     const look values = {.separator = format == TO_CSV ? ',' : '\t',
                          .named = several(o),
                          .people = !path && isatty(1) && !has(o, OPT_to) && !has(o, OPT_output),
-                         .hex = has(o, OPT_hex)};
+                         .hex = has(o, OPT_hex),
+                         .empty = o->value[OPT_empty]};
     document d;
-    if (format == TO_NPY) return write_typed(ctx, path ? path : "-", "npy", answers, files);
-    if (format == TO_NETCDF) return write_typed(ctx, path ? path : "-", "netcdf", answers, files);
-    if (format == TO_RAW) return write_typed(ctx, path ? path : "-", "raw", answers, files);
+    if (format == TO_NPY) return write_typed(ctx, path ? path : "-", "npy", answers, files, o);
+    if (format == TO_NETCDF) return write_typed(ctx, path ? path : "-", "netcdf", answers, files, o);
+    if (format == TO_RAW) return write_typed(ctx, path ? path : "-", "raw", answers, files, o);
     int code = document_open(&d, ctx, path);
     if (!code && format == TO_JSON)
         print_documents(d.f, ctx, answers, files, o, 1, NULL);

@@ -29,14 +29,13 @@ typedef struct passage {
 
 static int open_streams(const job *j, tally_dtype dtype, passage *pass)
 {
-    const int64_t count = pass->columns * j->ops.count;
+    const int64_t count = pass->columns * j->ops.all;
     pass->streams = calloc((size_t)count, sizeof(tally_stream *));
     if (pass->columns > 1) pass->column = malloc(READ_BYTES);
     if (!pass->streams || (pass->columns > 1 && !pass->column))
         return fail_memory("the streams", count * (int64_t)sizeof(tally_stream *) + READ_BYTES);
     for (int64_t i = 0; i < count; i++) {
-        const tally_status status =
-            tally_stream_reduce(j->ctx, j->ops.name[i % j->ops.count], dtype, &pass->streams[i]);
+        const tally_status status = tally_stream_reduce(j->ctx, j->ops.name[i % j->ops.all], dtype, &pass->streams[i]);
         if (status) return fail_status(j->ctx, status);
     }
     return DONE;
@@ -45,9 +44,9 @@ static int open_streams(const job *j, tally_dtype dtype, passage *pass)
 /* Pushes n elements through every stream, piece by piece. */
 static int push(const job *j, tally_stream **streams, const char *data, int64_t n, size_t size)
 {
-    const int64_t most = j->ops.count == 1 ? n : (tally_threads(j->ctx) > 1 ? PIECE_MANY : PIECE_ONE) / (int64_t)size;
+    const int64_t most = j->ops.all == 1 ? n : (tally_threads(j->ctx) > 1 ? PIECE_MANY : PIECE_ONE) / (int64_t)size;
     for (int64_t at = 0; at < n; at += most)
-        for (int i = 0; i < j->ops.count; i++) {
+        for (int i = 0; i < j->ops.all; i++) {
             const int64_t now = n - at < most ? n - at : most;
             const tally_status status = tally_stream_push(streams[i], data + (size_t)at * size, now, NULL, NULL);
             if (status) return fail_status(j->ctx, status);
@@ -61,7 +60,7 @@ static int push_columns(const job *j, const passage *pass, const char *data, int
     int code = DONE;
     for (int64_t c = 0; c < pass->columns && !code; c++) {
         layout_gather(data, n / pass->columns, pass->columns, c, size, pass->column);
-        code = push(j, pass->streams + c * j->ops.count, pass->column, n / pass->columns, size);
+        code = push(j, pass->streams + c * j->ops.all, pass->column, n / pass->columns, size);
     }
     return code;
 }
@@ -96,9 +95,9 @@ static int fold(const job *j, input *in, answer *a, int64_t row, int64_t limit, 
         progress_show(p, in->n >= 0 ? (row * (limit < 0 ? 0 : limit) + done) * (int64_t)size : in->info.bytes_read,
                       total);
     }
-    for (int64_t i = 0; pass.streams && i < columns * j->ops.count; i++) {
-        const result *const r = &a->results[i % j->ops.count];
-        char *const out = (char *)r->bits + (size_t)(row + i / j->ops.count) * result_bytes(&r->info);
+    for (int64_t i = 0; pass.streams && i < columns * j->ops.all; i++) {
+        const result *const r = &a->results[i % j->ops.all];
+        char *const out = (char *)r->bits + (size_t)(row + i / j->ops.all) * result_bytes(&r->info);
         const tally_status status = code ? TALLY_OK : tally_stream_finish(pass.streams[i], out, NULL);
         if (status) code = fail_status(j->ctx, status);
         tally_stream_close(pass.streams[i]);
@@ -112,7 +111,7 @@ static int fold(const job *j, input *in, answer *a, int64_t row, int64_t limit, 
 static int flat(const job *j, input *in, answer *a, char *buffer, progress *p)
 {
     const int64_t bytes = in->n * (int64_t)tally_dtype_size(in->dtype);
-    if (j->ops.count > 1 || !in->data || in->column_major || (p->on && bytes > watched_bytes))
+    if (j->ops.all > 1 || !in->data || in->column_major || (p->on && bytes > watched_bytes))
         return fold(j, in, a, 0, -1, 1, buffer, p);
     const tally_view view = tally_flat(in->data, in->dtype, in->n);
     const tally_status status = tally_reduce(j->ctx, j->ops.name[0], &view, a->results[0].bits);
@@ -137,7 +136,7 @@ static int rows(const job *j, input *in, answer *a, const layout *l, char *buffe
             have += got;
         }
         const tally_view view = tally_rows(buffer, in->dtype, now, l->len);
-        for (int i = 0; i < j->ops.count && !code; i++) {
+        for (int i = 0; i < j->ops.all && !code; i++) {
             char *const out = (char *)a->results[i].bits + (size_t)row * result_bytes(&a->results[i].info);
             const tally_status status = tally_reduce(j->ctx, j->ops.name[i], &view, out);
             if (status) code = fail_status(j->ctx, status);
@@ -156,13 +155,14 @@ static int batches(const job *j, const void *data, tally_dtype dtype, answer *a,
     tally_view view, next;
     int64_t at, step;
     for (int64_t b = 0; layout_batch(l, b, data, dtype, size, l->len, &view, &at, &step); b++)
-        for (int i = 0; i < j->ops.count; i++) {
+        for (int i = 0; i < j->ops.all; i++) {
             const size_t each = result_bytes(&a->results[i].info);
             char *const out = (char *)a->results[i].bits + (size_t)(row + at) * each;
             char *const near = step == 1 ? out : malloc((size_t)view.rows * each + 1);
             if (!near) return fail_memory("--axis", view.rows * (int64_t)each);
             second_view(&j->beside, data, &view, &next);
-            const tally_status status = tally_reduce(j->ctx, j->ops.name[i], &view, near);
+            const tally_view own = second_for(&j->beside, &j->ops, i, &view);
+            const tally_status status = tally_reduce(j->ctx, j->ops.name[i], &own, near);
             if (step != 1 && !status)
                 for (int64_t r = 0; r < view.rows; r++)
                     memcpy(out + (size_t)(r * step) * each, near + (size_t)r * each, each);
@@ -234,6 +234,19 @@ static char *column_name(const input *in, const char *op, int64_t column)
     return name;
 }
 
+/* The result of operator i for column c; those that are not shown come last. */
+static result *result_of(const job *j, const answer *a, int64_t c, int i)
+{
+    const int shown = j->ops.count, more = j->ops.all - shown;
+    return &a->results[i < shown ? c * shown + i : a->ops + c * more + i - shown];
+}
+
+static void find_places(const job *j, const answer *a, int64_t c)
+{
+    for (int i = 0; j->ops.place && i < j->ops.count; i++)
+        result_of(j, a, c, i)->places = result_of(j, a, c, j->ops.place[i])->bits;
+}
+
 /* --by: of each group a result for every operator, or with several columns of values for every column and operator. */
 static int by_groups(const job *j, input *in, answer *a)
 {
@@ -249,22 +262,24 @@ static int by_groups(const job *j, input *in, answer *a)
         code = fail_memory("the values of the groups", g.lines * (int64_t)tally_dtype_size(in->dtype));
     if (!code) large_pages(dense, (size_t)g.lines * tally_dtype_size(in->dtype));
     a->ops = j->ops.count * (int)g.width;
-    a->results = code ? NULL : calloc((size_t)a->ops, sizeof *a->results);
-    if (!code && !a->results) code = fail_memory("the results", a->ops * (int64_t)sizeof *a->results);
+    a->all = j->ops.all * (int)g.width;
+    a->results = code ? NULL : calloc((size_t)a->all, sizeof *a->results);
+    if (!code && !a->results) code = fail_memory("the results", a->all * (int64_t)sizeof *a->results);
     for (int64_t c = 0; c < g.width && !code; c++) {
         tally_view view, next;
         second part = {.on = 0};
         code = groups_take(&g, in, c, dense, &view);
         if (!code && j->beside.on) code = second_group(&j->beside, &g, c, &part);
         second_view(&part, dense, &view, &next);
-        for (int i = 0; i < j->ops.count && !code; i++) {
-            result *const r = &a->results[c * j->ops.count + i];
+        for (int i = 0; i < j->ops.all && !code; i++) {
+            result *const r = result_of(j, a, c, i);
             r->op = j->ops.name[i];
             if (g.width > 1 && !(r->op = r->name = column_name(in, r->op, c))) code = fail_memory("the results", c);
             if (!code) code = operator_info(j->ctx, j->ops.name[i], j->beside.dtype, &r->info);
             if (!code && !(r->bits = calloc((size_t)a->count + 1, result_bytes(&r->info))))
                 code = fail_memory("the results", a->count * (int64_t)result_bytes(&r->info));
-            const tally_status status = code ? TALLY_OK : tally_reduce(j->ctx, j->ops.name[i], &view, r->bits);
+            const tally_view own = second_for(&part, &j->ops, i, &view);
+            const tally_status status = code ? TALLY_OK : tally_reduce(j->ctx, j->ops.name[i], &own, r->bits);
             if (status) code = fail_status(j->ctx, status);
             for (int64_t k = 0; k < g.count && !code; k++) /* those that began while the file was read */
                 if (g.shown[k] < f.groups)
@@ -273,6 +288,7 @@ static int by_groups(const job *j, input *in, answer *a)
                         g.offsets[k + 1] - g.offsets[k], (char *)r->bits + (size_t)k * result_bytes(&r->info));
         }
         second_close(&part);
+        if (!code) find_places(j, a, c);
     }
     in->n += f.lines * g.width;
     in->shape[0] += f.lines;
@@ -284,10 +300,11 @@ static int by_groups(const job *j, input *in, answer *a)
 
 static int answer_room(const job *j, answer *a)
 {
-    a->results = calloc((size_t)j->ops.count, sizeof *a->results);
-    if (!a->results) return fail_memory("the results", j->ops.count * (int64_t)sizeof *a->results);
+    a->results = calloc((size_t)j->ops.all, sizeof *a->results);
+    if (!a->results) return fail_memory("the results", j->ops.all * (int64_t)sizeof *a->results);
     a->ops = j->ops.count;
-    for (int i = 0; i < j->ops.count; i++) {
+    a->all = j->ops.all;
+    for (int i = 0; i < j->ops.all; i++) {
         result *const r = &a->results[i];
         r->op = j->ops.name[i];
         const int code = operator_info(j->ctx, r->op, j->beside.dtype, &r->info);
@@ -295,6 +312,7 @@ static int answer_room(const job *j, answer *a)
         r->bits = calloc((size_t)a->count + 1, result_bytes(&r->info));
         if (!r->bits) return fail_memory("the results", a->count * (int64_t)result_bytes(&r->info));
     }
+    find_places(j, a, 0);
     return DONE;
 }
 
@@ -380,7 +398,7 @@ static int reduce_file(job *j, const char *path, char *const *more, answer *a)
 static void answer_free(answer *a)
 {
     groups_names_free(a);
-    for (int i = 0; a->results && i < a->ops; i++) {
+    for (int i = 0; a->results && i < a->all; i++) {
         free(a->results[i].bits);
         free(a->results[i].name);
     }
@@ -401,7 +419,7 @@ int run_reduce(const options *o)
         return fail(USAGE,
                     "which operator? `tally reduce sum FILE`; `tally ops` lists them, `tally help reduce` explains");
     if (has(o, OPT_axis) && has(o, OPT_segments)) return fail(USAGE, "--axis and --segments exclude each other");
-    if (groups_check(o)) return USAGE;
+    if (groups_check(o) || empty_check(o)) return USAGE;
     char **const paths = o->nargs > 1 ? o->args + 1 : standard_input;
     const int joined = axis_named(o) && o->nargs > 2; /* the files are one array */
     const int files = o->nargs > 1 && !joined ? o->nargs - 1 : 1;
@@ -409,6 +427,7 @@ int run_reduce(const options *o)
     int code =
         answers ? operators_split(&j.ops, o->args[0]) : fail_memory("the results", files * (int64_t)sizeof *answers);
     if (!code) code = output_check(o, j.ops.count);
+    if (!code) code = empty_operators(&j.ops, o);
     if (!code) code = session_open(&j.ctx, o);
     int good = 0, worst = code;
     for (int i = 0; i < files && j.ctx && code != USAGE; i++) { /* one bad file does not hide the others */

@@ -109,6 +109,19 @@ static int open_with(second *s, const input *in, const options *o)
     return code;
 }
 
+/* Which pairs a nan form leaves in: each of them as a sequence of its own says so. */
+static int find_both(second *s, const input *in, const operators *ops)
+{
+    int i = 0;
+    while (i < ops->count && !is_nan_form(ops->name[i])) i++;
+    if (!ops->place || i == ops->count) return DONE;
+    if (!(s->both = calloc((size_t)in->n / 8 + 1, 1))) return fail_memory("the pairs that count", in->n / 8 + 1);
+    tally_view pairs = tally_rows(in->data, in->dtype, in->n, 1), next;
+    second_view(s, in->data, &pairs, &next);
+    const tally_status status = tally_reduce_valid(in->ctx, ops->name[i], &pairs, s->both, 0);
+    return status ? fail_status(in->ctx, status) : DONE;
+}
+
 /* Whole numbers: raw ones of a byte each, others as the file says or i64. */
 static int open_valid(second *s, const input *in, const options *o)
 {
@@ -154,7 +167,8 @@ int second_open(second *s, input *in, const options *o, operators *ops)
     if (!code && has(o, OPT_valid)) code = open_valid(s, in, o);
     if (code || !two) return code;
     s->dtype = tally_common_dtype(in->dtype, s->type);
-    return operators_info(ops, in->ctx, s->dtype);
+    code = operators_info(ops, in->ctx, s->dtype);
+    return code ? code : find_both(s, in, ops);
 }
 
 void second_view(const second *s, const char *elements, tally_view *view, tally_view *next)
@@ -175,12 +189,37 @@ void second_view(const second *s, const char *elements, tally_view *view, tally_
     view->next = next;
 }
 
+tally_view second_for(const second *s, const operators *ops, int i, const tally_view *view)
+{
+    tally_view own = *view;
+    if (i < ops->count || !s->on || !s->data) return own;
+    if (is_nan_form(ops->name[i])) {
+        own.valid = s->both;
+        own.valid_offset = own.data ? ((const char *)own.next->data - s->data) / (int64_t)tally_dtype_size(s->type) : 0;
+    }
+    own.next = NULL;
+    return own;
+}
+
+/* The bits of a column, group after group. */
+static int group_bits(const unsigned char *bits, const groups *g, int64_t column, unsigned char **part)
+{
+    *part = NULL;
+    if (!bits) return DONE;
+    if (!(*part = calloc((size_t)g->lines / 8 + 1, 1))) return fail_memory("--valid", g->lines / 8 + 1);
+    for (int64_t i = 0; i < g->lines; i++) {
+        const int64_t from = g->order[i] * g->width + column;
+        if (bits[from >> 3] >> (from & 7) & 1) (*part)[i >> 3] |= (unsigned char)(1u << (i & 7));
+    }
+    return DONE;
+}
+
 int second_group(const second *s, const groups *g, int64_t column, second *part)
 {
     *part = *s;
     memset(&part->with, 0, sizeof part->with);
     part->own = NULL;
-    part->bits = NULL;
+    part->bits = part->both = NULL;
     if (s->data) {
         const size_t size = tally_dtype_size(s->type);
         part->data = part->own = malloc((size_t)g->lines * size + 1);
@@ -188,14 +227,8 @@ int second_group(const second *s, const groups *g, int64_t column, second *part)
         for (int64_t i = 0; i < g->lines; i++)
             memcpy(part->own + (size_t)i * size, s->data + (size_t)(g->order[i] * g->width + column) * size, size);
     }
-    if (!s->bits) return DONE;
-    part->bits = calloc((size_t)g->lines / 8 + 1, 1);
-    if (!part->bits) return fail_memory("--valid", g->lines / 8 + 1);
-    for (int64_t i = 0; i < g->lines; i++) {
-        const int64_t from = g->order[i] * g->width + column;
-        if (s->bits[from >> 3] >> (from & 7) & 1) part->bits[i >> 3] |= (unsigned char)(1u << (i & 7));
-    }
-    return DONE;
+    const int code = group_bits(s->bits, g, column, &part->bits);
+    return code ? code : group_bits(s->both, g, column, &part->both);
 }
 
 int second_sound(second *s) { return s->with.file ? input_sound(&s->with) : DONE; }
@@ -205,6 +238,7 @@ void second_close(second *s)
     if (s->with.file) input_close(&s->with);
     free(s->own);
     free(s->bits);
+    free(s->both);
     s->own = NULL;
-    s->bits = NULL;
+    s->bits = s->both = NULL;
 }

@@ -42,7 +42,7 @@ int series_begin(const options *o)
     if (o->nargs > 2 && !axis_named(o))
         return fail(USAGE, "`tally %s` takes one FILE, and '%s' is a second one", verb, o->args[2]);
     if (has(o, OPT_axis) && has(o, OPT_segments)) return fail(USAGE, "--axis and --segments exclude each other");
-    if (groups_check(o) || output_ending(o)) return USAGE;
+    if (groups_check(o) || output_ending(o) || empty_check(o)) return USAGE;
     if (has(o, OPT_keep) && has(o, OPT_json)) return fail(USAGE, "--keep and --json exclude each other");
     if (has(o, OPT_keep) && has(o, OPT_step)) return fail(USAGE, "--keep and --step exclude each other");
     if (has(o, OPT_keep) && has(o, OPT_reverse)) return fail(USAGE, "--keep and --reverse exclude each other");
@@ -72,7 +72,7 @@ typedef struct flow {
 static int flow_open(run *r, flow *f)
 {
     const size_t size = tally_dtype_size(f->in->dtype);
-    const int ops = r->ops.count;
+    const int ops = r->ops.all;
     f->most = PIECE_BYTES / (int64_t)size / f->columns;
     f->streams = calloc((size_t)(f->columns * ops), sizeof(tally_stream *));
     f->out = calloc((size_t)ops, sizeof(char *));
@@ -105,8 +105,8 @@ static int flow_open(run *r, flow *f)
 
 static void flow_close(run *r, flow *f)
 {
-    for (int64_t i = 0; f->streams && i < f->columns * r->ops.count; i++) tally_stream_close(f->streams[i]);
-    for (int i = 0; f->out && i < r->ops.count; i++) free(f->out[i]);
+    for (int64_t i = 0; f->streams && i < f->columns * r->ops.all; i++) tally_stream_close(f->streams[i]);
+    for (int i = 0; f->out && i < r->ops.all; i++) free(f->out[i]);
     free(f->streams);
     free(f->out);
     free(f->made);
@@ -122,8 +122,8 @@ static int flow_push(run *r, flow *f, const char *at, int64_t rows)
     int64_t made = 0;
     for (int64_t c = 0; c < k; c++) {
         if (k > 1 && at) layout_gather(at, rows, k, c, size, f->column);
-        for (int i = 0; i < r->ops.count; i++) {
-            tally_stream *const stream = f->streams[c * r->ops.count + i];
+        for (int i = 0; i < r->ops.all; i++) {
+            tally_stream *const stream = f->streams[c * r->ops.all + i];
             char *const out = k > 1 ? f->made : f->out[i];
             const tally_status status = at ? tally_stream_push(stream, k > 1 ? f->column : at, rows, out, &made)
                                            : tally_stream_finish(stream, out, &made);
@@ -264,6 +264,7 @@ static int whole(const run *r, const input *in, const layout *l, int i, int64_t 
     for (int64_t b = 0; !code && layout_batch(l, b, in->data, in->dtype, size, l->len, &from, &at, &step); b++) {
         layout_batch(l, b, *out, info->output, each, len, &into, &at, &step);
         second_view(&r->beside, in->data, &from, &next);
+        from = second_for(&r->beside, &r->ops, i, &from);
         code = r->start ? batch_ranges(r, i, &from, &into) : batch(r, i, &from, &into);
     }
     return code;
@@ -290,9 +291,9 @@ static int run_whole(run *r, input *in)
     else
         shape[0] = count;
     sink *to = NULL;
-    char **const out = calloc((size_t)r->ops.count, sizeof *out);
-    if (!out) code = fail_memory("the results", r->ops.count * (int64_t)sizeof *out);
-    for (int i = 0; i < r->ops.count && !code; i++) code = whole(r, in, &l, i, len, count, &out[i]);
+    char **const out = calloc((size_t)r->ops.all, sizeof *out);
+    if (!out) code = fail_memory("the results", r->ops.all * (int64_t)sizeof *out);
+    for (int i = 0; i < r->ops.all && !code; i++) code = whole(r, in, &l, i, len, count, &out[i]);
     if (!code) code = input_sound(in);
     if (!code) code = second_sound(&r->beside);
     if (!code)
@@ -300,7 +301,7 @@ static int run_whole(run *r, input *in)
             sink_open(&to, r->ctx, r->o, in, &r->ops, array ? in->ndim : 1, shape, l.axis == 0 ? lines_before(r) : 0);
     if (!code) code = sink_write(to, (const char *const *)out, count);
     code = sink_close(to, code);
-    for (int i = 0; out && i < r->ops.count; i++) free(out[i]);
+    for (int i = 0; out && i < r->ops.all; i++) free(out[i]);
     free(out);
     layout_close(&l);
     return code;
@@ -333,9 +334,10 @@ static int group_column(const run *r, const grouped *b, const input *in, int64_t
     int code = groups_take(g, in, column, dense, &from);
     if (!code && r->beside.on) code = second_group(&r->beside, g, column, &part);
     second_view(&part, dense, &from, &next);
-    for (int i = 0; i < r->ops.count && !code; i++) {
+    for (int i = 0; i < r->ops.all && !code; i++) {
         const tally_view into = tally_segments(made, r->ops.info[i].output, g->offsets, g->count);
-        code = b->start ? group_windows(r, b, i, dense, in->dtype, made) : batch(r, i, &from, &into);
+        const tally_view own = second_for(&part, &r->ops, i, &from);
+        code = b->start ? group_windows(r, b, i, dense, in->dtype, made) : batch(r, i, &own, &into);
         if (!code) groups_back(g, made, result_bytes(&r->ops.info[i]), column, out[i]);
     }
     second_close(&part);
@@ -352,9 +354,9 @@ static int run_groups(run *r, input *in)
                    ? fail(USAGE, "--last and --next are for operators of one input, and without --valid")
                    : groups_open(g, in, r->o);
     if (!code && r->how.span) code = span_bounds(r->how.span, g, in, &b.start, &b.end);
-    char **const out = calloc((size_t)r->ops.count, sizeof *out);
-    if (!out) code = fail_memory("the results", r->ops.count * (int64_t)sizeof *out);
-    for (int i = 0; i < r->ops.count && !code; i++) {
+    char **const out = calloc((size_t)r->ops.all, sizeof *out);
+    if (!out) code = fail_memory("the results", r->ops.all * (int64_t)sizeof *out);
+    for (int i = 0; i < r->ops.all && !code; i++) {
         const size_t each = result_bytes(&r->ops.info[i]);
         if (each > most) most = each;
         if (!(out[i] = malloc((size_t)in->n * each + 1)))
@@ -369,7 +371,7 @@ static int run_groups(run *r, input *in)
     if (!code) code = sink_open(&to, r->ctx, r->o, in, &r->ops, in->columns ? 2 : 1, shape, 0);
     if (!code) code = sink_write(to, (const char *const *)out, in->n);
     code = sink_close(to, code);
-    for (int i = 0; out && i < r->ops.count; i++) free(out[i]);
+    for (int i = 0; out && i < r->ops.all; i++) free(out[i]);
     free(out);
     free(dense);
     free(made);
@@ -399,6 +401,7 @@ int series_run(const options *o, const series *how)
     input in = {.file = NULL};
     int64_t columns = 0;
     int code = operators_split(&r.ops, o->args[0]);
+    if (!code) code = empty_operators(&r.ops, o);
     if (!code) code = session_open(&r.ctx, o);
     if (!code) code = input_open(&in, r.ctx, o, path, o->nargs > 2 ? o->args + 2 : NULL);
     if (!code && by_coordinate(o) && !in.info.dimensions) code = fail(USAGE, "--by and --axis exclude each other");

@@ -162,7 +162,7 @@ int operator_info(tally *ctx, const char *op, tally_dtype dtype, tally_operator_
 
 int operators_split(operators *ops, const char *text)
 {
-    const size_t most = strlen(text) + 1;
+    const size_t most = strlen(text) + 3; /* two of empty.c */
     ops->list = strdup(text);
     ops->name = calloc(most, sizeof *ops->name);
     ops->info = calloc(most, sizeof *ops->info);
@@ -177,13 +177,14 @@ int operators_split(operators *ops, const char *text)
         ops->name[ops->count] = at;
         at = comma ? comma + 1 : NULL;
     }
+    ops->all = ops->count;
     return DONE;
 }
 
 int operators_info(operators *ops, tally *ctx, tally_dtype dtype)
 {
     int code = DONE;
-    for (int i = 0; i < ops->count && !code; i++) code = operator_info(ctx, ops->name[i], dtype, &ops->info[i]);
+    for (int i = 0; i < ops->all && !code; i++) code = operator_info(ctx, ops->name[i], dtype, &ops->info[i]);
     return code;
 }
 
@@ -192,7 +193,8 @@ void operators_free(operators *ops)
     free(ops->list);
     free(ops->name);
     free(ops->info);
-    *ops = (operators){NULL, NULL, NULL, 0};
+    free(ops->place);
+    *ops = (operators){.count = 0};
 }
 
 size_t result_bytes(const tally_operator_info *info) { return tally_dtype_size(info->output) * (size_t)info->lanes; }

@@ -22,6 +22,7 @@ struct sheet {
     lines *kept;           /* NULL: no --keep */
     int64_t width, passed; /* results per line; lines of the input that have none */
     int hex, to_stdout;
+    const char *empty; /* NULL, or for results without a value */
     char separator, *text;
     size_t n, room;
 };
@@ -55,11 +56,13 @@ static int put(sheet *r, const char *text, size_t n)
     return code;
 }
 
-/* A name as a cell: in quotes where it must be. */
+/* A name as a cell: in quotes where it must be, and in csv where the line would be empty. */
 static int put_name(sheet *r, const char *name)
 {
     const char special[] = {r->separator, '"', '\n', 0};
-    const int quoted = r->separator != ' ' && r->separator != '\t' && name[strcspn(name, special)];
+    const int alone = r->width == 1 && !r->kept && r->ops->count == 1 && r->ops->info->lanes == 1,
+              quoted =
+                  r->separator != ' ' && r->separator != '\t' && (name[strcspn(name, special)] || (!*name && alone));
     int code = need(r, 2 * strlen(name) + 2);
     if (code) return code;
     if (quoted) r->text[r->n++] = '"';
@@ -105,7 +108,7 @@ static char kept_separator(const input *in, const char *line, size_t length)
 }
 
 int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const operators *ops, const char *path,
-               int64_t width, int64_t passed)
+               int64_t width, int64_t passed, const char *head)
 {
     sheet *const r = *sheet_ = calloc(1, sizeof *r);
     if (!r) return fail_memory("the output", sizeof *r);
@@ -116,6 +119,7 @@ int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const op
                  .width = width,
                  .passed = passed,
                  .hex = has(o, OPT_hex),
+                 .empty = o->value[OPT_empty],
                  .to_stdout = !strcmp(path, "-")};
     r->separator = output_format(o) == TO_CSV ? ',' : '\t';
     if (r->kept && in->info.header)
@@ -125,7 +129,10 @@ int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const op
     const int64_t any = -1;
     const tally_status status = tally_file_create(ctx, path, "raw", TALLY_U8, 1, &any, 0, &r->file);
     if (status) return r->to_stdout && stdout_closed() ? CLOSED_PIPE : fail_status(ctx, status);
-    return !r->kept || in->info.header ? put_header(r, in) : DONE;
+    if (!head) return !r->kept || in->info.header ? put_header(r, in) : DONE;
+    if (!*head) return DONE;
+    const int code = put(r, head, strlen(head));
+    return code ? code : put(r, "\n", 1);
 }
 
 static int put_line(sheet *r)
@@ -135,6 +142,9 @@ static int put_line(sheet *r)
     for (; line && r->passed; r->passed--) line = lines_take(r->kept, &length);
     if (!line) return fail(BAD_DATA, "--keep: there are more results than lines");
     if (!r->separator) r->separator = kept_separator(r->in, line, length);
+    if (r->empty && r->separator == ' ' && (!*r->empty || strchr(r->empty, ' ')))
+        return fail(USAGE, "--empty is '%s': must be one word where white space is between the cells, as in %s",
+                    r->empty, r->in->label);
     return put(r, line, length);
 }
 
@@ -148,11 +158,15 @@ int sheet_write(sheet *r, const char *const *results, int64_t count)
             const tally_operator_info *const info = &r->ops->info[i];
             const size_t size = tally_dtype_size(info->output);
             const char *value = results[i] + (size_t)(at * info->lanes) * size;
+            const int there = !r->empty || !r->ops->place || has_value(results[r->ops->place[i]], at);
             for (int lane = 0; lane < info->lanes && !code; lane++, value += size) {
                 code = need(r, CELL + 1);
                 if (code) break;
                 if (c || i || lane || r->kept) r->text[r->n++] = r->separator;
-                r->n += (size_t)tally_format_value(info->output, value, r->hex, r->text + r->n, CELL);
+                if (there)
+                    r->n += (size_t)tally_format_value(info->output, value, r->hex, r->text + r->n, CELL);
+                else
+                    code = put_name(r, r->empty);
             }
         }
         if (c == r->width - 1 && !code) code = put(r, "\n", 1);

@@ -21,6 +21,7 @@ struct sink {
     input *in;
     tally_file *file; /* NULL: a table, a document, or only digests */
     sheet *table;
+    bitmap *valid; /* beside the file */
     document doc;
     const operators *ops;
     const char *path;
@@ -37,38 +38,57 @@ static int stdout_failed(const sink *s, tally_status status)
     return fail_status(s->ctx, status);
 }
 
-/* The first line of csv: the names of the values of a result, or of the places along the last axis, counted as sheet.c
- * counts them. */
-static int head(const sink *s, int ndim, const int64_t *dims)
+/* The first line of csv, which the caller frees: the names of the values of a result, or of the places along the last
+ * axis, counted as sheet.c counts them. NULL: no memory. */
+static char *head(const sink *s, int ndim, const int64_t *dims)
 {
     const tally_operator_info *const info = s->ops->info;
     char name[80], *line = NULL;
     size_t bytes;
     const int64_t columns = ndim > 1 ? dims[ndim - 1] : 1;
     FILE *const f = open_memstream(&line, &bytes);
-    if (!f) return fail_memory("the names of the columns", columns);
+    if (!f) return NULL;
     if (ndim == 1 || info->lanes > 1)
         for (int lane = 0; lane < info->lanes; lane++)
             fprintf(f, "%s%s", lane ? "," : "", lane_name(s->ops->name[0], info->lanes, lane, name, sizeof name));
     else
         for (int64_t i = 0; i < columns; i++)
             fprintf(f, "%s%s.%lld", i ? "," : "", s->ops->name[0], (long long)i + (s->in->columns > 0));
-    const int bad = fclose(f) != 0;
-    const tally_status status = bad ? TALLY_OK : tally_file_head(s->file, line);
+    if (!fclose(f)) return line;
     free(line);
-    return bad ? fail_memory("the names of the columns", columns) : status ? stdout_failed(s, status) : DONE;
+    return NULL;
+}
+
+/* The library's file of text or csv, or with --empty a table that looks the same. */
+static int open_text(sink *s, const options *o, enum format format, const char *path, int ndim, const int64_t *dims)
+{
+    const tally_operator_info *const info = s->ops->info;
+    char *const line = format == TO_CSV ? head(s, ndim, dims) : strdup("");
+    if (!line) return fail_memory("the names of the columns", dims[ndim - 1]);
+    const int64_t width = ndim > 1 && info->lanes == 1 ? dims[ndim - 1] : 1;
+    int code = DONE;
+    if (has(o, OPT_empty)) {
+        code = sheet_open(&s->table, s->ctx, o, s->in, s->ops, path, width, 0, line);
+    } else {
+        const char *const name = format == TO_CSV ? "csv" : "text";
+        tally_status status =
+            tally_file_create(s->ctx, path, name, info->output, ndim, dims, has(o, OPT_hex), &s->file);
+        if (!status && *line) status = tally_file_head(s->file, line);
+        if (status) code = stdout_failed(s, status);
+    }
+    free(line);
+    return code;
 }
 
 static int open_file(sink *s, const options *o, enum format format, int ndim, const int64_t *shape, int64_t passed)
 {
-    static const char *const names[] = {
-        [TO_TEXT] = "text", [TO_CSV] = "csv", [TO_NPY] = "npy", [TO_RAW] = "raw", [TO_NETCDF] = "netcdf"};
+    static const char *const names[] = {[TO_NPY] = "npy", [TO_RAW] = "raw", [TO_NETCDF] = "netcdf"};
     const tally_operator_info *const info = s->ops->info;
     const char *const path = s->to_stdout ? "-" : s->path;
     const int several = s->ops->count > 1, keep = has(o, OPT_keep), named = s->in->columns > 1 && s->in->info.columns;
     if (several || keep || named) {
         if (format == TO_TEXT || format == TO_CSV)
-            return sheet_open(&s->table, s->ctx, o, s->in, s->ops, path, ndim > 1 ? shape[ndim - 1] : 1, passed);
+            return sheet_open(&s->table, s->ctx, o, s->in, s->ops, path, ndim > 1 ? shape[ndim - 1] : 1, passed, NULL);
         if (several || keep)
             return fail(
                 USAGE,
@@ -80,6 +100,7 @@ static int open_file(sink *s, const options *o, enum format format, int ndim, co
     if (info->lanes > 1 && ndim == DIMS)
         return fail(USAGE, "%s: several values per result need one more dimension than there is", s->in->label);
     if (info->lanes > 1) dims[ndim++] = info->lanes;
+    if (format == TO_TEXT || format == TO_CSV) return open_text(s, o, format, path, ndim, dims);
     const tally_status status =
         tally_file_create(s->ctx, path, names[format], info->output, ndim, dims, has(o, OPT_hex), &s->file);
     if (status) return stdout_failed(s, status);
@@ -89,7 +110,7 @@ static int open_file(sink *s, const options *o, enum format format, int ndim, co
         free(dimensions);
         if (given) return stdout_failed(s, given);
     }
-    return format == TO_CSV ? head(s, ndim, dims) : DONE;
+    return bitmap_open(&s->valid, s->ctx, o);
 }
 
 int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const operators *ops, int ndim,
@@ -145,7 +166,8 @@ int sink_write(sink *s, const char *const *results, int64_t count)
     if (code || s->table) return code ? code : sheet_write(s->table, results, count);
     if (!s->file) return ferror(stdout) ? stdout_finish(DONE) : DONE;
     const tally_status status = tally_file_write(s->file, results[0], count * ops->info->lanes);
-    return status ? stdout_failed(s, status) : DONE;
+    return status ? stdout_failed(s, status)
+                  : bitmap_write(s->valid, ops->place ? results[ops->place[0]] : NULL, count);
 }
 
 static void write_document(const sink *s, char (*hex)[65])
@@ -206,10 +228,12 @@ int sink_close(sink *s, int code)
 {
     if (!s) return code;
     if (s->table) code = sheet_close(s->table, code);
+    if (!code) code = bitmap_end(s->valid);
     if (!code && s->file) {
         const tally_status status = tally_file_commit(s->file);
         if (status) code = stdout_failed(s, status);
     }
+    code = bitmap_close(s->valid, code);
     tally_file_close(s->file); /* a file that was not committed disappears */
     code = s->hash ? report(s, code) : code;
     for (int k = 0; s->kept && k < s->ops->count; k++) free(s->kept[k].data);

@@ -51,7 +51,7 @@ static int64_t steps_at_once(const tally *ctx, const input *in, const layout *l,
 
 static int open_streams(tally *ctx, const operators *ops, const input *in, const layout *l, tally_stream **streams)
 {
-    for (int i = 0; i < ops->count; i++) {
+    for (int i = 0; i < ops->all; i++) {
         const tally_status status = tally_stream_reduce_rows(ctx, ops->name[i], in->dtype, l->inner, &streams[i]);
         if (status) return fail_status(ctx, status);
     }
@@ -84,20 +84,20 @@ static int fold_steps(tally *ctx, const input *in, const layout *l, int64_t oute
 int reduce_steps(tally *ctx, const operators *ops, const input *in, answer *a, const layout *l, int64_t memory,
                  progress *p, int *taken)
 {
-    const int64_t now = steps_at_once(ctx, in, l, ops->count, memory);
+    const int64_t now = steps_at_once(ctx, in, l, ops->all, memory);
     *taken = 0;
-    for (int i = 0; i < ops->count; i++) /* no streams of many cells for exact sums */
+    for (int i = 0; i < ops->all; i++) /* no streams of many cells for exact sums */
         if (!now || strstr(ops->name[i], "exact")) return DONE;
     const size_t bytes = (size_t)(now * l->inner) * tally_dtype_size(in->dtype);
     char *const buffer = aligned_alloc(LARGE_PAGE, (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE);
-    tally_stream **const streams = calloc((size_t)ops->count, sizeof *streams);
+    tally_stream **const streams = calloc((size_t)ops->all, sizeof *streams);
     *taken = 1;
     int code = buffer && streams ? DONE : fail_memory("--axis", (int64_t)bytes);
     large_pages(buffer, bytes);
     for (int64_t outer = 0; outer < l->outer && !code; outer++) {
         code = open_streams(ctx, ops, in, l, streams);
-        if (!code) code = fold_steps(ctx, in, l, outer, now, ops->count, streams, buffer, p);
-        for (int i = 0; i < ops->count; i++) {
+        if (!code) code = fold_steps(ctx, in, l, outer, now, ops->all, streams, buffer, p);
+        for (int i = 0; i < ops->all; i++) {
             const result *const r = &a->results[i];
             char *const out = (char *)r->bits + (size_t)(outer * l->inner) * result_bytes(&r->info);
             const tally_status status = code ? TALLY_OK : tally_stream_finish(streams[i], out, NULL);

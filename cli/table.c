@@ -40,6 +40,7 @@ static const char *value_of(const answer *a, const result *r, int64_t row, int l
         digest_of(a, r, buffer);
         return buffer;
     }
+    if (o->empty && !has_value(r->places, row)) return o->empty;
     const char *at = (const char *)r->bits + (size_t)(row * r->info.lanes + lane) * tally_dtype_size(r->info.output);
     tally_format_value(r->info.output, at, o->hex, buffer, CELL);
     return buffer;
@@ -68,6 +69,15 @@ static void put_name(FILE *f, const char *name, char separator)
     fputc('"', f);
 }
 
+/* A line of csv without a character would be no line to who reads it. */
+static void put_empty(FILE *f, const char *word, char separator, int alone)
+{
+    if (*word || separator != ',' || !alone)
+        put_name(f, word, separator);
+    else
+        fputs("\"\"", f);
+}
+
 /* Names, each with a separator behind it. */
 static void put_names(FILE *f, char *const *names, int64_t count, char separator)
 {
@@ -83,6 +93,8 @@ static void print_separated(FILE *f, const answer *answers, int files, const loo
     const char separator = o->separator;
     const int named = o->named;
     const answer *const first = &answers[0];
+    int64_t cells = named + keys_of(first, o);
+    for (int i = 0; i < first->ops; i++) cells += lanes_of(&first->results[i], o);
     if (o->separator == ',' || named || first->ops > 1 || keys_of(first, o)) {
         if (named) fprintf(f, "file%c", separator);
         put_names(f, first->key_names, keys_of(first, o), separator);
@@ -104,7 +116,11 @@ static void print_separated(FILE *f, const answer *answers, int files, const loo
             for (int i = 0, column = 0; i < a->ops; i++)
                 for (int lane = 0; lane < lanes_of(&a->results[i], o); lane++) {
                     if (column++) fputc(separator, f);
-                    fputs(value_of(a, &a->results[i], row, lane, o, cell), f);
+                    const char *const value = value_of(a, &a->results[i], row, lane, o, cell);
+                    if (value == o->empty)
+                        put_empty(f, value, separator, cells == 1);
+                    else
+                        fputs(value, f);
                 }
             fputc('\n', f);
         }
@@ -182,11 +198,11 @@ static int print_aligned(FILE *f, const answer *answers, int files, const look *
                 free(column);
                 for (int i = 0, c = 0; i < a->ops; i++)
                     for (int lane = 0; lane < lanes_of(&a->results[i], o); lane++, c++) {
-                        value_of(a, &a->results[i], row, lane, o, cell);
+                        const char *const value = value_of(a, &a->results[i], row, lane, o, cell);
                         if (print)
-                            put_right(f, cell, width[c] + 2);
+                            put_right(f, value, width[c] + 2);
                         else
-                            width[c] = wider(width[c], cell);
+                            width[c] = wider(width[c], value);
                     }
                 if (print) fputc('\n', f);
             }

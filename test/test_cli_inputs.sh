@@ -162,6 +162,85 @@ ok 'printf "\1\0\1" >v.raw; tally reduce sum,mean:exact --valid v.raw x.txt' "su
 ok 'printf "1e200,1e200\n1,3\n-1e200,1e200\n" | tally reduce dot,dot:exact --column 1,2' "dot${t}dot:exact
 nan${t}3"
 
+# ---- results without a value: --empty, --out-valid ----
+printf '1\nnan\n3\n' >gap.txt
+printf '0\n1\n2\n2\n3\n' >cuts.txt
+printf 'k,x\na,nan\nb,2\na,nan\nb,nan\n' >keys.csv
+printf 't,x\n2024-01-01T00:00:00,nan\n2024-01-01T00:00:01,2\n2024-01-01T00:00:05,nan\n' >times.csv
+printf 'x,y\n1,nan\n2,3\nnan,4\n' >pairs.csv
+ok 'tally window nansum -w 2 --min-count 2 gap.txt' $'0\n0\n0'
+ok 'tally window nansum -w 2 --min-count 1 --empty NA gap.txt' $'1\n1\n3'
+ok 'tally window nansum,sum,minmax -w 2 --empty NA --to csv gap.txt' $'nansum,sum,minmax.min,minmax.max\nNA,NA,NA,NA\n1,nan,nan,nan\n3,nan,nan,nan'
+ok 'tally window minmax -w 2 --empty NA --to csv gap.txt' $'minmax.min,minmax.max\nNA,NA\nnan,nan\nnan,nan'
+ok "tally window nansum -w 1 --empty 'a,\"b' --to csv gap.txt" $'nansum\n1\n"a,""b"\n3'
+ok "tally window nansum -w 1 --empty '' --to csv gap.txt" $'nansum\n1\n""\n3'
+ok "tally window nansum -w 1 --empty= gap.txt -o o.txt && cat o.txt" $'1\n\n3'
+ok "tally reduce nansum --empty '' --to csv --segments cuts.txt gap.txt" $'nansum\n1\n""\n""\n3'
+ok 'tally reduce nansum,sum,count --empty none --segments cuts.txt gap.txt' "nansum${t}sum${t}count
+1${t}1${t}1
+none${t}nan${t}0
+none${t}none${t}none
+3${t}3${t}1"
+ok 'printf "" | tally reduce nansum,sum --empty none' "nansum${t}sum
+none${t}none"
+ok 'tally reduce sum --empty none gap.txt /dev/null --to csv' $'file,sum\ngap.txt,nan\n/dev/null,none'
+ok 'tally scan nansum --exclusive --empty - gap.txt' $'-\n1\n1'
+ok 'tally scan nansum --exclusive --reverse --empty - gap.txt' $'3\n3\n-'
+ok 'tally scan nansum --exclusive --init 5 --empty - gap.txt' $'5\n6\n6'
+ok 'tally scan nansum --shape 1x3 --axis 1 --exclusive --empty - gap.txt --to csv' $'nansum.0,nansum.1,nansum.2\n-,1,1'
+ok 'tally reduce nansum,sum --by k --column x --empty NULL --to csv keys.csv' $'k,nansum,sum\na,NULL,nan\nb,2,nan'
+ok "tally window nansum -w 2 --edges shrink --by k --column x --keep --empty '' keys.csv" $'k,x,nansum\na,nan,\nb,2,2\na,nan,\nb,nan,2'
+ok "tally window nansum --by t --last 2s --column x --keep --empty '?' times.csv" $'t,x,nansum\n2024-01-01T00:00:00,nan,?\n2024-01-01T00:00:01,2,2\n2024-01-01T00:00:05,nan,?'
+ok 'tally window nandot,dot -w 1 --column x,y --empty NA pairs.csv' "nandot${t}dot
+NA${t}nan
+6${t}6
+NA${t}nan"
+ok 'tally reduce nandot --column x,y --segments c3.txt --empty NA pairs.csv' $'NA\n6\nNA' <<<"$(printf '0\n1\n2\n3\n' >c3.txt)"
+ok 'tally window nandot -w 1 --by k --column x,y --to csv --empty NA <<<"k,x,y
+a,1,2
+b,nan,1
+a,3,nan
+b,2,2"' $'nandot\n2\nNA\nNA\n4'
+ok 'tally window sum -w 1 --valid v.txt --empty NA x.txt' $'1\nNA\n3'
+ok 'tally scan max --exclusive --axis 0 c.npy -o w.npy && tally window nandot -w 1 --axis 1 --with w.npy --empty NA c.npy | sed "s/[0-9.-][0-9.-]*/v/g" | uniq -c | tr -s "\t " " "' $' 3 NA NA NA NA\n 3 v v v v'
+ok "printf '1 2\n3 4\n' | tally scan sum --exclusive --column 1 --keep --empty NA" $'1 2 NA\n3 4 1'
+ok 'tally window sum -w 1 --valid v.txt x.txt -o o.npy --out-valid o.bits && od -An -tx1 o.bits' ' 05'
+ok 'seq 12 | tally scan minmax --exclusive --to raw -o o.raw --out-valid o.bits && od -An -tx1 o.bits' ' fe 0f'
+ok 'seq 16 | tally scan sum --init 1 -o o.raw --out-valid o.bits && od -An -tx1 o.bits' ' ff ff'
+ok 'tally reduce nansum --segments cuts.txt gap.txt -o o.npy --out-valid o.bits && od -An -tx1 o.bits' ' 09'
+
+# Every road: nansum has no value just where count is below the least number, or has no value itself.
+awk 'BEGIN { srand(5); for (i = 0; i < 30000; i++) { if (i % 50 == 0) hole = rand() < 0.5;
+    print int(rand() * 40) "," (hole || rand() < 0.3 ? "nan" : i % 9) "," (rand() < 0.9 ? "nan" : 1) } }' >many.csv
+awk -F, -v OFS=, '{ $1 = NR % 9000; print }' many.csv >few.csv
+sort -t, -k1,1n -s many.csv | awk -F, -v OFS=, '{ $1 += NR; print }' >ordered.csv
+cut -d, -f2 many.csv >many.txt
+tally scan last many.txt -o many.npy
+while read -r least road; do
+    key= && [[ $road == reduce*--by* ]] && key='s/^[^,]*,//'
+    for op in nansum count; do # shellcheck disable=SC2086 # words
+        tally ${road/OP/$op} --empty NA --to csv 2>&1 | sed -e 1d -e "$key" | tr , '\n' >$op.col
+    done
+    paste nansum.col count.col | awk -v least="$least" '{ bad += ($1 == "NA") != ($2 == "NA" || $2 < least); gone += $1 == "NA" }
+        END { exit bad || !gone || gone == NR }'
+    verdict "--empty: $road" $? "$(paste nansum.col count.col | head -5)"
+done <<'END'
+3 window OP -w 7 --min-count 3 many.txt
+1 window OP -w 30 --edges shrink many.npy --threads 2
+1 window OP -w 9 --center --step 3 many.npy
+1 window OP --before=-1 --after 20 many.txt
+4 window OP -w 12 --edges valid --min-count 4 --shape 1500x20 --axis 1 many.npy
+1 scan OP --reverse --axis 0 --shape 3x10000 many.npy
+1 window OP -w 12 --axis 0 --column 2,3 many.csv
+1 window OP -w 3 --by 1 --column 2,3 many.csv
+2 window OP --by 1 --last 20 --min-count 2 --column 2 ordered.csv
+1 scan OP --exclusive --by 1 --column 3 many.csv
+1 reduce OP --by 1 --column 3 few.csv
+1 reduce OP --by 1 --column 2,3 few.csv --sort --threads 1
+1 reduce OP --axis 1 --shape 6000x5 many.npy
+1 reduce OP --axis 0 --shape 5x6000 many.npy
+END
+
 # ---- mistakes ----
 printf 'city,temp,rain\n1,2,3\n' >d.csv
 bad 2 'tally reduce dot x.txt' "tally: operator 'dot' takes two inputs: the second is --with FILE, or the second of --column X,Y"
@@ -183,5 +262,19 @@ bad 2 'tally reduce dot --valid - --with - x.txt' 'tally: --valid is -, and stan
 bad 2 'tally reduce sum --valid - x.txt y.txt' 'tally: --valid is -, and standard input cannot be read again for every FILE'
 bad 2 'tally reduce sum --with-dtype f32 x.txt' 'tally: --with-dtype is f32, the type of --with, which is not there'
 bad 2 'tally fragment make sum --with y.txt x.txt -o no' "tally: --with y.txt is a second input, and operator 'sum' takes one"
+
+bad 2 'tally window sum -w 2 --empty NA --to npy x.txt' "tally: --empty is 'NA', a word for text and csv, and the results go to npy"
+bad 2 'tally scan sum --empty NA --json x.txt' "tally: --empty is 'NA', a word for text and csv, and the results go to JSON"
+bad 2 'tally reduce sum --empty NA x.txt -o no' "tally: --empty is 'NA', a word for text and csv, and the results go to raw"
+bad 2 'tally reduce sum --empty NA --digest x.txt' "tally: --empty is 'NA': --digest prints no results; give --output FILE too"
+bad 2 $'tally reduce sum --empty "a\tb" x.txt' "tally: --empty is 'a\\tb': must be one cell: UTF-8 without tabs, ends of lines and the like"
+bad 2 'printf "1 2\n3 4\n" | tally scan sum --exclusive --column 1 --keep --empty ""' "tally: --empty is '': must be one word where white space is between the cells, as in standard input"
+bad 2 'tally scan sum --out-valid no x.txt' "tally: --out-valid is 'no': the results must go to a file too; give --output FILE"
+bad 2 'tally scan sum --out-valid no -o no.csv x.txt' "tally: --out-valid is 'no', for npy and raw, and the results go to csv; --empty WORD marks them there"
+bad 2 'tally scan sum --out-valid no -o no x.txt' "tally: --out-valid is 'no', which is --output too: must be another file"
+bad 2 'tally scan sum --out-valid no --empty NA -o no.csv x.txt' 'tally: --empty and --out-valid exclude each other'
+bad 1 'tally scan sum --out-valid no/no -o no.npy x.txt' 'tally: no/no: creating a temporary file beside it: No such file or directory'
+bad 1 'printf "1\nx\n" | tally scan sum --out-valid no.bits -o no.npy' "tally: standard input:2:1: 'x' is not a number"
+verdict 'nothing written' "$(find . -name 'no*' ! -name 'none.txt' ! -name nope | wc -l)" "$(ls -A)"
 
 finish

@@ -174,4 +174,12 @@ bad 2 "$w --axis lon --by lon --last 3 one.nc two.nc" "tally: --by is 'lon': whe
 same 'tally reduce sum --hex all.nc' 'tally reduce sum --hex all.txt'
 same 'tally scan sum --hex all.nc' 'tally scan sum --hex all.txt'
 
+# ---- --empty: in steps, in boxes ----
+awk 'BEGIN { srand(2); for (i = 0; i < 20; i++) for (j = 0; j < 100; j++) print rand() < 0.9 ? "nan" : j + 1 }' >holes.txt
+ok 'tally scan last --shape 20x100 --axis 1 holes.txt -o holes.nc' ''
+tally reduce nansum --axis 0 holes.nc | sed 's/^0$/NA/' >holes.want
+for options in '' '--memory 3000' '--threads 1'; do ok "tally reduce nansum --axis 0 --empty NA $options holes.nc" "$(cat holes.want)"; done
+grep -q NA holes.want
+verdict 'some have no value' $? ''
+
 finish

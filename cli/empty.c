@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ * empty.c - results without a value: --empty WORD in text and csv, --out-valid FILE beside the other formats.
+ *
+ * Which they are an operator says that goes with those of the command line through the same pieces, groups and windows:
+ * the place of a maximum, which is -1 where there is no element. That of a nan form leaves NaNs out.
+ *
+ *     tally window nansum,mean -w 2 --empty NA  -->  nansum, mean | nanargmax (of nansum), argmax (of mean) */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int marked(const options *o) { return has(o, OPT_empty) || has(o, OPT_out_valid); }
+
+/* A cell of a line: nothing that ends it, or that a terminal would obey. */
+static int check_word(const char *word)
+{
+    uint32_t c;
+    for (const char *at = word; *at;) {
+        const size_t n = utf8_length(at, &c);
+        if (!n || !is_shown(c))
+            return fail(USAGE, "--empty is '%s': must be one cell: UTF-8 without tabs, ends of lines and the like",
+                        word);
+        at += n;
+    }
+    return DONE;
+}
+
+static int check_place(const options *o)
+{
+    static const char *const names[] = {[TO_TEXT] = "text", [TO_CSV] = "csv",       [TO_NPY] = "npy",
+                                        [TO_RAW] = "raw",   [TO_NETCDF] = "netcdf", [TO_JSON] = "JSON"};
+    const int filed = output_filed(o), word = has(o, OPT_empty);
+    const enum format format = !filed && has(o, OPT_json) ? TO_JSON : output_format(o);
+    const char *const option = word ? "empty" : "out-valid", *const value = o->value[word ? OPT_empty : OPT_out_valid];
+    if (!filed && has(o, OPT_digest))
+        return fail(USAGE, "--%s is '%s': --digest prints no results; give --output FILE too", option, value);
+    if (word && format > TO_CSV)
+        return fail(USAGE, "--empty is '%s', a word for text and csv, and the results go to %s", value, names[format]);
+    if (!word && !filed)
+        return fail(USAGE, "--out-valid is '%s': the results must go to a file too; give --output FILE", value);
+    if (!word && format != TO_NPY && format != TO_RAW)
+        return fail(USAGE, "--out-valid is '%s', for npy and raw, and the results go to %s%s", value, names[format],
+                    format <= TO_CSV ? "; --empty WORD marks them there" : "");
+    if (!word && (!strcmp(value, "-") || !*value))
+        return fail(USAGE, "--out-valid is '%s': must be the name of a file", value);
+    if (!word && !strcmp(value, o->value[OPT_output]))
+        return fail(USAGE, "--out-valid is '%s', which is --output too: must be another file", value);
+    return DONE;
+}
+
+int empty_check(const options *o)
+{
+    if (!marked(o)) return DONE;
+    if (has(o, OPT_empty) && has(o, OPT_out_valid)) return fail(USAGE, "--empty and --out-valid exclude each other");
+    const int code = has(o, OPT_empty) ? check_word(o->value[OPT_empty]) : DONE;
+    return code ? code : check_place(o);
+}
+
+int is_nan_form(const char *op) { return !strncmp(op, "nan", 3) && is_operator(op); }
+
+int empty_operators(operators *ops, const options *o)
+{
+    static const char *const places[] = {"argmax", "nanargmax"};
+    int number[2] = {-1, -1};
+    if (!marked(o) || has(o, OPT_init)) return DONE; /* what starts from --init always has a value */
+    ops->place = calloc((size_t)ops->count + 1, sizeof *ops->place);
+    if (!ops->place) return fail_memory("the operators", ops->count * (int64_t)sizeof *ops->place);
+    for (int i = 0; i < ops->count; i++) {
+        const int nan = is_nan_form(ops->name[i]);
+        if (number[nan] < 0) {
+            number[nan] = ops->all++;
+            ops->name[number[nan]] = places[nan];
+        }
+        ops->place[i] = number[nan];
+    }
+    return DONE;
+}
+
+int has_value(const void *places, int64_t i)
+{
+    int64_t at = 0;
+    if (places) memcpy(&at, (const char *)places + (size_t)i * sizeof at, sizeof at);
+    return at >= 0;
+}
+
+/* ---- --out-valid ---- */
+
+struct bitmap {
+    tally *ctx;
+    tally_file *file;
+    int64_t count;
+    unsigned char byte;
+};
+
+int bitmap_open(bitmap **bitmap_, tally *ctx, const options *o)
+{
+    static const int64_t any = -1;
+    *bitmap_ = NULL;
+    if (!has(o, OPT_out_valid)) return DONE;
+    bitmap *const b = *bitmap_ = calloc(1, sizeof *b);
+    if (!b) return fail_memory("--out-valid", sizeof *b);
+    b->ctx = ctx;
+    const tally_status status = tally_file_create(ctx, o->value[OPT_out_valid], "raw", TALLY_U8, 1, &any, 0, &b->file);
+    return status ? fail_status(ctx, status) : DONE;
+}
+
+int bitmap_write(bitmap *b, const void *places, int64_t count)
+{
+    unsigned char bytes[4096];
+    int64_t n = 0;
+    tally_status status = TALLY_OK;
+    for (int64_t i = 0; b && i < count && !status; i++) {
+        b->byte |= (unsigned char)(has_value(places, i) << (b->count & 7));
+        if (++b->count & 7) continue;
+        bytes[n++] = b->byte;
+        b->byte = 0;
+        if (n < (int64_t)sizeof bytes) continue;
+        status = tally_file_write(b->file, bytes, n);
+        n = 0;
+    }
+    if (n && !status) status = tally_file_write(b->file, bytes, n);
+    return status ? fail_status(b->ctx, status) : DONE;
+}
+
+int bitmap_end(bitmap *b)
+{
+    const tally_status status = b && b->count & 7 ? tally_file_write(b->file, &b->byte, 1) : TALLY_OK;
+    return status ? fail_status(b->ctx, status) : DONE;
+}
+
+int bitmap_close(bitmap *b, int code)
+{
+    if (!b) return code;
+    const tally_status status = code ? TALLY_OK : tally_file_commit(b->file);
+    if (status) code = fail_status(b->ctx, status);
+    tally_file_close(b->file); /* if it was not committed, it disappears */
+    free(b);
+    return code;
+}
