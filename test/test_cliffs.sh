@@ -62,10 +62,16 @@ done
 grep -q '^cpu' liar.csv && fail "a wrong result is in the table"
 
 # a table whose words README has not: the check sees it
-mkdir -p copy/bench && cp "$TALLY_SOURCE/bench/cliffs.py" "$TALLY_SOURCE/bench/cells.def" copy/bench/ && cp a.csv copy/bench/
+mkdir -p copy/bench && cp "$TALLY_SOURCE/bench/cliffs.py" "$TALLY_SOURCE/bench/cells.def" "$TALLY_SOURCE/bench/reasons.csv" copy/bench/ && cp a.csv copy/bench/
+printf 'cpu,*,*,*,*,*,a test\n' >>copy/bench/reasons.csv
 printf 'A\n<!-- cliffs: x (by hand) -->\n<!-- /cliffs -->\nZ\n' >copy/README.md
 python3 copy/bench/cliffs.py readme copy/bench/a.csv && python3 copy/bench/cliffs.py check >/dev/null || fail "writing a README"
 [ "$(sed -n '1p;$p' copy/README.md | tr -d '\n')" = AZ ] || fail "the rest of README"
+awk -F, -v OFS=, '/^cpu,/ { $16 = "0.1" } 1' a.csv >copy/bench/low.csv
+cp "$TALLY_SOURCE/bench/reasons.csv" copy/bench/ && sed -i '/^cpu/d' copy/bench/reasons.csv
+python3 copy/bench/cliffs.py readme copy/bench/low.csv
+[[ $(python3 copy/bench/cliffs.py check 2>&1) == *"low.csv: below the floor, and bench/reasons.csv does not say why"* ]] || fail "a low cell without a reason"
+python3 copy/bench/cliffs.py readme copy/bench/a.csv
 sed -i 's/worst/best/' copy/README.md
 python3 copy/bench/cliffs.py check >/dev/null 2>&1 && fail "a README that says something else is not seen"
 exit $bad
