@@ -306,6 +306,7 @@ int main(int argc, char **argv)
     input = calloc(MOST, 16);
     output = calloc(MOST, 24);
     wanted = calloc(MOST, 24);
+    const int few = check_quick; /* under a sanitizer: a third of the examples and of the copies */
     check_quick = !check_long;
     if (!getcwd(folder, sizeof folder - 20)) return 1;
     snprintf(temporary, sizeof temporary, "%s/temporary", folder);
@@ -323,6 +324,7 @@ int main(int argc, char **argv)
         return check_finish();
     }
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+        if (few && check_below(3)) continue;
         const int one = 1 + (int)check_below(2); /* compiling takes most of the time: the seed picks one of two types */
         for (int t = 1; t < 3; t++)
             if (check_long || (devices && *devices) || t == one) matrices(examples[i][0], examples[i][t]);
@@ -330,9 +332,10 @@ int main(int argc, char **argv)
     pairs_on_gpu(devices);
     if (devices && *devices) return check_finish();
     for (size_t i = 0; i < sizeof copies / sizeof *copies; i++)
-        if (check_long || check_below(2)) copy_of(copies[i].op, copies[i].facts, copies[i].dtype, copies[i].suffix);
+        if (check_long || !check_below(few ? 6 : 2))
+            copy_of(copies[i].op, copies[i].facts, copies[i].dtype, copies[i].suffix);
     pairs_of("dot", "", TALLY_F32, "", NULL);
-    if (check_long || check_below(2))
+    if (check_long || !check_below(few ? 6 : 2))
         pairs_of("cov", "#define OP_ACC REAL\n#define OP_PARAM ddof\n#define OP_DEFAULT 0\n", TALLY_F64, ":1", NULL);
     plain_loops();
     pieces();
