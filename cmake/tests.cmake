@@ -75,20 +75,20 @@ foreach(row IN LISTS rows)
 endforeach()
 
 file(GLOB programs CONFIGURE_DEPENDS test/test_*.c)
-# Programs that are not built again. With a sanitizer or for another processor: what compiles at run time, and what is
-# about the texts; of these the GPU engine runs under the address sanitizer (PoCL itself is not, and leaks:
+# Programs that are not built again. With a sanitizer or for another processor: what compiles at run time, what is
+# about the texts, and the ladder's wrong kernels (test_ladder has the model); of these the GPU engine runs under the address sanitizer (PoCL itself is not, and leaks:
 # detect_leaks=0). With the thread sanitizer: what has one thread, and half a minute of golden text files.
 set(once)
 if(CMAKE_CROSSCOMPILING OR TALLY_SANITIZE)
   list(APPEND once promises nvrtc gpu device_keys many devices pieces segments windows clmem grids lanes ladder_nvrtc
-       emulated)
+       ladder_wrong emulated)
 endif()
 if(CMAKE_CROSSCOMPILING)
   list(APPEND once large memory) # minutes of an emulator, and nothing of the processor in them
   list(APPEND once better) # the libraries that it opens would be found by the emulator's loader, or not
 endif()
 if(CMAKE_CROSSCOMPILING OR TALLY_SANITIZE MATCHES thread)
-  list(APPEND once user ladder_wrong)
+  list(APPEND once user)
 endif()
 if(TALLY_SANITIZE MATCHES thread)
   list(APPEND once arrow cache convert extents golden ladder ladder_trace laws launch memory netcdf numbers trace
