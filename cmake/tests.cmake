@@ -75,9 +75,10 @@ foreach(row IN LISTS rows)
 endforeach()
 
 file(GLOB programs CONFIGURE_DEPENDS test/test_*.c)
-# Programs that are not built again. With a sanitizer or for another processor: what compiles at run time, what is
-# about the texts, and the ladder's wrong kernels (test_ladder has the model); of these the GPU engine runs under the address sanitizer (PoCL itself is not, and leaks:
-# detect_leaks=0). With the thread sanitizer: what has one thread, and half a minute of golden text files.
+# Programs that are not built again. With a sanitizer or for another processor: what compiles at run time, what is about
+# the texts, and the ladder's wrong kernels (test_ladder has the model). Of these the GPU engine runs under the address
+# sanitizer (PoCL itself is not watched, and leaks: detect_leaks=0). With the thread sanitizer: what has one thread, and
+# half a minute of golden text files.
 set(once)
 if(CMAKE_CROSSCOMPILING OR TALLY_SANITIZE)
   list(APPEND once promises nvrtc gpu device_keys many devices pieces segments windows clmem grids lanes ladder_nvrtc
