@@ -2,12 +2,14 @@
  *
  * exact.cu - exact sums on CUDA, beside the read ceiling, CUB's sum and tally's own sum in the same run.
  *
- *     nvcc -O3 -arch=native -std=c++17 -Iinclude bench/gpu/exact.cu -o exact build-gpu/libtally.a -Xcompiler -fopenmp -ldl -lm
+ *     nvcc -O3 -arch=native -std=c++17 -Iinclude bench/gpu/exact.cu -o exact build-gpu/libtally.a
+ *          -Xcompiler -fopenmp -ldl -lm
  *     TALLY_CODE=best ./exact [LOG2 [ROUNDS]]         elements: 2^LOG2, 28 unless given; 9 rounds
  *
  * Everything is in device memory. Data: near, numbers of [-1, 1); far, all exponents of the type that have no infinity.
  * Every figure is the median of the rounds, timed by events on one stream. of read: the time of the best loop that only
- * reads the same bytes, by that of the call. Before it is timed each call's bits are compared with the processors', on at
+ * reads the same bytes, by that of the call. Before it is timed each call's bits are compared with the processors', on
+ * at
  * most 2^22 elements and more. The table is printed last.
  */
 #include "tally.h"
@@ -21,13 +23,13 @@
 #include <string>
 #include <vector>
 
-#define CHECK(call)                                                                                                     \
-    do {                                                                                                                \
-        cudaError_t e_ = (call);                                                                                        \
-        if (e_ != cudaSuccess) {                                                                                        \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(e_));                                 \
-            exit(1);                                                                                                    \
-        }                                                                                                               \
+#define CHECK(call)                                                                                                    \
+    do {                                                                                                               \
+        cudaError_t e_ = (call);                                                                                       \
+        if (e_ != cudaSuccess) {                                                                                       \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(e_));                                \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
     } while (0)
 
 static cudaStream_t stream;
@@ -53,7 +55,8 @@ template <class T> __global__ void fill(T *x, size_t n, uint32_t seed, int far, 
 {
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x) {
         const uint64_t r = (uint64_t)mixed((uint32_t)i * 2 + seed) << 32 | mixed((uint32_t)i * 2 + seed + 77777);
-        const uint64_t top = exponents / 2, e = far ? 1 + r % (exponents - 2) : top - 1 - __clz((int)(r >> 8 & 0xffff | 1)) + 16;
+        const uint64_t top = exponents / 2,
+                       e = far ? 1 + r % (exponents - 2) : top - 1 - __clz((int)(r >> 8 & 0xffff | 1)) + 16;
         x[i] = (T)((r >> 63) << (8 * sizeof(T) - 1) | e << mantissa | (r >> 7 & (((uint64_t)1 << mantissa) - 1)));
     }
 }
@@ -190,8 +193,10 @@ int main(int argc, char **argv)
                                                 [&] { ok(tally_reduce(gpu, p.op, &in, out), gpu); },
                                                 [&] { ok(tally_reduce(gpu, p.plain, &in, out), gpu); }, cub});
         char line[200], shape[40] = "flat";
-        if (p.shape) snprintf(shape, sizeof shape, "%s %lld", p.shape > 0 ? "rows of" : "columns", (long long)llabs(p.shape));
-        snprintf(line, sizeof line, "%-13s %-4s %-14s 2^%-2d %-4s %9.1f us %6.2f of read, plain %5.2f of read, CUB %9.1f us\n",
+        if (p.shape) snprintf(shape, sizeof shape, "%s %lld", p.shape > 0 ? "rows of" : "columns",
+                              (long long)llabs(p.shape));
+        snprintf(line, sizeof line,
+                 "%-13s %-4s %-14s 2^%-2d %-4s %9.1f us %6.2f of read, plain %5.2f of read, CUB %9.1f us\n",
                  p.op, tally_dtype_name(p.dtype), shape, log + p.log, p.far ? "far" : "near", us[1], us[0] / us[1],
                  us[0] / us[2], p.shape || two || size < 4 ? 0.0 : us[3]);
         fputs(line, stdout);
