@@ -8,6 +8,7 @@
 #include "context/threads.h"
 #include <errno.h>
 #include <malloc.h>
+#include <omp.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -292,6 +293,37 @@ static int together(void)
     return failures;
 }
 
+/* Members of the caller's own region, whose numbers are none of tally's. Fragments of fields said there that memory was
+ * not there, and rows went one by one. */
+static int in_a_region(void)
+{
+    enum { MEMBERS = 3, STEPS = 40, CELLS = 50 };
+    int failures = 0;
+    double want[CELLS];
+#pragma omp parallel num_threads(MEMBERS) reduction(+ : failures)
+    for (int turn = 0; turn < MEMBERS; turn++) { /* the first one makes the results */
+#pragma omp barrier
+        if (omp_get_thread_num() != turn) continue;
+        const tally_view steps = tally_columns(x, TALLY_F64, STEPS, CELLS);
+        double got[CELLS] = {0};
+        work mine = {0};
+        tally_fragment *f = NULL;
+        tally *ctx;
+        failures += all("cpu,threads=1", &mine, &one);
+        free(mine.memory);
+        if (tally_open(&ctx, "cpu,threads=1")) exit(9);
+        if (tally_fragment_of_view(ctx, "var", &steps, 0, &f) || tally_fragment_result(f, got)) {
+            printf("FAILED: a fragment of a field in a region: %s\n", tally_error(ctx));
+            failures++;
+        }
+        if (turn == 0) memcpy(want, got, sizeof want);
+        failures += memcmp(got, want, sizeof want) != 0;
+        tally_fragment_free(f);
+        tally_close(ctx);
+    }
+    return failures;
+}
+
 /* Down long columns: the counter of a strip of them stands on a thread's stack, and has a level for each bit of their
  * length. */
 static int columns(void)
@@ -410,5 +442,6 @@ int main(int count, char **arguments)
     if (plain) run("small stacks", small_stacks);
     if (plain) run("little address space", little);
     run("teams that grow together", together);
+    run("the caller's own region", in_a_region);
     return check_finish();
 }

@@ -10,9 +10,11 @@
  * Where not all could be made, the team is half of those that could: their stacks are not all that the work needs. */
 #define _GNU_SOURCE
 #include "threads.h"
+#include "law/fp.h"
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <omp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -129,4 +131,32 @@ int tl_threads(int wanted)
 {
     if (wanted <= 1 || atomic_load_explicit(&orphan, memory_order_relaxed)) return 1;
     return wanted == team ? wanted : other_team(wanted);
+}
+
+/* ---- work ---- */
+
+static void run(int me, int of, int64_t end, int64_t *next, void (*work)(void *with, const tl_member *m), void *with)
+{
+    const tl_fp fp = tl_fp_enter();
+    const tl_member m = {me, of, end, next};
+    work(with, &m);
+    tl_fp_leave(fp);
+}
+
+void tl_meet(const tl_member *m)
+{
+    if (m->of == 1) return; /* the barrier would be that of the caller's region */
+#pragma omp barrier
+}
+
+void tl_team(int threads, int64_t end, void (*work)(void *with, const tl_member *m), void *with)
+{
+    const int of = tl_threads(threads);
+    int64_t next = 0;
+    if (of == 1) {
+        run(0, 1, end, &next, work, with);
+        return;
+    }
+#pragma omp parallel num_threads(tl_threads(of))
+    run(omp_get_thread_num(), omp_get_num_threads(), end, &next, work, with);
 }

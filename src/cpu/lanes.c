@@ -8,7 +8,6 @@
 #include "widen.h"
 #include "context/scratch.h"
 #include "context/view.h"
-#include <omp.h>
 #include <string.h>
 
 enum {
@@ -83,7 +82,7 @@ static void fill_empty(tl_lanes_room *room, int64_t width)
         memcpy(room->empty + have, room->empty, (size_t)(2 * have < all ? have : all - have));
 }
 
-int tl_lanes_open(tl_lanes_room *room, tally *ctx, const tl_lanes_job *job, int64_t width, int64_t longest,
+int tl_lanes_open(tl_lanes_room *room, tally *ctx, int me, const tl_lanes_job *job, int64_t width, int64_t longest,
                   int64_t transposed)
 {
     const tl_plan *plan = job->plan;
@@ -104,7 +103,7 @@ int tl_lanes_open(tl_lanes_room *room, tally *ctx, const tl_lanes_job *job, int6
     size_t t = (size_t)((transposed + OVER) * room->elem + 63) & ~(size_t)63;
     size_t r = (size_t)(TL_SOA * room->result + 63) & ~(size_t)63;
     if (r < TL_WIDE_BYTES) r = TL_WIDE_BYTES; /* tl_lower_row takes it too */
-    char *at = tl_scratch(ctx, omp_get_thread_num(), TL_ROOM, soa + carry + t + 2 * r + (size_t)(width * room->result));
+    char *at = tl_scratch(ctx, me, TL_ROOM, soa + carry + t + 2 * r + (size_t)(width * room->result));
     if (!at) return 0;
     room->soa = at;
     room->k.carry = at += soa;

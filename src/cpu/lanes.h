@@ -71,8 +71,8 @@ typedef struct tl_lanes_room {
 } tl_lanes_room;
 
 /* For strips of up to `width` lanes, of sequences of up to `longest` elements. room->t then has space for `transposed`
- * elements, or more. The memory is the context's, this thread's. 0: out of memory. */
-int tl_lanes_open(tl_lanes_room *room, tally *ctx, const tl_lanes_job *job, int64_t width, int64_t longest,
+ * elements, or more. The memory is the context's, for thread `me` of a team. 0: out of memory. */
+int tl_lanes_open(tl_lanes_room *room, tally *ctx, int me, const tl_lanes_job *job, int64_t width, int64_t longest,
                   int64_t transposed);
 
 /* S(n) of each lane, as soa[to + lane]; ends as in tl_lanes. */
@@ -94,8 +94,8 @@ void tl_lanes_window(tl_lanes_room *room, const tl_lanes_from *from, const tl_la
 /* A sequence that goes alone. */
 typedef void tl_lanes_one(void *with, int64_t r);
 typedef struct tl_lanes_batch tl_lanes_batch;
-/* One thread's, in the context's memory (call tl_scratch_begin before); NULL: out of memory. */
-tl_lanes_batch *tl_lanes_batch_open(tally *ctx, const tl_lanes_job *job);
+/* Thread me's, in the context's memory (call tl_scratch_begin before); NULL: out of memory. */
+tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job);
 /* The sequences r0 .. r1 - 1 of a view of rows or segments. */
 void tl_lanes_rows(tl_lanes_batch *batch, int64_t r0, int64_t r1, tl_lanes_one *one, void *with);
 

@@ -249,26 +249,34 @@ static void do_scan(const columns *c, tl_lanes_room *room, blocks *b, int64_t s,
     scan_block(c, room, b, s, part);
 }
 
+typedef struct {
+    tally *ctx;
+    const columns *c;
+    blocks *b;
+    task *what;
+    int64_t parts;
+    int failed;
+} tasks;
+
+static void do_tasks(void *with, const tl_member *m)
+{
+    tasks *all = with;
+    const columns *c = all->c;
+    tl_lanes_room room;
+    if (!tl_lanes_open(&room, all->ctx, m->me, c->job, c->strip, c->job->in->n, 0)) {
+        __atomic_store_n(&all->failed, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    for (int64_t t; (t = tl_deal(m)) < m->end;) all->what(c, &room, all->b, t / all->parts, t % all->parts, all->parts);
+    if (c->stream) tl_stream_fence();
+}
+
 static int run(tally *ctx, const columns *c, blocks *b, int threads, task *what, int64_t parts)
 {
-    int failed = 0;
+    tasks all = {ctx, c, b, what, parts, 0};
     if (!tl_scratch_begin(ctx, threads)) return 0;
-#pragma omp parallel num_threads(tl_threads(threads))
-    {
-        tl_fp fp = tl_fp_enter();
-        tl_lanes_room room;
-        int ready = tl_lanes_open(&room, ctx, c->job, c->strip, c->job->in->n, 0);
-        if (!ready) {
-#pragma omp atomic write
-            failed = 1;
-        }
-#pragma omp for schedule(dynamic, 1)
-        for (int64_t t = 0; t < c->strips * parts; t++)
-            if (ready) what(c, &room, b, t / parts, t % parts, parts);
-        if (c->stream) tl_stream_fence();
-        tl_fp_leave(fp);
-    }
-    return !failed;
+    tl_team(threads, c->strips * parts, do_tasks, &all);
+    return !all.failed;
 }
 
 tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)

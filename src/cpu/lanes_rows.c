@@ -10,7 +10,6 @@
 #include "widen.h"
 #include "context/scratch.h"
 #include "context/view.h"
-#include <omp.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,11 +81,11 @@ int tl_lanes_take_rows(const tl_lanes_job *job)
     return 1;
 }
 
-tl_lanes_batch *tl_lanes_batch_open(tally *ctx, const tl_lanes_job *job)
+tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job)
 {
     const tally_view *in = job->in, *out = job->out;
     const tl_plan *plan = job->plan;
-    tl_lanes_batch *b = tl_scratch(ctx, omp_get_thread_num(), TL_BATCH, sizeof *b);
+    tl_lanes_batch *b = tl_scratch(ctx, me, TL_BATCH, sizeof *b);
     if (!b) return NULL;
     int64_t all = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
     const int64_t total = all;
@@ -94,7 +93,7 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, const tl_lanes_job *job)
     all += TL_ABREAST * OVER;
     memset(b, 0, offsetof(tl_lanes_batch, sorted));
     b->job = job;
-    if (!tl_lanes_open(&b->room, ctx, job, TL_LANES_STRIP, TL_LANES_LONG, (TL_LANES_LONG + OVER) * TL_ABREAST))
+    if (!tl_lanes_open(&b->room, ctx, me, job, TL_LANES_STRIP, TL_LANES_LONG, (TL_LANES_LONG + OVER) * TL_ABREAST))
         return NULL;
     b->elem = b->room.elem;
     b->longest = longest_of(job);
@@ -112,7 +111,7 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, const tl_lanes_job *job)
                  out_bytes = !out            ? (size_t)(SEQUENCES + TL_ABREAST) * (size_t)plan->op->result_bytes
                              : b->direct_out ? 0
                                              : (size_t)(all * b->result) + 64;
-    b->in = tl_scratch(ctx, omp_get_thread_num(), TL_STAGE, in_bytes + pack + room + out_bytes + 4 * 64);
+    b->in = tl_scratch(ctx, me, TL_STAGE, in_bytes + pack + room + out_bytes + 4 * 64);
     if (!b->in) return NULL;
     b->pack = b->in + ((in_bytes + 63) & ~(size_t)63);
     b->spill = b->pack + ((pack + 63) & ~(size_t)63);

@@ -155,12 +155,30 @@ static void single(void *with, int64_t r)
     if (n < s->is_long) reduce_one(s->plan, 1, x, s->in->stride, n, s->fetch, s->out + r * s->plan->op->result_bytes);
 }
 
+typedef struct {
+    tally *ctx;
+    const tally_view *in;
+    const tl_lanes_job *job; /* NULL: all of them go one by one */
+    singles *alone;
+} shares;
+
+static void share(void *with, const tl_member *m)
+{
+    const shares *a = with;
+    tl_lanes_batch *batch = a->job ? tl_lanes_batch_open(a->ctx, m->me, a->job) : NULL; /* without memory, one by one */
+    for (int64_t t; (t = tl_deal(m)) < m->end;) {
+        int64_t r = tl_share(a->in, t, m->end), end = tl_share(a->in, t + 1, m->end);
+        if (batch) tl_lanes_rows(batch, r, end, single, a->alone), r = end;
+        for (; r < end; r++) single(a->alone, r);
+    }
+}
+
 static void rows(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, char *out)
 {
     int64_t bytes = element_bytes(plan), result = plan->op->result_bytes;
     tl_weight total = tl_weight_before(in, in->rows);
     int fetch = in->stride == 1 && total <= INT64_MAX / bytes ? tl_fetches((int64_t)total * bytes) : 0;
-    int64_t length, tasks = total * bytes <= TL_PARALLEL_BYTES ? 1 : (int64_t)threads * 32;
+    int64_t length, tasks = threads == 1 || total * bytes <= TL_PARALLEL_BYTES ? 1 : (int64_t)threads * 32;
     int64_t is_long = threads > 1 && in->stride == 1 && tasks > 1 ? ROW_LONG_BYTES / bytes : INT64_MAX;
     if (!in->offsets && in->rows >= (int64_t)threads * 8) is_long = INT64_MAX;
     if (is_long != INT64_MAX) /* long rows one after the other, each on all threads */
@@ -174,18 +192,8 @@ static void rows(tally *ctx, const tl_plan *plan, int threads, const tally_view 
     tl_lanes_begin(&job, plan, in);
     job.results = out;
     const int lanes = tl_lanes_take_rows(&job) && tl_scratch_begin(ctx, threads);
-#pragma omp parallel num_threads(tl_threads(tasks > 1 ? threads : 1))
-    {
-        tl_fp fp = tl_fp_enter();
-        tl_lanes_batch *batch = lanes ? tl_lanes_batch_open(ctx, &job) : NULL; /* without memory, one by one */
-#pragma omp for schedule(dynamic, 1)
-        for (int64_t t = 0; t < tasks; t++) {
-            int64_t r = tl_share(in, t, tasks), end = tl_share(in, t + 1, tasks);
-            if (batch) tl_lanes_rows(batch, r, end, single, &alone), r = end;
-            for (; r < end; r++) single(&alone, r);
-        }
-        tl_fp_leave(fp);
-    }
+    shares all = {ctx, in, lanes ? &job : NULL, &alone};
+    tl_team(tasks > 1 ? threads : 1, tasks, share, &all);
 }
 
 tally_status tl_reduce_view(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, void *out)

@@ -358,10 +358,10 @@ typedef struct {
     char *states, *in, *out;
 } scratch;
 
-static int scratch_open(scratch *w, tally *ctx, const tl_plan *plan)
+static int scratch_open(scratch *w, tally *ctx, int me, const tl_plan *plan)
 {
     const size_t in = PACK * (size_t)plan->op->elem_bytes, out = PACK * (size_t)plan->op->result_bytes;
-    w->in = tl_scratch(ctx, omp_get_thread_num(), TL_SINGLE, in + out + tl_staging_bytes(plan));
+    w->in = tl_scratch(ctx, me, TL_SINGLE, in + out + tl_staging_bytes(plan));
     if (!w->in) return 0;
     w->out = w->in + in;
     w->states = w->out + out;
@@ -411,6 +411,32 @@ static void single(void *with, int64_t r)
     }
 }
 
+typedef struct {
+    tally *ctx;
+    const tl_lanes_job *job; /* NULL: all of them go one by one */
+    singles alone;           /* without a scratch, which is a thread's */
+    int failed;
+} shares;
+
+static void share(void *with, const tl_member *m)
+{
+    shares *all = with;
+    scratch w;
+    singles alone = all->alone;
+    alone.w = &w;
+    tl_lanes_batch *batch =
+        all->job ? tl_lanes_batch_open(all->ctx, m->me, all->job) : NULL; /* without memory, one by one */
+    if (!scratch_open(&w, all->ctx, m->me, alone.plan)) {
+        __atomic_store_n(&all->failed, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    for (int64_t t; (t = tl_deal(m)) < m->end;) {
+        int64_t r = tl_share(alone.in, t, m->end), end = tl_share(alone.in, t + 1, m->end);
+        if (batch) tl_lanes_rows(batch, r, end, single, &alone), r = end;
+        for (; r < end; r++) single(&alone, r);
+    }
+}
+
 tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, const tally_view *out,
                           const tally_scan_options *o)
 {
@@ -445,26 +471,8 @@ tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const ta
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
     const int lanes = tl_lanes_take_rows(&job);
     const int stream = dense && total * op->result_bytes >= STREAM_BYTES ? STORE_STREAM : STORE_CACHED;
-    const int64_t tasks = total > big ? (int64_t)threads * 32 : 1;
-    int failed = 0;
-#pragma omp parallel num_threads(tl_threads(tasks > 1 ? threads : 1))
-    {
-        tl_fp fp = tl_fp_enter();
-        scratch w;
-        singles alone = {&w, plan, in, out, o, is_long, stream, stream ? AHEAD_BYTES : 0};
-        tl_lanes_batch *batch = lanes ? tl_lanes_batch_open(ctx, &job) : NULL; /* without memory, one by one */
-        int ready = scratch_open(&w, ctx, plan);
-        if (!ready) {
-#pragma omp atomic write
-            failed = 1;
-        }
-#pragma omp for schedule(dynamic, 1)
-        for (int64_t t = 0; t < tasks; t++) {
-            int64_t r = tl_share(in, t, tasks), end = tl_share(in, t + 1, tasks);
-            if (ready && batch) tl_lanes_rows(batch, r, end, single, &alone), r = end;
-            for (; ready && r < end; r++) single(&alone, r);
-        }
-        tl_fp_leave(fp);
-    }
-    return failed ? tl_no_memory(ctx, tl_staging_bytes(plan), "staging a scan") : TALLY_OK;
+    const int64_t tasks = threads > 1 && total > big ? (int64_t)threads * 32 : 1;
+    shares all = {ctx, lanes ? &job : NULL, {NULL, plan, in, out, o, is_long, stream, stream ? AHEAD_BYTES : 0}, 0};
+    tl_team(tasks > 1 ? threads : 1, tasks, share, &all);
+    return all.failed ? tl_no_memory(ctx, tl_staging_bytes(plan), "staging a scan") : TALLY_OK;
 }

@@ -23,6 +23,7 @@ typedef struct {
     tl_window win;
     char *in, *out; /* dense copies of one sequence, grown as needed */
     int64_t in_room, out_room;
+    int me; /* its number in the team */
 } worker;
 
 static int grow(char **buffer, int64_t *room, int64_t bytes)
@@ -113,7 +114,7 @@ static int ends_of_rows(tally *ctx, worker *w, const tally_window_options *o, co
     out.data = w->out;
     tl_lanes_begin(&job, plan, &in);
     tl_lanes_of_window(&job, &out, o);
-    tl_lanes_batch *batch = tl_lanes_batch_open(ctx, &job);
+    tl_lanes_batch *batch = tl_lanes_batch_open(ctx, w->me, &job);
     if (!batch) return 0;
     tl_lanes_rows(batch, 0, count, NULL, NULL);
     for (int64_t r = 0; r < count; r++)
@@ -167,15 +168,16 @@ static tally_status work(tally *ctx, const tl_plan *plan, const tl_plan *count, 
                          const tally_window_options *o, int64_t least, int64_t most)
 {
     shares s = {.alone = {ctx, &s.w, plan, in, out, o, least, most, TALLY_OK}, .lanes = lanes};
+    s.w.me = many ? omp_get_thread_num() : 0; /* not where the caller's region is the one around this */
     if (!many) {
         s.alone.status = tl_window_open(&s.w.win, ctx, plan, count, o, 0, threads);
     } else { /* ctx holds one error. Members report through it one at a time, and each of their sentences is true. */
 #pragma omp critical(tally_window_open)
-        s.alone.status = tl_window_open(&s.w.win, ctx, plan, count, o, omp_get_thread_num(), 1);
+        s.alone.status = tl_window_open(&s.w.win, ctx, plan, count, o, s.w.me, 1);
     }
     const int opened = !s.alone.status, follow = opened && rows_follow(&s.w.win, in, out);
     if (follow) s.group = GROUP_BYTES / (in->n * plan->op->elem_bytes) + 1;
-    if (job && opened && !(follow && quicker_at_once(&s.w.win, in->n))) s.batch = tl_lanes_batch_open(ctx, job);
+    if (job && opened && !(follow && quicker_at_once(&s.w.win, in->n))) s.batch = tl_lanes_batch_open(ctx, s.w.me, job);
     s.w.win.stream = follow && in->rows * in->n * plan->op->result_bytes >= STREAM_BYTES;
     if (many) {
         const int64_t all = (int64_t)threads * 32;

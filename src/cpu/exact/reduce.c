@@ -262,6 +262,28 @@ static void reduce_row(tl_exact *e, const tl_plan *plan, int threads, const char
     lower(e, plan, out);
 }
 
+typedef struct {
+    const tl_plan *plan;
+    const tally_view *in;
+    char *out;
+    int64_t rows, is_long; /* of a share; elements of a row that all threads have reduced already */
+} shares;
+
+static void do_share(void *with, const tl_member *m)
+{
+    const shares *a = with;
+    const int64_t rows = a->in->rows;
+    tl_exact own;
+    tl_exact_begin(&own);
+    for (int64_t k; (k = tl_deal(m)) < m->end;)
+        for (int64_t r = k * a->rows; r < (k + 1) * a->rows && r < rows; r++) {
+            int64_t n;
+            const char *x = tl_view_row(a->in, r, a->plan->op->elem_bytes, &n);
+            if (n < a->is_long)
+                reduce_row(&own, a->plan, 1, x, a->in->stride, n, a->out + r * a->plan->op->result_bytes);
+        }
+}
+
 static void rows(const tl_plan *plan, int threads, const tally_view *in, char *out)
 {
     const int64_t bytes = plan->op->elem_bytes, result = plan->op->result_bytes, share = in->rows / (32 * threads) + 1;
@@ -273,19 +295,8 @@ static void rows(const tl_plan *plan, int threads, const tally_view *in, char *o
         const char *x = tl_view_row(in, r, bytes, &n);
         if (n >= is_long) reduce_row(&e, plan, threads, x, in->stride, n, out + r * result);
     }
-#pragma omp parallel num_threads(tl_threads(total *bytes > TL_PARALLEL_BYTES ? threads : 1))
-    {
-        tl_fp fp = tl_fp_enter();
-        tl_exact own;
-        tl_exact_begin(&own);
-#pragma omp for schedule(dynamic, share)
-        for (int64_t r = 0; r < in->rows; r++) {
-            int64_t m;
-            const char *x = tl_view_row(in, r, bytes, &m);
-            if (m < is_long) reduce_row(&own, plan, 1, x, in->stride, m, out + r * result);
-        }
-        tl_fp_leave(fp);
-    }
+    shares all = {plan, in, out, share, is_long};
+    tl_team(total * bytes > TL_PARALLEL_BYTES ? threads : 1, (in->rows + share - 1) / share, do_share, &all);
 }
 
 /* Neighbouring columns, so that a line of the cache is used whole: COLUMNS of them, a few rows at a time. */

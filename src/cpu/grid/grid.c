@@ -7,7 +7,6 @@
 #include "context/scratch.h"
 #include "context/threads.h"
 #include "context/view.h"
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -163,10 +162,45 @@ static void result_strip(const grid *g, tl_lanes_room *room, strip *t, char *out
     }
 }
 
+/* A push, or results of what was pushed. */
+typedef struct {
+    tally *ctx;
+    grid *g;
+    const tally_view *in, *out;
+    char *results;
+    int64_t ahead;
+    size_t some_bytes;
+    int failed; /* a member has no memory */
+} pass;
+
+/* The member's part of the strips, the same one at each push, once all members have their memory: where one has not,
+ * nothing changes. */
+static void do_strips(void *with, const tl_member *m)
+{
+    pass *all = with;
+    grid *const g = all->g;
+    tl_lanes_room room;
+    char *const some = tl_scratch(all->ctx, m->me, TL_STAGE, all->some_bytes);
+    if (!some || !tl_lanes_open(&room, all->ctx, m->me, &g->job, g->strip[0].width, 0, 0))
+        __atomic_store_n(&all->failed, 1, __ATOMIC_RELAXED);
+    tl_meet(m);
+    if (__atomic_load_n(&all->failed, __ATOMIC_RELAXED)) return;
+    for (int64_t s = g->strips * m->me / m->of; s < g->strips * (m->me + 1) / m->of; s++) {
+        strip *const t = &g->strip[s];
+        room.k.carry = t->carry;
+        room.k.levels = t->levels;
+        if (!all->in)
+            result_strip(g, &room, t, all->results);
+        else if (g->job.verb == TL_SCAN)
+            scan_strip(g, &room, t, all->in, all->out, all->ahead, some);
+        else
+            fold_strip(g, &room, t, all->in, all->ahead, some);
+    }
+}
+
 /* All strips, on the threads: in is pushed, or (NULL) the results go to `results`. */
 static tally_status run(tally *ctx, grid *g, int threads, const tally_view *in, const tally_view *out, char *results)
 {
-    int failed = 0;
     const int scans = g->job.verb == TL_SCAN;
     const int64_t bytes = g->width * (in ? in->n : 1) * g->plan.op->elem_bytes;
     const int64_t ahead = tl_fetches(bytes) ? TL_GRID_AHEAD : 0;
@@ -174,35 +208,9 @@ static tally_status run(tally *ctx, grid *g, int threads, const tally_view *in, 
                                     : (size_t)TURNED * TL_GRID_STRIP * g->plan.op->elem_bytes;
     if (bytes <= TL_PARALLEL_BYTES) threads = 1;
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
-#pragma omp parallel num_threads(tl_threads(threads))
-    {
-        tl_fp fp = tl_fp_enter();
-        tl_lanes_room room;
-        char *const some = tl_scratch(ctx, omp_get_thread_num(), TL_STAGE, some_bytes);
-        if (!some || !tl_lanes_open(&room, ctx, &g->job, g->strip[0].width, 0, 0)) {
-#pragma omp atomic write
-            failed = 1;
-        }
-#pragma omp barrier
-        int stop; /* before anything has changed */
-#pragma omp atomic read
-        stop = failed;
-#pragma omp for schedule(static)
-        for (int64_t s = 0; s < g->strips; s++) {
-            strip *const t = &g->strip[s];
-            if (stop) continue;
-            room.k.carry = t->carry;
-            room.k.levels = t->levels;
-            if (!in)
-                result_strip(g, &room, t, results);
-            else if (scans)
-                scan_strip(g, &room, t, in, out, ahead, some);
-            else
-                fold_strip(g, &room, t, in, ahead, some);
-        }
-        tl_fp_leave(fp);
-    }
-    return failed ? tl_no_memory(ctx, tl_soa_bytes(&g->plan), "strips of a field") : TALLY_OK;
+    pass all = {ctx, g, in, out, results, ahead, some_bytes, 0};
+    tl_team(threads, g->strips, do_strips, &all);
+    return all.failed ? tl_no_memory(ctx, tl_soa_bytes(&g->plan), "strips of a field") : TALLY_OK;
 }
 
 static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_view *in, const tally_view *out)
@@ -256,7 +264,7 @@ static tally_status nodes(tally *ctx, tl_grid *base, tl_slab *slab)
     grid *g = (grid *)base;
     tl_lanes_room room;
     if (!g->strips) return TALLY_OK;
-    if (!tl_scratch_begin(ctx, 1) || !tl_lanes_open(&room, ctx, &g->job, g->strip[0].width, 0, 0))
+    if (!tl_scratch_begin(ctx, 1) || !tl_lanes_open(&room, ctx, 0, &g->job, g->strip[0].width, 0, 0))
         return tl_no_memory(ctx, tl_soa_bytes(&g->plan), "strips of a field");
     for (int64_t s = 0; s < g->strips; s++) {
         const strip *const t = &g->strip[s];

@@ -7,6 +7,7 @@
 #include "context/scratch.h"
 #include "context/threads.h"
 #include "context/view.h"
+#include <omp.h>
 #include <string.h>
 
 typedef struct {
@@ -88,7 +89,7 @@ tally_status tl_grid_slab(tally *ctx, const tl_plan *plan, int threads, const ta
     {
         tl_fp fp = tl_fp_enter();
         tl_lanes_room room;
-        const int ready = alone || tl_lanes_open(&room, ctx, &job, each, in->n, 0);
+        const int ready = alone || tl_lanes_open(&room, ctx, omp_get_thread_num(), &job, each, in->n, 0);
         if (!ready) {
 #pragma omp atomic write
             failed = 1;

@@ -106,24 +106,36 @@ static some fold_row(const tl_plan *plan, const tally_view *in, int64_t r, int64
     return fold(plan, x, in->valid, bit, part * PART, part + 1 < parts ? to : n);
 }
 
+enum { SHARE = 16 }; /* tasks at a time */
+
+typedef struct {
+    const tl_plan *plan;
+    const tally_view *in;
+    some *of; /* of the parts of one row; NULL: rows */
+    char *out;
+    int64_t parts, tasks;
+} shares;
+
+static void share(void *with, const tl_member *m)
+{
+    const shares *a = with;
+    for (int64_t k; (k = tl_deal(m)) < m->end;)
+        for (int64_t t = k * SHARE; t < (k + 1) * SHARE && t < a->tasks; t++) {
+            const some s = a->of ? fold_row(a->plan, a->in, 0, t, a->parts) : fold_row(a->plan, a->in, t, 0, 1);
+            if (a->of)
+                a->of[t] = s;
+            else
+                result(a->plan, &s, a->out + t * a->plan->op->result_bytes);
+        }
+}
+
 void tl_present_reduce(const tl_plan *plan, int threads, const tally_view *in, char *out)
 {
     const int64_t parts = in->rows == 1 && threads > 1 && !in->offsets ? (in->n + PART - 1) / PART : 1;
     some *const of = parts > 1 ? malloc((size_t)parts * sizeof *of) : NULL;
     const int64_t tasks = of ? parts : in->rows;
-#pragma omp parallel num_threads(tl_threads(tasks > 1 ? threads : 1))
-    {
-        tl_fp fp = tl_fp_enter();
-#pragma omp for schedule(dynamic, 16)
-        for (int64_t t = 0; t < tasks; t++) {
-            const some s = of ? fold_row(plan, in, 0, t, parts) : fold_row(plan, in, t, 0, 1);
-            if (of)
-                of[t] = s;
-            else
-                result(plan, &s, out + t * plan->op->result_bytes);
-        }
-        tl_fp_leave(fp);
-    }
+    shares all = {plan, in, of, out, parts, tasks};
+    tl_team(tasks > 1 ? threads : 1, (tasks + SHARE - 1) / SHARE, share, &all);
     for (int64_t t = 1; of && t < parts; t++) add(plan, &of[0], &of[t]);
     if (of) result(plan, &of[0], out);
     free(of);
