@@ -10,6 +10,7 @@
 #define TALLY_LANES_H
 #include "shape.h"
 #include "context/device.h"
+#include "context/threads.h"
 
 enum {
     TL_LANES_LONG = 1024,  /* longer rows and segments go one by one; so do */
@@ -98,6 +99,8 @@ typedef struct tl_lanes_batch tl_lanes_batch;
 tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job);
 /* The sequences r0 .. r1 - 1 of a view of rows or segments. */
 void tl_lanes_rows(tl_lanes_batch *batch, int64_t r0, int64_t r1, tl_lanes_one *one, void *with);
+/* A member's shares of all sequences; the numbers that are dealt are those of shares. batch NULL: one by one. */
+void tl_lanes_deal(tl_lanes_batch *batch, const tally_view *in, const tl_member *m, tl_lanes_one *one, void *with);
 
 /* Are these rows or segments worth it? */
 int tl_lanes_take_rows(const tl_lanes_job *job);

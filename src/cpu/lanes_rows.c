@@ -9,6 +9,7 @@
 #include "lanes.h"
 #include "widen.h"
 #include "context/scratch.h"
+#include "context/share.h"
 #include "context/view.h"
 #include <stddef.h>
 #include <stdlib.h>
@@ -441,4 +442,13 @@ void tl_lanes_rows(tl_lanes_batch *b, int64_t r0, int64_t r1, tl_lanes_one *one,
         r0 += b->count;
     }
     if (b->stream) tl_stream_fence();
+}
+
+void tl_lanes_deal(tl_lanes_batch *batch, const tally_view *in, const tl_member *m, tl_lanes_one *one, void *with)
+{
+    for (int64_t t; (t = tl_deal(m)) < m->end;) {
+        int64_t r = tl_share(in, t, m->end), end = tl_share(in, t + 1, m->end);
+        if (batch) tl_lanes_rows(batch, r, end, one, with), r = end;
+        for (; r < end; r++) one(with, r);
+    }
 }

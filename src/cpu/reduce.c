@@ -166,11 +166,7 @@ static void share(void *with, const tl_member *m)
 {
     const shares *a = with;
     tl_lanes_batch *batch = a->job ? tl_lanes_batch_open(a->ctx, m->me, a->job) : NULL; /* without memory, one by one */
-    for (int64_t t; (t = tl_deal(m)) < m->end;) {
-        int64_t r = tl_share(a->in, t, m->end), end = tl_share(a->in, t + 1, m->end);
-        if (batch) tl_lanes_rows(batch, r, end, single, a->alone), r = end;
-        for (; r < end; r++) single(a->alone, r);
-    }
+    tl_lanes_deal(batch, a->in, m, single, a->alone);
 }
 
 static void rows(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, char *out)

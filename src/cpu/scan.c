@@ -430,11 +430,7 @@ static void share(void *with, const tl_member *m)
         __atomic_store_n(&all->failed, 1, __ATOMIC_RELAXED);
         return;
     }
-    for (int64_t t; (t = tl_deal(m)) < m->end;) {
-        int64_t r = tl_share(alone.in, t, m->end), end = tl_share(alone.in, t + 1, m->end);
-        if (batch) tl_lanes_rows(batch, r, end, single, &alone), r = end;
-        for (; r < end; r++) single(&alone, r);
-    }
+    tl_lanes_deal(batch, alone.in, m, single, &alone);
 }
 
 tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, const tally_view *out,

@@ -151,7 +151,8 @@ TL_INLINE int W(nodes)(SS *stack, const void *data, int64_t n, int64_t i, const 
     }
     for (; at < n;) {
         int k = tl_top_level(n - at);
-        stack[top++] = k >= TL_LOG_V ? W(node)(e, k, i + at, NULL, fetch && !from, p) : W(small_node)(e, k, i + at, p);
+        stack[top++] =
+            k >= TL_LOG_V ? W(node)(e, k, i + at, NULL, from ? TL_CACHED : fetch, p) : W(small_node)(e, k, i + at, p);
         at += (int64_t)1 << k;
         e += (int64_t)1 << k;
     }
