@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT
+ * Random problems: an operator, one view or two, bits of what is there; and what of it lies in a device's memory. Part
+ * of test_inputs.c. */
+#ifndef TALLY_TEST_INPUTS_PROBLEM_H
+#define TALLY_TEST_INPUTS_PROBLEM_H
+#include "gpu/work.h"
+#include "context/inputs.h"
+#include "context/operators.h"
+#include "inputs_law.h"
+
+enum { ROOM = 4 * MOST + 64, BITS = 2 * ROOM / 8 + 16 };
+
+static _Alignas(16) unsigned char store[2][ROOM * 8 + 16], bitmap[2][BITS];
+static _Alignas(16) unsigned char got[ROOM * 16], want[ROOM * 16], line[(MOST + 1) * 16];
+static _Alignas(8) unsigned char marks[2][ROOM / 4 + 64]; /* validity of results: got and wanted */
+
+/* On a device: blocks of its memory for these arrays. */
+enum { STORE, NEXT, BITS_0, BITS_1, GOT, PLACES, BLOCKS };
+static tl_memory block[BLOCKS];
+static const char *only_op = "all", *only_type = "all";
+
+/* A view of rows x n, or of segments, on store[k] with random bits. */
+static tally_view view(int k, tally_dtype d, int64_t rows, int64_t n, const int64_t *offsets, int dense, int valid)
+{
+    const int64_t shift = check_below(9), bytes = (int64_t)tally_dtype_size(d); /* half of them: of whole elements */
+    tally_view v = {store[k] + (check_below(2) ? shift : check_below(3) * bytes), d, rows, n, n, 1, offsets};
+    const int64_t all = offsets ? offsets[rows] : rows * n;
+    if (!dense) {
+        const int how = (int)check_below(offsets ? 2 : 4);
+        if (how == 0) v.stride = 1 + check_below(2), v.row_stride = n * v.stride + check_below(3);
+        if (how == 1) v.stride = -1, v.row_stride = n;
+        if (how == 2) v.stride = rows, v.row_stride = 1; /* columns */
+        if (how == 3) v.row_stride = n + check_below(5);
+        const int64_t back = v.stride < 0 && all ? (offsets ? all - 1 : n - 1) : 0;
+        v.data = (char *)v.data + back * (int64_t)tally_dtype_size(d);
+        v.valid_offset = back;
+    }
+    if (valid) v.valid = bitmap[k], v.valid_offset += check_below(2) ? check_below(40) : 4 * check_below(10);
+    return v;
+}
+
+static void bits_of(int k)
+{
+    static const int rates[] = {2, 10, 1000, 1};
+    const int rate = rates[check_below(4)];                           /* one in so many is left out; 1: all */
+    const int64_t whole = check_below(3) ? 0 : check_below(2 * MOST); /* none of the first ones is */
+    for (int64_t i = 0; i < BITS * 8; i++) {
+        const unsigned char b = (unsigned char)(1 << (i & 7));
+        if (i >= whole && check_below(rate) == 0)
+            bitmap[k][i >> 3] &= (unsigned char)~b;
+        else
+            bitmap[k][i >> 3] |= b;
+    }
+}
+
+typedef struct {
+    char op[72];
+    tally_view in, next;
+    const tl_scalar *s;
+    tl_par p;
+    int64_t offsets[262];
+    tally_view given, given_next; /* what the library gets: in and next, some of it in the device's memory */
+    int results_there, all_here;  /* results are the device's memory; nothing is */
+} problem;
+
+/* 0: no such operator for these types. */
+static int make(problem *c)
+{
+    const char *const *names = tally_operators();
+    int count = 0;
+    char parameter[TL_SAMPLE_ROOM];
+    while (names[count]) count++;
+    const char *name = strcmp(only_op, "all") ? only_op : names[check_below(count)];
+    const int fixed = strcmp(only_type, "all") != 0;
+    snprintf(c->op, sizeof c->op, "%s%s%s", name, fixed || check_below(5) ? "" : ":f64",
+             tl_sample_parameter(name, parameter));
+    const tally_dtype a = fixed ? tally_dtype_parse(only_type) : (tally_dtype)(1 + check_below(TALLY_F64)),
+                      b = check_below(2) ? a : (tally_dtype)(1 + check_below(TALLY_F64));
+    tally_operator_info info;
+    if (tally_operator(NULL, c->op, a, &info)) return 0;
+    const tally_dtype d = info.inputs == 2 ? tally_common_dtype(a, b) : a;
+    if (fixed && d != a) return 0; /* a program more */
+    if (tl_resolve(NULL, c->op, d, &c->s, &c->p)) return 0;
+    int64_t rows = check_below(3) ? 1 : check_below(8) ? check_below(11) : 60 + check_below(200);
+    int64_t n = check_size(rows > 1 ? MOST / rows : MOST);
+    const int segments = check_below(4) == 0, dense = check_below(2) == 0;
+    if (segments) {
+        c->offsets[0] = check_below(20);
+        for (int64_t r = 0; r < rows; r++) c->offsets[r + 1] = c->offsets[r] + check_below(2 * n / (rows + 1) + 1);
+    }
+    check_fill(store[0], a, ROOM, (tl_data)check_below(TL_DATA_KINDS));
+    check_fill(store[1], b, ROOM, (tl_data)check_below(TL_DATA_KINDS));
+    for (int k = 0; k < 2 && check_below(3) == 0; k++) { /* NaNs with the bits of the mark are values like any other */
+        const int64_t bytes = (int64_t)tally_dtype_size(k ? b : a), at = check_below(200) * bytes;
+        memset(store[k] + at, 0xff, (size_t)bytes);
+        store[k][at + bytes - 1] = 0x7f;
+    }
+    bits_of(0);
+    bits_of(1);
+    const int64_t *offsets = segments ? c->offsets : NULL;
+    const int two = info.inputs == 2, first = (int)check_below(two ? 3 : 4) != 0;
+    c->in = view(0, a, rows, n, offsets, dense, first || !two);
+    if (two) {
+        c->next = view(1, b, rows, n, offsets, dense, check_below(3) == 0);
+        c->in.next = &c->next;
+    }
+    return 1;
+}
+
+/* ---- the device's memory ---- */
+
+static void *copied(tally *ctx, int b, const void *p, const void *host, size_t bytes)
+{
+    void *const at = (void *)(uintptr_t)block[b].address;
+    check_ok(ctx, ctx->device->calls->copy(ctx->device, ctx, at, host, bytes), "a copy to the device");
+    return (char *)at + ((const char *)p - (const char *)host);
+}
+
+/* Chooses what is the device's. */
+static void place_inputs(tally *ctx, problem *c)
+{
+    c->given = c->in, c->given_next = c->next, c->results_there = 0, c->all_here = 1;
+    if (c->in.next) c->given.next = &c->given_next;
+    if (!block[STORE].bytes) return;
+    const int where = (int)check_below(3); /* all on the host, all on the device, any */
+#define THERE (where == 2 ? (int)check_below(2) : where)
+    c->all_here = !where;
+    c->results_there = THERE;
+    for (int k = 0; k < 1 + (c->in.next != NULL); k++) {
+        tally_view *v = k ? &c->given_next : &c->given;
+        if (THERE) v->data = copied(ctx, STORE + k, v->data, store[k], sizeof store[k]);
+        if (v->valid && THERE) v->valid = copied(ctx, BITS_0 + k, v->valid, bitmap[k], sizeof bitmap[k]);
+        if (v->offsets && THERE) v->offsets = copied(ctx, PLACES, c->offsets, c->offsets, sizeof c->offsets);
+    }
+}
+
+/* Nothing of the call before was the processors', but where a device has no road (gpu/pieces/inputs.c). */
+static void check_road(tally *ctx, const problem *c, int may)
+{
+    tally_times_info times;
+    tl_form form;
+    if (!block[STORE].bytes) return;
+    check_ok(ctx, tally_times(ctx, &times), "times");
+    check_ok(ctx, tl_form_of(NULL, c->op, &c->in, &form), c->op);
+    check(may || form.kind == TL_FORM_STATES || times.on_processors == 0, "%s of %s: %lld elements on the processors",
+          c->op, tally_dtype_name(c->in.dtype), (long long)times.on_processors);
+    check_ok(ctx, tally_time(ctx, 1), "time");
+}
+
+static void *give_results(tally *ctx, const problem *c)
+{
+    memset(got, 0x55, sizeof got);
+    memset(want, 0x55, sizeof want);
+    return c->results_there ? copied(ctx, GOT, got, got, sizeof got) : got;
+}
+static void take_results(tally *ctx, const problem *c)
+{
+    if (c->results_there)
+        check_ok(ctx,
+                 ctx->device->calls->copy(ctx->device, ctx, got, (void *)(uintptr_t)block[GOT].address, sizeof got),
+                 "a copy from the device");
+}
+
+/* ---- results ---- */
+
+/* Bit b of the wanted ones, for fold's last result. */
+static void set_mark(int64_t b)
+{
+    const unsigned char bit = (unsigned char)(1 << (b & 7));
+    marks[1][b >> 3] = (unsigned char)((marks[1][b >> 3] & ~bit) | (is_empty ? 0 : bit));
+}
+
+/* A view of results with strides or without. */
+static tally_view results(const problem *c, int64_t n)
+{
+    tally_view out = {got, c->s->out, c->in.rows, n, n, 1, c->in.offsets};
+    memset(marks, check_below(2) ? 0xa5 : 0, sizeof marks);
+    if (check_below(2) && c->all_here) out.valid = marks[0], out.valid_offset = check_below(20);
+    const int how = (int)check_below(3);
+    if (how == 1) out.stride = 2, out.row_stride = 2 * n;
+    if (how == 2 && !out.offsets && out.rows) out.stride = out.rows, out.row_stride = 1;
+    return out;
+}
+
+static void put(const problem *c, const tally_view *out, int64_t r, int64_t i, const void *value)
+{
+    const int64_t place = (out->offsets ? out->offsets[r] * out->stride : r * out->row_stride) + i * out->stride;
+    memcpy(want + place * c->s->result_bytes, value, c->s->result_bytes);
+    if (out->valid) set_mark(out->valid_offset + place);
+}
+#endif

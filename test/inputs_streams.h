@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ * Streams that take a problem in parts, some of them after a fragment. Part of test_inputs.c. */
+#ifndef TALLY_TEST_INPUTS_STREAMS_H
+#define TALLY_TEST_INPUTS_STREAMS_H
+#include "inputs_fragments.h"
+
+static tally_stream *open_stream(tally *ctx, const problem *c, const tally_scan_options *o, int many)
+{
+    tally_stream *s = NULL;
+    const tally_dtype d = c->s->dtype;
+    const tally_status status = o && many ? tally_stream_scan_rows(ctx, c->op, d, c->in.rows, o, &s)
+                                : o       ? tally_stream_scan(ctx, c->op, d, o, &s)
+                                : many    ? tally_stream_reduce_rows(ctx, c->op, d, c->in.rows, &s)
+                                          : tally_stream_reduce(ctx, c->op, d, &s);
+    if (!check_ok(ctx, status, c->op)) exit(check_finish());
+    return s;
+}
+
+/* Pushes of parts, some of them by a fragment before; o: of a scan, NULL: a reduction. */
+static void streams(tally *ctx, const problem *c, const tally_scan_options *o)
+{
+    const int64_t bytes = c->s->result_bytes, rows = c->in.rows;
+    const int many = rows != 1 || check_below(3) == 0, resumes = check_below(4) == 0;
+    int64_t cut[CUTS + 1];
+    const int parts = cut_up(c->in.n, cut);
+    if (c->in.offsets) return;
+    tally_stream *s = open_stream(ctx, c, o, many);
+    tally_view out = results(c, c->in.n);
+    out.valid = NULL; /* streams write no bits */
+    memset(got, 0x55, sizeof got);
+    memset(want, 0x55, sizeof want);
+    for (int i = 0; i < parts; i++) {
+        tally_view next, to = out;
+        const tally_view part = take(c, cut[i], cut[i + 1], &next);
+        to.n = part.n;
+        to.data = got + cut[i] * out.stride * bytes;
+        if (!i && resumes) {
+            tally_fragment *f = NULL;
+            check_ok(ctx, tally_fragment_of_view(ctx, c->op, &part, 0, &f), c->op);
+            check_ok(ctx, tally_stream_resume(s, f), c->op);
+            tally_fragment_free(f);
+        } else if (!many && !part.valid && !part.next && part.stride == 1 && check_below(2)) {
+            if (out.stride != 1) break;
+            check_ok(ctx, tally_stream_push(s, part.data, part.n, o ? to.data : NULL, NULL), c->op);
+        } else {
+            check_ok(ctx, tally_stream_push_view(s, &part, o ? &to : NULL), c->op);
+        }
+        if (i == parts - 1) {
+            check_ok(ctx, tally_stream_finish(s, o ? NULL : got, NULL), c->op);
+            for (int64_t r = 0; r < rows; r++) {
+                const sequence q = bring(&c->in, c->s, c->p, r, 0);
+                if (!o) fold(&q, 0, q.n, NULL, 0, want + r * bytes);
+                for (int64_t k = 0; o && k < q.n; k++) {
+                    fold(&q, 0, k + !o->exclusive, o->init, 0, line);
+                    if (k >= cut[1] || !resumes) put(c, &out, r, k, line);
+                }
+            }
+            check_same(got, want, (int64_t)sizeof got, 1,
+                       "stream %s %s of %s, %lld x %lld, stride %lld to %lld, %d parts, many %d, resumes %d",
+                       o ? "scan" : "reduce", c->op, tally_dtype_name(c->in.dtype), (long long)rows, (long long)c->in.n,
+                       (long long)c->in.stride, (long long)out.stride, parts, many, resumes);
+        }
+    }
+    tally_stream_close(s);
+}
+
+static void stream_scan(tally *ctx, const problem *c)
+{
+    tally_scan_options o = {(int)check_below(2), 0, NULL};
+    char init[16];
+    check_fill(init, c->s->out, 1, TL_DATA_HOSTILE);
+    if (c->s->seedable && check_below(2)) o.init = init;
+    streams(ctx, c, &o);
+}
+
+static void stream_window(tally *ctx, const problem *c)
+{
+    const int64_t bytes = c->s->result_bytes, rows = c->in.rows;
+    const int many = rows != 1 || check_below(3) == 0;
+    tally_window_options o = {.before = check_size(60), .after = check_below(3) ? 0 : check_below(9)};
+    o.edges = (tally_edges)check_below(3);
+    if (check_below(2)) o.min_count = check_below(o.before + o.after + 2);
+    int64_t cut[CUTS + 1], at = 0, made;
+    const int parts = cut_up(c->in.n, cut);
+    tally_stream *s = NULL;
+    if (c->in.offsets) return;
+    if (!check_ok(ctx,
+                  many ? tally_stream_window_rows(ctx, c->op, c->s->dtype, rows, &o, &s)
+                       : tally_stream_window(ctx, c->op, c->s->dtype, &o, &s),
+                  c->op))
+        exit(check_finish());
+    tally_view out = results(c, tally_window_length(c->in.n, &o));
+    out.valid = NULL;
+    memset(got, 0x55, sizeof got);
+    memset(want, 0x55, sizeof want);
+    for (int i = 0; i < parts; i++, at += made) {
+        tally_view next, to = out;
+        const tally_view part = take(c, cut[i], cut[i + 1], &next);
+        to.data = got + at * out.stride * bytes;
+        made = tally_stream_results(s, part.n);
+        to.n = made;
+        if (!many && !part.valid && !part.next && part.stride == 1 && out.stride == 1 && check_below(4))
+            check_ok(ctx, tally_stream_push(s, part.data, part.n, to.data, &made), c->op);
+        else
+            check_ok(ctx, tally_stream_push_view(s, &part, &to), c->op);
+    }
+    tally_view to = out;
+    to.data = got + at * out.stride * bytes;
+    to.n = tally_stream_results(s, -1);
+    check(at + to.n == out.n || !rows, "%s: %lld and %lld results, not %lld", c->op, (long long)at, (long long)to.n,
+          (long long)out.n);
+    check_ok(ctx, tally_stream_finish_view(s, &to), c->op);
+    tally_stream_close(s);
+    for (int64_t r = 0; r < rows; r++) {
+        const sequence q = bring(&c->in, c->s, c->p, r, 0);
+        for (int64_t i = 0; i < out.n; i++) {
+            window_at(&q, &o, i + (o.edges == TALLY_EDGES_VALID ? o.before : 0), line);
+            put(c, &out, r, i, line);
+        }
+    }
+    check_same(got, want, (int64_t)sizeof got, 1,
+               "stream window %s of %s, %lld x %lld, stride %lld to %lld, %lld + 1 + %lld, edges %d, min_count %lld, "
+               "%d parts, many %d",
+               c->op, tally_dtype_name(c->in.dtype), (long long)rows, (long long)c->in.n, (long long)c->in.stride,
+               (long long)out.stride, (long long)o.before, (long long)o.after, (int)o.edges, (long long)o.min_count,
+               parts, many);
+}
+#endif
