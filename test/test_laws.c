@@ -7,12 +7,10 @@
  *   in place == out of place              twice == once, at any threads, instruction set and alignment
  *   nothing is written outside an output  sentinels before, behind and between
  */
-#include "check.h"
+#include "contexts.h"
 
-enum { MOST = 330000, GUARD = 64, CONTEXTS = 64 };
+enum { MOST = 330000, GUARD = 64 };
 
-static tally *contexts[CONTEXTS]; /* every instruction set x threads 1..8 */
-static int context_count;
 static char *x_memory, *y_memory, *z_memory;
 
 /* One random case: an operator, a context, data, an odd place for it. */
@@ -27,7 +25,7 @@ typedef struct {
 
 static law pick(int64_t most)
 {
-    law c = {.o = check_operator_random(), .ctx = contexts[check_below(context_count)]};
+    law c = {.o = check_operator_random(), .ctx = any()};
     c.n = check_size(most);
     c.kind = (int)check_below(TL_DATA_KINDS);
     c.x = x_memory + GUARD + check_below(17);
@@ -279,8 +277,7 @@ static void law_everywhere(void)
 int main(void)
 {
     check_start();
-    for (int i = 0; check_isa(i); i++)
-        for (int threads = 1; threads <= 8; threads++) contexts[context_count++] = check_open(threads, check_isa(i));
+    open_contexts(8);
     x_memory = malloc((size_t)MOST * 8 + 4 * GUARD);
     y_memory = malloc((size_t)MOST * 16 + 4 * GUARD);
     z_memory = malloc((size_t)MOST * 16 + 4 * GUARD);
@@ -297,7 +294,7 @@ int main(void)
         tally_status status = tally_verify(contexts[i], check_seed + (uint64_t)i, check_quick ? 20 : 100, &report);
         check(!status, "verify: %s", report);
     }
-    for (int i = 0; i < context_count; i++) tally_close(contexts[i]);
+    close_contexts();
     free(x_memory);
     free(y_memory);
     free(z_memory);

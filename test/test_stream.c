@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Streams: any chunking gives the one-shot result bit for bit, for reduce, scan and window; the room promised is kept
  * and nothing is written outside it; misuse is refused and does not disturb the stream. */
-#include "check.h"
+#include "contexts.h"
 
 enum { MOST = 300000, GUARD = 64 };
 static char *x_memory, *want, *got;
-static tally *contexts[16];
-static int context_count;
 
 typedef struct {
     check_operator o;
@@ -18,7 +16,7 @@ typedef struct {
 
 static flow pick(int64_t most)
 {
-    flow f = {.o = check_operator_random(), .ctx = contexts[check_below(context_count)]};
+    flow f = {.o = check_operator_random(), .ctx = any()};
     f.n = check_size(most);
     f.x = x_memory + check_below(17);
     int kind = (int)check_below(TL_DATA_KINDS);
@@ -121,7 +119,7 @@ static void resumed(void)
     tally_fragment *before;
     tally_scan_options o = {.exclusive = (int)check_below(2)};
     tally_view in = tally_flat(f.x, f.o.dtype, f.n), out = tally_flat(want, f.o.info.output, f.n);
-    tally *owner = contexts[check_below(context_count)];
+    tally *owner = any();
     check_ok(f.ctx, tally_fragment_make(owner, f.o.op, f.o.dtype, f.x, 0, cut, &before), f.what);
     check_ok(f.ctx, scans ? tally_scan(f.ctx, f.o.op, &in, &out, &o) : tally_reduce(f.ctx, f.o.op, &in, want), f.what);
     if (!check_ok(f.ctx,
@@ -266,8 +264,7 @@ static void misuse(void)
 int main(void)
 {
     check_start();
-    for (int i = 0; check_isa(i); i++)
-        for (int threads = 1; threads <= 3; threads++) contexts[context_count++] = check_open(threads, check_isa(i));
+    open_contexts(3);
     x_memory = malloc((size_t)MOST * 8 + 64);
     want = malloc((size_t)MOST * 16 + 4096 * 16 * 4);
     got = malloc((size_t)MOST * 16 + (size_t)MOST * 16 + 8 * GUARD);
@@ -279,7 +276,7 @@ int main(void)
         stream_window();
         stream_window();
     }
-    for (int i = 0; i < context_count; i++) tally_close(contexts[i]);
+    close_contexts();
     free(x_memory);
     free(want);
     free(got);

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT
+ * Pieces of one sequence in any order, with gaps between them. Part of test_fragment.c. */
+#ifndef TALLY_TEST_FRAGMENT_ORDER_H
+#define TALLY_TEST_FRAGMENT_ORDER_H
+#include "fragment_cuts.h"
+
+enum { PIECES = 60 };
+
+/* The ranges of f are those of the pieces that are in it. */
+static void right_ranges(const tally_fragment *f, const int64_t *cut, const int *in, int pieces)
+{
+    int64_t starts[PIECES + 1], ends[PIECES + 1], all = 0, elements = 0, end = -1;
+    tally_fragment_info info;
+    for (int i = 0; i < pieces; i++) {
+        if (!in[i] || cut[i] == cut[i + 1]) continue;
+        if (cut[i] != end) starts[all++] = cut[i];
+        ends[all - 1] = end = cut[i + 1];
+        elements += end - cut[i];
+    }
+    int64_t a[PIECES + 1], b[PIECES + 1];
+    const int64_t first = check_below(all + 1);
+    memset(a, 0x5a, sizeof a);
+    check(tally_fragment_ranges(f, 0, PIECES + 1, a, b) == all, "not %lld ranges", (long long)all);
+    for (int64_t i = 0; i < all; i++)
+        check(a[i] == starts[i] && b[i] == ends[i], "range %lld is [%lld, %lld), not [%lld, %lld)", (long long)i,
+              (long long)a[i], (long long)b[i], (long long)starts[i], (long long)ends[i]);
+    check(tally_fragment_ranges(f, first, 1, a, NULL) == all && (first == all || a[0] == starts[first]), "one range");
+    tally_fragment_about(f, &info);
+    check(info.ranges == all && info.elements == elements && info.nodes >= all, "about: %lld ranges, %lld elements",
+          (long long)info.ranges, (long long)info.elements);
+    tally_fragment_range(f, a, b);
+    if (all) check(a[0] == starts[0] && b[0] == ends[all - 1], "from first to last");
+}
+
+/* The first gap, or the result. */
+static void right_answer(tally_fragment *f, const piece *p, const int64_t *cut, const int *in, int pieces)
+{
+    char want[16], got[16], gap[80];
+    int64_t n = 0;
+    int next = 0, last = pieces;
+    while (last && (!in[last - 1] || cut[last - 1] == cut[last])) last--;
+    while (next < last && (in[next] || cut[next] == cut[next + 1])) n = cut[++next];
+    if (next == last) { /* all that there is, from 0 on */
+        const tally_view v = tally_flat(p->x, p->o.dtype, last ? n : 0);
+        check_ok(contexts[0], tally_reduce(contexts[0], p->o.op, &v, want), p->o.op);
+        check(!tally_fragment_result(f, got), "result of the first pieces");
+        check_same(got, want, 1, p->o.result, "the first %lld of %s %s", (long long)n, p->o.op,
+                   tally_dtype_name(p->o.dtype));
+        return;
+    }
+    int64_t end = -1;
+    for (int i = next; i < pieces && end < 0; i++)
+        if (in[i] && cut[i] < cut[i + 1]) end = cut[i];
+    snprintf(gap, sizeof gap, "lacks [%lld, %lld)", (long long)n, (long long)end);
+    check(tally_fragment_result(f, got) == TALLY_INVALID, "a result with a gap");
+    check(strstr(tally_error(contexts[0]), gap) != NULL, "'%s' does not say '%s'", tally_error(contexts[0]), gap);
+}
+
+static void any_order(void)
+{
+    piece p = {.o = check_operator_random(), .x = x_memory + check_below(17)};
+    const int64_t n = check_size(check_below(4) ? 300 : 20000);
+    const int pieces = 1 + (int)check_below(PIECES);
+    int64_t cut[PIECES + 1];
+    int order[PIECES], in[PIECES] = {0}, other_in[PIECES] = {0};
+    tally *ctx = contexts[0];
+    tally_fragment *f, *other, *part;
+    check_fill((char *)p.x, p.o.dtype, n, (int)check_below(2) ? TL_DATA_PLAIN : TL_DATA_ZEROS);
+    for (int i = 0; i <= pieces; i++) cut[i] = i ? check_below(n + 1) : 0;
+    cut[pieces] = n;
+    for (int i = 1; i < pieces; i++) /* sorted */
+        for (int k = i; k > 0 && cut[k - 1] > cut[k]; k--) {
+            const int64_t t = cut[k];
+            cut[k] = cut[k - 1];
+            cut[k - 1] = t;
+        }
+    for (int i = 0; i < pieces; i++) {
+        const int k = (int)check_below(i + 1);
+        order[i] = order[k];
+        order[k] = i;
+    }
+    check_ok(ctx, tally_fragment_make(ctx, p.o.op, p.o.dtype, NULL, 0, 0, &f), "empty");
+    check_ok(ctx, tally_fragment_make(ctx, p.o.op, p.o.dtype, NULL, 0, 0, &other), "empty");
+    for (int i = 0; i < pieces; i++) {
+        const int k = order[i];
+        check_ok(
+            ctx,
+            tally_fragment_make(ctx, p.o.op, p.o.dtype, p.x + cut[k] * p.o.bytes, cut[k], cut[k + 1] - cut[k], &part),
+            p.o.op);
+        const int side = check_below(3) == 0; /* some go into another fragment first */
+        check(!tally_fragment_merge(side ? other : f, part), "merge %d", k);
+        (side ? other_in : in)[k] = 1;
+        tally_fragment_free(part);
+        if (check_below(8) == 0) f = round_trip(ctx, f, p.o.op);
+        if (check_below(8) == 0) {
+            right_ranges(other, cut, other_in, pieces);
+            check(!tally_fragment_merge(f, other), "merge of several ranges");
+            for (int q = 0; q < pieces; q++) in[q] |= other_in[q], other_in[q] = 0;
+            tally_fragment_free(other);
+            check_ok(ctx, tally_fragment_make(ctx, p.o.op, p.o.dtype, NULL, n, 0, &other), "empty");
+        }
+        right_ranges(f, cut, in, pieces);
+        right_answer(f, &p, cut, in, pieces);
+        if (cut[k] < cut[k + 1] && in[k]) { /* once more */
+            unsigned char was[16384], is[16384];
+            size_t was_bytes = sizeof was, is_bytes = sizeof is;
+            const int64_t from = cut[k] + check_below(cut[k + 1] - cut[k]);
+            check_ok(ctx,
+                     tally_fragment_make(ctx, p.o.op, p.o.dtype, p.x + from * p.o.bytes, from,
+                                         1 + check_below(n - from), &part),
+                     p.o.op);
+            const int fits = !tally_fragment_save(f, was, &was_bytes);
+            check(tally_fragment_merge(f, part) == TALLY_INVALID && strstr(tally_error(ctx), "overlap"), "overlap: %s",
+                  tally_error(ctx));
+            if (fits && check(!tally_fragment_save(f, is, &is_bytes) && is_bytes == was_bytes, "a refused merge"))
+                check_same(is, was, (int64_t)is_bytes, 1, "a refused merge");
+            tally_fragment_free(part);
+        }
+    }
+    check(!tally_fragment_merge(f, other), "the rest");
+    for (int q = 0; q < pieces; q++) in[q] = 1;
+    right_ranges(f, cut, in, pieces);
+    right_answer(f, &p, cut, in, pieces);
+    unsigned char a[8192], b[8192]; /* the nodes of one slab, as if it had never been cut */
+    size_t a_bytes = sizeof a, b_bytes = sizeof b;
+    check_ok(ctx, tally_fragment_make(ctx, p.o.op, p.o.dtype, p.x, 0, n, &part), p.o.op);
+    if (check(!tally_fragment_save(f, a, &a_bytes) && !tally_fragment_save(part, b, &b_bytes) && a_bytes == b_bytes,
+              "bytes"))
+        check_same(a, b, (int64_t)a_bytes, 1, "bytes after any order, %s %s", p.o.op, tally_dtype_name(p.o.dtype));
+    tally_fragment_free(part);
+    tally_fragment_free(other);
+    tally_fragment_free(f);
+}
+#endif
