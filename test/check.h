@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * What all tests share: counting, the seed, hostile data, and the contexts of every instruction set. Header only; every
  * program prints its seed first and "N passed, M failed" last. With it: gpus.h (the GPU devices), matrix.h (the law,
- * faster than the spec), real.h (elements as numbers), files.h, fault.h (allocations that fail), fault_gpu.h (calls of
- * a GPU that fail). A large test has its parts in headers of its name: inputs_*.h belong to test_inputs.c.
+ * faster than the spec), real.h (elements as numbers), contexts.h, pieces.h (cuts and fragments), files.h, fault.h
+ * (allocations that fail), fault_gpu.h (calls of a GPU that fail). A large test has its parts in headers of its name:
+ * inputs_*.h belong to test_inputs.c.
  *
  *   TALLY_TEST_SEED=N    repeat a run
  *   TALLY_TEST_QUICK=1   fewer and smaller cases (sanitizers, qemu)

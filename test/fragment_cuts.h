@@ -3,6 +3,7 @@
 #ifndef TALLY_TEST_FRAGMENT_CUTS_H
 #define TALLY_TEST_FRAGMENT_CUTS_H
 #include "contexts.h"
+#include "pieces.h"
 
 enum { MOST = 400000 };
 static char *x_memory;
@@ -12,24 +13,6 @@ typedef struct {
     const char *x;
     int trips; /* fragments go through bytes now and then */
 } piece;
-
-/* The same fragment after save and load, perhaps in another context. */
-static tally_fragment *round_trip(tally *ctx, tally_fragment *f, const char *op)
-{
-    size_t bytes = 0, room;
-    tally_fragment *back = NULL;
-    check(!tally_fragment_save(f, NULL, &bytes) && bytes > 0, "save: length");
-    char *buffer = malloc(bytes + 1);
-    room = bytes - 1;
-    check(tally_fragment_save(f, buffer, &room) == TALLY_INVALID && room == bytes, "save into too little room");
-    room = bytes + 1;
-    buffer[bytes] = 0x5a;
-    check(!tally_fragment_save(f, buffer, &room) && room == bytes && buffer[bytes] == 0x5a, "save");
-    check(!tally_fragment_load(ctx, buffer, bytes, &back), "load %s: %s", op, tally_error(ctx));
-    free(buffer);
-    tally_fragment_free(f);
-    return back;
-}
 
 /* The fragment of [a, b), from random pieces merged in random grouping. */
 static tally_fragment *build(const piece *p, int64_t a, int64_t b, int depth)

@@ -66,19 +66,8 @@ static void any_order(void)
     tally *ctx = contexts[0];
     tally_fragment *f, *other, *part;
     check_fill((char *)p.x, p.o.dtype, n, (int)check_below(2) ? TL_DATA_PLAIN : TL_DATA_ZEROS);
-    for (int i = 0; i <= pieces; i++) cut[i] = i ? check_below(n + 1) : 0;
-    cut[pieces] = n;
-    for (int i = 1; i < pieces; i++) /* sorted */
-        for (int k = i; k > 0 && cut[k - 1] > cut[k]; k--) {
-            const int64_t t = cut[k];
-            cut[k] = cut[k - 1];
-            cut[k - 1] = t;
-        }
-    for (int i = 0; i < pieces; i++) {
-        const int k = (int)check_below(i + 1);
-        order[i] = order[k];
-        order[k] = i;
-    }
+    cut_up(n, pieces, cut);
+    shuffle(order, pieces);
     check_ok(ctx, tally_fragment_make(ctx, p.o.op, p.o.dtype, NULL, 0, 0, &f), "empty");
     check_ok(ctx, tally_fragment_make(ctx, p.o.op, p.o.dtype, NULL, 0, 0, &other), "empty");
     for (int i = 0; i < pieces; i++) {

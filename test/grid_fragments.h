@@ -3,22 +3,7 @@
 #ifndef TALLY_TEST_GRID_FRAGMENTS_H
 #define TALLY_TEST_GRID_FRAGMENTS_H
 #include "grid_field.h"
-
-static tally_fragment *round_trip(tally *ctx, tally_fragment *f, const char *what)
-{
-    size_t bytes = 0;
-    tally_fragment *back = NULL;
-    check(!tally_fragment_save(f, NULL, &bytes), "save: length");
-    char *buffer = malloc(bytes + 1);
-    size_t room = bytes - 1;
-    check(tally_fragment_save(f, buffer, &room) == TALLY_INVALID && room == bytes, "save into too little room");
-    buffer[bytes] = 0x5a;
-    check(!tally_fragment_save(f, buffer, &room) && buffer[bytes] == 0x5a, "save: %s", what);
-    check_ok(ctx, tally_fragment_load(ctx, buffer, bytes, &back), what);
-    free(buffer);
-    tally_fragment_free(f);
-    return back;
-}
+#include "pieces.h"
 
 static tally_fragment *fragment_of(const field *f, int64_t a, int64_t b)
 {
@@ -34,22 +19,11 @@ static void merged(void)
     const field f = pick();
     const int pieces = 1 + (int)check_below(PIECES);
     int64_t cut[PIECES + 1], start, end;
-    int order[PIECES] = {0};
+    int order[PIECES];
     tally *ctx = any();
     tally_fragment_info info;
-    for (int i = 0; i <= pieces; i++) {
-        cut[i] = i == 0 ? 0 : i == pieces ? f.all.n : check_below(f.all.n + 1);
-        for (int k = i; k > 0 && cut[k - 1] > cut[k]; k--) {
-            const int64_t t = cut[k];
-            cut[k] = cut[k - 1];
-            cut[k - 1] = t;
-        }
-    }
-    for (int i = 0; i < pieces; i++) {
-        const int k = (int)check_below(i + 1);
-        order[i] = order[k];
-        order[k] = i;
-    }
+    cut_up(f.all.n, pieces, cut);
+    shuffle(order, pieces);
     check_ok(ctx, tally_reduce(ctx, f.o.op, &f.all, want), f.what);
     tally_fragment *all = fragment_of(&f, 0, 0);
     for (int i = 0; i < pieces; i++) {

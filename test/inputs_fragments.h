@@ -3,6 +3,7 @@
 #ifndef TALLY_TEST_INPUTS_FRAGMENTS_H
 #define TALLY_TEST_INPUTS_FRAGMENTS_H
 #include "inputs_problem.h"
+#include "pieces.h"
 
 /* Elements a .. b - 1 of every sequence. */
 static tally_view part_of(const tally_view *v, int64_t a, int64_t b)
@@ -35,46 +36,14 @@ static tally_view take(const problem *c, int64_t a, int64_t b, tally_view *next)
     return part;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Cuts of 0 .. n. */
 enum { CUTS = 9 };
-static int cut_up(int64_t n, int64_t cut[CUTS + 1])
-{
-    const int parts = 1 + (int)check_below(CUTS);
-    cut[0] = 0;
-    for (int i = 1; i < parts; i++) cut[i] = check_below(4) ? check_below(n + 1) : check_below(n + 1) & -(int64_t)8;
-    cut[parts] = n;
-    qsort(cut, (size_t)parts, sizeof *cut, ascending);
-    return parts;
-}
-
-static void through_bytes(tally *ctx, tally_fragment **f, const char *op)
-{
-    size_t bytes = 0;
-    tally_fragment *back = NULL;
-    check(!tally_fragment_save(*f, NULL, &bytes), "save %s", op);
-    char *const buffer = malloc(bytes);
-    check(!tally_fragment_save(*f, buffer, &bytes), "save %s", op);
-    if (!check_ok(ctx, tally_fragment_load(ctx, buffer, bytes, &back), op)) exit(check_finish());
-    const size_t at = (size_t)check_below((int64_t)bytes); /* damaged */
-    tally_fragment *none = NULL;
-    buffer[at] ^= (char)(1 + check_below(255));
-    check(tally_fragment_load(ctx, buffer, bytes, &none) && !none, "%s: byte %zu of %zu damaged", op, at, bytes);
-    free(buffer);
-    tally_fragment_free(*f);
-    *f = back;
-}
 
 static void fragments(tally *ctx, const problem *c)
 {
     const int64_t bytes = c->s->result_bytes, rows = c->in.rows;
     int64_t cut[CUTS + 1];
-    const int parts = cut_up(c->in.n, cut);
+    const int parts = 1 + (int)check_below(CUTS);
+    cut_up(c->in.n, parts, cut);
     tally_fragment *f[CUTS], *all = NULL, *whole = NULL;
     int order[CUTS];
     if (c->in.offsets) return;
@@ -84,19 +53,14 @@ static void fragments(tally *ctx, const problem *c)
         tally_view next;
         const tally_view part = take(c, cut[i], cut[i + 1], &next);
         if (!check_ok(ctx, tally_fragment_of_view(ctx, c->op, &part, cut[i], &f[i]), c->op)) exit(check_finish());
-        if (check_below(3) == 0) through_bytes(ctx, &f[i], c->op);
-        order[i] = i;
+        if (check_below(3) == 0) f[i] = round_trip(ctx, f[i], c->op);
     }
-    for (int i = parts - 1; i > 0; i--) {
-        const int k = (int)check_below(i + 1), t = order[i];
-        order[i] = order[k];
-        order[k] = t;
-    }
+    shuffle(order, parts);
     all = f[order[0]];
     for (int i = 1; i < parts; i++) {
         check_ok(ctx, tally_fragment_merge(all, f[order[i]]), c->op);
         tally_fragment_free(f[order[i]]);
-        if (check_below(6) == 0) through_bytes(ctx, &all, c->op);
+        if (check_below(6) == 0) all = round_trip(ctx, all, c->op);
     }
     check_ok(ctx, tally_fragment_result(all, got), c->op);
     for (int64_t r = 0; r < rows; r++) {

@@ -22,7 +22,8 @@ static void streams(tally *ctx, const problem *c, const tally_scan_options *o)
     const int64_t bytes = c->s->result_bytes, rows = c->in.rows;
     const int many = rows != 1 || check_below(3) == 0, resumes = check_below(4) == 0;
     int64_t cut[CUTS + 1];
-    const int parts = cut_up(c->in.n, cut);
+    const int parts = 1 + (int)check_below(CUTS);
+    cut_up(c->in.n, parts, cut);
     if (c->in.offsets) return;
     tally_stream *s = open_stream(ctx, c, o, many);
     tally_view out = results(c, c->in.n);
@@ -81,7 +82,8 @@ static void stream_window(tally *ctx, const problem *c)
     o.edges = (tally_edges)check_below(3);
     if (check_below(2)) o.min_count = check_below(o.before + o.after + 2);
     int64_t cut[CUTS + 1], at = 0, made;
-    const int parts = cut_up(c->in.n, cut);
+    const int parts = 1 + (int)check_below(CUTS);
+    cut_up(c->in.n, parts, cut);
     tally_stream *s = NULL;
     if (c->in.offsets) return;
     if (!check_ok(ctx,
