@@ -2,7 +2,7 @@
  * libFuzzer target: any bytes as a saved fragment, once as they are and once with their checksum mended, so that what
  * comes after it is reached. A fragment that is taken saves as the same bytes (of version 1: as some), joins what comes
  * after it and before it, and has a result where nothing from 0 on is missing. */
-#include "api/fragment_bytes.c"
+#include "api/parts/fragment_bytes.c"
 #undef NDEBUG
 #include <assert.h>
 

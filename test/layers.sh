@@ -78,6 +78,7 @@ declare -A sees=(
     [gpu/opencl]='store context gpu'
     [many]='operator law context'
     [api]='op dtype operator law exact store context cpu cpu/exact cpu/keys cpu/grid cpu/inputs many'
+    [api/parts]='operator law exact context cpu cpu/exact cpu/grid cpu/inputs api'
     [io]='dtype law store context'
 )
 files=$(find src -name '*.[ch]' -o -name '*.def' -o -name '*.cl')

@@ -26,6 +26,8 @@ tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in, 
 /* Adds all elements of a view, or all pairs, to an exact sum. Of f64 pairs there is none. */
 tally_status tl_inputs_exact(tally *ctx, const tally_view *x, tl_exact *sum);
 
+/* ---- views (inputs_views.c) ---- */
+
 /* The type of the elements that an operator gets of a view: the common one, if there are two (and these are types). */
 tally_dtype tl_inputs_dtype(const tally_view *in);
 /* How a stream or a fragment of this plan takes a view whose elements may be left out, or not (tl_feed_begin). */
@@ -33,6 +35,8 @@ tally_status tl_feed_open(tally *ctx, const tl_plan *plan, int absent, int by_st
 /* The view that a call takes, `name`, and its next, if there is one, with offsets on the host: checked, and copied to
  * *in and *next. */
 tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *name, tally_view *in, tally_view *next);
+/* One of these, but for whose memory it is. */
+tally_status tl_input_check(tally *ctx, const tally_view *given, const char *name);
 /* What of them is the device's memory becomes a copy on the host, for the call `what`. */
 tally_status tl_inputs_bring(tally *ctx, tl_host_copies *copies, tally_view *in, tally_view *next, const char *name,
                              const char *what);
@@ -43,7 +47,9 @@ void tl_inputs_normal(tally_view *v);
 /* The bits of a view that is checked but for them: none is before the first. */
 tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name);
 
-/* Bits of results (validity.c), for a scan or a window whose out->valid is given. begin finds and checks them before
+/* ---- validity of results (validity.c) ---- */
+
+/* Bits of results, for a scan or a window whose out->valid is given. begin finds and checks them before
  * the verb, which may write over its input; end writes them if the verb's status is good, and frees *v, also after a
  * begin that failed. */
 typedef struct tl_validity tl_validity;

@@ -10,7 +10,7 @@
 #include "context/view.h"
 #include "cpu/inputs/gather.h"
 #include "cpu/shape.h"
-#include "inputs.h"
+#include "api/inputs.h"
 #include "law/fp.h"
 #include "stream.h"
 #include <stdlib.h>

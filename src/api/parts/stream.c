@@ -7,7 +7,7 @@
  *
  * The first w - 1 elements of the stream are only collected. Their results come when the tail is complete. */
 #include "stream.h"
-#include "checks.h"
+#include "api/checks.h"
 #include "context/user.h"
 #include "fragment.h"
 #include "law/fp.h"

@@ -2,11 +2,11 @@
  * Pushes of views into reductions and scans, after their checks: of one sequence by a feed (cpu/inputs/feed.h), of many
  * into the grid, or where that has no road, into one slab with a state of each sequence for each node. The grid is the
  * processors', or where the first steps are memory of a device that has one, the device's; they change by that slab. */
-#include "checks.h"
+#include "api/checks.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include "fragment.h"
-#include "inputs.h"
+#include "api/inputs.h"
 #include "law/fp.h"
 #include "stream.h"
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "context/user.h"
 #include "context/view.h"
 #include "cpu/grid/grid.h"
-#include "inputs.h"
+#include "api/inputs.h"
 #include "law/fp.h"
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
  * Streams of many sequences, all of the same length so far: cells of a field, one or more steps at a time; and views
  * for streams of one sequence. */
 #include "stream.h"
-#include "checks.h"
+#include "api/checks.h"
 #include "context/view.h"
-#include "inputs.h"
+#include "api/inputs.h"
 #include "law/fp.h"
 #include <stdlib.h>
 

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ * How a call is opened, tried on the device and made ready for the processors (inputs_job.h). */
+#include "inputs_job.h"
+#include "inputs.h"
+#include "context/operators.h"
+#include "context/view.h"
+#include <stdlib.h>
+
+static const char what[] = "views with validity, or of two inputs,";
+
+/* The same offsets again, or those of v. */
+static tally_status bring_offsets(tl_job *j, const tally_view *given, const char *name, tally_view *v, int64_t **copy)
+{
+    if (v->offsets == given->offsets && v->rows == given->rows) {
+        v->offsets = j->in.offsets;
+        return TALLY_OK;
+    }
+    return tl_host_offsets(j->ctx, name, v, copy);
+}
+
+void tl_job_normal(tl_job *j)
+{
+    tl_inputs_normal(&j->in);
+    if (j->in.next) tl_inputs_normal(&j->next);
+}
+
+tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_plan *named, const tally_view *in,
+                         const tally_view *out, int here)
+{
+    *j = (tl_job){.ctx = ctx, .here = here};
+    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    j->in = *in;
+    if (out) j->out = *out;
+    if (in->next) j->next = *in->next, j->in.next = &j->next;
+    tally_status status = tl_host_offsets(ctx, "in", &j->in, &j->offsets[0]);
+    if (!status && in->next) status = bring_offsets(j, in, "in->next", &j->next, &j->offsets[1]);
+    if (!status && out) status = bring_offsets(j, in, "out", &j->out, &j->offsets[2]);
+    if (!status)
+        status = named ? tl_form_fits(ctx, op, named->op, &j->in, "in") : tl_form_of(ctx, op, &j->in, &j->form);
+    if (named) tl_form_begin(&j->form, named->op, named->par, tl_has_absent(in));
+    for (const tally_view *v = &j->in; v && !status; v = v->next)
+        status = tl_input_check(ctx, v, v == &j->in ? "in" : "in->next");
+    if (status) return status;
+    status = ctx->device->calls->plan_host(ctx->device, ctx, j->form.op, j->form.par, &j->plan);
+    if (!status && j->form.kind == TL_FORM_STATES && j->form.op->blank) { /* a user's, which is compiled now */
+        j->form.kind = TL_FORM_BLANK;
+        j->form.op->blank(&j->form.fill);
+    }
+    const tl_scalar *count;
+    tl_par none;
+    if (!status) status = tl_resolve(ctx, "count", TALLY_F32, &count, &none);
+    if (!status) status = ctx->device->calls->plan_host(ctx->device, ctx, count, none, &j->count);
+    return status;
+}
+
+void tl_job_close(tl_job *j)
+{
+    free(j->made.memory);
+    free(j->counts.memory);
+    free(j->results);
+    for (int k = 0; k < 3; k++) free(j->offsets[k]);
+    tl_host_close(&j->copies);
+}
+
+/* ---- roads ---- */
+
+tally_status tl_job_to_host(tl_job *j, tally_view *out)
+{
+    const int64_t elements = j->in.offsets ? j->in.offsets[j->in.rows] - j->in.offsets[0] : j->in.rows * j->in.n;
+    if (j->here) return TALLY_OK;
+    tally_status status = tl_on_processors(j->ctx, NULL, "in", what, elements);
+    if (!status) status = tl_inputs_bring(j->ctx, &j->copies, &j->in, &j->next, "in", what);
+    return status ? status : tl_host_view(j->ctx, &j->copies, out, j->form.op->result_bytes, 1, "out", what);
+}
+
+tally_status tl_job_on_device(tl_job *j, tl_verb verb, const tally_view *out, const tally_scan_options *scan,
+                              const tally_window_options *window, int *done)
+{
+    tl_plan count;
+    const tl_inputs_call call = {verb, &j->form, &j->in, out, scan, window, &count};
+    *done = 0;
+    tl_job_normal(j);
+    if (j->here || (j->plan.exact && verb != TL_REDUCE) || !j->ctx->device->calls->inputs) return TALLY_OK;
+    tally_status status = tl_plan_of(j->ctx, "sum", TALLY_U8, &count);
+    return status ? status : j->ctx->device->calls->inputs(j->ctx->device, j->ctx, &call, done);
+}
+
+tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse)
+{
+    const int states = j->form.kind == TL_FORM_STATES;
+    tl_job_normal(j);
+    if (!states && tl_gather_reads(&j->in, out, reverse)) {
+        tl_form late;
+        if (j->in.valid && tl_form_late(&j->form, &late)) {
+            const tl_device_calls *calls = j->ctx->device->calls;
+            const tally_status status = calls->plan_host(j->ctx->device, j->ctx, late.op, late.par, &j->plan);
+            if (status) return status;
+            j->form = late;
+        }
+        if (!j->plan.exact) tl_gather_count(&j->counting, &j->form, &j->in, &j->count);
+        tl_gather_direct(&j->gather, &j->form, &j->in, &j->plan);
+        j->work = j->in;
+        j->work.next = NULL;
+        return TALLY_OK;
+    }
+    tally_status status = tl_gather_dense(j->ctx, &j->form, &j->in, &j->plan, reverse, 0, &j->made);
+    if (!status && !j->plan.exact) status = tl_gather_dense(j->ctx, &j->form, &j->in, &j->plan, reverse, 1, &j->counts);
+    if (status) return status;
+    j->work = j->made.view;
+    if (j->form.op->inputs == 2) {
+        j->work_next = j->made.second;
+        j->work.next = &j->work_next;
+    }
+    if (states) {
+        if (j->work.next) j->plan.par.second = (int64_t)((uintptr_t)j->work_next.data - (uintptr_t)j->work.data);
+    } else {
+        const tl_form ready = {j->form.kind == TL_FORM_PLAIN ? TL_FORM_PLAIN : TL_FORM_READY, j->form.named, j->form.op,
+                               j->form.par, 0};
+        if (!j->plan.exact) tl_gather_counted(&j->counting, &j->made, &j->counts, &j->count);
+        tl_gather_direct(&j->gather, &ready, &j->work, &j->plan);
+    }
+    j->work.next = NULL;
+    return TALLY_OK;
+}
+
+const float *tl_job_there(const tl_job *j)
+{
+    const int64_t first = j->in.offsets ? j->in.offsets[0] : 0;
+    return (const float *)(uintptr_t)tl_offset(j->counts.view.data, first * (int64_t)sizeof(float));
+}
