@@ -51,6 +51,29 @@ static void result_bits(tally *ctx)
           "common types");
 }
 
+/* Results over the first or the last byte of the bits of what goes in; beside them they are welcome. */
+static void apart(tally *ctx)
+{
+    enum { N = 100, BYTES = (N + 7) / 8 };
+    static const int8_t x[N];
+    static _Alignas(8) int8_t memory[2 * N + BYTES];
+    int8_t *const bits = memory + N;
+    tally_view in = tally_flat(x, TALLY_I8, N), next = in, out = tally_flat(NULL, TALLY_I8, N);
+    in.valid = bits;
+    for (int late = 0; late < 2; late++) {
+        memset(memory, 255, sizeof memory);
+        out.data = late ? bits + BYTES - 1 : bits - N + 1;
+        refused(ctx, tally_scan(ctx, "max", &in, &out, NULL), "out overlaps the validity of in:");
+        check(memory[N - 1] == -1 && memory[N + BYTES] == -1, "something was written");
+        out.data = late ? bits + BYTES : bits - N;
+        check_ok(ctx, tally_scan(ctx, "max", &in, &out, NULL), "beside the bits");
+    }
+    in.valid = NULL, in.next = &next, next.valid = memory;
+    refused(ctx, tally_reduce(ctx, "dot", &in, memory), "out overlaps the validity of in->next:");
+    next.valid = NULL, next.data = memory;
+    refused(ctx, tally_reduce(ctx, "dot", &in, memory), "out overlaps in->next:");
+}
+
 /* What only the processors do. */
 static void in_parts(tally *ctx, const problem *c)
 {
@@ -149,6 +172,7 @@ int main(int argc, char **argv)
         tally *ctx = check_open(t, NULL);
         one_is_whole(ctx);
         result_bits(ctx);
+        apart(ctx);
         run(ctx, check_quick ? 300 : check_long ? 20000 : 2000, 0);
         tally_close(ctx);
     }
