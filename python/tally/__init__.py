@@ -15,16 +15,23 @@ Every function takes arrays of NumPy, PyTorch, JAX, CuPy, pandas and pyarrow, ev
 lists, and gives results of the same kind.
 """
 
-from . import _core, _kinds
+from . import _core, _here, _keys, _kinds, _words
 from ._core import Array
 from ._exact import Exact
 from ._fragment import Fragment, Stream
+from ._functions import functions as _by_operator
+from ._here import define, device, devices, operators, progress, verify
+from ._keys import bounds, by_key, groups, runs, take
 from ._rolling import Rolling
 
 _core.helpers(_kinds.take, _kinds.give)
 __version__ = _core.version()
 
 _reduce, _scan, _window = _core.reduce, _core.scan, _core.window
+
+for _module in (_here, _keys):
+    for _name in _module.__all__:
+        getattr(_module, _name).__module__ = "tally"
 
 
 # ---- the three verbs ----
@@ -95,7 +102,7 @@ def scan(
     ValueError, TypeError: as in :func:`reduce`.
     """
     if offsets is not None:
-        _alone("offsets", axis=axis, out=out, init=init)
+        _words.alone("offsets", axis=axis, out=out, init=init)
         return _core.segments(1, op, x, offsets, dtype, bool(exclusive), bool(reverse), 0, 0, 0, 0, next, where)
     return _scan(op, x, axis, dtype, out, exclusive, reverse, False, init, next, where)
 
@@ -134,12 +141,12 @@ def window(
 
     ValueError, TypeError: as in :func:`reduce`.
     """
-    back, ahead = _reach(w, before, after, center)
+    back, ahead = _words.reach(w, before, after, center)
     if offsets is not None:
-        _alone("offsets", axis=axis, out=out)
-        how = back, ahead, _EDGES(edges), min_count, next, where
+        _words.alone("offsets", axis=axis, out=out)
+        how = back, ahead, _words.edges(edges), min_count, next, where
         return _core.segments(2, op, x, offsets, dtype, False, False, *how)
-    return _window(op, x, axis, dtype, out, back, ahead, _EDGES(edges), min_count, next, where)
+    return _window(op, x, axis, dtype, out, back, ahead, _words.edges(edges), min_count, next, where)
 
 
 def segments(x, offsets, op, /, *, dtype=None, next=None, where=None):
@@ -175,108 +182,6 @@ def ranges(x, start, end, op, /, *, axis=None, dtype=None, min_count=0, next=Non
     return _core.ranges(op, x, axis, dtype, out, start, end, min_count, None, next, where)
 
 
-def bounds(keys, low, high, /, *, closed="both", ties="all"):
-    """The windows of rows over sorted ``keys``: ``(start, end)`` for :func:`ranges`.
-
-    The window of row ``i`` has the rows whose keys lie between ``keys[i] + low`` and ``keys[i] + high``. ``closed``
-    says which ends belong to it: ``"both"``, ``"right"``, ``"left"``, ``"neither"``. ``keys`` have one axis and are
-    int32, int64, uint64 or float64, ascending or descending. ``ties="row"`` leaves out the rows after ``i`` that have
-    the same key, as pandas does; ``"all"`` has all of them, as SQL and Polars do.
-
-    >>> import tally
-    >>> start, end = tally.bounds([0, 1, 1, 5], -1, 0)
-    >>> start.tolist(), end.tolist()
-    ([0, 0, 0, 3], [1, 3, 3, 4])
-    >>> tally.ranges([1.0, 2.0, 3.0, 4.0], start, end, "sum").tolist()
-    [1.0, 6.0, 6.0, 4.0]
-
-    ValueError: keys that are not sorted, or NaN; the sentence names the row.
-    """
-    from ._rolling import ends
-
-    return _core.bounds(_plain_array(keys), low, high, *ends(closed), _TIES(ties))
-
-
-def runs(keys, /):
-    """Cuts ``keys``, of one axis, into runs of equal neighbours: the offsets of :func:`segments`.
-
-    Run ``r`` has elements ``offsets[r]`` to ``offsets[r + 1] - 1``. NaN equals NaN, -0 equals 0, and a null a null.
-
-    >>> import tally
-    >>> tally.runs([7, 7, 5, 7]).tolist()
-    [0, 2, 3, 4]
-    """
-    return _core.runs(_plain_array(keys))
-
-
-def groups(codes, groups, /):
-    """Where the elements of each group are: ``(order, offsets)`` of integers ``codes`` from 0 to ``groups - 1``.
-
-    ``order[offsets[g]:offsets[g + 1]]`` are the places of the elements equal to ``g``, ascending.
-    ``pandas.factorize`` and ``numpy.unique(keys, return_inverse=True)`` make codes of any keys. A code that is null, or
-    masked, belongs to no group (``numpy.ma.masked_less(codes, 0)`` are those of ``pandas.factorize`` of keys with NaN).
-
-    >>> import tally
-    >>> order, offsets = tally.groups([1, 0, 1], 2)
-    >>> order.tolist(), offsets.tolist()
-    ([1, 0, 2], [0, 1, 3])
-
-    ValueError: a code that is not in 0 to ``groups - 1``.
-    """
-    return _core.groups(_plain_array(codes), groups)
-
-
-def take(x, order, /):
-    """The elements of ``x``, of one axis, at the places ``order`` (int64). What is null or masked stays so.
-
-    >>> import tally
-    >>> tally.take([1.5, 2.5], [1, 1, 0]).tolist()
-    [2.5, 2.5, 1.5]
-
-    ValueError: a place that ``x`` does not have.
-    """
-    x, order = _plain_array(x), _plain_array(order)
-    there = _core.present(x, None, None)
-    if there is None:
-        return _core.take(x, order, False)
-    return _kinds.with_nulls(x, _core.take(x, order, True), _core.take(there, order, True))
-
-
-def by_key(x, codes, op, /, *, groups=None, dtype=None, next=None, where=None):
-    """Reduces each group of ``x``: one result for each code from 0 to ``groups - 1`` (default: to the largest).
-
-    ``codes`` are those of :func:`groups`, one for each element of ``x``; where the code is null, the element belongs to
-    no group. A group's elements keep their order, so its bits are those of the group alone. An empty group gives the
-    operator's empty value. ``next`` and ``where``, of one axis too, are those of :func:`reduce`.
-
-    >>> import tally
-    >>> tally.by_key([1.5, 2.5, 4.0], [1, 0, 1], "sum").tolist()
-    [2.5, 5.5]
-
-    ValueError: codes of another length than ``x``, or not in 0 to ``groups - 1``.
-    """
-    x, codes = _plain_array(x), _plain_array(codes)
-    if groups is None:
-        some = int(_reduce("count", codes, None, False, None, None, None, None))
-        groups = 1 + int(_reduce("max", codes, None, False, None, None, None, None)) if some else 0
-    order, offsets = _core.groups(codes, groups)
-    shape, wanted = _core.like(x)[1], _core.like(codes, "codes")[1]
-    if shape != wanted:
-        raise ValueError(f"x has shape {shape}, codes {wanted}: one axis, and a code for each element")
-    there = _core.present(x, where, next)
-    if there is not None:
-        there = _core.take(there, order, True)
-    if next is not None:
-        next = _core.take(_plain_array(next), order, True)
-    x = _core.take(x, order, True)
-    return _core.segments(0, op, x, offsets, dtype, False, False, 0, 0, 0, 0, next, there)
-
-
-def _plain_array(x):
-    """Without an index, which places do not have."""
-    return getattr(x, "values", x) if _kinds._library(x) == "pandas" else x
-
-
 def rolling(
     x, window, /, *, axis=0, on=None, center=False, closed=None, min_periods=None, step=None, ties="row", dtype=None
 ):
@@ -308,134 +213,6 @@ def rolling(
     return Rolling(x, window, axis, on, center, closed, min_periods, step, ties, dtype)
 
 
-def _reach(w, before, after, center):
-    if w is None:
-        return before or 0, after or 0
-    if before is not None or after is not None:
-        raise ValueError("w and before or after: give the one or the others")
-    try:
-        least = w < 1
-    except TypeError:
-        least = True
-    if least or w != w // 1:
-        raise ValueError(f"w is {w!r}: must be an integer of at least 1")
-    return (w // 2, (w - 1) // 2) if center else (w - 1, 0)
-
-
-def _EDGES(edges):
-    try:
-        return {"missing": 0, "shrink": 1, "valid": 2}[edges]
-    except (KeyError, TypeError):
-        raise ValueError(f"edges is {edges!r}: must be 'missing', 'shrink' or 'valid'") from None
-
-
-def _TIES(ties):
-    if ties not in ("row", "all"):
-        raise ValueError(f"ties is {ties!r}: must be 'row' or 'all'")
-    return ties == "row"
-
-
-def _alone(name, **others):
-    for other, value in others.items():
-        if value is not None:
-            raise ValueError(f"{other}: cannot be given with {name}")
-
-
-# ---- what is here ----
-
-
-def define(name, text, where=None):
-    """Defines an operator by its text in C (doc/user-operators.md); its name then goes wherever an operator's name
-    goes, on every thread.
-
-    The text is compiled when it is used for a type for the first time, by the system's C compiler. It is code that runs
-    with your rights: do not define what strangers send.
-
-    ValueError: a name that is built in or none, a text that is wrong; the sentence says where.
-    """
-    _core.define(name, text, name if where is None else where)
-
-
-def operators():
-    """The names of the built-in operators, a list."""
-    return _core.operators()
-
-
-def devices():
-    """The devices, a list of dictionaries: name, text, usable, reason (why not), threads, isas."""
-    return _core.devices()
-
-
-class device:
-    """The device of this thread: ``tally.device("cpu,threads=1")`` from now on, or for a ``with`` block.
-
-    The name is one of :func:`devices`, or ``"auto"``; options follow commas: ``threads=2``, ``isa=avx2``. Data that is
-    on a GPU is computed there, whatever this says.
-
-    >>> import tally
-    >>> with tally.device("cpu,threads=1") as here:
-    ...     here.threads
-    1
-
-    ValueError: a device that is not here, with the reason.
-    """
-
-    __slots__ = ("name", "isa", "threads", "_before")
-
-    def __init__(self, name=None):
-        self._before = None
-        if name is not None:
-            self._before = _core.use(name)
-        self.name, self.isa, self.threads = _core.about()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *unused):
-        if self._before is not None:
-            _core.use(self._before)
-
-    def __repr__(self):
-        return f"<tally.device {self.name}: {self.isa}, {self.threads} threads>"
-
-
-class progress:
-    """Progress of this thread's long calls: ``with tally.progress(callback):``.
-
-    ``callback(done, total)`` is called about ten times in a second while a call is under way, with the elements that
-    are done and all of them, and at the end of a call that it heard of. Calls that are short do not call it. What it
-    raises ends the call. A call is interrupted between its parts: of about 2^26 elements, with a callback 2^22. A
-    sequence with nulls, ``where=`` or a second array, and segments are one part.
-
-    >>> import tally
-    >>> with tally.progress(lambda done, total: print(f"{done / total:.0%}")):
-    ...     tally.sum([1.0, 2.0])
-    3.0
-
-    TypeError: a callback that cannot be called.
-    """
-
-    __slots__ = ("_callback", "_before")
-
-    def __init__(self, callback):
-        if not callable(callback):
-            raise TypeError(f"callback is {callback!r}: must be callable")
-        self._callback = callback
-
-    def __enter__(self):
-        self._before = _core.progress(self._callback)
-        return self
-
-    def __exit__(self, *unused):
-        _core.progress(self._before)
-
-
-def verify(cases=1000, seed=0):
-    """Compares this thread's device with the law on ``cases`` random cases, bit by bit, and gives a sentence about it.
-    RuntimeError if a result differs."""
-    return _core.verify(cases, seed)
-
-
 def digest(x):
     """The SHA-256 of the elements' bytes, in C order, as hexadecimal digits: what ``tally --digest`` prints for them.
 
@@ -449,8 +226,6 @@ def digest(x):
 
 
 # ---- one function for each operator, and the array API's names for scans ----
-
-from ._functions import functions as _by_operator  # noqa: E402
 
 globals().update(_by_operator)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Reductions of data that is cut, and data that comes in chunks."""
 
-from . import _core
+from . import _core, _words
 
 __all__ = ["Fragment", "Stream"]
 
@@ -170,7 +170,5 @@ class Stream:
     @staticmethod
     def window(op, dtype, w=None, *, before=None, after=None, center=False, edges="missing", min_count=0):
         """A stream of windows; the arguments are those of :func:`tally.window`."""
-        from . import _reach, _EDGES
-
-        back, ahead = _reach(w, before, after, center)
-        return _core.Stream(2, op, dtype, False, None, back, ahead, _EDGES(edges), min_count, None)
+        back, ahead = _words.reach(w, before, after, center)
+        return _core.Stream(2, op, dtype, False, None, back, ahead, _words.edges(edges), min_count, None)

@@ -3,7 +3,7 @@
 
 from operator import index
 
-from . import _core
+from . import _core, _words
 
 __all__ = ["Rolling"]
 
@@ -62,10 +62,9 @@ class Rolling:
             raise ValueError(f"min_periods is {self._minimum}: must be at most the window, {length}")
 
     def _times(self, window, on, center, closed, min_periods, ties):
-        from . import _TIES
         from ._times import keys_and_length
 
-        row = _TIES(ties)
+        row = _words.ties(ties)
         keys, length, falling = keys_and_length(self._x, on, window)
         low_open, high_open = ends(closed)
         if center:

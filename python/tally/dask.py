@@ -26,6 +26,7 @@ import dask.array as da
 import numpy as np
 
 import tally
+from tally import _words
 
 __all__ = ["cumulative_prod", "cumulative_sum", "reduce", "scan", "window"]
 
@@ -245,7 +246,7 @@ def window(x, op, w=None, /, *, before=None, after=None, center=False, edges="mi
     """
     x = _array(x)
     axis = _axis(x, axis)
-    back, ahead = tally._reach(w, before, after, center)
+    back, ahead = _words.reach(w, before, after, center)
     if back < 0 or ahead < 0:
         raise ValueError(f"before is {back}, after is {ahead}: must not be negative")
     tally.window(np.zeros(1, x.dtype), op, before=back, after=ahead, edges=edges, min_count=min_count)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""Sorted keys, runs of equal ones, and groups: what to give to ranges and segments, and reductions by group."""
+
+from . import _core, _kinds, _words
+from ._rolling import ends
+
+__all__ = ["bounds", "by_key", "groups", "runs", "take"]
+
+
+def bounds(keys, low, high, /, *, closed="both", ties="all"):
+    """The windows of rows over sorted ``keys``: ``(start, end)`` for :func:`ranges`.
+
+    The window of row ``i`` has the rows whose keys lie between ``keys[i] + low`` and ``keys[i] + high``. ``closed``
+    says which ends belong to it: ``"both"``, ``"right"``, ``"left"``, ``"neither"``. ``keys`` have one axis and are
+    int32, int64, uint64 or float64, ascending or descending. ``ties="row"`` leaves out the rows after ``i`` that have
+    the same key, as pandas does; ``"all"`` has all of them, as SQL and Polars do.
+
+    >>> import tally
+    >>> start, end = tally.bounds([0, 1, 1, 5], -1, 0)
+    >>> start.tolist(), end.tolist()
+    ([0, 0, 0, 3], [1, 3, 3, 4])
+    >>> tally.ranges([1.0, 2.0, 3.0, 4.0], start, end, "sum").tolist()
+    [1.0, 6.0, 6.0, 4.0]
+
+    ValueError: keys that are not sorted, or NaN; the sentence names the row.
+    """
+    return _core.bounds(_plain_array(keys), low, high, *ends(closed), _words.ties(ties))
+
+
+def runs(keys, /):
+    """Cuts ``keys``, of one axis, into runs of equal neighbours: the offsets of :func:`segments`.
+
+    Run ``r`` has elements ``offsets[r]`` to ``offsets[r + 1] - 1``. NaN equals NaN, -0 equals 0, and a null a null.
+
+    >>> import tally
+    >>> tally.runs([7, 7, 5, 7]).tolist()
+    [0, 2, 3, 4]
+    """
+    return _core.runs(_plain_array(keys))
+
+
+def groups(codes, groups, /):
+    """Where the elements of each group are: ``(order, offsets)`` of integers ``codes`` from 0 to ``groups - 1``.
+
+    ``order[offsets[g]:offsets[g + 1]]`` are the places of the elements equal to ``g``, ascending.
+    ``pandas.factorize`` and ``numpy.unique(keys, return_inverse=True)`` make codes of any keys. A code that is null, or
+    masked, belongs to no group (``numpy.ma.masked_less(codes, 0)`` are those of ``pandas.factorize`` of keys with NaN).
+
+    >>> import tally
+    >>> order, offsets = tally.groups([1, 0, 1], 2)
+    >>> order.tolist(), offsets.tolist()
+    ([1, 0, 2], [0, 1, 3])
+
+    ValueError: a code that is not in 0 to ``groups - 1``.
+    """
+    return _core.groups(_plain_array(codes), groups)
+
+
+def take(x, order, /):
+    """The elements of ``x``, of one axis, at the places ``order`` (int64). What is null or masked stays so.
+
+    >>> import tally
+    >>> tally.take([1.5, 2.5], [1, 1, 0]).tolist()
+    [2.5, 2.5, 1.5]
+
+    ValueError: a place that ``x`` does not have.
+    """
+    x, order = _plain_array(x), _plain_array(order)
+    there = _core.present(x, None, None)
+    if there is None:
+        return _core.take(x, order, False)
+    return _kinds.with_nulls(x, _core.take(x, order, True), _core.take(there, order, True))
+
+
+def by_key(x, codes, op, /, *, groups=None, dtype=None, next=None, where=None):
+    """Reduces each group of ``x``: one result for each code from 0 to ``groups - 1`` (default: to the largest).
+
+    ``codes`` are those of :func:`groups`, one for each element of ``x``; where the code is null, the element belongs to
+    no group. A group's elements keep their order, so its bits are those of the group alone. An empty group gives the
+    operator's empty value. ``next`` and ``where``, of one axis too, are those of :func:`reduce`.
+
+    >>> import tally
+    >>> tally.by_key([1.5, 2.5, 4.0], [1, 0, 1], "sum").tolist()
+    [2.5, 5.5]
+
+    ValueError: codes of another length than ``x``, or not in 0 to ``groups - 1``.
+    """
+    x, codes = _plain_array(x), _plain_array(codes)
+    if groups is None:
+        some = int(_core.reduce("count", codes, None, False, None, None, None, None))
+        groups = 1 + int(_core.reduce("max", codes, None, False, None, None, None, None)) if some else 0
+    order, offsets = _core.groups(codes, groups)
+    shape, wanted = _core.like(x)[1], _core.like(codes, "codes")[1]
+    if shape != wanted:
+        raise ValueError(f"x has shape {shape}, codes {wanted}: one axis, and a code for each element")
+    there = _core.present(x, where, next)
+    if there is not None:
+        there = _core.take(there, order, True)
+    if next is not None:
+        next = _core.take(_plain_array(next), order, True)
+    x = _core.take(x, order, True)
+    return _core.segments(0, op, x, offsets, dtype, False, False, 0, 0, 0, 0, next, there)
+
+
+def _plain_array(x):
+    """Without an index, which places do not have."""
+    return getattr(x, "values", x) if _kinds._library(x) == "pandas" else x
