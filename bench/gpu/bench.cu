@@ -9,54 +9,13 @@
  * other. Inputs rotate through several copies when they are small enough to stay in the cache. Data: uniform random bits
  * for integers, uniform in [-1, 1) for floats. tally's bits are compared with its CPU device's before it is timed.
  */
-#include "tally.h"
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
+#include "common.cuh"
+#include <cmath>
 #include <cub/cub.cuh>
-#include <functional>
 #include <random>
-#include <string>
-#include <vector>
 
-#define CHECK(call)                                                                                                     \
-    do {                                                                                                                \
-        cudaError_t e_ = (call);                                                                                        \
-        if (e_ != cudaSuccess) {                                                                                        \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(e_));                                 \
-            exit(1);                                                                                                    \
-        }                                                                                                               \
-    } while (0)
-
-static int rounds = 9;
 static const char *only = ""; /* problems whose name has this */
 static bool wanted(const char *problem) { return strstr(problem, only) != nullptr; }
-static cudaStream_t stream;
-static tally *gpu, *cpu;
-
-static void ok(tally_status s, tally *ctx)
-{
-    if (s) {
-        fprintf(stderr, "%s\n", tally_error(ctx));
-        exit(1);
-    }
-}
-
-__global__ void read_all(const uint4 *x, size_t n, unsigned *out)
-{
-    unsigned a = 0;
-    size_t step = (size_t)gridDim.x * blockDim.x, i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    for (; i + 7 * step < n; i += 8 * step) {
-        uint4 v[8];
-#pragma unroll
-        for (int k = 0; k < 8; k++) v[k] = x[i + k * step];
-#pragma unroll
-        for (int k = 0; k < 8; k++) a ^= v[k].x ^ v[k].y ^ v[k].z ^ v[k].w;
-    }
-    for (; i < n; i += step) a ^= x[i].x ^ x[i].y ^ x[i].z ^ x[i].w;
-    if (a == 0x12345678) *out = a;
-}
 
 struct subject {
     const char *name;
@@ -66,29 +25,9 @@ struct subject {
 /* Medians in microseconds, of all subjects side by side. */
 static std::vector<double> measure(const std::vector<subject> &subjects, int copies)
 {
-    cudaEvent_t a, b;
-    CHECK(cudaEventCreate(&a));
-    CHECK(cudaEventCreate(&b));
-    std::vector<std::vector<double>> times(subjects.size());
-    for (int r = -2; r < rounds; r++)
-        for (size_t s = 0; s < subjects.size(); s++) {
-            const int inner = 5;
-            CHECK(cudaEventRecord(a, stream));
-            for (int k = 0; k < inner; k++) subjects[s].run((r + 2 + k) % copies);
-            CHECK(cudaEventRecord(b, stream));
-            CHECK(cudaEventSynchronize(b));
-            float ms;
-            CHECK(cudaEventElapsedTime(&ms, a, b));
-            if (r >= 0) times[s].push_back(ms * 1000 / inner);
-        }
-    std::vector<double> medians;
-    for (auto &t : times) {
-        std::sort(t.begin(), t.end());
-        medians.push_back(t[t.size() / 2]);
-    }
-    CHECK(cudaEventDestroy(a));
-    CHECK(cudaEventDestroy(b));
-    return medians;
+    std::vector<std::function<void(int)>> runs;
+    for (const subject &s : subjects) runs.push_back([&s, copies](int i) { s.run(i % copies); });
+    return measure(runs, 5);
 }
 
 static void print(const char *problem, const std::vector<subject> &subjects, const std::vector<double> &us, double bytes)
@@ -133,9 +72,7 @@ template <class T> struct data {
 static unsigned *sink;
 static subject reading(const void *const *copies, size_t bytes)
 {
-    int processors;
-    CHECK(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0));
-    return {"read", [=](int i) { read_all<<<processors * 8, 256, 0, stream>>>((const uint4 *)copies[i], bytes / 16, sink); }};
+    return {"read", [=](int i) { read_bytes(copies[i], bytes, sink); }};
 }
 
 template <class T, class Out> static void reduce(const char *name, tally_dtype dtype, int log)
@@ -313,11 +250,8 @@ int main(int argc, char **argv)
     int driver;
     CHECK(cudaDriverGetVersion(&driver));
     printf("%s, driver for CUDA %d, tally %s, CUB %d, %d rounds\n", p.name, driver, tally_version(), CUB_VERSION, rounds);
-    CHECK(cudaStreamCreate(&stream));
+    open_both();
     CHECK(cudaMalloc(&sink, 4));
-    ok(tally_open(&gpu, "cuda:0"), nullptr);
-    ok(tally_open(&cpu, "cpu"), nullptr);
-    ok(tally_use_stream(gpu, stream), gpu);
     for (int log : {16, 18, 20, 22, 24, 28}) reduce<float, float>("f32", TALLY_F32, log);
     for (int log : {16, 24, 27}) reduce<double, double>("f64", TALLY_F64, log);
     for (int log : {16, 24, 28}) reduce<int, int64_t>("i32", TALLY_I32, log);

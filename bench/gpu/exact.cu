@@ -9,47 +9,11 @@
  * Everything is in device memory. Data: near, numbers of [-1, 1); far, all exponents of the type that have no infinity.
  * Every figure is the median of the rounds, timed by events on one stream. of read: the time of the best loop that only
  * reads the same bytes, by that of the call. Before it is timed each call's bits are compared with the processors', on
- * at
- * most 2^22 elements and more. The table is printed last.
+ * at most 2^22 elements and more. The table is printed last.
  */
-#include "tally.h"
-#include <algorithm>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
+#include "common.cuh"
 #include <cub/cub.cuh>
-#include <functional>
-#include <string>
-#include <vector>
 
-#define CHECK(call)                                                                                                    \
-    do {                                                                                                               \
-        cudaError_t e_ = (call);                                                                                       \
-        if (e_ != cudaSuccess) {                                                                                       \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(e_));                                \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
-
-static cudaStream_t stream;
-static tally *gpu, *cpu;
-static int rounds = 9;
-
-static void ok(tally_status s, tally *ctx)
-{
-    if (s) {
-        fprintf(stderr, "%s\n", tally_error(ctx));
-        exit(1);
-    }
-}
-
-static __device__ uint32_t mixed(uint32_t x)
-{
-    x = (x ^ x >> 16) * 0x7feb352d;
-    x = (x ^ x >> 15) * 0x846ca68b;
-    return x ^ x >> 16;
-}
 /* bits: of the type; exponent, mantissa: of them. */
 template <class T> __global__ void fill(T *x, size_t n, uint32_t seed, int far, int mantissa, int exponents)
 {
@@ -59,44 +23,6 @@ template <class T> __global__ void fill(T *x, size_t n, uint32_t seed, int far, 
                        e = far ? 1 + r % (exponents - 2) : top - 1 - __clz((int)(r >> 8 & 0xffff | 1)) + 16;
         x[i] = (T)((r >> 63) << (8 * sizeof(T) - 1) | e << mantissa | (r >> 7 & (((uint64_t)1 << mantissa) - 1)));
     }
-}
-
-__global__ void read_all(const uint4 *x, size_t n, unsigned *out)
-{
-    unsigned a = 0;
-    size_t step = (size_t)gridDim.x * blockDim.x, i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    for (; i + 7 * step < n; i += 8 * step) {
-        uint4 v[8];
-#pragma unroll
-        for (int k = 0; k < 8; k++) v[k] = x[i + k * step];
-#pragma unroll
-        for (int k = 0; k < 8; k++) a ^= v[k].x ^ v[k].y ^ v[k].z ^ v[k].w;
-    }
-    for (; i < n; i += step) a ^= x[i].x ^ x[i].y ^ x[i].z ^ x[i].w;
-    if (a == 0x12345678) *out = a;
-}
-
-/* Medians in microseconds, of all subjects in turns. */
-static std::vector<double> measure(const std::vector<std::function<void()>> &subjects)
-{
-    cudaEvent_t a, b;
-    CHECK(cudaEventCreate(&a));
-    CHECK(cudaEventCreate(&b));
-    std::vector<std::vector<double>> times(subjects.size());
-    for (int r = -2; r < rounds; r++)
-        for (size_t s = 0; s < subjects.size(); s++) {
-            const int inner = 3;
-            CHECK(cudaEventRecord(a, stream));
-            for (int k = 0; k < inner; k++) subjects[s]();
-            CHECK(cudaEventRecord(b, stream));
-            CHECK(cudaEventSynchronize(b));
-            float ms;
-            CHECK(cudaEventElapsedTime(&ms, a, b));
-            if (r >= 0) times[s].push_back(ms * 1000 / inner);
-        }
-    std::vector<double> medians;
-    for (auto &t : times) std::sort(t.begin(), t.end()), medians.push_back(t[t.size() / 2]);
-    return medians;
 }
 
 /* shape: 0 one sequence; N rows of N; -N: N columns. log: a power of two more or less elements. */
@@ -132,17 +58,13 @@ int main(int argc, char **argv)
     const size_t most = (size_t)1 << log;
     char *x, *y, *out, *room;
     size_t room_bytes = 64 << 20;
-    int processors, failed = 0;
+    int failed = 0;
     std::string table;
-    CHECK(cudaStreamCreate(&stream));
-    CHECK(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0));
+    open_both();
     CHECK(cudaMalloc(&x, most * 4 + 4096));
     CHECK(cudaMalloc(&y, most * 4 + 4096));
     CHECK(cudaMalloc(&out, most * 4 + 4096));
     CHECK(cudaMalloc(&room, room_bytes));
-    ok(tally_open(&gpu, "cuda:0"), nullptr);
-    ok(tally_open(&cpu, "cpu"), nullptr);
-    ok(tally_use_stream(gpu, stream), gpu);
     for (const problem &p : problems) {
         const size_t n = (size_t)1 << (log + p.log), size = tally_dtype_size(p.dtype), bytes = n * size,
                      few = std::min(n, ((size_t)1 << 22) + 77 * 1000);
@@ -179,19 +101,17 @@ int main(int argc, char **argv)
         tally_view in = view_of(p, (int64_t)n, x), next = in;
         next.data = y;
         if (two) in.next = &next;
-        const auto cub = [&] {
+        const auto cub = [&](int) {
             if (p.dtype == TALLY_F32)
                 CHECK(cub::DeviceReduce::Sum(room, room_bytes, (float *)x, (float *)out, (int64_t)n, stream));
             else if (p.dtype == TALLY_F64)
                 CHECK(cub::DeviceReduce::Sum(room, room_bytes, (double *)x, (double *)out, (int64_t)n, stream));
         };
-        const std::vector<double> us = measure({[&] {
-                                                    for (int k = 0; k < 1 + two; k++)
-                                                        read_all<<<processors * 8, 256, 0, stream>>>(
-                                                            (const uint4 *)(k ? y : x), bytes / 16, (unsigned *)out);
-                                                },
-                                                [&] { ok(tally_reduce(gpu, p.op, &in, out), gpu); },
-                                                [&] { ok(tally_reduce(gpu, p.plain, &in, out), gpu); }, cub});
+        const auto read = [&](int) {
+            for (int k = 0; k < 1 + two; k++) read_bytes(k ? y : x, bytes, out);
+        };
+        const std::vector<double> us = measure({read, [&](int) { ok(tally_reduce(gpu, p.op, &in, out), gpu); },
+                                                [&](int) { ok(tally_reduce(gpu, p.plain, &in, out), gpu); }, cub});
         char line[200], shape[40] = "flat";
         if (p.shape) snprintf(shape, sizeof shape, "%s %lld", p.shape > 0 ? "rows of" : "columns",
                               (long long)llabs(p.shape));

@@ -11,53 +11,8 @@
  * plain operator on x alone, by that of the call. Before it is timed each call's bits are compared with those of the
  * processors, on the first 2^22 + 77 elements. The table is printed last.
  */
-#include "tally.h"
-#include <algorithm>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <functional>
-#include <string>
-#include <vector>
+#include "common.cuh"
 
-#define CHECK(call)                                                                                                    \
-    do {                                                                                                               \
-        cudaError_t e_ = (call);                                                                                       \
-        if (e_ != cudaSuccess) {                                                                                       \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(e_));                                \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
-
-static cudaStream_t stream;
-static tally *gpu, *cpu;
-static int rounds = 9;
-
-static void ok(tally_status s, tally *ctx)
-{
-    if (s) {
-        fprintf(stderr, "%s\n", tally_error(ctx));
-        exit(1);
-    }
-}
-
-static __device__ uint32_t mixed(uint32_t x)
-{
-    x = (x ^ x >> 16) * 0x7feb352d;
-    x = (x ^ x >> 15) * 0x846ca68b;
-    return x ^ x >> 16;
-}
-template <class T> __global__ void fill(T *x, size_t n, uint32_t seed)
-{
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x)
-        x[i] = (T)((int32_t)mixed((uint32_t)i * 2 + seed) * (sizeof(T) > 4 ? 0x1p-31 : 0x1p-31f));
-}
-template <> __global__ void fill<int32_t>(int32_t *x, size_t n, uint32_t seed)
-{
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x)
-        x[i] = (int32_t)mixed((uint32_t)i * 2 + seed);
-}
 __global__ void fill_bits(uint8_t *x, size_t n)
 {
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x) {
@@ -65,21 +20,6 @@ __global__ void fill_bits(uint8_t *x, size_t n)
         for (int k = 0; k < 8; k++) b |= (uint8_t)((mixed((uint32_t)(8 * i + k) + 99) % 10 != 0) << k);
         x[i] = b;
     }
-}
-
-__global__ void read_all(const uint4 *x, size_t n, unsigned *out)
-{
-    unsigned a = 0;
-    size_t step = (size_t)gridDim.x * blockDim.x, i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    for (; i + 7 * step < n; i += 8 * step) {
-        uint4 v[8];
-#pragma unroll
-        for (int k = 0; k < 8; k++) v[k] = x[i + k * step];
-#pragma unroll
-        for (int k = 0; k < 8; k++) a ^= v[k].x ^ v[k].y ^ v[k].z ^ v[k].w;
-    }
-    for (; i < n; i += step) a ^= x[i].x ^ x[i].y ^ x[i].z ^ x[i].w;
-    if (a == 0x12345678) *out = a;
 }
 
 __global__ void copy_all(const uint4 *x, uint4 *y, size_t n)
@@ -93,29 +33,6 @@ __global__ void copy_all(const uint4 *x, uint4 *y, size_t n)
         for (int k = 0; k < 4; k++) y[i + k * step] = v[k];
     }
     for (; i < n; i += step) y[i] = x[i];
-}
-
-/* Medians in microseconds, of all subjects in turns. */
-static std::vector<double> measure(const std::vector<std::function<void()>> &subjects)
-{
-    cudaEvent_t a, b;
-    CHECK(cudaEventCreate(&a));
-    CHECK(cudaEventCreate(&b));
-    std::vector<std::vector<double>> times(subjects.size());
-    for (int r = -2; r < rounds; r++)
-        for (size_t s = 0; s < subjects.size(); s++) {
-            const int inner = 3;
-            CHECK(cudaEventRecord(a, stream));
-            for (int k = 0; k < inner; k++) subjects[s]();
-            CHECK(cudaEventRecord(b, stream));
-            CHECK(cudaEventSynchronize(b));
-            float ms;
-            CHECK(cudaEventElapsedTime(&ms, a, b));
-            if (r >= 0) times[s].push_back(ms * 1000 / inner);
-        }
-    std::vector<double> medians;
-    for (auto &t : times) std::sort(t.begin(), t.end()), medians.push_back(t[t.size() / 2]);
-    return medians;
 }
 
 struct problem {
@@ -169,25 +86,21 @@ int main(int argc, char **argv)
     if (argc > 2) rounds = atoi(argv[2]);
     char *x, *y, *out;
     uint8_t *bits;
-    int processors, failed = 0;
+    int failed = 0;
     std::string table;
-    CHECK(cudaStreamCreate(&stream));
-    CHECK(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0));
+    open_both();
     CHECK(cudaMalloc(&x, n * 8));
     CHECK(cudaMalloc(&y, n * 8));
     CHECK(cudaMalloc(&out, n * 8));
     CHECK(cudaMalloc(&bits, n / 8 + 16));
-    ok(tally_open(&gpu, "cuda:0"), nullptr);
-    ok(tally_open(&cpu, "cpu"), nullptr);
-    ok(tally_use_stream(gpu, stream), gpu);
     fill_bits<<<1024, 256>>>(bits, n / 8 + 16);
     for (const problem &p : problems) {
         const size_t size = tally_dtype_size(p.dtype), bytes = n * size;
         for (int k = 0; k < 2; k++) {
             void *to = k ? y : x;
-            if (p.dtype == TALLY_F32) fill<<<1024, 256>>>((float *)to, n, (uint32_t)k);
-            if (p.dtype == TALLY_F64) fill<<<1024, 256>>>((double *)to, n, (uint32_t)k);
-            if (p.dtype < TALLY_F32) fill<<<1024, 256>>>((int32_t *)to, n * size / 4, (uint32_t)k);
+            if (p.dtype == TALLY_F32) fill_uniform<<<1024, 256>>>((float *)to, n, (uint32_t)k);
+            if (p.dtype == TALLY_F64) fill_uniform<<<1024, 256>>>((double *)to, n, (uint32_t)k);
+            if (p.dtype < TALLY_F32) fill_uniform<<<1024, 256>>>((int32_t *)to, n * size / 4, (uint32_t)k);
         }
         CHECK(cudaDeviceSynchronize());
         tally_view in, next;
@@ -211,18 +124,15 @@ int main(int argc, char **argv)
         views(&p, (int64_t)n, x, y, bits, &in, &next);
         tally_view plain = in;
         plain.valid = nullptr, plain.next = nullptr;
-        const auto read = [&](const void *from, size_t b) {
-            read_all<<<processors * 8, 256, 0, stream>>>((const uint4 *)from, b / 16, (unsigned *)out);
-        };
         const bool writes = strcmp(p.verb, "reduce") != 0;
-        const auto ceiling = [&] {
-            if (!writes) read(x, bytes);
+        const auto ceiling = [&](int) {
+            if (!writes) read_bytes(x, bytes, out);
             if (writes) copy_all<<<processors * 8, 256, 0, stream>>>((const uint4 *)x, (uint4 *)out, bytes / 16);
-            if (p.two) read(y, bytes);
-            if (p.bits) read(bits, n / 8);
+            if (p.two) read_bytes(y, bytes, out);
+            if (p.bits) read_bytes(bits, n / 8, out);
         };
-        const std::vector<double> us = measure({ceiling, [&] { ok(call(gpu, &p, p.op, &in, out), gpu); },
-                                                [&] { ok(call(gpu, &p, p.plain, &plain, out), gpu); }});
+        const std::vector<double> us = measure({ceiling, [&](int) { ok(call(gpu, &p, p.op, &in, out), gpu); },
+                                                [&](int) { ok(call(gpu, &p, p.plain, &plain, out), gpu); }});
         char line[200], rows[24] = "";
         if (p.row) snprintf(rows, sizeof rows, "rows %d", (int)p.row);
         const double all = (double)bytes * (1 + p.two + writes) + (p.bits ? (double)n / 8 : 0);

@@ -14,44 +14,9 @@
  * of the call. times CUB: its time, by that of the call. Before it is timed each call's bits are compared with those of
  * the processors, on the first 2^22 + 77 keys, and the number of runs with CUB's. The table is printed last.
  */
-#include "tally.h"
-#include <algorithm>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
+#include "common.cuh"
 #include <cub/cub.cuh>
-#include <functional>
-#include <string>
-#include <vector>
 
-#define CHECK(call)                                                                                                    \
-    do {                                                                                                               \
-        cudaError_t e_ = (call);                                                                                       \
-        if (e_ != cudaSuccess) {                                                                                       \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(e_));                                \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
-
-static cudaStream_t stream;
-static tally *gpu, *cpu;
-static int rounds = 9;
-
-static void ok(tally_status s, tally *ctx)
-{
-    if (s) {
-        fprintf(stderr, "%s\n", tally_error(ctx));
-        exit(1);
-    }
-}
-
-static __device__ uint32_t mixed(uint32_t x)
-{
-    x = (x ^ x >> 16) * 0x7feb352d;
-    x = (x ^ x >> 15) * 0x846ca68b;
-    return x ^ x >> 16;
-}
 /* Keys of runs that begin by chance: the number of a run's first element, mixed. */
 template <class T> __global__ void fill_keys(T *x, size_t n, uint32_t mean)
 {
@@ -60,11 +25,6 @@ template <class T> __global__ void fill_keys(T *x, size_t n, uint32_t mean)
         while (j && mixed((uint32_t)j) % mean) j--;
         x[i] = (T)(j * 0x9e3779b97f4a7c15u);
     }
-}
-template <class T> __global__ void fill(T *x, size_t n)
-{
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x)
-        x[i] = (T)((int32_t)mixed((uint32_t)i * 2 + 1) * (sizeof(T) > 4 ? 0x1p-31 : 0x1p-31f));
 }
 /* Places: near ones, or any of n, a power of 2. */
 __global__ void fill_order(int64_t *x, size_t n, int near)
@@ -81,54 +41,16 @@ struct add {
     template <class T> __host__ __device__ T operator()(T a, T b) const { return a + b; }
 };
 
-__global__ void read_all(const uint4 *x, size_t n, unsigned *out)
-{
-    unsigned a = 0;
-    size_t step = (size_t)gridDim.x * blockDim.x, i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    for (; i + 7 * step < n; i += 8 * step) {
-        uint4 v[8];
-#pragma unroll
-        for (int k = 0; k < 8; k++) v[k] = x[i + k * step];
-#pragma unroll
-        for (int k = 0; k < 8; k++) a ^= v[k].x ^ v[k].y ^ v[k].z ^ v[k].w;
-    }
-    for (; i < n; i += step) a ^= x[i].x ^ x[i].y ^ x[i].z ^ x[i].w;
-    if (a == 0x12345678) *out = a;
-}
-
-/* Medians in microseconds, of all subjects in turns. */
-static std::vector<double> measure(const std::vector<std::function<void()>> &subjects)
-{
-    cudaEvent_t a, b;
-    CHECK(cudaEventCreate(&a));
-    CHECK(cudaEventCreate(&b));
-    std::vector<std::vector<double>> times(subjects.size());
-    for (int r = -2; r < rounds; r++)
-        for (size_t s = 0; s < subjects.size(); s++) {
-            const int inner = 3;
-            CHECK(cudaEventRecord(a, stream));
-            for (int k = 0; k < inner; k++) subjects[s]();
-            CHECK(cudaEventRecord(b, stream));
-            CHECK(cudaEventSynchronize(b));
-            float ms;
-            CHECK(cudaEventElapsedTime(&ms, a, b));
-            if (r >= 0) times[s].push_back(ms * 1000 / inner);
-        }
-    std::vector<double> medians;
-    for (auto &t : times) std::sort(t.begin(), t.end()), medians.push_back(t[t.size() / 2]);
-    return medians;
-}
-
 static size_t n, few;
 static char *keys, *values, *out, *unique_keys, *room;
 static int64_t *offsets, *number, runs;
-static int processors, failed;
+static int failed;
 static std::string table;
 static uint32_t mean = 100;
 
 static void read(const void *from, size_t bytes)
 {
-    read_all<<<processors * 8, 256, 0, stream>>>((const uint4 *)from, bytes / 16, (unsigned *)number);
+    read_bytes(from, bytes, number);
 }
 
 static void line(const char *what, tally_dtype k, const char *v, double bytes, double ceiling, double us, double other)
@@ -192,8 +114,8 @@ template <class K> static void time_runs(tally_dtype k)
     encode(nullptr, &bytes);
     CHECK(cudaMalloc(&room, bytes));
     const std::vector<double> us =
-        measure({[&] { read(keys, n * sizeof(K)); }, [&] { ok(tally_runs(gpu, &all, offsets, &runs), gpu); },
-                 [&] { ok(tally_runs(gpu, &all, nullptr, &runs), gpu); }, [&] { encode(room, &bytes); }});
+        measure({[&](int) { read(keys, n * sizeof(K)); }, [&](int) { ok(tally_runs(gpu, &all, offsets, &runs), gpu); },
+                 [&](int) { ok(tally_runs(gpu, &all, nullptr, &runs), gpu); }, [&](int) { encode(room, &bytes); }});
     compare_runs();
     line("runs", k, "", (double)n * sizeof(K), us[0], us[1], us[3]);
     line("count", k, "", (double)n * sizeof(K), us[0], us[2], us[3]);
@@ -203,7 +125,7 @@ template <class K> static void time_runs(tally_dtype k)
 template <class K, class V> static void time_sums(tally_dtype k, tally_dtype v)
 {
     fill_keys<<<1024, 256>>>((K *)keys, n, mean);
-    fill<<<1024, 256>>>((V *)values, n);
+    fill_uniform<<<1024, 256>>>((V *)values, n, 1);
     CHECK(cudaDeviceSynchronize());
     check(k, v);
     const tally_view all = tally_flat(keys, k, (int64_t)n);
@@ -214,19 +136,20 @@ template <class K, class V> static void time_sums(tally_dtype k, tally_dtype v)
     };
     by_key(nullptr, &bytes);
     CHECK(cudaMalloc(&room, bytes));
-    const auto sums = [&] {
+    const auto sums = [&](int) {
         const tally_view s = tally_segments(values, v, offsets, runs);
         ok(tally_reduce(gpu, "sum", &s, out), gpu);
     };
-    const std::vector<double> us = measure({[&] {
-                                                read(keys, n * sizeof(K));
-                                                read(values, n * sizeof(V));
-                                            },
-                                            [&] {
-                                                ok(tally_runs(gpu, &all, offsets, &runs), gpu);
-                                                sums();
-                                            },
-                                            [&] { by_key(room, &bytes); }, [&] { read(values, n * sizeof(V)); }, sums});
+    const auto read_both = [&](int) {
+        read(keys, n * sizeof(K));
+        read(values, n * sizeof(V));
+    };
+    const auto runs_and_sums = [&](int i) {
+        ok(tally_runs(gpu, &all, offsets, &runs), gpu);
+        sums(i);
+    };
+    const std::vector<double> us = measure({read_both, runs_and_sums, [&](int) { by_key(room, &bytes); },
+                                            [&](int) { read(values, n * sizeof(V)); }, sums});
     compare_runs();
     line("by key", k, tally_dtype_name(v), (double)n * (sizeof(K) + sizeof(V)), us[0], us[1], us[2]);
     line(" sums", k, tally_dtype_name(v), (double)n * sizeof(V), us[3], us[4], us[2]);
@@ -235,7 +158,7 @@ template <class K, class V> static void time_sums(tally_dtype k, tally_dtype v)
 
 template <class V> static void time_take(tally_dtype v, int near)
 {
-    fill<<<1024, 256>>>((V *)values, n);
+    fill_uniform<<<1024, 256>>>((V *)values, n, 1);
     fill_order<<<1024, 256>>>((int64_t *)keys, n, near);
     CHECK(cudaDeviceSynchronize());
     const tally_view x = tally_flat(values, v, (int64_t)n), y = tally_flat(out, v, (int64_t)n);
@@ -247,13 +170,13 @@ template <class V> static void time_take(tally_dtype v, int near)
     ok(tally_take(gpu, &x, order, (int64_t)n, &y), gpu);
     CHECK(cudaMemcpy(got.data(), out, few * sizeof(V), cudaMemcpyDeviceToHost));
     if (memcmp(want.data(), got.data(), few * sizeof(V))) printf("take: DIFFERS\n"), failed = 1;
+    const auto read_both = [&](int) {
+        read(order, n * 8);
+        read(values, n * sizeof(V));
+    };
     const std::vector<double> us =
-        measure({[&] {
-                     read(order, n * 8);
-                     read(values, n * sizeof(V));
-                 },
-                 [&] { ok(tally_take(gpu, &x, order, (int64_t)n, &y), gpu); },
-                 [&] { gather<<<processors * 16, 256, 0, stream>>>((const V *)values, order, n, (V *)out); }});
+        measure({read_both, [&](int) { ok(tally_take(gpu, &x, order, (int64_t)n, &y), gpu); },
+                 [&](int) { gather<<<processors * 16, 256, 0, stream>>>((const V *)values, order, n, (V *)out); }});
     line(near ? "take" : "take any", TALLY_I64, tally_dtype_name(v), (double)n * (8 + 2 * sizeof(V)), us[0],
          us[1], us[2]);
 }
@@ -264,8 +187,7 @@ int main(int argc, char **argv)
     if (argc > 2) rounds = atoi(argv[2]);
     if (argc > 3) mean = (uint32_t)atoi(argv[3]);
     n = (size_t)1 << log, few = std::min(n, ((size_t)1 << 22) + 77);
-    CHECK(cudaStreamCreate(&stream));
-    CHECK(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0));
+    open_both();
     CHECK(cudaMalloc(&keys, n * 8));
     CHECK(cudaMalloc(&values, n * 8));
     CHECK(cudaMalloc(&out, n * 8));
@@ -273,9 +195,6 @@ int main(int argc, char **argv)
     CHECK(cudaMalloc(&offsets, (n + 1) * 8));
     CHECK(cudaMalloc(&number, 16));
     CHECK(cudaMemset(number, 0, 16));
-    ok(tally_open(&gpu, "cuda:0"), nullptr);
-    ok(tally_open(&cpu, "cpu"), nullptr);
-    ok(tally_use_stream(gpu, stream), gpu);
     time_runs<int64_t>(TALLY_I64);
     time_runs<int32_t>(TALLY_I32);
     time_runs<int8_t>(TALLY_I8);
