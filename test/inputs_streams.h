@@ -127,4 +127,43 @@ static void stream_window(tally *ctx, const problem *c)
                (long long)out.stride, (long long)o.before, (long long)o.after, (int)o.edges, (long long)o.min_count,
                parts, many);
 }
+
+/* A push that is prepared in blocks: it has more than 4 MiB. Beside the verbs on the whole view. */
+static void in_blocks(tally *ctx)
+{
+    enum { CELLS = 9001, STEPS = 131, ALL = CELLS * STEPS };
+    float *const x = malloc(3 * (size_t)ALL * sizeof *x), *const whole = x + ALL, *const pushed = whole + ALL;
+    unsigned char *const bits = malloc(ALL / 8 + 8);
+    const tally_window_options w = {.before = 5, .edges = TALLY_EDGES_SHRINK};
+    check_fill(x, TALLY_F32, ALL, TL_DATA_PLAIN);
+    check_fill(bits, TALLY_U8, ALL / 8 + 8, TL_DATA_BITS);
+    tally_view in = tally_columns(x, TALLY_F32, STEPS, CELLS), out = tally_columns(whole, TALLY_F32, STEPS, CELLS);
+    in.valid = bits, in.valid_offset = 3;
+    for (int verb = 0; verb < 3; verb++) {
+        tally_stream *s = NULL;
+        memset(whole, 0x55, 2 * (size_t)ALL * sizeof *x);
+        out.data = whole, out.n = STEPS;
+        check_ok(ctx,
+                 verb == 0   ? tally_reduce(ctx, "sum", &in, whole)
+                 : verb == 1 ? tally_scan(ctx, "sum", &in, &out, NULL)
+                             : tally_window(ctx, "sum", &in, &out, &w),
+                 "the whole");
+        out.data = pushed;
+        if (!check_ok(ctx,
+                      verb == 0   ? tally_stream_reduce_rows(ctx, "sum", TALLY_F32, CELLS, &s)
+                      : verb == 1 ? tally_stream_scan_rows(ctx, "sum", TALLY_F32, CELLS, NULL, &s)
+                                  : tally_stream_window_rows(ctx, "sum", TALLY_F32, CELLS, &w, &s),
+                      "a stream"))
+            exit(check_finish());
+        out.n = verb == 2 ? tally_stream_results(s, STEPS) : STEPS;
+        check_ok(ctx, tally_stream_push_view(s, &in, verb ? &out : NULL), "push");
+        out.data = pushed + (verb ? out.n * CELLS : 0);
+        out.n = verb ? tally_stream_results(s, -1) : 1;
+        check_ok(ctx, tally_stream_finish_view(s, &out), "finish");
+        check_same(pushed, whole, ALL, sizeof *x, "one push of %d steps of %d cells, verb %d", STEPS, CELLS, verb);
+        tally_stream_close(s);
+    }
+    free(x);
+    free(bits);
+}
 #endif

@@ -173,6 +173,7 @@ int main(int argc, char **argv)
         one_is_whole(ctx);
         result_bits(ctx);
         apart(ctx);
+        in_blocks(ctx);
         run(ctx, check_quick ? 300 : check_long ? 20000 : 2000, 0);
         tally_close(ctx);
     }

@@ -44,6 +44,27 @@ static inline char *tl_view_row(const tally_view *v, int64_t r, int64_t element_
     return tl_offset(v->data, r * v->row_stride * element_bytes);
 }
 
+/* Elements at .. at + n - 1 of each sequence of v, which has no offsets, with their bits. */
+static inline tally_view tl_view_part(const tally_view *v, int64_t at, int64_t n, int64_t element_bytes)
+{
+    tally_view part = *v;
+    part.n = n;
+    part.data = tl_offset(v->data, at * v->stride * element_bytes);
+    if (v->valid) part.valid_offset += at * v->stride;
+    return part;
+}
+
+/* The same elements; what were sequences are steps. */
+static inline tally_view tl_view_turned(const tally_view *v)
+{
+    tally_view t = *v;
+    t.rows = v->n;
+    t.n = v->rows;
+    t.row_stride = v->stride;
+    t.stride = v->row_stride;
+    return t;
+}
+
 /* Copies n elements between places with strides in elements. */
 void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t n,
                      int64_t element_bytes);

@@ -148,10 +148,8 @@ static tally_status by_nodes(const tl_launch *l, const grid *g, const tl_batch *
     tally_status status = TALLY_OK;
     for (int level; at < end && !status; at += (int64_t)1 << level) {
         const tl_piece piece = {.end = TL_PIPE_WAITS, .gives = TL_STATES, .origin = at};
-        tally_view node = *in;
         level = tl_slab_level(at, end);
-        node.n = (int64_t)1 << level;
-        node.data = tl_offset(in->data, (at - g->count) * in->stride * bytes);
+        const tally_view node = tl_view_part(in, at - g->count, (int64_t)1 << level, bytes);
         if (tl_gpu_reduce_whole(g->d, l->ctx, &g->plan, &piece, &node, &to)) {
             status = by_lanes(l, g, b, at, end);
             break;

@@ -139,15 +139,6 @@ static tally_status push_slabs(tally_stream *s, const tally_view *in, const tall
     return status;
 }
 
-/* Elements from number `at` on, n of each sequence. */
-static tally_view steps_of(const tally_view *v, int64_t at, int64_t n, int64_t bytes)
-{
-    tally_view part = *v;
-    part.n = n;
-    part.data = tl_offset(v->data, at * v->stride * bytes);
-    return part;
-}
-
 tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const tally_view *out)
 {
     const int plain = !tl_has_inputs(in), threads = tally_threads(s->ctx);
@@ -157,8 +148,8 @@ tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const ta
     if (plain || s->place != TL_ON_DEVICE) enter_grid(s);
     if (s->by_slabs && plain && left && left < in->n) { /* to the end of a block, and then into the grid */
         const int64_t bytes = s->plan.op->elem_bytes, result = s->plan.op->result_bytes, rest = in->n - left;
-        const tally_view a = steps_of(in, 0, left, bytes), b = steps_of(in, left, rest, bytes),
-                         c = steps_of(out, 0, left, result), d = steps_of(out, left, rest, result);
+        const tally_view a = tl_view_part(in, 0, left, bytes), b = tl_view_part(in, left, rest, bytes),
+                         c = tl_view_part(out, 0, left, result), d = tl_view_part(out, left, rest, result);
         status = tl_stream_push_rows(s, &a, &c);
         return status ? status : tl_stream_push_rows(s, &b, &d);
     }
@@ -231,8 +222,8 @@ tally_status tl_stream_push_device(tally_stream *s, const tally_view *in)
     const int64_t left = -s->pushed & (TL_GRID_BLOCK - 1), bytes = s->plan.op->elem_bytes;
     if (!s->pushed && !s->on_device && !s->by_slabs) leave_grid(s); /* nothing is in the processors' */
     if (s->by_slabs && left) {                                      /* to the end of a block */
-        const tally_view a = steps_of(in, 0, left < in->n ? left : in->n, bytes),
-                         b = steps_of(in, a.n, in->n - a.n, bytes);
+        const tally_view a = tl_view_part(in, 0, left < in->n ? left : in->n, bytes),
+                         b = tl_view_part(in, a.n, in->n - a.n, bytes);
         const tally_status status = push_host(s, &a);
         return status || !b.n ? status : tl_stream_push_device(s, &b);
     }

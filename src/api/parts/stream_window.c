@@ -73,16 +73,6 @@ static tally_status mark_there(tally_stream *s)
     return TALLY_OK;
 }
 
-static tally_view turned(const tally_view *in)
-{
-    tally_view t = *in;
-    t.rows = in->n;
-    t.n = in->rows;
-    t.row_stride = in->stride;
-    t.stride = in->row_stride;
-    return t;
-}
-
 /* Steps at .. at + n - 1 of a checked view go behind those that are kept. */
 static tally_status keep(tally_stream *s, const tally_view *in, int64_t at, int64_t n)
 {
@@ -95,10 +85,8 @@ static tally_status keep(tally_stream *s, const tally_view *in, int64_t at, int6
     if (!status) status = make_room(s, n);
     for (int i = 0; i < 2; i++) {
         tally_view *const v = i ? &next : &part;
-        v->n = n;
-        v->data = tl_offset(v->data, at * v->stride * (int64_t)tally_dtype_size(v->dtype));
-        v->valid_offset += at * v->stride;
-        if (s->rows > 1) *v = turned(v);
+        *v = tl_view_part(v, at, n, (int64_t)tally_dtype_size(v->dtype));
+        if (s->rows > 1) *v = tl_view_turned(v);
     }
     part.next = in->next ? &next : NULL;
     if (!status) status = tl_gather_dense(s->ctx, &form, &part, &s->plan, 0, 0, &made);
@@ -158,15 +146,6 @@ static tally_status windows(tally_stream *s, int64_t from, int64_t n, const tall
     return status;
 }
 
-/* Results number from .. from + n - 1 of a view of them. */
-static tally_view results_of(const tally_view *v, int64_t from, int64_t n, int64_t bytes)
-{
-    tally_view part = *v;
-    part.n = n;
-    part.data = tl_offset(v->data, from * v->stride * bytes);
-    return part;
-}
-
 /* The results at the centres a .. b - 1, some of whose windows are not full: of all steps up to `end`. */
 static tally_status edge(tally_stream *s, int64_t a, int64_t b, int64_t end, const tally_view *out)
 {
@@ -215,7 +194,7 @@ static tally_status give(tally_stream *s, int64_t end, const tally_view *out)
     full.edges = TALLY_EDGES_VALID;
     tally_status status = edge(s, a, middle, smaller(middle + s->window.after, end), out);
     if (!status && middle < b) {
-        const tally_view to = results_of(out, middle - a, b - middle, bytes);
+        const tally_view to = tl_view_part(out, middle - a, b - middle, bytes);
         status = windows(s, middle - s->window.before - s->steps->first, b - middle + s->kept, &to, &full);
     }
     if (!status) {
@@ -253,7 +232,7 @@ tally_status tl_steps_push(tally_stream *s, const tally_view *in, const tally_vi
         n = smaller(in->n - at, each);
         if (n) status = keep(s, in, at, n);
         end += n;
-        const tally_view to = results_of(out, s->given - given, 0, bytes);
+        const tally_view to = tl_view_part(out, s->given - given, 0, bytes);
         if (!status) status = give(s, end, &to);
     }
     tl_fp_leave(fp);

@@ -55,16 +55,6 @@ static int turns(const tally_view *in)
     return !in->next && in->rows > 1 && in->n > 1 && size(in->row_stride) < size(in->stride);
 }
 
-static tally_view turned(const tally_view *in)
-{
-    tally_view t = *in;
-    t.rows = in->n;
-    t.n = in->rows;
-    t.row_stride = in->stride;
-    t.stride = in->row_stride;
-    return t;
-}
-
 /* counts: are numbers of elements asked for? May be put away in any case. */
 static tally_status get_ready(tally *ctx, const tl_feed *f, const tally_view *in, int counts, ready *r)
 {
@@ -77,12 +67,12 @@ static tally_status get_ready(tally *ctx, const tl_feed *f, const tally_view *in
         return TALLY_OK;
     }
     const int turn = turns(in);
-    const tally_view from = turn ? turned(in) : *in;
+    const tally_view from = turn ? tl_view_turned(in) : *in;
     tally_status status = tl_gather_dense(ctx, &f->form, &from, &r->plan, 0, 0, &r->made);
     if (!status && (counts || states)) status = tl_gather_dense(ctx, &f->form, &from, &r->plan, 0, 1, &r->counts);
     if (status) return status;
-    r->work = turn ? turned(&r->made.view) : r->made.view;
-    r->count_work = turn ? turned(&r->counts.view) : r->counts.view;
+    r->work = turn ? tl_view_turned(&r->made.view) : r->made.view;
+    r->count_work = turn ? tl_view_turned(&r->counts.view) : r->counts.view;
     if (f->form.op->inputs == 2) {
         r->next = r->made.second;
         r->work.next = &r->next;
@@ -415,16 +405,6 @@ tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, int threads, const 
 
 /* ---- grids ---- */
 
-/* Steps at .. at + n - 1 of a view. */
-static tally_view steps_of(const tally_view *v, int64_t at, int64_t n, int64_t bytes)
-{
-    tally_view part = *v;
-    part.n = n;
-    part.data = tl_offset(v->data, at * v->stride * bytes);
-    part.valid_offset += at * v->stride;
-    return part;
-}
-
 tally_status tl_feed_grid(tally *ctx, const tl_feed *f, int threads, const tally_view *in, const tally_view *out,
                           tl_grid *grid)
 {
@@ -434,11 +414,11 @@ tally_status tl_feed_grid(tally *ctx, const tl_feed *f, int threads, const tally
     tally_status status = TALLY_OK;
     for (int64_t at = 0; at < in->n && !status; at += each) {
         const int64_t n = in->n - at < each ? in->n - at : each;
-        const tally_view part = steps_of(in, at, n, (int64_t)tally_dtype_size(in->dtype)), side = turned(&part),
-                         to = steps_of(out, at, n, op->result_bytes);
+        const tally_view part = tl_view_part(in, at, n, (int64_t)tally_dtype_size(in->dtype)),
+                         side = tl_view_turned(&part), to = tl_view_part(out, at, n, op->result_bytes);
         tl_gathered made = {.memory = NULL};
         status = tl_gather_dense(ctx, &f->form, &side, &f->plan, 0, 0, &made);
-        const tally_view steps = turned(&made.view);
+        const tally_view steps = tl_view_turned(&made.view);
         if (!status) status = grid->calls->push(ctx, grid, threads, &steps, &to);
         free(made.memory);
     }

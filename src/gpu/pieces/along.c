@@ -17,15 +17,6 @@ int64_t tl_along_step(const tl_plan *plan, int64_t budget, int64_t width)
     return fit < 1 ? 1 : (int64_t)1 << tl_top_level(fit);
 }
 
-/* Elements at .. of a view on the device. */
-static tally_view from_element(const tally_view *v, int64_t at, int64_t n, int64_t bytes)
-{
-    tally_view r = *v;
-    r.data = tl_offset(v->data, at * v->stride * bytes);
-    r.n = n;
-    return r;
-}
-
 /* ---- reduce and scan ---- */
 
 static char *nodes_of(const tl_along *a, int slot)
@@ -45,7 +36,7 @@ tally_status tl_along_nodes(tl_gpu_device *d, tally *ctx, const tl_plan *plan, c
     *count = 0;
     for (int64_t i = at; !status && i < end; i += (int64_t)1 << level[(*count)++]) {
         level[*count] = (unsigned char)tl_slab_level(i, end);
-        tally_view x = from_element(in, i - at, (int64_t)1 << level[*count], plan->op->elem_bytes);
+        tally_view x = tl_view_part(in, i - at, (int64_t)1 << level[*count], plan->op->elem_bytes);
         tally_view to =
             tally_rows((void *)(uintptr_t)(states->address + (uint64_t)(*count * each)), plan->op->out, in->rows, 1);
         const tl_piece piece = {.end = TL_PIPE_WAITS, .gives = TL_STATES, .origin = i};
