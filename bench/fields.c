@@ -8,22 +8,15 @@
  * stream of the caller's, where none does and all 8 steps end with one wait. STEPS: how many, a multiple of 16; 64
  * unless given. */
 #define _POSIX_C_SOURCE 200809L
+#include "clock.h"
 #include "tally.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { GROUP = 8, RUNS = 12 }; /* steps timed together */
 static int64_t steps = 64;     /* in memory */
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* The stream of the caller's that pushes go to. NULL: none. */
 static void *stream;

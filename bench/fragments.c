@@ -3,20 +3,13 @@
  * neighbours costs that come and go as bytes, as they do between ranks (doc/scale.md).
  *   cc -O2 -Iinclude bench/fragments.c build/libtally.a -fopenmp -ldl -lm -o fragments && ./fragments sum var */
 #define _POSIX_C_SOURCE 200809L
+#include "clock.h"
 #include "tally.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { PARTS = 10000, N = 10000000, RUNS = 9 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int ascending(const void *a, const void *b)
 {

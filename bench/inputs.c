@@ -3,26 +3,13 @@
  * read of the same bytes (max). Medians; ratios of bytes a second, those of both inputs and of the bits counted.
  *   cc -O2 -Iinclude bench/inputs.c build/libtally.a -fopenmp -ldl -lm -o inputs && ./inputs [LOG2 [DEVICE]] */
 #define _POSIX_C_SOURCE 200809L
+#include "clock.h"
 #include "tally.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { ROUNDS = 9 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 typedef struct {
     const char *verb, *op;
@@ -84,12 +71,12 @@ int main(int argc, char **argv)
             if (tally_reduce(ctx, "max", &plain, out)) return 1;
             took[2][round] = now() - start;
         }
-        for (int i = 0; i < 3; i++) qsort(took[i], ROUNDS, sizeof(double), ascending);
+        const double whole = median(took[0], ROUNDS), alone = median(took[1], ROUNDS), max = median(took[2], ROUNDS);
         const double one = (double)n * (double)size, bytes = one * (1 + p->second) + (p->valid ? (double)n / 8 : 0);
-        const double rate = bytes / took[0][ROUNDS / 2], read = one / took[2][ROUNDS / 2];
+        const double rate = bytes / whole, read = one / max;
         printf("%-7s %-6s %-5s %-6s %8.1f %8.2f %9.2f\n", p->verb, p->op, tally_dtype_name(p->dtype),
                p->second ? p->valid ? "2+bits" : "2" : "1+bits", rate / 1e9, rate / read,
-               took[1][ROUNDS / 2] / took[0][ROUNDS / 2] * (1 + p->second));
+               alone / whole * (1 + p->second));
         fflush(stdout);
     }
     free(x), free(y), free(out), free(bits);

@@ -2,11 +2,11 @@
  * Keys on one thread or several: runs of i64 keys, then the sum of each run; windows over sorted keys. Beside them the
  * time to read the same bytes, in turns; medians of ROUNDS.
  *   keys [THREADS] [MILLIONS of rows] */
+#include "clock.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tally.h>
-#include <time.h>
 
 enum { ROUNDS = 9, JOBS = 7 };
 static const char *const names[JOBS] = {
@@ -16,18 +16,6 @@ static int64_t n, *keys, *times, *start, *end;
 static double *x, *y;
 static volatile int64_t kept;
 static tally *t;
-
-static double now(void)
-{
-    struct timespec s;
-    clock_gettime(CLOCK_MONOTONIC, &s);
-    return (double)s.tv_sec + 1e-9 * (double)s.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
-}
 
 static void read_all(void)
 {
@@ -89,8 +77,7 @@ int main(int count, char **arguments)
         }
     printf("%s, %lld rows, median of %d\n", device, (long long)n, ROUNDS);
     for (int j = 0; j < JOBS; j++) {
-        qsort(seconds[j], ROUNDS, sizeof(double), by_value);
-        const double s = seconds[j][ROUNDS / 2], ceiling = seconds[j < 3 ? 0 : 3][ROUNDS / 2];
+        const double s = median(seconds[j], ROUNDS), ceiling = seconds[j < 3 ? 0 : 3][ROUNDS / 2];
         printf("%-30s %8.2f ms %7.2f ns/row  %.2f of %s\n", names[j], 1e3 * s, 1e9 * s / (double)n, ceiling / s,
                j < 3 ? "read" : "copy");
     }

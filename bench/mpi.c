@@ -3,6 +3,7 @@
  * threads, and beside MPI_Allreduce of the ranks' own sums (whose bits depend on the ranks); allreduce of 64 MB beside
  * MPI_Allreduce. In turns; the median of ROUNDS, and the best, which a machine shared with others needs.
  *   mpicc -O2 -Iinclude bench/mpi.c build/libtally.a -fopenmp -ldl -lm -o mpi && mpirun -n 2 ./mpi */
+#include "clock.h"
 #include <mpi.h>
 #include <tally_mpi.h>
 #include <unistd.h>
@@ -10,17 +11,6 @@
 enum { ROUNDS = 31 };
 static const int64_t N = (int64_t)1 << 26, FIELD = (int64_t)1 << 24;
 static int rank, ranks;
-
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-static double median(double *t)
-{
-    qsort(t, ROUNDS, sizeof *t, ascending);
-    return t[ROUNDS / 2];
-}
 
 /* Ranks that have nothing to do must not spin. */
 static void quiet_barrier(void)
@@ -80,7 +70,7 @@ int main(int argc, char **argv)
                                         "MPI_Allreduce, 64 MB"};
     if (!rank) {
         double m[5];
-        for (int k = 0; k < 5; k++) m[k] = median(t[k]);
+        for (int k = 0; k < 5; k++) m[k] = median(t[k], ROUNDS);
         for (int k = 0; k < 5; k++)
             printf("%-30s %8.3f ms   %.2f of the %s;  best %8.3f ms   %.2f\n", names[k], m[k] * 1e3,
                    m[k] / m[k < 3 ? 0 : 4], k < 3 ? "first" : "last", t[k][0] * 1e3, t[k][0] / t[k < 3 ? 0 : 4][0]);

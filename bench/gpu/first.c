@@ -15,24 +15,17 @@
  *   probe passed   the same again
  */
 #define _GNU_SOURCE
+#include "../clock.h"
 #include "tally.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { N = 4096, ROUNDS = 5, FIGURES = 7 };
 static const char *const figures[FIGURES] = {"open",   "reduce first", "second", "scan first",
                                              "second", "window first", "second"};
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
 
 static void stop(const char *what, const char *why)
 {
@@ -45,29 +38,24 @@ static int child(const char *device)
 {
     static float x[N], y[N];
     tally *ctx;
-    double took[FIGURES], begin = now();
+    double took[FIGURES], begin = now_ms();
     for (int i = 0; i < N; i++) x[i] = (float)i;
     if (tally_open(&ctx, device)) stop(device, tally_error(NULL));
-    took[0] = now() - begin;
+    took[0] = now_ms() - begin;
     tally_view in = tally_flat(x, TALLY_F32, N), out = tally_flat(y, TALLY_F32, N);
     tally_window_options w = {99, 0, TALLY_EDGES_SHRINK, 0};
     for (int f = 1; f < FIGURES; f++) {
-        begin = now();
+        begin = now_ms();
         tally_status s = f < 3   ? tally_reduce(ctx, "sum", &in, y)
                          : f < 5 ? tally_scan(ctx, "sum", &in, &out, NULL)
                                  : tally_window(ctx, "sum", &in, &out, &w);
-        took[f] = now() - begin;
+        took[f] = now_ms() - begin;
         if (s) stop(figures[f], tally_error(ctx));
     }
     tally_close(ctx);
     for (int f = 0; f < FIGURES; f++) printf("%.3f ", took[f]);
     printf("\n");
     return 0;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
 }
 
 static char self[500], folder[] = "/tmp/tally-first-XXXXXX";
@@ -93,10 +81,7 @@ static void row(const char *name, const char *device, const char *probe, int emp
         pclose(f);
     }
     printf("%-14s", name);
-    for (int k = 0; k < (only_open ? 1 : FIGURES); k++) {
-        qsort(took[k], ROUNDS, sizeof took[k][0], ascending);
-        printf(" %12.2f", took[k][ROUNDS / 2]);
-    }
+    for (int k = 0; k < (only_open ? 1 : FIGURES); k++) printf(" %12.2f", median(took[k], ROUNDS));
     printf("\n");
     fflush(stdout);
 }

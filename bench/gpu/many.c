@@ -15,12 +15,12 @@
  * 2, 4, 8, as far as there are devices. Needs 4 G 2^log bytes of memory three times, and 12 2^log more: 40 GB for two
  * devices. Exit 1: bits differ. */
 #define _GNU_SOURCE
+#include "../clock.h"
 #include "tally.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef unsigned long long address;
 #define CALLS(F)                                                                                                       \
@@ -60,18 +60,6 @@ static void must(int error, const char *what)
     snprintf(number, sizeof number, "error %d", error);
     if (error) stop(what, number);
 }
-static double now(void) /* ms */
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
-}
-static int by_value(const void *a, const void *b)
-{
-    const double u = *(const double *)a, v = *(const double *)b;
-    return (u > v) - (u < v);
-}
-
 static void find_driver(void)
 {
     void *library = dlopen("libcuda.so.1", RTLD_NOW);
@@ -119,13 +107,12 @@ static double time_of(int size, int verb, int64_t part, const float *from, float
     double took[ROUNDS_MOST];
     const int times = from && rounds > 3 ? 3 : rounds;
     for (int r = -1; r < times; r++) {
-        const double start = now();
+        const double start = now_ms();
         tally_status status = from ? on_host(ctx[size], verb, from, n, to) : on_parts(size, verb, part);
         if (status) stop(verbs[verb], tally_error(ctx[size]));
-        if (r >= 0) took[r] = now() - start;
+        if (r >= 0) took[r] = now_ms() - start;
     }
-    qsort(took, (size_t)times, sizeof *took, by_value);
-    return took[times / 2];
+    return median(took, times);
 }
 
 static int same(const char *what, int verb, const float *a, const float *b, int64_t count)

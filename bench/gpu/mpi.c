@@ -14,9 +14,9 @@
  *                 allreduce with the processors' fold of the ranks
  *
  * Times: medians, in milliseconds from a barrier to the last rank's return. Exit 1: bits differ, or a call failed. */
+#include "../clock.h"
 #include <mpi.h>
 #include <tally_mpi_nccl.h>
-#include <time.h>
 
 enum { ROUNDS_MOST = 99, WARM = 3 };
 static int rank, ranks, rounds, bad;
@@ -46,11 +46,6 @@ static void must_cuda(cudaError_t error)
 static void must_nccl(ncclResult_t error)
 {
     if (error) stop("NCCL", ncclGetErrorString(error));
-}
-static int by_value(const void *a, const void *b)
-{
-    const double u = *(const double *)a, v = *(const double *)b;
-    return (u > v) - (u < v);
 }
 static float value(int64_t i)
 {
@@ -150,8 +145,7 @@ static double time_of(call *f, int64_t m)
         MPI_Allreduce(&mine, &last, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
         if (r >= 0) took[r] = last;
     }
-    qsort(took, (size_t)rounds, sizeof *took, by_value);
-    return took[rounds / 2];
+    return median(took, rounds);
 }
 
 /* ---- tables ---- */

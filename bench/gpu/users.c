@@ -14,6 +14,7 @@
  *
  * Arrays are on the device; a figure is the median of the rounds, of INNER calls between two synchronisations. */
 #define _GNU_SOURCE
+#include "../clock.h"
 #include "gpu/cuda/nvrtc.h"
 #include "tally.h"
 #include <dlfcn.h>
@@ -21,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 typedef unsigned long long address;
@@ -70,18 +70,6 @@ static void must(int error, const char *what)
     snprintf(number, sizeof number, "error %d", error);
     if (error) stop(what, number);
 }
-static double now(void) /* ms */
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
-}
-static int by_value(const void *a, const void *b)
-{
-    const double u = *(const double *)a, v = *(const double *)b;
-    return (u > v) - (u < v);
-}
-
 /* ---- the ceilings ---- */
 
 static const char read_text[] = "extern \"C\" __global__ void __launch_bounds__(512) read_all(const uint4 *x, unsigned "
@@ -164,10 +152,10 @@ static double first_of(int code, int op, int shape)
     char at[64];
     snprintf(at, sizeof at, "%s/%s", folder, codes[code]);
     setenv("XDG_CACHE_HOME", at, 1);
-    const double start = now();
+    const double start = now_ms();
     call(code, op, shape);
     must(cuCtxSynchronize(), "the call");
-    return now() - start;
+    return now_ms() - start;
 }
 
 /* The ms of a call, the median. code CODES: the read ceiling, CODES + 1: the copy. */
@@ -175,17 +163,16 @@ static double time_of(int code, int op, int shape)
 {
     double took[ROUNDS_MOST];
     for (int r = -1; r < rounds; r++) {
-        const double start = now();
+        const double start = now_ms();
         for (int i = 0; i < INNER; i++) {
             if (code < CODES) call(code, op, shape);
             if (code == CODES) read_all();
             if (code == CODES + 1) copy_all();
         }
         must(cuCtxSynchronize(), "timing");
-        if (r >= 0) took[r] = (now() - start) / INNER;
+        if (r >= 0) took[r] = (now_ms() - start) / INNER;
     }
-    qsort(took, (size_t)rounds, sizeof *took, by_value);
-    return took[rounds / 2];
+    return median(took, rounds);
 }
 
 static void results(int op, int shape, char *to)
@@ -199,12 +186,12 @@ static void results(int op, int shape, char *to)
 /* ms until auto takes no more than a tenth longer than the best; negative: never. */
 static double until_best(int op, int shape, double best)
 {
-    const double start = now();
-    while (now() - start < PATIENCE) {
-        const double begin = now();
+    const double start = now_ms();
+    while (now_ms() - start < PATIENCE) {
+        const double begin = now_ms();
         for (int i = 0; i < INNER; i++) call(AUTO, op, shape);
         must(cuCtxSynchronize(), "auto");
-        if ((now() - begin) / INNER < 1.1 * best) return now() - start;
+        if ((now_ms() - begin) / INNER < 1.1 * best) return now_ms() - start;
         usleep(20000);
     }
     return -1;
