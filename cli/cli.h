@@ -48,7 +48,8 @@ void signals_begin(void);
 
 /* ---- session.c: the context and the names in it ------------------------------------------------------------------ */
 int session_open(tally **ctx, const options *o);
-const char *const *device_names(void); /* auto and those of tally_device; static memory */
+int session_beside(tally **ctx, const options *o, int threads); /* another one, on the processors */
+const char *const *device_names(void);                          /* auto and those of tally_device; static memory */
 const char *const *isa_names(void);
 const char *const *dtype_names(void);
 int dtype_option(const options *o, enum option id, tally_dtype *dtype); /* 0 if not given */
@@ -147,6 +148,8 @@ int layout_columns(const input *in, const options *o, int64_t *columns);
 /* Elements c, c + columns, ... of `rows` rows, side by side. */
 void layout_gather(const char *data, int64_t count, int64_t columns, int64_t c, size_t size, char *out);
 void layout_close(layout *l);
+int64_t whole_value(tally_dtype dtype, const void *value); /* of an integer type; the bits of an u64 */
+double real_value(tally_dtype dtype, const void *value);   /* of f32, else f64 */
 int64_t layout_sequences(const layout *l);
 int axis_named(const options *o); /* is --axis the name of a dimension: are the files one array? */
 const char *layout_per(const layout *l, const input *in); /* what a sequence is */
@@ -186,9 +189,9 @@ typedef struct answer {
     int axis;         /* results of --axis: which; else -1. With names of the dimensions, */
     char *dimensions; /* those of the results, as in "lat, lon"; else NULL */
     char **names;     /* what the sequences are called, or NULL */
-    char **keys;      /* --by: the cells of the groups' keys, key_columns for each result; else NULL */
+    char **keys;      /* --by: the cells of the groups' keys, key_columns for each group; else NULL */
     char **key_names;
-    int64_t key_columns;
+    int64_t key_columns, key_groups, key_inner; /* the group of result i is i / key_inner % key_groups */
     result *results;
     int ops, all; /* results to be shown, and all that there are */
 } answer;
@@ -228,6 +231,7 @@ void folded_close(folded *f);
 
 int groups_names(const groups *g, const input *in, answer *a);
 void groups_names_free(answer *a);
+const char *groups_dimension(const answer *a); /* what a dimension of groups is called; NULL: there are none */
 
 /* ---- span.c: --last and --next ----------------------------------------------------------------------------------- */
 typedef struct span_length {
@@ -249,10 +253,35 @@ int span_bounds(const span *s, const groups *g, const input *in, int64_t **start
 /* Whether the lengths of s have a unit just where the keys are times. what: "the column of --by". */
 int span_unit(const span *s, const char *label, const char *what, int times);
 int span_window(const span *s, tally_dtype keys, tally_key_window *w); /* the window for keys of that dtype */
-int by_coordinate(const options *o); /* --by names the coordinate of the dimension --axis, in a NetCDF file */
-/* coordinate.c: the window of each step along l->axis, by that coordinate; frees as span_bounds says. */
+int by_coordinate(const options *o); /* --by names the coordinate of windows along --axis, in a NetCDF file */
+
+/* ---- coordinate.c: a variable of the one dimension l->axis ------------------------------------------------------- */
+typedef struct coordinate {
+    const input *of; /* the variable whose coordinate it is */
+    const char *name;
+    int as_stored;          /* else as windows take keys: i32, i64, u64 or f64 */
+    char *units, *calendar; /* of the first file; NULL: there are none */
+    tally_dtype dtype;      /* of the values */
+    char *values;
+    int64_t n;
+} coordinate;
+/* The values, of all files that are joined, finite ones. Free also after a failure. */
+int coordinate_read(coordinate *c, const options *o, const layout *l);
+void coordinate_free(coordinate *c);
+/* The window of each step along l->axis, by that coordinate; frees as span_bounds says. */
 int coordinate_bounds(const span *s, const options *o, const input *in, const layout *l, int64_t **start,
                       int64_t **end);
+
+/* ---- bands.c: --by with --axis: groups of the steps along it, by variables of NetCDF files ----------------------- */
+int by_steps(const options *o);
+/* The groups of l's steps. a: NULL, or gets their keys. Close also after a failure. */
+int bands_open(groups *g, answer *a, const options *o, const input *in, const layout *l);
+/* Puts the steps of each group side by side in an array such as l's, in place; or back. */
+int bands_move(const groups *g, const layout *l, char *data, size_t bytes, int back);
+/* The part of a batch's view that is of a group, and (reduce) where its results go. */
+void bands_part(const groups *g, const layout *l, int64_t group, size_t bytes, tally_view *view);
+void bands_place(const groups *g, const layout *l, int64_t group, int64_t *at, int64_t *step);
+
 /* ---- second.c: a second input (--with, two columns), and validity (--valid) ------------------------------------- */
 typedef struct second {
     int on;            /* there is one of the two, and the input is in memory */
@@ -304,8 +333,9 @@ enum format output_format(const options *o); /* --to, else the ending of --outpu
 int output_ending(const options *o);         /* refuses a FILE that would be raw, and is called otherwise */
 /* Names what is written to a netcdf file: the operator, and the dimensions as in "lat, lon" (NULL: they have none). */
 tally_status name_netcdf(tally_file *file, const char *op, const char *dimensions, int lanes);
-char *dimensions_of(const input *in, int axis); /* but for the axis (-1: all); NULL: they have no names, or no memory */
-int output_filed(const options *o);             /* is there a FILE, which is not standard output? */
+/* But for the axis (-1: all), or with another name for it; NULL: they have no names, or no memory. */
+char *dimensions_of(const input *in, int axis, const char *name);
+int output_filed(const options *o); /* is there a FILE, which is not standard output? */
 typedef struct document {
     tally *ctx;
     FILE *f;
@@ -343,10 +373,19 @@ int series_run(const options *o, const series *how);
 int series_begin(const options *o); /* checks the operands */
 
 /* ---- steps.c: reduce of an array in a file, along a dimension and in the order of the file ----------------------- */
-/* *taken 0: it does not go this way, and nothing was done. memory: bytes that it may take. */
+/* *taken 0: it does not go this way, and nothing was done. g: NULL, or groups of the steps. memory: bytes that it may
+ * take. */
 struct progress;
-int reduce_steps(tally *ctx, const operators *ops, const input *in, answer *a, const layout *l, int64_t memory,
-                 struct progress *p, int *taken);
+int reduce_steps(const options *o, tally *ctx, const operators *ops, const input *in, answer *a, const layout *l,
+                 const groups *g, int64_t memory, struct progress *p, int *taken);
+
+/* ---- ahead.c: boxes of steps of a NetCDF array, read by a thread of its own -------------------------------------- */
+typedef struct ahead ahead;
+/* The boxes of reduce_steps in their order: of each place before the axis all steps, `now` at a time, which are `bytes`.
+ * threaded: the next is read while the last is worked on. Close also after a failure. */
+int ahead_open(ahead **a, const input *in, const layout *l, int64_t now, size_t bytes, int threaded);
+int ahead_next(ahead *a, const char **box, int64_t *steps); /* valid until the next call */
+void ahead_close(ahead *a);
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
 typedef struct explanation {

@@ -23,15 +23,6 @@ static const struct {
              {{"day", "days", "d"}, 86400000000000}};
 enum { UNITS = sizeof units / sizeof *units };
 
-typedef struct coordinate {
-    const input *of;
-    const char *name;
-    char *units, *calendar; /* of the first file; NULL: there are none */
-    tally_dtype dtype;      /* of the values */
-    char *values;
-    int64_t n;
-} coordinate;
-
 /* Text that may not be there. */
 static int same(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
 
@@ -83,24 +74,35 @@ static int to_unit(const span_length *given, const char *option, const char *tex
                 c->units);
 }
 
+/* "lev(x 2)" */
+static const char *shape_of(const coordinate *c, const input *in, char *out, size_t room)
+{
+    size_t n = (size_t)snprintf(out, room, "%.60s(", c->name);
+    for (int d = 0; d < in->ndim && in->info.dimensions[d] && n + 60 < room; d++)
+        n += (size_t)snprintf(out + n, room - n, "%s%.30s %lld", d ? ", " : "", in->info.dimensions[d],
+                              (long long)in->shape[d]);
+    snprintf(out + n, room - n, ")");
+    return out;
+}
+
 /* The values in the next file, behind those that are there. */
 static int append(coordinate *c, const layout *l, const char *path)
 {
     const int first = !c->values;
     tally_file_options f = {.format = "netcdf", .variable = c->name, .dtype = first ? 0 : c->dtype};
+    char is[200];
     input in;
     int code = input_open_beside(&in, c->of->ctx, &f, path);
     if (code) return code;
     const char *const axis = c->of->info.dimensions[l->axis];
     if (in.ndim != 1 || !in.info.dimensions[0] || !axis || strcmp(in.info.dimensions[0], axis) != 0) {
-        code = fail(USAGE,
-                    "%s: --by is '%s', which must be a variable of the one dimension %s, "
-                    "along which --axis goes",
-                    path, c->name, axis ? axis : "of the data");
+        code = fail(USAGE, "%s: --by is %s: must have the one dimension %s %lld, along which --axis goes", path,
+                    shape_of(c, &in, is, sizeof is), axis ? axis : "of the data", (long long)l->len);
     } else if (first) {
         c->units = in.info.units ? strdup(in.info.units) : NULL;
         c->calendar = in.info.calendar ? strdup(in.info.calendar) : NULL;
-        c->dtype = in.dtype == TALLY_I32 || in.dtype == TALLY_I64 || in.dtype == TALLY_U64 ? in.dtype : TALLY_F64;
+        const int is_key = in.dtype == TALLY_I32 || in.dtype == TALLY_I64 || in.dtype == TALLY_U64;
+        c->dtype = is_key || c->as_stored ? in.dtype : TALLY_F64;
         if ((in.info.units && !c->units) || (in.info.calendar && !c->calendar)) code = fail_memory("the units", 1);
     } else if (!same(in.info.units, c->units) || !same(in.info.calendar, c->calendar)) {
         const int unit = !same(in.info.units, c->units);
@@ -124,24 +126,32 @@ static int append(coordinate *c, const layout *l, const char *path)
     return code;
 }
 
-static int read_all(coordinate *c, const options *o, const layout *l)
+int coordinate_read(coordinate *c, const options *o, const layout *l)
 {
-    if (o->nargs > 2 && l->axis)
+    const int joined = axis_named(o);
+    if (joined && o->nargs > 2 && l->axis)
         return fail(USAGE, "--by is '%s': where files are joined, --axis must be their first dimension, %s", c->name,
                     c->of->info.dimensions[0]);
     int code = DONE;
-    for (int i = 1; i < o->nargs && !code; i++) code = append(c, l, o->args[i]);
+    for (int i = 1; i < o->nargs && joined && !code; i++) code = append(c, l, o->args[i]);
+    if (!joined) code = append(c, l, c->of->name);
     if (!code && c->n != l->len)
-        code = fail(BAD_DATA, "%s: %s has %lld values, and there are %lld steps", c->of->label, c->name,
-                    (long long)c->n, (long long)l->len);
-    for (int64_t i = 0; i < c->n && !code && c->dtype == TALLY_F64; i++) {
-        double x;
-        memcpy(&x, c->values + i * 8, 8);
-        if (!isfinite(x))
+        code = fail(BAD_DATA, "%s: %s has %lld values, and the variable has %lld steps along %s", c->of->label, c->name,
+                    (long long)c->n, (long long)l->len, c->of->info.dimensions[l->axis]);
+    for (int64_t i = 0; i < c->n && !code && c->dtype >= TALLY_F16; i++) {
+        if (!isfinite(real_value(c->dtype, c->values + (size_t)i * tally_dtype_size(c->dtype))))
             code = fail(BAD_DATA, "%s: %s[%lld] is missing, nan or infinite: every step must have its number",
                         c->of->label, c->name, (long long)i);
     }
     return code;
+}
+
+void coordinate_free(coordinate *c)
+{
+    free(c->values);
+    free(c->units);
+    free(c->calendar);
+    *c = (coordinate){.of = NULL};
 }
 
 int coordinate_bounds(const span *s, const options *o, const input *in, const layout *l, int64_t **start, int64_t **end)
@@ -150,7 +160,7 @@ int coordinate_bounds(const span *s, const options *o, const input *in, const la
     span own = *s;
     tally_key_window w;
     int64_t nanos = 0;
-    int code = read_all(&c, o, l);
+    int code = coordinate_read(&c, o, l);
     if (!code) code = unit_of(&c, &nanos);
     if (!code) code = span_unit(s, in->label, "the variable of --by", nanos != 0);
     if (!code) code = to_unit(&s->last, "last", o->value[OPT_last], &c, nanos, &own.last);
@@ -169,8 +179,6 @@ int coordinate_bounds(const span *s, const options *o, const input *in, const la
         else if (status)
             code = fail_status(in->ctx, status);
     }
-    free(c.values);
-    free(c.units);
-    free(c.calendar);
+    coordinate_free(&c);
     return code;
 }

@@ -36,9 +36,9 @@ int output_ending(const options *o)
     return DONE;
 }
 
-char *dimensions_of(const input *in, int axis)
+char *dimensions_of(const input *in, int axis, const char *name)
 {
-    size_t n = 1;
+    size_t n = 1 + (name ? strlen(name) + 2 : 0);
     for (int d = 0; d < in->ndim; d++) {
         if (!in->info.dimensions || !in->info.dimensions[d]) return NULL;
         n += strlen(in->info.dimensions[d]) + 2;
@@ -46,7 +46,8 @@ char *dimensions_of(const input *in, int axis)
     char *const text = malloc(n), *at = text;
     if (text) *at = 0;
     for (int d = 0; d < in->ndim && text; d++)
-        if (d != axis) at += sprintf(at, "%s%s", at > text ? ", " : "", in->info.dimensions[d]);
+        if (d != axis || name)
+            at += sprintf(at, "%s%s", at > text ? ", " : "", d == axis ? name : in->info.dimensions[d]);
     return text;
 }
 

@@ -18,7 +18,7 @@ int groups_check(const options *o)
 {
     static const enum option others[] = {OPT_axis, OPT_segments, OPT_shape};
     if (has(o, OPT_sort) && !has(o, OPT_by)) return fail(USAGE, "--sort orders the groups of --by, which is not there");
-    for (size_t i = by_coordinate(o); i < sizeof others / sizeof *others && has(o, OPT_by); i++)
+    for (size_t i = has(o, OPT_axis); i < sizeof others / sizeof *others && has(o, OPT_by); i++)
         if (has(o, others[i])) return fail(USAGE, "--by and --%s exclude each other", option_table[others[i]].name);
     if (has(o, OPT_by) && has(o, OPT_step)) return fail(USAGE, "--by and --step exclude each other");
     if (has(o, OPT_by) && has(o, OPT_edges) && !strcmp(o->value[OPT_edges], "valid"))
@@ -170,6 +170,8 @@ int groups_names(const groups *g, const input *in, answer *a)
     a->key_names = calloc((size_t)k, sizeof *a->key_names);
     if (!a->keys || !a->key_names) return fail_memory("the keys", (g->count + 1) * k * (int64_t)sizeof *a->keys);
     a->key_columns = k;
+    a->key_groups = g->count;
+    a->key_inner = 1;
     for (int64_t c = 0; c < k; c++) {
         char own[32];
         snprintf(own, sizeof own, k > 1 ? "key%lld" : "key", (long long)c + 1);
@@ -181,9 +183,16 @@ int groups_names(const groups *g, const input *in, answer *a)
     return DONE;
 }
 
+const char *groups_dimension(const answer *a)
+{
+    if (!a->keys || a->key_columns > 1) return a->keys ? "group" : NULL;
+    const char *const slash = strrchr(a->key_names[0], '/');
+    return slash ? slash + 1 : a->key_names[0];
+}
+
 void groups_names_free(answer *a)
 {
-    for (int64_t i = 0; a->keys && i < a->count * a->key_columns; i++) free(a->keys[i]);
+    for (int64_t i = 0; a->keys && i < a->key_groups * a->key_columns; i++) free(a->keys[i]);
     for (int64_t c = 0; a->key_names && c < a->key_columns; c++) free(a->key_names[c]);
     free(a->keys);
     free(a->key_names);

@@ -55,7 +55,7 @@ static int file_options(const options *o, tally_file_options *f)
     f->skip_bad = has(o, OPT_skip_bad);
     f->table = has(o, OPT_axis) && !has(o, OPT_shape);
     f->keep = has(o, OPT_keep);
-    f->by = by_coordinate(o) ? NULL : o->value[OPT_by];
+    f->by = has(o, OPT_axis) ? NULL : o->value[OPT_by]; /* bands.c, coordinate.c */
     f->variable = o->value[OPT_variable];
     f->by_time = f->by && (has(o, OPT_last) || has(o, OPT_next));
     const int code = dtype_option(o, OPT_dtype, &f->dtype);

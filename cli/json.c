@@ -75,7 +75,7 @@ static void json_keys(FILE *f, const answer *a)
         fputs(c ? ", {\"name\": " : "{\"name\": ", f);
         print_json_string(f, a->key_names[c]);
         fputs(", \"values\": [", f);
-        for (int64_t i = 0; i < a->count; i++) {
+        for (int64_t i = 0; i < a->key_groups; i++) {
             if (i) fputs(", ", f);
             print_json_string(f, a->keys[i * a->key_columns + c]);
         }

@@ -98,6 +98,27 @@ static int open_axis(layout *l, input *in, const options *o, int boxes)
     return code;
 }
 
+int64_t whole_value(tally_dtype dtype, const void *value)
+{
+    uint64_t bits = 0;
+    const size_t size = tally_dtype_size(dtype);
+    memcpy((char *)&bits + (*(const char *)&(const int){1} ? 0 : 8 - size), value, size);
+    const int shift = 64 - 8 * (int)size, is_signed = dtype == TALLY_I8 || dtype == TALLY_I16 || dtype == TALLY_I32;
+    return is_signed ? (int64_t)(bits << shift) >> shift : (int64_t)bits;
+}
+
+double real_value(tally_dtype dtype, const void *value)
+{
+    double x;
+    float y;
+    if (dtype == TALLY_F64) {
+        memcpy(&x, value, sizeof x);
+        return x;
+    }
+    memcpy(&y, value, sizeof y);
+    return (double)y;
+}
+
 /* Offsets are whole numbers in any readable format; npy says its own integer type, everything else is read as i64. */
 static int read_offsets(layout *l, tally *ctx, const char *path, int64_t *count)
 {
@@ -114,13 +135,7 @@ static int read_offsets(layout *l, tally *ctx, const char *path, int64_t *count)
         *count = in.n;
         l->offsets = malloc((size_t)(in.n + 1) * sizeof *l->offsets);
         if (!l->offsets) code = fail_memory("--segments", (in.n + 1) * 8);
-        for (int64_t i = 0; i < in.n && !code; i++) {
-            uint64_t bits = 0;
-            memcpy((char *)&bits + (*(const char *)&(const int){1} ? 0 : 8 - size), in.data + (size_t)i * size, size);
-            const int shift = 64 - 8 * (int)size,
-                      is_signed = in.dtype == TALLY_I8 || in.dtype == TALLY_I16 || in.dtype == TALLY_I32;
-            l->offsets[i] = is_signed ? (int64_t)(bits << shift) >> shift : (int64_t)bits;
-        }
+        for (int64_t i = 0; i < in.n && !code; i++) l->offsets[i] = whole_value(in.dtype, in.data + (size_t)i * size);
         if (!code) code = input_sound(&in);
     }
     input_note(&in, &none);

@@ -72,12 +72,12 @@ static int write_typed(tally *ctx, const char *path, const char *format, const a
               whole = netcdf && !a->flat && a->axis >= 0; /* an array less its axis */
     if (whole) ndim = 0;
     for (int d = 0; d < a->ndim && whole; d++)
-        if (d != a->axis) shape[ndim++] = a->shape[d];
+        if (d != a->axis || a->keys) shape[ndim++] = d == a->axis ? a->key_groups : a->shape[d];
     if (whole && ndim == 0) shape[ndim++] = 1;
     if (a->results->info.lanes > 1) shape[ndim++] = a->results->info.lanes;
     tally_file *file;
     tally_status status = tally_file_create(ctx, path, format, a->results->info.output, ndim, shape, 0, &file);
-    if (!status && whole && a->ndim > 1)
+    if (!status && whole && (a->ndim > 1 || a->keys))
         status = name_netcdf(file, a->results->op, a->dimensions, a->results->info.lanes);
     for (int i = 0; i < files && !status; i++)
         status = tally_file_write(file, answers[i].results->bits, answers[i].count * answers[i].results->info.lanes);

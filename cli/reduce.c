@@ -148,13 +148,17 @@ static int rows(const job *j, input *in, answer *a, const layout *l, char *buffe
 }
 
 /* Every batch of sequences as one view, to the results from number `row` on; those that are not neighbours go through a
- * buffer. */
-static int batches(const job *j, const void *data, tally_dtype dtype, answer *a, const layout *l, int64_t row)
+ * buffer. g: NULL, or a group of it is one view. */
+static int batches(const job *j, const void *data, tally_dtype dtype, answer *a, const layout *l, const groups *g,
+                   int64_t row)
 {
     const size_t size = tally_dtype_size(dtype);
+    const int64_t parts = g ? g->count : 1;
     tally_view view, next;
     int64_t at, step;
-    for (int64_t b = 0; layout_batch(l, b, data, dtype, size, l->len, &view, &at, &step); b++)
+    for (int64_t b = 0; parts && layout_batch(l, b / parts, data, dtype, size, l->len, &view, &at, &step); b++) {
+        if (g) bands_part(g, l, b % parts, size, &view);
+        if (g) bands_place(g, l, b % parts, &at, &step);
         for (int i = 0; i < j->ops.all; i++) {
             const size_t each = result_bytes(&a->results[i].info);
             char *const out = (char *)a->results[i].bits + (size_t)(row + at) * each;
@@ -169,6 +173,7 @@ static int batches(const job *j, const void *data, tally_dtype dtype, answer *a,
             if (step != 1) free(near);
             if (status) return fail_status(j->ctx, status);
         }
+    }
     return DONE;
 }
 
@@ -182,7 +187,7 @@ static int boxes(const job *j, input *in, answer *a, const layout *l, progress *
     const int64_t size = (int64_t)tally_dtype_size(in->dtype);
     int64_t start[DIMS] = {0}, most[DIMS], bytes, elements = in->n, row = 0;
     int code = opt_count(j->o, OPT_memory, 1, INT64_MAX, physical_memory() / 4, &bytes), cut = -1, taken = 0;
-    if (!code) code = reduce_steps(j->ctx, &j->ops, in, a, l, bytes, p, &taken);
+    if (!code) code = reduce_steps(j->o, j->ctx, &j->ops, in, a, l, NULL, bytes, p, &taken);
     if (code || taken) return code;
     memcpy(most, in->shape, sizeof most);
     for (int d = 0; d < in->ndim && elements > bytes / size; d++) {
@@ -208,7 +213,7 @@ static int boxes(const job *j, input *in, answer *a, const layout *l, progress *
             if (d != l->axis) *(d < l->axis ? &part.outer : &part.inner) *= count[d];
         }
         const tally_status status = tally_file_read_box(in->file, start, count, box);
-        code = status ? fail_status(j->ctx, status) : batches(j, box, in->dtype, a, &part, row);
+        code = status ? fail_status(j->ctx, status) : batches(j, box, in->dtype, a, &part, NULL, row);
         row += part.outer * part.inner;
         progress_show(p, row * l->len * size, in->n * size);
         more = 0;
@@ -221,6 +226,18 @@ static int boxes(const job *j, input *in, answer *a, const layout *l, progress *
     }
     free(box);
     return code;
+}
+
+/* --by with --axis: while the file is read, or from memory. */
+static int bands(const job *j, input *in, answer *a, const layout *l, const groups *g, progress *p)
+{
+    int64_t bytes;
+    int code = opt_count(j->o, OPT_memory, 1, INT64_MAX, physical_memory() / 4, &bytes), taken = 0;
+    if (!code) code = reduce_steps(j->o, j->ctx, &j->ops, in, a, l, g, bytes, p, &taken);
+    if (code || taken) return code;
+    code = input_load(in, 0);
+    if (!code) code = bands_move(g, l, in->own, tally_dtype_size(in->dtype), 0);
+    return code ? code : batches(j, in->data, in->dtype, a, l, g, 0);
 }
 
 /* OP.COLUMN, with the column's number from 1 if it has no name. */
@@ -341,7 +358,8 @@ static int reduce_file(job *j, const char *path, char *const *more, answer *a)
     if (code) return code;
     progress_begin(&p, o, path);
     char *const buffer = malloc(READ_BYTES);
-    const int by = has(o, OPT_by);
+    const int along = by_steps(o), by = has(o, OPT_by) && !along;
+    groups g = {.count = 0};
     second *const beside = &j->beside;
     if (!buffer) code = fail_memory("the reading buffer", READ_BYTES);
     if (!code && !by && has(o, OPT_shape)) code = input_reshape(&in, o->value[OPT_shape]);
@@ -350,21 +368,25 @@ static int reduce_file(job *j, const char *path, char *const *more, answer *a)
     if (!code && by) code = by_groups(j, &in, a);
     if (!code && !by) code = layout_columns(&in, o, &columns);
     const int boxed = in.info.dimensions && in.n > 0 && !has(o, OPT_shape) && !has(o, OPT_segments);
+    if (!code && along && beside->on)
+        code = fail(USAGE, "--by with --axis is for operators of one input, and without --valid");
     if (!code && !by && !a->flat && (!columns || beside->on)) code = layout_open(&l, &in, o, boxed && !beside->on);
+    if (!code && along) code = bands_open(&g, a, o, &in, &l);
     if (a->flat) l = (layout){.outer = 1, .len = in.n, .inner = 1};
     if (!by) {
-        a->count = a->flat ? 1 : columns ? columns : layout_sequences(&l);
-        a->per = a->flat ? "file" : columns ? "column" : layout_per(&l, &in);
+        a->count = a->flat ? 1 : columns ? columns : layout_sequences(&l) * (along ? g.count : 1);
+        a->per = a->flat ? "file" : along ? "group" : columns ? "column" : layout_per(&l, &in);
     }
     if (!code && !by) code = answer_room(j, a);
     if (!code && columns) code = copy_names(a, &in);
     a->axis = a->flat || by || columns || has(o, OPT_segments) ? -1 : l.axis;
-    if (a->axis >= 0) a->dimensions = dimensions_of(&in, a->axis);
+    if (a->axis >= 0) a->dimensions = dimensions_of(&in, a->axis, groups_dimension(a));
     if (!code && !by)
-        code = beside->on                      ? batches(j, in.data, in.dtype, a, &l, 0)
+        code = along                           ? bands(j, &in, a, &l, &g, &p)
+               : beside->on                    ? batches(j, in.data, in.dtype, a, &l, NULL, 0)
                : columns                       ? fold(j, &in, a, 0, -1, columns, buffer, &p)
                : a->flat                       ? flat(j, &in, a, buffer, &p)
-               : in.data                       ? batches(j, in.data, in.dtype, a, &l, 0)
+               : in.data                       ? batches(j, in.data, in.dtype, a, &l, NULL, 0)
                : boxed && l.axis < in.ndim - 1 ? boxes(j, &in, a, &l, &p)
                                                : rows(j, &in, a, &l, buffer, &p);
     progress_end(&p);
@@ -389,6 +411,7 @@ static int reduce_file(job *j, const char *path, char *const *more, answer *a)
         }
     }
     free(buffer);
+    groups_close(&g);
     layout_close(&l);
     second_close(beside);
     input_close(&in);

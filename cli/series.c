@@ -23,6 +23,7 @@ typedef struct run {
     tally_window_options fitted; /* how.window, cut to the length of the data */
     second beside;
     int64_t *start, *end; /* --by of a coordinate: the window of each step along the axis */
+    groups bands;         /* --by with --axis: the steps in groups */
     uint64_t *init;       /* --init as a value of each operator's output */
     progress p;
 } run;
@@ -261,13 +262,20 @@ static int whole(const run *r, const input *in, const layout *l, int i, int64_t 
     *out = calloc((size_t)count + 1, each);
     if (!*out)
         return fail_memory("holding all the results (--reverse, --axis and --segments do)", count * (int64_t)each);
-    for (int64_t b = 0; !code && layout_batch(l, b, in->data, in->dtype, size, l->len, &from, &at, &step); b++) {
-        layout_batch(l, b, *out, info->output, each, len, &into, &at, &step);
+    const groups *const g = r->bands.order ? &r->bands : NULL;
+    const int64_t parts = !g ? 1 : g->count ? g->count : 1;
+    for (int64_t b = 0; !code && layout_batch(l, b / parts, in->data, in->dtype, size, l->len, &from, &at, &step);
+         b++) {
+        layout_batch(l, b / parts, *out, info->output, each, len, &into, &at, &step);
+        if (g && g->count) {
+            bands_part(g, l, b % parts, size, &from);
+            bands_part(g, l, b % parts, each, &into);
+        }
         second_view(&r->beside, in->data, &from, &next);
         from = second_for(&r->beside, &r->ops, i, &from);
         code = r->start ? batch_ranges(r, i, &from, &into) : batch(r, i, &from, &into);
     }
-    return code;
+    return code || !g ? code : bands_move(g, l, *out, each, 1);
 }
 
 static int run_whole(run *r, input *in)
@@ -281,7 +289,12 @@ static int run_whole(run *r, input *in)
         layout_close(&l);
         return code;
     }
-    if (r->how.span) code = coordinate_bounds(r->how.span, r->o, in, &l, &r->start, &r->end);
+    if (by_steps(r->o)) {
+        code = r->beside.on ? fail(USAGE, "--by with --axis is for operators of one input, and without --valid")
+                            : bands_open(&r->bands, NULL, r->o, in, &l);
+        if (!code) code = bands_move(&r->bands, &l, in->own, tally_dtype_size(in->dtype), 0);
+    }
+    if (!code && r->how.span) code = coordinate_bounds(r->how.span, r->o, in, &l, &r->start, &r->end);
     const int64_t len = r->how.scan || r->how.span ? l.len : tally_window_length(l.len, r->how.window);
     const int64_t count = l.offsets ? in->n : l.outer * len * l.inner;
     int64_t shape[DIMS];
@@ -404,11 +417,12 @@ int series_run(const options *o, const series *how)
     if (!code) code = empty_operators(&r.ops, o);
     if (!code) code = session_open(&r.ctx, o);
     if (!code) code = input_open(&in, r.ctx, o, path, o->nargs > 2 ? o->args + 2 : NULL);
-    if (!code && by_coordinate(o) && !in.info.dimensions) code = fail(USAGE, "--by and --axis exclude each other");
+    if (!code && has(o, OPT_by) && has(o, OPT_axis) && !in.info.dimensions)
+        code = fail(USAGE, "--by and --axis exclude each other");
     if (!code && has(o, OPT_shape)) code = input_reshape(&in, o->value[OPT_shape]);
     if (!code) code = second_open(&r.beside, &in, o, &r.ops);
     if (!code && has(o, OPT_init)) code = parse_init(&r);
-    const int by = has(o, OPT_by) && !by_coordinate(o);
+    const int by = has(o, OPT_by) && !has(o, OPT_axis);
     if (!code && !by) code = layout_columns(&in, o, &columns);
     progress_begin(&r.p, o, path);
     if (!code && by)
@@ -441,5 +455,6 @@ int series_run(const options *o, const series *how)
     free(r.init);
     free(r.start);
     free(r.end);
+    groups_close(&r.bands);
     return code;
 }

@@ -105,7 +105,7 @@ static int open_file(sink *s, const options *o, enum format format, int ndim, co
         tally_file_create(s->ctx, path, names[format], info->output, ndim, dims, has(o, OPT_hex), &s->file);
     if (status) return stdout_failed(s, status);
     if (format == TO_NETCDF && ndim - (info->lanes > 1) == s->in->ndim) {
-        char *const dimensions = dimensions_of(s->in, -1);
+        char *const dimensions = dimensions_of(s->in, -1, NULL);
         const tally_status given = name_netcdf(s->file, s->ops->name[0], dimensions, info->lanes);
         free(dimensions);
         if (given) return stdout_failed(s, given);

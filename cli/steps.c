@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * steps.c - reduce along a dimension of a NetCDF array in the order of the file: some steps at a time are read for all
  * cells, and every cell is a sequence that grows. Nothing is read twice, and the steps that were read are still in a
- * cache when they are folded.
+ * cache when they are folded. With --by every cell has a sequence for each group, and steps go to that of their group.
  *
  *     time x lat x lon, axis 0:  times 0..7 of all cells, times 8..15 of all cells, ...
+ *
+ * Of several threads one reads ahead (ahead.c) and the others fold.
  *
  * boxes() in reduce.c is for what does not go this way: cells that do not fit into memory, or so few of them that a
  * step is not worth a call, chunks that lie across. */
@@ -27,15 +29,15 @@ static int64_t kept(int64_t steps, int64_t size)
 }
 
 /* How many steps are read at a time; 0: not this way. */
-static int64_t steps_at_once(const tally *ctx, const input *in, const layout *l, int ops, int64_t memory)
+static int64_t steps_at_once(const tally *ctx, const input *in, const layout *l, int64_t streams, int64_t memory)
 {
     const int64_t size = (int64_t)tally_dtype_size(in->dtype), *const chunk = in->info.chunk;
     int64_t step, own;
     if (l->inner < CELLS_LEAST || strcmp(device_of(ctx), "cpu") != 0) return 0;
     for (int d = 0; d < l->axis; d++)
         if (chunk[d] > 1 && in->shape[d] > 1) return 0;
-    if (__builtin_mul_overflow(l->inner, size, &step) ||
-        __builtin_mul_overflow(l->inner, ops * kept(l->len, size), &own))
+    if (__builtin_mul_overflow(l->inner, size, &step) || __builtin_mul_overflow(l->inner, kept(l->len, size), &own) ||
+        __builtin_mul_overflow(streams, own, &own))
         return 0;
     const int64_t most = memory / 16 < READ ? memory / 16 : READ;
     int64_t now = most / step / BLOCK * BLOCK, whole = chunk[l->axis] < l->len ? chunk[l->axis] : l->len;
@@ -44,69 +46,103 @@ static int64_t steps_at_once(const tally *ctx, const input *in, const layout *l,
     if (whole > 0) now -= now % whole;
     if (now > l->len) now = l->len;
     int64_t bytes;
-    if (__builtin_mul_overflow(now, step, &bytes) || __builtin_add_overflow(bytes, own, &bytes) || bytes > memory)
+    if (__builtin_mul_overflow(2 * now, step, &bytes) || __builtin_add_overflow(bytes, own, &bytes) || bytes > memory)
         return 0;
     return now;
 }
 
-static int open_streams(tally *ctx, const operators *ops, const input *in, const layout *l, tally_stream **streams)
+static int open_streams(tally *ctx, const operators *ops, const input *in, const layout *l, int64_t count,
+                        tally_stream **streams)
 {
-    for (int i = 0; i < ops->all; i++) {
-        const tally_status status = tally_stream_reduce_rows(ctx, ops->name[i], in->dtype, l->inner, &streams[i]);
+    for (int64_t i = 0; i < count; i++) {
+        const char *const op = ops->name[i % ops->all];
+        const tally_status status = tally_stream_reduce_rows(ctx, op, in->dtype, l->inner, &streams[i]);
         if (status) return fail_status(ctx, status);
+    }
+    return DONE;
+}
+
+/* The group of each step; NULL: no memory. */
+static int32_t *groups_of(const groups *g)
+{
+    int32_t *const of = malloc((size_t)g->lines * sizeof *of + 1);
+    for (int64_t k = 0; of && k < g->count; k++)
+        for (int64_t i = g->offsets[k]; i < g->offsets[k + 1]; i++) of[g->order[i]] = (int32_t)k;
+    return of;
+}
+
+typedef struct steps {
+    tally *ctx; /* that folds */
+    const operators *ops;
+    const input *in;
+    const layout *l;
+    int32_t *group;         /* of each step; NULL: there is one */
+    tally_stream **streams; /* of each group one for each operator */
+    ahead *from;
+} steps;
+
+/* Steps at .. at + n of all cells: those of one group that follow each other are one push. */
+static int push(const steps *s, const char *box, int64_t at, int64_t n)
+{
+    const int64_t step = s->l->inner * (int64_t)tally_dtype_size(s->in->dtype);
+    for (int64_t i = 0, now; i < n; i += now, box += now * step) {
+        const int32_t group = s->group ? s->group[at + i] : 0;
+        for (now = s->group ? 1 : n; i + now < n && s->group[at + i + now] == group;) now++;
+        const tally_view view = {(void *)(uintptr_t)box, s->in->dtype, s->l->inner, now, 1, s->l->inner, NULL};
+        for (int k = 0; k < s->ops->all; k++) {
+            const tally_status status = tally_stream_push_view(s->streams[group * s->ops->all + k], &view, NULL);
+            if (status) return fail_status(s->ctx, status);
+        }
     }
     return DONE;
 }
 
 /* Cells `outer` of the dimensions before the axis. */
-static int fold_steps(tally *ctx, const input *in, const layout *l, int64_t outer, int64_t now, int ops,
-                      tally_stream **streams, char *buffer, progress *p)
+static int fold_steps(const steps *s, int64_t outer, progress *p)
 {
-    const int64_t size = (int64_t)tally_dtype_size(in->dtype);
-    int64_t start[DIMS] = {0}, count[DIMS], rest = outer;
-    for (int d = 0; d < in->ndim; d++) count[d] = d < l->axis ? 1 : in->shape[d];
-    for (int d = l->axis - 1; d >= 0; d--) {
-        start[d] = rest % in->shape[d];
-        rest /= in->shape[d];
-    }
-    for (int64_t at = 0; at < l->len; at += now) {
-        start[l->axis] = at;
-        count[l->axis] = now < l->len - at ? now : l->len - at;
-        tally_status status = tally_file_read_box(in->file, start, count, buffer);
-        const tally_view view = {buffer, in->dtype, l->inner, count[l->axis], 1, l->inner, NULL};
-        for (int i = 0; i < ops && !status; i++) status = tally_stream_push_view(streams[i], &view, NULL);
-        if (status) return fail_status(ctx, status);
-        progress_show(p, (outer * l->len + at + count[l->axis]) * l->inner * size, in->n * size);
+    const int64_t size = (int64_t)tally_dtype_size(s->in->dtype), len = s->l->len;
+    for (int64_t at = 0, n; at < len; at += n) {
+        const char *box;
+        int code = ahead_next(s->from, &box, &n);
+        if (!code) code = push(s, box, at, n);
+        if (code) return code;
+        progress_show(p, (outer * len + at + n) * s->l->inner * size, s->in->n * size);
     }
     return DONE;
 }
 
-int reduce_steps(tally *ctx, const operators *ops, const input *in, answer *a, const layout *l, int64_t memory,
-                 progress *p, int *taken)
+int reduce_steps(const options *o, tally *ctx, const operators *ops, const input *in, answer *a, const layout *l,
+                 const groups *g, int64_t memory, progress *p, int *taken)
 {
-    const int64_t now = steps_at_once(ctx, in, l, ops->all, memory);
+    const int64_t parts = g ? g->count : 1, count = ops->all * parts;
+    const int64_t now = steps_at_once(ctx, in, l, count, memory);
     *taken = 0;
     for (int i = 0; i < ops->all; i++) /* no streams of many cells for exact sums */
         if (!now || strstr(ops->name[i], "exact")) return DONE;
-    const size_t bytes = (size_t)(now * l->inner) * tally_dtype_size(in->dtype);
-    char *const buffer = aligned_alloc(LARGE_PAGE, (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE);
-    tally_stream **const streams = calloc((size_t)ops->all, sizeof *streams);
+    steps s = {.ctx = ctx, .ops = ops, .in = in, .l = l, .streams = calloc((size_t)count, sizeof *s.streams)};
+    if (g) s.group = groups_of(g);
     *taken = 1;
-    int code = buffer && streams ? DONE : fail_memory("--axis", (int64_t)bytes);
-    large_pages(buffer, bytes);
+    const int threads = tally_threads(ctx), threaded = threads > 1;
+    const size_t bytes = (size_t)(now * l->inner) * tally_dtype_size(in->dtype);
+    int code = s.streams && (!g || s.group) ? DONE : fail_memory("--axis", count * (int64_t)sizeof *s.streams);
+    if (!code && threaded) code = session_beside(&s.ctx, o, threads - 1);
+    if (!code) code = ahead_open(&s.from, in, l, now, bytes, threaded);
     for (int64_t outer = 0; outer < l->outer && !code; outer++) {
-        code = open_streams(ctx, ops, in, l, streams);
-        if (!code) code = fold_steps(ctx, in, l, outer, now, ops->all, streams, buffer, p);
-        for (int i = 0; i < ops->all; i++) {
-            const result *const r = &a->results[i];
-            char *const out = (char *)r->bits + (size_t)(outer * l->inner) * result_bytes(&r->info);
-            const tally_status status = code ? TALLY_OK : tally_stream_finish(streams[i], out, NULL);
-            if (status) code = fail_status(ctx, status);
-            tally_stream_close(streams[i]);
-            streams[i] = NULL;
+        code = open_streams(s.ctx, ops, in, l, count, s.streams);
+        if (!code) code = fold_steps(&s, outer, p);
+        for (int64_t i = 0; i < count; i++) {
+            const result *const r = &a->results[i % ops->all];
+            char *const out =
+                (char *)r->bits + (size_t)((outer * parts + i / ops->all) * l->inner) * result_bytes(&r->info);
+            const tally_status status = code ? TALLY_OK : tally_stream_finish(s.streams[i], out, NULL);
+            if (status) code = fail_status(s.ctx, status);
+            tally_stream_close(s.streams[i]);
+            s.streams[i] = NULL;
         }
     }
-    free(streams);
-    free(buffer);
+    ahead_close(s.from);
+    if (s.ctx != ctx) tally_close(s.ctx);
+    free(s.streams);
+    free(s.group);
     return code;
 }

@@ -50,6 +50,11 @@ static int lanes_of(const result *r, const look *o) { return o->digest ? 1 : r->
 static int64_t rows_of(const answer *a, const look *o) { return o->digest ? 1 : a->count; }
 static int64_t keys_of(const answer *a, const look *o) { return o->digest ? 0 : a->key_columns; }
 
+static char *const *keys_at(const answer *a, int64_t row)
+{
+    return a->keys + row / a->key_inner % a->key_groups * a->key_columns;
+}
+
 /* A file's name as a cell: in csv as it is, in quotes if need be; else as it may be shown, so that a line is a line. */
 static void put_name(FILE *f, const char *name, char separator)
 {
@@ -112,7 +117,7 @@ static void print_separated(FILE *f, const answer *answers, int files, const loo
                 put_name(f, a->file, separator);
                 fputc(separator, f);
             }
-            if (keys_of(a, o)) put_names(f, a->keys + row * a->key_columns, a->key_columns, separator);
+            if (keys_of(a, o)) put_names(f, keys_at(a, row), a->key_columns, separator);
             for (int i = 0, column = 0; i < a->ops; i++)
                 for (int lane = 0; lane < lanes_of(&a->results[i], o); lane++) {
                     if (column++) fputc(separator, f);
@@ -188,7 +193,7 @@ static int print_aligned(FILE *f, const answer *answers, int files, const look *
                 snprintf(cell, sizeof cell, "%lld", (long long)row);
                 char *const column = name            ? NULL
                                      : a->names      ? plain(a->names[row])
-                                     : keys_of(a, o) ? joined(a->keys + row * a->key_columns, a->key_columns)
+                                     : keys_of(a, o) ? joined(keys_at(a, row), a->key_columns)
                                                      : NULL;
                 const char *const label = name ? name : column ? column : cell;
                 if (print)

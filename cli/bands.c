@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT
+ * bands.c - --by with --axis: the steps along a dimension of NetCDF files in groups, by the values of other variables.
+ *
+ *     season(time) = 4, 1, 1, 4     order  0 3 | 1 2     group 0 is 4, group 1 is 1
+ *     temp(time, x)                 steps of a group side by side, so that each group is a part of the axis;
+ *                                   results of scan and window go back to their steps */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int by_steps(const options *o) { return has(o, OPT_by) && has(o, OPT_axis) && !has(o, OPT_last) && !has(o, OPT_next); }
+
+typedef struct keys {
+    char *list; /* --by, cut at the commas */
+    coordinate *of;
+    int64_t count;
+} keys;
+
+typedef struct moved_step { /* a step: what qsort moves */
+    int64_t at;
+    const keys *keys;
+} moved_step;
+
+static int less(const coordinate *c, int64_t a, int64_t b)
+{
+    const size_t size = tally_dtype_size(c->dtype);
+    const char *const x = c->values + (size_t)a * size, *const y = c->values + (size_t)b * size;
+    if (c->dtype >= TALLY_F16) return real_value(c->dtype, x) < real_value(c->dtype, y);
+    const int64_t v = whole_value(c->dtype, x), w = whole_value(c->dtype, y);
+    return c->dtype == TALLY_U64 ? (uint64_t)v < (uint64_t)w : v < w;
+}
+
+/* By the keys alone: equal ones are one group. */
+static int compare(const moved_step *x, const moved_step *y)
+{
+    for (int64_t k = 0; k < x->keys->count; k++) {
+        const coordinate *const c = &x->keys->of[k];
+        if (less(c, x->at, y->at)) return -1;
+        if (less(c, y->at, x->at)) return 1;
+    }
+    return 0;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const moved_step *const x = a, *const y = b;
+    const int order = compare(x, y);
+    return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+static int read_keys(keys *k, const options *o, const input *in, const layout *l)
+{
+    int64_t most = 1;
+    k->list = strdup(o->value[OPT_by]);
+    for (const char *at = k->list; at && *at; at++) most += *at == ',';
+    k->of = calloc((size_t)most, sizeof *k->of);
+    if (!k->list || !k->of) return fail_memory("--by", most * (int64_t)sizeof *k->of);
+    int code = DONE;
+    for (char *at = k->list; at && !code;) {
+        char *const comma = strchr(at, ',');
+        if (comma) *comma = 0;
+        coordinate *const c = &k->of[k->count++];
+        *c = (coordinate){.of = in, .name = at, .as_stored = 1};
+        code = *at ? coordinate_read(c, o, l) : fail(USAGE, "--by has an empty name among '%s'", o->value[OPT_by]);
+        at = comma ? comma + 1 : NULL;
+    }
+    return code;
+}
+
+/* codes: the group of each step; g->shown: the first step of each group. Groups ascend, or come as they first appear. */
+static int number(groups *g, const keys *k, int sorted, int32_t *codes)
+{
+    moved_step *const s = malloc((size_t)g->lines * sizeof *s + 1);
+    int32_t *const rank = malloc((size_t)g->lines * sizeof *rank + 1);
+    const int code = s && rank ? DONE : fail_memory("--by", g->lines * (int64_t)(sizeof *s + sizeof *rank));
+    for (int64_t i = 0; i < g->lines && !code; i++) s[i] = (moved_step){i, k};
+    if (!code) qsort(s, (size_t)g->lines, sizeof *s, ascending);
+    for (int64_t i = 0; i < g->lines && !code; i++) {
+        if (!i || compare(&s[i - 1], &s[i])) g->shown[g->count++] = s[i].at;
+        codes[s[i].at] = (int32_t)(g->count - 1);
+    }
+    for (int64_t i = 0, seen = 0; i < g->lines && !code && !sorted; i++) {
+        if (g->shown[codes[i]] == i) rank[codes[i]] = (int32_t)seen++;
+        codes[i] = rank[codes[i]];
+    }
+    for (int64_t i = g->lines; i-- > 0 && !code;) g->shown[codes[i]] = i;
+    free(s);
+    free(rank);
+    return code;
+}
+
+static int name_groups(const groups *g, const keys *k, answer *a, int64_t inner)
+{
+    char text[64];
+    a->keys = calloc((size_t)(g->count * k->count) + 1, sizeof *a->keys);
+    a->key_names = calloc((size_t)k->count, sizeof *a->key_names);
+    if (!a->keys || !a->key_names) return fail_memory("the keys", (g->count + 1) * k->count * (int64_t)sizeof *a->keys);
+    a->key_columns = k->count;
+    a->key_groups = g->count;
+    a->key_inner = inner;
+    for (int64_t c = 0; c < k->count; c++) {
+        const coordinate *const of = &k->of[c];
+        if (!(a->key_names[c] = strdup(of->name))) return fail_memory("the keys", k->count);
+        for (int64_t i = 0; i < g->count; i++) {
+            const char *const value = of->values + (size_t)g->shown[i] * tally_dtype_size(of->dtype);
+            tally_format_value(of->dtype, value, 0, text, sizeof text);
+            if (!(a->keys[i * k->count + c] = strdup(text))) return fail_memory("the keys", g->count);
+        }
+    }
+    return DONE;
+}
+
+int bands_open(groups *g, answer *a, const options *o, const input *in, const layout *l)
+{
+    keys k = {.count = 0};
+    *g = (groups){.lines = l->len, .width = 1};
+    if (!in->info.dimensions) return fail(USAGE, "--by and --axis exclude each other");
+    if (l->len > INT32_MAX)
+        return fail(USAGE, "%s: --axis has %lld steps, and --by takes at most %d", in->label, (long long)l->len,
+                    INT32_MAX);
+    int32_t *const codes = malloc((size_t)g->lines * sizeof *codes + 1);
+    g->order = malloc((size_t)g->lines * sizeof *g->order + 1);
+    g->shown = malloc((size_t)g->lines * sizeof *g->shown + 1);
+    int code = codes && g->order && g->shown ? DONE : fail_memory("--by", g->lines * (int64_t)sizeof *g->order);
+    if (!code) code = read_keys(&k, o, in, l);
+    if (!code) code = number(g, &k, has(o, OPT_sort), codes);
+    if (!code && a) code = name_groups(g, &k, a, l->inner);
+    if (!code && !(g->offsets = malloc((size_t)(g->count + 1) * sizeof *g->offsets)))
+        code = fail_memory("--by", (g->count + 1) * (int64_t)sizeof *g->offsets);
+    const tally_view view = tally_flat(codes, TALLY_I32, g->lines);
+    const tally_status status = code ? TALLY_OK : tally_groups(in->ctx, &view, g->count, g->order, g->offsets);
+    for (int64_t i = 0; i < k.count; i++) coordinate_free(&k.of[i]);
+    free(k.of);
+    free(k.list);
+    free(codes);
+    return code ? code : status ? fail_status(in->ctx, status) : DONE;
+}
+
+int bands_move(const groups *g, const layout *l, char *data, size_t bytes, int back)
+{
+    const size_t step = (size_t)l->inner * bytes, slab = (size_t)l->len * step;
+    char *const moved = malloc(slab + 1);
+    if (!moved) return fail_memory("--by, which puts the steps of a group side by side,", (int64_t)slab);
+    large_pages(moved, slab);
+    for (int64_t o = 0; o < l->outer; o++, data += slab) {
+        for (int64_t i = 0; i < l->len; i++) {
+            const size_t there = (size_t)g->order[i] * step, here = (size_t)i * step;
+            memcpy(moved + (back ? there : here), data + (back ? here : there), step);
+        }
+        memcpy(data, moved, slab);
+    }
+    free(moved);
+    return DONE;
+}
+
+void bands_part(const groups *g, const layout *l, int64_t group, size_t bytes, tally_view *view)
+{
+    view->n = g->offsets[group + 1] - g->offsets[group];
+    view->data = (char *)view->data + (size_t)(g->offsets[group] * l->inner) * bytes;
+}
+
+/* Results are outer x groups x inner. */
+void bands_place(const groups *g, const layout *l, int64_t group, int64_t *at, int64_t *step)
+{
+    if (l->inner >= l->outer)
+        *at = *at * g->count + group * l->inner;
+    else
+        *at += group * l->inner, *step *= g->count;
+}
