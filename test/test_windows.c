@@ -8,7 +8,7 @@
  *                                   class X of one sequence alone */
 #include "gpus.h"
 
-enum { GUARD = 64, RESULT_MOST = 16 };
+enum { GUARD = 64, RESULT_MOST = 16, LARGE = 3 << 19 };
 
 typedef struct {
     const char *op;
@@ -110,6 +110,21 @@ static void check_tiles(const char *name, const instance *o)
     }
 }
 
+/* Windows in passes (src/gpu/kernel/window_passes.cl) are for arrays of a tile for each processor, which are large ones
+ * on a GPU: lengths around the powers of two, bits above and below the radix, rows. */
+static void check_passes(const char *name, const instance *o)
+{
+    static const int64_t lengths[] = {64, 127, 255, 256, 300, 500, 511, 512, 1000, 1023, 1024, 1999, 2047};
+    enum { LENGTHS = sizeof lengths / sizeof *lengths };
+    tl_random_fill(&check_state, x, o->dtype, LARGE, TL_DATA_PLAIN);
+    for (int i = 0; i < (check_quick ? 3 : LENGTHS); i++) {
+        one_case c = {.w = lengths[check_quick ? check_below(LENGTHS) : i], .rows = 1, .n = LARGE - i, .stride = 1};
+        c.edges = (tally_edges)(i % 3), c.after = i % 2 ? c.w / 2 : 0, c.shift = i % 4;
+        if (i % 4 == 3) c.n = c.w + 100 * i, c.rows = LARGE / c.n;
+        check_case(name, o, &c);
+    }
+}
+
 /* Columns by tiles, in groups of levels: around each of the lengths where they are cut, tiles and columns that end
  * anywhere. */
 static void check_columns(const char *name, const instance *o, int first)
@@ -161,6 +176,7 @@ static void check_device(const char *name)
         check_layouts(name, &instances[i]);
         if (!check_quick || i == 1) check_tiles(name, &instances[i]);
         if (!check_quick || i < 2) check_columns(name, &instances[i], (int)i);
+        if (!strncmp(name, "cuda:", 5) && instances[i].lanes == 1) check_passes(name, &instances[i]);
     }
     for (size_t i = 0; i < sizeof exact / sizeof *exact; i++) {
         if (check_quick && i > 1) break;
@@ -175,8 +191,8 @@ int main(int argc, char **argv)
     check_start();
     most = (int64_t)1 << (argc > 1 ? atoi(argv[1]) : check_quick ? 16 : 17);
     only_exact = argc > 2;
-    const size_t room = (size_t)most * RESULT_MOST + 4 * GUARD;
-    x = malloc((size_t)most * 8), got = malloc(room), want = malloc(room);
+    const size_t large = (size_t)(most > LARGE ? most : LARGE), room = large * RESULT_MOST + 4 * GUARD;
+    x = malloc(large * 8), got = malloc(room), want = malloc(room);
     if (!x || !got || !want) return 2;
     check_ok(NULL, tally_open(&cpu, "cpu"), "cpu");
     for_each_gpu(NULL, check_device);

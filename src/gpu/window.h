@@ -5,7 +5,8 @@
  *   window_long.c   those that no tile holds
  *   window_exact.c  those of class X, of one sequence
  *   window_columns.c  those of columns
- *   window_tiles.c  those that a tile of local memory holds; what a launch of tiles needs to know */
+ *   window_tiles.c  those that a tile of local memory holds; what a launch of tiles needs to know
+ *   window_passes.c  the longer ones of these, of small states */
 #ifndef TL_GPU_WINDOW_H
 #define TL_GPU_WINDOW_H
 #include "work.h"
@@ -50,6 +51,27 @@ tl_taken tl_whole_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geom
 /* Windows that a tile holds. */
 tally_status tl_window_tiles(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
                              const tl_geometry *g);
+
+/* ---- window_passes.c ---- */
+
+/* `width` elements of each of `count` windows, from element `shift` of them on. at: flat number of the element that the
+ * first window begins at; what: PART_... (gpu/kernel/constants.h), with `states`. */
+typedef struct tl_part {
+    int what;
+    int64_t at, shift, width, count;
+    const tl_memory *states;
+} tl_part;
+/* Do tiles of window_passes.cl take windows of w, as a part of longer ones or whole? Of those, results of a tile; bytes
+ * of its local memory. */
+int tl_pass_takes(const tl_gpu_device *d, const tl_batch *b, int64_t w);
+int64_t tl_pass_each(const tl_gpu_device *d, const tl_batch *b, int64_t w);
+int64_t tl_pass_room(const tl_gpu_device *d, const tl_batch *b, int64_t w);
+/* A launch of window_part, with tiles of `each` results; levels: if whole_windows is what it runs. */
+tally_status tl_window_part(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_geometry *g, tl_part i,
+                            int64_t each, tl_levels levels, int64_t room, int edges);
+/* All whole windows of a batch. */
+tally_status tl_window_passes(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+                              const tl_geometry *g, int edges);
 
 /* ---- window_exact.c ---- */
 

@@ -3,7 +3,15 @@
 #include "window.h"
 #include "gpu/kernel/constants.h"
 
-enum { FEW_TILES = 4 }; /* per sequence */
+enum {
+    FEW_TILES = 4, /* per sequence */
+    /* Elements of windows that window_passes.cl takes: of states of 4 bytes if w has some bits, which all keep an array
+     * in whole_windows, or is long. On an H200 means of f32 in passes are 0.86 (w = 64), 1.1 (127), 0.97 (200), 1.2
+     * (300) and 1.1 (512) times as fast as there, of f64 1.1 (64), 1.05 (100), 1.2 (127), 1.1 (200). */
+    PASSES_LEAST = 64,
+    PASSES_ALL = 256,
+    PASSES_ARRAYS = 5
+};
 
 tl_arguments_windows_part tl_window_arguments(const tl_geometry *g)
 {
@@ -123,6 +131,13 @@ tl_arguments_whole_part tl_whole_arguments(const tl_batch *b, const tl_results *
                         .levels = tl_levels_arguments(levels.top, levels.kept));
 }
 
+static int in_passes(const tl_gpu_device *d, const tl_batch *b, int64_t w)
+{
+    const int arrays = tl_whole_levels(d, b, w, TL_TILES).arrays, small = tl_gpu_state_bytes(b->plan->op) <= 4;
+    if (w < PASSES_LEAST || (small && w < PASSES_ALL && arrays < PASSES_ARRAYS) || !tl_pass_takes(d, b, w)) return 0;
+    return b->elements >= tl_pass_each(d, b, w) * d->gpu->calls->processors(d->gpu); /* tiles are twice as large */
+}
+
 /* A launch: window_whole (of one sequence window_flat) for full windows and window for all others (EDGES_APART), or one
  * of them for all. */
 static tally_status launch(tl_gpu_device *d, const tl_batch *batch, const tl_results *r, const tl_geometry *g,
@@ -154,11 +169,13 @@ tally_status tl_window_tiles(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
 {
     const tl_taken takes = tl_whole_takes(d, b, g);
     const int edges = takes == TL_TAKES_WHOLE ? EDGES_APART : EDGES_TOO;
+    const int passes = takes != TL_TAKES_NONE && in_passes(d, b, width(g));
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
-    tally_status status =
-        tl_gpu_program(d, ctx, b->plan->op, tl_in_place_shape(b, "window", "window_two", "window_bits"), &program);
-    if (!status && takes != TL_TAKES_NONE) status = launch(d, b, r, g, &l, TL_KERNEL_window_whole, edges);
+    tally_status status = passes ? tl_window_passes(d, ctx, b, r, g, edges) : TALLY_OK;
+    if (status || (passes && takes == TL_TAKES_ALL)) return status;
+    status = tl_gpu_program(d, ctx, b->plan->op, tl_in_place_shape(b, "window", "window_two", "window_bits"), &program);
+    if (!status && takes != TL_TAKES_NONE && !passes) status = launch(d, b, r, g, &l, TL_KERNEL_window_whole, edges);
     if (!status && takes != TL_TAKES_ALL) status = launch(d, b, r, g, &l, TL_KERNEL_window, edges);
     return status;
 }

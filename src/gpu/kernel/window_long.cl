@@ -33,8 +33,12 @@ KERNEL_OF(window_part)
     PART_OF_PARAMETERS;
     SHARED stretch tile[2];
     SHARED borders cuts[2];
+#if PASS_LOG
+    pass_windows((LOCAL state *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, make);
+#else
     whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, top_level, kept_levels,
         make);
+#endif
 }
 
 /* Rows of `quads` quads, 2^log elements of a sequence. from: `count` items; to: results of windows of `rows` rows, from

@@ -233,14 +233,15 @@ fn void store_runs(LOCAL const stretch *p, LOCAL const borders *d, batch b, wind
     }
 #endif
 }
+/* Of states in the order of whole_windows (turned), or one after the other. */
 fn void store_items(LOCAL const stretch *p, LOCAL const borders *d, batch b, results out, windows w,
-    LOCAL const state *v)
+    LOCAL const state *v, const int turned)
 {
     const i64 length = length_in(w);
     for (int i = thread_index(); i < p->results; i += WINDOW_THREADS) {
         const int whole = is_whole(p, d, b, w, i);
         maybe m;
-        m.s = v[place_of(i)];
+        m.s = v[turned ? place_of(i) : i];
         m.have = whole && length >= w.least;
         if (whole || (w.edges == EDGES_TOO && !w.valid))
             store_maybe(result_at(p, b, out, w, i), m, length, p->lo + i, b.p);
@@ -355,6 +356,7 @@ fn void whole_windows(LOCAL four *room, LOCAL stretch *tiles, LOCAL borders *cut
         if (me == 0 && next < jobs) stretch_of(&tiles[turn ^ 1], b, out, of, next, at, each, WHOLE);
         BARRIER();
         if (next < jobs) set_borders(&cuts[turn ^ 1], &tiles[turn ^ 1], b);
+        if (next < jobs && make.what != PART_RESULTS_ALONE) ask_for(&tiles[turn ^ 1], WHOLE);
         if (RUNS) {
             UNROLL for (int m = 0; m + 1 < MINE && high; m += 2)
             {
@@ -413,7 +415,7 @@ fn void whole_windows(LOCAL four *room, LOCAL stretch *tiles, LOCAL borders *cut
         if (SKIPS && (quads || make.what == PART_LEVEL)) continue;
         UNROLL for (int m = 0; m < MINE; m++) put_four(z, quad_number(RUNS, m), y[m]);
         BARRIER();
-        if (make.what != PART_LEVEL && !quads) store_items(p, &cuts[turn], b, out, of, (LOCAL const state *)z);
+        if (make.what != PART_LEVEL && !quads) store_items(p, &cuts[turn], b, out, of, (LOCAL const state *)z, 1);
         BARRIER();
     }
 }
