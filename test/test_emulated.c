@@ -2,13 +2,13 @@
  * Kernels that only CUDA has, without a GPU: their texts, compiled as C++ with the words of test/emulated, run on
  * fibers (emulated/fibers.h), and every result is compared with the processors'. Here the kernels `once` of reductions,
  * also of two inputs and with bitmaps, and of scans, of columns too: random lengths, alignments, strides, tiles and
- * groups; window_flat, whose tiles of runs (window_whole.cl) no OpenCL device has, and window_part in passes of a
- * higher radix (window_passes.cl) than these have.
+ * groups; window_flat, whose tiles of runs (window/whole.cl) no OpenCL device has, and window_part in passes of a
+ * higher radix (window/passes.cl) than these have.
  *
  *   TALLY_TEST_LONG=1 test_emulated    all of them; without it the seed picks a third
  *   test_emulated [OP TYPE [ROUNDS]]   all of one; CXX: the compiler, else c++; without one the test is skipped */
 #undef _FORTIFY_SOURCE /* its longjmp knows no second stack (fibers.h) */
-#include "gpu/window.h"
+#include "gpu/window/window.h"
 #include "context/inputs.h"
 #include "context/operators.h"
 #include "gpu/kernel/constants.h"

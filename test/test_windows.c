@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Windows that no tile of a GPU's local memory holds, on every GPU device (or those of TALLY_TEST_DEVICES), compared
  * with the processors' by memcmp. Lengths lie around each power of two, where the levels are cut into groups
- * (src/gpu/window_long.c); there is every kind of edge, rows, segments, strides, and results that begin anywhere.
+ * (src/gpu/window/long.c); there is every kind of edge, rows, segments, strides, and results that begin anywhere.
  * Skipped without a device.
  *
  *   test_windows [LOG2 [exact]]     arrays of 2^LOG2 elements (default 17; 23 and more have three groups); exact:
@@ -95,7 +95,7 @@ static void check_layouts(const char *name, const instance *o)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_case(name, o, &cases[i]);
 }
 
-/* Windows that a tile holds, every length up to three runs of 8 among them (src/gpu/kernel/window_whole.cl): one
+/* Windows that a tile holds, every length up to three runs of 8 among them (src/gpu/kernel/window/whole.cl): one
  * sequence, and rows. */
 static void check_tiles(const char *name, const instance *o)
 {
@@ -110,7 +110,7 @@ static void check_tiles(const char *name, const instance *o)
     }
 }
 
-/* Windows in passes (src/gpu/kernel/window_passes.cl) are for arrays of a tile for each processor, which are large ones
+/* Windows in passes (src/gpu/kernel/window/passes.cl) are for arrays of a tile for each processor, which are large ones
  * on a GPU: lengths around the powers of two, bits above and below the radix, rows. */
 static void check_passes(const char *name, const instance *o)
 {
@@ -145,7 +145,7 @@ static void check_columns(const char *name, const instance *o, int first)
     }
 }
 
-/* Class X of one sequence (src/gpu/kernel/window_exact.cl): around the lengths of runs and tiles, elements and results
+/* Class X of one sequence (src/gpu/kernel/window/exact.cl): around the lengths of runs and tiles, elements and results
  * that begin anywhere. */
 static void check_exact(const char *name, const instance *o)
 {

@@ -204,11 +204,11 @@ tl_scalar tl_gpu_variant_of(const tl_scalar *op, int marked);
 int tl_gpu_state_bytes(const tl_scalar *op);
 int tl_gpu_room_log(const tl_scalar *op);
 /* Tiles of whole windows, of the program "window" or "window_long": their elements as a power of 2; do threads have 8
- * items side by side (RUNS, gpu/kernel/window_place.cl)? */
+ * items side by side (RUNS, gpu/kernel/window/place.cl)? */
 typedef enum tl_tiles { TL_TILES, TL_LONG_TILES } tl_tiles;
 int tl_gpu_whole_log(const tl_scalar *op, const char *prelude, tl_tiles tiles);
 int tl_gpu_runs(const tl_scalar *op, const char *prelude, tl_tiles tiles);
-/* log2 of the radix of gpu/kernel/window_passes.cl, 0 if that is not for this operator. */
+/* log2 of the radix of gpu/kernel/window/passes.cl, 0 if that is not for this operator. */
 int tl_gpu_pass_log(const tl_scalar *op, const char *prelude);
 /* Scans in one launch, by the kernel scan_once or (few) scan_few: groups that share a processor, 0: it is not for this
  * operator; elements of a tile, as a power of 2. */

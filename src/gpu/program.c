@@ -374,7 +374,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     const int bits = dash && !strcmp(dash, "_bits"), in_place = bits || (dash && !strcmp(dash, "_two"));
     for (size_t i = 0; in_place && i < sizeof bases / sizeof *bases; i++)
         if (!strncmp(shape, bases[i], strlen(bases[i]))) shape = bases[i];
-    const int law = !strcmp(shape, "law") || !strcmp(shape, "prepare"); /* no schedule */
+    const int prepare = !strcmp(shape, "prepare"), law = prepare || !strcmp(shape, "law"); /* no schedule */
     const int is_long = !strcmp(shape, "window_long"), window = is_long || !strcmp(shape, "window");
     const int chunks = !law && !window && strcmp(shape, "grid");
     if (kernel) say(&b, "#define TL_ONE_KERNEL 1\n#define TL_PICK_%s 0, 1\n", kernel);
@@ -409,9 +409,12 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         add_file(&b, "gpu/kernel/stripes.cl");
         add_file(&b, "gpu/kernel/level.cl");
     }
-    if (window) add_file(&b, "gpu/kernel/window_place.cl");
-    if (!strcmp(shape, "prepare")) add_file(&b, "gpu/kernel/inputs/bits.cl");
-    snprintf(name, sizeof name, "gpu/kernel/%s%s.cl", strcmp(shape, "prepare") ? "" : "inputs/",
+    if (window) add_file(&b, "gpu/kernel/window/place.cl");
+    if (prepare) add_file(&b, "gpu/kernel/inputs/bits.cl");
+    snprintf(name, sizeof name, "gpu/kernel/%s%s.cl",
+             window    ? "window/"
+             : prepare ? "inputs/"
+                       : "",
              window ? "window" : shape);
     add_file(&b, name);
     if (is_cuda(prelude) && in_place && !strcmp(shape, "reduce")) add_file(&b, "gpu/kernel/once.cl");
@@ -434,10 +437,10 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         add_file(&b, "gpu/kernel/scan_down.cl");
         say(&b, "}\n");
     }
-    if (window) add_file(&b, "gpu/kernel/window_whole.cl");
-    if (is_long) add_file(&b, "gpu/kernel/window_passes.cl");
-    if (window && !in_place) add_file(&b, "gpu/kernel/window_columns.cl");
-    if (window && !in_place) add_file(&b, is_long ? "gpu/kernel/window_long.cl" : "gpu/kernel/window_exact.cl");
+    if (window) add_file(&b, "gpu/kernel/window/whole.cl");
+    if (is_long) add_file(&b, "gpu/kernel/window/passes.cl");
+    if (window && !in_place) add_file(&b, "gpu/kernel/window/columns.cl");
+    if (window && !in_place) add_file(&b, is_long ? "gpu/kernel/window/long.cl" : "gpu/kernel/window/exact.cl");
     return end(ctx, &b, op, kernel ? kernel : whole_shape, prelude, text, length);
 }
 

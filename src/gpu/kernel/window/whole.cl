@@ -20,7 +20,7 @@
 #define WHOLE_BLOCKS (RUNS && sizeof(state) == 16 ? 2 : RUNS || sizeof(state) > 8 ? 3 : 4)
 enum { WHOLE_QUADS = WHOLE / QUAD, MINE = WHOLE_QUADS / WINDOW_THREADS };
 enum { ARRAY_QUADS = WHOLE_QUADS + (PADDED ? WHOLE_QUADS / 8 : 0), RUN_LOG = 3, RUN_ITEMS = 1 << RUN_LOG };
-/* Of a tile that has TILE_ROWS rows (window_long.cl, window_columns.cl), in a row: quads, and log2 of the items. */
+/* Of a tile that has TILE_ROWS rows (long.cl, columns.cl), in a row: quads, and log2 of the items. */
 enum { COLUMN_QUADS = MINE, FIRST_LEVEL = WHOLE_LOG - TILE_ROWS_LOG };
 
 #define FOUR_LOW_BIT(bytes) ((bytes) & -(bytes))
@@ -29,7 +29,7 @@ typedef struct ALIGNED(FOUR_ALIGN) {
     state s[QUAD];
 } four;
 
-/* Quad q of an array in local memory: in pieces of 16 bytes where its states lie in another order (window_place.cl). */
+/* Quad q of an array in local memory: in pieces of 16 bytes where its states lie in another order (place.cl). */
 enum { TOGETHER = sizeof(state) == 8 ? 2 : 1 };
 typedef struct ALIGNED(16) {
     state s[TOGETHER];
@@ -258,7 +258,7 @@ fn four quad_at(LOCAL const four *z, int q, int m, int far)
 enum { FAR_LEVEL = WHOLE_QUADS / 4, FAR_BITS = WHOLE_QUADS / 2 + 1 }; /* of windows of at most WHOLE / 2 */
 
 /* Y_top of the quads whose Y_from is y. The levels of w's set bits stay in the arrays slot, slot + 1, ... Nodes of
- * level k have 2^(k + more) elements: more is 0 but for tiles of rows (window_long.cl, window_columns.cl). Levels that
+ * level k have 2^(k + more) elements: more is 0 but for tiles of rows (long.cl, columns.cl). Levels that
  * do not stay change between two arrays; of runs they have one. */
 fn void double_quads(LOCAL four *z, four *y, int from, int top, int w, int kept, int slot, int more, int runs)
 {
@@ -300,7 +300,7 @@ fn void fold_bits(LOCAL const four *z, four *y, int top, int w, int kept, int mo
 
 /* What a launch makes of its tiles. */
 typedef struct {
-    int what;            /* PART_RESULTS; of a longer window (window_long.cl) one of the others */
+    int what;            /* PART_RESULTS; of a longer window (long.cl) one of the others */
     GLOBAL four *states; /* PART_LEVEL: Y_top, to be stored; PART_LAST_BITS: what the higher bits gave, onto which those
                             of the launch are folded; PART_RESULTS_ALONE: what is lowered */
 } part;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Windows on a GPU that no tile of local memory holds. Full windows go through memory once per group of levels
- * (gpu/kernel/window_long.cl). Windows that are not full go through memory once per level (window.cl). All sequences of
- * a batch go together, as one with borders (window_place.cl), or as columns side by side. */
+ * (gpu/kernel/window/long.cl). Windows that are not full go through memory once per level (window.cl). All sequences of
+ * a batch go together, as one with borders (window/place.cl), or as columns side by side. */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 
@@ -31,7 +31,7 @@ typedef struct {
 } long_case;
 
 static tl_launch launch_of(const long_case *c, const tl_built *program) { return (tl_launch){c->d, c->ctx, program}; }
-/* Elements before and after the one whose number a result has (gpu/kernel/window_place.cl). */
+/* Elements before and after the one whose number a result has (gpu/kernel/window/place.cl). */
 static int64_t before(const long_case *c) { return c->g->valid ? 0 : c->g->before; }
 static int64_t after(const long_case *c) { return c->w - 1 - before(c); }
 
@@ -80,7 +80,7 @@ typedef struct {
     int first[GROUPS_MOST + 1];
     int64_t state;     /* bytes of it */
     int64_t across;    /* items side by side that are the same element of columns, in whole tiles; flat: 1 */
-    int edges, passes; /* passes: the lowest group goes in these (gpu/kernel/window_passes.cl) */
+    int edges, passes; /* passes: the lowest group goes in these (gpu/kernel/window/passes.cl) */
 } cutting;
 
 /* The bits of w that group i folds, as a window of its own; 0: none. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Whole windows on a GPU whose levels go in passes (gpu/kernel/window_passes.cl), and the launch of window_part, which
+ * Whole windows on a GPU whose levels go in passes (gpu/kernel/window/passes.cl), and the launch of window_part, which
  * runs these or whole_windows. */
 #include "window.h"
 #include "gpu/kernel/constants.h"
@@ -36,10 +36,9 @@ tally_status tl_window_part(const tl_launch *l, const tl_batch *batch, const tl_
     const int64_t jobs = (i.count + each - 1) / each;
     tl_batch b = *batch;
     tally_status status = tl_tile_firsts(l, &b, i.at, each, jobs);
-    const tl_memory none = {0};
     const tl_arguments_part_part part =
         TL_ARGUMENTS(part_part, .whole = tl_whole_arguments(&b, r, g, tl_tiles_arguments(i.count, each, edges), levels),
-                     .states = tl_memory_of(i.states ? i.states : &none), .what = tl_i64(i.what), .at = tl_i64(i.at),
+                     .states = tl_memory_of(i.states ? i.states : &b.x), .what = tl_i64(i.what), .at = tl_i64(i.at),
                      .shift = tl_i64(i.shift), .width = tl_i64(i.width));
     if (!status) status = TL_GO(l, window_part, jobs, .part = part, .local_bytes = tl_room(room));
     tl_gpu_give(l->d, &b.first);

@@ -8,7 +8,7 @@
  *         bit's nodes cover, doubles them k times and folds them onto its results
  *   low   w's bits below a, in the same way: neighbouring items, made of Y_0
  *
- * A bit k reads 1 + (2^k - 1) / rows of a thread nodes for each result; keeping every level, as window_whole.cl does, a
+ * A bit k reads 1 + (2^k - 1) / rows of a thread nodes for each result; keeping every level, as whole.cl does, a
  * store and a load for each level, a load for each bit, and room for an array for each bit. Runs have an odd number of
  * items: so lanes that read a run each meet no other lane in a bank. */
 /* Groups of a processor, for the registers. */
@@ -171,7 +171,7 @@ fn void pass_store(LOCAL const state *z, LOCAL const stretch *p, LOCAL const bor
     store_items(p, d, b, out, w, z, 0);
 }
 
-/* As whole_windows (window_whole.cl). Room: PASS_ROOM states; twice that where w has bits below a. */
+/* As whole_windows (whole.cl). Room: PASS_ROOM states; twice that where w has bits below a. */
 fn void pass_windows(LOCAL state *z, LOCAL stretch *tiles, LOCAL borders *cuts, batch b, results out, windows of,
     i64 jobs, i64 each, part make)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Windows of sequences that lie across (columns). Whole ones go by tiles (window_tall; of more than half a tile by
- * groups of levels as flat ones do, window_long.cl), others by a lane for each column (window_columns). */
+ * groups of levels as flat ones do, long.cl), others by a lane for each column (window_columns). */
 
 /* ---- tiles (of window_long's program) ---- */
 
