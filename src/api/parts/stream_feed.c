@@ -155,14 +155,12 @@ tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const ta
     }
     if (!s->by_slabs && !plain && !s->pushed) status = mark_grid(s);
     if (status) return status;
-    if (s->marked) {
-        status = tl_feed_grid(s->ctx, &s->mark, threads, in, out, s->grid);
-    } else if (!s->by_slabs && !plain) {
+    if (s->marked) return tl_feed_grid(s->ctx, &s->mark, threads, in, out, s->grid, &s->pushed);
+    if (!s->by_slabs && !plain) {
         status = tl_feed_open(s->ctx, &s->plan, 1, 0, &f);
         if (!status && tl_feed_fits_grid(&f) && !s->on_device)
-            status = tl_feed_grid(s->ctx, &f, threads, in, out, s->grid);
-        else if (!status)
-            status = push_slabs(s, in, out);
+            return tl_feed_grid(s->ctx, &f, threads, in, out, s->grid, &s->pushed);
+        if (!status) status = push_slabs(s, in, out);
     } else if (s->by_slabs) {
         status = push_slabs(s, in, out);
     } else {
