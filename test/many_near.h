@@ -101,4 +101,39 @@ static void check_keys(void)
               strstr(tally_error(ctx), "order of") && strstr(tally_error(ctx), "must be of one device"),
           "a gather of two devices: %s", tally_error(ctx));
 }
+/* Call number k of the last member's API fails while a field of `home` takes steps of all members: the processors go
+ * on, or the push is tried again, and all is as if it had not failed; or the field is lost, and the stream says so. */
+static void check_field_failures(int home)
+{
+    enum { CELLS = 50, EACH = 5, PUSHES = 6, STEP = CELLS * 4 };
+    const tally_view all = tally_columns(x, TALLY_F32, EACH * PUSHES, CELLS);
+    int failed = 0, lost = 0, tries = 0, done = 0;
+    check_ok(cpu, tally_reduce(cpu, "sum", &all, want), "cpu");
+    for (int i = 0; i < members; i++) put(i, &in[i], x, EACH * PUSHES * STEP);
+    for (int64_t k = 1; !done; k++) {
+        tally_stream *s;
+        calls_seen = 0;
+        call_fails = k;
+        tally_status status = tally_stream_reduce_rows(ctx, "sum", TALLY_F32, CELLS, &s);
+        for (int i = 0; i < PUSHES && !status; i++) {
+            const tally_view v = tally_columns(in[(home + i) % members].at + i * EACH * STEP, TALLY_F32, EACH, CELLS);
+            if (!tally_stream_push_view(s, &v, NULL)) continue;
+            failed++;
+            check(strstr(tally_error(ctx), "planted") != NULL, "call %lld: %s", (long long)k, tally_error(ctx));
+            status = tally_stream_push_view(s, &v, NULL);
+            check(!status || strstr(tally_error(ctx), "in an earlier push"), "again: %s", tally_error(ctx));
+        }
+        if (!status && tally_stream_finish(s, got, NULL)) failed++, status = tally_stream_finish(s, got, NULL);
+        if (!status) check_same(got, want, CELLS, 4, "a field of device %d, call %lld failed", home, (long long)k);
+        lost += status != TALLY_OK;
+        tally_stream_close(s);
+        tries++;
+        done = calls_seen < k;
+        call_fails = 0;
+        check_pool("a field that failed");
+    }
+    check(home == members - 1 ? failed > 3 && lost > 3 : !lost, "%d failures of a field of %d, %d lost", failed, home,
+          lost);
+    check(tries > 4, "%d tries", tries);
+}
 #endif
