@@ -164,7 +164,7 @@ tally_status tl_gpu_inputs(tl_device *, tally *, const tl_inputs_call *, int *do
 tally_status tl_gpu_key_runs(tl_device *, tally *, const tally_view *keys, int64_t *offsets, int64_t *runs, int *done);
 tally_status tl_gpu_gather(tl_device *, tally *, const tally_view *in, const int64_t *order, const tally_view *out,
                            int64_t *at, int64_t *place, int *done);
-tally_status tl_gpu_grid(tl_device *, tally *, const tl_plan *, int64_t rows, tl_grid **grid);
+tally_status tl_gpu_grid(tl_device *, tally *, const tl_plan *, int64_t rows, const void *step, tl_grid **grid);
 tally_status tl_gpu_slab(tl_device *, tally *, const tl_plan *, const void *x, int64_t n, tl_counter *);
 tally_status tl_gpu_scan_push(tl_device *, tally *, tl_scan *, const void *x, int64_t n, void *out);
 tally_status tl_gpu_window_slice(tl_device *, tally *, const tl_plan *, const tl_plan *count,
