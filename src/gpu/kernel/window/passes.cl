@@ -153,7 +153,8 @@ fn void pass_store(LOCAL const state *z, LOCAL const stretch *p, LOCAL const bor
     const i64 length = length_in(w), lo = p->lo;
     if (make.what == PART_LEVEL) {
         GLOBAL state *to = (GLOBAL state *)make.states + p->done;
-        for (int i = thread_index(); i < count; i += WINDOW_THREADS) to[i] = z[i];
+        const int quads = (count + QUAD - 1) & -QUAD; /* window_rows reads the last one whole */
+        for (int i = thread_index(); i < quads; i += WINDOW_THREADS) to[i] = z[i];
         return;
     }
 #if OP_LANES == 1
