@@ -279,7 +279,8 @@ static double middle(double *v, int count, double *spread)
     return m;
 }
 
-/* first: seconds of the first call, which compiled and touched what later ones find. */
+/* first: seconds of the first call, which touched what later ones find (and on a GPU compiled: it says nothing of
+ * those; one call at a time, with its wait, has cost 20 us more there). */
 static int compete(place *p, const cell *c, work *k, int rounds, int again, double first)
 {
     static double times[TOP + 1][ROUNDS_MOST];
@@ -288,7 +289,7 @@ static int compete(place *p, const cell *c, work *k, int rounds, int again, doub
     figures *f = k->f;
     const int loops = pick(p, c, k, again, best);
     for (int i = 0; i < loops; i++) x[i + 1] = (contest){p, c, k, best[i], 1, 0};
-    for (int i = 0; i <= loops; i++) x[i].repeat = repeats(&x[i], i || first < LONG ? 0 : first);
+    for (int i = 0; i <= loops; i++) x[i].repeat = repeats(&x[i], i || first < LONG || !p->threads ? 0 : first);
     if (x[0].repeat > 1) rounds *= 2; /* short: a time slice is longer than a batch */
     if (rounds > ROUNDS_MOST) rounds = ROUNDS_MOST;
     const double begin = now();

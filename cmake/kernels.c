@@ -82,14 +82,18 @@ static void add_program(const tl_scalar *op, const char *shape)
 /* op as a user writes it, with the parameter it needs; is there such an instance? */
 static int add_shapes(const char *op, tally_dtype dtype)
 {
-    static const char *const shapes[] = {"reduce", "scan", "window", "window_long"};
+#define EMBEDDED_SHAPE(name) name,
+    static const char *const shapes[] = {
+#include "gpu/cuda/common.def"
+    };
     const tl_scalar *scalar;
     tl_par par;
     char name[80], parameter[TL_SAMPLE_ROOM], with[80 + TL_SAMPLE_ROOM];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(op, ":"), op);
     snprintf(with, sizeof with, "%.79s%s", op, tl_sample_parameter(name, parameter));
     if (tl_resolve(NULL, op, dtype, &scalar, &par) && tl_resolve(NULL, with, dtype, &scalar, &par)) return 0;
-    for (int s = 0; s < 4; s++) add_program(scalar, shapes[s]);
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        if (scalar->inputs == 1 || strcmp(shapes[s], "grid")) add_program(scalar, shapes[s]);
     return 1;
 }
 

@@ -154,10 +154,12 @@ TALLY_API const char *tally_isa(const tally *ctx);
  *   Offsets         are in host memory or in device memory (aligned to 8 bytes). Reductions, forward scans and windows
  *                   of segments read device offsets on the device, which saves the check and the copy (the call waits
  *                   once, for 64 bytes). Other calls copy them to the host first.
- *   Streams         and fragments take device memory too; where the processors do the work (windows, validity, second
- *                   inputs, exact sums, scans of many sequences) it is copied to the host, and results back.
- * The caller's current CUDA context is restored. Small pushes of streams, small fragments and reversed scans of
- * segments run on the processors; the bits are the same. */
+ *   Streams         and fragments take device memory too.
+ *   The processors  do some work in every context (doc/gpu.md has the list, tally_times counts the elements): scans and
+ *                   windows of exact sums, windows of a step, of negative offsets or by ranges, groups, reversed scans
+ *                   of segments, small pushes of streams. What is device memory is copied for them, and results back;
+ *                   the bits are the same.
+ * The caller's current CUDA context is restored. */
 
 /* Issues the context's work to `stream`: on CUDA a CUstream or cudaStream_t of the same device (not NULL:
  * cudaStreamPerThread and cudaStreamLegacy are allowed), on OpenCL a cl_command_queue of the same device that keeps the
@@ -250,7 +252,7 @@ typedef enum tally_edges {
 /* Window i covers elements i - before .. i + after, w = before + 1 + after of them. Trailing windows of w: before = w -
  * 1, after = 0. Centred: before = w / 2, after = (w - 1) / 2. One of the two may be negative, w is at least 0: before =
  * -1, after = 3 are the three elements after i. Such windows, and those of a step, are folded one by one: their time is
- * that of all their elements. On a GPU the processors do that, from host memory, and streams refuse them. */
+ * that of all their elements. On a GPU the processors do that, and streams refuse them. */
 typedef struct tally_window_options {
     int64_t before, after;
     tally_edges edges;
@@ -633,13 +635,12 @@ TALLY_API tally_status tally_exact_value(tally *ctx, const tally_exact *sum, con
  * By-key is the three verbs on segments. Keys whose equals are neighbours: tally_runs makes the offsets. Other keys, as
  * integers 0 .. groups - 1: tally_groups makes offsets and an order, tally_take brings the values into that order. A
  * group's elements keep their order, so its bits do not depend on threads. On a GPU the device makes runs and gathers
- * where all arrays are its memory, and the processors do the rest, in host memory; some arrays here and some there are
- * refused. So keys, offsets and values of a reduction by key need not leave the device. */
+ * where all arrays are its memory, so keys, offsets and values of a reduction by key need not leave it; the processors
+ * do the rest. */
 
 /* Cuts n = keys->n elements into runs of equal neighbours: offsets[0] = 0, the ends of the runs, the last of them n.
  * *runs is their number. offsets must have room for n + 1; NULL: count only. NaN equals NaN, and -0 equals +0. keys:
- * one sequence (rows 1), of any dtype and stride. Of keys in device memory offsets are there too; *runs is on the host,
- * so the call waits for it. */
+ * one sequence (rows 1), of any dtype and stride. *runs is on the host, so the call waits for it. */
 TALLY_API tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, int64_t *runs);
 /* A stable counting sort of integers: order[offsets[g] .. offsets[g + 1] - 1] are the places of the elements equal to
  * g, ascending. order has room for codes->n, offsets for groups + 1. codes: one sequence of any integer dtype; one that
@@ -652,8 +653,8 @@ TALLY_API tally_status tally_take(tally *ctx, const tally_view *in, const int64_
                                   const tally_view *out);
 
 /* ---- 14 windows by ranges and by keys -------------------------------------------------------------------------------
- * Windows of rows that are not a fixed number of neighbours: of times, of prices, of anything sorted. Host memory; on a
- * GPU the processors do it. */
+ * Windows of rows that are not a fixed number of neighbours: of times, of prices, of anything sorted. On a GPU the
+ * processors do it. */
 
 /* out[r] = reduce of elements start[r] .. end[r] - 1 of one sequence, counted from start[r]; an empty range, or one
  * with fewer than min_count elements (not counting NaN for nan* operators), gives the empty value. Ranges may come in

@@ -126,15 +126,9 @@ static void errors(void)
     int64_t n = 7;
     const tally_view there = tally_flat(device(KEYS), TALLY_I32, 100), here = tally_flat(keys, TALLY_I32, 100),
                      to = tally_flat(device(TO), TALLY_I32, 100), none = tally_flat(device(KEYS), TALLY_I32, 0);
-    int64_t *const places = (int64_t *)(void *)device(PLACES);
-    refused(tally_runs(ctx, &there, offsets, &n), TALLY_UNSUPPORTED, "keys is memory of");
-    refused(tally_runs(ctx, &here, places, &n), TALLY_UNSUPPORTED, "offsets is memory of");
     refused(tally_runs(ctx, &there, (int64_t *)(void *)(device(PLACES) + 4), &n), TALLY_INVALID,
             "must be a multiple of 8 in device memory");
-    refused(tally_take(ctx, &here, places, 100, &to), TALLY_UNSUPPORTED, "take host memory");
-    refused(tally_take(ctx, &there, offsets, 100, &to), TALLY_UNSUPPORTED, "in is memory of");
     refused(tally_take(ctx, &there, (int64_t *)(void *)(device(PLACES) + 4), 100, &to), TALLY_INVALID, "multiple of 8");
-    refused(tally_groups(ctx, &there, 5, places, places), TALLY_UNSUPPORTED, "codes is memory of");
     check(n == 7, "runs was written");
     check_ok(ctx, tally_take(ctx, &there, NULL, 0, &none), "nothing to take");
     check_ok(ctx, tally_runs(ctx, &here, offsets, &n), "host memory");

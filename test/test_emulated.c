@@ -2,12 +2,13 @@
  * Kernels that only CUDA has, without a GPU: their texts, compiled as C++ with the words of test/emulated, run on
  * fibers (emulated/fibers.h), and every result is compared with the processors'. Here the kernels `once` of reductions,
  * also of two inputs and with bitmaps, and of scans, of columns too: random lengths, alignments, strides, tiles and
- * groups; and window_flat, whose tiles of runs (window_whole.cl) no OpenCL device has.
+ * groups; window_flat, whose tiles of runs (window/whole.cl) no OpenCL device has, and window_part in passes of a
+ * higher radix (window/passes.cl) than these have.
  *
  *   TALLY_TEST_LONG=1 test_emulated    all of them; without it the seed picks a third
  *   test_emulated [OP TYPE [ROUNDS]]   all of one; CXX: the compiler, else c++; without one the test is skipped */
 #undef _FORTIFY_SOURCE /* its longjmp knows no second stack (fibers.h) */
-#include "gpu/window.h"
+#include "gpu/window/window.h"
 #include "context/inputs.h"
 #include "context/operators.h"
 #include "gpu/kernel/constants.h"
@@ -17,8 +18,8 @@
 #include <unistd.h>
 
 enum { SKIPPED = 77, ROUNDS = 24, MOST = 300000, SHIFTS = 64, STRIDES = 3, NODES_ROOM = 4096, TILE_LEAST_LOG = 13 };
-enum { REDUCE = 1, SCAN = 2, TWO = 4, BITMAPS = 8, WINDOW = 16, ALL_SHAPES = 31 };
-enum { WARPS_THREADS = 256, BOARD_WORDS = 1 << 17, SCAN_MOST = 180000, GROUPS_MOST = 8, WINDOW_MOST = 9000 };
+enum { REDUCE = 1, SCAN = 2, TWO = 4, BITMAPS = 8, WINDOW = 16, PASSES = 32, ALL_SHAPES = 63 };
+enum { WARPS_THREADS = 256, BOARD_WORDS = 1 << 17, SCAN_MOST = 180000, GROUPS_MOST = 8 };
 
 /* What else kernels in place read (PART in_place of params.def). */
 #define IN_PLACE                                                                                                       \
@@ -283,80 +284,7 @@ static void try_scan(tally *ctx, const char *name, const tl_scalar *op, const tl
     dlclose(object);
 }
 
-/* ---- window_flat ---- */
-
-/* The parameters of window_flat. */
-typedef void window_kernel(const void *data, long long byte, long long row_stride, long long stride, long long n,
-                           long long seqs, long long flags, const void *offsets, const void *ids, const void *first,
-                           double parameter, long long origin, IN_PLACE, void *out, long long out_byte,
-                           long long out_row_stride, long long out_stride, long long before, long long after,
-                           long long valid, long long least, long long count, long long jobs, long long each,
-                           long long edges, long long top_level, long long kept_levels);
-static struct {
-    window_kernel *kernel;
-    const char *data;
-    char *out;
-    long long n, stride, out_stride, before, after, valid, least, count, jobs, each;
-    tl_levels levels;
-    double parameter;
-} window;
-static void run_window(void)
-{
-    window.kernel(window.data, 0, window.n * window.stride, window.stride, window.n, 1, 0, NULL, NULL, NULL,
-                  window.parameter, 0, ALSO, window.out, 0, window.count * window.out_stride, window.out_stride,
-                  window.before, window.after, window.valid, window.least, window.count, window.jobs, window.each,
-                  EDGES_TOO, window.levels.top, window.levels.kept);
-}
-
-static void window_round(tally *ctx, const char *name, const tl_scalar *op, int k)
-{
-    enum { ROOM = SHIFTS + WINDOW_MOST * 2 * 8 + 64 };
-    static char room[ROOM], want[ROOM], got[ROOM];
-    static const char prelude[] = "gpu/cuda/prelude_cuda.h";
-    tl_gpu_calls calls = {.prelude = prelude};
-    tl_gpu gpu = {.calls = &calls};
-    tl_gpu_device device = {.gpu = &gpu};
-    const tl_plan plan = {.op = op};
-    const tl_batch batch = {.plan = &plan};
-    const int log = tl_gpu_whole_log(op, prelude, TL_TILES);
-    const int64_t w = k < 20 ? k + 1 : 1 + check_below((1 << (log - 1)) - 1);
-    window.n = w + check_below(WINDOW_MOST - w), window.stride = 1 + (k % 7 / 6 && !also.on);
-    window.out_stride = 1 + k % 9 / 8;
-    window.valid = k % 2, window.after = k % 3 ? check_below(w) : 0, window.before = w - 1 - window.after;
-    window.least = w, window.count = window.n - (window.valid ? w - 1 : 0);
-    window.levels = tl_whole_levels(&device, &batch, w, TL_TILES), window.each = ((1 << log) - (w - 1)) & -QUAD;
-    window.jobs = (window.count + window.each - 1) / window.each;
-    const int shift = (int)check_below(8) * op->elem_bytes, to = (int)check_below(8) * op->result_bytes;
-    check_fill(room + shift, op->dtype, also.on ? 0 : window.n * window.stride, (tl_data)(k % TL_DATA_KINDS));
-    memset(got, 0xa5, ROOM), memset(want, 0xa5, ROOM);
-    if (also.on) take_inputs(1, window.n, k);
-    window.data = also.on ? pair.in.data : room + shift, window.out = got + to;
-    const tally_view dense = {room + shift, op->dtype, 1, window.n, window.n, window.stride, NULL};
-    const tally_view in = also.on ? pair.in : dense;
-    const tally_view out = {want + to, op->out, 1, window.count, window.count, window.out_stride, NULL};
-    const tally_window_options options = {window.before, window.after,
-                                          window.valid ? TALLY_EDGES_VALID : TALLY_EDGES_MISSING, 0};
-    if (!check_ok(ctx, tally_window(ctx, name, &in, &out, &options), name)) return;
-    if (!check(fibers_launch(run_window, 1 + k % 2, WINDOW_THREADS), "out of memory")) return;
-    check_same(got, want, ROOM, 1, "window_flat %s %s n=%lld w=%lld after=%lld shift=%d stride=%lld to=%d out=%lld%s",
-               name, tally_dtype_name(op->dtype), window.n, (long long)w, window.after, shift, window.stride, to,
-               window.out_stride, window.valid ? " valid" : "");
-}
-
-static void try_window(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par, int rounds,
-                       const char *what)
-{
-    void *object = load(ctx, op, shape_of("window", "window_two", "window_bits"), "window_flat", what);
-    if (!object) return;
-    emulator **at = dlsym(object, "emulated");
-    window.kernel = (window_kernel *)dlsym(object, "window_flat");
-    window.parameter = par->value;
-    if (check(at && window.kernel, "%s: no kernel", what)) {
-        *at = &fibers;
-        for (int k = 0; k < rounds; k++) window_round(ctx, name, op, k);
-    }
-    dlclose(object);
-}
+#include "emulated/windows.h"
 
 static void try_reduce(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par, int rounds,
                        const char *what)
@@ -380,6 +308,7 @@ static void try_shapes(tally *ctx, const char *name, const tl_scalar *op, const 
     const int kinds = also.on ? 2 : 3;                  /* columns are not scanned in place */
     for (int few = 0; few < kinds && shapes & SCAN && !lines; few++) try_scan(ctx, name, op, par, rounds, few, what);
     if (shapes & WINDOW && (also.on ? !op->exact : op->inputs == 1)) try_window(ctx, name, op, par, rounds, what);
+    if (shapes & PASSES && !also.on && op->inputs == 1) try_passes(ctx, name, op, par, rounds, what);
     if (shapes & REDUCE) try_reduce(ctx, name, op, par, rounds, what);
 }
 
@@ -427,8 +356,14 @@ int main(int argc, char **argv)
                 {"var", TALLY_U8},    {"var", TALLY_I16},    {"var", TALLY_F32},       {"sum", TALLY_BF16},
                 {"sum", TALLY_F32},   {"var", TALLY_F64},    {"max", TALLY_I8},        {"sum", TALLY_I8},
                 {"max", TALLY_F32},   {"argmin", TALLY_I16}, {"last", TALLY_F64},      {"nanmin", TALLY_F16},
-                {"mean", TALLY_U32},  {"sum", TALLY_F32},    {"ema", TALLY_F32},       {"argmax", TALLY_F32}};
-    enum { WINDOWS = 2, SCANS = 8, ROWS_IN_PLACE = 8 }; /* the last ones, and those before them */
+                {"mean", TALLY_U32},  {"sum", TALLY_F32},    {"ema", TALLY_F32},       {"argmax", TALLY_F32},
+                {"mean", TALLY_F32},  {"sum", TALLY_F64}};
+    enum {
+        LONG_ONES = 2,
+        WINDOWS = LONG_ONES + 2,
+        SCANS = 8,
+        ROWS_IN_PLACE = 8
+    }; /* the last ones, and those before them */
     static const struct {
         const char *op;
         tally_dtype dtype;
@@ -457,7 +392,8 @@ int main(int argc, char **argv)
             for (size_t i = 0; i < count; i++) {
                 if (!check_long && check_below(3)) continue; /* the compiler takes most of the time */
                 try_one(ctx, some[i].op, some[i].dtype, ROUNDS,
-                        i + WINDOWS >= count           ? WINDOW
+                        i + LONG_ONES >= count         ? PASSES
+                        : i + WINDOWS >= count         ? WINDOW
                         : i + WINDOWS + SCANS >= count ? SCAN
                                                        : REDUCE);
             }

@@ -2,64 +2,10 @@
  * Several devices as one context, on every kind that has at least two (PoCL has as many as POCL_DEVICES names): the
  * bits of the processors, by memcmp, whatever the number of devices and wherever a sequence is cut; device strings; a
  * member whose calls fail one after the other. Skipped without two devices of a kind. */
-#include "fault_gpu.h"
-#include "gpus.h"
-
-enum { MOST = 300000, PART = 30000, MEMBERS = 4, GUARD = 64, RESULT = 16, ROOM = MOST * RESULT + 2 * GUARD };
-
-static tally *cpu;
-static char *x, *want, *got;
-static int members;
-
-/* ---- memory of a member, and an address for it ---- */
-
-typedef struct {
-    tl_memory memory;
-    char *at;
-} place;
-static place in[MEMBERS], out[MEMBERS];
-
-static tl_gpu *gpu_of(int k) { return tl_gpu_of(tally_member(ctx, k)->device)->gpu; }
-
-static int open_place(int k, place *p, size_t bytes)
-{
-    tl_gpu *g = gpu_of(k);
-    void *adopted = NULL;
-    *p = (place){0};
-    g->calls->enter(g, NULL);
-    if (check_ok(ctx, g->calls->allocate(g, ctx, bytes, &p->memory), "room on the device"))
-        p->at = g->calls->adopt ? (g->calls->adopt(g, ctx, p->memory.object, &adopted), adopted)
-                                : (char *)(uintptr_t)p->memory.address;
-    g->calls->leave(g);
-    return p->at != NULL;
-}
-static void close_place(int k, place *p)
-{
-    tl_gpu *g = gpu_of(k);
-    g->calls->enter(g, NULL);
-    if (p->at && g->calls->forget) g->calls->forget(g, ctx, p->at);
-    if (p->memory.bytes) g->calls->release(g, &p->memory);
-    g->calls->leave(g);
-}
-static void put(int k, const place *p, const void *from, size_t bytes)
-{
-    tl_gpu *g = gpu_of(k);
-    g->calls->enter(g, NULL);
-    check_ok(ctx, g->calls->write(g, ctx, &p->memory, 0, from, bytes), "to the device");
-    check_ok(ctx, g->calls->wait(g, ctx), "to the device");
-    g->calls->leave(g);
-}
-static void get(int k, const place *p, void *to, size_t bytes)
-{
-    tl_gpu *g = gpu_of(k);
-    g->calls->enter(g, NULL);
-    check_ok(ctx, g->calls->read(g, ctx, to, &p->memory, 0, bytes), "from the device");
-    g->calls->leave(g);
-}
+#include "many_near.h"
 
 /* ---- host arrays ---- */
 
-static check_operator o;
 static const char *layout;
 
 static tally_window_options any_window(int64_t n)
@@ -416,6 +362,8 @@ static void check_members(const char *kind, int count, int last)
     for (int i = 0; i < chosen; i++)
         if (check(check_operator_make(&o, ops[i].op, ops[i].dtype, 0), "no operator %s", ops[i].op))
             check_turns(check_long ? 40 : check_quick ? 4 : 6);
+    if (check_operator_make(&o, ops[0].op, ops[0].dtype, 0))
+        for (int i = 0; i < (check_long ? 100 : 12); i++) check_fields(), check_keys();
     if (last && !check_quick) check_user();
     if (last) {
         check_refusals();
@@ -425,6 +373,7 @@ static void check_members(const char *kind, int count, int last)
         for (int i = 0; i < TL_GPU_POOL; i++) live_blocks += d->pool[i].bytes > 0;
         live_blocks += (d->ticket.bytes > 0) + (d->board.memory.bytes > 0);
         for (int verb = 0; verb < 4; verb++) check_failures(verb);
+        check_field_failures(0), check_field_failures(count - 1);
         d->gpu->calls = real;
     }
     close_places();

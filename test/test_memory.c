@@ -200,6 +200,36 @@ static tally_status resumed(const tally_fragment *before, const tally_view *rest
     return status;
 }
 
+static int broken_pushes; /* of marked */
+/* Steps with validity that are brought to the grid in several parts: as above. */
+static tally_status marked(void)
+{
+    enum { ROWS = 40000, EACH = 60 }; /* 24 steps at a time; sequences share elements */
+    static unsigned char valid[(ROWS + EACH) / 8];
+    static float got[ROWS], all[ROWS];
+    static int folded;
+    tally_stream *s;
+    for (size_t i = 0; i < sizeof valid; i++) valid[i] = (unsigned char)(0x5b * (i + 1));
+    const tally_view in = {
+        .data = x, .dtype = TALLY_F32, .rows = ROWS, .n = EACH, .row_stride = 1, .stride = 1, .valid = valid};
+    if (!folded) { /* the first run: nothing fails */
+        check_ok(ctx, tally_reduce(ctx, "sum", &in, all), "marked");
+        folded = 1;
+    }
+    tally_status status = note(ctx, tally_stream_reduce_rows(ctx, "sum", TALLY_F32, ROWS, &s));
+    int hit = -1;
+    if (!status && note(ctx, tally_stream_push_view(s, &in, NULL))) {
+        hit = atomic_exchange(&fail_at, 0);
+        status = tally_stream_push_view(s, &in, NULL);
+        if (status) broken_pushes++;
+        check(!status || strstr(tally_error(ctx), "in an earlier push"), "a push again: %s", tally_error(ctx));
+    }
+    if (!status && !(status = note(ctx, tally_stream_finish(s, got, NULL)))) check_same(got, all, ROWS, 4, "marked");
+    if (hit >= 0) atomic_store(&fail_at, hit);
+    tally_stream_close(s);
+    return status;
+}
+
 static tally_status s_rows(void)
 {
     static unsigned char bytes[1 << 18];
@@ -349,7 +379,7 @@ static const struct {
 } scenarios[] = {{"open", s_open},     {"reduce", s_reduce},     {"scan", s_scan},     {"window", s_window},
                  {"stream", s_stream}, {"fragment", s_fragment}, {"verify", s_verify}, {"file", s_file},
                  {"exact", s_exact},   {"keys", s_keys},         {"by", s_by},         {"times", s_times},
-                 {"rows", s_rows}};
+                 {"rows", s_rows},     {"marked", marked}};
 
 static tally_status run(int i, int at, int all)
 {
@@ -393,6 +423,7 @@ int main(void)
             }
         printf("%s: %d allocations\n", name, count);
     }
+    check(broken_pushes > 0, "no push of marked steps failed halfway");
     tally_close(ctx);
     return check_finish();
 }

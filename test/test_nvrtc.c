@@ -76,9 +76,13 @@ static void try_shape(const tl_scalar *scalar, const char *op, const char *shape
 
 static void try_one(const char *op, tally_dtype dtype, const char *shape, const char *arch, int print)
 {
-    static const char *const shapes[] = {"reduce",    "scan",        "window",   "window_long", "law",
-                                         "prepare",   "reduce_two",  "scan_two", "window_two",  "reduce_bits",
-                                         "scan_bits", "window_bits", "exact",    "grid",        "keys"};
+    enum { OTHERS = 10 };
+#define EMBEDDED_SHAPE(name) name,
+    static const char *const shapes[] = {
+        "law",         "prepare",   "reduce_two",  "scan_two", "window_two",
+        "reduce_bits", "scan_bits", "window_bits", "exact",    "keys",
+#include "gpu/cuda/common.def"
+    };
     const tl_scalar *scalar;
     tl_par par;
     char name[64], parameter[TL_SAMPLE_ROOM];
@@ -88,7 +92,7 @@ static void try_one(const char *op, tally_dtype dtype, const char *shape, const 
     if (tl_resolve(ctx, name, dtype, &scalar, &par)) return;
     const tl_scalar variant = tl_gpu_variant_of(scalar, marked);
     for (int s = 0; s < (int)(sizeof shapes / sizeof *shapes); s++)
-        if (shape ? !strcmp(shape, shapes[s]) : s < 4)
+        if (shape ? !strcmp(shape, shapes[s]) : s >= OTHERS && (scalar->inputs == 1 || strcmp(shapes[s], "grid")))
             try_shape(scalar->inputs == 2 || marked ? &variant : scalar, op, shapes[s], arch, print);
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * Windows that no tile of a GPU's local memory holds, on every GPU device (or those of TALLY_TEST_DEVICES), compared
  * with the processors' by memcmp. Lengths lie around each power of two, where the levels are cut into groups
- * (src/gpu/window_long.c); there is every kind of edge, rows, segments, strides, and results that begin anywhere.
+ * (src/gpu/window/long.c); there is every kind of edge, rows, segments, strides, and results that begin anywhere.
  * Skipped without a device.
  *
  *   test_windows [LOG2 [exact]]     arrays of 2^LOG2 elements (default 17; 23 and more have three groups); exact:
  *                                   class X of one sequence alone */
 #include "gpus.h"
 
-enum { GUARD = 64, RESULT_MOST = 16 };
+enum { GUARD = 64, RESULT_MOST = 16, LARGE = 3 << 19 };
 
 typedef struct {
     const char *op;
@@ -95,7 +95,7 @@ static void check_layouts(const char *name, const instance *o)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_case(name, o, &cases[i]);
 }
 
-/* Windows that a tile holds, every length up to three runs of 8 among them (src/gpu/kernel/window_whole.cl): one
+/* Windows that a tile holds, every length up to three runs of 8 among them (src/gpu/kernel/window/whole.cl): one
  * sequence, and rows. */
 static void check_tiles(const char *name, const instance *o)
 {
@@ -106,6 +106,21 @@ static void check_tiles(const char *name, const instance *o)
         c.after = i % 2 ? c.w / 2 : 0;
         c.min_count = i % 7 == 1 ? c.w / 2 : 0;
         if (i % 4 == 3) c.n = c.w + i % 9, c.rows = most / 8 / c.n;
+        check_case(name, o, &c);
+    }
+}
+
+/* Windows in passes (src/gpu/kernel/window/passes.cl) are for arrays of a tile for each processor, which are large ones
+ * on a GPU: lengths around the powers of two, bits above and below the radix, rows. */
+static void check_passes(const char *name, const instance *o)
+{
+    static const int64_t lengths[] = {64, 127, 255, 256, 300, 500, 511, 512, 1000, 1023, 1024, 1999, 2047};
+    enum { LENGTHS = sizeof lengths / sizeof *lengths };
+    tl_random_fill(&check_state, x, o->dtype, LARGE, TL_DATA_PLAIN);
+    for (int i = 0; i < (check_quick ? 3 : LENGTHS); i++) {
+        one_case c = {.w = lengths[check_quick ? check_below(LENGTHS) : i], .rows = 1, .n = LARGE - i, .stride = 1};
+        c.edges = (tally_edges)(i % 3), c.after = i % 2 ? c.w / 2 : 0, c.shift = i % 4;
+        if (i % 4 == 3) c.n = c.w + 100 * i, c.rows = LARGE / c.n;
         check_case(name, o, &c);
     }
 }
@@ -130,7 +145,7 @@ static void check_columns(const char *name, const instance *o, int first)
     }
 }
 
-/* Class X of one sequence (src/gpu/kernel/window_exact.cl): around the lengths of runs and tiles, elements and results
+/* Class X of one sequence (src/gpu/kernel/window/exact.cl): around the lengths of runs and tiles, elements and results
  * that begin anywhere. */
 static void check_exact(const char *name, const instance *o)
 {
@@ -161,6 +176,7 @@ static void check_device(const char *name)
         check_layouts(name, &instances[i]);
         if (!check_quick || i == 1) check_tiles(name, &instances[i]);
         if (!check_quick || i < 2) check_columns(name, &instances[i], (int)i);
+        if (!strncmp(name, "cuda:", 5) && instances[i].lanes == 1) check_passes(name, &instances[i]);
     }
     for (size_t i = 0; i < sizeof exact / sizeof *exact; i++) {
         if (check_quick && i > 1) break;
@@ -175,8 +191,8 @@ int main(int argc, char **argv)
     check_start();
     most = (int64_t)1 << (argc > 1 ? atoi(argv[1]) : check_quick ? 16 : 17);
     only_exact = argc > 2;
-    const size_t room = (size_t)most * RESULT_MOST + 4 * GUARD;
-    x = malloc((size_t)most * 8), got = malloc(room), want = malloc(room);
+    const size_t large = (size_t)(most > LARGE ? most : LARGE), room = large * RESULT_MOST + 4 * GUARD;
+    x = malloc(large * 8), got = malloc(room), want = malloc(room);
     if (!x || !got || !want) return 2;
     check_ok(NULL, tally_open(&cpu, "cpu"), "cpu");
     for_each_gpu(NULL, check_device);

@@ -109,6 +109,18 @@ tally_status tl_host_view(tally *ctx, tl_host_copies *c, tally_view *v, int64_t 
     return status;
 }
 
+tally_status tl_host_numbers(tally *ctx, tl_host_copies *c, int64_t **p, int64_t count, int back, const char *name,
+                             const char *what)
+{
+    int64_t bytes;
+    void *at = *p;
+    if (!at) return TALLY_OK;
+    if (__builtin_mul_overflow(count, (int64_t)sizeof **p, &bytes)) return tl_no_memory(ctx, SIZE_MAX, name);
+    const tally_status status = tl_host_copy(ctx, c, &at, 0, bytes, back, name, what);
+    *p = at;
+    return status;
+}
+
 tally_status tl_host_end(tally *ctx, tl_host_copies *c, tally_status status)
 {
     if (!status) status = tl_host_back(ctx, c);

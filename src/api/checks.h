@@ -35,6 +35,9 @@ tally_status tl_host_copy(tally *ctx, tl_host_copies *c, void **p, int64_t low, 
 /* The same for the elements of a view, of `bytes` bytes each, and for its bits; not for those of its next. */
 tally_status tl_host_view(tally *ctx, tl_host_copies *c, tally_view *v, int64_t bytes, int back, const char *name,
                           const char *what);
+/* The same for `count` numbers. */
+tally_status tl_host_numbers(tally *ctx, tl_host_copies *c, int64_t **p, int64_t count, int back, const char *name,
+                             const char *what);
 /* The end of a call that wrote copies: they go back if its status is good, and are freed. */
 tally_status tl_host_end(tally *ctx, tl_host_copies *c, tally_status status);
 /* Written copies go back. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * tally_runs, tally_groups, tally_take: their checks. */
+#include "checks.h"
 #include "context/device.h"
 #include "context/view.h"
 #include "cpu/keys/keys.h"
@@ -21,12 +22,13 @@ static tally_status one_sequence(tally *ctx, const tally_view *given, const char
     return status;
 }
 
-/* The processors take p, `elements` of them. */
-static tally_status here(tally *ctx, const void *p, const char *name, int64_t elements)
+/* The processors do the work: what is the device's memory is copied for them. */
+static const char what[] = "runs, groups and gathers";
+static tally_status bring(tally *ctx, tl_host_copies *c, tally_view *v, int back, const char *name)
 {
-    return tl_on_processors(ctx, p, name, "runs, groups and gathers", elements);
+    tally_status status = tl_on_processors(ctx, NULL, name, what, back ? 0 : v->n);
+    return status ? status : tl_host_view(ctx, c, v, (int64_t)tally_dtype_size(v->dtype), back, name, what);
 }
-
 tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, int64_t *runs)
 {
     tally_view v;
@@ -37,9 +39,13 @@ tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, in
     int done = 0;
     if (calls->runs) status = calls->runs(ctx->device, ctx, &v, offsets, runs, &done);
     if (status || done) return status;
-    status = here(ctx, v.data, "keys", v.n);
-    if (!status && offsets) status = here(ctx, offsets, "offsets", 0);
-    if (!status) *runs = tl_runs(tally_threads(ctx), &v, offsets);
+    tl_host_copies c = {0};
+    status = bring(ctx, &c, &v, 0, "keys");
+    if (!status && offsets && v.n == INT64_MAX) status = tl_no_memory(ctx, SIZE_MAX, "offsets");
+    if (!status && offsets) status = tl_host_numbers(ctx, &c, &offsets, v.n + 1, 1, "offsets", what);
+    const int64_t found = status ? 0 : tl_runs(tally_threads(ctx), &v, offsets);
+    status = tl_host_end(ctx, &c, status);
+    if (!status) *runs = found;
     return status;
 }
 
@@ -53,17 +59,20 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
         return tl_fail(ctx, TALLY_UNSUPPORTED, "codes->dtype is %s: must be an integer type",
                        tally_dtype_name(v.dtype));
     if (groups < 0) return tl_fail(ctx, TALLY_INVALID, "groups is %lld: must be at least 0", (long long)groups);
+    if (groups >= INT64_MAX / (int64_t)sizeof *offsets) return tl_no_memory(ctx, SIZE_MAX, "the counts of the groups");
     if (!offsets || (v.n && !order))
         return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must have room for %lld numbers", offsets ? "order" : "offsets",
                        offsets ? (long long)v.n : (long long)groups + 1);
-    status = here(ctx, v.data, "codes", v.n);
-    if (!status) status = here(ctx, order, "order", 0);
-    if (!status) status = here(ctx, offsets, "offsets", 0);
-    if (!status) status = tl_groups(ctx, tally_threads(ctx), &v, groups, order, offsets, &bad);
-    if (status || bad < 0) return status;
-    const int64_t bytes = (int64_t)tally_dtype_size(v.dtype);
+    tl_host_copies c = {0};
     char text[48];
-    tally_format_value(v.dtype, (const char *)v.data + bad * v.stride * bytes, 0, text, sizeof text);
+    status = bring(ctx, &c, &v, 0, "codes");
+    if (!status) status = tl_host_numbers(ctx, &c, &order, v.n, 1, "order", what);
+    if (!status) status = tl_host_numbers(ctx, &c, &offsets, groups + 1, 1, "offsets", what);
+    if (!status) status = tl_groups(ctx, tally_threads(ctx), &v, groups, order, offsets, &bad);
+    if (status || bad < 0) return tl_host_end(ctx, &c, status);
+    tally_format_value(v.dtype, (const char *)v.data + bad * v.stride * (int64_t)tally_dtype_size(v.dtype), 0, text,
+                       sizeof text);
+    tl_host_close(&c);
     return tl_fail(ctx, TALLY_INVALID, "codes: element %lld is %s: must be in 0..%lld, the groups", (long long)bad,
                    text, (long long)groups - 1);
 }
@@ -96,12 +105,13 @@ tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, 
     if (calls->gather) status = calls->gather(ctx->device, ctx, &x, order, &y, &bad, &place, &done);
     if (done && !status && bad < n) return no_place(ctx, bad, place, x.n);
     if (status || done) return status;
-    status = here(ctx, x.data, "in", x.n);
-    if (!status) status = here(ctx, y.data, "out", y.n);
-    if (!status) status = here(ctx, order, "order", 0);
-    if (status) return status;
-    bad = tl_take_check(tally_threads(ctx), order, n, x.n);
-    if (bad < n) return no_place(ctx, bad, order[bad], x.n);
-    tl_take(tally_threads(ctx), &x, order, n, &y);
-    return TALLY_OK;
+    tl_host_copies c = {0};
+    status = bring(ctx, &c, &x, 0, "in");
+    int64_t *places = (int64_t *)(uintptr_t)order;
+    if (!status) status = tl_host_numbers(ctx, &c, &places, n, 0, "order", what);
+    if (!status && (bad = tl_take_check(tally_threads(ctx), places, n, x.n)) < n)
+        status = no_place(ctx, bad, places[bad], x.n);
+    if (!status) status = bring(ctx, &c, &y, 1, "out");
+    if (!status) tl_take(tally_threads(ctx), &x, places, n, &y);
+    return tl_host_end(ctx, &c, status);
 }

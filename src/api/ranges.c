@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * tally_window_ranges and tally_window_bounds: their checks. */
+#include "checks.h"
 #include "context/device.h"
 #include "context/threads.h"
 #include "context/view.h"
@@ -19,10 +20,17 @@ static tally_status one_sequence(tally *ctx, const tally_view *given, const char
         return tl_fail(ctx, TALLY_INVALID, "%s->rows is %lld%s: must be one sequence, rows 1 and no offsets", name,
                        (long long)v->rows, v->offsets ? " with offsets" : "");
     tally_status status = tl_view_check(ctx, v, name, bytes);
-    if (!status) status = tl_on_processors(ctx, v->data, name, what, v->n);
     if (!status) tl_view_normal(v);
     return status;
 }
+
+/* The processors do the work: the device's memory is copied for them, of two arrays of places and of views. */
+static tally_status bring_places(tally *ctx, tl_host_copies *c, int64_t **start, int64_t **end, int64_t count, int back)
+{
+    tally_status status = tl_host_numbers(ctx, c, start, count, back, "start", what);
+    return status ? status : tl_host_numbers(ctx, c, end, count, back, "end", what);
+}
+static int64_t *as_places(const int64_t *p) { return (int64_t *)(uintptr_t)p; }
 
 /* The first range that is not one of 0 .. n, or `results`. */
 static int64_t first_bad(int threads, const int64_t *start, const int64_t *end, int64_t results, int64_t n)
@@ -41,6 +49,20 @@ static int64_t first_bad(int threads, const int64_t *start, const int64_t *end, 
             if (start[r] < 0 || end[r] < start[r] || end[r] > n) first = r;
     }
     return first;
+}
+
+static tally_status run(tally *ctx, const tl_plan *plan, const tl_plan *count, const tl_ranges *ranges,
+                        const tally_view *x, const tally_view *y)
+{
+    const int64_t step = tl_step(y->stride, plan->op->result_bytes);
+    tally_status status = TALLY_OK;
+    tl_fp fp = tl_fp_enter();
+    if (plan->exact)
+        tl_exact_ranges_run(plan, tally_threads(ctx), ranges, x->data, x->stride, y->data, step);
+    else
+        status = tl_ranges_run(ctx, plan, count, tally_threads(ctx), ranges, x->data, x->stride, y->data, step);
+    tl_fp_leave(fp);
+    return status;
 }
 
 tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *in, const int64_t *start,
@@ -73,26 +95,30 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     status = one_sequence(ctx, out, "out", plan.op->result_bytes, &y);
     if (!status) status = tl_view_distinct(ctx, &y, "out");
     if (!status) status = tl_view_overlap(ctx, &x, bytes, &y, plan.op->result_bytes, 0);
-    if (!status) status = tl_on_processors(ctx, start, "start", what, 0);
-    if (!status) status = tl_on_processors(ctx, end, "end", what, 0);
     if (status || results == 0) return status;
     if (!start || !end)
         return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must be %lld places", start ? "end" : "start",
                        (long long)results);
-    const int64_t r = first_bad(tally_threads(ctx), start, end, results, x.n);
+    tl_host_copies c = {0};
+    tally_view all, second;
+    int64_t *from = as_places(start), *to = as_places(end);
+    status = tl_on_processors(ctx, NULL, "in", what, x.n);
+    if (!status) status = bring_places(ctx, &c, &from, &to, results, 0);
+    if (!status) status = inputs ? tl_inputs_check(ctx, in, "in", &all, &second) : TALLY_OK;
+    const int64_t r = status ? results : first_bad(tally_threads(ctx), from, to, results, x.n);
     if (r < results)
-        return tl_fail(ctx, TALLY_INVALID, "range %lld is %lld..%lld: must be 0 <= start <= end <= %lld = in->n",
-                       (long long)r, (long long)start[r], (long long)end[r], (long long)x.n);
-    const tl_ranges ranges = {start, end, NULL, x.n, results, 0, 1, min_count};
-    if (inputs) return tl_inputs_ranges(ctx, op, in, &ranges, &y);
-    const int64_t step = tl_step(y.stride, plan.op->result_bytes);
-    tl_fp fp = tl_fp_enter();
-    if (plan.exact)
-        tl_exact_ranges_run(&plan, tally_threads(ctx), &ranges, x.data, x.stride, y.data, step);
-    else
-        status = tl_ranges_run(ctx, &plan, &count, tally_threads(ctx), &ranges, x.data, x.stride, y.data, step);
-    tl_fp_leave(fp);
-    return status;
+        status = tl_fail(ctx, TALLY_INVALID, "range %lld is %lld..%lld: must be 0 <= start <= end <= %lld = in->n",
+                         (long long)r, (long long)from[r], (long long)to[r], (long long)x.n);
+    if (!status)
+        status = inputs ? tl_inputs_bring(ctx, &c, &all, &second, "in", what)
+                        : tl_host_view(ctx, &c, &x, bytes, 0, "in", what);
+    if (!status) status = tl_host_view(ctx, &c, &y, plan.op->result_bytes, 1, "out", what);
+    const tl_ranges ranges = {from, to, NULL, x.n, results, 0, 1, min_count};
+    if (!status && inputs)
+        status = tl_inputs_ranges(ctx, op, &all, &ranges, &y);
+    else if (!status)
+        status = run(ctx, &plan, &count, &ranges, &x, &y);
+    return tl_host_end(ctx, &c, status);
 }
 
 tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally_key_window *w, int64_t *start,
@@ -115,21 +141,28 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
                        w->low_real != w->low_real ? "low_real" : "high_real");
     const int64_t bytes = (int64_t)tally_dtype_size(d);
     tally_status status = one_sequence(ctx, keys, "keys", bytes, &v);
-    if (!status) status = tl_on_processors(ctx, start, "start", what, 0);
-    if (!status) status = tl_on_processors(ctx, end, "end", what, 0);
     if (status || v.n == 0) return status;
     if (!start || !end)
         return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must have room for %lld places", start ? "end" : "start",
                        (long long)v.n);
+    tl_host_copies c = {0};
+    tally_key_window window = *w;
+    int64_t *lows = as_places(w->lows), *highs = as_places(w->highs);
     int descending;
-    const int64_t bad = tl_bounds_order(tally_threads(ctx), &v, &descending);
+    status = tl_on_processors(ctx, NULL, "keys", what, v.n);
+    if (!status) status = tl_host_view(ctx, &c, &v, bytes, 0, "keys", what);
+    if (!status) status = tl_host_numbers(ctx, &c, &lows, v.n, 0, "lows", what);
+    if (!status) status = tl_host_numbers(ctx, &c, &highs, v.n, 0, "highs", what);
+    window.lows = lows, window.highs = highs;
+    const int64_t bad = status ? v.n : tl_bounds_order(tally_threads(ctx), &v, &descending);
     if (bad < v.n) {
         char text[2][48] = {"", ""};
         for (int k = 0; k < 2 && bad - k >= 0; k++)
             tally_format_value(d, (const char *)v.data + (bad - k) * v.stride * bytes, 0, text[k], sizeof text[k]);
-        return tl_fail(ctx, TALLY_INVALID, "keys: row %lld is %s%s%s: keys must be numbers that %s", (long long)bad,
-                       text[0], bad ? ", after " : "", text[1], descending ? "descend" : "ascend");
+        status = tl_fail(ctx, TALLY_INVALID, "keys: row %lld is %s%s%s: keys must be numbers that %s", (long long)bad,
+                         text[0], bad ? ", after " : "", text[1], descending ? "descend" : "ascend");
     }
-    tl_bounds(tally_threads(ctx), &v, descending, w, start, end);
-    return TALLY_OK;
+    if (!status) status = bring_places(ctx, &c, &start, &end, v.n, 1);
+    if (!status) tl_bounds(tally_threads(ctx), &v, descending, &window, start, end);
+    return tl_host_end(ctx, &c, status);
 }

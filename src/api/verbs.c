@@ -56,46 +56,62 @@ static int views_work(views *v)
     return v->in.rows > 0 && (v->in.offsets || v->in.n > 0) && (v->out.offsets || v->out.n > 0);
 }
 
-/* ---- where a plan runs: on the context's device; scans and windows of exact sums on its processors ---- */
+/* ---- where a plan runs: on the context's device; what devices have no kernels for on its processors ---- */
 
-static const char what_ranges[] = "windows of negative offsets or of a step";
+static const char what_exact[] = "exact sums", what_ranges[] = "windows of negative offsets or of a step",
+                  what_reversed[] = "reversed scans of segments";
 
-static tally_status on_processors(tally *ctx, const tally_view *in, const void *out, const char *out_name,
-                                  const char *what)
+/* The processors calculate: what is the device's memory is copied for them, and back by tl_host_end. */
+static tally_status bring(tally *ctx, tl_host_copies *c, const tl_plan *plan, tally_view *in, tally_view *out,
+                          const char *what)
 {
     const int64_t elements = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
-    tally_status status = tl_on_processors(ctx, in->data, "in->data", what, elements);
-    return status ? status : tl_on_processors(ctx, out, out_name, what, 0);
+    tally_status status = tl_on_processors(ctx, NULL, "in", what, elements);
+    if (!status) status = tl_host_view(ctx, c, in, plan->op->elem_bytes, 0, "in->data", what);
+    return status ? status : tl_host_view(ctx, c, out, plan->op->result_bytes, 1, "out->data", what);
 }
 
 static tally_status run_reduce(tally *ctx, const tl_plan *plan, const tally_view *in, void *out)
 {
     const tl_device_calls *const calls = ctx->device->calls;
+    tally_view x = *in, y = tally_flat(out, plan->op->out, in->rows);
+    tl_host_copies c = {0};
     int done = 0;
     if (!plan->exact) return calls->reduce(ctx->device, ctx, plan, in, out);
     tally_status status = calls->exact ? calls->exact(ctx->device, ctx, plan, in, out, &done) : TALLY_OK;
     if (status || done) return status;
-    status = on_processors(ctx, in, out, "out", "exact sums");
-    return status ? status : tl_exact_reduce(ctx, plan, tally_threads(ctx), in, out);
+    status = bring(ctx, &c, plan, &x, &y, what_exact);
+    if (!status) status = tl_exact_reduce(ctx, plan, tally_threads(ctx), &x, y.data);
+    return tl_host_end(ctx, &c, status);
 }
 
 static tally_status run_scan(tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out,
                              const tally_scan_options *o)
 {
-    if (!plan->exact) return ctx->device->calls->scan(ctx->device, ctx, plan, in, out, o);
-    tally_status status = on_processors(ctx, in, out->data, "out->data", "exact sums");
-    return status ? status : tl_exact_scan(ctx, plan, tally_threads(ctx), in, out, o);
+    const tl_device_calls *const calls = ctx->device->calls;
+    tally_view x = *in, y = *out;
+    tl_host_copies c = {0};
+    tally_status status = TALLY_OK;
+    const int reversed = calls->owns && o && o->reverse && in->offsets; /* a device gives these to its processors */
+    if (!plan->exact && !reversed) return calls->scan(ctx->device, ctx, plan, in, out, o);
+    status = bring(ctx, &c, plan, &x, &y, plan->exact ? what_exact : what_reversed);
+    if (!status && plan->exact) status = tl_exact_scan(ctx, plan, tally_threads(ctx), &x, &y, o);
+    if (!status && !plan->exact) status = calls->scan(ctx->device, ctx, plan, &x, &y, o);
+    return tl_host_end(ctx, &c, status);
 }
 
 static tally_status run_window(tally *ctx, const tl_plan *plan, const tl_plan *count, const tally_view *in,
                                const tally_view *out, const tally_window_options *o)
 {
-    const int ranges = !tl_window_streams(o);
+    tally_view x = *in, y = *out;
+    tl_host_copies c = {0};
+    const int ranges = !tl_window_streams(o), threads = tally_threads(ctx);
     if (!plan->exact && !ranges) return ctx->device->calls->window(ctx->device, ctx, plan, count, in, out, o);
-    tally_status status = on_processors(ctx, in, out->data, "out->data", plan->exact ? "exact sums" : what_ranges);
-    if (status) return status;
-    if (!ranges) return tl_exact_window(plan, tally_threads(ctx), in, out, o);
-    return (plan->exact ? tl_exact_ranges_view : tl_ranges_view)(ctx, plan, count, tally_threads(ctx), in, out, o);
+    tally_status status = bring(ctx, &c, plan, &x, &y, plan->exact ? what_exact : what_ranges);
+    if (!status && !ranges) status = tl_exact_window(plan, threads, &x, &y, o);
+    if (!status && ranges)
+        status = (plan->exact ? tl_exact_ranges_view : tl_ranges_view)(ctx, plan, count, threads, &x, &y, o);
+    return tl_host_end(ctx, &c, status);
 }
 
 /* ---- verbs ---- */

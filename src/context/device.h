@@ -97,9 +97,10 @@ typedef struct tl_device_calls {
     tally_status (*runs)(tl_device *, tally *, const tally_view *keys, int64_t *offsets, int64_t *runs, int *done);
     tally_status (*gather)(tl_device *, tally *, const tally_view *in, const int64_t *order, const tally_view *out,
                            int64_t *at, int64_t *place, int *done);
-    /* A grid of reductions in the device's memory. It takes steps, and gives results, in host memory or the device's.
-     * The device must outlive it. NULL: there are the processors' alone. */
-    tally_status (*grid)(tl_device *, tally *, const tl_plan *, int64_t rows, tl_grid **grid);
+    /* A grid of reductions in the device's memory, of several devices (many/) that which `step` is of. It takes steps,
+     * and gives results, in host memory or the device's. The device must outlive it. NULL: there are the processors'
+     * alone. */
+    tally_status (*grid)(tl_device *, tally *, const tl_plan *, int64_t rows, const void *step, tl_grid **grid);
     /* Streams and fragments: n more dense elements, in host memory or the device's (scan_push: x and out alike). */
     tally_status (*slab)(tl_device *, tally *, const tl_plan *, const void *x, int64_t n, tl_counter *counter);
     tally_status (*scan_push)(tl_device *, tally *, tl_scan *, const void *x, int64_t n, void *out);

@@ -164,7 +164,7 @@ tally_status tl_gpu_inputs(tl_device *, tally *, const tl_inputs_call *, int *do
 tally_status tl_gpu_key_runs(tl_device *, tally *, const tally_view *keys, int64_t *offsets, int64_t *runs, int *done);
 tally_status tl_gpu_gather(tl_device *, tally *, const tally_view *in, const int64_t *order, const tally_view *out,
                            int64_t *at, int64_t *place, int *done);
-tally_status tl_gpu_grid(tl_device *, tally *, const tl_plan *, int64_t rows, tl_grid **grid);
+tally_status tl_gpu_grid(tl_device *, tally *, const tl_plan *, int64_t rows, const void *step, tl_grid **grid);
 tally_status tl_gpu_slab(tl_device *, tally *, const tl_plan *, const void *x, int64_t n, tl_counter *);
 tally_status tl_gpu_scan_push(tl_device *, tally *, tl_scan *, const void *x, int64_t n, void *out);
 tally_status tl_gpu_window_slice(tl_device *, tally *, const tl_plan *, const tl_plan *count,
@@ -204,10 +204,12 @@ tl_scalar tl_gpu_variant_of(const tl_scalar *op, int marked);
 int tl_gpu_state_bytes(const tl_scalar *op);
 int tl_gpu_room_log(const tl_scalar *op);
 /* Tiles of whole windows, of the program "window" or "window_long": their elements as a power of 2; do threads have 8
- * items side by side (RUNS, gpu/kernel/window_place.cl)? */
+ * items side by side (RUNS, gpu/kernel/window/place.cl)? */
 typedef enum tl_tiles { TL_TILES, TL_LONG_TILES } tl_tiles;
 int tl_gpu_whole_log(const tl_scalar *op, const char *prelude, tl_tiles tiles);
 int tl_gpu_runs(const tl_scalar *op, const char *prelude, tl_tiles tiles);
+/* log2 of the radix of gpu/kernel/window/passes.cl, 0 if that is not for this operator. */
+int tl_gpu_pass_log(const tl_scalar *op, const char *prelude);
 /* Scans in one launch, by the kernel scan_once or (few) scan_few: groups that share a processor, 0: it is not for this
  * operator; elements of a tile, as a power of 2. */
 int tl_gpu_once_blocks(const tl_scalar *op, int few);

@@ -300,8 +300,9 @@ static void close_grid(tl_grid *base)
 
 static const tl_grid_calls calls = {push, result, nodes, fill, close_grid};
 
-tally_status tl_gpu_grid(tl_device *base, tally *ctx, const tl_plan *plan, int64_t rows, tl_grid **to)
+tally_status tl_gpu_grid(tl_device *base, tally *ctx, const tl_plan *plan, int64_t rows, const void *step, tl_grid **to)
 {
+    (void)step; /* it has one memory */
     tl_gpu_device *const d = tl_gpu_of(base);
     const tl_scalar *const op = plan->op;
     const int64_t packed = op->state_bytes ? PACKED_MOST / op->state_bytes : PACKED_MOST;

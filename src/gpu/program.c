@@ -193,6 +193,7 @@ static void add_facts(buffer *b, const tl_scalar *op, const char *prelude, tl_ti
         tl_gpu_once_blocks(op, 1), tl_gpu_once_lines(op));
     say(b, "#define DOWN_ROWS %d\n#define DOWN_BLOCKS %d\n", tl_gpu_down_rows(op), tl_gpu_down_rows(op) > 16 ? 3 : 2);
     say(b, "#define RUNS %d\n", tl_gpu_runs(op, prelude, tiles));
+    say(b, "#define PASS_LOG %d\n", tiles == TL_LONG_TILES ? tl_gpu_pass_log(op, prelude) : 0);
     if (op->user) say(b, "#define TL_USER 1\n");
     if (op->masked == TL_MASKED_MARK) say(b, "#define TL_MARKED 1\n");
 }
@@ -248,6 +249,13 @@ int tl_gpu_runs(const tl_scalar *op, const char *prelude, tl_tiles tiles)
     const int bytes = tl_gpu_state_bytes(op);
     if (!is_cuda(prelude) || (bytes != 12 && bytes != 16)) return 0;
     return tiles == TL_LONG_TILES || (!op->user && (bytes == 12 || (op->indexed && op->elem_bytes <= 4)));
+}
+
+/* A tile of 33 KiB, or of 17 KiB where groups have 48 KiB: two of them where bits below the radix are set. */
+int tl_gpu_pass_log(const tl_scalar *op, const char *prelude)
+{
+    const int bytes = tl_gpu_state_bytes(op), most = is_cuda(prelude) ? 5 : 4;
+    return bytes > 8 ? 0 : bytes > 4 ? most - 1 : most;
 }
 
 int tl_gpu_once_blocks(const tl_scalar *op, int few)
@@ -366,7 +374,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     const int bits = dash && !strcmp(dash, "_bits"), in_place = bits || (dash && !strcmp(dash, "_two"));
     for (size_t i = 0; in_place && i < sizeof bases / sizeof *bases; i++)
         if (!strncmp(shape, bases[i], strlen(bases[i]))) shape = bases[i];
-    const int law = !strcmp(shape, "law") || !strcmp(shape, "prepare"); /* no schedule */
+    const int prepare = !strcmp(shape, "prepare"), law = prepare || !strcmp(shape, "law"); /* no schedule */
     const int is_long = !strcmp(shape, "window_long"), window = is_long || !strcmp(shape, "window");
     const int chunks = !law && !window && strcmp(shape, "grid");
     if (kernel) say(&b, "#define TL_ONE_KERNEL 1\n#define TL_PICK_%s 0, 1\n", kernel);
@@ -401,9 +409,12 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         add_file(&b, "gpu/kernel/stripes.cl");
         add_file(&b, "gpu/kernel/level.cl");
     }
-    if (window) add_file(&b, "gpu/kernel/window_place.cl");
-    if (!strcmp(shape, "prepare")) add_file(&b, "gpu/kernel/inputs/bits.cl");
-    snprintf(name, sizeof name, "gpu/kernel/%s%s.cl", strcmp(shape, "prepare") ? "" : "inputs/",
+    if (window) add_file(&b, "gpu/kernel/window/place.cl");
+    if (prepare) add_file(&b, "gpu/kernel/inputs/bits.cl");
+    snprintf(name, sizeof name, "gpu/kernel/%s%s.cl",
+             window    ? "window/"
+             : prepare ? "inputs/"
+                       : "",
              window ? "window" : shape);
     add_file(&b, name);
     if (is_cuda(prelude) && in_place && !strcmp(shape, "reduce")) add_file(&b, "gpu/kernel/once.cl");
@@ -426,9 +437,10 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         add_file(&b, "gpu/kernel/scan_down.cl");
         say(&b, "}\n");
     }
-    if (window) add_file(&b, "gpu/kernel/window_whole.cl");
-    if (window && !in_place) add_file(&b, "gpu/kernel/window_columns.cl");
-    if (window && !in_place) add_file(&b, is_long ? "gpu/kernel/window_long.cl" : "gpu/kernel/window_exact.cl");
+    if (window) add_file(&b, "gpu/kernel/window/whole.cl");
+    if (is_long) add_file(&b, "gpu/kernel/window/passes.cl");
+    if (window && !in_place) add_file(&b, "gpu/kernel/window/columns.cl");
+    if (window && !in_place) add_file(&b, is_long ? "gpu/kernel/window/long.cl" : "gpu/kernel/window/exact.cl");
     return end(ctx, &b, op, kernel ? kernel : whole_shape, prelude, text, length);
 }
 

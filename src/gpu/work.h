@@ -3,11 +3,10 @@
  *
  * A file sees those below it, never one above:
  *
- *   pieces/      a call of a verb, in one piece or several; streams
- *   segments.c   segments whose offsets are on the device          law.c      the probe's kernels
- *   shapes.c     reduce, scan                                      window.c   windows: _tiles.c, _long.c
- *   exact.c      exact sums                                     grid.c     sequences that grow together
- *   keys.c       runs of equal keys, gathers
+ *   pieces/      a call of a verb, in one piece or several, or on segments whose offsets are on the device; streams
+ *   window/      windows                   law.c      the probe's kernels
+ *   shapes.c     reduce, scan              grid.c     sequences that grow together
+ *   exact.c      exact sums                keys.c     runs of equal keys, gathers
  *   prepare.c    elements out of views with validity, or of two inputs
  *   batch.c      views brought to the device, results brought back
  *   forest.c     short sequences           middle.c   sequences of some chunks
@@ -136,8 +135,8 @@ typedef struct tl_batch {
     int owned; /* x is ours to give back */
     const tl_piece *piece;
     int64_t x_byte, row_stride, stride, n, rows, elements; /* elements: of all sequences */
-    const int64_t *host_offsets;                           /* NULL: none, or they are on the device (segments.c) */
-    int listed;                                            /* sequences have offsets */
+    const int64_t *host_offsets; /* NULL: none, or they are on the device (pieces/segments.c) */
+    int listed;                  /* sequences have offsets */
     tl_memory offsets, ids, first;
     /* long sequences: all rows, or those that ids chooses */
     int64_t longs, longest, counts[TL_GPU_LEVELS + 1]; /* sequences; elements of the longest; nodes of each level */

@@ -75,31 +75,11 @@ static tally_status plan_host(tl_device *d, tally *ctx, const tl_scalar *op, tl_
 
 /* ---- whose memory ---- */
 
-static const char *name_of(const tl_team *t, int k) { return t->member[k]->device->calls->isa(t->member[k]->device); }
-
 /* The member that a call on this memory is for: *who, or -1 if all of it is the host's. */
 static tally_status find_owner(const tl_team *t, const void *in, const void *out, const void *offsets, int *who)
 {
-    const struct {
-        const char *name;
-        const void *p;
-    } all[] = {{"in->data", in}, {"out", out}, {"offsets", offsets}};
-    const char *name = "";
-    *who = -1;
-    for (int i = 0; i < 3; i++) {
-        int k;
-        tally_status status = tl_team_owner(t, all[i].p, &k);
-        if (status) return status;
-        if (k < 0 || k == *who) continue;
-        if (*who >= 0)
-            return tl_fail(t->ctx, TALLY_UNSUPPORTED,
-                           "%s is memory of %s and %s of %s: must be of one device (tally_reduce_split takes parts on "
-                           "several)",
-                           name, name_of(t, *who), all[i].name, name_of(t, k));
-        *who = k;
-        name = all[i].name;
-    }
-    return TALLY_OK;
+    const tl_array all[] = {{"in->data", in}, {"out", out}, {"offsets", offsets}};
+    return tl_team_one(t, all, 3, " (tally_reduce_split takes parts on several)", who);
 }
 
 /* ---- host views ---- */
@@ -328,6 +308,25 @@ static tally_status window_slice(tl_device *d, tally *ctx, const tl_plan *p, con
     return tl_along_slice(&t, p, count, o, x, n, at_start, at_end, out, produced);
 }
 
+/* ---- in the memory of one ---- */
+
+static tally_status runs(tl_device *d, tally *ctx, const tally_view *keys, int64_t *to, int64_t *number, int *done)
+{
+    const tl_team t = team_of(d, ctx);
+    return tl_near_runs(&t, keys, to, number, done);
+}
+static tally_status gather(tl_device *d, tally *ctx, const tally_view *in, const int64_t *order, const tally_view *out,
+                           int64_t *at, int64_t *place, int *done)
+{
+    const tl_team t = team_of(d, ctx);
+    return tl_near_gather(&t, in, order, out, at, place, done);
+}
+static tally_status grid(tl_device *d, tally *ctx, const tl_plan *p, int64_t rows, const void *step, tl_grid **to)
+{
+    const tl_team t = team_of(d, ctx);
+    return tl_near_grid(&t, p, rows, step, to);
+}
+
 /* ---- the rest ---- */
 
 static tally_status on_processors(tl_device *d, tally *ctx, const void *p, const char *name, const char *what,
@@ -399,6 +398,9 @@ static const tl_device_calls calls = {
     .offsets = offsets,
     .scan = scan,
     .window = window,
+    .runs = runs,
+    .gather = gather,
+    .grid = grid,
     .slab = slab,
     .scan_push = scan_push,
     .on_processors = on_processors,

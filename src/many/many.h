@@ -18,6 +18,7 @@
  *
  *   many.c   the device's calls        split.c   a sequence in parts
  *   along.c  sequences on the host, cut along
+ *   near.c   what one member does in its memory: keys, fields
  *   slices.c slices folded and scanned
  *   crew.c   threads */
 #ifndef TALLY_MANY_H
@@ -64,6 +65,13 @@ tally_status tl_along_slice(const tl_team *t, const tl_plan *plan, const tl_plan
 /* Is a sequence of n elements worth cutting? overlap: elements that neighbouring slices share. */
 int tl_along_worth(const tl_team *t, const tl_plan *plan, int64_t n, int64_t overlap);
 
+/* ---- near.c: as the calls of a device ---- */
+
+tally_status tl_near_runs(const tl_team *t, const tally_view *keys, int64_t *offsets, int64_t *runs, int *done);
+tally_status tl_near_gather(const tl_team *t, const tally_view *in, const int64_t *order, const tally_view *out,
+                            int64_t *at, int64_t *place, int *done);
+tally_status tl_near_grid(const tl_team *t, const tl_plan *plan, int64_t rows, const void *step, tl_grid **grid);
+
 /* ---- slices.c ---- */
 
 /* A part of a call, by one member, in a thread of its own; the sentence of a failure is in the member's context. */
@@ -74,6 +82,13 @@ tally_status tl_team_run(const tl_team *t, tl_task task, void *data);
 tally_status tl_team_fail(const tl_team *t, int k, tally_status status);
 /* The member whose memory p is; -1: it is the host's. */
 tally_status tl_team_owner(const tl_team *t, const void *p, int *who);
+/* The one member whose memory these arrays are (NULL: none); -1 if all are the host's. Refuses arrays of two members;
+ * hint: what the sentence ends with. */
+typedef struct tl_array {
+    const char *name;
+    const void *p;
+} tl_array;
+tally_status tl_team_one(const tl_team *t, const tl_array *all, int count, const char *hint, int *who);
 /* Elements start .. start + n - 1 at x, for this member. */
 typedef struct tl_slice {
     int member;

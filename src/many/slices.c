@@ -25,6 +25,26 @@ tally_status tl_team_owner(const tl_team *t, const void *p, int *who)
     return status;
 }
 
+static const char *name_of(const tl_team *t, int k) { return t->member[k]->device->calls->isa(t->member[k]->device); }
+
+tally_status tl_team_one(const tl_team *t, const tl_array *all, int count, const char *hint, int *who)
+{
+    const char *name = "";
+    *who = -1;
+    for (int i = 0; i < count; i++) {
+        int k;
+        const tally_status status = tl_team_owner(t, all[i].p, &k);
+        if (status) return status;
+        if (k < 0 || k == *who) continue;
+        if (*who >= 0)
+            return tl_fail(t->ctx, TALLY_UNSUPPORTED, "%s is memory of %s and %s of %s: must be of one device%s", name,
+                           name_of(t, *who), all[i].name, name_of(t, k), hint);
+        *who = k;
+        name = all[i].name;
+    }
+    return TALLY_OK;
+}
+
 typedef struct {
     const tl_team *team;
     tl_task task;

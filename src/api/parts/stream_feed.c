@@ -57,14 +57,14 @@ static tally_status leave_grid(tally_stream *s)
     return TALLY_OK;
 }
 
-/* A grid of what slabs have. NULL: no memory. */
-static tl_grid *grid_of_slabs(const tally_stream *s, int on_device)
+/* A grid of what slabs have; step: of the push that it is for. NULL: no memory. */
+static tl_grid *grid_of_slabs(const tally_stream *s, int on_device, const void *step)
 {
     const tally_scan_options o = {.exclusive = s->scan.exclusive, .init = s->seeded ? s->init : NULL};
     tl_grid *grid = NULL;
     if (!on_device)
         grid = tl_grid_open(&s->plan, s->rows, s->verb == TL_STREAM_SCAN, &o);
-    else if (s->device->calls->grid(s->device, s->ctx, &s->plan, s->rows, &grid))
+    else if (s->device->calls->grid(s->device, s->ctx, &s->plan, s->rows, step, &grid))
         return NULL;
     if (grid && s->slabs.count && grid->calls->fill(s->ctx, grid, s->slabs.slab[0], init_of(s))) {
         tl_grid_close(grid);
@@ -74,15 +74,15 @@ static tl_grid *grid_of_slabs(const tally_stream *s, int on_device)
 }
 
 /* And back, as soon as it can be. Without memory, slabs still give the answer. */
-static void enter_grid(tally_stream *s)
+static void enter_grid(tally_stream *s, const void *step)
 {
     if (!s->by_slabs || s->plan.op->inputs == 2 || tl_slabs_counted(&s->slabs) || s->pushed % TL_GRID_BLOCK) return;
     tl_grid_close(s->grid); /* one that nothing was pushed into */
     s->on_device = s->place == TL_ON_DEVICE;
-    if (!(s->grid = grid_of_slabs(s, s->on_device)) && s->on_device) {
+    if (!(s->grid = grid_of_slabs(s, s->on_device, step)) && s->on_device) {
         s->place = TL_ON_HOST;
         s->on_device = 0;
-        s->grid = grid_of_slabs(s, 0);
+        s->grid = grid_of_slabs(s, 0, step);
     }
     if (!s->grid) return;
     tl_slabs_free(&s->slabs);
@@ -145,7 +145,7 @@ tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const ta
     const int64_t left = -s->pushed & (TL_GRID_BLOCK - 1);
     tally_status status = TALLY_OK;
     tl_feed f;
-    if (plain || s->place != TL_ON_DEVICE) enter_grid(s);
+    if (plain || s->place != TL_ON_DEVICE) enter_grid(s, in->data);
     if (s->by_slabs && plain && left && left < in->n) { /* to the end of a block, and then into the grid */
         const int64_t bytes = s->plan.op->elem_bytes, result = s->plan.op->result_bytes, rest = in->n - left;
         const tally_view a = tl_view_part(in, 0, left, bytes), b = tl_view_part(in, left, rest, bytes),
@@ -155,14 +155,12 @@ tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const ta
     }
     if (!s->by_slabs && !plain && !s->pushed) status = mark_grid(s);
     if (status) return status;
-    if (s->marked) {
-        status = tl_feed_grid(s->ctx, &s->mark, threads, in, out, s->grid);
-    } else if (!s->by_slabs && !plain) {
+    if (s->marked) return tl_feed_grid(s->ctx, &s->mark, threads, in, out, s->grid, &s->pushed);
+    if (!s->by_slabs && !plain) {
         status = tl_feed_open(s->ctx, &s->plan, 1, 0, &f);
         if (!status && tl_feed_fits_grid(&f) && !s->on_device)
-            status = tl_feed_grid(s->ctx, &f, threads, in, out, s->grid);
-        else if (!status)
-            status = push_slabs(s, in, out);
+            return tl_feed_grid(s->ctx, &f, threads, in, out, s->grid, &s->pushed);
+        if (!status) status = push_slabs(s, in, out);
     } else if (s->by_slabs) {
         status = push_slabs(s, in, out);
     } else {
@@ -227,7 +225,7 @@ tally_status tl_stream_push_device(tally_stream *s, const tally_view *in)
         const tally_status status = push_host(s, &a);
         return status || !b.n ? status : tl_stream_push_device(s, &b);
     }
-    enter_grid(s);
+    enter_grid(s, in->data);
     if (!s->on_device) return push_host(s, in);
     const tally_status status = s->grid->calls->push(s->ctx, s->grid, tally_threads(s->ctx), in, NULL);
     if (!status) s->pushed += in->n;

@@ -406,7 +406,7 @@ tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, int threads, const 
 /* ---- grids ---- */
 
 tally_status tl_feed_grid(tally *ctx, const tl_feed *f, int threads, const tally_view *in, const tally_view *out,
-                          tl_grid *grid)
+                          tl_grid *grid, int64_t *pushed)
 {
     const tl_scalar *op = f->form.op;
     const int64_t most = BLOCK_BYTES / op->elem_bytes / in->rows,
@@ -420,6 +420,7 @@ tally_status tl_feed_grid(tally *ctx, const tl_feed *f, int threads, const tally
         status = tl_gather_dense(ctx, &f->form, &side, &f->plan, 0, 0, &made);
         const tally_view steps = tl_view_turned(&made.view);
         if (!status) status = grid->calls->push(ctx, grid, threads, &steps, &to);
+        if (!status) *pushed += n;
         free(made.memory);
     }
     return status;

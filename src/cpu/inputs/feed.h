@@ -45,6 +45,7 @@ static inline int tl_feed_fits_grid(const tl_feed *f)
 {
     return !f->counted && f->form.op == f->form.named && f->form.op->inputs == 1;
 }
+/* *pushed grows by the steps that went in: of a push that fails, those before. */
 tally_status tl_feed_grid(tally *ctx, const tl_feed *f, int threads, const tally_view *in, const tally_view *out,
-                          tl_grid *grid);
+                          tl_grid *grid, int64_t *pushed);
 #endif

@@ -52,6 +52,8 @@ extern __shared__ __align__(16) u8 tl_room[];
 #define COPY_WORD(to, from)                                                                                            \
     asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from)        \
                  : "memory")
+/* The line of memory at p is brought to the second cache. */
+#define PREFETCH(p)      asm volatile("prefetch.global.L2 [%0];" ::"l"(p))
 #define COPY_WAIT()      asm volatile("cp.async.wait_all;" ::: "memory")
 #define ADD_GLOBAL(p, v) atomicAdd(p, v) /* to a u32; what was there before */
 #define ADD_LOCAL(p, v)  atomicAdd(p, v)

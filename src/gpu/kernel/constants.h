@@ -106,7 +106,14 @@ enum { MIDDLE_END = 8 * CHUNK };
 /* Windows: threads of a group. A tile of window_rows has 2^TILE_ROWS_LOG rows. */
 enum { WINDOW_THREADS = 256, TILE_ROWS_LOG = 8, TILE_ROWS = 1 << TILE_ROWS_LOG };
 
-/* Windows of columns (window_columns.cl): elements of a step, as a power of 2; levels of the longest window. The nodes
+/* window/passes.cl: the radix is of the operator (PASS_LOG, its log2); the pass `rows` folds bits 0 to PASS_TOP of its
+ * own. Items of a thread; of a tile; of its room in local memory. */
+enum { PASS_TOP = 5 };
+#define PASS_RUN_OF(log)  ((1 << (log)) + 1)
+#define PASS_TILE_OF(log) (WINDOW_THREADS * PASS_RUN_OF(log))
+#define PASS_ROOM_OF(log) (PASS_TILE_OF(log) + (1 << (log)))
+
+/* Windows of columns (window/columns.cl): elements of a step, as a power of 2; levels of the longest window. The nodes
  * that a lane keeps of level k: those that the next level needs, if it is not made in registers, and those that a fold
  * needs which goes back `fold`'s bits below k; in whole steps. */
 #define WALK_LOG(state) ((state) > 8 ? 2 : 3)
@@ -125,7 +132,7 @@ enum { PART_RESULTS, PART_LEVEL, PART_LAST_BITS, PART_RESULTS_ALONE };
  * `window_whole`. */
 enum { EDGES_TOO, EDGES_APART };
 
-/* window_exact.cl: items of a run; runs that a tile of so many runs of results needs nodes for; where nodes and (if
+/* window/exact.cl: items of a run; runs that a tile of so many runs of results needs nodes for; where nodes and (if
  * they are larger than items) a round of results are in local memory, and the bytes of all. */
 #define EXACT_RUN(state)                      ((state) > 16 ? 5 : (state) > 8 ? 9 : 15)
 #define EXACT_RUNS(heads, middle)             ((heads) + (middle) + 2)

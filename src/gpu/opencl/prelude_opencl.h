@@ -32,6 +32,7 @@ typedef double f64;
 /* Done at once; prelude_cuda.h has copies that are on their way. */
 #define COPY_WORD(to, from) (*(to) = *(from))
 #define COPY_WAIT()
+#define PREFETCH(p)
 #define ADD_GLOBAL(p, v) atomic_add(p, v) /* to a u32; what was there before */
 #define ADD_LOCAL(p, v)  atomic_add(p, v)
 #define OR_LOCAL(p, v)   atomic_or(p, v)

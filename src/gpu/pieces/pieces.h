@@ -17,6 +17,7 @@
  *
  *   inputs.c   verbs on views with validity, or of two inputs
  *   verbs.c    a verb: in one piece or in several  push.c     streams and fragments
+ *   segments.c a verb on segments whose offsets are on the device
  *   pieces.c   views cut into rows that fit
  *   here.c     slabs in device memory
  *   along.c    sequences that do not fit, cut along

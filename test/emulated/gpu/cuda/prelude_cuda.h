@@ -50,6 +50,7 @@ static ALIGNED(16) u8 tl_room[256 << 10];
 #define COPY_UNIT(to, from) memcpy(to, from, 16)
 #define COPY_WORD(to, from) memcpy(to, from, 8)
 #define COPY_WAIT()
+#define PREFETCH(p)
 #define SKIPS      1
 #define ADDRESS(p) ((u64)(p))
 #define __threadfence()

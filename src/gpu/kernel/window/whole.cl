@@ -20,7 +20,7 @@
 #define WHOLE_BLOCKS (RUNS && sizeof(state) == 16 ? 2 : RUNS || sizeof(state) > 8 ? 3 : 4)
 enum { WHOLE_QUADS = WHOLE / QUAD, MINE = WHOLE_QUADS / WINDOW_THREADS };
 enum { ARRAY_QUADS = WHOLE_QUADS + (PADDED ? WHOLE_QUADS / 8 : 0), RUN_LOG = 3, RUN_ITEMS = 1 << RUN_LOG };
-/* Of a tile that has TILE_ROWS rows (window_long.cl, window_columns.cl), in a row: quads, and log2 of the items. */
+/* Of a tile that has TILE_ROWS rows (long.cl, columns.cl), in a row: quads, and log2 of the items. */
 enum { COLUMN_QUADS = MINE, FIRST_LEVEL = WHOLE_LOG - TILE_ROWS_LOG };
 
 #define FOUR_LOW_BIT(bytes) ((bytes) & -(bytes))
@@ -29,7 +29,7 @@ typedef struct ALIGNED(FOUR_ALIGN) {
     state s[QUAD];
 } four;
 
-/* Quad q of an array in local memory: in pieces of 16 bytes where its states lie in another order (window_place.cl). */
+/* Quad q of an array in local memory: in pieces of 16 bytes where its states lie in another order (place.cl). */
 enum { TOGETHER = sizeof(state) == 8 ? 2 : 1 };
 typedef struct ALIGNED(16) {
     state s[TOGETHER];
@@ -233,14 +233,15 @@ fn void store_runs(LOCAL const stretch *p, LOCAL const borders *d, batch b, wind
     }
 #endif
 }
+/* Of states in the order of whole_windows (turned), or one after the other. */
 fn void store_items(LOCAL const stretch *p, LOCAL const borders *d, batch b, results out, windows w,
-    LOCAL const state *v)
+    LOCAL const state *v, const int turned)
 {
     const i64 length = length_in(w);
     for (int i = thread_index(); i < p->results; i += WINDOW_THREADS) {
         const int whole = is_whole(p, d, b, w, i);
         maybe m;
-        m.s = v[place_of(i)];
+        m.s = v[turned ? place_of(i) : i];
         m.have = whole && length >= w.least;
         if (whole || (w.edges == EDGES_TOO && !w.valid))
             store_maybe(result_at(p, b, out, w, i), m, length, p->lo + i, b.p);
@@ -257,7 +258,7 @@ fn four quad_at(LOCAL const four *z, int q, int m, int far)
 enum { FAR_LEVEL = WHOLE_QUADS / 4, FAR_BITS = WHOLE_QUADS / 2 + 1 }; /* of windows of at most WHOLE / 2 */
 
 /* Y_top of the quads whose Y_from is y. The levels of w's set bits stay in the arrays slot, slot + 1, ... Nodes of
- * level k have 2^(k + more) elements: more is 0 but for tiles of rows (window_long.cl, window_columns.cl). Levels that
+ * level k have 2^(k + more) elements: more is 0 but for tiles of rows (long.cl, columns.cl). Levels that
  * do not stay change between two arrays; of runs they have one. */
 fn void double_quads(LOCAL four *z, four *y, int from, int top, int w, int kept, int slot, int more, int runs)
 {
@@ -299,7 +300,7 @@ fn void fold_bits(LOCAL const four *z, four *y, int top, int w, int kept, int mo
 
 /* What a launch makes of its tiles. */
 typedef struct {
-    int what;            /* PART_RESULTS; of a longer window (window_long.cl) one of the others */
+    int what;            /* PART_RESULTS; of a longer window (long.cl) one of the others */
     GLOBAL four *states; /* PART_LEVEL: Y_top, to be stored; PART_LAST_BITS: what the higher bits gave, onto which those
                             of the launch are folded; PART_RESULTS_ALONE: what is lowered */
 } part;
@@ -355,6 +356,7 @@ fn void whole_windows(LOCAL four *room, LOCAL stretch *tiles, LOCAL borders *cut
         if (me == 0 && next < jobs) stretch_of(&tiles[turn ^ 1], b, out, of, next, at, each, WHOLE);
         BARRIER();
         if (next < jobs) set_borders(&cuts[turn ^ 1], &tiles[turn ^ 1], b);
+        if (next < jobs && make.what != PART_RESULTS_ALONE) ask_for(&tiles[turn ^ 1], WHOLE);
         if (RUNS) {
             UNROLL for (int m = 0; m + 1 < MINE && high; m += 2)
             {
@@ -413,7 +415,7 @@ fn void whole_windows(LOCAL four *room, LOCAL stretch *tiles, LOCAL borders *cut
         if (SKIPS && (quads || make.what == PART_LEVEL)) continue;
         UNROLL for (int m = 0; m < MINE; m++) put_four(z, quad_number(RUNS, m), y[m]);
         BARRIER();
-        if (make.what != PART_LEVEL && !quads) store_items(p, &cuts[turn], b, out, of, (LOCAL const state *)z);
+        if (make.what != PART_LEVEL && !quads) store_items(p, &cuts[turn], b, out, of, (LOCAL const state *)z, 1);
         BARRIER();
     }
 }

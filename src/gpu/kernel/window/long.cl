@@ -3,7 +3,7 @@
  * neighbouring items, then HIGH at a time by tiles of rows: the items that lie 2^l apart, l being the group's first
  * level, are neighbours there. (Who launches them cuts the levels: window_long.c.)
  *
- *   window_part  PART_LEVEL      x              -> Y_LOW                the tiles of window_whole.cl
+ *   window_part  PART_LEVEL      x              -> Y_LOW                the tiles of whole.cl
  *   window_rows                  Y_LOW          -> Y_(LOW + HIGH) ...   while w has bits beyond the next group
  *   window_rows                  the highest Y  -> its bits of w        then onto those the bits of the groups below it
  *   window_part  PART_LAST_BITS  x              -> the bits below LOW folded onto that, and the results
@@ -33,8 +33,12 @@ KERNEL_OF(window_part)
     PART_OF_PARAMETERS;
     SHARED stretch tile[2];
     SHARED borders cuts[2];
+#if PASS_LOG
+    pass_windows((LOCAL state *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, make);
+#else
     whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, top_level, kept_levels,
         make);
+#endif
 }
 
 /* Rows of `quads` quads, 2^log elements of a sequence. from: `count` items; to: results of windows of `rows` rows, from

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Windows of class X (gpu/kernel/window_exact.cl). */
+ * Windows of class X (gpu/kernel/window/exact.cl). */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 

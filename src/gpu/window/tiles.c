@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * Windows on a GPU that a tile of local memory holds (gpu/kernel/window_whole.cl, window.cl). */
+ * Windows on a GPU that a tile of local memory holds (gpu/kernel/window/whole.cl, window.cl). */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 
-enum { FEW_TILES = 4 }; /* per sequence */
-
-tl_arguments_windows_part tl_window_arguments(const tl_geometry *g)
-{
-    return TL_ARGUMENTS(windows_part, .before = tl_i64(g->before), .after = tl_i64(g->after), .valid = tl_i64(g->valid),
-                        .least = tl_i64(g->least));
-}
-
-tl_arguments_levels_part tl_levels_arguments(int top, int kept)
-{
-    return TL_ARGUMENTS(levels_part, .top_level = tl_i64(top), .kept_levels = tl_i64(kept));
-}
+enum {
+    FEW_TILES = 4, /* per sequence */
+    /* Elements of windows that window/passes.cl takes: of states of 4 bytes if w has some bits, which all keep an array
+     * in whole_windows, or is long. On an H200 means of f32 in passes are 0.86 (w = 64), 1.1 (127), 0.97 (200), 1.2
+     * (300) and 1.1 (512) times as fast as there, of f64 1.1 (64), 1.05 (100), 1.2 (127), 1.1 (200). */
+    PASSES_LEAST = 64,
+    PASSES_ALL = 256,
+    PASSES_ARRAYS = 5
+};
 
 tl_levels tl_levels_of(int64_t w, int from)
 {
@@ -81,29 +78,6 @@ tl_taken tl_whole_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geom
     return some && d->gpu->calls->warps_in_group(d->gpu) > 1 ? TL_TAKES_WHOLE : TL_TAKES_NONE;
 }
 
-int64_t tl_windows_of(const tl_batch *b, const tl_geometry *g)
-{
-    const int64_t count = b->elements - (g->valid ? g->before + g->after : 0);
-    return count > 0 ? count : 0;
-}
-
-tally_status tl_tile_firsts(const tl_launch *l, tl_batch *b, int64_t at, int64_t each, int64_t jobs)
-{
-    b->first = (tl_memory){0};
-    if (!b->listed || !jobs) return TALLY_OK;
-    tally_status status = tl_gpu_take(l->d, l->ctx, (size_t)jobs * 2 * sizeof(int64_t), &b->first);
-    if (status) return status;
-    return TL_GO(l, tile_firsts, (jobs + WINDOW_THREADS - 1) / WINDOW_THREADS,
-                 .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .at = tl_i64(at), .each = tl_i64(each),
-                 .jobs = tl_i64(jobs), .first = tl_memory_of(&b->first));
-}
-
-tl_arguments_tiles_part tl_tiles_arguments(int64_t count, int64_t each, int edges)
-{
-    return TL_ARGUMENTS(tiles_part, .count = tl_i64(count), .jobs = tl_i64((count + each - 1) / each),
-                        .each = tl_i64(each), .edges = tl_i64(edges));
-}
-
 /* Results of a tile that holds 2^log items. */
 static int64_t whole_each(int log, int64_t w)
 {
@@ -115,12 +89,11 @@ static int64_t any_each(int log, int64_t w)
     return each < room / 2 ? each : room / 2;
 }
 
-tl_arguments_whole_part tl_whole_arguments(const tl_batch *b, const tl_results *r, const tl_geometry *g,
-                                           tl_arguments_tiles_part tiles, tl_levels levels)
+static int in_passes(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 {
-    return TL_ARGUMENTS(whole_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                        .results = tl_results_arguments(r), .windows = tl_window_arguments(g), .tiles = tiles,
-                        .levels = tl_levels_arguments(levels.top, levels.kept));
+    const int arrays = tl_whole_levels(d, b, w, TL_TILES).arrays, small = tl_gpu_state_bytes(b->plan->op) <= 4;
+    if (w < PASSES_LEAST || (small && w < PASSES_ALL && arrays < PASSES_ARRAYS) || !tl_pass_takes(d, b, w)) return 0;
+    return b->elements >= tl_pass_each(d, b, w) * d->gpu->calls->processors(d->gpu); /* tiles are twice as large */
 }
 
 /* A launch: window_whole (of one sequence window_flat) for full windows and window for all others (EDGES_APART), or one
@@ -154,11 +127,13 @@ tally_status tl_window_tiles(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
 {
     const tl_taken takes = tl_whole_takes(d, b, g);
     const int edges = takes == TL_TAKES_WHOLE ? EDGES_APART : EDGES_TOO;
+    const int passes = takes != TL_TAKES_NONE && in_passes(d, b, width(g));
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
-    tally_status status =
-        tl_gpu_program(d, ctx, b->plan->op, tl_in_place_shape(b, "window", "window_two", "window_bits"), &program);
-    if (!status && takes != TL_TAKES_NONE) status = launch(d, b, r, g, &l, TL_KERNEL_window_whole, edges);
+    tally_status status = passes ? tl_window_passes(d, ctx, b, r, g, edges) : TALLY_OK;
+    if (status || (passes && takes == TL_TAKES_ALL)) return status;
+    status = tl_gpu_program(d, ctx, b->plan->op, tl_in_place_shape(b, "window", "window_two", "window_bits"), &program);
+    if (!status && takes != TL_TAKES_NONE && !passes) status = launch(d, b, r, g, &l, TL_KERNEL_window_whole, edges);
     if (!status && takes != TL_TAKES_ALL) status = launch(d, b, r, g, &l, TL_KERNEL_window, edges);
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Windows on a GPU that no tile of local memory holds. Full windows go through memory once per group of levels
- * (gpu/kernel/window_long.cl). Windows that are not full go through memory once per level (window.cl). All sequences of
- * a batch go together, as one with borders (window_place.cl), or as columns side by side. */
+ * (gpu/kernel/window/long.cl). Windows that are not full go through memory once per level (window.cl). All sequences of
+ * a batch go together, as one with borders (window/place.cl), or as columns side by side. */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 
@@ -31,7 +31,7 @@ typedef struct {
 } long_case;
 
 static tl_launch launch_of(const long_case *c, const tl_built *program) { return (tl_launch){c->d, c->ctx, program}; }
-/* Elements before and after the one whose number a result has (gpu/kernel/window_place.cl). */
+/* Elements before and after the one whose number a result has (gpu/kernel/window/place.cl). */
 static int64_t before(const long_case *c) { return c->g->valid ? 0 : c->g->before; }
 static int64_t after(const long_case *c) { return c->w - 1 - before(c); }
 
@@ -78,9 +78,9 @@ static tally_status by_levels(const long_case *c, int64_t j0, int64_t j1)
 typedef struct {
     int log, last; /* log: elements of a tile, as a power of 2 */
     int first[GROUPS_MOST + 1];
-    int64_t state;  /* bytes of it */
-    int64_t across; /* items side by side that are the same element of columns, in whole tiles; flat: 1 */
-    int edges;
+    int64_t state;     /* bytes of it */
+    int64_t across;    /* items side by side that are the same element of columns, in whole tiles; flat: 1 */
+    int edges, passes; /* passes: the lowest group goes in these (gpu/kernel/window/passes.cl) */
 } cutting;
 
 /* The bits of w that group i folds, as a window of its own; 0: none. */
@@ -101,6 +101,7 @@ static int64_t rows_room(const long_case *c, const cutting *k, int64_t w)
 }
 static int64_t low_room(const long_case *c, const cutting *k, int columns, int64_t w)
 {
+    if (!columns && k->passes) return tl_pass_room(c->d, c->b, w);
     return columns ? rows_room(c, k, w)
                    : tl_whole_room(c->d, c->b, tl_whole_levels(c->d, c->b, w, TL_LONG_TILES), TL_LONG_TILES);
 }
@@ -112,7 +113,8 @@ static int cut_levels(const long_case *c, int columns, cutting *k)
                    .state = tl_gpu_state_bytes(c->b->plan->op),
                    .last = 1,
                    .across = 1,
-                   .edges = EDGES_TOO};
+                   .edges = EDGES_TOO,
+                   .passes = tl_gpu_pass_log(c->b->plan->op, c->d->gpu->calls->prelude) != 0};
     k->first[1] = columns ? HIGH : k->log - LOW_LESS;
     for (; c->w >> k->first[k->last] >= 2 << HIGH; k->last++) k->first[k->last + 1] = k->first[k->last] + HIGH;
     int64_t most = low_room(c, k, columns, (int64_t)1 << k->first[1]); /* on the way up */
@@ -126,31 +128,16 @@ static int cut_levels(const long_case *c, int columns, cutting *k)
     return most <= c->d->gpu->calls->local_bytes(c->d->gpu);
 }
 
-/* A launch of tiles of neighbouring items, or of columns: `width` elements of each of `count` windows (of every
- * column), from element `shift` of them on. at: the element that the first window begins at. */
-typedef struct {
-    int what;
-    int64_t at, shift, width, count;
-    const tl_memory *states;
-} item_case;
-static tally_status items(const long_case *c, const cutting *k, const tl_built *program, item_case i)
+/* A launch of tiles of neighbouring items, or of columns: a part of the windows (of every column). */
+static tally_status items(const long_case *c, const cutting *k, const tl_built *program, tl_part i)
 {
     const tl_launch l = launch_of(c, program);
-    const tl_levels levels = tl_whole_levels(c->d, c->b, i.width, TL_LONG_TILES);
-    const int64_t each = (((int64_t)1 << k->log) - (i.width - 1)) & -QUAD, tiles = (i.count + each - 1) / each;
-    tl_batch b = *c->b;
-    tally_status status = tl_tile_firsts(&l, &b, i.at, each, tiles);
-    const tl_arguments_part_part part = TL_ARGUMENTS(
-        part_part, .whole = tl_whole_arguments(&b, c->r, c->g, tl_tiles_arguments(i.count, each, k->edges), levels),
-        .states = tl_memory_of(i.states), .what = tl_i64(i.what), .at = tl_i64(i.at), .shift = tl_i64(i.shift),
-        .width = tl_i64(i.width));
-    if (!status)
-        status = TL_GO(&l, window_part, tiles, .part = part,
-                       .local_bytes = tl_room(tl_whole_room(c->d, c->b, levels, TL_LONG_TILES)));
-    tl_gpu_give(c->d, &b.first);
-    return status;
+    const int passes = k->passes;
+    const tl_levels levels = passes ? (tl_levels){0} : tl_whole_levels(c->d, c->b, i.width, TL_LONG_TILES);
+    const int64_t each = passes ? tl_pass_each(c->d, c->b, i.width) : (((int64_t)1 << k->log) - (i.width - 1)) & -QUAD;
+    return tl_window_part(&l, c->b, c->r, c->g, i, each, levels, low_room(c, k, 0, i.width), k->edges);
 }
-static tally_status columns(const long_case *c, const cutting *k, const tl_built *program, item_case i)
+static tally_status columns(const long_case *c, const cutting *k, const tl_built *program, tl_part i)
 {
     const tl_launch l = launch_of(c, program);
     tl_levels levels = tl_levels_of(i.width << row_of(k), row_of(k));
@@ -196,7 +183,7 @@ static tally_status slab_by_groups(const long_case *c, const cutting *k, const t
     tl_memory y[GROUPS_MOST + 1] = {{0}};
     const int last = k->last, low = k->first[1];
     const int64_t all = count + c->w - 1; /* elements */
-    tally_status (*const part)(const long_case *, const cutting *, const tl_built *, item_case) =
+    tally_status (*const part)(const long_case *, const cutting *, const tl_built *, tl_part) =
         k->across > 1 ? columns : items;
     tally_status status = TALLY_OK;
 #define ITEMS(level) (all - ((int64_t)1 << (level)) + 1)
@@ -204,7 +191,7 @@ static tally_status slab_by_groups(const long_case *c, const cutting *k, const t
         const int64_t have = (i ? ITEMS(k->first[i]) : count) * k->across;
         status = tl_gpu_take(c->d, c->ctx, (size_t)(have + 3) / 4 * 4 * (size_t)k->state, &y[i]);
     }
-    if (!status) status = part(c, k, program, (item_case){PART_LEVEL, at, 0, (int64_t)1 << low, ITEMS(low), &y[1]});
+    if (!status) status = part(c, k, program, (tl_part){PART_LEVEL, at, 0, (int64_t)1 << low, ITEMS(low), &y[1]});
     for (int i = 1; !status && i < last; i++)
         status = rows(c, k, program,
                       (row_case){&y[i], &y[i + 1], k->first[i], ITEMS(k->first[i]) * k->across, 0,
@@ -217,8 +204,8 @@ static tally_status slab_by_groups(const long_case *c, const cutting *k, const t
                                  i < last ? FOLD_ONTO : SET});
     }
     const int64_t w = bits_of(k, c->w, 0), above = c->w - w;
-    const item_case bits = {PART_LAST_BITS, at, above, w, count, &y[0]},
-                    none = {PART_RESULTS_ALONE, at, 0, 1, count, &y[0]};
+    const tl_part bits = {PART_LAST_BITS, at, above, w, count, &y[0]},
+                  none = {PART_RESULTS_ALONE, at, 0, 1, count, &y[0]};
     if (!status) status = part(c, k, program, w ? bits : none);
     for (int i = 0; i <= last; i++) tl_gpu_give(c->d, &y[i]);
     return status;

@@ -6,11 +6,11 @@
  *   length 13:  Y_3[start]  Y_2[start + 8]  Y_0[start + 12]        in general Y_k[start + (higher bits of the length)]
  *
  * That covers windows cut off by an edge too: they only have another length. Nothing is ever subtracted.
- *   window_whole    (window_whole.cl) levels in registers and local memory, where every window has its whole length
+ *   window_whole    (whole.cl) levels in registers and local memory, where every window has its whole length
  *   window          all levels in local memory, for windows of at most ROOM / 2 and any edge
- *   window_columns  (window_columns.cl) of columns, by lanes
- *   window_part, window_rows          (window_long.cl, a program of its own) longer ones of their whole length
- *   window_tall                       (window_columns.cl, in that program) of columns, by tiles
+ *   window_columns  (columns.cl) of columns, by lanes
+ *   window_part, window_rows          (long.cl, a program of its own) longer ones of their whole length
+ *   window_tall                       (columns.cl, in that program) of columns, by tiles
  *   lift_all, double_all, fold_all    each level an array in global memory, for longer ones at an edge */
 enum { WINDOW_LEVELS = ROOM_LOG };
 enum { OUTPUTS = ROOM / 2 / WINDOW_THREADS, ITEMS = ROOM / WINDOW_THREADS };

@@ -3,7 +3,7 @@
  * needs: whether they ascend, where they begin and end, how many are long. That costs one wait per call, for 64 bytes.
  * Offsets on the host cost a check, a copy and a list of the long segments: 10 times the time of the sums (1M segments
  * of 256 on an H200). */
-#include "work.h"
+#include "gpu/work.h"
 #include "gpu/kernel/constants.h"
 #include <stdlib.h>
 #include <string.h>

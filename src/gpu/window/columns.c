@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Windows on a GPU of sequences that lie across: short ones by tiles, others by a lane that walks down each
- * (gpu/kernel/window_columns.cl). */
+ * (gpu/kernel/window/columns.cl). */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 

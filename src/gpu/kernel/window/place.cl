@@ -9,7 +9,8 @@
 #define TILES_PARAMETERS  PARAMETERS_OF(TILES)
 
 /* Items of a tile of window_whole, of window; of the larger one. */
-enum { WHOLE = 1 << WHOLE_LOG, ROOM = 1 << ROOM_LOG, PLACES = WHOLE > ROOM ? WHOLE : ROOM };
+enum { WHOLE = 1 << WHOLE_LOG, ROOM = 1 << ROOM_LOG, LARGER = WHOLE > ROOM ? WHOLE : ROOM };
+enum { PASS_PLACES = PASS_LOG ? PASS_TILE_OF(PASS_LOG) : 0, PLACES = LARGER > PASS_PLACES ? LARGER : PASS_PLACES };
 enum { RESULT_BYTES = OP_LANES * sizeof(result) };
 
 fn i64 higher_bits(i64 length, int level) { return length >> (level + 1) << (level + 1); }
@@ -254,6 +255,17 @@ fn elem item_of(LOCAL const stretch *p, batch b, windows w, int i)
 #else
 #define DENSE_ITEM(p, b, w, i) ((GLOBAL const elem *)(p)->x)[i]
 #endif
+
+enum { LINE_ITEMS = 128 / TL_SIZE };
+/* The elements of a tile that comes next, of `items` items, are asked for while this one is made. */
+fn void ask_for(LOCAL const stretch *p, int items)
+{
+#if !TL_IN_PLACE
+    if (!p->dense_items) return;
+    for (int i = thread_index() * LINE_ITEMS; i < items; i += WINDOW_THREADS * LINE_ITEMS)
+        PREFETCH((GLOBAL const elem *)p->x + i);
+#endif
+}
 
 /* Y_0: items, lifted; in quads, or one after the other. Those that are no elements of the batch are in no result. */
 fn void load_items(LOCAL state *z, int quads, LOCAL const stretch *p, batch b, windows w)

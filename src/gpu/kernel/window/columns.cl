@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Windows of sequences that lie across (columns). Whole ones go by tiles (window_tall; of more than half a tile by
- * groups of levels as flat ones do, window_long.cl), others by a lane for each column (window_columns). */
+ * groups of levels as flat ones do, long.cl), others by a lane for each column (window_columns). */
 
 /* ---- tiles (of window_long's program) ---- */
 
@@ -42,6 +42,13 @@ fn void put_tall(const tall *t, GLOBAL u8 *to, int i, int dense, const four *v, 
     }
 }
 /* Windows of every column, a tile's results being `each` rows. States lie in rows of whole tiles' columns. */
+/* The rows of a tile: asked for, one by each thread. */
+fn void ask_for_rows(batch b, windows of, i64 job, i64 groups, i64 each)
+{
+    const i64 chunk = quotient(job, groups), s = (job - chunk * groups) << FIRST_LEVEL;
+    const i64 i = of.at + chunk * each + of.shift + thread_index();
+    if (thread_index() < TILE_ROWS && i >= 0 && i < b.n) PREFETCH(b.x + (s * b.row_stride + i * b.stride) * TL_SIZE);
+}
 fn void tall_windows(LOCAL four *z, batch b, results out, windows of, i64 jobs, i64 each, LEVELS_PARAMETERS, part make)
 {
     enum { COLUMNS = 1 << FIRST_LEVEL, STEP = WINDOW_THREADS / COLUMN_QUADS }; /* STEP: rows between a thread's quads */
@@ -79,6 +86,7 @@ fn void tall_windows(LOCAL four *z, batch b, results out, windows of, i64 jobs, 
                 UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] = lift(each_[c], item + row + m * STEP, b.p);
             }
         }
+        ask_for_rows(b, of, job + group_count() < jobs ? job + group_count() : job, groups, each);
         double_quads(z, y, FIRST_LEVEL, top, width, kept, 0, -FIRST_LEVEL, 0);
         BARRIER();
         int some = 0;

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ * Long whole windows of states of at most 8 bytes: the levels in passes of a high radix, as FFTs are made. Between two
+ * passes nodes lie in local memory; inside a pass they are in registers, where a level costs no local memory.
+ *
+ *   up    a thread has a run of neighbouring items and the RADIX - 1 after them: Y_0 -> Y_a, a = PASS_LOG
+ *   rows  w's bits from a on. Item i lies in row i / RADIX, so nodes of 2^(a + k) items are 2^k nodes Y_a of a column.
+ *         A thread has some neighbouring rows of one column. For each bit, from high to low, it reads the Y_a that the
+ *         bit's nodes cover, doubles them k times and folds them onto its results
+ *   low   w's bits below a, in the same way: neighbouring items, made of Y_0
+ *
+ * A bit k reads 1 + (2^k - 1) / rows of a thread nodes for each result; keeping every level, as whole.cl does, a
+ * store and a load for each level, a load for each bit, and room for an array for each bit. Runs have an odd number of
+ * items: so lanes that read a run each meet no other lane in a bank. */
+/* Groups of a processor, for the registers. */
+#define PASS_BLOCKS (!PASS_LOG ? WHOLE_BLOCKS : PASS_LOG == 5 || !OP_EXACT ? 3 : 2)
+#if PASS_LOG
+enum {
+    RADIX = 1 << PASS_LOG,
+    PASS_RUN = PASS_RUN_OF(PASS_LOG),       /* items of a thread, up */
+    PASS_TILE = PASS_TILE_OF(PASS_LOG),     /* of a group */
+    PASS_ROOM = PASS_ROOM_OF(PASS_LOG),     /* the last run reads further */
+    PASS_ROWS = RADIX / 2,                  /* of a thread; a group has PASS_BAND of them at a time */
+    PASS_BAND = WINDOW_THREADS / RADIX * PASS_ROWS,
+    PASS_LOW = PASS_ROWS + 1,               /* items of a thread, low */
+    PASS_NODES = PASS_LOW + (1 << PASS_TOP) /* registers at most */
+};
+
+/* Nodes s of 2^(level + more) items become nodes of twice as many. (Levels and bits are numbers in the text, not
+ * variables of loops: compilers left loops whose end depends on an outer loop as they were, and so s in memory.) */
+fn void pass_double(state *s, const int many, const int level, const int more)
+{
+    UNROLL for (int j = 0; j < many; j++) s[j] = TWIN(s[j], s[j + (1 << level)], (i64)1 << (level + more));
+}
+/* For `many` neighbouring items their nodes of 2^k, made of those at z, which are `pitch` apart and have 2^more items
+ * each. */
+fn void pass_nodes(state *s, const int many, LOCAL const state *z, const int k, const int pitch, const int more)
+{
+    const int last = many + (1 << k);
+    UNROLL for (int j = 0; j < last - 1; j++) s[j] = z[j * pitch];
+    if (k > 0) pass_double(s, last - 2, 0, more);
+    if (k > 1) pass_double(s, last - 4, 1, more);
+    if (k > 2) pass_double(s, last - 8, 2, more);
+    if (k > 3) pass_double(s, last - 16, 3, more);
+    if (k > 4) pass_double(s, last - 32, 4, more);
+}
+/* For `many` neighbouring results y: the bit k of their windows, whose nodes begin at z, folded onto y (if it has
+ * something: have). Before the bit's items a window has `done`. */
+fn void pass_fold(state *y, int have, const int many, LOCAL const state *z, const int k, const int pitch, i64 done,
+    const int more)
+{
+    state s[PASS_NODES];
+    if (k == PASS_TOP && sizeof(state) > 4) { /* the halves one after the other: for the registers */
+        state t[PASS_NODES];
+        pass_nodes(s, many, z, k - 1, pitch, more);
+        pass_nodes(t, many, z + (pitch << (k - 1)), k - 1, pitch, more);
+        UNROLL for (int j = 0; j < many; j++) s[j] = TWIN(s[j], t[j], (i64)1 << (k - 1 + more));
+    } else {
+        pass_nodes(s, many, z, k, pitch, more);
+    }
+    if (have) {
+        UNROLL for (int j = 0; j < many; j++) y[j] = COMBINE(y[j], s[j], done, (i64)1 << (k + more));
+    } else {
+        UNROLL for (int j = 0; j < many; j++) y[j] = s[j];
+    }
+}
+/* Bits of at most `top`, all that PASS_TOP allows. */
+fn void pass_bits(state *y, int have, const int many, LOCAL const state *z, int bits, const int top, const int pitch,
+    i64 done, const int more)
+{
+#define PASS_BIT(k)                                                                                                    \
+    if ((k) <= top && (bits >> (k)&1)) {                                                                               \
+        const int far = bits >> ((k) + 1) << ((k) + 1);                                                                \
+        pass_fold(y, have, many, z + far * pitch, k, pitch, done + ((i64)far << more), more);                          \
+        have = 1;                                                                                                      \
+    }
+    PASS_BIT(5)
+    PASS_BIT(4)
+    PASS_BIT(3)
+    PASS_BIT(2)
+    PASS_BIT(1)
+    PASS_BIT(0)
+#undef PASS_BIT
+}
+
+/* Y_0. Of a tile whose items lie side by side all that it has room for, so that no load is asked about. */
+fn void pass_load(LOCAL state *x, LOCAL const stretch *p, batch b, windows w)
+{
+    const int me = thread_index();
+    if (!p->dense_items) {
+        load_items(x, 0, p, b, w);
+        return;
+    }
+    enum { MANY = PASS_LOG == 5 ? PASS_RUN / 3 : PASS_RUN }; /* loads side by side: what the registers allow */
+    for (int k = 0; k < PASS_RUN; k += MANY) {
+        const int i = me + k * WINDOW_THREADS;
+        elem e[MANY];
+        UNROLL for (int j = 0; j < MANY; j++) e[j] = DENSE_ITEM(p, b, w, i + j * WINDOW_THREADS);
+        UNROLL for (int j = 0; j < MANY; j++)
+            x[i + j * WINDOW_THREADS] = lift(e[j], p->lo + w.shift + i + j * WINDOW_THREADS, b.p);
+    }
+}
+/* Y_a of all items; to: x itself, or another array. */
+fn void pass_up(LOCAL state *to, LOCAL const state *x)
+{
+    state s[2 * RADIX];
+    const int i = thread_index() * PASS_RUN;
+    UNROLL for (int j = 0; j < 2 * RADIX; j++) s[j] = x[i + j];
+    enum { LAST = 2 * RADIX + 1 };
+    pass_double(s, LAST - 2, 0, 0);
+    pass_double(s, LAST - 4, 1, 0);
+    pass_double(s, LAST - 8, 2, 0);
+    if (PASS_LOG > 3) pass_double(s, LAST - 16, 3, 0);
+    if (PASS_LOG > 4) pass_double(s, LAST - 32, 4, 0);
+    BARRIER();
+    UNROLL for (int j = 0; j < PASS_RUN; j++) to[i + j] = s[j];
+    BARRIER();
+}
+/* The bits from a on, from Y_a in z to z; have: onto what the higher bits gave. A band of rows needs itself and those
+ * after it, so it may be replaced before the next one is read. */
+fn void pass_rows(LOCAL state *z, LOCAL const stretch *p, int bits, part make, int have, i64 done)
+{
+    GLOBAL const state *high = (GLOBAL const state *)make.states + (have ? p->done : 0);
+    const int column = thread_index() & (RADIX - 1), mine = thread_index() / RADIX * PASS_ROWS;
+    for (int first = 0; first * RADIX < p->results; first += PASS_BAND) {
+        const int i = (first + mine) * RADIX + column, some = i - column < p->results;
+        state y[PASS_ROWS];
+        if (have) {
+            UNROLL for (int j = 0; j < PASS_ROWS; j++) y[j] = high[i + j * RADIX < p->results ? i + j * RADIX : 0];
+        }
+        if (some) pass_bits(y, have, PASS_ROWS, z + i, bits, PASS_TOP, RADIX, done, PASS_LOG);
+        BARRIER();
+        if (some) {
+            UNROLL for (int j = 0; j < PASS_ROWS; j++) z[i + j * RADIX] = y[j];
+        }
+    }
+    BARRIER();
+}
+/* The bits below a onto z; x: where their items begin. */
+fn void pass_low(LOCAL state *z, LOCAL const state *x, LOCAL const stretch *p, int bits, i64 done)
+{
+    for (int i = thread_index() * PASS_LOW; i < p->results; i += WINDOW_THREADS * PASS_LOW) {
+        state y[PASS_LOW];
+        UNROLL for (int j = 0; j < PASS_LOW; j++) y[j] = z[i + j];
+        pass_bits(y, 1, PASS_LOW, x + i, bits, PASS_LOG - 1, 1, done, 0);
+        UNROLL for (int j = 0; j < PASS_LOW; j++) z[i + j] = y[j];
+    }
+    BARRIER();
+}
+fn void pass_store(LOCAL const state *z, LOCAL const stretch *p, LOCAL const borders *d, batch b, results out,
+    windows w, part make)
+{
+    const int count = p->results, inside = p->inside; /* a tile's facts are read once: stores may change memory */
+    const i64 length = length_in(w), lo = p->lo;
+    if (make.what == PART_LEVEL) {
+        GLOBAL state *to = (GLOBAL state *)make.states + p->done;
+        const int quads = (count + QUAD - 1) & -QUAD; /* window_rows reads the last one whole */
+        for (int i = thread_index(); i < quads; i += WINDOW_THREADS) to[i] = z[i];
+        return;
+    }
+#if OP_LANES == 1
+    GLOBAL result *to = (GLOBAL result *)p->out;
+    if (p->quads && inside) {
+        for (int i = thread_index(); i < count; i += WINDOW_THREADS) to[i] = lower(z[i], (real)length, lo + i, b.p);
+        return;
+    }
+    if (p->quads) {
+        for (int i = thread_index(); i < count; i += WINDOW_THREADS)
+            to[i] = ahead(p, d, b, i) < length ? empty(b.p) : lower(z[i], (real)length, lo + i, b.p);
+        return;
+    }
+#endif
+    store_items(p, d, b, out, w, z, 0);
+}
+
+/* As whole_windows (whole.cl). Room: PASS_ROOM states; twice that where w has bits below a. */
+fn void pass_windows(LOCAL state *z, LOCAL stretch *tiles, LOCAL borders *cuts, batch b, results out, windows of,
+    i64 jobs, i64 each, part make)
+{
+    const int w = (int)of.width, low = w & (RADIX - 1), high = w - low;
+    const int have = make.what == PART_LAST_BITS || make.what == PART_RESULTS_ALONE;
+    const int some = make.what != PART_RESULTS_ALONE; /* elements */
+    LOCAL state *x = low ? z + PASS_ROOM : z;
+    int turn = 0;
+    if (thread_index() == 0 && group_index() < jobs)
+        stretch_of(&tiles[0], b, out, of, group_index(), mark_of(b, group_index()), each, PASS_TILE);
+    clear_borders(&cuts[0], b);
+    BARRIER();
+    if (group_index() < jobs) set_borders(&cuts[0], &tiles[0], b);
+    for (i64 job = group_index(); job < jobs; job += group_count(), turn ^= 1) {
+        LOCAL const stretch *p = &tiles[turn];
+        const i64 next = job + group_count();
+        const mark at = mark_of(b, next < jobs ? next : job);
+        if (some) pass_load(x, p, b, of);
+        clear_borders(&cuts[turn ^ 1], b);
+        if (thread_index() == 0 && next < jobs) stretch_of(&tiles[turn ^ 1], b, out, of, next, at, each, PASS_TILE);
+        BARRIER();
+        if (next < jobs) set_borders(&cuts[turn ^ 1], &tiles[turn ^ 1], b);
+        if (next < jobs && some) ask_for(&tiles[turn ^ 1], PASS_TILE);
+        if (some && high) pass_up(z, x);
+        pass_rows(z, p, some ? high >> PASS_LOG : 0, make, have, of.shift);
+        if (some && low) pass_low(z, x + high, p, low, of.shift + high);
+        pass_store(z, p, &cuts[turn], b, out, of, make);
+        BARRIER();
+    }
+}
+#endif

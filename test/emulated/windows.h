@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ * Kernels of windows: window_flat, and window_part in passes. Part of test_emulated.c. */
+#ifndef TALLY_TEST_EMULATED_WINDOWS_H
+#define TALLY_TEST_EMULATED_WINDOWS_H
+
+enum { WINDOW_MOST = 20000 };
+
+/* The parameters of window_flat. */
+typedef void window_kernel(const void *data, long long byte, long long row_stride, long long stride, long long n,
+                           long long seqs, long long flags, const void *offsets, const void *ids, const void *first,
+                           double parameter, long long origin, IN_PLACE, void *out, long long out_byte,
+                           long long out_row_stride, long long out_stride, long long before, long long after,
+                           long long valid, long long least, long long count, long long jobs, long long each,
+                           long long edges, long long top_level, long long kept_levels);
+/* window_part has more. */
+typedef void part_kernel(const void *data, long long byte, long long row_stride, long long stride, long long n,
+                         long long seqs, long long flags, const void *offsets, const void *ids, const void *first,
+                         double parameter, long long origin, IN_PLACE, void *out, long long out_byte,
+                         long long out_row_stride, long long out_stride, long long before, long long after,
+                         long long valid, long long least, long long count, long long jobs, long long each,
+                         long long edges, long long top_level, long long kept_levels, void *states, long long what,
+                         long long at, long long shift, long long width);
+static struct {
+    window_kernel *kernel;
+    part_kernel *part; /* if this is tried */
+    const char *data;
+    char *out;
+    long long n, stride, out_stride, before, after, valid, least, count, jobs, each;
+    tl_levels levels;
+    double parameter;
+} window;
+static void run_part(void)
+{
+    window.part(window.data, 0, window.n * window.stride, window.stride, window.n, 1, 0, NULL, NULL, NULL,
+                window.parameter, 0, ALSO, window.out, 0, window.count * window.out_stride, window.out_stride,
+                window.before, window.after, window.valid, window.least, window.count, window.jobs, window.each,
+                EDGES_TOO, 0, 0, NULL, PART_RESULTS, window.valid ? 0 : -window.before, 0,
+                window.before + window.after + 1);
+}
+static void run_window(void)
+{
+    window.kernel(window.data, 0, window.n * window.stride, window.stride, window.n, 1, 0, NULL, NULL, NULL,
+                  window.parameter, 0, ALSO, window.out, 0, window.count * window.out_stride, window.out_stride,
+                  window.before, window.after, window.valid, window.least, window.count, window.jobs, window.each,
+                  EDGES_TOO, window.levels.top, window.levels.kept);
+}
+
+static void window_round(tally *ctx, const char *name, const tl_scalar *op, int k)
+{
+    enum { ROOM = SHIFTS + WINDOW_MOST * 2 * 8 + 64 };
+    static char room[ROOM], want[ROOM], got[ROOM];
+    static const char prelude[] = "gpu/cuda/prelude_cuda.h";
+    tl_gpu_calls calls = {.prelude = prelude};
+    tl_gpu gpu = {.calls = &calls};
+    tl_gpu_device device = {.gpu = &gpu};
+    const tl_plan plan = {.op = op};
+    const tl_batch batch = {.plan = &plan};
+    const int log = tl_gpu_whole_log(op, prelude, TL_TILES), radix = tl_gpu_pass_log(op, prelude);
+    const int64_t most = (int64_t)2 << PASS_TOP << radix; /* of passes */
+    const int64_t w = window.part ? (1 << radix) + check_below(k % 2 ? most - (1 << radix) : 3 << radix)
+                      : k < 20    ? k + 1
+                                  : 1 + check_below((1 << (log - 1)) - 1);
+    window.n = w + check_below(WINDOW_MOST - w), window.stride = 1 + (k % 7 / 6 && !also.on);
+    window.out_stride = 1 + k % 9 / 8;
+    window.valid = k % 2, window.after = k % 3 ? check_below(w) : 0, window.before = w - 1 - window.after;
+    window.least = w, window.count = window.n - (window.valid ? w - 1 : 0);
+    window.levels = tl_whole_levels(&device, &batch, w, TL_TILES),
+    window.each = window.part ? tl_pass_each(&device, &batch, w) : ((1 << log) - (w - 1)) & -QUAD;
+    window.jobs = (window.count + window.each - 1) / window.each;
+    const int shift = (int)check_below(8) * op->elem_bytes, to = (int)check_below(8) * op->result_bytes;
+    check_fill(room + shift, op->dtype, also.on ? 0 : window.n * window.stride, (tl_data)(k % TL_DATA_KINDS));
+    memset(got, 0xa5, ROOM), memset(want, 0xa5, ROOM);
+    if (also.on) take_inputs(1, window.n, k);
+    window.data = also.on ? pair.in.data : room + shift, window.out = got + to;
+    const tally_view dense = {room + shift, op->dtype, 1, window.n, window.n, window.stride, NULL};
+    const tally_view in = also.on ? pair.in : dense;
+    const tally_view out = {want + to, op->out, 1, window.count, window.count, window.out_stride, NULL};
+    const tally_window_options options = {window.before, window.after,
+                                          window.valid ? TALLY_EDGES_VALID : TALLY_EDGES_MISSING, 0};
+    if (!check_ok(ctx, tally_window(ctx, name, &in, &out, &options), name)) return;
+    if (!check(fibers_launch(window.part ? run_part : run_window, 1 + k % 2, WINDOW_THREADS), "out of memory")) return;
+    check_same(got, want, ROOM, 1, "%s %s %s n=%lld w=%lld after=%lld shift=%d stride=%lld to=%d out=%lld%s",
+               window.part ? "window_part" : "window_flat", name, tally_dtype_name(op->dtype), window.n, (long long)w,
+               window.after, shift, window.stride, to, window.out_stride, window.valid ? " valid" : "");
+}
+
+static void try_window(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par, int rounds,
+                       const char *what)
+{
+    void *object = load(ctx, op, shape_of("window", "window_two", "window_bits"), "window_flat", what);
+    if (!object) return;
+    emulator **at = dlsym(object, "emulated");
+    window.kernel = (window_kernel *)dlsym(object, "window_flat"), window.part = NULL;
+    window.parameter = par->value;
+    if (check(at && window.kernel, "%s: no kernel", what)) {
+        *at = &fibers;
+        for (int k = 0; k < rounds; k++) window_round(ctx, name, op, k);
+    }
+    dlclose(object);
+}
+static void try_passes(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par, int rounds,
+                       const char *what)
+{
+    if (!tl_gpu_pass_log(op, "gpu/cuda/prelude_cuda.h")) return;
+    void *object = load(ctx, op, "window_long", "window_part", what);
+    if (!object) return;
+    emulator **at = dlsym(object, "emulated");
+    window.part = (part_kernel *)dlsym(object, "window_part");
+    window.parameter = par->value;
+    if (check(at && window.part, "%s: no kernel", what)) {
+        *at = &fibers;
+        for (int k = 0; k < rounds; k++) window_round(ctx, name, op, k);
+    }
+    window.part = NULL;
+    dlclose(object);
+}
+#endif
