@@ -7,9 +7,18 @@
 #   examples/*.c      built here, compared with examples/expected/*.txt by test/test_examples.sh
 # Each test runs in a folder of its own, <build>/tests/<test>.
 enable_testing()
+find_package(Threads REQUIRED)
+
+# Scripts run programs of this machine, so a cross build leaves them out; they have no threads of their own to check.
+set(scripted OFF)
+if(TARGET tally_cli AND NOT CMAKE_CROSSCOMPILING AND NOT TALLY_SANITIZE MATCHES thread)
+  set(scripted ON)
+endif()
 
 # ---- examples: build/examples/<name> ----
-file(GLOB examples CONFIGURE_DEPENDS examples/*.c)
+if(scripted)
+  file(GLOB examples CONFIGURE_DEPENDS examples/*.c)
+endif()
 foreach(source IN LISTS examples)
   get_filename_component(name ${source} NAME_WE)
   add_executable(example_${name} ${source})
@@ -84,6 +93,9 @@ if(CMAKE_CROSSCOMPILING OR TALLY_SANITIZE)
   list(APPEND once promises nvrtc gpu device_keys many devices pieces segments windows clmem grids lanes ladder_nvrtc
        ladder_wrong emulated)
 endif()
+if(NOT TARGET tally_ladder)
+  list(APPEND once ladder ladder_nvrtc ladder_trace ladder_wrong)
+endif()
 if(CMAKE_CROSSCOMPILING)
   list(APPEND once large memory) # minutes of an emulator, and nothing of the processor in them
   list(APPEND once better) # the libraries that it opens would be found by the emulator's loader, or not
@@ -92,8 +104,8 @@ if(CMAKE_CROSSCOMPILING OR TALLY_SANITIZE MATCHES thread)
   list(APPEND once user)
 endif()
 if(TALLY_SANITIZE MATCHES thread)
-  list(APPEND once arrow cache convert extents golden ladder ladder_trace laws launch memory netcdf numbers trace
-       values)
+  list(APPEND once arrow cache convert extents golden ladder ladder_trace laws launch layouts memory netcdf numbers
+       staged trace values)
 elseif(TALLY_SANITIZE)
   list(REMOVE_ITEM once gpu device_keys)
 endif()
@@ -107,6 +119,7 @@ foreach(source IN LISTS programs)
   add_executable(${name} ${source})
   target_include_directories(${name} PRIVATE src include)
   target_compile_definitions(${name} PRIVATE TALLY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_compile_options(${name} PRIVATE -O1) # they are compiled more often than they run
   target_link_libraries(${name} PRIVATE tally_static OpenMP::OpenMP_C Threads::Threads m)
   if(name MATCHES "^test_ladder")
     target_sources(${name} PRIVATE $<TARGET_OBJECTS:tally_ladder>)
@@ -128,8 +141,9 @@ foreach(source IN LISTS programs)
     tally_test(${name} ${name})
   endif()
 endforeach()
-# Two minutes otherwise. Without this variable, or with TALLY_TEST_LONG, they run all of their operators.
-foreach(name IN ITEMS test_many test_pieces test_windows)
+# Four minutes otherwise: the seed picks what runs. Without this variable, or with TALLY_TEST_LONG, all of it does.
+foreach(name IN ITEMS test_bits test_gpu test_ladder test_ladder_wrong test_lanes test_many test_pieces test_segments
+        test_user test_windows)
   if(TEST ${name})
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "TALLY_TEST_QUICK=1")
   endif()
@@ -188,8 +202,7 @@ foreach(name IN ITEMS test_memory test_api test_text test_files test_fragment te
   endif()
 endforeach()
 
-# Scripts run programs of this machine, so a cross build leaves them out; they have no threads of their own to check.
-if(NOT CMAKE_CROSSCOMPILING AND NOT TALLY_SANITIZE MATCHES thread)
+if(scripted)
   find_program(BASH bash)
   file(GLOB scripts CONFIGURE_DEPENDS test/test_*.sh)
   # They read sources and documents, or run the ladder, which has tests of its own: no sanitizer sees more.
@@ -246,6 +259,6 @@ if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CROSSCOMPILING AND
     set(found ${PROJECT_BINARY_DIR}/tests/${name}/found) # what the run finds goes into the first folder
     file(REMOVE_RECURSE ${found})
     file(MAKE_DIRECTORY ${found})
-    tally_test(${name} ${name} -seed=1 -runs=20000 -max_total_time=3 -verbosity=0 ${found} ${corpus})
+    tally_test(${name} ${name} -seed=1 -runs=20000 -max_total_time=2 -verbosity=0 ${found} ${corpus})
   endforeach()
 endif()

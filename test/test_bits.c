@@ -213,7 +213,7 @@ static void check_sizes(const test_case *c)
     int64_t most = check_quick ? 4200 : 17000;
     int step = check_quick ? 2 : 1;
     tl_data kind = TL_DATA_PLAIN;
-    for (int64_t n = 0; n <= 70; n += step)
+    for (int64_t n = check_below(step); n <= 70; n += step)
         check_reduce_and_scan(c, n, (int)(n % 9), kind = (kind + 1) % TL_DATA_KINDS);
     for (int64_t k = 128; k <= most; k *= 2)
         for (int64_t d = -1; d <= 1; d++)
@@ -227,7 +227,8 @@ static void check_windows(const test_case *c)
 {
     static const int64_t lengths[] = {1, 2, 3, 5, 8, 16, 17, 31, 33, 50, 64, 100, 127, 257, 511, 1000, 1024};
     tl_data kind = TL_DATA_PLAIN;
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i += check_quick ? 3 : 1) {
+    for (size_t i = check_quick ? (size_t)check_below(3) : 0; i < sizeof lengths / sizeof *lengths;
+         i += check_quick ? 3 : 1) {
         int64_t w = lengths[i], after = check_random() % 2 ? 0 : (int64_t)(check_random() % (uint64_t)w);
         for (int edges = 0; edges < 3; edges++) {
             tally_window_options o = {w - 1 - after, after, (tally_edges)edges, 0};
@@ -411,7 +412,7 @@ static void operator_case(const char *op, tally_dtype dtype, tally_dtype whole)
 int main(int argc, char **argv)
 {
     test_names(argc, argv, 1);
-    check_start_at(1);
+    check_start();
     input = calloc(MOST, 16);
     output = calloc(MOST, 24);
     wanted = calloc(MOST, 24);

@@ -171,7 +171,7 @@ int main(void)
                 for (int f = 0; f < FORMS; f++) {
                     const check_operator o = pick(forms[f], dtypes[d]);
                     if ((f + kind) % 3 && kind != LARGE_PAIRS && !check_long) continue;
-                    if (check_quick && check_below(3)) continue;
+                    if (check_quick && check_below(4)) continue;
                     flat(ctx, check_isa(k), &o, kind);
                     series(check_below(2) ? ctx : many, &o, kind);
                     if ((f + kind) % 2 == 0) views(check_below(2) ? ctx : many, &o, kind);

@@ -150,7 +150,7 @@ static void check_device(const char *device)
         if (i > 1 && !check_long) break; /* PoCL compiles */
         tally_operator(cpu, c.op, c.dtype, &c.info);
         const int64_t size = (int64_t)tally_dtype_size(c.dtype);
-        for (int turn = 0; turn < (check_quick ? 24 : check_long ? 60 : 42); turn++) {
+        for (int turn = 0; turn < (check_quick ? 12 : check_long ? 60 : 42); turn++) {
             c.at = kinds[turn % 3]();
             c.at.shift = below(4) ? 0 : below(3 * size);
             tl_random_fill(&check_state, x, c.dtype, MOST, turn % 4 ? TL_DATA_PLAIN : TL_DATA_HOSTILE);

@@ -226,9 +226,9 @@ int main(void)
     check_start();
     for (int t = 1; t <= 3; t++) {
         tally *ctx = check_open(t, NULL);
-        for (int k = 0; k < (check_quick ? 40 : 200); k++) ranges(ctx, check_size(1500), check_size(700), k & 1);
-        for (int k = 0; k < 3; k++) ranges(ctx, 40000, 3000, k & 1);
-        for (int k = 0; k < (check_quick ? 15 : 30); k++) dense(ctx, check_size(3000), 1 + check_below(150), k & 1);
+        for (int k = 0; k < (check_quick ? 20 : 200); k++) ranges(ctx, check_size(1500), check_size(700), k & 1);
+        for (int k = 0; k < (check_quick ? 1 : 3); k++) ranges(ctx, 40000, 3000, k & 1);
+        for (int k = 0; k < (check_quick ? 8 : 30); k++) dense(ctx, check_size(3000), 1 + check_below(150), k & 1);
         if (t == 2) dense(ctx, 9000, 2000, 0);
         if (t == 2) dense(ctx, 9000, 2100, 1);
         for (int k = 0; k < 6; k++) exact(ctx, k & 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Sequences that are long enough for several threads, all of their results against the law: scans (in place, after an
- * initial value, past the caches), folds of what a bitmap leaves, columns. Windows, cut in parts, against one thread's.
+ * initial value, past the caches), those of any stride, forward and in reverse, folds of what a bitmap leaves, columns.
+ * Windows, cut in parts, against one thread's.
  * And calls that a caller's own OpenMP team makes, each member with a context of its own. */
 #include "matrix.h"
 #include <omp.h>
@@ -53,6 +54,91 @@ static void scans(void)
         check_scan("sum", TALLY_F32, n, n & 1, 0, n >> 1 & 1, 0);
         check_scan("sum", TALLY_F64, n, !(n & 1), 1, n >> 1 & 1, 0);
     }
+}
+
+/* ---- sequences that are not dense ---- */
+
+/* Results that lie `stride` apart from `first` on, beside the law's in want, and nothing between them. */
+static void check_places(const char *first, int64_t stride, int64_t n, int64_t bytes, const char *what, int64_t in)
+{
+    static char dense[(LONG + 1) * 8];
+    int64_t between = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const char *at = first + i * stride * bytes;
+        memcpy(dense + i * bytes, at, (size_t)bytes);
+        for (int64_t b = bytes; i + 1 < n && b < (stride < 0 ? -stride : stride) * bytes; b++)
+            between += (stride < 0 ? at - (b - bytes + 1) : at + b)[0] != 1;
+    }
+    check_same(dense, want, n, bytes, "%s of %lld, strides %lld and %lld", what, (long long)n, (long long)in,
+               (long long)stride);
+    check(!between, "%s, stride %lld: %lld bytes between results were written", what, (long long)stride,
+          (long long)between);
+}
+
+static void check_far(const char *name, tally_dtype d, int64_t stride, int64_t out_stride)
+{
+    const tl_scalar *op;
+    tl_par p;
+    char one[16], law[16];
+    if (!check_ok(wide, tl_resolve(wide, name, d, &op, &p), name)) return;
+    const int64_t in = op->elem_bytes, out = op->result_bytes, apart = stride < 0 ? -stride : stride,
+                  apart_out = out_stride < 0 ? -out_stride : out_stride, widest = apart_out > apart ? apart_out : apart;
+    const int64_t most = LONG / (widest + !widest), n = (most < 4 * N ? most : 4 * N) - check_below(5000);
+    char *const first = x + (stride < 0 ? (n - 1) * apart * in : 0), *const to =
+                                                                         y + (out_stride < 0 ? (n - 1) * apart_out * out
+                                                                                             : 0);
+    const tally_view from = {first, d, 1, n, n, stride, NULL}, results = {to, op->out, 1, n, n, out_stride, NULL};
+    check_fill(x, d, LONG * 8 / in, TL_DATA_PLAIN);
+    reference_reduce(op, p, first, stride, n, law);
+    check_ok(wide, tally_reduce(wide, name, &from, one), name);
+    check_same(one, law, 1, out, "%s of %lld, stride %lld", name, (long long)n, (long long)stride);
+    for (int reverse = stride == 1 && out_stride == 1; reverse < 2 && apart_out; reverse++) {
+        const tally_scan_options o = {.exclusive = (int)check_below(2), .reverse = reverse};
+        memset(y, 1, sizeof y);
+        reference_scan(op, p, first, stride, n, &o, want);
+        check_ok(wide, tally_scan(wide, name, &from, &results, &o), name);
+        check_places(to, out_stride, n, out, reverse ? "reversed scan" : "scan", stride);
+    }
+    if (in == out && apart) { /* in place */
+        const tally_scan_options o = {.reverse = 1};
+        const tally_view self = {first, op->out, 1, n, n, stride, NULL};
+        reference_scan(op, p, first, stride, n, &o, want);
+        memset(y, 1, sizeof y);
+        for (int64_t i = 0; i < n; i++) memcpy(y + (first - x) + i * stride * in, first + i * stride * in, (size_t)in);
+        memcpy(x, y, (size_t)((n - 1) * apart * in + in));
+        check_ok(wide, tally_scan(wide, name, &self, &self, &o), name);
+        check_places(first, stride, n, out, "scan in place", stride);
+    }
+    const tally_window_options w = {.before = check_below(check_below(2) ? 60 : 90000),
+                                    .after = check_below(9),
+                                    .edges = (tally_edges)check_below(3),
+                                    .min_count = check_below(2) ? check_below(9) : 0};
+    const int64_t made = tally_window_length(n, &w);
+    const tally_view dense = tally_flat(want, op->out, made), spread = {to, op->out, 1, made, made, out_stride, NULL};
+    if (!apart_out) return;
+    memset(y, 1, sizeof y);
+    static char packed[LONG * 8];
+    for (int64_t i = 0; i < n; i++) memcpy(packed + i * in, first + i * stride * in, (size_t)in);
+    const tally_view plain = tally_flat(packed, d, n);
+    check_ok(alone, tally_window(alone, name, &plain, &dense, &w), name);
+    check_ok(wide, tally_window(wide, name, &from, &spread, &w), name);
+    check_places(to, out_stride, made, out, "window", stride);
+}
+
+static void far(void)
+{
+    static const struct {
+        const char *op;
+        tally_dtype d;
+    } of[] = {{"sum", TALLY_F32}, {"argmax", TALLY_F32}, {"var", TALLY_F64}, {"nanmean", TALLY_F32},
+              {"max", TALLY_I8},  {"last", TALLY_I16},   {"sum", TALLY_F64}, {"ema:0.3", TALLY_F32}};
+    static const int64_t strides[] = {2, -1, 3, -2, 1, -5};
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+        const int64_t stride = strides[check_below(6)];
+        check_far(of[k].op, of[k].d, stride, check_below(2) ? stride : strides[check_below(6)]);
+    }
+    check_far("sum", TALLY_F32, 1, 1); /* reversed alone */
+    check_far("sum", TALLY_F32, 0, 0);
 }
 
 /* ---- what a bitmap leaves ---- */
@@ -180,6 +266,7 @@ int main(void)
     snprintf(device, sizeof device, "cpu,threads=%d", THREADS);
     if (tally_open(&wide, device) || tally_open(&alone, "cpu,threads=1")) return puts(tally_error(NULL)), 1;
     scans();
+    far();
     present();
     parts();
     team();

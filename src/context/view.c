@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * View checks: every size is checked before a pointer is touched. */
 #include "view.h"
+#include "threads.h"
 #include <string.h>
 
 enum { LENGTH_BITS = 62 }; /* a sequence is shorter than 2^62 elements, so sums of two lengths fit */
@@ -129,9 +130,17 @@ void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from
     }
     char *t = to;
     const char *f = from;
-    int64_t ts = n > 1 ? to_stride * bytes : 0, fs = n > 1 ? from_stride * bytes : 0;
+    const int64_t ts = n > 1 ? to_stride * bytes : 0, fs = n > 1 ? from_stride * bytes : 0;
+#define EACH(size, a, b)                                                                                               \
+    for (int64_t i = 0; i < n; i++) memcpy(t + i * (a), f + i * (b), size)
+/* Every second one, and from the last to the first: loops that compilers make vectors of. */
 #define COPY(size)                                                                                                     \
-    for (int64_t i = 0; i < n; i++, t += ts, f += fs) memcpy(t, f, size)
+    if (ts == (size) && fs == 2 * (size))                                                                              \
+        EACH(size, size, 2 * (size));                                                                                  \
+    else if (ts == (size) && fs == -(size))                                                                            \
+        EACH(size, size, -(size));                                                                                     \
+    else                                                                                                               \
+        EACH(size, ts, fs)
     switch (bytes) {
     case 1:
         COPY(1);
@@ -146,10 +155,37 @@ void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from
         COPY(8);
         break;
     default:
-        COPY((size_t)bytes);
+        EACH((size_t)bytes, ts, fs);
         break;
     }
 #undef COPY
+#undef EACH
+}
+
+typedef struct {
+    char *to;
+    const char *from;
+    int64_t to_stride, from_stride, n, bytes, parts;
+} copy;
+
+static void copy_parts(void *with, const tl_member *m)
+{
+    const copy *const c = with;
+    const int64_t each = c->n / c->parts + 1;
+    for (int64_t part = tl_deal(m), at; part < m->end; part = tl_deal(m)) {
+        if ((at = part * each) >= c->n) break;
+        tl_copy_strided(c->to + at * c->to_stride * c->bytes, c->to_stride, c->from + at * c->from_stride * c->bytes,
+                        c->from_stride, c->n - at < each ? c->n - at : each, c->bytes);
+    }
+}
+
+void tl_copy_strided_by(int threads, void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t n,
+                        int64_t bytes)
+{
+    enum { PART_BYTES = 64 * 1024, FEW = 4 };
+    copy c = {to, from, to_stride, from_stride, n, bytes, n * bytes / PART_BYTES + 1};
+    if (c.parts < FEW * threads) threads = 1;
+    tl_team(threads, c.parts, copy_parts, &c);
 }
 
 int64_t tally_window_length(int64_t n, const tally_window_options *o)

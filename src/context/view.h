@@ -68,4 +68,7 @@ static inline tally_view tl_view_turned(const tally_view *v)
 /* Copies n elements between places with strides in elements. */
 void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t n,
                      int64_t element_bytes);
+/* The same by up to `threads` threads. */
+void tl_copy_strided_by(int threads, void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t n,
+                        int64_t bytes);
 #endif

@@ -4,7 +4,7 @@
  *   dense rows     if there are many, threads take rows; if they are few and long, threads take nodes of a row
  *   segments       each thread takes neighbouring segments of about the same weight; a long one is a slab of its own
  *   short ones     and columns: many at a time (lanes.h)
- *   anything else  is packed into a dense buffer, a block at a time */
+ *   anything else  is packed into a dense buffer, a block at a time; a long sequence in nodes, by all threads */
 #include "shape.h"
 #include "lanes.h"
 #include "context/share.h"
@@ -43,14 +43,20 @@ static void slab_serial(const tl_plan *plan, const char *x, int64_t n, int fetch
     }
 }
 
+/* The level of the nodes that threads fold of n elements. */
+static int node_level(int64_t n)
+{
+    const int level = n > 0 ? tl_top_level(n) - NODES_MOST_LEVEL : 0;
+    return level < NODE_LEVEL_LEAST ? NODE_LEVEL_LEAST : level;
+}
+
 void tl_push_slab(const tl_plan *plan, int threads, const void *data, int64_t n, tl_counter *c)
 {
     const char *x = data;
     int64_t bytes = element_bytes(plan);
     int fetch = tl_fetches(n * bytes);
     if (threads > 1 && n > (TL_PARALLEL_BYTES / bytes)) {
-        int level = tl_top_level(n) - NODES_MOST_LEVEL;
-        if (level < NODE_LEVEL_LEAST) level = NODE_LEVEL_LEAST;
+        const int level = node_level(n);
         int64_t size = (int64_t)1 << level;
         int64_t head = -c->end & (size - 1), count = (n - head) >> level;
         tl_state *nodes = head < n && count > 1 ? malloc((size_t)count * sizeof *nodes) : NULL;
@@ -89,21 +95,48 @@ static void lower_counter(const tl_plan *plan, const tl_counter *c, void *out)
         plan->op->empty(plan->par, out);
 }
 
-/* A sequence that is not dense, packed a block at a time. It is a function of its own because of its buffer: compilers
- * that probe the stack touch every page of a large frame at every call. */
-static __attribute__((noinline)) void reduce_strided(const tl_plan *plan, const char *x, int64_t stride, int64_t n,
-                                                     void *out)
+/* Appends n elements that are not dense on this thread, packed a block at a time. It is a function of its own because
+ * of its buffer: compilers that probe the stack touch every page of a large frame at every call. */
+static __attribute__((noinline)) void strided_serial(const tl_plan *plan, const char *x, int64_t stride, int64_t n,
+                                                     tl_counter *c)
 {
     _Alignas(64) char pack[PACK];
-    tl_counter c;
-    int64_t most = PACK / element_bytes(plan);
-    tl_counter_init(&c, 0);
-    for (int64_t at = 0; at < n; at += most) {
-        int64_t m = n - at < most ? n - at : most;
+    const int64_t most = PACK / element_bytes(plan);
+    for (int64_t at = 0, m; at < n; at += m) {
+        m = n - at < most ? n - at : most;
         tl_copy_strided(pack, 1, x + at * stride * element_bytes(plan), stride, m, element_bytes(plan));
-        slab_serial(plan, pack, m, 0, &c);
+        slab_serial(plan, pack, m, 0, c);
     }
-    lower_counter(plan, &c, out);
+}
+
+/* One that is not dense: threads fold nodes of it, as in tl_push_slab. */
+static __attribute__((noinline)) void reduce_strided(const tl_plan *plan, int threads, const char *x, int64_t stride,
+                                                     int64_t n, void *out)
+{
+    const int64_t step = stride * element_bytes(plan);
+    const int level = node_level(n);
+    const int64_t size = (int64_t)1 << level, count = n > TL_PARALLEL_BYTES / element_bytes(plan) ? n >> level : 0;
+    tl_state *nodes = threads > 1 && count > 1 ? malloc((size_t)count * sizeof *nodes) : NULL;
+    tl_counter all;
+    tl_counter_init(&all, 0);
+    if (nodes) { /* without memory the serial code below still gives the answer */
+#pragma omp parallel num_threads(tl_threads(threads))
+        {
+            tl_fp fp = tl_fp_enter();
+#pragma omp for schedule(dynamic, 1)
+            for (int64_t j = 0; j < count; j++) {
+                tl_counter c;
+                tl_counter_init(&c, j * size);
+                strided_serial(plan, x + j * size * step, stride, size, &c);
+                tl_counter_fold(&c, plan->op, NULL, &nodes[j]);
+            }
+            tl_fp_leave(fp);
+        }
+        for (int64_t j = 0; j < count; j++) tl_counter_push(&all, plan->op, level, &nodes[j]);
+        free(nodes);
+    }
+    strided_serial(plan, x + all.end * step, stride, n - all.end, &all);
+    lower_counter(plan, &all, out);
 }
 
 static __attribute__((noinline)) void reduce_long(const tl_plan *plan, int threads, const char *x, int64_t n, void *out)
@@ -114,14 +147,14 @@ static __attribute__((noinline)) void reduce_long(const tl_plan *plan, int threa
     lower_counter(plan, &c, out);
 }
 
-/* One sequence with any stride, on `threads` threads if it is dense. fetch: as for kernels. */
+/* One sequence with any stride, if it is long on `threads` threads. fetch: as for kernels. */
 static inline void reduce_one(const tl_plan *plan, int threads, const char *x, int64_t stride, int64_t n, int fetch,
                               void *out)
 {
     if (n == 0) {
         plan->op->empty(plan->par, out);
     } else if (stride != 1) {
-        reduce_strided(plan, x, stride, n, out);
+        reduce_strided(plan, threads, x, stride, n, out);
     } else if (threads == 1 || n <= TL_PARALLEL_BYTES / element_bytes(plan)) {
         tl_state s;
         tl_fold(plan, &s, x, n, 0, fetch);
@@ -175,7 +208,7 @@ static void rows(tally *ctx, const tl_plan *plan, int threads, const tally_view 
     tl_weight total = tl_weight_before(in, in->rows);
     int fetch = in->stride == 1 && total <= INT64_MAX / bytes ? tl_fetches((int64_t)total * bytes) : 0;
     int64_t length, tasks = threads == 1 || total * bytes <= TL_PARALLEL_BYTES ? 1 : (int64_t)threads * 32;
-    int64_t is_long = threads > 1 && in->stride == 1 && tasks > 1 ? ROW_LONG_BYTES / bytes : INT64_MAX;
+    int64_t is_long = threads > 1 && tasks > 1 ? ROW_LONG_BYTES / bytes : INT64_MAX;
     if (!in->offsets && in->rows >= (int64_t)threads * 8) is_long = INT64_MAX;
     if (is_long != INT64_MAX) /* long rows one after the other, each on all threads */
         for (int64_t r = 0; r < in->rows; r++)

@@ -30,7 +30,8 @@ enum {
     AHEAD_BYTES = 64 * 1024, /* one thread prefetches this far on, in a down-sweep: there it runs beside the stores */
     RUN_BYTES = 8 * 1024,    /* of states that a kernel that runs along stages at a time */
     PACK = TL_TILE,
-    LONG_BYTES = 4 * 1024 * 1024 /* segments from here on are cut between threads */
+    LONG_BYTES = 4 * 1024 * 1024, /* segments from here on are cut between threads */
+    FAR_BYTES = 2 * 1024 * 1024   /* of a sequence that is not dense, made dense at a time */
 };
 
 /* `stream` below: how results are stored, through the caches or past them. */
@@ -411,6 +412,33 @@ static void single(void *with, int64_t r)
     }
 }
 
+/* A long sequence that is not dense, or reversed, by all threads: they make a block of it dense, scan that, and bring
+ * the results to their places. */
+static tally_status far_one(tally *ctx, const tl_plan *plan, int threads, const char *x, int64_t in_stride, int64_t n,
+                            char *y, int64_t out_stride, const tally_scan_options *o)
+{
+    const tl_scalar *op = plan->op;
+    const int sign = o && o->reverse ? -1 : 1;
+    const int64_t block = FAR_BYTES / op->elem_bytes;
+    const size_t bytes = (size_t)(block * (op->elem_bytes + op->result_bytes));
+    char *const dense = malloc(bytes), *const results = dense + block * op->elem_bytes;
+    tally_status status = dense ? TALLY_OK : tl_no_memory(ctx, bytes, "a dense part of a sequence");
+    tl_scan scan;
+    tl_scan_begin(&scan, plan, o);
+    for (int64_t at = 0, now; at < n && !status; at += now) {
+        now = n - at < block ? n - at : block;
+        const int64_t from = sign < 0 ? n - 1 - at : at;
+        tl_copy_strided_by(threads, dense, 1, x + from * in_stride * op->elem_bytes, in_stride * sign, now,
+                           op->elem_bytes);
+        status = tl_scan_push(ctx, &scan, threads, dense, now, results);
+        if (!status)
+            tl_copy_strided_by(threads, y + from * out_stride * op->result_bytes, out_stride * sign, results, 1, now,
+                               op->result_bytes);
+    }
+    free(dense);
+    return status;
+}
+
 typedef struct {
     tally *ctx;
     const tl_lanes_job *job; /* NULL: all of them go one by one */
@@ -454,6 +482,15 @@ tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const ta
     tl_lanes_begin(&job, plan, in);
     tl_lanes_of_scan(&job, out, o);
     if (tl_lanes_take_columns(in)) return tl_lanes_columns(ctx, &job, threads);
+    if (!dense && !in->offsets && in->rows < threads && in->n >= big) {
+        tally_status status = TALLY_OK;
+        for (int64_t r = 0; r < in->rows && !status; r++) {
+            const char *x = tl_view_row(in, r, op->elem_bytes, &n);
+            status = far_one(ctx, plan, threads, x, in->stride, n, tl_view_row(out, r, op->result_bytes, &m),
+                             out->stride, o);
+        }
+        return status;
+    }
     /* Long segments one after the other, each on all threads; then shares of about the same weight. */
     int64_t is_long = dense && threads > 1 && in->offsets && total > big ? LONG_BYTES / op->elem_bytes : INT64_MAX;
     for (int64_t r = 0; is_long != INT64_MAX && r < in->rows; r++) {

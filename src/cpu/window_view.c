@@ -16,12 +16,13 @@
 enum {
     LONG_BYTES = 4 * 1024 * 1024,   /* segments from here on are cut between threads */
     STREAM_BYTES = 4 * 1024 * 1024, /* results from here on are stored past the caches */
-    GROUP_BYTES = 1024 * 1024       /* rows that are one run */
+    GROUP_BYTES = 1024 * 1024,      /* rows that are one run */
+    FAR_BYTES = 1024 * 1024         /* of a sequence that is not dense, at a time */
 };
 
 typedef struct {
     tl_window win;
-    char *in, *out; /* dense copies of one sequence, grown as needed */
+    char *in, *out; /* dense parts of one sequence, grown as needed */
     int64_t in_room, out_room;
     int me; /* its number in the team */
 } worker;
@@ -36,6 +37,34 @@ static int grow(char **buffer, int64_t *room, int64_t bytes)
     return 1;
 }
 
+/* A sequence that is not dense, or whose results are not, a block of results at a time. A block is not shorter than the
+ * window, so what blocks share at most doubles the work; the first has all windows that reach beyond the left end, the
+ * last all that reach beyond the right end. */
+static tally_status one_far(tally *ctx, worker *w, const tl_plan *plan, const char *x, int64_t in_stride, int64_t n,
+                            char *y, int64_t out_stride, const tally_window_options *o)
+{
+    const int64_t in = plan->op->elem_bytes, out = plan->op->result_bytes, width = w->win.w < n ? w->win.w : n;
+    const int64_t least = FAR_BYTES / (in > out ? in : out), size = 2 * width > least ? 2 * width : least;
+    const int valid = o->edges == TALLY_EDGES_VALID, threads = w->win.threads;
+    const int64_t first = valid ? o->before : 0, stop = valid ? n - o->after : n;
+    tally_status status = TALLY_OK;
+    for (int64_t c = first, end; c < stop && !status; c = end) {
+        end = stop - c < 2 * size ? stop : c + size;
+        const int64_t a = c == first && !valid ? 0 : c - o->before, b = end == stop && !valid ? n : end + o->after;
+        const char *from = x + a * in_stride * in;
+        char *to = y + (c - first) * out_stride * out;
+        int64_t count;
+        if (!grow(&w->in, &w->in_room, in_stride == 1 ? 0 : (b - a) * in) ||
+            !grow(&w->out, &w->out_room, out_stride == 1 ? 0 : (end - c) * out))
+            return tl_no_memory(ctx, (size_t)((b - a) * in + (end - c) * out), "a dense part of a sequence");
+        if (in_stride != 1) tl_copy_strided_by(threads, w->in, 1, from, in_stride, b - a, in);
+        status = tl_window_run(&w->win, in_stride == 1 ? from : w->in, b - a, a == 0 && c < o->before,
+                               b == n && end > n - o->after, out_stride == 1 ? to : w->out, &count);
+        if (!status && out_stride != 1) tl_copy_strided_by(threads, to, out_stride, w->out, 1, count, out);
+    }
+    return status;
+}
+
 static tally_status one(tally *ctx, worker *w, const tl_plan *plan, const tally_view *in, const tally_view *out,
                         int64_t r, const tally_window_options *o)
 {
@@ -43,20 +72,9 @@ static tally_status one(tally *ctx, worker *w, const tl_plan *plan, const tally_
     int64_t n, m = 0, count;
     const char *x = tl_view_row(in, r, op->elem_bytes, &n);
     char *y = tl_view_row(out, r, op->result_bytes, &m);
-    int64_t results = tally_window_length(n, o);
-    if (results == 0) return TALLY_OK;
-    if (in->stride != 1) {
-        if (!grow(&w->in, &w->in_room, n * op->elem_bytes))
-            return tl_no_memory(ctx, (size_t)(n * op->elem_bytes), "a dense copy of a sequence");
-        tl_copy_strided(w->in, 1, x, in->stride, n, op->elem_bytes);
-        x = w->in;
-    }
-    if (out->stride == 1) return tl_window_run(&w->win, x, n, TL_AT_END, TL_AT_END, y, &count);
-    if (!grow(&w->out, &w->out_room, results * op->result_bytes))
-        return tl_no_memory(ctx, (size_t)(results * op->result_bytes), "the results of a sequence");
-    tally_status status = tl_window_run(&w->win, x, n, TL_AT_END, TL_AT_END, w->out, &count);
-    if (!status) tl_copy_strided(y, out->stride, w->out, 1, results, op->result_bytes);
-    return status;
+    if (tally_window_length(n, o) == 0) return TALLY_OK;
+    if (in->stride != 1 || out->stride != 1) return one_far(ctx, w, plan, x, in->stride, n, y, out->stride, o);
+    return tl_window_run(&w->win, x, n, TL_AT_END, TL_AT_END, y, &count);
 }
 
 /* Sequences that go one by one. */
