@@ -68,7 +68,7 @@ static int read_keys(keys *k, const options *o, const input *in, const layout *l
     return code;
 }
 
-/* codes: the group of each step; g->shown: the first step of each group. Groups ascend, or come as they first appear. */
+/* codes: the group of each step; g->shown: the first step of each group. Groups ascend, or come as they appear. */
 static int number(groups *g, const keys *k, int sorted, int32_t *codes)
 {
     moved_step *const s = malloc((size_t)g->lines * sizeof *s + 1);

@@ -48,8 +48,7 @@ void signals_begin(void);
 
 /* ---- session.c: the context and the names in it ------------------------------------------------------------------ */
 int session_open(tally **ctx, const options *o);
-int session_beside(tally **ctx, const options *o, int threads); /* another one, on the processors */
-const char *const *device_names(void);                          /* auto and those of tally_device; static memory */
+const char *const *device_names(void); /* auto and those of tally_device; static memory */
 const char *const *isa_names(void);
 const char *const *dtype_names(void);
 int dtype_option(const options *o, enum option id, tally_dtype *dtype); /* 0 if not given */
@@ -376,16 +375,8 @@ int series_begin(const options *o); /* checks the operands */
 /* *taken 0: it does not go this way, and nothing was done. g: NULL, or groups of the steps. memory: bytes that it may
  * take. */
 struct progress;
-int reduce_steps(const options *o, tally *ctx, const operators *ops, const input *in, answer *a, const layout *l,
-                 const groups *g, int64_t memory, struct progress *p, int *taken);
-
-/* ---- ahead.c: boxes of steps of a NetCDF array, read by a thread of its own -------------------------------------- */
-typedef struct ahead ahead;
-/* The boxes of reduce_steps in their order: of each place before the axis all steps, `now` at a time, which are `bytes`.
- * threaded: the next is read while the last is worked on. Close also after a failure. */
-int ahead_open(ahead **a, const input *in, const layout *l, int64_t now, size_t bytes, int threaded);
-int ahead_next(ahead *a, const char **box, int64_t *steps); /* valid until the next call */
-void ahead_close(ahead *a);
+int reduce_steps(tally *ctx, const operators *ops, const input *in, answer *a, const layout *l, const groups *g,
+                 int64_t memory, struct progress *p, int *taken);
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
 typedef struct explanation {

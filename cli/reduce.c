@@ -187,7 +187,7 @@ static int boxes(const job *j, input *in, answer *a, const layout *l, progress *
     const int64_t size = (int64_t)tally_dtype_size(in->dtype);
     int64_t start[DIMS] = {0}, most[DIMS], bytes, elements = in->n, row = 0;
     int code = opt_count(j->o, OPT_memory, 1, INT64_MAX, physical_memory() / 4, &bytes), cut = -1, taken = 0;
-    if (!code) code = reduce_steps(j->o, j->ctx, &j->ops, in, a, l, NULL, bytes, p, &taken);
+    if (!code) code = reduce_steps(j->ctx, &j->ops, in, a, l, NULL, bytes, p, &taken);
     if (code || taken) return code;
     memcpy(most, in->shape, sizeof most);
     for (int d = 0; d < in->ndim && elements > bytes / size; d++) {
@@ -233,7 +233,7 @@ static int bands(const job *j, input *in, answer *a, const layout *l, const grou
 {
     int64_t bytes;
     int code = opt_count(j->o, OPT_memory, 1, INT64_MAX, physical_memory() / 4, &bytes), taken = 0;
-    if (!code) code = reduce_steps(j->o, j->ctx, &j->ops, in, a, l, g, bytes, p, &taken);
+    if (!code) code = reduce_steps(j->ctx, &j->ops, in, a, l, g, bytes, p, &taken);
     if (code || taken) return code;
     code = input_load(in, 0);
     if (!code) code = bands_move(g, l, in->own, tally_dtype_size(in->dtype), 0);

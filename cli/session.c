@@ -102,28 +102,6 @@ static int define_own(tally *ctx)
     return DONE;
 }
 
-/* --isa, as tally_open takes it. */
-static int opened(tally **ctx, const options *o, const char *device, const char *more)
-{
-    char text[256];
-    const char *const isa = o->value[OPT_isa];
-    snprintf(text, sizeof text, "%.100s%.60s%s%.60s", device, more, isa ? ",isa=" : "", isa ? isa : "");
-    const tally_status status = tally_open(ctx, text);
-    if (status) return fail_status(NULL, status);
-    const int code = define_own(*ctx);
-    if (!code) return DONE;
-    tally_close(*ctx);
-    *ctx = NULL;
-    return code;
-}
-
-int session_beside(tally **ctx, const options *o, int threads)
-{
-    char more[60];
-    snprintf(more, sizeof more, ",threads=%d,probe=off", threads); /* the first one was probed */
-    return opened(ctx, o, "cpu", more);
-}
-
 int session_open(tally **ctx, const options *o)
 {
     const char *device = has(o, OPT_device) ? o->value[OPT_device] : "auto"; /* auto asks TALLY_DEVICE */
@@ -136,10 +114,18 @@ int session_open(tally **ctx, const options *o)
         if (!*isa) code = fail_choice(NO_DEVICE, "instruction set", o->value[OPT_isa], isa_names());
     }
     if (code) return code;
-    char part[32] = "";
+    char text[256], part[32] = "";
     if (threads) snprintf(part, sizeof part, ",threads=%lld", (long long)threads);
-    code = opened(ctx, o, device, part);
-    if (!code) tally_time(*ctx, has(o, OPT_explain)); /* either way it counts what runs where from here on */
+    snprintf(text, sizeof text, "%.100s%s%s%.60s", device, part, has(o, OPT_isa) ? ",isa=" : "",
+             has(o, OPT_isa) ? o->value[OPT_isa] : "");
+    const tally_status status = tally_open(ctx, text);
+    if (status) return fail_status(NULL, status);
+    tally_time(*ctx, has(o, OPT_explain)); /* either way it counts what runs where from here on */
+    code = define_own(*ctx);
+    if (code) {
+        tally_close(*ctx);
+        *ctx = NULL;
+    }
     return code;
 }
 

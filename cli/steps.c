@@ -5,8 +5,6 @@
  *
  *     time x lat x lon, axis 0:  times 0..7 of all cells, times 8..15 of all cells, ...
  *
- * Of several threads one reads ahead (ahead.c) and the others fold.
- *
  * boxes() in reduce.c is for what does not go this way: cells that do not fit into memory, or so few of them that a
  * step is not worth a call, chunks that lie across. */
 #include "cli.h"
@@ -46,7 +44,7 @@ static int64_t steps_at_once(const tally *ctx, const input *in, const layout *l,
     if (whole > 0) now -= now % whole;
     if (now > l->len) now = l->len;
     int64_t bytes;
-    if (__builtin_mul_overflow(2 * now, step, &bytes) || __builtin_add_overflow(bytes, own, &bytes) || bytes > memory)
+    if (__builtin_mul_overflow(now, step, &bytes) || __builtin_add_overflow(bytes, own, &bytes) || bytes > memory)
         return 0;
     return now;
 }
@@ -72,13 +70,14 @@ static int32_t *groups_of(const groups *g)
 }
 
 typedef struct steps {
-    tally *ctx; /* that folds */
+    tally *ctx;
     const operators *ops;
     const input *in;
     const layout *l;
     int32_t *group;         /* of each step; NULL: there is one */
     tally_stream **streams; /* of each group one for each operator */
-    ahead *from;
+    int64_t now;            /* steps that are read at a time */
+    char *buffer;
 } steps;
 
 /* Steps at .. at + n of all cells: those of one group that follow each other are one push. */
@@ -90,7 +89,8 @@ static int push(const steps *s, const char *box, int64_t at, int64_t n)
         for (now = s->group ? 1 : n; i + now < n && s->group[at + i + now] == group;) now++;
         const tally_view view = {(void *)(uintptr_t)box, s->in->dtype, s->l->inner, now, 1, s->l->inner, NULL};
         for (int k = 0; k < s->ops->all; k++) {
-            const tally_status status = tally_stream_push_view(s->streams[group * s->ops->all + k], &view, NULL);
+            const tally_status status =
+                tally_stream_push_view(s->streams[(int64_t)group * s->ops->all + k], &view, NULL);
             if (status) return fail_status(s->ctx, status);
         }
     }
@@ -100,33 +100,42 @@ static int push(const steps *s, const char *box, int64_t at, int64_t n)
 /* Cells `outer` of the dimensions before the axis. */
 static int fold_steps(const steps *s, int64_t outer, progress *p)
 {
-    const int64_t size = (int64_t)tally_dtype_size(s->in->dtype), len = s->l->len;
-    for (int64_t at = 0, n; at < len; at += n) {
-        const char *box;
-        int code = ahead_next(s->from, &box, &n);
-        if (!code) code = push(s, box, at, n);
+    const input *const in = s->in;
+    const int axis = s->l->axis;
+    const int64_t size = (int64_t)tally_dtype_size(in->dtype), len = s->l->len;
+    int64_t start[DIMS] = {0}, count[DIMS], rest = outer;
+    for (int d = 0; d < in->ndim; d++) count[d] = d < axis ? 1 : in->shape[d];
+    for (int d = axis - 1; d >= 0; d--) {
+        start[d] = rest % in->shape[d];
+        rest /= in->shape[d];
+    }
+    for (int64_t at = 0; at < len; at += s->now) {
+        start[axis] = at;
+        count[axis] = s->now < len - at ? s->now : len - at;
+        const tally_status status = tally_file_read_box(in->file, start, count, s->buffer);
+        const int code = status ? fail_status(s->ctx, status) : push(s, s->buffer, at, count[axis]);
         if (code) return code;
-        progress_show(p, (outer * len + at + n) * s->l->inner * size, s->in->n * size);
+        progress_show(p, (outer * len + at + count[axis]) * s->l->inner * size, in->n * size);
     }
     return DONE;
 }
 
-int reduce_steps(const options *o, tally *ctx, const operators *ops, const input *in, answer *a, const layout *l,
-                 const groups *g, int64_t memory, progress *p, int *taken)
+int reduce_steps(tally *ctx, const operators *ops, const input *in, answer *a, const layout *l, const groups *g,
+                 int64_t memory, progress *p, int *taken)
 {
     const int64_t parts = g ? g->count : 1, count = ops->all * parts;
     const int64_t now = steps_at_once(ctx, in, l, count, memory);
     *taken = 0;
     for (int i = 0; i < ops->all; i++) /* no streams of many cells for exact sums */
         if (!now || strstr(ops->name[i], "exact")) return DONE;
-    steps s = {.ctx = ctx, .ops = ops, .in = in, .l = l, .streams = calloc((size_t)count, sizeof *s.streams)};
+    const size_t bytes = (size_t)(now * l->inner) * tally_dtype_size(in->dtype);
+    steps s = {.ctx = ctx, .ops = ops, .in = in, .l = l, .now = now};
+    s.buffer = aligned_alloc(LARGE_PAGE, (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE);
+    s.streams = calloc((size_t)count, sizeof *s.streams);
     if (g) s.group = groups_of(g);
     *taken = 1;
-    const int threads = tally_threads(ctx), threaded = threads > 1;
-    const size_t bytes = (size_t)(now * l->inner) * tally_dtype_size(in->dtype);
-    int code = s.streams && (!g || s.group) ? DONE : fail_memory("--axis", count * (int64_t)sizeof *s.streams);
-    if (!code && threaded) code = session_beside(&s.ctx, o, threads - 1);
-    if (!code) code = ahead_open(&s.from, in, l, now, bytes, threaded);
+    int code = s.buffer && s.streams && (!g || s.group) ? DONE : fail_memory("--axis", (int64_t)bytes);
+    large_pages(s.buffer, bytes);
     for (int64_t outer = 0; outer < l->outer && !code; outer++) {
         code = open_streams(s.ctx, ops, in, l, count, s.streams);
         if (!code) code = fold_steps(&s, outer, p);
@@ -140,8 +149,7 @@ int reduce_steps(const options *o, tally *ctx, const operators *ops, const input
             s.streams[i] = NULL;
         }
     }
-    ahead_close(s.from);
-    if (s.ctx != ctx) tally_close(s.ctx);
+    free(s.buffer);
     free(s.streams);
     free(s.group);
     return code;

@@ -105,10 +105,9 @@ bad 2 "$by --last 20min w.nc" "tally: --last is '20min', which is no exact numbe
 bad 2 "$by --last 2 w.nc" 'tally: w.nc: the variable of --by has times, so --last needs a unit, as in --last 2s'
 bad 2 "tally window sum --variable temp --axis x --by lev --last 2s w.nc" 'tally: w.nc: the variable of --by has plain numbers, so --last is a number of the same unit, as in --last 2'
 line 'window sum --variable temp --axis x --by lev --last 2 w.nc --to csv' 'sum.0,sum.1 1,11 2,22 3,33 4,44 5,55 6,66'
-bad 2 "tally window sum --variable temp --axis time --by lev --last 2 w.nc" "tally: w.nc: --by is 'lev', which must be a variable of the one dimension time, along which --axis goes"
+bad 2 "tally window sum --variable temp --axis time --by lev --last 2 w.nc" "tally: w.nc: --by is lev(x 2): must have the one dimension time 6, along which --axis goes"
 bad 2 "tally window sum --variable temp --by time --last 2d w.nc" "tally: w.nc: key column 'time': netcdf files have no columns; --axis says along which dimension the times go"
 bad 2 "tally window sum --axis 0 --by time --last 2d w.csv" 'tally: --by and --axis exclude each other'
-bad 2 "tally reduce sum --variable temp --axis time --by time w.nc" 'tally: --by and --axis exclude each other'
 sed 's/ time:units/ string time:units/' w.cdl >string.cdl && ncgen -k netCDF-4 -o string.nc string.cdl
 flat '--last 36h --to csv string.nc' 'sum.0,sum.1 1,10 3,30 5,50 7,70 5,50 11,110'
 cp w.nc days.nc && coordinates 'hours since 2000-1-1' noleap int '0, 1, 2, 3, 10, 11'
@@ -173,6 +172,47 @@ same "$w --axis lon --by lon --last 3 all.nc" "$w --axis 2 --shape 40x13x17 -w 3
 bad 2 "$w --axis lon --by lon --last 3 one.nc two.nc" "tally: --by is 'lon': where files are joined, --axis must be their first dimension, time"
 same 'tally reduce sum --hex all.nc' 'tally reduce sum --hex all.txt'
 same 'tally scan sum --hex all.nc' 'tally scan sum --hex all.txt'
+
+# ---- groups of steps, by other variables ----
+cat >s.cdl <<'END'
+netcdf s { dimensions: time = 6 ; lat = 2 ; lon = 3 ; variables: double time(time) ; int season(time) ; float half(time) ;
+ short zone(lat) ; float bad(time) ; float temp(time, lat, lon) ; temp:_FillValue = -9.f ;
+data: time = 0,1,2,3,4,5 ; season = 4,1,1,4,4,2 ; half = 0.5,0.5,1.5,1.5,0.5,1.5 ; zone = 7, 7 ; bad = 1,2,NaN,4,5,6 ;
+ temp = 1,2,3,4,5,6, 7,-9,9,10,11,12, 13,14,15,16,17,18, 19,20,21,22,23,24, 25,26,27,28,29,30, 31,32,33,34,35,36 ; }
+END
+ncgen -o s.nc s.cdl
+of='--variable temp --axis time s.nc --by'
+line "reduce nanmean --to csv $of season" 'season,nanmean 4,15 4,16 4,17 4,18 4,19 4,20 1,10 1,14 1,12 1,13 1,14 1,15 2,31 2,32 2,33 2,34 2,35 2,36'
+line "reduce nansum,count --sort --to csv $of season | sed -n '2,4p;14p'" '1,20,2 1,14,1 1,24,2 4,45,3'
+line "reduce first --sort --to csv $of season,half | awk -F, 'NR % 6 == 2'" '1,0.5,7 1,1.5,13 2,1.5,31 4,0.5,1 4,1.5,19'
+line "scan nansum --to csv $of season | tail -n +2" '1,2,3 4,5,6 7,0,9 10,11,12 20,14,24 26,28,30 20,22,24 26,28,30 45,48,51 54,57,60 31,32,33 34,35,36'
+line "window first -w 2 --edges shrink --to csv $of half | tail -n +2" '1,2,3 4,5,6 1,2,3 4,5,6 13,14,15 16,17,18 13,14,15 16,17,18 7,nan,9 10,11,12 19,20,21 22,23,24'
+line 'reduce max --variable temp --axis lat --by zone --to csv s.nc | sed -n "1p;5p;8p"' 'zone,max 7,10 7,16'
+has "tally reduce max --json --sort $of season" '"keys": \[\{"name": "season", "values": \["1", "2", "4"\]\}\]'
+data "reduce max --sort $of season" 'netcdf o { dimensions: season = 3 ; lat = 2 ; lon = 3 ; variables: float max(season, lat, lon) ; data: max = 13, NaNf, 15, 16, 17, 18, 31, 32, 33, 34, 35, 36, 25, 26, 27, 28, 29, 30 ; }'
+same "tally scan nansum --variable temp --axis time --by season s.nc -o o.nc && tally reduce last --axis 0 --hex o.nc" "tally scan nansum --hex $of season | tail -n 2 | tr '\t' '\n'"
+bad 2 "tally reduce sum $of zone" 'tally: s.nc: --by is zone(lat 2): must have the one dimension time 6, along which --axis goes'
+bad 2 "tally reduce sum $of none" "tally: s.nc: no variable 'none'; the variables are time(time 6), season(time 6), half(time 6), zone(lat 2), bad(time 6), temp(time 6, lat 2, lon 3)"
+bad 2 "tally reduce sum $of season,,half" "tally: --by has an empty name among 'season,,half'"
+bad 1 "tally reduce sum $of bad" 'tally: s.nc: bad[2] is missing, nan or infinite: every step must have its number'
+
+# beside the same steps as lines of text: boxes, files that are joined, threads
+keyed() { sed -i "s/double x/int band(time); &/; s/; x =/; band = $(awk -v a="$1" -v b="$2" 'BEGIN { for (i = a; i <= b; i++) printf "%s%d", (i > a ? ", " : ""), i * 7 % 5 }') &/" f.cdl
+    ncgen -k netCDF-4 -o "$3" f.cdl; }
+field x.nc 0 39 && keyed 0 39 all_by.nc && field x.nc 0 22 && keyed 0 22 one_by.nc && field x.nc 23 39 && keyed 23 39 two_by.nc
+awk 'BEGIN { printf "band"; for (j = 0; j < 221; j++) printf ",c%d", j; print ""
+    for (i = 0; i < 40; i++) { printf "%d", i * 7 % 5; for (j = 0; j < 221; j++) printf ",%.6f", ((i * 221 + j) * 7919 % 10007) / 7; print "" } }' >by.csv
+all=$(seq 0 220 | sed 's/^/c/' | paste -sd,)
+tally reduce var --hex --by band --column "$all" --to csv by.csv | tail -n +2 | cut -d, -f2- | tr ',' '\n' >by.want
+for options in '' '--memory 5000' '--memory 300000' '--threads 1' '--threads 3'; do
+    for files in all_by.nc 'one_by.nc two_by.nc'; do
+        same "tally reduce var --hex --variable x --axis time --by band --to csv $options $files | tail -n +2 | cut -d, -f2" 'cat by.want'
+    done
+done
+for verb in 'scan sum' 'window var -w 3 --edges shrink'; do
+    same "tally $verb --hex --variable x --axis time --by band one_by.nc two_by.nc | tr '\t' '\n'" \
+        "tally $verb --hex --by band --column $all --to csv by.csv | tail -n +2 | tr ',' '\n'"
+done
 
 # ---- --empty: in steps, in boxes ----
 awk 'BEGIN { srand(2); for (i = 0; i < 20; i++) for (j = 0; j < 100; j++) print rand() < 0.9 ? "nan" : j + 1 }' >holes.txt
