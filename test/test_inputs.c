@@ -174,7 +174,7 @@ int main(int argc, char **argv)
         result_bits(ctx);
         apart(ctx);
         in_blocks(ctx);
-        run(ctx, check_quick ? 300 : check_long ? 20000 : 2000, 0);
+        run(ctx, check_quick ? 150 : check_long ? 20000 : 2000, 0);
         tally_close(ctx);
     }
     only_op = argc > 2 ? argv[1] : "", only_type = argc > 2 ? argv[2] : "";

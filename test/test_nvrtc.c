@@ -219,6 +219,7 @@ int main(int argc, char **argv)
         for (int a = 0; a < (argc > 2 ? argc - 2 : 3); a++)
             try_set(!strcmp(argv[1], "all"), argc > 2 ? argv[a + 2] : archs[a]);
     } else {
+        static const char *const shapes[] = {"reduce", "scan", "window"};
         const size_t first = (size_t)check_below(3); /* of few, unless scripts/test long */
         for (size_t i = 0; i < sizeof few / sizeof *few; i++)
             if (check_long || i == first) try_one(few[i].op, few[i].dtype, NULL, "sm_90", 0);
@@ -231,7 +232,9 @@ int main(int argc, char **argv)
         try_one("marked nanmean", TALLY_F64, "reduce_bits", "sm_90", 0);
         const size_t one = (size_t)check_below(sizeof users / sizeof *users); /* the seed's; all in scripts/test long */
         for (size_t i = 0; i < sizeof users / sizeof *users; i++)
-            if (check_long || i == one) try_one(users[i][0], tally_dtype_parse(users[i][1]), NULL, "sm_90", 0);
+            if (check_long || i == one)
+                try_one(users[i][0], tally_dtype_parse(users[i][1]), check_long ? NULL : shapes[check_below(3)],
+                        "sm_90", 0);
         try_kernel("descent", TALLY_F32, "reduce", "once");
         try_kernel("descent", TALLY_F32, "reduce", "finish");
         try_kernel("descent", TALLY_F32, "scan", "scan_once");

@@ -324,7 +324,7 @@ int main(int argc, char **argv)
         return check_finish();
     }
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
-        if (few && check_below(4)) continue;
+        if (few && check_below(getenv("TALLY_SANITIZE") && *getenv("TALLY_SANITIZE") ? 8 : 4)) continue;
         const int one = 1 + (int)check_below(2); /* compiling takes most of the time: the seed picks one of two types */
         for (int t = 1; t < 3; t++)
             if (check_long || (devices && *devices) || t == one) matrices(examples[i][0], examples[i][t]);
