@@ -109,10 +109,10 @@ static void check_far(const char *name, tally_dtype d, int64_t stride, int64_t o
         check_ok(wide, tally_scan(wide, name, &self, &self, &o), name);
         check_places(first, stride, n, out, "scan in place", stride);
     }
-    const tally_window_options w = {.before = check_below(check_below(2) ? 60 : 90000),
-                                    .after = check_below(9),
-                                    .edges = (tally_edges)check_below(3),
-                                    .min_count = check_below(2) ? check_below(9) : 0};
+    tally_window_options w = {.before = check_below(check_below(2) ? 60 : 90000),
+                              .after = check_below(9),
+                              .edges = (tally_edges)check_below(3)};
+    if (check_below(2)) w.min_count = check_below(w.before + w.after + 2);
     const int64_t made = tally_window_length(n, &w);
     const tally_view dense = tally_flat(want, op->out, made), spread = {to, op->out, 1, made, made, out_stride, NULL};
     if (!apart_out) return;

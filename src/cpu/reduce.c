@@ -113,9 +113,9 @@ static __attribute__((noinline)) void strided_serial(const tl_plan *plan, const 
 static __attribute__((noinline)) void reduce_strided(const tl_plan *plan, int threads, const char *x, int64_t stride,
                                                      int64_t n, void *out)
 {
-    const int64_t step = stride * element_bytes(plan);
+    const int64_t bytes = element_bytes(plan); /* a stride times this may overflow where there is one element */
     const int level = node_level(n);
-    const int64_t size = (int64_t)1 << level, count = n > TL_PARALLEL_BYTES / element_bytes(plan) ? n >> level : 0;
+    const int64_t size = (int64_t)1 << level, count = n > TL_PARALLEL_BYTES / bytes ? n >> level : 0;
     tl_state *nodes = threads > 1 && count > 1 ? malloc((size_t)count * sizeof *nodes) : NULL;
     tl_counter all;
     tl_counter_init(&all, 0);
@@ -127,7 +127,7 @@ static __attribute__((noinline)) void reduce_strided(const tl_plan *plan, int th
             for (int64_t j = 0; j < count; j++) {
                 tl_counter c;
                 tl_counter_init(&c, j * size);
-                strided_serial(plan, x + j * size * step, stride, size, &c);
+                strided_serial(plan, x + j * size * stride * bytes, stride, size, &c);
                 tl_counter_fold(&c, plan->op, NULL, &nodes[j]);
             }
             tl_fp_leave(fp);
@@ -135,7 +135,7 @@ static __attribute__((noinline)) void reduce_strided(const tl_plan *plan, int th
         for (int64_t j = 0; j < count; j++) tl_counter_push(&all, plan->op, level, &nodes[j]);
         free(nodes);
     }
-    strided_serial(plan, x + all.end * step, stride, n - all.end, &all);
+    if (all.end < n) strided_serial(plan, x + all.end * stride * bytes, stride, n - all.end, &all);
     lower_counter(plan, &all, out);
 }
 
