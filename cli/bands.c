@@ -95,12 +95,15 @@ static int name_groups(const groups *g, const keys *k, answer *a, int64_t inner)
     char text[64];
     a->keys = calloc((size_t)(g->count * k->count) + 1, sizeof *a->keys);
     a->key_names = calloc((size_t)k->count, sizeof *a->key_names);
-    if (!a->keys || !a->key_names) return fail_memory("the keys", (g->count + 1) * k->count * (int64_t)sizeof *a->keys);
+    a->key_dtypes = calloc((size_t)k->count, sizeof *a->key_dtypes);
+    if (!a->keys || !a->key_names || !a->key_dtypes)
+        return fail_memory("the keys", (g->count + 1) * k->count * (int64_t)sizeof *a->keys);
     a->key_columns = k->count;
     a->key_groups = g->count;
     a->key_inner = inner;
     for (int64_t c = 0; c < k->count; c++) {
         const coordinate *const of = &k->of[c];
+        a->key_dtypes[c] = of->dtype;
         if (!(a->key_names[c] = strdup(of->name))) return fail_memory("the keys", k->count);
         for (int64_t i = 0; i < g->count; i++) {
             const char *const value = of->values + (size_t)g->shown[i] * tally_dtype_size(of->dtype);

@@ -191,6 +191,8 @@ typedef struct answer {
     char **keys;      /* --by: the cells of the groups' keys, key_columns for each group; else NULL */
     char **key_names;
     int64_t key_columns, key_groups, key_inner; /* the group of result i is i / key_inner % key_groups */
+    tally_dtype *key_dtypes;                    /* of keys that were numbers; else NULL */
+    tally_file *source;                         /* NetCDF whose coordinates go to the output; else NULL */
     result *results;
     int ops, all; /* results to be shown, and all that there are */
 } answer;
@@ -322,18 +324,17 @@ typedef void json_put(FILE *f, tally_dtype dtype, const void *value);
 /* The object of one file, in this order: begin; each result (number from 0) with what belongs to it and its }; end. */
 void json_begin(FILE *f, const char *file, tally_dtype dtype);
 void json_result(FILE *f, int number, const char *op, tally_dtype dtype, const char *per);
-void json_list(FILE *f, const tally_operator_info *info, const void *results, int64_t count, json_put *put);
+/* places: NULL, or which results have a value: the others are null. */
+void json_list(FILE *f, const tally_operator_info *info, const void *results, const void *places, int64_t count,
+               json_put *put);
 void json_end(FILE *f, const tally *ctx, const answer *a, const char *path); /* path NULL: the values are here */
 void json_ran(FILE *f, const tally *ctx, const place *r);                    /* where.c */
 
 /* ---- document.c: where results go, and bytes of our own as a file that the library writes ------------------------ */
-enum format { TO_TEXT, TO_CSV, TO_NPY, TO_RAW, TO_NETCDF, TO_JSON };
+enum format { TO_TEXT, TO_CSV, TO_NPY, TO_RAW, TO_NETCDF, TO_NETCDF4, TO_HDF5, TO_JSON };
 enum format output_format(const options *o); /* --to, else the ending of --output */
-int output_ending(const options *o);         /* refuses a FILE that would be raw, and is called otherwise */
-/* Names what is written to a netcdf file: the operator, and the dimensions as in "lat, lon" (NULL: they have none). */
-tally_status name_netcdf(tally_file *file, const char *op, const char *dimensions, int lanes);
-/* But for the axis (-1: all), or with another name for it; NULL: they have no names, or no memory. */
-char *dimensions_of(const input *in, int axis, const char *name);
+const char *format_name(enum format format);
+int is_netcdf(enum format format);  /* or HDF5, which is written the same way */
 int output_filed(const options *o); /* is there a FILE, which is not standard output? */
 typedef struct document {
     tally *ctx;
@@ -416,4 +417,21 @@ void help_completion(FILE *f, const char *shell);
 #include "options.def"
 #undef VERB
 
+/* ---- netcdf.c: results as NetCDF or HDF5 ------------------------------------------------------------------------- */
+/* The names of the dimensions as in "lat, lon", but for the axis (-1: all), or with another name for it; NULL: they
+ * have no names, or no memory. */
+char *dimensions_of(const input *in, int axis, const char *name);
+typedef struct netcdf_of {
+    const options *o;
+    const char *op, *dimensions; /* NULL: the dimensions of the results have no names */
+    int lanes;
+    tally_dtype dtype;
+    const answer *groups;     /* NULL, or the results, whose groups have keys */
+    const tally_file *source; /* NULL, or the input that has the coordinates */
+    void *fill;               /* room for 8 bytes: gets the value of --empty */
+} netcdf_of;
+/* Says what is in a new file, before its elements. */
+int netcdf_describe(tally_file *file, tally *ctx, const netcdf_of *of);
+/* Results that are none become the value of --empty. places: NULL, or which are. */
+void netcdf_fill(void *results, const void *places, int64_t count, const tally_operator_info *info, const void *value);
 #endif

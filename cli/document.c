@@ -12,54 +12,36 @@ int output_filed(const options *o) { return has(o, OPT_output) && strcmp(o->valu
 enum format output_format(const options *o)
 {
     static const struct {
-        const char *name, *ending;
+        const char *name, *endings[5];
         enum format format;
-    } formats[] = {{"npy", ".npy", TO_NPY}, {"raw", ".raw", TO_RAW},      {"text", ".txt", TO_TEXT},
-                   {"csv", ".csv", TO_CSV}, {"netcdf", ".nc", TO_NETCDF}, {"json", ".json", TO_JSON}};
+    } formats[] = {{"npy", {".npy"}, TO_NPY},
+                   {"raw", {".raw"}, TO_RAW},
+                   {"text", {".txt"}, TO_TEXT},
+                   {"csv", {".csv"}, TO_CSV},
+                   {"netcdf", {".nc", ".cdf"}, TO_NETCDF},
+                   {"netcdf4", {".nc4"}, TO_NETCDF4},
+                   {"hdf5", {".h5", ".hdf5", ".he5"}, TO_HDF5},
+                   {"json", {".json"}, TO_JSON}};
     const char *const to = o->value[OPT_to], *const path = o->value[OPT_output];
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        const size_t n = path ? strlen(path) : 0, m = strlen(formats[i].ending);
-        if (to ? !strcmp(to, formats[i].name) : n > m && !strcmp(path + n - m, formats[i].ending))
-            return formats[i].format;
+        if (to && !strcmp(to, formats[i].name)) return formats[i].format;
+        for (const char *const *end = formats[i].endings; *end && path && !to; end++) {
+            const size_t n = strlen(path), m = strlen(*end);
+            if (n > m && !strcmp(path + n - m, *end)) return formats[i].format;
+        }
     }
     return output_filed(o) ? TO_RAW : TO_TEXT;
 }
 
-int output_ending(const options *o)
+const char *format_name(enum format format)
 {
-    static const char *const endings[] = {".nc4", ".cdf", ".h5", ".he5", ".hdf5"};
-    const char *const end = has(o, OPT_output) && !has(o, OPT_to) ? strrchr(o->value[OPT_output], '.') : NULL;
-    for (size_t i = 0; i < sizeof endings / sizeof *endings && end; i++)
-        if (!strcmp(end, endings[i]))
-            return fail(USAGE, "--output %s: NetCDF is written to .nc (CDF-5), and HDF5 is not written",
-                        o->value[OPT_output]);
-    return DONE;
+    static const char *const names[] = {
+        [TO_TEXT] = "text",     [TO_CSV] = "csv",         [TO_NPY] = "npy",   [TO_RAW] = "raw",
+        [TO_NETCDF] = "netcdf", [TO_NETCDF4] = "netcdf4", [TO_HDF5] = "hdf5", [TO_JSON] = "json"};
+    return names[format];
 }
 
-char *dimensions_of(const input *in, int axis, const char *name)
-{
-    size_t n = 1 + (name ? strlen(name) + 2 : 0);
-    for (int d = 0; d < in->ndim; d++) {
-        if (!in->info.dimensions || !in->info.dimensions[d]) return NULL;
-        n += strlen(in->info.dimensions[d]) + 2;
-    }
-    char *const text = malloc(n), *at = text;
-    if (text) *at = 0;
-    for (int d = 0; d < in->ndim && text; d++)
-        if (d != axis || name)
-            at += sprintf(at, "%s%s", at > text ? ", " : "", d == axis ? name : in->info.dimensions[d]);
-    return text;
-}
-
-tally_status name_netcdf(tally_file *file, const char *op, const char *dimensions, int lanes)
-{
-    char line[1024], *at = line;
-    if (!dimensions || strlen(op) + strlen(dimensions) + 16 > sizeof line) return TALLY_OK;
-    for (; *op; op++) *at++ = strchr(":=", *op) ? '_' : *op; /* which names may not have */
-    sprintf(at, "(%s%s%s)", dimensions, lanes > 1 && *dimensions ? ", " : "", lanes > 1 ? "value" : "");
-    const tally_status status = tally_file_head(file, line);
-    return status == TALLY_INVALID ? TALLY_OK : status; /* names that cannot be written: there are others without it */
-}
+int is_netcdf(enum format format) { return format == TO_NETCDF || format == TO_NETCDF4 || format == TO_HDF5; }
 
 static ssize_t write_cookie(void *cookie, const char *data, size_t bytes)
 {

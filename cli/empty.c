@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * empty.c - results without a value: --empty WORD in text and csv, --out-valid FILE beside the other formats.
+ * empty.c - results without a value: --empty WORD in text, csv, netcdf and JSON, --out-valid FILE beside npy
+ * and raw.
  *
  * Which they are an operator says that goes with those of the command line through the same pieces, groups and windows:
  * the place of a maximum, which is -1 where there is no element. That of a nan form leaves NaNs out.
@@ -28,20 +29,21 @@ static int check_word(const char *word)
 
 static int check_place(const options *o)
 {
-    static const char *const names[] = {[TO_TEXT] = "text", [TO_CSV] = "csv",       [TO_NPY] = "npy",
-                                        [TO_RAW] = "raw",   [TO_NETCDF] = "netcdf", [TO_JSON] = "JSON"};
     const int filed = output_filed(o), word = has(o, OPT_empty);
     const enum format format = !filed && has(o, OPT_json) ? TO_JSON : output_format(o);
     const char *const option = word ? "empty" : "out-valid", *const value = o->value[word ? OPT_empty : OPT_out_valid];
     if (!filed && has(o, OPT_digest))
         return fail(USAGE, "--%s is '%s': --digest prints no results; give --output FILE too", option, value);
-    if (word && format > TO_CSV)
-        return fail(USAGE, "--empty is '%s', a word for text and csv, and the results go to %s", value, names[format]);
+    if (word && (format == TO_NPY || format == TO_RAW))
+        return fail(USAGE, "--empty is '%s', and %s has no value that stands for none; --out-valid FILE marks them",
+                    value, format_name(format));
+    if (word && format == TO_JSON && strcmp(value, "null") != 0)
+        return fail(USAGE, "--empty is '%s': in JSON it must be null", value);
     if (!word && !filed)
         return fail(USAGE, "--out-valid is '%s': the results must go to a file too; give --output FILE", value);
     if (!word && format != TO_NPY && format != TO_RAW)
-        return fail(USAGE, "--out-valid is '%s', for npy and raw, and the results go to %s%s", value, names[format],
-                    format <= TO_CSV ? "; --empty WORD marks them there" : "");
+        return fail(USAGE, "--out-valid is '%s', for npy and raw, and the results go to %s%s", value,
+                    format_name(format), "; --empty WORD marks them there");
     if (!word && (!strcmp(value, "-") || !*value))
         return fail(USAGE, "--out-valid is '%s': must be the name of a file", value);
     if (!word && !strcmp(value, o->value[OPT_output]))

@@ -196,5 +196,7 @@ void groups_names_free(answer *a)
     for (int64_t c = 0; a->key_names && c < a->key_columns; c++) free(a->key_names[c]);
     free(a->keys);
     free(a->key_names);
+    free(a->key_dtypes);
+    a->key_dtypes = NULL;
     a->keys = a->key_names = NULL;
 }

@@ -26,8 +26,8 @@ void help_all(FILE *f)
     fputs("\nexamples:\n", f);
     for (int v = VERB_reduce; v <= VERB_window; v++)
         fprintf(f, "  %-48s # %s\n", verb_table[v].example[0][0], verb_table[v].example[0][1]);
-    fputs("\n`tally help VERB` explains a verb with examples. A FILE is .npy, raw, text, CSV or NetCDF; - or none is "
-          "standard input.\n"
+    fputs("\n`tally help VERB` explains a verb with examples. A FILE is .npy, raw, text, CSV, NetCDF or "
+          "HDF5; - or none is standard input.\n"
           "Numbers may be written 2^28, 1e6, 64Ki.\n",
           f);
     fputs(exit_codes, f);

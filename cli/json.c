@@ -52,12 +52,18 @@ void json_result(FILE *f, int number, const char *op, tally_dtype dtype, const c
     fprintf(f, ", \"dtype\": \"%s\", \"per\": \"%s\"", tally_dtype_name(dtype), per);
 }
 
-void json_list(FILE *f, const tally_operator_info *info, const void *results, int64_t count, json_put *put)
+void json_list(FILE *f, const tally_operator_info *info, const void *results, const void *places, int64_t count,
+               json_put *put)
 {
     const size_t size = tally_dtype_size(info->output);
     const char *at = results;
     for (int64_t i = 0; i < count; i++) {
         if (i) fputs(", ", f);
+        if (places && !has_value(places, i)) {
+            fputs("null", f);
+            at += size * (size_t)info->lanes;
+            continue;
+        }
         if (info->lanes > 1) fputc('[', f);
         for (int lane = 0; lane < info->lanes; lane++, at += size) {
             if (lane) fputs(", ", f);

@@ -100,7 +100,8 @@ void help_man(FILE *f)
            "has the same bits on any number of threads, at any vector width, streamed or in memory.\n");
     fputs(".PP\n", f);
     put(f,
-        "A FILE is .npy, raw, text, CSV or NetCDF; its name and first bytes say which. Without a FILE, or for -,\n"
+        "A FILE is .npy, raw, text, CSV, NetCDF or HDF5; its name and first bytes say which. Without a FILE, or for "
+        "-,\n"
         "standard input is read. Files may be larger than memory. Numbers in options may be written 2^28, 1e6, 1.5e9,\n"
         "64Ki or 3M.\n");
     fputs(".PP\n", f);

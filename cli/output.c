@@ -18,7 +18,7 @@ static void print_json(FILE *f, const tally *ctx, const answer *a, const options
         json_result(f, i, r->op, r->info.output, a->per);
         for (int bits = 0; bits < 2 && values; bits++) {
             fprintf(f, ", \"%s\": %s", bits ? "bits" : a->flat ? "value" : "values", a->flat ? "" : "[");
-            json_list(f, &r->info, r->bits, a->count, bits ? print_json_bits : print_json_value);
+            json_list(f, &r->info, r->bits, r->places, a->count, bits ? print_json_bits : print_json_value);
             if (!a->flat) fputc(']', f);
         }
         fprintf(f, ", \"count\": %lld", (long long)a->count);
@@ -47,42 +47,46 @@ static void print_documents(FILE *f, const tally *ctx, const answer *answers, in
 int output_check(const options *o, int ops)
 {
     const enum format format = output_format(o);
-    if (output_ending(o)) return USAGE;
-    static const char *const types[] = {[TO_NPY] = "n npy", [TO_RAW] = " raw", [TO_NETCDF] = " netcdf"};
-    if (ops == 1 || format < TO_NPY || format > TO_NETCDF ||
+    if (ops == 1 || format < TO_NPY || format > TO_HDF5 ||
         (!output_filed(o) && (has(o, OPT_json) || has(o, OPT_digest))))
         return DONE;
-    return fail(USAGE, "--output %s: a%s file holds one type, so give one operator, or write .csv or .txt",
-                has(o, OPT_output) ? o->value[OPT_output] : "-", types[format]);
+    return fail(USAGE, "--output %s: %s files hold one type, so give one operator, or write .csv or .txt",
+                has(o, OPT_output) ? o->value[OPT_output] : "-", format_name(format));
 }
 
 /* One operator, so that the file has one type. */
-static int write_typed(tally *ctx, const char *path, const char *format, const answer *answers, int files,
+static int write_typed(tally *ctx, const char *path, enum format format, const answer *answers, int files,
                        const options *o)
 {
     const answer *const a = &answers[0];
+    const result *const r = a->results;
     for (int i = 1; i < files; i++)
-        if (answers[i].results->info.output != a->results->info.output || !a->flat)
+        if (answers[i].results->info.output != r->info.output || !a->flat)
             return fail(USAGE, "--output %s: the results of several files differ in type or shape; write .csv or .txt",
                         path);
     int64_t shape[DIMS + 1] = {a->count};
     int ndim = 1;
     if (a->flat) shape[0] = files;
-    const int netcdf = !strcmp(format, "netcdf"),
-              whole = netcdf && !a->flat && a->axis >= 0; /* an array less its axis */
+    const int netcdf = is_netcdf(format), whole = netcdf && !a->flat && a->axis >= 0; /* an array less its axis */
     if (whole) ndim = 0;
     for (int d = 0; d < a->ndim && whole; d++)
         if (d != a->axis || a->keys) shape[ndim++] = d == a->axis ? a->key_groups : a->shape[d];
     if (whole && ndim == 0) shape[ndim++] = 1;
-    if (a->results->info.lanes > 1) shape[ndim++] = a->results->info.lanes;
+    if (r->info.lanes > 1) shape[ndim++] = r->info.lanes;
     tally_file *file;
-    tally_status status = tally_file_create(ctx, path, format, a->results->info.output, ndim, shape, 0, &file);
-    if (!status && whole && (a->ndim > 1 || a->keys))
-        status = name_netcdf(file, a->results->op, a->dimensions, a->results->info.lanes);
-    for (int i = 0; i < files && !status; i++)
-        status = tally_file_write(file, answers[i].results->bits, answers[i].count * answers[i].results->info.lanes);
+    char fill[8];
+    const char *const dimensions = whole && (a->ndim > 1 || a->keys) ? a->dimensions : NULL;
+    const netcdf_of of = {o, r->op, dimensions, r->info.lanes, r->info.output, a, a->source, fill};
+    tally_status status = tally_file_create(ctx, path, format_name(format), r->info.output, ndim, shape, 0, &file);
+    int code = status ? fail_status(ctx, status) : netcdf ? netcdf_describe(file, ctx, &of) : DONE;
+    for (int i = 0; i < files && !code; i++) {
+        const result *const one = answers[i].results;
+        if (netcdf) netcdf_fill(one->bits, one->places, answers[i].count, &one->info, fill);
+        status = tally_file_write(file, one->bits, answers[i].count * one->info.lanes);
+        if (status) code = fail_status(ctx, status);
+    }
     bitmap *valid = NULL;
-    int code = status ? fail_status(ctx, status) : bitmap_open(&valid, ctx, o);
+    if (!code) code = bitmap_open(&valid, ctx, o);
     for (int i = 0; i < files && !code; i++) code = bitmap_write(valid, answers[i].results->places, answers[i].count);
     if (!code) code = bitmap_end(valid);
     if (!code && (status = tally_file_commit(file))) code = fail_status(ctx, status);
@@ -101,9 +105,7 @@ static int write_values(tally *ctx, const answer *answers, int files, const opti
                          .hex = has(o, OPT_hex),
                          .empty = o->value[OPT_empty]};
     document d;
-    if (format == TO_NPY) return write_typed(ctx, path ? path : "-", "npy", answers, files, o);
-    if (format == TO_NETCDF) return write_typed(ctx, path ? path : "-", "netcdf", answers, files, o);
-    if (format == TO_RAW) return write_typed(ctx, path ? path : "-", "raw", answers, files, o);
+    if (format >= TO_NPY && format <= TO_HDF5) return write_typed(ctx, path ? path : "-", format, answers, files, o);
     int code = document_open(&d, ctx, path);
     if (!code && format == TO_JSON)
         print_documents(d.f, ctx, answers, files, o, 1, NULL);

@@ -414,6 +414,10 @@ static int reduce_file(job *j, const char *path, char *const *more, answer *a)
     groups_close(&g);
     layout_close(&l);
     second_close(beside);
+    if (a->dimensions && is_netcdf(output_format(o))) { /* it has the coordinates */
+        a->source = in.file;
+        in.file = NULL;
+    }
     input_close(&in);
     return code;
 }
@@ -428,6 +432,8 @@ static void answer_free(answer *a)
     for (int64_t i = 0; a->names && i < a->count; i++) free(a->names[i]);
     free(a->names);
     free(a->dimensions);
+    tally_file_close(a->source);
+    a->source = NULL;
     free(a->results);
     a->names = NULL;
     a->dimensions = NULL;

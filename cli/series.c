@@ -43,7 +43,7 @@ int series_begin(const options *o)
     if (o->nargs > 2 && !axis_named(o))
         return fail(USAGE, "`tally %s` takes one FILE, and '%s' is a second one", verb, o->args[2]);
     if (has(o, OPT_axis) && has(o, OPT_segments)) return fail(USAGE, "--axis and --segments exclude each other");
-    if (groups_check(o) || output_ending(o) || empty_check(o)) return USAGE;
+    if (groups_check(o) || empty_check(o)) return USAGE;
     if (has(o, OPT_keep) && has(o, OPT_json)) return fail(USAGE, "--keep and --json exclude each other");
     if (has(o, OPT_keep) && has(o, OPT_step)) return fail(USAGE, "--keep and --step exclude each other");
     if (has(o, OPT_keep) && has(o, OPT_reverse)) return fail(USAGE, "--keep and --reverse exclude each other");

@@ -30,6 +30,9 @@ struct sink {
     int64_t count;
     memory *kept; /* one for each operator, as the rest */
     sha256 *hash;
+    int fills; /* netcdf: results that are none become this */
+    char fill[8];
+    memory filled;
 };
 
 static int stdout_failed(const sink *s, tally_status status)
@@ -82,7 +85,6 @@ static int open_text(sink *s, const options *o, enum format format, const char *
 
 static int open_file(sink *s, const options *o, enum format format, int ndim, const int64_t *shape, int64_t passed)
 {
-    static const char *const names[] = {[TO_NPY] = "npy", [TO_RAW] = "raw", [TO_NETCDF] = "netcdf"};
     const tally_operator_info *const info = s->ops->info;
     const char *const path = s->to_stdout ? "-" : s->path;
     const int several = s->ops->count > 1, keep = has(o, OPT_keep), named = s->in->columns > 1 && s->in->info.columns;
@@ -102,13 +104,16 @@ static int open_file(sink *s, const options *o, enum format format, int ndim, co
     if (info->lanes > 1) dims[ndim++] = info->lanes;
     if (format == TO_TEXT || format == TO_CSV) return open_text(s, o, format, path, ndim, dims);
     const tally_status status =
-        tally_file_create(s->ctx, path, names[format], info->output, ndim, dims, has(o, OPT_hex), &s->file);
+        tally_file_create(s->ctx, path, format_name(format), info->output, ndim, dims, has(o, OPT_hex), &s->file);
     if (status) return stdout_failed(s, status);
-    if (format == TO_NETCDF && ndim - (info->lanes > 1) == s->in->ndim) {
-        char *const dimensions = dimensions_of(s->in, -1, NULL);
-        const tally_status given = name_netcdf(s->file, s->ops->name[0], dimensions, info->lanes);
+    if (is_netcdf(format)) {
+        char *const dimensions = ndim - (info->lanes > 1) == s->in->ndim ? dimensions_of(s->in, -1, NULL) : NULL;
+        const tally_file *const source = s->in->info.dimensions ? s->in->file : NULL;
+        const netcdf_of of = {o, s->ops->name[0], dimensions, info->lanes, info->output, NULL, source, s->fill};
+        const int code = netcdf_describe(s->file, s->ctx, &of);
+        s->fills = has(o, OPT_empty);
         free(dimensions);
-        if (given) return stdout_failed(s, given);
+        return code;
     }
     return bitmap_open(&s->valid, s->ctx, o);
 }
@@ -128,10 +133,10 @@ int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const opera
     s->json = has(o, OPT_json) || format == TO_JSON;
     s->values = s->json && (format == TO_JSON || s->to_stdout) && !(s->to_stdout && s->hashed);
     if (s->json && has(o, OPT_keep)) return fail(USAGE, "--keep and JSON exclude each other: JSON has no lines");
-    s->kept = calloc((size_t)ops->count, sizeof *s->kept);
+    s->kept = calloc((size_t)ops->all, sizeof *s->kept);
     s->hash = calloc((size_t)ops->count, sizeof *s->hash);
     if (!s->kept || !s->hash)
-        return fail_memory("the results", ops->count * (int64_t)(sizeof *s->kept + sizeof *s->hash));
+        return fail_memory("the results", ops->all * (int64_t)(sizeof *s->kept + sizeof *s->hash));
     for (int i = 0; i < ops->count; i++) sha256_begin(&s->hash[i]);
     const int filed = format != TO_JSON && (!s->to_stdout || (!s->json && !s->hashed));
     const int code = filed ? open_file(s, o, format, ndim, shape, passed) : DONE;
@@ -152,22 +157,35 @@ static int keep_results(memory *m, const void *results, size_t bytes)
     return DONE;
 }
 
+/* A copy of the results in which none is the value of --empty. */
+static int fill(sink *s, const char **results, const void *places, int64_t count)
+{
+    const size_t bytes = (size_t)(count * s->ops->info->lanes) * tally_dtype_size(s->ops->info->output);
+    s->filled.used = 0;
+    const int code = keep_results(&s->filled, *results, bytes);
+    if (!code) netcdf_fill(s->filled.data, places, count, s->ops->info, s->fill);
+    *results = s->filled.data;
+    return code;
+}
+
 int sink_write(sink *s, const char *const *results, int64_t count)
 {
     const operators *const ops = s->ops;
     int code = DONE;
-    for (int k = 0; k < ops->count && !code; k++) {
+    for (int k = 0; k < ops->all && !code; k++) {
         const size_t size = tally_dtype_size(ops->info[k].output);
         const int64_t n = count * ops->info[k].lanes;
-        if (s->hashed) sha256_values(&s->hash[k], results[k], size, n);
+        if (s->hashed && k < ops->count) sha256_values(&s->hash[k], results[k], size, n);
         if (s->values) code = keep_results(&s->kept[k], results[k], (size_t)n * size);
     }
     s->count += count;
     if (code || s->table) return code ? code : sheet_write(s->table, results, count);
     if (!s->file) return ferror(stdout) ? stdout_finish(DONE) : DONE;
-    const tally_status status = tally_file_write(s->file, results[0], count * ops->info->lanes);
-    return status ? stdout_failed(s, status)
-                  : bitmap_write(s->valid, ops->place ? results[ops->place[0]] : NULL, count);
+    const void *const places = ops->place ? results[ops->place[0]] : NULL;
+    const char *put = results[0];
+    if (s->fills && (code = fill(s, &put, places, count))) return code;
+    const tally_status status = tally_file_write(s->file, put, count * ops->info->lanes);
+    return status ? stdout_failed(s, status) : bitmap_write(s->valid, places, count);
 }
 
 static void write_document(const sink *s, char (*hex)[65])
@@ -191,7 +209,8 @@ static void write_document(const sink *s, char (*hex)[65])
         json_result(f, k, s->ops->name[k], op->output, "element");
         for (int bits = 0; bits < 2 && s->values; bits++) {
             fputs(bits ? ", \"bits\": [" : ", \"values\": [", f);
-            json_list(f, op, s->kept[k].data, s->count, bits ? print_json_bits : print_json_value);
+            const void *const places = s->ops->place ? s->kept[s->ops->place[k]].data : NULL;
+            json_list(f, op, s->kept[k].data, places, s->count, bits ? print_json_bits : print_json_value);
             fputc(']', f);
         }
         fprintf(f, ", \"count\": %lld", (long long)s->count);
@@ -236,7 +255,8 @@ int sink_close(sink *s, int code)
     code = bitmap_close(s->valid, code);
     tally_file_close(s->file); /* a file that was not committed disappears */
     code = s->hash ? report(s, code) : code;
-    for (int k = 0; s->kept && k < s->ops->count; k++) free(s->kept[k].data);
+    for (int k = 0; s->kept && k < s->ops->all; k++) free(s->kept[k].data);
+    free(s->filled.data);
     free(s->kept);
     free(s->hash);
     free(s);

@@ -536,13 +536,23 @@ TALLY_API void tally_file_close(tally_file *file);
  * the process dies. Elsewhere its name is .tally-*.tmp; tally_file_close removes it if it was not committed, and so
  * does tally_abandon (section 11). The file behind a symbolic link is replaced, not the link. The mode of an old file
  * is kept. FIFOs and devices are written directly. path "-" is standard output (text, csv, raw, and npy when the shape
- * is known). format NULL: by the name's ending (.npy, .csv, .txt, .nc, else raw). shape: ndim extents; the first may be
- * -1: as many as will be written. hex: text and csv print exact bits. */
+ * is known). format NULL: by the name's ending (.npy, .csv, .txt, .nc and .cdf: NetCDF as CDF-5, .nc4: NetCDF-4, .h5,
+ * .hdf5, .he5: the same as HDF5; else raw). NetCDF and HDF5 are written by libnetcdf, to regular files. shape: ndim
+ * extents; the first may be -1: as many as will be written. hex: text and csv print exact bits. */
 TALLY_API tally_status tally_file_create(tally *ctx, const char *path, const char *format, tally_dtype dtype, int ndim,
                                          const int64_t *shape, int hex, tally_file **file);
 /* text, csv: a line before the first element, such as the names of the columns. netcdf: the names of the variable and
  * the dimensions, such as "mean(lat, lon)"; without them it is data(dim0, dim1). */
 TALLY_API tally_status tally_file_head(tally_file *file, const char *line);
+/* netcdf: the value, of the file's dtype, that stands for "none": its attribute _FillValue. After the names. */
+TALLY_API tally_status tally_file_fill(tally_file *file, const void *value);
+/* netcdf: a variable of one dimension, 0.. in the order of the shape, that says what its steps are: as many values as
+ * the dimension is long. After the names and the value for "none", before elements. */
+TALLY_API tally_status tally_file_coordinate(tally_file *file, const char *name, int dimension, tally_dtype dtype,
+                                             const void *values);
+/* netcdf: the coordinates that source, a NetCDF file that is open for reading, has for dimensions of the same name and
+ * length, with their attributes. */
+TALLY_API tally_status tally_file_like(tally_file *file, const tally_file *source);
 /* Writes n elements. A line of text or csv has the values of the last axis, with tabs (csv: commas) between them; one
  * if there is one axis only. */
 TALLY_API tally_status tally_file_write(tally_file *file, const void *data, int64_t n);

@@ -81,7 +81,8 @@ declare -A sees=(
     [many]='operator law context'
     [api]='op dtype operator law exact store context cpu cpu/exact cpu/keys cpu/grid cpu/inputs many'
     [api/parts]='operator law exact context cpu cpu/exact cpu/grid cpu/inputs api'
-    [io]='dtype law store context'
+    [io]='dtype law store context io/netcdf'
+    [io/netcdf]='dtype law store context io'
 )
 files=$(find src -name '*.[ch]' -o -name '*.def' -o -name '*.cl')
 for f in $files; do

@@ -343,7 +343,7 @@ bad 2 'tally reduce sum --shape 4x2 --axis 0 a.txt' "tally: --shape is '4x2', wh
 bad 2 'tally reduce sum --shape 4y2 --axis 0 a.txt' "tally: --shape is '4y2': must be whole numbers with x between them, like 1000x256"
 bad 2 'tally reduce sum --shape 3x2 m.npy' "tally: --shape is for raw, text and csv; m.npy has 2 dimensions of its own"
 bad 2 'tally reduce sum --delimiter ab a.txt' "tally: --delimiter is 'ab': must be one character, or tab, space, comma, semicolon"
-bad 2 'tally reduce sum,max m.npy -o r.npy' "tally: --output r.npy: an npy file holds one type, so give one operator, or write .csv or .txt"
+bad 2 'tally reduce sum,max m.npy -o r.npy' "tally: --output r.npy: npy files hold one type, so give one operator, or write .csv or .txt"
 bad 2 'tally bench sum:f32:2^4' "tally: the problem 'sum:f32:2^4' has too few parts; a problem is OP:DTYPE:SHAPE:N, like sum:f32:scan:2^24 or mean:f32:window=50:2^26"
 bad 2 'tally bench sum:f32:scam:2^4' "tally: there is no shape 'scam'; did you mean 'scan'? choices: reduce, scan, window"
 bad 2 'tally bench sum:f32:window:2^4' "tally: the problem 'sum:f32:window:2^4' needs a width, as in window=50"

@@ -263,9 +263,9 @@ bad 2 'tally reduce sum --valid - x.txt y.txt' 'tally: --valid is -, and standar
 bad 2 'tally reduce sum --with-dtype f32 x.txt' 'tally: --with-dtype is f32, the type of --with, which is not there'
 bad 2 'tally fragment make sum --with y.txt x.txt -o no' "tally: --with y.txt is a second input, and operator 'sum' takes one"
 
-bad 2 'tally window sum -w 2 --empty NA --to npy x.txt' "tally: --empty is 'NA', a word for text and csv, and the results go to npy"
-bad 2 'tally scan sum --empty NA --json x.txt' "tally: --empty is 'NA', a word for text and csv, and the results go to JSON"
-bad 2 'tally reduce sum --empty NA x.txt -o no' "tally: --empty is 'NA', a word for text and csv, and the results go to raw"
+bad 2 'tally window sum -w 2 --empty NA --to npy x.txt' "tally: --empty is 'NA', and npy has no value that stands for none; --out-valid FILE marks them"
+bad 2 'tally scan sum --empty NA --json x.txt' "tally: --empty is 'NA': in JSON it must be null"
+bad 2 'tally reduce sum --empty NA x.txt -o no' "tally: --empty is 'NA', and raw has no value that stands for none; --out-valid FILE marks them"
 bad 2 'tally reduce sum --empty NA --digest x.txt' "tally: --empty is 'NA': --digest prints no results; give --output FILE too"
 bad 2 $'tally reduce sum --empty "a\tb" x.txt' "tally: --empty is 'a\\tb': must be one cell: UTF-8 without tabs, ends of lines and the like"
 bad 2 'printf "1 2\n3 4\n" | tally scan sum --exclusive --column 1 --keep --empty ""' "tally: --empty is '': must be one word where white space is between the cells, as in standard input"

@@ -67,7 +67,7 @@ for f in json html; do
     ok "echo old >victim; rm -f x; ln -s victim x; tally ladder reduce --rung atomic --device model --n 100 --runs 0 --$f x >/dev/null && [ -L x ] && [ \$(wc -c <victim) -gt 100 ]; echo \$?" 0
 done
 bad 1 'ulimit -f 1; tally ladder reduce --rung atomic --device model --n 100 --runs 0 --json x >/dev/null' 'tally: x: writing: File too large'
-bad 2 'tally reduce sum,max none.npy -o x.raw' 'tally: --output x.raw: a raw file holds one type, so give one operator, or write .csv or .txt'
+bad 2 'tally reduce sum,max none.npy -o x.raw' 'tally: --output x.raw: raw files hold one type, so give one operator, or write .csv or .txt'
 bad 2 'tally reduce sum a.txt -o ""' "tally: path is '': must name a file"
 bad 2 'tally scan sum ""' "tally: path is '': must name a file"
 bad 1 'tally scan sum a.txt -o x.npy --json >&-; c=$?; tally reduce last x.npy; exit $c' 'tally: standard output: Bad file descriptor'

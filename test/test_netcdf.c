@@ -191,22 +191,26 @@ static void one(tally *ctx, int type, int64_t bytes, tally_dtype dtype, int kind
 /* Written here, read back: every type, shapes of one to four dimensions, the first not known before. */
 static void back(tally *ctx, tally_dtype dtype)
 {
-    static const char *const lines[] = {"a.b-1(x)", "a.b-1(x, time)", "a.b-1(x, time, long_name)",
-                                        "a.b-1(x, time, long_name, z)"};
-    static const char *const names[2][4] = {{"dim0", "dim1", "dim2", "dim3"}, {"x", "time", "long_name", "z"}};
+    static const char *const lines[] = {"_a.b-1(x)", "_a.b-1(x, time)", "_a.b-1(x, time, long name)",
+                                        "_a.b-1(x, time, long name, z)"};
+    static const char *const names[2][4] = {{"dim0", "dim1", "dim2", "dim3"}, {"x", "time", "long name", "z"}};
     const int ndim = 1 + (int)check_below(4), known = (int)check_below(2), named = (int)check_below(2);
     int64_t shape[4], given[4], n = 1, done = 0, got = 0;
     const int64_t size = (int64_t)tally_dtype_size(dtype);
-    char file[16];
+    static const char *const ends[] = {"nc", "cdf", "nc4", "h5", "hdf5", "he5"};
+    const int end = (int)check_below(6), along = (int)check_below(ndim);
+    char file[16], coordinate[40 * 8], again[40 * 8], magic[4] = "";
     tally_file *f = NULL;
     tally_file_info info;
     for (int d = 0; d < ndim; d++) n *= shape[d] = given[d] = 1 + check_below(d ? 6 : 40);
     if (!known) given[0] = -1;
     char *const want = malloc((size_t)(n * size)), *const out = malloc((size_t)(n * size));
     check_fill(want, dtype, n, TL_DATA_BITS);
-    snprintf(file, sizeof file, "%d.nc", (int)dtype);
+    check_fill(coordinate, dtype, shape[along], TL_DATA_BITS);
+    snprintf(file, sizeof file, "%d.%s", (int)dtype, ends[end]);
     check_ok(ctx, tally_file_create(ctx, path(file), NULL, dtype, ndim, given, 0, &f), "create");
     if (named) check_ok(ctx, tally_file_head(f, lines[ndim - 1]), "names");
+    if (given[along] > 0) check_ok(ctx, tally_file_coordinate(f, "is", along, dtype, coordinate), "coordinate");
     while (done < n) {
         const int64_t now = 1 + check_below(n - done);
         check_ok(ctx, tally_file_write(f, want + done * size, now), "write");
@@ -214,9 +218,18 @@ static void back(tally *ctx, tally_dtype dtype)
     }
     check_ok(ctx, tally_file_commit(f), "commit");
     tally_file_close(f);
-    struct stat st;
-    check(stat(path(file), &st) == 0 && st.st_size % 4 == 0, "%s: %lld bytes", file, (long long)st.st_size);
-    const tally_file_options o = {.variable = named ? "a.b-1" : "data"};
+    FILE *const bytes = fopen(path(file), "rb");
+    check(bytes && fread(magic, 1, 4, bytes) == 4 && !memcmp(magic, end < 2 ? "CDF\5" : "\211HDF", 4), "%s begins %.4s",
+          file, magic);
+    if (bytes) fclose(bytes);
+    if (given[along] > 0) {
+        check_ok(ctx, tally_file_open(ctx, path(file), &(tally_file_options){.variable = "is"}, &f), "open");
+        check_ok(ctx, tally_file_read(f, again, 40, &got), "read");
+        check(got == shape[along], "%lld of %lld steps", (long long)got, (long long)shape[along]);
+        check_same(again, coordinate, got, size, "what the steps of %s are", file);
+        tally_file_close(f);
+    }
+    const tally_file_options o = {.variable = named ? "_a.b-1" : "data"};
     check_ok(ctx, tally_file_open(ctx, path(file), &o, &f), "open");
     tally_file_get_info(f, &info);
     check(info.dtype == dtype && info.ndim == ndim && !memcmp(info.shape, shape, (size_t)ndim * 8) &&
@@ -232,16 +245,57 @@ static void back(tally *ctx, tally_dtype dtype)
 
 static void not_written(tally *ctx)
 {
-    static const char *const lines[] = {"",           "x",       "(a, b)",   "x()",       "x(a)",
-                                        "x(a, b, c)", "x(a, a)", "x(a, b) ", "x/y(a, b)", "x(a,, b)"};
+    static const char *const lines[] = {"",           "x",         "(a, b)",   "x()",       "x(a)",
+                                        "x(a, b, c)", "x(a, a)",   "x(a, b) ", "x/y(a, b)", "x(a,, b)",
+                                        "x(a, b )",   "x(a, \tb)", ".x(a, b)"};
     const int64_t shape[] = {2, 3}, none[] = {2, 0};
     tally_file *f = NULL;
     check_ok(ctx, tally_file_create(ctx, path("n.nc"), NULL, TALLY_F32, 2, shape, 0, &f), "create");
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         check(tally_file_head(f, lines[i]) == TALLY_INVALID, "'%s' names two dimensions", lines[i]);
+    const double steps[] = {1, 2, 3};
+    check(tally_file_coordinate(f, "x", 2, TALLY_F64, steps) == TALLY_INVALID, "no third dimension");
+    check(tally_file_coordinate(f, "x/y", 1, TALLY_F64, steps) == TALLY_INVALID, "no name");
+    check(tally_file_coordinate(f, "x", 1, TALLY_F16, steps) == TALLY_UNSUPPORTED, "no type");
+    check(tally_file_coordinate(f, NULL, 1, TALLY_F64, steps) == TALLY_INVALID, "no name at all");
+    check(tally_file_coordinate(f, "x", 1, TALLY_F64, NULL) == TALLY_INVALID, "no values");
+    check(tally_file_fill(f, NULL) == TALLY_INVALID && tally_file_like(f, f) == TALLY_INVALID, "no value, no source");
+    check_ok(ctx, tally_file_coordinate(f, "x", 1, TALLY_F64, steps), "a coordinate");
+    check(tally_file_coordinate(f, "x", 0, TALLY_F64, steps) == TALLY_INVALID, "the name of another one");
+    check(tally_file_fill(f, &(float){0}) == TALLY_INVALID, "after a coordinate");
+    check(tally_file_head(f, "x(a, b)") == TALLY_INVALID, "names after a coordinate");
+    check_ok(ctx, tally_file_write(f, (float[]){1, 2, 3}, 3), "write");
+    check(tally_file_coordinate(f, "y", 0, TALLY_F64, steps) == TALLY_INVALID, "after elements");
+    check(tally_file_commit(f) == TALLY_INVALID, "half of the elements");
+    tally_file_close(f);
+    check(access(path("n.nc"), F_OK) != 0, "a file that was not complete");
+    check_ok(ctx, tally_file_create(ctx, path("n.npy"), NULL, TALLY_F32, 2, shape, 0, &f), "create");
+    check(tally_file_fill(f, &(float){0}) == TALLY_UNSUPPORTED, "npy has no value for none");
     tally_file_close(f);
     check(tally_file_create(ctx, path("n.nc"), NULL, TALLY_BF16, 2, shape, 0, &f) == TALLY_UNSUPPORTED, "bf16");
     check(tally_file_create(ctx, path("n.nc"), NULL, TALLY_F32, 2, none, 0, &f) == TALLY_UNSUPPORTED, "no columns");
+}
+
+/* The value that stands for none: integers cannot be read without it, and as f64 it is NaN. */
+static void fills(tally *ctx, const char *name)
+{
+    const int64_t n = 3;
+    int64_t got;
+    double real[3];
+    int32_t whole[3];
+    tally_file *f = NULL;
+    check_ok(ctx, tally_file_create(ctx, path(name), NULL, TALLY_I32, 1, &n, 0, &f), "create");
+    check_ok(ctx, tally_file_fill(f, &(int32_t){2}), "fill");
+    check_ok(ctx, tally_file_write(f, (int32_t[]){1, 2, 3}, n), "write");
+    check_ok(ctx, tally_file_commit(f), "commit");
+    tally_file_close(f);
+    check_ok(ctx, tally_file_open(ctx, path(name), NULL, &f), "open");
+    check(tally_file_read(f, whole, n, &got) == TALLY_BAD_DATA, "%s: an element is none", name);
+    tally_file_close(f);
+    check_ok(ctx, tally_file_open(ctx, path(name), &(tally_file_options){.dtype = TALLY_F64}, &f), "open");
+    check_ok(ctx, tally_file_read(f, real, n, &got), "read");
+    check(real[0] == 1 && real[1] != real[1] && real[2] == 3, "%s: %g %g %g", name, real[0], real[1], real[2]);
+    tally_file_close(f);
 }
 
 int main(void)
@@ -268,6 +322,8 @@ int main(void)
     for (int d = TALLY_I8; d <= TALLY_F64; d++)
         for (int i = 0; i < 20 && d != TALLY_F16 && d != TALLY_BF16; i++) back(ctx, (tally_dtype)d);
     not_written(ctx);
+    fills(ctx, "fills.nc");
+    fills(ctx, "fills.h5");
     tally_close(ctx);
     return files_finish();
 }

@@ -125,19 +125,57 @@ bad 1 "$by --last 2d w.nc" 'tally: w.nc: --by time: keys: row 2 is 0.5, after 1:
 
 # results as NetCDF
 data() { ok "tally $1 -o o.nc && ncdump o.nc | paste -sd' ' | tr -s ' \\t' ' '" "$2"; }
-data 'reduce nanmean:f64 --variable temp --axis time classic.nc' 'netcdf o { dimensions: lat = 2 ; lon = 3 ; variables: double nanmean_f64(lat, lon) ; data: nanmean_f64 = 10, 12, 11, 13, 14, 14 ; }'
-data 'reduce sum --variable days --axis 1 classic.nc' 'netcdf o { dimensions: time = 4 ; variables: int64 sum(time) ; data: sum = 3, 7, 11, 15 ; }'
-data 'reduce minmax --variable days --axis lat classic.nc' 'netcdf o { dimensions: time = 4 ; value = 2 ; variables: short minmax(time, value) ; data: minmax = 1, 2, 3, 4, 5, 6, 7, 8 ; }'
-data 'scan max --variable days --axis time classic.nc' 'netcdf o { dimensions: time = 4 ; lat = 2 ; variables: short max(time, lat) ; data: max = 1, 2, 3, 4, 5, 6, 7, 8 ; }'
-data 'scan max --dtype u8 bytes.txt' 'netcdf o { dimensions: dim0 = 5 ; variables: ubyte data(dim0) ; data: data = 1, 2, 3, 4, 255 ; }'
+data 'reduce nanmean:f64 --variable temp --axis time classic.nc' 'netcdf o { dimensions: lat = 2 ; lon = 3 ; variables: double nanmean_f64(lat, lon) ; float lat(lat) ; float lon(lon) ; data: nanmean_f64 = 10, 12, 11, 13, 14, 14 ; lat = 10, 20 ; lon = 1, 2, 3 ; }'
+data 'reduce sum --variable days --axis 1 classic.nc' 'netcdf o { dimensions: time = 4 ; variables: int64 sum(time) ; double time(time) ; data: sum = 3, 7, 11, 15 ; time = 0, 1, 2, 3 ; }'
+data 'reduce minmax --variable days --axis lat classic.nc' 'netcdf o { dimensions: time = 4 ; value = 2 ; variables: short minmax(time, value) ; double time(time) ; data: minmax = 1, 2, 3, 4, 5, 6, 7, 8 ; time = 0, 1, 2, 3 ; }'
+data 'scan max --variable days --axis time classic.nc' 'netcdf o { dimensions: time = 4 ; lat = 2 ; variables: short max(time, lat) ; double time(time) ; float lat(lat) ; data: max = 1, 2, 3, 4, 5, 6, 7, 8 ; time = 0, 1, 2, 3 ; lat = 10, 20 ; }'
+data 'scan max --variable days --axis time classic.nc netCDF-4.nc' 'netcdf o { dimensions: time = 8 ; lat = 2 ; variables: short max(time, lat) ; double time(time) ; float lat(lat) ; data: max = 1, 2, 3, 4, 5, 6, 7, 8, 7, 8, 7, 8, 7, 8, 7, 8 ; time = 0, 1, 2, 3, 0, 1, 2, 3 ; lat = 10, 20 ; }'
+data 'scan max --dtype u8 bytes.txt' 'netcdf o { dimensions: dim0 = UNLIMITED ; // (5 currently) variables: ubyte data(dim0) ; data: data = 1, 2, 3, 4, 255 ; }'
 data 'reduce max --variable days classic.nc classic.nc' 'netcdf o { dimensions: dim0 = 2 ; variables: short data(dim0) ; data: data = 8, 8 ; }'
 echo 'netcdf odd { dimensions: a\ b = 2 ; x = 2 ; variables: int v(a\ b, x) ; data: v = 1, 2, 3, 4 ; }' >odd.cdl && ncgen -o odd.nc odd.cdl
-data 'scan sum --axis 1 odd.nc' 'netcdf o { dimensions: dim0 = 2 ; dim1 = 2 ; variables: int64 data(dim0, dim1) ; data: data = 1, 3, 3, 7 ; }'
+data 'scan sum --axis 1 odd.nc' 'netcdf o { dimensions: a\ b = 2 ; x = 2 ; variables: int64 sum(a\ b, x) ; data: sum = 1, 3, 3, 7 ; }'
+# What steps are: attributes too, but not the names of variables that are left behind; of joined files if all have one unit.
+in_days() {
+    echo "netcdf $1 { dimensions: t = 2 ; x = 2 ; b = 2 ; variables: int t(t) ; t:units = \"$2\" ; t:bounds = \"t_b\" ; t:axis = \"T\" ;
+ int t_b(t, b) ; int v(t, x) ; v:_FillValue = -1 ; data: t = $3 ; v = 1, 2, 3, -1 ; }" >$1.cdl && ncgen -o $1.nc $1.cdl
+}
+in_days one 'days since 2000-1-1' '5, 6' && in_days two 'days since 2000-1-1' '7, 8' && in_days other 'days since 2001-1-1' '7, 8'
+v='--variable v --dtype f64'
+data "scan last $v --axis 1 one.nc" 'netcdf o { dimensions: t = 2 ; x = 2 ; variables: double last(t, x) ; int t(t) ; t:units = "days since 2000-1-1" ; t:axis = "T" ; data: last = 1, 2, 3, NaN ; t = 5, 6 ; }'
+data "reduce count $v --axis x one.nc" 'netcdf o { dimensions: t = 2 ; variables: int64 count(t) ; int t(t) ; t:units = "days since 2000-1-1" ; t:axis = "T" ; data: count = 2, 1 ; t = 5, 6 ; }'
+data "scan last $v --axis t one.nc two.nc" 'netcdf o { dimensions: t = 4 ; x = 2 ; variables: double last(t, x) ; int t(t) ; t:units = "days since 2000-1-1" ; t:axis = "T" ; data: last = 1, 2, 3, NaN, 1, 2, 3, NaN ; t = 5, 6, 7, 8 ; }'
+data "scan last $v --axis t one.nc other.nc" 'netcdf o { dimensions: t = 4 ; x = 2 ; variables: double last(t, x) ; data: last = 1, 2, 3, NaN, 1, 2, 3, NaN ; }'
+# Results that are none.
+data "reduce nanmax $v --axis t --empty -9 one.nc" 'netcdf o { dimensions: x = 2 ; variables: double nanmax(x) ; nanmax:_FillValue = -9. ; data: nanmax = 3, 2 ; }'
+data "window nanmax $v --axis t -w 1 --empty -9 one.nc" 'netcdf o { dimensions: t = 2 ; x = 2 ; variables: double nanmax(t, x) ; nanmax:_FillValue = -9. ; int t(t) ; t:units = "days since 2000-1-1" ; t:axis = "T" ; data: nanmax = 1, 2, 3, _ ; t = 5, 6 ; }'
+data "window nanminmax $v --axis t -w 1 --empty nan one.nc" 'netcdf o { dimensions: t = 2 ; x = 2 ; value = 2 ; variables: double nanminmax(t, x, value) ; nanminmax:_FillValue = NaN ; int t(t) ; t:units = "days since 2000-1-1" ; t:axis = "T" ; data: nanminmax = 1, 1, 2, 2, 3, 3, _, _ ; t = 5, 6 ; }'
+data "reduce max --axis 1 --shape 5x1 --empty 7 --dtype u8 bytes.txt" 'netcdf o { dimensions: dim0 = 5 ; variables: ubyte data(dim0) ; data :_FillValue = 7UB ; data: data = 1, 2, 3, 4, 255 ; }'
+bad 2 "tally reduce max --axis 1 --shape 5x1 --empty 300 --dtype u8 bytes.txt -o o.nc" "tally: --empty is '300': must be a u8, the value that stands for none in o.nc"
+has "tally window nanmax $v --axis t -w 1 --empty null one.nc --to json" '"values": \[1, 2, 3, null\], "bits": \["0x3ff0000000000000", "0x4000000000000000", "0x4008000000000000", null\].*'
+has "tally window nanminmax $v --axis t -w 1 --empty null one.nc --json" '"values": \[\[1, 1\], \[2, 2\], \[3, 3\], null\].*'
+has "tally reduce nanmax --shape 2x2 --axis 1 --empty null --json --dtype f64 --format text - <<<'nan nan 1 2'" '"values": \[null, 2\].*'
+bad 2 "tally reduce nanmax $v --axis t --empty none one.nc --json" "tally: --empty is 'none': in JSON it must be null"
+# HDF5, which NetCDF-4 is.
+for end in nc4 h5 hdf5 he5; do
+    same "tally scan sum --variable temp --axis lat classic.nc -o o.$end && tally reduce last --axis 2 --hex o.$end" 'tally scan sum --variable temp --axis lat --hex classic.nc | tr "\t" "\n" | awk "NR % 3 == 0"'
+    ok "ncdump -k o.$end" netCDF-4
+done
+ok 'tally reduce max --variable days --axis lat classic.nc --to netcdf4 -o o.nc && ncdump -k o.nc' netCDF-4
+ok 'tally reduce max --variable days --axis lat classic.nc --to hdf5 -o o.nc && ncdump -k o.nc' netCDF-4
+ok 'tally reduce max --variable days --axis lat classic.nc -o o.cdf && ncdump -k o.cdf' cdf5
+line 'scan sum --dtype u8 bytes.txt -o o.h5 && tally scan last o.h5' '1 3 6 10 265'
+head -c 80000 /dev/zero >zeros.raw
+# A disk that is full: the old file stays, and nothing else.
+for end in nc h5; do
+    cp one.nc old.$end
+    bad 1 "(ulimit -f 8; tally scan sum --shape 100x100 --axis 1 zeros.raw --dtype f64 -o old.$end)" "tally: old.$end: writing: File too large"
+    ok "cmp one.nc old.$end && ls -A | grep -c 'tally-.*tmp' || true" 0
+done
 same 'tally scan sum --variable temp --axis lat classic.nc -o o.nc && tally reduce last --axis 2 --hex o.nc' 'tally scan sum --variable temp --axis lat --hex classic.nc | cut -f3'
 bad 2 'tally scan max --dtype f16 bytes.txt -o o.nc' 'tally: o.nc: netcdf has no type f16'
-bad 2 'tally reduce max,min bytes.txt -o o.nc' 'tally: --output o.nc: a netcdf file holds one type, so give one operator, or write .csv or .txt'
-bad 2 'tally reduce max bytes.txt -o o.h5' 'tally: --output o.h5: NetCDF is written to .nc (CDF-5), and HDF5 is not written'
-bad 2 'tally scan max bytes.txt --to netcdf' 'tally: standard output: netcdf needs its shape first, and only a file can be completed later: write text, raw, or to a file'
+bad 2 'tally reduce max,min bytes.txt -o o.nc' 'tally: --output o.nc: netcdf files hold one type, so give one operator, or write .csv or .txt'
+bad 2 'tally scan max bytes.txt --to netcdf' 'tally: standard output: netcdf is written to a file with a name: give another format'
+bad 2 'tally scan max bytes.txt -o /dev/full --to hdf5' 'tally: /dev/full: hdf5 is written to a file with a name: give another format'
 
 # a field in chunks, compressed, beside the same numbers as text: every axis, boxes of every size, files cut anywhere
 field() { # FILE FIRST LAST: the times FIRST..LAST
@@ -189,7 +227,7 @@ line "scan nansum --to csv $of season | tail -n +2" '1,2,3 4,5,6 7,0,9 10,11,12 
 line "window first -w 2 --edges shrink --to csv $of half | tail -n +2" '1,2,3 4,5,6 1,2,3 4,5,6 13,14,15 16,17,18 13,14,15 16,17,18 7,nan,9 10,11,12 19,20,21 22,23,24'
 line 'reduce max --variable temp --axis lat --by zone --to csv s.nc | sed -n "1p;5p;8p"' 'zone,max 7,10 7,16'
 has "tally reduce max --json --sort $of season" '"keys": \[\{"name": "season", "values": \["1", "2", "4"\]\}\]'
-data "reduce max --sort $of season" 'netcdf o { dimensions: season = 3 ; lat = 2 ; lon = 3 ; variables: float max(season, lat, lon) ; data: max = 13, NaNf, 15, 16, 17, 18, 31, 32, 33, 34, 35, 36, 25, 26, 27, 28, 29, 30 ; }'
+data "reduce max --sort $of season" 'netcdf o { dimensions: season = 3 ; lat = 2 ; lon = 3 ; variables: float max(season, lat, lon) ; int season(season) ; data: max = 13, NaNf, 15, 16, 17, 18, 31, 32, 33, 34, 35, 36, 25, 26, 27, 28, 29, 30 ; season = 1, 2, 4 ; }'
 same "tally scan nansum --variable temp --axis time --by season s.nc -o o.nc && tally reduce last --axis 0 --hex o.nc" "tally scan nansum --hex $of season | tail -n 2 | tr '\t' '\n'"
 bad 2 "tally reduce sum $of zone" 'tally: s.nc: --by is zone(lat 2): must have the one dimension time 6, along which --axis goes'
 bad 2 "tally reduce sum $of none" "tally: s.nc: no variable 'none'; the variables are time(time 6), season(time 6), half(time 6), zone(lat 2), bad(time 6), temp(time 6, lat 2, lon 3)"

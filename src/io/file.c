@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Files for reading: which format it is, and whose reader it gets. */
 #define _GNU_SOURCE
-#include "netcdf.h"
+#include "io/netcdf/netcdf.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

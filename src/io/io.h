@@ -9,7 +9,7 @@
  *     cut.c     where a block may be cut                                 bad_cell.c the sentence about a cell
  *     replace.c a new file that takes another's place                    keys.c     groups of lines, by their keys
  *     time.c    times of lines, and whether they rise
- *     netcdf.c  variables of NetCDF, by libnetcdf       unpack.c   what their values mean
+ *     write_text.c   values as text       put.c   bytes to the file      netcdf/   NetCDF and HDF5, by libnetcdf
  *     (dtype/)  numbers from and to text
  */
 #ifndef TALLY_IO_H

@@ -80,9 +80,9 @@ static int name_it(tl_replacement *r, int *fd)
     return done;
 }
 
-const char *tl_replace_open(tl_replacement *r, const struct stat *old, int *fd)
+const char *tl_replace_open(tl_replacement *r, const struct stat *old, int named, int *fd)
 {
-    *fd = open_unnamed(r->target);
+    *fd = named ? -1 : open_unnamed(r->target);
     if (*fd < 0 && !name_it(r, fd)) return "creating a temporary file beside it";
     return old && fchmod(*fd, old->st_mode & 0777) != 0 ? "keeping its mode" : NULL;
 }

@@ -12,7 +12,8 @@ typedef struct tl_replacement {
 } tl_replacement;
 
 /* In this order. Each returns NULL, or what it was doing when errno was set. */
-const char *tl_replace_open(tl_replacement *r, const struct stat *old, int *fd); /* old: whose mode it gets, or NULL */
+/* old: whose mode it gets, or NULL. named: it has a name at once. */
+const char *tl_replace_open(tl_replacement *r, const struct stat *old, int named, int *fd);
 const char *tl_replace_finish(tl_replacement *r, int fd); /* all is written: waits for the disk, and names it */
 const char *tl_replace_commit(tl_replacement *r);
 /* Removes the new file if it has a name and was not committed, and frees. All zero: nothing to do. */

@@ -9,7 +9,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { DIMS = 8, CACHE_MOST = 512 << 20, CACHE_USUAL = 16 << 20, CACHE_SLOTS = 4133 }; /* USUAL: the library's own */
+enum {
+    DIMS = TL_DIMS,
+    CACHE_MOST = 512 << 20,
+    CACHE_USUAL = 16 << 20,
+    CACHE_SLOTS = 4133
+}; /* USUAL: the library's own */
 
 typedef struct {
     char *path; /* as given, owned */
@@ -53,77 +58,7 @@ static tally_status failed(const tally_file *f, const part *p, int error, const 
     return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s: %s", p->path, doing, why);
 }
 
-/* ---- which variable: calls that ask the library are within the critical region of tl_netcdf_start ---- */
-
-/* "temp(time 12, lat 3)" */
-static size_t describe(const tl_netcdf_api *api, int group, int variable, char *out, size_t room)
-{
-    char name[NC_MAX_NAME + 1];
-    int type, ndims, dims[NC_MAX_VAR_DIMS], attributes;
-    size_t length, n;
-    if (api->nc_inq_var(group, variable, name, &type, &ndims, dims, &attributes)) return 0;
-    n = (size_t)snprintf(out, room, "%.64s(", name);
-    for (int d = 0; d < ndims && n + 60 < room; d++)
-        if (!api->nc_inq_dim(group, dims[d], name, &length))
-            n += (size_t)snprintf(out + n, room - n, "%s%.30s %zu", d ? ", " : "", name, length);
-    return n + (size_t)snprintf(out + n, room - n, ")");
-}
-
-/* A variable that holds numbers and is not the coordinate of a dimension. */
-static int is_field(const tl_netcdf_api *api, int group, int variable)
-{
-    char name[NC_MAX_NAME + 1], dim[NC_MAX_NAME + 1];
-    int type, ndims, dims[NC_MAX_VAR_DIMS], attributes;
-    size_t length;
-    if (api->nc_inq_var(group, variable, name, &type, &ndims, dims, &attributes)) return 0;
-    return tl_packed_dtype(type) && ndims > 0 &&
-           !(ndims == 1 && !api->nc_inq_dim(group, dims[0], dim, &length) && strcmp(dim, name) == 0);
-}
-
-static size_t listed(const tl_netcdf_api *api, int group, int fields, char *out, size_t room)
-{
-    int count = 0;
-    size_t n = 0;
-    *out = 0;
-    api->nc_inq_nvars(group, &count);
-    for (int v = 0; v < count; v++) {
-        if (fields && !is_field(api, group, v)) continue;
-        if (n + 120 > room) return n + (size_t)snprintf(out + n, room - n, ", ...");
-        if (n) n += (size_t)snprintf(out + n, room - n, ", ");
-        n += describe(api, group, v, out + n, room - n);
-    }
-    return n;
-}
-
-/* name: "temp", or "model/temp" in a group; NULL: the only field. */
-static tally_status find(const tally_file *f, part *p, const char *name)
-{
-    const tl_netcdf_api *const api = f->netcdf->api;
-    char list[800], group[NC_MAX_NAME + 1];
-    const char *const slash = name ? strrchr(name, '/') : NULL;
-    p->group = p->file;
-    if (slash && slash > name) {
-        snprintf(group, sizeof group, "%.*s", (int)(slash - name), name);
-        if (api->nc_inq_grp_full_ncid(p->file, group, &p->group))
-            return tl_fail(f->ctx, TALLY_INVALID, "%s: no group '%s'", p->path, group);
-    }
-    if (name) {
-        if (!api->nc_inq_varid(p->group, slash ? slash + 1 : name, &p->variable)) return TALLY_OK;
-        listed(api, p->group, 0, list, sizeof list);
-        return tl_fail(f->ctx, TALLY_INVALID, "%s: no variable '%s'; the variables are %s", p->path, name,
-                       *list ? list : "none");
-    }
-    int count = 0, found = 0;
-    api->nc_inq_nvars(p->file, &count);
-    for (int v = 0; v < count; v++)
-        if (is_field(api, p->file, v)) found++, p->variable = v;
-    if (found == 1) return TALLY_OK;
-    listed(api, p->file, found > 0, list, sizeof list);
-    return tl_fail(f->ctx, TALLY_INVALID,
-                   found ? "%s: %d variables are no coordinates: %s; choose one with --variable"
-                         : "%s: %d variables are fields of numbers; there are %s",
-                   p->path, found, *list ? list : "none");
-}
+/* Calls that ask the library are within the critical region of tl_netcdf_start. */
 
 /* The dimensions of a part: of the first those of the file, of the others all but the first are the same. */
 static tally_status shape(tally_file *f, part *p, const int *dims, int ndims)
@@ -146,32 +81,11 @@ static tally_status shape(tally_file *f, part *p, const int *dims, int ndims)
         }
     }
     if (same) return TALLY_OK;
-    describe(api, p->group, p->variable, one, sizeof one);
-    describe(api, n->parts->group, n->parts->variable, other, sizeof other);
+    tl_netcdf_describe(api, p->group, p->variable, one, sizeof one);
+    tl_netcdf_describe(api, n->parts->group, n->parts->variable, other, sizeof other);
     return tl_fail(f->ctx, TALLY_INVALID,
                    "%s: %s cannot be joined with %s of %s: only the length of the first may differ", p->path, one,
                    other, n->parts->path);
-}
-
-/* An attribute that is text, or NULL: there is none. */
-static tally_status text(tally_file *f, const part *p, const char *name, char **value)
-{
-    const tl_netcdf_api *const api = f->netcdf->api;
-    int type;
-    size_t length;
-    char *one = NULL;
-    if (api->nc_inq_att(p->group, p->variable, name, &type, &length)) return TALLY_OK;
-    if (type == NC_STRING && length == 1 && !api->nc_get_att_string(p->group, p->variable, name, &one)) {
-        *value = strdup(one ? one : "");
-        api->nc_free_string(1, &one);
-        return *value ? TALLY_OK : tl_no_memory(f->ctx, 1, "an attribute");
-    }
-    if (type != NC_CHAR) return TALLY_OK;
-    if (length == SIZE_MAX || !(*value = calloc(length + 1, 1))) return tl_no_memory(f->ctx, length, "an attribute");
-    if (!api->nc_get_att_text(p->group, p->variable, name, *value)) return TALLY_OK;
-    free(*value);
-    *value = NULL;
-    return TALLY_OK;
 }
 
 /* How the variable is stored. */
@@ -227,14 +141,15 @@ static tally_status open_part(tally_file *f, part *p, const tally_file_options *
     int error = api->nc_open(p->path, 0, &p->file);
     if (error) return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s", p->path, api->nc_strerror(error));
     p->open = 1;
-    tally_status s = find(f, p, o->variable);
+    tally_status s =
+        tl_netcdf_find(&(tl_source){f->ctx, api, p->path, NULL, p->file, 0}, o->variable, &p->group, &p->variable);
     if (s) return s;
     error = api->nc_inq_varndims(p->group, p->variable, &ndims);
     if (!error && ndims <= NC_MAX_VAR_DIMS)
         error = api->nc_inq_var(p->group, p->variable, what, &type, &ndims, dims, &attributes);
     if (error) return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s", p->path, api->nc_strerror(error));
     if (p == n->parts && !(n->variable = strdup(what))) return tl_no_memory(f->ctx, strlen(what), "a variable's name");
-    describe(api, p->group, p->variable, what, sizeof what);
+    tl_netcdf_describe(api, p->group, p->variable, what, sizeof what);
     if (ndims > DIMS)
         return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: %s has %d dimensions: at most %d", p->path, n->variable, ndims,
                        DIMS);
@@ -253,8 +168,9 @@ static tally_status open_part(tally_file *f, part *p, const tally_file_options *
                        tally_dtype_name(f->info.dtype));
     look_at_chunks(f, p);
     if (p != n->parts) return TALLY_OK;
-    s = text(f, p, "units", &n->units);
-    return s ? s : text(f, p, "calendar", &n->calendar);
+    const tl_source own = {f->ctx, api, p->path, what, p->group, p->variable};
+    s = tl_netcdf_text(&own, "units", &n->units);
+    return s ? s : tl_netcdf_text(&own, "calendar", &n->calendar);
 }
 
 /* The extents of all parts together. */
@@ -383,11 +299,6 @@ tally_status tl_netcdf_read_box(tally_file *f, const int64_t *start, const int64
     return read_box(f, start, count, buffer);
 }
 
-/* The next elements in C order, box by box: each as large as can be, along the outermost dimension that fits.
- *
- *     shape 4 x 3 x 5, elements 7..39:   . . . . .   . . 3 3 3   3 3 3 3 3   1: rest of a row   [0, 1, 2:5]
- *                                        . . 1 1 1   3 3 3 3 3   3 3 3 3 3   2: rest of a layer [0, 2:3, :]
- *                                        2 2 2 2 2   3 3 3 3 3   4 4 4 4 4   3: whole layers, and so on down */
 tally_status tl_netcdf_read(tally_file *f, void *buffer, int64_t max, int64_t *got)
 {
     tl_netcdf *const n = f->netcdf;
@@ -396,19 +307,8 @@ tally_status tl_netcdf_read(tally_file *f, void *buffer, int64_t max, int64_t *g
     tally_status s = TALLY_OK;
     *got = 0;
     for (int64_t rest = max < left ? max : left; rest && !s;) {
-        int64_t start[DIMS], count[DIMS], at = n->next, inner = 1, elements;
-        int d = f->info.ndim - 1;
-        for (int k = d; k >= 0; k--) {
-            start[k] = at % f->info.shape[k];
-            at /= f->info.shape[k];
-            count[k] = 1;
-        }
-        while (d > 0 && start[d] == 0 && rest / f->info.shape[d] >= inner) {
-            count[d] = f->info.shape[d];
-            inner *= f->info.shape[d--];
-        }
-        count[d] = f->info.shape[d] - start[d] < rest / inner ? f->info.shape[d] - start[d] : rest / inner;
-        elements = count[d] * inner;
+        int64_t start[DIMS], count[DIMS];
+        const int64_t elements = tl_netcdf_box(f->info.ndim, f->info.shape, n->next, rest, start, count);
         s = read_box(f, start, count, out);
         if (s) break;
         out += elements * size;
@@ -418,4 +318,24 @@ tally_status tl_netcdf_read(tally_file *f, void *buffer, int64_t max, int64_t *g
     }
     f->info.bytes_read = n->next * size;
     return s;
+}
+
+int tl_netcdf_parts(const tally_file *f) { return f->netcdf->count; }
+
+int tl_netcdf_coordinate_of(const tally_file *f, int part_number, int dimension, int *group, int *variable)
+{
+    const tl_netcdf *const n = f->netcdf;
+    const part *const p = &n->parts[part_number];
+    const int groups[] = {p->group, p->file};
+    char name[NC_MAX_NAME + 1];
+    int type, ndims, dims[NC_MAX_VAR_DIMS], attributes;
+    if (part_number >= n->count) return 0;
+    for (int i = 0; i < 2; i++)
+        if (!n->api->nc_inq_varid(groups[i], n->names[dimension], variable) &&
+            !n->api->nc_inq_var(groups[i], *variable, name, &type, &ndims, dims, &attributes) && ndims == 1 &&
+            !n->api->nc_inq_dim(groups[i], dims[0], name, &(size_t){0}) && !strcmp(name, n->names[dimension])) {
+            *group = groups[i];
+            return 1;
+        }
+    return 0;
 }

@@ -13,12 +13,6 @@ typedef struct tl_packing {
 } tl_packing;
 
 /* Reads the attributes of a variable: within the critical region. want: options.dtype. */
-typedef struct tl_source {
-    tally *ctx;
-    const tl_netcdf_api *api;
-    const char *path, *what; /* of the file and the variable, for sentences */
-    int group, variable;
-} tl_source;
 tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, tl_packing *p);
 /* Where in a buffer of n given values the stored ones are read to, so that they can be unpacked in place; and that: 0
  * if value *bad is missing and there is none for it. */

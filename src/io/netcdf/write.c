@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT
+ * A new NetCDF file of one variable and the coordinates of its dimensions, by libnetcdf: CDF-5 (64-bit data), which
+ * every libnetcdf since 4.4 reads, or NetCDF-4, which is HDF5.
+ *
+ *     name, fill                     what the file has; the first coordinate (coordinate.c), the first element
+ *                                    or the end writes it down
+ *     put                            elements, in order
+ *     finish                         closes it
+ *
+ * libnetcdf opens the file by its name, so this is never a file without one (replace.c). */
+#define _GNU_SOURCE
+#include "netcdf.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    CHUNK = 1 << 20,   /* bytes that are stored together where the first extent is not known */
+    AROUND = 4 * CHUNK /* more bytes than a file has besides its elements: headers, part of a chunk */
+};
+
+tally_status tl_netcdf_failed(const tally_file *f, const tl_netcdf_new *n, int error, const char *doing)
+{
+    const char *const why = error > 0 ? strerror(error) : n->api->nc_strerror(error);
+    return tl_fail(f->ctx, TALLY_IO, "%s: %s: %s", f->label, doing, why);
+}
+
+/* ---- names ---- */
+
+/* "mean(lat, lon)": name 0 is that of the variable, the others are those of the dimensions. */
+static size_t name_of(const char *names, int number, const char **name)
+{
+    for (; number; number--) names += strcspn(names, "(,") + 1;
+    *name = names + strspn(names, " ");
+    return strcspn(*name, "(,)");
+}
+
+int tl_netcdf_is_name(const char *name, size_t n)
+{
+    if (!n || n > NC_MAX_NAME || name[n - 1] == ' ' || strchr("!\"#$%&'*+,-.:;<=>?@[\\]^`{|}~ ", *name)) return 0;
+    for (size_t i = 0; i < n; i++)
+        if (name[i] == '/' || name[i] == 127 || (name[i] > 0 && name[i] < 32)) return 0;
+    return 1;
+}
+
+static int are_names(const char *names, int ndim)
+{
+    const char *at = names;
+    for (int d = 0; d <= ndim; d++) {
+        if (d && *at++ != (d == 1 ? '(' : ',')) return 0;
+        at += d ? strspn(at, " ") : 0;
+        const size_t n = strcspn(at, "(,)");
+        if (!tl_netcdf_is_name(at, n)) return 0;
+        for (int k = 1; k < d; k++) { /* two dimensions of one name are one */
+            const char *other;
+            if (name_of(names, k, &other) == n && !memcmp(other, at, n)) return 0;
+        }
+        at += n;
+    }
+    return strcmp(at, ndim ? ")" : "()") == 0;
+}
+
+tally_status tl_netcdf_name(tally_file *f, tl_netcdf_new *n, const char *names)
+{
+    if (n->defined) return tl_fail(f->ctx, TALLY_INVALID, "%s: the names come first", f->label);
+    if (!are_names(names, f->info.ndim))
+        return tl_fail(
+            f->ctx, TALLY_INVALID,
+            "%s: line is '%.100s': must be the name of the variable and of %d dimensions, like mean(lat, lon)",
+            f->label, names, f->info.ndim);
+    char *const own = strdup(names);
+    if (!own) return tl_no_memory(f->ctx, strlen(names), "the names of the dimensions");
+    free(n->names);
+    n->names = own;
+    return TALLY_OK;
+}
+
+/* ---- what the file has: within the critical region of the functions at the end ---- */
+
+int tl_netcdf_type(tally_dtype dtype)
+{
+    for (int type = NC_BYTE; type <= NC_UINT64; type++)
+        if (type != NC_CHAR && tl_packed_dtype(type) == dtype) return type;
+    return 0;
+}
+
+const char *tl_netcdf_copy_name(const char *names, int number, char *out)
+{
+    const char *name;
+    const size_t n = name_of(names, number, &name);
+    memcpy(out, name, n);
+    out[n] = 0;
+    return out;
+}
+
+tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n)
+{
+    const tl_netcdf_api *const api = n->api;
+    const int ndim = f->info.ndim;
+    char name[NC_MAX_NAME + 1];
+    size_t rest = tally_dtype_size(f->info.dtype), chunk[TL_DIMS];
+    int error = 0;
+    if (n->defined) return TALLY_OK;
+    for (int d = 0; d < ndim && !error; d++) {
+        const int64_t length = f->info.shape[d]; /* the first may be 0, or as many as will come */
+        error = api->nc_def_dim(n->file, tl_netcdf_copy_name(n->names, d + 1, name),
+                                length > 0 ? (size_t)length : NC_UNLIMITED, &n->dims[d]);
+        if (d) rest *= chunk[d] = length < CHUNK ? (size_t)length : CHUNK;
+        if (d && rest > CHUNK) chunk[d] = 1 + (chunk[d] - 1) / (rest / CHUNK), rest = CHUNK;
+    }
+    chunk[0] = rest < CHUNK ? CHUNK / rest : 1;
+    if (!error)
+        error = api->nc_def_var(n->file, tl_netcdf_copy_name(n->names, 0, name), tl_netcdf_type(f->info.dtype), ndim,
+                                n->dims, &n->variable);
+    if (!error && ndim && f->info.shape[0] <= 0) /* the library's own are of 4 KiB; a classic file has none */
+        api->nc_def_var_chunking(n->file, n->variable, 0, chunk);
+    if (!error) error = api->nc_def_var_fill(n->file, n->variable, !n->fills, n->fills ? n->fill : NULL);
+    n->defined = !error;
+    return error ? tl_netcdf_failed(f, n, error, n->names) : TALLY_OK;
+}
+
+/* The disk's room for all bytes up to element `elements`. HDF5 1.10 has a write that fails behind it when the process
+ * ends, and crashes; so it must not fail. Not every file system can do this (EOPNOTSUPP). */
+static tally_status reserve(tally_file *f, tl_netcdf_new *n, int64_t elements)
+{
+    int64_t bytes = elements * (int64_t)tally_dtype_size(f->info.dtype) + AROUND;
+    for (const tl_netcdf_kept *k = n->coordinates; k; k = k->next) bytes += 8 * (int64_t)k->count;
+    if (bytes <= n->reserved) return TALLY_OK;
+    if (f->info.shape[0] < 0) bytes += bytes / 2; /* of how many, is not known */
+    n->reserved = bytes;
+    struct rlimit most; /* which fallocate does not ask where a file keeps its size */
+    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY && (rlim_t)bytes > most.rlim_cur)
+        return tl_netcdf_failed(f, n, EFBIG, "writing");
+    while (fallocate(f->fd, FALLOC_FL_KEEP_SIZE, 0, bytes) != 0) {
+        if (errno == ENOSPC || errno == EFBIG || errno == EDQUOT) return tl_netcdf_failed(f, n, errno, "writing");
+        if (errno != EINTR) break;
+    }
+    return TALLY_OK;
+}
+
+/* Of the room what is behind the file's end. */
+static void release(const tally_file *f)
+{
+    struct stat st;
+    if (fstat(f->fd, &st) == 0 && ftruncate(f->fd, st.st_size) != 0) errno = 0; /* it is only room */
+}
+
+/* The end of what is defined: the coordinates get their values. */
+static tally_status begin(const tally_file *f, tl_netcdf_new *n)
+{
+    if (n->data) return TALLY_OK;
+    const tally_status s = tl_netcdf_define(f, n);
+    if (s) return s;
+    int error = n->api->nc_enddef(n->file);
+    for (const tl_netcdf_kept *k = n->coordinates; k && !error; k = k->next)
+        error = k->count ? n->api->nc_put_vara(n->file, k->variable, &(size_t){0}, &k->count, k->values) : 0;
+    n->data = !error;
+    return error ? tl_netcdf_failed(f, n, error, "writing") : TALLY_OK;
+}
+
+static tally_status put(tally_file *f, tl_netcdf_new *n, const char *data, int64_t rest)
+{
+    int64_t shape[TL_DIMS], start[TL_DIMS], count[TL_DIMS];
+    tally_status s = reserve(f, n, n->next + rest);
+    if (!s) s = begin(f, n);
+    for (int d = 0; d < f->info.ndim; d++) shape[d] = f->info.shape[d] < 0 ? INT64_MAX : f->info.shape[d];
+    while (rest && !s) {
+        size_t from[TL_DIMS] = {0}, box[TL_DIMS] = {0};
+        const int64_t now = tl_netcdf_box(f->info.ndim, shape, n->next, rest, start, count);
+        for (int d = 0; d < f->info.ndim; d++) from[d] = (size_t)start[d], box[d] = (size_t)count[d];
+        const int error = n->api->nc_put_vara(n->file, n->variable, from, box, data);
+        if (error) s = tl_netcdf_failed(f, n, error, "writing");
+        data += now * (int64_t)tally_dtype_size(f->info.dtype);
+        rest -= now;
+        n->next += now;
+    }
+    return s;
+}
+
+/* ---- what io/write.c calls ---- */
+
+tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netcdf_new **made)
+{
+    const char *why;
+    const tl_netcdf_api *const api = tl_netcdf_library(&why);
+    int error, at;
+    *made = NULL;
+    if (!api)
+        return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: NetCDF and HDF5 are written by libnetcdf: %s", f->label, why);
+    if (!tl_netcdf_type(f->info.dtype))
+        return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: %s has no type %s", f->label, f->info.format,
+                       tally_dtype_name(f->info.dtype));
+    for (int d = 1; d < f->info.ndim; d++)
+        if (f->info.shape[d] == 0) /* in a file, a length of 0 means: as many as there are records */
+            return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: shape[%d] is 0: in %s only the first may be", f->label, d,
+                           f->info.format);
+    tl_netcdf_new *const n = *made = calloc(1, sizeof *n);
+    char *const names = malloc(160);
+    if (!n || !names) {
+        free(names);
+        return tl_no_memory(f->ctx, sizeof *n, "a NetCDF file");
+    }
+    n->api = api;
+    n->names = names;
+    at = sprintf(names, "data(");
+    for (int d = 0; d < f->info.ndim; d++) at += sprintf(names + at, "%sdim%d", d ? ", " : "", d);
+    strcpy(names + at, ")");
+#pragma omp critical(tally_netcdf)
+    error = api->nc_create(path, hdf5 ? NC_NETCDF4 : NC_64BIT_DATA, &n->file);
+    n->open = !error;
+    return error ? tl_netcdf_failed(f, n, error, "creating") : TALLY_OK;
+}
+
+tally_status tl_netcdf_fill(tally_file *f, tl_netcdf_new *n, const void *value)
+{
+    if (n->defined) return tl_fail(f->ctx, TALLY_INVALID, "%s: the value for none comes before coordinates", f->label);
+    memcpy(n->fill, value, tally_dtype_size(f->info.dtype));
+    n->fills = 1;
+    return TALLY_OK;
+}
+
+tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const void *data, int64_t elements)
+{
+    tally_status s;
+#pragma omp critical(tally_netcdf)
+    s = put(f, n, data, elements);
+    return s;
+}
+
+tally_status tl_netcdf_finish(tally_file *f, tl_netcdf_new *n)
+{
+    tally_status s;
+#pragma omp critical(tally_netcdf)
+    {
+        s = reserve(f, n, 0);
+        if (!s) s = begin(f, n);
+        const int error = n->api->nc_close(n->file);
+        n->open = 0;
+        release(f);
+        if (!s && error) s = tl_netcdf_failed(f, n, error, "closing");
+    }
+    return s;
+}
+
+void tl_netcdf_drop(tl_netcdf_new *n)
+{
+    if (!n) return;
+#pragma omp critical(tally_netcdf)
+    if (n->open) n->api->nc_close(n->file);
+    for (tl_netcdf_kept *k = n->coordinates, *next; k; k = next) {
+        next = k->next;
+        free(k);
+    }
+    free(n->names);
+    free(n);
+}
