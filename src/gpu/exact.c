@@ -96,7 +96,7 @@ static tally_status parts(const job *j, const arrays *a, const tl_memory *bins, 
     return TL_GO(&j->l, exact_parts, rows * count, .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES),
                  .second = second(a), .bins = tl_memory_of(bins), .first_row = tl_i64(first), .rows = tl_i64(rows),
                  .parts = tl_i64(count), .each = tl_i64(each), .flags = tl_i64(j->flags),
-                 .local_bytes = tl_room(j->words * 4));
+                 .local_bytes = tl_room(EXACT_ROOM_OF(j->pairs) * 4));
 }
 
 /* count: elements of each row; below 0: those of the batch. */

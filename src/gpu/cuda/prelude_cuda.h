@@ -57,6 +57,7 @@ extern __shared__ __align__(16) u8 tl_room[];
 #define COPY_WAIT()      asm volatile("cp.async.wait_all;" ::: "memory")
 #define ADD_GLOBAL(p, v) atomicAdd(p, v) /* to a u32; what was there before */
 #define ADD_LOCAL(p, v)  atomicAdd(p, v)
+#define MAX_LOCAL(p, v)  atomicMax(p, v)
 #define OR_LOCAL(p, v)   atomicOr(p, v)
 #define SKIPS            1 /* warps may leave out work that others do: exchanges need no barrier */
 #define ADDRESS(p)       ((u64)(p))

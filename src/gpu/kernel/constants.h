@@ -53,8 +53,9 @@ enum { EXACT_THREADS = 256, EXACT_BLOCKS = 3, EXACT_MOST = 1 << 27 };
 enum { EXACT_LOW_SUMS = 2, EXACT_LOW_PAIRS = 34 };
 #define EXACT_DIGITS_OF(pairs) ((pairs) ? 134 : 70)
 #define EXACT_WORDS_OF(pairs)  (2 * (EXACT_DIGITS_OF(pairs) + 4))
-enum { EXACT_MASKS = 5 }; /* words of a bit for each digit, behind the bins; with them an odd number */
-#define EXACT_ROOM_OF(pairs) (EXACT_WORDS_OF(pairs) + EXACT_MASKS)
+enum { EXACT_MASKS = 5 }; /* words of a bit for each digit, behind the bins */
+/* And sum.cl's EXACT_TOP, and one so that they are an odd number. */
+#define EXACT_ROOM_OF(pairs) (EXACT_WORDS_OF(pairs) + EXACT_MASKS + 2)
 enum {
     EXACT_MARKED = 1, /* elements of -0 are left out */
     EXACT_MASKED = 2, /* and NaNs are */

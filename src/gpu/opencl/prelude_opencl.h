@@ -35,6 +35,7 @@ typedef double f64;
 #define PREFETCH(p)
 #define ADD_GLOBAL(p, v) atomic_add(p, v) /* to a u32; what was there before */
 #define ADD_LOCAL(p, v)  atomic_add(p, v)
+#define MAX_LOCAL(p, v)  atomic_max(p, v)
 #define OR_LOCAL(p, v)   atomic_or(p, v)
 #define ADDRESS(p)       ((u64)(size_t)(p))
 

@@ -34,7 +34,7 @@ KERNEL_OF(exact_parts)
                   from = in_flags & OFFSETS ? in_offsets[r] : 0,
                   all = in_flags & OFFSETS ? in_offsets[r + 1] - from : in_n, left = all - at,
                   n = left < each ? left : each;
-        for (int k = t; k < EXACT_WORDS; k += EXACT_THREADS) own[k] = 0;
+        for (int k = t; k < EXACT_ROOM; k += EXACT_THREADS) own[k] = 0;
         BARRIER();
         if (n > 0) {
             exact_lane w;
