@@ -21,20 +21,21 @@
 #define EXACT_VALUES (EXACT_BATCH << EXACT_TWICE)
 #define EXACT_LEVELS (EXACT_TWICE ? 4 : EXACT_PAIRS || TL_SIZE == 8 ? 3 : TL_FORMAT == 16 ? 1 : 2)
 /* All registers; see exact_take. */
-#define EXACT_ALL    (EXACT_PAIRS || TL_SIZE == 8 ? EXACT_LEVELS : TL_FORMAT == 16 ? 1 : 8)
-#define EXACT_LOG    (TL_FORMAT == 16 && !EXACT_PAIRS ? 11 : 12)
-#define EXACT_LOW    (EXACT_PAIRS ? EXACT_LOW_PAIRS : EXACT_LOW_SUMS)
-#define EXACT_UNIT   (1074 + 32 * EXACT_LOW)
-#define EXACT_DIGITS EXACT_DIGITS_OF(EXACT_PAIRS)
-#define EXACT_WORDS  EXACT_WORDS_OF(EXACT_PAIRS)
-#define EXACT_ROOM   EXACT_ROOM_OF(EXACT_PAIRS)
-#define EXACT_NAN    (2 * EXACT_DIGITS) /* the words of the counts */
-#define EXACT_PLUS   (EXACT_NAN + 2)
-#define EXACT_MINUS  (EXACT_NAN + 4)
-#define EXACT_LEFT   (EXACT_NAN + 6)
-#define EXACT_TOP    (EXACT_WORDS + EXACT_MASKS) /* HIGH_OF the largest element that a lane began with */
-#define HIGH_OF(x)   ((u32)(as_u64(x) >> 32) & 0x7fffffffu)
-#define HIGH(top)    ((u32)((top) + 1023) << 20) /* of 2^top */
+#define EXACT_ALL       (EXACT_PAIRS || TL_SIZE == 8 ? EXACT_LEVELS : TL_FORMAT == 16 ? 1 : 8)
+#define EXACT_LEFT_OVER (EXACT_PAIRS || TL_SIZE == 8) /* all registers may leave something over */
+#define EXACT_LOG       (TL_FORMAT == 16 && !EXACT_PAIRS ? 11 : 12)
+#define EXACT_LOW       (EXACT_PAIRS ? EXACT_LOW_PAIRS : EXACT_LOW_SUMS)
+#define EXACT_UNIT      (1074 + 32 * EXACT_LOW)
+#define EXACT_DIGITS    EXACT_DIGITS_OF(EXACT_PAIRS)
+#define EXACT_WORDS     EXACT_WORDS_OF(EXACT_PAIRS)
+#define EXACT_ROOM      EXACT_ROOM_OF(EXACT_PAIRS)
+#define EXACT_NAN       (2 * EXACT_DIGITS) /* the words of the counts */
+#define EXACT_PLUS      (EXACT_NAN + 2)
+#define EXACT_MINUS     (EXACT_NAN + 4)
+#define EXACT_LEFT      (EXACT_NAN + 6)
+#define EXACT_TOP       (EXACT_WORDS + EXACT_MASKS) /* HIGH_OF the largest element that a lane began with */
+#define HIGH_OF(x)      ((u32)(as_u64(x) >> 32) & 0x7fffffffu)
+#define HIGH(top)       ((u32)((top) + 1023) << 20) /* of 2^top */
 
 /* With 1004 the first register begins below 2^1020. */
 enum { EXACT_MARGIN = 3, EXACT_TOP_MOST = 1004 };
@@ -47,21 +48,24 @@ fn void exact_count(LOCAL u32 *at, u32 more)
     if (old + more < old) ADD_LOCAL(at + 1, 1u);
 }
 
-/* An integer times 2^(at - EXACT_UNIT). */
+/* An integer times 2^(at - EXACT_UNIT). The low words first, all of them: each waits for what was there. */
 far_fn void exact_put(LOCAL u32 *bins, i64 value, int at)
 {
-    const int minus = value < 0, shift = at & 31;
-    const u64 m = minus ? -(u64)value : (u64)value, low = m << shift;
-    u32 digit[3];
-    digit[0] = (u32)low, digit[1] = (u32)(low >> 32), digit[2] = shift ? (u32)(m >> (64 - shift)) : 0;
+    const u32 shift = (u32)at & 31, minus = (u32)(value < 0), low = (u32)value, high = (u32)((u64)value >> 32);
+    u32 add[3], more[3];
+    add[0] = low << shift;
+    add[1] = high << shift | low >> 1 >> (31 - shift);
+    add[2] = (u32)((i32)high >> 1 >> (31 - shift));
     bins += 2 * (at >> 5);
-    u32 more[3];
     UNROLL for (int k = 0; k < 3; k++)
     {
-        const u32 add = minus ? 0 - digit[k] : digit[k], old = add ? ADD_LOCAL(bins + 2 * k, add) : 0;
-        more[k] = (u32)(old + add < old) - (u32)(minus && add);
+        const u32 old = add[k] ? ADD_LOCAL(bins + 2 * k, add[k]) : 0;
+        more[k] = (u32)(old + add[k] < old) - (k == 2 ? minus : 0); /* the last of a negative one is 2^32 less */
     }
-    UNROLL for (int k = 0; k < 3; k++) if (more[k]) ADD_LOCAL(bins + 2 * k + 1, more[k]);
+    UNROLL for (int k = 0; k < 3; k++)
+    {
+        if (more[k]) ADD_LOCAL(bins + 2 * k + 1, more[k]);
+    }
 }
 
 /* A finite f64 as an integer times 2^(*at - 1074). */
@@ -173,41 +177,34 @@ fn u32 exact_top(LOCAL u32 *bins, u32 most)
     return MAX_LOCAL(bins + EXACT_TOP, most);
 }
 
+/* Values of a batch. v is not changed before its values go into the registers: what changes it in a branch costs a move
+ * for each value, there or not. */
 fn void exact_take(exact_lane *w, f64 *v, LOCAL u32 *bins)
 {
     u32 most = 0;
     UNROLL for (int k = 0; k < EXACT_VALUES; k++) most = HIGH_OF(v[k]) > most ? HIGH_OF(v[k]) : most;
-    if (most >= w->limit) {
-        if (most >= HIGH(EXACT_TOP_MOST + 1)) {
-            most = 0;
-            UNROLL for (int k = 0; k < EXACT_VALUES; k++)
-            {
-                if (HIGH_OF(v[k]) >= HIGH(EXACT_TOP_MOST + 1)) {
-                    exact_put_value(bins, v[k]);
-                    v[k] = 0;
-                }
-                most = HIGH_OF(v[k]) > most ? HIGH_OF(v[k]) : most;
-            }
-        }
-        if (most >= w->limit) {
-            most = exact_top(bins, most);
-            const int top = (int)(most >> 20) - 1023 + EXACT_MARGIN;
-            exact_flush(w, bins);
-            exact_begin(w, top < EXACT_TOP_MOST ? top : EXACT_TOP_MOST);
-            w->limit = HIGH(w->top + 1);
-        }
+    int alone = most >= HIGH(EXACT_TOP_MOST + 1); /* all go to the bins by themselves */
+    int top = w->top, begin = w->left < EXACT_VALUES;
+    if (most >= w->limit && !alone) {
+        top = (int)(exact_top(bins, most) >> 20) - 1023 + EXACT_MARGIN;
+        if (top > EXACT_TOP_MOST) top = EXACT_TOP_MOST;
+        w->limit = HIGH(top + 1);
+        begin = 1;
     }
-    if (w->left < EXACT_VALUES) {
+    if (begin) {
         exact_flush(w, bins);
-        exact_begin(w, w->top);
+        exact_begin(w, top);
     }
-    w->left -= EXACT_VALUES;
-    u64 cut = exact_cut(w, v, 0, EXACT_LEVELS);
+    if (!alone) {
+        w->left -= EXACT_VALUES;
+        const u64 cut = exact_cut(w, v, 0, EXACT_LEVELS);
+        if (EXACT_LEFT_OVER) alone = cut << 1 != 0; /* but for the sign of 0 */
 #if EXACT_ALL > EXACT_LEVELS
-    if (cut << 1) w->far = 1; /* from now on nothing is cut: EXACT_ALL registers hold all bits of such elements */
-    if (w->far) cut = exact_cut(w, v, EXACT_LEVELS, EXACT_ALL);
+        if (cut << 1) w->far = 1; /* from now on nothing is cut: EXACT_ALL registers hold all bits of such elements */
+        if (w->far) exact_cut(w, v, EXACT_LEVELS, EXACT_ALL);
 #endif
-    if (cut << 1) { /* but for the sign of 0 */
+    }
+    if (alone) {
         UNROLL for (int k = 0; k < EXACT_VALUES; k++)
         {
             if (v[k] != 0) exact_put_value(bins, v[k]);
@@ -286,26 +283,17 @@ fn void exact_words(u32 *word, GLOBAL const exact_pack *from, i64 j, int lanes, 
     }
 }
 
-/* n items from number `at` on; lane t of `lanes` takes its share. Those side by side and aligned go in packs of 16
- * bytes. */
-fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, int t, int lanes, int marked, LOCAL u32 *bins)
+/* Packs of items side by side. */
+fn void exact_add_packs(exact_lane *w, GLOBAL const u8 *x, GLOBAL const u8 *y, i64 packs, int t, int lanes, int marked,
+                        LOCAL u32 *bins)
 {
-    GLOBAL const u8 *const x = row.x + at * row.stride * TL_SIZE;
-    const int over = (int)(ADDRESS(x) & 15), gap = over ? (16 - over) / TL_SIZE : 0;
-    int aligned = row.stride == 1 && over % TL_SIZE == 0 && n >= gap;
-#if EXACT_PAIRS
-    GLOBAL const u8 *const y = row.y + at * row.y_stride * TL_SIZE;
-    aligned &= row.y_stride == 1 && (int)(ADDRESS(y) & 15) == over;
-#endif
-    const i64 head = aligned ? gap : 0, packs = aligned ? (n - head) / (16 / TL_SIZE) : 0,
-              packed = packs * (16 / TL_SIZE), others = n - packed;
     f64 v[EXACT_VALUES];
     for (i64 j = t; j < packs; j += EXACT_PACKS * lanes) {
         u32 word[4 * EXACT_PACKS];
-        exact_words(word, (GLOBAL const exact_pack *)(x + head * TL_SIZE), j, lanes, packs);
+        exact_words(word, (GLOBAL const exact_pack *)x, j, lanes, packs);
 #if EXACT_PAIRS
         u32 second[4 * EXACT_PACKS];
-        exact_words(second, (GLOBAL const exact_pack *)(y + head * TL_SIZE), j, lanes, packs);
+        exact_words(second, (GLOBAL const exact_pack *)y, j, lanes, packs);
 #else
         const u32 *const second = word;
 #endif
@@ -316,6 +304,28 @@ fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, int t, int lanes,
             exact_take(w, v, bins);
         }
     }
+}
+
+/* n items from number `at` on; lane t of `lanes` takes its share. Those side by side and aligned go in packs of 16
+ * bytes. */
+fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, int t, int lanes, int marked, LOCAL u32 *bins)
+{
+    GLOBAL const u8 *const x = row.x + at * row.stride * TL_SIZE;
+    const int over = (int)(ADDRESS(x) & 15), gap = over ? (16 - over) / TL_SIZE : 0;
+    int aligned = row.stride == 1 && over % TL_SIZE == 0 && n >= gap;
+#if EXACT_PAIRS
+    GLOBAL const u8 *const y = row.y + at * row.y_stride * TL_SIZE;
+    aligned &= row.y_stride == 1 && (int)(ADDRESS(y) & 15) == over;
+#else
+    GLOBAL const u8 *const y = x;
+#endif
+    const i64 head = aligned ? gap : 0, packs = aligned ? (n - head) / (16 / TL_SIZE) : 0,
+              packed = packs * (16 / TL_SIZE), others = n - packed;
+    if (marked) /* a text of its own: looking for marks is 4 instructions of 15 for each element */
+        exact_add_packs(w, x + head * TL_SIZE, y + head * TL_SIZE, packs, t, lanes, 1, bins);
+    else
+        exact_add_packs(w, x + head * TL_SIZE, y + head * TL_SIZE, packs, t, lanes, 0, bins);
+    f64 v[EXACT_VALUES];
     for (i64 j = t; j < others; j += EXACT_BATCH * lanes) {
         UNROLL for (int k = 0; k < EXACT_BATCH; k++)
         {
@@ -336,7 +346,7 @@ fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, int t, int lanes,
 fn void exact_lane_begin(exact_lane *w)
 {
     exact_begin(w, -1023);
-    w->limit = 0; /* the first batch says more */
+    w->limit = TL_FORMAT == 16 && !EXACT_PAIRS ? HIGH(16) : 0; /* the first batch says more */
     w->marks = 0;
     w->far = 0;
 }
