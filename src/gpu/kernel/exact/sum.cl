@@ -49,7 +49,7 @@ fn void exact_count(LOCAL u32 *at, u32 more)
 }
 
 /* An integer times 2^(at - EXACT_UNIT). The low words first, all of them: each waits for what was there. */
-far_fn void exact_put(LOCAL u32 *bins, i64 value, int at)
+fn void exact_put_here(LOCAL u32 *bins, i64 value, int at)
 {
     const u32 shift = (u32)at & 31, minus = (u32)(value < 0), low = (u32)value, high = (u32)((u64)value >> 32);
     u32 add[3], more[3];
@@ -68,6 +68,8 @@ far_fn void exact_put(LOCAL u32 *bins, i64 value, int at)
     }
 }
 
+far_fn void exact_put(LOCAL u32 *bins, i64 value, int at) { exact_put_here(bins, value, at); }
+
 /* A finite f64 as an integer times 2^(*at - 1074). */
 fn i64 exact_integer(f64 x, int *at)
 {
@@ -77,15 +79,29 @@ fn i64 exact_integer(f64 x, int *at)
     return (i64)((bits & (((u64)1 << 52) - 1)) | (u64)(exponent != 0) << 52);
 }
 
-far_fn void exact_put_value(LOCAL u32 *bins, f64 x)
+fn void exact_put_finite(LOCAL u32 *bins, f64 x)
 {
     int at;
     const i64 m = exact_integer(x, &at);
-    const int minus = (int)(as_u64(x) >> 63);
+    exact_put_here(bins, as_u64(x) >> 63 ? -m : m, at + 32 * EXACT_LOW);
+}
+fn void exact_put_any(LOCAL u32 *bins, f64 x)
+{
     if (x - x == 0)
-        exact_put(bins, minus ? -m : m, at + 32 * EXACT_LOW);
+        exact_put_finite(bins, x);
     else
-        exact_count(bins + (x != x ? EXACT_NAN : minus ? EXACT_MINUS : EXACT_PLUS), 1);
+        exact_count(bins + (x != x ? EXACT_NAN : x < 0 ? EXACT_MINUS : EXACT_PLUS), 1);
+}
+/* Two at a time: neither waits for the other. */
+far_fn void exact_put_values(LOCAL u32 *bins, f64 x, f64 y)
+{
+    if (x - x == 0 && y - y == 0) {
+        exact_put_finite(bins, x);
+        exact_put_finite(bins, y);
+    } else {
+        exact_put_any(bins, x);
+        exact_put_any(bins, y);
+    }
 }
 
 #if EXACT_PAIRS
@@ -205,9 +221,9 @@ fn void exact_take(exact_lane *w, f64 *v, LOCAL u32 *bins)
 #endif
     }
     if (alone) {
-        UNROLL for (int k = 0; k < EXACT_VALUES; k++)
+        UNROLL for (int k = 0; k < EXACT_VALUES; k += 2)
         {
-            if (v[k] != 0) exact_put_value(bins, v[k]);
+            if (v[k] != 0 || v[k + 1] != 0) exact_put_values(bins, v[k], v[k + 1]);
         }
     }
 }
