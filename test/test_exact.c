@@ -37,6 +37,9 @@ static void known(tally *ctx)
         {{tiny, tiny, tiny}, 3, 3 * tiny, tiny},
         {{-tiny, 0}, 2, -tiny, 0}, /* half of the least: to even, and never -0 */
         {{-0.0, -0.0}, 2, 0, 0},
+        {{3, 0x3p-53, 0x1p-100}, 3, 3 + 0x1p-51, 1 + 0x1p-52}, /* the quotient is a little more than a tie */
+        {{3, 0x3p-53, 0x1p-70}, 3, 3 + 0x1p-51, 1 + 0x1p-52},
+        {{-3, -0x3p-53, -0x1p-85}, 3, -3 - 0x1p-51, -1 - 0x1p-52},
         {{1e100, 1, -1e100}, 3, 1, 1.0 / 3},
         {{INFINITY, 1}, 2, INFINITY, INFINITY},
     };
@@ -135,6 +138,34 @@ static void errors(tally *ctx)
     check(r == 7, "r was written");
 }
 
+/* Columns longer than what a device's lane adds at a time, and so long that they go in parts, of pairs that cancel but
+ * for one small number: the quotient's digits lie below the sum's. */
+static void columns(tally *ctx, int n)
+{
+    enum { COLUMNS = 37 };
+    static const char *const ops[] = {"nansum:exact", "mean:exact", "nandot:exact"};
+    tally *const cpu = check_open(1, check_isa(0));
+    double *const x = malloc(sizeof *x * (size_t)n * COLUMNS), r[COLUMNS], wanted[COLUMNS];
+    for (int c = 0; c < COLUMNS; c++)
+        for (int k = 0; k < n; k++) {
+            const double v = ldexp(1 + check_below(1 << 20) * 0x1p-20, c);
+            x[k * COLUMNS + c] = k == n - 1 ? ldexp(1, -2 * c) : k & 1 ? -x[(k - 1) * COLUMNS + c] : v;
+        }
+    tally_view in = tally_columns(x, TALLY_F64, n, COLUMNS), back = in;
+    back.data = x + (size_t)(n - 1) * COLUMNS;
+    back.stride = -back.stride;
+    for (int k = 0; k < 6; k++) {
+        const char *const op = ops[k % 3];
+        if (k == 3) x[7 * COLUMNS + 3] = NAN, x[8 * COLUMNS + 34] = -INFINITY, x[9 * COLUMNS + 35] = 0x1p-1070;
+        in.next = k % 3 == 2 ? &back : NULL;
+        check_ok(ctx, tally_reduce(ctx, op, &in, r), op);
+        check_ok(cpu, tally_reduce(cpu, op, &in, wanted), op);
+        check_same(r, wanted, COLUMNS, 8, "%s of columns of %d", op, n);
+    }
+    free(x);
+    tally_close(cpu);
+}
+
 /* A device's reductions: the same calls, of host arrays. (test_inputs has device memory.) */
 static void on_device(const char *name)
 {
@@ -152,6 +183,8 @@ static void on_device(const char *name)
         }
     }
     known_pairs(ctx);
+    columns(ctx, 3001);
+    columns(ctx, 9001);
     tally_times(ctx, &times);
     check(times.launches && !times.on_processors, "%s: %lld launches, %lld elements on the processors", name,
           (long long)times.launches, (long long)times.on_processors);

@@ -13,6 +13,9 @@ enum {
     LONG = 1 << 16,             /* longer rows go in parts, */
     LONG_FEW = 4096,            /* and where there are few of them these */
     LANE_ITEMS = 16,            /* of a short row, for each lane */
+    DOWN_EACH = 32,             /* of rows that lie across: groups that a processor runs at the same time */
+    DOWN_LEAST = 1 << 11,       /* items worth a part, */
+    DOWN_MOST = 1 << 17,        /* and the most that a lane may add up (narrow_sums) */
     COLUMNS = 16,               /* so many rows that lie across have a lane each */
     BINNED_ROWS = 4096,         /* that have bins at a time */
     PIECE_BYTES = 32 << 20
@@ -82,17 +85,36 @@ static tally_status open_arrays(const job *j, const tally_view *in, arrays *a)
     return status;
 }
 
+/* What a group of `rows` short rows has: kernel/exact/rows.cl. */
+static tl_room_argument narrow_room(const job *j, int64_t rows)
+{
+    return tl_room(8 * EXACT_LEVELS_MOST * LANES + 4 * (EXACT_ROOM_OF(j->pairs) + rows * NARROW_ROOM + 1));
+}
+
+/* Do rows lie across, so that lanes that take one each read side by side? */
+static int is_across(const job *j, const tl_batch *b)
+{
+    return j->rows >= COLUMNS && !b->listed && llabs(b->row_stride) < llabs(b->stride);
+}
+
 /* The parts of `rows` rows from `first` on, of at most `longest` items. */
 static tally_status parts(const job *j, const arrays *a, const tl_memory *bins, int64_t first, int64_t rows,
                           int64_t longest)
 {
-    const int64_t least = (longest + PART_LEAST - 1) / PART_LEAST,
-                  wave = GROUPS_EACH * j->l.d->gpu->calls->processors(j->l.d->gpu);
-    int64_t count = wave / rows < least ? wave / rows : least;
+    const int across = is_across(j, &a->x);
+    const int64_t groups = across ? (rows + LANES - 1) / LANES : rows, floor = across ? DOWN_LEAST : PART_LEAST,
+                  least = (longest + floor - 1) / floor, processors = j->l.d->gpu->calls->processors(j->l.d->gpu),
+                  wave = (across ? DOWN_EACH : GROUPS_EACH) * processors;
+    int64_t count = wave / groups < least ? wave / groups : least;
     if (count < 1) count = 1;
     int64_t each = (longest / count / CHUNK + 1) * CHUNK; /* so that parts are aligned as their row is */
-    if (each > EXACT_MOST) each = EXACT_MOST;
+    if (each > (across ? DOWN_MOST : EXACT_MOST)) each = across ? DOWN_MOST : EXACT_MOST;
     count = longest > each ? (longest - 1) / each + 1 : 1;
+    if (across)
+        return TL_GO(&j->l, exact_down, groups * count, .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES),
+                     .second = second(a), .bins = tl_memory_of(bins), .first_row = tl_i64(first), .rows = tl_i64(rows),
+                     .parts = tl_i64(count), .each = tl_i64(each), .flags = tl_i64(j->flags),
+                     .local_bytes = narrow_room(j, LANES));
     return TL_GO(&j->l, exact_parts, rows * count, .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES),
                  .second = second(a), .bins = tl_memory_of(bins), .first_row = tl_i64(first), .rows = tl_i64(rows),
                  .parts = tl_i64(count), .each = tl_i64(each), .flags = tl_i64(j->flags),
@@ -127,13 +149,13 @@ static tally_status long_rows(const job *j, const arrays *a, const tl_results *r
 static tally_status short_rows(const job *j, const arrays *a, const tl_results *r)
 {
     const tl_batch *const b = &a->x;
-    const int across = j->rows >= COLUMNS && !b->listed && llabs(b->row_stride) < llabs(b->stride);
+    const int across = is_across(j, b);
     int64_t lanes = 1, mean = j->elements / j->rows;
     while (!across && lanes < LANES && lanes * LANE_ITEMS <= mean) lanes *= 2;
     const int64_t each = LANES / lanes;
     return TL_GO(&j->l, exact_rows, (j->rows + each - 1) / each, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                  .second = second(a), .results = tl_results_arguments(r), .lanes = tl_i64(lanes),
-                 .flags = tl_i64(j->flags), .local_bytes = tl_room(each * EXACT_ROOM_OF(j->pairs) * 4));
+                 .flags = tl_i64(j->flags), .local_bytes = narrow_room(j, each));
 }
 
 /* All rows of a view that is on the device, or goes there as a whole. */

@@ -213,6 +213,7 @@ int tl_gpu_pass_log(const tl_scalar *op, const char *prelude);
 /* Scans in one launch, by the kernel scan_once or (few) scan_few: groups that share a processor, 0: it is not for this
  * operator; elements of a tile, as a power of 2. */
 int tl_gpu_once_blocks(const tl_scalar *op, int few);
+int tl_gpu_scan_steps(const tl_scalar *op); /* long ones are faster otherwise */
 /* Do its scans in one launch take lines of packs (scan_lines.cl)? */
 int tl_gpu_once_lines(const tl_scalar *op);
 int tl_gpu_once_log(const tl_scalar *op, int few);

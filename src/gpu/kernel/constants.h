@@ -56,6 +56,7 @@ enum { EXACT_LOW_SUMS = 2, EXACT_LOW_PAIRS = 34 };
 enum { EXACT_MASKS = 5 }; /* words of a bit for each digit, behind the bins */
 /* And sum.cl's EXACT_TOP, and one so that they are an odd number. */
 #define EXACT_ROOM_OF(pairs) (EXACT_WORDS_OF(pairs) + EXACT_MASKS + 2)
+enum { NARROW_ROOM = 3, EXACT_LEVELS_MOST = 4 }; /* words of a short row (rows.cl); registers of a lane for it */
 enum {
     EXACT_MARKED = 1, /* elements of -0 are left out */
     EXACT_MASKED = 2, /* and NaNs are */

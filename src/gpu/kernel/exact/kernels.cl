@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The kernels of exact sums: long rows in parts, or short ones by a few lanes each. Local memory is the launch's. */
+ * The kernels of exact sums of long rows, in parts. Local memory is the launch's. */
 #define BATCH_PARAMETERS    PARAMETERS_OF(BATCH)
 #define IN_PLACE_PARAMETERS PARAMETERS_OF(IN_PLACE) /* of the batch; not read */
 #define SECOND_PARAMETERS   PARAMETERS_OF(SECOND)
@@ -23,6 +23,22 @@ KERNEL_OF(exact_clear)
         bins[k] = 0;
 }
 
+/* Adds a group's bins to a row's, with one step of carries, so that as many jobs as there can be may add to a row.
+ * Lane t of `lanes` takes its share. */
+fn void exact_merge(GLOBAL u32 *to, LOCAL const u32 *own, int t, int lanes)
+{
+    for (int k = t; 2 * k < EXACT_WORDS; k += lanes) {
+        const int digits = k < EXACT_DIGITS - 1; /* others keep their upper word */
+        const i64 v = (i64)own[2 * k] + (digits ? 0 : (i64)((u64)own[2 * k + 1] << 32)) +
+                      (k && k < EXACT_DIGITS ? (i64)(i32)own[2 * k - 1] : 0);
+        if (v) {
+            const u32 low = (u32)v, old = low ? ADD_GLOBAL(to + 2 * k, low) : 0,
+                      more = (u32)((u64)v >> 32) + (u32)(low && old + low < old);
+            if (more) ADD_GLOBAL(to + 2 * k + 1, more);
+        }
+    }
+}
+
 /* Part j % parts, of `each` items, of row first_row + j / parts. */
 KERNEL_OF(exact_parts)
 {
@@ -39,22 +55,11 @@ KERNEL_OF(exact_parts)
         if (n > 0) {
             exact_lane w;
             exact_lane_begin(&w);
-            exact_add(&w, EXACT_ROW(r, from), at, n, t, EXACT_THREADS, (int)(flags & EXACT_MARKED), own);
+            exact_add(&w, EXACT_ROW(r, from), at, n, t, EXACT_THREADS, flags, EXACT_WIDE, own);
             exact_lane_end(&w, own);
         }
         BARRIER();
-        /* one step of carries, so that as many jobs as there can be may add to a row */
-        for (int k = t; 2 * k < EXACT_WORDS; k += EXACT_THREADS) {
-            const int digits = k < EXACT_DIGITS - 1; /* others keep their upper word */
-            const i64 v = (i64)own[2 * k] + (digits ? 0 : (i64)((u64)own[2 * k + 1] << 32)) +
-                          (k && k < EXACT_DIGITS ? (i64)(i32)own[2 * k - 1] : 0);
-            GLOBAL u32 *const to = bins + row * EXACT_WORDS + 2 * k;
-            if (v) {
-                const u32 low = (u32)v, old = low ? ADD_GLOBAL(to, low) : 0,
-                          more = (u32)((u64)v >> 32) + (u32)(low && old + low < old);
-                if (more) ADD_GLOBAL(to + 1, more);
-            }
-        }
+        exact_merge(bins + row * EXACT_WORDS, own, t, EXACT_THREADS);
         BARRIER();
     }
 }
@@ -68,7 +73,7 @@ KERNEL_OF(exact_finish)
         const int mine = (int)(rows - row < LANES ? rows - row : LANES);
         for (int k = t; k < mine * EXACT_WORDS; k += LANES)
             room[k / EXACT_WORDS * EXACT_ROOM + k % EXACT_WORDS] = bins[row * EXACT_WORDS + k];
-        BARRIER();
+        WARP_BARRIER();
         if (t < mine) {
             for (int m = 0; m < EXACT_MASKS; m++) room[t * EXACT_ROOM + EXACT_WORDS + m] = 0;
             exact_mark(room + t * EXACT_ROOM, 0, 1);
@@ -78,33 +83,6 @@ KERNEL_OF(exact_finish)
             exact_store(out_data + (out_byte + r * out_row_stride * (flags & EXACT_F64 ? 8 : 4)),
                         exact_value(room + t * EXACT_ROOM, n, flags), flags);
         }
-        BARRIER();
-    }
-}
-
-/* Rows that a few lanes take each, a power of 2, with the row's bins in local memory. */
-KERNEL_OF(exact_rows)
-{
-    LOCAL u32 *const room = (LOCAL u32 *)ROOM_OF_PARAMETER;
-    const int t = thread_index(), each = LANES / (int)lanes, mine = t / (int)lanes, at = t % (int)lanes;
-    LOCAL u32 *const own = room + mine * EXACT_ROOM;
-    for (i64 row = group_index() * each; row < in_seqs; row += group_count() * each) {
-        const i64 r = row + mine < in_seqs ? row + mine : in_seqs - 1, from = in_flags & OFFSETS ? in_offsets[r] : 0,
-                  n = in_flags & OFFSETS ? in_offsets[r + 1] - from : in_n;
-        for (int k = t; k < each * EXACT_ROOM; k += LANES) room[k] = 0;
-        BARRIER();
-        if (row + mine < in_seqs) {
-            exact_lane w;
-            exact_lane_begin(&w);
-            exact_add(&w, EXACT_ROW(r, from), 0, n, at, (int)lanes, (int)(flags & EXACT_MARKED), own);
-            exact_lane_end(&w, own);
-        }
-        BARRIER();
-        exact_mark(own, at, (int)lanes);
-        BARRIER();
-        if (at == 0 && row + mine < in_seqs)
-            exact_store(out_data + (out_byte + r * out_row_stride * (flags & EXACT_F64 ? 8 : 4)),
-                        exact_value(own, n, flags), flags);
-        BARRIER();
+        WARP_BARRIER();
     }
 }

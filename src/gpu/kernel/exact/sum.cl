@@ -131,10 +131,14 @@ far_fn void exact_put_pair(LOCAL u32 *bins, f64 x, f64 y)
 
 /* ---- a lane's registers ---- */
 
+/* What is done with elements: what the registers cannot hold goes to the bins; or (rows.cl) their largest is looked
+ * for, then they go to the registers alone. */
+typedef enum { EXACT_WIDE, EXACT_LOOK, EXACT_NARROW } exact_mode;
+
 typedef struct {
     f64 sum[EXACT_ALL];
-    int far;   /* all registers are in use, and not EXACT_LEVELS alone */
-    u32 limit; /* HIGH_OF all that they take is below it */
+    int far;   /* all registers are in use, and not EXACT_LEVELS alone; not EXACT_WIDE: they do not hold the row */
+    u32 limit; /* HIGH_OF all that they take is below it; EXACT_LOOK: the largest */
     int top, left;
     u32 marks; /* elements that were left out */
 } exact_lane;
@@ -145,6 +149,12 @@ fn int exact_unit(int top, int level)
     const int unit = top + EXACT_LOG - 49 - level * (51 - EXACT_LOG);
     return unit < -1074 ? -1074 : unit;
 }
+/* For elements up to one whose HIGH_OF is `most`. */
+fn int exact_top_of(u32 most)
+{
+    const int top = (int)(most >> 20) - 1023 + EXACT_MARGIN;
+    return top < EXACT_TOP_MOST ? top : EXACT_TOP_MOST;
+}
 fn f64 exact_start(int unit) { return as_f64((u64)(unit + 52 + 1023) << 52 | (u64)1 << 51); }
 
 fn void exact_begin(exact_lane *w, int top)
@@ -153,14 +163,18 @@ fn void exact_begin(exact_lane *w, int top)
     w->left = 1 << EXACT_LOG;
     UNROLL for (int l = 0; l < EXACT_ALL; l++) w->sum[l] = exact_start(exact_unit(top, l));
 }
+/* What a register holds, in its unit. */
+fn i64 exact_part(const exact_lane *w, int level)
+{
+    return (i64)(as_u64(w->sum[level]) - as_u64(exact_start(exact_unit(w->top, level))));
+}
 fn void exact_flush(exact_lane *w, LOCAL u32 *bins)
 {
     UNROLL for (int l = 0; l < EXACT_ALL; l++)
     {
         if (l == EXACT_LEVELS && !w->far) break;
-        const int unit = exact_unit(w->top, l);
-        const i64 part = (i64)(as_u64(w->sum[l]) - as_u64(exact_start(unit)));
-        if (part) exact_put(bins, part, unit + EXACT_UNIT);
+        const i64 part = exact_part(w, l);
+        if (part) exact_put(bins, part, exact_unit(w->top, l) + EXACT_UNIT);
     }
 }
 
@@ -195,15 +209,22 @@ fn u32 exact_top(LOCAL u32 *bins, u32 most)
 
 /* Values of a batch. v is not changed before its values go into the registers: what changes it in a branch costs a move
  * for each value, there or not. */
-fn void exact_take(exact_lane *w, f64 *v, LOCAL u32 *bins)
+fn void exact_take(exact_lane *w, f64 *v, exact_mode mode, LOCAL u32 *bins)
 {
     u32 most = 0;
     UNROLL for (int k = 0; k < EXACT_VALUES; k++) most = HIGH_OF(v[k]) > most ? HIGH_OF(v[k]) : most;
+    if (mode == EXACT_LOOK) {
+        if (most > w->limit) w->limit = most;
+        return;
+    }
+    if (mode == EXACT_NARROW) {
+        if (exact_cut(w, v, 0, EXACT_LEVELS) << 1) w->far = 1;
+        return;
+    }
     int alone = most >= HIGH(EXACT_TOP_MOST + 1); /* all go to the bins by themselves */
     int top = w->top, begin = w->left < EXACT_VALUES;
     if (most >= w->limit && !alone) {
-        top = (int)(exact_top(bins, most) >> 20) - 1023 + EXACT_MARGIN;
-        if (top > EXACT_TOP_MOST) top = EXACT_TOP_MOST;
+        top = exact_top_of(exact_top(bins, most));
         w->limit = HIGH(top + 1);
         begin = 1;
     }
@@ -230,11 +251,12 @@ fn void exact_take(exact_lane *w, f64 *v, LOCAL u32 *bins)
 
 /* ---- elements ---- */
 
-/* Item k of a batch becomes its values. */
-fn void exact_item(exact_lane *w, f64 *v, int k, f64 x, f64 y, int marked, LOCAL u32 *bins)
+/* Item k of a batch becomes its values. masked: a NaN is left out; EXACT_WIDE counts it in the bins. */
+fn void exact_item(exact_lane *w, f64 *v, int k, f64 x, f64 y, int marked, int masked, exact_mode mode, LOCAL u32 *bins)
 {
-    const int mark = marked && as_u64(x) == (u64)1 << 63;
-    w->marks += (u32)mark;
+    const int mark =
+        (marked && as_u64(x) == (u64)1 << 63) || (mode != EXACT_WIDE && masked && (x != x || (EXACT_PAIRS && y != y)));
+    if (mode != EXACT_LOOK) w->marks += (u32)mark;
 #if EXACT_PAIRS
     f64 p = x * y;
     const u64 size = as_u64(p) & ~(u64)0 >> 1;
@@ -246,7 +268,8 @@ fn void exact_item(exact_lane *w, f64 *v, int k, f64 x, f64 y, int marked, LOCAL
     const int safe = size < (u64)2047 << 52; /* 48 bits: it is exact */
 #endif
     if (mark || !safe) {
-        if (!mark) exact_put_pair(bins, x, y);
+        if (!mark && mode == EXACT_WIDE) exact_put_pair(bins, x, y);
+        if (!mark && mode != EXACT_WIDE) w->far = 1;
         p = 0;
 #if EXACT_TWICE
         rest = 0;
@@ -257,7 +280,7 @@ fn void exact_item(exact_lane *w, f64 *v, int k, f64 x, f64 y, int marked, LOCAL
     v[EXACT_BATCH + k] = rest;
 #endif
 #else
-    v[k] = x;
+    v[k] = mark ? 0 : x;
 #endif
 }
 
@@ -301,7 +324,7 @@ fn void exact_words(u32 *word, GLOBAL const exact_pack *from, i64 j, int lanes, 
 
 /* Packs of items side by side. */
 fn void exact_add_packs(exact_lane *w, GLOBAL const u8 *x, GLOBAL const u8 *y, i64 packs, int t, int lanes, int marked,
-                        LOCAL u32 *bins)
+                        int masked, exact_mode mode, LOCAL u32 *bins)
 {
     f64 v[EXACT_VALUES];
     for (i64 j = t; j < packs; j += EXACT_PACKS * lanes) {
@@ -315,17 +338,20 @@ fn void exact_add_packs(exact_lane *w, GLOBAL const u8 *x, GLOBAL const u8 *y, i
 #endif
         UNROLL for (int i = 0; i < EXACT_LOADED; i += EXACT_BATCH)
         {
+            if (mode != EXACT_WIDE && i && j + i * TL_SIZE / 16 * lanes >= packs) continue; /* there is none left */
             UNROLL for (int k = 0; k < EXACT_BATCH; k++)
-                exact_item(w, v, k, WORD_VALUE(word, i + k), WORD_VALUE(second, i + k), marked, bins);
-            exact_take(w, v, bins);
+                exact_item(w, v, k, WORD_VALUE(word, i + k), WORD_VALUE(second, i + k), marked, masked, mode, bins);
+            exact_take(w, v, mode, bins);
         }
     }
 }
 
 /* n items from number `at` on; lane t of `lanes` takes its share. Those side by side and aligned go in packs of 16
  * bytes. */
-fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, int t, int lanes, int marked, LOCAL u32 *bins)
+fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, int t, int lanes, i64 flags, exact_mode mode,
+                  LOCAL u32 *bins)
 {
+    const int marked = (flags & EXACT_MARKED) != 0, masked = (flags & EXACT_MASKED) != 0;
     GLOBAL const u8 *const x = row.x + at * row.stride * TL_SIZE;
     const int over = (int)(ADDRESS(x) & 15), gap = over ? (16 - over) / TL_SIZE : 0;
     int aligned = row.stride == 1 && over % TL_SIZE == 0 && n >= gap;
@@ -337,10 +363,10 @@ fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, int t, int lanes,
 #endif
     const i64 head = aligned ? gap : 0, packs = aligned ? (n - head) / (16 / TL_SIZE) : 0,
               packed = packs * (16 / TL_SIZE), others = n - packed;
-    if (marked) /* a text of its own: looking for marks is 4 instructions of 15 for each element */
-        exact_add_packs(w, x + head * TL_SIZE, y + head * TL_SIZE, packs, t, lanes, 1, bins);
-    else
-        exact_add_packs(w, x + head * TL_SIZE, y + head * TL_SIZE, packs, t, lanes, 0, bins);
+    if (marked || (masked && mode != EXACT_WIDE))
+        exact_add_packs(w, x + head * TL_SIZE, y + head * TL_SIZE, packs, t, lanes, marked, masked, mode, bins);
+    else /* a text of its own: looking for marks is 4 instructions of 15 for each element */
+        exact_add_packs(w, x + head * TL_SIZE, y + head * TL_SIZE, packs, t, lanes, 0, 0, mode, bins);
     f64 v[EXACT_VALUES];
     for (i64 j = t; j < others; j += EXACT_BATCH * lanes) {
         UNROLL for (int k = 0; k < EXACT_BATCH; k++)
@@ -353,9 +379,9 @@ fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, int t, int lanes,
                 b = exact_load(y + i * row.y_stride * TL_SIZE);
 #endif
             }
-            exact_item(w, v, k, a, b, marked, bins);
+            exact_item(w, v, k, a, b, marked, masked, mode, bins);
         }
-        exact_take(w, v, bins);
+        exact_take(w, v, mode, bins);
     }
 }
 
