@@ -143,7 +143,7 @@ static void errors(tally *ctx)
 static void columns(tally *ctx, int n)
 {
     enum { COLUMNS = 37 };
-    static const char *const ops[] = {"nansum:exact", "mean:exact", "nandot:exact"};
+    static const char *const ops[] = {"nansum:exact", "nanmean:exact", "nandot:exact"};
     tally *const cpu = check_open(1, check_isa(0));
     double *const x = malloc(sizeof *x * (size_t)n * COLUMNS), r[COLUMNS], wanted[COLUMNS];
     for (int c = 0; c < COLUMNS; c++)

@@ -16,7 +16,6 @@ enum {
     DOWN_EACH = 32,             /* of rows that lie across: groups that a processor runs at the same time */
     DOWN_LEAST = 1 << 11,       /* items worth a part, */
     DOWN_MOST = 1 << 17,        /* and the most that a lane may add up (narrow_sums) */
-    COLUMNS = 16,               /* so many rows that lie across have a lane each */
     BINNED_ROWS = 4096,         /* that have bins at a time */
     PIECE_BYTES = 32 << 20
 };
@@ -91,17 +90,11 @@ static tl_room_argument narrow_room(const job *j, int64_t rows)
     return tl_room(8 * EXACT_LEVELS_MOST * LANES + 4 * (EXACT_ROOM_OF(j->pairs) + rows * NARROW_ROOM + 1));
 }
 
-/* Do rows lie across, so that lanes that take one each read side by side? */
-static int is_across(const job *j, const tl_batch *b)
-{
-    return j->rows >= COLUMNS && !b->listed && llabs(b->row_stride) < llabs(b->stride);
-}
-
 /* The parts of `rows` rows from `first` on, of at most `longest` items. */
 static tally_status parts(const job *j, const arrays *a, const tl_memory *bins, int64_t first, int64_t rows,
                           int64_t longest)
 {
-    const int across = is_across(j, &a->x);
+    const int across = tl_batch_across(&a->x);
     const int64_t groups = across ? (rows + LANES - 1) / LANES : rows, floor = across ? DOWN_LEAST : PART_LEAST,
                   least = (longest + floor - 1) / floor, processors = j->l.d->gpu->calls->processors(j->l.d->gpu),
                   wave = (across ? DOWN_EACH : GROUPS_EACH) * processors;
@@ -149,7 +142,7 @@ static tally_status long_rows(const job *j, const arrays *a, const tl_results *r
 static tally_status short_rows(const job *j, const arrays *a, const tl_results *r)
 {
     const tl_batch *const b = &a->x;
-    const int across = is_across(j, b);
+    const int across = tl_batch_across(b);
     int64_t lanes = 1, mean = j->elements / j->rows;
     while (!across && lanes < LANES && lanes * LANE_ITEMS <= mean) lanes *= 2;
     const int64_t each = LANES / lanes;
@@ -158,15 +151,21 @@ static tally_status short_rows(const job *j, const arrays *a, const tl_results *
                  .flags = tl_i64(j->flags), .local_bytes = narrow_room(j, each));
 }
 
+/* Do rows go in parts? Long ones do, and those that are too few for the device as a whole. */
+static int is_cut(const job *j, const tl_batch *b)
+{
+    const int across = tl_batch_across(b);
+    const int64_t processors = j->l.d->gpu->calls->processors(j->l.d->gpu),
+                  wave = (across ? DOWN_EACH * LANES : 4 * GROUPS_EACH) * processors;
+    return j->longest > LONG || (j->longest > LONG_FEW && j->rows < wave);
+}
+
 /* All rows of a view that is on the device, or goes there as a whole. */
 static tally_status whole(const job *j, const tally_view *in, const tl_results *r)
 {
-    tl_gpu_device *d = j->l.d;
-    const int few = j->rows < 4 * GROUPS_EACH * d->gpu->calls->processors(d->gpu);
     arrays a;
     tally_status status = open_arrays(j, in, &a);
-    if (!status)
-        status = j->longest > LONG || (few && j->longest > LONG_FEW) ? long_rows(j, &a, r) : short_rows(j, &a, r);
+    if (!status) status = is_cut(j, &a.x) ? long_rows(j, &a, r) : short_rows(j, &a, r);
     close_arrays(j, &a);
     return status;
 }

@@ -261,8 +261,8 @@ int tl_gpu_pass_log(const tl_scalar *op, const char *prelude)
 
 /* Long scans of which the steps (level.cl, scan.cl) are faster than one launch: states of 12 bytes (ema f32, an H200:
  * 0.42 of copy instead of 0.31), and of 16 with elements up to 4 that go to f64 (var f32 0.18 instead of 0.15; not
- * argmax, nor f64). The same have registers for two groups of `scan`; in others it spills too much (ema f64 0.35 instead
- * of 0.39). */
+ * argmax, nor f64). The same have registers for two groups of `scan`; in others it spills too much (ema f64 0.35
+ * instead of 0.39). */
 int tl_gpu_scan_steps(const tl_scalar *op)
 {
     const int bytes = tl_gpu_state_bytes(op);

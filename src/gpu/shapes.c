@@ -190,8 +190,8 @@ static once_kernel takes_once(const tl_gpu_device *d, const tl_batch *b)
     const tl_scalar *const op = b->plan->op;
     const int many = takes_tiles(d, b, 0), wide_lines = op->elem_bytes >= 4 && tl_gpu_once_lines(op);
     const int large = FEW_SHARE * plan_once(b, 0).tiles * b->rows > d->gpu->calls->processors(d->gpu);
-    /* of large states a row's last tile, part of which is idle, costs more than the steps (rows of 5000: var f64 0.15 of
-     * copy instead of 0.22, argmax f32 0.26 instead of 0.37) */
+    /* of large states a row's last tile, part of which is idle, costs more than the steps (rows of 5000: var f64 0.15
+     * of copy instead of 0.22, argmax f32 0.26 instead of 0.37) */
     const int idle = tl_gpu_state_bytes(op) > 8 && b->rows > 1 && b->n < (int64_t)4 << tl_gpu_once_log(op, 0);
     if (large && (tl_gpu_scan_steps(op) || idle)) return ONCE_NONE;
     if (many && (wide_lines || large)) return ONCE_MANY;
