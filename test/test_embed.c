@@ -186,9 +186,9 @@ static const char wrong_text[] = "#define OP_STATE(F) F(real, s)\ntypedef struct
 static void check_users(void)
 {
     static const char file[] = TALLY_SOURCE_DIR "/examples/operators/descent.h";
-    expect("ok, nvrtc 1, cubin cubin cubin cubin", "", file, "f32",
-           "a user's operator: the kernels once, scan_once, window_whole and window");
-    expect("ok, nvrtc 0, cubin cubin cubin cubin", "", file, "f32", "the same, a second process");
+    expect("ok, nvrtc 1, cubin cubin cubin cubin cubin cubin", "", file, "f32",
+           "a user's operator of 12 bytes: the kernels once, nodes, down, scan, window_whole and window");
+    expect("ok, nvrtc 0, cubin cubin cubin cubin cubin cubin", "", file, "f32", "the same, a second process");
     FILE *f = fopen("wrong.h", "w");
     if (check(f && fputs(wrong_text, f) >= 0, "writing wrong.h")) {
         fclose(f);

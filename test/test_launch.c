@@ -261,8 +261,9 @@ static void call_all(int cuda)
         in.next = NULL, in.valid = x;
         check_ok(ctx, tally_reduce(ctx, "mean", &in, y), "a bitmap");
     }
-    const tally_view exact[] = {tally_flat(x, TALLY_F64, N), tally_rows(x, TALLY_F64, 60, 40)};
-    for (int i = 0; i < 2; i++) check_ok(ctx, tally_reduce(ctx, "sum:exact", &exact[i], y), "exact sums");
+    const tally_view exact[] = {tally_flat(x, TALLY_F64, N), tally_rows(x, TALLY_F64, 60, 40),
+                                tally_columns(x, TALLY_F64, 5000, 40)};
+    for (int i = 0; i < 3; i++) check_ok(ctx, tally_reduce(ctx, "sum:exact", &exact[i], y), "exact sums");
     const tally_view few = tally_flat(x, TALLY_F32, 20000), of_few = tally_flat(y, TALLY_F32, 20000);
     processors = 16; /* more than there are tiles of a large size */
     check_ok(ctx, tally_scan(ctx, "sum", &few, &of_few, NULL), "a scan by small tiles");
