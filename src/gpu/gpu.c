@@ -100,7 +100,6 @@ static void release_all(tl_gpu_device *d)
     for (int i = 0; i < d->program_count; i++)
         if (d->programs[i].program) c->unload(d->gpu, d->programs[i].program);
     d->program_count = 0;
-    tl_gpu_give(d, &d->ticket);
     tl_gpu_give(d, &d->board.memory);
     d->board.words = 0;
     tl_gpu_drop_variants(d); /* under which programs were kept */

@@ -431,6 +431,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
                        : "",
              window ? "window" : shape);
     add_file(&b, name);
+    if (is_cuda(prelude) && chunks) add_file(&b, "gpu/kernel/board.cl");
     if (is_cuda(prelude) && in_place && !strcmp(shape, "reduce")) add_file(&b, "gpu/kernel/once.cl");
     if (!strcmp(shape, "reduce") && !in_place) {
         if (is_cuda(prelude)) add_once(&b, op);

@@ -6,8 +6,43 @@
 #include <string.h>
 
 enum {
-    TILES_EACH = 3 /* tiles of the kernel once for each processor that are worth larger tiles */
+    TILES_EACH = 3, /* tiles of the kernel once for each processor that are worth larger tiles, */
+    TILE_USUAL = 3  /* and how large these become */
 };
+
+/* ---- the board (kernel/board.cl) ---- */
+
+enum { BOARD_SHARE = 16, BOARD_LEAST = 1024 }; /* of what the context may hold; words */
+static const int64_t BOARD_MOST = 64 << 20;    /* bytes; calls that need more (millions of rows) go step by step */
+
+static int64_t board_most(const tl_gpu_device *d)
+{
+    const int64_t share = (int64_t)(d->limit / BOARD_SHARE), most = d->limit && share < BOARD_MOST ? share : BOARD_MOST;
+    return (most - ONCE_HEADER) / ONCE_WORD;
+}
+
+/* A board of at least so many words, none of them of this epoch: a power of two, so that it seldom grows. */
+static tally_status board_for(tl_gpu_device *d, tally *ctx, int64_t needed)
+{
+    d->board.epoch++;
+    if (d->board.words >= needed) return TALLY_OK;
+    int64_t words = BOARD_LEAST;
+    while (words < needed) words *= 2;
+    if (words > board_most(d)) words = needed;
+    const size_t bytes = ONCE_HEADER + (size_t)words * ONCE_WORD;
+    tl_gpu_give(d, &d->board.memory);
+    d->board.words = d->board.taken = 0;
+    void *zeros = calloc(1, bytes);
+    tally_status status = zeros ? tl_gpu_take(d, ctx, bytes, &d->board.memory) : tl_no_memory(ctx, bytes, "the board");
+    if (!status) status = d->gpu->calls->write(d->gpu, ctx, &d->board.memory, 0, zeros, bytes);
+    if (!status) status = d->gpu->calls->wait(d->gpu, ctx);
+    free(zeros);
+    if (!status)
+        d->board.words = words;
+    else
+        tl_gpu_give(d, &d->board.memory);
+    return status;
+}
 
 /* ---- nodes ---- */
 
@@ -34,27 +69,43 @@ static tally_status make_nodes(const tl_launch *l, const tl_batch *b, tl_memory 
 
 /* ---- reduce ---- */
 
-/* A sequence in one launch; nodes is its room. */
-static tally_status reduce_once(const tl_launch *l, const tl_batch *b, const tl_results *r, tl_memory *nodes)
+/* The tiles of the kernel once, each of 2^*more chunks for each of its warps. */
+static int64_t plan_reduce(const tl_gpu_device *d, const tl_batch *b, int *more)
+{
+    const int log = ELEMENTS_LOG + TILE_WARPS_LOG; /* of the smallest tile's elements */
+    const int64_t worth = (int64_t)TILES_EACH * d->gpu->calls->processors(d->gpu);
+    *more = 0;
+    while (*more < TILE_USUAL && b->n >> (log + *more + 1) >= worth) ++*more;
+    while (*more < TILE_MORE && b->n >> (log + *more) >= TILES_MOST) ++*more;
+    return b->n >> (log + *more);
+}
+
+/* Words of the board: a state for each tile. */
+static int64_t words_of(const tl_batch *b, int64_t tiles)
+{
+    return (tiles ? tiles : 1) * ((tl_gpu_state_bytes(b->plan->op) + 7) / 8);
+}
+
+/* Is this for the kernel once? */
+static int reduces_once(const tl_gpu_device *d, const tl_batch *b, const tally_view *in)
+{
+    int more;
+    if (!d->gpu->calls->once || in->rows != 1 || b->listed || !b->longs) return 0;
+    const int64_t tiles = plan_reduce(d, b, &more);
+    return tiles < TILES_MOST && words_of(b, tiles) <= board_most(d);
+}
+
+/* A sequence in one launch. */
+static tally_status reduce_once(const tl_launch *l, const tl_batch *b, const tl_results *r)
 {
     tl_gpu_device *d = l->d;
-    const tl_gpu_calls *c = d->gpu->calls;
-    const int log = ELEMENTS_LOG + TILE_WARPS_LOG; /* of the smallest tile's elements */
-    int more = 0;
-    while (more < TILE_MORE && b->n >> (log + more + 1) >= (int64_t)TILES_EACH * c->processors(d->gpu)) more++;
-    const int64_t tiles = b->n >> (log + more), groups = tiles >> STATES_LOG, over = groups >> STATES_LOG;
-    const size_t all = (size_t)(tiles + groups + over + CHUNKS_MOST + ROWS_MOST);
-    tally_status status = TALLY_OK;
-    if (!d->ticket.bytes) {
-        status = tl_gpu_take(d, l->ctx, sizeof(int64_t), &d->ticket);
-        if (!status) status = c->write(d->gpu, l->ctx, &d->ticket, 0, &(int64_t){0}, sizeof(int64_t));
-        d->host = 1;
-    }
-    if (!status) status = tl_gpu_take(d, l->ctx, all * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);
+    int more;
+    const int64_t tiles = plan_reduce(d, b, &more);
+    tally_status status = board_for(d, l->ctx, words_of(b, tiles));
     if (status) return status;
-    const tl_arguments_batch_part batch = tl_batch_arguments(b, TL_LONG_SEQUENCES);
-    return TL_GO_AS(l, once, tiles ? tiles : 1, TL_SHARED_JOBS, .batch = batch, .results = tl_results_arguments(r),
-                    .nodes = tl_memory_of(nodes), .ticket = tl_memory_of(&d->ticket), .more = tl_i64(more));
+    return TL_GO_AS(l, once, tiles ? tiles : 1, TL_SHARED_JOBS, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
+                    .results = tl_results_arguments(r), .board = tl_memory_of(&d->board.memory),
+                    .epoch = tl_i64(d->board.epoch), .more = tl_i64(more));
 }
 
 /* The last step of the long sequences; nodes: theirs. */
@@ -72,12 +123,12 @@ tally_status tl_gpu_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b
     tl_memory nodes = {0};
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
-    const int once = d->gpu->calls->once && in->rows == 1 && !b->listed && b->longs;
+    const int once = !status && reduces_once(d, b, in);
     const int walks = !status && tl_middle_takes(d, b, 0), longs = b->longs && !once && (!walks || b->listed);
     if (!status) status = tl_results_open(d, ctx, b->piece, out, op->result_bytes, &r);
     if (!status)
         status = tl_gpu_program(d, ctx, op, tl_in_place_shape(b, "reduce", "reduce_two", "reduce_bits"), &program);
-    if (!status && once) status = reduce_once(&l, b, &r, &nodes);
+    if (!status && once) status = reduce_once(&l, b, &r);
     if (!status && longs) status = make_nodes(&l, b, &nodes);
     if (!status && b->shorts) status = tl_forest_reduce(&l, b, &r);
     if (!status && walks) status = tl_middle_reduce(&l, b, &r);
@@ -102,12 +153,9 @@ tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *pl
 enum {
     ONCE_TILES = 1 << (BOARD_LEVELS * RADIX_LOG),
     ONCE_NODES = 1 << 28,
-    BOARD_SHARE = 16, /* of what the context may hold */
-    FEW_SHARE = 2     /* (bench/gpu/tiles) */
+    FEW_SHARE = 2 /* (bench/gpu/tiles) */
 };
 typedef enum { ONCE_MANY, ONCE_FEW, ONCE_NONE } once_kernel;
-
-static const int64_t BOARD_MOST = 64 << 20; /* bytes; calls that need more (millions of rows) go step by step */
 
 /* The tiles of a sequence, the levels above them, and the words of the board for all sequences. */
 typedef struct {
@@ -132,33 +180,6 @@ static once_plan plan_once(const tl_batch *b, int few)
 static int64_t once_room(const tl_batch *b, int few)
 {
     return (int64_t)STAGES * b->plan->op->elem_bytes << tl_gpu_once_log(b->plan->op, few);
-}
-
-/* A board of at least so many words, none of them of this epoch. */
-static tally_status board_for(tl_gpu_device *d, tally *ctx, int64_t words)
-{
-    d->board.epoch++;
-    if (d->board.words >= words) return TALLY_OK;
-    size_t bytes = ONCE_HEADER + (size_t)words * ONCE_WORD;
-    tl_gpu_give(d, &d->board.memory);
-    d->board.words = d->board.taken = 0;
-    void *zeros = calloc(1, bytes);
-    tally_status status =
-        zeros ? tl_gpu_take(d, ctx, bytes, &d->board.memory) : tl_no_memory(ctx, bytes, "the board of a scan");
-    if (!status) status = d->gpu->calls->write(d->gpu, ctx, &d->board.memory, 0, zeros, bytes);
-    if (!status) status = d->gpu->calls->wait(d->gpu, ctx);
-    free(zeros);
-    if (!status)
-        d->board.words = words;
-    else
-        tl_gpu_give(d, &d->board.memory);
-    return status;
-}
-
-static int64_t board_most(const tl_gpu_device *d)
-{
-    const int64_t share = (int64_t)(d->limit / BOARD_SHARE), most = d->limit && share < BOARD_MOST ? share : BOARD_MOST;
-    return (most - ONCE_HEADER) / ONCE_WORD;
 }
 
 /* Groups that run at the same time. */
@@ -220,8 +241,8 @@ static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_re
     const tl_room_argument room = tl_room(once_room(b, few));
     status = few ? TL_GO(l, scan_few, groups, .tiled = tiled, .local_bytes = room)
                  : TL_GO(l, scan_once, groups, .tiled = tiled, .local_bytes = room);
-    /* a group of several tiles takes so many more tickets than tiles */
-    if (!status) d->board.taken += jobs + (groups < jobs ? (STAGES + 1) * groups : 0);
+    /* a group of several tiles takes so many more tickets than tiles; of one tile it takes none */
+    if (!status && groups < jobs) d->board.taken += jobs + (STAGES + 1) * groups;
     return status;
 }
 

@@ -63,13 +63,13 @@ typedef struct {
     char name[32];
     int host;   /* this call's host memory may still be read: wait before returning */
     int stream; /* the caller's stream: calls without host memory do not wait */
-    tl_memory pool[TL_GPU_POOL], ticket;
+    tl_memory pool[TL_GPU_POOL];
     tl_code code;       /* option code= */
     size_t limit, held; /* bytes of device memory: option memory=SIZE (0: none); allocated, the pool's included */
     tl_memory stage[2 * TL_STAGES], small; /* stage.c, along.c: page-locked, kept until close */
     tl_clock clock;
     int64_t launches, on_processors; /* since tally_time: kernels started; elements that the processors took */
-    struct { /* what scan_once keeps from call to call: a counter and words (gpu/kernel/scan_once.cl) */
+    struct {                         /* kept from call to call: a counter (scan_once.cl) and words (board.cl) */
         tl_memory memory;
         int64_t words, taken, epoch;
     } board;

@@ -64,9 +64,10 @@ enum {
     EXACT_F64 = 8 /* results are f64, else f32 */
 };
 
-/* once (once.cl): a tile is TILE_WARPS warps of 2^more chunks each. After the last tile come less than CHUNKS_MOST
- * chunks, after the last chunk less than ROWS_MOST rows of 2^ROW_LOG elements. */
-enum { TILE_WARPS_LOG = 3, TILE_WARPS = 1 << TILE_WARPS_LOG, TILE_MORE = 3, CHUNKS_MOST = TILE_WARPS << TILE_MORE };
+/* once (once.cl): a tile is TILE_WARPS warps of 2^more chunks each; there are less than TILES_MOST. After the last tile
+ * come less than CHUNKS_MOST chunks, after the last chunk less than ROWS_MOST rows of 2^ROW_LOG elements. */
+enum { TILE_WARPS_LOG = 3, TILE_WARPS = 1 << TILE_WARPS_LOG, TILE_MORE = 5, CHUNKS_MOST = TILE_WARPS << TILE_MORE };
+enum { TILE_GROUPS = 256, TILES_MOST = TILE_GROUPS << STATES_LOG };
 enum { ROW_LOG = 7, ROWS_MOST = 1 << (ELEMENTS_LOG - ROW_LOG) };
 
 /* scan_once.cl: a tile has a warp for each of its TILE_WARPS chunks, and two more. Its number has BOARD_LEVELS digits

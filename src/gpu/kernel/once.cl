@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * One long sequence in one launch (CUDA), by the tree. The group that finishes last makes the nodes of 256 tiles, of
- * 256 of those, and the result. nodes: tiles, groups of 256, of those, then the chunks after the last tile and the rows
- * after the last chunk. ticket: 0 before and after. (A ticket for every 256 tiles costs a fence a tile, 1 us: 0.62 of
- * the ceiling instead of 0.95.) */
+ * One long sequence in one launch (CUDA), by the tree. Each group posts the nodes of its tiles on the board (board.cl).
+ * The last group, which begins last, looks for all of them when it has made its own, and makes the nodes of 256 tiles
+ * and the result. Others wait for nobody, so it does not matter which groups run at the same time. (With a counter the
+ * group that finished last did this, after a fence, the counter's answer and the nodes' loads, one after the other.) */
 #if defined(TL_CUDA) && !STRIPED
 /* ---- tiles: 8 warps of 1 << more chunks each ---- */
 typedef char a_group_is_a_tile[WARPS_IN_GROUP == TILE_WARPS ? 1 : -1];
@@ -10,10 +10,11 @@ typedef char a_group_is_a_tile[WARPS_IN_GROUP == TILE_WARPS ? 1 : -1];
 typedef struct {
     i64 tiles, from;
     int each, warp; /* chunks of a tile's warp; my warp */
+    GLOBAL u64 *words;
+    u64 epoch;
 } tiling;
 /* The node of tile t, from those of its warps' `each` chunks of n elements. */
-fn void store_tile(state mine, i64 t, int turn, tiling d, i64 n, GLOBAL state *nodes, LOCAL state *parts,
-    LOCAL state *box)
+fn void post_tile(state mine, i64 t, int turn, tiling d, i64 n, LOCAL state *parts, LOCAL state *box)
 {
     const int lane = lane_index();
     if (lane == 0) parts[turn + d.warp] = mine;
@@ -22,7 +23,7 @@ fn void store_tile(state mine, i64 t, int turn, tiling d, i64 n, GLOBAL state *n
     mine = parts[turn + (lane & (TILE_WARPS - 1))];
     UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) mine = meet(mine, exchange(mine, m, box), (lane & m) != 0,
         m * d.each * n);
-    if (lane == 0) nodes[t] = mine;
+    if (lane == 0) post_state(d.words, t, mine, d.epoch);
 }
 
 #if WIDE
@@ -45,7 +46,7 @@ fn state fold_packs(const bundle *e, i64 i, par p)
 }
 
 /* fold_tiles (once.cl) of them; d.each is in chunks of 4 KiB. */
-fn void fold_wide_tiles(batch b, tiling d, GLOBAL state *nodes, LOCAL state *parts, LOCAL state *box)
+fn void fold_wide_tiles(batch b, tiling d, LOCAL state *parts, LOCAL state *box)
 {
     const int lane = lane_index();
     /* in chunks; from a tile's last one to the next tile's first */
@@ -92,7 +93,7 @@ fn void fold_wide_tiles(batch b, tiling d, GLOBAL state *nodes, LOCAL state *par
             at += step;
         }
         for (int m = 1; m < d.each; m <<= 1) mine = meet(mine, exchange(mine, m, box), (lane & m) != 0, m * CHUNK_w);
-        store_tile(mine, t, turn, d, CHUNK_w, nodes, parts, box);
+        post_tile(mine, t, turn, d, CHUNK_w, parts, box);
     }
 }
 #endif
@@ -107,7 +108,7 @@ fn void fold_wide_tiles(batch b, tiling d, GLOBAL state *nodes, LOCAL state *par
 
 /* The group's tiles, t = its number, its number + groups of the launch, ... dense: full chunks can be loaded by quads;
  * then the next one is asked for before the exchanges of this one. */
-fn void fold_tiles(batch b, tiling d, int dense, GLOBAL state *nodes, LOCAL state *parts, LOCAL state *box)
+fn void fold_tiles(batch b, tiling d, int dense, LOCAL state *parts, LOCAL state *box)
 {
     const int lane = lane_index();
     const i64 jump = ((group_count() * TILE_WARPS - 1) * d.each + 1) * CHUNK_e; /* from a tile's last chunk to the next
@@ -135,7 +136,42 @@ fn void fold_tiles(batch b, tiling d, int dense, GLOBAL state *nodes, LOCAL stat
             at += step;
         }
         for (int m = 1; m < d.each; m <<= 1) mine = meet(mine, exchange(mine, m, box), (lane & m) != 0, m * CHUNK_e);
-        store_tile(mine, t, turn, d, CHUNK_e, nodes, parts, box);
+        post_tile(mine, t, turn, d, CHUNK_e, parts, box);
+    }
+}
+
+/* What is left for the last group: nodes of 256 tiles, the tiles after the last of these, the chunks after the last tile,
+ * the rows after the last chunk. */
+typedef struct {
+    state groups[TILE_GROUPS], tiles[CHUNK_s], chunks[CHUNKS_MOST], rows[ROWS_MOST];
+} tail;
+
+/* All tiles' nodes, as soon as they are posted. */
+fn void look_for_tiles(LOCAL tail *left, tiling d, i64 tile_size, batch b, LOCAL state *box)
+{
+    const int lane = lane_index();
+    enum { ROWS_S = CHUNK_s / ROW_s };
+    for (i64 at = d.warp * (i64)CHUNK_s; at < d.tiles; at += TILE_WARPS * CHUNK_s) {
+        const i64 count = d.tiles - at;
+        state e[ROWS_S][QUAD], v[ROWS_S];
+        int missing = 1;
+        while (missing) {
+            missing = 0;
+            UNROLL for (int i = 0; i < ROWS_S * QUAD; i++)
+            {
+                const i64 k = i / QUAD * LANES * QUAD + lane * QUAD + i % QUAD;
+                missing |= misses_state(d.words, at + (k < count ? k : 0), &e[i / QUAD][i % QUAD], d.epoch);
+            }
+        }
+        if (count < CHUNK_s) {
+            UNROLL for (int i = 0; i < ROWS_S * QUAD; i++)
+                left->tiles[i / QUAD * LANES * QUAD + lane * QUAD + i % QUAD] = e[i / QUAD][i % QUAD];
+            continue;
+        }
+        fold_quads_s(v, e, b, 0, tile_size);
+        fold_across_s(v, tile_size, box);
+        v[0] = fold_lanes_s(v[0], tile_size, box);
+        if (lane == 0) left->groups[at / CHUNK_s] = v[0];
     }
 }
 
@@ -144,72 +180,54 @@ KERNEL_OF(once)
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     BOX
-    SHARED u32 order;
     SHARED state parts[2 * TILE_WARPS];
+    SHARED tail left;
     const int lane = lane_index(), warp = thread_index() / LANES, each = 1 << more,
         log = ELEMENTS_LOG + TILE_WARPS_LOG + (int)more;
-    const i64 tiles = b.n >> log, groups = tiles >> STATES_LOG, over = groups >> STATES_LOG, from = start_of(b, 0);
-    const i64 tile_size = (i64)1 << log, group_size = tile_size << STATES_LOG;
-    const int chunks = (int)((b.n >> ELEMENTS_LOG) - (tiles << (log - ELEMENTS_LOG))), rows = (int)(b.n >> ROW_LOG & 7);
-    GLOBAL state *rest = nodes + tiles + groups + over;
-    batch level = b;
+    const i64 tiles = b.n >> log, from = start_of(b, 0), tile_size = (i64)1 << log;
+    const int groups = (int)(tiles / CHUNK_s), chunks = (int)((b.n >> ELEMENTS_LOG) - (tiles << (log - ELEMENTS_LOG))),
+        rows = (int)(b.n >> ROW_LOG & 7);
     tiling d;
-    level.x = (GLOBAL const u8 *)nodes;
-    d.tiles = tiles, d.from = from, d.each = each, d.warp = warp;
+    d.tiles = tiles, d.from = from, d.each = each, d.warp = warp, d.words = board + ONCE_HEADER / 8, d.epoch = (u64)epoch;
 #if WIDE
     if (more >= WIDE_LOG && is_packed(b, from)) {
         tiling w = d;
         w.each >>= WIDE_LOG;
-        fold_wide_tiles(b, w, nodes, parts, box);
+        fold_wide_tiles(b, w, parts, box);
     } else
 #else
     if (sizeof(state) <= 8 && can_load_e(b, from)) /* larger states have no registers left for it */
-        fold_tiles(b, d, 1, nodes, parts, box);
+        fold_tiles(b, d, 1, parts, box);
     else
 #endif
-        fold_tiles(b, d, 0, nodes, parts, box);
-    if (group_index() == group_count() - 1) {
-        for (int c = warp; c < chunks; c += TILE_WARPS) {
-            state v = chunk_node_e(b, from, (tiles << log) + c * CHUNK_e, 1, box);
-            if (lane == 0) rest[c] = v;
-        }
-        if (warp < rows) {
-            state v = chunk_node_r(b, from, (b.n >> ELEMENTS_LOG << ELEMENTS_LOG) + warp * CHUNK_r, 1, box);
-            if (lane == 0) rest[CHUNKS_MOST + warp] = v;
-        }
+        fold_tiles(b, d, 0, parts, box);
+    if (group_index() != group_count() - 1) return;
+    for (int c = warp; c < chunks; c += TILE_WARPS) {
+        state v = chunk_node_e(b, from, (tiles << log) + c * CHUNK_e, 1, box);
+        if (lane == 0) left.chunks[c] = v;
     }
-    __threadfence();
-    BARRIER();
-    if (thread_index() == 0) order = atomicAdd(ticket, 1u);
-    BARRIER();
-    if (order != group_count() - 1) return;
-    __threadfence();
-    if (thread_index() == 0) *ticket = 0;
-    for (i64 g = warp; g < groups; g += TILE_WARPS) {
-        state v = chunk_node_s(level, 0, g * CHUNK_s, tile_size, box);
-        if (lane == 0) nodes[tiles + g] = v;
+    if (warp < rows) {
+        state v = chunk_node_r(b, from, (b.n >> ELEMENTS_LOG << ELEMENTS_LOG) + warp * CHUNK_r, 1, box);
+        if (lane == 0) left.rows[warp] = v;
     }
-    BARRIER();
-    for (i64 g = warp; g < over; g += TILE_WARPS) {
-        state v = chunk_node_s(level, tiles, g * CHUNK_s, group_size, box);
-        if (lane == 0) nodes[tiles + groups + g] = v;
-    }
+    look_for_tiles(&left, d, tile_size, b, box);
     BARRIER();
     if (warp) return;
-    state row = rest[CHUNKS_MOST + (lane & 7)];
-    const i64 before_groups = over * CHUNK_s, before_tiles = groups * CHUNK_s, before_rest = b.n >> ROW_LOG << ROW_LOG;
-    maybe v = append_s(nothing(b.p), 0, level, tiles + groups, 0, over, group_size << STATES_LOG, box);
-    v = append_s(v, before_groups * group_size, level, tiles, before_groups, groups - before_groups, group_size, box);
-    v = append_s(v, before_tiles * tile_size, level, 0, before_tiles, tiles - before_tiles, tile_size, box);
-    v = append_s(v, tiles * tile_size, level, tiles + groups + over, 0, chunks, CHUNK_e, box);
-    v = append_lanes(v, b.n >> ELEMENTS_LOG << ELEMENTS_LOG, row, CHUNK_r, rows, box);
+    batch level = b;
+    level.x = (GLOBAL const u8 *)left.groups;
+    const i64 before_tiles = (i64)groups * CHUNK_s, before_rest = b.n >> ROW_LOG << ROW_LOG;
+    maybe v = append_s(nothing(b.p), 0, level, 0, 0, groups, tile_size << STATES_LOG, box);
+    level.x = (GLOBAL const u8 *)left.tiles;
+    v = append_s(v, before_tiles * tile_size, level, 0, 0, tiles - before_tiles, tile_size, box);
+    level.x = (GLOBAL const u8 *)left.chunks;
+    v = append_s(v, tiles * tile_size, level, 0, 0, chunks, CHUNK_e, box);
+    v = append_lanes(v, b.n >> ELEMENTS_LOG << ELEMENTS_LOG, left.rows[lane & (ROWS_MOST - 1)], CHUNK_r, rows, box);
     v = append_r(v, before_rest, b, from, before_rest, b.n & (CHUNK_r - 1), 1, box);
     if (lane == 0) store_reduced(out, b, 0, v, b.n);
 }
 #endif
 
-/* The same for operators in stripes (stripes.cl): the group that finishes last joins what all have. ticket: 0 before
- * and after. */
+/* The same for operators in stripes (stripes.cl): the last group joins what all have posted. */
 #ifdef TL_CUDA
 #if STRIPED
 #define REDUCE_BLOCKS 3 /* the spans of 24 warps in flight; left alone, the compiler takes up to 174 registers */
@@ -294,15 +312,15 @@ fn state join_group(state v, LOCAL state *parts, LOCAL state *box)
 }
 
 /* Spans of packs, shared by all warps; the elements before the first aligned one and after the last span, or those of a
- * view that is not side by side, by all threads. nodes: a state of each group. */
+ * view that is not side by side, by all threads. */
 KERNEL_OF(once)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     BOX
-    SHARED u32 order;
     SHARED state parts[2][WARPS_IN_GROUP];
     b.x += start_of(b, 0) * TL_SIZE;
+    GLOBAL u64 *const words = board + ONCE_HEADER / 8;
     const int me = thread_index(), warp = me / LANES;
     const i64 groups = group_count(), group = group_index(), threads = WARPS_IN_GROUP * LANES;
     const int near = b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0;
@@ -311,17 +329,14 @@ KERNEL_OF(once)
     state v = pile_state(fold_spans(x, spans, b.p.origin + head, warp * groups + group, b.p));
     v = fold_others(v, b, group * threads + me, groups * threads, b.n - spans * SPAN, head, spans * SPAN);
     v = join_group(v, parts[0], box);
-    if (me == 0) {
-        nodes[group] = v;
-        __threadfence();
-        order = atomicAdd(ticket, 1u);
-    }
-    BARRIER();
-    if (order != groups - 1) return;
-    __threadfence();
-    if (me == 0) *ticket = 0;
+    if (me == 0) post_state(words, group, v, (u64)epoch);
+    if (group != groups - 1) return;
     v = none_of(b.p);
-    for (i64 g = me; g < groups; g += threads) v = join(v, nodes[g]);
+    for (i64 g = me; g < groups; g += threads) {
+        state other;
+        while (misses_state(words, g, &other, (u64)epoch)) continue;
+        v = join(v, other);
+    }
     v = join_group(v, parts[1], box);
     if (warp) return;
 #if FINDS

@@ -7,31 +7,23 @@
  * at once; the last warp posts the tile's node, and the nodes of the groups that it ends. Only fixed nodes are
  * combined, so it does not matter who comes first. Tiles are taken from a counter, row after row of tiles: whoever
  * waits, waits for groups that run. */
-enum { DOWN_TILE = DOWN_ROWS * TILE_WARPS, DOWN_GROUPS = DOWN_ROWS / DOWN, PIECES = (sizeof(state) + 7) / 8 };
-typedef union {
-    state s;
-    u64 piece[PIECES];
-} pieces;
+enum { DOWN_TILE = DOWN_ROWS * TILE_WARPS, DOWN_GROUPS = DOWN_ROWS / DOWN };
 
-/* Posted nodes: [level][number][column][piece], a piece being 8 bytes of a state and the epoch. */
+/* Posted nodes: [level][number][column]. */
 typedef struct {
     GLOBAL u64 *words;
     u64 epoch;
     i64 tiles, width; /* tiles of a column; columns, with those that fill the last tile's lanes */
 } column_board;
-fn GLOBAL u64 *place_of(column_board d, int level, i64 number, i64 column)
+fn i64 place_of(column_board d, int level, i64 number, i64 column)
 {
     i64 at = number;
     for (int l = 0; l < level; l++) at += (d.tiles >> (COLUMN_LOG * l)) + 1;
-    return d.words + (at * d.width + column) * (2 * PIECES);
+    return at * d.width + column;
 }
 fn void post_node(column_board d, int level, i64 number, i64 column, state v)
 {
-    pieces u;
-    GLOBAL u64 *to = place_of(d, level, number, column);
-    u.piece[PIECES - 1] = 0;
-    u.s = v;
-    UNROLL for (int c = 0; c < PIECES; c++) post_word(to + 2 * c, u.piece[c], d.epoch);
+    post_state(d.words, place_of(d, level, number, column), v, d.epoch);
 }
 
 /* What the warps of a group share. nodes[level][digit]: those left of the tile, and in the place of its own digit the
@@ -53,10 +45,7 @@ fn void ask(column_board d, LOCAL down_room *room, int warp, i64 k, i64 column, 
         {
             if (l >= levels || warp >= digit_of(k, l)) continue;
             const i64 number = (k >> (COLUMN_LOG * l) & ~(i64)(TILE_WARPS - 1)) + warp;
-            GLOBAL const u64 *from = place_of(d, l, number, column);
-            pieces u;
-            UNROLL for (int c = 0; c < PIECES; c++) waiting |= look_word(from + 2 * c, &u.piece[c]) != d.epoch;
-            v[l] = u.s;
+            waiting |= misses_state(d.words, place_of(d, l, number, column), &v[l], d.epoch);
         }
     }
     UNROLL for (int l = 0; l < COLUMN_LEVELS; l++)

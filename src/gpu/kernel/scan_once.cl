@@ -13,8 +13,8 @@
  *   looker      tile i + 1: S before it and after it
  *
  * So nodes are posted long before they are asked for. Tiles are taken from a counter: whoever waits, waits for groups
- * that run. Where each group has one tile none but the first is taken. The counter and the board are never cleared:
- * ticket0 and epoch tell this call's from those before it.
+ * that run. Where each group has one tile, its number is the group's: groups begin in order. The counter and the board
+ * are never cleared: ticket0 and epoch tell this call's from those before it.
  *
  * This text and scan_lines.cl are in a program twice, in the namespaces many and few (gpu/program.c). */
 enum { TILE_LOG = ONCE_LOG };
@@ -24,12 +24,7 @@ enum { WARP_ITEMS = ONCE_ITEMS, ROWS_P = WARP_ITEMS / ROW_e };
 
 /* ---- the board ---- */
 
-/* Posted nodes: [level][row][number][piece], a piece being 8 bytes of a state and the epoch. */
-enum { PIECES = (sizeof(state) + 7) / 8 };
-typedef union {
-    state s;
-    u64 piece[PIECES];
-} pieces;
+/* Posted nodes: [level][row][number]. */
 typedef struct {
     GLOBAL u64 *words;
     u64 epoch;
@@ -45,13 +40,8 @@ fn int place_on(board d, int level, i64 s, i64 k)
 }
 fn void post(board d, int level, i64 s, i64 k, state v)
 {
-    pieces u;
-    GLOBAL u64 *to = d.words + (i64)place_on(d, level, s, k) * (2 * PIECES);
-    u.piece[PIECES - 1] = 0;
-    u.s = v;
-    if (lane_index() == 0) {
-        UNROLL for (int c = 0; c < PIECES; c++) post_word(to + 2 * c, u.piece[c], d.epoch);
-    }
+    const int at = place_on(d, level, s, k);
+    if (lane_index() == 0) post_state(d.words, at, v, d.epoch);
 }
 /* What others posted to the left of tile k: v[level] is, in the lanes below the digit of that level, the node with the
  * lane's number, and `own` in the others; levels from 0 to `top`. All are asked for at once: an answer takes the best
@@ -67,10 +57,7 @@ fn void neighbours(board d, i64 s, i64 k, int top, state own, state *v)
         {
             const i64 number = k >> (RADIX_LOG * l);
             if (l > top || lane >= (int)(number & 31)) continue;
-            GLOBAL const u64 *from = d.words + (i64)place_on(d, l, s, (number & ~(i64)31) + lane) * (2 * PIECES);
-            pieces u;
-            UNROLL for (int c = 0; c < PIECES; c++) waiting |= look_word(from + 2 * c, &u.piece[c]) != d.epoch;
-            v[l] = u.s;
+            waiting |= misses_state(d.words, place_on(d, l, s, (number & ~(i64)31) + lane), &v[l], d.epoch);
         }
     }
 }
@@ -173,8 +160,8 @@ fn void poster(task t, LOCAL rings *r, int i, LOCAL state *box)
     const i64 later = i >= -2 ? RING(r->taken, TAKEN, i + 2) : t.jobs;
     const spot p = spot_of(t, later);
     const int full = later < t.jobs && is_full(t, p);
-    u64 more = (u64)(t.ticket0 + t.jobs);
-    if (lane == 0 && !t.one) more = atomicAdd(t.ticket, (u64)1);
+    i64 more = t.jobs;
+    if (lane == 0 && !t.one) more = (i64)atomicAdd(t.ticket, (u64)1) - t.ticket0;
     state v = RING(r->nodes, NODES_KEPT, i + 2)[lane & (TILE_WARPS - 1)];
     UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) v = meet(v, exchange(v, m, box), (lane & m) != 0,
         m * WARP_ITEMS);
@@ -182,7 +169,7 @@ fn void poster(task t, LOCAL rings *r, int i, LOCAL state *box)
         post(t.d, 0, p.s, p.k, v);
         v = post_groups(t.d, p.s, p.k, v, box);
     }
-    if (lane == 0) RING(r->posted, PAIR, i) = v, RING(r->taken, TAKEN, i + 4) = (i64)more - t.ticket0;
+    if (lane == 0) RING(r->posted, PAIR, i) = v, RING(r->taken, TAKEN, i + 4) = more;
 }
 
 /* S before and after tile i + 1. */
@@ -302,6 +289,18 @@ fn void worker(task t, LOCAL rings *r, int i, LOCAL quad *stages, int warp, elem
 }
 #endif
 
+/* While a group waits for its first number, the tile that has the group's number is brought to the second cache: all
+ * groups together bring all tiles that they take first. */
+fn void ask_for_first(task t)
+{
+    const spot p = spot_of(t, group_index());
+    const i64 from = p.k << TILE_LOG, left = t.b.n - from, line = 128;
+    const i64 bytes = (left < 1 << TILE_LOG ? left : 1 << TILE_LOG) * TL_SIZE;
+    if (t.b.stride != 1) return;
+    for (i64 i = thread_index() * line; i < bytes; i += ONCE_THREADS * line)
+        PREFETCH(t.b.x + (start_of(t.b, p.s) + from) * TL_SIZE + i);
+}
+
 #define TILED_PARAMETERS PARAMETERS_OF(TILED)
 #if ONCE_FEW
 KERNEL_OF(scan_few)
@@ -324,7 +323,9 @@ KERNEL_OF(scan_once)
     t.d.words = ticket + ONCE_HEADER / 8, t.d.epoch = (u64)epoch, t.d.rows = b.seqs, t.d.tiles = tiles,
         t.d.levels = (int)levels;
 
-    if (thread_index() == TILE_WARPS * LANES) r.taken[0] = (i64)atomicAdd(ticket, (u64)1) - ticket0;
+    if (thread_index() == TILE_WARPS * LANES)
+        r.taken[0] = t.one ? group_index() : (i64)atomicAdd(ticket, (u64)1) - ticket0;
+    if (!t.one) ask_for_first(t);
     BARRIER();
     for (int i = -STAGES; i < 0 || RING(r.taken, TAKEN, i) < jobs; i++) {
         if (warp == TILE_WARPS) {
