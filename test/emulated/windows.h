@@ -56,7 +56,7 @@ static void window_round(tally *ctx, const char *name, const tl_scalar *op, int 
     const tl_plan plan = {.op = op};
     const tl_batch batch = {.plan = &plan};
     const int log = tl_gpu_whole_log(op, prelude, TL_TILES), radix = tl_gpu_pass_log(op, prelude);
-    const int64_t most = (int64_t)2 << PASS_TOP << radix; /* of passes */
+    const int64_t most = radix == DIGIT_LOG ? 1 << DIGIT_LOG * DIGITS : (int64_t)2 << PASS_TOP << radix; /* of passes */
     const int64_t w = window.part ? (1 << radix) + check_below(k % 2 ? most - (1 << radix) : 3 << radix)
                       : k < 20    ? k + 1
                                   : 1 + check_below((1 << (log - 1)) - 1);
