@@ -255,17 +255,18 @@ int tl_gpu_runs(const tl_scalar *op, const char *prelude, tl_tiles tiles)
 }
 
 /* A tile of 33 KiB, or of 17 KiB where groups have 48 KiB: two of them where bits below the radix are set. Of larger
- * states (window/digits.cl) two groups share a multiprocessor. */
+ * states (window/digits.cl) as much as two groups of a multiprocessor have room and registers for; not on OpenCL, where
+ * PoCL's compiler took 23 s for such a program instead of 3. */
 int tl_gpu_pass_log(const tl_scalar *op, const char *prelude)
 {
-    const int bytes = tl_gpu_state_bytes(op), most = is_cuda(prelude) ? 5 : 4;
-    return bytes > 24 ? 0 : bytes > 8 ? DIGIT_LOG : bytes > 4 ? most - 1 : most;
+    const int bytes = tl_gpu_state_bytes(op), cuda = is_cuda(prelude), most = cuda ? 5 : 4;
+    return bytes > 8 ? (cuda && bytes <= 24 ? DIGIT_LOG : 0) : bytes > 4 ? most - 1 : most;
 }
 int tl_gpu_pass_run(const tl_scalar *op, const char *prelude)
 {
     const int log = tl_gpu_pass_log(op, prelude), bytes = tl_gpu_state_bytes(op);
     if (log != DIGIT_LOG) return log ? (1 << log) + 1 : 0;
-    return !is_cuda(prelude) ? (bytes > 16 ? 3 : 5) : bytes > 16 ? 7 : bytes > 12 ? 9 : 11;
+    return bytes > 16 ? 7 : bytes > 12 ? 9 : 11;
 }
 
 /* Long scans of which the steps (level.cl, scan.cl) are faster than one launch: states of 12 bytes (ema f32, an H200:
