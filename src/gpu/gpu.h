@@ -208,8 +208,9 @@ int tl_gpu_room_log(const tl_scalar *op);
 typedef enum tl_tiles { TL_TILES, TL_LONG_TILES } tl_tiles;
 int tl_gpu_whole_log(const tl_scalar *op, const char *prelude, tl_tiles tiles);
 int tl_gpu_runs(const tl_scalar *op, const char *prelude, tl_tiles tiles);
-/* log2 of the radix of gpu/kernel/window/passes.cl, 0 if that is not for this operator. */
+/* log2 of the radix of gpu/kernel/window/passes.cl, 0 if that is not for this operator; items of a thread. */
 int tl_gpu_pass_log(const tl_scalar *op, const char *prelude);
+int tl_gpu_pass_run(const tl_scalar *op, const char *prelude);
 /* Scans in one launch, by the kernel scan_once or (few) scan_few: groups that share a processor, 0: it is not for this
  * operator; elements of a tile, as a power of 2. */
 int tl_gpu_once_blocks(const tl_scalar *op, int few);

@@ -194,7 +194,9 @@ static void add_facts(buffer *b, const tl_scalar *op, const char *prelude, tl_ti
     say(b, "#define SCAN_BLOCKS %d\n", 1 + tl_gpu_scan_steps(op));
     say(b, "#define DOWN_ROWS %d\n#define DOWN_BLOCKS %d\n", tl_gpu_down_rows(op), tl_gpu_down_rows(op) > 16 ? 3 : 2);
     say(b, "#define RUNS %d\n", tl_gpu_runs(op, prelude, tiles));
-    say(b, "#define PASS_LOG %d\n", tiles == TL_LONG_TILES ? tl_gpu_pass_log(op, prelude) : 0);
+    const int passes = tiles == TL_LONG_TILES;
+    say(b, "#define PASS_LOG %d\n#define PASS_RUN %d\n", passes ? tl_gpu_pass_log(op, prelude) : 0,
+        passes ? tl_gpu_pass_run(op, prelude) : 0);
     if (op->user) say(b, "#define TL_USER 1\n");
     if (op->masked == TL_MASKED_MARK) say(b, "#define TL_MARKED 1\n");
 }
@@ -252,11 +254,19 @@ int tl_gpu_runs(const tl_scalar *op, const char *prelude, tl_tiles tiles)
     return tiles == TL_LONG_TILES || (!op->user && (bytes == 12 || (op->indexed && op->elem_bytes <= 4)));
 }
 
-/* A tile of 33 KiB, or of 17 KiB where groups have 48 KiB: two of them where bits below the radix are set. */
+/* A tile of 33 KiB, or of 17 KiB where groups have 48 KiB: two of them where bits below the radix are set. Of larger
+ * states (window/digits.cl) as much as two groups of a multiprocessor have room and registers for; not on OpenCL, where
+ * PoCL's compiler took 23 s for such a program instead of 3. */
 int tl_gpu_pass_log(const tl_scalar *op, const char *prelude)
 {
-    const int bytes = tl_gpu_state_bytes(op), most = is_cuda(prelude) ? 5 : 4;
-    return bytes > 8 ? 0 : bytes > 4 ? most - 1 : most;
+    const int bytes = tl_gpu_state_bytes(op), cuda = is_cuda(prelude), most = cuda ? 5 : 4;
+    return bytes > 8 ? (cuda && bytes <= 24 ? DIGIT_LOG : 0) : bytes > 4 ? most - 1 : most;
+}
+int tl_gpu_pass_run(const tl_scalar *op, const char *prelude)
+{
+    const int log = tl_gpu_pass_log(op, prelude), bytes = tl_gpu_state_bytes(op);
+    if (log != DIGIT_LOG) return log ? (1 << log) + 1 : 0;
+    return bytes > 16 ? 7 : bytes > 12 ? 9 : 11;
 }
 
 /* Long scans of which the steps (level.cl, scan.cl) are faster than one launch: states of 12 bytes (ema f32, an H200:
@@ -453,6 +463,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         say(&b, "}\n");
     }
     if (window) add_file(&b, "gpu/kernel/window/whole.cl");
+    if (is_long) add_file(&b, "gpu/kernel/window/digits.cl");
     if (is_long) add_file(&b, "gpu/kernel/window/passes.cl");
     if (window && !in_place) add_file(&b, "gpu/kernel/window/columns.cl");
     if (window && !in_place) add_file(&b, is_long ? "gpu/kernel/window/long.cl" : "gpu/kernel/window/exact.cl");

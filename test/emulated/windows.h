@@ -3,7 +3,7 @@
 #ifndef TALLY_TEST_EMULATED_WINDOWS_H
 #define TALLY_TEST_EMULATED_WINDOWS_H
 
-enum { WINDOW_MOST = 20000 };
+enum { WINDOW_MOST = 20000, STATE_MOST = 32 };
 
 /* The parameters of window_flat. */
 typedef void window_kernel(const void *data, long long byte, long long row_stride, long long stride, long long n,
@@ -26,16 +26,35 @@ static struct {
     const char *data;
     char *out;
     long long n, stride, out_stride, before, after, valid, least, count, jobs, each;
+    long long what, shift, width; /* of window_part */
     tl_levels levels;
     double parameter;
+    _Alignas(16) char states[(WINDOW_MOST + QUAD) * STATE_MOST];
 } window;
 static void run_part(void)
 {
     window.part(window.data, 0, window.n * window.stride, window.stride, window.n, 1, 0, NULL, NULL, NULL,
                 window.parameter, 0, ALSO, window.out, 0, window.count * window.out_stride, window.out_stride,
                 window.before, window.after, window.valid, window.least, window.count, window.jobs, window.each,
-                EDGES_TOO, 0, 0, NULL, PART_RESULTS, window.valid ? 0 : -window.before, 0,
-                window.before + window.after + 1);
+                EDGES_TOO, 0, 0, window.states, window.what, window.valid ? 0 : -window.before, window.shift,
+                window.width);
+}
+/* A launch of window_part for `width` elements of each window, from number `shift` on. */
+static int launch_part(const tl_gpu_device *device, const tl_batch *batch, int what, int64_t shift, int64_t width,
+                       int groups)
+{
+    window.what = what, window.shift = shift, window.width = width;
+    window.each = tl_pass_each(device, batch, width), window.jobs = (window.count + window.each - 1) / window.each;
+    return fibers_launch(run_part, groups, WINDOW_THREADS);
+}
+/* Windows of w at once, or as longer ones go (gpu/window/long.c): the nodes of as many elements as w's highest bit, then
+ * the other bits onto these. */
+static int launch_parts(const tl_gpu_device *device, const tl_batch *batch, int64_t w, int split, int groups)
+{
+    const int64_t high = (int64_t)1 << (63 - __builtin_clzll((unsigned long long)w));
+    if (!split || w == high) return launch_part(device, batch, PART_RESULTS, 0, w, groups);
+    return launch_part(device, batch, PART_LEVEL, 0, high, groups) &&
+           launch_part(device, batch, PART_LAST_BITS, high, w - high, groups);
 }
 static void run_window(void)
 {
@@ -56,7 +75,7 @@ static void window_round(tally *ctx, const char *name, const tl_scalar *op, int 
     const tl_plan plan = {.op = op};
     const tl_batch batch = {.plan = &plan};
     const int log = tl_gpu_whole_log(op, prelude, TL_TILES), radix = tl_gpu_pass_log(op, prelude);
-    const int64_t most = (int64_t)2 << PASS_TOP << radix; /* of passes */
+    const int64_t most = radix == DIGIT_LOG ? 1 << DIGIT_LOG * DIGITS : (int64_t)2 << PASS_TOP << radix; /* of passes */
     const int64_t w = window.part ? (1 << radix) + check_below(k % 2 ? most - (1 << radix) : 3 << radix)
                       : k < 20    ? k + 1
                                   : 1 + check_below((1 << (log - 1)) - 1);
@@ -65,8 +84,7 @@ static void window_round(tally *ctx, const char *name, const tl_scalar *op, int 
     window.valid = k % 2, window.after = k % 3 ? check_below(w) : 0, window.before = w - 1 - window.after;
     window.least = w, window.count = window.n - (window.valid ? w - 1 : 0);
     window.levels = tl_whole_levels(&device, &batch, w, TL_TILES),
-    window.each = window.part ? tl_pass_each(&device, &batch, w) : ((1 << log) - (w - 1)) & -QUAD;
-    window.jobs = (window.count + window.each - 1) / window.each;
+    window.each = ((1 << log) - (w - 1)) & -QUAD, window.jobs = (window.count + window.each - 1) / window.each;
     const int shift = (int)check_below(8) * op->elem_bytes, to = (int)check_below(8) * op->result_bytes;
     check_fill(room + shift, op->dtype, also.on ? 0 : window.n * window.stride, (tl_data)(k % TL_DATA_KINDS));
     memset(got, 0xa5, ROOM), memset(want, 0xa5, ROOM);
@@ -78,7 +96,9 @@ static void window_round(tally *ctx, const char *name, const tl_scalar *op, int 
     const tally_window_options options = {window.before, window.after,
                                           window.valid ? TALLY_EDGES_VALID : TALLY_EDGES_MISSING, 0};
     if (!check_ok(ctx, tally_window(ctx, name, &in, &out, &options), name)) return;
-    if (!check(fibers_launch(window.part ? run_part : run_window, 1 + k % 2, WINDOW_THREADS), "out of memory")) return;
+    const int done = window.part ? launch_parts(&device, &batch, w, k % 5 > 2, 1 + k % 2)
+                                 : fibers_launch(run_window, 1 + k % 2, WINDOW_THREADS);
+    if (!check(done, "out of memory")) return;
     check_same(got, want, ROOM, 1, "%s %s %s n=%lld w=%lld after=%lld shift=%d stride=%lld to=%d out=%lld%s",
                window.part ? "window_part" : "window_flat", name, tally_dtype_name(op->dtype), window.n, (long long)w,
                window.after, shift, window.stride, to, window.out_stride, window.valid ? " valid" : "");

@@ -109,12 +109,11 @@ enum { MIDDLE_END = 8 * CHUNK };
 /* Windows: threads of a group. A tile of window_rows has 2^TILE_ROWS_LOG rows. */
 enum { WINDOW_THREADS = 256, TILE_ROWS_LOG = 8, TILE_ROWS = 1 << TILE_ROWS_LOG };
 
-/* window/passes.cl: the radix is of the operator (PASS_LOG, its log2); the pass `rows` folds bits 0 to PASS_TOP of its
- * own. Items of a thread; of a tile; of its room in local memory. */
-enum { PASS_TOP = 5 };
-#define PASS_RUN_OF(log)  ((1 << (log)) + 1)
-#define PASS_TILE_OF(log) (WINDOW_THREADS * PASS_RUN_OF(log))
-#define PASS_ROOM_OF(log) (PASS_TILE_OF(log) + (1 << (log)))
+/* window/passes.cl: the radix is of the operator (PASS_LOG, its log2), and so are the items of a thread (PASS_RUN); the
+ * pass `rows` folds bits 0 to PASS_TOP of its own. A radix of 2^DIGIT_LOG: window/digits.cl, w being below
+ * 2^(DIGIT_LOG * DIGITS). */
+enum { PASS_TOP = 5, DIGITS = 3 };
+#define DIGIT_LOG 3
 
 /* Windows of columns (window/columns.cl): elements of a step, as a power of 2; levels of the longest window. The nodes
  * that a lane keeps of level k: those that the next level needs, if it is not made in registers, and those that a fold

@@ -8,25 +8,42 @@ static int pass_log(const tl_gpu_device *d, const tl_batch *b)
 {
     return tl_gpu_pass_log(b->plan->op, d->gpu->calls->prelude);
 }
+static int64_t tile_of(const tl_gpu_device *d, const tl_batch *b)
+{
+    return WINDOW_THREADS * tl_gpu_pass_run(b->plan->op, d->gpu->calls->prelude);
+}
+
+/* Larger states: an array of nodes for each digit of w but the last one, and the elements. The last threads read
+ * beyond an array, as far as two columns reach: that is in the next one. */
+static int64_t digits_room(const tl_gpu_device *d, const tl_batch *b, int64_t w)
+{
+    enum { RADIX = 1 << DIGIT_LOG };
+    const int64_t tile = tile_of(d, b), run = tile / WINDOW_THREADS, state = tl_gpu_state_bytes(b->plan->op);
+    const int64_t elements = (tile + 2 * run + RADIX) * b->plan->op->elem_bytes, beyond = 2 * run * RADIX * state;
+    return (w >> DIGIT_LOG >> DIGIT_LOG ? 2 : 1) * tile * state + (elements > beyond ? elements : beyond);
+}
 
 int64_t tl_pass_room(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 {
     const int log = pass_log(d, b), two = (w & ((1 << log) - 1)) != 0; /* elements, and nodes */
-    return (two ? 2 : 1) * (int64_t)PASS_ROOM_OF(log) * tl_gpu_state_bytes(b->plan->op);
+    if (log == DIGIT_LOG) return digits_room(d, b, w);
+    return (two ? 2 : 1) * (tile_of(d, b) + (1 << log)) * tl_gpu_state_bytes(b->plan->op);
 }
 
 int64_t tl_pass_each(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 {
-    /* Threads have all of their rows, so that none reads beyond the tile; two bands of rows are enough. */
     const int log = pass_log(d, b), rows = (1 << log) / 2, band = (WINDOW_THREADS >> log) * rows;
-    const int64_t free_ = (PASS_TILE_OF(log) >> log) - (w >> log) - 1, some = free_ / rows * rows;
+    if (log == DIGIT_LOG) return (tile_of(d, b) - (w - 1)) & -LANES;
+    /* Threads have all of their rows, so that none reads beyond the tile; two bands of rows are enough. */
+    const int64_t free_ = (tile_of(d, b) >> log) - (w >> log) - 1, some = free_ / rows * rows;
     return (some < 2 * band ? some : 2 * band) << log;
 }
 
 int tl_pass_takes(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 {
     const int log = pass_log(d, b);
-    return log && !b->in_place && w >> log < 2 << PASS_TOP && tl_pass_each(d, b, w) > 0 &&
+    const int64_t most = log == DIGIT_LOG ? (int64_t)1 << (DIGIT_LOG * DIGITS) : (int64_t)2 << PASS_TOP << log;
+    return log && !b->in_place && w < most && tl_pass_each(d, b, w) > 0 &&
            tl_pass_room(d, b, w) <= d->gpu->calls->local_bytes(d->gpu);
 }
 

@@ -10,7 +10,8 @@ enum {
      * (300) and 1.1 (512) times as fast as there, of f64 1.1 (64), 1.05 (100), 1.2 (127), 1.1 (200). */
     PASSES_LEAST = 64,
     PASSES_ALL = 256,
-    PASSES_ARRAYS = 5
+    PASSES_ARRAYS = 5,
+    DIGITS_LEAST = 16 /* the same of larger states */
 };
 
 tl_levels tl_levels_of(int64_t w, int from)
@@ -91,8 +92,9 @@ static int64_t any_each(int log, int64_t w)
 
 static int in_passes(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 {
-    const int arrays = tl_whole_levels(d, b, w, TL_TILES).arrays, small = tl_gpu_state_bytes(b->plan->op) <= 4;
-    if (w < PASSES_LEAST || (small && w < PASSES_ALL && arrays < PASSES_ARRAYS) || !tl_pass_takes(d, b, w)) return 0;
+    const int bytes = tl_gpu_state_bytes(b->plan->op), small = bytes <= 4;
+    const int arrays = tl_whole_levels(d, b, w, TL_TILES).arrays;
+    if (w < (bytes > 8 ? DIGITS_LEAST : PASSES_LEAST) || (small && w < PASSES_ALL && arrays < PASSES_ARRAYS) || !tl_pass_takes(d, b, w)) return 0;
     return b->elements >= tl_pass_each(d, b, w) * d->gpu->calls->processors(d->gpu); /* tiles are twice as large */
 }
 

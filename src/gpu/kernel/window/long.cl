@@ -34,7 +34,7 @@ KERNEL_OF(window_part)
     SHARED stretch tile[2];
     SHARED borders cuts[2];
 #if PASS_LOG
-    pass_windows((LOCAL state *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, make);
+    pass_windows((LOCAL u8 *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, make);
 #else
     whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, top_level, kept_levels,
         make);

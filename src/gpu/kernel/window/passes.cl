@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Long whole windows of states of at most 8 bytes: the levels in passes of a high radix, as FFTs are made. Between two
- * passes nodes lie in local memory; inside a pass they are in registers, where a level costs no local memory.
+ * Long whole windows: the levels in passes of a high radix, as FFTs are made. Between two passes nodes lie in local
+ * memory; inside a pass they are in registers, where a level costs no local memory. Larger states: digits.cl. Of states
+ * of at most 8 bytes:
  *
  *   up    a thread has a run of neighbouring items and the RADIX - 1 after them: Y_0 -> Y_a, a = PASS_LOG
  *   rows  w's bits from a on. Item i lies in row i / RADIX, so nodes of 2^(a + k) items are 2^k nodes Y_a of a column.
@@ -11,14 +12,11 @@
  * A bit k reads 1 + (2^k - 1) / rows of a thread nodes for each result; keeping every level, as whole.cl does, a
  * store and a load for each level, a load for each bit, and room for an array for each bit. Runs have an odd number of
  * items: so lanes that read a run each meet no other lane in a bank. */
-/* Groups of a processor, for the registers. */
-#define PASS_BLOCKS (!PASS_LOG ? WHOLE_BLOCKS : PASS_LOG == 5 || !OP_EXACT ? 3 : 2)
-#if PASS_LOG
+#if PASS_LOG && PASS_LOG != DIGIT_LOG
+typedef state pass_item;
 enum {
     RADIX = 1 << PASS_LOG,
-    PASS_RUN = PASS_RUN_OF(PASS_LOG),       /* items of a thread, up */
-    PASS_TILE = PASS_TILE_OF(PASS_LOG),     /* of a group */
-    PASS_ROOM = PASS_ROOM_OF(PASS_LOG),     /* the last run reads further */
+    PASS_ROOM = PASS_TILE + RADIX,          /* the last run reads further */
     PASS_ROWS = RADIX / 2,                  /* of a thread; a group has PASS_BAND of them at a time */
     PASS_BAND = WINDOW_THREADS / RADIX * PASS_ROWS,
     PASS_LOW = PASS_ROWS + 1,               /* items of a thread, low */
@@ -82,23 +80,6 @@ fn void pass_bits(state *y, int have, const int many, LOCAL const state *z, int 
 #undef PASS_BIT
 }
 
-/* Y_0. Of a tile whose items lie side by side all that it has room for, so that no load is asked about. */
-fn void pass_load(LOCAL state *x, LOCAL const stretch *p, batch b, windows w)
-{
-    const int me = thread_index();
-    if (!p->dense_items) {
-        load_items(x, 0, p, b, w);
-        return;
-    }
-    enum { MANY = PASS_LOG == 5 ? PASS_RUN / 3 : PASS_RUN }; /* loads side by side: what the registers allow */
-    for (int k = 0; k < PASS_RUN; k += MANY) {
-        const int i = me + k * WINDOW_THREADS;
-        elem e[MANY];
-        UNROLL for (int j = 0; j < MANY; j++) e[j] = DENSE_ITEM(p, b, w, i + j * WINDOW_THREADS);
-        UNROLL for (int j = 0; j < MANY; j++)
-            x[i + j * WINDOW_THREADS] = lift(e[j], p->lo + w.shift + i + j * WINDOW_THREADS, b.p);
-    }
-}
 /* Y_a of all items; to: x itself, or another array. */
 fn void pass_up(LOCAL state *to, LOCAL const state *x)
 {
@@ -146,13 +127,60 @@ fn void pass_low(LOCAL state *z, LOCAL const state *x, LOCAL const stretch *p, i
     }
     BARRIER();
 }
-fn void pass_store(LOCAL const state *z, LOCAL const stretch *p, LOCAL const borders *d, batch b, results out,
+/* Room: PASS_ROOM states; twice that where w has bits below a. */
+fn LOCAL pass_item *pass_items(LOCAL u8 *room, int w)
+{
+    return (LOCAL state *)room + (w & (RADIX - 1) ? PASS_ROOM : 0);
+}
+fn void pass_tile(LOCAL u8 *room, LOCAL const stretch *p, batch b, windows of, part make)
+{
+    LOCAL state *z = (LOCAL state *)room;
+    const int w = (int)of.width, low = w & (RADIX - 1), high = w - low;
+    const int have = make.what == PART_LAST_BITS || make.what == PART_RESULTS_ALONE;
+    const int some = make.what != PART_RESULTS_ALONE; /* elements */
+    LOCAL state *x = pass_items(room, w);
+    if (some && high) pass_up(z, x);
+    pass_rows(z, p, some ? high >> PASS_LOG : 0, make, have, of.shift);
+    if (some && low) pass_low(z, x + high, p, low, of.shift + high);
+}
+#endif
+
+/* ---- of all states ---- */
+
+/* Groups of a processor, for the registers. */
+#define PASS_BLOCKS (!PASS_LOG ? WHOLE_BLOCKS : PASS_LOG == 5 || (PASS_LOG == 4 && !OP_EXACT) ? 3 : 2)
+#if PASS_LOG
+#if PASS_LOG == DIGIT_LOG
+#define PASS_ITEM(e, item, p) (e)
+#else
+#define PASS_ITEM(e, item, p) lift(e, item, p)
+#endif
+/* Items. Of a tile where they lie side by side all that it has room for, so that no load is asked about. */
+fn void pass_load(LOCAL pass_item *x, LOCAL const stretch *p, batch b, windows w)
+{
+    const int me = thread_index();
+    const i64 item = p->lo + w.shift;
+    if (!p->dense_items) {
+        for (int i = p->before + me; i < p->beyond; i += WINDOW_THREADS)
+            x[i] = PASS_ITEM(item_of(p, b, w, i), item + i, b.p);
+        return;
+    }
+    enum { MANY = PASS_LOG == 5 ? PASS_RUN / 3 : PASS_RUN }; /* loads side by side: what the registers allow */
+    for (int k = 0; k < PASS_RUN; k += MANY) {
+        const int i = me + k * WINDOW_THREADS;
+        elem e[MANY];
+        UNROLL for (int j = 0; j < MANY; j++) e[j] = DENSE_ITEM(p, b, w, i + j * WINDOW_THREADS);
+        UNROLL for (int j = 0; j < MANY; j++)
+            x[i + j * WINDOW_THREADS] = PASS_ITEM(e[j], item + i + j * WINDOW_THREADS, b.p);
+    }
+}
+fn void pass_store(LOCAL const node *z, LOCAL const stretch *p, LOCAL const borders *d, batch b, results out,
     windows w, part make)
 {
     const int count = p->results, inside = p->inside; /* a tile's facts are read once: stores may change memory */
     const i64 length = length_in(w), lo = p->lo;
     if (make.what == PART_LEVEL) {
-        GLOBAL state *to = (GLOBAL state *)make.states + p->done;
+        GLOBAL node *to = (GLOBAL node *)make.states + p->done;
         const int quads = (count + QUAD - 1) & -QUAD; /* window_rows reads the last one whole */
         for (int i = thread_index(); i < quads; i += WINDOW_THREADS) to[i] = z[i];
         return;
@@ -160,26 +188,24 @@ fn void pass_store(LOCAL const state *z, LOCAL const stretch *p, LOCAL const bor
 #if OP_LANES == 1
     GLOBAL result *to = (GLOBAL result *)p->out;
     if (p->quads && inside) {
-        for (int i = thread_index(); i < count; i += WINDOW_THREADS) to[i] = lower(z[i], (real)length, lo + i, b.p);
+        for (int i = thread_index(); i < count; i += WINDOW_THREADS) to[i] = lower(z[i].s, (real)length, lo + i, b.p);
         return;
     }
     if (p->quads) {
         for (int i = thread_index(); i < count; i += WINDOW_THREADS)
-            to[i] = ahead(p, d, b, i) < length ? empty(b.p) : lower(z[i], (real)length, lo + i, b.p);
+            to[i] = ahead(p, d, b, i) < length ? empty(b.p) : lower(z[i].s, (real)length, lo + i, b.p);
         return;
     }
 #endif
-    store_items(p, d, b, out, w, z, 0);
+    store_items(p, d, b, out, w, (LOCAL const state *)z, 0);
 }
 
-/* As whole_windows (whole.cl). Room: PASS_ROOM states; twice that where w has bits below a. */
-fn void pass_windows(LOCAL state *z, LOCAL stretch *tiles, LOCAL borders *cuts, batch b, results out, windows of,
+/* As whole_windows (whole.cl). */
+fn void pass_windows(LOCAL u8 *room, LOCAL stretch *tiles, LOCAL borders *cuts, batch b, results out, windows of,
     i64 jobs, i64 each, part make)
 {
-    const int w = (int)of.width, low = w & (RADIX - 1), high = w - low;
-    const int have = make.what == PART_LAST_BITS || make.what == PART_RESULTS_ALONE;
     const int some = make.what != PART_RESULTS_ALONE; /* elements */
-    LOCAL state *x = low ? z + PASS_ROOM : z;
+    LOCAL pass_item *x = pass_items(room, (int)of.width);
     int turn = 0;
     if (thread_index() == 0 && group_index() < jobs)
         stretch_of(&tiles[0], b, out, of, group_index(), mark_of(b, group_index()), each, PASS_TILE);
@@ -189,17 +215,18 @@ fn void pass_windows(LOCAL state *z, LOCAL stretch *tiles, LOCAL borders *cuts, 
     for (i64 job = group_index(); job < jobs; job += group_count(), turn ^= 1) {
         LOCAL const stretch *p = &tiles[turn];
         const i64 next = job + group_count();
-        const mark at = mark_of(b, next < jobs ? next : job);
+        mark at = mark_of(b, next < jobs ? next : job);
         if (some) pass_load(x, p, b, of);
         clear_borders(&cuts[turn ^ 1], b);
-        if (thread_index() == 0 && next < jobs) stretch_of(&tiles[turn ^ 1], b, out, of, next, at, each, PASS_TILE);
+        if (thread_index() == 0 && next < jobs) {
+            if (PASS_LOG == DIGIT_LOG) at = mark_of(b, next); /* again, and not kept: registers */
+            stretch_of(&tiles[turn ^ 1], b, out, of, next, at, each, PASS_TILE);
+        }
         BARRIER();
         if (next < jobs) set_borders(&cuts[turn ^ 1], &tiles[turn ^ 1], b);
         if (next < jobs && some) ask_for(&tiles[turn ^ 1], PASS_TILE);
-        if (some && high) pass_up(z, x);
-        pass_rows(z, p, some ? high >> PASS_LOG : 0, make, have, of.shift);
-        if (some && low) pass_low(z, x + high, p, low, of.shift + high);
-        pass_store(z, p, &cuts[turn], b, out, of, make);
+        pass_tile(room, p, b, of, make);
+        pass_store((LOCAL const node *)room, p, &cuts[turn], b, out, of, make);
         BARRIER();
     }
 }

@@ -10,7 +10,7 @@
 
 /* Items of a tile of window_whole, of window; of the larger one. */
 enum { WHOLE = 1 << WHOLE_LOG, ROOM = 1 << ROOM_LOG, LARGER = WHOLE > ROOM ? WHOLE : ROOM };
-enum { PASS_PLACES = PASS_LOG ? PASS_TILE_OF(PASS_LOG) : 0, PLACES = LARGER > PASS_PLACES ? LARGER : PASS_PLACES };
+enum { PASS_TILE = WINDOW_THREADS * PASS_RUN, PLACES = LARGER > PASS_TILE ? LARGER : PASS_TILE };
 enum { RESULT_BYTES = OP_LANES * sizeof(result) };
 
 fn i64 higher_bits(i64 length, int level) { return length >> (level + 1) << (level + 1); }
