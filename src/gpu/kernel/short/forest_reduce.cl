@@ -40,6 +40,7 @@ KERNEL_OF(reduce_segments)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    forest_reduce(b, out, longest, each, jobs, (int)warps, ROOM_OF_PARAMETER, 1);
+    const i64 mine = jobs_ahead(jobs, measured, slot, most, may_walk, b.seqs, 0);
+    forest_reduce(b, out, longest, each, mine, (int)warps, ROOM_OF_PARAMETER, 1);
 }
 #endif

@@ -102,6 +102,7 @@ KERNEL_OF(scan_segments)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    forest_scan(b, out, longest, each, jobs, (int)warps, exclusive, seeded, init, ROOM_OF_PARAMETER, 1);
+    const i64 mine = jobs_ahead(jobs, measured, slot, most, may_walk, b.seqs, 0);
+    forest_scan(b, out, longest, each, mine, (int)warps, exclusive, seeded, init, ROOM_OF_PARAMETER, 1);
 }
 #endif
