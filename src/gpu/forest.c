@@ -27,9 +27,9 @@ static forest_launch launch_of(const tl_launch *l, const tl_batch *b, const tl_r
     const int64_t all = c->warps_in_group(l->d->gpu), fit = c->local_bytes(l->d->gpu) / bytes_of_warp;
     const int64_t warps = fit < 1 ? 1 : fit < all ? fit : all;
     return (forest_launch){TL_ARGUMENTS(forest_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                                        .results = tl_results_arguments(r),
-                                        .ahead = tl_ahead_arguments(b), .longest = tl_i64(CHUNK - 1),
-                                        .each = tl_i64(each), .jobs = tl_i64(jobs), .warps = tl_i64(warps)),
+                                        .results = tl_results_arguments(r), .ahead = tl_ahead_arguments(b),
+                                        .longest = tl_i64(CHUNK - 1), .each = tl_i64(each), .jobs = tl_i64(jobs),
+                                        .warps = tl_i64(warps)),
                            (jobs / warps + (jobs % warps != 0)) * all, tl_room(warps * bytes_of_warp)};
 }
 

@@ -97,7 +97,8 @@ typedef struct {
 /* The largest last offset for which results at `out` and the elements surely lie apart, or in the same place. */
 static int64_t offsets_most(const tl_scalar *op, const tally_view *in, const ahead_of *a)
 {
-    const int64_t bytes = op->elem_bytes, each = op->result_bytes, limit = INT64_MAX / 2 / (bytes > each ? bytes : each);
+    const int64_t bytes = op->elem_bytes, each = op->result_bytes,
+                  limit = INT64_MAX / 2 / (bytes > each ? bytes : each);
     const uintptr_t x = (uintptr_t)in->data, y = (uintptr_t)a->out;
     if (a->road == SCAN && x == y) return bytes == each ? limit : 0;
     const uintptr_t apart = y > x ? (y - x) / (uintptr_t)bytes : (x - y) / (uintptr_t)each;
@@ -270,8 +271,8 @@ static int look(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_v
     size_t at;
     int64_t low, high;
     *s = (segments){.in = in, .all = *in};
-    if (!has_offsets(d, in, &s->offsets, &at) || at || (uintptr_t)in->offsets % sizeof(int64_t) ||
-        in->rows < 1 || in->rows > INT64_MAX / (int64_t)sizeof(int64_t) || !in->data ||
+    if (!has_offsets(d, in, &s->offsets, &at) || at || (uintptr_t)in->offsets % sizeof(int64_t) || in->rows < 1 ||
+        in->rows > INT64_MAX / (int64_t)sizeof(int64_t) || !in->data ||
         !c->owns(d->gpu, in->data, &s->data, &s->data_at))
         return 0;
     *status = begin_measure(d, ctx, plan, CHUNK, s);
