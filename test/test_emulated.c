@@ -6,7 +6,7 @@
  * higher radix (window/passes.cl) than these have.
  *
  *   TALLY_TEST_LONG=1 test_emulated    all of them; without it the seed picks a third
- *   test_emulated [OP TYPE [ROUNDS]]   all of one; CXX: the compiler, else c++; without one the test is skipped */
+ *   test_emulated [OP TYPE [ROUNDS [SHAPES]]]   all of one, or the shapes of these bits; CXX: the compiler, else c++; without one the test is skipped */
 #undef _FORTIFY_SOURCE /* its longjmp knows no second stack (fibers.h) */
 #include "gpu/window/window.h"
 #include "context/inputs.h"
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum { SKIPPED = 77, ROUNDS = 24, MOST = 300000, SHIFTS = 64, STRIDES = 3, NODES_ROOM = 4096, TILE_LEAST_LOG = 13 };
-enum { REDUCE = 1, SCAN = 2, TWO = 4, BITMAPS = 8, WINDOW = 16, PASSES = 32, ALL_SHAPES = 63 };
+enum { REDUCE = 1, SCAN = 2, TWO = 4, BITMAPS = 8, WINDOW = 16, PASSES = 32, SEGMENTS = 64, ALL_SHAPES = 127 };
 enum { WARPS_THREADS = 256, BOARD_WORDS = 1 << 17, SCAN_MOST = 180000, GROUPS_MOST = 8 };
 
 /* What else kernels in place read (PART in_place of params.def). */
@@ -285,6 +285,7 @@ static void try_scan(tally *ctx, const char *name, const tl_scalar *op, const tl
 }
 
 #include "emulated/windows.h"
+#include "emulated/segments.h"
 
 static void try_reduce(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par, int rounds,
                        const char *what)
@@ -309,6 +310,8 @@ static void try_shapes(tally *ctx, const char *name, const tl_scalar *op, const 
     for (int few = 0; few < kinds && shapes & SCAN && !lines; few++) try_scan(ctx, name, op, par, rounds, few, what);
     if (shapes & WINDOW && (also.on ? !op->exact : op->inputs == 1)) try_window(ctx, name, op, par, rounds, what);
     if (shapes & PASSES && !also.on && op->inputs == 1) try_passes(ctx, name, op, par, rounds, what);
+    for (int is_scan = 0; is_scan < 2 && shapes & SEGMENTS && !also.on && op->inputs == 1; is_scan++)
+        try_segments(ctx, name, op, par, rounds, is_scan, what);
     if (shapes & REDUCE) try_reduce(ctx, name, op, par, rounds, what);
 }
 
@@ -375,7 +378,7 @@ int main(int argc, char **argv)
     const size_t count = sizeof some / sizeof *some;
     char command[200];
     tally *ctx;
-    test_names(argc, argv, 1);
+    test_names(argc > 3 ? 3 : argc, argv, 1);
     snprintf(command, sizeof command, "%s --version > /dev/null 2>&1", compiler());
     if (system(command)) {
         printf("no C++ compiler\n");
@@ -387,7 +390,8 @@ int main(int argc, char **argv)
     fibers.group_barrier = fiber_group_barrier;
     if (check_ok(NULL, tally_open(&ctx, "cpu"), "open")) {
         if (argc > 2)
-            try_one(ctx, argv[1], tally_dtype_parse(argv[2]), argc > 3 ? atoi(argv[3]) : ROUNDS, ALL_SHAPES);
+            try_one(ctx, argv[1], tally_dtype_parse(argv[2]), argc > 3 ? atoi(argv[3]) : ROUNDS,
+                    argc > 4 ? atoi(argv[4]) : ALL_SHAPES);
         else
             for (size_t i = 0; i < count; i++) {
                 if (!check_long && check_below(3)) continue; /* the compiler takes most of the time */

@@ -41,10 +41,18 @@ tally_status tl_forest_reduce(const tl_launch *l, const tl_batch *b, const tl_re
     return TL_GO(l, reduce_rows, f.jobs, .forest = f.arguments, .local_bytes = f.room);
 }
 
+/* SCANS_IN_ROOM of forest_scan.cl: are results of the elements' kind and size? */
+static int scans_in_room(const tl_scalar *op)
+{
+    return op->inputs == 1 && op->lanes == 1 && op->result_bytes == op->elem_bytes &&
+           (op->dtype >= TALLY_F32) == (op->out >= TALLY_F32);
+}
+
 tally_status tl_forest_scan(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_before *from)
 {
     const tl_scalar *op = b->plan->op;
-    const int64_t bytes = FOREST_SCAN_BYTES(op->elem_bytes, tl_gpu_state_bytes(op), op->result_bytes, b->listed);
+    const int64_t bytes = FOREST_SCAN_BYTES(op->elem_bytes, tl_gpu_state_bytes(op), op->result_bytes, b->listed,
+                                            scans_in_room(op));
     const forest_launch f = launch_of(l, b, r, bytes);
     const tl_i64_argument exclusive = tl_i64(from->exclusive), seeded = tl_i64(from->seeded);
     const tl_memory_argument init = tl_memory_of(from->memory);

@@ -439,6 +439,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     if (chunks) {
         add_file(&b, "gpu/kernel/short/ahead.cl");
         add_file(&b, "gpu/kernel/short/forest.cl");
+        add_file(&b, "gpu/kernel/short/walk.cl");
         snprintf(name, sizeof name, "gpu/kernel/short/forest_%s.cl", shape);
         add_file(&b, name);
     }

@@ -93,8 +93,9 @@ enum { FOREST_SEQUENCES = 128, FOREST_ELEMENTS = CHUNK, FOREST_NODES = FOREST_EL
 #define FOREST_BYTES(elem, state, listed)                                                                              \
     ((listed) ? FOREST_BEGIN_AT(elem, state) + 4 * (FOREST_SEQUENCES + 4) : FOREST_OFFSETS_AT(elem, state))
 
-#define FOREST_SCAN_BYTES(elem, state, result, listed)                                                                 \
-    (FOREST_BYTES(elem, state, listed) + FOREST_ELEMENTS * (int)(result))
+/* in_room: results take the places of their elements. */
+#define FOREST_SCAN_BYTES(elem, state, result, listed, in_room)                                                        \
+    (FOREST_BYTES(elem, state, listed) + ((in_room) ? 0 : FOREST_ELEMENTS * (int)(result)))
 
 /* measure (segments.cl): segments of a thread; words of u32 of what it says of offsets, then two of i64, in one of two
  * slots; in the slot, groups that are done. */

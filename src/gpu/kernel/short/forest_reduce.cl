@@ -1,6 +1,33 @@
 /* SPDX-License-Identifier: MIT
  * reduce of short sequences (forest.cl). */
 
+fn void store_segment(results out, batch b, i64 s, maybe v, int n)
+{
+    if (b.flags & STATES)
+        pack(out.x + s * PACKED, v.s);
+    else
+        store_maybe(out.x + s * out.row_stride * (i64)(OP_LANES * sizeof(result)), v, n, 0, b.p);
+}
+
+#ifdef TL_SHUFFLES
+/* A job of walk.cl. */
+fn void walk_reduce(const forest *f, const window *w, batch b, results out)
+{
+    for (int done = 0; done * LANES < w->all;) {
+        const walk k = walk_on(f, w, done, b);
+        ROLLED for (; done < k.end; done++)
+        {
+            const int j = done * LANES + lane_index();
+            if (j < w->all) {
+                const int at = (int)w->begin[j], n = (int)w->begin[j + 1] - at;
+                store_segment(out, b, w->first + j, walk_fold(f->x, k.w.off + at - k.before, n, b.p), n);
+            }
+        }
+        WARP_BARRIER();
+    }
+}
+#endif
+
 fn void forest_reduce(batch b, results out, i64 longest, i64 each, i64 jobs, int warps, LOCAL u8 *room,
                       const int listed)
 {
@@ -9,6 +36,13 @@ fn void forest_reduce(batch b, results out, i64 longest, i64 each, i64 jobs, int
     const forest f = forest_of(b, longest, each, jobs, warps, room, listed);
     window w = first_window(&f, b);
     while (w.count) {
+#ifdef TL_SHUFFLES
+        if (listed && w.walk) {
+            walk_reduce(&f, &w, b, out);
+            w = window_after(&f, w, b);
+            continue;
+        }
+#endif
         stage_elements(&f, &w, b);
         COPY_WAIT();
         WARP_BARRIER();

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * scan of short sequences (forest.cl): one lane per group of 8 elements makes S at its first one from the nodes before
  * it, then the 8 results; one lane per sequence does the elements after its last group. Results lie in local memory
- * until all of the window are there, and leave it side by side. */
+ * until all of the window are there, and leave it side by side: in the places of their elements, which no other lane
+ * needs, where they are of one kind and size (a third of a warp's room, so that half as many warps more run). */
+#define SCANS_IN_ROOM                                                                                                  \
+    (OP_INPUTS == 1 && OP_LANES == 1 && TL_OUT_SIZE == TL_SIZE && (TL_OUT_FLOAT != 0) == (TL_KIND == 3 && !TL_FORMAT))
 
 /* Result number i of a sequence, which begins at place `place`: S of i elements (exclusive) or of i + 1. */
 fn void put_result(LOCAL result *to, int place, int i, maybe v, i64 exclusive, par p)
@@ -47,17 +50,85 @@ fn void store_window(const forest *f, const window *w, batch b, results out, LOC
     }
 }
 
+#ifdef TL_SHUFFLES
+/* The results of a segment of n < WALK_END elements from place `at` of the room; v: S before them; off: of the results.
+ * start[l]: S at the last multiple of 2^l groups. */
+fn void walk_scan_one(LOCAL result *to, LOCAL const elem *x, int at, int off, int n, maybe v, i64 exclusive, par p)
+{
+    state node[WALK_NODES];
+    maybe start[WALK_NODES + 1];
+    UNROLL for (int l = 0; l <= WALK_NODES; l++) start[l] = v;
+    UNROLL for (int l = 0; l < WALK_NODES; l++) node[l] = v.s;
+    UNROLL for (int k = 0; k <= WALK_GROUPS; k++)
+    {
+        const int i = k * GROUP;
+        if (i < n) {
+            elem e[GROUP];
+            state mine;
+            maybe s[GROUP + 1];
+            int l = 0;
+            walk_load(e, x, at + i);
+            s[0] = start[0];
+            scan_eight(s, &mine, e, i, p);
+            if (k < WALK_GROUPS) {
+                UNROLL for (; l < WALK_NODES && (k >> l & 1); l++) mine = TWIN(node[l], mine, GROUP << l);
+                node[l] = mine;
+                start[0] = then(start[l + 1], mine, p.origin + ((k + 1) & k) * GROUP, GROUP << l);
+                UNROLL for (int j = 1; j <= l; j++) start[j] = start[0];
+                s[GROUP] = start[0];
+            } else {
+                s[GROUP] = s[0]; /* of less than 8 elements */
+            }
+            UNROLL for (int j = 0; j < GROUP; j++)
+            {
+                if (i + j < n) put_result(to, at - off, i + j, exclusive ? s[j] : s[j + 1], exclusive, p);
+            }
+        }
+    }
+}
+
+/* A job of walk.cl. */
+fn void walk_scan(const forest *f, const window *w, batch b, results out, LOCAL result *room, i64 exclusive,
+                  i64 seeded, GLOBAL const result *init)
+{
+    for (int done = 0; done * LANES < w->all;) {
+        const walk k = walk_on(f, w, done, b);
+        LOCAL result *const to = SCANS_IN_ROOM ? (LOCAL result *)f->x + k.w.off : room;
+        ROLLED for (; done < k.end; done++)
+        {
+            const int j = done * LANES + lane_index();
+            if (j < w->all) {
+                const int at = (int)w->begin[j], n = (int)w->begin[j + 1] - at;
+                walk_scan_one(to, f->x, k.w.off + at - k.before, k.w.off, n, initial(seeded, init, w->first + j, b.p),
+                              exclusive, b.p);
+            }
+        }
+        WARP_BARRIER();
+        store_window(f, &k.w, b, out, to);
+        WARP_BARRIER();
+    }
+}
+#endif
+
 fn void forest_scan(batch b, results out, i64 longest, i64 each, i64 jobs, int warps, i64 exclusive,
                     i64 seeded, GLOBAL const result *init, LOCAL u8 *room, const int listed)
 {
     enum { RESULT = OP_LANES * sizeof(result) };
-    room += thread_index() / LANES * FOREST_SCAN_BYTES(TL_SIZE, sizeof(state), RESULT, listed);
+    room += thread_index() / LANES * FOREST_SCAN_BYTES(TL_SIZE, sizeof(state), RESULT, listed, SCANS_IN_ROOM);
     if (SKIPS && thread_index() / LANES >= warps) return;
     const forest f = forest_of(b, longest, each, jobs, warps, room, listed);
-    LOCAL result *const to = (LOCAL result *)(room + FOREST_BYTES(TL_SIZE, sizeof(state), listed));
+    LOCAL result *const apart = (LOCAL result *)(room + FOREST_BYTES(TL_SIZE, sizeof(state), listed));
     window w = first_window(&f, b);
     while (w.count) {
+#ifdef TL_SHUFFLES
+        if (listed && w.walk) {
+            walk_scan(&f, &w, b, out, apart, exclusive, seeded, init);
+            w = window_after(&f, w, b);
+            continue;
+        }
+#endif
         stage_elements(&f, &w, b);
+        LOCAL result *const to = SCANS_IN_ROOM ? (LOCAL result *)f.x + w.off : apart;
         COPY_WAIT();
         WARP_BARRIER();
         forest_up(&f, &w, b.p);
