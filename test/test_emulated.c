@@ -3,7 +3,7 @@
  * fibers (emulated/fibers.h), and every result is compared with the processors'. Here the kernels `once` of reductions,
  * also of two inputs and with bitmaps, and of scans, of columns too: random lengths, alignments, strides, tiles and
  * groups; window_flat, whose tiles of runs (window/whole.cl) no OpenCL device has, and window_part in passes of a
- * higher radix (window/passes.cl) than these have.
+ * higher radix (window/passes.cl) than these have; short segments (emulated/segments.h).
  *
  *   TALLY_TEST_LONG=1 test_emulated    all of them; without it the seed picks a third
  *   test_emulated [OP TYPE [ROUNDS [SHAPES]]]   all of one, or the shapes of these bits; CXX: the compiler, else c++; without one the test is skipped */
@@ -365,16 +365,18 @@ int main(int argc, char **argv)
         LONG_ONES = 2,
         WINDOWS = LONG_ONES + 2,
         SCANS = 8,
-        ROWS_IN_PLACE = 8
+        ROWS_MORE = 12
     }; /* the last ones, and those before them */
     static const struct {
         const char *op;
         tally_dtype dtype;
         int shapes;
-    } in_place[ROWS_IN_PLACE] = {{"dot", TALLY_F64, TWO | REDUCE},      {"dot", TALLY_F64, SCAN},
-                                 {"dot", TALLY_F32, TWO | WINDOW},      {"sum", TALLY_F32, BITMAPS | REDUCE},
-                                 {"sum", TALLY_F32, BITMAPS | SCAN},    {"mean", TALLY_F32, BITMAPS | WINDOW},
-                                 {"mean", TALLY_F16, BITMAPS | REDUCE}, {"dot", TALLY_I16, BITMAPS | REDUCE}};
+    } more[ROWS_MORE] = {{"dot", TALLY_F64, TWO | REDUCE},      {"dot", TALLY_F64, SCAN},
+                         {"dot", TALLY_F32, TWO | WINDOW},      {"sum", TALLY_F32, BITMAPS | REDUCE},
+                         {"sum", TALLY_F32, BITMAPS | SCAN},    {"mean", TALLY_F32, BITMAPS | WINDOW},
+                         {"mean", TALLY_F16, BITMAPS | REDUCE}, {"dot", TALLY_I16, BITMAPS | REDUCE},
+                         {"sum", TALLY_F32, SEGMENTS},          {"max", TALLY_I8, SEGMENTS},
+                         {"argmax", TALLY_F32, SEGMENTS},       {"mean", TALLY_I16, SEGMENTS}};
     const size_t count = sizeof some / sizeof *some;
     char command[200];
     tally *ctx;
@@ -401,9 +403,8 @@ int main(int argc, char **argv)
                         : i + WINDOWS + SCANS >= count ? SCAN
                                                        : REDUCE);
             }
-        for (int i = 0; i < ROWS_IN_PLACE && argc < 3; i++)
-            if (check_long || !check_below(3))
-                try_one(ctx, in_place[i].op, in_place[i].dtype, ROUNDS, in_place[i].shapes);
+        for (int i = 0; i < ROWS_MORE && argc < 3; i++)
+            if (check_long || !check_below(3)) try_one(ctx, more[i].op, more[i].dtype, ROUNDS, more[i].shapes);
         tally_close(ctx);
     }
     return check_finish();

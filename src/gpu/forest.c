@@ -51,8 +51,8 @@ static int scans_in_room(const tl_scalar *op)
 tally_status tl_forest_scan(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_before *from)
 {
     const tl_scalar *op = b->plan->op;
-    const int64_t bytes = FOREST_SCAN_BYTES(op->elem_bytes, tl_gpu_state_bytes(op), op->result_bytes, b->listed,
-                                            scans_in_room(op));
+    const int64_t bytes =
+        FOREST_SCAN_BYTES(op->elem_bytes, tl_gpu_state_bytes(op), op->result_bytes, b->listed, scans_in_room(op));
     const forest_launch f = launch_of(l, b, r, bytes);
     const tl_i64_argument exclusive = tl_i64(from->exclusive), seeded = tl_i64(from->seeded);
     const tl_memory_argument init = tl_memory_of(from->memory);

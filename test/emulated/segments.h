@@ -56,7 +56,8 @@ static long long length_of(int k, long long r)
 /* What `measure` says, and what it leaves: the other slot empty, the long ones in the list. */
 static void check_measured(const char *what, long long longs, long long nodes)
 {
-    uint32_t *const slot = cuts.measured + cuts.slot * MEASURED_SLOT, *other = cuts.measured + (cuts.slot ^ 1) * MEASURED_SLOT;
+    uint32_t *const slot = cuts.measured + cuts.slot * MEASURED_SLOT,
+                    *other = cuts.measured + (cuts.slot ^ 1) * MEASURED_SLOT;
     const long long *ends = (const long long *)(void *)cuts.said;
     check(!memcmp(slot, cuts.said, MEASURED_DONE * sizeof *slot), "%s: the host reads something else", what);
     check(slot[LONGS] == longs && slot[NODES] == nodes && !slot[BAD] && slot[DIFFERENT] == 1 && !slot[BEYOND],
@@ -113,7 +114,9 @@ static void segments_round(tally *ctx, const char *name, const tl_scalar *op, in
     if (k % 4 == 2) cuts.measured[cuts.slot * MEASURED_SLOT + DIFFERENT] = 0;
     if (k % 4 == 3) /* as if they were MIDDLE_MEAN long */
         cuts.measured[cuts.slot * MEASURED_SLOT + LONGS] = 1, cuts.most = INT64_MAX / 4,
-        ((long long *)(void *)(cuts.measured + cuts.slot * MEASURED_SLOT))[LAST_OFFSET] = cuts.rows * MIDDLE_MEAN + offsets[0];
+                                                  ((long long *)(void *)(cuts.measured +
+                                                                         cuts.slot * MEASURED_SLOT))[LAST_OFFSET] =
+                                                      cuts.rows * MIDDLE_MEAN + offsets[0];
     launched = launched && fibers_launch(run_segments, 1, WARPS_THREADS);
     check(launched, "out of memory");
     check_same(got, want, sizeof got, 1, "segments %s, round %d: a launch that has no work", name, k);
@@ -127,7 +130,8 @@ static void try_segments(tally *ctx, const char *name, const tl_scalar *op, cons
     void *first = object ? load(ctx, op, "reduce", "measure", what) : NULL;
     if (first) {
         emulator **at = dlsym(object, "emulated"), **too = dlsym(first, "emulated");
-        cuts.kernel = (segments_kernel *)dlsym(object, kernel), cuts.measure = (measure_kernel *)dlsym(first, "measure");
+        cuts.kernel = (segments_kernel *)dlsym(object, kernel),
+        cuts.measure = (measure_kernel *)dlsym(first, "measure");
         cuts.scan = is_scan, cuts.parameter = par->value;
         memset(cuts.measured, 0, sizeof cuts.measured);
         if (check(at && too && cuts.kernel && cuts.measure, "%s: no kernel", what)) {

@@ -30,7 +30,7 @@ typedef struct {
     i64 jobs, each, longest;
     i64 self, all_warps; /* this warp and how many there are, in the launch */
     int n, groups, part; /* of every sequence without offsets; part: 2^20 / groups, rounded up */
-    int listed;
+    int listed, walks; /* segments; jobs that fit may be walk.cl's */
 } forest;
 
 /* Sequences first .. first + count - 1 of the batch; count 0: there are no more. */
@@ -309,10 +309,15 @@ fn void find_begins(const forest *f, const window *w)
 /* Is this a job whose segments are all below WALK_END, and those of each pass fit the room (walk.cl)? Then begins are
  * elements before them in the job. */
 enum { WALK_END = 64 };
+#ifdef TL_SHUFFLES
+#define WALKS 1
+#else
+#define WALKS 0
+#endif
 fn int find_walk(const forest *f, const window *w)
 {
     int fits = 0;
-#ifdef TL_SHUFFLES
+#if WALKS
     enum { PASSES = FOREST_SEQUENCES / LANES };
     const int lane = lane_index(), all = w->all;
     u32 begin[PASSES];
@@ -354,7 +359,7 @@ fn window window_after(const forest *f, window w, batch b)
         if (entered && w.all) {
             w.begin = f->begins;
             w.base = f->offsets[0];
-            w.walk = find_walk(f, &w);
+            w.walk = f->walks && find_walk(f, &w);
             if (!w.walk) find_begins(f, &w);
             stage_offsets(f, b, w.job + f->all_warps);
         } else {
@@ -398,7 +403,8 @@ fn void find_range(forest *f, batch b)
 }
 
 /* A warp's room, and its first window. */
-fn forest forest_of(batch b, i64 longest, i64 each, i64 jobs, int warps, LOCAL u8 *room, const int listed)
+fn forest forest_of(batch b, i64 longest, i64 each, i64 jobs, int warps, LOCAL u8 *room, const int listed,
+                    const int walks)
 {
     forest f;
     f.self = group_index() * warps + thread_index() / LANES;
@@ -409,7 +415,7 @@ fn forest forest_of(batch b, i64 longest, i64 each, i64 jobs, int warps, LOCAL u
     f.offsets = (LOCAL i64 *)(room + FOREST_OFFSETS_AT(TL_SIZE, sizeof(state)));
     f.begins = (LOCAL u32 *)(room + FOREST_BEGIN_AT(TL_SIZE, sizeof(state)));
     f.jobs = jobs, f.each = each, f.longest = longest;
-    f.listed = listed;
+    f.listed = listed, f.walks = walks;
     f.n = listed ? 0 : (int)b.n;
     f.groups = f.n >> GROUP_LOG;
     f.part = f.groups ? ((1 << 20) + f.groups - 1) / f.groups : 0;

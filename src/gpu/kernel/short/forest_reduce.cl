@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * reduce of short sequences (forest.cl). */
 
-fn void store_segment(results out, batch b, i64 s, maybe v, int n)
-{
-    if (b.flags & STATES)
-        pack(out.x + s * PACKED, v.s);
-    else
-        store_maybe(out.x + s * out.row_stride * (i64)(OP_LANES * sizeof(result)), v, n, 0, b.p);
-}
-
-#ifdef TL_SHUFFLES
+#if WALKS
 /* A job of walk.cl. */
 fn void walk_reduce(const forest *f, const window *w, batch b, results out)
 {
@@ -20,7 +12,7 @@ fn void walk_reduce(const forest *f, const window *w, batch b, results out)
             const int j = done * LANES + lane_index();
             if (j < w->all) {
                 const int at = (int)w->begin[j], n = (int)w->begin[j + 1] - at;
-                store_segment(out, b, w->first + j, walk_fold(f->x, k.w.off + at - k.before, n, b.p), n);
+                store_reduced(out, b, w->first + j, walk_fold(f->x, k.w.off + at - k.before, n, b.p), n);
             }
         }
         WARP_BARRIER();
@@ -33,10 +25,10 @@ fn void forest_reduce(batch b, results out, i64 longest, i64 each, i64 jobs, int
 {
     room += thread_index() / LANES * FOREST_BYTES(TL_SIZE, sizeof(state), listed);
     if (SKIPS && thread_index() / LANES >= warps) return;
-    const forest f = forest_of(b, longest, each, jobs, warps, room, listed);
+    const forest f = forest_of(b, longest, each, jobs, warps, room, listed, listed && WALKS);
     window w = first_window(&f, b);
     while (w.count) {
-#ifdef TL_SHUFFLES
+#if WALKS
         if (listed && w.walk) {
             walk_reduce(&f, &w, b, out);
             w = window_after(&f, w, b);

@@ -39,6 +39,18 @@ fn void store_window(const forest *f, const window *w, batch b, results out, LOC
     GLOBAL u8 *to = f->listed ? out.x + w->base * (i64)(OP_LANES * sizeof(result)) : place(out, b, w->first, 0);
     const int beside = out.stride == 1 && (f->listed || out.row_stride == f->n || w->count == 1) &&
                        ADDRESS(to) % sizeof(result) == 0;
+#ifdef COPY_UNIT
+    if (SCANS_IN_ROOM && beside && ADDRESS(to) % 16 == w->off * sizeof(result)) { /* 16 bytes at a time */
+        const int head = (UNIT - w->off) & (UNIT - 1), first = head < all ? head : all, units = (all - first) / UNIT;
+        GLOBAL bundle *const far = (GLOBAL bundle *)((GLOBAL result *)to + first);
+        LOCAL const bundle *const near = (LOCAL const bundle *)(from + first);
+        const int lane = lane_index(), last = first + units * UNIT + lane;
+        if (lane < first) ((GLOBAL result *)to)[lane] = from[lane];
+        ROLLED for (int u = lane; u < units; u += LANES) far[u] = near[u];
+        if (last < all) ((GLOBAL result *)to)[last] = from[last];
+        return;
+    }
+#endif
     for (int e = lane_index(); e < all; e += LANES) {
         if (beside) {
             ((GLOBAL result *)to)[e] = from[e];
@@ -50,7 +62,9 @@ fn void store_window(const forest *f, const window *w, batch b, results out, LOC
     }
 }
 
-#ifdef TL_SHUFFLES
+/* Of larger states the walk has not enough registers (var f32: a kilobyte spilled). */
+#define WALKS_SCANS (WALKS && STATE_BYTES <= 8)
+#if WALKS_SCANS
 /* The results of a segment of n < WALK_END elements from place `at` of the room; v: S before them; off: of the results.
  * start[l]: S at the last multiple of 2^l groups. */
 fn void walk_scan_one(LOCAL result *to, LOCAL const elem *x, int at, int off, int n, maybe v, i64 exclusive, par p)
@@ -116,11 +130,11 @@ fn void forest_scan(batch b, results out, i64 longest, i64 each, i64 jobs, int w
     enum { RESULT = OP_LANES * sizeof(result) };
     room += thread_index() / LANES * FOREST_SCAN_BYTES(TL_SIZE, sizeof(state), RESULT, listed, SCANS_IN_ROOM);
     if (SKIPS && thread_index() / LANES >= warps) return;
-    const forest f = forest_of(b, longest, each, jobs, warps, room, listed);
+    const forest f = forest_of(b, longest, each, jobs, warps, room, listed, listed && WALKS_SCANS);
     LOCAL result *const apart = (LOCAL result *)(room + FOREST_BYTES(TL_SIZE, sizeof(state), listed));
     window w = first_window(&f, b);
     while (w.count) {
-#ifdef TL_SHUFFLES
+#if WALKS_SCANS
         if (listed && w.walk) {
             walk_scan(&f, &w, b, out, apart, exclusive, seeded, init);
             w = window_after(&f, w, b);

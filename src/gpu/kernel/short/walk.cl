@@ -3,7 +3,7 @@
  * passes of 32, as many of which as fit are in the room. Nobody looks up whose a group is, which is most of what the
  * forest does (at a mean of 20 elements about a third of its instructions are left). Longer segments among them would
  * let all other lanes wait; such jobs are the forest's. */
-#ifdef TL_SHUFFLES
+#if WALKS
 
 /* The passes of a walk that are in the room at the same time. */
 typedef struct {
