@@ -6,7 +6,8 @@
  * higher radix (window/passes.cl) than these have; short segments (emulated/segments.h).
  *
  *   TALLY_TEST_LONG=1 test_emulated    all of them; without it the seed picks a third
- *   test_emulated [OP TYPE [ROUNDS [SHAPES]]]   all of one, or the shapes of these bits; CXX: the compiler, else c++; without one the test is skipped */
+ *   test_emulated [OP TYPE [ROUNDS [SHAPES]]]   all of one, or the shapes of these bits
+ * CXX: the compiler, else c++; without one the test is skipped. */
 #undef _FORTIFY_SOURCE /* its longjmp knows no second stack (fibers.h) */
 #include "gpu/window/window.h"
 #include "context/inputs.h"

@@ -3,13 +3,18 @@
 #include "work.h"
 #include "gpu/kernel/constants.h"
 
-enum { JOBS_EACH = 32 }; /* of a processor, if there are so many */
+/* Of a processor, if there are so many; of segments more, since their lengths differ, and a processor's last jobs leave
+ * the others idle. */
+enum { JOBS_EACH = 32, JOBS_OF_SEGMENTS = 128 };
 
-/* Sequences of a job: as many as a warp has room for, fewer if most warps had nothing to do then. */
+/* Sequences of a job: as many as a warp has room for, fewer if most warps had nothing to do then. Of segments, if there
+ * is some choice, a multiple of what a pass of walk.cl has. */
 static int64_t each_of(const tl_launch *l, const tl_batch *b)
 {
     const int64_t rows = b->n ? FOREST_ELEMENTS / b->n : FOREST_ELEMENTS, fit = b->listed ? FOREST_SEQUENCES : rows;
-    const int64_t fair = b->rows / ((int64_t)JOBS_EACH * l->d->gpu->calls->processors(l->d->gpu));
+    const int64_t jobs = b->listed ? JOBS_OF_SEGMENTS : JOBS_EACH;
+    int64_t fair = b->rows / (jobs * l->d->gpu->calls->processors(l->d->gpu));
+    if (b->listed && fair >= LANES / 4) fair = (fair + LANES - 1) / LANES * LANES;
     return fair < 1 ? 1 : fair < fit ? fair : fit;
 }
 

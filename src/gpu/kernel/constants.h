@@ -98,11 +98,11 @@ enum { FOREST_SEQUENCES = 128, FOREST_ELEMENTS = CHUNK, FOREST_NODES = FOREST_EL
     (FOREST_BYTES(elem, state, listed) + ((in_room) ? 0 : FOREST_ELEMENTS * (int)(result)))
 
 /* measure (segments.cl): segments of a thread; words of u32 of what it says of offsets, then two of i64, in one of two
- * slots; in the slot, groups that are done. */
+ * slots; in the slot, groups that are done, and jobs that the kernel which goes ahead has given out (middle_*.cl). */
 enum { MEASURE_THREADS = 256, MEASURE_EACH = 8, MEASURE_GROUP = MEASURE_THREADS * MEASURE_EACH, NODE_LEVELS = 8 };
 enum { LONGS = 0, BAD = 1, DIFFERENT = 2, BEYOND = 3, NODES = 4, MEASURED_WORDS = NODES + NODE_LEVELS };
 enum { FIRST_OFFSET = (MEASURED_WORDS + 1) / 2, LAST_OFFSET, MEASURED_LONG_WORDS };
-enum { MEASURED_DONE = 2 * MEASURED_LONG_WORDS, MEASURED_SLOT = 32, MEASURED_SLOTS = 2 };
+enum { MEASURED_DONE = 2 * MEASURED_LONG_WORDS, MEASURED_NEXT, MEASURED_SLOT = 32, MEASURED_SLOTS = 2 };
 
 /* middle_reduce.cl, middle_scan.cl: sequences below so many elements may be a warp's each, which keeps a chunk's node
  * in each of its lanes. Segments: if their mean is as long. */

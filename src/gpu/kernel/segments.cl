@@ -3,9 +3,9 @@
 
 enum { FIRSTS_ITEMS = 8 };
 
-/* Into the slot of `measured` (constants.h), which is zero: how many segments are long (`least` elements or more); whether
- * any descend or begin below zero, are not as long as the first one, have MIDDLE_END elements or more; the long ones'
- * nodes of each level. ids: the long ones, in any order (their nodes lie in that order; no result depends on it). A
+/* Into the slot of `measured` (constants.h), which is zero: how many segments are long (`least` elements or more);
+ * whether any descend or begin below zero, are not as long as the first one, have MIDDLE_END elements or more; the long
+ * ones' nodes of each level. ids: the long ones, in any order (their nodes lie in that order; no result depends on it). A
  * thread takes MEASURE_EACH segments, all of whose offsets are on their way at once. */
 KERNEL_OF(measure)
 {
@@ -62,7 +62,7 @@ KERNEL_OF(measure)
     if (beyond) OR_LOCAL(&part[BEYOND], 1u);
     BARRIER();
     if (t < MEASURED_WORDS && part[t]) ADD_GLOBAL(to + t, part[t]);
-#ifdef TL_CUDA /* the group that is last writes to the host's memory: a copy would come between this and other kernels */
+#ifdef TL_CUDA /* the last group writes to the host's memory: a copy would come between this and the next kernel */
     SHARED u32 before;
     if (t == 0) {
         __threadfence();

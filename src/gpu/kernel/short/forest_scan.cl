@@ -66,37 +66,40 @@ fn void store_window(const forest *f, const window *w, batch b, results out, LOC
 #define WALKS_SCANS (WALKS && STATE_BYTES <= 8)
 #if WALKS_SCANS
 /* The results of a segment of n < WALK_END elements from place `at` of the room; v: S before them; off: of the results.
- * start[l]: S at the last multiple of 2^l groups. */
+ * All lanes are at their group k at the same time. start[l]: S at the last multiple of 2^l groups; node[l]: the last node
+ * of 2^l groups. A loop: eight copies of a mean's divisions would spill. */
 fn void walk_scan_one(LOCAL result *to, LOCAL const elem *x, int at, int off, int n, maybe v, i64 exclusive, par p)
 {
-    state node[WALK_NODES];
-    maybe start[WALK_NODES + 1];
-    UNROLL for (int l = 0; l <= WALK_NODES; l++) start[l] = v;
-    UNROLL for (int l = 0; l < WALK_NODES; l++) node[l] = v.s;
-    UNROLL for (int k = 0; k <= WALK_GROUPS; k++)
+    maybe start[3];
+    state node[2];
+    start[0] = start[1] = start[2] = v;
+    node[0] = node[1] = v.s;
+    ROLLED for (int i = 0; i < n; i += GROUP)
     {
-        const int i = k * GROUP;
-        if (i < n) {
-            elem e[GROUP];
-            state mine;
-            maybe s[GROUP + 1];
-            int l = 0;
-            walk_load(e, x, at + i);
-            s[0] = start[0];
-            scan_eight(s, &mine, e, i, p);
-            if (k < WALK_GROUPS) {
-                UNROLL for (; l < WALK_NODES && (k >> l & 1); l++) mine = TWIN(node[l], mine, GROUP << l);
-                node[l] = mine;
-                start[0] = then(start[l + 1], mine, p.origin + ((k + 1) & k) * GROUP, GROUP << l);
-                UNROLL for (int j = 1; j <= l; j++) start[j] = start[0];
-                s[GROUP] = start[0];
+        const int k = i / GROUP;
+        elem e[GROUP];
+        state mine;
+        maybe s[GROUP + 1];
+        walk_load(e, x, at + i);
+        s[0] = start[0];
+        scan_eight(s, &mine, e, i, p);
+        if (!(k & 1)) { /* the last group, of less than 8, makes nodes that nobody asks for */
+            node[0] = mine;
+            start[0] = then(start[1], mine, p.origin + i, GROUP);
+        } else {
+            mine = TWIN(node[0], mine, GROUP);
+            if (!(k & 2)) {
+                node[1] = mine;
+                start[0] = then(start[2], mine, p.origin + i - GROUP, 2 * GROUP);
             } else {
-                s[GROUP] = s[0]; /* of less than 8 elements */
+                start[0] = start[2] = then(v, TWIN(node[1], mine, 2 * GROUP), p.origin, 4 * GROUP);
             }
-            UNROLL for (int j = 0; j < GROUP; j++)
-            {
-                if (i + j < n) put_result(to, at - off, i + j, exclusive ? s[j] : s[j + 1], exclusive, p);
-            }
+            start[1] = start[0];
+        }
+        s[GROUP] = start[0];
+        UNROLL for (int j = 0; j < GROUP; j++)
+        {
+            if (i + j < n) put_result(to, at - off, i + j, exclusive ? s[j] : s[j + 1], exclusive, p);
         }
     }
 }

@@ -40,6 +40,7 @@ fn void walk_load(elem *e, LOCAL const elem *x, int p)
 }
 
 /* The nodes of a lane's groups so far, one for each power of two. */
+typedef char walks_have_three_levels[WALK_END == 8 * GROUP ? 1 : -1];
 enum { WALK_GROUPS = WALK_END / GROUP - 1, WALK_NODES = 3 };
 
 /* S(n) of n < WALK_END elements from place `at` of the room. */
