@@ -311,8 +311,8 @@ static void try_shapes(tally *ctx, const char *name, const tl_scalar *op, const 
     for (int few = 0; few < kinds && shapes & SCAN && !lines; few++) try_scan(ctx, name, op, par, rounds, few, what);
     if (shapes & WINDOW && (also.on ? !op->exact : op->inputs == 1)) try_window(ctx, name, op, par, rounds, what);
     if (shapes & PASSES && !also.on && op->inputs == 1) try_passes(ctx, name, op, par, rounds, what);
-    for (int is_scan = 0; is_scan < 2 && shapes & SEGMENTS && !also.on && op->inputs == 1; is_scan++)
-        try_segments(ctx, name, op, par, rounds, is_scan, what);
+    for (int k = 0; k < 4 && shapes & SEGMENTS && !also.on && op->inputs == 1; k++)
+        if (k != 3 || tl_gpu_state_bytes(op) <= 8) try_segments(ctx, name, op, par, rounds, k & 1, k >> 1, what);
     if (shapes & REDUCE) try_reduce(ctx, name, op, par, rounds, what);
 }
 
@@ -366,7 +366,7 @@ int main(int argc, char **argv)
         LONG_ONES = 2,
         WINDOWS = LONG_ONES + 2,
         SCANS = 8,
-        ROWS_MORE = 12
+        ROWS_MORE = 11
     }; /* the last ones, and those before them */
     static const struct {
         const char *op;
@@ -377,7 +377,7 @@ int main(int argc, char **argv)
                          {"sum", TALLY_F32, BITMAPS | SCAN},    {"mean", TALLY_F32, BITMAPS | WINDOW},
                          {"mean", TALLY_F16, BITMAPS | REDUCE}, {"dot", TALLY_I16, BITMAPS | REDUCE},
                          {"sum", TALLY_F32, SEGMENTS},          {"max", TALLY_I8, SEGMENTS},
-                         {"argmax", TALLY_F32, SEGMENTS},       {"mean", TALLY_I16, SEGMENTS}};
+                         {"mean", TALLY_I16, SEGMENTS}};
     const size_t count = sizeof some / sizeof *some;
     char command[200];
     tally *ctx;
@@ -405,7 +405,9 @@ int main(int argc, char **argv)
                                                        : REDUCE);
             }
         for (int i = 0; i < ROWS_MORE && argc < 3; i++)
-            if (check_long || !check_below(3)) try_one(ctx, more[i].op, more[i].dtype, ROUNDS, more[i].shapes);
+            if (check_long || !check_below(3))
+                try_one(ctx, more[i].op, more[i].dtype, more[i].shapes == SEGMENTS ? ROUNDS / 4 : ROUNDS,
+                        more[i].shapes);
         tally_close(ctx);
     }
     return check_finish();

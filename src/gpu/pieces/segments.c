@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Segments whose offsets are memory of the device. The kernel `measure` reads them once and tells the host what it
  * needs: whether they ascend, where they begin and end, how many are long. That costs one wait per call, for 64 bytes,
- * which is mostly behind the kernel that goes ahead. Offsets on the host cost a check, a copy and a list of the long segments: 10 times the time of the sums (1M segments
- * of 256 on an H200). */
+ * which is mostly behind the kernel that goes ahead. Offsets on the host cost a check, a copy and a list of the long
+ * segments: 10 times the time of the sums (1M segments of 256 on an H200). */
 #include "pieces.h"
 #include "gpu/kernel/constants.h"
 #include <stdlib.h>

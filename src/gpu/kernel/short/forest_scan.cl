@@ -66,8 +66,8 @@ fn void store_window(const forest *f, const window *w, batch b, results out, LOC
 #define WALKS_SCANS (WALKS && STATE_BYTES <= 8)
 #if WALKS_SCANS
 /* The results of a segment of n < WALK_END elements from place `at` of the room; v: S before them; off: of the results.
- * All lanes are at their group k at the same time. start[l]: S at the last multiple of 2^l groups; node[l]: the last node
- * of 2^l groups. A loop: eight copies of a mean's divisions would spill. */
+ * All lanes are at their group k at the same time. start[l]: S at the last multiple of 2^l groups; node[l]: the last
+ * node of 2^l groups. A loop: eight copies of a mean's divisions would spill. */
 fn void walk_scan_one(LOCAL result *to, LOCAL const elem *x, int at, int off, int n, maybe v, i64 exclusive, par p)
 {
     maybe start[3];
