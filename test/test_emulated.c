@@ -3,10 +3,11 @@
  * fibers (emulated/fibers.h), and every result is compared with the processors'. Here the kernels `once` of reductions,
  * also of two inputs and with bitmaps, and of scans, of columns too: random lengths, alignments, strides, tiles and
  * groups; window_flat, whose tiles of runs (window/whole.cl) no OpenCL device has, and window_part in passes of a
- * higher radix (window/passes.cl) than these have.
+ * higher radix (window/passes.cl) than these have; short segments (emulated/segments.h).
  *
  *   TALLY_TEST_LONG=1 test_emulated    all of them; without it the seed picks a third
- *   test_emulated [OP TYPE [ROUNDS]]   all of one; CXX: the compiler, else c++; without one the test is skipped */
+ *   test_emulated [OP TYPE [ROUNDS [SHAPES]]]   all of one, or the shapes of these bits
+ * CXX: the compiler, else c++; without one the test is skipped. */
 #undef _FORTIFY_SOURCE /* its longjmp knows no second stack (fibers.h) */
 #include "gpu/window/window.h"
 #include "context/inputs.h"
@@ -19,7 +20,7 @@
 
 enum { SKIPPED = 77, ROUNDS = 24, MOST = 300000, SHIFTS = 64, STRIDES = 3, NODES_ROOM = 4096, TILE_LEAST_LOG = 13 };
 enum { MOST_TILES = (257 << TILE_LEAST_LOG) + 70000 };
-enum { REDUCE = 1, SCAN = 2, TWO = 4, BITMAPS = 8, WINDOW = 16, PASSES = 32, ALL_SHAPES = 63 };
+enum { REDUCE = 1, SCAN = 2, TWO = 4, BITMAPS = 8, WINDOW = 16, PASSES = 32, SEGMENTS = 64, ALL_SHAPES = 127 };
 enum { WARPS_THREADS = 256, BOARD_WORDS = 1 << 17, SCAN_MOST = 180000, GROUPS_MOST = 8 };
 
 /* What else kernels in place read (PART in_place of params.def). */
@@ -285,6 +286,7 @@ static void try_scan(tally *ctx, const char *name, const tl_scalar *op, const tl
 }
 
 #include "emulated/windows.h"
+#include "emulated/segments.h"
 
 static void try_reduce(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par, int rounds,
                        const char *what)
@@ -310,6 +312,8 @@ static void try_shapes(tally *ctx, const char *name, const tl_scalar *op, const 
     for (int few = 0; few < kinds && shapes & SCAN && !lines; few++) try_scan(ctx, name, op, par, rounds, few, what);
     if (shapes & WINDOW && (also.on ? !op->exact : op->inputs == 1)) try_window(ctx, name, op, par, rounds, what);
     if (shapes & PASSES && !also.on && op->inputs == 1) try_passes(ctx, name, op, par, rounds, what);
+    for (int k = 0; k < 4 && shapes & SEGMENTS && !also.on && op->inputs == 1; k++)
+        if (k != 3 || tl_gpu_state_bytes(op) <= 8) try_segments(ctx, name, op, par, rounds, k & 1, k >> 1, what);
     if (shapes & REDUCE) try_reduce(ctx, name, op, par, rounds, what);
 }
 
@@ -363,20 +367,22 @@ int main(int argc, char **argv)
         LONG_ONES = 2,
         WINDOWS = LONG_ONES + 2,
         SCANS = 8,
-        ROWS_IN_PLACE = 8
+        ROWS_MORE = 11
     }; /* the last ones, and those before them */
     static const struct {
         const char *op;
         tally_dtype dtype;
         int shapes;
-    } in_place[ROWS_IN_PLACE] = {{"dot", TALLY_F64, TWO | REDUCE},      {"dot", TALLY_F64, SCAN},
-                                 {"dot", TALLY_F32, TWO | WINDOW},      {"sum", TALLY_F32, BITMAPS | REDUCE},
-                                 {"sum", TALLY_F32, BITMAPS | SCAN},    {"mean", TALLY_F32, BITMAPS | WINDOW},
-                                 {"mean", TALLY_F16, BITMAPS | REDUCE}, {"dot", TALLY_I16, BITMAPS | REDUCE}};
+    } more[ROWS_MORE] = {{"dot", TALLY_F64, TWO | REDUCE},      {"dot", TALLY_F64, SCAN},
+                         {"dot", TALLY_F32, TWO | WINDOW},      {"sum", TALLY_F32, BITMAPS | REDUCE},
+                         {"sum", TALLY_F32, BITMAPS | SCAN},    {"mean", TALLY_F32, BITMAPS | WINDOW},
+                         {"mean", TALLY_F16, BITMAPS | REDUCE}, {"dot", TALLY_I16, BITMAPS | REDUCE},
+                         {"sum", TALLY_F32, SEGMENTS},          {"max", TALLY_I8, SEGMENTS},
+                         {"mean", TALLY_I16, SEGMENTS}};
     const size_t count = sizeof some / sizeof *some;
     char command[200];
     tally *ctx;
-    test_names(argc, argv, 1);
+    test_names(argc > 3 ? 3 : argc, argv, 1);
     snprintf(command, sizeof command, "%s --version > /dev/null 2>&1", compiler());
     if (system(command)) {
         printf("no C++ compiler\n");
@@ -388,7 +394,8 @@ int main(int argc, char **argv)
     fibers.group_barrier = fiber_group_barrier;
     if (check_ok(NULL, tally_open(&ctx, "cpu"), "open")) {
         if (argc > 2)
-            try_one(ctx, argv[1], tally_dtype_parse(argv[2]), argc > 3 ? atoi(argv[3]) : ROUNDS, ALL_SHAPES);
+            try_one(ctx, argv[1], tally_dtype_parse(argv[2]), argc > 3 ? atoi(argv[3]) : ROUNDS,
+                    argc > 4 ? atoi(argv[4]) : ALL_SHAPES);
         else
             for (size_t i = 0; i < count; i++) {
                 if (!check_long && check_below(3)) continue; /* the compiler takes most of the time */
@@ -398,9 +405,10 @@ int main(int argc, char **argv)
                         : i + WINDOWS + SCANS >= count ? SCAN
                                                        : REDUCE);
             }
-        for (int i = 0; i < ROWS_IN_PLACE && argc < 3; i++)
+        for (int i = 0; i < ROWS_MORE && argc < 3; i++)
             if (check_long || !check_below(3))
-                try_one(ctx, in_place[i].op, in_place[i].dtype, ROUNDS, in_place[i].shapes);
+                try_one(ctx, more[i].op, more[i].dtype, more[i].shapes == SEGMENTS ? ROUNDS / 4 : ROUNDS,
+                        more[i].shapes);
         tally_close(ctx);
     }
     return check_finish();

@@ -80,7 +80,7 @@ static void d_unload(tl_gpu *g, tl_program *p) { (void)g, free(p); }
 /* Offsets on the device: two of these segments are long, and they are not of one length. */
 static void answer_measure(const tl_arguments_measure *a)
 {
-    uint32_t *count = (uint32_t *)(uintptr_t)a->measured.is.memory.address;
+    uint32_t *count = (uint32_t *)(uintptr_t)a->measured.is.memory.address + a->slot.is.i64 * MEASURED_SLOT;
     const int64_t *offsets = (const int64_t *)(uintptr_t)a->offsets.is.memory.address;
     count[LONGS] = 2, count[DIFFERENT] = 1, count[NODES] = 5;
     ((int64_t *)count)[FIRST_OFFSET] = offsets[0], ((int64_t *)count)[LAST_OFFSET] = offsets[a->rows.is.i64];

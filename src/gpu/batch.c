@@ -147,6 +147,14 @@ tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
         .origin = tl_i64(b->piece->origin), .in_place = in_place_arguments(b));
 }
 
+tl_arguments_ahead_part tl_ahead_arguments(const tl_batch *b)
+{
+    const tl_ahead *const a = b->ahead;
+    return TL_ARGUMENTS(ahead_part, .measured = tl_memory_of(a ? &a->measured : &b->x), /* else it is not read */
+                        .slot = tl_i64(a ? a->slot : -1), .most = tl_i64(a ? a->most : 0),
+                        .may_walk = tl_i64(a ? a->may_walk : 0));
+}
+
 const char *tl_in_place_shape(const tl_batch *b, const char *plain, const char *two, const char *bits)
 {
     return !b->in_place ? plain : b->in_place->bits ? bits : two;

@@ -67,6 +67,6 @@ void tl_gpu_times(tl_device *base, tally *ctx, tally_times_info *times)
     times->on_processors = d->on_processors;
     times->device_bytes = (int64_t)d->held;
     for (int i = 0; i < 2 * TL_STAGES; i++) times->locked_bytes += (int64_t)d->stage[i].bytes;
-    times->locked_bytes += (int64_t)d->small.bytes;
+    times->locked_bytes += (int64_t)(d->small.bytes + d->measured.said.bytes);
     if (entered) d->gpu->calls->leave(d->gpu);
 }

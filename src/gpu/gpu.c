@@ -100,6 +100,7 @@ static void release_all(tl_gpu_device *d)
     for (int i = 0; i < d->program_count; i++)
         if (d->programs[i].program) c->unload(d->gpu, d->programs[i].program);
     d->program_count = 0;
+    tl_gpu_give(d, &d->measured.slots);
     tl_gpu_give(d, &d->board.memory);
     d->board.words = 0;
     tl_gpu_drop_variants(d); /* under which programs were kept */
@@ -107,6 +108,7 @@ static void release_all(tl_gpu_device *d)
     for (int i = 0; i < 2 * TL_STAGES; i++)
         if (d->stage[i].bytes) c->unlock(d->gpu, &d->stage[i]);
     if (d->small.bytes) c->unlock(d->gpu, &d->small);
+    if (d->measured.said.bytes) c->unlock(d->gpu, &d->measured.said);
     tl_clock_drop(d);
 }
 

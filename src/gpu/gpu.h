@@ -58,6 +58,7 @@ typedef struct tl_gpu_calls {
     const char *name, *prelude;        /* the device's name; its prelude among the embedded texts */
     int once;                          /* the prelude has what one-launch reductions need (gpu/kernel/once.cl) */
     int (*has_box)(const tl_gpu *gpu); /* NULL: no; are lanes' exchanges through local memory (BOX_PARAMETER)? */
+    int sees_locked;                   /* kernels write page-locked memory at its address */
     int by_kernel;                     /* what is not embedded: a program per kernel, made when it is first launched */
 
     /* Device number index: name, usable or the reason why not. 0 past the end. Static memory. */

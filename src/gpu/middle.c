@@ -5,13 +5,13 @@
 #include "gpu/kernel/constants.h"
 
 enum {
-    EACH = 4,    /* sequences for each processor; fewer have too few warps */
-    MEAN = CHUNK /* elements of segments; shorter ones are the forest's */
+    EACH = 4, /* sequences for each processor; fewer have too few warps */
+    RUN = 3   /* groups of a processor that run at the same time (MIDDLE_BLOCKS) */
 };
 
 int tl_middle_pays(const tl_gpu_device *d, const tl_scalar *op, int64_t rows, int64_t elements, int scan)
 {
-    return rows >= (int64_t)EACH * d->gpu->calls->processors(d->gpu) && elements / rows >= MEAN &&
+    return rows >= (int64_t)EACH * d->gpu->calls->processors(d->gpu) && elements / rows >= MIDDLE_MEAN &&
            (!scan || tl_gpu_state_bytes(op) <= 8);
 }
 
@@ -19,22 +19,30 @@ int tl_middle_takes(const tl_gpu_device *d, const tl_batch *b, int scan)
 {
     if (b->listed) return b->walked;
     return b->n >= CHUNK && b->n < MIDDLE_END && !b->in_place && !tl_batch_across(b) &&
-           tl_middle_pays(d, b->plan->op, b->rows, b->rows * MEAN, scan);
+           tl_middle_pays(d, b->plan->op, b->rows, b->rows * MIDDLE_MEAN, scan);
 }
 
 static tl_arguments_middle_part arguments_of(const tl_batch *b, const tl_results *r)
 {
     return TL_ARGUMENTS(middle_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                        .results = tl_results_arguments(r), .jobs = tl_i64(b->rows));
+                        .results = tl_results_arguments(r), .ahead = tl_ahead_arguments(b), .jobs = tl_i64(b->rows));
+}
+
+/* Warps: one for each sequence, or, where they are given out one by one, as many as run. */
+static int64_t warps_of(const tl_launch *l, const tl_batch *b)
+{
+    const tl_gpu_calls *c = l->d->gpu->calls;
+    const int64_t run = (int64_t)RUN * c->processors(l->d->gpu) * c->warps_in_group(l->d->gpu);
+    return b->ahead && run < b->rows ? run : b->rows;
 }
 
 tally_status tl_middle_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r)
 {
-    return TL_GO(l, reduce_middles, b->rows, .middle = arguments_of(b, r));
+    return TL_GO(l, reduce_middles, warps_of(l, b), .middle = arguments_of(b, r));
 }
 
 tally_status tl_middle_scan(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_before *from)
 {
-    return TL_GO(l, scan_middles, b->rows, .middle = arguments_of(b, r), .exclusive = tl_i64(from->exclusive),
+    return TL_GO(l, scan_middles, warps_of(l, b), .middle = arguments_of(b, r), .exclusive = tl_i64(from->exclusive),
                  .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory));
 }

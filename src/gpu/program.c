@@ -448,7 +448,9 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         add_file(&b, "gpu/kernel/segments.cl");
     }
     if (chunks) {
+        add_file(&b, "gpu/kernel/short/ahead.cl");
         add_file(&b, "gpu/kernel/short/forest.cl");
+        add_file(&b, "gpu/kernel/short/walk.cl");
         snprintf(name, sizeof name, "gpu/kernel/short/forest_%s.cl", shape);
         add_file(&b, name);
     }

@@ -73,6 +73,11 @@ typedef struct {
         tl_memory memory;
         int64_t words, taken, epoch;
     } board;
+    struct { /* of `measure` (pieces/segments.c): slots, and what the host reads of them */
+        tl_memory slots, said;
+        int64_t slot;
+        int walked; /* the last segments were: those to come most often are too */
+    } measured;
     struct tl_variant *variants; /* variants.c */
     struct tl_lasting *lasting;
     tl_built programs[TL_GPU_PROGRAMS];
@@ -128,6 +133,13 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id kernel, int64_t jobs, tl
 /* tl_go of a kernel and its arguments by name (kernels.h). */
 #define TL_GO(l, kernel, jobs, ...) TL_GO_AS(l, kernel, jobs, TL_GROUPS, __VA_ARGS__)
 
+/* A launch before the host knows what `measure` found of offsets (gpu/kernel/short/ahead.cl, pieces/segments.c). */
+typedef struct tl_ahead {
+    tl_memory measured;
+    int64_t slot, most;
+    int may_walk;
+} tl_ahead;
+
 /* A view on the device, as the kernels take it (gpu/kernel/batch.cl). */
 typedef struct tl_batch {
     const tl_plan *plan;
@@ -144,6 +156,7 @@ typedef struct tl_batch {
     int shorts; /* are there any? */
     int levels;
     const struct tl_in_place *in_place; /* NULL, or what else the kernels read */
+    const tl_ahead *ahead;              /* NULL: the host knows of the offsets what it needs */
     const struct tl_batch *counts_of; /* windows: NULL, or the same sequences of bytes, 1 for an element that counts */
 } tl_batch;
 tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
@@ -159,6 +172,7 @@ int tl_batch_across(const tl_batch *b);
 /* The parameters nearly every kernel begins with, for all sequences or the long ones alone. */
 typedef enum tl_which { TL_ALL_SEQUENCES, TL_LONG_SEQUENCES } tl_which;
 tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which);
+tl_arguments_ahead_part tl_ahead_arguments(const tl_batch *b);
 /* The shape that reads what the batch has: only x; y too; bits. */
 const char *tl_in_place_shape(const tl_batch *b, const char *plain, const char *two, const char *bits);
 

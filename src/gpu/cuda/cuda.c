@@ -192,6 +192,7 @@ static const tl_gpu_calls calls = {
     .name = "cuda",
     .prelude = "gpu/cuda/prelude_cuda.h",
     .once = 1,
+    .sees_locked = 1,
     .by_kernel = 1,
     .describe = cu_describe,
     .open = cu_open,

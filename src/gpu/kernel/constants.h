@@ -94,17 +94,20 @@ enum { FOREST_SEQUENCES = 128, FOREST_ELEMENTS = CHUNK, FOREST_NODES = FOREST_EL
 #define FOREST_BYTES(elem, state, listed)                                                                              \
     ((listed) ? FOREST_BEGIN_AT(elem, state) + 4 * (FOREST_SEQUENCES + 4) : FOREST_OFFSETS_AT(elem, state))
 
-#define FOREST_SCAN_BYTES(elem, state, result, listed)                                                                 \
-    (FOREST_BYTES(elem, state, listed) + FOREST_ELEMENTS * (int)(result))
+/* in_room: results take the places of their elements. */
+#define FOREST_SCAN_BYTES(elem, state, result, listed, in_room)                                                        \
+    (FOREST_BYTES(elem, state, listed) + ((in_room) ? 0 : FOREST_ELEMENTS * (int)(result)))
 
-/* measure (segments.cl): words of u32 of what it says of offsets, then two of i64. */
-enum { MEASURE_THREADS = 256, NODE_LEVELS = 8 };
+/* measure (segments.cl): segments of a thread; words of u32 of what it says of offsets, then two of i64, in one of two
+ * slots; in the slot, groups that are done, and jobs that the kernel which goes ahead has given out (middle_*.cl). */
+enum { MEASURE_THREADS = 256, MEASURE_EACH = 8, MEASURE_GROUP = MEASURE_THREADS * MEASURE_EACH, NODE_LEVELS = 8 };
 enum { LONGS = 0, BAD = 1, DIFFERENT = 2, BEYOND = 3, NODES = 4, MEASURED_WORDS = NODES + NODE_LEVELS };
 enum { FIRST_OFFSET = (MEASURED_WORDS + 1) / 2, LAST_OFFSET, MEASURED_LONG_WORDS };
+enum { MEASURED_DONE = 2 * MEASURED_LONG_WORDS, MEASURED_NEXT, MEASURED_SLOT = 32, MEASURED_SLOTS = 2 };
 
 /* middle_reduce.cl, middle_scan.cl: sequences below so many elements may be a warp's each, which keeps a chunk's node
- * in each of its lanes. */
-enum { MIDDLE_END = 8 * CHUNK };
+ * in each of its lanes. Segments: if their mean is as long. */
+enum { MIDDLE_END = 8 * CHUNK, MIDDLE_MEAN = CHUNK };
 
 /* Windows: threads of a group. A tile of window_rows has 2^TILE_ROWS_LOG rows. */
 enum { WINDOW_THREADS = 256, TILE_ROWS_LOG = 8, TILE_ROWS = 1 << TILE_ROWS_LOG };

@@ -3,43 +3,75 @@
 
 enum { FIRSTS_ITEMS = 8 };
 
-/* Into `measured` (constants.h), which is zero: how many segments are long (`least` elements or more), descend or begin
- * below zero, are not as long as the first one, have MIDDLE_END elements or more; the long ones' nodes of each level.
- * ids: the long ones, in any order (their nodes lie in that order; no result depends on it). */
+/* Into the slot of `measured` (constants.h), which is zero: how many segments are long (`least` elements or more);
+ * whether any descend or begin below zero, are not as long as the first one, have MIDDLE_END elements or more; the long
+ * ones' nodes of each level. ids: the long ones, in any order (their nodes lie in that order; no result depends on it).
+ * A thread takes MEASURE_EACH segments, all of whose offsets are on their way at once. */
 KERNEL_OF(measure)
 {
     SHARED u32 part[MEASURED_WORDS], base;
     const int t = thread_index();
-    const i64 usual = offsets[1] - offsets[0], step = group_count() * MEASURE_THREADS;
-    const i64 rounds = (rows + step - 1) / step;
-    i64 r = group_index() * MEASURE_THREADS + t;
+    GLOBAL u32 *const to = measured + slot * MEASURED_SLOT;
+    const i64 usual = offsets[1] - offsets[0], step = group_count() * MEASURE_GROUP, rounds = (rows + step - 1) / step;
+    i64 r = group_index() * MEASURE_GROUP + t;
+    int bad = 0, different = 0, beyond = 0;
+    if (group_index() == 0 && t < MEASURED_SLOT) measured[(slot ^ 1) * MEASURED_SLOT + t] = 0;
+    if (group_index() == 0 && t == 0) {
+        ((GLOBAL i64 *)to)[FIRST_OFFSET] = offsets[0];
+        ((GLOBAL i64 *)to)[LAST_OFFSET] = offsets[rows];
+    }
     for (i64 round = 0; round < rounds; round++, r += step) {
+        i64 n[MEASURE_EACH];
+        u32 longs = 0, place = 0;
         if (t < MEASURED_WORDS) part[t] = 0;
         BARRIER();
-        const i64 from = offsets[r < rows ? r : 0], to = offsets[r < rows ? r + 1 : 1], n = to - from;
-        const int mine = r < rows, bad = from < 0 || to < from, is_long = mine && !bad && n >= least;
-        u32 place = 0;
-        if (mine && bad) ADD_LOCAL(&part[BAD], 1);
-        if (mine && n != usual) ADD_LOCAL(&part[DIFFERENT], 1);
-        if (mine && n >= MIDDLE_END) ADD_LOCAL(&part[BEYOND], 1);
-        if (is_long) {
-            place = ADD_LOCAL(&part[LONGS], 1);
-            for (int l = 1; l <= NODE_LEVELS && level_count(n, l); l++) ADD_LOCAL(&part[NODES + l - 1],
-                (u32)level_count(n, l));
+        UNROLL for (int k = 0; k < MEASURE_EACH; k++)
+        {
+            const i64 at = r + k * MEASURE_THREADS, s = at < rows ? at : 0, from = offsets[s], end = offsets[s + 1];
+            const int wrong = from < 0 || end < from;
+            n[k] = at < rows && !wrong ? end - from : 0;
+            bad |= wrong;
+            different |= end - from != usual;
+            beyond |= n[k] >= MIDDLE_END;
+            longs += n[k] >= least;
+        }
+        if (longs) {
+            place = ADD_LOCAL(&part[LONGS], longs);
+            UNROLL for (int k = 0; k < MEASURE_EACH; k++)
+            {
+                for (int l = 1; n[k] >= least && l <= NODE_LEVELS && level_count(n[k], l); l++)
+                    ADD_LOCAL(&part[NODES + l - 1], (u32)level_count(n[k], l));
+            }
         }
         BARRIER();
         if (t == LONGS)
-            base = part[LONGS] ? ADD_GLOBAL(measured, part[LONGS]) : 0;
+            base = part[LONGS] ? ADD_GLOBAL(to, part[LONGS]) : 0;
         else if (t < MEASURED_WORDS && part[t])
-            ADD_GLOBAL(measured + t, part[t]);
+            ADD_GLOBAL(to + t, part[t]);
         BARRIER();
-        if (is_long) ids[base + place] = r;
+        UNROLL for (int k = 0; k < MEASURE_EACH; k++)
+        {
+            if (n[k] >= least) ids[base + place++] = r + k * MEASURE_THREADS;
+        }
         BARRIER();
     }
-    if (group_index() == 0 && t == 0) {
-        ((GLOBAL i64 *)measured)[FIRST_OFFSET] = offsets[0];
-        ((GLOBAL i64 *)measured)[LAST_OFFSET] = offsets[rows];
+    if (t < MEASURED_WORDS) part[t] = 0;
+    BARRIER();
+    if (bad) OR_LOCAL(&part[BAD], 1u);
+    if (different) OR_LOCAL(&part[DIFFERENT], 1u);
+    if (beyond) OR_LOCAL(&part[BEYOND], 1u);
+    BARRIER();
+    if (t < MEASURED_WORDS && part[t]) ADD_GLOBAL(to + t, part[t]);
+#ifdef TL_CUDA /* the last group writes to the host's memory: a copy would come between this and the next kernel */
+    SHARED u32 before;
+    if (t == 0) {
+        __threadfence();
+        before = ADD_GLOBAL(to + MEASURED_DONE, 1u);
+        __threadfence();
     }
+    BARRIER();
+    if (before == (u32)group_count() - 1 && t < MEASURED_DONE) said[t] = ADD_GLOBAL(to + t, 0u);
+#endif
 }
 
 /* first[l][s]: nodes of level l before the long segment s. A group a level. */

@@ -47,7 +47,8 @@ enum {
     TL_DONE = TL_LOADED + TL_RING,            /* [TL_RING] its kernels are done */
     TL_STORED = TL_DONE + TL_RING,            /* [TL_RING] its results have left */
     TL_NODES = TL_STORED + TL_RING,           /* [TL_RING] its nodes are on the host */
-    TL_START = TL_NODES + TL_RING             /* what the lane had before */
+    TL_START = TL_NODES + TL_RING,            /* what the lane had before */
+    TL_MEASURED                               /* offsets of segments */
 };
 
 /* Sequences r0 .. r1 - 1, elements i0 .. i1 - 1 of each (with offsets: all their elements). */

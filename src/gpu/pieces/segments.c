@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Segments whose offsets are memory of the device. The kernel `measure` reads them once and tells the host what it
- * needs: whether they ascend, where they begin and end, how many are long. That costs one wait per call, for 64 bytes.
- * Offsets on the host cost a check, a copy and a list of the long segments: 10 times the time of the sums (1M segments
- * of 256 on an H200). */
-#include "gpu/work.h"
+ * needs: whether they ascend, where they begin and end, how many are long. That costs one wait per call, for 64 bytes,
+ * which is mostly behind the kernel that goes ahead. Offsets on the host cost a check, a copy and a list of the long
+ * segments: 10 times the time of the sums (1M segments of 256 on an H200). */
+#include "pieces.h"
 #include "gpu/kernel/constants.h"
 #include <stdlib.h>
 #include <string.h>
@@ -13,32 +13,144 @@ typedef union {
     uint32_t count[MEASURED_WORDS];      /* LONGS, BAD, DIFFERENT, BEYOND, NODES .. */
     int64_t offset[MEASURED_LONG_WORDS]; /* FIRST_OFFSET, LAST_OFFSET */
 } measured;
+enum { SLOT_BYTES = MEASURED_SLOT * sizeof(uint32_t) };
 
-static tally_status measure(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_memory *offsets, int64_t rows,
-                            int64_t least, tl_memory *ids, measured *m)
+/* What a call found of a view with offsets on the device. */
+typedef struct {
+    const tally_view *in;
+    tally_view all; /* in as one segment, with offsets on the host */
+    int64_t ends[2];
+    measured m;
+    tl_memory data, offsets, ids;
+    size_t data_at;
+    tl_ahead ahead;
+    enum { NOTHING, FOREST, MIDDLE } went; /* which kernel went ahead, */
+    int done;                              /* and did the work */
+} segments;
+
+/* ---- measure ---- */
+
+/* The slots, which are zero at first, and page-locked memory where kernels write that. */
+static tally_status have_slots(tl_gpu_device *d, tally *ctx)
+{
+    static const char zeros[MEASURED_SLOTS * SLOT_BYTES];
+    const tl_gpu_calls *c = d->gpu->calls;
+    tally_status status = TALLY_OK;
+    if (c->sees_locked && !d->measured.said.bytes) status = c->lock(d->gpu, ctx, SLOT_BYTES, &d->measured.said);
+    if (status || d->measured.slots.bytes) return status;
+    status = tl_gpu_take(d, ctx, sizeof zeros, &d->measured.slots);
+    return status ? status : c->write(d->gpu, ctx, &d->measured.slots, 0, zeros, sizeof zeros);
+}
+
+static tally_status begin_measure(tl_gpu_device *d, tally *ctx, const tl_plan *plan, int64_t least, segments *s)
 {
     const tl_gpu_calls *c = d->gpu->calls;
-    tl_memory to = {0};
+    const int64_t rows = s->in->rows;
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
-    memset(m, 0, sizeof *m);
+    tl_gpu_give(d, &s->ids);
     tally_status status = tl_gpu_program(d, ctx, plan->op, "reduce", &program);
-    if (!status) status = tl_gpu_upload(d, ctx, m, sizeof *m, &to);
-    if (!status) status = tl_gpu_take(d, ctx, (size_t)rows * sizeof(int64_t), ids);
-    if (!status)
-        status = TL_GO(&l, measure, (rows + MEASURE_THREADS - 1) / MEASURE_THREADS, .offsets = tl_memory_of(offsets),
-                       .rows = tl_i64(rows), .least = tl_i64(least), .ids = tl_memory_of(ids),
-                       .measured = tl_memory_of(&to));
-    if (!status) {
+    if (!status) status = have_slots(d, ctx);
+    if (!status) status = tl_gpu_take(d, ctx, (size_t)rows * sizeof(int64_t), &s->ids);
+    if (status) return status;
+    d->measured.slot ^= 1;
+    status = TL_GO(&l, measure, (rows + MEASURE_GROUP - 1) / MEASURE_GROUP, .offsets = tl_memory_of(&s->offsets),
+                   .rows = tl_i64(rows), .least = tl_i64(least), .ids = tl_memory_of(&s->ids),
+                   .measured = tl_memory_of(&d->measured.slots), .slot = tl_i64(d->measured.slot),
+                   .said = tl_memory_of(c->sees_locked ? &d->measured.said : &d->measured.slots));
+    return status || !c->sees_locked ? status : c->mark(d->gpu, ctx, TL_RUN, TL_MEASURED);
+}
+
+/* Waits for what begin_measure began, and for nothing after it where kernels write the host's memory. */
+static tally_status end_measure(tl_gpu_device *d, tally *ctx, segments *s, tally_status status)
+{
+    const tl_gpu_calls *c = d->gpu->calls;
+    const size_t at = (size_t)d->measured.slot * SLOT_BYTES;
+    memset(&s->m, 0, sizeof s->m);
+    if (!status && c->sees_locked) {
+        status = c->reached(d->gpu, ctx, TL_MEASURED);
+        if (!status) memcpy(&s->m, (const void *)(uintptr_t)d->measured.said.address, sizeof s->m);
+    } else if (!status) {
         tl_clock_begin(d, ctx, TL_RUN);
-        status = c->read(d->gpu, ctx, m, &to, 0, sizeof *m);
-        tl_clock_end(d, ctx, TL_RUN, TL_TIME_FROM, sizeof *m);
+        status = c->read(d->gpu, ctx, &s->m, &d->measured.slots, at, sizeof s->m);
+        tl_clock_end(d, ctx, TL_RUN, TL_TIME_FROM, sizeof s->m);
     }
-    if (status) c->wait(d->gpu, ctx); /* so that no kernel uses m any more */
-    d->host = 0;
-    tl_gpu_give(d, &to);
+    if (status) { /* nobody knows what the slots hold */
+        c->wait(d->gpu, ctx);
+        tl_gpu_give(d, &d->measured.slots);
+    }
     return status;
 }
+
+/* ---- the kernel that does not wait ---- */
+
+/* A verb's results, as it has them: of a reduce side by side, of a scan one for each element. */
+typedef enum { REDUCE, SCAN, OTHER } segment_road;
+typedef struct {
+    segment_road road;
+    void *out;
+    int64_t stride; /* of a scan's results */
+    const tally_scan_options *scan;
+} ahead_of;
+
+/* The largest last offset for which results at `out` and the elements surely lie apart, or in the same place. */
+static int64_t offsets_most(const tl_scalar *op, const tally_view *in, const ahead_of *a)
+{
+    const int64_t bytes = op->elem_bytes, each = op->result_bytes,
+                  limit = INT64_MAX / 2 / (bytes > each ? bytes : each);
+    const uintptr_t x = (uintptr_t)in->data, y = (uintptr_t)a->out;
+    if (a->road == SCAN && x == y) return bytes == each ? limit : 0;
+    const uintptr_t apart = y > x ? (y - x) / (uintptr_t)bytes : (x - y) / (uintptr_t)each;
+    if (y < x && a->road == REDUCE) return apart >= (uintptr_t)in->rows ? limit : 0;
+    return apart < (uintptr_t)limit ? (int64_t)apart : limit;
+}
+
+/* Launches, between begin_measure and end_measure, the kernel that the segments will want if they are like the last
+ * ones. It does nothing if they are not. (So the wait, 15 us or so, is behind the kernel's work. Nothing that was found
+ * may be kept for the next call: the caller can write other offsets there.) */
+static tally_status go_ahead(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const ahead_of *a, segments *s)
+{
+    const tl_scalar *const op = plan->op;
+    const tally_view *const in = s->in;
+    const int scan = a->road == SCAN, seeded = scan && a->scan && a->scan->init;
+    size_t out_at;
+    tl_results r = {.piece = &tl_no_piece, .row_stride = 1, .stride = 1};
+    if (a->road == OTHER || seeded || in->stride != 1 || (scan && a->stride != 1) || in->valid || in->next ||
+        !d->gpu->calls->owns(d->gpu, a->out, &r.y, &out_at))
+        return TALLY_OK;
+    r.byte = (int64_t)out_at;
+    s->ahead = (tl_ahead){.measured = d->measured.slots,
+                          .slot = d->measured.slot,
+                          .most = offsets_most(op, in, a),
+                          .may_walk = tl_middle_pays(d, op, in->rows, in->rows * MIDDLE_MEAN, scan)};
+    const tl_batch b = {.plan = plan,
+                        .x = s->data,
+                        .piece = &tl_no_piece,
+                        .x_byte = (int64_t)s->data_at,
+                        .stride = 1,
+                        .rows = in->rows,
+                        .listed = 1,
+                        .offsets = s->offsets,
+                        .ahead = &s->ahead};
+    const tl_before from = {SEED_NONE, &s->data, a->scan && a->scan->exclusive};
+    tl_built program = {0};
+    const tl_launch l = {d, ctx, &program};
+    tally_status status = tl_gpu_program(d, ctx, op, scan ? "scan" : "reduce", &program);
+    if (status) return status;
+    s->went = s->ahead.may_walk && d->measured.walked ? MIDDLE : FOREST;
+    if (s->went == MIDDLE) return scan ? tl_middle_scan(&l, &b, &r, &from) : tl_middle_reduce(&l, &b, &r);
+    return scan ? tl_forest_scan(&l, &b, &r, &from) : tl_forest_reduce(&l, &b, &r);
+}
+
+/* What the kernel found (jobs_ahead, gpu/kernel/short/ahead.cl): is its work done? */
+static int went_ahead(const segments *s)
+{
+    const int walks = s->ahead.may_walk && s->m.count[LONGS] && s->ends[1] - s->ends[0] >= s->in->rows * MIDDLE_MEAN;
+    return s->went && !s->m.count[BAD] && s->m.count[DIFFERENT] && s->ends[1] <= s->ahead.most &&
+           walks == (s->went == MIDDLE);
+}
+
+/* ---- the batch ---- */
 
 /* The table `first` of the long segments that ids lists. */
 static tally_status put_firsts(tl_gpu_device *d, tally *ctx, tl_batch *b)
@@ -64,15 +176,6 @@ static int are_rows(const tally_view *in, const measured *m, int64_t bytes, tall
     return !m->count[DIFFERENT] && !__builtin_mul_overflow(rows->n, in->stride, &rows->row_stride);
 }
 
-/* What a call found of a view with offsets on the device. */
-typedef struct {
-    const tally_view *in;
-    tally_view all; /* in as one segment, with offsets on the host */
-    int64_t ends[2];
-    measured m;
-    tl_memory offsets, ids;
-} segments;
-
 /* From now on the long segments are those of MIDDLE_END elements and more. */
 static tally_status list_beyond(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s)
 {
@@ -80,12 +183,10 @@ static tally_status list_beyond(tl_gpu_device *d, tally *ctx, const tl_plan *pla
         s->m.count[LONGS] = 0;
         return TALLY_OK;
     }
-    tl_gpu_give(d, &s->ids);
-    return measure(d, ctx, plan, &s->offsets, s->in->rows, MIDDLE_END, &s->ids, &s->m);
+    return end_measure(d, ctx, s, begin_measure(d, ctx, plan, MIDDLE_END, s));
 }
 
 /* The batch of the segments; ids become its own. */
-typedef enum { REDUCE, SCAN, OTHER } segment_road;
 static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s, segment_road road,
                                   tl_batch *b)
 {
@@ -97,11 +198,13 @@ static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_plan *p
     b->longest = s->m.count[LONGS] ? b->elements : CHUNK - 1; /* at most */
     b->walked =
         road != OTHER && s->m.count[LONGS] && tl_middle_pays(d, plan->op, s->in->rows, b->elements, road == SCAN);
+    if (road != OTHER) d->measured.walked = b->walked;
     if (!status && b->walked) status = list_beyond(d, ctx, plan, s);
     b->ids = s->ids;
     s->ids = (tl_memory){0};
     b->longs = s->m.count[LONGS];
-    b->shorts = !b->walked && b->longs < s->in->rows;
+    b->shorts = !s->done && !b->walked && b->longs < s->in->rows;
+    if (s->done) b->walked = 0;
     for (int l = 1; b->longs && l <= TL_GPU_LEVELS && s->m.count[NODES + l - 1]; l++)
         b->counts[b->levels = l] = s->m.count[NODES + l - 1];
     return status || !b->longs ? status : put_firsts(d, ctx, b);
@@ -160,21 +263,24 @@ static int has_offsets(tl_gpu_device *d, const tally_view *v, tl_memory *memory,
 
 /* Looks at `in`, if its data and offsets are the device's. 0: they are not, or the offsets are bad; those are left to
  * the checks of the host, which say where, and so is what lies inside another object of OpenCL's. */
-static int look(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in, segments *s,
+static int look(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in, const ahead_of *a, segments *s,
                 tally_status *status)
 {
     const tl_gpu_calls *c = d->gpu->calls;
-    tl_memory data;
-    size_t at, data_at;
+    size_t at;
     int64_t low, high;
     *s = (segments){.in = in, .all = *in};
-    if (!has_offsets(d, in, &s->offsets, &at) || at || (uintptr_t)in->offsets % sizeof(int64_t) ||
-        in->rows > INT64_MAX / (int64_t)sizeof(int64_t) || !in->data || !c->owns(d->gpu, in->data, &data, &data_at))
+    if (!has_offsets(d, in, &s->offsets, &at) || at || (uintptr_t)in->offsets % sizeof(int64_t) || in->rows < 1 ||
+        in->rows > INT64_MAX / (int64_t)sizeof(int64_t) || !in->data ||
+        !c->owns(d->gpu, in->data, &s->data, &s->data_at))
         return 0;
-    *status = measure(d, ctx, plan, &s->offsets, in->rows, CHUNK, &s->ids, &s->m);
+    *status = begin_measure(d, ctx, plan, CHUNK, s);
+    if (!*status) *status = go_ahead(d, ctx, plan, a, s);
+    *status = end_measure(d, ctx, s, *status);
     s->ends[0] = s->m.offset[FIRST_OFFSET], s->ends[1] = s->m.offset[LAST_OFFSET];
     s->all.rows = 1;
     s->all.offsets = s->ends;
+    s->done = went_ahead(s);
     return *status || (!s->m.count[BAD] && tl_view_extent(&s->all, plan->op->elem_bytes, &low, &high));
 }
 
@@ -186,7 +292,7 @@ tally_status tl_gpu_reduce_segments(tl_device *base, tally *ctx, const tl_plan *
     tally_status status = d->gpu->calls->enter(d->gpu, ctx);
     *done = 0;
     if (status) return status;
-    *done = look(d, ctx, plan, in, &s, &status);
+    *done = look(d, ctx, plan, in, &(ahead_of){.road = REDUCE, .out = out}, &s, &status);
     if (*done && !status) status = reduce(d, ctx, plan, &s, out);
     tl_gpu_give(d, &s.ids);
     d->gpu->calls->leave(d->gpu);
@@ -201,7 +307,8 @@ static tally_status each_if(tl_gpu_device *d, tally *ctx, const tl_plan *plan, c
     if (out->offsets != in->offsets || out->rows != in->rows || out->dtype != plan->op->out) return TALLY_OK;
     tally_status status = d->gpu->calls->enter(d->gpu, ctx);
     if (status) return status;
-    *done = look(d, ctx, plan, in, &s, &status);
+    const ahead_of a = {v->window ? OTHER : SCAN, out->data, out->stride, v->scan};
+    *done = look(d, ctx, plan, in, &a, &s, &status);
     if (*done && !status) status = each_of(d, ctx, plan, &s, out, v);
     tl_gpu_give(d, &s.ids);
     d->gpu->calls->leave(d->gpu);

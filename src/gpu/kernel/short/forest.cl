@@ -30,7 +30,7 @@ typedef struct {
     i64 jobs, each, longest;
     i64 self, all_warps; /* this warp and how many there are, in the launch */
     int n, groups, part; /* of every sequence without offsets; part: 2^20 / groups, rounded up */
-    int listed;
+    int listed, walks; /* segments; jobs that fit may be walk.cl's */
 } forest;
 
 /* Sequences first .. first + count - 1 of the batch; count 0: there are no more. */
@@ -38,6 +38,7 @@ typedef struct {
     i64 job, first, base;         /* base: where its first element lies, in elements */
     int at, count, all;           /* at: the number of `first` among the job's; all: the job's */
     int elements, off;            /* staged; where they begin in the room */
+    int walk;                     /* the job is walk.cl's */
     LOCAL u32 *begin;             /* of the first one */
 } window;
 
@@ -111,8 +112,17 @@ fn void load_group(elem *e, LOCAL const elem *x, int p)
     UNROLL for (int k = 0; k < GROUP; k++) v[k] = off & 2 ? v[k + 2] : v[k];
 #endif
     UNROLL for (int k = 0; k < GROUP; k++) e[k] = v[k];
-#else
-    UNROLL for (int k = 0; k < GROUP; k++) e[k] = x[p + k];
+#else /* word by word: a load of each element would cost as many turns */
+    enum { EACH = 4 / TL_SIZE, WORDS = GROUP / EACH };
+    const int off = p & (EACH - 1);
+    LOCAL const u32 *from = (LOCAL const u32 *)(x + p - off);
+    u32 w[WORDS + 1];
+    UNROLL for (int k = 0; k <= WORDS; k++) w[k] = from[k];
+    UNROLL for (int k = 0; k < GROUP; k++)
+    {
+        const u32 word = (u32)(((u64)w[k / EACH + 1] << 32 | w[k / EACH]) >> (8 * TL_SIZE * off));
+        e[k] = (elem)(word >> (8 * TL_SIZE * (k % EACH)));
+    }
 #endif
 }
 
@@ -296,6 +306,45 @@ fn void find_begins(const forest *f, const window *w)
     WARP_BARRIER();
 }
 
+/* Is this a job whose segments are all below WALK_END, and those of each pass fit the room (walk.cl)? Then begins are
+ * elements before them in the job. */
+enum { WALK_END = 64 };
+#ifdef TL_SHUFFLES
+#define WALKS 1
+#else
+#define WALKS 0
+#endif
+fn int find_walk(const forest *f, const window *w)
+{
+    int fits = 0;
+#if WALKS
+    enum { PASSES = FOREST_SEQUENCES / LANES };
+    const int lane = lane_index(), all = w->all;
+    u32 begin[PASSES];
+    fits = 1;
+    UNROLL for (int k = 0; k < PASSES; k++)
+    {
+        const int j = k * LANES + lane, end = (k + 1) * LANES < all ? (k + 1) * LANES : all;
+        const i64 at = f->offsets[j < all ? j : all];
+        begin[k] = (u32)(at - f->offsets[0]);
+        fits = fits && f->offsets[j < all ? j + 1 : all] - at < WALK_END;
+        fits = fits && (k * LANES >= all || f->offsets[end] - f->offsets[k * LANES] <= FOREST_ELEMENTS);
+    }
+    UNROLL for (int m = 1; m < LANES; m <<= 1)
+    {
+        int other;
+        SHUFFLE(1, int, other, fits, m);
+        fits &= other;
+    }
+    if (fits) {
+        UNROLL for (int k = 0; k < PASSES; k++) w->begin[k * LANES + lane] = begin[k];
+        if (lane == 0) w->begin[FOREST_SEQUENCES] = (u32)(f->offsets[all] - f->offsets[0]);
+        WARP_BARRIER();
+    }
+#endif
+    return fits;
+}
+
 /* The window after w: of the same job, or of the warp's next one. */
 fn window window_after(const forest *f, window w, batch b)
 {
@@ -310,7 +359,8 @@ fn window window_after(const forest *f, window w, batch b)
         if (entered && w.all) {
             w.begin = f->begins;
             w.base = f->offsets[0];
-            find_begins(f, &w);
+            w.walk = f->walks && find_walk(f, &w);
+            if (!w.walk) find_begins(f, &w);
             stage_offsets(f, b, w.job + f->all_warps);
         } else {
             w.begin += w.count;
@@ -327,7 +377,7 @@ fn window window_after(const forest *f, window w, batch b)
     }
     const int most = w.all - w.at;
     w.count = most, w.elements = most * f->n;
-    if (f->listed) {
+    if (f->listed && !w.walk) {
         const int end = begin_place(w.begin[0]) + FOREST_ELEMENTS;
         int low = 0;
         UNROLL for (int step = FOREST_SEQUENCES; step > 0; step >>= 1)
@@ -353,7 +403,8 @@ fn void find_range(forest *f, batch b)
 }
 
 /* A warp's room, and its first window. */
-fn forest forest_of(batch b, i64 longest, i64 each, i64 jobs, int warps, LOCAL u8 *room, const int listed)
+fn forest forest_of(batch b, i64 longest, i64 each, i64 jobs, int warps, LOCAL u8 *room, const int listed,
+                    const int walks)
 {
     forest f;
     f.self = group_index() * warps + thread_index() / LANES;
@@ -364,7 +415,7 @@ fn forest forest_of(batch b, i64 longest, i64 each, i64 jobs, int warps, LOCAL u
     f.offsets = (LOCAL i64 *)(room + FOREST_OFFSETS_AT(TL_SIZE, sizeof(state)));
     f.begins = (LOCAL u32 *)(room + FOREST_BEGIN_AT(TL_SIZE, sizeof(state)));
     f.jobs = jobs, f.each = each, f.longest = longest;
-    f.listed = listed;
+    f.listed = listed, f.walks = walks;
     f.n = listed ? 0 : (int)b.n;
     f.groups = f.n >> GROUP_LOG;
     f.part = f.groups ? ((1 << 20) + f.groups - 1) / f.groups : 0;
@@ -375,7 +426,7 @@ fn window first_window(const forest *f, batch b)
 {
     window w;
     w.job = f->self - f->all_warps, w.first = w.base = 0;
-    w.at = w.count = w.all = w.elements = w.off = 0;
+    w.at = w.count = w.all = w.elements = w.off = w.walk = 0;
     w.begin = f->begins;
     if (f->listed) stage_offsets(f, b, f->self);
     COPY_WAIT();
@@ -386,4 +437,5 @@ fn window first_window(const forest *f, batch b)
 #define FOREST_PARAMETERS PARAMETERS_OF(FOREST)
 /* Groups of a processor, for the registers. */
 #define FOREST_BLOCKS      (TL_SIZE > 4 || sizeof(state) > 8 ? 2 : 4)
-#define FOREST_SCAN_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : 3)
+/* (A result that is not its state, as a mean, takes more.) */
+#define FOREST_SCAN_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : OP_SEED ? 4 : 3)

@@ -1,14 +1,40 @@
 /* SPDX-License-Identifier: MIT
  * reduce of short sequences (forest.cl). */
 
+#if WALKS
+/* A job of walk.cl. */
+fn void walk_reduce(const forest *f, const window *w, batch b, results out)
+{
+    for (int done = 0; done * LANES < w->all;) {
+        const walk k = walk_on(f, w, done, b);
+        ROLLED for (; done < k.end; done++)
+        {
+            const int j = done * LANES + lane_index();
+            if (j < w->all) {
+                const int at = (int)w->begin[j], n = (int)w->begin[j + 1] - at;
+                store_reduced(out, b, w->first + j, walk_fold(f->x, k.w.off + at - k.before, n, b.p), n);
+            }
+        }
+        WARP_BARRIER();
+    }
+}
+#endif
+
 fn void forest_reduce(batch b, results out, i64 longest, i64 each, i64 jobs, int warps, LOCAL u8 *room,
                       const int listed)
 {
     room += thread_index() / LANES * FOREST_BYTES(TL_SIZE, sizeof(state), listed);
     if (SKIPS && thread_index() / LANES >= warps) return;
-    const forest f = forest_of(b, longest, each, jobs, warps, room, listed);
+    const forest f = forest_of(b, longest, each, jobs, warps, room, listed, listed && WALKS);
     window w = first_window(&f, b);
     while (w.count) {
+#if WALKS
+        if (listed && w.walk) {
+            walk_reduce(&f, &w, b, out);
+            w = window_after(&f, w, b);
+            continue;
+        }
+#endif
         stage_elements(&f, &w, b);
         COPY_WAIT();
         WARP_BARRIER();
@@ -40,6 +66,7 @@ KERNEL_OF(reduce_segments)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    forest_reduce(b, out, longest, each, jobs, (int)warps, ROOM_OF_PARAMETER, 1);
+    const i64 mine = jobs_ahead(jobs, measured, slot, most, may_walk, b.seqs, 0);
+    forest_reduce(b, out, longest, each, mine, (int)warps, ROOM_OF_PARAMETER, 1);
 }
 #endif

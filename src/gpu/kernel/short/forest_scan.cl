@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * scan of short sequences (forest.cl): one lane per group of 8 elements makes S at its first one from the nodes before
  * it, then the 8 results; one lane per sequence does the elements after its last group. Results lie in local memory
- * until all of the window are there, and leave it side by side. */
+ * until all of the window are there, and leave it side by side: in the places of their elements, which no other lane
+ * needs, where they are of one kind and size (a third of a warp's room, so that half as many warps more run). */
+#define SCANS_IN_ROOM                                                                                                  \
+    (OP_INPUTS == 1 && OP_LANES == 1 && TL_OUT_SIZE == TL_SIZE && (TL_OUT_FLOAT != 0) == (TL_KIND == 3 && !TL_FORMAT))
 
 /* Result number i of a sequence, which begins at place `place`: S of i elements (exclusive) or of i + 1. */
 fn void put_result(LOCAL result *to, int place, int i, maybe v, i64 exclusive, par p)
@@ -36,6 +39,18 @@ fn void store_window(const forest *f, const window *w, batch b, results out, LOC
     GLOBAL u8 *to = f->listed ? out.x + w->base * (i64)(OP_LANES * sizeof(result)) : place(out, b, w->first, 0);
     const int beside = out.stride == 1 && (f->listed || out.row_stride == f->n || w->count == 1) &&
                        ADDRESS(to) % sizeof(result) == 0;
+#ifdef COPY_UNIT
+    if (SCANS_IN_ROOM && beside && ADDRESS(to) % 16 == w->off * sizeof(result)) { /* 16 bytes at a time */
+        const int head = (UNIT - w->off) & (UNIT - 1), first = head < all ? head : all, units = (all - first) / UNIT;
+        GLOBAL bundle *const far = (GLOBAL bundle *)((GLOBAL result *)to + first);
+        LOCAL const bundle *const near = (LOCAL const bundle *)(from + first);
+        const int lane = lane_index(), last = first + units * UNIT + lane;
+        if (lane < first) ((GLOBAL result *)to)[lane] = from[lane];
+        ROLLED for (int u = lane; u < units; u += LANES) far[u] = near[u];
+        if (last < all) ((GLOBAL result *)to)[last] = from[last];
+        return;
+    }
+#endif
     for (int e = lane_index(); e < all; e += LANES) {
         if (beside) {
             ((GLOBAL result *)to)[e] = from[e];
@@ -47,17 +62,90 @@ fn void store_window(const forest *f, const window *w, batch b, results out, LOC
     }
 }
 
+/* Of larger states the walk has not enough registers (var f32: a kilobyte spilled). */
+#define WALKS_SCANS (WALKS && STATE_BYTES <= 8)
+#if WALKS_SCANS
+/* The results of a segment of n < WALK_END elements from place `at` of the room; v: S before them; off: of the results.
+ * All lanes are at their group k at the same time. start[l]: S at the last multiple of 2^l groups; node[l]: the last
+ * node of 2^l groups. A loop: eight copies of a mean's divisions would spill. */
+fn void walk_scan_one(LOCAL result *to, LOCAL const elem *x, int at, int off, int n, maybe v, i64 exclusive, par p)
+{
+    maybe start[3];
+    state node[2];
+    start[0] = start[1] = start[2] = v;
+    node[0] = node[1] = v.s;
+    ROLLED for (int i = 0; i < n; i += GROUP)
+    {
+        const int k = i / GROUP;
+        elem e[GROUP];
+        state mine;
+        maybe s[GROUP + 1];
+        walk_load(e, x, at + i);
+        s[0] = start[0];
+        scan_eight(s, &mine, e, i, p);
+        if (!(k & 1)) { /* the last group, of less than 8, makes nodes that nobody asks for */
+            node[0] = mine;
+            start[0] = then(start[1], mine, p.origin + i, GROUP);
+        } else {
+            mine = TWIN(node[0], mine, GROUP);
+            if (!(k & 2)) {
+                node[1] = mine;
+                start[0] = then(start[2], mine, p.origin + i - GROUP, 2 * GROUP);
+            } else {
+                start[0] = start[2] = then(v, TWIN(node[1], mine, 2 * GROUP), p.origin, 4 * GROUP);
+            }
+            start[1] = start[0];
+        }
+        s[GROUP] = start[0];
+        UNROLL for (int j = 0; j < GROUP; j++)
+        {
+            if (i + j < n) put_result(to, at - off, i + j, exclusive ? s[j] : s[j + 1], exclusive, p);
+        }
+    }
+}
+
+/* A job of walk.cl. */
+fn void walk_scan(const forest *f, const window *w, batch b, results out, LOCAL result *room, i64 exclusive,
+                  i64 seeded, GLOBAL const result *init)
+{
+    for (int done = 0; done * LANES < w->all;) {
+        const walk k = walk_on(f, w, done, b);
+        LOCAL result *const to = SCANS_IN_ROOM ? (LOCAL result *)f->x + k.w.off : room;
+        ROLLED for (; done < k.end; done++)
+        {
+            const int j = done * LANES + lane_index();
+            if (j < w->all) {
+                const int at = (int)w->begin[j], n = (int)w->begin[j + 1] - at;
+                walk_scan_one(to, f->x, k.w.off + at - k.before, k.w.off, n, initial(seeded, init, w->first + j, b.p),
+                              exclusive, b.p);
+            }
+        }
+        WARP_BARRIER();
+        store_window(f, &k.w, b, out, to);
+        WARP_BARRIER();
+    }
+}
+#endif
+
 fn void forest_scan(batch b, results out, i64 longest, i64 each, i64 jobs, int warps, i64 exclusive,
                     i64 seeded, GLOBAL const result *init, LOCAL u8 *room, const int listed)
 {
     enum { RESULT = OP_LANES * sizeof(result) };
-    room += thread_index() / LANES * FOREST_SCAN_BYTES(TL_SIZE, sizeof(state), RESULT, listed);
+    room += thread_index() / LANES * FOREST_SCAN_BYTES(TL_SIZE, sizeof(state), RESULT, listed, SCANS_IN_ROOM);
     if (SKIPS && thread_index() / LANES >= warps) return;
-    const forest f = forest_of(b, longest, each, jobs, warps, room, listed);
-    LOCAL result *const to = (LOCAL result *)(room + FOREST_BYTES(TL_SIZE, sizeof(state), listed));
+    const forest f = forest_of(b, longest, each, jobs, warps, room, listed, listed && WALKS_SCANS);
+    LOCAL result *const apart = (LOCAL result *)(room + FOREST_BYTES(TL_SIZE, sizeof(state), listed));
     window w = first_window(&f, b);
     while (w.count) {
+#if WALKS_SCANS
+        if (listed && w.walk) {
+            walk_scan(&f, &w, b, out, apart, exclusive, seeded, init);
+            w = window_after(&f, w, b);
+            continue;
+        }
+#endif
         stage_elements(&f, &w, b);
+        LOCAL result *const to = SCANS_IN_ROOM ? (LOCAL result *)f.x + w.off : apart;
         COPY_WAIT();
         WARP_BARRIER();
         forest_up(&f, &w, b.p);
@@ -102,6 +190,7 @@ KERNEL_OF(scan_segments)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    forest_scan(b, out, longest, each, jobs, (int)warps, exclusive, seeded, init, ROOM_OF_PARAMETER, 1);
+    const i64 mine = jobs_ahead(jobs, measured, slot, most, may_walk, b.seqs, 0);
+    forest_scan(b, out, longest, each, mine, (int)warps, exclusive, seeded, init, ROOM_OF_PARAMETER, 1);
 }
 #endif

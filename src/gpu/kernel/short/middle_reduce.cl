@@ -61,7 +61,10 @@ KERNEL_OF(reduce_middles)
     RESULTS_OF_PARAMETERS;
     BOX
     const int lane = lane_index();
-    for (i64 job = warp_index(); job < jobs; job += warp_count()) {
+    const i64 all_jobs = jobs_ahead(jobs, measured, slot, most, may_walk, b.seqs, 1);
+    u32 asked = 0;
+    for (i64 job = warp_index(); job < all_jobs; job = job_after(job, asked, slot)) {
+        asked = ask_job(measured, slot);
         const i64 s = job, all = length_of(b, s), n = all < MIDDLE_END ? all : 0;
         if (SKIPS && all >= MIDDLE_END) continue;
         const i64 from = start_of(b, s);
