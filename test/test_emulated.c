@@ -362,9 +362,9 @@ int main(int argc, char **argv)
                 {"sum", TALLY_F32},   {"var", TALLY_F64},    {"max", TALLY_I8},        {"sum", TALLY_I8},
                 {"max", TALLY_F32},   {"argmin", TALLY_I16}, {"last", TALLY_F64},      {"nanmin", TALLY_F16},
                 {"mean", TALLY_U32},  {"sum", TALLY_F32},    {"ema", TALLY_F32},       {"argmax", TALLY_F32},
-                {"mean", TALLY_F32},  {"sum", TALLY_F64}};
+                {"mean", TALLY_F32},  {"sum", TALLY_F64},    {"var", TALLY_F32}};
     enum {
-        LONG_ONES = 2,
+        LONG_ONES = 3,
         WINDOWS = LONG_ONES + 2,
         SCANS = 8,
         ROWS_MORE = 11

@@ -47,8 +47,8 @@ static int launch_part(const tl_gpu_device *device, const tl_batch *batch, int w
     window.each = tl_pass_each(device, batch, width), window.jobs = (window.count + window.each - 1) / window.each;
     return fibers_launch(run_part, groups, WINDOW_THREADS);
 }
-/* Windows of w at once, or as longer ones go (gpu/window/long.c): the nodes of as many elements as w's highest bit, then
- * the other bits onto these. */
+/* Windows of w at once, or as longer ones go (gpu/window/long.c): the nodes of as many elements as w's highest bit,
+ * then the other bits onto these. */
 static int launch_parts(const tl_gpu_device *device, const tl_batch *batch, int64_t w, int split, int groups)
 {
     const int64_t high = (int64_t)1 << (63 - __builtin_clzll((unsigned long long)w));
@@ -83,8 +83,8 @@ static void window_round(tally *ctx, const char *name, const tl_scalar *op, int 
     window.out_stride = 1 + k % 9 / 8;
     window.valid = k % 2, window.after = k % 3 ? check_below(w) : 0, window.before = w - 1 - window.after;
     window.least = w, window.count = window.n - (window.valid ? w - 1 : 0);
-    window.levels = tl_whole_levels(&device, &batch, w, TL_TILES),
-    window.each = ((1 << log) - (w - 1)) & -QUAD, window.jobs = (window.count + window.each - 1) / window.each;
+    window.levels = tl_whole_levels(&device, &batch, w, TL_TILES), window.each = ((1 << log) - (w - 1)) & -QUAD,
+    window.jobs = (window.count + window.each - 1) / window.each;
     const int shift = (int)check_below(8) * op->elem_bytes, to = (int)check_below(8) * op->result_bytes;
     check_fill(room + shift, op->dtype, also.on ? 0 : window.n * window.stride, (tl_data)(k % TL_DATA_KINDS));
     memset(got, 0xa5, ROOM), memset(want, 0xa5, ROOM);

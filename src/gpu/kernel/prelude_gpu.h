@@ -10,7 +10,7 @@
  *   SCAN_LINES                   their warps take lines (scan_lines.cl)             WHOLE_LOG     of window_whole
  *   TL_MARKED                    defined where a nan form leaves out the mark, not every NaN
  *   RUNS                         threads of window_whole have 8 items side by side, two quads
- *   PASS_LOG, PASS_RUN           log2 of the radix of window/passes.cl, items of a thread; 0 if that is not for this instance
+ *   PASS_LOG, PASS_RUN           log2 of the radix of window/passes.cl, items of a thread; 0 if it is not for this one
  */
 #if TL_KIND == 2
 #define ORD_LOW  0
