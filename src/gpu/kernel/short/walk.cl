@@ -40,8 +40,8 @@ fn void walk_load(elem *e, LOCAL const elem *x, int p)
 }
 
 #if STRIPED && OP_EXTREME && !FINDS && TL_SIZE == 1
-/* S(n) of n < WALK_END bytes from place `at` of the room, word by word (stripes.cl): eight of them cost a quarter of what
- * they cost one by one. */
+/* S(n) of n < WALK_END bytes from place `at` of the room, word by word (stripes.cl): eight of them cost a quarter of
+ * what they cost one by one. */
 fn maybe walk_fold(LOCAL const elem *x, int at, int n, par p)
 {
     enum { BYTES = 4, FILL = (int)((u32)(u8)WORST * 0x01010101u) };
