@@ -202,6 +202,16 @@ static void check_bad(const char *what, const int64_t *cut, int64_t rows)
     check(tally_reduce(ctx, "sum", &b, y) == status && !strcmp(sentence, tally_error(ctx)), "%s: '%s' and '%s'", what,
           sentence, tally_error(ctx));
     check(y[0] == 1 && y[1] == 2 && y[2] == 3 && y[3] == 4, "%s: written", what);
+    /* a kernel has gone ahead: it must have found it too, also where it begins where the offsets are still good */
+    memset(got, 0x5a, sizeof got);
+    put(&results, got, sizeof got);
+    check(tally_reduce(ctx, "sum", &b, results.at) == status && !strcmp(sentence, tally_error(ctx)), "%s: '%s', ahead",
+          what, tally_error(ctx));
+    tally_view to = b;
+    to.data = results.at;
+    check(tally_scan(ctx, "sum", &b, &to, NULL) == TALLY_INVALID, "%s: scanned", what);
+    calls->read(gpu, ctx, want, &results.memory, 0, sizeof got);
+    check(!memcmp(got, want, sizeof got), "%s: written ahead", what);
 }
 
 static void check_refusals(void)
@@ -214,7 +224,15 @@ static void check_refusals(void)
     int64_t cut[] = {0, 3, 4};
     float y;
     put(&cuts, cut, sizeof cut);
-    tally_view b = tally_segments(data.at, TALLY_F32, (const int64_t *)(void *)cuts.at, 2);
+    tally_view b = tally_segments(data.at, TALLY_F32, (const int64_t *)(void *)cuts.at, 2), to = b;
+    to.data = data.at + 4; /* both in the device's memory: refused by the host, and not written before that */
+    put(&data, x, sizeof x);
+    check(tally_scan(ctx, "sum", &b, &to, NULL) == TALLY_INVALID && strstr(tally_error(ctx), "overlaps"), "overlap: %s",
+          tally_error(ctx));
+    check(tally_reduce(ctx, "sum", &b, data.at + 8) == TALLY_INVALID && strstr(tally_error(ctx), "overlaps"),
+          "overlap: %s", tally_error(ctx));
+    calls->read(gpu, ctx, got, &data.memory, 0, sizeof x);
+    check(!memcmp(got, x, sizeof x), "elements are written over");
     check(tally_reduce(ctx, "sum", &b, data.at) == TALLY_INVALID && strstr(tally_error(ctx), "overlaps"), "overlap: %s",
           tally_error(ctx));
     check(tally_reduce(ctx, "sum", &b, NULL) == TALLY_INVALID && strstr(tally_error(ctx), "out is NULL"), "no out: %s",

@@ -6,21 +6,22 @@ enum { FIRSTS_ITEMS = 8 };
 /* Into the slot of `measured` (constants.h), which is zero: how many segments are long (`least` elements or more);
  * whether any descend or begin below zero, are not as long as the first one, have MIDDLE_END elements or more; the long
  * ones' nodes of each level. ids: the long ones, in any order (their nodes lie in that order; no result depends on it).
- * A thread takes MEASURE_EACH segments, all of whose offsets are on their way at once. */
+ * A thread takes MEASURE_EACH segments, all of whose offsets are on their way at once. The last ones come first, so
+ * that the first ones are in the cache for the kernel that comes next. */
 KERNEL_OF(measure)
 {
     SHARED u32 part[MEASURED_WORDS], base;
     const int t = thread_index();
     GLOBAL u32 *const to = measured + slot * MEASURED_SLOT;
     const i64 usual = offsets[1] - offsets[0], step = group_count() * MEASURE_GROUP, rounds = (rows + step - 1) / step;
-    i64 r = group_index() * MEASURE_GROUP + t;
     int bad = 0, different = 0, beyond = 0;
     if (group_index() == 0 && t < MEASURED_SLOT) measured[(slot ^ 1) * MEASURED_SLOT + t] = 0;
     if (group_index() == 0 && t == 0) {
         ((GLOBAL i64 *)to)[FIRST_OFFSET] = offsets[0];
         ((GLOBAL i64 *)to)[LAST_OFFSET] = offsets[rows];
     }
-    for (i64 round = 0; round < rounds; round++, r += step) {
+    for (i64 round = rounds - 1; round >= 0; round--) {
+        const i64 r = round * step + group_index() * MEASURE_GROUP + t;
         i64 n[MEASURE_EACH];
         u32 longs = 0, place = 0;
         if (t < MEASURED_WORDS) part[t] = 0;

@@ -71,6 +71,9 @@ fn int all_groups(const forest *f, const window *w)
     return f->listed ? begin_groups(w->begin[w->count]) - begin_groups(w->begin[0]) : w->count * f->groups;
 }
 
+/* As many segments as a window has whose mean is 64 elements or more. */
+enum { FEW_SEQUENCES = 16 };
+
 /* The last sequence that has fewer than `end` groups before it. */
 fn int sequence_before(const forest *f, const window *w, int end)
 {
@@ -80,11 +83,16 @@ fn int sequence_before(const forest *f, const window *w, int end)
     }
     const u32 limit = (u32)(end + begin_groups(w->begin[0])) << PLACE_BITS;
     int j = 0;
-    UNROLL for (int step = FOREST_SEQUENCES / 2; step > 0; step >>= 1)
-    {
-        const int there = j + step;
-        if (there < w->count && w->begin[there < w->count ? there : 0] < limit) j = there;
+#define STEP(step)                                                                                                     \
+    {                                                                                                                  \
+        const int there = j + (step);                                                                                  \
+        if (there < w->count && w->begin[there < w->count ? there : 0] < limit) j = there;                             \
     }
+    if (w->count > FEW_SEQUENCES) { /* the same for all lanes */
+        UNROLL for (int step = FOREST_SEQUENCES / 2; step >= FEW_SEQUENCES; step >>= 1) STEP(step)
+    }
+    UNROLL for (int step = FEW_SEQUENCES / 2; step > 0; step >>= 1) STEP(step)
+#undef STEP
     return j;
 }
 
