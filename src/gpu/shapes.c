@@ -7,7 +7,7 @@
 
 enum {
     TILES_EACH = 3, /* tiles of the kernel once for each processor that are worth larger tiles, */
-    TILE_USUAL = 3  /* and how large these become */
+    TILE_USUAL = 3  /* and how large these become, as a power of 2; 1 less of 8 bytes: 256 KiB */
 };
 
 /* ---- the board (kernel/board.cl) ---- */
@@ -74,8 +74,9 @@ static int64_t plan_reduce(const tl_gpu_device *d, const tl_batch *b, int *more)
 {
     const int log = ELEMENTS_LOG + TILE_WARPS_LOG; /* of the smallest tile's elements */
     const int64_t worth = (int64_t)TILES_EACH * d->gpu->calls->processors(d->gpu);
+    const int usual = b->plan->op->elem_bytes > 4 ? TILE_USUAL - 1 : TILE_USUAL;
     *more = 0;
-    while (*more < TILE_USUAL && b->n >> (log + *more + 1) >= worth) ++*more;
+    while (*more < usual && b->n >> (log + *more + 1) >= worth) ++*more;
     while (*more < TILE_MORE && b->n >> (log + *more) >= TILES_MOST) ++*more;
     return b->n >> (log + *more);
 }
@@ -172,6 +173,7 @@ static once_plan plan_once(const tl_batch *b, int few)
         nodes += b->rows * ((p.tiles >> (RADIX_LOG * k)) + 1);
         if ((p.tiles - 1) >> (RADIX_LOG * k)) p.levels = k;
     }
+    if (p.tiles <= ONCE_FLAT(tl_gpu_state_bytes(b->plan->op))) p.levels = 0;
     p.words = nodes * ((tl_gpu_state_bytes(b->plan->op) + 7) / 8);
     return p;
 }

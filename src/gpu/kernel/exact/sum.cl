@@ -369,17 +369,19 @@ fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, int t, int lanes,
         exact_add_packs(w, x + head * TL_SIZE, y + head * TL_SIZE, packs, t, lanes, 0, 0, mode, bins);
     f64 v[EXACT_VALUES];
     for (i64 j = t; j < others; j += EXACT_BATCH * lanes) {
+        f64 a[EXACT_BATCH], b[EXACT_BATCH];
+        UNROLL for (int k = 0; k < EXACT_BATCH; k++) /* all loads before the first is used */
+        {
+            const i64 other = j + k * lanes, near = other < others ? other : j, i = near < head ? near : near + packed;
+            a[k] = exact_load(x + i * row.stride * TL_SIZE), b[k] = 0;
+#if EXACT_PAIRS
+            b[k] = exact_load(y + i * row.y_stride * TL_SIZE);
+#endif
+        }
         UNROLL for (int k = 0; k < EXACT_BATCH; k++)
         {
-            const i64 other = j + k * lanes, i = other < head ? other : other + packed;
-            f64 a = 0, b = 0;
-            if (other < others) {
-                a = exact_load(x + i * row.stride * TL_SIZE);
-#if EXACT_PAIRS
-                b = exact_load(y + i * row.y_stride * TL_SIZE);
-#endif
-            }
-            exact_item(w, v, k, a, b, marked, masked, mode, bins);
+            const int there = j + k * lanes < others;
+            exact_item(w, v, k, there ? a[k] : 0, there ? b[k] : 0, marked, masked, mode, bins);
         }
         exact_take(w, v, mode, bins);
     }

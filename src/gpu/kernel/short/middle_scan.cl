@@ -13,9 +13,7 @@ KERNEL_OF(scan_middles)
     BOX
     const int lane = lane_index();
     const i64 all_jobs = jobs_ahead(jobs, measured, slot, most, may_walk, b.seqs, 1);
-    u32 asked = 0;
-    for (i64 job = warp_index(); job < all_jobs; job = job_after(job, asked, slot)) {
-        asked = ask_job(measured, slot);
+    for (i64 job = warp_index(); job < all_jobs; job += warp_count()) {
         const i64 s = job, all = length_of(b, s), n = all < MIDDLE_END ? all : 0;
         const i64 from = start_of(b, s);
         const maybe first = initial(seeded, init, s, b.p);
