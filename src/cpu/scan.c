@@ -11,6 +11,7 @@
  *   arrives first. */
 #include "shape.h"
 #include "lanes.h"
+#include "narrow/narrow.h"
 #include "context/share.h"
 #include "widen.h"
 #include "law/fp.h"
@@ -30,6 +31,7 @@ enum {
     AHEAD_BYTES = 64 * 1024, /* one thread prefetches this far on, in a down-sweep: there it runs beside the stores */
     RUN_BYTES = 8 * 1024,    /* of states that a kernel that runs along stages at a time */
     PACK = TL_TILE,
+    NARROW_TILE = 64 * 1024, /* elements of an express road at a time */
     LONG_BYTES = 4 * 1024 * 1024, /* segments from here on are cut between threads */
     FAR_BYTES = 2 * 1024 * 1024   /* of a sequence that is not dense, made dense at a time */
 };
@@ -96,6 +98,28 @@ static void run_tile(const tl_scan *s, tl_staging at, const char *x, int64_t m, 
     }
 }
 
+/* The next n dense elements where there is an express road (narrow/narrow.h): nodes of a power of two of them. */
+static void scan_narrow(const tl_scan *s, tl_counter *c, const char *x, int64_t n, char *out, int stream, int64_t ahead)
+{
+    const tl_plan *plan = s->plan;
+    const tl_scalar *op = plan->op;
+    const int bytes = op->elem_bytes, fits = stream && (uintptr_t)out % (unsigned)bytes == 0;
+    tl_state before, node;
+    for (int64_t m; n > 0; x += m * bytes, out += m * bytes, n -= m) {
+        const int64_t b = c->end;
+        m = n < NARROW_TILE ? n : NARROW_TILE;
+        if (b && (b & -b) < m) m = b & -b;
+        const int whole = !(m & (m - 1)), have = tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &before);
+        if (!whole && !(s->ends && m == n)) push_part(plan, c, x, m); /* now: results may take the elements' place */
+        const uint16_t key = plan->narrow->scan(out, x, m, have ? tl_key_of(plan, &before) : 0, s->exclusive, fits,
+                                                ahead, plan->keys);
+        if (s->exclusive && !have) op->empty(plan->par, out);
+        if (!whole) continue;
+        tl_of_key(plan, key, &node);
+        tl_counter_push(c, op, tl_top_level(m), &node);
+    }
+}
+
 /* First levels of up-sweeps (tl_up): of the whole tiles that are scanned, made before, and of those at x from index
  * `at` on, made meanwhile. */
 typedef struct {
@@ -126,6 +150,10 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
     const tl_state *init = s->seeded ? &s->init : NULL;
     tl_state prefix, node;
     int have = 0, known = 0; /* there is an S(b); it is in prefix */
+    if (plan->narrow) {
+        scan_narrow(s, c, x, n, out, stream, ahead);
+        return;
+    }
     for (int64_t m; n > 0; x += m * op->elem_bytes, out += m * op->result_bytes, n -= m) {
         int64_t b = c->end;
         m = n < TL_TILE ? n : TL_TILE;

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ * Largest and smallest elements of types of one and two bytes, on lanes of their own width: an express road beside the
+ * kernels that widen (widen.h), for operators whose state is one such key (max, min and their nan forms).
+ *
+ *   element --> key: an unsigned number of its bytes, the larger it is the sooner it wins; 0 changes nothing
+ *
+ *   integers   the element with some bits flipped (max i8: the sign; min u8: all bits)
+ *   halves     sign and magnitude as one number, flipped the same way; a NaN is the largest key, in nan forms the least
+ *
+ * So one text is enough for both operators and all six types; it is compiled once per instruction set. */
+#ifndef TALLY_NARROW_H
+#define TALLY_NARROW_H
+#include "operator/plan.h"
+#include <string.h>
+
+/* The loops, for elements of one kind (bytes, two bytes, halves). Elements and results have any alignment; results may
+ * take the place of the elements only in scans. stream: results are stored past the caches; the caller fences. */
+typedef struct tl_narrow {
+    int bytes, halves;
+
+    /* Result i is of the w elements from x + i on, 0 <= i < m. room: tl_narrow_room(w) elements. */
+    void (*window)(void *out, const void *x, int64_t m, int64_t w, void *room, int stream, tl_keying k);
+
+    /* Result i is of before and x[0] .. x[i], 0 <= i < m, or if exclusive of before and x[0] .. x[i - 1]. Returns the
+     * key of all m elements, without `before`. ahead: bytes from an element to what is prefetched; 0: nothing. */
+    uint16_t (*scan)(void *out, const void *x, int64_t m, uint16_t before, int exclusive, int stream, int64_t ahead,
+                     tl_keying k);
+} tl_narrow;
+
+enum { TL_NARROW_SHORT = 128 }; /* elements of windows that need no room */
+static inline int64_t tl_narrow_room(int64_t w) { return w <= TL_NARROW_SHORT ? 0 : w; }
+
+/* A plan's road and its keys, from the roads of its instruction set (one for each kind). */
+void tl_narrow_plan(tl_plan *plan, const tl_narrow *roads);
+
+static inline uint16_t tl_key_of(const tl_plan *plan, const tl_state *s)
+{
+    uint16_t m = s->bytes[0];
+    if (plan->op->state_bytes == 2) memcpy(&m, s, sizeof m);
+    return m ^ plan->keys.flip;
+}
+static inline void tl_of_key(const tl_plan *plan, uint16_t key, tl_state *s)
+{
+    key ^= plan->keys.flip;
+    if (plan->op->state_bytes == 2)
+        memcpy(s, &key, sizeof key);
+    else
+        s->bytes[0] = (unsigned char)key;
+}
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ * Compiled once an instruction set: the loops of narrow.h as tl_narrow_<isa>[]. */
+#include "narrow.h"
+#include "dtype/dtype_traits.h"
+#include "cpu/kernel/simd.h"
+#include "law/order.h"
+
+typedef uint8_t vec __attribute__((vector_size(TL_VECTOR_BYTES))); /* of any lanes */
+
+/* The bytes of each group of 16 moved up or down, with zeros behind them; the last or the first element of a group in
+ * all of it; groups moved up or down by one and by two. */
+#if defined(__AVX512BW__)
+#define GROUP_UP(v, n)   ((vec)_mm512_bslli_epi128((__m512i)(v), n))
+#define GROUP_DOWN(v, n) ((vec)_mm512_bsrli_epi128((__m512i)(v), n))
+#define SPREAD(v, bytes)                                                                                               \
+    ((vec)_mm512_shuffle_epi8((__m512i)(v), _mm512_broadcast_i32x4(_mm_set1_epi16((short)(bytes)))))
+#define ONE_UP(v)     ((vec)_mm512_alignr_epi64((__m512i)(v), _mm512_setzero_si512(), 6))
+#define TWO_UP(v)     ((vec)_mm512_alignr_epi64((__m512i)(v), _mm512_setzero_si512(), 4))
+#define ONE_DOWN(v)   ((vec)_mm512_alignr_epi64(_mm512_setzero_si512(), (__m512i)(v), 2))
+#define TWO_DOWN(v)   ((vec)_mm512_alignr_epi64(_mm512_setzero_si512(), (__m512i)(v), 4))
+#define LAST_GROUP(v) ((vec)_mm512_shuffle_i64x2((__m512i)(v), (__m512i)(v), 0xff))
+#define FIRST_GROUP(v) ((vec)_mm512_shuffle_i64x2((__m512i)(v), (__m512i)(v), 0))
+#define GROUPS        4
+#elif defined(__AVX2__)
+#define GROUP_UP(v, n)   ((vec)_mm256_bslli_epi128((__m256i)(v), n))
+#define GROUP_DOWN(v, n) ((vec)_mm256_bsrli_epi128((__m256i)(v), n))
+#define SPREAD(v, bytes) ((vec)_mm256_shuffle_epi8((__m256i)(v), _mm256_set1_epi16((short)(bytes))))
+#define ONE_UP(v)        ((vec)_mm256_permute2x128_si256((__m256i)(v), (__m256i)(v), 0x08))
+#define ONE_DOWN(v)      ((vec)_mm256_permute2x128_si256((__m256i)(v), (__m256i)(v), 0x81))
+#define LAST_GROUP(v)    ((vec)_mm256_permute2x128_si256((__m256i)(v), (__m256i)(v), 0x11))
+#define FIRST_GROUP(v)   ((vec)_mm256_permute2x128_si256((__m256i)(v), (__m256i)(v), 0x00))
+#define GROUPS           2
+#else
+#define FROM(a, b, n)                                                                                                  \
+    TL_SHUFFLE(a, b, n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7, n + 8, n + 9, n + 10, n + 11, n + 12, n + 13,  \
+               n + 14, n + 15)
+#define GROUP_UP(v, n)   FROM((vec){0}, (vec)(v), 16 - (n))
+#define GROUP_DOWN(v, n) FROM((vec)(v), (vec){0}, n)
+#define PAIRS(v, l, h)   TL_SHUFFLE(v, v, l, h, l, h, l, h, l, h, l, h, l, h, l, h, l, h)
+#define SPREAD(v, bytes) PAIRS((vec)(v), (bytes)&0xff, (bytes) >> 8)
+#define LAST_GROUP(v)    (v)
+#define FIRST_GROUP(v)   (v)
+#define GROUPS           1
+#endif
+
+/* The larger lanes where simd.h has no single instruction. */
+#if defined(__SSE2__) && !defined(TL_INTS)
+#undef TL_MOST_U1
+#undef TL_MOST_U2
+#define TL_MOST_U1(a, b) ((__typeof__(a))_mm_max_epu8((__m128i)(a), (__m128i)(b)))
+#define TL_MOST_U2(a, b) ((__typeof__(a))_mm_add_epi16((__m128i)(b), _mm_subs_epu16((__m128i)(a), (__m128i)(b))))
+#endif
+
+/* The first `bytes` < TL_VECTOR_BYTES of a vector. */
+TL_INLINE vec load_raw(const void *x, int64_t bytes)
+{
+#if defined(__AVX512BW__)
+    return (vec)_mm512_maskz_loadu_epi8(((__mmask64)1 << bytes) - 1, x);
+#else
+    vec v = {0};
+    memcpy(&v, x, (size_t)bytes);
+    return v;
+#endif
+}
+TL_INLINE void store_raw(void *to, vec v, int64_t bytes)
+{
+#if defined(__AVX512BW__)
+    _mm512_mask_storeu_epi8(to, ((__mmask64)1 << bytes) - 1, (__m512i)v);
+#else
+    memcpy(to, &v, (size_t)bytes);
+#endif
+}
+
+#define T      uint8_t
+#define HALVES 0
+#define N(name) TL_CAT(name, _bytes)
+#define MOST(a, b) TL_MOST_U1(a, b)
+#define LAST   0x0f0f
+#define FIRST  0x0000
+#include "narrow_kernel.h"
+#define T      uint16_t
+#define HALVES 0
+#define N(name) TL_CAT(name, _shorts)
+#define MOST(a, b) TL_MOST_U2(a, b)
+#define LAST   0x0f0e
+#define FIRST  0x0100
+#include "narrow_kernel.h"
+#define T      uint16_t
+#define HALVES 1
+#define N(name) TL_CAT(name, _halves)
+#define MOST(a, b) TL_MOST_U2(a, b)
+#define LAST   0x0f0e
+#define FIRST  0x0100
+#include "narrow_kernel.h"
+
+const tl_narrow TL_CAT(tl_narrow_, TL_ISA)[] = {row_bytes, row_shorts, row_halves};
