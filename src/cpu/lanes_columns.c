@@ -6,6 +6,7 @@
  *   scan     the same nodes first; then each block is scanned from what lies before it
  *   window   parts of the centres, which share nothing */
 #include "lanes.h"
+#include "narrow/narrow.h"
 #include "widen.h"
 #include "law/fp.h"
 #include "context/scratch.h"
@@ -279,6 +280,17 @@ static int run(tally *ctx, const columns *c, blocks *b, int threads, task *what,
     return !all.failed;
 }
 
+/* By the express road of narrow types (narrow/narrow.h)? */
+static int narrow_columns(const tl_lanes_job *job, int threads)
+{
+    const tl_plan *plan = job->plan;
+    tl_state init = job->init;
+    if (!plan->narrow || job->verb == TL_WINDOW) return 0;
+    if (job->seeded && plan->op->from_wide) plan->op->from_wide(&init);
+    return tl_narrow_columns(plan, threads, job->in, job->out, job->results, job->exclusive, job->reverse,
+                             job->seeded ? &init : NULL);
+}
+
 tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
 {
     const tally_view *in = job->in;
@@ -288,6 +300,7 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
                  .stream = results * op->result_bytes >= STREAM_BYTES,
                  .fetch = tl_fetches(in->rows * n * op->elem_bytes)};
     if (in->rows * n <= TL_PARALLEL_BYTES / op->elem_bytes) threads = 1;
+    if (narrow_columns(job, threads)) return TALLY_OK;
     c.strip = job->verb == TL_REDUCE && !job->plan->in && in->row_stride == 1 ? FOLDED
               : job->verb != TL_WINDOW                                        ? TL_LANES_STRIP
               : job->w > WINDOW_LONG                                          ? TL_ABREAST

@@ -467,9 +467,28 @@ static tally_status far_one(tally *ctx, const tl_plan *plan, int threads, const 
     return status;
 }
 
+/* Sequences r .. end - 1 of dense views where there is an express road. */
+static void narrow_rows(const singles *a, int64_t r, int64_t end)
+{
+    const tl_plan *plan = a->plan;
+    const tally_view *in = a->in, *out = a->out;
+    const int64_t bytes = plan->op->elem_bytes;
+    int64_t n, m;
+    if (r >= end) return;
+    const char *x = tl_view_row(in, r, bytes, &n);
+    char *y = tl_view_row(out, r, bytes, &m);
+    tl_scan s;
+    tl_scan_begin(&s, plan, a->o);
+    if (in->offsets) x -= in->offsets[r] * bytes, y -= in->offsets[r] * bytes;
+    plan->narrow->scan_rows(y, x, end - r, in->n, out->row_stride, in->row_stride,
+                            in->offsets ? in->offsets + r : NULL, s.seeded ? tl_key_of(plan, &s.init) : 0, s.exclusive,
+                            plan->keys);
+}
+
 typedef struct {
     tally *ctx;
     const tl_lanes_job *job; /* NULL: all of them go one by one */
+    int narrow;              /* by an express road */
     singles alone;           /* without a scratch, which is a thread's */
     int failed;
 } shares;
@@ -480,6 +499,11 @@ static void share(void *with, const tl_member *m)
     scratch w;
     singles alone = all->alone;
     alone.w = &w;
+    if (all->narrow) {
+        for (int64_t t; (t = tl_deal(m)) < m->end;)
+            narrow_rows(&alone, tl_share(alone.in, t, m->end), tl_share(alone.in, t + 1, m->end));
+        return;
+    }
     tl_lanes_batch *batch =
         all->job ? tl_lanes_batch_open(all->ctx, m->me, all->job) : NULL; /* without memory, one by one */
     if (!scratch_open(&w, all->ctx, m->me, alone.plan)) {
@@ -521,6 +545,7 @@ tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const ta
     }
     /* Long segments one after the other, each on all threads; then shares of about the same weight. */
     int64_t is_long = dense && threads > 1 && in->offsets && total > big ? LONG_BYTES / op->elem_bytes : INT64_MAX;
+    int64_t longs = 0;
     for (int64_t r = 0; is_long != INT64_MAX && r < in->rows; r++) {
         const char *x = tl_view_row(in, r, op->elem_bytes, &n);
         if (n < is_long) continue;
@@ -528,12 +553,17 @@ tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const ta
         tl_scan_begin(&s, plan, o);
         tally_status status = tl_scan_push(ctx, &s, threads, x, n, tl_view_row(out, r, op->result_bytes, &m));
         if (status) return status;
+        longs++;
     }
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
     const int lanes = tl_lanes_take_rows(&job);
     const int stream = dense && total * op->result_bytes >= STREAM_BYTES ? STORE_STREAM : STORE_CACHED;
     const int64_t tasks = threads > 1 && total > big ? (int64_t)threads * 32 : 1;
-    shares all = {ctx, lanes ? &job : NULL, {NULL, plan, in, out, o, is_long, stream, stream ? AHEAD_BYTES : 0}, 0};
+    shares all = {ctx,
+                  lanes ? &job : NULL,
+                  plan->narrow && dense && !longs,
+                  {NULL, plan, in, out, o, is_long, stream, stream ? AHEAD_BYTES : 0},
+                  0};
     tl_team(tasks > 1 ? threads : 1, tasks, share, &all);
     return all.failed ? tl_no_memory(ctx, tl_staging_bytes(plan), "staging a scan") : TALLY_OK;
 }

@@ -10,6 +10,7 @@
  * So one text is enough for both operators and all six types; it is compiled once per instruction set. */
 #ifndef TALLY_NARROW_H
 #define TALLY_NARROW_H
+#include "context/context.h"
 #include "operator/plan.h"
 #include <string.h>
 
@@ -25,10 +26,32 @@ typedef struct tl_narrow {
      * key of all m elements, without `before`. ahead: bytes from an element to what is prefetched; 0: nothing. */
     uint16_t (*scan)(void *out, const void *x, int64_t m, uint16_t before, int exclusive, int stream, int64_t ahead,
                      tl_keying k);
+
+    /* The results of `rows` sequences: of n elements from x + r * pitch on, or of those from x + offsets[r] to
+     * x + offsets[r + 1]. */
+    void (*fold_rows)(void *out, const void *x, int64_t rows, int64_t n, int64_t pitch, const int64_t *offsets,
+                      tl_keying k);
+
+    /* Their scans, to the same places of `out`, or to out + r * out_pitch; out may be x. */
+    void (*scan_rows)(void *out, const void *x, int64_t rows, int64_t n, int64_t out_pitch, int64_t pitch,
+                      const int64_t *offsets, uint16_t before, int exclusive, tl_keying k);
+
+    /* `rows` elements of each of `width` columns, x[j * step + c], go into acc[c], keys with room for whole vectors.
+     * out: NULL, or what acc[c] is then (exclusive: was before) to out[j * out_step + c]; out may be x. */
+    void (*columns)(void *out, int64_t out_step, const void *x, int64_t step, int64_t rows, int64_t width, void *acc,
+                    int exclusive, tl_keying k);
+
+    /* The results of n keys, which have room for whole vectors. */
+    void (*values)(void *out, const void *keys, int64_t n, tl_keying k);
 } tl_narrow;
 
-enum { TL_NARROW_SHORT = 128 }; /* elements of windows that need no room */
+enum { TL_NARROW_SHORT = 512 }; /* elements of windows that need no room */
 static inline int64_t tl_narrow_room(int64_t w) { return w <= TL_NARROW_SHORT ? 0 : w; }
+
+/* Columns side by side, where the plan has a road: of a scan to `out`, else to `results`. init: NULL, or the law's state
+ * of the initial value. 0: too few columns for these threads, and nothing was done. */
+int tl_narrow_columns(const tl_plan *plan, int threads, const tally_view *in, const tally_view *out, void *results,
+                      int exclusive, int reverse, const tl_state *init);
 
 /* A plan's road and its keys, from the roads of its instruction set (one for each kind). */
 void tl_narrow_plan(tl_plan *plan, const tl_narrow *roads);

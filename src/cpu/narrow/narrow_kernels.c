@@ -21,6 +21,11 @@ typedef uint8_t vec __attribute__((vector_size(TL_VECTOR_BYTES))); /* of any lan
 #define LAST_GROUP(v) ((vec)_mm512_shuffle_i64x2((__m512i)(v), (__m512i)(v), 0xff))
 #define FIRST_GROUP(v) ((vec)_mm512_shuffle_i64x2((__m512i)(v), (__m512i)(v), 0))
 #define GROUPS        4
+/* The bytes of v moved up by n = 1, 2, 4, 8, 16, .. below a vector, with those of a before them. */
+#define DELAYED(a, v, n)                                                                                               \
+    ((n) >= 16 ? (vec)_mm512_alignr_epi64((__m512i)(v), (__m512i)(a), (n) == 16 ? 6 : 4)                               \
+               : (vec)_mm512_alignr_epi8((__m512i)(v), _mm512_alignr_epi64((__m512i)(v), (__m512i)(a), 6),             \
+                                         (n) >= 16 ? 0 : 16 - (n)))
 #elif defined(__AVX2__)
 #define GROUP_UP(v, n)   ((vec)_mm256_bslli_epi128((__m256i)(v), n))
 #define GROUP_DOWN(v, n) ((vec)_mm256_bsrli_epi128((__m256i)(v), n))
@@ -30,12 +35,23 @@ typedef uint8_t vec __attribute__((vector_size(TL_VECTOR_BYTES))); /* of any lan
 #define LAST_GROUP(v)    ((vec)_mm256_permute2x128_si256((__m256i)(v), (__m256i)(v), 0x11))
 #define FIRST_GROUP(v)   ((vec)_mm256_permute2x128_si256((__m256i)(v), (__m256i)(v), 0x00))
 #define GROUPS           2
+#define DELAYED(a, v, n)                                                                                               \
+    ((n) == 16 ? (vec)_mm256_permute2x128_si256((__m256i)(a), (__m256i)(v), 0x21)                                      \
+               : (vec)_mm256_alignr_epi8((__m256i)(v), _mm256_permute2x128_si256((__m256i)(a), (__m256i)(v), 0x21),    \
+                                         (n) >= 16 ? 0 : 16 - (n)))
 #else
 #define FROM(a, b, n)                                                                                                  \
     TL_SHUFFLE(a, b, n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7, n + 8, n + 9, n + 10, n + 11, n + 12, n + 13,  \
                n + 14, n + 15)
+#if defined(__SSE2__)
+#define GROUP_UP(v, n)   ((vec)_mm_slli_si128((__m128i)(v), n))
+#define GROUP_DOWN(v, n) ((vec)_mm_srli_si128((__m128i)(v), n))
+#define DELAYED(a, v, n) (GROUP_UP(v, n) | GROUP_DOWN(a, 16 - (n)))
+#else
 #define GROUP_UP(v, n)   FROM((vec){0}, (vec)(v), 16 - (n))
 #define GROUP_DOWN(v, n) FROM((vec)(v), (vec){0}, n)
+#define DELAYED(a, v, n) FROM((vec)(a), (vec)(v), 16 - (n))
+#endif
 #define PAIRS(v, l, h)   TL_SHUFFLE(v, v, l, h, l, h, l, h, l, h, l, h, l, h, l, h, l, h)
 #define SPREAD(v, bytes) PAIRS((vec)(v), (bytes)&0xff, (bytes) >> 8)
 #define LAST_GROUP(v)    (v)
@@ -68,6 +84,33 @@ TL_INLINE void store_raw(void *to, vec v, int64_t bytes)
     _mm512_mask_storeu_epi8(to, ((__mmask64)1 << bytes) - 1, (__m512i)v);
 #else
     memcpy(to, &v, (size_t)bytes);
+#endif
+}
+
+/* The largest byte or the largest pair of bytes of a group of 16. */
+#if defined(__SSE4_1__)
+TL_INLINE unsigned most_of_16(__m128i v, int bytes)
+{
+    const __m128i all = _mm_set1_epi8(-1);
+    v = _mm_xor_si128(v, all); /* there is one instruction for the smallest of 8 */
+    if (bytes == 1) v = _mm_min_epu8(v, _mm_srli_epi16(v, 8));
+    return ~(unsigned)_mm_cvtsi128_si32(_mm_minpos_epu16(v)) & (bytes == 1 ? 0xff : 0xffff);
+}
+#endif
+
+/* The first element, of `to` bytes, of each `from` bytes of v to y: lanes of 2, 4 or 8 bytes. */
+TL_INLINE void put_firsts(void *y, vec v, int from, int to)
+{
+#if defined(__AVX512BW__)
+    const __m512i w = (__m512i)v;
+    if (from == 8 && to == 1) _mm_storel_epi64(y, _mm512_cvtepi64_epi8(w));
+    if (from == 8 && to == 2) _mm_storeu_si128(y, _mm512_cvtepi64_epi16(w));
+    if (from == 4 && to == 1) _mm_storeu_si128(y, _mm512_cvtepi32_epi8(w));
+    if (from == 4 && to == 2) _mm256_storeu_si256(y, _mm512_cvtepi32_epi16(w));
+    if (from == 2) _mm256_storeu_si256(y, _mm512_cvtepi16_epi8(w));
+#else
+    TL_UNROLL for (int i = 0; i < TL_VECTOR_BYTES / from; i++)
+        memcpy((char *)y + i * to, (const char *)&v + i * from, (size_t)to);
 #endif
 }
 

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ * Columns of narrow types (narrow.h): strips of neighbouring ones, dealt to the threads. A lane is a column, so there
+ * are no shuffles, and the state of a strip stays in the first cache. */
+#include "narrow.h"
+#include "context/threads.h"
+
+enum {
+    STRIP_BYTES = 4096,
+    LEAST_BYTES = 256 /* of a strip, where there are several threads */
+};
+
+typedef struct {
+    const tl_plan *plan;
+    const tally_view *in, *out;
+    char *results;
+    int exclusive, reverse;
+    uint16_t before;
+    int64_t strip;
+} columns;
+
+static void strips(void *with, const tl_member *m)
+{
+    const columns *a = with;
+    const tally_view *in = a->in, *out = a->out;
+    const tl_narrow *road = a->plan->narrow;
+    const int64_t bytes = a->plan->op->elem_bytes, back = a->reverse ? in->n - 1 : 0, sign = a->reverse ? -1 : 1;
+    _Alignas(64) char acc[STRIP_BYTES];
+    for (int64_t t; (t = tl_deal(m)) < m->end;) {
+        const int64_t c = t * a->strip, width = in->rows - c < a->strip ? in->rows - c : a->strip;
+        for (int64_t j = 0; j < STRIP_BYTES; j += bytes) memcpy(acc + j, &a->before, (size_t)bytes);
+        road->columns(out ? (char *)out->data + (back * out->stride + c) * bytes : NULL, out ? sign * out->stride : 0,
+                      (const char *)in->data + (back * in->stride + c) * bytes, sign * in->stride, in->n, width, acc,
+                      a->exclusive, a->plan->keys);
+        if (!out) road->values(a->results + c * bytes, acc, width, a->plan->keys);
+    }
+}
+
+int tl_narrow_columns(const tl_plan *plan, int threads, const tally_view *in, const tally_view *out, void *results,
+                      int exclusive, int reverse, const tl_state *init)
+{
+    const int64_t bytes = plan->op->elem_bytes, each = (in->rows * bytes / threads + 63) & -64;
+    columns a = {plan, in, out, results, exclusive, reverse, init ? tl_key_of(plan, init) : 0, STRIP_BYTES / bytes};
+    if (in->row_stride != 1 || (out && out->row_stride != 1)) return 0;
+    if (threads > 1 && each < LEAST_BYTES) return 0;
+    if (threads > 1 && each < STRIP_BYTES) a.strip = each / bytes;
+    tl_team(threads, (in->rows + a.strip - 1) / a.strip, strips, &a);
+    return 1;
+}
