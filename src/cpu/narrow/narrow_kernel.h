@@ -567,8 +567,6 @@ static void N(values)(void *to, const void *keys, int64_t n, tl_keying k)
             N(put)(out + j, N(get)(from + j), 0, k);
 }
 
-static const tl_narrow N(row) = {sizeof(T), HALVES, N(window), N(scan), N(fold_rows), N(scan_rows),
-                                  N(columns), N(values)};
 #undef V
 #undef LANES
 #undef T
