@@ -115,9 +115,37 @@ static void windows(const one *c, int64_t w)
     memset(want + count * b, 1, MARGIN);
     const tally_view in = tally_flat(x, c->d, n), out = tally_flat(to, c->op->out, count);
     check_ok(c->ctx, tally_window(c->ctx, c->name, &in, &out, &o), "window");
-    check_same(to, want, count + MARGIN / b, b, "window %s %s %s of %lld, n %lld before %lld edges %d min %lld", c->name,
-               tally_dtype_name(c->d), c->isa, (long long)w, (long long)n, (long long)before, (int)o.edges,
+    check_same(to, want, count + MARGIN / b, b, "window %s %s %s of %lld, n %lld before %lld edges %d min %lld",
+               c->name, tally_dtype_name(c->d), c->isa, (long long)w, (long long)n, (long long)before, (int)o.edges,
                (long long)o.min_count);
+}
+
+/* Columns: each beside the windows of its own copy, which are tested above. */
+static void column_windows(const one *c, int64_t w)
+{
+    static char column[ROOM * 2], result[ROOM * 2];
+    const int64_t b = c->bytes, n = w + check_below(3 * w + 20), most = ROOM / n,
+                  width = 2 + check_below(most < 200 ? most - 1 : 199), before = check_below(w);
+    const tally_window_options o = {.before = before,
+                                    .after = w - 1 - before,
+                                    .edges = (tally_edges)check_below(3),
+                                    .min_count = check_below(2) ? 0 : check_below(w)};
+    const int64_t count = tally_window_length(n, &o);
+    tally_view in = {.data = x, .dtype = c->d, .rows = width, .n = n, .row_stride = 1, .stride = width},
+               out = {.data = place(b), .dtype = c->d, .rows = width, .n = count, .row_stride = 1, .stride = width};
+    memset(y, 1, sizeof y);
+    memset(want, 1, sizeof want);
+    for (int64_t k = 0; k < width; k++) {
+        for (int64_t j = 0; j < n; j++) memcpy(column + j * b, x + (j * width + k) * b, (size_t)b);
+        const tally_view one_in = tally_flat(column, c->d, n), one_out = tally_flat(result, c->d, count);
+        check_ok(c->ctx, tally_window(c->ctx, c->name, &one_in, &one_out, &o), "window");
+        for (int64_t j = 0; j < count; j++) memcpy(want + (j * width + k) * b, result + j * b, (size_t)b);
+    }
+    check_ok(c->ctx, tally_window(c->ctx, c->name, &in, &out, &o), "columns");
+    check_same(out.data, want, count * width + MARGIN / b, b,
+               "windows %s %s %s of %lld, %lld columns, n %lld before %lld edges %d min %lld", c->name,
+               tally_dtype_name(c->d), c->isa, (long long)w, (long long)width, (long long)n, (long long)before,
+               (int)o.edges, (long long)o.min_count);
 }
 
 /* ---- past the caches ---- */
@@ -142,8 +170,8 @@ static void far(tally *ctx, const char *isa, const char *name, tally_dtype d, co
     }
     memcpy(a, got + skew, (size_t)(n * b));
     for (int64_t i = 0; i < n; i++) bad += NARROW(d, i) != result[i];
-    check(!bad, "%s %s %s of %d elements, window %lld: %lld results are other ones", name, tally_dtype_name(d), isa, LONG,
-          o ? (long long)o->before + 1 : 0, (long long)bad);
+    check(!bad, "%s %s %s of %d elements, window %lld: %lld results are other ones", name, tally_dtype_name(d), isa,
+          LONG, o ? (long long)o->before + 1 : 0, (long long)bad);
 }
 
 int main(void)
@@ -160,6 +188,7 @@ int main(void)
                 for (int64_t n = 40; n < 400; n += 1 + check_below(200)) many(&c, n);
                 for (int64_t w = 1; w < 1500; w += 1 + check_below(w + 3)) windows(&c, w);
                 windows(&c, 513 + check_below(900));
+                for (int64_t w = 1; w < 140; w += 1 + check_below(30)) column_windows(&c, w);
             }
         const int few = (int)check_below(2);
         const tally_window_options o = {.before = few ? 2 : 600 + check_below(200), .edges = TALLY_EDGES_SHRINK};

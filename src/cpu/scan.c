@@ -11,7 +11,6 @@
  *   arrives first. */
 #include "shape.h"
 #include "lanes.h"
-#include "narrow/narrow.h"
 #include "context/share.h"
 #include "widen.h"
 #include "law/fp.h"
@@ -31,7 +30,6 @@ enum {
     AHEAD_BYTES = 64 * 1024, /* one thread prefetches this far on, in a down-sweep: there it runs beside the stores */
     RUN_BYTES = 8 * 1024,    /* of states that a kernel that runs along stages at a time */
     PACK = TL_TILE,
-    NARROW_TILE = 64 * 1024, /* elements of an express road at a time */
     LONG_BYTES = 4 * 1024 * 1024, /* segments from here on are cut between threads */
     FAR_BYTES = 2 * 1024 * 1024   /* of a sequence that is not dense, made dense at a time */
 };
@@ -51,18 +49,6 @@ static void lower_tile(const tl_scan *s, tl_staging at, char *out, int64_t m, in
     } else {
         plan->op->empty(plan->par, out);
         tl_lower_row(plan, at, out + plan->op->result_bytes, from + 1, m - 1, b + 1, 1, 0, 0, stream);
-    }
-}
-
-/* The m < TL_TILE elements that follow what a counter has. */
-static void push_part(const tl_plan *plan, tl_counter *c, const char *x, int64_t m)
-{
-    tl_state nodes[TL_MAX_LEVELS];
-    int count = tl_nodes(plan, nodes, x, m, c->end, TL_CACHED);
-    for (int j = 0; j < count; j++) {
-        int level = tl_top_level(m);
-        m -= (int64_t)1 << level;
-        tl_counter_push(c, plan->op, level, &nodes[j]);
     }
 }
 
@@ -98,28 +84,6 @@ static void run_tile(const tl_scan *s, tl_staging at, const char *x, int64_t m, 
     }
 }
 
-/* The next n dense elements where there is an express road (narrow/narrow.h): nodes of a power of two of them. */
-static void scan_narrow(const tl_scan *s, tl_counter *c, const char *x, int64_t n, char *out, int stream, int64_t ahead)
-{
-    const tl_plan *plan = s->plan;
-    const tl_scalar *op = plan->op;
-    const int bytes = op->elem_bytes, fits = stream && (uintptr_t)out % (unsigned)bytes == 0;
-    tl_state before, node;
-    for (int64_t m; n > 0; x += m * bytes, out += m * bytes, n -= m) {
-        const int64_t b = c->end;
-        m = n < NARROW_TILE ? n : NARROW_TILE;
-        if (b && (b & -b) < m) m = b & -b;
-        const int whole = !(m & (m - 1)), have = tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &before);
-        if (!whole && !(s->ends && m == n)) push_part(plan, c, x, m); /* now: results may take the elements' place */
-        const uint16_t key = plan->narrow->scan(out, x, m, have ? tl_key_of(plan, &before) : 0, s->exclusive, fits,
-                                                ahead, plan->keys);
-        if (s->exclusive && !have) op->empty(plan->par, out);
-        if (!whole) continue;
-        tl_of_key(plan, key, &node);
-        tl_counter_push(c, op, tl_top_level(m), &node);
-    }
-}
-
 /* First levels of up-sweeps (tl_up): of the whole tiles that are scanned, made before, and of those at x from index
  * `at` on, made meanwhile. */
 typedef struct {
@@ -151,7 +115,7 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
     tl_state prefix, node;
     int have = 0, known = 0; /* there is an S(b); it is in prefix */
     if (plan->narrow) {
-        scan_narrow(s, c, x, n, out, stream, ahead);
+        tl_scan_narrow(s, c, x, n, out, stream, ahead);
         return;
     }
     for (int64_t m; n > 0; x += m * op->elem_bytes, out += m * op->result_bytes, n -= m) {
@@ -162,7 +126,7 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
         if (!known) have = tl_counter_fold(c, op, init, &prefix);
         known = 0;
         /* now: results may take the elements' place */
-        if (m < TL_TILE && !(s->ends && m == n && b % TL_TILE == 0)) push_part(plan, c, x, m);
+        if (m < TL_TILE && !(s->ends && m == n && b % TL_TILE == 0)) tl_push_part(plan, c, x, m);
         int lead = plan->core->lead,
             full = plan->core->scan_full && plan->core == plan->lower && !plan->out && !(stream && (uintptr_t)out % 64);
         if (lead) {
@@ -467,24 +431,6 @@ static tally_status far_one(tally *ctx, const tl_plan *plan, int threads, const 
     return status;
 }
 
-/* Sequences r .. end - 1 of dense views where there is an express road. */
-static void narrow_rows(const singles *a, int64_t r, int64_t end)
-{
-    const tl_plan *plan = a->plan;
-    const tally_view *in = a->in, *out = a->out;
-    const int64_t bytes = plan->op->elem_bytes;
-    int64_t n, m;
-    if (r >= end) return;
-    const char *x = tl_view_row(in, r, bytes, &n);
-    char *y = tl_view_row(out, r, bytes, &m);
-    tl_scan s;
-    tl_scan_begin(&s, plan, a->o);
-    if (in->offsets) x -= in->offsets[r] * bytes, y -= in->offsets[r] * bytes;
-    plan->narrow->scan_rows(y, x, end - r, in->n, out->row_stride, in->row_stride,
-                            in->offsets ? in->offsets + r : NULL, s.seeded ? tl_key_of(plan, &s.init) : 0, s.exclusive,
-                            plan->keys);
-}
-
 typedef struct {
     tally *ctx;
     const tl_lanes_job *job; /* NULL: all of them go one by one */
@@ -501,7 +447,8 @@ static void share(void *with, const tl_member *m)
     alone.w = &w;
     if (all->narrow) {
         for (int64_t t; (t = tl_deal(m)) < m->end;)
-            narrow_rows(&alone, tl_share(alone.in, t, m->end), tl_share(alone.in, t + 1, m->end));
+            tl_scan_narrow_rows(alone.plan, alone.in, alone.out, alone.o, tl_share(alone.in, t, m->end),
+                                tl_share(alone.in, t + 1, m->end));
         return;
     }
     tl_lanes_batch *batch =

@@ -26,7 +26,7 @@ typedef struct tl_plan {
     const tl_convert *converts;    /* all of its conversions (convert.def) */
     tl_par par;
     const struct tl_narrow *narrow; /* an express road for elements of one or two bytes, or NULL; */
-    tl_keying keys;                   /* its keys */
+    tl_keying keys;                 /* its keys */
     const struct tl_exact_kernel
         *exact; /* an exact sum: of all this, only op, in and par are there (cpu/exact/exact.h) */
 } tl_plan;

@@ -6,7 +6,8 @@
 
 enum {
     STRIP_BYTES = 4096,
-    LEAST_BYTES = 256 /* of a strip, where there are several threads */
+    LEAST_BYTES = 256, /* of a strip, where there are several threads */
+    ROOM = 16 * 1024   /* bytes of a strip's w rows */
 };
 
 typedef struct {
@@ -44,5 +45,41 @@ int tl_narrow_columns(const tl_plan *plan, int threads, const tally_view *in, co
     if (threads > 1 && each < LEAST_BYTES) return 0;
     if (threads > 1 && each < STRIP_BYTES) a.strip = each / bytes;
     tl_team(threads, (in->rows + a.strip - 1) / a.strip, strips, &a);
+    return 1;
+}
+
+/* ---- windows ---- */
+
+typedef struct {
+    const tl_plan *plan;
+    const tally_view *in, *out;
+    int64_t w, lo, hi, first, strip, parts;
+} windows;
+
+static void window_strips(void *with, const tl_member *m)
+{
+    const windows *a = with;
+    const tally_view *in = a->in, *out = a->out;
+    const int64_t bytes = a->plan->op->elem_bytes, all = a->hi - a->lo;
+    _Alignas(64) char room[ROOM];
+    for (int64_t t; (t = tl_deal(m)) < m->end;) {
+        const int64_t c = t / a->parts * a->strip, part = t % a->parts,
+                      width = in->rows - c < a->strip ? in->rows - c : a->strip, from = all / a->parts * part,
+                      end = part + 1 == a->parts ? all : all / a->parts * (part + 1);
+        a->plan->narrow->column_windows((char *)out->data + ((a->first + from) * out->stride + c) * bytes, out->stride,
+                                        (const char *)in->data + ((a->lo + from) * in->stride + c) * bytes, in->stride,
+                                        end - from, a->w, width, room, a->plan->keys);
+    }
+}
+
+int tl_narrow_column_windows(const tl_plan *plan, int threads, const tally_view *in, const tally_view *out, int64_t w,
+                             int64_t lo, int64_t hi, int64_t first)
+{
+    const int64_t bytes = plan->op->elem_bytes;
+    windows a = {plan, in, out, w, lo, hi, first, (ROOM / w & -64) / bytes, 1};
+    if (w < 2 || a.strip < 1 || in->row_stride != 1 || out->row_stride != 1) return 0;
+    const int64_t strips = (in->rows + a.strip - 1) / a.strip;
+    if (strips < threads) a.parts = threads;
+    tl_team(threads, strips * a.parts, window_strips, &a);
     return 1;
 }

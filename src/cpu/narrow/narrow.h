@@ -41,6 +41,11 @@ typedef struct tl_narrow {
     void (*columns)(void *out, int64_t out_step, const void *x, int64_t step, int64_t rows, int64_t width, void *acc,
                     int exclusive, tl_keying k);
 
+    /* Result i of column c, at out[i * out_step + c], is of x[j * step + c], i <= j < i + w, for 0 <= i < m and
+     * w > 1. room: w rows of `width` elements and what fills their last vectors. */
+    void (*column_windows)(void *out, int64_t out_step, const void *x, int64_t step, int64_t m, int64_t w,
+                           int64_t width, void *room, tl_keying k);
+
     /* The results of n keys, which have room for whole vectors. */
     void (*values)(void *out, const void *keys, int64_t n, tl_keying k);
 } tl_narrow;
@@ -48,10 +53,15 @@ typedef struct tl_narrow {
 enum { TL_NARROW_SHORT = 512 }; /* elements of windows that need no room */
 static inline int64_t tl_narrow_room(int64_t w) { return w <= TL_NARROW_SHORT ? 0 : w; }
 
-/* Columns side by side, where the plan has a road: of a scan to `out`, else to `results`. init: NULL, or the law's state
- * of the initial value. 0: too few columns for these threads, and nothing was done. */
+/* Columns side by side, where the plan has a road: of a scan to `out`, else to `results`. init: NULL, or the law's
+ * state of the initial value. 0: too few columns for these threads, and nothing was done. */
 int tl_narrow_columns(const tl_plan *plan, int threads, const tally_view *in, const tally_view *out, void *results,
                       int exclusive, int reverse, const tl_state *init);
+
+/* The same columns' full windows of w elements, those that begin at lo .. hi - 1; the first one's results go to row
+ * `first` of out. 0: they are too long. */
+int tl_narrow_column_windows(const tl_plan *plan, int threads, const tally_view *in, const tally_view *out, int64_t w,
+                             int64_t lo, int64_t hi, int64_t first);
 
 /* A plan's road and its keys, from the roads of its instruction set (one for each kind). */
 void tl_narrow_plan(tl_plan *plan, const tl_narrow *roads);

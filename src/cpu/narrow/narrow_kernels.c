@@ -14,13 +14,13 @@ typedef uint8_t vec __attribute__((vector_size(TL_VECTOR_BYTES))); /* of any lan
 #define GROUP_DOWN(v, n) ((vec)_mm512_bsrli_epi128((__m512i)(v), n))
 #define SPREAD(v, bytes)                                                                                               \
     ((vec)_mm512_shuffle_epi8((__m512i)(v), _mm512_broadcast_i32x4(_mm_set1_epi16((short)(bytes)))))
-#define ONE_UP(v)     ((vec)_mm512_alignr_epi64((__m512i)(v), _mm512_setzero_si512(), 6))
-#define TWO_UP(v)     ((vec)_mm512_alignr_epi64((__m512i)(v), _mm512_setzero_si512(), 4))
-#define ONE_DOWN(v)   ((vec)_mm512_alignr_epi64(_mm512_setzero_si512(), (__m512i)(v), 2))
-#define TWO_DOWN(v)   ((vec)_mm512_alignr_epi64(_mm512_setzero_si512(), (__m512i)(v), 4))
-#define LAST_GROUP(v) ((vec)_mm512_shuffle_i64x2((__m512i)(v), (__m512i)(v), 0xff))
+#define ONE_UP(v)      ((vec)_mm512_alignr_epi64((__m512i)(v), _mm512_setzero_si512(), 6))
+#define TWO_UP(v)      ((vec)_mm512_alignr_epi64((__m512i)(v), _mm512_setzero_si512(), 4))
+#define ONE_DOWN(v)    ((vec)_mm512_alignr_epi64(_mm512_setzero_si512(), (__m512i)(v), 2))
+#define TWO_DOWN(v)    ((vec)_mm512_alignr_epi64(_mm512_setzero_si512(), (__m512i)(v), 4))
+#define LAST_GROUP(v)  ((vec)_mm512_shuffle_i64x2((__m512i)(v), (__m512i)(v), 0xff))
 #define FIRST_GROUP(v) ((vec)_mm512_shuffle_i64x2((__m512i)(v), (__m512i)(v), 0))
-#define GROUPS        4
+#define GROUPS         4
 /* The bytes of v moved up by n = 1, 2, 4, 8, 16, .. below a vector, with those of a before them. */
 #define DELAYED(a, v, n)                                                                                               \
     ((n) >= 16 ? (vec)_mm512_alignr_epi64((__m512i)(v), (__m512i)(a), (n) == 16 ? 6 : 4)                               \
@@ -41,7 +41,7 @@ typedef uint8_t vec __attribute__((vector_size(TL_VECTOR_BYTES))); /* of any lan
                                          (n) >= 16 ? 0 : 16 - (n)))
 #else
 #define FROM(a, b, n)                                                                                                  \
-    TL_SHUFFLE(a, b, n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7, n + 8, n + 9, n + 10, n + 11, n + 12, n + 13,  \
+    TL_SHUFFLE(a, b, n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7, n + 8, n + 9, n + 10, n + 11, n + 12, n + 13, \
                n + 14, n + 15)
 #if defined(__SSE2__)
 #define GROUP_UP(v, n)   ((vec)_mm_slli_si128((__m128i)(v), n))
@@ -114,35 +114,31 @@ TL_INLINE void put_firsts(void *y, vec v, int from, int to)
 #endif
 }
 
-#define T      uint8_t
-#define HALVES 0
-#define N(name) TL_CAT(name, _bytes)
+#define T          uint8_t
+#define HALVES     0
+#define N(name)    TL_CAT(name, _bytes)
 #define MOST(a, b) TL_MOST_U1(a, b)
-#define LAST   0x0f0f
-#define FIRST  0x0000
+#define LAST       0x0f0f
+#define FIRST      0x0000
 #include "narrow_kernel.h"
-#define T      uint16_t
-#define HALVES 0
-#define N(name) TL_CAT(name, _shorts)
+#define T          uint16_t
+#define HALVES     0
+#define N(name)    TL_CAT(name, _shorts)
 #define MOST(a, b) TL_MOST_U2(a, b)
-#define LAST   0x0f0e
-#define FIRST  0x0100
+#define LAST       0x0f0e
+#define FIRST      0x0100
 #include "narrow_kernel.h"
-#define T      uint16_t
-#define HALVES 1
-#define N(name) TL_CAT(name, _halves)
+#define T          uint16_t
+#define HALVES     1
+#define N(name)    TL_CAT(name, _halves)
 #define MOST(a, b) TL_MOST_U2(a, b)
-#define LAST   0x0f0e
-#define FIRST  0x0100
+#define LAST       0x0f0e
+#define FIRST      0x0100
 #include "narrow_kernel.h"
 
 #define ROW(bytes, halves, kind)                                                                                       \
-    {bytes,                                                                                                            \
-     halves,                                                                                                           \
-     TL_CAT(window_, kind),                                                                                            \
-     TL_CAT(scan_, kind),                                                                                              \
-     TL_CAT(fold_rows_, kind),                                                                                         \
-     TL_CAT(scan_rows_, kind),                                                                                         \
-     TL_CAT(columns_, kind),                                                                                           \
-     TL_CAT(values_, kind)}
+    {                                                                                                                  \
+        bytes, halves, TL_CAT(window_, kind), TL_CAT(scan_, kind), TL_CAT(fold_rows_, kind), TL_CAT(scan_rows_, kind), \
+            TL_CAT(columns_, kind), TL_CAT(column_windows_, kind), TL_CAT(values_, kind)                               \
+    }
 const tl_narrow TL_CAT(tl_narrow_, TL_ISA)[] = {ROW(1, 0, bytes), ROW(2, 0, shorts), ROW(2, 1, halves)};
