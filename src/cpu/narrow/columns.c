@@ -7,6 +7,8 @@
 enum {
     STRIP_BYTES = 4096,
     LEAST_BYTES = 256, /* of a strip, where there are several threads */
+    SCANNED = 8,       /* bytes of rows from which on scans and */
+    WINDOWED = 64,     /* windows are faster than those of widened elements */
     ROOM = 16 * 1024   /* bytes of a strip's w rows */
 };
 
@@ -28,7 +30,10 @@ static void strips(void *with, const tl_member *m)
     _Alignas(64) char acc[STRIP_BYTES];
     for (int64_t t; (t = tl_deal(m)) < m->end;) {
         const int64_t c = t * a->strip, width = in->rows - c < a->strip ? in->rows - c : a->strip;
-        for (int64_t j = 0; j < STRIP_BYTES; j += bytes) memcpy(acc + j, &a->before, (size_t)bytes);
+        if (bytes == 1)
+            memset(acc, a->before, (size_t)width);
+        else
+            for (int64_t j = 0; j < width; j++) memcpy(acc + 2 * j, &a->before, 2);
         road->columns(out ? (char *)out->data + (back * out->stride + c) * bytes : NULL, out ? sign * out->stride : 0,
                       (const char *)in->data + (back * in->stride + c) * bytes, sign * in->stride, in->n, width, acc,
                       a->exclusive, a->plan->keys);
@@ -42,7 +47,7 @@ int tl_narrow_columns(const tl_plan *plan, int threads, const tally_view *in, co
     const int64_t bytes = plan->op->elem_bytes, each = (in->rows * bytes / threads + 63) & -64;
     columns a = {plan, in, out, results, exclusive, reverse, init ? tl_key_of(plan, init) : 0, STRIP_BYTES / bytes};
     if (in->row_stride != 1 || (out && out->row_stride != 1)) return 0;
-    if (threads > 1 && each < LEAST_BYTES) return 0;
+    if ((threads > 1 && each < LEAST_BYTES) || (out && in->rows * bytes < SCANNED)) return 0;
     if (threads > 1 && each < STRIP_BYTES) a.strip = each / bytes;
     tl_team(threads, (in->rows + a.strip - 1) / a.strip, strips, &a);
     return 1;
@@ -77,7 +82,7 @@ int tl_narrow_column_windows(const tl_plan *plan, int threads, const tally_view 
 {
     const int64_t bytes = plan->op->elem_bytes;
     windows a = {plan, in, out, w, lo, hi, first, (ROOM / w & -64) / bytes, 1};
-    if (w < 2 || a.strip < 1 || in->row_stride != 1 || out->row_stride != 1) return 0;
+    if (w < 2 || a.strip < 1 || in->rows * bytes < WINDOWED || in->row_stride != 1 || out->row_stride != 1) return 0;
     const int64_t strips = (in->rows + a.strip - 1) / a.strip;
     if (strips < threads) a.parts = threads;
     tl_team(threads, strips * a.parts, window_strips, &a);

@@ -29,13 +29,35 @@ TL_INLINE void N(some_columns)(T *out, int64_t out_step, const T *x, int64_t ste
 }
 #undef COLUMN
 
+/* Folds of rows that follow each other and are so short that a vector holds several: as one row of them all, whose parts
+ * are folded at the end. Returns how many rows were done. */
+static int64_t N(fold_narrow)(const T *x, int64_t rows, int64_t width, T *acc, tl_keying k)
+{
+    const int64_t per = LANES / width, step = per * width;
+    const T *const end = x + rows * width;
+    V a = {0}, b = {0};
+    T keys[LANES];
+    int64_t r = 0;
+    for (; r + 2 * per <= rows && end - x >= step + LANES; r += 2 * per, x += 2 * step) {
+        a = MOST(a, N(load)(x, k));
+        b = MOST(b, N(load)(x + step, k));
+    }
+    N(set)(keys, MOST(a, b));
+    for (int64_t part = 0; part < step && r; part += width)
+        for (int64_t c = 0; c < width; c++) acc[c] = acc[c] > keys[part + c] ? acc[c] : keys[part + c];
+    return r;
+}
+
 static void N(columns)(void *to, int64_t out_step, const void *data, int64_t step, int64_t rows, int64_t width,
                        void *acc, int exclusive, tl_keying k)
 {
     enum { BLOCK = 8 };
     T *out = to;
     const T *x = data;
-    for (int64_t j = 0; j < rows; j += BLOCK, x += BLOCK * step) {
+    int64_t j = 0;
+    if (!out && step == width && width <= LANES / 2 && rows * width >= 8 * LANES)
+        j = N(fold_narrow)(x, rows, width, acc, k), x += j * step;
+    for (; j < rows; j += BLOCK, x += BLOCK * step) {
         const int64_t now = rows - j < BLOCK ? rows - j : BLOCK;
         if (!out) {
             if (now == BLOCK)

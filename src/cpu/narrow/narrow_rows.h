@@ -159,10 +159,11 @@ static int64_t N(scan_small)(T *out, const T *x, int64_t rows, int64_t n, V run,
 {
     const int64_t per = LANES / n, step = per * n;
     const T *const end = x + rows * n;
-    V same[6] = {{0}};
+    V same[6];
+    T place[LANES];
     int64_t r = 0;
-    for (int level = 0; level < 6; level++)
-        for (int64_t c = 0; c < LANES; c++) same[level][c] = (T)(c % n >= (int64_t)1 << level ? -1 : 0);
+    for (int64_t c = 0, at = 0; c < LANES; c++, at = at + 1 == n ? 0 : at + 1) place[c] = (T)at;
+    for (int level = 0; level < 6; level++) same[level] = (V)(N(get)(place) >= (T)(1 << level));
     for (; r + per <= rows; r += per, x += step, out += step) {
         V v = N(load_some)(x, end - x, k);
 #define JOIN(level)                                                                                                    \
@@ -212,7 +213,7 @@ static void N(scan_rows)(void *to, const void *data, int64_t rows, int64_t n, in
     }
     if (pitch == n && out_pitch == n) {
         EACH_TINY(SCAN_TINY)
-        if (n > 1 && n <= LANES / 2) {
+        if (n > 1 && n <= LANES / 2 && (rows - r) * n >= 4 * LANES) { /* else not worth its masks */
             const int64_t done = N(scan_small)(out + r * n, x + r * n, rows - r, n, run, k);
             r += done;
         }
