@@ -6,6 +6,7 @@
     {                                                                                                                  \
         V a = N(get)(acc + c);                                                                                         \
         for (int64_t j = 0; j < rows; j++) {                                                                           \
+            __builtin_prefetch((const void *)((uintptr_t)(x + j * step + c) + (uintptr_t)ahead), 0, 2);                \
             const V v = load_it(x + j * step + c), last = a;                                                           \
             a = MOST(a, v);                                                                                            \
             if (out) put_it(out + j * out_step + c, exclusive ? last : a);                                             \
@@ -15,6 +16,7 @@
 TL_INLINE void N(some_columns)(T *out, int64_t out_step, const T *x, int64_t step, int64_t rows, int64_t width, T *acc,
                                int exclusive, tl_keying k)
 {
+    const int64_t ahead = 8 * step * (int64_t)sizeof(T);
     int64_t c = 0;
 #define LOAD(from)      N(load)(from, k)
 #define PUT(to, r)      N(put)(to, r, 0, k)
@@ -75,10 +77,13 @@ static void N(columns)(void *to, int64_t out_step, const void *data, int64_t ste
 }
 
 /* Windows down columns, as in window_long: blocks of w - 1 rows, of which suffix has a row for each. */
-TL_INLINE void N(row_of)(T *to, const T *a, const T *x, int64_t width, tl_keying k)
+TL_INLINE void N(row_of)(T *to, const T *a, const T *x, int64_t ahead, int64_t width, tl_keying k)
 {
     int64_t c = 0;
-    for (; c + LANES <= width; c += LANES) N(set)(to + c, MOST(N(get)(a + c), N(load)(x + c, k)));
+    for (; c + LANES <= width; c += LANES) {
+        if (ahead) __builtin_prefetch((const void *)((uintptr_t)(x + c) + (uintptr_t)ahead), 0, 2);
+        N(set)(to + c, MOST(N(get)(a + c), N(load)(x + c, k)));
+    }
     if (c < width) N(set)(to + c, MOST(N(get)(a + c), N(load_some)(x + c, width - c, k)));
 }
 
@@ -92,12 +97,13 @@ static void N(column_windows)(void *to, int64_t out_step, const void *data, int6
         now = m < block ? m : block;
         memset(prefix, 0, (size_t)pitch * sizeof(T));
         for (int64_t r = block - 1; r >= 0; r--)
-            N(row_of)(suffix + r * pitch, r == block - 1 ? prefix : suffix + (r + 1) * pitch, x + r * step, width, k);
+            N(row_of)
+            (suffix + r * pitch, r == block - 1 ? prefix : suffix + (r + 1) * pitch, x + r * step, 0, width, k);
         for (int64_t r = 0; r < now; r++) {
             const T *const s = suffix + r * pitch;
             T *const y = out + r * out_step;
             int64_t c = 0;
-            N(row_of)(prefix, prefix, x + (block + r) * step, width, k);
+            N(row_of)(prefix, prefix, x + (block + r) * step, 16 * step * (int64_t)sizeof(T), width, k);
             for (; c + LANES <= width; c += LANES) N(put)(y + c, MOST(N(get)(s + c), N(get)(prefix + c)), 0, k);
             if (c < width) N(put_some)(y + c, MOST(N(get)(s + c), N(get)(prefix + c)), width - c, k);
         }

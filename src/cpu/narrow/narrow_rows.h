@@ -108,12 +108,75 @@ TL_INLINE int64_t N(fold_tiny)(T *out, const T *x, int64_t rows, int64_t n, tl_k
 }
 #undef FOLD_TINY
 
+/* ---- rows that follow each other, of which a vector holds several ---- */
+
+/* same[i]: the lanes whose row has begun 2^i lanes before. */
+TL_INLINE void N(same_row)(V *same, int64_t n)
+{
+    T place[LANES];
+    for (int64_t c = 0, at = 0; c < LANES; c++, at = at + 1 == n ? 0 : at + 1) place[c] = (T)at;
+    for (int level = 0; level < 6; level++) same[level] = (V)(N(get)(place) >= (T)(1 << level));
+}
+
+/* Prefixes of each row of n <= LANES / 2. */
+TL_INLINE V N(row_prefixes)(V v, int64_t n, const V *same)
+{
+#define JOIN(level)                                                                                                    \
+    if ((sizeof(T) << (level)) < TL_VECTOR_BYTES && n > 1 << (level))                                                  \
+        v = MOST(v, (V)DELAYED((V){0}, v, ((int)sizeof(T) << (level)) % TL_VECTOR_BYTES) & same[level]);
+    JOIN(0)
+    JOIN(1)
+    JOIN(2)
+    JOIN(3)
+    JOIN(4)
+#undef JOIN
+    return v;
+}
+
+/* These return how many rows were done. */
+static int64_t N(scan_small)(T *out, const T *x, int64_t rows, int64_t n, V run, tl_keying k)
+{
+    const int64_t per = LANES / n, step = per * n;
+    const T *const end = x + rows * n;
+    V same[6];
+    int64_t r = 0;
+    N(same_row)(same, n);
+    for (; r + per <= rows; r += per, x += step, out += step) {
+        const V v = MOST(N(row_prefixes)(N(load_some)(x, end - x, k), n, same), run);
+        if (step == LANES)
+            N(put)(out, v, 0, k);
+        else
+            N(put_some)(out, v, step, k);
+    }
+    return r;
+}
+
+static int64_t N(fold_small)(T *out, const T *x, int64_t rows, int64_t n, tl_keying k)
+{
+    const int64_t per = LANES / n, step = per * n;
+    const T *const end = x + rows * n;
+    V same[6];
+    T y[LANES];
+    int64_t r = 0;
+    N(same_row)(same, n);
+    for (; r + per <= rows; r += per, x += step) {
+        N(set)(y, N(value)(N(row_prefixes)(N(load_some)(x, end - x, k), n, same), k));
+        for (int64_t c = n - 1; c < step; c += n) memcpy(out++, y + c, sizeof(T));
+    }
+    return r;
+}
+
 static void N(fold_rows)(void *to, const void *data, int64_t rows, int64_t n, int64_t pitch, const int64_t *offsets,
                          tl_keying k)
 {
     T *out = to, keys[LANES];
     const T *x = data;
-    int64_t r = !offsets && pitch == n ? N(fold_tiny)(out, x, rows, n, k) : 0;
+    int64_t r = 0;
+    if (!offsets && pitch == n) {
+        r = N(fold_tiny)(out, x, rows, n, k);
+        if (n > 1 && n <= LANES / 5 && (rows - r) * n >= 4 * LANES) /* else not worth its masks */
+            r += N(fold_small)(out + r, x + r * n, rows - r, n, k);
+    }
     for (int64_t now; r < rows; r += now) {
         now = rows - r < LANES ? rows - r : LANES;
         if (offsets)
@@ -153,36 +216,6 @@ TL_INLINE void N(scan_one)(T *out, const T *x, int64_t n, V run, tl_keying k)
     if (j < n) N(put_some)(out + j, MOST(N(prefixes)(N(load_some)(x + j, n - j, k), &all), run), n - j, k);
 }
 
-/* Rows that follow each other, of which a vector holds several: lanes whose row has begun before are joined. Returns
- * how many were done. */
-static int64_t N(scan_small)(T *out, const T *x, int64_t rows, int64_t n, V run, tl_keying k)
-{
-    const int64_t per = LANES / n, step = per * n;
-    const T *const end = x + rows * n;
-    V same[6];
-    T place[LANES];
-    int64_t r = 0;
-    for (int64_t c = 0, at = 0; c < LANES; c++, at = at + 1 == n ? 0 : at + 1) place[c] = (T)at;
-    for (int level = 0; level < 6; level++) same[level] = (V)(N(get)(place) >= (T)(1 << level));
-    for (; r + per <= rows; r += per, x += step, out += step) {
-        V v = N(load_some)(x, end - x, k);
-#define JOIN(level)                                                                                                    \
-    if ((sizeof(T) << (level)) < TL_VECTOR_BYTES && n > 1 << (level))                                                  \
-        v = MOST(v, (V)DELAYED((V){0}, v, ((int)sizeof(T) << (level)) % TL_VECTOR_BYTES) & same[level]);
-        JOIN(0)
-        JOIN(1)
-        JOIN(2)
-        JOIN(3)
-        JOIN(4)
-#undef JOIN
-        if (step == LANES)
-            N(put)(out, MOST(v, run), 0, k);
-        else
-            N(put_some)(out, MOST(v, run), step, k);
-    }
-    return r;
-}
-
 #define SCAN_TINY(type, bytes)                                                                                         \
     {                                                                                                                  \
         typedef type words __attribute__((vector_size(TL_VECTOR_BYTES)));                                              \
@@ -214,8 +247,7 @@ static void N(scan_rows)(void *to, const void *data, int64_t rows, int64_t n, in
     if (pitch == n && out_pitch == n) {
         EACH_TINY(SCAN_TINY)
         if (n > 1 && n <= LANES / 2 && (rows - r) * n >= 4 * LANES) { /* else not worth its masks */
-            const int64_t done = N(scan_small)(out + r * n, x + r * n, rows - r, n, run, k);
-            r += done;
+            r += N(scan_small)(out + r * n, x + r * n, rows - r, n, run, k);
         }
     }
     for (; r < rows; r++) N(scan_one)(out + r * out_pitch, x + r * pitch, n, run, k);
