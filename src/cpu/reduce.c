@@ -32,13 +32,8 @@ static void slab_serial(const tl_plan *plan, const char *x, int64_t n, int fetch
     tl_state nodes[TL_MAX_LEVELS];
     while (n > 0) {
         int64_t take = c->end == 0 ? n : (int64_t)1 << tl_slab_level(c->end, c->end + n);
-        int count = tl_nodes(plan, nodes, x, take, c->end, fetch);
-        int64_t left = take;
-        for (int j = 0; j < count; j++) {
-            int level = tl_top_level(left);
-            left -= (int64_t)1 << level;
-            tl_counter_push(c, plan->op, level, &nodes[j]);
-        }
+        tl_nodes(plan, nodes, x, take, c->end, fetch);
+        tl_counter_push_nodes(c, plan->op, nodes, take);
         x += take * element_bytes(plan);
         n -= take;
     }

@@ -11,6 +11,7 @@
  *   arrives first. */
 #include "shape.h"
 #include "lanes.h"
+#include "narrow/narrow.h"
 #include "context/share.h"
 #include "widen.h"
 #include "law/fp.h"
@@ -50,6 +51,14 @@ static void lower_tile(const tl_scan *s, tl_staging at, char *out, int64_t m, in
         plan->op->empty(plan->par, out);
         tl_lower_row(plan, at, out + plan->op->result_bytes, from + 1, m - 1, b + 1, 1, 0, 0, stream);
     }
+}
+
+/* The m < TL_TILE elements that follow what a counter has. */
+static void push_part(const tl_plan *plan, tl_counter *c, const char *x, int64_t m)
+{
+    tl_state nodes[TL_MAX_LEVELS];
+    tl_nodes(plan, nodes, x, m, c->end, TL_CACHED);
+    tl_counter_push_nodes(c, plan->op, nodes, m);
 }
 
 /* A tile by a kernel that runs along (kernel.h), in pieces that stay in the first cache. *prefix: S(b), and then
@@ -115,7 +124,7 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
     tl_state prefix, node;
     int have = 0, known = 0; /* there is an S(b); it is in prefix */
     if (plan->narrow) {
-        tl_scan_narrow(s, c, x, n, out, stream, ahead);
+        tl_narrow_scan(s, c, x, n, out, stream, ahead);
         return;
     }
     for (int64_t m; n > 0; x += m * op->elem_bytes, out += m * op->result_bytes, n -= m) {
@@ -126,7 +135,7 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
         if (!known) have = tl_counter_fold(c, op, init, &prefix);
         known = 0;
         /* now: results may take the elements' place */
-        if (m < TL_TILE && !(s->ends && m == n && b % TL_TILE == 0)) tl_push_part(plan, c, x, m);
+        if (m < TL_TILE && !(s->ends && m == n && b % TL_TILE == 0)) push_part(plan, c, x, m);
         int lead = plan->core->lead,
             full = plan->core->scan_full && plan->core == plan->lower && !plan->out && !(stream && (uintptr_t)out % 64);
         if (lead) {
@@ -447,7 +456,7 @@ static void share(void *with, const tl_member *m)
     alone.w = &w;
     if (all->narrow) {
         for (int64_t t; (t = tl_deal(m)) < m->end;)
-            tl_scan_narrow_rows(alone.plan, alone.in, alone.out, alone.o, tl_share(alone.in, t, m->end),
+            tl_narrow_scan_rows(alone.plan, alone.in, alone.out, alone.o, tl_share(alone.in, t, m->end),
                                 tl_share(alone.in, t + 1, m->end));
         return;
     }

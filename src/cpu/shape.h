@@ -21,13 +21,6 @@ tally_status tl_reduce_view(tally *ctx, const tl_plan *plan, int threads, const 
 /* Writes n dense results for the next n dense elements. out may be x. */
 tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, int64_t n, void *out);
 
-/* scan_narrow.c: the m elements that follow what a counter has become nodes of it; and where a plan has a road for
- * narrow types (narrow/narrow.h), the next n dense elements of a scan, and the dense sequences r .. end - 1. */
-void tl_push_part(const tl_plan *plan, tl_counter *c, const char *x, int64_t m);
-void tl_scan_narrow(const tl_scan *s, tl_counter *c, const char *x, int64_t n, char *out, int stream, int64_t ahead);
-void tl_scan_narrow_rows(const tl_plan *plan, const tally_view *in, const tally_view *out, const tally_scan_options *o,
-                         int64_t r, int64_t end);
-
 tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, const tally_view *out,
                           const tally_scan_options *options);
 /* count: the plan of operator count on the same dtype (for min_count of operators that skip NaN). */

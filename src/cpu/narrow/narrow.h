@@ -11,6 +11,7 @@
 #ifndef TALLY_NARROW_H
 #define TALLY_NARROW_H
 #include "context/context.h"
+#include "law/scan.h"
 #include "operator/plan.h"
 #include <string.h>
 
@@ -52,6 +53,11 @@ typedef struct tl_narrow {
 
 enum { TL_NARROW_SHORT = 512 }; /* elements of windows that need no room */
 static inline int64_t tl_narrow_room(int64_t w) { return w <= TL_NARROW_SHORT ? 0 : w; }
+
+/* Scans, where the plan has a road: the next n dense elements of one, and dense sequences number r .. end - 1. */
+void tl_narrow_scan(const tl_scan *s, tl_counter *c, const char *x, int64_t n, char *out, int stream, int64_t ahead);
+void tl_narrow_scan_rows(const tl_plan *plan, const tally_view *in, const tally_view *out, const tally_scan_options *o,
+                         int64_t r, int64_t end);
 
 /* Columns side by side, where the plan has a road: of a scan to `out`, else to `results`. init: NULL, or the law's
  * state of the initial value. 0: too few columns for these threads, and nothing was done. */

@@ -31,8 +31,8 @@ TL_INLINE void N(some_columns)(T *out, int64_t out_step, const T *x, int64_t ste
 }
 #undef COLUMN
 
-/* Folds of rows that follow each other and are so short that a vector holds several: as one row of them all, whose parts
- * are folded at the end. Returns how many rows were done. */
+/* Folds of rows that follow each other and are so short that a vector holds several: as one row of them all, whose
+ * parts are folded at the end. Returns how many rows were done. */
 static int64_t N(fold_narrow)(const T *x, int64_t rows, int64_t width, T *acc, tl_keying k)
 {
     const int64_t per = LANES / width, step = per * width;
@@ -96,9 +96,8 @@ static void N(column_windows)(void *to, int64_t out_step, const void *data, int6
     for (int64_t now; m > 0; m -= now, x += now * step, out += now * out_step) {
         now = m < block ? m : block;
         memset(prefix, 0, (size_t)pitch * sizeof(T));
-        for (int64_t r = block - 1; r >= 0; r--)
-            N(row_of)
-            (suffix + r * pitch, r == block - 1 ? prefix : suffix + (r + 1) * pitch, x + r * step, 0, width, k);
+        for (int64_t r = block - 1; r >= 0; r--) N(row_of)
+        (suffix + r * pitch, r == block - 1 ? prefix : suffix + (r + 1) * pitch, x + r * step, 0, width, k);
         for (int64_t r = 0; r < now; r++) {
             const T *const s = suffix + r * pitch;
             T *const y = out + r * out_step;

@@ -1,24 +1,20 @@
 /* SPDX-License-Identifier: MIT
- * Scans by the express road of narrow types (narrow/narrow.h), and the part of a tile that a counter gets. */
-#include "narrow/narrow.h"
+ * Scans by the road of narrow types (narrow.h): the state before comes from the counter of the law, and goes back to it
+ * as nodes. */
+#include "narrow.h"
 #include "context/view.h"
-#include "shape.h"
-#include "widen.h"
 
-enum { NARROW_TILE = 64 * 1024 /* elements at a time */ };
+enum { TILE = 64 * 1024 /* elements at a time */ };
 
-void tl_push_part(const tl_plan *plan, tl_counter *c, const char *x, int64_t m)
+/* The nodes of m elements. */
+static void push_part(const tl_plan *plan, tl_counter *c, const char *x, int64_t m)
 {
     tl_state nodes[TL_MAX_LEVELS];
-    int count = tl_nodes(plan, nodes, x, m, c->end, TL_CACHED);
-    for (int j = 0; j < count; j++) {
-        int level = tl_top_level(m);
-        m -= (int64_t)1 << level;
-        tl_counter_push(c, plan->op, level, &nodes[j]);
-    }
+    plan->fold->nodes(nodes, x, m, c->end, plan->fold_in, TL_CACHED, plan->par);
+    tl_counter_push_nodes(c, plan->op, nodes, m);
 }
 
-void tl_scan_narrow(const tl_scan *s, tl_counter *c, const char *x, int64_t n, char *out, int stream, int64_t ahead)
+void tl_narrow_scan(const tl_scan *s, tl_counter *c, const char *x, int64_t n, char *out, int stream, int64_t ahead)
 {
     const tl_plan *plan = s->plan;
     const tl_scalar *op = plan->op;
@@ -26,10 +22,10 @@ void tl_scan_narrow(const tl_scan *s, tl_counter *c, const char *x, int64_t n, c
     tl_state before, node;
     for (int64_t m; n > 0; x += m * bytes, out += m * bytes, n -= m) {
         const int64_t b = c->end;
-        m = n < NARROW_TILE ? n : NARROW_TILE;
+        m = n < TILE ? n : TILE;
         if (b && (b & -b) < m) m = b & -b;
         const int whole = !(m & (m - 1)), have = tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &before);
-        if (!whole && !(s->ends && m == n)) tl_push_part(plan, c, x, m); /* now: results may take the elements' place */
+        if (!whole && !(s->ends && m == n)) push_part(plan, c, x, m); /* now: results may take the elements' place */
         const uint16_t key =
             plan->narrow->scan(out, x, m, have ? tl_key_of(plan, &before) : 0, s->exclusive, fits, ahead, plan->keys);
         if (s->exclusive && !have) op->empty(plan->par, out);
@@ -39,7 +35,7 @@ void tl_scan_narrow(const tl_scan *s, tl_counter *c, const char *x, int64_t n, c
     }
 }
 
-void tl_scan_narrow_rows(const tl_plan *plan, const tally_view *in, const tally_view *out, const tally_scan_options *o,
+void tl_narrow_scan_rows(const tl_plan *plan, const tally_view *in, const tally_view *out, const tally_scan_options *o,
                          int64_t r, int64_t end)
 {
     const int64_t bytes = plan->op->elem_bytes;
