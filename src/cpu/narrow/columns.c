@@ -7,7 +7,7 @@
 enum {
     STRIP_BYTES = 4096,
     LEAST_BYTES = 256, /* of a strip, where there are several threads */
-    SCANNED = 8,       /* bytes of rows from which on scans and */
+    SCANNED = 9,       /* bytes of rows from which on scans and */
     WINDOWED = 64,     /* windows are faster than those of widened elements */
     ROOM = 16 * 1024   /* bytes of a strip's w rows */
 };

@@ -11,7 +11,7 @@ TL_INLINE V N(key)(V x, tl_keying k)
 #if HALVES
     typedef int16_t ints __attribute__((vector_size(TL_VECTOR_BYTES)));
     V r = x ^ (V)((ints)x >> 15 & 0x7fff) ^ k.flip;
-    return TL_BLEND((x & 0x7fff) > k.inf, (V){0} + k.nan, r);
+    return TL_BLEND((ints)(x & 0x7fff) > (int16_t)k.inf, (V){0} + k.nan, r);
 #else
     return x ^ (T)k.flip;
 #endif
@@ -23,7 +23,7 @@ TL_INLINE V N(value)(V x, tl_keying k)
 #if HALVES
     typedef int16_t ints __attribute__((vector_size(TL_VECTOR_BYTES)));
     x ^= (V)((ints)x >> 15 & 0x7fff);
-    x = TL_BLEND((x & 0x7fff) > k.inf, (V){0} + k.missing, x);
+    x = TL_BLEND((ints)(x & 0x7fff) > (int16_t)k.inf, (V){0} + k.missing, x);
 #endif
     return x;
 }

@@ -29,36 +29,30 @@ TL_INLINE T N(most)(V v)
 /* 0 < n < LANES elements; in the other lanes are some of them once more, or keys that change nothing. */
 TL_INLINE V N(load_again)(const T *x, int64_t n, tl_keying k)
 {
+    const int64_t bytes = n * (int64_t)sizeof(T);
 #if defined(__AVX512BW__)
-    const __mmask64 m = ((__mmask64)1 << n * (int64_t)sizeof(T)) - 1;
+    const __mmask64 m = ((__mmask64)1 << bytes) - 1;
     return (V)_mm512_maskz_mov_epi8(m, (__m512i)N(key)((V)_mm512_maskz_loadu_epi8(m, x), k));
 #else
     const char *b = (const char *)x;
-    const int64_t bytes = n * (int64_t)sizeof(T);
-    uint64_t low = 0, high = 0, low2 = 0, high2 = 0;
-    uint32_t word = 0, end = 0;
-    if (bytes >= 16) {
-        memcpy(&low, b, 8), memcpy(&high, b + 8, 8);
-        memcpy(&low2, b + bytes - 16, 8), memcpy(&high2, b + bytes - 8, 8);
-    } else if (bytes >= 8) {
-        memcpy(&low, b, 8), memcpy(&high, b + bytes - 8, 8);
-        low2 = low, high2 = high;
+    pair low;
+    if (bytes >= 8) {
+        low = (pair){word_at(b), word_at(b + bytes - 8)};
     } else {
-        if (bytes >= 4) {
-            memcpy(&word, b, 4), memcpy(&end, b + bytes - 4, 4);
-        } else if (sizeof(T) == 2) {
-            T e;
-            memcpy(&e, b, sizeof e);
-            word = end = e | (uint32_t)e << 16;
-        } else {
-            word = end = (uint8_t)b[0] * 0x01010000u + (uint8_t)b[n - 1] * 0x100u + (uint8_t)b[n / 2];
-        }
-        low = low2 = high = high2 = word | (uint64_t)end << 32;
+        const uint64_t all = sizeof(T) == 1 ? 0x0101010101010101 : 0x0001000100010001,
+                       first = load_few(b, sizeof(T)) * all,
+                       w = bytes >= 4 ? half_at(b) | half_at(b + bytes - 4) << 32
+                                      : load_few(b, bytes) | first << 8 * bytes;
+        low = (pair){w, w};
     }
-    const uint64_t all[4] = {low, high, low2, high2};
-    V v;
-    memcpy(&v, all, sizeof v); /* a vector of 16 bytes is full, so there are fewer */
-    return N(key)(v, k);
+#if defined(__AVX2__)
+    __m128i end = (__m128i)low;
+    if (bytes >= 16)
+        low = (pair)_mm_loadu_si128((const __m128i *)b), end = _mm_loadu_si128((const __m128i *)(b + bytes - 16));
+    return N(key)((V)_mm256_set_m128i(end, (__m128i)low), k);
+#else
+    return N(key)((V)low, k);
+#endif
 #endif
 }
 
