@@ -168,7 +168,7 @@ static void N(fold_rows)(void *to, const void *data, int64_t rows, int64_t n, in
     int64_t r = 0;
     if (!offsets && pitch == n) {
         r = N(fold_tiny)(out, x, rows, n, k);
-        if (n > 1 && n <= LANES / 5 && (rows - r) * n >= 4 * LANES) /* else not worth its masks */
+        if (n > 1 && n <= LANES / (GROUPS == 4 ? 5 : 2) && (rows - r) * n >= 4 * LANES) /* else not worth its masks */
             r += N(fold_small)(out + r, x + r * n, rows - r, n, k);
     }
     for (int64_t now; r < rows; r += now) {
