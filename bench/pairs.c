@@ -2,7 +2,8 @@
  *
  * pairs.c - two builds of the library in one process, in turns, on one thread:
  *
- *     pairs BEFORE.so AFTER.so BYTES SECONDS JOB...      JOB: reduce/sum/f32, scan/max/u8, window/mean/f64/50
+ *     pairs BEFORE.so AFTER.so BYTES SECONDS JOB...      JOB: reduce/sum/f32, scan/max/u8, window/mean/f64/50,
+ *                                                        reduce/max/i8/rows=8, scan/.../columns=1000, .../segments=20
  *
  * First their results are compared, byte by byte. Then a line for each job: GB/s of both (what is read and what is
  * written, in the processor time of the thread, the best turn) and the speed of AFTER as a multiple of BEFORE's, the
@@ -30,6 +31,7 @@ typedef struct {
     char verb[16], op[32], dtype[8];
     int width;
     tally_view in, out;
+    int64_t *offsets;
 } job;
 
 enum { TURNS_LEAST = 7, TURNS_MOST = 400 };
@@ -99,6 +101,37 @@ static void fill(void *x, int64_t n, tally_dtype dtype, int bytes)
     }
 }
 
+/* The job's views of n elements, or some fewer, as `word` says; of segments, random lengths of that mean. Returns the
+ * number of results of a reduction. */
+static int64_t view(job *j, const char *word, int64_t n)
+{
+    const tally_dtype in = j->in.dtype, out = j->out.dtype;
+    void *const x = j->in.data, *const y = j->out.data;
+    long each;
+    if (sscanf(word, "rows=%ld", &each) == 1 && each > 0) {
+        j->in = tally_rows(x, in, n / each, each);
+        j->out = tally_rows(y, out, n / each, each);
+    } else if (sscanf(word, "columns=%ld", &each) == 1 && each > 0) {
+        j->in = (tally_view){.data = x, .dtype = in, .rows = each, .n = n / each, .row_stride = 1, .stride = each};
+        j->out = (tally_view){.data = y, .dtype = out, .rows = each, .n = n / each, .row_stride = 1, .stride = each};
+    } else if (sscanf(word, "segments=%ld", &each) == 1 && each > 0) {
+        int64_t count = 0;
+        uint64_t random = 1;
+        j->offsets = malloc(((size_t)n + 1) * sizeof *j->offsets);
+        if (!j->offsets) stop(word, "out of memory");
+        for (int64_t at = 0; at < n; at += (int64_t)((random >> 33) % (uint64_t)(2 * each - 1)) + 1) {
+            j->offsets[count++] = at;
+            random = random * 6364136223846793005u + 1442695040888963407u;
+        }
+        j->offsets[count] = n;
+        j->in = tally_segments(x, in, j->offsets, count);
+        j->out = tally_segments(y, out, j->offsets, count);
+    } else {
+        stop(word, "is no view");
+    }
+    return j->in.rows;
+}
+
 static int ascending(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -108,8 +141,9 @@ static int ascending(const void *a, const void *b)
 static void measure(const char *name, int64_t bytes, double seconds)
 {
     job j = {.width = 50};
-    int t = 0;
-    if (sscanf(name, "%15[^/]/%31[^/]/%7[^/]/%d", j.verb, j.op, j.dtype, &j.width) < 3) stop(name, "is no job");
+    int t = 0, at = 0, more = 0;
+    if (sscanf(name, "%15[^/]/%31[^/]/%7[^/]%n", j.verb, j.op, j.dtype, &at) < 3) stop(name, "is no job");
+    if (sscanf(name + at, "/%d%n", &j.width, &more) == 1) at += more;
     while (t < TYPES && strcmp(types[t].name, j.dtype)) t++;
     if (t == TYPES) stop(name, "has no such type");
     const int64_t n = bytes / types[t].bytes;
@@ -117,7 +151,8 @@ static void measure(const char *name, int64_t bytes, double seconds)
     if (libraries[0].operator(libraries[0].ctx, j.op, types[t].dtype, &info)) stop(name, "is not in BEFORE");
     int out = 0;
     while (types[out].dtype != info.output) out++;
-    const size_t result = (size_t)(*j.verb == 'r' ? 0 : n) * (size_t)(info.lanes * types[out].bytes);
+    const size_t each = (size_t)(info.lanes * types[out].bytes);
+    size_t result = (size_t)(*j.verb == 'r' && !name[at] ? 1 : n) * each;
     const size_t written = (result + 8191) & ~(size_t)4095;
     char *x = aligned_alloc(4096, ((size_t)bytes + 8191) & ~(size_t)4095), *y = aligned_alloc(4096, written);
     char *wanted = malloc(written);
@@ -126,6 +161,8 @@ static void measure(const char *name, int64_t bytes, double seconds)
     memset(y, 1, written);
     j.in = (tally_view){.data = x, .dtype = types[t].dtype, .rows = 1, .n = n, .row_stride = n, .stride = 1};
     j.out = (tally_view){.data = y, .dtype = info.output, .rows = 1, .n = n, .row_stride = n, .stride = 1};
+    const int64_t sequences = name[at] ? view(&j, name + at + 1, n) : 1;
+    if (*j.verb == 'r') result = (size_t)sequences * each;
     double best[2] = {1e9, 1e9}, ratio[TURNS_MOST];
     run(&libraries[0], &j, 1);
     memcpy(wanted, y, written);
@@ -145,12 +182,13 @@ static void measure(const char *name, int64_t bytes, double seconds)
     }
     qsort(ratio, (size_t)turns, sizeof *ratio, ascending);
     const double moved = (double)bytes + (double)result;
-    printf("%-20s before %7.2f GB/s  after %7.2f GB/s  speed %.3f%s\n", name, moved / best[0] * 1e-9,
+    printf("%-28s before %7.2f GB/s  after %7.2f GB/s  speed %.3f%s\n", name, moved / best[0] * 1e-9,
            moved / best[1] * 1e-9, ratio[turns / 2], same ? "" : "  OTHER BITS");
     fflush(stdout);
     free(x);
     free(y);
     free(wanted);
+    free(j.offsets);
 }
 
 int main(int argc, char **argv)

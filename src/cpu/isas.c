@@ -3,6 +3,7 @@
 #include "isas.h"
 #include "dtype/dtype_traits.h"
 #include "exact/exact.h"
+#include "narrow/narrow.h"
 #include <string.h>
 
 #define ISA(isa, bytes, runs)                                                                                          \
@@ -10,6 +11,7 @@
     extern const tl_convert tl_converts_##isa[];                                                                       \
     extern const struct tl_exact_kernel tl_exact_kernel_##isa;                                                         \
     extern const tl_transpose tl_transpose_##isa;                                                                      \
+    extern const tl_narrow tl_narrow_##isa[];                                                                          \
     extern const tl_mask tl_mask_##isa;
 #include "operator/isa.def"
 #undef ISA
@@ -21,9 +23,11 @@ static const struct {
     const struct tl_exact_kernel *exact;
     const tl_transpose *transpose;
     const tl_mask *mask;
+    const tl_narrow *narrow;
 } isas[] = {
 #define ISA(isa, bytes, runs)                                                                                          \
-    {#isa, tl_kernels_##isa, tl_converts_##isa, &tl_exact_kernel_##isa, &tl_transpose_##isa, &tl_mask_##isa},
+    {#isa,           tl_kernels_##isa, tl_converts_##isa, &tl_exact_kernel_##isa, &tl_transpose_##isa,                 \
+     &tl_mask_##isa, tl_narrow_##isa},
 #include "operator/isa.def"
 #undef ISA
 };
@@ -116,4 +120,5 @@ void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
     plan->par.flip = flips ? (int64_t)(UINT64_C(1) << (8 * op->elem_bytes - 1)) : 0;
     plan->fold = own && own->fold && !par.marked ? own : plan->core;
     plan->fold_in = plan->fold == own ? NULL : plan->in;
+    tl_narrow_plan(plan, isas[isa].narrow);
 }

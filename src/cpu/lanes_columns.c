@@ -6,6 +6,7 @@
  *   scan     the same nodes first; then each block is scanned from what lies before it
  *   window   parts of the centres, which share nothing */
 #include "lanes.h"
+#include "narrow/narrow.h"
 #include "widen.h"
 #include "law/fp.h"
 #include "context/scratch.h"
@@ -238,6 +239,19 @@ static void do_windows(const columns *c, tl_lanes_room *room, blocks *b, int64_t
         if (part_of(c, room, s, side, &from, &to))
             tl_lanes_window(room, &from, &to, n, n / parts * part, part + 1 == parts ? n : n / parts * (part + 1));
 }
+static void do_ends(const columns *c, tl_lanes_room *room, blocks *b, int64_t s, int64_t part, int64_t parts)
+{
+    const tl_lanes_job *job = c->job;
+    const int64_t n = job->in->n;
+    tl_lanes_from from;
+    tl_lanes_to to;
+    (void)b, (void)part, (void)parts;
+    for (int side = 0; side < 2; side++)
+        if (part_of(c, room, s, side, &from, &to)) {
+            tl_lanes_window(room, &from, &to, n, 0, job->before);
+            tl_lanes_window(room, &from, &to, n, n - job->after, n);
+        }
+}
 static void do_fold(const columns *c, tl_lanes_room *room, blocks *b, int64_t s, int64_t part, int64_t parts)
 {
     (void)parts;
@@ -279,6 +293,26 @@ static int run(tally *ctx, const columns *c, blocks *b, int threads, task *what,
     return !all.failed;
 }
 
+/* By the express road of narrow types (narrow/narrow.h)? */
+static int narrow_columns(const tl_lanes_job *job, int threads)
+{
+    const tl_plan *plan = job->plan;
+    tl_state init = job->init;
+    if (!plan->narrow || job->verb == TL_WINDOW) return 0;
+    if (job->seeded && plan->op->from_wide) plan->op->from_wide(&init);
+    return tl_narrow_columns(plan, threads, job->in, job->out, job->results, job->exclusive, job->reverse,
+                             job->seeded ? &init : NULL);
+}
+
+/* The full windows, so that only those at the ends are left. */
+static int narrow_windows(const tl_lanes_job *job, int threads)
+{
+    const tl_plan *plan = job->plan;
+    const int64_t lo = job->before, hi = job->in->n - job->after;
+    return plan->narrow && job->verb == TL_WINDOW && job->least <= job->w && hi - lo > job->w &&
+           tl_narrow_column_windows(plan, threads, job->in, job->out, job->w, 0, hi - lo, job->valid ? 0 : lo);
+}
+
 tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
 {
     const tally_view *in = job->in;
@@ -288,6 +322,7 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
                  .stream = results * op->result_bytes >= STREAM_BYTES,
                  .fetch = tl_fetches(in->rows * n * op->elem_bytes)};
     if (in->rows * n <= TL_PARALLEL_BYTES / op->elem_bytes) threads = 1;
+    if (narrow_columns(job, threads)) return TALLY_OK;
     c.strip = job->verb == TL_REDUCE && !job->plan->in && in->row_stride == 1 ? FOLDED
               : job->verb != TL_WINDOW                                        ? TL_LANES_STRIP
               : job->w > WINDOW_LONG                                          ? TL_ABREAST
@@ -303,7 +338,9 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
     if (in->rows < c.strip) c.strip = in->rows;
     c.strips = (in->rows + c.strip - 1) / c.strip;
     int ok;
-    if (threads == 1 || c.strips >= threads || !by_rows) {
+    if (narrow_windows(job, threads)) {
+        ok = job->valid || run(ctx, &c, NULL, threads, do_ends, 1);
+    } else if (threads == 1 || c.strips >= threads || !by_rows) {
         ok = run(ctx, &c, NULL, c.strips < threads ? (int)c.strips : threads, do_strip, 1);
     } else if (job->verb == TL_WINDOW) {
         ok = run(ctx, &c, NULL, threads, do_windows, 4 * (int64_t)threads);

@@ -7,6 +7,7 @@
  *   anything else  is packed into a dense buffer, a block at a time; a long sequence in nodes, by all threads */
 #include "shape.h"
 #include "lanes.h"
+#include "narrow/narrow.h"
 #include "context/share.h"
 #include "widen.h"
 #include "law/fp.h"
@@ -31,13 +32,8 @@ static void slab_serial(const tl_plan *plan, const char *x, int64_t n, int fetch
     tl_state nodes[TL_MAX_LEVELS];
     while (n > 0) {
         int64_t take = c->end == 0 ? n : (int64_t)1 << tl_slab_level(c->end, c->end + n);
-        int count = tl_nodes(plan, nodes, x, take, c->end, fetch);
-        int64_t left = take;
-        for (int j = 0; j < count; j++) {
-            int level = tl_top_level(left);
-            left -= (int64_t)1 << level;
-            tl_counter_push(c, plan->op, level, &nodes[j]);
-        }
+        tl_nodes(plan, nodes, x, take, c->end, fetch);
+        tl_counter_push_nodes(c, plan->op, nodes, take);
         x += take * element_bytes(plan);
         n -= take;
     }
@@ -202,6 +198,28 @@ static void share(void *with, const tl_member *m)
     tl_lanes_deal(batch, a->in, m, single, a->alone);
 }
 
+/* Dense rows and segments where there is an express road (narrow/narrow.h). */
+typedef struct {
+    const tl_plan *plan;
+    const tally_view *in;
+    char *out;
+} narrow_rows;
+
+static void narrow_share(void *with, const tl_member *m)
+{
+    const narrow_rows *a = with;
+    const tally_view *in = a->in;
+    const int64_t bytes = element_bytes(a->plan);
+    for (int64_t t, n; (t = tl_deal(m)) < m->end;) {
+        const int64_t r = tl_share(in, t, m->end), end = tl_share(in, t + 1, m->end);
+        if (r >= end) continue;
+        const char *x = tl_view_row(in, r, bytes, &n);
+        if (in->offsets) x -= in->offsets[r] * bytes;
+        a->plan->narrow->fold_rows(a->out + r * bytes, x, end - r, in->n, in->row_stride,
+                                   in->offsets ? in->offsets + r : NULL, a->plan->keys);
+    }
+}
+
 static void rows(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, char *out)
 {
     int64_t bytes = element_bytes(plan), result = plan->op->result_bytes;
@@ -210,12 +228,21 @@ static void rows(tally *ctx, const tl_plan *plan, int threads, const tally_view 
     int64_t length, tasks = threads == 1 || total * bytes <= TL_PARALLEL_BYTES ? 1 : (int64_t)threads * 32;
     int64_t is_long = threads > 1 && tasks > 1 ? ROW_LONG_BYTES / bytes : INT64_MAX;
     if (!in->offsets && in->rows >= (int64_t)threads * 8) is_long = INT64_MAX;
-    if (is_long != INT64_MAX) /* long rows one after the other, each on all threads */
+    if (is_long != INT64_MAX) { /* long rows one after the other, each on all threads */
+        int64_t longs = 0;
         for (int64_t r = 0; r < in->rows; r++)
             if (row_length(in, r) >= is_long) {
                 const char *x = tl_view_row(in, r, bytes, &length);
                 reduce_one(plan, threads, x, in->stride, length, fetch, out + r * result);
+                longs++;
             }
+        if (!longs) is_long = INT64_MAX;
+    }
+    if (plan->narrow && in->stride == 1 && is_long == INT64_MAX) {
+        narrow_rows all = {plan, in, out};
+        tl_team(tasks > 1 ? threads : 1, tasks, narrow_share, &all);
+        return;
+    }
     singles alone = {plan, in, out, fetch, is_long};
     tl_lanes_job job;
     tl_lanes_begin(&job, plan, in);

@@ -11,6 +11,7 @@
  *   arrives first. */
 #include "shape.h"
 #include "lanes.h"
+#include "narrow/narrow.h"
 #include "context/share.h"
 #include "widen.h"
 #include "law/fp.h"
@@ -56,12 +57,8 @@ static void lower_tile(const tl_scan *s, tl_staging at, char *out, int64_t m, in
 static void push_part(const tl_plan *plan, tl_counter *c, const char *x, int64_t m)
 {
     tl_state nodes[TL_MAX_LEVELS];
-    int count = tl_nodes(plan, nodes, x, m, c->end, TL_CACHED);
-    for (int j = 0; j < count; j++) {
-        int level = tl_top_level(m);
-        m -= (int64_t)1 << level;
-        tl_counter_push(c, plan->op, level, &nodes[j]);
-    }
+    tl_nodes(plan, nodes, x, m, c->end, TL_CACHED);
+    tl_counter_push_nodes(c, plan->op, nodes, m);
 }
 
 /* A tile by a kernel that runs along (kernel.h), in pieces that stay in the first cache. *prefix: S(b), and then
@@ -126,6 +123,10 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
     const tl_state *init = s->seeded ? &s->init : NULL;
     tl_state prefix, node;
     int have = 0, known = 0; /* there is an S(b); it is in prefix */
+    if (plan->narrow) {
+        tl_narrow_scan(s, c, x, n, out, stream, ahead);
+        return;
+    }
     for (int64_t m; n > 0; x += m * op->elem_bytes, out += m * op->result_bytes, n -= m) {
         int64_t b = c->end;
         m = n < TL_TILE ? n : TL_TILE;
@@ -442,6 +443,7 @@ static tally_status far_one(tally *ctx, const tl_plan *plan, int threads, const 
 typedef struct {
     tally *ctx;
     const tl_lanes_job *job; /* NULL: all of them go one by one */
+    int narrow;              /* by an express road */
     singles alone;           /* without a scratch, which is a thread's */
     int failed;
 } shares;
@@ -452,6 +454,12 @@ static void share(void *with, const tl_member *m)
     scratch w;
     singles alone = all->alone;
     alone.w = &w;
+    if (all->narrow) {
+        for (int64_t t; (t = tl_deal(m)) < m->end;)
+            tl_narrow_scan_rows(alone.plan, alone.in, alone.out, alone.o, tl_share(alone.in, t, m->end),
+                                tl_share(alone.in, t + 1, m->end));
+        return;
+    }
     tl_lanes_batch *batch =
         all->job ? tl_lanes_batch_open(all->ctx, m->me, all->job) : NULL; /* without memory, one by one */
     if (!scratch_open(&w, all->ctx, m->me, alone.plan)) {
@@ -493,6 +501,7 @@ tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const ta
     }
     /* Long segments one after the other, each on all threads; then shares of about the same weight. */
     int64_t is_long = dense && threads > 1 && in->offsets && total > big ? LONG_BYTES / op->elem_bytes : INT64_MAX;
+    int64_t longs = 0;
     for (int64_t r = 0; is_long != INT64_MAX && r < in->rows; r++) {
         const char *x = tl_view_row(in, r, op->elem_bytes, &n);
         if (n < is_long) continue;
@@ -500,12 +509,17 @@ tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const ta
         tl_scan_begin(&s, plan, o);
         tally_status status = tl_scan_push(ctx, &s, threads, x, n, tl_view_row(out, r, op->result_bytes, &m));
         if (status) return status;
+        longs++;
     }
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
     const int lanes = tl_lanes_take_rows(&job);
     const int stream = dense && total * op->result_bytes >= STREAM_BYTES ? STORE_STREAM : STORE_CACHED;
     const int64_t tasks = threads > 1 && total > big ? (int64_t)threads * 32 : 1;
-    shares all = {ctx, lanes ? &job : NULL, {NULL, plan, in, out, o, is_long, stream, stream ? AHEAD_BYTES : 0}, 0};
+    shares all = {ctx,
+                  lanes ? &job : NULL,
+                  plan->narrow && dense && !longs,
+                  {NULL, plan, in, out, o, is_long, stream, stream ? AHEAD_BYTES : 0},
+                  0};
     tl_team(tasks > 1 ? threads : 1, tasks, share, &all);
     return all.failed ? tl_no_memory(ctx, tl_staging_bytes(plan), "staging a scan") : TALLY_OK;
 }

@@ -8,6 +8,7 @@
 #include "law/order.h"
 #include "cpu/kernel/simd.h"
 #include "context/threads.h"
+#include "narrow/narrow.h"
 #include "shape.h"
 #include "widen.h"
 #include <omp.h>
@@ -78,6 +79,19 @@ static tally_status no_memory(tl_window *win, int64_t bytes, const char *what)
     return status;
 }
 
+/* The full windows that start at p .. stop - 1, where there is an express road (narrow/narrow.h). */
+static int narrow_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_window_room *room)
+{
+    const tl_plan *plan = job->win->plan;
+    const int64_t bytes = plan->op->elem_bytes, need = tl_narrow_room(job->win->w) * bytes;
+    void *memory = need ? tl_window_memory(room, (size_t)need) : NULL;
+    if (need && !memory) return 0;
+    plan->narrow->window(tl_window_at(job, p + job->win->before), job->x + p * bytes, stop - p, job->win->w, memory,
+                         job->stream, plan->keys);
+    if (job->stream) tl_stream_fence();
+    return 1;
+}
+
 /* The full windows that start at p .. stop - 1. */
 static int whole_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_window_room *room)
 {
@@ -85,6 +99,7 @@ static int whole_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_w
     const tl_kernel *core = plan->core;
     int64_t w = job->win->w, tile = tl_window_tile(plan), in = plan->op->elem_bytes, lanes = core->vector_lanes;
     int mode = mode_of(plan, w);
+    if (plan->narrow) return narrow_windows(job, p, stop, room);
     if (!tl_window_prepare(room, plan, w, mode)) return 0;
     tl_window_work *work = &room->work;
     work->fetch = tl_fetches(job->n * in);

@@ -71,6 +71,9 @@ void tl_window_close(tl_window *win);
 /* Sets a room up for streams of windows of w elements, all levels below the highest of w in rings. 0: out of memory. */
 int tl_window_prepare(tl_window_room *room, const tl_plan *plan, int64_t w, int mode);
 
+/* Memory of a room, aligned to a line; what it held is lost. NULL: out of memory. */
+void *tl_window_memory(tl_window_room *room, size_t bytes);
+
 /* Elements of a tile. */
 int64_t tl_window_tile(const tl_plan *plan);
 

@@ -24,7 +24,7 @@ int64_t tl_window_tile(const tl_plan *plan)
 }
 
 /* What it holds does not matter: folds of it are never results. */
-static void *memory(tl_window_room *room, size_t bytes)
+void *tl_window_memory(tl_window_room *room, size_t bytes)
 {
     if (bytes <= KEPT) return tl_scratch(room->ctx, room->thread, TL_SINGLE, bytes);
     if (bytes <= room->own_bytes) return room->own;
@@ -60,7 +60,7 @@ int tl_window_prepare(tl_window_room *room, const tl_plan *plan, int64_t w, int 
     stash = (stash + 63) & ~(size_t)63;
     ring = (ring + 63) & ~(size_t)63;
     delay = (delay + 63) & ~(size_t)63;
-    char *at = memory(room, 3 * soa + wide + carry + stash + ring + delay);
+    char *at = tl_window_memory(room, 3 * soa + wide + carry + stash + ring + delay);
     if (!at) return 0;
     room->work = (tl_window_work){.w = w, .mode = mode};
     room->work.z0 = room->work.stage = at;

@@ -75,6 +75,16 @@ static inline void tl_counter_push(tl_counter *c, const tl_scalar *op, int level
     c->node[c->count++] = node;
 }
 
+/* Appends the nodes of m elements, the largest first. */
+static inline void tl_counter_push_nodes(tl_counter *c, const tl_scalar *op, const tl_state *nodes, int64_t m)
+{
+    for (; m > 0; nodes++) {
+        const int level = tl_top_level(m);
+        m -= (int64_t)1 << level;
+        tl_counter_push(c, op, level, nodes);
+    }
+}
+
 /* Its states become counted, if they are not: of all elements. */
 static inline void tl_counter_raise(tl_counter *c, const tl_scalar *op)
 {

@@ -49,6 +49,7 @@ typedef struct tl_scalar {
     uint8_t exact, idempotent, inverse, masked, seedable, indexed, neutral;
     uint8_t inputs;   /* 1, or 2 of the same type (tl_par) */
     uint8_t picks;    /* the result is one of the elements, its bits unchanged */
+    int8_t extreme;   /* OP_EXTREME: 1 the largest key, -1 the smallest, 0 neither */
     uint8_t widen;    /* TL_WIDEN_...: the elements that the kernels of the processors get, */
     tally_dtype wide; /* of this type; their states are those of `core` on it */
     void (*to_wide)(tl_state *s),

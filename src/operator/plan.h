@@ -5,6 +5,14 @@
 #define TALLY_PLAN_H
 #include "kernel.h"
 
+/* How elements of one or two bytes become keys where they are not widened (cpu/narrow/narrow.h). The law's state of an
+ * element is its key with the bits of `flip` changed. */
+typedef struct tl_keying {
+    uint16_t flip;
+    uint16_t inf;          /* halves: the bits of infinity, */
+    uint16_t nan, missing; /* the key of a NaN, and the result that is one */
+} tl_keying;
+
 typedef struct tl_plan {
     const tl_scalar *op;           /* the operator: facts, scalar functions */
     const tl_kernel *core;         /* its states: nodes, fold, scan_tile, ... (of op->core, on the type op->wide) */
@@ -17,6 +25,8 @@ typedef struct tl_plan {
     const tl_mask *mask;           /* of the same, and */
     const tl_convert *converts;    /* all of its conversions (convert.def) */
     tl_par par;
+    const struct tl_narrow *narrow; /* an express road for elements of one or two bytes, or NULL; */
+    tl_keying keys;                 /* its keys */
     const struct tl_exact_kernel
         *exact; /* an exact sum: of all this, only op, in and par are there (cpu/exact/exact.h) */
 } tl_plan;

@@ -165,6 +165,7 @@ static void take(tl_gather *g, tl_plan *plan, tally_dtype dtype, int masked)
     plan->op = op;
     plan->in = plan->fold_in = &g->convert;
     plan->fold = plan->core;
+    plan->narrow = NULL;
 }
 
 int tl_gather_reads(const tally_view *in, const tally_view *out, int reverse)

@@ -194,6 +194,7 @@ static const tl_scalar TL_S(row) = {
     .masked = OP_MASKED,
     .inputs = OP_INPUTS,
     .picks = OP_PICKS != 0,
+    .extreme = OP_EXTREME,
 #ifdef TL_HAS_BLANK
     .blank = TL_S(do_blank),
 #endif

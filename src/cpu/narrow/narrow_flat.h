@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT
+ * Scans and windows of one dense sequence (narrow_kernel.h). */
+/* ---- running keys of a vector ---- */
+
+/* Lane l becomes the largest of lanes 0 .. l; *all: the largest, in every lane. */
+TL_INLINE V N(prefixes)(V v, V *all)
+{
+    if (sizeof(T) == 1) v = MOST(v, (V)GROUP_UP(v, 1));
+    v = MOST(v, (V)GROUP_UP(v, 2));
+    v = MOST(v, (V)GROUP_UP(v, 4));
+    v = MOST(v, (V)GROUP_UP(v, 8));
+    V ends = (V)SPREAD(v, LAST);
+#if GROUPS > 1
+    const V before = (V)ONE_UP(ends);
+#if GROUPS == 4
+    ends = MOST(ends, before);
+    ends = MOST(ends, (V)TWO_UP(ends));
+    v = MOST(v, (V)ONE_UP(ends));
+#else
+    ends = MOST(ends, before);
+    v = MOST(v, before);
+#endif
+    ends = (V)LAST_GROUP(ends);
+#endif
+    *all = ends;
+    return v;
+}
+
+/* The same from the other end. */
+TL_INLINE V N(suffixes)(V v, V *all)
+{
+    if (sizeof(T) == 1) v = MOST(v, (V)GROUP_DOWN(v, 1));
+    v = MOST(v, (V)GROUP_DOWN(v, 2));
+    v = MOST(v, (V)GROUP_DOWN(v, 4));
+    v = MOST(v, (V)GROUP_DOWN(v, 8));
+    V ends = (V)SPREAD(v, FIRST);
+#if GROUPS > 1
+    const V after = (V)ONE_DOWN(ends);
+#if GROUPS == 4
+    ends = MOST(ends, after);
+    ends = MOST(ends, (V)TWO_DOWN(ends));
+    v = MOST(v, (V)ONE_DOWN(ends));
+#else
+    ends = MOST(ends, after);
+    v = MOST(v, after);
+#endif
+    ends = (V)FIRST_GROUP(ends);
+#endif
+    *all = ends;
+    return v;
+}
+
+/* ---- scan ---- */
+
+static uint16_t N(scan)(void *to, const void *data, int64_t m, uint16_t first, int exclusive, int stream, int64_t ahead,
+                        tl_keying k)
+{
+    const T *x = data;
+    T *out = to;
+    const int way = ahead ? tl_fetch_way() : 0;
+    V before = (V){0} + (T)first, run = {0}, all = {0};
+    int64_t j = 0;
+    if (exclusive) { /* each result goes one place on; its place may be that of the next vector's first element */
+        V v = N(load_some)(x, m, k), r;
+        N(put_some)(out, before, 1, k);
+        for (; j + LANES < m; j += LANES) {
+            const V next = N(load_some)(x + j + LANES, m - j - LANES, k);
+            r = N(prefixes)(v, &all);
+            N(put)(out + j + 1, MOST(MOST(r, run), before), 0, k);
+            run = MOST(run, all);
+            v = next;
+        }
+        r = MOST(N(prefixes)(v, &all), run);
+        if (m - j > 1) N(put_some)(out + j + 1, MOST(r, before), m - j - 1, k);
+        return r[m - j - 1];
+    }
+    const int64_t head = N(head)(out, stream);
+    if (head && m > head) { /* up to where results are aligned */
+        const V r = N(prefixes)(N(load_some)(x, head, k), &all);
+        N(put_some)(out, MOST(r, before), head, k);
+        run += r[head - 1];
+        j = head;
+    }
+#define STEPS(streams)                                                                                                 \
+    for (; j + LANES <= m; j += LANES) {                                                                               \
+        if (way == TL_LINES) __builtin_prefetch((const void *)((uintptr_t)(x + j) + (uintptr_t)ahead), 0, 2);          \
+        if (way == TL_PAGES && j * (int64_t)sizeof(T) % 256 < TL_VECTOR_BYTES) tl_fetch(x + j, 256, ahead, way);       \
+        const V r = N(prefixes)(N(load)(x + j, k), &all);                                                              \
+        N(put)(out + j, MOST(MOST(r, run), before), streams, k);                                                       \
+        run = MOST(run, all);                                                                                          \
+    }
+    if (stream) {
+        STEPS(1)
+    } else {
+        STEPS(0)
+    }
+#undef STEPS
+    if (j == m) return run[0];
+    const V r = MOST(N(prefixes)(N(load_some)(x + j, m - j, k), &all), run);
+    N(put_some)(out + j, MOST(r, before), m - j, k);
+    return r[m - j - 1];
+}
+
+/* ---- windows ---- */
+
+/* The largest of 2^levels elements that end at each lane; last[] has the vectors before. */
+TL_INLINE V N(climb)(V v, V *last, int levels)
+{
+#define CLIMB(level)                                                                                                   \
+    if (levels > (level) && (sizeof(T) << (level)) < TL_VECTOR_BYTES) {                                                \
+        const V before = last[level];                                                                                  \
+        last[level] = v;                                                                                               \
+        v = MOST(v, (V)DELAYED(before, v, ((int)sizeof(T) << (level)) % TL_VECTOR_BYTES));                             \
+    }
+    CLIMB(0)
+    CLIMB(1)
+    CLIMB(2)
+    CLIMB(3)
+    CLIMB(4)
+    CLIMB(5)
+#undef CLIMB
+    return v;
+}
+
+/* y[i], `count` of them: the largest of the 2^levels elements that end at x[i]. Nothing is read before `begin`, nor
+ * from `end` on; the first elements have fewer before them. */
+TL_INLINE void N(climb_all)(T *y, const T *x, int64_t count, const T *begin, const T *end, int levels, tl_keying k)
+{
+    V last[6] = {{0}};
+    for (int64_t i = 0; i < count; i += LANES) {
+        const int64_t before = begin - (x + i);
+        V v;
+        if (before > 0) {
+            T some[LANES] = {0};
+            memcpy(some + before, begin,
+                   (size_t)(end - begin < LANES - before ? end - begin : LANES - before) * sizeof(T));
+            v = N(load)(some, k);
+        } else {
+            v = N(load_some)(x + i, end - (x + i), k);
+        }
+        N(set)(y + i, N(climb)(v, last, levels));
+    }
+}
+
+/* The largest of 2, 4, 8 .. elements that end at each place of a tile, then two of them that overlap. */
+static void N(window_short)(T *out, const T *x, int64_t m, int64_t w, int stream, tl_keying k)
+{
+    enum { TILE = 4096 / sizeof(T), WITHIN = TL_VECTOR_BYTES / sizeof(T) };
+    _Alignas(64) T y[TILE + TL_NARROW_SHORT + 3 * WITHIN];
+    const int64_t top = tl_top_level(w), over = w - ((int64_t)1 << top),
+                  lead = -(w - 1) & (LANES - 1); /* places before x, so that results begin with a vector */
+    const T *const begin = x, *const end = x + m + w - 1;
+    int64_t now = N(head)(out, stream);
+    for (now = now && now < m ? now
+               : m < TILE     ? m
+                              : TILE;
+         m > 0; x += now, out += now, m -= now, now = m < TILE ? m : TILE) {
+        const int64_t count = lead + now + w - 1;
+        switch (top) {
+#define LEVELS(n)                                                                                                      \
+    N(climb_all)(y, x - lead, count, begin, end, n, k);                                                                \
+    break;
+        case 0:
+            LEVELS(0)
+        case 1:
+            LEVELS(1)
+        case 2:
+            LEVELS(2)
+        case 3:
+            LEVELS(3)
+        case 4:
+            LEVELS(4)
+        case 5:
+            LEVELS(5)
+        default:
+            LEVELS(6)
+#undef LEVELS
+        }
+        for (int64_t d = LANES; d < (int64_t)1 << top; d *= 2) /* of whole vectors */
+            for (int64_t i = (count - 1) & -LANES; i >= d; i -= LANES)
+                N(set)(y + i, MOST(N(get)(y + i), N(get)(y + i - d)));
+        const T *const z = y + lead + w - 1;
+        const int streams = stream && (uintptr_t)out % TL_VECTOR_BYTES == 0;
+        int64_t i = 0;
+        for (; i + LANES <= now; i += LANES) N(put)(out + i, MOST(N(get)(z + i), N(get)(z + i - over)), streams, k);
+        if (i < now) N(put_some)(out + i, MOST(N(get)(z + i), N(get)(z + i - over)), now - i, k);
+    }
+}
+
+/* Blocks of as many whole vectors as w - 1 elements have: a window is a suffix of one and a prefix of the next, which
+ * ends as far on and `more` elements further (van Herk, Gil and Werman). */
+static void N(window_long)(T *out, const T *x, int64_t m, int64_t w, T *suffix, int stream, tl_keying k)
+{
+    const int64_t block = (w - 1) & -LANES, more = (w - 1) & (LANES - 1);
+    int64_t now = N(head)(out, stream);
+    for (now = now && now < m ? now
+               : m < block    ? m
+                              : block;
+         m > 0; x += now, out += now, m -= now, now = m < block ? m : block) {
+        V run = {0}, all;
+        for (int64_t i = block - LANES; i >= 0; i -= LANES) {
+            N(set)(suffix + i, MOST(N(suffixes)(N(load)(x + i, k), &all), run));
+            run = MOST(run, all);
+        }
+        const T *next = x + block;
+        run = (V){0};
+        if (more) run += N(prefixes)(N(load_some)(next, more, k), &all)[more - 1];
+        next += more;
+        int64_t i = 0;
+        const int streams = stream && (uintptr_t)out % TL_VECTOR_BYTES == 0;
+        for (; i + LANES <= now; i += LANES) {
+            const V r = MOST(N(prefixes)(N(load)(next + i, k), &all), run);
+            N(put)(out + i, MOST(r, N(get)(suffix + i)), streams, k);
+            run = MOST(run, all);
+        }
+        if (i == now) continue;
+        const V r = MOST(N(prefixes)(N(load_some)(next + i, now - i, k), &all), run);
+        N(put_some)(out + i, MOST(r, N(get)(suffix + i)), now - i, k);
+    }
+}
+
+static void N(window)(void *out, const void *x, int64_t m, int64_t w, void *room, int stream, tl_keying k)
+{
+    if (w <= TL_NARROW_SHORT)
+        N(window_short)(out, x, m, w, stream, k);
+    else
+        N(window_long)(out, x, m, w, room, stream, k);
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT
+ * Many dense sequences, one after the other or several in a vector (narrow_kernel.h). */
+
+/* The largest lane. */
+TL_INLINE T N(most)(V v)
+{
+#if defined(__AVX512BW__)
+    const __m512i w = (__m512i)v;
+    typedef T half __attribute__((vector_size(32)));
+    typedef T quarter __attribute__((vector_size(16)));
+    const half a = (half)_mm512_castsi512_si256(w), b = (half)_mm512_extracti64x4_epi64(w, 1);
+    const __m256i h =
+        sizeof(T) == 1 ? _mm256_max_epu8((__m256i)a, (__m256i)b) : _mm256_max_epu16((__m256i)a, (__m256i)b);
+    const quarter c = (quarter)_mm256_castsi256_si128(h), d = (quarter)_mm256_extracti128_si256(h, 1);
+    const __m128i q = sizeof(T) == 1 ? _mm_max_epu8((__m128i)c, (__m128i)d) : _mm_max_epu16((__m128i)c, (__m128i)d);
+    return (T)most_of_16(q, sizeof(T));
+#elif defined(__AVX2__)
+    const __m128i c = _mm256_castsi256_si128((__m256i)v), d = _mm256_extracti128_si256((__m256i)v, 1);
+    return (T)most_of_16(sizeof(T) == 1 ? _mm_max_epu8(c, d) : _mm_max_epu16(c, d), sizeof(T));
+#else
+    v = MOST(v, (V)GROUP_DOWN(v, 8));
+    v = MOST(v, (V)GROUP_DOWN(v, 4));
+    v = MOST(v, (V)GROUP_DOWN(v, 2));
+    if (sizeof(T) == 1) v = MOST(v, (V)GROUP_DOWN(v, 1));
+    return v[0];
+#endif
+}
+
+/* 0 < n < LANES elements; in the other lanes are some of them once more, or keys that change nothing. */
+TL_INLINE V N(load_again)(const T *x, int64_t n, tl_keying k)
+{
+    const int64_t bytes = n * (int64_t)sizeof(T);
+#if defined(__AVX512BW__)
+    const __mmask64 m = ((__mmask64)1 << bytes) - 1;
+    return (V)_mm512_maskz_mov_epi8(m, (__m512i)N(key)((V)_mm512_maskz_loadu_epi8(m, x), k));
+#else
+    const char *b = (const char *)x;
+    pair low;
+    if (bytes >= 8) {
+        low = (pair){word_at(b), word_at(b + bytes - 8)};
+    } else {
+        const uint64_t all = sizeof(T) == 1 ? 0x0101010101010101 : 0x0001000100010001,
+                       first = load_few(b, sizeof(T)) * all,
+                       w = bytes >= 4 ? half_at(b) | half_at(b + bytes - 4) << 32
+                                      : load_few(b, bytes) | first << 8 * bytes;
+        low = (pair){w, w};
+    }
+#if defined(__AVX2__)
+    __m128i end = (__m128i)low;
+    if (bytes >= 16)
+        low = (pair)_mm_loadu_si128((const __m128i *)b), end = _mm_loadu_si128((const __m128i *)(b + bytes - 16));
+    return N(key)((V)_mm256_set_m128i(end, (__m128i)low), k);
+#else
+    return N(key)((V)low, k);
+#endif
+#endif
+}
+
+TL_INLINE T N(fold)(const T *x, int64_t n, tl_keying k)
+{
+#if defined(__AVX512BW__)
+    if (n * (int64_t)sizeof(T) <= 16) {
+        const __mmask16 m = (__mmask16)((1u << n * (int64_t)sizeof(T)) - 1);
+        const V v = N(key)((V)_mm512_castsi128_si512(_mm_maskz_loadu_epi8(m, x)), k);
+        return (T)most_of_16(_mm_maskz_mov_epi8(m, _mm512_castsi512_si128((__m512i)v)), sizeof(T));
+    }
+#endif
+    if (n < LANES) return n ? N(most)(N(load_again)(x, n, k)) : 0;
+    V a = N(load)(x + n - LANES, k), b = a;
+    int64_t j = 0;
+    for (; j + 2 * LANES < n; j += 2 * LANES) {
+        a = MOST(a, N(load)(x + j, k));
+        b = MOST(b, N(load)(x + j + LANES, k));
+    }
+    if (j + LANES < n) a = MOST(a, N(load)(x + j, k));
+    return N(most)(MOST(a, b));
+}
+
+/* Sequences that follow each other, of 2, 4 or 8 bytes each: lanes of so many bytes. Returns how many were done. */
+#define EACH_TINY(F)                                                                                                   \
+    if (n * (int64_t)sizeof(T) == 8) {                                                                                 \
+        F(uint64_t, 8)                                                                                                 \
+    } else if (n * (int64_t)sizeof(T) == 4) {                                                                          \
+        F(uint32_t, 4)                                                                                                 \
+    } else if (n * (int64_t)sizeof(T) == 2 && sizeof(T) == 1) {                                                        \
+        F(uint16_t, 2)                                                                                                 \
+    }
+#define FOLD_TINY(type, bytes)                                                                                         \
+    {                                                                                                                  \
+        typedef type words __attribute__((vector_size(TL_VECTOR_BYTES)));                                              \
+        for (const int64_t per = TL_VECTOR_BYTES / (bytes); r + per <= rows; r += per, x += LANES) {                   \
+            V v = N(load)(x, k);                                                                                       \
+            TL_UNROLL for (int s = (bytes) / 2; s >= (int)sizeof(T); s /= 2) v = MOST(v, (V)((words)v >> 8 * s));      \
+            put_firsts(out + r, (vec)N(value)(v, k), bytes, sizeof(T));                                                \
+        }                                                                                                              \
+    }
+TL_INLINE int64_t N(fold_tiny)(T *out, const T *x, int64_t rows, int64_t n, tl_keying k)
+{
+    int64_t r = 0;
+    EACH_TINY(FOLD_TINY)
+    return r;
+}
+#undef FOLD_TINY
+
+/* ---- rows that follow each other, of which a vector holds several ---- */
+
+/* same[i]: the lanes whose row has begun 2^i lanes before. */
+TL_INLINE void N(same_row)(V *same, int64_t n)
+{
+    T place[LANES];
+    for (int64_t c = 0, at = 0; c < LANES; c++, at = at + 1 == n ? 0 : at + 1) place[c] = (T)at;
+    for (int level = 0; level < 6; level++) same[level] = (V)(N(get)(place) >= (T)(1 << level));
+}
+
+/* Prefixes of each row of n <= LANES / 2. */
+TL_INLINE V N(row_prefixes)(V v, int64_t n, const V *same)
+{
+#define JOIN(level)                                                                                                    \
+    if ((sizeof(T) << (level)) < TL_VECTOR_BYTES && n > 1 << (level))                                                  \
+        v = MOST(v, (V)DELAYED((V){0}, v, ((int)sizeof(T) << (level)) % TL_VECTOR_BYTES) & same[level]);
+    JOIN(0)
+    JOIN(1)
+    JOIN(2)
+    JOIN(3)
+    JOIN(4)
+#undef JOIN
+    return v;
+}
+
+/* These return how many rows were done. */
+static int64_t N(scan_small)(T *out, const T *x, int64_t rows, int64_t n, V run, tl_keying k)
+{
+    const int64_t per = LANES / n, step = per * n;
+    const T *const end = x + rows * n;
+    V same[6];
+    int64_t r = 0;
+    N(same_row)(same, n);
+    for (; r + per <= rows; r += per, x += step, out += step) {
+        const V v = MOST(N(row_prefixes)(N(load_some)(x, end - x, k), n, same), run);
+        if (step == LANES)
+            N(put)(out, v, 0, k);
+        else
+            N(put_some)(out, v, step, k);
+    }
+    return r;
+}
+
+static int64_t N(fold_small)(T *out, const T *x, int64_t rows, int64_t n, tl_keying k)
+{
+    const int64_t per = LANES / n, step = per * n;
+    const T *const end = x + rows * n;
+    V same[6];
+    T y[LANES];
+    int64_t r = 0;
+    N(same_row)(same, n);
+    for (; r + per <= rows; r += per, x += step) {
+        N(set)(y, N(value)(N(row_prefixes)(N(load_some)(x, end - x, k), n, same), k));
+        for (int64_t c = n - 1; c < step; c += n) memcpy(out++, y + c, sizeof(T));
+    }
+    return r;
+}
+
+static void N(fold_rows)(void *to, const void *data, int64_t rows, int64_t n, int64_t pitch, const int64_t *offsets,
+                         tl_keying k)
+{
+    T *out = to, keys[LANES];
+    const T *x = data;
+    int64_t r = 0;
+    if (!offsets && pitch == n) {
+        r = N(fold_tiny)(out, x, rows, n, k);
+        if (n > 1 && n <= LANES / (GROUPS == 4 ? 5 : 2) && (rows - r) * n >= 4 * LANES) /* else not worth its masks */
+            r += N(fold_small)(out + r, x + r * n, rows - r, n, k);
+    }
+    for (int64_t now; r < rows; r += now) {
+        now = rows - r < LANES ? rows - r : LANES;
+        if (offsets)
+            for (int64_t c = 0; c < now; c++)
+                keys[c] = N(fold)(x + offsets[r + c], offsets[r + c + 1] - offsets[r + c], k);
+        else
+            for (int64_t c = 0; c < now; c++) keys[c] = N(fold)(x + (r + c) * pitch, n, k);
+        if (now == LANES)
+            N(put)(out + r, N(get)(keys), 0, k);
+        else
+            N(put_some)(out + r, N(get)(keys), now, k);
+    }
+}
+
+/* In one group of 16 bytes. */
+TL_INLINE V N(prefixes_few)(V v)
+{
+    if (sizeof(T) == 1) v = MOST(v, (V)GROUP_UP(v, 1));
+    v = MOST(v, (V)GROUP_UP(v, 2));
+    v = MOST(v, (V)GROUP_UP(v, 4));
+    return MOST(v, (V)GROUP_UP(v, 8));
+}
+
+TL_INLINE void N(scan_one)(T *out, const T *x, int64_t n, V run, tl_keying k)
+{
+    V all;
+    if (n * (int64_t)sizeof(T) <= 16 && TL_VECTOR_BYTES > 16) {
+        if (n) N(put_some)(out, MOST(N(prefixes_few)(N(load_some)(x, n, k)), run), n, k);
+        return;
+    }
+    int64_t j = 0;
+    for (; j + LANES <= n; j += LANES) {
+        const V r = N(prefixes)(N(load)(x + j, k), &all);
+        N(put)(out + j, MOST(r, run), 0, k);
+        run = MOST(run, all);
+    }
+    if (j < n) N(put_some)(out + j, MOST(N(prefixes)(N(load_some)(x + j, n - j, k), &all), run), n - j, k);
+}
+
+#define SCAN_TINY(type, bytes)                                                                                         \
+    {                                                                                                                  \
+        typedef type words __attribute__((vector_size(TL_VECTOR_BYTES)));                                              \
+        for (const int64_t per = TL_VECTOR_BYTES / (bytes); r + per <= rows; r += per) {                               \
+            V v = N(load)(x + r * n, k);                                                                               \
+            TL_UNROLL for (int s = sizeof(T); s < (bytes); s *= 2) v = MOST(v, (V)((words)v << 8 * s));                \
+            N(put)(out + r * n, MOST(v, run), 0, k);                                                                   \
+        }                                                                                                              \
+    }
+static void N(scan_rows)(void *to, const void *data, int64_t rows, int64_t n, int64_t out_pitch, int64_t pitch,
+                         const int64_t *offsets, uint16_t before, int exclusive, tl_keying k)
+{
+    T *out = to;
+    const T *x = data;
+    const V run = (V){0} + (T)before;
+    int64_t r = 0;
+    if (exclusive) {
+        for (int64_t at = 0; r < rows; r++) {
+            const int64_t m = offsets ? offsets[r + 1] - offsets[r] : n, o = offsets ? offsets[r] : r * out_pitch;
+            at = offsets ? o : r * pitch;
+            if (m > 0) N(scan)(out + o, x + at, m, before, 1, 0, 0, k);
+        }
+        return;
+    }
+    if (offsets) {
+        for (; r < rows; r++) N(scan_one)(out + offsets[r], x + offsets[r], offsets[r + 1] - offsets[r], run, k);
+        return;
+    }
+    if (pitch == n && out_pitch == n) {
+        EACH_TINY(SCAN_TINY)
+        if (n > 1 && n <= LANES / 2 && (rows - r) * n >= 4 * LANES) { /* else not worth its masks */
+            r += N(scan_small)(out + r * n, x + r * n, rows - r, n, run, k);
+        }
+    }
+    for (; r < rows; r++) N(scan_one)(out + r * out_pitch, x + r * pitch, n, run, k);
+}
+#undef SCAN_TINY
+#undef EACH_TINY

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ * Scans by the road of narrow types (narrow.h): the state before comes from the counter of the law, and goes back to it
+ * as nodes. */
+#include "narrow.h"
+#include "context/view.h"
+
+enum { TILE = 64 * 1024 /* elements at a time */ };
+
+/* The nodes of m elements. */
+static void push_part(const tl_plan *plan, tl_counter *c, const char *x, int64_t m)
+{
+    tl_state nodes[TL_MAX_LEVELS];
+    plan->fold->nodes(nodes, x, m, c->end, plan->fold_in, TL_CACHED, plan->par);
+    tl_counter_push_nodes(c, plan->op, nodes, m);
+}
+
+void tl_narrow_scan(const tl_scan *s, tl_counter *c, const char *x, int64_t n, char *out, int stream, int64_t ahead)
+{
+    const tl_plan *plan = s->plan;
+    const tl_scalar *op = plan->op;
+    const int bytes = op->elem_bytes, fits = stream && (uintptr_t)out % (unsigned)bytes == 0;
+    tl_state before, node;
+    for (int64_t m; n > 0; x += m * bytes, out += m * bytes, n -= m) {
+        const int64_t b = c->end;
+        m = n < TILE ? n : TILE;
+        if (b && (b & -b) < m) m = b & -b;
+        const int whole = !(m & (m - 1)), have = tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &before);
+        if (!whole && !(s->ends && m == n)) push_part(plan, c, x, m); /* now: results may take the elements' place */
+        const uint16_t key =
+            plan->narrow->scan(out, x, m, have ? tl_key_of(plan, &before) : 0, s->exclusive, fits, ahead, plan->keys);
+        if (s->exclusive && !have) op->empty(plan->par, out);
+        if (!whole) continue;
+        tl_of_key(plan, key, &node);
+        tl_counter_push(c, op, tl_top_level(m), &node);
+    }
+}
+
+void tl_narrow_scan_rows(const tl_plan *plan, const tally_view *in, const tally_view *out, const tally_scan_options *o,
+                         int64_t r, int64_t end)
+{
+    const int64_t bytes = plan->op->elem_bytes;
+    int64_t n, m;
+    if (r >= end) return;
+    const char *x = tl_view_row(in, r, bytes, &n);
+    char *y = tl_view_row(out, r, bytes, &m);
+    tl_scan s;
+    tl_scan_begin(&s, plan, o);
+    if (in->offsets) x -= in->offsets[r] * bytes, y -= in->offsets[r] * bytes;
+    plan->narrow->scan_rows(y, x, end - r, in->n, out->row_stride, in->row_stride, in->offsets ? in->offsets + r : NULL,
+                            s.seeded ? tl_key_of(plan, &s.init) : 0, s.exclusive, plan->keys);
+}
