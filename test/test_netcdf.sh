@@ -65,6 +65,7 @@ bad 2 'tally reduce sum --variable name b.nc' 'tally: b.nc: name(lon 3) has char
 bad 1 'tally reduce sum --variable wrong b.nc' 'tally: b.nc: wrong(lat 2): the attribute scale_factor is not one number'
 bad 1 'tally reduce sum --variable days b.nc' 'tally: b.nc: days[0, 1] is -1, which stands for a missing value, and i16 has none; --dtype f64 makes it NaN'
 bad 2 'cat b.nc | tally reduce sum --variable days' 'tally: standard input: NetCDF and HDF5 must be files with a name, not pipes'
+bad 2 'tally reduce sum --variable days <b.nc' 'tally: standard input: NetCDF and HDF5 must be files with a name, not pipes'
 bad 1 'head -c 9000 netCDF-4.nc >cut.nc; tally reduce sum --variable days cut.nc' 'tally: cut.nc: NetCDF: HDF error'
 bad 1 'echo 1 >no.nc; tally reduce sum no.nc' 'tally: no.nc: NetCDF: Unknown file format'
 bad 1 'tally reduce sum --variable days --axis time b.nc none.nc' 'tally: none.nc: No such file or directory'
@@ -97,6 +98,12 @@ for how in '--last 1d' '--last 36h --closed both' '--next 1d12h --closed left' '
     same "tally window sum,minmax --variable temp --axis time --by time $how --to csv w.nc | tail -n +2" \
          "tally window sum,minmax --by time $how --column one,x --to csv w.csv | tail -n +2 | awk -F, '{ print \$0 }'"
 done
+printf '%s\n' 10 20 30 40 50 60 >w.second
+printf '%s\n' 1 0 1 1 0 1 1 1 0 0 1 1 >w.valid
+same 'tally window dot,nanwmean --variable one --axis time --by time --last 36h --with w.second w.nc' \
+    'tally window dot,nanwmean --by time --last 36h --column one,x w.csv'
+same 'tally window mean --variable temp --axis time --by time --last 2d --valid w.valid --empty none --to csv w.nc | tail -n +2' \
+    'tally window mean --by time --last 2d --column one,x --valid w.valid --empty none --to csv w.csv | tail -n +2'
 flat '--last 24h --to csv w.nc' 'sum.0,sum.1 1,10 2,20 5,50 7,70 5,50 11,110'
 coordinates 'days since 2000-1-1' noleap int '0, 1, 2, 3, 10, 11'
 flat '--last 36h --to csv w.nc' 'sum.0,sum.1 1,10 3,30 5,50 7,70 5,50 11,110'
