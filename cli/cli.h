@@ -183,6 +183,7 @@ typedef struct answer {
     int64_t shape[DIMS];
     place ran;
     int64_t count;    /* results of each operator: 1, or one per sequence */
+    int64_t columns;  /* 0, or a typed file has so many side by side for each of them (output.c) */
     int flat;         /* the whole file is one sequence */
     const char *per;  /* what a result is of: file, row, column, segment, sequence */
     int axis;         /* results of --axis: which; else -1. With names of the dimensions, */
