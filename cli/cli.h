@@ -304,6 +304,8 @@ void second_view(const second *s, const char *elements, tally_view *view, tally_
 tally_view second_for(const second *s, const operators *ops, int i, const tally_view *view);
 /* The same for a column's values, group after group, as groups_take has them. */
 int second_group(const second *s, const groups *g, int64_t column, second *part);
+/* bands_move of what belongs to the n elements of an array such as l's. */
+int second_bands(second *s, const groups *g, const layout *l, int64_t n);
 int second_sound(second *s); /* as input_sound */
 void second_close(second *s);
 

@@ -316,9 +316,9 @@ static int run_whole(run *r, input *in)
         return code;
     }
     if (by_steps(r->o)) {
-        code = r->beside.on ? fail(USAGE, "--by with --axis is for operators of one input, and without --valid")
-                            : bands_open(&r->bands, NULL, r->o, in, &l);
+        code = bands_open(&r->bands, NULL, r->o, in, &l);
         if (!code) code = bands_move(&r->bands, &l, in->own, tally_dtype_size(in->dtype), 0);
+        if (!code) code = second_bands(&r->beside, &r->bands, &l, in->n);
     }
     if (!code && r->how.span) code = coordinate_bounds(r->how.span, r->o, in, &l, &r->start, &r->end);
     const int64_t len = r->how.scan || r->how.span ? l.len : tally_window_length(l.len, r->how.window);

@@ -258,6 +258,18 @@ for verb in 'scan sum' 'window var -w 3 --edges shrink'; do
     same "tally $verb --hex --variable x --axis time --by band one_by.nc two_by.nc | tr '\t' '\n'" \
         "tally $verb --hex --by band --column $all --to csv by.csv | tail -n +2 | tr ',' '\n'"
 done
+# what is left out, and a second input
+awk 'BEGIN { srand(8); for (i = 0; i < 40 * 221; i++) print int(rand() * 4) }' >by.valid
+tac all.txt >weights.txt && awk 'NR % 221 == 8' weights.txt >weights.c7
+ok 'tally scan last --shape 40x13x17 --axis 2 weights.txt -o weights.npy' ''
+for verb in 'reduce nanmean' 'scan sum' 'window max -w 3 --edges shrink'; do
+    same "tally $verb --hex --variable x --axis time --by band --valid by.valid --empty NA --to csv one_by.nc two_by.nc | tail -n +2 | sed 's/^[0-9]*,0x/0x/; s/^[0-9]*,NA/NA/' | tr ',' '\n'" \
+        "tally $verb --hex --by band --column $all --valid by.valid --empty NA --to csv by.csv | tail -n +2 | sed 's/^[0-9]*,//' | tr ',' '\n'"
+done
+same 'tally reduce wmean --hex --variable x --axis time --by band --with weights.npy --to csv all_by.nc | awk -F, "NR > 1 && NR % 221 == 9 { print \$2 }"' \
+    'tally reduce wmean --hex --by band --column c7 --with weights.c7 --to csv by.csv | awk -F, "NR > 1 { print \$2 }"'
+same 'tally window nandot -w 4 --hex --variable x --axis time --by band --with weights.npy all_by.nc | tr "\t" "\n" | awk "NR % 221 == 8"' \
+    'tally window nandot -w 4 --hex --by band --column c7 --with weights.c7 by.csv'
 
 # ---- --empty: in steps, in boxes ----
 awk 'BEGIN { srand(2); for (i = 0; i < 20; i++) for (j = 0; j < 100; j++) print rand() < 0.9 ? "nan" : j + 1 }' >holes.txt
