@@ -183,6 +183,7 @@ typedef struct answer {
     int64_t shape[DIMS];
     place ran;
     int64_t count;    /* results of each operator: 1, or one per sequence */
+    int64_t columns;  /* 0, or a typed file has so many side by side for each of them (output.c) */
     int flat;         /* the whole file is one sequence */
     const char *per;  /* what a result is of: file, row, column, segment, sequence */
     int axis;         /* results of --axis: which; else -1. With names of the dimensions, */
@@ -303,6 +304,8 @@ void second_view(const second *s, const char *elements, tally_view *view, tally_
 tally_view second_for(const second *s, const operators *ops, int i, const tally_view *view);
 /* The same for a column's values, group after group, as groups_take has them. */
 int second_group(const second *s, const groups *g, int64_t column, second *part);
+/* bands_move of what belongs to the n elements of an array such as l's. */
+int second_bands(second *s, const groups *g, const layout *l, int64_t n);
 int second_sound(second *s); /* as input_sound */
 void second_close(second *s);
 

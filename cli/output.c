@@ -54,12 +54,46 @@ int output_check(const options *o, int ops)
                 has(o, OPT_output) ? o->value[OPT_output] : "-", format_name(format));
 }
 
+/* --by of several columns: the results of a group side by side, as one result, whose bits and places are its own. */
+static int side_by_side(const answer *a, result *all)
+{
+    const size_t each = result_bytes(&a->results->info), size = sizeof(int64_t);
+    const size_t count = (size_t)a->count, columns = (size_t)a->ops;
+    *all = a->results[0];
+    char *const bits = all->bits = malloc(count * columns * each + 1), *const places =
+                                                                           all->places
+                                                                               ? malloc(count * columns * size + 1)
+                                                                               : NULL;
+    const int none = !bits || (all->places && !places);
+    for (size_t i = 0; i < count && !none; i++)
+        for (size_t c = 0; c < columns; c++) {
+            const result *const r = &a->results[c];
+            memcpy(bits + (i * columns + c) * each, (const char *)r->bits + i * each, each);
+            if (places) memcpy(places + (i * columns + c) * size, (const char *)r->places + i * size, size);
+        }
+    all->places = places;
+    return none ? fail_memory("the results of all columns", a->count * a->ops * (int64_t)each) : DONE;
+}
+
 /* One operator, so that the file has one type. */
 static int write_typed(tally *ctx, const char *path, enum format format, const answer *answers, int files,
                        const options *o)
 {
     const answer *const a = &answers[0];
+    if (a->ops > 1 && files == 1) {
+        result all;
+        answer one = *a;
+        int code = side_by_side(a, &all);
+        one.results = &all;
+        one.ops = 1;
+        one.columns = a->ops;
+        if (!code) code = write_typed(ctx, path, format, &one, files, o);
+        free(all.bits);
+        free((void *)(uintptr_t)all.places);
+        return code;
+    }
     const result *const r = a->results;
+    const int64_t columns = a->columns ? a->columns : 1;
     for (int i = 1; i < files; i++)
         if (answers[i].results->info.output != r->info.output || !a->flat)
             return fail(USAGE, "--output %s: the results of several files differ in type or shape; write .csv or .txt",
@@ -72,6 +106,7 @@ static int write_typed(tally *ctx, const char *path, enum format format, const a
     for (int d = 0; d < a->ndim && whole; d++)
         if (d != a->axis || a->keys) shape[ndim++] = d == a->axis ? a->key_groups : a->shape[d];
     if (whole && ndim == 0) shape[ndim++] = 1;
+    if (a->columns) shape[ndim++] = a->columns;
     if (r->info.lanes > 1) shape[ndim++] = r->info.lanes;
     tally_file *file;
     char fill[8];
@@ -81,13 +116,15 @@ static int write_typed(tally *ctx, const char *path, enum format format, const a
     int code = status ? fail_status(ctx, status) : netcdf ? netcdf_describe(file, ctx, &of) : DONE;
     for (int i = 0; i < files && !code; i++) {
         const result *const one = answers[i].results;
-        if (netcdf) netcdf_fill(one->bits, one->places, answers[i].count, &one->info, fill);
-        status = tally_file_write(file, one->bits, answers[i].count * one->info.lanes);
+        const int64_t n = answers[i].count * columns;
+        if (netcdf) netcdf_fill(one->bits, one->places, n, &one->info, fill);
+        status = tally_file_write(file, one->bits, n * one->info.lanes);
         if (status) code = fail_status(ctx, status);
     }
     bitmap *valid = NULL;
     if (!code) code = bitmap_open(&valid, ctx, o);
-    for (int i = 0; i < files && !code; i++) code = bitmap_write(valid, answers[i].results->places, answers[i].count);
+    for (int i = 0; i < files && !code; i++)
+        code = bitmap_write(valid, answers[i].results->places, answers[i].count * columns);
     if (!code) code = bitmap_end(valid);
     if (!code && (status = tally_file_commit(file))) code = fail_status(ctx, status);
     code = bitmap_close(valid, code);

@@ -229,14 +229,15 @@ static int boxes(const job *j, input *in, answer *a, const layout *l, progress *
 }
 
 /* --by with --axis: while the file is read, or from memory. */
-static int bands(const job *j, input *in, answer *a, const layout *l, const groups *g, progress *p)
+static int bands(job *j, input *in, answer *a, const layout *l, const groups *g, progress *p)
 {
     int64_t bytes;
     int code = opt_count(j->o, OPT_memory, 1, INT64_MAX, physical_memory() / 4, &bytes), taken = 0;
-    if (!code) code = reduce_steps(j->ctx, &j->ops, in, a, l, g, bytes, p, &taken);
+    if (!code && !j->beside.on) code = reduce_steps(j->ctx, &j->ops, in, a, l, g, bytes, p, &taken);
     if (code || taken) return code;
     code = input_load(in, 0);
     if (!code) code = bands_move(g, l, in->own, tally_dtype_size(in->dtype), 0);
+    if (!code) code = second_bands(&j->beside, g, l, in->n);
     return code ? code : batches(j, in->data, in->dtype, a, l, g, 0);
 }
 
@@ -368,8 +369,6 @@ static int reduce_file(job *j, const char *path, char *const *more, answer *a)
     if (!code && by) code = by_groups(j, &in, a);
     if (!code && !by) code = layout_columns(&in, o, &columns);
     const int boxed = in.info.dimensions && in.n > 0 && !has(o, OPT_shape) && !has(o, OPT_segments);
-    if (!code && along && beside->on)
-        code = fail(USAGE, "--by with --axis is for operators of one input, and without --valid");
     if (!code && !by && !a->flat && (!columns || beside->on)) code = layout_open(&l, &in, o, boxed && !beside->on);
     if (!code && along) code = bands_open(&g, a, o, &in, &l);
     if (a->flat) l = (layout){.outer = 1, .len = in.n, .inner = 1};

@@ -231,6 +231,35 @@ int second_group(const second *s, const groups *g, int64_t column, second *part)
     return code ? code : group_bits(s->both, g, column, &part->both);
 }
 
+/* Bits of an array such as l's, its steps put side by side. */
+static int band_bits(unsigned char *bits, const groups *g, const layout *l, int64_t n)
+{
+    char *const bytes = bits ? malloc((size_t)n + 1) : NULL;
+    if (!bits) return DONE;
+    if (!bytes) return fail_memory("--valid", n);
+    for (int64_t i = 0; i < n; i++) bytes[i] = bits[i >> 3] >> (i & 7) & 1;
+    const int code = bands_move(g, l, bytes, 1, 0);
+    memset(bits, 0, (size_t)n / 8 + 1);
+    for (int64_t i = 0; i < n; i++) bits[i >> 3] |= (unsigned char)(bytes[i] << (i & 7));
+    free(bytes);
+    return code;
+}
+
+int second_bands(second *s, const groups *g, const layout *l, int64_t n)
+{
+    const size_t size = s->data ? tally_dtype_size(s->type) : 0;
+    if (s->data) {
+        char *const own = malloc((size_t)n * size + 1);
+        if (!own) return fail_memory("--with", n * (int64_t)size);
+        memcpy(own, s->data, (size_t)n * size);
+        free(s->own);
+        s->data = s->own = own;
+    }
+    int code = s->data ? bands_move(g, l, s->own, size, 0) : DONE;
+    if (!code) code = band_bits(s->bits, g, l, n);
+    return code ? code : band_bits(s->both, g, l, n);
+}
+
 int second_sound(second *s) { return s->with.file ? input_sound(&s->with) : DONE; }
 
 void second_close(second *s)

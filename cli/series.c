@@ -218,29 +218,55 @@ static int batch(const run *r, int i, const tally_view *in, const tally_view *ou
     return status ? fail_status(r->ctx, status) : DONE;
 }
 
+static int ranges(const run *r, int i, const tally_view *in, const int64_t *start, const int64_t *end,
+                  const tally_view *out)
+{
+    const tally_status status =
+        tally_window_ranges(r->ctx, r->ops.name[i], in, start, end, in->n, out, r->how.window->min_count);
+    return status ? fail_status(r->ctx, status) : DONE;
+}
+
+/* Sequence `row` of a view: its elements alone. */
+static tally_view row_of(const tally_view *view, int64_t row)
+{
+    tally_view v = *view;
+    v.rows = 1;
+    v.data = (char *)v.data + row * v.row_stride * (int64_t)tally_dtype_size(v.dtype);
+    v.valid_offset += row * v.row_stride;
+    return v;
+}
+
 /* The same where each window has its own bounds: some sequences at a time side by side, since neighbours in memory may
- * be of different sequences. */
+ * be of different sequences. What has a second input or bits is read where it is. */
 static int batch_ranges(const run *r, int i, const tally_view *in, const tally_view *out)
 {
     enum { AT_ONCE = 16 };
     const size_t size = tally_dtype_size(in->dtype), each = result_bytes(&r->ops.info[i]);
     const int64_t n = in->n;
+    int code = DONE;
+    for (int64_t row = 0; (in->next || in->valid) && row < in->rows && !code; row++) {
+        tally_view one = row_of(in, row), next;
+        const tally_view to = row_of(out, row);
+        if (in->next) {
+            next = row_of(in->next, row);
+            one.next = &next;
+        }
+        code = ranges(r, i, &one, r->start, r->end, &to);
+    }
+    if (code || in->next || in->valid) return code;
     char *const from = malloc(AT_ONCE * (size_t)n * size + 1), *const made = malloc(AT_ONCE * (size_t)n * each + 1);
-    int code = from && made ? DONE : fail_memory("the windows of some sequences", AT_ONCE * n * (int64_t)(size + each));
+    if (!from || !made) code = fail_memory("the windows of some sequences", AT_ONCE * n * (int64_t)(size + each));
     for (int64_t row = 0; row < in->rows && !code; row += AT_ONCE) {
         const int64_t now = in->rows - row < AT_ONCE ? in->rows - row : AT_ONCE;
         for (int64_t k = 0; k < n; k++)
             for (int64_t j = 0; j < now; j++)
                 memcpy(from + (size_t)(j * n + k) * size,
                        (char *)in->data + ((row + j) * in->row_stride + k * in->stride) * (int64_t)size, size);
-        tally_status status = TALLY_OK;
-        for (int64_t j = 0; j < now && !status; j++) {
+        for (int64_t j = 0; j < now && !code; j++) {
             const tally_view one = tally_flat(from + (size_t)(j * n) * size, in->dtype, n),
                              to = tally_flat(made + (size_t)(j * n) * each, out->dtype, n);
-            status =
-                tally_window_ranges(r->ctx, r->ops.name[i], &one, r->start, r->end, n, &to, r->how.window->min_count);
+            code = ranges(r, i, &one, r->start, r->end, &to);
         }
-        if (status) code = fail_status(r->ctx, status);
         for (int64_t k = 0; k < n && !code; k++)
             for (int64_t j = 0; j < now; j++)
                 memcpy((char *)out->data + ((row + j) * out->row_stride + k * out->stride) * (int64_t)each,
@@ -290,9 +316,9 @@ static int run_whole(run *r, input *in)
         return code;
     }
     if (by_steps(r->o)) {
-        code = r->beside.on ? fail(USAGE, "--by with --axis is for operators of one input, and without --valid")
-                            : bands_open(&r->bands, NULL, r->o, in, &l);
+        code = bands_open(&r->bands, NULL, r->o, in, &l);
         if (!code) code = bands_move(&r->bands, &l, in->own, tally_dtype_size(in->dtype), 0);
+        if (!code) code = second_bands(&r->beside, &r->bands, &l, in->n);
     }
     if (!code && r->how.span) code = coordinate_bounds(r->how.span, r->o, in, &l, &r->start, &r->end);
     const int64_t len = r->how.scan || r->how.span ? l.len : tally_window_length(l.len, r->how.window);
@@ -328,13 +354,25 @@ typedef struct grouped {
     int64_t *start, *end; /* --last, --next: of each line, in the order of the groups */
 } grouped;
 
-static int group_windows(const run *r, const grouped *b, int i, const void *dense, tally_dtype dtype, void *made)
+static tally_view one_sequence(const tally_view *segments, int64_t n)
 {
-    const tally_view in = tally_flat(dense, dtype, b->g.lines),
-                     out = tally_flat(made, r->ops.info[i].output, b->g.lines);
-    const tally_status status =
-        tally_window_ranges(r->ctx, r->ops.name[i], &in, b->start, b->end, b->g.lines, &out, r->how.window->min_count);
-    return status ? fail_status(r->ctx, status) : DONE;
+    tally_view v = *segments;
+    v.offsets = NULL;
+    v.rows = 1;
+    v.n = v.row_stride = n;
+    return v;
+}
+
+static int group_windows(const run *r, const grouped *b, int i, const tally_view *groups_in, void *made)
+{
+    const int64_t n = b->g.lines;
+    tally_view in = one_sequence(groups_in, n), next;
+    const tally_view out = tally_flat(made, r->ops.info[i].output, n);
+    if (in.next) {
+        next = one_sequence(in.next, n);
+        in.next = &next;
+    }
+    return ranges(r, i, &in, b->start, b->end, &out);
 }
 
 /* The results of every operator for one column, to the places of their lines. */
@@ -350,7 +388,7 @@ static int group_column(const run *r, const grouped *b, const input *in, int64_t
     for (int i = 0; i < r->ops.all && !code; i++) {
         const tally_view into = tally_segments(made, r->ops.info[i].output, g->offsets, g->count);
         const tally_view own = second_for(&part, &r->ops, i, &from);
-        code = b->start ? group_windows(r, b, i, dense, in->dtype, made) : batch(r, i, &own, &into);
+        code = b->start ? group_windows(r, b, i, &own, made) : batch(r, i, &own, &into);
         if (!code) groups_back(g, made, result_bytes(&r->ops.info[i]), column, out[i]);
     }
     second_close(&part);
@@ -363,9 +401,7 @@ static int run_groups(run *r, input *in)
     groups *const g = &b.g;
     sink *to = NULL;
     size_t most = 1;
-    int code = r->how.span && r->beside.on
-                   ? fail(USAGE, "--last and --next are for operators of one input, and without --valid")
-                   : groups_open(g, in, r->o);
+    int code = groups_open(g, in, r->o);
     if (!code && r->how.span) code = span_bounds(r->how.span, g, in, &b.start, &b.end);
     char **const out = calloc((size_t)r->ops.all, sizeof *out);
     if (!out) code = fail_memory("the results", r->ops.all * (int64_t)sizeof *out);
@@ -427,8 +463,6 @@ int series_run(const options *o, const series *how)
     progress_begin(&r.p, o, path);
     if (!code && by)
         code = run_groups(&r, &in);
-    else if (!code && r.beside.on && how->span)
-        code = fail(USAGE, "--last and --next are for operators of one input, and without --valid");
     else if (!code && r.beside.on)
         code = run_whole(&r, &in);
     else if (!code)

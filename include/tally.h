@@ -649,8 +649,9 @@ TALLY_API tally_status tally_exact_value(tally *ctx, const tally_exact *sum, con
  * do the rest. */
 
 /* Cuts n = keys->n elements into runs of equal neighbours: offsets[0] = 0, the ends of the runs, the last of them n.
- * *runs is their number. offsets must have room for n + 1; NULL: count only. NaN equals NaN, and -0 equals +0. keys:
- * one sequence (rows 1), of any dtype and stride. *runs is on the host, so the call waits for it. */
+ * *runs is their number. offsets must have room for n + 1, also where there are fewer runs (on a device that has the
+ * keys too, for *runs + 1: no more is written there); NULL: count only. NaN equals NaN, and -0 equals +0. keys: one
+ * sequence (rows 1), of any dtype and stride. *runs is on the host, so the call waits for it. */
 TALLY_API tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, int64_t *runs);
 /* A stable counting sort of integers: order[offsets[g] .. offsets[g + 1] - 1] are the places of the elements equal to
  * g, ascending. order has room for codes->n, offsets for groups + 1. codes: one sequence of any integer dtype; one that

@@ -56,6 +56,37 @@ static tally_view side(int k, tally_dtype d, int64_t rows, int64_t n, const int6
     return v;
 }
 
+/* Elements at .. at + n - 1 of the only sequence. */
+static tally_view piece(const tally_view *v, int64_t at, int64_t n)
+{
+    tally_view p = *v;
+    p.data = (char *)v->data + at * v->stride * (int64_t)tally_dtype_size(v->dtype);
+    p.valid_offset += at * v->stride;
+    p.n = n;
+    return p;
+}
+
+/* The only sequence in pieces; want: its result. */
+static void stream_of(tally *ctx, const check_operator *o, const tally_view *in)
+{
+    tally_stream *s = NULL;
+    check_ok(ctx, tally_stream_reduce(ctx, o->op, o->dtype, &s), "a stream");
+    for (int64_t at = 0, n; at < in->n; at += n) {
+        n = 1 + check_below(in->n - at);
+        tally_view p = piece(in, at, n), q;
+        if (in->next) {
+            q = piece(in->next, at, n);
+            p.next = &q;
+        }
+        check_ok(ctx, tally_stream_push_view(s, &p, NULL), "a push");
+    }
+    memset(got, 0x55, sizeof got);
+    check_ok(ctx, tally_stream_finish(s, got, NULL), "its end");
+    tally_stream_close(s);
+    check_same(got, want, 1, o->result, "a stream of %s of %s, %lld elements", o->op, tally_dtype_name(in->dtype),
+               (long long)in->n);
+}
+
 static void inputs(tally *ctx, int kind)
 {
     static const char *const names[] = {"dot:exact",        "nandot:exact", "dot:exact:f64", "sum:exact",
@@ -88,6 +119,7 @@ static void inputs(tally *ctx, int kind)
     check_same(got, want, rows, o.result, "%s of %s and %s, kind %d, %lld x %lld, strides %lld, %lld, bits %d %d", o.op,
                tally_dtype_name(a), tally_dtype_name(b), kind, (long long)rows, (long long)n, (long long)in.stride,
                (long long)next.stride, in.valid != NULL, next.valid != NULL);
+    if (rows == 1 && !o_s) stream_of(ctx, &o, &in);
     if (n > 150) return;
 
     const tally_view out = {got, o.info.output, rows, n, n, 1, o_s};

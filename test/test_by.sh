@@ -85,6 +85,13 @@ bad 2 'tally reduce sum --by city c.csv' "tally: c.csv: 3 columns have numbers: 
 bad 2 'tally reduce sum --by city --axis 0 c.csv' 'tally: --by and --axis exclude each other'
 bad 2 'tally scan sum --by city --segments c.csv c.csv' 'tally: --by and --segments exclude each other'
 bad 2 'tally reduce sum --sort --column temp c.csv' 'tally: --sort orders the groups of --by, which is not there'
+# several columns in a file of one type: a row for each group
+raw() { ok "tally reduce $1 --to raw -o rows.raw && od -An -v -tf8 -w64 rows.raw | tr -s ' '" "$2"; }
+raw 'mean --by city --column temp,hum c.csv' ' 3.5 50.5 21.5 60.5 1 2 7 8'
+raw 'minmax --by year --sort --column temp,hum c.csv' ' 7 7 8 8 1 1 2 2
+ 3 22 50 61 4 4 51 51'
+ok "tally reduce mean --by city --column temp,hum c.csv -o rows.npy && tally reduce sum --axis 1 rows.npy | paste -sd' '" '54 82 3 15'
+ok "printf 'k,x,y\na,1,2\nb,,3\na,5,\n' | tally reduce nansum --by k --column x,y -o rows.npy --out-valid rows.bits && od -An -tu1 rows.bits" '  11'
 bad 2 'tally reduce sum --by 1 m.npy' "tally: m.npy: key column '1': npy files have no columns"
 bad 1 'printf "a,b\nx,1\ny\n" | tally reduce sum --by a --column b' "tally: standard input:3:1: the line 'y' has no column 2"
 bad 1 'printf "b,a\n1,x\n2\n" | tally reduce sum --by a --column b' "tally: standard input:3:1: the line '2' has no column 2"

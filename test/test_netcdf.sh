@@ -65,6 +65,7 @@ bad 2 'tally reduce sum --variable name b.nc' 'tally: b.nc: name(lon 3) has char
 bad 1 'tally reduce sum --variable wrong b.nc' 'tally: b.nc: wrong(lat 2): the attribute scale_factor is not one number'
 bad 1 'tally reduce sum --variable days b.nc' 'tally: b.nc: days[0, 1] is -1, which stands for a missing value, and i16 has none; --dtype f64 makes it NaN'
 bad 2 'cat b.nc | tally reduce sum --variable days' 'tally: standard input: NetCDF and HDF5 must be files with a name, not pipes'
+bad 2 'tally reduce sum --variable days <b.nc' 'tally: standard input: NetCDF and HDF5 must be files with a name, not pipes'
 bad 1 'head -c 9000 netCDF-4.nc >cut.nc; tally reduce sum --variable days cut.nc' 'tally: cut.nc: NetCDF: HDF error'
 bad 1 'echo 1 >no.nc; tally reduce sum no.nc' 'tally: no.nc: NetCDF: Unknown file format'
 bad 1 'tally reduce sum --variable days --axis time b.nc none.nc' 'tally: none.nc: No such file or directory'
@@ -97,6 +98,12 @@ for how in '--last 1d' '--last 36h --closed both' '--next 1d12h --closed left' '
     same "tally window sum,minmax --variable temp --axis time --by time $how --to csv w.nc | tail -n +2" \
          "tally window sum,minmax --by time $how --column one,x --to csv w.csv | tail -n +2 | awk -F, '{ print \$0 }'"
 done
+printf '%s\n' 10 20 30 40 50 60 >w.second
+printf '%s\n' 1 0 1 1 0 1 1 1 0 0 1 1 >w.valid
+same 'tally window dot,nanwmean --variable one --axis time --by time --last 36h --with w.second w.nc' \
+    'tally window dot,nanwmean --by time --last 36h --column one,x w.csv'
+same 'tally window mean --variable temp --axis time --by time --last 2d --valid w.valid --empty none --to csv w.nc | tail -n +2' \
+    'tally window mean --by time --last 2d --column one,x --valid w.valid --empty none --to csv w.csv | tail -n +2'
 flat '--last 24h --to csv w.nc' 'sum.0,sum.1 1,10 2,20 5,50 7,70 5,50 11,110'
 coordinates 'days since 2000-1-1' noleap int '0, 1, 2, 3, 10, 11'
 flat '--last 36h --to csv w.nc' 'sum.0,sum.1 1,10 3,30 5,50 7,70 5,50 11,110'
@@ -251,6 +258,18 @@ for verb in 'scan sum' 'window var -w 3 --edges shrink'; do
     same "tally $verb --hex --variable x --axis time --by band one_by.nc two_by.nc | tr '\t' '\n'" \
         "tally $verb --hex --by band --column $all --to csv by.csv | tail -n +2 | tr ',' '\n'"
 done
+# what is left out, and a second input
+awk 'BEGIN { srand(8); for (i = 0; i < 40 * 221; i++) print int(rand() * 4) }' >by.valid
+tac all.txt >weights.txt && awk 'NR % 221 == 8' weights.txt >weights.c7
+ok 'tally scan last --shape 40x13x17 --axis 2 weights.txt -o weights.npy' ''
+for verb in 'reduce nanmean' 'scan sum' 'window max -w 3 --edges shrink'; do
+    same "tally $verb --hex --variable x --axis time --by band --valid by.valid --empty NA --to csv one_by.nc two_by.nc | tail -n +2 | sed 's/^[0-9]*,0x/0x/; s/^[0-9]*,NA/NA/' | tr ',' '\n'" \
+        "tally $verb --hex --by band --column $all --valid by.valid --empty NA --to csv by.csv | tail -n +2 | sed 's/^[0-9]*,//' | tr ',' '\n'"
+done
+same 'tally reduce wmean --hex --variable x --axis time --by band --with weights.npy --to csv all_by.nc | awk -F, "NR > 1 && NR % 221 == 9 { print \$2 }"' \
+    'tally reduce wmean --hex --by band --column c7 --with weights.c7 --to csv by.csv | awk -F, "NR > 1 { print \$2 }"'
+same 'tally window nandot -w 4 --hex --variable x --axis time --by band --with weights.npy all_by.nc | tr "\t" "\n" | awk "NR % 221 == 8"' \
+    'tally window nandot -w 4 --hex --by band --column c7 --with weights.c7 by.csv'
 
 # ---- --empty: in steps, in boxes ----
 awk 'BEGIN { srand(2); for (i = 0; i < 20; i++) for (j = 0; j < 100; j++) print rand() < 0.9 ? "nan" : j + 1 }' >holes.txt

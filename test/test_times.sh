@@ -53,6 +53,19 @@ numbers 2 '--next 1.5 --last=-0.5' '6 8 8 0'
 ok "printf 't,x\n' | tally window sum --header yes --format csv --by t --column x --last 2s" ''
 ok "printf 't,x\n2024-01-01,1\nsoon,2\n2024-01-02,4\n' | tally window sum --quiet --skip-bad --by t --last 7d | paste -sd' '" '1 5'
 
+# second inputs and elements that are left out: times 1, 2, 3, ... of two hosts are windows of lines
+awk 'BEGIN { srand(3); print "h,t,x,w"; for (i = 0; i < 400; i++) printf "h%d,%d,%.3f,%d\n", i % 2, i / 2, rand() * 9, rand() * 5 }' >p.csv
+awk 'BEGIN { srand(4); for (i = 0; i < 400; i++) print int(rand() * 3) }' >p.valid
+for more in '' '--valid p.valid'; do
+    for what in 'dot,wmean,nancorr --column x,w' 'sum,nanmean --column x'; do
+        same "tally window $what $more --by h,t --last 7 --keep --empty none p.csv" \
+            "tally window $what $more --by h -w 7 --edges shrink --keep --empty none p.csv"
+    done
+done
+printf '1\n3\n1\n4\n2\n1\n' >l.weights
+ok "tally window wmean --by host,time --last 2s --column load --with l.weights l.csv | paste -sd' '" '1 1.75 10 2.875 20 8'
+bad 1 "tally window wmean --last 2s --with w.csv $by" 'tally: --with w.csv has 4 elements, and l.csv has 6: must be as many'
+
 # what cannot be
 times() { bad 1 "printf 't,x\n2024-05-01T12:00:00Z,1\n$1,2\n' | tally window sum --by t --last 2s" "tally: standard input:3:1: $2"; }
 times 2024-05-01T12:00:00 "the time '2024-05-01T12:00:00' cannot be compared with those before it, which have the zone Z"

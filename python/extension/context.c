@@ -152,16 +152,30 @@ pt_slot *pt_take(const pt_operand *a, const pt_operand *out)
     return at < 0 ? NULL : take_place(at);
 }
 
+pt_slot *pt_take_all(pt_operand *const *all, int count, const pt_operand *out)
+{
+    const pt_operand *first = NULL;
+    void *stream = NULL;
+    for (int i = 0; i < count; i++) {
+        const pt_operand *a = all[i];
+        if (!a || a->device < 0) continue;
+        if (first && (a->device != first->device || (a->stream && stream && a->stream != stream))) {
+            PyErr_Format(PyExc_ValueError, "%s is on cuda:%d and %s on cuda:%d%s: must be one device and one stream",
+                         a->name, a->device, first->name, first->device,
+                         a->device == first->device ? ", in another stream" : "");
+            return NULL;
+        }
+        if (!first) first = a;
+        if (!stream) stream = a->stream;
+    }
+    all[0]->stream = stream;
+    return pt_take(first, out);
+}
+
 pt_slot *pt_take_two(pt_operand *a, const pt_operand *next, const pt_operand *out)
 {
-    if (!next || next->device < 0) return pt_take(a, out);
-    if (a->device >= 0 && (a->device != next->device || (a->stream && next->stream && a->stream != next->stream))) {
-        PyErr_Format(PyExc_ValueError, "next is on cuda:%d and x on cuda:%d%s: must be one device and one stream",
-                     next->device, a->device, a->device == next->device ? ", in another stream" : "");
-        return NULL;
-    }
-    if (!a->stream) a->stream = next->stream;
-    return pt_take(a->device >= 0 ? a : next, out);
+    pt_operand *const both[] = {a, (pt_operand *)(uintptr_t)next};
+    return pt_take_all(both, 2, out);
 }
 
 void pt_give_back(pt_slot *slot)

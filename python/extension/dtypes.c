@@ -152,3 +152,50 @@ int pt_value_from(PyObject *number, const char *name, tally_dtype dtype, void *v
     Py_XDECREF(text);
     return bad ? -1 : 0;
 }
+
+double pt_real(tally_dtype dtype, const char *values, int64_t at)
+{
+    switch (dtype) {
+    case TALLY_I8:
+        return ((const int8_t *)values)[at];
+    case TALLY_U8:
+        return ((const uint8_t *)values)[at];
+    case TALLY_I16:
+        return ((const int16_t *)values)[at];
+    case TALLY_U16:
+        return ((const uint16_t *)values)[at];
+    case TALLY_I32:
+        return ((const int32_t *)values)[at];
+    case TALLY_U32:
+        return ((const uint32_t *)values)[at];
+    case TALLY_I64:
+        return (double)((const int64_t *)values)[at];
+    case TALLY_U64:
+        return (double)((const uint64_t *)values)[at];
+    case TALLY_F32:
+        return (double)((const float *)values)[at];
+    default:
+        return ((const double *)values)[at];
+    }
+}
+
+int pt_is_nan(tally_dtype dtype, const char *at)
+{
+    uint16_t half;
+    float single;
+    double real;
+    switch (dtype) {
+    case TALLY_F16:
+    case TALLY_BF16:
+        memcpy(&half, at, sizeof half);
+        return (half & 0x7fff) > (dtype == TALLY_F16 ? 0x7c00 : 0x7f80);
+    case TALLY_F32:
+        memcpy(&single, at, sizeof single);
+        return isnan(single);
+    case TALLY_F64:
+        memcpy(&real, at, sizeof real);
+        return isnan(real);
+    default:
+        return 0;
+    }
+}

@@ -72,8 +72,8 @@ PyObject *pt_exact_add(PyObject *module, PyObject *const *args, Py_ssize_t count
     if (pt_count("exact_add", count, 4) || read_state(args[0], &sum)) return NULL;
     const long sign = PyLong_AsLong(args[2]);
     if (sign == -1 && PyErr_Occurred()) return NULL;
-    if (pt_open_inputs(args[1], Py_None, args[3], "an exact sum", &a, &b, &next)) return NULL;
-    pt_slot *slot = pt_take(NULL, NULL);
+    if (pt_open_inputs(args[1], Py_None, args[3], NULL, &a, &b, &next)) return NULL;
+    pt_slot *slot = pt_to_host(&a) ? NULL : pt_take(NULL, NULL);
     PyObject *object = NULL;
     if (slot) {
         tally_status status;

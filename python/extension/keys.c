@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Keys: runs of equal neighbours, groups of integers, gathers. Of one axis of host memory, in one piece. */
+ * Keys: runs of equal neighbours, groups of integers, gathers. Of one axis, in one piece. What is on a device stays
+ * there: places are made there too. */
 #include "pt.h"
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,8 @@ static int open_flat(PyObject *object, const char *name, int bare, pt_operand *a
 {
     if (bare ? pt_open(object, name, a) || pt_flatten(a) : pt_open_plain(object, name, "this function", a)) return -1;
     const int64_t bytes = (int64_t)tally_dtype_size(a->dtype);
-    if (a->ndim != 1 || a->chunks || a->device >= 0 || !pt_even(a, bytes)) {
-        PyErr_Format(PyExc_ValueError, "%s must have one axis, in one piece of host memory", name);
+    if (a->ndim != 1 || a->chunks || !pt_even(a, bytes)) {
+        PyErr_Format(PyExc_ValueError, "%s must have one axis, in one piece, with strides of whole elements", name);
         pt_close(a);
         return -1;
     }
@@ -30,14 +31,16 @@ int pt_open_places(PyObject *object, const char *name, pt_operand *a)
     return -1;
 }
 
-/* Places are NumPy's where the input is of a library that has it, else of our own: they have no index or name. */
+/* Places are on the input's device, by its library. In host memory they are NumPy's where the input is of a library
+ * that has it, else of our own: they have no index or name. */
 static int make_places(const pt_operand *a, int64_t n, pt_operand *places, PyObject **object)
 {
+    if (a->device >= 0) return pt_make(a, TALLY_I64, 0, 1, &n, places, object);
     const pt_operand like = {.kind = a->kind == PT_OWN || !pt_numpy_empty ? PT_OWN : PT_NUMPY, .device = -1};
     return pt_make(&like, TALLY_I64, 0, 1, &n, places, object);
 }
 
-/* n places, of the kind that make_places gives. */
+/* n places in host memory, of the kind that make_places gives. */
 static PyObject *give_places(const pt_operand *a, const int64_t *from, int64_t n)
 {
     pt_operand places;
@@ -63,30 +66,63 @@ static int64_t part_nulls(const pt_operand *a, int64_t stride, const int64_t *fo
     return runs;
 }
 
+static tally_status find_runs(pt_slot *slot, const pt_operand *a, const tally_view *v, int64_t *offsets, int64_t *runs)
+{
+    tally_status status = pt_stream_begin(slot, a, NULL);
+    if (!status) status = tally_runs(slot->ctx, v, offsets, runs);
+    return pt_stream_end(slot, status, a, NULL);
+}
+
+/* The offsets of keys in host memory, with nulls or without. The library wants room for as many runs as there are keys.
+ */
+static PyObject *runs_here(pt_slot *slot, const pt_operand *a, const tally_view *v)
+{
+    const int64_t most = INT64_MAX / (int64_t)sizeof(int64_t) - 1;
+    const size_t bytes = a->size < most ? (size_t)(a->size + 1) * sizeof(int64_t) : SIZE_MAX;
+    int64_t *found = malloc(bytes), *parted = a->valid ? malloc(bytes) : NULL, runs;
+    PyObject *given = NULL;
+    if (found && (parted || !a->valid)) {
+        tally_status status;
+        Py_BEGIN_ALLOW_THREADS status = find_runs(slot, a, v, found, &runs);
+        if (!status && a->valid) runs = part_nulls(a, v->stride, found, parted);
+        Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
+        else given = give_places(a, a->valid ? parted : found, runs + 1);
+    } else {
+        PyErr_NoMemory();
+    }
+    free(found);
+    free(parted);
+    return given;
+}
+
+/* The same on a device, which writes the offsets that there are and no more. */
+static PyObject *runs_there(pt_slot *slot, const pt_operand *a, const tally_view *v)
+{
+    pt_operand places;
+    PyObject *given = NULL;
+    int64_t runs;
+    tally_status status;
+    Py_BEGIN_ALLOW_THREADS status = find_runs(slot, a, v, NULL, &runs);
+    Py_END_ALLOW_THREADS if (!status && make_places(a, runs + 1, &places, &given)) return NULL;
+    if (!status) {
+        Py_BEGIN_ALLOW_THREADS status = find_runs(slot, a, v, (int64_t *)(void *)places.data, &runs);
+        Py_END_ALLOW_THREADS pt_close(&places);
+    }
+    if (status) {
+        pt_raise(slot->ctx, status);
+        Py_CLEAR(given);
+    }
+    return given;
+}
+
 /* runs(keys) -> offsets */
 PyObject *pt_runs(PyObject *module, PyObject *object)
 {
     pt_operand a;
     tally_view v;
-    PyObject *given = NULL;
-    int64_t runs = 0;
     if (open_flat(object, "keys", 1, &a, &v)) return NULL;
-    pt_slot *slot = pt_take(NULL, NULL);
-    int64_t *offsets = NULL, *parted = NULL;
-    if (slot) {
-        tally_status status;
-        Py_BEGIN_ALLOW_THREADS status = tally_runs(slot->ctx, &v, NULL, &runs);
-        const int64_t most = a.valid ? a.size : runs;
-        offsets = malloc((size_t)(runs + 1) * sizeof *offsets);
-        parted = a.valid ? malloc((size_t)(most + 1) * sizeof *parted) : NULL;
-        if (!status && (!offsets || (a.valid && !parted))) status = TALLY_NO_MEMORY;
-        if (!status) status = tally_runs(slot->ctx, &v, offsets, &runs);
-        if (!status && a.valid) runs = part_nulls(&a, v.stride, offsets, parted);
-        Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
-        else given = give_places(&a, a.valid ? parted : offsets, runs + 1);
-    }
-    free(offsets);
-    free(parted);
+    pt_slot *slot = pt_take(&a, NULL);
+    PyObject *given = !slot ? NULL : a.device < 0 ? runs_here(slot, &a, &v) : runs_there(slot, &a, &v);
     pt_give_back(slot);
     pt_close(&a);
     return given;
@@ -117,6 +153,53 @@ static tally_status groups_of_nulls(tally *ctx, const pt_operand *a, int64_t gro
     return status;
 }
 
+/* Their order and offsets. */
+static PyObject *pair_of_nulls(pt_slot *slot, const pt_operand *a, int64_t groups)
+{
+    PyObject *first = NULL, *second = NULL, *pair = NULL;
+    int64_t *order = malloc((size_t)(a->size + 1) * sizeof *order);
+    int64_t *offsets = malloc((size_t)(groups + 1) * sizeof *offsets);
+    if (order && offsets) {
+        tally_status status;
+        Py_BEGIN_ALLOW_THREADS status = groups_of_nulls(slot->ctx, a, groups, order, offsets);
+        Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
+        else if ((first = give_places(a, order, offsets[groups]))) second = give_places(a, offsets, groups + 1);
+        if (second) pair = PyTuple_Pack(2, first, second);
+    } else {
+        PyErr_NoMemory();
+    }
+    Py_XDECREF(first);
+    Py_XDECREF(second);
+    free(order);
+    free(offsets);
+    return pair;
+}
+
+/* The same of codes that are all there. */
+static PyObject *pair_of(pt_slot *slot, const pt_operand *a, const tally_view *codes, int64_t groups)
+{
+    pt_operand places[2];
+    PyObject *object[2] = {NULL, NULL}, *pair = NULL;
+    const int64_t length[2] = {a->size, groups + 1};
+    int made = 0;
+    for (; made < 2; made++)
+        if (make_places(a, length[made], &places[made], &object[made])) break;
+    if (made == 2) {
+        tally_status status;
+        Py_BEGIN_ALLOW_THREADS status = pt_stream_begin(slot, a, NULL);
+        if (!status)
+            status = tally_groups(slot->ctx, codes, groups, (int64_t *)(void *)places[0].data,
+                                  (int64_t *)(void *)places[1].data);
+        status = pt_stream_end(slot, status, a, NULL);
+        Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
+        else pair = PyTuple_Pack(2, object[0], object[1]);
+    }
+    while (made-- > 0) pt_close(&places[made]);
+    Py_XDECREF(object[0]);
+    Py_XDECREF(object[1]);
+    return pair;
+}
+
 /* groups(codes, groups) -> (order, offsets) */
 PyObject *pt_groups(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
@@ -132,27 +215,8 @@ PyObject *pt_groups(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (groups < 0 || groups > most)
         return PyErr_Format(PyExc_ValueError, "groups is %lld: must be 0..%lld", (long long)groups, (long long)most);
     if (open_flat(args[0], "codes", 1, &a, &v)) return NULL;
-    pt_slot *slot = pt_take(NULL, NULL);
-    int64_t *order = malloc((size_t)(a.size + 1) * sizeof *order);
-    int64_t *offsets = malloc((size_t)(groups + 1) * sizeof *offsets);
-    if (slot && order && offsets) {
-        tally_status status;
-        Py_BEGIN_ALLOW_THREADS status = a.valid ? groups_of_nulls(slot->ctx, &a, groups, order, offsets)
-                                                : tally_groups(slot->ctx, &v, groups, order, offsets);
-        Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
-        else
-        {
-            PyObject *first = give_places(&a, order, offsets[groups]);
-            PyObject *second = first ? give_places(&a, offsets, groups + 1) : NULL;
-            if (second) given = PyTuple_Pack(2, first, second);
-            Py_XDECREF(first);
-            Py_XDECREF(second);
-        }
-    } else if (slot) {
-        PyErr_NoMemory();
-    }
-    free(order);
-    free(offsets);
+    pt_slot *slot = pt_take(&a, NULL);
+    if (slot) given = a.valid ? pair_of_nulls(slot, &a, groups) : pair_of(slot, &a, &v, groups);
     pt_give_back(slot);
     pt_close(&a);
     return given;
@@ -170,12 +234,14 @@ PyObject *pt_gather(PyObject *module, PyObject *const *args, Py_ssize_t count)
         pt_close(&a);
         return NULL;
     }
-    pt_slot *slot = NULL;
-    if ((slot = pt_take(NULL, NULL)) && !pt_make(&a, a.dtype, a.is_bool, 1, &order.size, &result, &object)) {
+    pt_operand *const both[] = {&a, &order};
+    pt_slot *slot = pt_take_all(both, 2, NULL);
+    if (slot && !pt_make(&a, a.dtype, a.is_bool, 1, &order.size, &result, &object)) {
         tally_status status;
         out = (tally_view){.data = result.data, .dtype = a.dtype, .rows = 1, .n = order.size, .stride = 1};
-        Py_BEGIN_ALLOW_THREADS status =
-            tally_take(slot->ctx, &v, (const int64_t *)(const void *)order.data, order.size, &out);
+        Py_BEGIN_ALLOW_THREADS status = pt_stream_begin(slot, &a, &result);
+        if (!status) status = tally_take(slot->ctx, &v, (const int64_t *)(const void *)order.data, order.size, &out);
+        status = pt_stream_end(slot, status, &a, &result);
         Py_END_ALLOW_THREADS if (status)
         {
             pt_raise(slot->ctx, status);
@@ -210,12 +276,15 @@ PyObject *pt_bounds(PyObject *module, PyObject *const *args, Py_ssize_t count)
         w.low = PyLong_AsLongLong(args[1]);
         w.high = PyErr_Occurred() ? 0 : PyLong_AsLongLong(args[2]);
     }
-    if (PyErr_Occurred() || !(slot = pt_take(NULL, NULL))) goto done;
+    if (PyErr_Occurred() || !(slot = pt_take(&a, NULL))) goto done;
     for (; made < 2; made++)
         if (make_places(&a, a.size, &bound[made], &places[made])) goto done;
     tally_status status;
-    Py_BEGIN_ALLOW_THREADS status =
-        tally_window_bounds(slot->ctx, &v, &w, (int64_t *)(void *)bound[0].data, (int64_t *)(void *)bound[1].data);
+    Py_BEGIN_ALLOW_THREADS status = pt_stream_begin(slot, &a, NULL);
+    if (!status)
+        status =
+            tally_window_bounds(slot->ctx, &v, &w, (int64_t *)(void *)bound[0].data, (int64_t *)(void *)bound[1].data);
+    status = pt_stream_end(slot, status, &a, NULL);
     Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
     else given = PyTuple_Pack(2, places[0], places[1]);
 done:

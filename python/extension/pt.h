@@ -6,6 +6,7 @@
  *   operand.c    which protocol an object speaks; from_*.c read the protocols; array.c is the array of our own
  *   inputs.c     elements that are left out (nulls, masks, where=), and second arrays
  *   sequence.c   arrays as views, copied where no stride walks them
+ *   device.c     arrays on a device, for what runs in host memory alone
  *   dims.c       axes, and the fewest strides that walk them; walk.c calls the verbs over them
  *   context.c    contexts, one for each call under way; errors
  *   progress.c   what happens between the pieces of a long call: Ctrl-C, a callback
@@ -76,7 +77,7 @@ int pt_open_out(PyObject *object, pt_operand *a);
 void pt_close(pt_operand *a);
 /* The same where nothing may be left out: `what` takes arrays without nulls. */
 int pt_open_plain(PyObject *object, const char *name, const char *what, pt_operand *a);
-/* And this of dense int64 of one axis in host memory. */
+/* And this of dense int64 of one axis. */
 int pt_open_places(PyObject *object, const char *name, pt_operand *a);
 
 /* ---- what is left out, and second arrays ---- */
@@ -132,6 +133,9 @@ const char *pt_dtype_typestr(tally_dtype dtype, int is_bool);
 const char *pt_dtype_format(tally_dtype dtype, int is_bool);
 /* One value as a Python number. */
 PyObject *pt_value(tally_dtype dtype, int is_bool, const void *value);
+/* Element number `at` of dense ones (no f16, bf16) as a double; whether the element at this address is a NaN. */
+double pt_real(tally_dtype dtype, const char *values, int64_t at);
+int pt_is_nan(tally_dtype dtype, const char *at);
 /* A Python number as one value; the sentence calls it `name`. */
 int pt_value_from(PyObject *number, const char *name, tally_dtype dtype, void *value);
 
@@ -175,6 +179,8 @@ int pt_contexts_init(void);
 /* A context for this call: the thread's device, or the CUDA device that holds the operands (a, out; either may be
  * NULL). NULL with an exception. */
 pt_slot *pt_take(const pt_operand *a, const pt_operand *out);
+/* The same for several arrays (NULL: none), of which the first gets the stream that they are ready in. */
+pt_slot *pt_take_all(pt_operand *const *all, int count, const pt_operand *out);
 /* The same for a call that may have a second input. */
 pt_slot *pt_take_two(pt_operand *a, const pt_operand *next, const pt_operand *out);
 void pt_give_back(pt_slot *slot);
@@ -229,6 +235,13 @@ typedef struct pt_sequence {
 tally_status pt_sequence_open(const pt_operand *a, const pt_operand *next, pt_sequence *s);
 void pt_sequence_close(pt_sequence *s);
 
+/* ---- devices (device.c) ---- */
+
+/* An array on a device becomes a copy in host memory, which pt_close frees; one in host memory stays. */
+int pt_to_host(pt_operand *a);
+/* The elements of a dense array on a device, from host memory. */
+int pt_from_host(const pt_operand *a, const void *from);
+
 /* ---- long calls ---- */
 
 /* A call on so many elements begins; it turns out to have more. Calls do not nest. */
@@ -259,6 +272,7 @@ typedef struct pt_verb {
     int64_t shift;              /* window: results move on by one, the first is empty (after is -1) */
     const pt_operand *next;     /* NULL, or the second input, of the first one's shape */
     const int64_t *start, *end; /* ranges: the elements of each result, and how many it must have */
+    pt_operand *bound;          /* the two arrays that start and end are of */
     int64_t least;
 } pt_verb;
 

@@ -4,7 +4,10 @@
  *
  * Data without a NaN, which one pass tells, has the plain operator's bits, and a window's place says how many
  * observations it has; else the nan form runs, and windows of `count` say it. Of two arrays an observation is a pair
- * without a NaN. A window is the rows that a fixed number reaches, or those from start to end (ranges.c). */
+ * without a NaN. A window is the rows that a fixed number reaches, or those from start to end (ranges.c).
+ *
+ * What is on a device is folded there where the window itself can say which results are NaN (stays); else it is copied
+ * to host memory, and the results back. */
 #include "pt.h"
 #include <math.h>
 #include <stdlib.h>
@@ -23,32 +26,6 @@ typedef struct {
     tally_dtype wanted;
 } rolling;
 
-static double as_double(tally_dtype dtype, const char *values, int64_t at)
-{
-    switch (dtype) {
-    case TALLY_I8:
-        return ((const int8_t *)values)[at];
-    case TALLY_U8:
-        return ((const uint8_t *)values)[at];
-    case TALLY_I16:
-        return ((const int16_t *)values)[at];
-    case TALLY_U16:
-        return ((const uint16_t *)values)[at];
-    case TALLY_I32:
-        return ((const int32_t *)values)[at];
-    case TALLY_U32:
-        return ((const uint32_t *)values)[at];
-    case TALLY_I64:
-        return (double)((const int64_t *)values)[at];
-    case TALLY_U64:
-        return (double)((const uint64_t *)values)[at];
-    case TALLY_F32:
-        return (double)((const float *)values)[at];
-    default:
-        return ((const double *)values)[at];
-    }
-}
-
 /* Is the operator's value of no elements of this type NaN? *value: the value, 0 where it is no float. */
 static int empty_is_nan(tally *ctx, const char *op, tally_dtype dtype, double *value)
 {
@@ -59,7 +36,7 @@ static int empty_is_nan(tally *ctx, const char *op, tally_dtype dtype, double *v
     if (tally_operator(ctx, op, dtype, &info)) return 0;
     if (info.inputs == 2) none.next = &second;
     if (tally_reduce(ctx, op, &none, bits)) return 0;
-    *value = as_double(info.output, bits, 0);
+    *value = pt_real(info.output, bits, 0);
     return isnan(*value);
 }
 
@@ -142,33 +119,12 @@ static void choose(const rolling *r, const pt_verb *verb, const char *values, co
             for (int64_t k = 0; k < inner; k++, to++) {
                 int64_t from = block + i * inner + k;
                 int missing = !values || (counts ? counts[from] : rows_at(r, i)) < r->least;
-                double value = missing ? r->missing : as_double(verb->info.output, values, from);
+                double value = missing ? r->missing : pt_real(verb->info.output, values, from);
                 if (r->wanted == TALLY_F32)
                     ((float *)(void *)out)[to] = (float)value;
                 else
                     ((double *)(void *)out)[to] = value;
             }
-}
-
-static int is_nan(tally_dtype dtype, const char *at)
-{
-    uint16_t half;
-    float single;
-    double real;
-    switch (dtype) {
-    case TALLY_F16:
-    case TALLY_BF16:
-        memcpy(&half, at, sizeof half);
-        return (half & 0x7fff) > (dtype == TALLY_F16 ? 0x7c00 : 0x7f80);
-    case TALLY_F32:
-        memcpy(&single, at, sizeof single);
-        return isnan(single);
-    case TALLY_F64:
-        memcpy(&real, at, sizeof real);
-        return isnan(real);
-    default:
-        return 0;
-    }
 }
 
 /* A 1 for each element that is an observation, in C order: `to` has 1 before. */
@@ -178,7 +134,7 @@ static void mark_pairs(const pt_operand *a, int axis, const char *at, uint8_t **
         for (int64_t i = 0; i < a->shape[axis]; i++) mark_pairs(a, axis + 1, at + i * a->strides[axis], to);
         return;
     }
-    **to &= (uint8_t)(!is_nan(a->dtype, at) && pt_is_valid(a, (at - a->data) / (int64_t)tally_dtype_size(a->dtype)));
+    **to &= (uint8_t)(!pt_is_nan(a->dtype, at) && pt_is_valid(a, (at - a->data) / (int64_t)tally_dtype_size(a->dtype)));
     ++*to;
 }
 
@@ -313,6 +269,87 @@ static tally_status run(tally *ctx, rolling *r, pt_operand *out)
     return status;
 }
 
+/* ---- on a device ---- */
+
+/* Does one stride walk all elements? */
+static int walks(const pt_operand *a)
+{
+    pt_dim dim[PT_DIMS];
+    for (int i = 0; i < a->ndim; i++) dim[i] = (pt_dim){.n = a->shape[i], .in = a->strides[i]};
+    return pt_even(a, pt_bytes(a)) && pt_join(dim, a->ndim) <= 1;
+}
+
+/* NaN where the windows at the ends have too few rows, in results on a device: `blocks` of n rows of `inner`. */
+static tally_status blank_there(tally *ctx, const rolling *r, char *out, int64_t blocks, int64_t inner)
+{
+    const int64_t n = r->a.shape[r->axis], bytes = (int64_t)tally_dtype_size(r->wanted);
+    int64_t first = 0, last = 0;
+    while (first < n && rows_at(r, first) < r->least) first++;
+    while (last < n - first && rows_at(r, n - 1 - last) < r->least) last++;
+    const int64_t most = first > last ? first : last;
+    char *const none = malloc((size_t)(most * inner * bytes + 1));
+    tally_status status = none ? TALLY_OK : TALLY_NO_MEMORY;
+    for (int64_t i = 0; !status && i < most * inner; i++)
+        if (r->wanted == TALLY_F32)
+            ((float *)(void *)none)[i] = NAN;
+        else
+            ((double *)(void *)none)[i] = NAN;
+    for (int64_t b = 0; !status && b < blocks; b++, out += n * inner * bytes) {
+        if (first) status = tally_copy(ctx, out, none, (size_t)(first * inner * bytes));
+        if (!status && last)
+            status = tally_copy(ctx, out + (n - last) * inner * bytes, none, (size_t)(last * inner * bytes));
+    }
+    free(none);
+    return status;
+}
+
+/* The work on the device, if it can be done there: *done. Windows with too few observations get the operator's empty
+ * value. Where that is no NaN, there must be none of them, or rows alone say which they are. */
+static tally_status run_there(pt_slot *slot, rolling *r, const pt_operand *out, int *done)
+{
+    enum { FEW = 64 }; /* pairs of copies */
+    double nothing;
+    int64_t inner = 1;
+    for (int i = r->axis + 1; i < r->a.ndim; i++) inner *= r->a.shape[i];
+    const int64_t blocks = r->a.size / (r->a.shape[r->axis] * inner);
+    tally_status status = pt_stream_begin(slot, &r->a, out);
+    if (!status) status = look_for_nan(slot->ctx, r);
+    pt_verb *const verb = r->rows ? &r->plain : &r->verb;
+    const int empty = !status && empty_is_nan(slot->ctx, verb->op, r->a.dtype, &nothing);
+    r->least = empty && r->minimum == 0 ? 1 : r->minimum;
+    *done = verb->info.output == r->wanted && (empty || r->least == 0 || (r->rows && blocks <= FEW));
+    if (!status && *done) {
+        set_window(verb, r);
+        verb->window.min_count = r->least;
+        status = pt_walk_series(slot->ctx, verb, &r->a, r->axis, out);
+        if (!status && !empty && r->least) status = blank_there(slot->ctx, r, out->data, blocks, inner);
+    } else if (!status) {
+        pt_more(r->a.size);
+    }
+    return pt_stream_end(slot, status, &r->a, out);
+}
+
+/* In host memory, with results on the device of `out`, or there. */
+static int run_here(pt_slot *slot, rolling *r, pt_operand *out)
+{
+    pt_operand host = *out;
+    char *const room = out->device < 0 ? NULL : malloc((size_t)(out->size * pt_bytes(out) + 1));
+    if (out->device >= 0) {
+        if (!room) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        host.data = room;
+        host.device = -1;
+    }
+    tally_status status;
+    Py_BEGIN_ALLOW_THREADS status = run(slot->ctx, r, &host);
+    Py_END_ALLOW_THREADS int failed = status ? pt_raise(slot->ctx, status) : 0;
+    if (!failed && out->device >= 0) failed = pt_from_host(out, room);
+    free(room);
+    return failed;
+}
+
 static int read_integer(PyObject *object, int64_t *value)
 {
     *value = PyLong_AsLongLong(object);
@@ -359,7 +396,7 @@ static int read_rows(PyObject *const *args, pt_operand *bound, rolling *r)
 {
     const int64_t **const to[2] = {&r->start, &r->end};
     for (int i = 0; i < 2 && args[0] != Py_None; i++) {
-        if (pt_open_places(args[i], i ? "end" : "start", &bound[i])) return -1;
+        if (pt_open_places(args[i], i ? "end" : "start", &bound[i]) || pt_to_host(&bound[i])) return -1;
         if (bound[i].size != r->a.shape[r->axis]) {
             PyErr_Format(PyExc_ValueError, "on has %lld elements: must have %lld, one for each row of x",
                          (long long)bound[i].size, (long long)r->a.shape[r->axis]);
@@ -370,6 +407,26 @@ static int read_rows(PyObject *const *args, pt_operand *bound, rolling *r)
     return 0;
 }
 
+/* On the device that has the array: *done; or not at all. */
+static int try_there(PyObject *const *args, rolling *r, const pt_operand *out, int *done)
+{
+    const int64_t length = r->before + r->after + 1;
+    if (r->a.device < 0 || r->next || r->start || r->every != 1 || r->rows || r->before < 0 || r->after < 0 ||
+        r->minimum > length || !r->a.size || !walks(&r->a))
+        return 0;
+    pt_slot *slot = pt_take(&r->a, out);
+    if (!slot || read_verb(slot, args[0], args[8], args[3], r)) {
+        pt_give_back(slot);
+        return -1;
+    }
+    tally_status status;
+    Py_BEGIN_ALLOW_THREADS status = run_there(slot, r, out, done);
+    Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
+    pt_give_back(slot);
+    r->rows = 0;
+    return status ? -1 : 0;
+}
+
 /* rolling(nan form, x, axis, dtype, before, after, minimum, step, operator, is NaN an observation?, next, start, end)
  */
 PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
@@ -378,34 +435,30 @@ PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
     pt_operand out, bound[2] = {{.size = 0}, {.size = 0}};
     PyObject *object = NULL;
     int64_t shape[PT_DIMS];
-    tally_status status = TALLY_OK;
-    int made = 0;
+    int made = 0, failed = 1, done = 0;
     if (pt_count("rolling", count, 13) || read_integer(args[4], &r.before) || read_integer(args[5], &r.after) ||
         read_integer(args[6], &r.minimum) || read_integer(args[7], &r.every) || pt_open(args[1], "x", &r.a))
         return NULL;
+    pt_operand like = r.a;
     pt_slot *slot = NULL;
     r.rows = args[9] == Py_True;
-    if (pt_flatten(&r.a) || pt_open_next(args[10], &r.a, &r.b, &r.next)) goto done;
-    if (r.a.device >= 0 || (r.next && r.next->device >= 0)) {
-        PyErr_Format(PyExc_ValueError, "%s: rolling takes host memory: use window", r.a.device >= 0 ? "x" : "next");
-        goto done;
-    }
-    if (pt_axis(args[2], &r.a, &r.axis) || read_rows(args + 11, bound, &r) || !(slot = pt_take(&r.a, NULL)) ||
+    if (pt_flatten(&r.a) || pt_open_next(args[10], &r.a, &r.b, &r.next) || pt_axis(args[2], &r.a, &r.axis) ||
+        read_rows(args + 11, bound, &r) || !(slot = pt_take(NULL, NULL)) ||
         read_verb(slot, args[0], args[8], args[3], &r))
         goto done;
     memcpy(shape, r.a.shape, sizeof shape);
     shape[r.axis] = (shape[r.axis] + r.every - 1) / r.every;
-    if (pt_make(&r.a, r.wanted, 0, r.a.ndim, shape, &out, &object)) goto done;
+    if (pt_make(&like, r.wanted, 0, r.a.ndim, shape, &out, &object)) goto done;
     made = 1;
     pt_begin(2 * r.a.size);
-    Py_BEGIN_ALLOW_THREADS status = run(slot->ctx, &r, &out);
-    Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
-    if (pt_end(status != TALLY_OK)) status = status ? status : PT_INTERRUPTED;
+    failed = try_there(args, &r, &out, &done);
+    if (!failed && !done) failed = pt_to_host(&r.a) || (r.next && pt_to_host(&r.b)) || run_here(slot, &r, &out);
+    failed = pt_end(failed);
 done:
     pt_give_back(slot);
     if (made) pt_close(&out);
-    if (status) Py_CLEAR(object);
-    object = pt_give(&r.a, object, r.a.ndim);
+    if (failed) Py_CLEAR(object);
+    object = pt_give(&like, object, r.a.ndim);
     for (int i = 0; i < 2; i++) pt_close(&bound[i]);
     free(r.pairs.copy);
     pt_close_next(r.next);

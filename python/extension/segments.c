@@ -7,10 +7,8 @@ static int open_offsets(PyObject *object, pt_operand *offsets, const pt_operand 
 {
     if (pt_open_plain(object, "offsets", "a list of places", offsets)) return -1;
     if (offsets->dtype != TALLY_I64 || offsets->ndim != 1 || offsets->chunks || offsets->size < 1 ||
-        (offsets->size > 1 && offsets->strides[0] != 8) || (offsets->device >= 0 && a->device < 0)) {
-        PyErr_SetString(PyExc_ValueError,
-                        "offsets must be int64, dense, with one axis of at least 1 element, on the host "
-                        "or with the data");
+        (offsets->size > 1 && offsets->strides[0] != 8)) {
+        PyErr_SetString(PyExc_ValueError, "offsets must be int64, dense, with one axis of at least 1 element");
         return -1;
     }
     if (offsets->device >= 0 || offsets->size < 2) return 0;
@@ -82,9 +80,10 @@ PyObject *pt_segments(PyObject *module, PyObject *const *args, Py_ssize_t count)
     pt_slot *slot = NULL;
     int opened = open_offsets(args[3], &offsets, &a), made = 0, ndim = 1;
     tally_status status = TALLY_OK;
-    if (opened || pt_flatten(&a) || pt_leave_out(&a, args[12], "where", 0) || pt_open_next(args[11], &a, &b, &next) ||
-        !(slot = pt_take_two(&a, next, NULL)) || pt_verb_of(slot, args[1], args[4], &a, next, &verb))
+    if (opened || pt_flatten(&a) || pt_leave_out(&a, args[12], "where", 0) || pt_open_next(args[11], &a, &b, &next))
         goto done;
+    pt_operand *const all[] = {&a, (pt_operand *)(uintptr_t)next, &offsets};
+    if (!(slot = pt_take_all(all, 3, NULL)) || pt_verb_of(slot, args[1], args[4], &a, next, &verb)) goto done;
     verb.what = (int)number[0];
     verb.scan = (tally_scan_options){(int)number[1], (int)number[2], NULL};
     verb.window = (tally_window_options){number[3], number[4], (tally_edges)number[5], number[6]};

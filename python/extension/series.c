@@ -88,9 +88,10 @@ static int series_into(pt_slot *slot, const pt_verb *verb, const pt_operand *a, 
     return pt_end(status ? pt_raise(slot->ctx, status) : 0);
 }
 
-/* The library checks too, in its own words. */
+/* The library checks too, in its own words; and alone what is on a device. */
 static int check_ranges(const pt_verb *how, int64_t n)
 {
+    if (how->bound[0].device >= 0 || how->bound[1].device >= 0) return 0;
     for (int64_t i = 0; i < how->shift; i++) {
         if (how->start[i] >= 0 && how->start[i] <= how->end[i] && how->end[i] <= n) continue;
         PyErr_Format(PyExc_ValueError, "range %lld is %lld..%lld: must be 0 <= start <= end <= %lld, the elements of x",
@@ -119,7 +120,8 @@ static PyObject *series(PyObject *const *args, pt_verb *how, PyObject *init)
         if (pt_open_out(out, &result)) goto done;
         opened = 1;
     }
-    if (!(slot = pt_take_two(&a, next, opened ? &result : NULL)) || pt_verb_of(slot, args[0], args[3], &a, next, &verb))
+    pt_operand *const all[] = {&a, (pt_operand *)(uintptr_t)next, how->bound, how->bound ? how->bound + 1 : NULL};
+    if (!(slot = pt_take_all(all, 4, opened ? &result : NULL)) || pt_verb_of(slot, args[0], args[3], &a, next, &verb))
         goto done;
     verb.what = how->what;
     verb.scan = how->scan;
@@ -215,6 +217,7 @@ PyObject *pt_ranges(PyObject *module, PyObject *const *args, Py_ssize_t count)
         how.start = (const int64_t *)(const void *)bound[0].data;
         how.end = (const int64_t *)(const void *)bound[1].data;
         how.shift = bound[0].size;
+        how.bound = bound;
         object = series(args, &how, Py_None);
     }
     while (open_-- > 0) pt_close(&bound[open_]);

@@ -49,6 +49,7 @@ int pt_verb_of(pt_slot *slot, PyObject *op, PyObject *dtype, const pt_operand *a
     verb->shift = 0;
     verb->next = next;
     verb->start = verb->end = NULL;
+    verb->bound = NULL;
     verb->least = 0;
     verb->scan = (tally_scan_options){0};
     tally_status status = tally_operator(slot->ctx, verb->op, in, &verb->info);

@@ -24,7 +24,7 @@ class Exact:
     >>> tally.Exact([0.1, 0.2, 9.0], where=[True, True, False]).sum()
     0.30000000000000004
 
-    ValueError, TypeError: elements that are no floats, or not in host memory.
+    ValueError, TypeError: elements that are no floats.
     """
 
     __slots__ = ("_state",)

@@ -177,10 +177,12 @@ def _on_device(object, library, dtype, shape):
         torch = sys.modules["torch"]
         return torch.empty(shape, dtype=getattr(torch, dtype), device=object.device)
     if library in ("jax", "jaxlib"):
-        raise TypeError("x is a JAX array on a device, which cannot be written: give out= of another library")
+        raise TypeError("a JAX array on a device cannot be written: give out= of another library, or use host memory")
     namespace = getattr(object, "__array_namespace__", None)
     if namespace is None and library != "cupy":
-        raise TypeError(f"x is on a device and of type {type(object).__name__}, which makes no arrays: give out=")
+        raise TypeError(
+            f"an array on a device of type {type(object).__name__} makes no arrays: give out=, or use host memory"
+        )
     space = namespace() if namespace else sys.modules["cupy"]  # CuPy 14's arrays do not name theirs
     with object.device:  # CuPy's; its arrays are made on the current device
         return space.empty(shape, dtype=getattr(space, dtype))

@@ -210,6 +210,72 @@ def more(libraries):
             same("torch bfloat16", library.get(tally.sum(flat)), np.asarray(tally.sum(host)))
 
 
+def keyed(library):
+    """Keys, gathers, windows of ranges and of times, rolling windows: results stay on the device."""
+    rng = np.random.default_rng(11)
+    n, rows = 200_000, (40, 5000)
+    x, gaps = rng.standard_normal(n).astype("float32"), numbers(rng, n, "float64")
+    keys, codes = np.repeat(rng.integers(0, 50, n // 4), 4), rng.integers(0, 1000, n)
+    times = np.sort(rng.integers(0, 10 * n, n))
+    order, offsets = tally.groups(codes, 1000)
+    start, end = tally.bounds(times, -500, 0)
+    at = {id(a): library.put(a) for a in (x, gaps, keys, codes, times, order, offsets, start, end)}
+    wide = {dtype: numbers(rng, rows, dtype) for dtype in ("float32", "float64", "int32")}
+    full = wide["float32"].copy()
+    full[np.isnan(full)] = 0
+    wide["float32 without NaN"] = full
+    cases = [
+        ("runs", lambda on: tally.runs(on(keys))),
+        ("runs of int32", lambda on: tally.runs(on(keys.astype("int32")))),
+        ("runs backwards", lambda on: tally.runs(on(np.ascontiguousarray(keys[::-1])))),
+        ("order", lambda on: tally.groups(on(codes), 1000)[0]),
+        ("offsets", lambda on: tally.groups(on(codes), 1000)[1]),
+        ("take", lambda on: tally.take(on(x), on(order))),
+        ("take by the host's", lambda on: tally.take(on(gaps), order)),
+        ("by_key", lambda on: tally.by_key(on(x), on(codes), "sum")),
+        ("by_key of the host's", lambda on: tally.by_key(on(gaps), codes, "nanmean")),
+        ("by_key of two", lambda on: tally.by_key(on(x), on(codes), "dot", next=on(gaps))),
+        ("segments", lambda on: tally.segments(on(x), on(offsets), "max")),
+        ("bounds", lambda on: tally.bounds(on(times), -500, 0)[0]),
+        ("ranges", lambda on: tally.ranges(on(gaps), on(start), on(end), "nansum")),
+        ("ranges by the host's", lambda on: tally.ranges(on(x), start, end, "mean")),
+        ("rolling times", lambda on: tally.rolling(on(gaps), 500, on=on(times)).mean()),
+        ("rolling times of the host", lambda on: tally.rolling(on(x), 500, on=times, closed="both").sum()),
+        ("rolling cov", lambda on: tally.rolling(on(x), 30).cov(on(gaps))),
+        ("rolling count", lambda on: tally.rolling(on(gaps), 30).count()),
+        ("rolling step", lambda on: tally.rolling(on(gaps), 30, step=7).mean()),
+        ("rolling left", lambda on: tally.rolling(on(x), 30, closed="left").max()),
+        ("rolling float32", lambda on: tally.rolling(on(x), 30, dtype="float32").mean()),
+    ]
+    for name, array in wide.items():
+        at[id(array)] = library.put(array)
+        for op in ("sum", "mean", "max", "std", "count"):
+            for more in (dict(axis=1), dict(axis=0, min_periods=3), dict(axis=1, center=True, min_periods=0)):
+                cases.append(
+                    (
+                        f"rolling {op} {name} {more}",
+                        lambda on, a=array, op=op, more=more: tally.rolling(on(a), 20, **more).agg(op),
+                    )
+                )
+    for label, call in cases:
+        if late():
+            continue
+        try:
+            mine = call(lambda a: at[id(a)] if id(a) in at else library.put(a))
+            if not isinstance(mine, library.kind):
+                failures.append(f"{library.name} {label}: a {type(mine).__name__}")
+            same(f"{library.name} {label}", library.get(mine), call(lambda a: a))
+        except Exception as e:
+            failures.append(f"{library.name} {label}: {type(e).__name__}: {e}")
+    wrong = library.put(codes + 1)
+    for call in (lambda: tally.groups(wrong, 1000), lambda: tally.take(library.put(x), library.put(order + n))):
+        try:
+            call()
+            failures.append(f"{library.name}: a code or place that is not there was taken")
+        except ValueError as e:
+            same(f"{library.name}: the sentence", ": must be in 0.." in str(e), True)
+
+
 def bare(y, x):
     out = np.empty((), "float32")
     tally.sum(Interface(y), out=out)
@@ -249,6 +315,7 @@ def main():
     writers = [library for library in libraries if library.name != "jax"]
     steps = [(more, [writers])] + [(into, [library, writers]) for library in writers]
     steps += [(jax_results, [library]) for library in libraries if library.name == "jax"]
+    steps += [(keyed, [library]) for library in writers]
     for step, arguments in [*steps, *((results, [library]) for library in writers)]:
         try:
             step(*arguments)

@@ -22,6 +22,7 @@ import numpy as np, tally
 class Space:  # a library whose arrays say that they are on a device; the driver takes the host's memory for it
     float32 = "f4"
     float64 = "f8"
+    int64 = "i8"
 
     @staticmethod
     def empty(shape, dtype):
@@ -34,6 +35,12 @@ class Here:
 
     def __array_namespace__(self):
         return Space
+
+    def __len__(self):
+        return len(self.x)
+
+    def __getitem__(self, at):
+        return self.x[at]
 
 def sentence(call, words):
     try:
@@ -57,13 +64,71 @@ for stream in (None, 1, 2):
     sentence(lambda: tally.sum(Here(x[:, 1:])), "no single stride walks what is folded: make it contiguous")
     sentence(lambda: tally.sum(x, axis=0, out=Here(np.empty((100, 2), "f4")[:, 0])), "out is on a device: it must be")
     sentence(lambda: tally.cumulative_sum(y, axis=1, include_initial=True), "are for host memory in this version")
-    sentence(lambda: tally.rolling(y, 3).mean(), "x: rolling takes host memory")
     assert tally.Fragment("sum", y, start=5) == tally.Fragment("sum", x, start=5)
     assert tally.Fragment("dot", y, next=y) == tally.Fragment("dot", x, next=x)
     sentence(lambda: tally.Fragment("sum", Here(x[:, 1:])), "no single stride walks what is folded")
     sentence(lambda: tally.Fragment("sum", y, where=x > 5), "elements can be left out of host memory")
     sentence(lambda: tally.Fragment._of_rows("sum", y, 0), "a fragment of rows takes host memory")
     sentence(lambda: tally.digest(y), "bring it to the host")
+
+def here(given, want):
+    for a, b in zip(given, want) if type(given) is tuple else [(given, want)]:
+        assert type(a) is Here and tally.digest(a.x) == tally.digest(b), (a.x, b)
+
+# keys, ranges and windows of time: the driver's host memory is the processors', so these are computed
+rng = np.random.default_rng(1)
+x = rng.standard_normal(500).round(2)
+other = rng.standard_normal(500)
+keys, codes = np.repeat(rng.integers(0, 9, 100), 5), rng.integers(0, 7, 500)
+times = rng.integers(0, 900, 500)
+times.sort()
+for stream in (None, 1, 2):
+    on = lambda a: Here(a, stream)
+    here(tally.runs(on(keys)), tally.runs(keys))
+    here(tally.runs(on(keys[::-1])), tally.runs(keys[::-1]))
+    here(tally.runs(on(keys[:0])), tally.runs(keys[:0]))
+    here(tally.groups(on(codes), 7), tally.groups(codes, 7))
+    order, offsets = tally.groups(codes, 7)
+    here(tally.take(on(x), on(order)), tally.take(x, order))
+    here(tally.take(on(x[::-2]), np.arange(9)), x[::-2][:9])
+    assert tally.digest(tally.take(x, on(order))) == tally.digest(tally.take(x, order))
+    assert tally.by_key(on(x), on(codes), "sum", groups=7).x.shape == (7,)
+    assert tally.by_key(on(x), codes, "dot", groups=7, next=on(x)).x.shape == (7,)
+    assert tally.by_key(x, on(codes), "max", groups=7).shape == (7,)
+    start, end = tally.bounds(times, -9, 0)
+    here(tally.bounds(on(times), -9, 0), (start, end))
+    for a, b in ((on(start), on(end)), (start, on(end)), (start, end)):
+        here(tally.ranges(on(x), a, b, "sum"), tally.ranges(x, start, end, "sum"))
+    assert tally.digest(tally.ranges(x, on(start), on(end), "max")) == tally.digest(tally.ranges(x, start, end, "max"))
+    here(tally.ranges(on(x), start, end, "dot", next=on(other)), tally.ranges(x, start, end, "dot", next=other))
+    assert tally.rolling(on(x), 5).mean().x.shape == (500,)  # by the device
+    gaps, falling = np.where(x > 1, np.nan, x), np.arange(500.0)[::-1]  # in host memory, windows of ranges
+    square, days = gaps.reshape(20, 25), np.arange(0, 50, 2)
+    for a, b, row, more in (
+        (on(gaps), gaps, times, {}),
+        (on(gaps), gaps, times, dict(step=3, min_periods=4)),
+        (on(square), square, days, dict(axis=1, min_periods=2)),
+        (on(square[:, ::-2]), square[:, ::-2], days[:20], dict(axis=0, closed="left")),
+        (gaps, gaps, times, {}),
+    ):
+        mine, want = tally.rolling(a, 20, on=on(row), **more), tally.rolling(b, 20, on=row, **more)
+        for name in ("sum", "mean", "count"):
+            given = getattr(mine, name)()
+            here(Here(given) if a is b else given, getattr(want, name)())
+    here(tally.rolling(on(x), 20, on=times).cov(on(other)), tally.rolling(x, 20, on=times).cov(other))
+    here(tally.rolling(on(x), 20, on=on(times)).corr(other), tally.rolling(x, 20, on=times).corr(other))
+    here(tally.rolling(on(gaps), 20.0, on=on(falling)).var(), tally.rolling(gaps, 20.0, on=falling).var())
+    assert tally.Exact(on(x[::3])) == tally.Exact(x[::3])
+sentence(lambda: tally.groups(on(codes), 6), "codes: element ")
+sentence(lambda: tally.take(on(x), on(order + 1)), "is 500: must be in 0..499, the places of in")
+sentence(lambda: tally.bounds(on(codes), -1, 0), "keys: row ")
+sentence(lambda: tally.ranges(on(x), on(end), on(start), "sum"), "start")
+sentence(lambda: tally.ranges(on(x), on(start), on(end + 1), "sum"), "end")
+sentence(lambda: tally.ranges(on(x), on(start.astype("i4")), on(end), "sum"), "start must be int64, dense and aligned")
+sentence(lambda: tally.runs(on(x.reshape(5, 100))), "keys must have one axis, in one piece")
+sentence(lambda: tally.segments(on(x), on(offsets.astype("i4")), "sum"), "offsets must be int64, dense")
+other_stream = "order is on cuda:0 and x on cuda:0, in another stream: must be one device and one stream"
+sentence(lambda: tally.take(Here(x, 1), Here(order, 2)), other_stream)
 try:
     tally.sum(type("Bare", (), {"__cuda_array_interface__": y.__cuda_array_interface__})())
 except TypeError as e:

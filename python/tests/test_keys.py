@@ -5,6 +5,8 @@ import array
 import math
 import pickle
 import random
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -125,6 +127,17 @@ def test_runs(rng, dtype):
         equal = (keys[1:] == keys[:-1]) | ((keys[1:] != keys[1:]) & (keys[:-1] != keys[:-1]))
         want = np.concatenate([[0], np.flatnonzero(~equal) + 1, [len(keys)]] if len(keys) else [[0]]).astype("i8")
         assert same_bits(tally.runs(keys), want)
+
+
+def test_runs_that_several_threads_find():
+    """Each writes what it finds to its own part of the offsets before they are brought together."""
+    code = """if True:
+        import numpy as np, tally
+        tally.device("cpu,threads=2")
+        keys = np.zeros(10_000_000, "i1")
+        keys[-1] = 1
+        assert tally.runs(keys).tolist() == [0, 9_999_999, 10_000_000]"""
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
 @given(st.lists(st.integers(0, 9), max_size=80), st.sampled_from([d for d in DTYPES if "int" in d]), st.data())

@@ -52,6 +52,20 @@ def test_against_pandas(op, n, w, options, dtype, missing, seed):
     agree(getattr(tally.rolling(x, w, **options), op)(), theirs, 1e4)
 
 
+@pytest.mark.parametrize("op", ["mean", "min", "max", "var:1", "std:1", "skew"])
+def test_windows_say_what_is_missing(op, rng):
+    """The windows that give a device's results (rolling.c, run_there)."""
+    for dtype, gaps in (("f8", 0), ("f8", 300), ("i4", 0)):
+        x = (rng.standard_normal(1000) * 99).astype(dtype)
+        x[rng.integers(0, 1000, gaps)] = np.nan if gaps else 0
+        if dtype == "i4" and op in ("min", "max"):
+            continue  # which give integers
+        for least in (1, 3, 6):
+            mine = tally.rolling(x, 6, min_periods=least).agg(op)
+            form = "nan" + op if gaps else op
+            assert same_bits(mine, tally.window(x, form, 6, edges="shrink", min_count=least)), (dtype, gaps, least)
+
+
 @given(st.integers(1, 9), st.integers(0, 30), st.integers(1, 4), words, st.integers(0, 10**6))
 def test_frames_roll_down_their_columns(w, n, columns, options, seed):
     if options.get("min_periods", 0) > w:

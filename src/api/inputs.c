@@ -247,27 +247,43 @@ tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in, 
 
 /* ---- exact sums ---- */
 
+/* Adds what the job has. */
+static tally_status add_exactly(tl_job *j, tl_exact *sum)
+{
+    tally_view none = tally_flat(NULL, TALLY_F32, 0);
+    if (!has_elements(&j->in)) return TALLY_OK;
+    tl_fp fp = tl_fp_enter();
+    tally_status status = tl_job_to_host(j, &none);
+    if (!status) status = tl_job_prepare(j, NULL, 0);
+    for (int64_t r = 0; r < j->work.rows && !status; r++) { /* gathered or as they lie, they are dense */
+        int64_t n;
+        const char *at = tl_view_row(&j->work, r, j->plan.op->elem_bytes, &n);
+        tl_exact_slab(sum, &j->plan, tally_threads(j->ctx), at, n);
+    }
+    tl_fp_leave(fp);
+    return status;
+}
+
+tally_status tl_inputs_exact_of(tally *ctx, const tl_plan *plan, const tally_view *x, tl_exact *sum)
+{
+    tl_job j;
+    tally_status status = tl_job_open(&j, ctx, plan->op->file, plan, x, NULL, 1);
+    if (!status) status = add_exactly(&j, sum);
+    tl_job_close(&j);
+    return status;
+}
+
 tally_status tl_inputs_exact(tally *ctx, const tally_view *x, tl_exact *sum)
 {
     tl_job j;
-    tally_view none = tally_flat(NULL, TALLY_F32, 0), in, next;
+    tally_view in, next;
     tally_status status = tl_inputs_check(ctx, x, "x", &in, &next); /* again below, by the name that verbs have */
     if (status) return status;
     status = tl_job_open(&j, ctx, x->next ? "dot:exact" : "sum:exact", NULL, x, NULL, 0);
     if (!status && x->next && j.form.named->dtype == TALLY_F64)
         status = tl_fail(ctx, TALLY_UNSUPPORTED,
                          "x->next is given: only products of f16, bf16 and f32 fit a tally_exact, and these are f64");
-    if (!status && has_elements(&j.in)) {
-        tl_fp fp = tl_fp_enter();
-        status = tl_job_to_host(&j, &none);
-        if (!status) status = tl_job_prepare(&j, NULL, 0);
-        for (int64_t r = 0; r < j.work.rows && !status; r++) { /* gathered or as they lie, they are dense */
-            int64_t n;
-            const char *at = tl_view_row(&j.work, r, j.plan.op->elem_bytes, &n);
-            tl_exact_slab(sum, &j.plan, tally_threads(ctx), at, n);
-        }
-        tl_fp_leave(fp);
-    }
+    if (!status) status = add_exactly(&j, sum);
     tl_job_close(&j);
     return status;
 }

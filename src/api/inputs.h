@@ -25,6 +25,8 @@ tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in, 
 
 /* Adds all elements of a view, or all pairs, to an exact sum. Of f64 pairs there is none. */
 tally_status tl_inputs_exact(tally *ctx, const tally_view *x, tl_exact *sum);
+/* The same of checked and normal views of host memory, for the operator of the plan. */
+tally_status tl_inputs_exact_of(tally *ctx, const tl_plan *plan, const tally_view *x, tl_exact *sum);
 
 /* ---- views (inputs_views.c) ---- */
 

@@ -94,8 +94,9 @@ static tally_status check_shape(const tally_stream *s, const tally_view *in, con
         return tl_fail(s->ctx, TALLY_INVALID, "in->offsets is given: all sequences of a stream get as many elements");
     if (out && s->verb == TL_STREAM_REDUCE)
         return tl_fail(s->ctx, TALLY_INVALID, "out is given: a reduction has results when it is finished");
-    if (s->plan.exact)
-        return tl_fail(s->ctx, TALLY_UNSUPPORTED, "stream is of an exact sum: it takes no views, but dense elements");
+    if (s->plan.exact && s->verb != TL_STREAM_REDUCE)
+        return tl_fail(s->ctx, TALLY_UNSUPPORTED,
+                       "stream is a scan or window of an exact sum: it takes no views, but dense elements");
     return tl_form_fits(s->ctx, s->plan.op->file, s->plan.op, in, "in");
 }
 
@@ -124,6 +125,7 @@ static tally_status push(tally_stream *s, const tally_view *in, const tally_view
 {
     tally_status status;
     if (s->verb == TL_STREAM_WINDOW) return tl_steps_push(s, in, out);
+    if (s->plan.exact) return tl_inputs_exact_of(s->ctx, &s->plan, in, &s->exact);
     if (!s->many) return tl_stream_feed(s, in, out);
     tl_fp fp = tl_fp_enter();
     status = tl_stream_push_rows(s, in, out);
@@ -154,8 +156,8 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
     tl_inputs_normal(&from);
     if (in->next) tl_inputs_normal(&next);
     if (s->verb != TL_STREAM_WINDOW) tl_inputs_normal(&to);
-    if (s->verb != TL_STREAM_WINDOW && !s->many && !tl_has_inputs(&from) && !s->scan.done.counted && from.stride == 1 &&
-        to.stride == 1 && !tl_stream_mixed(s, from.data, to.data)) { /* where it lies */
+    if (s->verb != TL_STREAM_WINDOW && !s->many && !s->plan.exact && !tl_has_inputs(&from) && !s->scan.done.counted &&
+        from.stride == 1 && to.stride == 1 && !tl_stream_mixed(s, from.data, to.data)) { /* where it lies */
         int64_t made;
         status = tl_stream_run(s, from.data, from.n, to.data, &made);
         if (!status) s->pushed += in->n;

@@ -204,7 +204,7 @@ tally_status tl_netcdf_start(tally_file *f, const tally_file_options *o)
     const char *why;
     const tl_netcdf_api *const api = tl_netcdf_library(&why);
     if (!api) return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: NetCDF and HDF5 are read by libnetcdf: %s", f->label, why);
-    if (!f->regular)
+    if (!f->regular || !strcmp(f->name, "-"))
         return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: NetCDF and HDF5 must be files with a name, not pipes", f->label);
     tl_netcdf *const n = f->netcdf = calloc(1, sizeof *n);
     if (!n) return tl_no_memory(f->ctx, sizeof *n, "a NetCDF reader");
