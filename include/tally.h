@@ -165,8 +165,9 @@ TALLY_API const char *tally_isa(const tally *ctx);
  * cudaStreamPerThread and cudaStreamLegacy are allowed), on OpenCL a cl_command_queue of the same device that keeps the
  * order of commands. A call whose data and results are all on the device then returns without waiting, and an error of
  * the device may show at a later call. NULL: back to the context's own stream, where every call waits for its results.
- * The stream must live until then or until tally_close. On OpenCL the context moves to the queue's cl_context: programs
- * are compiled anew, and pointers of tally_device_pointer must be forgotten before. */
+ * A stream that is captured into a CUDA graph is refused (TALLY_UNSUPPORTED). The stream must live until then or until
+ * tally_close. On OpenCL the context moves to the queue's cl_context: programs are compiled anew, and pointers of
+ * tally_device_pointer must be forgotten before. */
 TALLY_API tally_status tally_use_stream(tally *ctx, void *stream);
 
 /* OpenCL memory has no addresses, and views need one: *pointer becomes an address that stands for the first byte of

@@ -208,7 +208,6 @@ static void scan_round(tally *ctx, const char *name, const tl_scalar *op, int k)
     scan.exclusive = k % 5 > 2;
     scan.tiles = (scan.n + ((int64_t)1 << log) - 1) >> log;
     for (scan.levels = 0; (scan.tiles - 1) >> (RADIX_LOG * (scan.levels + 1)); scan.levels++) continue;
-    if (k % 8 > 4) scan.levels = 0; /* no groups */
     check_fill(room + shift, op->dtype, scan.rows * scan.n * scan.stride * op->inputs, (tl_data)(k % TL_DATA_KINDS));
     scan.init = op->seedable && k % 4 == 1 && !also.on ? room + shift : NULL;
     if (also.on) take_inputs(scan.rows, scan.n, k);

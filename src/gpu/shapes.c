@@ -173,7 +173,6 @@ static once_plan plan_once(const tl_batch *b, int few)
         nodes += b->rows * ((p.tiles >> (RADIX_LOG * k)) + 1);
         if ((p.tiles - 1) >> (RADIX_LOG * k)) p.levels = k;
     }
-    if (p.tiles <= ONCE_FLAT(tl_gpu_state_bytes(b->plan->op))) p.levels = 0;
     p.words = nodes * ((tl_gpu_state_bytes(b->plan->op) + 7) / 8);
     return p;
 }

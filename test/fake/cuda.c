@@ -127,6 +127,8 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
 int cuStreamCreate(void **s, unsigned flags) { return *s = loads, flags > 1; }
 int cuStreamDestroy_v2(void *s) { return s == NULL; }
 int cuStreamSynchronize(void *s) { return s == NULL; }
+int fake_cuda_captured;
+int cuStreamIsCapturing(void *s, int *is) { return *is = fake_cuda_captured, s == NULL; }
 int cuStreamWaitEvent(void *s, void *event, unsigned flags) { return s && event && !flags ? 0 : 1; }
 int cuEventCreate(void **event, unsigned flags) { return *event = loads, flags & ~2u ? 1 : 0; }
 int cuEventDestroy_v2(void *event) { return event == NULL; }

@@ -19,15 +19,14 @@ enum {
     F(cuFuncSetAttribute, cuFuncSetAttribute, (CUfunction, int, int))                                                  \
     F(cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor,                        \
       (int *, CUfunction, int, size_t))                                                                                \
+    F(cuStreamIsCapturing, cuStreamIsCapturing, (CUstream, int *))                                                     \
     F(cuLaunchKernel, cuLaunchKernel,                                                                                  \
       (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **))
 TL_CUDA_CALLS(PROGRAM_CALLS, find)
 int tl_cuda_find_programs(void *library) { return find(library); }
 
 struct tl_program {
-    CUmodule module,
-        before; /* before: the quick code that it had first; work under way, or a graph of the caller's, may
-                                still want it */
+    CUmodule module, before; /* before: the quick code that it had first; work under way may still want it */
     int count;
     int launches;      /* of quick code that is to become better; -1: of code that stays */
     tl_better *better; /* asked for */
@@ -157,7 +156,14 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const 
     int64_t groups = number;
     CUresult error = 0;
     void *values[64];
-    int room = 0;
+    int room = 0, captured = 0;
+    /* a launch has numbers of its own (the board's epoch), and a graph would run it again with the same */
+    if (g->stream[TL_RUN] != g->own) error = cuStreamIsCapturing(g->stream[TL_RUN], &captured);
+    if (error) return tl_cuda_failed(ctx, error, "cuStreamIsCapturing");
+    if (captured)
+        return tl_fail(ctx, TALLY_UNSUPPORTED,
+                       "kernel %s: the stream of tally_use_stream is captured into a graph: calls must be made outside",
+                       name);
     const int at = tl_kernel_number(ctx, program->kernels[0].name, sizeof program->kernels[0], program->count, name);
     if (at < 0) return TALLY_UNSUPPORTED;
     if (at == program->count) {

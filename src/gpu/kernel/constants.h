@@ -82,9 +82,6 @@ enum {
     ONCE_WORD = 16
 };
 
-/* Sequences of up to so many tiles have no groups: what a warp asks for, and has registers for. */
-#define ONCE_FLAT(state) ((state) > 8 ? 0 : (state) > 4 ? 256 : 512)
-
 /* scan_down.cl: levels of nodes of tiles, and their radix, which is TILE_WARPS; groups of a processor. */
 enum { COLUMN_LOG = TILE_WARPS_LOG, COLUMN_LEVELS = 7, DOWN_RUN = 4 };
 

@@ -5,8 +5,7 @@
  * A tile is 8 chunks (of wide elements or states: half chunks; of arrays of few tiles: smaller ones), one for each of 8
  * warps, the workers; a ninth warp posts, a tenth looks back. With a tile's number in base 32, S before it is a fold of
  * nodes that others have posted: its left neighbours among 32 tiles, those among 32 groups of 32 tiles, and so on: at
- * most 31 of each level, all asked for at once. The tile that ends a group posts the group's node. A sequence of few
- * tiles has no groups (levels 0): all tiles to the left are asked for, which is one answer to wait for instead of two.
+ * most 31 of each level, all asked for at once. The tile that ends a group posts the group's node.
  *
  * 8 workers tile i + 3: elements into registers | tile i: scan, out of local memory | tile i + 3: node, into local
  * memory
@@ -116,51 +115,6 @@ fn void look_back(board d, i64 s, i64 k, int full, state own, maybe start, i64 o
     *before = start;
 }
 
-#if STATE_BYTES <= 8 /* larger ones have no registers for it */
-/* The same of a sequence of few tiles. Item k of a row of 128 nodes is item k % 4 of lane k / 4. */
-fn void look_at_all(board d, i64 s, i64 k, state own, maybe start, i64 origin, maybe *before, maybe *after,
-    LOCAL state *box)
-{
-    enum { ROWS_ALL = ONCE_FLAT(sizeof(state)) / ROW_s };
-    const amount unit = (amount)((i64)1 << TILE_LOG);
-    const int lane = lane_index();
-    maybe rows[ROWS_E + 1];
-    state e[ROWS_ALL][QUAD], stack[LOG_ROWS_E + 1], left[5];
-    int waiting = 1;
-    while (waiting) {
-        waiting = 0;
-        UNROLL for (int i = 0; i < ROWS_ALL * QUAD; i++)
-        {
-            const i64 number = i / QUAD * ROW_s + lane * QUAD + i % QUAD;
-            e[i / QUAD][i % QUAD] = own;
-            if (number < k) waiting |= misses_state(d.words, place_on(d, 0, s, number), &e[i / QUAD][i % QUAD], d.epoch);
-        }
-    }
-    rows[0] = *after = start;
-    UNROLL for (int r = 0; r < ROWS_ALL; r++)
-    {
-        if (r * ROW_s > k) continue;
-        const amount row = origin + unit * (r * ROW_s), mine = row + unit * (lane * QUAD);
-        const state two = TWIN(e[r][0], e[r][1], unit), four = TWIN(two, TWIN(e[r][2], e[r][3], unit), 2 * unit);
-        const state node = row_node_s(four, QUAD * unit, left, box);
-        maybe v[QUAD + 1];
-        v[0] = row_start_s(rows[r], row, QUAD * unit, left), v[1] = then(v[0], e[r][0], mine, unit);
-        v[2] = then(v[0], two, mine, 2 * unit), v[3] = then(v[2], e[r][2], mine + 2 * unit, unit);
-        next_row_e(rows, stack, r, node, origin, unit * ROW_s);
-        v[4].s = from_lane(v[0].s, (lane + 1) & 31, box), v[4].have = 1;
-        if (lane == LANES - 1) v[4].s = rows[r + 1].s;
-        if (k >> ROW_LOG != r) continue;
-        const int at = (int)k & (ROW_s - 1), from = at / QUAD;
-        UNROLL for (int j = 0; j < QUAD; j++)
-        {
-            if (at % QUAD != j) continue;
-            before->s = from_lane(v[j].s, from, box), before->have = start.have || k > 0;
-            after->s = from_lane(v[j + 1].s, from, box), after->have = 1;
-        }
-    }
-}
-#endif
-
 /* ---- the roles; turn i of each is the same turn of the group ---- */
 
 /* What they hand to each other: rings, by the turn that a tile is scanned in. TAKEN, NODES_KEPT and PAIR are powers of
@@ -213,7 +167,7 @@ fn void poster(task t, LOCAL rings *r, int i, LOCAL state *box)
         m * WARP_ITEMS);
     if (full) {
         post(t.d, 0, p.s, p.k, v);
-        if (STATE_BYTES > 8 || t.d.levels) v = post_groups(t.d, p.s, p.k, v, box);
+        v = post_groups(t.d, p.s, p.k, v, box);
     }
     if (lane == 0) RING(r->posted, PAIR, i) = v, RING(r->taken, TAKEN, i + 4) = more;
 }
@@ -225,14 +179,8 @@ fn void looker(task t, LOCAL rings *r, int i, LOCAL state *box)
     if (job >= t.jobs) return;
     const spot p = spot_of(t, job);
     maybe before, after;
-    const maybe first = initial(t.seeded, t.init, p.s, t.b.p);
-    const state own = RING(r->posted, PAIR, i + 1);
-#if STATE_BYTES <= 8
-    if (!t.d.levels)
-        look_at_all(t.d, p.s, p.k, own, first, t.b.p.origin, &before, &after, box);
-    else
-#endif
-        look_back(t.d, p.s, p.k, is_full(t, p), own, first, t.b.p.origin, &before, &after, box);
+    look_back(t.d, p.s, p.k, is_full(t, p), RING(r->posted, PAIR, i + 1), initial(t.seeded, t.init, p.s, t.b.p),
+        t.b.p.origin, &before, &after, box);
     if (lane_index() == 0) {
         RING(r->before, PAIR, i + 1) = before.s, RING(r->have, PAIR, i + 1) = before.have;
         RING(r->after, PAIR, i + 1) = after.s;
