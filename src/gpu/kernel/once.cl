@@ -140,8 +140,8 @@ fn void fold_tiles(batch b, tiling d, int dense, LOCAL state *parts, LOCAL state
     }
 }
 
-/* What is left for the last group: nodes of 256 tiles, the tiles after the last of these, the chunks after the last tile,
- * the rows after the last chunk. */
+/* What is left for the last group: nodes of 256 tiles, the tiles after the last of these, the chunks after the last
+ * tile, the rows after the last chunk. */
 typedef struct {
     state groups[TILE_GROUPS], tiles[CHUNK_s], chunks[CHUNKS_MOST], rows[ROWS_MOST];
 } tail;
@@ -185,8 +185,8 @@ KERNEL_OF(once)
     const int lane = lane_index(), warp = thread_index() / LANES, each = 1 << more,
         log = ELEMENTS_LOG + TILE_WARPS_LOG + (int)more;
     const i64 tiles = b.n >> log, from = start_of(b, 0), tile_size = (i64)1 << log;
-    const int groups = (int)(tiles / CHUNK_s), chunks = (int)((b.n >> ELEMENTS_LOG) - (tiles << (log - ELEMENTS_LOG))),
-        rows = (int)(b.n >> ROW_LOG & 7);
+    const int groups = (int)(tiles / CHUNK_s), rows = (int)(b.n >> ROW_LOG & 7),
+        chunks = (int)((b.n >> ELEMENTS_LOG) - (tiles << (log - ELEMENTS_LOG)));
     tiling d;
     d.tiles = tiles, d.from = from, d.each = each, d.warp = warp, d.words = board + ONCE_HEADER / 8, d.epoch = (u64)epoch;
 #if WIDE
