@@ -188,7 +188,8 @@ KERNEL_OF(once)
     const int groups = (int)(tiles / CHUNK_s), rows = (int)(b.n >> ROW_LOG & 7),
         chunks = (int)((b.n >> ELEMENTS_LOG) - (tiles << (log - ELEMENTS_LOG)));
     tiling d;
-    d.tiles = tiles, d.from = from, d.each = each, d.warp = warp, d.words = board + ONCE_HEADER / 8, d.epoch = (u64)epoch;
+    d.tiles = tiles, d.from = from, d.each = each, d.warp = warp;
+    d.words = board + ONCE_HEADER / 8, d.epoch = (u64)epoch;
 #if WIDE
     if (more >= WIDE_LOG && is_packed(b, from)) {
         tiling w = d;
