@@ -160,8 +160,8 @@ fn void poster(task t, LOCAL rings *r, int i, LOCAL state *box)
     const i64 later = i >= -2 ? RING(r->taken, TAKEN, i + 2) : t.jobs;
     const spot p = spot_of(t, later);
     const int full = later < t.jobs && is_full(t, p);
-    i64 more = t.jobs;
-    if (lane == 0 && !t.one) more = (i64)atomicAdd(t.ticket, (u64)1) - t.ticket0;
+    u64 more = (u64)(t.ticket0 + t.jobs); /* the answer is looked at last: it takes a while */
+    if (lane == 0 && !t.one) more = atomicAdd(t.ticket, (u64)1);
     state v = RING(r->nodes, NODES_KEPT, i + 2)[lane & (TILE_WARPS - 1)];
     UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) v = meet(v, exchange(v, m, box), (lane & m) != 0,
         m * WARP_ITEMS);
@@ -169,7 +169,7 @@ fn void poster(task t, LOCAL rings *r, int i, LOCAL state *box)
         post(t.d, 0, p.s, p.k, v);
         v = post_groups(t.d, p.s, p.k, v, box);
     }
-    if (lane == 0) RING(r->posted, PAIR, i) = v, RING(r->taken, TAKEN, i + 4) = more;
+    if (lane == 0) RING(r->posted, PAIR, i) = v, RING(r->taken, TAKEN, i + 4) = (i64)more - t.ticket0;
 }
 
 /* S before and after tile i + 1. */
