@@ -106,7 +106,7 @@ static int64_t offsets_most(const tl_scalar *op, const tally_view *in, const ahe
 }
 
 /* Launches, between begin_measure and end_measure, the kernel that the segments will want if they are like the last
- * ones. It does nothing if they are not. (So the wait, 15 us or so, is behind the kernel's work. Nothing that was found
+ * ones. It does nothing if they are not. (So the wait is behind the kernel's work. Nothing that was found
  * may be kept for the next call: the caller can write other offsets there.) */
 static tally_status go_ahead(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const ahead_of *a, segments *s)
 {

@@ -16,9 +16,8 @@ fn i64 jobs_ahead(i64 jobs, GLOBAL const u32 *measured, i64 slot, i64 most, i64 
     return good && long_ones == walks ? jobs : 0;
 }
 
-/* The warp's next job after `job`. Segments of random lengths are given out one by one where there is a counter: with
- * as many for each warp, the last warp would have nearly twice the work of others. Lane 0 asks before the work
- * (ask_job). */
+/* The warp's next job after `job`. Segments of random lengths are given out one by one where there is a counter, so
+ * that no warp is left with much more work than others. Lane 0 asks before the work (ask_job). */
 fn u32 ask_job(GLOBAL u32 *measured, i64 slot)
 {
     u32 next = 0;
