@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Segments below WALK_END elements: a lane takes each, and walks down it, 8 elements at a time. A job's segments go in
  * passes of 32, as many of which as fit are in the room. Nobody looks up whose a group is, which is most of what the
- * forest does (counted in the machine code, at a mean of 20 elements about a third of its instructions are left). Longer
- * segments among them would let all other lanes wait; such jobs are the forest's. */
+ * forest does (counted in the machine code, at a mean of 20 elements about a third of its instructions are left).
+ * Longer segments among them would let all other lanes wait; such jobs are the forest's. */
 #if WALKS
 
 /* The passes of a walk that are in the room at the same time. */
