@@ -15,6 +15,9 @@
 
 /* Bytes: the states of users, and of what the recorded sets hold, may be larger than the kernels were tuned for. */
 enum { SKIPPED = 77, SPILL_MOST = 64, PAIRS_SPILL_MOST = 320 };
+/* Of large states: their scans in one launch are faster with two groups that spill than with one (tl_gpu_once_blocks).
+ */
+enum { LARGE = 8, LARGE_SCAN_SPILL_MOST = 384 };
 
 /* The registers of each kernel in the assembler's report; a stack frame is allowed (columns has one), spills are not.
  */
@@ -66,11 +69,14 @@ static void try_shape(const tl_scalar *scalar, const char *op, const char *shape
 {
     char what[80], *log;
     snprintf(what, sizeof what, "%s %s %s %s", arch, op, tally_dtype_name(scalar->dtype), shape);
+    /* exact: the registers of far values, six of 8 bytes, which few lanes need */
+    const int some = scalar->user || print || !strcmp(shape, "exact"), large = tl_gpu_state_bytes(scalar) > LARGE,
+              most = scalar->inputs == 2 ? PAIRS_SPILL_MOST : SPILL_MOST;
     if (check_ok(ctx, build(scalar, shape, NULL, arch, what, &log), what))
-        read_report(
-            log ? log : "", what, print,
-            /* exact: the registers of far values, six of 8 bytes, which few lanes need */
-            scalar->user || print || !strcmp(shape, "exact") ? scalar->inputs == 2 ? PAIRS_SPILL_MOST : SPILL_MOST : 0);
+        read_report(log ? log : "", what, print,
+                    large && !strcmp(shape, "scan") ? LARGE_SCAN_SPILL_MOST
+                    : some                          ? most
+                                                    : 0);
     free(log);
 }
 
