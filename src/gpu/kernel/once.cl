@@ -203,6 +203,7 @@ KERNEL_OF(once)
 #endif
         fold_tiles(b, d, 0, parts, box);
     if (group_index() != group_count() - 1) return;
+    BARRIER(); /* what this group posts is posted */
     for (int c = warp; c < chunks; c += TILE_WARPS) {
         state v = chunk_node_e(b, from, (tiles << log) + c * CHUNK_e, 1, box);
         if (lane == 0) left.chunks[c] = v;
@@ -332,6 +333,7 @@ KERNEL_OF(once)
     v = join_group(v, parts[0], box);
     if (me == 0) post_state(words, group, v, (u64)epoch);
     if (group != groups - 1) return;
+    BARRIER(); /* this group's is posted */
     v = none_of(b.p);
     for (i64 g = me; g < groups; g += threads) {
         state other;
