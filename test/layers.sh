@@ -67,7 +67,6 @@ declare -A sees=(
     [cpu]='op dtype operator law exact store context cpu/kernel cpu/narrow'
     [cpu/exact]='dtype operator law exact context cpu cpu/kernel cpu/keys'
     [cpu/keys]='dtype operator law context cpu'
-    [cpu/scan]='dtype operator law context cpu cpu/narrow'
     [cpu/grid]='operator law context cpu'
     [cpu/inputs]='dtype operator law exact context cpu cpu/keys cpu/grid'
     [gpu/kernel]=''

@@ -10,8 +10,8 @@
  *   folding hides the waiting. Each thread joins the nodes in a counter of its own, so it does not matter which node
  *   arrives first. */
 #include "scan.h"
-#include "cpu/narrow/narrow.h"
-#include "cpu/widen.h"
+#include "narrow/narrow.h"
+#include "widen.h"
 #include "law/fp.h"
 #include "context/scratch.h"
 #include "context/threads.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * What scan.c, of one dense sequence, and view.c, of views, share. */
+ * What scan.c, of one dense sequence, and scan_view.c, of views, share. */
 #ifndef TL_CPU_SCAN_H
 #define TL_CPU_SCAN_H
-#include "cpu/shape.h"
-#include "cpu/widen.h"
+#include "shape.h"
+#include "widen.h"
 
 enum {
     TL_SCAN_STREAM_BYTES = 4 * 1024 * 1024, /* outputs from here on are stored past the caches */

@@ -2,8 +2,8 @@
  * scan over views: which sequences go one by one, many at a time, or by all threads; strides and reversed ones through
  * dense parts. */
 #include "scan.h"
-#include "cpu/lanes.h"
-#include "cpu/narrow/narrow.h"
+#include "lanes.h"
+#include "narrow/narrow.h"
 #include "context/scratch.h"
 #include "context/share.h"
 #include "context/threads.h"
