@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * scan of one dense sequence. One thread takes the tiles in order; the prefix S(b) comes from a binary counter. Several
- * threads work on a long one like this:
+ * scan over views. One thread takes the tiles in order; the prefix S(b) comes from a binary counter. Several threads
+ * work on one long sequence like this:
  *
  *   block      0     1     2     3     4         blocks of BLOCK_BYTES, dealt in turn to the threads
  *   thread     A     B     A     B     A
@@ -9,12 +9,15 @@
  *   block. Then it scans the current block, which its own fold has brought into L2. So memory is read once, and the
  *   folding hides the waiting. Each thread joins the nodes in a counter of its own, so it does not matter which node
  *   arrives first. */
-#include "scan.h"
+#include "shape.h"
+#include "lanes.h"
 #include "narrow/narrow.h"
+#include "context/share.h"
 #include "widen.h"
 #include "law/fp.h"
 #include "context/scratch.h"
 #include "context/threads.h"
+#include "context/view.h"
 #include <omp.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -22,10 +25,18 @@
 #include <string.h>
 
 enum {
-    BLOCK_BYTES = 64 * 1024, /* three blocks and a staging buffer fit a 512 KiB L2; on 16 threads of a Xeon 1.3
+    BLOCK_BYTES = 64 * 1024,        /* three blocks and a staging buffer fit a 512 KiB L2; on 16 threads of a Xeon 1.3
                                        times as fast as 128 KiB */
-    RUN_BYTES = 8 * 1024     /* of states that a kernel that runs along stages at a time */
+    STREAM_BYTES = 4 * 1024 * 1024, /* outputs from here on are stored past the caches */
+    AHEAD_BYTES = 64 * 1024, /* one thread prefetches this far on, in a down-sweep: there it runs beside the stores */
+    RUN_BYTES = 8 * 1024,    /* of states that a kernel that runs along stages at a time */
+    PACK = TL_TILE,
+    LONG_BYTES = 4 * 1024 * 1024, /* segments from here on are cut between threads */
+    FAR_BYTES = 2 * 1024 * 1024   /* of a sequence that is not dense, made dense at a time */
 };
+
+/* `stream` below: how results are stored, through the caches or past them. */
+enum { STORE_CACHED = 0, STORE_STREAM = 1 };
 
 /* The results of the m states that are staged behind S(b). have: there is an S(b). */
 static void lower_tile(const tl_scan *s, tl_staging at, char *out, int64_t m, int64_t b, int have, int stream)
@@ -139,7 +150,7 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
             if (u && m == TL_TILE) {
                 up = (tl_up){u->have + tile * up_bytes, NULL, u->at + tile * TL_TILE, u->make + tile * up_bytes};
                 if (tile < u->tiles) up.soon = u->x + tile * tile_bytes;
-                const int64_t then = tile + TL_SCAN_AHEAD_BYTES / tile_bytes;
+                const int64_t then = tile + AHEAD_BYTES / tile_bytes;
                 if (stream) ahead = u->x + then * tile_bytes + (then < u->tiles ? 0 : u->step) - x;
             } else if (paired && m == TL_TILE) {
                 char *half[2] = {at.soa,
@@ -315,7 +326,7 @@ static int scan_parallel(tally *ctx, tl_scan *s, int threads, const char *x, int
 static void push(tally *ctx, tl_scan *s, int threads, const char *x, int64_t n, char *out, tl_staging at)
 {
     const tl_scalar *op = s->plan->op;
-    int stream = n * op->result_bytes >= TL_SCAN_STREAM_BYTES ? TL_SCAN_STREAM : TL_SCAN_CACHED;
+    int stream = n * op->result_bytes >= STREAM_BYTES ? STORE_STREAM : STORE_CACHED;
     if (threads > 1 && n * op->elem_bytes >= 2 * TL_PARALLEL_BYTES) {
         int64_t size = (int64_t)1 << tl_top_level(BLOCK_BYTES / op->elem_bytes);
         int64_t head = -s->done.end & (size - 1);
@@ -329,7 +340,7 @@ static void push(tally *ctx, tl_scan *s, int threads, const char *x, int64_t n, 
             n -= head;
         }
     }
-    const int64_t ahead = s->plan->core->lead ? tl_fetch_ahead(tl_fetch_way()) : TL_SCAN_AHEAD_BYTES;
+    const int64_t ahead = s->plan->core->lead ? tl_fetch_ahead(tl_fetch_way()) : AHEAD_BYTES;
     scan_serial(s, &s->done, x, n, out, stream, stream ? ahead : 0, at, NULL);
 }
 
@@ -342,7 +353,173 @@ tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, in
     return TALLY_OK;
 }
 
-void tl_scan_serial(tl_scan *s, const char *x, int64_t n, char *out, int stream, int64_t ahead, tl_staging at)
+/* ---- views ---- */
+
+/* A sequence with strides: PACK elements at a time, through dense buffers. */
+typedef struct {
+    char *states, *in, *out;
+} scratch;
+
+static int scratch_open(scratch *w, tally *ctx, int me, const tl_plan *plan)
 {
-    scan_serial(s, &s->done, x, n, out, stream, ahead, at, NULL);
+    const size_t in = PACK * (size_t)plan->op->elem_bytes, out = PACK * (size_t)plan->op->result_bytes;
+    w->in = tl_scratch(ctx, me, TL_SINGLE, in + out + tl_staging_bytes(plan));
+    if (!w->in) return 0;
+    w->out = w->in + in;
+    w->states = w->out + out;
+    return 1;
+}
+
+/* Sequences that go one by one. */
+typedef struct {
+    scratch *w;
+    const tl_plan *plan;
+    const tally_view *in, *out;
+    const tally_scan_options *o;
+    int64_t is_long; /* elements; from here on all threads have scanned it already */
+    int stream;
+    int64_t ahead;
+} singles;
+
+static void single(void *with, int64_t r)
+{
+    const singles *a = with;
+    const tally_view *in = a->in, *out = a->out;
+    const tl_scalar *op = a->plan->op;
+    scratch *w = a->w;
+    const int reverse = a->o && a->o->reverse, sign = reverse ? -1 : 1;
+    tl_staging staging = tl_staging_at(a->plan, w->states);
+    tl_scan scan;
+    int64_t n, m;
+    const char *x = tl_view_row(in, r, op->elem_bytes, &n);
+    char *y = tl_view_row(out, r, op->result_bytes, &m);
+    if (n >= a->is_long) return;
+    tl_scan_begin(&scan, a->plan, a->o);
+    scan.ends = 1;
+    if (in->stride * sign == 1 && out->stride * sign == 1) {
+        const int64_t first = reverse && n ? n - 1 : 0; /* of the scan, in the view's order */
+        x += first * in->stride * op->elem_bytes;
+        y += first * out->stride * op->result_bytes;
+        scan_serial(&scan, &scan.done, x, n, y, a->stream, a->ahead, staging, NULL);
+        return;
+    }
+    for (int64_t at = 0, now; at < n; at += now) {
+        now = n - at < PACK ? n - at : PACK;
+        const int64_t from = reverse ? n - 1 - at : at;
+        tl_copy_strided(w->in, 1, x + from * in->stride * op->elem_bytes, in->stride * sign, now, op->elem_bytes);
+        scan_serial(&scan, &scan.done, w->in, now, w->out, STORE_CACHED, 0, staging, NULL);
+        tl_copy_strided(y + from * out->stride * op->result_bytes, out->stride * sign, w->out, 1, now,
+                        op->result_bytes);
+    }
+}
+
+/* A long sequence that is not dense, or reversed, by all threads: they make a block of it dense, scan that, and bring
+ * the results to their places. */
+static tally_status far_one(tally *ctx, const tl_plan *plan, int threads, const char *x, int64_t in_stride, int64_t n,
+                            char *y, int64_t out_stride, const tally_scan_options *o)
+{
+    const tl_scalar *op = plan->op;
+    const int sign = o && o->reverse ? -1 : 1;
+    const int64_t block = FAR_BYTES / op->elem_bytes;
+    const size_t bytes = (size_t)(block * (op->elem_bytes + op->result_bytes));
+    char *const dense = malloc(bytes), *const results = dense + block * op->elem_bytes;
+    tally_status status = dense ? TALLY_OK : tl_no_memory(ctx, bytes, "a dense part of a sequence");
+    tl_scan scan;
+    tl_scan_begin(&scan, plan, o);
+    for (int64_t at = 0, now; at < n && !status; at += now) {
+        now = n - at < block ? n - at : block;
+        const int64_t from = sign < 0 ? n - 1 - at : at;
+        tl_copy_strided_by(threads, dense, 1, x + from * in_stride * op->elem_bytes, in_stride * sign, now,
+                           op->elem_bytes);
+        status = tl_scan_push(ctx, &scan, threads, dense, now, results);
+        if (!status)
+            tl_copy_strided_by(threads, y + from * out_stride * op->result_bytes, out_stride * sign, results, 1, now,
+                               op->result_bytes);
+    }
+    free(dense);
+    return status;
+}
+
+typedef struct {
+    tally *ctx;
+    const tl_lanes_job *job; /* NULL: all of them go one by one */
+    int narrow;              /* by an express road */
+    singles alone;           /* without a scratch, which is a thread's */
+    int failed;
+} shares;
+
+static void share(void *with, const tl_member *m)
+{
+    shares *all = with;
+    scratch w;
+    singles alone = all->alone;
+    alone.w = &w;
+    if (all->narrow) {
+        for (int64_t t; (t = tl_deal(m)) < m->end;)
+            tl_narrow_scan_rows(alone.plan, alone.in, alone.out, alone.o, tl_share(alone.in, t, m->end),
+                                tl_share(alone.in, t + 1, m->end));
+        return;
+    }
+    tl_lanes_batch *batch =
+        all->job ? tl_lanes_batch_open(all->ctx, m->me, all->job) : NULL; /* without memory, one by one */
+    if (!scratch_open(&w, all->ctx, m->me, alone.plan)) {
+        __atomic_store_n(&all->failed, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    tl_lanes_deal(batch, alone.in, m, single, &alone);
+}
+
+tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, const tally_view *out,
+                          const tally_scan_options *o)
+{
+    const tl_scalar *op = plan->op;
+    int64_t n, m, total = in->offsets ? (in->rows ? in->offsets[in->rows] - in->offsets[0] : 0) : in->rows * in->n;
+    int dense = in->stride == 1 && out->stride == 1 && !(o && o->reverse);
+    int64_t big = 4 * TL_PARALLEL_BYTES / op->elem_bytes;
+    if (dense && (in->rows == 1 || (threads > 1 && in->rows < threads))) {
+        for (int64_t r = 0; r < in->rows; r++) {
+            tl_scan s;
+            tl_scan_begin(&s, plan, o);
+            const char *x = tl_view_row(in, r, op->elem_bytes, &n);
+            tally_status status = tl_scan_push(ctx, &s, threads, x, n, tl_view_row(out, r, op->result_bytes, &m));
+            if (status) return status;
+        }
+        return TALLY_OK;
+    }
+    tl_lanes_job job;
+    tl_lanes_begin(&job, plan, in);
+    tl_lanes_of_scan(&job, out, o);
+    if (tl_lanes_take_columns(in)) return tl_lanes_columns(ctx, &job, threads);
+    if (!dense && !in->offsets && in->rows < threads && in->n >= big) {
+        tally_status status = TALLY_OK;
+        for (int64_t r = 0; r < in->rows && !status; r++) {
+            const char *x = tl_view_row(in, r, op->elem_bytes, &n);
+            status = far_one(ctx, plan, threads, x, in->stride, n, tl_view_row(out, r, op->result_bytes, &m),
+                             out->stride, o);
+        }
+        return status;
+    }
+    /* Long segments one after the other, each on all threads; then shares of about the same weight. */
+    int64_t is_long = dense && threads > 1 && in->offsets && total > big ? LONG_BYTES / op->elem_bytes : INT64_MAX;
+    int64_t longs = 0;
+    for (int64_t r = 0; is_long != INT64_MAX && r < in->rows; r++) {
+        const char *x = tl_view_row(in, r, op->elem_bytes, &n);
+        if (n < is_long) continue;
+        tl_scan s;
+        tl_scan_begin(&s, plan, o);
+        tally_status status = tl_scan_push(ctx, &s, threads, x, n, tl_view_row(out, r, op->result_bytes, &m));
+        if (status) return status;
+        longs++;
+    }
+    if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
+    const int lanes = tl_lanes_take_rows(&job);
+    const int stream = dense && total * op->result_bytes >= STREAM_BYTES ? STORE_STREAM : STORE_CACHED;
+    const int64_t tasks = threads > 1 && total > big ? (int64_t)threads * 32 : 1;
+    shares all = {ctx,
+                  lanes ? &job : NULL,
+                  plan->narrow && dense && !longs,
+                  {NULL, plan, in, out, o, is_long, stream, stream ? AHEAD_BYTES : 0},
+                  0};
+    tl_team(tasks > 1 ? threads : 1, tasks, share, &all);
+    return all.failed ? tl_no_memory(ctx, tl_staging_bytes(plan), "staging a scan") : TALLY_OK;
 }
