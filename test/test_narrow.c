@@ -7,7 +7,8 @@
 enum { ROOM = 40000, LONG = (4 << 20) + 5000, MARGIN = 64 };
 static const tally_dtype types[] = {TALLY_I8, TALLY_U8, TALLY_I16, TALLY_U16, TALLY_F16, TALLY_BF16};
 static const char *const names[] = {"max", "min", "nanmax", "nanmin"};
-static _Alignas(64) char x[ROOM * 2], y[ROOM * 2], want[ROOM * 2 + 2], prefixes[(ROOM + 1) * 2];
+/* y and want hold ROOM elements and the margin behind them that no result may change; y may begin later (place). */
+static _Alignas(64) char x[ROOM * 2], y[ROOM * 2 + 4 * MARGIN], want[ROOM * 2 + 4 * MARGIN], prefixes[(ROOM + 1) * 2];
 
 typedef struct {
     tally *ctx;
