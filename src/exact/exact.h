@@ -28,9 +28,10 @@ enum {
 typedef __int128 tl_wide_int;
 
 /* What the next block of elements is expected to be (cpu/exact/reduce.c): below 2^(top + 1), with NaNs among them or
- * not; how many of the last tries failed, and blocks until the next try. */
+ * not; how many of the last tries failed, and blocks until the next try; far, wide: the same of tries with one level
+ * fewer. */
 typedef struct tl_exact_guess {
-    int top, without, failed, pause;
+    int top, without, failed, pause, far, wide;
 } tl_exact_guess;
 
 typedef struct tl_exact {

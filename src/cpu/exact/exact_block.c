@@ -12,6 +12,9 @@
  *      r      --------|-----------+  unit[1]
  *      r              |     ------|-----------+  unit[2]: what is cut off here makes the block FAR
  *
+ * Most blocks need one level fewer (of normal numbers in f32, 39 of 40 are not FAR after unit[0]), which saves a third
+ * of the instructions.
+ *
  * The bound. A lane adds N = BLOCK / (UNROLL LANES) elements below 2^(top + 1), so the partial sums of level 0 are
  * below N (2^(top + 1) + 2^(u - 1)); the second term is rounding. With u = top + log2 N - 49 the first is 2^(50 + u),
  * and N < 2^40 makes the second less than that: together below 2^(51 + u), so the register stays in its binade. It is
@@ -157,10 +160,11 @@ TL_INLINE int block(const char *x, int64_t n, tl_exact_block *b, int levels, int
     return (outside ? TL_EXACT_LARGE : 0) | (far ? TL_EXACT_FAR : 0);
 }
 
-#define BLOCK(name, type, levels, without, load)                                                                       \
+#define BLOCK(name, type, most, without, load)                                                                         \
     static int name(const type *x, int64_t n, tl_exact_block *b)                                                       \
     {                                                                                                                  \
-        return block((const char *)x, n, b, levels, without, (int)sizeof(type), load);                                 \
+        return b->levels < (most) ? block((const char *)x, n, b, (most)-1, without, (int)sizeof(type), load)           \
+                                  : block((const char *)x, n, b, most, without, (int)sizeof(type), load);              \
     }
 BLOCK(block_f32, float, 2, 0, load_f32)
 BLOCK(block_f32_without, float, 2, 1, load_f32)

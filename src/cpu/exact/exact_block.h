@@ -18,7 +18,7 @@ enum {
 };
 
 typedef struct tl_exact_block {
-    int top;                       /* given: |x| < 2^(top + 1) */
+    int top, levels;               /* given: |x| < 2^(top + 1); f32: 1 or 2, f64: 2 or 3 */
     int64_t part[TL_EXACT_LEVELS]; /* the sum is that of part[l] 2^unit[l] */
     int unit[TL_EXACT_LEVELS];
     int64_t nan; /* elements that are NaN, where they are left out */

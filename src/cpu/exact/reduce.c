@@ -23,12 +23,30 @@ enum {
 
 /* ---- blocks ---- */
 
-static int run(const tl_plan *plan, int is_f64, const tl_exact_guess *g, const void *x, int64_t n, tl_exact_block *b)
+static int run_levels(const tl_plan *plan, int is_f64, const tl_exact_guess *g, const void *x, int64_t n, int levels,
+                      tl_exact_block *b)
 {
     const tl_exact_kernel *k = plan->exact;
     b->top = g->top;
+    b->levels = levels;
     if (is_f64) return (g->without ? k->f64_without : k->f64)(x, n, b);
     return (g->without ? k->f32_without : k->f32)(x, n, b);
+}
+
+/* With one level fewer, unless that failed lately; then with all. */
+static int run(const tl_plan *plan, int is_f64, tl_exact_guess *g, const void *x, int64_t n, tl_exact_block *b)
+{
+    const int all = is_f64 ? 3 : 2;
+    if (g->wide > 0) {
+        g->wide--;
+    } else {
+        const int why = run_levels(plan, is_f64, g, x, n, all - 1, b);
+        if (!why) g->far = 0;
+        if (why != TL_EXACT_FAR) return why;
+        g->far += g->far < PAUSE_MOST;
+        g->wide = (1 << g->far) - 2;
+    }
+    return run_levels(plan, is_f64, g, x, n, all, b);
 }
 
 /* What the block is. */
@@ -89,7 +107,7 @@ static void add_block(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int i
     }
     g->failed = 0;
     e->nan += b.nan;
-    for (int l = 0; l < (is_f64 ? 3 : 2); l++)
+    for (int l = 0; l < b.levels; l++)
         if (b.part[l]) tl_exact_put(e, b.part[l], b.unit[l] + TL_EXACT_UNIT);
 }
 
