@@ -12,8 +12,8 @@
  *      r      --------|-----------+  unit[1]
  *      r              |     ------|-----------+  unit[2]: what is cut off here makes the block FAR
  *
- * Most blocks need one level fewer (of normal numbers in f32, 39 of 40 are not FAR after unit[0]), which saves a third
- * of the instructions.
+ * Most blocks need one level fewer: of 2^26 normal numbers, 248 of 16370 blocks of f32 were FAR after unit[0], and of
+ * f64 none after unit[1]. Without the last level f32 is 1.57 and f64 1.27 times as fast from memory (EPYC, Zen 4).
  *
  * The bound. A lane adds N = BLOCK / (UNROLL LANES) elements below 2^(top + 1), so the partial sums of level 0 are
  * below N (2^(top + 1) + 2^(u - 1)); the second term is rounding. With u = top + log2 N - 49 the first is 2^(50 + u),
