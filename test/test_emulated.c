@@ -3,7 +3,7 @@
  * fibers (emulated/fibers.h), and every result is compared with the processors'. Here the kernels `once` of reductions,
  * also of two inputs and with bitmaps, and of scans, of columns too: random lengths, alignments, strides, tiles and
  * groups; window_flat, whose tiles of runs (window/whole.cl) no OpenCL device has, and window_part in passes of a
- * higher radix (window/passes.cl) than these have; short segments (emulated/segments.h).
+ * higher radix (window/passes.cl) than these have; window_along; short segments (emulated/segments.h).
  *
  *   TALLY_TEST_LONG=1 test_emulated    all of them; without it the seed picks a third
  *   test_emulated [OP TYPE [ROUNDS [SHAPES]]]   all of one, or the shapes of these bits
@@ -20,7 +20,7 @@
 
 enum { SKIPPED = 77, ROUNDS = 24, MOST = 300000, SHIFTS = 64, STRIDES = 3, NODES_ROOM = 4096, TILE_LEAST_LOG = 13 };
 enum { MOST_TILES = (257 << TILE_LEAST_LOG) + 70000 };
-enum { REDUCE = 1, SCAN = 2, TWO = 4, BITMAPS = 8, WINDOW = 16, PASSES = 32, SEGMENTS = 64, ALL_SHAPES = 127 };
+enum { REDUCE = 1, SCAN = 2, TWO = 4, BITMAPS = 8, WINDOW = 16, PASSES = 32, SEGMENTS = 64, ONE_TRIP = 128, ALL_SHAPES = 255 };
 enum { WARPS_THREADS = 256, BOARD_WORDS = 1 << 17, SCAN_MOST = 180000, GROUPS_MOST = 8 };
 
 /* What else kernels in place read (PART in_place of params.def). */
@@ -312,6 +312,7 @@ static void try_shapes(tally *ctx, const char *name, const tl_scalar *op, const 
     for (int few = 0; few < kinds && shapes & SCAN && !lines; few++) try_scan(ctx, name, op, par, rounds, few, what);
     if (shapes & WINDOW && (also.on ? !op->exact : op->inputs == 1)) try_window(ctx, name, op, par, rounds, what);
     if (shapes & PASSES && !also.on && op->inputs == 1) try_passes(ctx, name, op, par, rounds, what);
+    if (shapes & ONE_TRIP && !also.on && op->inputs == 1) try_along(ctx, name, op, par, rounds / 2, what);
     for (int k = 0; k < 4 && shapes & SEGMENTS && !also.on && op->inputs == 1; k++)
         if (k != 3 || tl_gpu_state_bytes(op) <= 8) try_segments(ctx, name, op, par, rounds, k & 1, k >> 1, what);
     if (shapes & REDUCE) try_reduce(ctx, name, op, par, rounds, what);
@@ -367,7 +368,7 @@ int main(int argc, char **argv)
         LONG_ONES = 3,
         WINDOWS = LONG_ONES + 2,
         SCANS = 8,
-        ROWS_MORE = 11
+        ROWS_MORE = 13
     }; /* the last ones, and those before them */
     static const struct {
         const char *op;
@@ -378,7 +379,8 @@ int main(int argc, char **argv)
                          {"sum", TALLY_F32, BITMAPS | SCAN},    {"mean", TALLY_F32, BITMAPS | WINDOW},
                          {"mean", TALLY_F16, BITMAPS | REDUCE}, {"dot", TALLY_I16, BITMAPS | REDUCE},
                          {"sum", TALLY_F32, SEGMENTS},          {"max", TALLY_I8, SEGMENTS},
-                         {"mean", TALLY_I16, SEGMENTS}};
+                         {"mean", TALLY_I16, SEGMENTS},         {"mean", TALLY_F32, ONE_TRIP},
+                         {"sum", TALLY_F64, ONE_TRIP}};
     const size_t count = sizeof some / sizeof *some;
     char command[200];
     tally *ctx;

@@ -212,6 +212,8 @@ int tl_gpu_runs(const tl_scalar *op, const char *prelude, tl_tiles tiles);
 /* log2 of the radix of gpu/kernel/window/passes.cl, 0 if that is not for this operator; items of a thread. */
 int tl_gpu_pass_log(const tl_scalar *op, const char *prelude);
 int tl_gpu_pass_run(const tl_scalar *op, const char *prelude);
+/* The log2 of the radix of window/along.cl, or 0. */
+int tl_gpu_along_log(const tl_scalar *op, const char *prelude);
 /* Scans in one launch, by the kernel scan_once or (few) scan_few: groups that share a processor, 0: it is not for this
  * operator; elements of a tile, as a power of 2. */
 int tl_gpu_once_blocks(const tl_scalar *op, int few);

@@ -269,6 +269,12 @@ int tl_gpu_pass_run(const tl_scalar *op, const char *prelude)
     return bytes > 16 ? (op->masked ? 5 : 7) : bytes > 12 ? 9 : 11; /* what is masked: nanvar f64 spilled 136 bytes */
 }
 
+int tl_gpu_along_log(const tl_scalar *op, const char *prelude)
+{
+    const int log = is_cuda(prelude) ? tl_gpu_pass_log(op, prelude) : 0;
+    return log == DIGIT_LOG ? 0 : log;
+}
+
 /* Long scans of which the steps (level.cl, scan.cl) are faster than one launch: states of 12 bytes (ema f32, an H200:
  * 0.42 of copy instead of 0.31), and of 16 with elements up to 4 that go to f64 (var f32 0.18 instead of 0.15; not
  * argmax, nor f64). The same have registers for two groups of `scan`; in others it spills too much (ema f64 0.35
@@ -403,6 +409,9 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     if (kernel) say(&b, "#define TL_ONE_KERNEL 1\n#define TL_PICK_%s 0, 1\n", kernel);
     if (in_place) say(&b, "#define TL_IN_PLACE 1\n#define TL_BITS %d\n", bits);
     add_file(&b, prelude);
+    /* (what leaves out elements has as many as it has in each window) */
+    say(&b, "#define SAME_LENGTH %d\n", window && !op->masked);
+    if (is_long) say(&b, "#define TL_LONG 1\n");
     add_facts(&b, op, prelude, is_long ? TL_LONG_TILES : TL_TILES);
     add_file(&b, "gpu/kernel/prelude_gpu.h");
     if (!strcmp(shape, "exact")) { /* no operator has such a state */
@@ -422,7 +431,6 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     }
     add_operator(&b, op);
     add_file(&b, "operator/defaults.h");
-    if (is_long) say(&b, "#define TL_LONG 1\n");
     add_file(&b, "gpu/kernel/constants.h");
     add_file(&b, "gpu/kernel/combine.cl");
     if (!law) add_file(&b, "gpu/kernel/batch.cl");
@@ -469,6 +477,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     if (is_long) add_file(&b, "gpu/kernel/window/passes.cl");
     if (window && !in_place) add_file(&b, "gpu/kernel/window/columns.cl");
     if (window && !in_place) add_file(&b, is_long ? "gpu/kernel/window/long.cl" : "gpu/kernel/window/exact.cl");
+    if (is_long && is_cuda(prelude)) add_file(&b, "gpu/kernel/window/along.cl");
     return end(ctx, &b, op, kernel ? kernel : whole_shape, prelude, text, length);
 }
 

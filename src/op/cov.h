@@ -39,6 +39,6 @@ fn state twin(state a, state b, real n)
 fn result lower(state a, real n, idx first, par p)
 {
     real f = n - num(p.value);
-    return to_result(canon(sel(f > num(0.0), a.xy / f, num(NOT_A_NUMBER))));
+    return to_result(canon(sel(f > num(0.0), over_size(a.xy, f), num(NOT_A_NUMBER))));
 }
 fn result empty(par p) { return to_result(num(NOT_A_NUMBER)); }

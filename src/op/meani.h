@@ -22,7 +22,7 @@ fn result lower(state a, real n, idx first, par p)
 {
     wide sign = wide_if(signed_to_real(a.hi) < num(0.0)), flip = wide_num(0) - sign;
     wide lo = (a.lo ^ flip) + sign, hi = (a.hi ^ flip) + wide_if(lo < sign);
-    real size = (wide_to_real(hi) * num(18446744073709551616.0) + wide_to_real(lo)) / n;
+    real size = over_size(wide_to_real(hi) * num(18446744073709551616.0) + wide_to_real(lo), n);
     return to_result(sel(signed_to_real(a.hi) < num(0.0), num(0.0) - size, size));
 }
 fn result empty(par p) { return to_result(num(NOT_A_NUMBER)); }

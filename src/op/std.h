@@ -26,14 +26,14 @@ fn state twin(state a, state b, real n)
 {
     state r;
     real d = b.mean - a.mean;
-    r.mean = a.mean + d * num(0.5);
-    r.m2 = (a.m2 + b.m2) + (d * d) * (n * num(0.5));
+    r.mean = plus_half(a.mean, d);
+    r.m2 = plus_halves(a.m2 + b.m2, d * d, n);
     return r;
 }
 fn real variance(state a, real n, par p)
 {
     real f = n - num(p.value);
-    return sel(f > num(0.0), a.m2 / f, num(NOT_A_NUMBER));
+    return sel(f > num(0.0), over_size(a.m2, f), num(NOT_A_NUMBER));
 }
 fn result lower(state a, real n, idx first, par p) { return to_result(canon(root(variance(a, n, p)))); }
 fn result empty(par p) { return to_result(num(NOT_A_NUMBER)); }

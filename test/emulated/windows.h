@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Kernels of windows: window_flat, and window_part in passes. Part of test_emulated.c. */
+ * Kernels of windows: window_flat, window_part in passes, window_along. Part of test_emulated.c. */
 #ifndef TALLY_TEST_EMULATED_WINDOWS_H
 #define TALLY_TEST_EMULATED_WINDOWS_H
 
-enum { WINDOW_MOST = 20000, STATE_MOST = 32 };
+enum { WINDOW_MOST = 40000, STATE_MOST = 32 };
 
 /* The parameters of window_flat. */
 typedef void window_kernel(const void *data, long long byte, long long row_stride, long long stride, long long n,
@@ -22,7 +22,8 @@ typedef void part_kernel(const void *data, long long byte, long long row_stride,
                          long long at, long long shift, long long width);
 static struct {
     window_kernel *kernel;
-    part_kernel *part; /* if this is tried */
+    part_kernel *part; /* if this is tried; or window_along */
+    int along;
     const char *data;
     char *out;
     long long n, stride, out_stride, before, after, valid, least, count, jobs, each;
@@ -56,6 +57,13 @@ static int launch_parts(const tl_gpu_device *device, const tl_batch *batch, int6
     return launch_part(device, batch, PART_LEVEL, 0, high, groups) &&
            launch_part(device, batch, PART_LAST_BITS, high, w - high, groups);
 }
+/* A launch of window_along. */
+static int launch_along(int log, int groups)
+{
+    window.what = PART_RESULTS, window.shift = 0, window.width = 1;
+    window.each = ALONG(log), window.jobs = (window.count + window.each - 1) / window.each;
+    return fibers_launch(run_part, groups, WINDOW_THREADS);
+}
 static void run_window(void)
 {
     window.kernel(window.data, 0, window.n * window.stride, window.stride, window.n, 1, 0, NULL, NULL, NULL,
@@ -68,6 +76,8 @@ static void window_round(tally *ctx, const char *name, const tl_scalar *op, int 
 {
     enum { ROOM = SHIFTS + WINDOW_MOST * 2 * 8 + 64 };
     static char room[ROOM], want[ROOM], got[ROOM];
+    /* (one NaN is a NaN in every long window) */
+    static const tl_data along_kinds[6] = {TL_DATA_PLAIN, TL_DATA_PLAIN, TL_DATA_ZEROS, TL_DATA_PLAIN, TL_DATA_PLAIN, TL_DATA_HOSTILE};
     static const char prelude[] = "gpu/cuda/prelude_cuda.h";
     tl_gpu_calls calls = {.prelude = prelude};
     tl_gpu gpu = {.calls = &calls};
@@ -76,17 +86,20 @@ static void window_round(tally *ctx, const char *name, const tl_scalar *op, int 
     const tl_batch batch = {.plan = &plan};
     const int log = tl_gpu_whole_log(op, prelude, TL_TILES), radix = tl_gpu_pass_log(op, prelude);
     const int64_t most = radix == DIGIT_LOG ? 1 << DIGIT_LOG * DIGITS : (int64_t)2 << PASS_TOP << radix; /* of passes */
-    const int64_t w = window.part ? (1 << radix) + check_below(k % 2 ? most - (1 << radix) : 3 << radix)
+    const int64_t square = (int64_t)1 << (2 * radix);
+    const int64_t w = window.along ? square + 1 + check_below(k % 3 ? 6 * square : 20 * square)
+                      : window.part ? (1 << radix) + check_below(k % 2 ? most - (1 << radix) : 3 << radix)
                       : k < 20    ? k + 1
                                   : 1 + check_below((1 << (log - 1)) - 1);
     window.n = w + check_below(WINDOW_MOST - w), window.stride = 1 + (k % 7 / 6 && !also.on);
     window.out_stride = 1 + k % 9 / 8;
+    if (window.along) window.stride = 1;
     window.valid = k % 2, window.after = k % 3 ? check_below(w) : 0, window.before = w - 1 - window.after;
     window.least = w, window.count = window.n - (window.valid ? w - 1 : 0);
     window.levels = tl_whole_levels(&device, &batch, w, TL_TILES), window.each = ((1 << log) - (w - 1)) & -QUAD,
     window.jobs = (window.count + window.each - 1) / window.each;
     const int shift = (int)check_below(8) * op->elem_bytes, to = (int)check_below(8) * op->result_bytes;
-    check_fill(room + shift, op->dtype, also.on ? 0 : window.n * window.stride, (tl_data)(k % TL_DATA_KINDS));
+    check_fill(room + shift, op->dtype, also.on ? 0 : window.n * window.stride, window.along ? along_kinds[k % 6] : (tl_data)(k % TL_DATA_KINDS));
     memset(got, 0xa5, ROOM), memset(want, 0xa5, ROOM);
     if (also.on) take_inputs(1, window.n, k);
     window.data = also.on ? pair.in.data : room + shift, window.out = got + to;
@@ -96,11 +109,15 @@ static void window_round(tally *ctx, const char *name, const tl_scalar *op, int 
     const tally_window_options options = {window.before, window.after,
                                           window.valid ? TALLY_EDGES_VALID : TALLY_EDGES_MISSING, 0};
     if (!check_ok(ctx, tally_window(ctx, name, &in, &out, &options), name)) return;
-    const int done = window.part ? launch_parts(&device, &batch, w, k % 5 > 2, 1 + k % 2)
+    const int done = window.along ? launch_along(radix, 1 + k % 3)
+                     : window.part ? launch_parts(&device, &batch, w, k % 5 > 2, 1 + k % 2)
                                  : fibers_launch(run_window, 1 + k % 2, WINDOW_THREADS);
     if (!check(done, "out of memory")) return;
     check_same(got, want, ROOM, 1, "%s %s %s n=%lld w=%lld after=%lld shift=%d stride=%lld to=%d out=%lld%s",
-               window.part ? "window_part" : "window_flat", name, tally_dtype_name(op->dtype), window.n, (long long)w,
+               window.along  ? "window_along"
+               : window.part ? "window_part"
+                             : "window_flat",
+               name, tally_dtype_name(op->dtype), window.n, (long long)w,
                window.after, shift, window.stride, to, window.out_stride, window.valid ? " valid" : "");
 }
 
@@ -132,6 +149,22 @@ static void try_passes(tally *ctx, const char *name, const tl_scalar *op, const 
         for (int k = 0; k < rounds; k++) window_round(ctx, name, op, k);
     }
     window.part = NULL;
+    dlclose(object);
+}
+static void try_along(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par, int rounds,
+                      const char *what)
+{
+    if (!tl_gpu_along_log(op, "gpu/cuda/prelude_cuda.h")) return;
+    void *object = load(ctx, op, "window_long", "window_along", what);
+    if (!object) return;
+    emulator **at = dlsym(object, "emulated");
+    window.part = (part_kernel *)dlsym(object, "window_along"), window.along = 1;
+    window.parameter = par->value;
+    if (check(at && window.part, "%s: no kernel", what)) {
+        *at = &fibers;
+        for (int k = 0; k < rounds; k++) window_round(ctx, name, op, k);
+    }
+    window.part = NULL, window.along = 0;
     dlclose(object);
 }
 #endif

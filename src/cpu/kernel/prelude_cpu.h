@@ -7,6 +7,9 @@
  */
 #undef sel
 #undef pick
+#undef over_size
+#undef plus_half
+#undef plus_halves
 #undef TL_TYPE
 #undef TL_TO
 #undef TL_SPLAT
@@ -27,6 +30,11 @@
 #define TL_SPLAT(T, c) ((T)(c))
 #define sel(c, a, b)   ((c) ? (a) : (b))
 #endif
+
+/* (A GPU has other texts for these, of the same bits: gpu/kernel/prelude_gpu.h.) */
+#define over_size(x, n)           ((x) / (n))
+#define plus_half(y, d)      ((y) + (d)*num(0.5))
+#define plus_halves(y, x, n) ((y) + (x) * ((n)*num(0.5)))
 
 #define fn                 TL_INLINE
 #define state              TL_N(state)

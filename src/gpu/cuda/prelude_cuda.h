@@ -94,7 +94,11 @@ fn f32 as_f32(u32 x) { return __uint_as_float(x); }
 fn f64 as_f64(u64 x) { return __longlong_as_double((i64)x); }
 fn f32 sqrt_f32(f32 x) { return __fsqrt_rn(x); }
 fn f64 sqrt_f64(f64 x) { return __dsqrt_rn(x); }
-fn f64 fma_f64(f64 x, f64 y, f64 z) { return __fma_rn(x, y, z); } /* x y + z, rounded once */
+fn f32 fma_f32(f32 x, f32 y, f32 z) { return __fmaf_rn(x, y, z); } /* x y + z, rounded once */
+fn f64 fma_f64(f64 x, f64 y, f64 z) { return __fma_rn(x, y, z); }
+#define FUSES     1 /* as fast as a product */
+#define SURELY(c) __builtin_assume(c)
+#define HERE(x)   asm volatile("" : "+l"(x)) /* what comes of x, of 8 bytes, is not made earlier */
 
 /* Of the halves of two words, 16 bits signed or unsigned: the larger ones, the smaller ones. (One instruction since
  * sm_90.) */

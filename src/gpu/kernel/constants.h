@@ -118,6 +118,14 @@ enum { WINDOW_THREADS = 256, TILE_ROWS_LOG = 8, TILE_ROWS = 1 << TILE_ROWS_LOG }
 enum { PASS_TOP = 5, DIGITS = 3 };
 #define DIGIT_LOG 3
 
+/* window/along.cl: results of a tile; places of states that its levels take. (Threads may read and write past what is
+ * asked for.) */
+enum { ALONG_PAST = 24 };
+#define ALONG(log)         (((log) == 5 ? 5 : 9) << (2 * (log)))
+#define ALONG_HIGH(log, w) (((w) - (1 << (2 * (log))) + ALONG(log) + 7) / 4 * 4)
+#define ALONG_LOW(log)     ((1 << (2 * (log))) - (1 << (log)) + ALONG(log) + ALONG_PAST)
+#define ALONG_X(log)       ((1 << (log)) + ALONG(log) + ALONG_PAST)
+
 /* Windows of columns (window/columns.cl): elements of a step, as a power of 2; levels of the longest window. The nodes
  * that a lane keeps of level k: those that the next level needs, if it is not made in registers, and those that a fold
  * needs which goes back `fold`'s bits below k; in whole steps. */

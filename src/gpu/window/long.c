@@ -276,9 +276,12 @@ static tally_status together(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
     int64_t whole = (before(&c) + 3) / 4 * 4, end = g->valid ? count : b->elements - g->after;
     cutting k;
     if (count <= 0) return TALLY_OK;
+    const int along = tl_along_takes(d, b, g);
+    if (along && !shrink) return tl_window_along(d, ctx, b, r, g, 0, count, EDGES_TOO);
     if (whole >= end || g->least > c.w || (shrink && b->rows > 1) || !cut_levels(&c, 0, &k)) whole = end = count;
     tally_status status = by_levels(&c, 0, whole);
-    if (!status && whole < end) status = by_groups(&c, &k, whole, end);
+    if (!status && whole < end)
+        status = along ? tl_window_along(d, ctx, b, r, g, whole, end, EDGES_TOO) : by_groups(&c, &k, whole, end);
     return status ? status : by_levels(&c, end, count);
 }
 

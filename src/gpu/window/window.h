@@ -5,6 +5,7 @@
  *   place.c    what a launch of tiles needs to know
  *   tiles.c    those that a tile of local memory holds
  *   passes.c   the longer ones of these, of small states
+ *   along.c    longer ones of small states, in one trip through memory
  *   long.c     those that no tile holds
  *   exact.c    those of class X, of one sequence
  *   columns.c  those of columns */
@@ -77,6 +78,13 @@ tally_status tl_window_part(const tl_launch *l, const tl_batch *b, const tl_resu
 /* All whole windows of a batch. */
 tally_status tl_window_passes(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
                               const tl_geometry *g, int edges);
+
+/* ---- along.c ---- */
+
+/* Results j0 .. j1 - 1 of windows of their whole length (gpu/kernel/window/along.cl); do these go so? */
+int tl_along_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g);
+tally_status tl_window_along(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+                             const tl_geometry *g, int64_t j0, int64_t j1, int edges);
 
 /* ---- exact.c ---- */
 

@@ -87,7 +87,7 @@ fn void tall_windows(LOCAL four *z, batch b, results out, windows of, i64 jobs, 
             }
         }
         ask_for_rows(b, of, job + group_count() < jobs ? job + group_count() : job, groups, each);
-        double_quads(z, y, FIRST_LEVEL, top, width, kept, 0, -FIRST_LEVEL, 0);
+        double_quads(z, y, FIRST_LEVEL, top, width, kept, 0, -FIRST_LEVEL, 0, 1);
         BARRIER();
         int some = 0;
         UNROLL for (int m = 0; m < MINE; m++) some |= (row + m * STEP < t.results) << m;

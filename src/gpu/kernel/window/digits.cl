@@ -51,6 +51,7 @@ fn void digit_fold(state *y, const int have, const int bits, const int elements,
     i64 done, i64 number, par p)
 {
     state s[PASS_NODES], two[PASS_NODES], four_[PASS_NODES];
+    if (!elements) SURELY((real)((i64)1 << log) > num(1.0) && (real)((i64)2 << log) > num(1.0)); /* plus_halves */
     UNROLL for (int j = 0; j < PASS_RUN + bits - 1; j++)
     {
         const int r = j - bits + 1; /* the result whose last node this is */

@@ -63,7 +63,7 @@ KERNEL_OF(window_rows)
             const i64 at = to0 + (m * STEP + shift) * quads;
             y[m] = from[at * QUAD < count ? at : 0];
         }
-        double_quads(z, y, FIRST_LEVEL, top, w, kept, 0, per_item, 0);
+        double_quads(z, y, FIRST_LEVEL, top, w, kept, 0, per_item, 0, 0);
         BARRIER();
         int some = 0;
         UNROLL for (int m = 0; m < MINE; m++)

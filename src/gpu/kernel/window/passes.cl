@@ -178,7 +178,9 @@ fn void pass_store(LOCAL const node *z, LOCAL const stretch *p, LOCAL const bord
     windows w, part make)
 {
     const int count = p->results, inside = p->inside; /* a tile's facts are read once: stores may change memory */
-    const i64 length = length_in(w), lo = p->lo;
+    const i64 lo = p->lo;
+    i64 length = length_in(w);
+    HERE(length); /* or 1 / n takes registers all the time */
     if (make.what == PART_LEVEL) {
         GLOBAL node *to = (GLOBAL node *)make.states + p->done;
         const int quads = (count + QUAD - 1) & -QUAD; /* window_rows reads the last one whole */
@@ -187,8 +189,16 @@ fn void pass_store(LOCAL const node *z, LOCAL const stretch *p, LOCAL const bord
     }
 #if OP_LANES == 1
     GLOBAL result *to = (GLOBAL result *)p->out;
-    if (p->quads && inside) {
-        for (int i = thread_index(); i < count; i += WINDOW_THREADS) to[i] = lower(z[i].s, (real)length, lo + i, b.p);
+    if (p->quads && inside) { /* several at a time: one address, one 1 / n (over_size) */
+        enum { MANY = sizeof(state) > 4 ? 2 : 4 };
+        int i = thread_index();
+        for (; i + (MANY - 1) * WINDOW_THREADS < count; i += MANY * WINDOW_THREADS) {
+            result x[MANY];
+            UNROLL for (int j = 0; j < MANY; j++)
+                x[j] = lower(z[i + j * WINDOW_THREADS].s, (real)length, lo + i + j * WINDOW_THREADS, b.p);
+            UNROLL for (int j = 0; j < MANY; j++) to[i + j * WINDOW_THREADS] = x[j];
+        }
+        ROLLED for (; i < count; i += WINDOW_THREADS) to[i] = lower(z[i].s, (real)length, lo + i, b.p);
         return;
     }
     if (p->quads) {

@@ -259,10 +259,12 @@ enum { FAR_LEVEL = WHOLE_QUADS / 4, FAR_BITS = WHOLE_QUADS / 2 + 1 }; /* of wind
 
 /* Y_top of the quads whose Y_from is y. The levels of w's set bits stay in the arrays slot, slot + 1, ... Nodes of
  * level k have 2^(k + more) elements: more is 0 but for tiles of rows (long.cl, columns.cl). Levels that
- * do not stay change between two arrays; of runs they have one. */
-fn void double_quads(LOCAL four *z, four *y, int from, int top, int w, int kept, int slot, int more, int runs)
+ * do not stay change between two arrays; of runs they have one. ones: the first nodes may have one element. */
+fn void double_quads(LOCAL four *z, four *y, int from, int top, int w, int kept, int slot, int more, int runs,
+    const int ones)
 {
     for (int k = from; k < top; k++) {
+        if (!ones) SURELY((real)((i64)1 << (k + more)) > num(1.0)); /* plus_halves */
         const int stays = w >> k & 1;
         if (RUNS && runs && k > from && !stays && !(w >> (k - 1) & 1)) BARRIER();
         LOCAL four *to = z + (stays ? slot++ : kept + (RUNS && runs ? 0 : !(k & 1))) * ARRAY_QUADS;
@@ -365,7 +367,7 @@ fn void whole_windows(LOCAL four *room, LOCAL stretch *tiles, LOCAL borders *cut
                 get_elements(e, 2 * RUN_ITEMS, (LOCAL const elem *)room, i);
                 run_levels(&y[m], e, p->lo + of.shift + i, b.p);
             }
-            double_quads(z, y, RUN_LOG, top, high, kept, 0, 0, 1);
+            double_quads(z, y, RUN_LOG, top, high, kept, 0, 0, 1, 0);
         } else {
             UNROLL for (int m = 0; m < MINE; m++)
             {
@@ -383,7 +385,7 @@ fn void whole_windows(LOCAL four *room, LOCAL stretch *tiles, LOCAL borders *cut
                     }
                 }
             }
-            double_quads(z, y, 2, top, w, kept, (w & 1) + (w >> 1 & 1), 0, 0);
+            double_quads(z, y, 2, top, w, kept, (w & 1) + (w >> 1 & 1), 0, 0, 0);
             BARRIER();
         }
         int some = 0;
