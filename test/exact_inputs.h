@@ -87,6 +87,45 @@ static void stream_of(tally *ctx, const check_operator *o, const tally_view *in)
                (long long)in->n);
 }
 
+/* A scan, or windows of one or more sequences (w), in pieces; want: their results, side by side. */
+static void stream_of_results(tally *ctx, const check_operator *o, const tally_view *in, const tally_scan_options *so,
+                              const tally_window_options *w)
+{
+    const int64_t all = w ? tally_window_length(in->n, w) : in->n, stride = 1 + check_below(2);
+    static char made[sizeof got];
+    tally_view out = {made, o->info.output, in->rows, all, all * stride, stride, NULL};
+    tally_stream *s = NULL;
+    const int many = w && (in->rows > 1 || check_below(2));
+    check_ok(ctx,
+             !w     ? tally_stream_scan(ctx, o->op, o->dtype, so, &s)
+             : many ? tally_stream_window_rows(ctx, o->op, o->dtype, in->rows, w, &s)
+                    : tally_stream_window(ctx, o->op, o->dtype, w, &s),
+             "a stream");
+    int64_t have = 0;
+    for (int64_t at = 0, n; s && at < in->n; at += n) {
+        n = 1 + check_below(in->n - at);
+        tally_view p = piece(in, at, n), to = out, q;
+        if (in->next) {
+            q = piece(in->next, at, n);
+            p.next = &q;
+        }
+        to.n = tally_stream_results(s, n);
+        to.data = made + have * stride * o->result;
+        have += to.n;
+        check_ok(ctx, tally_stream_push_view(s, &p, &to), "a push");
+    }
+    out.n = all - have;
+    out.data = made + have * stride * o->result;
+    if (w) check_ok(ctx, tally_stream_finish_view(s, &out), "its end");
+    check(w ? tally_stream_results(s, -1) <= out.n : have == all, "a stream of %s: %lld results, not %lld", o->op,
+          (long long)have, (long long)all);
+    tally_stream_close(s);
+    for (int64_t i = 0; i < in->rows * all; i++) memcpy(got + i * o->result, made + i * stride * o->result, (size_t)o->result);
+    check_same(got, want, in->rows * all, o->result, "a stream's %s of %s of %s, %lld x %lld, %lld + 1 + %lld, edges %d",
+               w ? "windows" : "scan", o->op, tally_dtype_name(in->dtype), (long long)in->rows, (long long)in->n,
+               w ? (long long)w->before : 0, w ? (long long)w->after : 0, w ? (int)w->edges : 0);
+}
+
 static void inputs(tally *ctx, int kind)
 {
     static const char *const names[] = {"dot:exact",        "nandot:exact", "dot:exact:f64", "sum:exact",
@@ -152,6 +191,8 @@ static void inputs(tally *ctx, int kind)
                    "%s of %s, kind %d, %lld x %lld, options %d %d, %lld %lld %d %lld %lld", verb ? "window" : "scan",
                    o.op, kind, (long long)rows, (long long)n, so.exclusive, so.reverse, (long long)wo.before,
                    (long long)wo.after, (int)wo.edges, (long long)wo.min_count, (long long)wo.step);
+        if (verb == 0 && rows == 1 && !o_s && !so.reverse) stream_of_results(ctx, &o, &in, &so, NULL);
+        if (verb == 1 && !o_s && !wo.step) stream_of_results(ctx, &o, &in, NULL, &wo);
     }
 }
 #endif

@@ -273,6 +273,27 @@ tally_status tl_inputs_exact_of(tally *ctx, const tl_plan *plan, const tally_vie
     return status;
 }
 
+tally_status tl_inputs_exact_scan(tally *ctx, const tl_plan *plan, const tally_view *x, const tally_view *out,
+                                  int exclusive, tl_exact *sum)
+{
+    tl_job j;
+    tally_view dense = *out;
+    tally_status status = tl_job_open(&j, ctx, plan->op->file, plan, x, out, 1);
+    if (!status && has_elements(&j.in)) {
+        const int64_t bytes = plan->op->result_bytes;
+        tl_fp fp = tl_fp_enter();
+        status = tl_job_prepare(&j, NULL, 0);
+        if (!status) status = dense_results(&j, out, bytes, &dense);
+        int64_t n = 0;
+        const char *const at = status ? NULL : tl_view_row(&j.work, 0, j.plan.op->elem_bytes, &n);
+        if (!status) tl_exact_scan_push(sum, &j.plan, exclusive, at, n, dense.data);
+        if (!status) scatter(&dense, out, bytes, 0);
+        tl_fp_leave(fp);
+    }
+    tl_job_close(&j);
+    return status;
+}
+
 tally_status tl_inputs_exact(tally *ctx, const tally_view *x, tl_exact *sum)
 {
     tl_job j;

@@ -27,6 +27,9 @@ tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in, 
 tally_status tl_inputs_exact(tally *ctx, const tally_view *x, tl_exact *sum);
 /* The same of checked and normal views of host memory, for the operator of the plan. */
 tally_status tl_inputs_exact_of(tally *ctx, const tl_plan *plan, const tally_view *x, tl_exact *sum);
+/* ... one sequence, each result into out. */
+tally_status tl_inputs_exact_scan(tally *ctx, const tl_plan *plan, const tally_view *x, const tally_view *out,
+                                  int exclusive, tl_exact *sum);
 
 /* ---- views (inputs_views.c) ---- */
 

@@ -61,13 +61,9 @@ tally_status tally_stream_window_rows(tally *ctx, const char *op, tally_dtype dt
     if (stream) *stream = NULL;
     if (ctx && (rows < 0 || rows > TL_GRID_MOST))
         return tl_fail(ctx, TALLY_INVALID, "rows is %lld: must be 0..2^%d - 1", (long long)rows, TL_GRID_MOST_LOG);
-    tally_status status = tl_stream_window(ctx, op, dtype, rows, o, stream);
-    if (status) return status;
-    (*stream)->many = 1;
-    if (!(*stream)->plan.exact) return TALLY_OK;
-    tally_stream_close(*stream);
-    *stream = NULL;
-    return tl_fail(ctx, TALLY_UNSUPPORTED, "op is '%.60s': a stream of many sequences takes none that is exact", op);
+    const tally_status status = tl_stream_window(ctx, op, dtype, rows, o, stream);
+    if (!status) (*stream)->many = 1;
+    return status;
 }
 
 int64_t tally_stream_results(const tally_stream *s, int64_t n)
@@ -94,9 +90,6 @@ static tally_status check_shape(const tally_stream *s, const tally_view *in, con
         return tl_fail(s->ctx, TALLY_INVALID, "in->offsets is given: all sequences of a stream get as many elements");
     if (out && s->verb == TL_STREAM_REDUCE)
         return tl_fail(s->ctx, TALLY_INVALID, "out is given: a reduction has results when it is finished");
-    if (s->plan.exact && s->verb != TL_STREAM_REDUCE)
-        return tl_fail(s->ctx, TALLY_UNSUPPORTED,
-                       "stream is a scan or window of an exact sum: it takes no views, but dense elements");
     return tl_form_fits(s->ctx, s->plan.op->file, s->plan.op, in, "in");
 }
 
@@ -125,7 +118,10 @@ static tally_status push(tally_stream *s, const tally_view *in, const tally_view
 {
     tally_status status;
     if (s->verb == TL_STREAM_WINDOW) return tl_steps_push(s, in, out);
-    if (s->plan.exact) return tl_inputs_exact_of(s->ctx, &s->plan, in, &s->exact);
+    if (s->plan.exact)
+        return s->verb == TL_STREAM_SCAN
+                   ? tl_inputs_exact_scan(s->ctx, &s->plan, in, out, s->scan.exclusive, &s->exact)
+                   : tl_inputs_exact_of(s->ctx, &s->plan, in, &s->exact);
     if (!s->many) return tl_stream_feed(s, in, out);
     tl_fp fp = tl_fp_enter();
     status = tl_stream_push_rows(s, in, out);
