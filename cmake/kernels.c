@@ -93,7 +93,7 @@ static int add_shapes(const char *op, tally_dtype dtype)
     snprintf(with, sizeof with, "%.79s%s", op, tl_sample_parameter(name, parameter));
     if (tl_resolve(NULL, op, dtype, &scalar, &par) && tl_resolve(NULL, with, dtype, &scalar, &par)) return 0;
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
-        if (scalar->inputs == 1 || strcmp(shapes[s], "grid")) add_program(scalar, shapes[s]);
+        if (tl_gpu_has_shape(scalar, shapes[s], "gpu/cuda/prelude_cuda.h")) add_program(scalar, shapes[s]);
     return 1;
 }
 

@@ -120,10 +120,12 @@ static void stream_of_results(tally *ctx, const check_operator *o, const tally_v
     check(w ? tally_stream_results(s, -1) <= out.n : have == all, "a stream of %s: %lld results, not %lld", o->op,
           (long long)have, (long long)all);
     tally_stream_close(s);
-    for (int64_t i = 0; i < in->rows * all; i++) memcpy(got + i * o->result, made + i * stride * o->result, (size_t)o->result);
-    check_same(got, want, in->rows * all, o->result, "a stream's %s of %s of %s, %lld x %lld, %lld + 1 + %lld, edges %d",
-               w ? "windows" : "scan", o->op, tally_dtype_name(in->dtype), (long long)in->rows, (long long)in->n,
-               w ? (long long)w->before : 0, w ? (long long)w->after : 0, w ? (int)w->edges : 0);
+    for (int64_t i = 0; i < in->rows * all; i++)
+        memcpy(got + i * o->result, made + i * stride * o->result, (size_t)o->result);
+    check_same(got, want, in->rows * all, o->result,
+               "a stream's %s of %s of %s, %lld x %lld, %lld + 1 + %lld, edges %d", w ? "windows" : "scan", o->op,
+               tally_dtype_name(in->dtype), (long long)in->rows, (long long)in->n, w ? (long long)w->before : 0,
+               w ? (long long)w->after : 0, w ? (int)w->edges : 0);
 }
 
 static void inputs(tally *ctx, int kind)

@@ -20,7 +20,17 @@
 
 enum { SKIPPED = 77, ROUNDS = 24, MOST = 300000, SHIFTS = 64, STRIDES = 3, NODES_ROOM = 4096, TILE_LEAST_LOG = 13 };
 enum { MOST_TILES = (257 << TILE_LEAST_LOG) + 70000 };
-enum { REDUCE = 1, SCAN = 2, TWO = 4, BITMAPS = 8, WINDOW = 16, PASSES = 32, SEGMENTS = 64, ONE_TRIP = 128, ALL_SHAPES = 255 };
+enum {
+    REDUCE = 1,
+    SCAN = 2,
+    TWO = 4,
+    BITMAPS = 8,
+    WINDOW = 16,
+    PASSES = 32,
+    SEGMENTS = 64,
+    ONE_TRIP = 128,
+    ALL_SHAPES = 255
+};
 enum { WARPS_THREADS = 256, BOARD_WORDS = 1 << 17, SCAN_MOST = 180000, GROUPS_MOST = 8 };
 
 /* What else kernels in place read (PART in_place of params.def). */

@@ -98,7 +98,8 @@ static void try_one(const char *op, tally_dtype dtype, const char *shape, const 
     if (tl_resolve(ctx, name, dtype, &scalar, &par)) return;
     const tl_scalar variant = tl_gpu_variant_of(scalar, marked);
     for (int s = 0; s < (int)(sizeof shapes / sizeof *shapes); s++)
-        if (shape ? !strcmp(shape, shapes[s]) : s >= OTHERS && (scalar->inputs == 1 || strcmp(shapes[s], "grid")))
+        if (shape ? !strcmp(shape, shapes[s])
+                  : s >= OTHERS && tl_gpu_has_shape(scalar, shapes[s], "gpu/cuda/prelude_cuda.h"))
             try_shape(scalar->inputs == 2 || marked ? &variant : scalar, op, shapes[s], arch, print);
 }
 

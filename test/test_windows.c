@@ -110,17 +110,22 @@ static void check_tiles(const char *name, const instance *o)
     }
 }
 
-/* Windows in passes (src/gpu/kernel/window/passes.cl) are for arrays of a tile for each processor, which are large ones
- * on a GPU: lengths around the powers of two, bits above and below the radix, rows. */
+/* Windows in passes and along the sequences (src/gpu/kernel/window/passes.cl, along.cl) are for arrays of a tile for
+ * each processor, which are large ones on a GPU: lengths around the powers of two, bits above and below the radix,
+ * rows, segments, a stride. */
 static void check_passes(const char *name, const instance *o)
 {
-    static const int64_t lengths[] = {64, 127, 255, 256, 300, 500, 511, 512, 1000, 1023, 1024, 1999, 2047};
+    static const int64_t lengths[] = {64,   127,  255,  256,  300,  500,  511,   512,   1000,  1023, 1024,
+                                      1999, 2047, 2048, 2049, 5000, 8191, 10007, 20481, 43000, 65535};
+    static const int64_t offsets[] = {3, LARGE / 3, LARGE / 3, LARGE / 3 + 50, LARGE - 7};
     enum { LENGTHS = sizeof lengths / sizeof *lengths };
     tl_random_fill(&check_state, x, o->dtype, LARGE, TL_DATA_PLAIN);
     for (int i = 0; i < (check_quick ? 3 : LENGTHS); i++) {
         one_case c = {.w = lengths[check_quick ? check_below(LENGTHS) : i], .rows = 1, .n = LARGE - i, .stride = 1};
         c.edges = (tally_edges)(i % 3), c.after = i % 2 ? c.w / 2 : 0, c.shift = i % 4;
         if (i % 4 == 3) c.n = c.w + 100 * i, c.rows = LARGE / c.n;
+        if (i % 4 == 2 && c.edges != TALLY_EDGES_VALID) c.offsets = offsets, c.rows = 4;
+        if (i % 9 == 8) c.n = LARGE / 2, c.stride = 2, c.offsets = NULL, c.rows = 1;
         check_case(name, o, &c);
     }
 }

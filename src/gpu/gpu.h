@@ -189,9 +189,10 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
 
 /* ---- program.c ---- */
 
-/* The text of an operator's instance with the kernels of one shape ("reduce", "scan", "window", "window_long"; "law"
- * for the probe), for the API with this prelude; kernel: only that one (NULL: all; CUDA's prelude can do it). A
- * built-in operator has one text per shape, under which its code is embedded (archive.h). Caller frees *text. */
+/* The text of an operator's instance with the kernels of one shape ("reduce", "scan", "window", "window_long",
+ * "window_along"; "law" for the probe), for the API with this prelude; kernel: only that one (NULL: all; CUDA's prelude
+ * can do it). A built-in operator has one text per shape, under which its code is embedded (archive.h). Caller frees
+ * *text. */
 tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape, const char *prelude,
                              const char *kernel, char **text, size_t *length);
 
@@ -214,6 +215,8 @@ int tl_gpu_pass_log(const tl_scalar *op, const char *prelude);
 int tl_gpu_pass_run(const tl_scalar *op, const char *prelude);
 /* The log2 of the radix of window/along.cl, or 0. */
 int tl_gpu_along_log(const tl_scalar *op, const char *prelude);
+/* Does an operator have kernels of a shape? */
+int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude);
 /* Scans in one launch, by the kernel scan_once or (few) scan_few: groups that share a processor, 0: it is not for this
  * operator; elements of a tile, as a power of 2. */
 int tl_gpu_once_blocks(const tl_scalar *op, int few);

@@ -275,6 +275,12 @@ int tl_gpu_along_log(const tl_scalar *op, const char *prelude)
     return log == DIGIT_LOG ? 0 : log;
 }
 
+int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude)
+{
+    if (!strcmp(shape, "window_along")) return tl_gpu_along_log(op, prelude) != 0;
+    return op->inputs == 1 || strcmp(shape, "grid");
+}
+
 /* Long scans of which the steps (level.cl, scan.cl) are faster than one launch: states of 12 bytes (ema f32, an H200:
  * 0.42 of copy instead of 0.31), and of 16 with elements up to 4 that go to f64 (var f32 0.18 instead of 0.15; not
  * argmax, nor f64). The same have registers for two groups of `scan`; in others it spills too much (ema f64 0.35
@@ -404,7 +410,8 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     for (size_t i = 0; in_place && i < sizeof bases / sizeof *bases; i++)
         if (!strncmp(shape, bases[i], strlen(bases[i]))) shape = bases[i];
     const int prepare = !strcmp(shape, "prepare"), law = prepare || !strcmp(shape, "law"); /* no schedule */
-    const int is_long = !strcmp(shape, "window_long"), window = is_long || !strcmp(shape, "window");
+    const int along = !strcmp(shape, "window_along"), is_long = along || !strcmp(shape, "window_long"),
+              window = is_long || !strcmp(shape, "window");
     const int chunks = !law && !window && strcmp(shape, "grid");
     if (kernel) say(&b, "#define TL_ONE_KERNEL 1\n#define TL_PICK_%s 0, 1\n", kernel);
     if (in_place) say(&b, "#define TL_IN_PLACE 1\n#define TL_BITS %d\n", bits);
@@ -475,9 +482,10 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     if (window) add_file(&b, "gpu/kernel/window/whole.cl");
     if (is_long) add_file(&b, "gpu/kernel/window/digits.cl");
     if (is_long) add_file(&b, "gpu/kernel/window/passes.cl");
-    if (window && !in_place) add_file(&b, "gpu/kernel/window/columns.cl");
-    if (window && !in_place) add_file(&b, is_long ? "gpu/kernel/window/long.cl" : "gpu/kernel/window/exact.cl");
-    if (is_long && is_cuda(prelude)) add_file(&b, "gpu/kernel/window/along.cl");
+    if (window && !in_place && !along) add_file(&b, "gpu/kernel/window/columns.cl");
+    if (window && !in_place && !along)
+        add_file(&b, is_long ? "gpu/kernel/window/long.cl" : "gpu/kernel/window/exact.cl");
+    if (along) add_file(&b, "gpu/kernel/window/along.cl");
     return end(ctx, &b, op, kernel ? kernel : whole_shape, prelude, text, length);
 }
 

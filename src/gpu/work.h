@@ -104,7 +104,8 @@ tally_status tl_gpu_come_back(tl_gpu_device *d, tally *ctx, tl_lasting *block);
 void tl_gpu_end_lasting(tl_gpu_device *d, tl_lasting *block);
 /* A block with a copy of host data. */
 tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_t bytes, tl_memory *to);
-/* The program of an operator's shape ("reduce", "scan", "window", "window_long": static text), built at first use. */
+/* The program of an operator's shape ("reduce", "scan", "window", "window_long", "window_along": static text), built at
+ * first use. */
 tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape, tl_built *program);
 
 /* TALLY_UNSUPPORTED if p is memory of the device, where the processors do the work (p may be NULL). */

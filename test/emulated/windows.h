@@ -77,7 +77,8 @@ static void window_round(tally *ctx, const char *name, const tl_scalar *op, int 
     enum { ROOM = SHIFTS + WINDOW_MOST * 2 * 8 + 64 };
     static char room[ROOM], want[ROOM], got[ROOM];
     /* (one NaN is a NaN in every long window) */
-    static const tl_data along_kinds[6] = {TL_DATA_PLAIN, TL_DATA_PLAIN, TL_DATA_ZEROS, TL_DATA_PLAIN, TL_DATA_PLAIN, TL_DATA_HOSTILE};
+    static const tl_data along_kinds[6] = {TL_DATA_PLAIN, TL_DATA_PLAIN, TL_DATA_ZEROS,
+                                           TL_DATA_PLAIN, TL_DATA_PLAIN, TL_DATA_HOSTILE};
     static const char prelude[] = "gpu/cuda/prelude_cuda.h";
     tl_gpu_calls calls = {.prelude = prelude};
     tl_gpu gpu = {.calls = &calls};
@@ -87,10 +88,10 @@ static void window_round(tally *ctx, const char *name, const tl_scalar *op, int 
     const int log = tl_gpu_whole_log(op, prelude, TL_TILES), radix = tl_gpu_pass_log(op, prelude);
     const int64_t most = radix == DIGIT_LOG ? 1 << DIGIT_LOG * DIGITS : (int64_t)2 << PASS_TOP << radix; /* of passes */
     const int64_t square = (int64_t)1 << (2 * radix);
-    const int64_t w = window.along ? square + 1 + check_below(k % 3 ? 6 * square : 20 * square)
+    const int64_t w = window.along  ? square + 1 + check_below(k % 3 ? 6 * square : 20 * square)
                       : window.part ? (1 << radix) + check_below(k % 2 ? most - (1 << radix) : 3 << radix)
-                      : k < 20    ? k + 1
-                                  : 1 + check_below((1 << (log - 1)) - 1);
+                      : k < 20      ? k + 1
+                                    : 1 + check_below((1 << (log - 1)) - 1);
     window.n = w + check_below(WINDOW_MOST - w), window.stride = 1 + (k % 7 / 6 && !also.on);
     window.out_stride = 1 + k % 9 / 8;
     if (window.along) window.stride = 1;
@@ -99,7 +100,8 @@ static void window_round(tally *ctx, const char *name, const tl_scalar *op, int 
     window.levels = tl_whole_levels(&device, &batch, w, TL_TILES), window.each = ((1 << log) - (w - 1)) & -QUAD,
     window.jobs = (window.count + window.each - 1) / window.each;
     const int shift = (int)check_below(8) * op->elem_bytes, to = (int)check_below(8) * op->result_bytes;
-    check_fill(room + shift, op->dtype, also.on ? 0 : window.n * window.stride, window.along ? along_kinds[k % 6] : (tl_data)(k % TL_DATA_KINDS));
+    check_fill(room + shift, op->dtype, also.on ? 0 : window.n * window.stride,
+               window.along ? along_kinds[k % 6] : (tl_data)(k % TL_DATA_KINDS));
     memset(got, 0xa5, ROOM), memset(want, 0xa5, ROOM);
     if (also.on) take_inputs(1, window.n, k);
     window.data = also.on ? pair.in.data : room + shift, window.out = got + to;
@@ -109,16 +111,16 @@ static void window_round(tally *ctx, const char *name, const tl_scalar *op, int 
     const tally_window_options options = {window.before, window.after,
                                           window.valid ? TALLY_EDGES_VALID : TALLY_EDGES_MISSING, 0};
     if (!check_ok(ctx, tally_window(ctx, name, &in, &out, &options), name)) return;
-    const int done = window.along ? launch_along(radix, 1 + k % 3)
+    const int done = window.along  ? launch_along(radix, 1 + k % 3)
                      : window.part ? launch_parts(&device, &batch, w, k % 5 > 2, 1 + k % 2)
-                                 : fibers_launch(run_window, 1 + k % 2, WINDOW_THREADS);
+                                   : fibers_launch(run_window, 1 + k % 2, WINDOW_THREADS);
     if (!check(done, "out of memory")) return;
     check_same(got, want, ROOM, 1, "%s %s %s n=%lld w=%lld after=%lld shift=%d stride=%lld to=%d out=%lld%s",
                window.along  ? "window_along"
                : window.part ? "window_part"
                              : "window_flat",
-               name, tally_dtype_name(op->dtype), window.n, (long long)w,
-               window.after, shift, window.stride, to, window.out_stride, window.valid ? " valid" : "");
+               name, tally_dtype_name(op->dtype), window.n, (long long)w, window.after, shift, window.stride, to,
+               window.out_stride, window.valid ? " valid" : "");
 }
 
 static void try_window(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par, int rounds,
@@ -155,7 +157,7 @@ static void try_along(tally *ctx, const char *name, const tl_scalar *op, const t
                       const char *what)
 {
     if (!tl_gpu_along_log(op, "gpu/cuda/prelude_cuda.h")) return;
-    void *object = load(ctx, op, "window_long", "window_along", what);
+    void *object = load(ctx, op, "window_along", "window_along", what);
     if (!object) return;
     emulator **at = dlsym(object, "emulated");
     window.part = (part_kernel *)dlsym(object, "window_along"), window.along = 1;

@@ -140,9 +140,8 @@ static tally_status windows(tally_stream *s, int64_t from, int64_t n, const tall
     } else {
         tl_view_normal(&in);
         tl_view_normal(&to);
-        status = s->plan.exact
-                     ? tl_exact_window(&s->plan, tally_threads(s->ctx), &in, &to, o)
-                     : tl_window_view(s->ctx, &s->plan, &s->count_plan, tally_threads(s->ctx), &in, &to, o);
+        status = s->plan.exact ? tl_exact_window(&s->plan, tally_threads(s->ctx), &in, &to, o)
+                               : tl_window_view(s->ctx, &s->plan, &s->count_plan, tally_threads(s->ctx), &in, &to, o);
     }
     free(bits);
     return status;

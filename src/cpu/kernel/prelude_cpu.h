@@ -32,7 +32,7 @@
 #endif
 
 /* (A GPU has other texts for these, of the same bits: gpu/kernel/prelude_gpu.h.) */
-#define over_size(x, n)           ((x) / (n))
+#define over_size(x, n)      ((x) / (n))
 #define plus_half(y, d)      ((y) + (d)*num(0.5))
 #define plus_halves(y, x, n) ((y) + (x) * ((n)*num(0.5)))
 

@@ -144,8 +144,8 @@ fn real root(real x) { return sqrt_f64(x); }
 #endif
 /* y + d / 2, and y + x (n / 2) for n = 1, 2, 4, .. and y, x that are not negative. Where the product is exact, a fused
  * instruction has the same bits and saves one. d / 2 and x / 2 are exact but for the smallest numbers, and elements of
- * up to 4 bytes have none: means of 2^k of them are multiples of 2^-(149 + k), their squares of 2^-(298 + 2 k). x (n / 2)
- * of a larger n can only overflow, and then the sum does so too (of f64 in programs that know n). */
+ * up to 4 bytes have none: means of 2^k of them are multiples of 2^-(149 + k), their squares of 2^-(298 + 2 k).
+ * x (n / 2) of a larger n can only overflow, and then the sum does so too (of f64 in programs that know n). */
 #if defined(FUSES) && TL_REAL_FLOAT == 8 && (TL_SIZE <= 4 || defined(TL_LONG))
 #define plus_half(y, d)      (TL_SIZE <= 4 ? fma_f64(d, 0.5, y) : (y) + (d)*0.5)
 #define plus_halves(y, x, n) (TL_SIZE <= 4 || (n) > 1.0 ? fma_f64(x, (n)*0.5, y) : (y) + (x) * ((n)*0.5))
@@ -157,8 +157,10 @@ fn real root(real x) { return sqrt_f64(x); }
 /* x / n. Where all results of a launch have the same n (SAME_LENGTH), 1 / n is made once, and then a product and two
  * fused ones give the correctly rounded quotient (Brisebarre, Muller and Raina, "Accelerating Correctly Rounded
  * Floating-Point Division When the Divisor Is Known in Advance", IEEE Transactions on Computers 53, 2004, algorithm 1),
- * if all of them are exact below: n from 1 to BOUND and a quotient of 1 / BOUND or more. (0 is none; a NaN is none.) */
-#if defined(FUSES) && SAME_LENGTH && TL_REAL_FLOAT
+ * if all of them are exact below: n from 1 to BOUND and a quotient of 1 / BOUND or more. (0 is none; a NaN is none.)
+ * Not for f32 in window_flat, whose quads share their 1 / n anyway: means of f32 at w = 50 took 1.02 times as long.
+ */
+#if defined(FUSES) && SAME_LENGTH && (TL_REAL_FLOAT == 8 || (TL_REAL_FLOAT == 4 && defined(TL_LONG)))
 #if TL_REAL_FLOAT == 4
 #define FMA_REAL fma_f32
 #define BOUND    as_f32(0x71800000u) /* 2^100 */

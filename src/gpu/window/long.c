@@ -6,8 +6,10 @@
 #include "gpu/kernel/constants.h"
 
 enum {
-    /* The lowest group has levels 0 .. LOW - 1, a tile being 2^(LOW + 3) elements: an eighth of it is read twice. */
+    /* The lowest group has levels 0 .. LOW - 1, a tile being 2^(LOW + 3) elements: an eighth of it is read twice. In
+     * passes it has as many as these take. */
     LOW_LESS = 3,
+    LOW_DIGITS = 8,
     /* Levels of every other group, and of all groups of columns: a tile has TILE_ROWS rows; windows of up to 2^7 - 1
      * rows read as many more. */
     HIGH = 6,
@@ -109,13 +111,14 @@ static int64_t low_room(const long_case *c, const cutting *k, int columns, int64
 /* 0: a launch would need more local memory than there is. */
 static int cut_levels(const long_case *c, int columns, cutting *k)
 {
+    const int pass = tl_gpu_pass_log(c->b->plan->op, c->d->gpu->calls->prelude);
     *k = (cutting){.log = tl_whole_log(c->d, c->b, TL_LONG_TILES),
                    .state = tl_gpu_state_bytes(c->b->plan->op),
                    .last = 1,
                    .across = 1,
                    .edges = EDGES_TOO,
-                   .passes = tl_gpu_pass_log(c->b->plan->op, c->d->gpu->calls->prelude) != 0};
-    k->first[1] = columns ? HIGH : k->log - LOW_LESS;
+                   .passes = pass != 0};
+    k->first[1] = columns ? HIGH : !pass ? k->log - LOW_LESS : pass == DIGIT_LOG ? LOW_DIGITS : pass + PASS_TOP;
     for (; c->w >> k->first[k->last] >= 2 << HIGH; k->last++) k->first[k->last + 1] = k->first[k->last] + HIGH;
     int64_t most = low_room(c, k, columns, (int64_t)1 << k->first[1]); /* on the way up */
     for (int i = 0; i <= k->last; i++) {

@@ -132,10 +132,13 @@ tally_status tl_window_tiles(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
 {
     const tl_taken takes = tl_whole_takes(d, b, g);
     const int edges = takes == TL_TAKES_WHOLE ? EDGES_APART : EDGES_TOO;
-    const int passes = takes != TL_TAKES_NONE && in_passes(d, b, width(g));
+    const int along = takes != TL_TAKES_NONE && tl_along_takes(d, b, g);
+    const int passes = along || (takes != TL_TAKES_NONE && in_passes(d, b, width(g)));
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
-    tally_status status = passes ? tl_window_passes(d, ctx, b, r, g, edges) : TALLY_OK;
+    tally_status status = along    ? tl_window_along(d, ctx, b, r, g, 0, tl_windows_of(b, g), edges)
+                          : passes ? tl_window_passes(d, ctx, b, r, g, edges)
+                                   : TALLY_OK;
     if (status || (passes && takes == TL_TAKES_ALL)) return status;
     status = tl_gpu_program(d, ctx, b->plan->op, tl_in_place_shape(b, "window", "window_two", "window_bits"), &program);
     if (!status && takes != TL_TAKES_NONE && !passes) status = launch(d, b, r, g, &l, TL_KERNEL_window_whole, edges);

@@ -83,8 +83,8 @@ tally_status tl_window_passes(tl_gpu_device *d, tally *ctx, const tl_batch *b, c
 
 /* Results j0 .. j1 - 1 of windows of their whole length (gpu/kernel/window/along.cl); do these go so? */
 int tl_along_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g);
-tally_status tl_window_along(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
-                             const tl_geometry *g, int64_t j0, int64_t j1, int edges);
+tally_status tl_window_along(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g,
+                             int64_t j0, int64_t j1, int edges);
 
 /* ---- exact.c ---- */
 

@@ -5,12 +5,6 @@
  * needs, where they are of one kind and size (a third of a warp's room, so that half as many warps more run). */
 #define SCANS_IN_ROOM                                                                                                  \
     (OP_INPUTS == 1 && OP_LANES == 1 && TL_OUT_SIZE == TL_SIZE && (TL_OUT_FLOAT != 0) == (TL_KIND == 3 && !TL_FORMAT))
-/* 16 bytes have neighbours' elements too: these are not used, but they shall not be read while their lane writes. */
-#if SCANS_IN_ROOM && WALKS
-#define READ_BEFORE_WRITE() WARP_BARRIER()
-#else
-#define READ_BEFORE_WRITE() (void)0
-#endif
 
 /* Result number i of a sequence, which begins at place `place`: S of i elements (exclusive) or of i + 1. */
 fn void put_result(LOCAL result *to, int place, int i, maybe v, i64 exclusive, par p)
@@ -80,17 +74,13 @@ fn void walk_scan_one(LOCAL result *to, LOCAL const elem *x, int at, int off, in
     state node[2];
     start[0] = start[1] = start[2] = v;
     node[0] = node[1] = v.s;
-    elem e[GROUP];
-    UNROLL for (int j = 0; j < GROUP; j++) e[j] = 0;
     ROLLED for (int i = 0; i < n; i += GROUP)
     {
         const int k = i / GROUP;
+        elem e[GROUP];
         state mine;
         maybe s[GROUP + 1];
-        UNROLL for (int j = 0; j < GROUP; j++)
-        {
-            if (i + j < n) e[j] = x[at + i + j]; /* those behind may be results already */
-        }
+        walk_load(e, x, at + i);
         s[0] = start[0];
         scan_eight(s, &mine, e, i, p);
         if (!(k & 1)) { /* the last group, of less than 8, makes nodes that nobody asks for */
@@ -160,33 +150,27 @@ fn void forest_scan(batch b, results out, i64 longest, i64 each, i64 jobs, int w
         WARP_BARRIER();
         forest_up(&f, &w, b.p);
         const int groups = all_groups(&f, &w);
-        for (int at = 0; at < groups; at += LANES) {
-            const int g = at + lane_index(), mine = g < groups, j = sequence_before(&f, &w, (mine ? g : at) + 1);
+        for (int g = lane_index(); g < groups; g += LANES) {
+            const int j = sequence_before(&f, &w, g + 1);
             const sequence s = sequence_in(&f, &w, j);
-            const int k = (mine ? g : at) - s.groups, i = k << GROUP_LOG;
+            const int k = g - s.groups, i = k << GROUP_LOG;
             const maybe v = initial(seeded, init, w.first + j, b.p);
             const maybe start = forest_start(&f, b.p, s, v, k), after = forest_start(&f, b.p, s, v, k + 1);
             elem e[GROUP];
             load_group(e, f.x, s.place + i);
-            READ_BEFORE_WRITE();
-            if (mine) scan_group(to, s.place - w.off, e, i, GROUP, start, after, exclusive, b.p);
-            READ_BEFORE_WRITE();
+            scan_group(to, s.place - w.off, e, i, GROUP, start, after, exclusive, b.p);
         }
         /* PoCL 3.1, where it optimises, loses the stores of the first of two such loops without a barrier between
          * them. */
         WARP_BARRIER();
-        for (int at = 0; at < w.count; at += LANES) {
-            const int j = at + lane_index() < w.count ? at + lane_index() : at;
+        for (int j = lane_index(); j < w.count; j += LANES) {
             const sequence s = sequence_in(&f, &w, j);
             const int left = s.n & (GROUP - 1), k = s.n >> GROUP_LOG, i = k << GROUP_LOG;
-            const int mine = at + lane_index() < w.count && left && !(listed && s.n > longest);
-            maybe v = nothing(b.p);
+            if (!left || (listed && s.n > longest)) continue;
+            const maybe v = forest_start(&f, b.p, s, initial(seeded, init, w.first + j, b.p), k);
             elem e[GROUP];
-            if (mine) v = forest_start(&f, b.p, s, initial(seeded, init, w.first + j, b.p), k);
-            if (mine) load_group(e, f.x, s.place + i);
-            READ_BEFORE_WRITE();
-            if (mine) scan_group(to, s.place - w.off, e, i, left, v, v, exclusive, b.p);
-            READ_BEFORE_WRITE();
+            load_group(e, f.x, s.place + i);
+            scan_group(to, s.place - w.off, e, i, left, v, v, exclusive, b.p);
         }
         WARP_BARRIER();
         store_window(&f, &w, b, out, to);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * Windows that are longer than those of passes.cl, in one trip through memory (CUDA, states of at most 8 bytes). A group
- * takes tiles one after the other along the sequences, and keeps in local memory what the next ones need of these:
+ * Windows that are longer than those of passes.cl, in one trip through memory (CUDA; states of at most 8 bytes; no
+ * segments). A group takes tiles one after the other along the sequences, and keeps in local memory what the next ones
+ * need of these:
  *
  *   x     items           the last RADIX - 1 before a tile's new ones
  *   low   Y_a             the last SQUARE - RADIX       a = PASS_LOG, RADIX = 2^a, SQUARE = 2^2a
  *   high  Y_2a            the last w - SQUARE
  *
- * A tile brings ALONG items: x -> low -> high, each in registers as in `up` of passes.cl. Then its windows are folded at
- * w's bits from 2a on from high (to where their first nodes were, which no later tile needs), from a on from low, and
- * below from x. Last, everything moves to the left by a tile. So an item is read once, where passes of long.cl take
- * seven streams through memory; a group's first tiles, of w items, have no results.
+ * A tile brings ALONG_TILE items: x -> low -> high, each in registers as in `up` of passes.cl. Then its windows are
+ * folded at w's bits: from 2a on from high (to where their first nodes were, which no later tile needs), from a on from
+ * low, and below from x. Last, everything moves to the left by a tile. So an item is read once, where the passes of
+ * long.cl take seven streams through memory; a group's first tiles, of w items, have no results.
  *
  * Numbers of items, seen from the first window of the tile: x[k] is w - RADIX + k, low[k] begins at w - SQUARE + k,
  * high[k] at k. */
@@ -79,7 +80,8 @@ fn void along_move(LOCAL state *z, int first, int many)
     for (int q = first + thread_index(); q < many && q < first + COPIES; q += WINDOW_THREADS) to[q] = to[q + COPIES];
 }
 
-/* Items number item .. item + ALONG_TILE - 1 of all sequences, end to end; those that are none stay as they are. */
+/* Items number item .. item + ALONG_TILE - 1 of all sequences, end to end; those that are none stay as they are. They
+ * are on their way while the tile before them is stored: as copies past the registers they were no faster. */
 fn void along_load(elem *e, GLOBAL const u8 *x, i64 item, i64 all)
 {
     const int me = thread_index();
@@ -101,10 +103,9 @@ fn void along_windows(LOCAL u8 *room, LOCAL stretch *tile, batch b, results out,
     LOCAL state *const x = low + ALONG_LOW(PASS_LOG);
     const i64 begin = group_index() * jobs / group_count(), end = (group_index() + 1) * jobs / group_count();
     const i64 all = all_items(b), first = begin - (w + ALONG_TILE - 2) / ALONG_TILE;
-    GLOBAL const u8 *const data = b.x + (b.flags & OFFSETS ? b.offsets[0] : 0) * TL_SIZE;
     elem e[ALONG_ROWS];
     UNROLL for (int k = 0; k < ALONG_ROWS; k++) e[k] = 0;
-    if (begin < end) along_load(e, data, of.at + first * ALONG_TILE + w - 1, all);
+    if (begin < end) along_load(e, b.x, of.at + first * ALONG_TILE + w - 1, all);
     for (i64 job = first; job < end && begin < end; job++) {
         const i64 item = of.at + job * ALONG_TILE + w - 1;
         UNROLL for (int k = 0; k < ALONG_ROWS; k++)
@@ -123,7 +124,7 @@ fn void along_windows(LOCAL u8 *room, LOCAL stretch *tile, batch b, results out,
             BARRIER();
             if (w & (RADIX - 1)) along_low(high, x, w);
         }
-        if (job + 1 < end) along_load(e, data, item + ALONG_TILE, all);
+        if (job + 1 < end) along_load(e, b.x, item + ALONG_TILE, all);
         BARRIER();
         if (job >= begin) pass_store((LOCAL const node *)high, tile, 0, b, out, of, make);
         along_move(x, 0, RADIX / QUAD);

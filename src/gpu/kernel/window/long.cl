@@ -14,15 +14,6 @@
  *
  * Of columns window_tall_part has the place of window_part. Y then lies in rows too, an item for each column, so that
  * items which are 2^l elements apart lie that many of those rows apart. */
-#define PART_PARAMETERS PARAMETERS_OF(PART)
-#define PART_OF_PARAMETERS                                                                                             \
-    BATCH_OF_PARAMETERS;                                                                                               \
-    RESULTS_OF_PARAMETERS;                                                                                             \
-    windows of;                                                                                                        \
-    part make;                                                                                                         \
-    of.at = at, of.count = count, of.before = before, of.after = after, of.valid = valid;                              \
-    of.least = least, of.edges = edges, of.shift = shift, of.width = width;                                            \
-    make.what = (int)what, make.states = states
 KERNEL_OF(window_tall_part)
 {
     PART_OF_PARAMETERS;

@@ -189,8 +189,23 @@ fn void pass_store(LOCAL const node *z, LOCAL const stretch *p, LOCAL const bord
     }
 #if OP_LANES == 1
     GLOBAL result *to = (GLOBAL result *)p->out;
+    if (p->quads && inside && sizeof(state) <= 4) {
+        LOCAL const four *const v = (LOCAL const four *)z;
+        GLOBAL result_quad *const quads = (GLOBAL result_quad *)to;
+        const int last = count & -QUAD, i = last + thread_index();
+        for (int q = thread_index(); q * QUAD < count - (QUAD - 1); q += WINDOW_THREADS) {
+            const four s = v[q];
+            const i64 first = lo + q * QUAD;
+            result_quad r;
+            r.x = lower(s.s[0], (real)length, first, b.p), r.y = lower(s.s[1], (real)length, first + 1, b.p);
+            r.z = lower(s.s[2], (real)length, first + 2, b.p), r.w = lower(s.s[3], (real)length, first + 3, b.p);
+            quads[q] = r;
+        }
+        if (i < count) to[i] = lower(z[i].s, (real)length, lo + i, b.p);
+        return;
+    }
     if (p->quads && inside) { /* several at a time: one address, one 1 / n (over_size) */
-        enum { MANY = sizeof(state) > 4 ? 2 : 4 };
+        enum { MANY = 2 };
         int i = thread_index();
         for (; i + (MANY - 1) * WINDOW_THREADS < count; i += MANY * WINDOW_THREADS) {
             result x[MANY];
@@ -241,3 +256,15 @@ fn void pass_windows(LOCAL u8 *room, LOCAL stretch *tiles, LOCAL borders *cuts, 
     }
 }
 #endif
+
+/* ---- launches of a part ---- */
+
+#define PART_PARAMETERS PARAMETERS_OF(PART)
+#define PART_OF_PARAMETERS                                                                                             \
+    BATCH_OF_PARAMETERS;                                                                                               \
+    RESULTS_OF_PARAMETERS;                                                                                             \
+    windows of;                                                                                                        \
+    part make;                                                                                                         \
+    of.at = at, of.count = count, of.before = before, of.after = after, of.valid = valid;                              \
+    of.least = least, of.edges = edges, of.shift = shift, of.width = width;                                            \
+    make.what = (int)what, make.states = states

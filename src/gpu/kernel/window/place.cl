@@ -161,8 +161,9 @@ fn int is_whole(LOCAL const stretch *p, LOCAL const borders *d, batch b, windows
 {
     if (p->inside) return 1;
     if (w.width == length_in(w)) return ahead(p, d, b, q) >= length_in(w); /* it ends in the tile */
+    if (p->lo + q < 0) return 0;
     const member m = member_of(b, p->lo + q);
-    return p->lo + q >= 0 && m.n - m.i >= length_in(w);
+    return m.n - m.i >= length_in(w);
 }
 
 /* The windows of the quad at q that do not: a bit for each. Windows end in the tile, or sequences are rows. */
