@@ -158,8 +158,7 @@ fn real root(real x) { return sqrt_f64(x); }
  * fused ones give the correctly rounded quotient (Brisebarre, Muller and Raina, "Accelerating Correctly Rounded
  * Floating-Point Division When the Divisor Is Known in Advance", IEEE Transactions on Computers 53, 2004, algorithm 1),
  * if all of them are exact below: n from 1 to BOUND and a quotient of 1 / BOUND or more. (0 is none; a NaN is none.)
- * Not for f32 in window_flat, whose quads share their 1 / n anyway: means of f32 at w = 50 took 1.02 times as long.
- */
+ * Not for f32 in window_flat: no gain was seen there (means at w = 50, 0.97 to 0.99; H200). */
 #if defined(FUSES) && SAME_LENGTH && (TL_REAL_FLOAT == 8 || (TL_REAL_FLOAT == 4 && defined(TL_LONG)))
 #if TL_REAL_FLOAT == 4
 #define FMA_REAL fma_f32
