@@ -13,7 +13,7 @@ fn void load_rest(elem e[ROWS_E][QUAD], elem *part, batch b, i64 first, int left
         UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = NO_ELEMENT;
     }
     UNROLL for (int k = 0; k < QUAD; k++) part[k] = NO_ELEMENT;
-    if (b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0) {
+    if (SKIPS && b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0) { /* PoCL 5.0 aborts over both sides */
         GLOBAL const elem *x = (GLOBAL const elem *)from;
         UNROLL for (int r = 0; r < ROWS_E - 1; r++)
         {

@@ -98,8 +98,11 @@ fn void tall_windows(LOCAL four *z, batch b, results out, windows of, i64 jobs, 
             {
                 if (some >> m & 1) make.states[state0 + m * STEP * groups * COLUMN_QUADS] = y[m];
             }
-            BARRIER();
-            continue;
+            if (SKIPS) {
+                BARRIER();
+                continue;
+            }
+            t.results = 0; /* no barrier in a branch: PoCL 5.0 aborts */
         }
         GLOBAL u8 *const to = out.x + s * t.side + (t.first + back + row) * t.down;
         const int dense = t.columns == QUAD && t.side == sizeof(result) && ADDRESS(to) % QUAD_OUT_ALIGN == 0 &&

@@ -177,6 +177,7 @@ fn void pass_load(LOCAL pass_item *x, LOCAL const stretch *p, batch b, windows w
 fn void pass_store(LOCAL const node *z, LOCAL const stretch *p, LOCAL const borders *d, batch b, results out,
     windows w, part make)
 {
+#if SKIPS
     const int count = p->results, inside = p->inside; /* a tile's facts are read once: stores may change memory */
     const i64 lo = p->lo;
     i64 length = length_in(w);
@@ -223,6 +224,12 @@ fn void pass_store(LOCAL const node *z, LOCAL const stretch *p, LOCAL const bord
     }
 #endif
     store_items(p, d, b, out, w, (LOCAL const state *)z, 0);
+#else /* one after the other: PoCL 5.0 aborts over the same as if and else, here before a barrier */
+    const int level = make.what == PART_LEVEL, nodes = level ? (p->results + QUAD - 1) & -QUAD : 0;
+    GLOBAL node *to = (GLOBAL node *)make.states + p->done;
+    for (int i = thread_index(); i < nodes; i += WINDOW_THREADS) to[i] = z[i];
+    if (!level) store_items(p, d, b, out, w, (LOCAL const state *)z, 0);
+#endif
 }
 
 /* As whole_windows (whole.cl). */
