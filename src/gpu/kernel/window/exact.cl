@@ -39,13 +39,12 @@ fn int load_items_exact(LOCAL kept *z, batch b, i64 lo, int from, int to)
     GLOBAL const u8 *x = b.x + lo * TL_SIZE;
     const int near = ADDRESS(x) % TL_SIZE == 0, shift = near ? (int)(ADDRESS(x) % 16) / TL_SIZE : 0;
     z += shift;
-    /* All go one by one, or none. No else where groups do not skip: PoCL 5.0 aborts (prelude_opencl.h, BARRIER). */
-    const int one_by_one = near ? from : to;
-    if (!SKIPS || !near) {
-        ROLLED for (int i = from + me; i < one_by_one; i += WINDOW_THREADS)
+    if (!SKIPS || !near) { /* No else for PoCL 5.0 (prelude_opencl.h, BARRIER): there all go one by one, or none do. */
+        const int end = SKIPS || !near ? to : from;
+        ROLLED for (int i = from + me; i < end; i += WINDOW_THREADS)
             z[i] = keep(load_element(x + i * TL_SIZE), lo + i, b.p);
         if (SKIPS) return shift;
-        from = one_by_one;
+        from = end;
     }
 #if KEEPS_STATES
     const int full = from + (to - from) / (LOADS * WINDOW_THREADS) * (LOADS * WINDOW_THREADS);
