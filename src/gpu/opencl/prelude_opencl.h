@@ -27,8 +27,8 @@ typedef double f64;
 #define ROLLED                               _Pragma("unroll 1")
 /* PoCL 5.0 (Ubuntu 24.04) aborts the process over an if with an else where both sides end in branches of their own and
  * a barrier comes next (github.com/pocl/pocl/issues/1435; its pass `isolate-regions` then adds a block that nothing
- * leads to). So a value is chosen first and stored once, and a choice has no branches (`sel` in prelude_gpu.h). A loop is
- * a branch too, and a return makes an else of what comes after it in a function in line: two loads or stores then go
+ * leads to). So a value is chosen first and stored once, and a choice has no branches (`sel` in prelude_gpu.h). A loop
+ * is a branch too, and a return makes an else of what comes after it in a function in line: two loads or stores then go
  * one after the other, and one of them has nothing to do. Barriers in a branch (`continue` after one) abort as well. */
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 /* Done at once; prelude_cuda.h has copies that are on their way. */
