@@ -217,7 +217,7 @@ fn void stage_elements(const forest *f, window *w, batch b)
     LOCAL elem *x = f->x;
     w->off = 0;
 #if TL_IN_PLACE
-    if (b.row_stride == f->n || w->count == 1) {
+    if (SKIPS && (b.row_stride == f->n || w->count == 1)) { /* PoCL 5.0 aborts over both sides */
         stage_beside(x, b, w->first * b.row_stride, w->elements);
     } else {
         for (int e = lane; e < w->elements; e += LANES) {
