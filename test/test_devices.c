@@ -143,8 +143,6 @@ static void check_device(const char *device)
                 if (o.dtype) check_instance(ctx, device, o, ALL);
             }
     }
-    /* (PoCL 3.1 made wrong code of this one on one kind of processor: half_to_f32 in prelude_opencl.h) */
-    if (!the_op && !check_long) check_instance(ctx, device, (instance){"sum", TALLY_F16, NULL}, SCAN);
     if (!the_op) check_rows_of_users(ctx, device);
     tally_close(ctx);
 }

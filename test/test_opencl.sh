@@ -9,13 +9,15 @@ device=$("$TALLY_CLI" devices | awk '/^opencl:/ { print $1; exit }')
 failed=0
 turn=${TALLY_TEST_SEED:-$RANDOM}
 echo "seed $turn"
-for case in "sum f32" "argmax u8" "var f64" "nanmean f16"; do # two of them, which the seed picks
+for case in "sum f32" "argmax u8" "var f64"; do # one or two of them, which the seed picks
     turn=$((turn + 1))
     [ $((turn % 2)) = 1 ] || continue
     # shellcheck disable=SC2086
     TALLY_TEST_QUICK=1 TALLY_TEST_DEVICES=$device "$TALLY_BUILD/test_bits" $case || failed=1
 done
 unset TALLY_KERNELS POCL_WORK_GROUP_METHOD POCL_EXTRA_BUILD_FLAGS # from here on as users have them
+# PoCL 3.1 made wrong code of its scans on an AMD EPYC, but not with the variables above (half_to_f32 in prelude_opencl.h).
+TALLY_TEST_QUICK=1 TALLY_TEST_DEVICES=$device "$TALLY_BUILD/test_bits" sum f16 || failed=1
 [ "$(seq 1 3000 | "$TALLY_CLI" reduce sum --device "$device")" = 4501500 ] || failed=1
 "$TALLY_CLI" verify --device "$device" --cases 2 --seed "$turn" || failed=1
 exit $failed
