@@ -320,9 +320,14 @@ static void try_shapes(tally *ctx, const char *name, const tl_scalar *op, const 
     const int lines = also.on && tl_gpu_once_lines(op); /* never launched in place */
     const int kinds = also.on ? 2 : 3;                  /* columns are not scanned in place */
     for (int few = 0; few < kinds && shapes & SCAN && !lines; few++) try_scan(ctx, name, op, par, rounds, few, what);
-    if (shapes & WINDOW && (also.on ? !op->exact : op->inputs == 1)) try_window(ctx, name, op, par, rounds, what);
-    if (shapes & PASSES && !also.on && op->inputs == 1) try_passes(ctx, name, op, par, rounds, what);
-    if (shapes & ONE_TRIP && !also.on && op->inputs == 1) try_along(ctx, name, op, par, rounds / 2, what);
+    static const char prelude[] = "gpu/cuda/prelude_cuda.h";
+    if (shapes & WINDOW && (also.on ? !op->exact : op->inputs == 1))
+        try_windows(ctx, name, op, par, rounds, shape_of("window", "window_two", "window_bits"), "window_flat", what);
+    const int plain = !also.on && op->inputs == 1;
+    if (shapes & PASSES && plain && tl_gpu_pass_log(op, prelude))
+        try_windows(ctx, name, op, par, rounds, "window_long", "window_part", what);
+    if (shapes & ONE_TRIP && plain && tl_gpu_along_log(op, prelude))
+        try_windows(ctx, name, op, par, rounds / 2, "window_along", "window_along", what);
     for (int k = 0; k < 4 && shapes & SEGMENTS && !also.on && op->inputs == 1; k++)
         if (k != 3 || tl_gpu_state_bytes(op) <= 8) try_segments(ctx, name, op, par, rounds, k & 1, k >> 1, what);
     if (shapes & REDUCE) try_reduce(ctx, name, op, par, rounds, what);

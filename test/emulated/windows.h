@@ -123,50 +123,21 @@ static void window_round(tally *ctx, const char *name, const tl_scalar *op, int 
                window.out_stride, window.valid ? " valid" : "");
 }
 
-static void try_window(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par, int rounds,
-                       const char *what)
+/* Rounds of a kernel of windows, from its program. */
+static void try_windows(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par, int rounds,
+                        const char *shape, const char *kernel, const char *what)
 {
-    void *object = load(ctx, op, shape_of("window", "window_two", "window_bits"), "window_flat", what);
+    const int flat = !strcmp(kernel, "window_flat");
+    void *object = load(ctx, op, shape, kernel, what), *const found = object ? dlsym(object, kernel) : NULL;
     if (!object) return;
     emulator **at = dlsym(object, "emulated");
-    window.kernel = (window_kernel *)dlsym(object, "window_flat"), window.part = NULL;
+    window.kernel = flat ? (window_kernel *)found : NULL, window.part = flat ? NULL : (part_kernel *)found;
+    window.along = !strcmp(kernel, "window_along");
     window.parameter = par->value;
-    if (check(at && window.kernel, "%s: no kernel", what)) {
+    if (check(at && found, "%s: no kernel", what)) {
         *at = &fibers;
         for (int k = 0; k < rounds; k++) window_round(ctx, name, op, k);
     }
-    dlclose(object);
-}
-static void try_passes(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par, int rounds,
-                       const char *what)
-{
-    if (!tl_gpu_pass_log(op, "gpu/cuda/prelude_cuda.h")) return;
-    void *object = load(ctx, op, "window_long", "window_part", what);
-    if (!object) return;
-    emulator **at = dlsym(object, "emulated");
-    window.part = (part_kernel *)dlsym(object, "window_part");
-    window.parameter = par->value;
-    if (check(at && window.part, "%s: no kernel", what)) {
-        *at = &fibers;
-        for (int k = 0; k < rounds; k++) window_round(ctx, name, op, k);
-    }
-    window.part = NULL;
-    dlclose(object);
-}
-static void try_along(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par, int rounds,
-                      const char *what)
-{
-    if (!tl_gpu_along_log(op, "gpu/cuda/prelude_cuda.h")) return;
-    void *object = load(ctx, op, "window_along", "window_along", what);
-    if (!object) return;
-    emulator **at = dlsym(object, "emulated");
-    window.part = (part_kernel *)dlsym(object, "window_along"), window.along = 1;
-    window.parameter = par->value;
-    if (check(at && window.part, "%s: no kernel", what)) {
-        *at = &fibers;
-        for (int k = 0; k < rounds; k++) window_round(ctx, name, op, k);
-    }
-    window.part = NULL, window.along = 0;
     dlclose(object);
 }
 #endif
