@@ -4,9 +4,9 @@
  *
  *     bench [--rounds R] [--threads 1,2] [--json FILE] [--ceilings] [--calls] [PROBLEM...]
  *
- * Without problems it runs all of rows.def. Every round runs the ceiling, tally, peer A, peer B, ... once each (short
- * ones many times over); the figure is the median of the rounds. A result that is off tally's by more than 10^-3 is
- * marked: float sums that stall are.
+ * Without problems it runs all of rows.def. Every round runs the ceiling, tally, peer A, peer B,
+ * ... once each (short ones many times over); the figure is the median of the rounds. A result
+ * that is off tally's by more than 10^-3 is marked: float sums that stall are.
  */
 #include "bench.h"
 #include "ceiling.h"
@@ -47,7 +47,8 @@ static void add_peers(const peer *list, int count)
     for (int i = 0; i < count && peer_count < PEERS; i++) peers[peer_count++] = &list[i];
 }
 
-/* The shared objects beside this program. Before anything is pinned, so that TBB sees all processors. */
+/* The shared objects beside this program. Before anything is pinned, so that TBB sees all
+   processors. */
 static void open_peers(void)
 {
     static const char *const names[] = {"peers-o3.so", "peers-ofast.so"};
@@ -71,12 +72,17 @@ static void open_peers(void)
     }
 }
 
-/* The bytes that a ceiling writes: those of the job; none for a reduction, whose results are few. */
-static size_t writes(const job *j) { return j->shape == SCAN || j->shape == WINDOW ? j->out_bytes : 0; }
+/* The bytes that a ceiling writes: those of the job; none for a reduction, whose results are
+   few. */
+static size_t writes(const job *j)
+{
+    return j->shape == SCAN || j->shape == WINDOW ? j->out_bytes : 0;
+}
 
 static double run_once(contender *c, const job *j)
 {
-    if (c->loop) return ceiling_time(c->loop, j->threads, j->out, writes(j), j->in, j->in_bytes, c->repeat);
+    if (c->loop)
+        return ceiling_time(c->loop, j->threads, j->out, writes(j), j->in, j->in_bytes, c->repeat);
     const double start = now();
     for (int r = 0; r < c->repeat; r++) {
         if (c->peer)
@@ -89,7 +95,8 @@ static double run_once(contender *c, const job *j)
     return now() - start;
 }
 
-/* The team of OpenMP spins for a while after its work: TBB's threads must not share a processor with that. */
+/* The team of OpenMP spins for a while after its work: TBB's threads must not share a processor
+   with that. */
 static void prepare(const contender *c, int threads)
 {
     if (c->peer && c->peer->tbb)
@@ -103,7 +110,8 @@ static double bytes_of(const contender *c, const job *j)
     return (double)(j->in_bytes + (c->loop ? writes(j) : j->out_bytes));
 }
 
-/* Ceilings are picked once for a proportion, a team and a size class, on the arrays of the row that asks first. */
+/* Ceilings are picked once for a proportion, a team and a size class, on the arrays of the row
+   that asks first. */
 static int pick(const job *j, const ceiling_loop **best)
 {
     static struct {
@@ -112,14 +120,15 @@ static int pick(const job *j, const ceiling_loop **best)
     } known[64];
     const int small = j->in_bytes <= (1u << 20), proportion = (int)(8 * writes(j) / j->in_bytes);
     int k = 0;
-    while (known[k].count &&
-           (known[k].proportion != proportion || known[k].threads != j->threads || known[k].small != small))
+    while (known[k].count && (known[k].proportion != proportion || known[k].threads != j->threads ||
+                              known[k].small != small))
         k++;
     if (!known[k].count) {
         known[k].proportion = proportion;
         known[k].threads = j->threads;
         known[k].small = small;
-        known[k].count = ceiling_pick(j->threads, j->out, writes(j), j->in, j->in_bytes, 5, known[k].best, NULL, TOP);
+        known[k].count = ceiling_pick(j->threads, j->out, writes(j), j->in, j->in_bytes, 5,
+                                      known[k].best, NULL, TOP);
     }
     memcpy(best, known[k].best, sizeof known[k].best);
     return known[k].count;
@@ -130,7 +139,8 @@ static int gather(const job *j, contender *list)
     const ceiling_loop *best[TOP];
     int count = 0;
     const int loops = pick(j, best);
-    for (int i = 0; i < loops; i++) list[count++] = (contender){.name = best[i]->name, .loop = best[i]};
+    for (int i = 0; i < loops; i++)
+        list[count++] = (contender){.name = best[i]->name, .loop = best[i]};
     if (subject_here()) list[count++] = (contender){.name = "tally"};
     for (int i = 0; i < peer_count && count < CONTENDERS; i++) {
         const peer *p = peers[i];
@@ -141,7 +151,8 @@ static int gather(const job *j, contender *list)
     return count;
 }
 
-/* How far the results are from tally's, relatively, at four places; the first contender's are kept for comparison. */
+/* How far the results are from tally's, relatively, at four places; the first contender's are
+   kept for comparison. */
 static double compare(const job *j, double *kept, int keep)
 {
     double off = 0;
@@ -168,7 +179,8 @@ static void measure(const job *j, contender *list, int count)
             c->off = compare(j, kept, keep);
             keep = 0;
         }
-        if (once < 2e-3) { /* short: as many as take 1 ms, more rounds: a time slice is longer than that */
+        /* short: as many as take 1 ms, more rounds: a time slice is longer than that */
+        if (once < 2e-3) {
             c->repeat = 16;
             once = run_once(c, j) / 16;
             c->repeat = (int)(1e-3 / (once + 1e-9)) + 1;
@@ -192,7 +204,8 @@ static void judge(const job *j, const contender *list, int count, double ceiling
     for (int i = 0; i < count; i++)
         if (!list[i].loop && !list[i].peer) tally = list[i].gbps;
     for (int b = 0; b < BARS && tally > 0; b++) {
-        if (strcmp(bars[b].word, j->word) || (bars[b].threads && bars[b].threads != j->threads)) continue;
+        if (strcmp(bars[b].word, j->word) || (bars[b].threads && bars[b].threads != j->threads))
+            continue;
         double other = strcmp(bars[b].against, kind) ? 0 : ceiling;
         for (int i = 0; i < count; i++)
             if (list[i].peer && !strcmp(list[i].name, bars[b].against)) other = list[i].gbps;
@@ -236,7 +249,8 @@ static void row(const char *word, int threads)
         printf("\n");
         if (json)
             fprintf(json,
-                    "{\"problem\": \"%s\", \"threads\": %d, \"name\": \"%s\", \"kind\": \"%s\", \"gbps\": %.3f, "
+                    "{\"problem\": \"%s\", \"threads\": %d, \"name\": \"%s\", \"kind\": \"%s\", "
+                    "\"gbps\": %.3f, "
                     "\"ratio\": %.4f, \"off\": %.1e}\n",
                     word, threads, c->name,
                     c->loop   ? "ceiling"
@@ -266,9 +280,11 @@ static void ceilings(const int *teams, int team_count)
         for (int t = 0; t < team_count && src && dst; t++) {
             const ceiling_loop *best[64];
             double gbps[64];
-            const int count = ceiling_pick(teams[t], dst, sizes[s].out, src, sizes[s].in, rounds, best, gbps, 64);
+            const int count =
+                ceiling_pick(teams[t], dst, sizes[s].out, src, sizes[s].in, rounds, best, gbps, 64);
             printf("%s, %d thread%s\n", sizes[s].name, teams[t], teams[t] > 1 ? "s" : "");
-            for (int i = 0; i < count; i++) printf("    %-28s %8.2f GB/s\n", best[i]->name, gbps[i]);
+            for (int i = 0; i < count; i++)
+                printf("    %-28s %8.2f GB/s\n", best[i]->name, gbps[i]);
             fflush(stdout);
         }
     memory_free(src, 512u << 20);
@@ -292,8 +308,8 @@ int main(int argc, char **argv)
             for (char *t = strtok(argv[++i], ","); t && team_count < 8; t = strtok(NULL, ","))
                 teams[team_count++] = atoi(t);
         } else if (argv[i][0] == '-') {
-            fprintf(stderr,
-                    "usage: bench [--rounds R] [--threads 1,2] [--json FILE] [--ceilings] [--calls] [PROBLEM...]\n");
+            fprintf(stderr, "usage: bench [--rounds R] [--threads 1,2] [--json FILE] [--ceilings] "
+                            "[--calls] [PROBLEM...]\n");
             return 2;
         } else
             argv[words++] = argv[i];

@@ -2,7 +2,8 @@
  *
  * bench.h - what the parts of the benchmark share: a problem, a contender, memory and a clock.
  *
- * A problem is a word, OP:DTYPE:SHAPE:SIZE, read from the right because an operator may hold colons itself:
+ * A problem is a word, OP:DTYPE:SHAPE:SIZE, read from the right because an operator may hold
+ * colons itself:
  *
  *     sum:f32:reduce:2^27                one flat array
  *     sum:f32:scan:2^27                  inclusive scan
@@ -11,8 +12,9 @@
  *     sum:f32:columns=4096:2^27          the columns of a matrix that is 4096 wide
  *     sum:f32:segments=1000000:2^27      a million segments with a heavy tail, about 2^27 elements
  *
- * A contender is a function that solves a job: tally, a peer, or a ceiling. The peers of one file are a table of
- * `peer` rows; the C++ ones sit in shared objects that the benchmark opens if they were built.
+ * A contender is a function that solves a job: tally, a peer, or a ceiling. The peers of one
+ * file are a table of `peer` rows; the C++ ones sit in shared objects that the benchmark opens
+ * if they were built.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -32,19 +34,22 @@ typedef struct job {
     char op[32];
     element type;
     shape shape;
-    int64_t n;              /* elements in all */
-    int64_t size;           /* the shape's number: window, row length, matrix width or segments; else 0 */
+    int64_t n; /* elements in all */
+    /* the shape's number: window, row length, matrix width or segments; else 0 */
+    int64_t size;
     int64_t results;        /* elements of out */
     const int64_t *offsets; /* segments: size + 1 of them */
     const void *in;
     void *out;
-    size_t in_bytes, out_bytes; /* the traffic that is counted: everything read once, everything written once */
+    /* the traffic that is counted: everything read once, everything written once */
+    size_t in_bytes, out_bytes;
     int threads;
 } job;
 
 typedef void (*solver)(const job *j);
 
-/* What a peer can do. threads: 1 it is sequential, 2 it uses job.threads of them. tbb: its threads are TBB's. */
+/* What a peer can do. threads: 1 it is sequential, 2 it uses job.threads of them. tbb: its
+   threads are TBB's. */
 typedef struct peer {
     const char *name, *op;
     element type;
@@ -58,13 +63,15 @@ typedef const peer *(*peer_list)(int *count);
 extern const peer peers_ofast[], peers_shapes[], peers_hand[];
 extern const int peers_ofast_count, peers_shapes_count, peers_hand_count;
 
-/* subject.c: tally itself. `op` as tally writes it; returns 0 and says why if the problem cannot be run. */
+/* subject.c: tally itself. `op` as tally writes it; returns 0 and says why if the problem cannot
+   be run. */
 int subject_here(void);
 const char *subject_text(int threads);
 int subject_run(const job *j);
 float subject_one_liner(const float *x, int64_t n);
 
-/* problem.c. parse: 0 if the word is not a problem. fill: allocates and fills in, out and offsets. */
+/* problem.c. parse: 0 if the word is not a problem. fill: allocates and fills in, out and
+   offsets. */
 int problem_parse(const char *word, job *j);
 int problem_fill(job *j);
 void problem_free(job *j);
@@ -72,7 +79,8 @@ double problem_result(const job *j, int64_t i);
 const char *element_name(element e);
 size_t element_size(element e);
 
-/* memory.c. Memory on huge pages (madvise), already touched; a pinned team; seconds; the median (sorts v). */
+/* memory.c. Memory on huge pages (madvise), already touched; a pinned team; seconds; the median
+   (sorts v). */
 void *memory_huge(size_t bytes);
 void memory_free(void *p, size_t bytes);
 void team_pin(int threads);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * calls.c - what a call on 1 to 64 elements costs, beside a plain loop in a function that is not inlined.
+ * calls.c - what a call on 1 to 64 elements costs, beside a plain loop in a function that is not
+ * inlined.
  */
 #include "bench.h"
 #include <math.h>
@@ -33,13 +34,16 @@ static float by_context(const float *x, int64_t n, int threads)
     return r;
 }
 
-static const char *const names[] = {"plain loop", "tally_sum_f32", "tally_reduce, 1 thread", "tally_reduce, 2 threads"};
+static const char *const names[] = {"plain loop", "tally_sum_f32", "tally_reduce, 1 thread",
+                                    "tally_reduce, 2 threads"};
 
 static double one(int who, const float *x, int64_t n)
 {
     const double start = now();
     for (int i = 0; i < CALLS; i++)
-        sink = who == 0 ? loop(x, n) : who == 1 ? subject_one_liner(x, n) : by_context(x, n, who - 1);
+        sink = who == 0   ? loop(x, n)
+               : who == 1 ? subject_one_liner(x, n)
+                          : by_context(x, n, who - 1);
     return (now() - start) / CALLS * 1e9;
 }
 
@@ -65,10 +69,14 @@ int calls_run(int rounds, void *json_file)
     for (int who = 0; who < count; who++) {
         printf("    %-24s", names[who]);
         for (int n = 1; n <= MOST; n *= 2) printf("%8.1f", ns[who][n]);
-        if (who) printf("   %.1f; bar %d: %s", worst[who], LIMIT, worst[who] <= LIMIT ? "met" : "MISSED");
+        if (who)
+            printf("   %.1f; bar %d: %s", worst[who], LIMIT,
+                   worst[who] <= LIMIT ? "met" : "MISSED");
         printf("\n");
         if (json)
-            fprintf(json, "{\"calls\": \"%s\", \"ns1\": %.2f, \"ns64\": %.2f, \"worst\": %.2f, \"bar\": %d}\n",
+            fprintf(json,
+                    "{\"calls\": \"%s\", \"ns1\": %.2f, \"ns64\": %.2f, \"worst\": %.2f, \"bar\": "
+                    "%d}\n",
                     names[who], ns[who][1], ns[who][MOST], worst[who], LIMIT);
     }
     return 0;

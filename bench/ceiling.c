@@ -6,7 +6,12 @@
 #include "bench.h"
 #include <omp.h>
 
-enum { ROUNDS = 32, TILE = 16384, LINE = 64, FEW = 256 /* 1 byte written of so many read is next to nothing */ };
+enum {
+    ROUNDS = 32,
+    TILE = 16384,
+    LINE = 64,
+    FEW = 256 /* 1 byte written of so many read is next to nothing */
+};
 
 static volatile uint64_t sink;
 
@@ -49,8 +54,8 @@ static size_t cut(size_t bytes, size_t k, size_t of)
     return k == of ? bytes : bytes / step * k / of * step;
 }
 
-double ceiling_time(const ceiling_loop *loop, int threads, char *dst, size_t out, const char *src, size_t in,
-                    int repeat)
+double ceiling_time(const ceiling_loop *loop, int threads, char *dst, size_t out, const char *src,
+                    size_t in, int repeat)
 {
     uint64_t seen = 0;
     in = (in + LINE - 1) / LINE * LINE;
@@ -65,7 +70,8 @@ double ceiling_time(const ceiling_loop *loop, int threads, char *dst, size_t out
         {
             const size_t k = (size_t)omp_get_thread_num(), of = (size_t)omp_get_num_threads();
             const size_t at = cut(in, k, of), to = cut(out, k, of);
-            seen ^= loop->run(dst ? dst + to : NULL, cut(out, k + 1, of) - to, src + at, cut(in, k + 1, of) - at);
+            seen ^= loop->run(dst ? dst + to : NULL, cut(out, k + 1, of) - to, src + at,
+                              cut(in, k + 1, of) - at);
         }
     }
     const double seconds = now() - start;
@@ -73,8 +79,8 @@ double ceiling_time(const ceiling_loop *loop, int threads, char *dst, size_t out
     return seconds;
 }
 
-int ceiling_best(int count, double (*time)(void *with, int i), void *with, int rounds, int *best, double *seconds,
-                 int room)
+int ceiling_best(int count, double (*time)(void *with, int i), void *with, int rounds, int *best,
+                 double *seconds, int room)
 {
     double all[CEILING_LOOPS][ROUNDS], middle[CEILING_LOOPS];
     if (rounds > ROUNDS) rounds = ROUNDS;
@@ -108,8 +114,8 @@ static double picked(void *with, int i)
     return ceiling_time(p->list[i], p->threads, p->dst, p->out, p->src, p->in, p->repeat);
 }
 
-int ceiling_pick(int threads, char *dst, size_t out, const char *src, size_t in, int rounds, const ceiling_loop **best,
-                 double *gbps, int room)
+int ceiling_pick(int threads, char *dst, size_t out, const char *src, size_t in, int rounds,
+                 const ceiling_loop **best, double *gbps, int room)
 {
     picking p = {.threads = threads, .dst = dst, .src = src, .in = in, .out = out};
     int order[CEILING_LOOPS];
@@ -117,8 +123,9 @@ int ceiling_pick(int threads, char *dst, size_t out, const char *src, size_t in,
     const size_t moved = in + out;
     p.repeat = moved >= (64u << 20) ? 1 : (int)((64u << 20) / (moved + 1)) + 1;
     team_pin(threads);
-    const int found = ceiling_best(ceiling_loops(in, out, p.list, CEILING_LOOPS), picked, &p, rounds, order, seconds,
-                                   room < CEILING_LOOPS ? room : CEILING_LOOPS);
+    const int found =
+        ceiling_best(ceiling_loops(in, out, p.list, CEILING_LOOPS), picked, &p, rounds, order,
+                     seconds, room < CEILING_LOOPS ? room : CEILING_LOOPS);
     for (int i = 0; i < found; i++) {
         best[i] = p.list[order[i]];
         if (gbps) gbps[i] = 1e-9 * (double)moved * p.repeat / seconds[i];

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * ceiling_isa.c - the read and copy loops, compiled once for each instruction set: cc -DISA=avx2 -mavx2.
+ * ceiling_isa.c - the read and copy loops, compiled once for each instruction set: cc -DISA=avx2
+ * -mavx2.
  *
  * Four ways to walk memory, none of which a program needs to prefer beforehand:
  *
  *     in order         one line after another, with or without a prefetch so many bytes ahead
- *     rows             a 4 KiB page as 8 rows of 512 bytes: 128 bytes of each row, then the next 128
+ *     rows             a 4 KiB page as 8 rows of 512 bytes: 128 bytes of each row, then the next
+ *                      128
  *     pages            four pages side by side: 128 bytes of each, then the next 128
  *     streams          a quarter of the whole each, side by side
  *
- * and for writing plain and non-temporal stores. In a tile (16 KiB, four pages, written in order), while row r of 512
- * bytes is moved, two lines of each of the four pages of the next tile are asked for. A mix writes more or less than it
- * reads, evenly: what it writes is made of all that it has read.
+ * and for writing plain and non-temporal stores. In a tile (16 KiB, four pages, written in
+ * order), while row r of 512 bytes is moved, two lines of each of the four pages of the next
+ * tile are asked for. A mix writes more or less than it reads, evenly: what it writes is made of
+ * all that it has read.
  */
 #include "ceiling.h"
 #include <string.h>
@@ -81,7 +84,8 @@ always uint64_t read_ahead(const char *p, size_t bytes, size_t ahead)
     sum s = {0};
     const size_t whole = bytes / ROW * ROW;
     for (size_t i = 0; i < whole; i += ROW) {
-        if (ahead) UNROLL for (int l = 0; l < ROW; l += LINE) __builtin_prefetch(p + i + ahead + l, 0, 3);
+        if (ahead)
+            UNROLL for (int l = 0; l < ROW; l += LINE) __builtin_prefetch(p + i + ahead + l, 0, 3);
         take(&s, p + i, ROW);
     }
     take_rest(&s, p, whole, bytes);
@@ -93,12 +97,14 @@ always uint64_t read_rows(const char *p, size_t bytes)
     sum s = {0};
     const size_t whole = bytes / PAGE * PAGE;
     for (size_t i = 0; i < whole; i += PAGE)
-        for (int c = 0; c < ROW; c += 128) UNROLL for (int r = 0; r < 8; r++) take(&s, p + i + r * ROW + c, 128);
+        for (int c = 0; c < ROW; c += 128)
+            UNROLL for (int r = 0; r < 8; r++) take(&s, p + i + r * ROW + c, 128);
     take_rest(&s, p, whole, bytes);
     return all(&s);
 }
 
-/* Four pages side by side; `step` bytes of each; ahead: the same bytes of the next four pages are asked for. */
+/* Four pages side by side; `step` bytes of each; ahead: the same bytes of the next four pages
+   are asked for. */
 always uint64_t read_tiles(const char *p, size_t bytes, int step, int ahead)
 {
     sum s = {0};
@@ -115,7 +121,8 @@ always uint64_t read_tiles(const char *p, size_t bytes, int step, int ahead)
     return all(&s);
 }
 
-/* In order, while two lines of each page of the next tile are asked for in every row of 512 bytes. */
+/* In order, while two lines of each page of the next tile are asked for in every row of 512
+   bytes. */
 always void ask(const char *next, int row)
 {
     UNROLL for (int q = 0; q < 4; q++)
@@ -141,7 +148,8 @@ always uint64_t read_streams(const char *p, size_t bytes)
 {
     sum s = {0};
     const size_t quarter = bytes / ROW * 128;
-    for (size_t i = 0; i < quarter; i += 128) UNROLL for (int r = 0; r < 4; r++) take(&s, p + r * quarter + i, 128);
+    for (size_t i = 0; i < quarter; i += 128)
+        UNROLL for (int r = 0; r < 4; r++) take(&s, p + r * quarter + i, 128);
     take_rest(&s, p, 4 * quarter, bytes);
     return all(&s);
 }
@@ -154,7 +162,8 @@ always void put(char *p, V v, int nt)
         store(p, v);
 }
 
-/* nt: non-temporal stores. tile: ask for the next tile. rows: move a page in the order of read_rows. */
+/* nt: non-temporal stores. tile: ask for the next tile. rows: move a page in the order of
+   read_rows. */
 always uint64_t copy_any(char *d, const char *p, size_t bytes, int nt, int tile, int rows)
 {
     const size_t whole = bytes / TILE * TILE;
@@ -163,8 +172,9 @@ always uint64_t copy_any(char *d, const char *p, size_t bytes, int nt, int tile,
             if (tile) ask(p + i + TILE, r);
             UNROLL for (int c = 0; c < ROW; c += W)
             {
-                const size_t at = rows ? i + r / 8 * PAGE + (size_t)(c / LINE * ROW + r % 8 * LINE + c % LINE)
-                                       : i + (size_t)(r * ROW + c);
+                const size_t at =
+                    rows ? i + r / 8 * PAGE + (size_t)(c / LINE * ROW + r % 8 * LINE + c % LINE)
+                         : i + (size_t)(r * ROW + c);
                 put(d + at, load(p + at), nt);
             }
         }
@@ -177,7 +187,8 @@ always uint64_t copy_any(char *d, const char *p, size_t bytes, int nt, int tile,
 always uint64_t mix_any(char *d, size_t out, const char *p, size_t in, int nt, int tile)
 {
     sum s = {0};
-    const size_t rows = in / ROW, each = rows ? (out << 12) / rows : 0; /* bytes a row, times 2^12 */
+    /* bytes a row, times 2^12 */
+    const size_t rows = in / ROW, each = rows ? (out << 12) / rows : 0;
     size_t due = 0, done = 0;
     for (size_t r = 0; r < rows; r++) {
         if (tile) ask(p + r / 32 * TILE + TILE, (int)(r % 32));
@@ -189,40 +200,41 @@ always uint64_t mix_any(char *d, size_t out, const char *p, size_t in, int nt, i
             UNROLL for (int c = 0; c < LINE; c += W) put(d + done + c, s.a[c / W], nt);
     }
     take_rest(&s, p, rows * ROW, in);
-    for (; done + LINE <= out; done += LINE) UNROLL for (int c = 0; c < LINE; c += W) put(d + done + c, s.a[c / W], nt);
+    for (; done + LINE <= out; done += LINE)
+        UNROLL for (int c = 0; c < LINE; c += W) put(d + done + c, s.a[c / W], nt);
     if (nt) fence();
     return all(&s);
 }
 
-#define LOOPS(READ, COPY, MIX)                                                                                         \
-    READ(read_0, "read", read_ahead(p, in, 0))                                                                         \
-    READ(read_512, "read +512", read_ahead(p, in, 512))                                                                \
-    READ(read_1k, "read +1K", read_ahead(p, in, 1024))                                                                 \
-    READ(read_2k, "read +2K", read_ahead(p, in, 2048))                                                                 \
-    READ(read_4k, "read +4K", read_ahead(p, in, 4096))                                                                 \
-    READ(read_8k, "read +8K", read_ahead(p, in, 8192))                                                                 \
-    READ(read_page_rows, "read rows", read_rows(p, in))                                                                \
-    READ(read_pages, "read pages", read_tiles(p, in, 128, 0))                                                          \
-    READ(read_pages_ahead, "read pages +tile", read_tiles(p, in, 128, 1))                                              \
-    READ(read_pages_wide, "read pages 256", read_tiles(p, in, 256, 0))                                                 \
-    READ(read_next_tile, "read +tile", read_tile(p, in))                                                               \
-    READ(read_4_streams, "read 4 streams", read_streams(p, in))                                                        \
-    COPY(copy_memcpy, "memcpy", (memcpy(d, p, in), 0))                                                                 \
-    COPY(copy_plain, "copy", copy_any(d, p, in, 0, 0, 0))                                                              \
-    COPY(copy_plain_tile, "copy +tile", copy_any(d, p, in, 0, 1, 0))                                                   \
-    COPY(copy_nt, "copy nt", copy_any(d, p, in, 1, 0, 0))                                                              \
-    COPY(copy_nt_tile, "copy nt +tile", copy_any(d, p, in, 1, 1, 0))                                                   \
-    COPY(copy_nt_rows, "copy nt rows", copy_any(d, p, in, 1, 0, 1))                                                    \
-    MIX(mix_plain, "mix", mix_any(d, out, p, in, 0, 0))                                                                \
-    MIX(mix_plain_tile, "mix +tile", mix_any(d, out, p, in, 0, 1))                                                     \
-    MIX(mix_nt, "mix nt", mix_any(d, out, p, in, 1, 0))                                                                \
+#define LOOPS(READ, COPY, MIX)                                                                     \
+    READ(read_0, "read", read_ahead(p, in, 0))                                                     \
+    READ(read_512, "read +512", read_ahead(p, in, 512))                                            \
+    READ(read_1k, "read +1K", read_ahead(p, in, 1024))                                             \
+    READ(read_2k, "read +2K", read_ahead(p, in, 2048))                                             \
+    READ(read_4k, "read +4K", read_ahead(p, in, 4096))                                             \
+    READ(read_8k, "read +8K", read_ahead(p, in, 8192))                                             \
+    READ(read_page_rows, "read rows", read_rows(p, in))                                            \
+    READ(read_pages, "read pages", read_tiles(p, in, 128, 0))                                      \
+    READ(read_pages_ahead, "read pages +tile", read_tiles(p, in, 128, 1))                          \
+    READ(read_pages_wide, "read pages 256", read_tiles(p, in, 256, 0))                             \
+    READ(read_next_tile, "read +tile", read_tile(p, in))                                           \
+    READ(read_4_streams, "read 4 streams", read_streams(p, in))                                    \
+    COPY(copy_memcpy, "memcpy", (memcpy(d, p, in), 0))                                             \
+    COPY(copy_plain, "copy", copy_any(d, p, in, 0, 0, 0))                                          \
+    COPY(copy_plain_tile, "copy +tile", copy_any(d, p, in, 0, 1, 0))                               \
+    COPY(copy_nt, "copy nt", copy_any(d, p, in, 1, 0, 0))                                          \
+    COPY(copy_nt_tile, "copy nt +tile", copy_any(d, p, in, 1, 1, 0))                               \
+    COPY(copy_nt_rows, "copy nt rows", copy_any(d, p, in, 1, 0, 1))                                \
+    MIX(mix_plain, "mix", mix_any(d, out, p, in, 0, 0))                                            \
+    MIX(mix_plain_tile, "mix +tile", mix_any(d, out, p, in, 0, 1))                                 \
+    MIX(mix_nt, "mix nt", mix_any(d, out, p, in, 1, 0))                                            \
     MIX(mix_nt_tile, "mix nt +tile", mix_any(d, out, p, in, 1, 1))
 
-#define DEFINE(name, text, call)                                                                                       \
-    static uint64_t name(char *d, size_t out, const char *p, size_t in)                                                \
-    {                                                                                                                  \
-        (void)d, (void)out;                                                                                            \
-        return call;                                                                                                   \
+#define DEFINE(name, text, call)                                                                   \
+    static uint64_t name(char *d, size_t out, const char *p, size_t in)                            \
+    {                                                                                              \
+        (void)d, (void)out;                                                                        \
+        return call;                                                                               \
     }
 LOOPS(DEFINE, DEFINE, DEFINE)
 
@@ -230,4 +242,5 @@ LOOPS(DEFINE, DEFINE, DEFINE)
 #define ROW_COPY(name, text, call) {TEXT(ISA) " " text, CEILING_COPY, name},
 #define ROW_MIX(name, text, call)  {TEXT(ISA) " " text, CEILING_MIX, name},
 const ceiling_loop PASTE(ceiling, ISA)[] = {LOOPS(ROW_READ, ROW_COPY, ROW_MIX)};
-const int PASTE(PASTE(ceiling, ISA), count) = sizeof PASTE(ceiling, ISA) / sizeof *PASTE(ceiling, ISA);
+const int PASTE(PASTE(ceiling, ISA), count) = sizeof PASTE(ceiling, ISA) /
+                                              sizeof *PASTE(ceiling, ISA);

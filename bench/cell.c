@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cell.c - one cell: its view, its bits beside the truth, then its time and that of its ceilings, in turns.
+ * cell.c - one cell: its view, its bits beside the truth, then its time and that of its
+ * ceilings, in turns.
  */
 #include "bench.h"
 #include "ceiling.h"
@@ -12,7 +13,8 @@
 enum { ROUNDS_MOST = 64, TOP = 3, PICK_ROUNDS = 3, CLASSES = 512, MARGIN = 64, TRIES = 3 };
 static const double LONG = 0.2 /* seconds of a call that is not tried once more */, ABOVE = 1.03;
 
-/* Arrays are kept from one cell to the next; `at` is a place's memory, `host` its twin (the same on a processor). */
+/* Arrays are kept from one cell to the next; `at` is a place's memory, `host` its twin (the same
+   on a processor). */
 typedef struct array {
     char *at, *host;
     size_t bytes;
@@ -64,10 +66,14 @@ typedef struct work {
     figures *f;
 } work;
 
-static int is_first(const char *op) { return !strncmp(op, "first", 5) || !strncmp(op, "nanfirst", 8); }
+static int is_first(const char *op)
+{
+    return !strncmp(op, "first", 5) || !strncmp(op, "nanfirst", 8);
+}
 static int is_last(const char *op) { return !strncmp(op, "last", 4) || !strncmp(op, "nanlast", 7); }
 
-/* Does the job need the elements? Counts of what cannot be NaN do not, nor does the first of a sequence. */
+/* Does the job need the elements? Counts of what cannot be NaN do not, nor does the first of a
+   sequence. */
 static int reads(const cell *c)
 {
     const int floats = c->dtype >= TALLY_F16;
@@ -76,13 +82,17 @@ static int reads(const cell *c)
     return !is_last(c->op) || c->verb != CLIFF_REDUCE;
 }
 
-/* Elements of the view: of results or elements, what takes more room fills the array. A power of two, of whole rows. */
+/* Elements of the view: of results or elements, what takes more room fills the array. A power of
+   two, of whole rows. */
 static int64_t elements(const place *p, const cell *c, size_t elem, size_t result)
 {
     if (!strncmp(c->size, "2^", 2)) return (int64_t)1 << atoi(c->size + 2);
-    double each = (double)(c->cut == CUT_STRIDED ? elem * (size_t)c->length : elem), made = (double)result;
+    double each = (double)(c->cut == CUT_STRIDED ? elem * (size_t)c->length : elem),
+           made = (double)result;
     if (c->verb == CLIFF_REDUCE) {
-        const int64_t length = c->cut == CUT_HEAVY ? 4 : c->cut == CUT_ROWS || c->cut == CUT_SEGMENTS ? c->length : 0;
+        const int64_t length = c->cut == CUT_HEAVY                            ? 4
+                               : c->cut == CUT_ROWS || c->cut == CUT_SEGMENTS ? c->length
+                                                                              : 0;
         made = length ? made / (double)length : 0;
     }
     const int slow = !strcmp(c->size, "dram");
@@ -102,7 +112,8 @@ static int64_t matrix(const cell *c, int64_t n, int64_t *wide)
 
 static int shape_views(place *p, const cell *c, work *k)
 {
-    const size_t elem = tally_dtype_size(c->dtype), result = tally_dtype_size(c->info.output) * (size_t)c->info.lanes;
+    const size_t elem = tally_dtype_size(c->dtype),
+                 result = tally_dtype_size(c->info.output) * (size_t)c->info.lanes;
     const tally_dtype d = c->dtype, o = c->info.output;
     int64_t n = elements(p, c, elem, result), wide, rows;
     figures *f = k->f;
@@ -152,7 +163,8 @@ static int shape_views(place *p, const cell *c, work *k)
 }
 
 /* The call, on memory that begins at `in` and `out`. */
-static tally_status call(tally *ctx, const cell *c, const work *k, char *in, char *out, const void *offsets)
+static tally_status call(tally *ctx, const cell *c, const work *k, char *in, char *out,
+                         const void *offsets)
 {
     tally_view from = k->in, to = k->out;
     from.data = in + (size_t)k->shift * tally_dtype_size(c->dtype);
@@ -186,7 +198,8 @@ static outcome check_bits(place *p, tally *cpu, const cell *c, work *k, double *
     if (p->threads) {
         tally_view view = k->in;
         view.data = in_array.host + (size_t)k->shift * tally_dtype_size(c->dtype);
-        if (law_check(p->ctx, c, &view, &k->window, out_array.host, f->law, sizeof f->law)) return CELL_DONE;
+        if (law_check(p->ctx, c, &view, &k->window, out_array.host, f->law, sizeof f->law))
+            return CELL_DONE;
         fprintf(stderr, "cliffs: %s %s %s: %s\n", c->op, c->shape, c->view, f->law);
         return CELL_FAILED;
     }
@@ -200,7 +213,8 @@ static outcome check_bits(place *p, tally *cpu, const cell *c, work *k, double *
     snprintf(f->law, sizeof f->law, "cpu");
     if (!memcmp(want, out_array.host, f->out_bytes)) return CELL_DONE;
     snprintf(f->law, sizeof f->law, "other bits than the cpu");
-    fprintf(stderr, "cliffs: %s %s %s: other bits than the processors'\n", c->op, c->shape, c->view);
+    fprintf(stderr, "cliffs: %s %s %s: other bits than the processors'\n", c->op, c->shape,
+            c->view);
     return CELL_FAILED;
 }
 
@@ -217,7 +231,8 @@ static double run(contest *x)
 {
     const figures *f = x->k->f;
     const double start = now();
-    if (x->loop >= 0) x->p->run(x->p, x->loop, out_array.at, f->out_bytes, in_array.at, f->in_bytes, x->repeat);
+    if (x->loop >= 0)
+        x->p->run(x->p, x->loop, out_array.at, f->out_bytes, in_array.at, f->in_bytes, x->repeat);
     for (int r = 0; r < x->repeat && x->loop < 0; r++)
         if (call(x->p->ctx, x->c, x->k, in_array.at, out_array.at, offset_array.at)) x->failed = 1;
     x->p->finish(x->p);
@@ -242,17 +257,19 @@ static int repeats(contest *x, double known)
     return 1 + (int)(1e-3 / (once + 1e-9));
 }
 
-/* Bytes to the nearest power of the square root of 2: loops that are best for about as many are best. */
+/* Bytes to the nearest power of the square root of 2: loops that are best for about as many are
+   best. */
 static int nearly(size_t bytes) { return bytes ? (int)lrint(2 * log2((double)bytes)) : -1; }
 
 /* The best loops; again: those of these bytes anew, with more rounds. */
 static int pick(place *p, const cell *c, const work *k, int again, int *best)
 {
     const figures *f = k->f;
-    const int in = nearly(f->in_bytes), out = nearly(f->out_bytes), count = p->loops(p, f->in_bytes, f->out_bytes);
+    const int in = nearly(f->in_bytes), out = nearly(f->out_bytes),
+              count = p->loops(p, f->in_bytes, f->out_bytes);
     int at = 0;
-    while (at < class_count && (classes[at].in != in || classes[at].out != out || classes[at].loops != count ||
-                                classes[at].threads != c->threads))
+    while (at < class_count && (classes[at].in != in || classes[at].out != out ||
+                                classes[at].loops != count || classes[at].threads != c->threads))
         at++;
     if (at == CLASSES) at = class_count = 0;
     if (at == class_count || again) {
@@ -264,8 +281,8 @@ static int pick(place *p, const cell *c, const work *k, int again, int *best)
         classes[at].loops = count;
         classes[at].threads = c->threads;
         x.repeat = repeats(&x, 0);
-        classes[at].count =
-            ceiling_best(count, run_loop, &x, (1 + again) * PICK_ROUNDS, classes[at].best, seconds, TOP);
+        classes[at].count = ceiling_best(count, run_loop, &x, (1 + again) * PICK_ROUNDS,
+                                         classes[at].best, seconds, TOP);
     }
     memcpy(best, classes[at].best, sizeof classes[at].best);
     return classes[at].count;
@@ -279,8 +296,8 @@ static double middle(double *v, int count, double *spread)
     return m;
 }
 
-/* first: seconds of the first call, which touched what later ones find (and on a GPU compiled: it says nothing of
- * those; one call at a time, with its wait, has cost 20 us more there). */
+/* first: seconds of the first call, which touched what later ones find (and on a GPU compiled:
+ * it says nothing of those; one call at a time, with its wait, has cost 20 us more there). */
 static int compete(place *p, const cell *c, work *k, int rounds, int again, double first)
 {
     static double times[TOP + 1][ROUNDS_MOST];
@@ -289,7 +306,8 @@ static int compete(place *p, const cell *c, work *k, int rounds, int again, doub
     figures *f = k->f;
     const int loops = pick(p, c, k, again, best);
     for (int i = 0; i < loops; i++) x[i + 1] = (contest){p, c, k, best[i], 1, 0};
-    for (int i = 0; i <= loops; i++) x[i].repeat = repeats(&x[i], i || first < LONG || !p->threads ? 0 : first);
+    for (int i = 0; i <= loops; i++)
+        x[i].repeat = repeats(&x[i], i || first < LONG || !p->threads ? 0 : first);
     if (x[0].repeat > 1) rounds *= 2; /* short: a time slice is longer than a batch */
     if (rounds > ROUNDS_MOST) rounds = ROUNDS_MOST;
     const double begin = now();
@@ -321,12 +339,14 @@ outcome cell_measure(place *p, tally *cpu, const cell *c, int rounds, figures *f
     const size_t need = (size_t)(k.span + k.shift) * tally_dtype_size(c->dtype) + MARGIN;
     const size_t before = in_array.bytes;
     if (!views || !have(p, &in_array, need) || !have(p, &out_array, f->out_bytes + MARGIN)) {
-        fprintf(stderr, "cliffs: no memory for %lld elements of %s\n", (long long)f->n, tally_dtype_name(c->dtype));
+        fprintf(stderr, "cliffs: no memory for %lld elements of %s\n", (long long)f->n,
+                tally_dtype_name(c->dtype));
         return CELL_FAILED;
     }
     if (filled != c->dtype || in_array.bytes != before) {
         data_fill(in_array.host, in_array.bytes, c->dtype);
-        if (!p->threads && !p->put(p, in_array.at, in_array.host, in_array.bytes)) return CELL_FAILED;
+        if (!p->threads && !p->put(p, in_array.at, in_array.host, in_array.bytes))
+            return CELL_FAILED;
         filled = c->dtype;
     }
     double first = 0;

@@ -38,7 +38,8 @@ static const struct sheet {
     const char *set, *places, *sizes, *ops, *types, *shapes, *views;
 } sheets[] = {
 #define CLIFF_VIEW(...)
-#define CLIFF_SHEET(set, places, sizes, ops, types, shapes, views) {set, places, sizes, ops, types, shapes, views},
+#define CLIFF_SHEET(set, places, sizes, ops, types, shapes, views)                                 \
+    {set, places, sizes, ops, types, shapes, views},
 #include "cells.def"
 };
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
@@ -66,17 +67,20 @@ static int by_name(const void *a, const void *b) { return strcmp(a, b); }
 int cells_operators(tally *ctx, const char *folder)
 {
     DIR *d = folder ? opendir(folder) : NULL;
-    for (const char *const *name = tally_operators(); *name && operator_count < OPERATORS_MOST; name++) {
+    for (const char *const *name = tally_operators(); *name && operator_count < OPERATORS_MOST;
+         name++) {
         tally_operator_info info;
-        if (!tally_operator(NULL, *name, TALLY_F64, &info) && info.inputs == 2) continue; /* bench/inputs.c */
-        const char *const needs =
-            tally_operator(NULL, *name, TALLY_F64, &info) && tally_operator(NULL, *name, TALLY_I64, &info)
-                ? ":0.1" /* a parameter that must be given */
-                : "";
+        /* bench/inputs.c */
+        if (!tally_operator(NULL, *name, TALLY_F64, &info) && info.inputs == 2) continue;
+        const char *const needs = tally_operator(NULL, *name, TALLY_F64, &info) &&
+                                          tally_operator(NULL, *name, TALLY_I64, &info)
+                                      ? ":0.1" /* a parameter that must be given */
+                                      : "";
         snprintf(operators[operator_count++], CLIFF_WORD, "%s%s", *name, needs);
     }
     for (struct dirent *e; d && (e = readdir(d)) && file_count < OPERATORS_MOST;)
-        if (ends(e->d_name, ".h")) snprintf(files[file_count++], PATH_MAX, "%s/%s", folder, e->d_name);
+        if (ends(e->d_name, ".h"))
+            snprintf(files[file_count++], PATH_MAX, "%s/%s", folder, e->d_name);
     if (d) closedir(d);
     qsort(files, (size_t)file_count, sizeof *files, by_name);
     for (int i = 0; i < file_count && operator_count < OPERATORS_MOST; i++) {
@@ -98,8 +102,8 @@ int cells_define(tally *ctx)
 
 void cell_key(const cell *c, const char *device, char *key, size_t room)
 {
-    snprintf(key, room, "%s,%d,%s,%s,%s,%s,%s", device, c->threads, c->op, tally_dtype_name(c->dtype), c->shape,
-             c->view, c->size);
+    snprintf(key, room, "%s,%d,%s,%s,%s,%s,%s", device, c->threads, c->op,
+             tally_dtype_name(c->dtype), c->shape, c->view, c->size);
 }
 
 /* ---- what was given out already: a table of hashes ---- */
@@ -152,8 +156,8 @@ typedef struct walk {
 /* A window that no sequence holds has nothing to say. */
 static int fits(const cell *c)
 {
-    return c->verb != CLIFF_WINDOW || c->cut < CUT_ROWS || c->cut == CUT_COLUMNS || c->cut > CUT_SEGMENTS ||
-           c->w <= c->length;
+    return c->verb != CLIFF_WINDOW || c->cut < CUT_ROWS || c->cut == CUT_COLUMNS ||
+           c->cut > CUT_SEGMENTS || c->w <= c->length;
 }
 
 static int of_size(const walk *k, cell *c)
@@ -170,8 +174,10 @@ static int of_size(const walk *k, cell *c)
                 continue;
             for (int v = 0; v < COUNT(verbs); v++)
                 for (int w = 0; w < COUNT(views); w++) {
-                    if (!listed(s->shapes, verbs[v].word) || !listed(k->chosen->shapes, verbs[v].word) ||
-                        !listed(s->views, views[w].word) || !listed(k->chosen->views, views[w].word))
+                    if (!listed(s->shapes, verbs[v].word) ||
+                        !listed(k->chosen->shapes, verbs[v].word) ||
+                        !listed(s->views, views[w].word) ||
+                        !listed(k->chosen->views, views[w].word))
                         continue;
                     char key[CLIFF_KEY];
                     snprintf(c->shape, sizeof c->shape, "%s", verbs[v].word);
@@ -204,7 +210,8 @@ static int known(const char *what, const char *list, int (*is)(const char *word)
     char word[CLIFF_WORD];
     for (const char *at = list; at && *at && next_word(&at, word);)
         if (!is(word)) {
-            fprintf(stderr, "cliffs: %s has the word '%s', which is none (--list shows them)\n", what, word);
+            fprintf(stderr, "cliffs: %s has the word '%s', which is none (--list shows them)\n",
+                    what, word);
             return 0;
         }
     return 1;
@@ -248,8 +255,8 @@ static int each_of(walk *k, const int *teams, int team_count)
     return 1;
 }
 
-int cells_each(const place *p, const char *set, const selection *chosen, const int *teams, int team_count,
-               int (*use)(const cell *c, void *with), void *with)
+int cells_each(const place *p, const char *set, const selection *chosen, const int *teams,
+               int team_count, int (*use)(const cell *c, void *with), void *with)
 {
     const char *const here = p->threads ? "cpu" : "gpu";
     if (!known("--ops", chosen->ops, is_operator) || !known("--types", chosen->types, is_type) ||

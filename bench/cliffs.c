@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * cliffs.c - the cliff finder: every operator x type x shape x view x size beside the ceiling of the same bytes.
+ * cliffs.c - the cliff finder: every operator x type x shape x view x size beside the ceiling of
+ * the same bytes.
  *
- * Each cell's bits are compared before it is timed; a difference ends the run with exit 1. Results are appended to the
- * file one by one, and cells that it already has are not measured again: a run can be stopped and continued.
+ * Each cell's bits are compared before it is timed; a difference ends the run with exit 1.
+ * Results are appended to the file one by one, and cells that it already has are not measured
+ * again: a run can be stopped and continued.
  */
 #define _GNU_SOURCE
 #include "bench.h"
@@ -14,12 +16,15 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: cliffs --file FILE [--quick | --full] [--device cpu|cuda:N|opencl:N] [--threads 1,2] [--ops WORDS]\n"
-    "              [--types WORDS] [--shapes WORDS] [--views WORDS] [--sizes WORDS] [--seconds S] [--rounds R]\n"
+    "usage: cliffs --file FILE [--quick | --full] [--device cpu|cuda:N|opencl:N] [--threads 1,2] "
+    "[--ops WORDS]\n"
+    "              [--types WORDS] [--shapes WORDS] [--views WORDS] [--sizes WORDS] [--seconds S] "
+    "[--rounds R]\n"
     "              [--bytes B] [--operators FOLDER] [--list]\n"
     "Words are separated by commas. Without --quick and --full: everything that the words name.\n";
-static const char head[] = "device,threads,op,dtype,shape,view,size,n,in_bytes,out_bytes,ns,spread,ceiling_ns,"
-                           "ceiling_spread,ceiling,ratio,gbps,checked\n";
+static const char head[] =
+    "device,threads,op,dtype,shape,view,size,n,in_bytes,out_bytes,ns,spread,ceiling_ns,"
+    "ceiling_spread,ceiling,ratio,gbps,checked\n";
 
 typedef struct run_state {
     place *p;
@@ -33,9 +38,13 @@ typedef struct run_state {
     const char *operators;
 } run_state;
 
-static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
 
-/* The keys of the rows of a file: what stands before the eighth value. A last line without its end is cut off. */
+/* The keys of the rows of a file: what stands before the eighth value. A last line without its
+   end is cut off. */
 static int known_keys(run_state *s, const char *path)
 {
     FILE *f = fopen(path, "r+");
@@ -71,7 +80,8 @@ static void about(FILE *f, const char *set, const run_state *s)
     FILE *l = fopen("/proc/loadavg", "r");
     if (l && fscanf(l, "%63[^\n]", load) != 1) load[0] = 0;
     if (l) fclose(l);
-    fprintf(f, "# run %s, tally %s, %s, %s, load %s, %s\n", date, tally_version(), s->p->device, s->p->text, load, set);
+    fprintf(f, "# run %s, tally %s, %s, %s, load %s, %s\n", date, tally_version(), s->p->device,
+            s->p->text, load, set);
 }
 
 static int count_one(const cell *c, void *with)
@@ -79,7 +89,8 @@ static int count_one(const cell *c, void *with)
     run_state *s = with;
     char key[CLIFF_KEY], *at = key;
     cell_key(c, s->p->device, key, sizeof key);
-    s->wanted += !s->known_count || !bsearch(&at, s->known, (size_t)s->known_count, sizeof *s->known, by_text);
+    s->wanted += !s->known_count ||
+                 !bsearch(&at, s->known, (size_t)s->known_count, sizeof *s->known, by_text);
     if (s->listing) printf("%s\n", key);
     return 1;
 }
@@ -105,7 +116,8 @@ static int measure_one(const cell *c, void *with)
     char key[CLIFF_KEY], *at = key;
     figures f;
     cell_key(c, s->p->device, key, sizeof key);
-    if (s->known_count && bsearch(&at, s->known, (size_t)s->known_count, sizeof *s->known, by_text)) return 1;
+    if (s->known_count && bsearch(&at, s->known, (size_t)s->known_count, sizeof *s->known, by_text))
+        return 1;
     if (s->end > 0 && now() > s->end) return s->stopped = 1, 0;
     if (!team(s, c->threads)) return s->failed++, 0;
     s->done++;
@@ -113,12 +125,12 @@ static int measure_one(const cell *c, void *with)
     if (o == CELL_FAILED) return s->failed++, 0;
     if (o != CELL_DONE) return s->skipped++, 1;
     const double ratio = f.ceiling / f.seconds;
-    fprintf(s->file, "%s,%lld,%zu,%zu,%.1f,%.3f,%.1f,%.3f,%s,%.4f,%.2f,%s\n", key, (long long)f.n, f.in_bytes,
-            f.out_bytes, f.seconds * 1e9, f.spread, f.ceiling * 1e9, f.ceiling_spread, f.loop, ratio,
-            (double)(f.in_bytes + f.out_bytes) / f.seconds * 1e-9, f.law);
+    fprintf(s->file, "%s,%lld,%zu,%zu,%.1f,%.3f,%.1f,%.3f,%s,%.4f,%.2f,%s\n", key, (long long)f.n,
+            f.in_bytes, f.out_bytes, f.seconds * 1e9, f.spread, f.ceiling * 1e9, f.ceiling_spread,
+            f.loop, ratio, (double)(f.in_bytes + f.out_bytes) / f.seconds * 1e-9, f.law);
     fflush(s->file);
-    printf("[%lld/%lld] %-64s %12.1f us  %5.2f of %s%s\n", (long long)s->done, (long long)s->wanted, key,
-           f.seconds * 1e6, ratio, f.loop, ratio > 1.03 ? "  MORE THAN ITS CEILING" : "");
+    printf("[%lld/%lld] %-64s %12.1f us  %5.2f of %s%s\n", (long long)s->done, (long long)s->wanted,
+           key, f.seconds * 1e6, ratio, f.loop, ratio > 1.03 ? "  MORE THAN ITS CEILING" : "");
     fflush(stdout);
     return 1;
 }
@@ -139,15 +151,20 @@ static int flag(int argc, char **argv, const char *name)
 /* Every argument is an option, with its value where it has one. */
 static int options_known(int argc, char **argv)
 {
-    static const char *const valued[] = {"--file",  "--device", "--threads", "--ops",    "--types", "--shapes",
-                                         "--views", "--sizes",  "--seconds", "--rounds", "--bytes", "--operators"};
+    static const char *const valued[] = {"--file",    "--device", "--threads", "--ops",
+                                         "--types",   "--shapes", "--views",   "--sizes",
+                                         "--seconds", "--rounds", "--bytes",   "--operators"};
     static const char *const flags[] = {"--quick", "--full", "--list"};
     for (int i = 1; i < argc; i++) {
         int good = 0;
-        for (size_t k = 0; k < sizeof flags / sizeof *flags; k++) good |= !strcmp(argv[i], flags[k]);
+        for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
+            good |= !strcmp(argv[i], flags[k]);
         for (size_t k = 0; k < sizeof valued / sizeof *valued && !good; k++)
             if (!strcmp(argv[i], valued[k]) && i + 1 < argc) good = 2;
-        if (!good) return fprintf(stderr, "cliffs: '%s' is no option, or its value is missing\n%s", argv[i], usage), 0;
+        if (!good)
+            return fprintf(stderr, "cliffs: '%s' is no option, or its value is missing\n%s",
+                           argv[i], usage),
+                   0;
         i += good == 2;
     }
     return 1;
@@ -159,8 +176,11 @@ int main(int argc, char **argv)
     run_state s = {.p = &p, .rounds = 5};
     int teams[CLIFF_TEAMS] = {team_most()}, team_count = 1;
     if (!options_known(argc, argv)) return 2;
-    const char *path = option(argc, argv, "--file"), *device = option(argc, argv, "--device"), *value;
-    const char *set = flag(argc, argv, "--quick") ? "quick" : flag(argc, argv, "--full") ? "full" : "all";
+    const char *path = option(argc, argv, "--file"), *device = option(argc, argv, "--device"),
+               *value;
+    const char *set = flag(argc, argv, "--quick")  ? "quick"
+                      : flag(argc, argv, "--full") ? "full"
+                                                   : "all";
     const selection chosen = {option(argc, argv, "--ops"), option(argc, argv, "--types"),
                               option(argc, argv, "--shapes"), option(argc, argv, "--views"),
                               option(argc, argv, "--sizes")};
@@ -171,7 +191,8 @@ int main(int argc, char **argv)
         for (team_count = 0; *value && team_count < CLIFF_TEAMS; value += *value == ',')
             teams[team_count++] = (int)strtol(value, (char **)(uintptr_t)&value, 10);
     for (int i = 0; i < team_count; i++)
-        if (teams[i] < 1 || teams[i] > 1024) return fprintf(stderr, "cliffs: --threads: must be 1..1024\n"), 2;
+        if (teams[i] < 1 || teams[i] > 1024)
+            return fprintf(stderr, "cliffs: --threads: must be 1..1024\n"), 2;
     if (!place_open(&p, device ? device : "cpu", teams[0])) return 3;
     if (!p.threads) teams[0] = team_count = 1;
     if ((value = option(argc, argv, "--bytes"))) p.slow = (size_t)strtoull(value, NULL, 0);
@@ -189,9 +210,10 @@ int main(int argc, char **argv)
     if ((value = option(argc, argv, "--seconds"))) s.end = now() + atof(value);
     const double start = now();
     cells_each(&p, set, &chosen, teams, team_count, measure_one, &s);
-    printf("%lld of %lld cells in %.0f s; %lld have nothing to do or are not supported; %lld failed%s\n",
-           (long long)s.done, (long long)s.wanted, now() - start, (long long)s.skipped, (long long)s.failed,
-           s.stopped ? "; out of time: the same command continues" : "");
+    printf("%lld of %lld cells in %.0f s; %lld have nothing to do or are not supported; %lld "
+           "failed%s\n",
+           (long long)s.done, (long long)s.wanted, now() - start, (long long)s.skipped,
+           (long long)s.failed, s.stopped ? "; out of time: the same command continues" : "");
     fclose(s.file);
     cell_free(&p);
     p.close(&p);

@@ -2,8 +2,9 @@
  *
  * cliffs.h - what the parts of the cliff finder share: a cell, and a place to run it.
  *
- * A cell is one word of each kind: operator, type, shape, view, size, number of threads. A place is a device through
- * the public interface of tally, with memory of its own and the loops that are its ceilings.
+ * A cell is one word of each kind: operator, type, shape, view, size, number of threads. A place
+ * is a device through the public interface of tally, with memory of its own and the loops that
+ * are its ceilings.
  */
 #ifndef CLIFFS_H
 #define CLIFFS_H
@@ -51,7 +52,8 @@ struct place {
     int (*put)(place *p, void *to, const void *from, size_t bytes); /* host to place; 0: failed */
     int (*get)(place *p, void *to, const void *from, size_t bytes); /* place to host */
     void (*finish)(place *p);                                       /* waits for what was issued */
-    /* The ceiling's loops for these bytes: how many there are and their names. run: issues `repeat` runs of one. */
+    /* The ceiling's loops for these bytes: how many there are and their names. run: issues
+       `repeat` runs of one. */
     int (*loops)(place *p, size_t in, size_t out);
     const char *(*name)(place *p, int loop);
     void (*run)(place *p, int loop, void *dst, size_t out, const void *src, size_t in, int repeat);
@@ -64,7 +66,8 @@ int place_open(place *p, const char *device, int threads);
 int place_cpu(place *p, const char *device, int threads);
 int place_cuda(place *p, int number);
 int place_opencl(place *p, int number);
-/* place_gpu.c: what both kinds of GPU share. The text of their kernels; loops, by what a launch of one needs. */
+/* place_gpu.c: what both kinds of GPU share. The text of their kernels; loops, by what a launch
+   of one needs. */
 typedef struct gpu_loop {
     const char *kernel; /* NULL: the driver's own copy */
     char name[40];
@@ -82,25 +85,28 @@ void gpu_list(gpu_loops *list, size_t in, size_t out, int processors);
 /* ---- cells ---- */
 
 typedef struct selection {
-    const char *ops, *types, *shapes, *views, *sizes; /* words separated by spaces or commas; NULL: all */
+    /* words separated by spaces or commas; NULL: all */
+    const char *ops, *types, *shapes, *views, *sizes;
 } selection;
 
 /* Every operator's words, the users' too, whose texts are in `folder` (NULL: none); of ctx. */
 int cells_operators(tally *ctx, const char *folder);
 /* Defines the users' operators in one more context. */
 int cells_define(tally *ctx);
-/* Calls `use` with each cell of the sheets of `set` ("quick", "full", or "all": everything that `chosen` names) that
- * `chosen` has, for each of the teams. Ends when use returns 0. Returns 0 if a word is none, and says so. */
-int cells_each(const place *p, const char *set, const selection *chosen, const int *teams, int team_count,
-               int (*use)(const cell *c, void *with), void *with);
+/* Calls `use` with each cell of the sheets of `set` ("quick", "full", or "all": everything that
+ * `chosen` names) that `chosen` has, for each of the teams. Ends when use returns 0. Returns 0
+ * if a word is none, and says so. */
+int cells_each(const place *p, const char *set, const selection *chosen, const int *teams,
+               int team_count, int (*use)(const cell *c, void *with), void *with);
 void cell_key(const cell *c, const char *device, char *key, size_t room);
 
 /* ---- data ---- */
 
-/* Fills whole words of 8 bytes with elements of a type: random bits; floats of either sign from 0.5 to 2. */
+/* Fills whole words of 8 bytes with elements of a type: random bits; floats of either sign from
+   0.5 to 2. */
 void data_fill(void *to, size_t bytes, tally_dtype dtype);
-/* Offsets of segments of about `mean` elements (0: a heavy tail), n elements in all; *count of them and one more. NULL:
- * no memory. The caller frees it. */
+/* Offsets of segments of about `mean` elements (0: a heavy tail), n elements in all; *count of
+ * them and one more. NULL: no memory. The caller frees it. */
 int64_t *data_offsets(int64_t n, int64_t mean, int64_t *count);
 
 /* ---- one cell ---- */
@@ -108,17 +114,18 @@ int64_t *data_offsets(int64_t n, int64_t mean, int64_t *count);
 typedef struct figures {
     int64_t n, results;
     size_t in_bytes, out_bytes;
-    double seconds, spread, ceiling, ceiling_spread; /* medians; spread: the middle half, as a part of the median */
-    char loop[CLIFF_WORD], law[CLIFF_WORD];          /* the best loop; what was compared */
+    /* medians; spread: the middle half, as a part of the median */
+    double seconds, spread, ceiling, ceiling_spread;
+    char loop[CLIFF_WORD], law[CLIFF_WORD]; /* the best loop; what was compared */
 } figures;
 typedef enum outcome { CELL_DONE, CELL_NOTHING, CELL_UNSUPPORTED, CELL_FAILED } outcome;
 /* cpu: the context whose results are the truth where the place is no processor. */
 outcome cell_measure(place *p, tally *cpu, const cell *c, int rounds, figures *f);
 void cell_free(place *p); /* arrays that were kept */
 
-/* law.c: compares results that are in host memory with the law, one by one, in bits. in: the view. Writes
- * "compared/all" to what; 0 and a sentence there if one differs. */
-int law_check(tally *ctx, const cell *c, const tally_view *in, const tally_window_options *w, const void *out,
-              char *what, size_t room);
+/* law.c: compares results that are in host memory with the law, one by one, in bits. in: the
+ * view. Writes "compared/all" to what; 0 and a sentence there if one differs. */
+int law_check(tally *ctx, const cell *c, const tally_view *in, const tally_window_options *w,
+              const void *out, char *what, size_t room);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A clock and a median, for the benchmarks that are one file each (bench.h has those of the large one). */
+ * A clock and a median, for the benchmarks that are one file each (bench.h has those of the
+ * large one). */
 #ifndef BENCH_CLOCK_H
 #define BENCH_CLOCK_H
 #include <stdlib.h>

@@ -15,8 +15,8 @@ static uint64_t hash(uint64_t i)
     return x ^ x >> 31;
 }
 
-/* Of random bits `keep` stay, and `set` are set. Of a float these are the exponents of 0.5 to 1 and of 1 to 2: products
- * leave the range of subnormals, which are slow, at once. */
+/* Of random bits `keep` stay, and `set` are set. Of a float these are the exponents of 0.5 to 1
+ * and of 1 to 2: products leave the range of subnormals, which are slow, at once. */
 static void masks(tally_dtype d, uint64_t *keep, uint64_t *set)
 {
     *keep = ~UINT64_C(0);
@@ -36,7 +36,8 @@ void data_fill(void *to, size_t bytes, tally_dtype dtype)
     for (int64_t i = 0; i < words; i++) x[i] = (hash((uint64_t)i) & keep) | set;
 }
 
-/* A length of a Pareto distribution with alpha 0.8, at most 10^6: over half of them are one or two. */
+/* A length of a Pareto distribution with alpha 0.8, at most 10^6: over half of them are one or
+   two. */
 static int64_t heavy(uint64_t random)
 {
     const double u = ((double)(random >> 11) + 0.5) * 0x1p-53, length = floor(pow(u, -1 / 0.8));

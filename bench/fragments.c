@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * How long it takes to put 10^4 fragments of random lengths together, in random order; and what a merge of two
- * neighbours costs that come and go as bytes, as they do between ranks (doc/scale.md).
- *   cc -O2 -Iinclude bench/fragments.c build/libtally.a -fopenmp -ldl -lm -o fragments && ./fragments sum var */
+ * How long it takes to put 10^4 fragments of random lengths together, in random order; and what
+ * a merge of two neighbours costs that come and go as bytes, as they do between ranks
+ * (doc/scale.md).
+ *   cc -O2 -Iinclude bench/fragments.c build/libtally.a -fopenmp -ldl -lm -o fragments &&
+ *   ./fragments sum var */
 #define _POSIX_C_SOURCE 200809L
 #include "clock.h"
 #include "tally.h"
@@ -28,7 +30,9 @@ static int measure(tally *ctx, const char *op, const double *x)
     cut[PARTS] = N;
     qsort(cut, PARTS + 1, sizeof *cut, ascending);
     for (int i = 0; i < PARTS; i++)
-        if (tally_fragment_make(ctx, op, TALLY_F64, x + cut[i], cut[i], cut[i + 1] - cut[i], &part[i])) return 1;
+        if (tally_fragment_make(ctx, op, TALLY_F64, x + cut[i], cut[i], cut[i + 1] - cut[i],
+                                &part[i]))
+            return 1;
     for (int i = PARTS - 1; i > 0; i--) {
         const int k = rand() % (i + 1);
         tally_fragment *const t = part[i];
@@ -43,7 +47,8 @@ static int measure(tally *ctx, const char *op, const double *x)
             if (tally_fragment_merge(all, part[i])) return 1;
         const double took = now() - start;
         if (took < best) best = took;
-        if (tally_fragment_result(all, &got) || tally_reduce(ctx, op, &in, &want) || memcmp(&got, &want, sizeof got)) {
+        if (tally_fragment_result(all, &got) || tally_reduce(ctx, op, &in, &want) ||
+            memcmp(&got, &want, sizeof got)) {
             printf("%s: other bits\n", op);
             return 1;
         }
@@ -58,12 +63,15 @@ static int measure(tally *ctx, const char *op, const double *x)
         if (tally_fragment_make(ctx, op, TALLY_F64, x, 1, N / 2, &halves[0]) ||
             tally_fragment_make(ctx, op, TALLY_F64, x, N / 2 + 1, N / 2 - 2, &halves[1]))
             return 1;
-        if (tally_fragment_save(halves[0], a, &a_bytes) || tally_fragment_save(halves[1], b, &b_bytes)) return 1;
+        if (tally_fragment_save(halves[0], a, &a_bytes) ||
+            tally_fragment_save(halves[1], b, &b_bytes))
+            return 1;
         const double start = now();
         for (int i = 0; i < 1000; i++) {
             bytes = sizeof c;
-            if (tally_fragment_load(ctx, a, a_bytes, &left) || tally_fragment_load(ctx, b, b_bytes, &right) ||
-                tally_fragment_merge(left, right) || tally_fragment_save(left, c, &bytes))
+            if (tally_fragment_load(ctx, a, a_bytes, &left) ||
+                tally_fragment_load(ctx, b, b_bytes, &right) || tally_fragment_merge(left, right) ||
+                tally_fragment_save(left, c, &bytes))
                 return 1;
             tally_fragment_free(left);
             tally_fragment_free(right);
@@ -74,9 +82,9 @@ static int measure(tally *ctx, const char *op, const double *x)
         tally_fragment_free(halves[1]);
     }
     for (int i = 0; i < PARTS; i++) tally_fragment_free(part[i]);
-    printf(
-        "%s f64: %d fragments in %.2f ms; two neighbours through bytes in %.1f us (%zu bytes); the best of %d runs\n",
-        op, PARTS, best * 1e3, pair * 1e6, bytes, RUNS);
+    printf("%s f64: %d fragments in %.2f ms; two neighbours through bytes in %.1f us (%zu bytes); "
+           "the best of %d runs\n",
+           op, PARTS, best * 1e3, pair * 1e6, bytes, RUNS);
     return 0;
 }
 

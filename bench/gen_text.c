@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * gen_text.c - writes decimals, one a line, always the same ones: gen_text 50000000 > decimals.txt (about 570 MB).
+ * gen_text.c - writes decimals, one a line, always the same ones: gen_text 50000000 >
+ * decimals.txt (about 570 MB).
  *
  * Values in [-1000, 1000) with six digits after the point: like "-123.456789".
  */

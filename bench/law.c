@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * law.c - the results of a timed call beside the law (doc/order.md), executed in plain scalar C. It is the one file of
- * the benchmarks that sees inside the library: the scalar functions of the operator, and where the law cuts.
+ * law.c - the results of a timed call beside the law (doc/order.md), executed in plain scalar C.
+ * It is the one file of the benchmarks that sees inside the library: the scalar functions of the
+ * operator, and where the law cuts.
  *
- * All results are compared where that is quick. Of long sequences every element takes part, but only some results are
- * looked at: those of the first block of 4096, of the last and of some between; of many sequences the first, the last
- * and some between.
+ * All results are compared where that is quick. Of long sequences every element takes part, but
+ * only some results are looked at: those of the first block of 4096, of the last and of some
+ * between; of many sequences the first, the last and some between.
  */
 #include "cliffs.h"
 #include "context/operators.h"
@@ -13,7 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEVEL = 12, BLOCK = 1 << LEVEL, SHOWN = 8, WORK = 1 << 21 /* elements folded for the sake of many sequences */ };
+enum {
+    LEVEL = 12,
+    BLOCK = 1 << LEVEL,
+    SHOWN = 8,
+    WORK = 1 << 21 /* elements folded for the sake of many sequences */
+};
 
 /* A state, or none of an element that counts. */
 typedef struct maybe {
@@ -80,7 +86,8 @@ static maybe extend(const sequence *q, maybe s, int64_t from, int64_t m)
     return s;
 }
 
-/* S(m) of whole blocks: m is a multiple of BLOCK. Each bit of m is a tree whose leaves are blocks. */
+/* S(m) of whole blocks: m is a multiple of BLOCK. Each bit of m is a tree whose leaves are
+   blocks. */
 static maybe sum_of(const sequence *q, const maybe *blocks, int64_t m)
 {
     maybe s = {.there = 0}, tree[TL_MAX_LEVELS + 1];
@@ -89,7 +96,8 @@ static maybe sum_of(const sequence *q, const maybe *blocks, int64_t m)
         int depth = 0;
         for (int64_t b = 0; b < (int64_t)1 << (level - LEVEL); b++) {
             tree[depth++] = blocks[(at >> LEVEL) + b];
-            for (int64_t c = b; c & 1; c >>= 1, depth--) add(q->op, &tree[depth - 2], &tree[depth - 1]);
+            for (int64_t c = b; c & 1; c >>= 1, depth--)
+                add(q->op, &tree[depth - 2], &tree[depth - 1]);
         }
         add(q->op, &s, &tree[0]);
         at += (int64_t)1 << level;
@@ -104,10 +112,12 @@ static int prefixes(sequence *q, const maybe *blocks, int64_t from, int64_t to)
     int top = 0;
     for (int64_t i = from; i < to; i++) {
         node_of[top++] = node(q, i, 0);
-        for (int64_t c = i - from; c & 1; c >>= 1, top--) add(q->op, &node_of[top - 2], &node_of[top - 1]);
+        for (int64_t c = i - from; c & 1; c >>= 1, top--)
+            add(q->op, &node_of[top - 2], &node_of[top - 1]);
         prefix[top] = prefix[top - 1];
         add(q->op, &prefix[top], &node_of[top - 1]);
-        if (i + 1 == from + BLOCK) prefix[top] = sum_of(q, blocks, from + BLOCK); /* it carries into blocks before */
+        /* it carries into blocks before */
+        if (i + 1 == from + BLOCK) prefix[top] = sum_of(q, blocks, from + BLOCK);
         if (!same(q, i, &prefix[top], i + 1)) return 0;
     }
     return 1;
@@ -149,8 +159,8 @@ static int windows(sequence *q, const tally_window_options *w, int64_t most)
     return 1;
 }
 
-int law_check(tally *ctx, const cell *c, const tally_view *in, const tally_window_options *w, const void *out,
-              char *what, size_t room)
+int law_check(tally *ctx, const cell *c, const tally_view *in, const tally_window_options *w,
+              const void *out, char *what, size_t room)
 {
     sequence q = {0};
     const int64_t columns = c->cut == CUT_COLUMNS && c->verb != CLIFF_REDUCE;
@@ -160,21 +170,26 @@ int law_check(tally *ctx, const cell *c, const tally_view *in, const tally_windo
         return 0;
     }
     const int64_t elements = in->offsets ? in->offsets[in->rows] : in->rows * in->n,
-                  each = in->rows ? elements / in->rows + 1 : 1, looked = c->verb == CLIFF_WINDOW ? c->w : 1,
-                  most = WORK / (each * looked) + 2, step = in->rows > most ? in->rows / most : 1;
+                  each = in->rows ? elements / in->rows + 1 : 1,
+                  looked = c->verb == CLIFF_WINDOW ? c->w : 1, most = WORK / (each * looked) + 2,
+                  step = in->rows > most ? in->rows / most : 1;
     for (int64_t r = 0; r < in->rows; r += step) {
         const int64_t row = r + step < in->rows || step == 1 ? r : in->rows - 1;
         const int64_t from = in->offsets ? in->offsets[row] : row * in->row_stride;
         q.n = in->offsets ? in->offsets[row + 1] - from : in->n;
         q.stride = in->stride;
-        q.x = (const char *)in->data + from * in->stride * (in->offsets ? 1 : 0) * q.op->elem_bytes +
+        q.x = (const char *)in->data +
+              from * in->stride * (in->offsets ? 1 : 0) * q.op->elem_bytes +
               (in->offsets ? 0 : from * q.op->elem_bytes);
         q.out_stride = columns ? in->rows : 1;
-        const int64_t first = c->verb == CLIFF_REDUCE ? row : in->offsets ? from : columns ? row : row * in->n;
+        const int64_t first = c->verb == CLIFF_REDUCE ? row
+                              : in->offsets           ? from
+                              : columns               ? row
+                                                      : row * in->n;
         q.out = (const char *)out + first * q.op->result_bytes;
         const int64_t share = WORK / (looked * ((in->rows + step - 1) / step));
-        const int good =
-            c->verb == CLIFF_WINDOW ? windows(&q, w, share > 4 ? share : 4) : sums(&q, c->verb == CLIFF_SCAN);
+        const int good = c->verb == CLIFF_WINDOW ? windows(&q, w, share > 4 ? share : 4)
+                                                 : sums(&q, c->verb == CLIFF_SCAN);
         if (!good) {
             snprintf(what, room, "other bits than the law's in sequence %lld", (long long)row);
             return 0;

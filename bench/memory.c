@@ -13,7 +13,8 @@
 
 enum { HUGE = 2 << 20 };
 
-/* Anonymous memory whose start is a multiple of 2 MiB; the pages are touched here, so no timing pays for them. */
+/* Anonymous memory whose start is a multiple of 2 MiB; the pages are touched here, so no timing
+   pays for them. */
 void *memory_huge(size_t bytes)
 {
     const size_t room = (bytes + 2 * (size_t)HUGE) / HUGE * HUGE;
@@ -48,7 +49,8 @@ static cpu_set_t *processors(void)
 
 int team_most(void) { return CPU_COUNT(processors()); }
 
-/* Thread k of the OpenMP team stays on the k-th processor. tally's team is the same one, so it is pinned too. */
+/* Thread k of the OpenMP team stays on the k-th processor. tally's team is the same one, so it
+   is pinned too. */
 void team_pin(int threads)
 {
     cpu_set_t *all = processors();

@@ -3,12 +3,14 @@
  * pairs.c - two builds of the library in one process, in turns, on one thread:
  *
  *     pairs BEFORE.so AFTER.so BYTES SECONDS JOB...      JOB: reduce/sum/f32, scan/max/u8, window/mean/f64/50,
- *                                                        reduce/max/i8/rows=8, scan/.../columns=1000, .../segments=20
+ *                                                        reduce/max/i8/rows=8,
+ *                                                        scan/.../columns=1000, .../segments=20
  *
- * First their results are compared, byte by byte. Then a line for each job: GB/s of both (what is read and what is
- * written, in the processor time of the thread, the best turn) and the speed of AFTER as a multiple of BEFORE's, the
- * median of the turns. Where other programs share the machine, only the ratio means something; run it several times,
- * because where buffers come to lie changes it by some hundredths.
+ * First their results are compared, byte by byte. Then a line for each job: GB/s of both (what
+ * is read and what is written, in the processor time of the thread, the best turn) and the speed
+ * of AFTER as a multiple of BEFORE's, the median of the turns. Where other programs share the
+ * machine, only the ratio means something; run it several times, because where buffers come to
+ * lie changes it by some hundredths.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -39,9 +41,10 @@ static const struct {
     const char *name;
     tally_dtype dtype;
     int bytes;
-} types[] = {{"i8", TALLY_I8, 1},   {"u8", TALLY_U8, 1},     {"i16", TALLY_I16, 2}, {"u16", TALLY_U16, 2},
-             {"i32", TALLY_I32, 4}, {"u32", TALLY_U32, 4},   {"i64", TALLY_I64, 8}, {"u64", TALLY_U64, 8},
-             {"f16", TALLY_F16, 2}, {"bf16", TALLY_BF16, 2}, {"f32", TALLY_F32, 4}, {"f64", TALLY_F64, 8}};
+} types[] = {{"i8", TALLY_I8, 1},     {"u8", TALLY_U8, 1},   {"i16", TALLY_I16, 2},
+             {"u16", TALLY_U16, 2},   {"i32", TALLY_I32, 4}, {"u32", TALLY_U32, 4},
+             {"i64", TALLY_I64, 8},   {"u64", TALLY_U64, 8}, {"f16", TALLY_F16, 2},
+             {"bf16", TALLY_BF16, 2}, {"f32", TALLY_F32, 4}, {"f64", TALLY_F64, 8}};
 enum { TYPES = sizeof types / sizeof *types };
 
 static library libraries[2];
@@ -61,7 +64,8 @@ static void load(library *l, const char *path)
     *(void **)&l->scan = dlsym(h, "tally_scan");
     *(void **)&l->window = dlsym(h, "tally_window");
     *(void **)&l->operator= dlsym(h, "tally_operator");
-    if (!l->open || !l->reduce || !l->scan || !l->window || !l->operator) stop(path, "is no tally library");
+    if (!l->open || !l->reduce || !l->scan || !l->window || !l->operator)
+        stop(path, "is no tally library");
     if (l->open(&l->ctx, "cpu,threads=1")) stop(path, "cannot be opened");
 }
 
@@ -101,8 +105,8 @@ static void fill(void *x, int64_t n, tally_dtype dtype, int bytes)
     }
 }
 
-/* The job's views of n elements, or some fewer, as `word` says; of segments, random lengths of that mean. Returns the
- * number of results of a reduction. */
+/* The job's views of n elements, or some fewer, as `word` says; of segments, random lengths of
+ * that mean. Returns the number of results of a reduction. */
 static int64_t view(job *j, const char *word, int64_t n)
 {
     const tally_dtype in = j->in.dtype, out = j->out.dtype;
@@ -112,14 +116,17 @@ static int64_t view(job *j, const char *word, int64_t n)
         j->in = tally_rows(x, in, n / each, each);
         j->out = tally_rows(y, out, n / each, each);
     } else if (sscanf(word, "columns=%ld", &each) == 1 && each > 0) {
-        j->in = (tally_view){.data = x, .dtype = in, .rows = each, .n = n / each, .row_stride = 1, .stride = each};
-        j->out = (tally_view){.data = y, .dtype = out, .rows = each, .n = n / each, .row_stride = 1, .stride = each};
+        j->in = (tally_view){
+            .data = x, .dtype = in, .rows = each, .n = n / each, .row_stride = 1, .stride = each};
+        j->out = (tally_view){
+            .data = y, .dtype = out, .rows = each, .n = n / each, .row_stride = 1, .stride = each};
     } else if (sscanf(word, "segments=%ld", &each) == 1 && each > 0) {
         int64_t count = 0;
         uint64_t random = 1;
         j->offsets = malloc(((size_t)n + 1) * sizeof *j->offsets);
         if (!j->offsets) stop(word, "out of memory");
-        for (int64_t at = 0; at < n; at += (int64_t)((random >> 33) % (uint64_t)(2 * each - 1)) + 1) {
+        for (int64_t at = 0; at < n;
+             at += (int64_t)((random >> 33) % (uint64_t)(2 * each - 1)) + 1) {
             j->offsets[count++] = at;
             random = random * 6364136223846793005u + 1442695040888963407u;
         }
@@ -142,25 +149,30 @@ static void measure(const char *name, int64_t bytes, double seconds)
 {
     job j = {.width = 50};
     int t = 0, at = 0, more = 0;
-    if (sscanf(name, "%15[^/]/%31[^/]/%7[^/]%n", j.verb, j.op, j.dtype, &at) < 3) stop(name, "is no job");
+    if (sscanf(name, "%15[^/]/%31[^/]/%7[^/]%n", j.verb, j.op, j.dtype, &at) < 3)
+        stop(name, "is no job");
     if (sscanf(name + at, "/%d%n", &j.width, &more) == 1) at += more;
     while (t < TYPES && strcmp(types[t].name, j.dtype)) t++;
     if (t == TYPES) stop(name, "has no such type");
     const int64_t n = bytes / types[t].bytes;
     tally_operator_info info;
-    if (libraries[0].operator(libraries[0].ctx, j.op, types[t].dtype, &info)) stop(name, "is not in BEFORE");
+    if (libraries[0].operator(libraries[0].ctx, j.op, types[t].dtype, &info))
+        stop(name, "is not in BEFORE");
     int out = 0;
     while (types[out].dtype != info.output) out++;
     const size_t each = (size_t)(info.lanes * types[out].bytes);
     size_t result = (size_t)(*j.verb == 'r' && !name[at] ? 1 : n) * each;
     const size_t written = (result + 8191) & ~(size_t)4095;
-    char *x = aligned_alloc(4096, ((size_t)bytes + 8191) & ~(size_t)4095), *y = aligned_alloc(4096, written);
+    char *x = aligned_alloc(4096, ((size_t)bytes + 8191) & ~(size_t)4095),
+         *y = aligned_alloc(4096, written);
     char *wanted = malloc(written);
     if (!x || !y || !wanted) stop(name, "out of memory");
     fill(x, n, types[t].dtype, types[t].bytes);
     memset(y, 1, written);
-    j.in = (tally_view){.data = x, .dtype = types[t].dtype, .rows = 1, .n = n, .row_stride = n, .stride = 1};
-    j.out = (tally_view){.data = y, .dtype = info.output, .rows = 1, .n = n, .row_stride = n, .stride = 1};
+    j.in = (tally_view){
+        .data = x, .dtype = types[t].dtype, .rows = 1, .n = n, .row_stride = n, .stride = 1};
+    j.out = (tally_view){
+        .data = y, .dtype = info.output, .rows = 1, .n = n, .row_stride = n, .stride = 1};
     const int64_t sequences = name[at] ? view(&j, name + at + 1, n) : 1;
     if (*j.verb == 'r') result = (size_t)sequences * each;
     double best[2] = {1e9, 1e9}, ratio[TURNS_MOST];
@@ -171,7 +183,8 @@ static void measure(const char *name, int64_t bytes, double seconds)
     const int same = !memcmp(wanted, y, written);
     const long repeat = once < 2e-4 ? 1 + (long)(4e-4 / once) : 1;
     int turns = 0;
-    for (double begin = now(); turns < TURNS_MOST && (turns < TURNS_LEAST || now() - begin < seconds); turns++) {
+    for (double begin = now();
+         turns < TURNS_MOST && (turns < TURNS_LEAST || now() - begin < seconds); turns++) {
         double took[2];
         for (int s = 0; s < 2; s++) {
             const int which = (s + turns) & 1;
@@ -182,8 +195,9 @@ static void measure(const char *name, int64_t bytes, double seconds)
     }
     qsort(ratio, (size_t)turns, sizeof *ratio, ascending);
     const double moved = (double)bytes + (double)result;
-    printf("%-28s before %7.2f GB/s  after %7.2f GB/s  speed %.3f%s\n", name, moved / best[0] * 1e-9,
-           moved / best[1] * 1e-9, ratio[turns / 2], same ? "" : "  OTHER BITS");
+    printf("%-28s before %7.2f GB/s  after %7.2f GB/s  speed %.3f%s\n", name,
+           moved / best[0] * 1e-9, moved / best[1] * 1e-9, ratio[turns / 2],
+           same ? "" : "  OTHER BITS");
     fflush(stdout);
     free(x);
     free(y);

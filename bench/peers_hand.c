@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * peers_hand.c - the unordered loop written by hand with vectors, eight or more accumulators: what a level-2 cache
- * allows an operator that may take any road. Integer sums widen to 64 bits, as tally's do. The maxima of floats are the
- * machine's max instruction, which loses NaN; tally's keep it. gcc and clang vector types; compiled with -O3
- * -march=native.
+ * peers_hand.c - the unordered loop written by hand with vectors, eight or more accumulators:
+ * what a level-2 cache allows an operator that may take any road. Integer sums widen to 64 bits,
+ * as tally's do. The maxima of floats are the machine's max instruction, which loses NaN;
+ * tally's keep it. gcc and clang vector types; compiled with -O3 -march=native.
  */
 #include "bench.h"
 
@@ -42,7 +42,8 @@ static void sum_f32(const job *j)
     enum { L = W / 4 };
     vf a[8] = {0};
     int64_t i = 0;
-    for (; i + 8 * L <= j->n; i += 8 * L) UNROLL for (int k = 0; k < 8; k++) a[k] += *(const vf *)(x + i + k * L);
+    for (; i + 8 * L <= j->n; i += 8 * L)
+        UNROLL for (int k = 0; k < 8; k++) a[k] += *(const vf *)(x + i + k * L);
     vf t = ((a[0] + a[1]) + (a[2] + a[3])) + ((a[4] + a[5]) + (a[6] + a[7]));
     float s = 0;
     for (int k = 0; k < L; k++) s += t[k];
@@ -107,7 +108,8 @@ static void max_i32(const job *j)
     *(int32_t *)j->out = s;
 }
 
-/* x + 2^31 as unsigned, its even and odd halves added apart: two operations a vector more than a 32-bit sum. */
+/* x + 2^31 as unsigned, its even and odd halves added apart: two operations a vector more than a
+   32-bit sum. */
 static void sum_i32(const job *j)
 {
     const int32_t *x = j->in;
@@ -134,7 +136,8 @@ static void sum_i64(const job *j)
     enum { L = W / 8 };
     vl a[8] = {0};
     int64_t i = 0, s = 0;
-    for (; i + 8 * L <= j->n; i += 8 * L) UNROLL for (int k = 0; k < 8; k++) a[k] += *(const vl *)(x + i + k * L);
+    for (; i + 8 * L <= j->n; i += 8 * L)
+        UNROLL for (int k = 0; k < 8; k++) a[k] += *(const vl *)(x + i + k * L);
     for (int k = 0; k < 8 * L; k++) s += a[k / L][k % L];
     for (; i < j->n; i++) s += x[i];
     *(int64_t *)j->out = s;
@@ -145,7 +148,8 @@ static void sum_u8(const job *j)
     const uint8_t *x = j->in;
     int64_t i = 0, s = 0;
 #if defined(__AVX2__)
-    __m256i a[4] = {_mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256()};
+    __m256i a[4] = {_mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256(),
+                    _mm256_setzero_si256()};
     for (; i + 128 <= j->n; i += 128) UNROLL for (int k = 0; k < 4; k++)
         {
             const __m256i v = _mm256_loadu_si256((const __m256i *)(x + i + k * 32));
@@ -158,9 +162,12 @@ static void sum_u8(const job *j)
 }
 
 const peer peers_hand[] = {
-    {"hand loop", "sum", F32, REDUCE, 1, 0, sum_f32}, {"hand loop", "max", F32, REDUCE, 1, 0, max_f32},
-    {"hand loop", "max", F64, REDUCE, 1, 0, max_f64}, {"hand loop", "max", I32, REDUCE, 1, 0, max_i32},
-    {"hand loop", "sum", I32, REDUCE, 1, 0, sum_i32}, {"hand loop", "sum", I64, REDUCE, 1, 0, sum_i64},
+    {"hand loop", "sum", F32, REDUCE, 1, 0, sum_f32},
+    {"hand loop", "max", F32, REDUCE, 1, 0, max_f32},
+    {"hand loop", "max", F64, REDUCE, 1, 0, max_f64},
+    {"hand loop", "max", I32, REDUCE, 1, 0, max_i32},
+    {"hand loop", "sum", I32, REDUCE, 1, 0, sum_i32},
+    {"hand loop", "sum", I64, REDUCE, 1, 0, sum_i64},
     {"hand loop", "sum", U8, REDUCE, 1, 0, sum_u8},
 };
 const int peers_hand_count = sizeof peers_hand / sizeof *peers_hand;

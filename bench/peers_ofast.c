@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * peers_ofast.c - the reductions that one would write, compiled by `gcc -Ofast -march=native -fopenmp`: the compiler
- * may reorder the additions. With a team every thread runs the plain loop on its part.
+ * peers_ofast.c - the reductions that one would write, compiled by `gcc -Ofast -march=native
+ * -fopenmp`: the compiler may reorder the additions. With a team every thread runs the plain
+ * loop on its part.
  */
 #include "bench.h"
 #include <omp.h>
@@ -227,13 +228,18 @@ static void team_argmax_f32(const job *j)
     *(int64_t *)j->out = best;
 }
 
-#define BOTH(op, type, shape, run)                                                                                     \
-    {"gcc -Ofast", op, type, shape, 1, 0, run}, { "gcc -Ofast, OpenMP", op, type, shape, 2, 0, team_##run }
+#define BOTH(op, type, shape, run)                                                                 \
+    {"gcc -Ofast", op, type, shape, 1, 0, run},                                                    \
+    {                                                                                              \
+        "gcc -Ofast, OpenMP", op, type, shape, 2, 0, team_##run                                    \
+    }
 const peer peers_ofast[] = {
-    BOTH("sum", F32, REDUCE, sum_f32),       BOTH("sum", F64, REDUCE, sum_f64),   BOTH("sum", I32, REDUCE, sum_i32),
-    BOTH("sum", I64, REDUCE, sum_i64),       BOTH("sum", U8, REDUCE, sum_u8),     BOTH("max", F32, REDUCE, max_f32),
-    BOTH("max", F64, REDUCE, max_f64),       BOTH("max", I32, REDUCE, max_i32),   BOTH("mean", F32, REDUCE, mean_f32),
-    BOTH("mean", F64, REDUCE, mean_f64),     BOTH("mean", I32, REDUCE, mean_i32), BOTH("var", F32, REDUCE, var_f32),
+    BOTH("sum", F32, REDUCE, sum_f32),       BOTH("sum", F64, REDUCE, sum_f64),
+    BOTH("sum", I32, REDUCE, sum_i32),       BOTH("sum", I64, REDUCE, sum_i64),
+    BOTH("sum", U8, REDUCE, sum_u8),         BOTH("max", F32, REDUCE, max_f32),
+    BOTH("max", F64, REDUCE, max_f64),       BOTH("max", I32, REDUCE, max_i32),
+    BOTH("mean", F32, REDUCE, mean_f32),     BOTH("mean", F64, REDUCE, mean_f64),
+    BOTH("mean", I32, REDUCE, mean_i32),     BOTH("var", F32, REDUCE, var_f32),
     BOTH("argmax", F32, REDUCE, argmax_f32),
 };
 const int peers_ofast_count = sizeof peers_ofast / sizeof *peers_ofast;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * peers_shapes.c - the scans, windows, rows, columns and segments that one would write, compiled by `gcc -Ofast
- * -march=native -fopenmp`. Two are what libraries do sequentially: the window mean as a running sum (add one, subtract
- * one; what TA-Lib and Tulip do, in f64 here as there) and the window maximum as a deque (what bottleneck does).
+ * peers_shapes.c - the scans, windows, rows, columns and segments that one would write, compiled
+ * by `gcc -Ofast -march=native -fopenmp`. Two are what libraries do sequentially: the window
+ * mean as a running sum (add one, subtract one; what TA-Lib and Tulip do, in f64 here as there)
+ * and the window maximum as a deque (what bottleneck does).
  */
 #include "bench.h"
 #include <math.h>
@@ -72,7 +73,8 @@ static void window_sum_i32(const job *j)
     IN(int32_t);
     OUT(int64_t);
     int64_t s = 0;
-    for (int64_t i = 0; i < j->n; i++) out[i] = s += x[i] - (i >= j->size ? (int64_t)x[i - j->size] : 0);
+    for (int64_t i = 0; i < j->n; i++)
+        out[i] = s += x[i] - (i >= j->size ? (int64_t)x[i - j->size] : 0);
 }
 static void window_sum_i64(const job *j)
 {

@@ -20,7 +20,8 @@ static int same(place *p, void *to, const void *from, size_t bytes)
     return (void)p, to == from || memcpy(to, from, bytes);
 }
 static void finish(place *p) { (void)p; }
-/* A job that is too short for a team has one thread's loops beside it, so each loop stands here twice. */
+/* A job that is too short for a team has one thread's loops beside it, so each loop stands here
+   twice. */
 static int half;
 static int loops(place *p, size_t in, size_t out)
 {
@@ -30,7 +31,8 @@ static int loops(place *p, size_t in, size_t out)
 static const char *name(place *p, int loop)
 {
     static char text[CLIFF_WORD];
-    snprintf(text, sizeof text, "%s%s", list[loop % half]->name, p->threads > 1 && loop >= half ? " (one thread)" : "");
+    snprintf(text, sizeof text, "%s%s", list[loop % half]->name,
+             p->threads > 1 && loop >= half ? " (one thread)" : "");
     return text;
 }
 static void run(place *p, int loop, void *dst, size_t out, const void *src, size_t in, int repeat)

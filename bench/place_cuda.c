@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * place_cuda.c - a CUDA device as a place. libcuda and NVRTC are opened when the program runs, so that it is built
- * without a toolkit; the few declarations needed have the names and values of NVIDIA's headers.
+ * place_cuda.c - a CUDA device as a place. libcuda and NVRTC are opened when the program runs,
+ * so that it is built without a toolkit; the few declarations needed have the names and values
+ * of NVIDIA's headers.
  */
 #include "cliffs.h"
 #include <dlfcn.h>
@@ -9,39 +10,48 @@
 #include <string.h>
 
 typedef unsigned long long address;
-#define CALLS(F)                                                                                                       \
-    F(cuInit, cuInit, (unsigned))                                                                                      \
-    F(cuDeviceGet, cuDeviceGet, (int *, int))                                                                          \
-    F(cuDeviceGetName, cuDeviceGetName, (char *, int, int))                                                            \
-    F(cuDeviceGetAttribute, cuDeviceGetAttribute, (int *, int, int))                                                   \
-    F(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (void **, int))                                              \
-    F(cuCtxSetCurrent, cuCtxSetCurrent, (void *))                                                                      \
-    F(cuMemGetInfo, cuMemGetInfo_v2, (size_t *, size_t *))                                                             \
-    F(cuMemAlloc, cuMemAlloc_v2, (address *, size_t))                                                                  \
-    F(cuMemFree, cuMemFree_v2, (address))                                                                              \
-    F(cuMemcpyHtoD, cuMemcpyHtoD_v2, (address, const void *, size_t))                                                  \
-    F(cuMemcpyDtoH, cuMemcpyDtoH_v2, (void *, address, size_t))                                                        \
-    F(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, (address, address, size_t, void *))                                     \
-    F(cuStreamCreate, cuStreamCreate, (void **, unsigned))                                                             \
-    F(cuStreamSynchronize, cuStreamSynchronize, (void *))                                                              \
-    F(cuModuleLoadData, cuModuleLoadData, (void **, const void *))                                                     \
-    F(cuModuleGetFunction, cuModuleGetFunction, (void **, void *, const char *))                                       \
-    F(cuLaunchKernel, cuLaunchKernel,                                                                                  \
-      (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **))
-#define COMPILER(F)                                                                                                    \
-    F(nvrtcCreateProgram, nvrtcCreateProgram,                                                                          \
-      (void **, const char *, const char *, int, const char *const *, const char *const *))                            \
-    F(nvrtcCompileProgram, nvrtcCompileProgram, (void *, int, const char *const *))                                    \
-    F(nvrtcGetCUBINSize, nvrtcGetCUBINSize, (void *, size_t *))                                                        \
-    F(nvrtcGetCUBIN, nvrtcGetCUBIN, (void *, char *))                                                                  \
-    F(nvrtcGetProgramLogSize, nvrtcGetProgramLogSize, (void *, size_t *))                                              \
+#define CALLS(F)                                                                                   \
+    F(cuInit, cuInit, (unsigned))                                                                  \
+    F(cuDeviceGet, cuDeviceGet, (int *, int))                                                      \
+    F(cuDeviceGetName, cuDeviceGetName, (char *, int, int))                                        \
+    F(cuDeviceGetAttribute, cuDeviceGetAttribute, (int *, int, int))                               \
+    F(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (void **, int))                          \
+    F(cuCtxSetCurrent, cuCtxSetCurrent, (void *))                                                  \
+    F(cuMemGetInfo, cuMemGetInfo_v2, (size_t *, size_t *))                                         \
+    F(cuMemAlloc, cuMemAlloc_v2, (address *, size_t))                                              \
+    F(cuMemFree, cuMemFree_v2, (address))                                                          \
+    F(cuMemcpyHtoD, cuMemcpyHtoD_v2, (address, const void *, size_t))                              \
+    F(cuMemcpyDtoH, cuMemcpyDtoH_v2, (void *, address, size_t))                                    \
+    F(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, (address, address, size_t, void *))                 \
+    F(cuStreamCreate, cuStreamCreate, (void **, unsigned))                                         \
+    F(cuStreamSynchronize, cuStreamSynchronize, (void *))                                          \
+    F(cuModuleLoadData, cuModuleLoadData, (void **, const void *))                                 \
+    F(cuModuleGetFunction, cuModuleGetFunction, (void **, void *, const char *))                   \
+    F(cuLaunchKernel, cuLaunchKernel,                                                              \
+      (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,       \
+       void **, void **))
+#define COMPILER(F)                                                                                \
+    F(nvrtcCreateProgram, nvrtcCreateProgram,                                                      \
+      (void **, const char *, const char *, int, const char *const *, const char *const *))        \
+    F(nvrtcCompileProgram, nvrtcCompileProgram, (void *, int, const char *const *))                \
+    F(nvrtcGetCUBINSize, nvrtcGetCUBINSize, (void *, size_t *))                                    \
+    F(nvrtcGetCUBIN, nvrtcGetCUBIN, (void *, char *))                                              \
+    F(nvrtcGetProgramLogSize, nvrtcGetProgramLogSize, (void *, size_t *))                          \
     F(nvrtcGetProgramLog, nvrtcGetProgramLog, (void *, char *))
 #define DECLARE(name, symbol, parameters) static int(*name) parameters;
 CALLS(DECLARE)
 COMPILER(DECLARE)
-#define FIND(name, symbol, parameters) whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
+#define FIND(name, symbol, parameters)                                                             \
+    whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
 
-enum { PROCESSORS = 16, L2_BYTES = 38, MAJOR = 75, MINOR = 76, MOST_KERNELS = 16, NON_BLOCKING = 1 };
+enum {
+    PROCESSORS = 16,
+    L2_BYTES = 38,
+    MAJOR = 75,
+    MINOR = 76,
+    MOST_KERNELS = 16,
+    NON_BLOCKING = 1
+};
 
 typedef struct cuda {
     void *context, *stream, *module, *kernel[MOST_KERNELS];
@@ -55,13 +65,15 @@ static int find(void)
     int whole = library != NULL;
     CALLS(FIND)
     if (!whole) return fprintf(stderr, "cliffs: CUDA's driver (libcuda.so.1) is not here\n"), 0;
-    static const char *const names[] = {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
-                                        "/usr/local/cuda/lib64/libnvrtc.so"};
+    static const char *const names[] = {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12",
+                                        "libnvrtc.so.11.2", "/usr/local/cuda/lib64/libnvrtc.so"};
     library = NULL;
-    for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++) library = dlopen(names[i], RTLD_NOW);
+    for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
+        library = dlopen(names[i], RTLD_NOW);
     whole = library != NULL;
     COMPILER(FIND)
-    return whole || (fprintf(stderr, "cliffs: libnvrtc, which compiles the ceilings, is not here\n"), 0);
+    return whole ||
+           (fprintf(stderr, "cliffs: libnvrtc, which compiles the ceilings, is not here\n"), 0);
 }
 
 static int failed(const char *what, int error)
@@ -78,8 +90,9 @@ static int compile(cuda *g, int capability)
     size_t bytes = 0;
     snprintf(arch, sizeof arch, "--gpu-architecture=sm_%d", capability);
     int error = nvrtcCreateProgram(&program, gpu_text, "cliffs.cu", 0, NULL, NULL);
-    if (!error && (error = nvrtcCompileProgram(program, 1, options)) && !nvrtcGetProgramLogSize(program, &bytes) &&
-        bytes < sizeof log && !nvrtcGetProgramLog(program, log))
+    if (!error && (error = nvrtcCompileProgram(program, 1, options)) &&
+        !nvrtcGetProgramLogSize(program, &bytes) && bytes < sizeof log &&
+        !nvrtcGetProgramLog(program, log))
         fprintf(stderr, "%s\n", log);
     if (!error) error = nvrtcGetCUBINSize(program, &bytes);
     if (!error && !(code = malloc(bytes))) error = -1;
@@ -105,8 +118,8 @@ static void release(place *p, void *memory, size_t bytes)
 static int put(place *p, void *to, const void *from, size_t bytes)
 {
     p->finish(p);
-    /* From pageable memory it returns before the last bytes are there, and our stream does not wait for the default
-     * one. */
+    /* From pageable memory it returns before the last bytes are there, and our stream does not
+     * wait for the default one. */
     return !failed("copying to the device",
                    cuMemcpyHtoD((address)(uintptr_t)to, from, bytes) || cuStreamSynchronize(NULL));
 }
@@ -140,8 +153,8 @@ static void run(place *p, int loop, void *dst, size_t out, const void *src, size
     while (l->kernel && strcmp(gpu_kernels[k], l->kernel)) k++;
     for (; repeat > 0 && !error; repeat--)
         error = !l->kernel ? cuMemcpyDtoDAsync(y, x, in, g->stream)
-                           : cuLaunchKernel(g->kernel[k], (unsigned)l->groups, 1, 1, GPU_GROUP, 1, 1, 0, g->stream,
-                                            arguments, NULL);
+                           : cuLaunchKernel(g->kernel[k], (unsigned)l->groups, 1, 1, GPU_GROUP, 1,
+                                            1, 0, g->stream, arguments, NULL);
     if (failed(l->name, error)) exit(1);
 }
 
@@ -169,12 +182,14 @@ int place_cuda(place *p, int number)
                  .own = g};
     if (!g || !find()) return free(g), 0;
     if (failed("the device",
-               cuInit(0) || cuDeviceGet(&device, number) || cuDeviceGetName(model, sizeof model, device) ||
+               cuInit(0) || cuDeviceGet(&device, number) ||
+                   cuDeviceGetName(model, sizeof model, device) ||
                    cuDeviceGetAttribute(&g->processors, PROCESSORS, device) ||
-                   cuDeviceGetAttribute(&cache, L2_BYTES, device) || cuDeviceGetAttribute(&major, MAJOR, device) ||
-                   cuDeviceGetAttribute(&minor, MINOR, device) || cuDevicePrimaryCtxRetain(&g->context, device) ||
-                   cuCtxSetCurrent(g->context) || cuStreamCreate(&g->stream, NON_BLOCKING) ||
-                   cuMemGetInfo(&room, &total)) ||
+                   cuDeviceGetAttribute(&cache, L2_BYTES, device) ||
+                   cuDeviceGetAttribute(&major, MAJOR, device) ||
+                   cuDeviceGetAttribute(&minor, MINOR, device) ||
+                   cuDevicePrimaryCtxRetain(&g->context, device) || cuCtxSetCurrent(g->context) ||
+                   cuStreamCreate(&g->stream, NON_BLOCKING) || cuMemGetInfo(&room, &total)) ||
         !compile(g, 10 * major + minor))
         return free(g), 0;
     snprintf(words, sizeof words, "cuda:%d", number);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * place_gpu.c - the loops that are a GPU's ceilings: one text for CUDA and OpenCL. A group takes a tile of the input at
- * a time, DEPTH quads a thread, all asked for before the first is used, and writes its share of the output.
+ * place_gpu.c - the loops that are a GPU's ceilings: one text for CUDA and OpenCL. A group takes
+ * a tile of the input at a time, DEPTH quads a thread, all asked for before the first is used,
+ * and writes its share of the output.
  */
 #include "cliffs.h"
 #include <string.h>
@@ -35,9 +36,11 @@ const char gpu_text[] =
     "        number o = out * t / tiles, last = out * (t + 1) / tiles; \\\n"
     "        uint4 v[DEPTH]; \\\n"
     "        for (; i + DEPTH * 256 <= end; i += DEPTH * 256) { \\\n"
-    "            _Pragma(\"unroll\") for (int k = 0; k < DEPTH; k++) v[k] = x[i + k * 256 + one]; \\\n"
+    "            _Pragma(\"unroll\") for (int k = 0; k < DEPTH; k++) v[k] = x[i + k * 256 + one]; "
+    "\\\n"
     "            if (in == out) { \\\n"
-    "                _Pragma(\"unroll\") for (int k = 0; k < DEPTH; k++) y[i + k * 256 + one] = v[k]; \\\n"
+    "                _Pragma(\"unroll\") for (int k = 0; k < DEPTH; k++) y[i + k * 256 + one] = "
+    "v[k]; \\\n"
     "            } else { \\\n"
     "                _Pragma(\"unroll\") for (int k = 0; k < DEPTH; k++) a ^= XOR(v[k]); \\\n"
     "            } \\\n"

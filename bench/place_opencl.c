@@ -1,35 +1,41 @@
 /* SPDX-License-Identifier: MIT
  *
- * place_opencl.c - an OpenCL device as a place: cl_mem buffers of the caller's, calls in the caller's queue. libOpenCL
- * is opened when the program runs; the declarations have the names and values of the Khronos headers.
+ * place_opencl.c - an OpenCL device as a place: cl_mem buffers of the caller's, calls in the
+ * caller's queue. libOpenCL is opened when the program runs; the declarations have the names and
+ * values of the Khronos headers.
  */
 #include "cliffs.h"
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CALLS(F)                                                                                                       \
-    F(int, clGetPlatformIDs, (unsigned, void **, unsigned *))                                                          \
-    F(int, clGetDeviceIDs, (void *, uint64_t, unsigned, void **, unsigned *))                                          \
-    F(int, clGetDeviceInfo, (void *, unsigned, size_t, void *, size_t *))                                              \
-    F(void *, clCreateContext, (const intptr_t *, unsigned, void **, void *, void *, int *))                           \
-    F(void *, clCreateCommandQueue, (void *, void *, uint64_t, int *))                                                 \
-    F(void *, clCreateProgramWithSource, (void *, unsigned, const char **, const size_t *, int *))                     \
-    F(int, clBuildProgram, (void *, unsigned, void **, const char *, void *, void *))                                  \
-    F(int, clGetProgramBuildInfo, (void *, void *, unsigned, size_t, void *, size_t *))                                \
-    F(void *, clCreateKernel, (void *, const char *, int *))                                                           \
-    F(int, clSetKernelArg, (void *, unsigned, size_t, const void *))                                                   \
-    F(int, clEnqueueNDRangeKernel,                                                                                     \
-      (void *, void *, unsigned, const size_t *, const size_t *, const size_t *, unsigned, const void *, void *))      \
-    F(void *, clCreateBuffer, (void *, uint64_t, size_t, void *, int *))                                               \
-    F(int, clReleaseMemObject, (void *))                                                                               \
-    F(int, clEnqueueReadBuffer, (void *, void *, int, size_t, size_t, void *, unsigned, const void *, void *))         \
-    F(int, clEnqueueWriteBuffer, (void *, void *, int, size_t, size_t, const void *, unsigned, const void *, void *))  \
-    F(int, clEnqueueCopyBuffer, (void *, void *, void *, size_t, size_t, size_t, unsigned, const void *, void *))      \
+#define CALLS(F)                                                                                   \
+    F(int, clGetPlatformIDs, (unsigned, void **, unsigned *))                                      \
+    F(int, clGetDeviceIDs, (void *, uint64_t, unsigned, void **, unsigned *))                      \
+    F(int, clGetDeviceInfo, (void *, unsigned, size_t, void *, size_t *))                          \
+    F(void *, clCreateContext, (const intptr_t *, unsigned, void **, void *, void *, int *))       \
+    F(void *, clCreateCommandQueue, (void *, void *, uint64_t, int *))                             \
+    F(void *, clCreateProgramWithSource, (void *, unsigned, const char **, const size_t *, int *)) \
+    F(int, clBuildProgram, (void *, unsigned, void **, const char *, void *, void *))              \
+    F(int, clGetProgramBuildInfo, (void *, void *, unsigned, size_t, void *, size_t *))            \
+    F(void *, clCreateKernel, (void *, const char *, int *))                                       \
+    F(int, clSetKernelArg, (void *, unsigned, size_t, const void *))                               \
+    F(int, clEnqueueNDRangeKernel,                                                                 \
+      (void *, void *, unsigned, const size_t *, const size_t *, const size_t *, unsigned,         \
+       const void *, void *))                                                                      \
+    F(void *, clCreateBuffer, (void *, uint64_t, size_t, void *, int *))                           \
+    F(int, clReleaseMemObject, (void *))                                                           \
+    F(int, clEnqueueReadBuffer,                                                                    \
+      (void *, void *, int, size_t, size_t, void *, unsigned, const void *, void *))               \
+    F(int, clEnqueueWriteBuffer,                                                                   \
+      (void *, void *, int, size_t, size_t, const void *, unsigned, const void *, void *))         \
+    F(int, clEnqueueCopyBuffer,                                                                    \
+      (void *, void *, void *, size_t, size_t, size_t, unsigned, const void *, void *))            \
     F(int, clFinish, (void *))
 #define DECLARE(type, name, parameters) static type(*name) parameters;
 CALLS(DECLARE)
-#define FIND(type, name, parameters) whole = whole && (*(void **)&name = dlsym(library, #name)) != NULL;
+#define FIND(type, name, parameters)                                                               \
+    whole = whole && (*(void **)&name = dlsym(library, #name)) != NULL;
 
 enum {
     BUFFERS = 16,
@@ -69,7 +75,8 @@ static void *find(int number)
             if (number < (int)found) return devices[number];
             number -= (int)found;
         }
-    fprintf(stderr, whole ? "cliffs: OpenCL has fewer devices\n" : "cliffs: libOpenCL.so.1 is not here\n");
+    fprintf(stderr,
+            whole ? "cliffs: OpenCL has fewer devices\n" : "cliffs: libOpenCL.so.1 is not here\n");
     return NULL;
 }
 
@@ -133,18 +140,22 @@ static void run(place *p, int loop, void *dst, size_t out, const void *src, size
     opencl *g = p->own;
     const gpu_loop *l = &g->list.loop[loop];
     void *x = object(g, src), *y = object(g, dst);
-    uint64_t quads_in = (in + 15) / 16, quads_out = out <= in / 256 ? 0 : (out + 15) / 16, tile = (uint64_t)l->tile;
+    uint64_t quads_in = (in + 15) / 16, quads_out = out <= in / 256 ? 0 : (out + 15) / 16,
+             tile = (uint64_t)l->tile;
     const size_t group = GPU_GROUP, all = (size_t)l->groups * group;
     int k = 0, error = 0;
     while (l->kernel && strcmp(gpu_kernels[k], l->kernel)) k++;
     void *kernel = l->kernel ? g->kernel[k] : NULL;
     if (kernel)
-        error = clSetKernelArg(kernel, 0, sizeof x, &x) || clSetKernelArg(kernel, 1, sizeof quads_in, &quads_in) ||
-                clSetKernelArg(kernel, 2, sizeof y, &y) || clSetKernelArg(kernel, 3, sizeof quads_out, &quads_out) ||
+        error = clSetKernelArg(kernel, 0, sizeof x, &x) ||
+                clSetKernelArg(kernel, 1, sizeof quads_in, &quads_in) ||
+                clSetKernelArg(kernel, 2, sizeof y, &y) ||
+                clSetKernelArg(kernel, 3, sizeof quads_out, &quads_out) ||
                 clSetKernelArg(kernel, 4, sizeof tile, &tile);
     for (; repeat > 0 && !error; repeat--)
-        error = kernel ? clEnqueueNDRangeKernel(g->queue, kernel, 1, NULL, &all, &group, 0, NULL, NULL)
-                       : clEnqueueCopyBuffer(g->queue, x, y, 0, 0, in, 0, NULL, NULL);
+        error = kernel
+                    ? clEnqueueNDRangeKernel(g->queue, kernel, 1, NULL, &all, &group, 0, NULL, NULL)
+                    : clEnqueueCopyBuffer(g->queue, x, y, 0, 0, in, 0, NULL, NULL);
     if (failed(l->name, error)) exit(1);
 }
 
@@ -166,7 +177,8 @@ static int build(opencl *g)
         clGetProgramBuildInfo(g->program, g->device, BUILD_LOG, sizeof log - 1, log, NULL);
         fprintf(stderr, "%s\n", log);
     }
-    for (int k = 0; !error && gpu_kernels[k]; k++) g->kernel[k] = clCreateKernel(g->program, gpu_kernels[k], &error);
+    for (int k = 0; !error && gpu_kernels[k]; k++)
+        g->kernel[k] = clCreateKernel(g->program, gpu_kernels[k], &error);
     return !failed("the ceilings' kernels", error);
 }
 

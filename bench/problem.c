@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * problem.c - from a word to arrays: sum:f32:reduce:2^27. The data depend on the word alone (a hash of the index).
+ * problem.c - from a word to arrays: sum:f32:reduce:2^27. The data depend on the word alone (a
+ * hash of the index).
  *
  * Floats are uniform in [0, 1), i32 in [-2^20, 2^20), i64 in [-2^40, 2^40), u8 over everything.
  */
@@ -19,7 +20,8 @@ static const char *const shapes[] = {"reduce", "scan", "window", "rows", "column
 const char *element_name(element e) { return elements[e].name; }
 size_t element_size(element e) { return elements[e].size; }
 
-/* What op makes of e. Only the operators that the benchmark measures are known here; bench checks nothing else. */
+/* What op makes of e. Only the operators that the benchmark measures are known here; bench
+   checks nothing else. */
 static element result_type(const char *op, element e)
 {
     if (!strncmp(op, "arg", 3)) return I64;
@@ -80,9 +82,10 @@ static uint64_t hash(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* Lengths 1 .. 10^6 of a Pareto distribution cut there: length = u^(-1/alpha). With the alpha found by bisection their
- * sum is the wanted total as nearly as lengths allow; for a million segments of 2^27 elements alpha is about 0.75: over
- * half of the segments have one or two elements, and some hundred of them hold half of all elements. Seed: the index.
+/* Lengths 1 .. 10^6 of a Pareto distribution cut there: length = u^(-1/alpha). With the alpha
+ * found by bisection their sum is the wanted total as nearly as lengths allow; for a million
+ * segments of 2^27 elements alpha is about 0.75: over half of the segments have one or two
+ * elements, and some hundred of them hold half of all elements. Seed: the index.
  */
 static int64_t segments_cut(int64_t *offsets, int64_t count, double alpha)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * What a tally_mpi_reduce of little data is made of, beside the whole: the model of doc/scale.md for ranks that are
- * here. Each line is the best of RUNS, in microseconds, of the slowest rank.
- *   mpicc -O2 -Iinclude bench/rounds.c build/libtally.a -fopenmp -ldl -lm -o rounds && mpirun -n 2 ./rounds */
+ * What a tally_mpi_reduce of little data is made of, beside the whole: the model of doc/scale.md
+ * for ranks that are here. Each line is the best of RUNS, in microseconds, of the slowest rank.
+ *   mpicc -O2 -Iinclude bench/rounds.c build/libtally.a -fopenmp -ldl -lm -o rounds && mpirun -n
+ *   2 ./rounds */
 #include <mpi.h>
 #include <tally_mpi.h>
 
@@ -18,13 +19,15 @@ static void reduce(void)
 {
     const tally_view v = tally_flat(x, TALLY_F64, N);
     double sum;
-    if (tally_mpi_reduce(ctx, "sum", &v, -1, &sum, 0, MPI_COMM_WORLD)) printf("%s\n", tally_mpi_error());
+    if (tally_mpi_reduce(ctx, "sum", &v, -1, &sum, 0, MPI_COMM_WORLD))
+        printf("%s\n", tally_mpi_error());
 }
 static void agree(void) { tally_mpi_agree_(MPI_COMM_WORLD, TALLY_OK); }
 static void gather(void)
 {
     static tally_mpi_part_ all[1024];
-    MPI_Allgather(message, (int)sizeof *all, MPI_BYTE, all, (int)sizeof *all, MPI_BYTE, MPI_COMM_WORLD);
+    MPI_Allgather(message, (int)sizeof *all, MPI_BYTE, all, (int)sizeof *all, MPI_BYTE,
+                  MPI_COMM_WORLD);
 }
 static void types(void)
 {
@@ -40,13 +43,15 @@ static void types(void)
 }
 static void send(void) /* the message of a fragment, up the tree */
 {
-    MPI_Reduce(message, bytes, (int)tally_mpi_room_of_one_(N * ranks), MPI_BYTE, MPI_BOR, 0, MPI_COMM_WORLD);
+    MPI_Reduce(message, bytes, (int)tally_mpi_room_of_one_(N * ranks), MPI_BYTE, MPI_BOR, 0,
+               MPI_COMM_WORLD);
 }
 static void make(void)
 {
     tally_fragment *f;
     size_t room = sizeof bytes;
-    if (!tally_fragment_make(ctx, "sum", TALLY_F64, x, (int64_t)rank * N, N, &f)) tally_fragment_save(f, bytes, &room);
+    if (!tally_fragment_make(ctx, "sum", TALLY_F64, x, (int64_t)rank * N, N, &f))
+        tally_fragment_save(f, bytes, &room);
     tally_fragment_free(f);
 }
 static void merge(void) /* log2 of the ranks such, one after the other */
@@ -87,7 +92,8 @@ int main(int argc, char **argv)
     if (tally_open(&ctx, "cpu,threads=1") || ranks > 1024) return 1;
     for (int i = 0; i < N; i++) x[i] = i * 0.1;
     length = sizeof message;
-    if (tally_fragment_make(ctx, "sum", TALLY_F64, x, 0, N, &mine) || tally_fragment_save(mine, message, &length))
+    if (tally_fragment_make(ctx, "sum", TALLY_F64, x, 0, N, &mine) ||
+        tally_fragment_save(mine, message, &length))
         return 1;
     static const struct {
         const char *name;
@@ -107,7 +113,9 @@ int main(int argc, char **argv)
         if (!rank) printf("%-40s %7.2f  x %d\n", parts[k].name, t, parts[k].times);
     }
     const double whole = best(reduce);
-    if (!rank) printf("%-40s %7.2f\n%-40s %7.2f\n", "together", sum, "tally_mpi_reduce to one rank", whole);
+    if (!rank)
+        printf("%-40s %7.2f\n%-40s %7.2f\n", "together", sum, "tally_mpi_reduce to one rank",
+               whole);
     tally_fragment_free(mine);
     tally_close(ctx);
     MPI_Finalize();

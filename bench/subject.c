@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * subject.c - tally, through its public interface. Built with -DNO_TALLY it is not there, and only ceilings and peers
- * run.
+ * subject.c - tally, through its public interface. Built with -DNO_TALLY it is not there, and
+ * only ceilings and peers run.
  */
 #include "bench.h"
 #include <stdio.h>
@@ -9,7 +9,8 @@
 #ifndef NO_TALLY
 #include "tally.h"
 
-/* One context for each number of threads, opened when first asked for and kept: opening is not what is measured. */
+/* One context for each number of threads, opened when first asked for and kept: opening is not
+   what is measured. */
 static tally *context(int threads)
 {
     static tally *open[1025];
@@ -17,7 +18,8 @@ static tally *context(int threads)
     if (!open[threads]) {
         char device[32];
         snprintf(device, sizeof device, "cpu,threads=%d", threads);
-        if (tally_open(&open[threads], device) != TALLY_OK) fprintf(stderr, "tally: %s\n", tally_error(NULL));
+        if (tally_open(&open[threads], device) != TALLY_OK)
+            fprintf(stderr, "tally: %s\n", tally_error(NULL));
     }
     return open[threads];
 }
@@ -42,7 +44,8 @@ float subject_one_liner(const float *x, int64_t n) { return tally_sum_f32(x, n);
 
 int subject_run(const job *j)
 {
-    static const tally_dtype dtypes[ELEMENTS] = {TALLY_F32, TALLY_F64, TALLY_I32, TALLY_I64, TALLY_U8};
+    static const tally_dtype dtypes[ELEMENTS] = {TALLY_F32, TALLY_F64, TALLY_I32, TALLY_I64,
+                                                 TALLY_U8};
     tally *ctx = context(j->threads);
     if (!ctx) return 0;
     const tally_dtype d = dtypes[j->type];
@@ -54,7 +57,8 @@ int subject_run(const job *j)
     if (j->shape == SCAN || j->shape == WINDOW) {
         const tally_view out = tally_flat(j->out, result_type(ctx, j->op, d), j->n);
         const tally_window_options trailing = {.before = j->size - 1};
-        s = j->shape == SCAN ? tally_scan(ctx, j->op, &in, &out, NULL) : tally_window(ctx, j->op, &in, &out, &trailing);
+        s = j->shape == SCAN ? tally_scan(ctx, j->op, &in, &out, NULL)
+                             : tally_window(ctx, j->op, &in, &out, &trailing);
     } else {
         s = tally_reduce(ctx, j->op, &in, j->out);
     }

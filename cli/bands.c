@@ -2,14 +2,18 @@
  * bands.c - --by with --axis: the steps along a dimension of NetCDF files in groups, by the values of other variables.
  *
  *     season(time) = 4, 1, 1, 4     order  0 3 | 1 2     group 0 is 4, group 1 is 1
- *     temp(time, x)                 steps of a group side by side, so that each group is a part of the axis;
- *                                   results of scan and window go back to their steps */
+ *     temp(time, x)                 steps of a group side by side, so that each group is a part
+ *                                   of the axis; results of scan and window go back to their
+ *                                   steps */
 #include "cli.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-int by_steps(const options *o) { return has(o, OPT_by) && has(o, OPT_axis) && !has(o, OPT_last) && !has(o, OPT_next); }
+int by_steps(const options *o)
+{
+    return has(o, OPT_by) && has(o, OPT_axis) && !has(o, OPT_last) && !has(o, OPT_next);
+}
 
 typedef struct keys {
     char *list; /* --by, cut at the commas */
@@ -62,18 +66,21 @@ static int read_keys(keys *k, const options *o, const input *in, const layout *l
         if (comma) *comma = 0;
         coordinate *const c = &k->of[k->count++];
         *c = (coordinate){.of = in, .name = at, .as_stored = 1};
-        code = *at ? coordinate_read(c, o, l) : fail(USAGE, "--by has an empty name among '%s'", o->value[OPT_by]);
+        code = *at ? coordinate_read(c, o, l)
+                   : fail(USAGE, "--by has an empty name among '%s'", o->value[OPT_by]);
         at = comma ? comma + 1 : NULL;
     }
     return code;
 }
 
-/* codes: the group of each step; g->shown: the first step of each group. Groups ascend, or come as they appear. */
+/* codes: the group of each step; g->shown: the first step of each group. Groups ascend, or come
+   as they appear. */
 static int number(groups *g, const keys *k, int sorted, int32_t *codes)
 {
     moved_step *const s = malloc((size_t)g->lines * sizeof *s + 1);
     int32_t *const rank = malloc((size_t)g->lines * sizeof *rank + 1);
-    const int code = s && rank ? DONE : fail_memory("--by", g->lines * (int64_t)(sizeof *s + sizeof *rank));
+    const int code =
+        s && rank ? DONE : fail_memory("--by", g->lines * (int64_t)(sizeof *s + sizeof *rank));
     for (int64_t i = 0; i < g->lines && !code; i++) s[i] = (moved_step){i, k};
     if (!code) qsort(s, (size_t)g->lines, sizeof *s, ascending);
     for (int64_t i = 0; i < g->lines && !code; i++) {
@@ -106,9 +113,11 @@ static int name_groups(const groups *g, const keys *k, answer *a, int64_t inner)
         a->key_dtypes[c] = of->dtype;
         if (!(a->key_names[c] = strdup(of->name))) return fail_memory("the keys", k->count);
         for (int64_t i = 0; i < g->count; i++) {
-            const char *const value = of->values + (size_t)g->shown[i] * tally_dtype_size(of->dtype);
+            const char *const value =
+                of->values + (size_t)g->shown[i] * tally_dtype_size(of->dtype);
             tally_format_value(of->dtype, value, 0, text, sizeof text);
-            if (!(a->keys[i * k->count + c] = strdup(text))) return fail_memory("the keys", g->count);
+            if (!(a->keys[i * k->count + c] = strdup(text)))
+                return fail_memory("the keys", g->count);
         }
     }
     return DONE;
@@ -120,19 +129,22 @@ int bands_open(groups *g, answer *a, const options *o, const input *in, const la
     *g = (groups){.lines = l->len, .width = 1};
     if (!in->info.dimensions) return fail(USAGE, "--by and --axis exclude each other");
     if (l->len > INT32_MAX)
-        return fail(USAGE, "%s: --axis has %lld steps, and --by takes at most %d", in->label, (long long)l->len,
-                    INT32_MAX);
+        return fail(USAGE, "%s: --axis has %lld steps, and --by takes at most %d", in->label,
+                    (long long)l->len, INT32_MAX);
     int32_t *const codes = malloc((size_t)g->lines * sizeof *codes + 1);
     g->order = malloc((size_t)g->lines * sizeof *g->order + 1);
     g->shown = malloc((size_t)g->lines * sizeof *g->shown + 1);
-    int code = codes && g->order && g->shown ? DONE : fail_memory("--by", g->lines * (int64_t)sizeof *g->order);
+    int code = codes && g->order && g->shown
+                   ? DONE
+                   : fail_memory("--by", g->lines * (int64_t)sizeof *g->order);
     if (!code) code = read_keys(&k, o, in, l);
     if (!code) code = number(g, &k, has(o, OPT_sort), codes);
     if (!code && a) code = name_groups(g, &k, a, l->inner);
     if (!code && !(g->offsets = malloc((size_t)(g->count + 1) * sizeof *g->offsets)))
         code = fail_memory("--by", (g->count + 1) * (int64_t)sizeof *g->offsets);
     const tally_view view = tally_flat(codes, TALLY_I32, g->lines);
-    const tally_status status = code ? TALLY_OK : tally_groups(in->ctx, &view, g->count, g->order, g->offsets);
+    const tally_status status =
+        code ? TALLY_OK : tally_groups(in->ctx, &view, g->count, g->order, g->offsets);
     for (int64_t i = 0; i < k.count; i++) coordinate_free(&k.of[i]);
     free(k.of);
     free(k.list);
@@ -144,7 +156,8 @@ int bands_move(const groups *g, const layout *l, char *data, size_t bytes, int b
 {
     const size_t step = (size_t)l->inner * bytes, slab = (size_t)l->len * step;
     char *const moved = malloc(slab + 1);
-    if (!moved) return fail_memory("--by, which puts the steps of a group side by side,", (int64_t)slab);
+    if (!moved)
+        return fail_memory("--by, which puts the steps of a group side by side,", (int64_t)slab);
     large_pages(moved, slab);
     for (int64_t o = 0; o < l->outer; o++, data += slab) {
         for (int64_t i = 0; i < l->len; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * bench.c - tally bench: times problems such as sum:f32:scan:2^24 beside the ceiling of the memory, interleaved,
- * medians. */
+ * bench.c - tally bench: times problems such as sum:f32:scan:2^24 beside the ceiling of the
+ * memory, interleaved, medians. */
 #include "ceiling.h"
 #include "cli.h"
 
@@ -26,7 +26,8 @@ static const char *const shapes[] = {"reduce", "scan", "window", NULL};
 /* OP:DTYPE:SHAPE:N from the right, since an operator may hold colons itself. */
 static int parse(problem *p, const char *word, tally *ctx)
 {
-    static const char form[] = "a problem is OP:DTYPE:SHAPE:N, like sum:f32:scan:2^24 or mean:f32:window=50:2^26";
+    static const char form[] =
+        "a problem is OP:DTYPE:SHAPE:N, like sum:f32:scan:2^24 or mean:f32:window=50:2^26";
     memset(p, 0, sizeof *p);
     if (strlen(word) >= WORD) return fail(USAGE, "the problem '%s' is too long; %s", word, form);
     snprintf(p->word, sizeof p->word, "%s", word);
@@ -47,11 +48,13 @@ static int parse(problem *p, const char *word, tally *ctx)
     p->dtype = tally_dtype_parse(field[0]);
     if (!p->dtype) return fail_choice(USAGE, "dtype", field[0], dtype_names());
     if (count_parse(field[2], &p->n) || p->n < 1 || p->n > (int64_t)1 << 40)
-        return fail(USAGE, "the problem '%s' has N '%s': must be a whole number from 1 to 2^40", word, field[2]);
+        return fail(USAGE, "the problem '%s' has N '%s': must be a whole number from 1 to 2^40",
+                    word, field[2]);
     const int window = p->shape[0] == 'w';
     if (window && (!equals || count_parse(equals + 1, &p->width) || p->width < 1))
         return fail(USAGE, "the problem '%s' needs a width, as in window=50", word);
-    if (!window && equals) return fail(USAGE, "the problem '%s': %s takes no width", word, p->shape);
+    if (!window && equals)
+        return fail(USAGE, "the problem '%s': %s takes no width", word, p->shape);
     int code = operator_check(p->op, strlen(p->op));
     if (!code) code = operator_info(ctx, p->op, p->dtype, &p->info);
     const int64_t in = (int64_t)tally_dtype_size(p->dtype),
@@ -81,7 +84,8 @@ static void fill(void *data, tally_dtype dtype, int64_t n)
 
 static tally_status call(tally *ctx, const problem *p, const void *data, void *out)
 {
-    const tally_view in = tally_flat(data, p->dtype, p->n), to = tally_flat(out, p->info.output, p->n);
+    const tally_view in = tally_flat(data, p->dtype, p->n),
+                     to = tally_flat(out, p->info.output, p->n);
     const tally_window_options window = {p->width - 1, 0, TALLY_EDGES_MISSING, 0};
     if (p->shape[0] == 'r') return tally_reduce(ctx, p->op, &in, out);
     if (p->shape[0] == 's') return tally_scan(ctx, p->op, &in, &to, NULL);
@@ -109,14 +113,17 @@ static int measure(tally *ctx, problem *p, void *data, void *out, int64_t runs)
     /* The copy moves as many bytes as the problem: half of them read, half written. */
     const int64_t bytes = reads ? p->bytes : p->bytes / 2;
     int code = 0;
-    if (ceiling_open(&c, bytes, tally_threads(ctx))) return fail_memory("measuring the ceilings", 2 * bytes);
-    tally_status status = call(ctx, p, data, out); /* warm: pages, threads, caches; the ceiling chooses its loop */
+    if (ceiling_open(&c, bytes, tally_threads(ctx)))
+        return fail_memory("measuring the ceilings", 2 * bytes);
+    /* warm: pages, threads, caches; the ceiling chooses its loop */
+    tally_status status = call(ctx, p, data, out);
     (void)(reads ? ceiling_read(&c) : ceiling_copy(&c));
     double start = seconds();
     if (!status) status = call(ctx, p, data, out);
     const double once = seconds() - start;
     p->calls =
-        once > 0.002 ? 1 : 1 + (int64_t)(0.002 / (once > 1e-8 ? once : 1e-8)); /* a timed run lasts 2 ms or more */
+        /* a timed run lasts 2 ms or more */
+        once > 0.002 ? 1 : 1 + (int64_t)(0.002 / (once > 1e-8 ? once : 1e-8));
     for (int64_t r = 0; r < runs && !status; r++) {
         start = seconds();
         for (int64_t i = 0; i < p->calls && !status; i++) status = call(ctx, p, data, out);
@@ -156,22 +163,28 @@ static int bench_one(tally *ctx, problem *p, int64_t runs)
 static void print(const problem *p, int json, int first, tally *ctx, int64_t runs)
 {
     const char *const against = p->shape[0] == 'r' ? "read" : "copy";
-    const double rate = (double)p->bytes / p->median * 1e-9, limit = (double)p->bytes / p->ceiling * 1e-9;
+    const double rate = (double)p->bytes / p->median * 1e-9,
+                 limit = (double)p->bytes / p->ceiling * 1e-9;
     if (json) {
         fputs(first ? "[\n{\"problem\": " : ",\n{\"problem\": ", stdout);
         print_json_string(stdout, p->word);
-        printf(", \"isa\": \"%s\", \"threads\": %d, \"runs\": %lld, \"bytes\": %lld, \"seconds\": %.9g, "
+        printf(", \"isa\": \"%s\", \"threads\": %d, \"runs\": %lld, \"bytes\": %lld, \"seconds\": "
+               "%.9g, "
                "\"best_seconds\": %.9g, "
-               "\"gb_per_s\": %.4g, \"ceiling\": \"%s\", \"ceiling_gb_per_s\": %.4g, \"fraction\": %.4g}",
-               tally_isa(ctx), tally_threads(ctx), (long long)runs, (long long)p->bytes, p->median, p->best, rate,
-               against, limit, rate / limit);
+               "\"gb_per_s\": %.4g, \"ceiling\": \"%s\", \"ceiling_gb_per_s\": %.4g, \"fraction\": "
+               "%.4g}",
+               tally_isa(ctx), tally_threads(ctx), (long long)runs, (long long)p->bytes, p->median,
+               p->best, rate, against, limit, rate / limit);
     } else {
         if (first) {
-            printf("isa %s, %d thread%s, median of %lld runs; the ceiling is measured in turns with the problem\n",
-                   tally_isa(ctx), tally_threads(ctx), tally_threads(ctx) == 1 ? "" : "s", (long long)runs);
+            printf("isa %s, %d thread%s, median of %lld runs; the ceiling is measured in turns "
+                   "with the problem\n",
+                   tally_isa(ctx), tally_threads(ctx), tally_threads(ctx) == 1 ? "" : "s",
+                   (long long)runs);
             printf("%-28s %12s %9s  %-16s %s\n", "problem", "ms", "GB/s", "ceiling GB/s", "of it");
         }
-        printf("%-28s %12.4f %9.2f  %-4s %11.2f %5.2f\n", p->word, p->median * 1e3, rate, against, limit, rate / limit);
+        printf("%-28s %12.4f %9.2f  %-4s %11.2f %5.2f\n", p->word, p->median * 1e3, rate, against,
+               limit, rate / limit);
     }
     fflush(stdout);
 }

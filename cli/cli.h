@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * cli.h - what the verbs share: exit codes, errors, the context, input files, output, progress.
  *
- * Nothing here exits: every function that can fail returns an exit code, having printed one sentence. */
+ * Nothing here exits: every function that can fail returns an exit code, having printed one
+ * sentence. */
 #ifndef CLI_H
 #define CLI_H
 
@@ -31,13 +32,17 @@ int fail_memory(const char *what, int64_t bytes);
 /* "<what> '<given>': <problem>; choices: a, b, c (did you mean 'b'?)" */
 int fail_choice(int code, const char *what, const char *given, const char *const *names);
 const char *nearest(const char *given, const char *const *names); /* NULL if nothing is near */
-void note(const options *o, const char *format, ...) NOTE_FORMAT; /* the same as a remark, unless --quiet */
-void stdout_begin(void);                                          /* before the first write to it: makes writing wait */
+/* the same as a remark, unless --quiet */
+void note(const options *o, const char *format, ...) NOTE_FORMAT;
+/* before the first write to it: makes writing wait */
+void stdout_begin(void);
 int stdout_closed(void);
-int stdout_finish(int code); /* flushes; a failed write turns success into BAD_DATA or CLOSED_PIPE */
+/* flushes; a failed write turns success into BAD_DATA or CLOSED_PIPE */
+int stdout_finish(int code);
 
 /* ---- text.c: what may be shown ----------------------------------------------------------------------------------- */
-size_t utf8_length(const char *text, uint32_t *code); /* of the character at text, which is not empty; 0: not UTF-8 */
+/* of the character at text, which is not empty; 0: not UTF-8 */
+size_t utf8_length(const char *text, uint32_t *code);
 int is_shown(uint32_t code);
 void put_plain(FILE *f, const char *text);
 char *plain(const char *text); /* the same in memory; the caller frees; NULL: no memory */
@@ -52,7 +57,8 @@ const char *const *device_names(void); /* auto and those of tally_device; static
 const char *const *isa_names(void);
 const char *const *dtype_names(void);
 int dtype_option(const options *o, enum option id, tally_dtype *dtype); /* 0 if not given */
-int session_operators(const options *o);           /* takes note of every --op-file, for the calls below */
+/* takes note of every --op-file, for the calls below */
+int session_operators(const options *o);
 int operator_check(const char *op, size_t length); /* a known name before the colon? */
 int is_operator(const char *name);                 /* a built-in one, before a colon or comma */
 int operator_info(tally *ctx, const char *op, tally_dtype dtype, tally_operator_info *info);
@@ -63,7 +69,8 @@ typedef struct operators {
     const char **name;
     tally_operator_info *info; /* room for each, set by operators_info */
     int count, all;            /* all: with those that empty.c adds behind them */
-    int *place; /* NULL, or for each of `count` the number of the one that says which results have a value */
+    /* NULL, or for each of `count` the number of the one that says which results have a value */
+    int *place;
 } operators;
 int operators_split(operators *ops, const char *text);
 int operators_info(operators *ops, tally *ctx, tally_dtype dtype);
@@ -71,11 +78,15 @@ void operators_free(operators *ops);
 double seconds(void);
 
 /* ---- empty.c: results without a value (--empty, --out-valid) ----------------------------------------------------- */
-int empty_check(const options *o);                     /* whether the results go where these options can say it */
-int empty_operators(operators *ops, const options *o); /* adds the operators that know which results have a value */
-int is_nan_form(const char *op);                       /* of an operator that is built in */
-int has_value(const void *places, int64_t i);          /* result i; places: of the added operator, NULL: all have */
-typedef struct bitmap bitmap;                          /* --out-valid; NULL for all calls: it was not given */
+/* whether the results go where these options can say it */
+int empty_check(const options *o);
+/* adds the operators that know which results have a value */
+int empty_operators(operators *ops, const options *o);
+int is_nan_form(const char *op); /* of an operator that is built in */
+/* result i; places: of the added operator, NULL: all have */
+int has_value(const void *places, int64_t i);
+/* --out-valid; NULL for all calls: it was not given */
+typedef struct bitmap bitmap;
 int bitmap_open(bitmap **bitmap_, tally *ctx, const options *o); /* close also after a failure */
 int bitmap_write(bitmap *b, const void *places, int64_t count);
 int bitmap_end(bitmap *b);
@@ -87,11 +98,13 @@ typedef struct lines {
     size_t n, at, room;
 } lines;
 int lines_put(lines *l, const char *text, size_t length);
-const char *lines_take(lines *l, size_t *length); /* NULL: there is none; valid until the next lines_put */
+/* NULL: there is none; valid until the next lines_put */
+const char *lines_take(lines *l, size_t *length);
 void lines_free(lines *l);
 
 /* ---- guard.c: mappings of files that become shorter -------------------------------------------------------------- */
-int guard_add(const void *from, int64_t bytes); /* a number for the others, or 0: this cannot be guarded */
+/* a number for the others, or 0: this cannot be guarded */
+int guard_add(const void *from, int64_t bytes);
 int guard_hit(int guard);
 void guard_remove(int guard);
 
@@ -125,38 +138,48 @@ int input_open(input *in, tally *ctx, const options *o, const char *path, char *
 /* A file beside another one, with options of its own. */
 int input_open_beside(input *in, tally *ctx, const tally_file_options *f, const char *path);
 int input_load(input *in, int any_order); /* data := everything; in C order unless any_order */
-int input_read(input *in, void *buffer, int64_t max, int64_t *got); /* the next elements, in C order */
-int input_reshape(input *in, const char *shape);                    /* --shape; loads if the length is unknown */
-int input_sound(input *in);                                         /* what was read is what the file had */
-void input_note(input *in, const options *o);                       /* reports skipped cells */
+/* the next elements, in C order */
+int input_read(input *in, void *buffer, int64_t max, int64_t *got);
+/* --shape; loads if the length is unknown */
+int input_reshape(input *in, const char *shape);
+/* what was read is what the file had */
+int input_sound(input *in);
+void input_note(input *in, const options *o); /* reports skipped cells */
 void input_close(input *in);
 int64_t physical_memory(void);
 enum { LARGE_PAGE = 2 << 20 };
-void large_pages(void *memory, size_t bytes); /* asks for them where it is worth it, before the memory is touched */
+/* asks for them where it is worth it, before the memory is touched */
+void large_pages(void *memory, size_t bytes);
 
 /* ---- layout.c: --axis and --segments as batches of sequences ----------------------------------------------------- */
 typedef struct layout {
-    int64_t outer, len, inner; /* an array outer x len x inner in C order; sequences run along len */
+    /* an array outer x len x inner in C order; sequences run along len */
+    int64_t outer, len, inner;
     int axis;
     int64_t *offsets, segments; /* or: CSR */
 } layout;
-/* Loads the input when it has to: not where its rows come in order, or (boxes) where it can be read in boxes. */
+/* Loads the input when it has to: not where its rows come in order, or (boxes) where it can be
+   read in boxes. */
 int layout_open(layout *l, input *in, const options *o, int boxes);
-/* *columns: of a table whose columns are the sequences, which then pass through line by line; 0: use layout_open. */
+/* *columns: of a table whose columns are the sequences, which then pass through line by line; 0:
+   use layout_open. */
 int layout_columns(const input *in, const options *o, int64_t *columns);
 /* Elements c, c + columns, ... of `rows` rows, side by side. */
-void layout_gather(const char *data, int64_t count, int64_t columns, int64_t c, size_t size, char *out);
+void layout_gather(const char *data, int64_t count, int64_t columns, int64_t c, size_t size,
+                   char *out);
 void layout_close(layout *l);
-int64_t whole_value(tally_dtype dtype, const void *value); /* of an integer type; the bits of an u64 */
-double real_value(tally_dtype dtype, const void *value);   /* of f32, else f64 */
+/* of an integer type; the bits of an u64 */
+int64_t whole_value(tally_dtype dtype, const void *value);
+double real_value(tally_dtype dtype, const void *value); /* of f32, else f64 */
 int64_t layout_sequences(const layout *l);
 int axis_named(const options *o); /* is --axis the name of a dimension: are the files one array? */
 const char *layout_per(const layout *l, const input *in); /* what a sequence is */
-/* Batch number i as a view of data whose sequences have len elements (in: l->len; a window's output may be shorter).
- * Returns 0 past the last batch. A batch of the reduced results: out_at is its first result, out_step their distance.
+/* Batch number i as a view of data whose sequences have len elements (in: l->len; a window's
+ * output may be shorter). Returns 0 past the last batch. A batch of the reduced results: out_at
+ * is its first result, out_step their distance.
  */
-int layout_batch(const layout *l, int64_t i, const void *data, tally_dtype dtype, size_t bytes, int64_t len,
-                 tally_view *view, int64_t *out_at, int64_t *out_step);
+int layout_batch(const layout *l, int64_t i, const void *data, tally_dtype dtype, size_t bytes,
+                 int64_t len, tally_view *view, int64_t *out_at, int64_t *out_step);
 
 /* ---- where.c: which device, and which parts ran there ------------------------------------------------------------ */
 typedef struct place {
@@ -165,7 +188,8 @@ typedef struct place {
 const char *device_of(const tally *ctx);         /* "cpu", or a GPU's name */
 place ran_since(tally *ctx, const place *start); /* start NULL: since the context was opened */
 void put_ran(FILE *f, const tally *ctx, const place *r);
-void ran_note(const options *o, const tally *ctx, const char *label, const place *r); /* if nothing ran on the device */
+/* if nothing ran on the device */
+void ran_note(const options *o, const tally *ctx, const char *label, const place *r);
 
 /* ---- answers: what reduce has for a file; for json_end of every verb the first lines of it ----------------------- */
 typedef struct result {
@@ -189,17 +213,21 @@ typedef struct answer {
     int axis;         /* results of --axis: which; else -1. With names of the dimensions, */
     char *dimensions; /* those of the results, as in "lat, lon"; else NULL */
     char **names;     /* what the sequences are called, or NULL */
-    char **keys;      /* --by: the cells of the groups' keys, key_columns for each group; else NULL */
+    /* --by: the cells of the groups' keys, key_columns for each group; else NULL */
+    char **keys;
     char **key_names;
-    int64_t key_columns, key_groups, key_inner; /* the group of result i is i / key_inner % key_groups */
-    tally_dtype *key_dtypes;                    /* of keys that were numbers; else NULL */
-    tally_file *source;                         /* NetCDF whose coordinates go to the output; else NULL */
+    /* the group of result i is i / key_inner % key_groups */
+    int64_t key_columns, key_groups, key_inner;
+    tally_dtype *key_dtypes; /* of keys that were numbers; else NULL */
+    /* NetCDF whose coordinates go to the output; else NULL */
+    tally_file *source;
     result *results;
     int ops, all; /* results to be shown, and all that there are */
 } answer;
 int print_answers(tally *ctx, const answer *answers, int files, const options *o); /* output.c */
 int output_check(const options *o,
-                 int ops); /* before anything is read: whether print_answers can take so many operators */
+                 /* before anything is read: whether print_answers can take so many operators */
+                 int ops);
 
 /* ---- groups.c: --by ---------------------------------------------------------------------------------------------- */
 typedef struct groups {
@@ -207,8 +235,9 @@ typedef struct groups {
     int64_t *order, *offsets;    /* as tally_groups says */
     int64_t *shown;              /* the number in the file of the group that comes i-th */
 } groups;
-int groups_check(const options *o);                      /* the options that go with --by */
-int groups_open(groups *g, input *in, const options *o); /* loads the input; close also after a failure */
+int groups_check(const options *o); /* the options that go with --by */
+/* loads the input; close also after a failure */
+int groups_open(groups *g, input *in, const options *o);
 void groups_close(groups *g);
 /* A column's values, group after group, into dense, and its segments. */
 int groups_take(const groups *g, const input *in, int64_t column, char *dense, tally_view *view);
@@ -220,20 +249,26 @@ typedef struct folded {
     const operators *ops;
     tally_dtype dtype;
     size_t size;
-    int64_t width, groups, room, lines; /* values in a line; groups with streams, and room for; lines that were read */
-    tally_stream **streams;             /* group by group, of a group column by column, of a column each operator */
-    char *waiting;                      /* values that are not pushed yet: group by group, column by column */
-    int32_t *waits;                     /* how many of a group and column */
+    /* values in a line; groups with streams, and room for; lines that were read */
+    int64_t width, groups, room, lines;
+    /* group by group, of a group column by column, of a column each operator */
+    tally_stream **streams;
+    /* values that are not pushed yet: group by group, column by column */
+    char *waiting;
+    int32_t *waits; /* how many of a group and column */
 } folded;
-/* Reads as much as goes this way (perhaps nothing); groups_open has the rest. Close also after a failure. */
+/* Reads as much as goes this way (perhaps nothing); groups_open has the rest. Close also after a
+   failure. */
 int folded_read(folded *f, input *in, const operators *ops);
 /* The result of a group < f->groups, whose last n values of that column are `rest`. */
-int folded_result(folded *f, int64_t group, int64_t column, int op, const char *rest, int64_t n, void *out);
+int folded_result(folded *f, int64_t group, int64_t column, int op, const char *rest, int64_t n,
+                  void *out);
 void folded_close(folded *f);
 
 int groups_names(const groups *g, const input *in, answer *a);
 void groups_names_free(answer *a);
-const char *groups_dimension(const answer *a); /* what a dimension of groups is called; NULL: there are none */
+/* what a dimension of groups is called; NULL: there are none */
+const char *groups_dimension(const answer *a);
 
 /* ---- span.c: --last and --next ----------------------------------------------------------------------------------- */
 typedef struct span_length {
@@ -249,13 +284,15 @@ typedef struct span {
     tally_ties ties;
 } span;
 int span_options(const options *o, span *s);
-/* The window of each line among the values that groups_take gives, as tally_window_ranges takes them; the caller frees
- * both, also after a failure. */
+/* The window of each line among the values that groups_take gives, as tally_window_ranges takes
+ * them; the caller frees both, also after a failure. */
 int span_bounds(const span *s, const groups *g, const input *in, int64_t **start, int64_t **end);
 /* Whether the lengths of s have a unit just where the keys are times. what: "the column of --by". */
 int span_unit(const span *s, const char *label, const char *what, int times);
-int span_window(const span *s, tally_dtype keys, tally_key_window *w); /* the window for keys of that dtype */
-int by_coordinate(const options *o); /* --by names the coordinate of windows along --axis, in a NetCDF file */
+/* the window for keys of that dtype */
+int span_window(const span *s, tally_dtype keys, tally_key_window *w);
+/* --by names the coordinate of windows along --axis, in a NetCDF file */
+int by_coordinate(const options *o);
 
 /* ---- coordinate.c: a variable of the one dimension l->axis ------------------------------------------------------- */
 typedef struct coordinate {
@@ -271,8 +308,8 @@ typedef struct coordinate {
 int coordinate_read(coordinate *c, const options *o, const layout *l);
 void coordinate_free(coordinate *c);
 /* The window of each step along l->axis, by that coordinate; frees as span_bounds says. */
-int coordinate_bounds(const span *s, const options *o, const input *in, const layout *l, int64_t **start,
-                      int64_t **end);
+int coordinate_bounds(const span *s, const options *o, const input *in, const layout *l,
+                      int64_t **start, int64_t **end);
 
 /* ---- bands.c: --by with --axis: groups of the steps along it, by variables of NetCDF files ----------------------- */
 int by_steps(const options *o);
@@ -296,9 +333,11 @@ typedef struct second {
     unsigned char *both; /* of two inputs and nan forms: which pairs these leave in; or NULL */
     char *own;
 } second;
-/* Sets ops->info. With a second input, two columns of `in` become one. Close also after a failure. */
+/* Sets ops->info. With a second input, two columns of `in` become one. Close also after a
+   failure. */
 int second_open(second *s, input *in, const options *o, operators *ops);
-/* What belongs to a view that points into `elements`; next: room for the view of the second input. */
+/* What belongs to a view that points into `elements`; next: room for the view of the second
+   input. */
 void second_view(const second *s, const char *elements, tally_view *view, tally_view *next);
 /* That view as operator i takes it: those that empty.c added have one input. */
 tally_view second_for(const second *s, const operators *ops, int i, const tally_view *view);
@@ -312,8 +351,9 @@ void second_close(second *s);
 /* ---- table.c ----------------------------------------------------------------------------------------------------- */
 typedef struct look {
     char separator;
-    int named, people, hex, digest; /* a column of files; aligned; exact bits; SHA-256 in place of the values */
-    const char *empty;              /* NULL, or for results without a value */
+    /* a column of files; aligned; exact bits; SHA-256 in place of the values */
+    int named, people, hex, digest;
+    const char *empty; /* NULL, or for results without a value */
 } look;
 int print_table(FILE *f, const answer *answers, int files, const look *o);
 void digest_of(const answer *a, const result *r, char *buffer); /* 65 characters */
@@ -324,14 +364,16 @@ void print_json_string(FILE *f, const char *text);
 void print_json_value(FILE *f, tally_dtype dtype, const void *value);
 void print_json_bits(FILE *f, tally_dtype dtype, const void *value);
 typedef void json_put(FILE *f, tally_dtype dtype, const void *value);
-/* The object of one file, in this order: begin; each result (number from 0) with what belongs to it and its }; end. */
+/* The object of one file, in this order: begin; each result (number from 0) with what belongs to
+   it and its }; end. */
 void json_begin(FILE *f, const char *file, tally_dtype dtype);
 void json_result(FILE *f, int number, const char *op, tally_dtype dtype, const char *per);
 /* places: NULL, or which results have a value: the others are null. */
-void json_list(FILE *f, const tally_operator_info *info, const void *results, const void *places, int64_t count,
-               json_put *put);
-void json_end(FILE *f, const tally *ctx, const answer *a, const char *path); /* path NULL: the values are here */
-void json_ran(FILE *f, const tally *ctx, const place *r);                    /* where.c */
+void json_list(FILE *f, const tally_operator_info *info, const void *results, const void *places,
+               int64_t count, json_put *put);
+/* path NULL: the values are here */
+void json_end(FILE *f, const tally *ctx, const answer *a, const char *path);
+void json_ran(FILE *f, const tally *ctx, const place *r); /* where.c */
 
 /* ---- document.c: where results go, and bytes of our own as a file that the library writes ------------------------ */
 enum format { TO_TEXT, TO_CSV, TO_NPY, TO_RAW, TO_NETCDF, TO_NETCDF4, TO_HDF5, TO_JSON };
@@ -346,25 +388,29 @@ typedef struct document {
     tally_status status;
 } document;
 int document_open(document *d, tally *ctx, const char *path); /* NULL: standard output */
-int document_close(document *d, int code);                    /* commits if code is DONE; all zero: nothing to do */
+/* commits if code is DONE; all zero: nothing to do */
+int document_close(document *d, int code);
 
 /* ---- sheet.c: results as a table of text ------------------------------------------------------------------------- */
 typedef struct sheet sheet;
-/* width: results of each operator on a line; passed: lines of the input before the first that has results. */
+/* width: results of each operator on a line; passed: lines of the input before the first that
+   has results. */
 /* head: NULL, or in place of the names of the columns; "": no line. */
-int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const operators *ops, const char *path,
-               int64_t width, int64_t passed, const char *head);
+int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const operators *ops,
+               const char *path, int64_t width, int64_t passed, const char *head);
 int sheet_write(sheet *r, const char *const *results, int64_t count);
 int sheet_close(sheet *r, int code); /* commits if code is DONE */
 
 /* ---- sink.c: where the results of scan and window go ------------------------------------------------------------- */
 typedef struct sink sink;
-/* shape: that of the results of one operator, in which ndim 2 means lines of a table if the input is one. passed: lines
- * of the input before the first that has results. */
+/* shape: that of the results of one operator, in which ndim 2 means lines of a table if the
+ * input is one. passed: lines of the input before the first that has results. */
 int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const operators *ops, int ndim,
               const int64_t *shape, int64_t passed);
-int sink_write(sink *s, const char *const *results, int64_t count); /* count results of all lanes of each operator */
-int sink_close(sink *s, int code);                                  /* commits if code is DONE; s may be NULL */
+/* count results of all lanes of each operator */
+int sink_write(sink *s, const char *const *results, int64_t count);
+/* commits if code is DONE; s may be NULL */
+int sink_close(sink *s, int code);
 
 /* ---- series.c: what scan and window have in common --------------------------------------------------------------- */
 typedef struct series {
@@ -376,11 +422,11 @@ int series_run(const options *o, const series *how);
 int series_begin(const options *o); /* checks the operands */
 
 /* ---- steps.c: reduce of an array in a file, along a dimension and in the order of the file ----------------------- */
-/* *taken 0: it does not go this way, and nothing was done. g: NULL, or groups of the steps. memory: bytes that it may
- * take. */
+/* *taken 0: it does not go this way, and nothing was done. g: NULL, or groups of the steps.
+ * memory: bytes that it may take. */
 struct progress;
-int reduce_steps(tally *ctx, const operators *ops, const input *in, answer *a, const layout *l, const groups *g,
-                 int64_t memory, struct progress *p, int *taken);
+int reduce_steps(tally *ctx, const operators *ops, const input *in, answer *a, const layout *l,
+                 const groups *g, int64_t memory, struct progress *p, int *taken);
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
 typedef struct explanation {
@@ -408,7 +454,8 @@ typedef struct sha256 {
 } sha256;
 void sha256_begin(sha256 *s);
 void sha256_add(sha256 *s, const void *data, size_t bytes);
-void sha256_values(sha256 *s, const void *values, size_t size, int64_t count); /* as little-endian bytes */
+/* as little-endian bytes */
+void sha256_values(sha256 *s, const void *values, size_t size, int64_t count);
 void sha256_end(sha256 *s, char hex[65]);
 
 void help_all(FILE *f);
@@ -421,8 +468,8 @@ void help_completion(FILE *f, const char *shell);
 #undef VERB
 
 /* ---- netcdf.c: results as NetCDF or HDF5 ------------------------------------------------------------------------- */
-/* The names of the dimensions as in "lat, lon", but for the axis (-1: all), or with another name for it; NULL: they
- * have no names, or no memory. */
+/* The names of the dimensions as in "lat, lon", but for the axis (-1: all), or with another name
+ * for it; NULL: they have no names, or no memory. */
 char *dimensions_of(const input *in, int axis, const char *name);
 typedef struct netcdf_of {
     const options *o;
@@ -436,5 +483,6 @@ typedef struct netcdf_of {
 /* Says what is in a new file, before its elements. */
 int netcdf_describe(tally_file *file, tally *ctx, const netcdf_of *of);
 /* Results that are none become the value of --empty. places: NULL, or which are. */
-void netcdf_fill(void *results, const void *places, int64_t count, const tally_operator_info *info, const void *value);
+void netcdf_fill(void *results, const void *places, int64_t count, const tally_operator_info *info,
+                 const void *value);
 #endif

@@ -27,7 +27,8 @@ static int takes_operator(int v) { return v <= VERB_window || v == VERB_ops; }
 static void bash(FILE *f)
 {
     fputs("# tally completion for bash, written by `tally help --completion bash`\n_tally()\n{\n"
-          "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb=${COMP_WORDS[1]}\n    "
+          "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} "
+          "verb=${COMP_WORDS[1]}\n    "
           "COMPREPLY=()\n"
           "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W \"",
           f);
@@ -50,7 +51,8 @@ static void bash(FILE *f)
     }
     fputs("    esac\n    case $verb in\n", f);
     for (int v = 0; v < VERB_COUNT; v++) {
-        fprintf(f, "    %s)\n        case $cur in\n        -*) COMPREPLY=($(compgen -W \"", verb_table[v].name);
+        fprintf(f, "    %s)\n        case $cur in\n        -*) COMPREPLY=($(compgen -W \"",
+                verb_table[v].name);
         for (int i = 0; i < OPT_COUNT; i++)
             if (option_table[i].verbs >> v & 1) fprintf(f, "--%s ", option_table[i].name);
         fputs("\" -- \"$cur\")) ;;\n", f);
@@ -104,12 +106,14 @@ static void zsh_option(FILE *f, const option_row *row)
     if (!row->letter) return;
     fprintf(f, "        '-%c%s[", row->letter, row->argument[0] ? "+" : "");
     put_quoted(f, row->text, "[]:");
-    fprintf(f, "]%s%s' \\\n", row->argument[0] ? ":value:" : "", row->kind == FILES ? "_files" : "");
+    fprintf(f, "]%s%s' \\\n", row->argument[0] ? ":value:" : "",
+            row->kind == FILES ? "_files" : "");
 }
 
 static void zsh(FILE *f)
 {
-    fputs("#compdef tally\n# tally completion for zsh, written by `tally help --completion zsh`\n_tally() {\n"
+    fputs("#compdef tally\n# tally completion for zsh, written by `tally help --completion "
+          "zsh`\n_tally() {\n"
           "    if (( CURRENT == 2 )); then\n        local -a verbs\n        verbs=(\n",
           f);
     for (int v = 0; v < VERB_COUNT; v++) {
@@ -117,7 +121,8 @@ static void zsh(FILE *f)
         put_quoted(f, verb_table[v].summary, ":");
         fputs("'\n", f);
     }
-    fputs("        )\n        _describe 'verb' verbs\n        return\n    fi\n    local verb=$words[2]\n    shift "
+    fputs("        )\n        _describe 'verb' verbs\n        return\n    fi\n    local "
+          "verb=$words[2]\n    shift "
           "words\n    (( CURRENT-- ))\n"
           "    case $verb in\n",
           f);
@@ -132,7 +137,9 @@ static void zsh(FILE *f)
         }
         fputs("        '*:file:_files' ;;\n", f);
     }
-    fputs("    esac\n}\nif [ \"$funcstack[1]\" = _tally ]; then _tally \"$@\"; else compdef _tally tally; fi\n", f);
+    fputs("    esac\n}\nif [ \"$funcstack[1]\" = _tally ]; then _tally \"$@\"; else compdef _tally "
+          "tally; fi\n",
+          f);
 }
 
 static void fish(FILE *f)
@@ -152,7 +159,8 @@ static void fish(FILE *f)
         for (int i = 0; i < OPT_COUNT; i++) {
             const option_row *const row = &option_table[i];
             if (!(row->verbs >> v & 1)) continue;
-            fprintf(f, "complete -c tally -n '__fish_seen_subcommand_from %s' -l %s", verb, row->name);
+            fprintf(f, "complete -c tally -n '__fish_seen_subcommand_from %s' -l %s", verb,
+                    row->name);
             if (row->letter) fprintf(f, " -s %c", row->letter);
             if (row->kind == FILES)
                 fputs(" -r -F", f);
@@ -169,10 +177,10 @@ static void fish(FILE *f)
             fputs("'\n", f);
         }
         if (!takes_operator(v)) continue;
-        fprintf(
-            f,
-            "complete -c tally -n '__fish_seen_subcommand_from %s' -a '(__fish_complete_list , __tally_operators)'\n",
-            verb);
+        fprintf(f,
+                "complete -c tally -n '__fish_seen_subcommand_from %s' -a '(__fish_complete_list , "
+                "__tally_operators)'\n",
+                verb);
     }
 }
 

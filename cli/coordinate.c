@@ -3,8 +3,8 @@
  *
  *     time:units = "hours since 2024-01-01"      --last 2d  ->  48 of them, exactly
  *
- * The keys are the numbers in the file, and the length is brought to their unit, so the date is not needed; nor is the
- * calendar, in which an hour and a day are what they are everywhere. */
+ * The keys are the numbers in the file, and the length is brought to their unit, so the date is
+ * not needed; nor is the calendar, in which an hour and a day are what they are everywhere. */
 #include "cli.h"
 
 #include <math.h>
@@ -29,9 +29,10 @@ static int same(const char *a, const char *b) { return a && b ? strcmp(a, b) == 
 /* *nanos: of one unit of "days since 1970-01-01"; 0: these are no units of time. */
 static int unit_of(const coordinate *c, int64_t *nanos)
 {
-    static const char *const calendars[] = {
-        "standard", "gregorian", "proleptic_gregorian", "noleap", "365_day", "all_leap", "366_day", "360_day",
-        "julian",   NULL};
+    static const char *const calendars[] = {"standard", "gregorian", "proleptic_gregorian",
+                                            "noleap",   "365_day",   "all_leap",
+                                            "366_day",  "360_day",   "julian",
+                                            NULL};
     const char *const text = c->units ? c->units : "", *const since = strstr(text, " since ");
     *nanos = 0;
     if (!since) return DONE;
@@ -43,11 +44,14 @@ static int unit_of(const coordinate *c, int64_t *nanos)
                 *nanos = units[u].nanos;
     if (!*nanos)
         return fail(BAD_DATA,
-                    "%s: the units of %s are '%s': must be days, hours, minutes, seconds or a part of a second",
+                    "%s: the units of %s are '%s': must be days, hours, minutes, seconds or a part "
+                    "of a second",
                     c->of->label, c->name, text);
     int year, month, day;
-    if (sscanf(since + 7, "%d-%d-%d", &year, &month, &day) != 3 || month < 1 || month > 12 || day < 1 || day > 31)
-        return fail(BAD_DATA, "%s: the units of %s are '%s': after 'since' must be a date such as 1970-01-01",
+    if (sscanf(since + 7, "%d-%d-%d", &year, &month, &day) != 3 || month < 1 || month > 12 ||
+        day < 1 || day > 31)
+        return fail(BAD_DATA,
+                    "%s: the units of %s are '%s': after 'since' must be a date such as 1970-01-01",
                     c->of->label, c->name, text);
     for (int i = 0; c->calendar && calendars[i]; i++)
         if (!strcmp(c->calendar, calendars[i])) return DONE;
@@ -57,8 +61,8 @@ static int unit_of(const coordinate *c, int64_t *nanos)
 }
 
 /* A length in nanoseconds as a number of units. */
-static int to_unit(const span_length *given, const char *option, const char *text, const coordinate *c, int64_t nanos,
-                   span_length *l)
+static int to_unit(const span_length *given, const char *option, const char *text,
+                   const coordinate *c, int64_t nanos, span_length *l)
 {
     *l = *given;
     if (!given->given || given->number) return DONE;
@@ -67,11 +71,12 @@ static int to_unit(const span_length *given, const char *option, const char *tex
     l->whole = given->whole / nanos;
     l->fraction = given->whole % nanos != 0;
     l->real = l->fraction ? whole / unit : (double)l->whole;
-    const int exact = l->fraction ? (__int128)whole == given->whole && fma(l->real, unit, -whole) == 0
-                                  : (__int128)l->real == l->whole;
+    const int exact = l->fraction
+                          ? (__int128)whole == given->whole && fma(l->real, unit, -whole) == 0
+                          : (__int128)l->real == l->whole;
     if (exact) return DONE;
-    return fail(USAGE, "--%s is '%s', which is no exact number in the unit of %s, '%s'", option, text, c->name,
-                c->units);
+    return fail(USAGE, "--%s is '%s', which is no exact number in the unit of %s, '%s'", option,
+                text, c->name, c->units);
 }
 
 /* "lev(x 2)" */
@@ -79,8 +84,8 @@ static const char *shape_of(const coordinate *c, const input *in, char *out, siz
 {
     size_t n = (size_t)snprintf(out, room, "%.60s(", c->name);
     for (int d = 0; d < in->ndim && in->info.dimensions[d] && n + 60 < room; d++)
-        n += (size_t)snprintf(out + n, room - n, "%s%.30s %lld", d ? ", " : "", in->info.dimensions[d],
-                              (long long)in->shape[d]);
+        n += (size_t)snprintf(out + n, room - n, "%s%.30s %lld", d ? ", " : "",
+                              in->info.dimensions[d], (long long)in->shape[d]);
     snprintf(out + n, room - n, ")");
     return out;
 }
@@ -95,20 +100,26 @@ static int append(coordinate *c, const layout *l, const char *path)
     int code = input_open_beside(&in, c->of->ctx, &f, path);
     if (code) return code;
     const char *const axis = c->of->info.dimensions[l->axis];
-    if (in.ndim != 1 || !in.info.dimensions[0] || !axis || strcmp(in.info.dimensions[0], axis) != 0) {
-        code = fail(USAGE, "%s: --by is %s: must have the one dimension %s %lld, along which --axis goes", path,
-                    shape_of(c, &in, is, sizeof is), axis ? axis : "of the data", (long long)l->len);
+    if (in.ndim != 1 || !in.info.dimensions[0] || !axis ||
+        strcmp(in.info.dimensions[0], axis) != 0) {
+        code = fail(
+            USAGE, "%s: --by is %s: must have the one dimension %s %lld, along which --axis goes",
+            path, shape_of(c, &in, is, sizeof is), axis ? axis : "of the data", (long long)l->len);
     } else if (first) {
         c->units = in.info.units ? strdup(in.info.units) : NULL;
         c->calendar = in.info.calendar ? strdup(in.info.calendar) : NULL;
         const int is_key = in.dtype == TALLY_I32 || in.dtype == TALLY_I64 || in.dtype == TALLY_U64;
         c->dtype = is_key || c->as_stored ? in.dtype : TALLY_F64;
-        if ((in.info.units && !c->units) || (in.info.calendar && !c->calendar)) code = fail_memory("the units", 1);
+        if ((in.info.units && !c->units) || (in.info.calendar && !c->calendar))
+            code = fail_memory("the units", 1);
     } else if (!same(in.info.units, c->units) || !same(in.info.calendar, c->calendar)) {
         const int unit = !same(in.info.units, c->units);
-        const char *const other = unit ? in.info.units : in.info.calendar, *const one = unit ? c->units : c->calendar;
+        const char *const other = unit ? in.info.units : in.info.calendar, *const one =
+                                                                               unit ? c->units
+                                                                                    : c->calendar;
         code = fail(BAD_DATA, "%s: the %s of %s is '%s', and in %s '%s': must be the same", path,
-                    unit ? "unit" : "calendar", c->name, other ? other : "", c->of->label, one ? one : "");
+                    unit ? "unit" : "calendar", c->name, other ? other : "", c->of->label,
+                    one ? one : "");
     }
     if (!code && in.dtype != c->dtype) { /* again, as numbers that windows can have as keys */
         input_close(&in);
@@ -130,17 +141,20 @@ int coordinate_read(coordinate *c, const options *o, const layout *l)
 {
     const int joined = axis_named(o);
     if (joined && o->nargs > 2 && l->axis)
-        return fail(USAGE, "--by is '%s': where files are joined, --axis must be their first dimension, %s", c->name,
-                    c->of->info.dimensions[0]);
+        return fail(
+            USAGE, "--by is '%s': where files are joined, --axis must be their first dimension, %s",
+            c->name, c->of->info.dimensions[0]);
     int code = DONE;
     for (int i = 1; i < o->nargs && joined && !code; i++) code = append(c, l, o->args[i]);
     if (!joined) code = append(c, l, c->of->name);
     if (!code && c->n != l->len)
-        code = fail(BAD_DATA, "%s: %s has %lld values, and the variable has %lld steps along %s", c->of->label, c->name,
-                    (long long)c->n, (long long)l->len, c->of->info.dimensions[l->axis]);
+        code = fail(BAD_DATA, "%s: %s has %lld values, and the variable has %lld steps along %s",
+                    c->of->label, c->name, (long long)c->n, (long long)l->len,
+                    c->of->info.dimensions[l->axis]);
     for (int64_t i = 0; i < c->n && !code && c->dtype >= TALLY_F16; i++) {
         if (!isfinite(real_value(c->dtype, c->values + (size_t)i * tally_dtype_size(c->dtype))))
-            code = fail(BAD_DATA, "%s: %s[%lld] is missing, nan or infinite: every step must have its number",
+            code = fail(BAD_DATA,
+                        "%s: %s[%lld] is missing, nan or infinite: every step must have its number",
                         c->of->label, c->name, (long long)i);
     }
     return code;
@@ -154,7 +168,8 @@ void coordinate_free(coordinate *c)
     *c = (coordinate){.of = NULL};
 }
 
-int coordinate_bounds(const span *s, const options *o, const input *in, const layout *l, int64_t **start, int64_t **end)
+int coordinate_bounds(const span *s, const options *o, const input *in, const layout *l,
+                      int64_t **start, int64_t **end)
 {
     coordinate c = {.of = in, .name = o->value[OPT_by]};
     span own = *s;

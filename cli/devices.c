@@ -24,7 +24,8 @@ static void print_json(void)
 
 int run_devices(const options *o)
 {
-    if (o->nargs) return fail(USAGE, "`tally devices` takes no operand, and '%s' is one", o->args[0]);
+    if (o->nargs)
+        return fail(USAGE, "`tally devices` takes no operand, and '%s' is one", o->args[0]);
     if (has(o, OPT_json)) {
         print_json();
         return DONE;

@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-int output_filed(const options *o) { return has(o, OPT_output) && strcmp(o->value[OPT_output], "-") != 0; }
+int output_filed(const options *o)
+{
+    return has(o, OPT_output) && strcmp(o->value[OPT_output], "-") != 0;
+}
 
 enum format output_format(const options *o)
 {
@@ -41,7 +44,10 @@ const char *format_name(enum format format)
     return names[format];
 }
 
-int is_netcdf(enum format format) { return format == TO_NETCDF || format == TO_NETCDF4 || format == TO_HDF5; }
+int is_netcdf(enum format format)
+{
+    return format == TO_NETCDF || format == TO_NETCDF4 || format == TO_HDF5;
+}
 
 static ssize_t write_cookie(void *cookie, const char *data, size_t bytes)
 {

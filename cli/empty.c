@@ -2,8 +2,9 @@
  * empty.c - results without a value: --empty WORD in text, csv, netcdf and JSON, --out-valid FILE beside npy
  * and raw.
  *
- * Which they are an operator says that goes with those of the command line through the same pieces, groups and windows:
- * the place of a maximum, which is -1 where there is no element. That of a nan form leaves NaNs out.
+ * Which they are an operator says that goes with those of the command line through the same
+ * pieces, groups and windows: the place of a maximum, which is -1 where there is no element.
+ * That of a nan form leaves NaNs out.
  *
  *     tally window nansum,mean -w 2 --empty NA  -->  nansum, mean | nanargmax (of nansum), argmax (of mean) */
 #include "cli.h"
@@ -20,8 +21,10 @@ static int check_word(const char *word)
     for (const char *at = word; *at;) {
         const size_t n = utf8_length(at, &c);
         if (!n || !is_shown(c))
-            return fail(USAGE, "--empty is '%s': must be one cell: UTF-8 without tabs, ends of lines and the like",
-                        word);
+            return fail(
+                USAGE,
+                "--empty is '%s': must be one cell: UTF-8 without tabs, ends of lines and the like",
+                word);
         at += n;
     }
     return DONE;
@@ -31,30 +34,38 @@ static int check_place(const options *o)
 {
     const int filed = output_filed(o), word = has(o, OPT_empty);
     const enum format format = !filed && has(o, OPT_json) ? TO_JSON : output_format(o);
-    const char *const option = word ? "empty" : "out-valid", *const value = o->value[word ? OPT_empty : OPT_out_valid];
+    const char *const option = word ? "empty" : "out-valid",
+                      *const value = o->value[word ? OPT_empty : OPT_out_valid];
     if (!filed && has(o, OPT_digest))
-        return fail(USAGE, "--%s is '%s': --digest prints no results; give --output FILE too", option, value);
+        return fail(USAGE, "--%s is '%s': --digest prints no results; give --output FILE too",
+                    option, value);
     if (word && (format == TO_NPY || format == TO_RAW))
-        return fail(USAGE, "--empty is '%s', and %s has no value that stands for none; --out-valid FILE marks them",
+        return fail(USAGE,
+                    "--empty is '%s', and %s has no value that stands for none; --out-valid FILE "
+                    "marks them",
                     value, format_name(format));
     if (word && format == TO_JSON && strcmp(value, "null") != 0)
         return fail(USAGE, "--empty is '%s': in JSON it must be null", value);
     if (!word && !filed)
-        return fail(USAGE, "--out-valid is '%s': the results must go to a file too; give --output FILE", value);
+        return fail(USAGE,
+                    "--out-valid is '%s': the results must go to a file too; give --output FILE",
+                    value);
     if (!word && format != TO_NPY && format != TO_RAW)
-        return fail(USAGE, "--out-valid is '%s', for npy and raw, and the results go to %s%s", value,
-                    format_name(format), "; --empty WORD marks them there");
+        return fail(USAGE, "--out-valid is '%s', for npy and raw, and the results go to %s%s",
+                    value, format_name(format), "; --empty WORD marks them there");
     if (!word && (!strcmp(value, "-") || !*value))
         return fail(USAGE, "--out-valid is '%s': must be the name of a file", value);
     if (!word && !strcmp(value, o->value[OPT_output]))
-        return fail(USAGE, "--out-valid is '%s', which is --output too: must be another file", value);
+        return fail(USAGE, "--out-valid is '%s', which is --output too: must be another file",
+                    value);
     return DONE;
 }
 
 int empty_check(const options *o)
 {
     if (!marked(o)) return DONE;
-    if (has(o, OPT_empty) && has(o, OPT_out_valid)) return fail(USAGE, "--empty and --out-valid exclude each other");
+    if (has(o, OPT_empty) && has(o, OPT_out_valid))
+        return fail(USAGE, "--empty and --out-valid exclude each other");
     const int code = has(o, OPT_empty) ? check_word(o->value[OPT_empty]) : DONE;
     return code ? code : check_place(o);
 }
@@ -65,7 +76,8 @@ int empty_operators(operators *ops, const options *o)
 {
     static const char *const places[] = {"argmax", "nanargmax"};
     int number[2] = {-1, -1};
-    if (!marked(o) || has(o, OPT_init)) return DONE; /* what starts from --init always has a value */
+    /* what starts from --init always has a value */
+    if (!marked(o) || has(o, OPT_init)) return DONE;
     ops->place = calloc((size_t)ops->count + 1, sizeof *ops->place);
     if (!ops->place) return fail_memory("the operators", ops->count * (int64_t)sizeof *ops->place);
     for (int i = 0; i < ops->count; i++) {
@@ -103,7 +115,8 @@ int bitmap_open(bitmap **bitmap_, tally *ctx, const options *o)
     bitmap *const b = *bitmap_ = calloc(1, sizeof *b);
     if (!b) return fail_memory("--out-valid", sizeof *b);
     b->ctx = ctx;
-    const tally_status status = tally_file_create(ctx, o->value[OPT_out_valid], "raw", TALLY_U8, 1, &any, 0, &b->file);
+    const tally_status status =
+        tally_file_create(ctx, o->value[OPT_out_valid], "raw", TALLY_U8, 1, &any, 0, &b->file);
     return status ? fail_status(ctx, status) : DONE;
 }
 
@@ -127,7 +140,8 @@ int bitmap_write(bitmap *b, const void *places, int64_t count)
 
 int bitmap_end(bitmap *b)
 {
-    const tally_status status = b && b->count & 7 ? tally_file_write(b->file, &b->byte, 1) : TALLY_OK;
+    const tally_status status =
+        b && b->count & 7 ? tally_file_write(b->file, &b->byte, 1) : TALLY_OK;
     return status ? fail_status(b->ctx, status) : DONE;
 }
 

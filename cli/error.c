@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * error.c - one sentence on standard error and an exit code; suggestions; the end of standard output. */
+ * error.c - one sentence on standard error and an exit code; suggestions; the end of standard
+ * output. */
 #define _GNU_SOURCE
 #include "cli.h"
 
@@ -59,10 +60,12 @@ int fail_status(const tally *ctx, tally_status status)
 
 int fail_memory(const char *what, int64_t bytes)
 {
-    return fail(BAD_DATA, "%s needs %lld bytes of memory, which could not be had", what, (long long)bytes);
+    return fail(BAD_DATA, "%s needs %lld bytes of memory, which could not be had", what,
+                (long long)bytes);
 }
 
-/* Edit distance with swaps of neighbours (optimal string alignment), of names of at most 31 characters. */
+/* Edit distance with swaps of neighbours (optimal string alignment), of names of at most 31
+   characters. */
 static int distance(const char *a, const char *b)
 {
     enum { MOST = 32 };
@@ -78,7 +81,8 @@ static int distance(const char *a, const char *b)
             int best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
             if (d[i - 1][j] + 1 < best) best = d[i - 1][j] + 1;
             if (d[i][j - 1] + 1 < best) best = d[i][j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best)
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                d[i - 2][j - 2] + 1 < best)
                 best = d[i - 2][j - 2] + 1;
             d[i][j] = best;
         }
@@ -152,7 +156,8 @@ static const char *elsewhere(const char *what, const char *given)
         {"dtype", "u4", "'u32' (names count bits)"},
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (!strcmp(words[i].what, what) && !strcasecmp(words[i].given, given)) return words[i].meant;
+        if (!strcmp(words[i].what, what) && !strcasecmp(words[i].given, given))
+            return words[i].meant;
     return NULL;
 }
 
@@ -164,8 +169,12 @@ int fail_choice(int code, const char *what, const char *given, const char *const
     for (int i = 0; names[i] && at < sizeof list; i++)
         at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", i ? ", " : "", names[i]);
     const char *const meant = elsewhere(what, given), *const near = nearest(given, names);
-    if (meant) return fail(code, "there is no %s '%s'; did you mean %s? choices: %s", what, given, meant, list);
-    if (near) return fail(code, "there is no %s '%s'; did you mean '%s'? choices: %s", what, given, near, list);
+    if (meant)
+        return fail(code, "there is no %s '%s'; did you mean %s? choices: %s", what, given, meant,
+                    list);
+    if (near)
+        return fail(code, "there is no %s '%s'; did you mean '%s'? choices: %s", what, given, near,
+                    list);
     return fail(code, "there is no %s '%s'; choices: %s", what, given, list);
 }
 

@@ -25,13 +25,15 @@ static void explain_device(tally *ctx)
 {
     tally_times_info t;
     if (tally_times(ctx, &t) != TALLY_OK || t.launches == 0) return;
-    fprintf(stderr, "  kernels      %.6f s on the device, %.3f s to compile or load them\n", t.kernels, t.compile);
+    fprintf(stderr, "  kernels      %.6f s on the device, %.3f s to compile or load them\n",
+            t.kernels, t.compile);
     fprintf(stderr,
             "  copies       to the device %lld bytes in %.6f s, from it %lld bytes in %.6f s, "
             "beside the kernels if large\n",
-            (long long)t.bytes_to_device, t.to_device, (long long)t.bytes_from_device, t.from_device);
-    fprintf(stderr, "  memory       %lld bytes on the device, %lld page-locked\n", (long long)t.device_bytes,
-            (long long)t.locked_bytes);
+            (long long)t.bytes_to_device, t.to_device, (long long)t.bytes_from_device,
+            t.from_device);
+    fprintf(stderr, "  memory       %lld bytes on the device, %lld page-locked\n",
+            (long long)t.device_bytes, (long long)t.locked_bytes);
 }
 
 void explain(const options *o, tally *ctx, const input *in, const explanation *e)
@@ -43,23 +45,27 @@ void explain(const options *o, tally *ctx, const input *in, const explanation *e
     fprintf(stderr, "tally: %s %s of ", e->verb, e->op);
     put_plain(stderr, in->label);
     const int gpu = strcmp(device_of(ctx), "cpu") != 0;
-    fprintf(stderr, "\n  device       %s%s%s, %d thread%s%s\n", device, gpu ? "" : ", isa ", gpu ? "" : tally_isa(ctx),
-            tally_threads(ctx), tally_threads(ctx) == 1 ? "" : "s", gpu ? " for what the processors do" : "");
+    fprintf(stderr, "\n  device       %s%s%s, %d thread%s%s\n", device, gpu ? "" : ", isa ",
+            gpu ? "" : tally_isa(ctx), tally_threads(ctx), tally_threads(ctx) == 1 ? "" : "s",
+            gpu ? " for what the processors do" : "");
     fputs("  computed     ", stderr);
     put_ran(stderr, ctx, &e->ran);
     fputs("; read and written by the processors\n", stderr);
-    fprintf(stderr, "  elements     %lld of %s, format %s, %s\n", (long long)in->n, tally_dtype_name(in->dtype),
-            in->info.format,
+    fprintf(stderr, "  elements     %lld of %s, format %s, %s\n", (long long)in->n,
+            tally_dtype_name(in->dtype), in->info.format,
             in->data && !in->own ? "mapped"
             : in->own            ? "loaded"
                                  : "streamed");
     fprintf(stderr, "  accumulator  %s\n",
-            e->info->accumulator ? tally_dtype_name(e->info->accumulator) : "none (moves and comparisons)");
+            e->info->accumulator ? tally_dtype_name(e->info->accumulator)
+                                 : "none (moves and comparisons)");
     fprintf(stderr, "  output       %s%s\n", tally_dtype_name(e->info->output),
             e->info->lanes > 1 ? ", several values per result" : "");
     fprintf(stderr, "  order        E v1, class %s\n",
-            e->info->exact ? "X (exact: every schedule gives these bits)" : "R (rounding: the tree decides the bits)");
-    fprintf(stderr, "  time         %lld bytes in %.4f s, %.2f GB/s, reading and writing included\n",
+            e->info->exact ? "X (exact: every schedule gives these bits)"
+                           : "R (rounding: the tree decides the bits)");
+    fprintf(stderr,
+            "  time         %lld bytes in %.4f s, %.2f GB/s, reading and writing included\n",
             (long long)e->bytes, taken, taken > 0 ? (double)e->bytes / taken * 1e-9 : 0.0);
     explain_device(ctx);
 }

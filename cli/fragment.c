@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * fragment.c - tally fragment: a reduction in parts, each in a file of its own, put together in any order. */
+ * fragment.c - tally fragment: a reduction in parts, each in a file of its own, put together in
+ * any order. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -43,8 +44,8 @@ static int fragment_save(tally *ctx, const options *o, const tally_fragment *f)
     char *const buffer = status ? NULL : malloc(bytes);
     if (!status && !buffer) return fail_memory("the fragment", (int64_t)bytes);
     if (!status) status = tally_fragment_save(f, buffer, &bytes);
-    int code =
-        status ? fail_status(ctx, status) : document_open(&d, ctx, output_filed(o) ? o->value[OPT_output] : NULL);
+    int code = status ? fail_status(ctx, status)
+                      : document_open(&d, ctx, output_filed(o) ? o->value[OPT_output] : NULL);
     if (!code) {
         fwrite(buffer, 1, bytes, d.f);
         code = document_close(&d, DONE);
@@ -56,13 +57,16 @@ static int fragment_save(tally *ctx, const options *o, const tally_fragment *f)
 static int output_asked(const options *o)
 {
     if (has(o, OPT_output)) return DONE;
-    return fail(USAGE, "`tally fragment %s` writes a file: say which with -o FILE (- is standard output)", o->args[0]);
+    return fail(USAGE,
+                "`tally fragment %s` writes a file: say which with -o FILE (- is standard output)",
+                o->args[0]);
 }
 
 /* ---- make ---- */
 
 /* Elements start .. of the input, piece by piece. */
-static int make(tally *ctx, const options *o, input *in, int64_t start, tally_fragment **f, progress *p)
+static int make(tally *ctx, const options *o, input *in, int64_t start, tally_fragment **f,
+                progress *p)
 {
     const size_t size = tally_dtype_size(in->dtype);
     const int64_t most = READ_BYTES / (int64_t)size;
@@ -75,7 +79,8 @@ static int make(tally *ctx, const options *o, input *in, int64_t start, tally_fr
         tally_fragment *piece = NULL;
         code = input_read(in, buffer, most, &got);
         if (!code && got && at > START_MOST - got)
-            code = fail(USAGE, "--start %lld: the last element would be beyond 2^61", (long long)start);
+            code = fail(USAGE, "--start %lld: the last element would be beyond 2^61",
+                        (long long)start);
         if (code || !got) break;
         status = tally_fragment_make(ctx, op, in->dtype, buffer, at, got, &piece);
         if (!status) status = tally_fragment_merge(*f, piece);
@@ -90,9 +95,10 @@ static int make(tally *ctx, const options *o, input *in, int64_t start, tally_fr
     return code;
 }
 
-/* The array as one view, whose sequences begin with element number start: many of them, or one, with what stands beside
- * its elements. */
-static int make_view(tally *ctx, const options *o, input *in, const second *beside, int64_t start, tally_fragment **f)
+/* The array as one view, whose sequences begin with element number start: many of them, or one,
+ * with what stands beside its elements. */
+static int make_view(tally *ctx, const options *o, input *in, const second *beside, int64_t start,
+                     tally_fragment **f)
 {
     layout l = {0};
     tally_view view, next;
@@ -100,13 +106,17 @@ static int make_view(tally *ctx, const options *o, input *in, const second *besi
     const int rows = has(o, OPT_axis) || in->columns;
     int code = rows ? layout_open(&l, in, o, 0) : DONE;
     if (!code && l.outer > 1 && l.inner > 1)
-        code = fail(USAGE, "--axis %d: a fragment takes the first axis of an array or the last, and %s has %d", l.axis,
-                    in->label, in->ndim);
+        code = fail(
+            USAGE,
+            "--axis %d: a fragment takes the first axis of an array or the last, and %s has %d",
+            l.axis, in->label, in->ndim);
     if (!code && (rows ? l.len : in->n) > START_MOST - start)
         code = fail(USAGE, "--start %lld: the last element would be beyond 2^61", (long long)start);
     if (!code) {
         view = tally_flat(in->data, in->dtype, in->n);
-        if (rows) layout_batch(&l, 0, in->data, in->dtype, tally_dtype_size(in->dtype), l.len, &view, &at, &step);
+        if (rows)
+            layout_batch(&l, 0, in->data, in->dtype, tally_dtype_size(in->dtype), l.len, &view, &at,
+                         &step);
         second_view(beside, in->data, &view, &next);
         const tally_status status = tally_fragment_of_view(ctx, o->args[1], &view, start, f);
         if (status) code = fail_status(ctx, status);
@@ -135,11 +145,13 @@ static int run_make(tally *ctx, const options *o)
         return code;
     }
     progress_begin(&p, o, in.name);
-    if (has(o, OPT_shape) && (has(o, OPT_axis) || in.columns)) code = input_reshape(&in, o->value[OPT_shape]);
+    if (has(o, OPT_shape) && (has(o, OPT_axis) || in.columns))
+        code = input_reshape(&in, o->value[OPT_shape]);
     if (!code) code = second_open(&beside, &in, o, &ops);
     if (!code)
-        code = beside.on || has(o, OPT_axis) || in.columns ? make_view(ctx, o, &in, &beside, start, &f)
-                                                           : make(ctx, o, &in, start, &f, &p);
+        code = beside.on || has(o, OPT_axis) || in.columns
+                   ? make_view(ctx, o, &in, &beside, start, &f)
+                   : make(ctx, o, &in, start, &f, &p);
     progress_end(&p);
     if (!code) code = input_sound(&in);
     if (!code) code = second_sound(&beside);
@@ -158,7 +170,8 @@ static int run_merge(tally *ctx, const options *o)
 {
     tally_fragment *all = NULL;
     int code = output_asked(o);
-    if (!code && o->nargs < 2) code = fail(USAGE, "`tally fragment merge F... -o G`: which fragments?");
+    if (!code && o->nargs < 2)
+        code = fail(USAGE, "`tally fragment merge F... -o G`: which fragments?");
     for (int i = 1; i < o->nargs && !code; i++) {
         tally_fragment *f = NULL;
         code = fragment_load(ctx, o->args[i], &f);
@@ -167,8 +180,8 @@ static int run_merge(tally *ctx, const options *o)
             continue;
         }
         if (!code && tally_fragment_merge(all, f))
-            code = fail(BAD_DATA, "%s (right) does not fit what was merged before (left): %s", o->args[i],
-                        tally_error(ctx));
+            code = fail(BAD_DATA, "%s (right) does not fit what was merged before (left): %s",
+                        o->args[i], tally_error(ctx));
         tally_fragment_free(f);
     }
     if (!code) code = fragment_save(ctx, o, all);
@@ -179,7 +192,8 @@ static int run_merge(tally *ctx, const options *o)
 static int one_file(const options *o)
 {
     if (o->nargs == 2) return DONE;
-    return fail(USAGE, "`tally fragment %s F` takes one fragment, and there are %d", o->args[0], o->nargs - 1);
+    return fail(USAGE, "`tally fragment %s F` takes one fragment, and there are %d", o->args[0],
+                o->nargs - 1);
 }
 
 static int run_result(tally *ctx, const options *o)
@@ -195,7 +209,8 @@ static int run_result(tally *ctx, const options *o)
     code = operator_info(ctx, r.op, about.dtype, &r.info);
     if (!code && !(r.bits = calloc((size_t)about.rows + 1, result_bytes(&r.info))))
         code = fail_memory("the results", about.rows * (int64_t)result_bytes(&r.info));
-    if (!code && tally_fragment_result(f, r.bits)) code = fail(BAD_DATA, "%s: %s", o->args[1], tally_error(ctx));
+    if (!code && tally_fragment_result(f, r.bits))
+        code = fail(BAD_DATA, "%s: %s", o->args[1], tally_error(ctx));
     const int one = about.rows == 1;
     const answer a = {.file = o->args[1],
                       .dtype = about.dtype,
@@ -227,13 +242,13 @@ static int run_show(tally *ctx, const options *o)
         json_begin(stdout, o->args[1], about.dtype);
         fputs("{\"op\": ", stdout);
         print_json_string(stdout, about.op);
-        printf(", \"sequences\": %lld, \"elements\": %lld, \"nodes\": %lld, \"ranges\": [", (long long)about.rows,
-               (long long)about.elements, (long long)about.nodes);
+        printf(", \"sequences\": %lld, \"elements\": %lld, \"nodes\": %lld, \"ranges\": [",
+               (long long)about.rows, (long long)about.elements, (long long)about.nodes);
     } else {
         printf("%s of %s, ", about.op, tally_dtype_name(about.dtype));
         if (about.rows != 1) printf("%lld sequences of ", (long long)about.rows);
-        printf("%lld elements in %lld range%s, %lld nodes\n", (long long)about.elements, (long long)about.ranges,
-               about.ranges == 1 ? "" : "s", (long long)about.nodes);
+        printf("%lld elements in %lld range%s, %lld nodes\n", (long long)about.elements,
+               (long long)about.ranges, about.ranges == 1 ? "" : "s", (long long)about.nodes);
     }
     for (int64_t i = 0; i < about.ranges; i++, last = end) {
         tally_fragment_ranges(f, i, 1, &start, &end);
@@ -252,9 +267,11 @@ static int run_show(tally *ctx, const options *o)
 int run_fragment(const options *o)
 {
     static const char *const names[] = {"make", "merge", "result", "show", NULL};
-    static int (*const run[])(tally *, const options *) = {run_make, run_merge, run_result, run_show};
+    static int (*const run[])(tally *, const options *) = {run_make, run_merge, run_result,
+                                                           run_show};
     int i = 0;
-    if (!o->nargs) return fail(USAGE, "`tally fragment` makes, merges or reads: make, merge, result or show");
+    if (!o->nargs)
+        return fail(USAGE, "`tally fragment` makes, merges or reads: make, merge, result or show");
     while (names[i] && strcmp(o->args[0], names[i])) i++;
     if (!names[i]) return fail_choice(USAGE, "action", o->args[0], names);
     tally *ctx = NULL;

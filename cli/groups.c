@@ -7,8 +7,9 @@
  *     Oslo,4                   0
  *     Rome,22                  1
  *
- * The values of each group, in the order of the file, are one segment of `dense`, so a group is reduced, scanned or
- * windowed like any sequence, on any device. Results of scan and window go back to the places of their lines. */
+ * The values of each group, in the order of the file, are one segment of `dense`, so a group is
+ * reduced, scanned or windowed like any sequence, on any device. Results of scan and window go
+ * back to the places of their lines. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -17,10 +18,13 @@
 int groups_check(const options *o)
 {
     static const enum option others[] = {OPT_axis, OPT_segments, OPT_shape};
-    if (has(o, OPT_sort) && !has(o, OPT_by)) return fail(USAGE, "--sort orders the groups of --by, which is not there");
+    if (has(o, OPT_sort) && !has(o, OPT_by))
+        return fail(USAGE, "--sort orders the groups of --by, which is not there");
     for (size_t i = has(o, OPT_axis); i < sizeof others / sizeof *others && has(o, OPT_by); i++)
-        if (has(o, others[i])) return fail(USAGE, "--by and --%s exclude each other", option_table[others[i]].name);
-    if (has(o, OPT_by) && has(o, OPT_step)) return fail(USAGE, "--by and --step exclude each other");
+        if (has(o, others[i]))
+            return fail(USAGE, "--by and --%s exclude each other", option_table[others[i]].name);
+    if (has(o, OPT_by) && has(o, OPT_step))
+        return fail(USAGE, "--by and --step exclude each other");
     if (has(o, OPT_by) && has(o, OPT_edges) && !strcmp(o->value[OPT_edges], "valid"))
         return fail(USAGE, "--by and --edges valid exclude each other: each line has a result");
     return DONE;
@@ -44,13 +48,15 @@ static int ascending(const void *a, const void *b)
             if (v < w || v_nan < w_nan) return -1;
             if (v > w || v_nan > w_nan) return 1;
         }
-        const int order = strcmp(tally_file_key(x->in->file, x->group, c), tally_file_key(x->in->file, y->group, c));
+        const int order = strcmp(tally_file_key(x->in->file, x->group, c),
+                                 tally_file_key(x->in->file, y->group, c));
         if (order) return order;
     }
     return 0;
 }
 
-/* The cells of key column c as numbers, if all that are not empty are numbers; empty ones come first. */
+/* The cells of key column c as numbers, if all that are not empty are numbers; empty ones come
+   first. */
 static int as_numbers(const input *in, int64_t count, int64_t c, double **numbers)
 {
     double *const v = *numbers = malloc((size_t)count * sizeof *v + 1);
@@ -76,10 +82,13 @@ static int sort_groups(groups *g, input *in)
     double **const numbers = calloc((size_t)k, sizeof *numbers);
     sorting *const s = malloc((size_t)g->count * sizeof *s + 1);
     int32_t *const rank = malloc((size_t)g->count * sizeof *rank + 1);
-    int code = numbers && s && rank ? DONE : fail_memory("--sort", g->count * (int64_t)(sizeof *s + sizeof *rank));
+    int code = numbers && s && rank
+                   ? DONE
+                   : fail_memory("--sort", g->count * (int64_t)(sizeof *s + sizeof *rank));
     for (int64_t c = 0; c < k && !code; c++) code = as_numbers(in, g->count, c, &numbers[c]);
     if (!code) {
-        for (int64_t i = 0; i < g->count; i++) s[i] = (sorting){i, in, (const double *const *)numbers};
+        for (int64_t i = 0; i < g->count; i++)
+            s[i] = (sorting){i, in, (const double *const *)numbers};
         qsort(s, (size_t)g->count, sizeof *s, ascending);
         for (int64_t i = 0; i < g->count; i++) {
             g->shown[i] = s[i].group;
@@ -103,7 +112,8 @@ int groups_open(groups *g, input *in, const options *o)
     if (code) return code;
     g->width = in->columns ? in->columns : 1;
     g->lines = in->n / g->width;
-    g->count = in->info.key_columns ? tally_file_groups(in->file) : 1; /* times alone: all lines are one group */
+    /* times alone: all lines are one group */
+    g->count = in->info.key_columns ? tally_file_groups(in->file) : 1;
     g->order = malloc((size_t)g->lines * sizeof *g->order + 1);
     g->offsets = malloc((size_t)(g->count + 1) * sizeof *g->offsets);
     g->shown = malloc((size_t)g->count * sizeof *g->shown + 1);
@@ -156,9 +166,11 @@ void groups_back(const groups *g, const char *made, size_t bytes, int64_t column
     char *const to = out + (size_t)column * bytes;
     const size_t step = (size_t)g->width * bytes;
     if (bytes == 8)
-        for (int64_t i = 0; i < g->lines; i++) memcpy(to + (size_t)g->order[i] * step, made + i * 8, 8);
+        for (int64_t i = 0; i < g->lines; i++)
+            memcpy(to + (size_t)g->order[i] * step, made + i * 8, 8);
     else
-        for (int64_t i = 0; i < g->lines; i++) memcpy(to + (size_t)g->order[i] * step, made + (size_t)i * bytes, bytes);
+        for (int64_t i = 0; i < g->lines; i++)
+            memcpy(to + (size_t)g->order[i] * step, made + (size_t)i * bytes, bytes);
 }
 
 /* ---- the names of groups, which outlive the file ---- */
@@ -168,14 +180,16 @@ int groups_names(const groups *g, const input *in, answer *a)
     const int64_t k = in->info.key_columns;
     a->keys = calloc((size_t)(g->count * k) + 1, sizeof *a->keys);
     a->key_names = calloc((size_t)k, sizeof *a->key_names);
-    if (!a->keys || !a->key_names) return fail_memory("the keys", (g->count + 1) * k * (int64_t)sizeof *a->keys);
+    if (!a->keys || !a->key_names)
+        return fail_memory("the keys", (g->count + 1) * k * (int64_t)sizeof *a->keys);
     a->key_columns = k;
     a->key_groups = g->count;
     a->key_inner = 1;
     for (int64_t c = 0; c < k; c++) {
         char own[32];
         snprintf(own, sizeof own, k > 1 ? "key%lld" : "key", (long long)c + 1);
-        if (!(a->key_names[c] = strdup(in->info.keys ? in->info.keys[c] : own))) return fail_memory("the keys", k);
+        if (!(a->key_names[c] = strdup(in->info.keys ? in->info.keys[c] : own)))
+            return fail_memory("the keys", k);
         for (int64_t i = 0; i < g->count; i++)
             if (!(a->keys[i * k + c] = strdup(tally_file_key(in->file, g->shown[i], c))))
                 return fail_memory("the keys", g->count);

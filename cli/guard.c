@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * guard.c - a mapped input that becomes shorter while it is read.
  *
- * Touching a page that is no longer in the file raises SIGBUS. The handler puts zeros in the place of everything from
- * there to the end of the mapping and goes on; guard_hit says so, and the verb then fails in the usual way, which
- * removes temporary files. Reading into a buffer needs no guard, but it is slower for files in the page cache. */
+ * Touching a page that is no longer in the file raises SIGBUS. The handler puts zeros in the
+ * place of everything from there to the end of the mapping and goes on; guard_hit says so, and
+ * the verb then fails in the usual way, which removes temporary files. Reading into a buffer
+ * needs no guard, but it is slower for files in the page cache. */
 #define _GNU_SOURCE
 #include "cli.h"
 
@@ -25,12 +26,14 @@ static void on_bus(int number, siginfo_t *info, void *context)
     for (int i = 0; i < GUARDS; i++) {
         const uintptr_t from = at / page * page, to = guards[i].to;
         if (!guards[i].used || at < guards[i].from || at >= to) continue;
-        void *const zeros = mmap((void *)from, to - from, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        void *const zeros = mmap((void *)from, to - from, PROT_READ,
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
         if (zeros == MAP_FAILED) break;
         guards[i].hit = 1;
         return;
     }
-    signal(number, SIG_DFL); /* not a guarded mapping: the signal comes again, and ends the process */
+    /* not a guarded mapping: the signal comes again, and ends the process */
+    signal(number, SIG_DFL);
 }
 
 int guard_add(const void *from, int64_t bytes)

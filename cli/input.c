@@ -2,9 +2,10 @@
  * input.c - a file as elements in C order: mapped where there is room, otherwise read in pieces.
  *
  *   mapped, fits in memory      data points into the mapping, and guard.c watches over it
- *   everything else             data is NULL and input_read gives the elements in order, in bounded memory
- *   input_load                  brings the rest into memory for verbs that need all of it (--axis 0, --reverse,
- *                               Fortran order) */
+ *   everything else             data is NULL and input_read gives the elements in order, in
+ *                               bounded memory
+ *   input_load                  brings the rest into memory for verbs that need all of it
+ *                               (--axis 0, --reverse, Fortran order) */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -42,7 +43,8 @@ static int delimiter_option(const options *o, char *delimiter)
         if (strcmp(text, names[i].name) == 0) *delimiter = names[i].value;
     if (!*delimiter && text[0] && !text[1]) *delimiter = text[0];
     if (*delimiter) return DONE;
-    return fail(USAGE, "--delimiter is '%s': must be one character, or tab, space, comma, semicolon", text);
+    return fail(
+        USAGE, "--delimiter is '%s': must be one character, or tab, space, comma, semicolon", text);
 }
 
 static int file_options(const options *o, tally_file_options *f)
@@ -87,7 +89,8 @@ static int open_as(input *in, tally *ctx, const tally_file_options *f, const cha
     in->keep = f->keep;
     in->timed = f->by_time;
     in->times_dtype = TALLY_I64;
-    /* A mapping counts as resident while it is used, so a file that would crowd out everything else is read in pieces.
+    /* A mapping counts as resident while it is used, so a file that would crowd out everything
+     * else is read in pieces.
      */
     if (in->info.mapped && in->info.bytes_total <= physical_memory() / 2) use_mapping(in);
     return DONE;
@@ -103,10 +106,10 @@ int input_open(input *in, tally *ctx, const options *o, const char *path, char *
     if (!strcmp(path, "-") && isatty(0) && !has(o, OPT_quiet))
         fputs("tally: reading from the terminal; end with Ctrl-D\n", stderr);
     if (is_operator(path) && access(path, F_OK) != 0)
-        return fail(
-            BAD_DATA,
-            "%s: there is no such file; it is an operator, and several have commas between them: `tally %s %s,%s`",
-            path, verb_table[o->verb].name, o->args[0], path);
+        return fail(BAD_DATA,
+                    "%s: there is no such file; it is an operator, and several have commas between "
+                    "them: `tally %s %s,%s`",
+                    path, verb_table[o->verb].name, o->args[0], path);
     return open_as(in, ctx, &f, path);
 }
 
@@ -143,10 +146,12 @@ static void gather(const input *in, int64_t from, int64_t count, char *out)
 }
 
 /* Times to `times`; those before it, in in->times, become what they are. */
-static tally_status read_times(input *in, void *buffer, int32_t *codes, char *times, int64_t max, int64_t *got)
+static tally_status read_times(input *in, void *buffer, int32_t *codes, char *times, int64_t max,
+                               int64_t *got)
 {
     tally_dtype dtype;
-    const tally_status status = tally_file_read_times(in->file, buffer, codes, times, &dtype, max, got);
+    const tally_status status =
+        tally_file_read_times(in->file, buffer, codes, times, &dtype, max, got);
     if (status) return status;
     for (char *t = in->times; t < times && dtype != in->times_dtype; t += 8) {
         int64_t whole;
@@ -161,9 +166,10 @@ static tally_status read_times(input *in, void *buffer, int32_t *codes, char *ti
 static int read_file(input *in, void *buffer, int64_t line, int64_t max, int64_t *got)
 {
     int32_t *const codes = in->codes ? in->codes + line : NULL;
-    const tally_status status = in->times ? read_times(in, buffer, codes, (char *)in->times + line * 8, max, got)
-                                : codes   ? tally_file_read_by(in->file, buffer, codes, max, got)
-                                          : tally_file_read(in->file, buffer, max, got);
+    const tally_status status =
+        in->times ? read_times(in, buffer, codes, (char *)in->times + line * 8, max, got)
+        : codes   ? tally_file_read_by(in->file, buffer, codes, max, got)
+                  : tally_file_read(in->file, buffer, max, got);
     if (status) return fail_status(in->ctx, status);
     const char *text;
     size_t length;
@@ -200,17 +206,21 @@ static int load(input *in)
     char *all = NULL;
     int code = DONE;
     for (;;) {
-        char *more = (uint64_t)room > SIZE_MAX / 2 / size ? NULL : realloc(all, room ? (size_t)room * size : 1);
+        char *more = (uint64_t)room > SIZE_MAX / 2 / size
+                         ? NULL
+                         : realloc(all, room ? (size_t)room * size : 1);
         if (!more) {
             free(all);
             char what[160];
-            snprintf(what, sizeof what, "%.100s: this needs the whole file in memory, and it", in->label);
+            snprintf(what, sizeof what, "%.100s: this needs the whole file in memory, and it",
+                     in->label);
             return fail_memory(what, room * (int64_t)size);
         }
         all = more;
         large_pages(all, (size_t)room * size);
         code = by_room(in, room / width);
-        while (!code && n < room && !(code = read_file(in, all + (size_t)n * size, n / width, room - n, &got)) && got)
+        while (!code && n < room &&
+               !(code = read_file(in, all + (size_t)n * size, n / width, room - n, &got)) && got)
             n += got;
         if (code || n < room || in->n >= 0) break;
         room *= 2;
@@ -229,7 +239,8 @@ static int load(input *in)
 int input_load(input *in, int any_order)
 {
     int code = DONE;
-    if (!in->data && in->info.mapped) use_mapping(in); /* larger than half the memory, and asked for whole */
+    /* larger than half the memory, and asked for whole */
+    if (!in->data && in->info.mapped) use_mapping(in);
     if (!in->data) code = load(in);
     if (code || !in->column_major || any_order) return code;
     const size_t size = tally_dtype_size(in->dtype);
@@ -268,7 +279,8 @@ int input_read(input *in, void *buffer, int64_t max, int64_t *got)
 int input_reshape(input *in, const char *shape)
 {
     if (in->ndim != 1)
-        return fail(USAGE, "--shape is for raw, text and csv; %s has %d dimensions of its own", in->label, in->ndim);
+        return fail(USAGE, "--shape is for raw, text and csv; %s has %d dimensions of its own",
+                    in->label, in->ndim);
     int code = in->n < 0 ? input_load(in, 1) : DONE;
     if (code) return code;
     int64_t product = 1;
@@ -279,13 +291,16 @@ int input_reshape(input *in, const char *shape)
         if (ndim == DIMS) return fail(USAGE, "--shape is '%s': at most %d dimensions", shape, DIMS);
         snprintf(part, sizeof part, "%.*s", (int)(length < 31 ? length : 31), at);
         int64_t *const extent = &in->shape[ndim];
-        if (count_parse(part, extent) || *extent < 0 || __builtin_mul_overflow(product, *extent, &product))
-            return fail(USAGE, "--shape is '%s': must be whole numbers with x between them, like 1000x256", shape);
+        if (count_parse(part, extent) || *extent < 0 ||
+            __builtin_mul_overflow(product, *extent, &product))
+            return fail(USAGE,
+                        "--shape is '%s': must be whole numbers with x between them, like 1000x256",
+                        shape);
         at = at[length] ? at + length + 1 : NULL;
     }
     if (product != in->n)
-        return fail(USAGE, "--shape is '%s', which is %lld elements, and %s has %lld", shape, (long long)product,
-                    in->label, (long long)in->n);
+        return fail(USAGE, "--shape is '%s', which is %lld elements, and %s has %lld", shape,
+                    (long long)product, in->label, (long long)in->n);
     in->ndim = ndim;
     return code;
 }
@@ -303,7 +318,8 @@ void input_note(input *in, const options *o)
     tally_file_get_info(in->file, &in->info);
     in->skipped = in->info.skipped;
     if (in->skipped)
-        note(o, "%s: skipped %lld bad cell%s", in->label, (long long)in->skipped, in->skipped == 1 ? "" : "s");
+        note(o, "%s: skipped %lld bad cell%s", in->label, (long long)in->skipped,
+             in->skipped == 1 ? "" : "s");
 }
 
 void input_close(input *in)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * json.c - JSON (RFC 8259), always in UTF-8: strings, values, bits, and the object that every verb's results come in
- * (doc/formats.md). What JSON has no number for (nan, inf) is a string; "bits" is always exact. */
+ * json.c - JSON (RFC 8259), always in UTF-8: strings, values, bits, and the object that every
+ * verb's results come in (doc/formats.md). What JSON has no number for (nan, inf) is a string;
+ * "bits" is always exact. */
 #include "cli.h"
 
 #include <string.h>
@@ -15,7 +16,8 @@ void print_json_string(FILE *f, const char *text)
         if (at)
             fprintf(f, "\\%c", escaped[at - plain]);
         else if (!n || !is_shown(c))
-            fprintf(f, "\\u%04x", n ? (unsigned)c : 0xfffdu); /* a byte that is not UTF-8: the replacement character */
+            /* a byte that is not UTF-8: the replacement character */
+            fprintf(f, "\\u%04x", n ? (unsigned)c : 0xfffdu);
         else
             fwrite(text, 1, n, f);
         text += n ? n : 1;
@@ -52,8 +54,8 @@ void json_result(FILE *f, int number, const char *op, tally_dtype dtype, const c
     fprintf(f, ", \"dtype\": \"%s\", \"per\": \"%s\"", tally_dtype_name(dtype), per);
 }
 
-void json_list(FILE *f, const tally_operator_info *info, const void *results, const void *places, int64_t count,
-               json_put *put)
+void json_list(FILE *f, const tally_operator_info *info, const void *results, const void *places,
+               int64_t count, json_put *put)
 {
     const size_t size = tally_dtype_size(info->output);
     const char *at = results;

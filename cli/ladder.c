@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * ladder.c - tally ladder: the options of the teaching ladder (ladder/ladder.h), and its ways to look closer. */
+ * ladder.c - tally ladder: the options of the teaching ladder (ladder/ladder.h), and its ways to
+ * look closer. */
 #include "cli.h"
 #include "ladder.h"
 
@@ -19,22 +20,25 @@ static int terminal_columns(void)
 static int finish(int code, const ladder_error *error)
 {
     if (!code) return DONE;
-    return error->sentence[0] ? fail(code, "%s", error->sentence) : code; /* 4: the table has said it */
+    /* 4: the table has said it */
+    return error->sentence[0] ? fail(code, "%s", error->sentence) : code;
 }
 
 static int operands(const options *o, int least, int most, const char *what)
 {
     if (o->nargs - 1 < least) return fail(USAGE, "`tally ladder %s` needs %s", o->args[0], what);
     if (o->nargs - 1 > most)
-        return fail(USAGE, "`tally ladder %s` takes %s, and '%s' is one more", o->args[0], what, o->args[most + 1]);
+        return fail(USAGE, "`tally ladder %s` takes %s, and '%s' is one more", o->args[0], what,
+                    o->args[most + 1]);
     return DONE;
 }
 
 int run_ladder(const options *o)
 {
     enum { SHAPES = 5, SHOW = SHAPES, BREAK, TRY, GRADE, DIFF, EXPORT }; /* places in words */
-    static const char *const words[] = {"reduce", "scan", "window", "transpose", "histogram", "show",
-                                        "break",  "try",  "grade",  "diff",      "export",    NULL};
+    static const char *const words[] = {"reduce",    "scan", "window", "transpose",
+                                        "histogram", "show", "break",  "try",
+                                        "grade",     "diff", "export", NULL};
     ladder_options l = {.device = o->value[OPT_place],
                         .dtype = o->value[OPT_dtype_rung],
                         .operation = o->value[OPT_op],
@@ -54,7 +58,8 @@ int run_ladder(const options *o)
     if (!code) code = opt_count(o, OPT_banks, 1, 64, 32, &banks);
     if (!code) code = opt_count(o, OPT_runs_rung, 0, 101, 7, &runs);
     if (code) return code;
-    if (warp & (warp - 1)) return fail(USAGE, "--warp is %lld and must be a power of two", (long long)warp);
+    if (warp & (warp - 1))
+        return fail(USAGE, "--warp is %lld and must be a power of two", (long long)warp);
     l.warp = (int)warp;
     l.banks = (int)banks;
     l.runs = (int)runs;
@@ -77,7 +82,8 @@ int run_ladder(const options *o)
     const int exports = word && (which == EXPORT || (which == SHOW && l.host));
     if (l.plain && which != SHOW) return fail(USAGE, "--plain is for `tally ladder show` alone");
     if ((l.output || l.to || l.host) && !exports)
-        return fail(USAGE, "--%s is for `tally ladder export RUNG` and `tally ladder show RUNG --host`",
+        return fail(USAGE,
+                    "--%s is for `tally ladder export RUNG` and `tally ladder show RUNG --host`",
                     l.output ? "output"
                     : l.to   ? "to"
                              : "host");
@@ -95,9 +101,11 @@ int run_ladder(const options *o)
                  {2, "an assignment and a file with a kernel"},
                  {2, "two files that --json wrote"},
                  {1, "the name of a rung"}};
-    code = operands(o, takes[which - SHAPES].count, takes[which - SHAPES].count, takes[which - SHAPES].what);
+    code = operands(o, takes[which - SHAPES].count, takes[which - SHAPES].count,
+                    takes[which - SHAPES].what);
     if (code) return code;
-    if (l.html && which != TRY) return fail(USAGE, "`tally ladder %s` writes no page, so --html is not for it", word);
+    if (l.html && which != TRY)
+        return fail(USAGE, "`tally ladder %s` writes no page, so --html is not for it", word);
     if (l.json && which != TRY && which != GRADE)
         return fail(USAGE, "`tally ladder %s` writes no JSON, so --json is not for it", word);
     const char *const what = o->args[1];

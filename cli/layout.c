@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * layout.c - --axis and --segments: an array as batches of sequences, each batch one tally_view.
  *
- * An array is outer x len x inner in C order; the sequences run along len, one for each (outer, inner). One view has
- * one row stride, so it takes either all inner of one outer (columns of a matrix) or all outer of one inner (rows when
- * inner is 1); the larger side goes into the view and the smaller one is the number of batches. A column-major array of
- * 2 dimensions is the same picture with its axes swapped. */
+ * An array is outer x len x inner in C order; the sequences run along len, one for each (outer,
+ * inner). One view has one row stride, so it takes either all inner of one outer (columns of a
+ * matrix) or all outer of one inner (rows when inner is 1); the larger side goes into the view
+ * and the smaller one is the number of batches. A column-major array of 2 dimensions is the same
+ * picture with its axes swapped. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -24,7 +25,9 @@ static int no_dimension(const input *in, const char *name)
     char what[80];
     for (int d = 0; d < in->ndim && in->info.dimensions; d++) names[d] = in->info.dimensions[d];
     if (!names[0])
-        return fail(USAGE, "--axis is '%s', and the dimensions of %s have no names: give a number, 0 for the first",
+        return fail(USAGE,
+                    "--axis is '%s', and the dimensions of %s have no names: give a number, 0 for "
+                    "the first",
                     name, in->label);
     snprintf(what, sizeof what, "dimension of %.60s", in->label);
     return fail_choice(USAGE, what, name, names);
@@ -35,15 +38,18 @@ static int axis_option(const input *in, const options *o, int *axis)
     int64_t given;
     if (axis_named(o)) {
         for (*axis = 0; *axis < in->ndim && in->info.dimensions; ++*axis)
-            if (in->info.dimensions[*axis] && !strcmp(in->info.dimensions[*axis], o->value[OPT_axis])) return DONE;
+            if (in->info.dimensions[*axis] &&
+                !strcmp(in->info.dimensions[*axis], o->value[OPT_axis]))
+                return DONE;
         return no_dimension(in, o->value[OPT_axis]);
     }
     const int code = opt_count(o, OPT_axis, -DIMS, DIMS - 1, 0, &given);
     if (code) return code;
     if (given < -in->ndim || given >= in->ndim)
-        return fail(USAGE, "--axis is %lld, and %s has %d dimension%s: must be %d..%d%s", (long long)given, in->label,
-                    in->ndim, in->ndim == 1 ? "" : "s", -in->ndim, in->ndim - 1,
-                    in->ndim == 1 && strcmp(in->info.format, "npy") ? " (--shape RxC makes an array)" : "");
+        return fail(
+            USAGE, "--axis is %lld, and %s has %d dimension%s: must be %d..%d%s", (long long)given,
+            in->label, in->ndim, in->ndim == 1 ? "" : "s", -in->ndim, in->ndim - 1,
+            in->ndim == 1 && strcmp(in->info.format, "npy") ? " (--shape RxC makes an array)" : "");
     *axis = (int)(given < 0 ? given + in->ndim : given);
     return DONE;
 }
@@ -54,17 +60,21 @@ int layout_columns(const input *in, const options *o, int64_t *columns)
     *columns = 0;
     if (!in->columns) return DONE;
     if (has(o, OPT_segments))
-        return fail(USAGE, "--segments cuts one sequence, and %s is read as a table of %lld column%s", in->label,
-                    (long long)in->columns, in->columns == 1 ? "" : "s");
+        return fail(USAGE,
+                    "--segments cuts one sequence, and %s is read as a table of %lld column%s",
+                    in->label, (long long)in->columns, in->columns == 1 ? "" : "s");
     const int code = axis_option(in, o, &axis);
-    if (!code && axis == 0 && !has(o, OPT_reverse) && in->columns <= STREAMED) *columns = in->columns;
+    if (!code && axis == 0 && !has(o, OPT_reverse) && in->columns <= STREAMED)
+        *columns = in->columns;
     return code;
 }
 
-void layout_gather(const char *data, int64_t count, int64_t columns, int64_t c, size_t size, char *out)
+void layout_gather(const char *data, int64_t count, int64_t columns, int64_t c, size_t size,
+                   char *out)
 {
     const char *at = data + (size_t)c * size;
-    for (int64_t i = 0; i < count; i++, at += (size_t)columns * size, out += size) memcpy(out, at, size);
+    for (int64_t i = 0; i < count; i++, at += (size_t)columns * size, out += size)
+        memcpy(out, at, size);
 }
 
 static int open_axis(layout *l, input *in, const options *o, int boxes)
@@ -72,13 +82,15 @@ static int open_axis(layout *l, input *in, const options *o, int boxes)
     int code = axis_option(in, o, &l->axis);
     if (code) return code;
     /* Rows in order can be reduced while they are read; everything else needs all of the array. */
-    const int in_order = o->verb == VERB_reduce && l->axis == in->ndim - 1 && !in->column_major && in->n >= 0;
+    const int in_order =
+        o->verb == VERB_reduce && l->axis == in->ndim - 1 && !in->column_major && in->n >= 0;
     code = in_order || boxes ? DONE : input_load(in, o->verb == VERB_reduce && in->ndim == 2);
     if (code) return code;
     l->outer = l->inner = 1;
     l->len = in->shape[l->axis];
     const int swap = in->column_major;
-    /* Extents of an array with elements have a product; those of one without, such as 2^62 x 0 x 2^62, need not. */
+    /* Extents of an array with elements have a product; those of one without, such as 2^62 x 0 x
+       2^62, need not. */
     int64_t results = 16; /* bytes: the largest result is two values of 8 */
     int none = in->n == 0 && (o->verb == VERB_scan || o->verb == VERB_window); /* nothing to scan */
     for (int d = 0; d < in->ndim; d++) none = none || (in->shape[d] == 0 && d != l->axis);
@@ -86,8 +98,10 @@ static int open_axis(layout *l, input *in, const options *o, int boxes)
     for (int d = 0; d < in->ndim && !none; d++) {
         if (d == l->axis) continue;
         if (__builtin_mul_overflow(results, in->shape[d], &results))
-            return fail(BAD_DATA, "%s: the results of its empty sequences along --axis %lld are more bytes than 2^63",
-                        in->label, (long long)l->axis);
+            return fail(
+                BAD_DATA,
+                "%s: the results of its empty sequences along --axis %lld are more bytes than 2^63",
+                in->label, (long long)l->axis);
         *(d < l->axis ? &l->outer : &l->inner) *= in->shape[d];
     }
     if (swap) {
@@ -103,7 +117,8 @@ int64_t whole_value(tally_dtype dtype, const void *value)
     uint64_t bits = 0;
     const size_t size = tally_dtype_size(dtype);
     memcpy((char *)&bits + (*(const char *)&(const int){1} ? 0 : 8 - size), value, size);
-    const int shift = 64 - 8 * (int)size, is_signed = dtype == TALLY_I8 || dtype == TALLY_I16 || dtype == TALLY_I32;
+    const int shift = 64 - 8 * (int)size,
+              is_signed = dtype == TALLY_I8 || dtype == TALLY_I16 || dtype == TALLY_I32;
     return is_signed ? (int64_t)(bits << shift) >> shift : (int64_t)bits;
 }
 
@@ -119,7 +134,8 @@ double real_value(tally_dtype dtype, const void *value)
     return (double)y;
 }
 
-/* Offsets are whole numbers in any readable format; npy says its own integer type, everything else is read as i64. */
+/* Offsets are whole numbers in any readable format; npy says its own integer type, everything
+   else is read as i64. */
 static int read_offsets(layout *l, tally *ctx, const char *path, int64_t *count)
 {
     const tally_file_options numbers = {.assume = TALLY_I64};
@@ -127,15 +143,17 @@ static int read_offsets(layout *l, tally *ctx, const char *path, int64_t *count)
     input in;
     int code = input_open_beside(&in, ctx, &numbers, path);
     if (code) return code;
-    code = in.dtype >= TALLY_F16 ? fail(BAD_DATA, "--segments %s: offsets must be whole numbers, and these are %s",
-                                        path, tally_dtype_name(in.dtype))
-                                 : input_load(&in, 0);
+    code = in.dtype >= TALLY_F16
+               ? fail(BAD_DATA, "--segments %s: offsets must be whole numbers, and these are %s",
+                      path, tally_dtype_name(in.dtype))
+               : input_load(&in, 0);
     if (!code) {
         const size_t size = tally_dtype_size(in.dtype);
         *count = in.n;
         l->offsets = malloc((size_t)(in.n + 1) * sizeof *l->offsets);
         if (!l->offsets) code = fail_memory("--segments", (in.n + 1) * 8);
-        for (int64_t i = 0; i < in.n && !code; i++) l->offsets[i] = whole_value(in.dtype, in.data + (size_t)i * size);
+        for (int64_t i = 0; i < in.n && !code; i++)
+            l->offsets[i] = whole_value(in.dtype, in.data + (size_t)i * size);
         if (!code) code = input_sound(&in);
     }
     input_note(&in, &none);
@@ -151,20 +169,27 @@ static int open_segments(layout *l, input *in, const options *o)
     if (!code) code = input_load(in, 0);
     if (code) return code;
     if (!count)
-        return fail(BAD_DATA, "--segments %s: there are no offsets; one more than the segments is needed", path);
-    if (l->offsets[0] < 0) return fail(BAD_DATA, "--segments %s: offset 0 is %lld", path, (long long)l->offsets[0]);
+        return fail(BAD_DATA,
+                    "--segments %s: there are no offsets; one more than the segments is needed",
+                    path);
+    if (l->offsets[0] < 0)
+        return fail(BAD_DATA, "--segments %s: offset 0 is %lld", path, (long long)l->offsets[0]);
     for (int64_t i = 1; i < count; i++)
         if (l->offsets[i] < l->offsets[i - 1])
-            return fail(BAD_DATA, "--segments %s: offset %lld is %lld, and the one before it is %lld: they must ascend",
+            return fail(BAD_DATA,
+                        "--segments %s: offset %lld is %lld, and the one before it is %lld: they "
+                        "must ascend",
                         path, (long long)i, (long long)l->offsets[i], (long long)l->offsets[i - 1]);
     if (l->offsets[count - 1] > in->n)
-        return fail(BAD_DATA, "--segments %s: the last offset is %lld, and %s has %lld elements", path,
-                    (long long)l->offsets[count - 1], in->label, (long long)in->n);
+        return fail(BAD_DATA, "--segments %s: the last offset is %lld, and %s has %lld elements",
+                    path, (long long)l->offsets[count - 1], in->label, (long long)in->n);
     if (l->offsets[0] != 0 || l->offsets[count - 1] != in->n)
         return fail(BAD_DATA,
-                    "--segments %s: every element is in a segment, so the offsets must run from 0 to %lld and run from "
+                    "--segments %s: every element is in a segment, so the offsets must run from 0 "
+                    "to %lld and run from "
                     "%lld to %lld",
-                    path, (long long)in->n, (long long)l->offsets[0], (long long)l->offsets[count - 1]);
+                    path, (long long)in->n, (long long)l->offsets[0],
+                    (long long)l->offsets[count - 1]);
     l->segments = count - 1;
     return code;
 }
@@ -189,8 +214,8 @@ const char *layout_per(const layout *l, const input *in)
     return l->offsets ? "segment" : in->ndim != 2 ? "sequence" : l->axis ? "row" : "column";
 }
 
-int layout_batch(const layout *l, int64_t i, const void *data, tally_dtype dtype, size_t bytes, int64_t len,
-                 tally_view *view, int64_t *out_at, int64_t *out_step)
+int layout_batch(const layout *l, int64_t i, const void *data, tally_dtype dtype, size_t bytes,
+                 int64_t len, tally_view *view, int64_t *out_at, int64_t *out_step)
 {
     *out_at = 0;
     *out_step = 1;

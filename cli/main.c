@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * main.c - tally VERB [OPTION...] [OPERAND...]: finds the verb, parses, runs, and checks that standard output was
- * written. */
+ * main.c - tally VERB [OPTION...] [OPERAND...]: finds the verb, parses, runs, and checks that
+ * standard output was written. */
 #include "cli.h"
 
 #include <errno.h>
@@ -18,10 +18,10 @@ static int unknown_verb(const char *given)
     const char *names[VERB_COUNT + 1] = {NULL};
     for (int v = 0; v < VERB_COUNT; v++) names[v] = verb_table[v].name;
     if (is_operator(given))
-        return fail(
-            USAGE,
-            "there is no verb '%s', which is an operator: `tally reduce %s`, `tally scan %s` or `tally window %s -w W`",
-            given, given, given, given);
+        return fail(USAGE,
+                    "there is no verb '%s', which is an operator: `tally reduce %s`, `tally scan "
+                    "%s` or `tally window %s -w W`",
+                    given, given, given, given);
     return fail_choice(USAGE, "verb", given, names);
 }
 
@@ -53,11 +53,14 @@ static int dispatch(int argc, char **argv)
     return wrong ? wrong : run[o.verb](&o);
 }
 
-/* A file that is opened while one of the three standard streams is closed would take its number, and get its output. */
+/* A file that is opened while one of the three standard streams is closed would take its number,
+   and get its output. */
 static void hold_places(void)
 {
     for (int fd = 0; fd < 3; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd) return;
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+            open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
+            return;
 }
 
 int main(int argc, char **argv)

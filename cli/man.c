@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * man.c - the table of options.def as a man page, in the mdoc-free man(7) macros that every roff knows. */
+ * man.c - the table of options.def as a man page, in the mdoc-free man(7) macros that every roff
+ * knows. */
 #include "cli.h"
 
 #include <string.h>
 
-/* Text as roff: backslashes and dashes escaped, a leading dot or quote made harmless, lines kept apart by .br if asked.
+/* Text as roff: backslashes and dashes escaped, a leading dot or quote made harmless, lines kept
+ * apart by .br if asked.
  */
 static void put(FILE *f, const char *text)
 {
@@ -89,57 +91,74 @@ void help_man(FILE *f)
             ".\\\" SPDX-License-Identifier: MIT\n.\\\" written by `tally help --man`\n"
             ".TH TALLY 1 2026-11-21 \"tally %s\" \"User Commands\"\n",
             tally_version());
-    fputs(".SH NAME\ntally \\- reductions, scans and sliding windows with the same bits everywhere\n.SH SYNOPSIS\n", f);
+    fputs(".SH NAME\ntally \\- reductions, scans and sliding windows with the same bits "
+          "everywhere\n.SH SYNOPSIS\n",
+          f);
     for (int v = 0; v < VERB_COUNT; v++) {
         fprintf(f, "%s\\fBtally\\~%s\\fR", v ? ".br\n" : "", verb_table[v].name);
         put_operands(f, verb_table[v].operands);
         fputs("\\~[\\fIOPTION\\fR...]\n", f);
     }
     fputs(".SH DESCRIPTION\n", f);
-    put(f, "tally folds the numbers of a file. Every result is defined by one evaluation order (order E, v1). So it\n"
-           "has the same bits on any number of threads, at any vector width, streamed or in memory.\n");
+    put(f, "tally folds the numbers of a file. Every result is defined by one evaluation order "
+           "(order E, v1). So it\n"
+           "has the same bits on any number of threads, at any vector width, streamed or in "
+           "memory.\n");
     fputs(".PP\n", f);
-    put(f,
-        "A FILE is .npy, raw, text, CSV, NetCDF or HDF5; its name and first bytes say which. Without a FILE, or for "
-        "-,\n"
-        "standard input is read. Files may be larger than memory. Numbers in options may be written 2^28, 1e6, 1.5e9,\n"
-        "64Ki or 3M.\n");
+    put(f, "A FILE is .npy, raw, text, CSV, NetCDF or HDF5; its name and first bytes say which. "
+           "Without a FILE, or for "
+           "-,\n"
+           "standard input is read. Files may be larger than memory. Numbers in options may be "
+           "written 2^28, 1e6, 1.5e9,\n"
+           "64Ki or 3M.\n");
     fputs(".PP\n", f);
-    put(f, "An operator is NAME, NAME:f64 (an f64 accumulator) or NAME:PARAMETER, as in sum, mean:f64, var:1,\n"
-           "ema:alpha=0.1. sum, mean, dot and their nan forms of floats take :exact too: the real sum or mean, "
+    put(f, "An operator is NAME, NAME:f64 (an f64 accumulator) or NAME:PARAMETER, as in sum, "
+           "mean:f64, var:1,\n"
+           "ema:alpha=0.1. sum, mean, dot and their nan forms of floats take :exact too: the real "
+           "sum or mean, "
            "rounded once,\n"
            "in whatever order. `tally ops` lists the names.\n");
     fputs(".SH OUTPUT\n", f);
-    put(f, "Text has one result per line and tabs between its columns; a header line comes first if there are\n"
-           "several operators or files, and then the first column names the file. Csv always has a header line.\n"
-           "On a terminal tally reduce prints an aligned table. Decimals are the shortest that read back to the\n"
+    put(f, "Text has one result per line and tabs between its columns; a header line comes first "
+           "if there are\n"
+           "several operators or files, and then the first column names the file. Csv always has a "
+           "header line.\n"
+           "On a terminal tally reduce prints an aligned table. Decimals are the shortest that "
+           "read back to the\n"
            "same bits; --hex prints the bits.\n");
     fputs(".PP\n", f);
-    put(f,
-        "--output FILE takes the results, in the format of its ending (.npy, .txt, .csv, .json, else raw). It\n"
-        "is written beside its place, brought to the disk and renamed, so that FILE is the old or the\n"
-        "complete new one. --json and --digest print on standard output in place of the values, or beside\n"
-        "a FILE that has them. --digest is the SHA-256 of the results as little-endian bytes: sha256sum of the same\n"
-        "results written as raw gives the same hash. In JSON, nan and inf are strings, bits holds the exact\n"
-        "bits of every value, and ran_on says which device computed.\n");
+    put(f, "--output FILE takes the results, in the format of its ending (.npy, .txt, .csv, .json, "
+           "else raw). It\n"
+           "is written beside its place, brought to the disk and renamed, so that FILE is the old "
+           "or the\n"
+           "complete new one. --json and --digest print on standard output in place of the values, "
+           "or beside\n"
+           "a FILE that has them. --digest is the SHA-256 of the results as little-endian bytes: "
+           "sha256sum of the same\n"
+           "results written as raw gives the same hash. In JSON, nan and inf are strings, bits "
+           "holds the exact\n"
+           "bits of every value, and ran_on says which device computed.\n");
     fputs(".SH VERBS\n", f);
     for (int v = 0; v < VERB_COUNT; v++) put_verb(f, v);
     fputs(".SH COMMON OPTIONS\n", f);
     for (int i = 0; i < OPT_COUNT; i++)
         if (option_table[i].verbs & (option_table[i].verbs - 1)) put_option(f, &option_table[i]);
     fputs(".SH ENVIRONMENT\n"
-          ".TP\n.B TALLY_DEVICE\nthe device, and options after a comma, when none or auto is asked for.\n"
+          ".TP\n.B TALLY_DEVICE\nthe device, and options after a comma, when none or auto is asked "
+          "for.\n"
           "Options that are asked for win.\n"
           ".TP\n.B TALLY_THREADS\nthe number of threads.\n"
           ".TP\n.B TALLY_ISA\nthe instruction set.\n"
           ".TP\n.B TALLY_CODE\non CUDA devices: auto, quick or best, as the device's option code.\n"
           ".SH EXIT STATUS\n",
           f);
-    static const char *const codes[][2] = {{"0", "success."},
-                                           {"1", "bad data: a file that cannot be read, written or understood."},
-                                           {"2", "usage: a wrong option, operator, type or combination."},
-                                           {"3", "the device or instruction set is not available."},
-                                           {"4", "verification failed: a result differs from the law."},
-                                           {"141", "the reader of standard output went away (silent)."}};
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) fprintf(f, ".TP\n.B %s\n%s\n", codes[i][0], codes[i][1]);
+    static const char *const codes[][2] = {
+        {"0", "success."},
+        {"1", "bad data: a file that cannot be read, written or understood."},
+        {"2", "usage: a wrong option, operator, type or combination."},
+        {"3", "the device or instruction set is not available."},
+        {"4", "verification failed: a result differs from the law."},
+        {"141", "the reader of standard output went away (silent)."}};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        fprintf(f, ".TP\n.B %s\n%s\n", codes[i][0], codes[i][1]);
 }

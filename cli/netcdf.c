@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * netcdf.c - results as NetCDF or HDF5: the names of the dimensions, what their steps are, and which results are none.
+ * netcdf.c - results as NetCDF or HDF5: the names of the dimensions, what their steps are, and
+ * which results are none.
  *
  *     temp(time, lat, lon), lat(lat), lon(lon)    reduce mean --axis time    mean(lat, lon), lat(lat), lon(lon)
  *     and season(time)                            and --by season            mean(season, lat, lon), season(season)
@@ -20,17 +21,20 @@ char *dimensions_of(const input *in, int axis, const char *name)
     if (text) *at = 0;
     for (int d = 0; d < in->ndim && text; d++)
         if (d != axis || name)
-            at += sprintf(at, "%s%s", at > text ? ", " : "", d == axis ? name : in->info.dimensions[d]);
+            at += sprintf(at, "%s%s", at > text ? ", " : "",
+                          d == axis ? name : in->info.dimensions[d]);
     return text;
 }
 
-/* The operator, and the dimensions as in "lat, lon". Names that cannot be written: there are others without them. */
+/* The operator, and the dimensions as in "lat, lon". Names that cannot be written: there are
+   others without them. */
 static tally_status name_all(tally_file *file, const char *op, const char *dimensions, int lanes)
 {
     char line[1024], *at = line;
     if (!dimensions || strlen(op) + strlen(dimensions) + 16 > sizeof line) return TALLY_OK;
     for (; *op; op++) *at++ = strchr(":=", *op) ? '_' : *op; /* which names need not have */
-    sprintf(at, "(%s%s%s)", dimensions, lanes > 1 && *dimensions ? ", " : "", lanes > 1 ? "value" : "");
+    sprintf(at, "(%s%s%s)", dimensions, lanes > 1 && *dimensions ? ", " : "",
+            lanes > 1 ? "value" : "");
     const tally_status status = tally_file_head(file, line);
     return status == TALLY_INVALID ? TALLY_OK : status;
 }
@@ -40,13 +44,14 @@ static int set_fill(tally_file *file, tally *ctx, const options *o, tally_dtype 
     const char *const word = o->value[OPT_empty];
     if (!has(o, OPT_empty)) return DONE;
     if (tally_parse_value(dtype, word, strlen(word), value))
-        return fail(USAGE, "--empty is '%s': must be a %s, the value that stands for none in %s", word,
-                    tally_dtype_name(dtype), o->value[OPT_output]);
+        return fail(USAGE, "--empty is '%s': must be a %s, the value that stands for none in %s",
+                    word, tally_dtype_name(dtype), o->value[OPT_output]);
     const tally_status status = tally_file_fill(file, value);
     return status ? fail_status(ctx, status) : DONE;
 }
 
-void netcdf_fill(void *results, const void *places, int64_t count, const tally_operator_info *info, const void *value)
+void netcdf_fill(void *results, const void *places, int64_t count, const tally_operator_info *info,
+                 const void *value)
 {
     const size_t size = tally_dtype_size(info->output);
     char *at = results;
@@ -67,8 +72,8 @@ static int put_keys(tally_file *file, tally *ctx, const answer *a, int at)
             const char *const cell = a->keys[i * a->key_columns + c];
             tally_parse_value(a->key_dtypes[c], cell, strlen(cell), values + (size_t)i * size);
         }
-        const tally_status status =
-            tally_file_coordinate(file, slash ? slash + 1 : a->key_names[c], at, a->key_dtypes[c], values);
+        const tally_status status = tally_file_coordinate(file, slash ? slash + 1 : a->key_names[c],
+                                                          at, a->key_dtypes[c], values);
         if (status) code = fail_status(ctx, status);
     }
     free(values);

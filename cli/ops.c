@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * ops.c - tally ops: the operators as a table for one element type, or one operator for every element type. */
+ * ops.c - tally ops: the operators as a table for one element type, or one operator for every
+ * element type. */
 #include "cli.h"
 
 #include <string.h>
@@ -24,8 +25,8 @@ static void json_row(const char *name, tally_dtype dtype, const tally_operator_i
         print_json_string(stdout, tally_dtype_name(i->accumulator));
     else
         fputs("null", stdout);
-    printf(", \"lanes\": %d, \"class\": \"%s\", \"init\": %s, \"inputs\": %d, \"parameter\": ", i->lanes,
-           i->exact ? "X" : "R", i->seedable ? "true" : "false", i->inputs);
+    printf(", \"lanes\": %d, \"class\": \"%s\", \"init\": %s, \"inputs\": %d, \"parameter\": ",
+           i->lanes, i->exact ? "X" : "R", i->seedable ? "true" : "false", i->inputs);
     print_json_string(stdout, i->param);
     fputs(", \"empty\": ", stdout);
     print_json_string(stdout, i->empty);
@@ -43,21 +44,25 @@ static int list(tally_dtype asked, int json)
     if (json)
         fputs("[", stdout);
     else
-        printf("%-8s %-6s %-5s %-8s %-38s %s\n", "name", "output", "class", "param", "of nothing", "what");
+        printf("%-8s %-6s %-5s %-8s %-38s %s\n", "name", "output", "class", "param", "of nothing",
+               "what");
     for (const char *const *name = tally_operators(); *name; name++) {
-        const int whole = ask(*name, dtype, &i) != TALLY_OK; /* not for this type: bit operators of floats */
+        /* not for this type: bit operators of floats */
+        const int whole = ask(*name, dtype, &i) != TALLY_OK;
         if (whole && (asked || ask(*name, TALLY_I64, &i) != TALLY_OK)) continue;
         if (json) {
             json_row(*name, whole ? TALLY_I64 : dtype, &i, !rows++);
             continue;
         }
-        printf("%-8s %-6s %-5s %-8s %-38s %s%s\n", *name, tally_dtype_name(i.output), i.exact ? "X" : "R", i.param,
-               i.empty, i.text, whole ? "; integers only, shown for i64" : "");
+        printf("%-8s %-6s %-5s %-8s %-38s %s%s\n", *name, tally_dtype_name(i.output),
+               i.exact ? "X" : "R", i.param, i.empty, i.text,
+               whole ? "; integers only, shown for i64" : "");
     }
     if (json)
         puts("\n]");
     else
-        printf("\nfor elements of %s; --dtype T asks about another type, `tally ops NAME` explains one operator\n",
+        printf("\nfor elements of %s; --dtype T asks about another type, `tally ops NAME` explains "
+               "one operator\n",
                tally_dtype_name(dtype));
     return DONE;
 }
@@ -68,7 +73,9 @@ static int takes_f64(const char *name)
     char with[64];
     tally_operator_info plain, wide;
     snprintf(with, sizeof with, "%s:f64", name);
-    if (ask(name, TALLY_F32, &plain) != TALLY_OK || tally_operator(NULL, with, TALLY_F32, &wide) != TALLY_OK) return 0;
+    if (ask(name, TALLY_F32, &plain) != TALLY_OK ||
+        tally_operator(NULL, with, TALLY_F32, &wide) != TALLY_OK)
+        return 0;
     return plain.accumulator != wide.accumulator;
 }
 
@@ -103,26 +110,30 @@ static int detail(const char *op, int json)
             if (i.param[0])
                 printf("  parameter   %s, as in %s:%s=%s\n", i.param, i.name, i.param,
                        strcmp(i.param, "alpha") ? "1" : "0.1");
-            printf("  init        %s\n", i.seedable ? "a scan may start from --init V" : "takes none");
+            printf("  init        %s\n",
+                   i.seedable ? "a scan may start from --init V" : "takes none");
             if (takes_f64(i.name))
                 printf("  suffix      %s:f64 %s\n", i.name,
                        strchr(i.name, ':') ? "gives f64 for f16, bf16 and f32"
                                            : "accumulates f16, bf16 and f32 in f64");
             if (takes_exact(i.name))
-                printf("  suffix      %s:exact gives the real value, rounded once, for floats\n", i.name);
+                printf("  suffix      %s:exact gives the real value, rounded once, for floats\n",
+                       i.name);
             if (i.inputs > 1) puts("  inputs      two: --with FILE, or two columns");
             if (i.lanes > 1) printf("  values      %d per result, side by side\n", i.lanes);
-            printf("\n  %-6s %-6s %-11s %-6s %-40s %s\n", "dtype", "output", "accumulator", "class", "of nothing",
-                   "what");
+            printf("\n  %-6s %-6s %-11s %-6s %-40s %s\n", "dtype", "output", "accumulator", "class",
+                   "of nothing", "what");
         }
-        printf("  %-6s %-6s %-11s %-6s %-40s %s\n", tally_dtype_name((tally_dtype)t), tally_dtype_name(i.output),
-               i.accumulator ? tally_dtype_name(i.accumulator) : "-", i.exact ? "X" : "R", i.empty, i.text);
+        printf("  %-6s %-6s %-11s %-6s %-40s %s\n", tally_dtype_name((tally_dtype)t),
+               tally_dtype_name(i.output), i.accumulator ? tally_dtype_name(i.accumulator) : "-",
+               i.exact ? "X" : "R", i.empty, i.text);
     }
     if (!rows) return fail_status(NULL, status);
     if (json)
         puts("\n]");
     else
-        puts("\nclass X is exact: any schedule gives these bits; class R rounds: the tree of order E decides the bits");
+        puts("\nclass X is exact: any schedule gives these bits; class R rounds: the tree of order "
+             "E decides the bits");
     return DONE;
 }
 
@@ -131,7 +142,9 @@ int run_ops(const options *o)
     tally_dtype dtype;
     const int code = dtype_option(o, OPT_dtype, &dtype);
     if (code) return code;
-    if (o->nargs > 1) return fail(USAGE, "`tally ops` explains one operator, and '%s' is a second one", o->args[1]);
+    if (o->nargs > 1)
+        return fail(USAGE, "`tally ops` explains one operator, and '%s' is a second one",
+                    o->args[1]);
     if (o->nargs && dtype) {
         tally_operator_info i;
         if (operator_check(o->args[0], strlen(o->args[0]))) return USAGE;

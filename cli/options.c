@@ -7,14 +7,15 @@
 #include <string.h>
 
 const verb_row verb_table[VERB_COUNT] = {
-#define VERB(id, operands, summary, lesson, c1, t1, c2, t2, c3, t3)                                                    \
+#define VERB(id, operands, summary, lesson, c1, t1, c2, t2, c3, t3)                                \
     {#id, operands, summary, lesson, {{c1, t1}, {c2, t2}, {c3, t3}}},
 #include "options.def"
 #undef VERB
 };
 
 const option_row option_table[OPT_COUNT] = {
-#define OPTION(id, name, letter, argument, verbs, kind, text) {name, letter, argument, verbs, kind, text},
+#define OPTION(id, name, letter, argument, verbs, kind, text)                                      \
+    {name, letter, argument, verbs, kind, text},
 #include "options.def"
 #undef OPTION
 };
@@ -61,8 +62,8 @@ static int foreign_option(const options *o, int id)
         snprintf(owners + at, sizeof owners - at, "%s%s", first ? "" : ", ", verb_table[v].name);
         first = 0;
     }
-    return fail(USAGE, "--%s is not an option of `tally %s`; it belongs to: %s", option_table[id].name,
-                verb_table[o->verb].name, owners);
+    return fail(USAGE, "--%s is not an option of `tally %s`; it belongs to: %s",
+                option_table[id].name, verb_table[o->verb].name, owners);
 }
 
 static int accept(options *o, int id, const char *value)
@@ -81,7 +82,8 @@ static int accept(options *o, int id, const char *value)
         }
     }
     if (id == OPT_op_file) {
-        if (o->op_files == OP_FILES) return fail(USAGE, "--op-file %s: at most %d of them", value, OP_FILES);
+        if (o->op_files == OP_FILES)
+            return fail(USAGE, "--op-file %s: at most %d of them", value, OP_FILES);
         o->op_file[o->op_files++] = value;
     }
     o->value[id] = value;
@@ -93,10 +95,15 @@ static int parse_long(options *o, char **argv, int argc, int *i)
     const char *name = argv[*i] + 2, *equals = strchr(name, '=');
     const size_t length = equals ? (size_t)(equals - name) : strlen(name);
     int id =
-        OPT_COUNT; /* the verb's own row, or else the first of that name (two verbs may mean different things by it) */
+        /* the verb's own row, or else the first of that name (two verbs may mean different
+           things by it) */
+        OPT_COUNT;
     for (int at = OPT_COUNT - 1; at >= 0; at--) {
-        if (strlen(option_table[at].name) != length || memcmp(option_table[at].name, name, length) != 0) continue;
-        if (id == OPT_COUNT || !(option_table[id].verbs >> o->verb & 1) || (option_table[at].verbs >> o->verb & 1))
+        if (strlen(option_table[at].name) != length ||
+            memcmp(option_table[at].name, name, length) != 0)
+            continue;
+        if (id == OPT_COUNT || !(option_table[id].verbs >> o->verb & 1) ||
+            (option_table[at].verbs >> o->verb & 1))
             id = at;
     }
     if (id == OPT_COUNT) {
@@ -106,11 +113,13 @@ static int parse_long(options *o, char **argv, int argc, int *i)
     }
     const option_row *row = &option_table[id];
     if (!row->argument[0]) {
-        if (equals) return fail(USAGE, "--%s takes no value, and '%s' was given", row->name, equals + 1);
+        if (equals)
+            return fail(USAGE, "--%s takes no value, and '%s' was given", row->name, equals + 1);
         return accept(o, id, "");
     }
     if (equals) return accept(o, id, equals + 1);
-    if (*i + 1 >= argc) return fail(USAGE, "--%s needs a value: --%s %s", row->name, row->name, row->argument);
+    if (*i + 1 >= argc)
+        return fail(USAGE, "--%s needs a value: --%s %s", row->name, row->name, row->argument);
     return accept(o, id, argv[++*i]);
 }
 
@@ -127,7 +136,8 @@ static int parse_letters(options *o, char **argv, int argc, int *i)
             continue;
         }
         if (at[1]) return accept(o, id, at + 1);
-        if (*i + 1 >= argc) return fail(USAGE, "-%c needs a value: -%c %s", *at, *at, row->argument);
+        if (*i + 1 >= argc)
+            return fail(USAGE, "-%c needs a value: -%c %s", *at, *at, row->argument);
         return accept(o, id, argv[++*i]);
     }
     return DONE;
@@ -154,7 +164,10 @@ int options_parse(options *o, int argc, char **argv)
 }
 
 /* value := value * factor, refusing what does not fit. */
-static int scale(int64_t *value, int64_t factor) { return __builtin_mul_overflow(*value, factor, value) ? -1 : 0; }
+static int scale(int64_t *value, int64_t factor)
+{
+    return __builtin_mul_overflow(*value, factor, value) ? -1 : 0;
+}
 
 static int power(int64_t *value, int64_t base, int64_t exponent)
 {
@@ -200,7 +213,8 @@ int count_parse(const char *text, int64_t *value)
             exponent = e;
         } else {
             size_t s = 0;
-            while (s < sizeof suffixes / sizeof *suffixes && strcmp(suffixes[s].suffix, at) != 0) s++;
+            while (s < sizeof suffixes / sizeof *suffixes && strcmp(suffixes[s].suffix, at) != 0)
+                s++;
             if (s == sizeof suffixes / sizeof *suffixes) return -1;
             base = suffixes[s].base;
             exponent = suffixes[s].exponent;
@@ -219,16 +233,20 @@ int count_parse(const char *text, int64_t *value)
     return 0;
 }
 
-int opt_count(const options *o, enum option id, int64_t least, int64_t most, int64_t fallback, int64_t *value)
+int opt_count(const options *o, enum option id, int64_t least, int64_t most, int64_t fallback,
+              int64_t *value)
 {
     const char *text = o->value[id], *name = option_table[id].name;
     *value = fallback;
     if (!text) return DONE;
     if (count_parse(text, value))
-        return fail(USAGE, "--%s is '%s', which is not a whole number (2^28, 1e6 and 64Ki are)", name, text);
+        return fail(USAGE, "--%s is '%s', which is not a whole number (2^28, 1e6 and 64Ki are)",
+                    name, text);
     if (*value < least)
-        return fail(USAGE, "--%s is %lld and must be at least %lld", name, (long long)*value, (long long)least);
+        return fail(USAGE, "--%s is %lld and must be at least %lld", name, (long long)*value,
+                    (long long)least);
     if (*value > most)
-        return fail(USAGE, "--%s is %lld and must be at most %lld", name, (long long)*value, (long long)most);
+        return fail(USAGE, "--%s is %lld and must be at most %lld", name, (long long)*value,
+                    (long long)most);
     return DONE;
 }

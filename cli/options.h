@@ -42,7 +42,8 @@ extern const option_row option_table[OPT_COUNT];
 enum { OP_FILES = 16 };
 typedef struct options {
     enum verb verb;
-    const char *value[OPT_COUNT];  /* NULL: not given; a flag that was given: ""; of several the last one */
+    /* NULL: not given; a flag that was given: ""; of several the last one */
+    const char *value[OPT_COUNT];
     const char *op_file[OP_FILES]; /* every --op-file */
     int op_files;
     char **args; /* the operands, in order, and NULL */
@@ -51,7 +52,8 @@ typedef struct options {
 
 static inline int has(const options *o, enum option id) { return o->value[id] != NULL; }
 
-/* Parses argv in place (operands are moved to the front). Returns an exit code; a failure has been printed. */
+/* Parses argv in place (operands are moved to the front). Returns an exit code; a failure has
+   been printed. */
 int options_parse(options *o, int argc, char **argv);
 
 /* The verb called name, or VERB_COUNT. */
@@ -65,10 +67,12 @@ typedef struct choice_list {
 } choice_list;
 const char *const *choices_split(choice_list *c, const char *argument);
 
-/* A whole number as people write it: 268435456, 2^28, 1e6, 1.5e9, 64Ki, 3M. Returns 0, or -1 if text is not one. */
+/* A whole number as people write it: 268435456, 2^28, 1e6, 1.5e9, 64Ki, 3M. Returns 0, or -1 if
+   text is not one. */
 int count_parse(const char *text, int64_t *value);
 
 /* The value of a numeric option, or fallback if it was not given. Returns an exit code. */
-int opt_count(const options *o, enum option id, int64_t least, int64_t most, int64_t fallback, int64_t *value);
+int opt_count(const options *o, enum option id, int64_t least, int64_t most, int64_t fallback,
+              int64_t *value);
 
 #endif

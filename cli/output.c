@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * output.c - the results of reduce, each to its place (doc/formats.md, "Results"): a table, a typed file, JSON. */
+ * output.c - the results of reduce, each to its place (doc/formats.md, "Results"): a table, a
+ * typed file, JSON. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -9,7 +10,8 @@
 /* Do results belong to files of their own, which are named? */
 static int several(const options *o) { return o->nargs > 2 && !axis_named(o); }
 
-static void print_json(FILE *f, const tally *ctx, const answer *a, const options *o, int values, const char *path)
+static void print_json(FILE *f, const tally *ctx, const answer *a, const options *o, int values,
+                       const char *path)
 {
     char hash[65];
     json_begin(f, a->file, a->dtype);
@@ -17,8 +19,13 @@ static void print_json(FILE *f, const tally *ctx, const answer *a, const options
         const result *const r = &a->results[i];
         json_result(f, i, r->op, r->info.output, a->per);
         for (int bits = 0; bits < 2 && values; bits++) {
-            fprintf(f, ", \"%s\": %s", bits ? "bits" : a->flat ? "value" : "values", a->flat ? "" : "[");
-            json_list(f, &r->info, r->bits, r->places, a->count, bits ? print_json_bits : print_json_value);
+            fprintf(f, ", \"%s\": %s",
+                    bits      ? "bits"
+                    : a->flat ? "value"
+                              : "values",
+                    a->flat ? "" : "[");
+            json_list(f, &r->info, r->bits, r->places, a->count,
+                      bits ? print_json_bits : print_json_value);
             if (!a->flat) fputc(']', f);
         }
         fprintf(f, ", \"count\": %lld", (long long)a->count);
@@ -31,9 +38,10 @@ static void print_json(FILE *f, const tally *ctx, const answer *a, const options
     json_end(f, ctx, a, path);
 }
 
-/* One object, or a list of them if several files were asked for, even if only one of them was good. */
-static void print_documents(FILE *f, const tally *ctx, const answer *answers, int files, const options *o, int values,
-                            const char *path)
+/* One object, or a list of them if several files were asked for, even if only one of them was
+   good. */
+static void print_documents(FILE *f, const tally *ctx, const answer *answers, int files,
+                            const options *o, int values, const char *path)
 {
     const int named = several(o);
     if (named) fputs("[\n", f);
@@ -50,7 +58,8 @@ int output_check(const options *o, int ops)
     if (ops == 1 || format < TO_NPY || format > TO_HDF5 ||
         (!output_filed(o) && (has(o, OPT_json) || has(o, OPT_digest))))
         return DONE;
-    return fail(USAGE, "--output %s: %s files hold one type, so give one operator, or write .csv or .txt",
+    return fail(USAGE,
+                "--output %s: %s files hold one type, so give one operator, or write .csv or .txt",
                 has(o, OPT_output) ? o->value[OPT_output] : "-", format_name(format));
 }
 
@@ -60,24 +69,24 @@ static int side_by_side(const answer *a, result *all)
     const size_t each = result_bytes(&a->results->info), size = sizeof(int64_t);
     const size_t count = (size_t)a->count, columns = (size_t)a->ops;
     *all = a->results[0];
-    char *const bits = all->bits = malloc(count * columns * each + 1), *const places =
-                                                                           all->places
-                                                                               ? malloc(count * columns * size + 1)
-                                                                               : NULL;
+    char *const bits = all->bits = malloc(count * columns * each + 1),
+                *const places = all->places ? malloc(count * columns * size + 1) : NULL;
     const int none = !bits || (all->places && !places);
     for (size_t i = 0; i < count && !none; i++)
         for (size_t c = 0; c < columns; c++) {
             const result *const r = &a->results[c];
             memcpy(bits + (i * columns + c) * each, (const char *)r->bits + i * each, each);
-            if (places) memcpy(places + (i * columns + c) * size, (const char *)r->places + i * size, size);
+            if (places)
+                memcpy(places + (i * columns + c) * size, (const char *)r->places + i * size, size);
         }
     all->places = places;
-    return none ? fail_memory("the results of all columns", a->count * a->ops * (int64_t)each) : DONE;
+    return none ? fail_memory("the results of all columns", a->count * a->ops * (int64_t)each)
+                : DONE;
 }
 
 /* One operator, so that the file has one type. */
-static int write_typed(tally *ctx, const char *path, enum format format, const answer *answers, int files,
-                       const options *o)
+static int write_typed(tally *ctx, const char *path, enum format format, const answer *answers,
+                       int files, const options *o)
 {
     const answer *const a = &answers[0];
     if (a->ops > 1 && files == 1) {
@@ -96,12 +105,15 @@ static int write_typed(tally *ctx, const char *path, enum format format, const a
     const int64_t columns = a->columns ? a->columns : 1;
     for (int i = 1; i < files; i++)
         if (answers[i].results->info.output != r->info.output || !a->flat)
-            return fail(USAGE, "--output %s: the results of several files differ in type or shape; write .csv or .txt",
+            return fail(USAGE,
+                        "--output %s: the results of several files differ in type or shape; write "
+                        ".csv or .txt",
                         path);
     int64_t shape[DIMS + 1] = {a->count};
     int ndim = 1;
     if (a->flat) shape[0] = files;
-    const int netcdf = is_netcdf(format), whole = netcdf && !a->flat && a->axis >= 0; /* an array less its axis */
+    /* an array less its axis */
+    const int netcdf = is_netcdf(format), whole = netcdf && !a->flat && a->axis >= 0;
     if (whole) ndim = 0;
     for (int d = 0; d < a->ndim && whole; d++)
         if (d != a->axis || a->keys) shape[ndim++] = d == a->axis ? a->key_groups : a->shape[d];
@@ -112,7 +124,8 @@ static int write_typed(tally *ctx, const char *path, enum format format, const a
     char fill[8];
     const char *const dimensions = whole && (a->ndim > 1 || a->keys) ? a->dimensions : NULL;
     const netcdf_of of = {o, r->op, dimensions, r->info.lanes, r->info.output, a, a->source, fill};
-    tally_status status = tally_file_create(ctx, path, format_name(format), r->info.output, ndim, shape, 0, &file);
+    tally_status status =
+        tally_file_create(ctx, path, format_name(format), r->info.output, ndim, shape, 0, &file);
     int code = status ? fail_status(ctx, status) : netcdf ? netcdf_describe(file, ctx, &of) : DONE;
     for (int i = 0; i < files && !code; i++) {
         const result *const one = answers[i].results;
@@ -133,7 +146,8 @@ static int write_typed(tally *ctx, const char *path, enum format format, const a
 }
 
 /* The values, to FILE or (not typed) standard output. */
-static int write_values(tally *ctx, const answer *answers, int files, const options *o, enum format format)
+static int write_values(tally *ctx, const answer *answers, int files, const options *o,
+                        enum format format)
 {
     const char *const path = output_filed(o) ? o->value[OPT_output] : NULL;
     const look values = {.separator = format == TO_CSV ? ',' : '\t',
@@ -142,7 +156,8 @@ static int write_values(tally *ctx, const answer *answers, int files, const opti
                          .hex = has(o, OPT_hex),
                          .empty = o->value[OPT_empty]};
     document d;
-    if (format >= TO_NPY && format <= TO_HDF5) return write_typed(ctx, path ? path : "-", format, answers, files, o);
+    if (format >= TO_NPY && format <= TO_HDF5)
+        return write_typed(ctx, path ? path : "-", format, answers, files, o);
     int code = document_open(&d, ctx, path);
     if (!code && format == TO_JSON)
         print_documents(d.f, ctx, answers, files, o, 1, NULL);
@@ -160,10 +175,12 @@ int print_answers(tally *ctx, const answer *answers, int files, const options *o
                           .named = several(o),
                           .people = isatty(1) && !has(o, OPT_to) && !has(o, OPT_output),
                           .digest = 1};
-    const int code = filed || (!json && !digest) ? write_values(ctx, answers, files, o, format) : DONE;
+    const int code =
+        filed || (!json && !digest) ? write_values(ctx, answers, files, o, format) : DONE;
     if (code) return code;
     if (json && !(filed && format == TO_JSON))
-        print_documents(stdout, ctx, answers, files, o, !filed && !digest, filed ? o->value[OPT_output] : NULL);
+        print_documents(stdout, ctx, answers, files, o, !filed && !digest,
+                        filed ? o->value[OPT_output] : NULL);
     else if (digest)
         return print_table(stdout, answers, files, &digests);
     return DONE;

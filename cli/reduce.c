@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT
  * reduce.c - tally reduce: several operators in one pass over each file.
  *
- * One operator on data in memory is one call. Otherwise the file passes through in pieces small enough to stay in cache
- * while every operator takes its turn, each into its own stream; the bits are the same whatever the pieces are. */
+ * One operator on data in memory is one call. Otherwise the file passes through in pieces small
+ * enough to stay in cache while every operator takes its turn, each into its own stream; the
+ * bits are the same whatever the pieces are. */
 #include "cli.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Powers of two, so that pieces are whole blocks of the order. One thread: a piece and its operators in L2. More: each
- * push is cut among the threads, so a piece must be worth the fork. */
+/* Powers of two, so that pieces are whole blocks of the order. One thread: a piece and its
+ * operators in L2. More: each push is cut among the threads, so a piece must be worth the fork. */
 enum { READ_BYTES = 8 << 20, PIECE_ONE = 512 << 10, PIECE_MANY = 8 << 20 };
-static const int64_t watched_bytes = 256 << 20; /* with progress to show, one call takes at most this much */
+/* with progress to show, one call takes at most this much */
+static const int64_t watched_bytes = 256 << 20;
 
 typedef struct job {
     const options *o;
@@ -20,7 +22,8 @@ typedef struct job {
     second beside; /* of the file that is read */
 } job;
 
-/* The sequences that pass through at once: one, or the columns of a table; each with a stream for each operator. */
+/* The sequences that pass through at once: one, or the columns of a table; each with a stream
+   for each operator. */
 typedef struct passage {
     tally_stream **streams;
     int64_t columns;
@@ -35,7 +38,8 @@ static int open_streams(const job *j, tally_dtype dtype, passage *pass)
     if (!pass->streams || (pass->columns > 1 && !pass->column))
         return fail_memory("the streams", count * (int64_t)sizeof(tally_stream *) + READ_BYTES);
     for (int64_t i = 0; i < count; i++) {
-        const tally_status status = tally_stream_reduce(j->ctx, j->ops.name[i % j->ops.all], dtype, &pass->streams[i]);
+        const tally_status status =
+            tally_stream_reduce(j->ctx, j->ops.name[i % j->ops.all], dtype, &pass->streams[i]);
         if (status) return fail_status(j->ctx, status);
     }
     return DONE;
@@ -44,11 +48,13 @@ static int open_streams(const job *j, tally_dtype dtype, passage *pass)
 /* Pushes n elements through every stream, piece by piece. */
 static int push(const job *j, tally_stream **streams, const char *data, int64_t n, size_t size)
 {
-    const int64_t most = j->ops.all == 1 ? n : (tally_threads(j->ctx) > 1 ? PIECE_MANY : PIECE_ONE) / (int64_t)size;
+    const int64_t most =
+        j->ops.all == 1 ? n : (tally_threads(j->ctx) > 1 ? PIECE_MANY : PIECE_ONE) / (int64_t)size;
     for (int64_t at = 0; at < n; at += most)
         for (int i = 0; i < j->ops.all; i++) {
             const int64_t now = n - at < most ? n - at : most;
-            const tally_status status = tally_stream_push(streams[i], data + (size_t)at * size, now, NULL, NULL);
+            const tally_status status =
+                tally_stream_push(streams[i], data + (size_t)at * size, now, NULL, NULL);
             if (status) return fail_status(j->ctx, status);
         }
     return DONE;
@@ -65,10 +71,10 @@ static int push_columns(const job *j, const passage *pass, const char *data, int
     return code;
 }
 
-/* The next `limit` elements (-1: all) of the input as one sequence, or as the columns of a table, into the results of
- * every operator from number `row` on. */
-static int fold(const job *j, input *in, answer *a, int64_t row, int64_t limit, int64_t columns, char *buffer,
-                progress *p)
+/* The next `limit` elements (-1: all) of the input as one sequence, or as the columns of a
+ * table, into the results of every operator from number `row` on. */
+static int fold(const job *j, input *in, answer *a, int64_t row, int64_t limit, int64_t columns,
+                char *buffer, progress *p)
 {
     const size_t size = tally_dtype_size(in->dtype);
     const int64_t room = READ_BYTES / (int64_t)size / columns * columns,
@@ -81,7 +87,8 @@ static int fold(const job *j, input *in, answer *a, int64_t row, int64_t limit, 
         int64_t got = 0;
         const char *at = buffer;
         if (in->data && !in->column_major) {
-            got = in->n - in->next < watched_bytes / (int64_t)size ? in->n - in->next : watched_bytes / (int64_t)size;
+            got = in->n - in->next < watched_bytes / (int64_t)size ? in->n - in->next
+                                                                   : watched_bytes / (int64_t)size;
             if (limit >= 0 && got > limit - done) got = limit - done;
             at = in->data + (size_t)in->next * size;
             in->next += got;
@@ -92,13 +99,16 @@ static int fold(const job *j, input *in, answer *a, int64_t row, int64_t limit, 
         code = push_columns(j, &pass, at, got, size);
         done += got;
         if (p->on && in->n < 0) tally_file_get_info(in->file, &in->info);
-        progress_show(p, in->n >= 0 ? (row * (limit < 0 ? 0 : limit) + done) * (int64_t)size : in->info.bytes_read,
+        progress_show(p,
+                      in->n >= 0 ? (row * (limit < 0 ? 0 : limit) + done) * (int64_t)size
+                                 : in->info.bytes_read,
                       total);
     }
     for (int64_t i = 0; pass.streams && i < columns * j->ops.all; i++) {
         const result *const r = &a->results[i % j->ops.all];
         char *const out = (char *)r->bits + (size_t)(row + i / j->ops.all) * result_bytes(&r->info);
-        const tally_status status = code ? TALLY_OK : tally_stream_finish(pass.streams[i], out, NULL);
+        const tally_status status =
+            code ? TALLY_OK : tally_stream_finish(pass.streams[i], out, NULL);
         if (status) code = fail_status(j->ctx, status);
         tally_stream_close(pass.streams[i]);
     }
@@ -118,7 +128,8 @@ static int flat(const job *j, input *in, answer *a, char *buffer, progress *p)
     return status ? fail_status(j->ctx, status) : DONE;
 }
 
-/* Rows in order that are not in memory: as many complete rows as the buffer holds, or a long row in several reads. */
+/* Rows in order that are not in memory: as many complete rows as the buffer holds, or a long row
+   in several reads. */
 static int rows(const job *j, input *in, answer *a, const layout *l, char *buffer, progress *p)
 {
     const size_t size = tally_dtype_size(in->dtype);
@@ -137,7 +148,8 @@ static int rows(const job *j, input *in, answer *a, const layout *l, char *buffe
         }
         const tally_view view = tally_rows(buffer, in->dtype, now, l->len);
         for (int i = 0; i < j->ops.all && !code; i++) {
-            char *const out = (char *)a->results[i].bits + (size_t)row * result_bytes(&a->results[i].info);
+            char *const out =
+                (char *)a->results[i].bits + (size_t)row * result_bytes(&a->results[i].info);
             const tally_status status = tally_reduce(j->ctx, j->ops.name[i], &view, out);
             if (status) code = fail_status(j->ctx, status);
         }
@@ -147,16 +159,17 @@ static int rows(const job *j, input *in, answer *a, const layout *l, char *buffe
     return code;
 }
 
-/* Every batch of sequences as one view, to the results from number `row` on; those that are not neighbours go through a
- * buffer. g: NULL, or a group of it is one view. */
-static int batches(const job *j, const void *data, tally_dtype dtype, answer *a, const layout *l, const groups *g,
-                   int64_t row)
+/* Every batch of sequences as one view, to the results from number `row` on; those that are not
+ * neighbours go through a buffer. g: NULL, or a group of it is one view. */
+static int batches(const job *j, const void *data, tally_dtype dtype, answer *a, const layout *l,
+                   const groups *g, int64_t row)
 {
     const size_t size = tally_dtype_size(dtype);
     const int64_t parts = g ? g->count : 1;
     tally_view view, next;
     int64_t at, step;
-    for (int64_t b = 0; parts && layout_batch(l, b / parts, data, dtype, size, l->len, &view, &at, &step); b++) {
+    for (int64_t b = 0;
+         parts && layout_batch(l, b / parts, data, dtype, size, l->len, &view, &at, &step); b++) {
         if (g) bands_part(g, l, b % parts, size, &view);
         if (g) bands_place(g, l, b % parts, &at, &step);
         for (int i = 0; i < j->ops.all; i++) {
@@ -177,16 +190,19 @@ static int batches(const job *j, const void *data, tally_dtype dtype, answer *a,
     return DONE;
 }
 
-/* An array that can be read in boxes, and need not fit into memory. Each has all of the axis, all of the dimensions
- * after one that is cut, and one of those before it, so that its results are neighbours.
+/* An array that can be read in boxes, and need not fit into memory. Each has all of the axis,
+ * all of the dimensions after one that is cut, and one of those before it, so that its results
+ * are neighbours.
  *
- *     time x lat x lon, axis 0:   all times, some lat, all lon; where one lat is too much all times, one lat, some lon
+ *     time x lat x lon, axis 0:   all times, some lat, all lon; where one lat is too much all
+ *                                 times, one lat, some lon
  */
 static int boxes(const job *j, input *in, answer *a, const layout *l, progress *p)
 {
     const int64_t size = (int64_t)tally_dtype_size(in->dtype);
     int64_t start[DIMS] = {0}, most[DIMS], bytes, elements = in->n, row = 0;
-    int code = opt_count(j->o, OPT_memory, 1, INT64_MAX, physical_memory() / 4, &bytes), cut = -1, taken = 0;
+    int code = opt_count(j->o, OPT_memory, 1, INT64_MAX, physical_memory() / 4, &bytes), cut = -1,
+        taken = 0;
     if (!code) code = reduce_steps(j->ctx, &j->ops, in, a, l, NULL, bytes, p, &taken);
     if (code || taken) return code;
     memcpy(most, in->shape, sizeof most);
@@ -197,12 +213,15 @@ static int boxes(const job *j, input *in, answer *a, const layout *l, progress *
         cut = d;
     }
     if (cut >= 0 && elements <= bytes / size) {
-        most[cut] = bytes / size / elements < in->shape[cut] ? bytes / size / elements : in->shape[cut];
+        most[cut] =
+            bytes / size / elements < in->shape[cut] ? bytes / size / elements : in->shape[cut];
         const int64_t chunk = in->info.chunk[cut];
-        if (chunk > 0 && most[cut] > chunk && most[cut] < in->shape[cut]) most[cut] -= most[cut] % chunk;
+        if (chunk > 0 && most[cut] > chunk && most[cut] < in->shape[cut])
+            most[cut] -= most[cut] % chunk;
         elements *= most[cut];
     }
-    char *const box = aligned_alloc(LARGE_PAGE, ((size_t)(elements * size) + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE);
+    char *const box = aligned_alloc(LARGE_PAGE, ((size_t)(elements * size) + LARGE_PAGE - 1) /
+                                                    LARGE_PAGE * LARGE_PAGE);
     if (!box) return fail_memory("--axis, which reads all of it at a time,", elements * size);
     large_pages(box, (size_t)(elements * size)); /* pages of 4 KiB took half of the time */
     for (int more = 1; more && !code;) {
@@ -213,11 +232,13 @@ static int boxes(const job *j, input *in, answer *a, const layout *l, progress *
             if (d != l->axis) *(d < l->axis ? &part.outer : &part.inner) *= count[d];
         }
         const tally_status status = tally_file_read_box(in->file, start, count, box);
-        code = status ? fail_status(j->ctx, status) : batches(j, box, in->dtype, a, &part, NULL, row);
+        code =
+            status ? fail_status(j->ctx, status) : batches(j, box, in->dtype, a, &part, NULL, row);
         row += part.outer * part.inner;
         progress_show(p, row * l->len * size, in->n * size);
         more = 0;
-        for (int d = cut; d >= 0 && !more; d--) { /* the next place; past the last one all are 0 again */
+        /* the next place; past the last one all are 0 again */
+        for (int d = cut; d >= 0 && !more; d--) {
             if (d == l->axis) continue;
             start[d] += count[d];
             more = start[d] < in->shape[d];
@@ -277,12 +298,14 @@ static int by_groups(const job *j, input *in, answer *a)
     a->per = "group";
     if (!code) code = groups_names(&g, in, a);
     if (!code && !(dense = malloc((size_t)g.lines * tally_dtype_size(in->dtype) + 1)))
-        code = fail_memory("the values of the groups", g.lines * (int64_t)tally_dtype_size(in->dtype));
+        code =
+            fail_memory("the values of the groups", g.lines * (int64_t)tally_dtype_size(in->dtype));
     if (!code) large_pages(dense, (size_t)g.lines * tally_dtype_size(in->dtype));
     a->ops = j->ops.count * (int)g.width;
     a->all = j->ops.all * (int)g.width;
     a->results = code ? NULL : calloc((size_t)a->all, sizeof *a->results);
-    if (!code && !a->results) code = fail_memory("the results", a->all * (int64_t)sizeof *a->results);
+    if (!code && !a->results)
+        code = fail_memory("the results", a->all * (int64_t)sizeof *a->results);
     for (int64_t c = 0; c < g.width && !code; c++) {
         tally_view view, next;
         second part = {.on = 0};
@@ -292,18 +315,22 @@ static int by_groups(const job *j, input *in, answer *a)
         for (int i = 0; i < j->ops.all && !code; i++) {
             result *const r = result_of(j, a, c, i);
             r->op = j->ops.name[i];
-            if (g.width > 1 && !(r->op = r->name = column_name(in, r->op, c))) code = fail_memory("the results", c);
+            if (g.width > 1 && !(r->op = r->name = column_name(in, r->op, c)))
+                code = fail_memory("the results", c);
             if (!code) code = operator_info(j->ctx, j->ops.name[i], j->beside.dtype, &r->info);
             if (!code && !(r->bits = calloc((size_t)a->count + 1, result_bytes(&r->info))))
                 code = fail_memory("the results", a->count * (int64_t)result_bytes(&r->info));
             const tally_view own = second_for(&part, &j->ops, i, &view);
-            const tally_status status = code ? TALLY_OK : tally_reduce(j->ctx, j->ops.name[i], &own, r->bits);
+            const tally_status status =
+                code ? TALLY_OK : tally_reduce(j->ctx, j->ops.name[i], &own, r->bits);
             if (status) code = fail_status(j->ctx, status);
-            for (int64_t k = 0; k < g.count && !code; k++) /* those that began while the file was read */
+            /* those that began while the file was read */
+            for (int64_t k = 0; k < g.count && !code; k++)
                 if (g.shown[k] < f.groups)
-                    code = folded_result(
-                        &f, g.shown[k], c, i, dense + (size_t)g.offsets[k] * tally_dtype_size(in->dtype),
-                        g.offsets[k + 1] - g.offsets[k], (char *)r->bits + (size_t)k * result_bytes(&r->info));
+                    code = folded_result(&f, g.shown[k], c, i,
+                                         dense + (size_t)g.offsets[k] * tally_dtype_size(in->dtype),
+                                         g.offsets[k + 1] - g.offsets[k],
+                                         (char *)r->bits + (size_t)k * result_bytes(&r->info));
         }
         second_close(&part);
         if (!code) find_places(j, a, c);
@@ -340,8 +367,10 @@ static int copy_names(answer *a, const input *in)
     if (!in->info.columns) return DONE;
     a->names = calloc((size_t)a->count, sizeof *a->names);
     for (int64_t i = 0; a->names && i < a->count; i++)
-        if (!(a->names[i] = strdup(in->info.columns[i]))) return fail_memory("the names of the columns", a->count);
-    return a->names ? DONE : fail_memory("the names of the columns", a->count * (int64_t)sizeof *a->names);
+        if (!(a->names[i] = strdup(in->info.columns[i])))
+            return fail_memory("the names of the columns", a->count);
+    return a->names ? DONE
+                    : fail_memory("the names of the columns", a->count * (int64_t)sizeof *a->names);
 }
 
 /* more: files that are one array with it, or NULL. */
@@ -369,7 +398,8 @@ static int reduce_file(job *j, const char *path, char *const *more, answer *a)
     if (!code && by) code = by_groups(j, &in, a);
     if (!code && !by) code = layout_columns(&in, o, &columns);
     const int boxed = in.info.dimensions && in.n > 0 && !has(o, OPT_shape) && !has(o, OPT_segments);
-    if (!code && !by && !a->flat && (!columns || beside->on)) code = layout_open(&l, &in, o, boxed && !beside->on);
+    if (!code && !by && !a->flat && (!columns || beside->on))
+        code = layout_open(&l, &in, o, boxed && !beside->on);
     if (!code && along) code = bands_open(&g, a, o, &in, &l);
     if (a->flat) l = (layout){.outer = 1, .len = in.n, .inner = 1};
     if (!by) {
@@ -403,9 +433,11 @@ static int reduce_file(job *j, const char *path, char *const *more, answer *a)
         memcpy(a->shape, in.shape, sizeof a->shape);
         if (in.ndim == 1) a->shape[0] = in.n;
         if (in.columns) a->shape[0] = in.n / in.columns;
-        const int64_t bytes = in.info.bytes_read > 0 ? in.info.bytes_read : in.n * (int64_t)tally_dtype_size(in.dtype);
+        const int64_t bytes = in.info.bytes_read > 0 ? in.info.bytes_read
+                                                     : in.n * (int64_t)tally_dtype_size(in.dtype);
         for (int i = 0; i < j->ops.count; i++) {
-            const explanation e = {"reduce", j->ops.name[i], &a->results[i].info, bytes, start, a->ran};
+            const explanation e = {"reduce", j->ops.name[i], &a->results[i].info,
+                                   bytes,    start,          a->ran};
             explain(o, j->ctx, &in, &e);
         }
     }
@@ -444,21 +476,23 @@ int run_reduce(const options *o)
     static char dash[] = "-", *standard_input[] = {dash};
     job j = {.o = o};
     if (o->nargs < 1)
-        return fail(USAGE,
-                    "which operator? `tally reduce sum FILE`; `tally ops` lists them, `tally help reduce` explains");
-    if (has(o, OPT_axis) && has(o, OPT_segments)) return fail(USAGE, "--axis and --segments exclude each other");
+        return fail(USAGE, "which operator? `tally reduce sum FILE`; `tally ops` lists them, "
+                           "`tally help reduce` explains");
+    if (has(o, OPT_axis) && has(o, OPT_segments))
+        return fail(USAGE, "--axis and --segments exclude each other");
     if (groups_check(o) || empty_check(o)) return USAGE;
     char **const paths = o->nargs > 1 ? o->args + 1 : standard_input;
     const int joined = axis_named(o) && o->nargs > 2; /* the files are one array */
     const int files = o->nargs > 1 && !joined ? o->nargs - 1 : 1;
     answer *const answers = calloc((size_t)files, sizeof *answers);
-    int code =
-        answers ? operators_split(&j.ops, o->args[0]) : fail_memory("the results", files * (int64_t)sizeof *answers);
+    int code = answers ? operators_split(&j.ops, o->args[0])
+                       : fail_memory("the results", files * (int64_t)sizeof *answers);
     if (!code) code = output_check(o, j.ops.count);
     if (!code) code = empty_operators(&j.ops, o);
     if (!code) code = session_open(&j.ctx, o);
     int good = 0, worst = code;
-    for (int i = 0; i < files && j.ctx && code != USAGE; i++) { /* one bad file does not hide the others */
+    /* one bad file does not hide the others */
+    for (int i = 0; i < files && j.ctx && code != USAGE; i++) {
         code = reduce_file(&j, paths[i], joined ? paths + 1 : NULL, &answers[good]);
         if (code) {
             worst = code;

@@ -15,10 +15,12 @@ static void shape_text(const input *in, char *text, size_t bytes)
 {
     size_t at = 0;
     for (int d = 0; d < in->ndim && at < bytes; d++)
-        at += (size_t)snprintf(text + at, bytes - at, "%s%lld", d ? "x" : "", (long long)in->shape[d]);
+        at += (size_t)snprintf(text + at, bytes - at, "%s%lld", d ? "x" : "",
+                               (long long)in->shape[d]);
 }
 
-/* `beside` is in memory, and has as many elements as `in`, in the same shape; `line`: or in no shape of its own. */
+/* `beside` is in memory, and has as many elements as `in`, in the same shape; `line`: or in no
+   shape of its own. */
 static int load_beside(input *beside, const input *in, const options *o, enum option id, int line)
 {
     const char *const name = option_table[id].name;
@@ -26,18 +28,20 @@ static int load_beside(input *beside, const input *in, const options *o, enum op
     int code = input_load(beside, 0);
     if (code) return code;
     if (beside->n != in->n)
-        return fail(BAD_DATA, "--%s %s has %lld element%s, and %s has %lld: must be as many", name, beside->label,
-                    (long long)beside->n, beside->n == 1 ? "" : "s", in->label, (long long)in->n);
+        return fail(BAD_DATA, "--%s %s has %lld element%s, and %s has %lld: must be as many", name,
+                    beside->label, (long long)beside->n, beside->n == 1 ? "" : "s", in->label,
+                    (long long)in->n);
     if (has(o, OPT_shape) && beside->ndim == 1) code = input_reshape(beside, o->value[OPT_shape]);
     /* A table of one column has no shape to speak of. */
     const int flat = beside->ndim == 1 || beside->columns == 1;
     if (code || (flat && (line || in->ndim == 1 || in->columns == 1))) return code;
-    if (beside->ndim == in->ndim && !memcmp(beside->shape, in->shape, (size_t)in->ndim * sizeof *in->shape))
+    if (beside->ndim == in->ndim &&
+        !memcmp(beside->shape, in->shape, (size_t)in->ndim * sizeof *in->shape))
         return DONE;
     shape_text(beside, given, sizeof given);
     shape_text(in, wanted, sizeof wanted);
-    return fail(BAD_DATA, "--%s %s is an array of %s, and %s is one of %s: must be the same", name, beside->label,
-                given, in->label, wanted);
+    return fail(BAD_DATA, "--%s %s is an array of %s, and %s is one of %s: must be the same", name,
+                beside->label, given, in->label, wanted);
 }
 
 /* Standard input is read once. */
@@ -45,11 +49,13 @@ static int check_source(const options *o, enum option id, const char *first)
 {
     const char *const path = o->value[id];
     if (!path || strcmp(path, "-")) return DONE;
-    if (!strcmp(first, "-")) return fail(USAGE, "--%s is -, and standard input is FILE", option_table[id].name);
+    if (!strcmp(first, "-"))
+        return fail(USAGE, "--%s is -, and standard input is FILE", option_table[id].name);
     if (id == OPT_valid && has(o, OPT_with) && !strcmp(o->value[OPT_with], "-"))
         return fail(USAGE, "--valid is -, and standard input is that of --with");
     if (o->verb == VERB_reduce && o->nargs > 2)
-        return fail(USAGE, "--%s is -, and standard input cannot be read again for every FILE", option_table[id].name);
+        return fail(USAGE, "--%s is -, and standard input cannot be read again for every FILE",
+                    option_table[id].name);
     return DONE;
 }
 
@@ -59,19 +65,27 @@ static int check_inputs(const input *in, const options *o, const operators *ops,
     *two = ops->info[0].inputs == 2;
     for (int i = 1; i < ops->count; i++)
         if (ops->info[i].inputs != ops->info[0].inputs)
-            return fail(USAGE, "operator '%s' takes %s, and '%s' takes %s: one call has operators of one kind",
-                        ops->name[0], *two ? "two inputs" : "one input", ops->name[i], *two ? "one" : "two");
+            return fail(
+                USAGE,
+                "operator '%s' takes %s, and '%s' takes %s: one call has operators of one kind",
+                ops->name[0], *two ? "two inputs" : "one input", ops->name[i],
+                *two ? "one" : "two");
     if (has(o, OPT_with_dtype) && !has(o, OPT_with))
-        return fail(USAGE, "--with-dtype is %s, the type of --with, which is not there", o->value[OPT_with_dtype]);
+        return fail(USAGE, "--with-dtype is %s, the type of --with, which is not there",
+                    o->value[OPT_with_dtype]);
     if (!*two && has(o, OPT_with))
-        return fail(USAGE, "--with %s is a second input, and operator '%s' takes one", o->value[OPT_with],
-                    ops->name[0]);
+        return fail(USAGE, "--with %s is a second input, and operator '%s' takes one",
+                    o->value[OPT_with], ops->name[0]);
     if (!*two || has(o, OPT_with) || in->columns == 2) return DONE;
     if (in->columns)
-        return fail(USAGE, "operator '%s' takes two inputs, and %s is read as a table of %lld column%s: choose two",
+        return fail(USAGE,
+                    "operator '%s' takes two inputs, and %s is read as a table of %lld column%s: "
+                    "choose two",
                     ops->name[0], in->label, (long long)in->columns, in->columns == 1 ? "" : "s");
-    return fail(USAGE, "operator '%s' takes two inputs: the second is --with FILE, or the second of --column X,Y",
-                ops->name[0]);
+    return fail(
+        USAGE,
+        "operator '%s' takes two inputs: the second is --with FILE, or the second of --column X,Y",
+        ops->name[0]);
 }
 
 /* A table of two columns becomes two inputs. */
@@ -115,7 +129,8 @@ static int find_both(second *s, const input *in, const operators *ops)
     int i = 0;
     while (i < ops->count && !is_nan_form(ops->name[i])) i++;
     if (!ops->place || i == ops->count) return DONE;
-    if (!(s->both = calloc((size_t)in->n / 8 + 1, 1))) return fail_memory("the pairs that count", in->n / 8 + 1);
+    if (!(s->both = calloc((size_t)in->n / 8 + 1, 1)))
+        return fail_memory("the pairs that count", in->n / 8 + 1);
     tally_view pairs = tally_rows(in->data, in->dtype, in->n, 1), next;
     second_view(s, in->data, &pairs, &next);
     const tally_status status = tally_reduce_valid(in->ctx, ops->name[i], &pairs, s->both, 0);
@@ -126,7 +141,8 @@ static int find_both(second *s, const input *in, const operators *ops)
 static int open_valid(second *s, const input *in, const options *o)
 {
     const char *const path = o->value[OPT_valid];
-    tally_file_options f = {.assume = strcmp(path, "-") ? TALLY_U8 : TALLY_I64, .table = in->columns > 0};
+    tally_file_options f = {.assume = strcmp(path, "-") ? TALLY_U8 : TALLY_I64,
+                            .table = in->columns > 0};
     input valid;
     int code = input_open_beside(&valid, in->ctx, &f, path);
     if (!code && f.assume == TALLY_U8 && strcmp(valid.info.format, "raw")) {
@@ -135,10 +151,13 @@ static int open_valid(second *s, const input *in, const options *o)
         code = input_open_beside(&valid, in->ctx, &f, path);
     }
     if (!code && valid.dtype >= TALLY_F16)
-        code = fail(BAD_DATA, "--valid %s: must be whole numbers, 0 where an element is left out, and these are %s",
-                    valid.label, tally_dtype_name(valid.dtype));
+        code = fail(
+            BAD_DATA,
+            "--valid %s: must be whole numbers, 0 where an element is left out, and these are %s",
+            valid.label, tally_dtype_name(valid.dtype));
     if (!code) code = load_beside(&valid, in, o, OPT_valid, 1);
-    if (!code && !(s->bits = calloc((size_t)in->n / 8 + 1, 1))) code = fail_memory("--valid", in->n / 8 + 1);
+    if (!code && !(s->bits = calloc((size_t)in->n / 8 + 1, 1)))
+        code = fail_memory("--valid", in->n / 8 + 1);
     const size_t size = tally_dtype_size(valid.dtype);
     for (int64_t i = 0; i < in->n && !code; i++) {
         uint64_t number = 0;
@@ -195,18 +214,22 @@ tally_view second_for(const second *s, const operators *ops, int i, const tally_
     if (i < ops->count || !s->on || !s->data) return own;
     if (is_nan_form(ops->name[i])) {
         own.valid = s->both;
-        own.valid_offset = own.data ? ((const char *)own.next->data - s->data) / (int64_t)tally_dtype_size(s->type) : 0;
+        own.valid_offset =
+            own.data ? ((const char *)own.next->data - s->data) / (int64_t)tally_dtype_size(s->type)
+                     : 0;
     }
     own.next = NULL;
     return own;
 }
 
 /* The bits of a column, group after group. */
-static int group_bits(const unsigned char *bits, const groups *g, int64_t column, unsigned char **part)
+static int group_bits(const unsigned char *bits, const groups *g, int64_t column,
+                      unsigned char **part)
 {
     *part = NULL;
     if (!bits) return DONE;
-    if (!(*part = calloc((size_t)g->lines / 8 + 1, 1))) return fail_memory("--valid", g->lines / 8 + 1);
+    if (!(*part = calloc((size_t)g->lines / 8 + 1, 1)))
+        return fail_memory("--valid", g->lines / 8 + 1);
     for (int64_t i = 0; i < g->lines; i++) {
         const int64_t from = g->order[i] * g->width + column;
         if (bits[from >> 3] >> (from & 7) & 1) (*part)[i >> 3] |= (unsigned char)(1u << (i & 7));
@@ -225,7 +248,8 @@ int second_group(const second *s, const groups *g, int64_t column, second *part)
         part->data = part->own = malloc((size_t)g->lines * size + 1);
         if (!part->own) return fail_memory("the values of the groups", g->lines * (int64_t)size);
         for (int64_t i = 0; i < g->lines; i++)
-            memcpy(part->own + (size_t)i * size, s->data + (size_t)(g->order[i] * g->width + column) * size, size);
+            memcpy(part->own + (size_t)i * size,
+                   s->data + (size_t)(g->order[i] * g->width + column) * size, size);
     }
     const int code = group_bits(s->bits, g, column, &part->bits);
     return code ? code : group_bits(s->both, g, column, &part->both);

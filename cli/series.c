@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * series.c - what scan and window share: elements in, results out, in pieces; the whole array only where it must be.
+ * series.c - what scan and window share: elements in, results out, in pieces; the whole array
+ * only where it must be.
  *
  * A forward scan or a window over one sequence, or down the columns of a table, streams in bounded memory. --reverse,
  * --axis and --segments hold the data and the results in memory, since their results do not come in the order of the
@@ -31,22 +32,29 @@ typedef struct run {
 /* Windows that streams do not take: of negative offsets, or of a step. */
 static int needs_all(const series *how)
 {
-    return how->window && (how->window->before < 0 || how->window->after < 0 || how->window->step > 1);
+    return how->window &&
+           (how->window->before < 0 || how->window->after < 0 || how->window->step > 1);
 }
 
 int series_begin(const options *o)
 {
     const char *const verb = verb_table[o->verb].name;
     if (o->nargs < 1)
-        return fail(USAGE, "which operator? `tally %s %s`; `tally ops` lists them, `tally help %s` explains", verb,
-                    verb_table[o->verb].operands, verb);
+        return fail(
+            USAGE,
+            "which operator? `tally %s %s`; `tally ops` lists them, `tally help %s` explains", verb,
+            verb_table[o->verb].operands, verb);
     if (o->nargs > 2 && !axis_named(o))
         return fail(USAGE, "`tally %s` takes one FILE, and '%s' is a second one", verb, o->args[2]);
-    if (has(o, OPT_axis) && has(o, OPT_segments)) return fail(USAGE, "--axis and --segments exclude each other");
+    if (has(o, OPT_axis) && has(o, OPT_segments))
+        return fail(USAGE, "--axis and --segments exclude each other");
     if (groups_check(o) || empty_check(o)) return USAGE;
-    if (has(o, OPT_keep) && has(o, OPT_json)) return fail(USAGE, "--keep and --json exclude each other");
-    if (has(o, OPT_keep) && has(o, OPT_step)) return fail(USAGE, "--keep and --step exclude each other");
-    if (has(o, OPT_keep) && has(o, OPT_reverse)) return fail(USAGE, "--keep and --reverse exclude each other");
+    if (has(o, OPT_keep) && has(o, OPT_json))
+        return fail(USAGE, "--keep and --json exclude each other");
+    if (has(o, OPT_keep) && has(o, OPT_step))
+        return fail(USAGE, "--keep and --step exclude each other");
+    if (has(o, OPT_keep) && has(o, OPT_reverse))
+        return fail(USAGE, "--keep and --reverse exclude each other");
     return DONE;
 }
 
@@ -87,8 +95,10 @@ static int flow_open(run *r, flow *f)
         const int op = (int)(i % ops);
         const char *const name = r->ops.name[op];
         const tally_status status =
-            r->how.scan ? tally_stream_scan(r->ctx, name, f->in->dtype, scan_options(r, op, &own), &f->streams[i])
-                        : tally_stream_window(r->ctx, name, f->in->dtype, r->how.window, &f->streams[i]);
+            r->how.scan
+                ? tally_stream_scan(r->ctx, name, f->in->dtype, scan_options(r, op, &own),
+                                    &f->streams[i])
+                : tally_stream_window(r->ctx, name, f->in->dtype, r->how.window, &f->streams[i]);
         if (status) return fail_status(r->ctx, status);
         const int64_t on_push = tally_stream_room(f->streams[i], f->most),
                       at_end = tally_stream_room(f->streams[i], -1);
@@ -96,7 +106,8 @@ static int flow_open(run *r, flow *f)
         const size_t bytes = result_bytes(&r->ops.info[op]);
         if (bytes > each) each = bytes;
         good = room >= 0 && room < INT64_MAX / 1024 / f->columns;
-        if (good && i < ops) good = (f->out[i] = malloc((size_t)(room * f->columns) * bytes + 1)) != NULL;
+        if (good && i < ops)
+            good = (f->out[i] = malloc((size_t)(room * f->columns) * bytes + 1)) != NULL;
     }
     if (good && f->columns > 1) good = (f->made = malloc((size_t)room * each + 1)) != NULL;
     return good ? DONE
@@ -106,7 +117,8 @@ static int flow_open(run *r, flow *f)
 
 static void flow_close(run *r, flow *f)
 {
-    for (int64_t i = 0; f->streams && i < f->columns * r->ops.all; i++) tally_stream_close(f->streams[i]);
+    for (int64_t i = 0; f->streams && i < f->columns * r->ops.all; i++)
+        tally_stream_close(f->streams[i]);
     for (int i = 0; f->out && i < r->ops.all; i++) free(f->out[i]);
     free(f->streams);
     free(f->out);
@@ -115,7 +127,8 @@ static void flow_close(run *r, flow *f)
     free(f->buffer);
 }
 
-/* The next `rows` rows at `at` through every stream (at NULL: the end of the data), and what came out to the sink. */
+/* The next `rows` rows at `at` through every stream (at NULL: the end of the data), and what
+   came out to the sink. */
 static int flow_push(run *r, flow *f, const char *at, int64_t rows)
 {
     const size_t size = tally_dtype_size(f->in->dtype);
@@ -126,8 +139,9 @@ static int flow_push(run *r, flow *f, const char *at, int64_t rows)
         for (int i = 0; i < r->ops.all; i++) {
             tally_stream *const stream = f->streams[c * r->ops.all + i];
             char *const out = k > 1 ? f->made : f->out[i];
-            const tally_status status = at ? tally_stream_push(stream, k > 1 ? f->column : at, rows, out, &made)
-                                           : tally_stream_finish(stream, out, &made);
+            const tally_status status =
+                at ? tally_stream_push(stream, k > 1 ? f->column : at, rows, out, &made)
+                   : tally_stream_finish(stream, out, &made);
             if (status) return fail_status(r->ctx, status);
             const size_t each = result_bytes(&r->ops.info[i]);
             for (int64_t j = 0; k > 1 && j < made; j++)
@@ -142,7 +156,8 @@ static int pump(run *r, flow *f)
 {
     input *const in = f->in;
     const size_t size = tally_dtype_size(in->dtype);
-    const int64_t total = in->n >= 0 ? in->n * (int64_t)size : in->info.bytes_total, most = f->most * f->columns;
+    const int64_t total = in->n >= 0 ? in->n * (int64_t)size : in->info.bytes_total,
+                  most = f->most * f->columns;
     int64_t done = 0;
     for (;;) {
         int64_t got = 0;
@@ -166,8 +181,8 @@ static int pump(run *r, flow *f)
     return code ? code : input_sound(in);
 }
 
-/* The lines of a table before the first that has a result: with edges valid, those that only the first window
- * reaches. */
+/* The lines of a table before the first that has a result: with edges valid, those that only the
+ * first window reaches. */
 static int64_t lines_before(const run *r)
 {
     return r->how.window && r->how.window->edges == TALLY_EDGES_VALID && r->how.window->before > 0
@@ -175,8 +190,8 @@ static int64_t lines_before(const run *r)
                : 0;
 }
 
-/* A window that reaches beyond the data has no more to remember than the data: extents are cut to its length. For that
- * a very wide window on a pipe needs the length first. */
+/* A window that reaches beyond the data has no more to remember than the data: extents are cut
+ * to its length. For that a very wide window on a pipe needs the length first. */
 static int fit_window(run *r, input *in, int64_t columns)
 {
     if (!r->how.window) return DONE;
@@ -198,9 +213,13 @@ static int run_stream(run *r, input *in, int64_t columns)
     int code = fit_window(r, in, f.columns);
     if (code) return code;
     const int64_t rows = in->n / f.columns;
-    const int64_t shape[2] = {in->n < 0 ? -1 : r->how.scan ? rows : tally_window_length(rows, r->how.window), columns};
+    const int64_t shape[2] = {in->n < 0     ? -1
+                              : r->how.scan ? rows
+                                            : tally_window_length(rows, r->how.window),
+                              columns};
     code = flow_open(r, &f);
-    if (!code) code = sink_open(&f.to, r->ctx, r->o, in, &r->ops, columns ? 2 : 1, shape, lines_before(r));
+    if (!code)
+        code = sink_open(&f.to, r->ctx, r->o, in, &r->ops, columns ? 2 : 1, shape, lines_before(r));
     if (!code) code = pump(r, &f);
     progress_end(&r->p);
     code = sink_close(f.to, code);
@@ -213,16 +232,17 @@ static int run_stream(run *r, input *in, int64_t columns)
 static int batch(const run *r, int i, const tally_view *in, const tally_view *out)
 {
     tally_scan_options own;
-    const tally_status status = r->how.scan ? tally_scan(r->ctx, r->ops.name[i], in, out, scan_options(r, i, &own))
-                                            : tally_window(r->ctx, r->ops.name[i], in, out, r->how.window);
+    const tally_status status =
+        r->how.scan ? tally_scan(r->ctx, r->ops.name[i], in, out, scan_options(r, i, &own))
+                    : tally_window(r->ctx, r->ops.name[i], in, out, r->how.window);
     return status ? fail_status(r->ctx, status) : DONE;
 }
 
-static int ranges(const run *r, int i, const tally_view *in, const int64_t *start, const int64_t *end,
-                  const tally_view *out)
+static int ranges(const run *r, int i, const tally_view *in, const int64_t *start,
+                  const int64_t *end, const tally_view *out)
 {
-    const tally_status status =
-        tally_window_ranges(r->ctx, r->ops.name[i], in, start, end, in->n, out, r->how.window->min_count);
+    const tally_status status = tally_window_ranges(r->ctx, r->ops.name[i], in, start, end, in->n,
+                                                    out, r->how.window->min_count);
     return status ? fail_status(r->ctx, status) : DONE;
 }
 
@@ -236,8 +256,9 @@ static tally_view row_of(const tally_view *view, int64_t row)
     return v;
 }
 
-/* The same where each window has its own bounds: some sequences at a time side by side, since neighbours in memory may
- * be of different sequences. What has a second input or bits is read where it is. */
+/* The same where each window has its own bounds: some sequences at a time side by side, since
+ * neighbours in memory may be of different sequences. What has a second input or bits is read
+ * where it is. */
 static int batch_ranges(const run *r, int i, const tally_view *in, const tally_view *out)
 {
     enum { AT_ONCE = 16 };
@@ -254,14 +275,18 @@ static int batch_ranges(const run *r, int i, const tally_view *in, const tally_v
         code = ranges(r, i, &one, r->start, r->end, &to);
     }
     if (code || in->next || in->valid) return code;
-    char *const from = malloc(AT_ONCE * (size_t)n * size + 1), *const made = malloc(AT_ONCE * (size_t)n * each + 1);
-    if (!from || !made) code = fail_memory("the windows of some sequences", AT_ONCE * n * (int64_t)(size + each));
+    char *const from = malloc(AT_ONCE * (size_t)n * size + 1), *const made = malloc(
+                                                                   AT_ONCE * (size_t)n * each + 1);
+    if (!from || !made)
+        code = fail_memory("the windows of some sequences", AT_ONCE * n * (int64_t)(size + each));
     for (int64_t row = 0; row < in->rows && !code; row += AT_ONCE) {
         const int64_t now = in->rows - row < AT_ONCE ? in->rows - row : AT_ONCE;
         for (int64_t k = 0; k < n; k++)
             for (int64_t j = 0; j < now; j++)
                 memcpy(from + (size_t)(j * n + k) * size,
-                       (char *)in->data + ((row + j) * in->row_stride + k * in->stride) * (int64_t)size, size);
+                       (char *)in->data +
+                           ((row + j) * in->row_stride + k * in->stride) * (int64_t)size,
+                       size);
         for (int64_t j = 0; j < now && !code; j++) {
             const tally_view one = tally_flat(from + (size_t)(j * n) * size, in->dtype, n),
                              to = tally_flat(made + (size_t)(j * n) * each, out->dtype, n);
@@ -269,7 +294,8 @@ static int batch_ranges(const run *r, int i, const tally_view *in, const tally_v
         }
         for (int64_t k = 0; k < n && !code; k++)
             for (int64_t j = 0; j < now; j++)
-                memcpy((char *)out->data + ((row + j) * out->row_stride + k * out->stride) * (int64_t)each,
+                memcpy((char *)out->data +
+                           ((row + j) * out->row_stride + k * out->stride) * (int64_t)each,
                        made + (size_t)(j * n + k) * each, each);
     }
     free(from);
@@ -278,7 +304,8 @@ static int batch_ranges(const run *r, int i, const tally_view *in, const tally_v
 }
 
 /* All results of operator i, count of them. */
-static int whole(const run *r, const input *in, const layout *l, int i, int64_t len, int64_t count, char **out)
+static int whole(const run *r, const input *in, const layout *l, int i, int64_t len, int64_t count,
+                 char **out)
 {
     const tally_operator_info *const info = &r->ops.info[i];
     const size_t size = tally_dtype_size(in->dtype), each = result_bytes(info);
@@ -287,10 +314,12 @@ static int whole(const run *r, const input *in, const layout *l, int i, int64_t 
     int code = DONE;
     *out = calloc((size_t)count + 1, each);
     if (!*out)
-        return fail_memory("holding all the results (--reverse, --axis and --segments do)", count * (int64_t)each);
+        return fail_memory("holding all the results (--reverse, --axis and --segments do)",
+                           count * (int64_t)each);
     const groups *const g = r->bands.order ? &r->bands : NULL;
     const int64_t parts = !g ? 1 : g->count ? g->count : 1;
-    for (int64_t b = 0; !code && layout_batch(l, b / parts, in->data, in->dtype, size, l->len, &from, &at, &step);
+    for (int64_t b = 0;
+         !code && layout_batch(l, b / parts, in->data, in->dtype, size, l->len, &from, &at, &step);
          b++) {
         layout_batch(l, b / parts, *out, info->output, each, len, &into, &at, &step);
         if (g && g->count) {
@@ -320,8 +349,10 @@ static int run_whole(run *r, input *in)
         if (!code) code = bands_move(&r->bands, &l, in->own, tally_dtype_size(in->dtype), 0);
         if (!code) code = second_bands(&r->beside, &r->bands, &l, in->n);
     }
-    if (!code && r->how.span) code = coordinate_bounds(r->how.span, r->o, in, &l, &r->start, &r->end);
-    const int64_t len = r->how.scan || r->how.span ? l.len : tally_window_length(l.len, r->how.window);
+    if (!code && r->how.span)
+        code = coordinate_bounds(r->how.span, r->o, in, &l, &r->start, &r->end);
+    const int64_t len =
+        r->how.scan || r->how.span ? l.len : tally_window_length(l.len, r->how.window);
     const int64_t count = l.offsets ? in->n : l.outer * len * l.inner;
     int64_t shape[DIMS];
     memcpy(shape, in->shape, sizeof shape);
@@ -336,8 +367,8 @@ static int run_whole(run *r, input *in)
     if (!code) code = input_sound(in);
     if (!code) code = second_sound(&r->beside);
     if (!code)
-        code =
-            sink_open(&to, r->ctx, r->o, in, &r->ops, array ? in->ndim : 1, shape, l.axis == 0 ? lines_before(r) : 0);
+        code = sink_open(&to, r->ctx, r->o, in, &r->ops, array ? in->ndim : 1, shape,
+                         l.axis == 0 ? lines_before(r) : 0);
     if (!code) code = sink_write(to, (const char *const *)out, count);
     code = sink_close(to, code);
     for (int i = 0; out && i < r->ops.all; i++) free(out[i]);
@@ -363,7 +394,8 @@ static tally_view one_sequence(const tally_view *segments, int64_t n)
     return v;
 }
 
-static int group_windows(const run *r, const grouped *b, int i, const tally_view *groups_in, void *made)
+static int group_windows(const run *r, const grouped *b, int i, const tally_view *groups_in,
+                         void *made)
 {
     const int64_t n = b->g.lines;
     tally_view in = one_sequence(groups_in, n), next;
@@ -376,8 +408,8 @@ static int group_windows(const run *r, const grouped *b, int i, const tally_view
 }
 
 /* The results of every operator for one column, to the places of their lines. */
-static int group_column(const run *r, const grouped *b, const input *in, int64_t column, char *dense, char *made,
-                        char **out)
+static int group_column(const run *r, const grouped *b, const input *in, int64_t column,
+                        char *dense, char *made, char **out)
 {
     const groups *const g = &b->g;
     tally_view from, next;
@@ -413,8 +445,10 @@ static int run_groups(run *r, input *in)
     }
     char *const dense = code ? NULL : malloc((size_t)g->lines * tally_dtype_size(in->dtype) + 1),
                 *const made = code ? NULL : malloc((size_t)g->lines * most + 1);
-    if (!code && (!dense || !made)) code = fail_memory("the values of the groups", g->lines * (int64_t)(8 + most));
-    for (int64_t c = 0; c < g->width && !code; c++) code = group_column(r, &b, in, c, dense, made, out);
+    if (!code && (!dense || !made))
+        code = fail_memory("the values of the groups", g->lines * (int64_t)(8 + most));
+    for (int64_t c = 0; c < g->width && !code; c++)
+        code = group_column(r, &b, in, c, dense, made, out);
     const int64_t shape[2] = {g->lines, in->columns};
     if (!code) code = second_sound(&r->beside);
     if (!code) code = sink_open(&to, r->ctx, r->o, in, &r->ops, in->columns ? 2 : 1, shape, 0);
@@ -466,19 +500,25 @@ int series_run(const options *o, const series *how)
     else if (!code && r.beside.on)
         code = run_whole(&r, &in);
     else if (!code)
-        code = has(o, OPT_reverse) || has(o, OPT_axis) || has(o, OPT_segments) || in.columns || needs_all(how)
+        code = has(o, OPT_reverse) || has(o, OPT_axis) || has(o, OPT_segments) || in.columns ||
+                       needs_all(how)
                    ? columns && !needs_all(how) ? run_stream(&r, &in, columns) : run_whole(&r, &in)
                    : run_stream(&r, &in, 0);
     progress_end(&r.p);
     if (!code) {
         input_note(&in, o);
-        const int64_t read = in.info.bytes_read > 0 ? in.info.bytes_read : in.n * (int64_t)tally_dtype_size(in.dtype);
+        const int64_t read = in.info.bytes_read > 0 ? in.info.bytes_read
+                                                    : in.n * (int64_t)tally_dtype_size(in.dtype);
         const place ran = ran_since(r.ctx, NULL);
         ran_note(o, r.ctx, in.label, &ran);
         for (int i = 0; i < r.ops.count; i++) {
             const tally_operator_info *const info = &r.ops.info[i];
-            const explanation e = {
-                verb_table[o->verb].name, r.ops.name[i], info, read + in.n * (int64_t)result_bytes(info), start, ran};
+            const explanation e = {verb_table[o->verb].name,
+                                   r.ops.name[i],
+                                   info,
+                                   read + in.n * (int64_t)result_bytes(info),
+                                   start,
+                                   ran};
             explain(o, r.ctx, &in, &e);
         }
     }

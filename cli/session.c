@@ -26,14 +26,16 @@ const char *const *isa_names(void)
     for (int i = 0; tally_device(i, &info) == TALLY_OK && !store[0]; i++)
         snprintf(store, sizeof store, "%s", info.isas);
     if (!names[0])
-        for (char *at = strtok(store, " "); at && count < NAMES - 1; at = strtok(NULL, " ")) names[count++] = at;
+        for (char *at = strtok(store, " "); at && count < NAMES - 1; at = strtok(NULL, " "))
+            names[count++] = at;
     return names;
 }
 
 const char *const *dtype_names(void)
 {
     static const char *names[NAMES];
-    for (int t = TALLY_I8; t <= TALLY_F64; t++) names[t - TALLY_I8] = tally_dtype_name((tally_dtype)t);
+    for (int t = TALLY_I8; t <= TALLY_F64; t++)
+        names[t - TALLY_I8] = tally_dtype_name((tally_dtype)t);
     return names;
 }
 
@@ -44,8 +46,8 @@ int dtype_option(const options *o, enum option id, tally_dtype *dtype)
     return text && !*dtype ? fail_choice(USAGE, "dtype", text, dtype_names()) : DONE;
 }
 
-/* An unknown device and one that cannot be used give the same exit code, 3. The number in cpu:0 is left to tally_open,
- * which knows how many devices there are. */
+/* An unknown device and one that cannot be used give the same exit code, 3. The number in cpu:0
+ * is left to tally_open, which knows how many devices there are. */
 static int device_check(const char *device)
 {
     const size_t kind = strcspn(device, ",:");
@@ -76,17 +78,22 @@ int is_operator(const char *name)
 int session_operators(const options *o)
 {
     for (int i = 0; i < o->op_files; i++) {
-        const char *const given = o->op_file[i], *const equals = strchr(given, '='), *const slash = strchr(given, '/');
+        const char *const given = o->op_file[i], *const equals = strchr(given, '='),
+                          *const slash = strchr(given, '/');
         const int named = equals && (!slash || equals < slash);
         const char *path = named ? equals + 1 : given, *name = given;
         if (!named) name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
         const size_t length = named ? (size_t)(equals - given) : strcspn(name, ".");
         if (!length || length >= NAME_ROOM || !*path)
-            return fail(USAGE, "--op-file is '%s': must be NAME=FILE, or a FILE whose name is the operator's", given);
+            return fail(
+                USAGE,
+                "--op-file is '%s': must be NAME=FILE, or a FILE whose name is the operator's",
+                given);
         snprintf(own[owned].name, NAME_ROOM, "%.*s", (int)length, name);
         if (is_operator(own[owned].name))
             return fail(USAGE,
-                        "--op-file %s: '%s' is a built-in operator; give yours a name of its own: --op-file NAME=%s",
+                        "--op-file %s: '%s' is a built-in operator; give yours a name of its own: "
+                        "--op-file NAME=%s",
                         given, own[owned].name, path);
         own[owned++].path = path;
     }
@@ -104,7 +111,8 @@ static int define_own(tally *ctx)
 
 int session_open(tally **ctx, const options *o)
 {
-    const char *device = has(o, OPT_device) ? o->value[OPT_device] : "auto"; /* auto asks TALLY_DEVICE */
+    /* auto asks TALLY_DEVICE */
+    const char *device = has(o, OPT_device) ? o->value[OPT_device] : "auto";
     int64_t threads;
     int code = opt_count(o, OPT_threads, 1, 1024, 0, &threads);
     if (!code && has(o, OPT_device)) code = device_check(device);
@@ -146,7 +154,8 @@ int operator_check(const char *op, size_t length)
     int code = DONE;
     if (!known && access(op, F_OK) == 0)
         code = fail(USAGE,
-                    "there is no operator '%s', which is a file: the operator comes first, as in `tally reduce sum %s`",
+                    "there is no operator '%s', which is a file: the operator comes first, as in "
+                    "`tally reduce sum %s`",
                     op, op);
     else if (!known)
         code = fail_choice(USAGE, "operator", base, names);
@@ -167,7 +176,8 @@ int operators_split(operators *ops, const char *text)
     ops->name = calloc(most, sizeof *ops->name);
     ops->info = calloc(most, sizeof *ops->info);
     if (!ops->list || !ops->name || !ops->info)
-        return fail_memory("the operators", (int64_t)(most * (sizeof *ops->name + sizeof *ops->info)));
+        return fail_memory("the operators",
+                           (int64_t)(most * (sizeof *ops->name + sizeof *ops->info)));
     for (char *at = ops->list; at; ops->count++) {
         char *const comma = strchr(at, ',');
         if (comma) *comma = '\0';
@@ -184,7 +194,8 @@ int operators_split(operators *ops, const char *text)
 int operators_info(operators *ops, tally *ctx, tally_dtype dtype)
 {
     int code = DONE;
-    for (int i = 0; i < ops->all && !code; i++) code = operator_info(ctx, ops->name[i], dtype, &ops->info[i]);
+    for (int i = 0; i < ops->all && !code; i++)
+        code = operator_info(ctx, ops->name[i], dtype, &ops->info[i]);
     return code;
 }
 
@@ -197,7 +208,10 @@ void operators_free(operators *ops)
     *ops = (operators){.count = 0};
 }
 
-size_t result_bytes(const tally_operator_info *info) { return tally_dtype_size(info->output) * (size_t)info->lanes; }
+size_t result_bytes(const tally_operator_info *info)
+{
+    return tally_dtype_size(info->output) * (size_t)info->lanes;
+}
 
 double seconds(void)
 {

@@ -61,8 +61,8 @@ static int put_name(sheet *r, const char *name)
 {
     const char special[] = {r->separator, '"', '\n', 0};
     const int alone = r->width == 1 && !r->kept && r->ops->count == 1 && r->ops->info->lanes == 1,
-              quoted =
-                  r->separator != ' ' && r->separator != '\t' && (name[strcspn(name, special)] || (!*name && alone));
+              quoted = r->separator != ' ' && r->separator != '\t' &&
+                       (name[strcspn(name, special)] || (!*name && alone));
     int code = need(r, 2 * strlen(name) + 2);
     if (code) return code;
     if (quoted) r->text[r->n++] = '"';
@@ -74,8 +74,8 @@ static int put_name(sheet *r, const char *name)
     return DONE;
 }
 
-/* The input's header, then OP.COLUMN, or OP alone if there is one column. Columns without a name are numbered, from 1
- * as --column does; those of an array from 0. */
+/* The input's header, then OP.COLUMN, or OP alone if there is one column. Columns without a name
+ * are numbered, from 1 as --column does; those of an array from 0. */
 static int put_header(sheet *r, const input *in)
 {
     int code = r->kept ? put(r, in->info.header, strlen(in->info.header)) : DONE;
@@ -84,11 +84,14 @@ static int put_header(sheet *r, const input *in)
         for (int i = 0; i < r->ops->count && !code; i++)
             for (int lane = 0; lane < r->ops->info[i].lanes && !code; lane++, first = 0) {
                 char of[CELL], number[24];
-                const char *const op = lane_name(r->ops->name[i], r->ops->info[i].lanes, lane, of, sizeof of);
+                const char *const op =
+                    lane_name(r->ops->name[i], r->ops->info[i].lanes, lane, of, sizeof of);
                 snprintf(number, sizeof number, "%lld", (long long)c + (in->columns > 0));
-                const char *const column = in->info.columns && r->width == in->columns ? in->info.columns[c] : number;
+                const char *const column =
+                    in->info.columns && r->width == in->columns ? in->info.columns[c] : number;
                 char *const name = malloc(strlen(column) + sizeof of + 2);
-                if (!name) return fail_memory("the output's header", (int64_t)strlen(column) + CELL);
+                if (!name)
+                    return fail_memory("the output's header", (int64_t)strlen(column) + CELL);
                 if (r->width == 1)
                     strcpy(name, op);
                 else
@@ -107,8 +110,8 @@ static char kept_separator(const input *in, const char *line, size_t length)
     return line && memchr(line, '\t', length) ? '\t' : ' ';
 }
 
-int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const operators *ops, const char *path,
-               int64_t width, int64_t passed, const char *head)
+int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const operators *ops,
+               const char *path, int64_t width, int64_t passed, const char *head)
 {
     sheet *const r = *sheet_ = calloc(1, sizeof *r);
     if (!r) return fail_memory("the output", sizeof *r);
@@ -143,8 +146,10 @@ static int put_line(sheet *r)
     if (!line) return fail(BAD_DATA, "--keep: there are more results than lines");
     if (!r->separator) r->separator = kept_separator(r->in, line, length);
     if (r->empty && r->separator == ' ' && (!*r->empty || strchr(r->empty, ' ')))
-        return fail(USAGE, "--empty is '%s': must be one word where white space is between the cells, as in %s",
-                    r->empty, r->in->label);
+        return fail(
+            USAGE,
+            "--empty is '%s': must be one word where white space is between the cells, as in %s",
+            r->empty, r->in->label);
     return put(r, line, length);
 }
 
@@ -158,13 +163,15 @@ int sheet_write(sheet *r, const char *const *results, int64_t count)
             const tally_operator_info *const info = &r->ops->info[i];
             const size_t size = tally_dtype_size(info->output);
             const char *value = results[i] + (size_t)(at * info->lanes) * size;
-            const int there = !r->empty || !r->ops->place || has_value(results[r->ops->place[i]], at);
+            const int there =
+                !r->empty || !r->ops->place || has_value(results[r->ops->place[i]], at);
             for (int lane = 0; lane < info->lanes && !code; lane++, value += size) {
                 code = need(r, CELL + 1);
                 if (code) break;
                 if (c || i || lane || r->kept) r->text[r->n++] = r->separator;
                 if (there)
-                    r->n += (size_t)tally_format_value(info->output, value, r->hex, r->text + r->n, CELL);
+                    r->n += (size_t)tally_format_value(info->output, value, r->hex, r->text + r->n,
+                                                       CELL);
                 else
                     code = put_name(r, r->empty);
             }
@@ -179,7 +186,8 @@ int sheet_close(sheet *r, int code)
     if (!code && r->n) code = flush(r);
     if (!code) {
         const tally_status status = tally_file_commit(r->file);
-        if (status) code = r->to_stdout && stdout_closed() ? CLOSED_PIPE : fail_status(r->ctx, status);
+        if (status)
+            code = r->to_stdout && stdout_closed() ? CLOSED_PIPE : fail_status(r->ctx, status);
     }
     tally_file_close(r->file);
     free(r->text);

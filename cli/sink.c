@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * sink.c - where the results of scan and window go: a file or text on standard output, a JSON document, digests
- * (doc/formats.md, "Results").
+ * sink.c - where the results of scan and window go: a file or text on standard output, a JSON
+ * document, digests (doc/formats.md, "Results").
  *
  *   one operator        a file of the library's (text, csv, npy, raw)
- *   several, --keep,    a table (sheet.c), which is text: a line for each element, or for each line of the input's
+ *   several, --keep,    a table (sheet.c), which is text: a line for each element, or for each
+ *                       line of the input's
  *   or named columns    table
  *   JSON                from memory, when all is known */
 #include "cli.h"
@@ -41,8 +42,8 @@ static int stdout_failed(const sink *s, tally_status status)
     return fail_status(s->ctx, status);
 }
 
-/* The first line of csv, which the caller frees: the names of the values of a result, or of the places along the last
- * axis, counted as sheet.c counts them. NULL: no memory. */
+/* The first line of csv, which the caller frees: the names of the values of a result, or of the
+ * places along the last axis, counted as sheet.c counts them. NULL: no memory. */
 static char *head(const sink *s, int ndim, const int64_t *dims)
 {
     const tally_operator_info *const info = s->ops->info;
@@ -53,17 +54,20 @@ static char *head(const sink *s, int ndim, const int64_t *dims)
     if (!f) return NULL;
     if (ndim == 1 || info->lanes > 1)
         for (int lane = 0; lane < info->lanes; lane++)
-            fprintf(f, "%s%s", lane ? "," : "", lane_name(s->ops->name[0], info->lanes, lane, name, sizeof name));
+            fprintf(f, "%s%s", lane ? "," : "",
+                    lane_name(s->ops->name[0], info->lanes, lane, name, sizeof name));
     else
         for (int64_t i = 0; i < columns; i++)
-            fprintf(f, "%s%s.%lld", i ? "," : "", s->ops->name[0], (long long)i + (s->in->columns > 0));
+            fprintf(f, "%s%s.%lld", i ? "," : "", s->ops->name[0],
+                    (long long)i + (s->in->columns > 0));
     if (!fclose(f)) return line;
     free(line);
     return NULL;
 }
 
 /* The library's file of text or csv, or with --empty a table that looks the same. */
-static int open_text(sink *s, const options *o, enum format format, const char *path, int ndim, const int64_t *dims)
+static int open_text(sink *s, const options *o, enum format format, const char *path, int ndim,
+                     const int64_t *dims)
 {
     const tally_operator_info *const info = s->ops->info;
     char *const line = format == TO_CSV ? head(s, ndim, dims) : strdup("");
@@ -74,8 +78,8 @@ static int open_text(sink *s, const options *o, enum format format, const char *
         code = sheet_open(&s->table, s->ctx, o, s->in, s->ops, path, width, 0, line);
     } else {
         const char *const name = format == TO_CSV ? "csv" : "text";
-        tally_status status =
-            tally_file_create(s->ctx, path, name, info->output, ndim, dims, has(o, OPT_hex), &s->file);
+        tally_status status = tally_file_create(s->ctx, path, name, info->output, ndim, dims,
+                                                has(o, OPT_hex), &s->file);
         if (!status && *line) status = tally_file_head(s->file, line);
         if (status) code = stdout_failed(s, status);
     }
@@ -83,33 +87,39 @@ static int open_text(sink *s, const options *o, enum format format, const char *
     return code;
 }
 
-static int open_file(sink *s, const options *o, enum format format, int ndim, const int64_t *shape, int64_t passed)
+static int open_file(sink *s, const options *o, enum format format, int ndim, const int64_t *shape,
+                     int64_t passed)
 {
     const tally_operator_info *const info = s->ops->info;
     const char *const path = s->to_stdout ? "-" : s->path;
-    const int several = s->ops->count > 1, keep = has(o, OPT_keep), named = s->in->columns > 1 && s->in->info.columns;
+    const int several = s->ops->count > 1, keep = has(o, OPT_keep),
+              named = s->in->columns > 1 && s->in->info.columns;
     if (several || keep || named) {
         if (format == TO_TEXT || format == TO_CSV)
-            return sheet_open(&s->table, s->ctx, o, s->in, s->ops, path, ndim > 1 ? shape[ndim - 1] : 1, passed, NULL);
+            return sheet_open(&s->table, s->ctx, o, s->in, s->ops, path,
+                              ndim > 1 ? shape[ndim - 1] : 1, passed, NULL);
         if (several || keep)
-            return fail(
-                USAGE,
-                "--output %s: a file of this format holds one type and no lines of text, so %s, or write .csv or .txt",
-                path, several ? "give one operator" : "leave out --keep");
+            return fail(USAGE,
+                        "--output %s: a file of this format holds one type and no lines of text, "
+                        "so %s, or write .csv or .txt",
+                        path, several ? "give one operator" : "leave out --keep");
     }
     int64_t dims[DIMS + 1];
     memcpy(dims, shape, (size_t)ndim * sizeof *dims);
     if (info->lanes > 1 && ndim == DIMS)
-        return fail(USAGE, "%s: several values per result need one more dimension than there is", s->in->label);
+        return fail(USAGE, "%s: several values per result need one more dimension than there is",
+                    s->in->label);
     if (info->lanes > 1) dims[ndim++] = info->lanes;
     if (format == TO_TEXT || format == TO_CSV) return open_text(s, o, format, path, ndim, dims);
-    const tally_status status =
-        tally_file_create(s->ctx, path, format_name(format), info->output, ndim, dims, has(o, OPT_hex), &s->file);
+    const tally_status status = tally_file_create(s->ctx, path, format_name(format), info->output,
+                                                  ndim, dims, has(o, OPT_hex), &s->file);
     if (status) return stdout_failed(s, status);
     if (is_netcdf(format)) {
-        char *const dimensions = ndim - (info->lanes > 1) == s->in->ndim ? dimensions_of(s->in, -1, NULL) : NULL;
+        char *const dimensions =
+            ndim - (info->lanes > 1) == s->in->ndim ? dimensions_of(s->in, -1, NULL) : NULL;
         const tally_file *const source = s->in->info.dimensions ? s->in->file : NULL;
-        const netcdf_of of = {o, s->ops->name[0], dimensions, info->lanes, info->output, NULL, source, s->fill};
+        const netcdf_of of = {o,    s->ops->name[0], dimensions, info->lanes, info->output,
+                              NULL, source,          s->fill};
         const int code = netcdf_describe(s->file, s->ctx, &of);
         s->fills = has(o, OPT_empty);
         free(dimensions);
@@ -132,7 +142,8 @@ int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const opera
     s->hashed = has(o, OPT_digest);
     s->json = has(o, OPT_json) || format == TO_JSON;
     s->values = s->json && (format == TO_JSON || s->to_stdout) && !(s->to_stdout && s->hashed);
-    if (s->json && has(o, OPT_keep)) return fail(USAGE, "--keep and JSON exclude each other: JSON has no lines");
+    if (s->json && has(o, OPT_keep))
+        return fail(USAGE, "--keep and JSON exclude each other: JSON has no lines");
     s->kept = calloc((size_t)ops->all, sizeof *s->kept);
     s->hash = calloc((size_t)ops->count, sizeof *s->hash);
     if (!s->kept || !s->hash)
@@ -140,7 +151,9 @@ int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const opera
     for (int i = 0; i < ops->count; i++) sha256_begin(&s->hash[i]);
     const int filed = format != TO_JSON && (!s->to_stdout || (!s->json && !s->hashed));
     const int code = filed ? open_file(s, o, format, ndim, shape, passed) : DONE;
-    return code || !s->json ? code : document_open(&s->doc, ctx, format == TO_JSON && !s->to_stdout ? s->path : NULL);
+    return code || !s->json
+               ? code
+               : document_open(&s->doc, ctx, format == TO_JSON && !s->to_stdout ? s->path : NULL);
 }
 
 static int keep_results(memory *m, const void *results, size_t bytes)
@@ -160,7 +173,8 @@ static int keep_results(memory *m, const void *results, size_t bytes)
 /* A copy of the results in which none is the value of --empty. */
 static int fill(sink *s, const char **results, const void *places, int64_t count)
 {
-    const size_t bytes = (size_t)(count * s->ops->info->lanes) * tally_dtype_size(s->ops->info->output);
+    const size_t bytes =
+        (size_t)(count * s->ops->info->lanes) * tally_dtype_size(s->ops->info->output);
     s->filled.used = 0;
     const int code = keep_results(&s->filled, *results, bytes);
     if (!code) netcdf_fill(s->filled.data, places, count, s->ops->info, s->fill);
@@ -210,7 +224,8 @@ static void write_document(const sink *s, char (*hex)[65])
         for (int bits = 0; bits < 2 && s->values; bits++) {
             fputs(bits ? ", \"bits\": [" : ", \"values\": [", f);
             const void *const places = s->ops->place ? s->kept[s->ops->place[k]].data : NULL;
-            json_list(f, op, s->kept[k].data, places, s->count, bits ? print_json_bits : print_json_value);
+            json_list(f, op, s->kept[k].data, places, s->count,
+                      bits ? print_json_bits : print_json_value);
             fputc(']', f);
         }
         fprintf(f, ", \"count\": %lld", (long long)s->count);

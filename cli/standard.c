@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * standard.c - standard output that another program made non-blocking.
  *
- * stdio gives up at EAGAIN, and what it held is lost. The flag belongs to the open file, which other processes share,
- * so it is not ours to clear: the same pipe or terminal is opened again for us alone. A socket cannot be opened again;
- * there it is cleared while we run. (The library's own writes wait with poll.) */
+ * stdio gives up at EAGAIN, and what it held is lost. The flag belongs to the open file, which
+ * other processes share, so it is not ours to clear: the same pipe or terminal is opened again
+ * for us alone. A socket cannot be opened again; there it is cleared while we run. (The
+ * library's own writes wait with poll.) */
 #include "cli.h"
 
 #include <fcntl.h>
@@ -20,7 +21,8 @@ void stdout_begin(void)
 {
     const int flags = fcntl(1, F_GETFL);
     if (flags < 0 || !(flags & O_NONBLOCK)) return;
-    const int again = open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | (flags & O_APPEND));
+    const int again =
+        open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | (flags & O_APPEND));
     if (again < 0) {
         if (fcntl(1, F_SETFL, flags & ~O_NONBLOCK) == 0) atexit(give_back);
         return;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * steps.c - reduce along a dimension of a NetCDF array in the order of the file: some steps at a time are read for all
- * cells, and every cell is a sequence that grows. Nothing is read twice, and the steps that were read are still in a
- * cache when they are folded. With --by every cell has a sequence for each group, and steps go to that of their group.
+ * steps.c - reduce along a dimension of a NetCDF array in the order of the file: some steps at a
+ * time are read for all cells, and every cell is a sequence that grows. Nothing is read twice,
+ * and the steps that were read are still in a cache when they are folded. With --by every cell
+ * has a sequence for each group, and steps go to that of their group.
  *
  *     time x lat x lon, axis 0:  times 0..7 of all cells, times 8..15 of all cells, ...
  *
- * boxes() in reduce.c is for what does not go this way: cells that do not fit into memory, or so few of them that a
- * step is not worth a call, chunks that lie across. */
+ * boxes() in reduce.c is for what does not go this way: cells that do not fit into memory, or so
+ * few of them that a step is not worth a call, chunks that lie across. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -18,7 +19,8 @@ enum {
     CELLS_LEAST = 64 /* of a step */
 };
 
-/* Bytes that a stream keeps for a cell: a block of steps as they came, and a node for each level of the order. */
+/* Bytes that a stream keeps for a cell: a block of steps as they came, and a node for each level
+   of the order. */
 static int64_t kept(int64_t steps, int64_t size)
 {
     int levels = 3;
@@ -27,34 +29,39 @@ static int64_t kept(int64_t steps, int64_t size)
 }
 
 /* How many steps are read at a time; 0: not this way. */
-static int64_t steps_at_once(const tally *ctx, const input *in, const layout *l, int64_t streams, int64_t memory)
+static int64_t steps_at_once(const tally *ctx, const input *in, const layout *l, int64_t streams,
+                             int64_t memory)
 {
     const int64_t size = (int64_t)tally_dtype_size(in->dtype), *const chunk = in->info.chunk;
     int64_t step, own;
     if (l->inner < CELLS_LEAST || strcmp(device_of(ctx), "cpu") != 0) return 0;
     for (int d = 0; d < l->axis; d++)
         if (chunk[d] > 1 && in->shape[d] > 1) return 0;
-    if (__builtin_mul_overflow(l->inner, size, &step) || __builtin_mul_overflow(l->inner, kept(l->len, size), &own) ||
+    if (__builtin_mul_overflow(l->inner, size, &step) ||
+        __builtin_mul_overflow(l->inner, kept(l->len, size), &own) ||
         __builtin_mul_overflow(streams, own, &own))
         return 0;
     const int64_t most = memory / 16 < READ ? memory / 16 : READ;
-    int64_t now = most / step / BLOCK * BLOCK, whole = chunk[l->axis] < l->len ? chunk[l->axis] : l->len;
+    int64_t now = most / step / BLOCK * BLOCK,
+            whole = chunk[l->axis] < l->len ? chunk[l->axis] : l->len;
     if (now < BLOCK) now = BLOCK;
     if (whole > now) now = whole; /* a chunk is read once */
     if (whole > 0) now -= now % whole;
     if (now > l->len) now = l->len;
     int64_t bytes;
-    if (__builtin_mul_overflow(now, step, &bytes) || __builtin_add_overflow(bytes, own, &bytes) || bytes > memory)
+    if (__builtin_mul_overflow(now, step, &bytes) || __builtin_add_overflow(bytes, own, &bytes) ||
+        bytes > memory)
         return 0;
     return now;
 }
 
-static int open_streams(tally *ctx, const operators *ops, const input *in, const layout *l, int64_t count,
-                        tally_stream **streams)
+static int open_streams(tally *ctx, const operators *ops, const input *in, const layout *l,
+                        int64_t count, tally_stream **streams)
 {
     for (int64_t i = 0; i < count; i++) {
         const char *const op = ops->name[i % ops->all];
-        const tally_status status = tally_stream_reduce_rows(ctx, op, in->dtype, l->inner, &streams[i]);
+        const tally_status status =
+            tally_stream_reduce_rows(ctx, op, in->dtype, l->inner, &streams[i]);
         if (status) return fail_status(ctx, status);
     }
     return DONE;
@@ -87,7 +94,8 @@ static int push(const steps *s, const char *box, int64_t at, int64_t n)
     for (int64_t i = 0, now; i < n; i += now, box += now * step) {
         const int32_t group = s->group ? s->group[at + i] : 0;
         for (now = s->group ? 1 : n; i + now < n && s->group[at + i + now] == group;) now++;
-        const tally_view view = {(void *)(uintptr_t)box, s->in->dtype, s->l->inner, now, 1, s->l->inner, NULL};
+        const tally_view view = {
+            (void *)(uintptr_t)box, s->in->dtype, s->l->inner, now, 1, s->l->inner, NULL};
         for (int k = 0; k < s->ops->all; k++) {
             const tally_status status =
                 tally_stream_push_view(s->streams[(int64_t)group * s->ops->all + k], &view, NULL);
@@ -120,8 +128,8 @@ static int fold_steps(const steps *s, int64_t outer, progress *p)
     return DONE;
 }
 
-int reduce_steps(tally *ctx, const operators *ops, const input *in, answer *a, const layout *l, const groups *g,
-                 int64_t memory, progress *p, int *taken)
+int reduce_steps(tally *ctx, const operators *ops, const input *in, answer *a, const layout *l,
+                 const groups *g, int64_t memory, progress *p, int *taken)
 {
     const int64_t parts = g ? g->count : 1, count = ops->all * parts;
     const int64_t now = steps_at_once(ctx, in, l, count, memory);
@@ -134,7 +142,8 @@ int reduce_steps(tally *ctx, const operators *ops, const input *in, answer *a, c
     s.streams = calloc((size_t)count, sizeof *s.streams);
     if (g) s.group = groups_of(g);
     *taken = 1;
-    int code = s.buffer && s.streams && (!g || s.group) ? DONE : fail_memory("--axis", (int64_t)bytes);
+    int code =
+        s.buffer && s.streams && (!g || s.group) ? DONE : fail_memory("--axis", (int64_t)bytes);
     large_pages(s.buffer, bytes);
     for (int64_t outer = 0; outer < l->outer && !code; outer++) {
         code = open_streams(s.ctx, ops, in, l, count, s.streams);
@@ -142,8 +151,10 @@ int reduce_steps(tally *ctx, const operators *ops, const input *in, answer *a, c
         for (int64_t i = 0; i < count; i++) {
             const result *const r = &a->results[i % ops->all];
             char *const out =
-                (char *)r->bits + (size_t)((outer * parts + i / ops->all) * l->inner) * result_bytes(&r->info);
-            const tally_status status = code ? TALLY_OK : tally_stream_finish(s.streams[i], out, NULL);
+                (char *)r->bits +
+                (size_t)((outer * parts + i / ops->all) * l->inner) * result_bytes(&r->info);
+            const tally_status status =
+                code ? TALLY_OK : tally_stream_finish(s.streams[i], out, NULL);
             if (status) code = fail_status(s.ctx, status);
             tally_stream_close(s.streams[i]);
             s.streams[i] = NULL;

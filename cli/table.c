@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * table.c - the results of reduce as a table, for people and as lines of separated values.
  *
- *   text          a header line if there are several operators or files, else the values alone; tabs between columns
+ *   text          a header line if there are several operators or files, else the values alone;
+ *                 tabs between columns
  *   csv           always a header line; commas between columns
  *   on a terminal one file: "name  value" lines; otherwise the same table, aligned
- *   a first column names the file if several were asked for; on a terminal it numbers the rows, columns or segments
+ *   a first column names the file if several were asked for; on a terminal it numbers the rows,
+ *   columns or segments
  *   --by          the cells of the key come before the values, and there always is a header line */
 #include "cli.h"
 
@@ -34,14 +36,16 @@ void digest_of(const answer *a, const result *r, char *buffer)
     sha256_end(&s, buffer);
 }
 
-static const char *value_of(const answer *a, const result *r, int64_t row, int lane, const look *o, char *buffer)
+static const char *value_of(const answer *a, const result *r, int64_t row, int lane, const look *o,
+                            char *buffer)
 {
     if (o->digest) {
         digest_of(a, r, buffer);
         return buffer;
     }
     if (o->empty && !has_value(r->places, row)) return o->empty;
-    const char *at = (const char *)r->bits + (size_t)(row * r->info.lanes + lane) * tally_dtype_size(r->info.output);
+    const char *at = (const char *)r->bits +
+                     (size_t)(row * r->info.lanes + lane) * tally_dtype_size(r->info.output);
     tally_format_value(r->info.output, at, o->hex, buffer, CELL);
     return buffer;
 }
@@ -55,7 +59,8 @@ static char *const *keys_at(const answer *a, int64_t row)
     return a->keys + row / a->key_inner % a->key_groups * a->key_columns;
 }
 
-/* A file's name as a cell: in csv as it is, in quotes if need be; else as it may be shown, so that a line is a line. */
+/* A file's name as a cell: in csv as it is, in quotes if need be; else as it may be shown, so
+   that a line is a line. */
 static void put_name(FILE *f, const char *name, char separator)
 {
     if (separator != ',' || isatty(fileno(f))) {
@@ -106,7 +111,8 @@ static void print_separated(FILE *f, const answer *answers, int files, const loo
         for (int i = 0, column = 0; i < first->ops; i++)
             for (int lane = 0; lane < lanes_of(&first->results[i], o); lane++) {
                 if (column++) fputc(separator, f);
-                lane_name(first->results[i].op, lanes_of(&first->results[i], o), lane, cell, sizeof cell);
+                lane_name(first->results[i].op, lanes_of(&first->results[i], o), lane, cell,
+                          sizeof cell);
                 put_name(f, cell, separator);
             }
         fputc('\n', f);
@@ -131,7 +137,10 @@ static void print_separated(FILE *f, const answer *answers, int files, const loo
         }
 }
 
-static int wider(int width, const char *text) { return plain_width(text) > width ? plain_width(text) : width; }
+static int wider(int width, const char *text)
+{
+    return plain_width(text) > width ? plain_width(text) : width;
+}
 
 static void print_lines(FILE *f, const answer *a, const look *o)
 {
@@ -139,11 +148,13 @@ static void print_lines(FILE *f, const answer *a, const look *o)
     int width = 0;
     for (int i = 0; i < a->ops; i++)
         for (int lane = 0; lane < lanes_of(&a->results[i], o); lane++)
-            width = wider(width, lane_name(a->results[i].op, lanes_of(&a->results[i], o), lane, cell, sizeof cell));
+            width = wider(width, lane_name(a->results[i].op, lanes_of(&a->results[i], o), lane,
+                                           cell, sizeof cell));
     for (int i = 0; i < a->ops; i++)
         for (int lane = 0; lane < lanes_of(&a->results[i], o); lane++) {
-            fprintf(f, "%-*s", width + 2,
-                    lane_name(a->results[i].op, lanes_of(&a->results[i], o), lane, cell, sizeof cell));
+            fprintf(
+                f, "%-*s", width + 2,
+                lane_name(a->results[i].op, lanes_of(&a->results[i], o), lane, cell, sizeof cell));
             fprintf(f, "%s\n", value_of(a, &a->results[i], 0, lane, o, cell));
         }
 }
@@ -165,7 +176,8 @@ static char *joined(char *const *cells, int64_t count)
     return shown;
 }
 
-/* Two passes: the widths, then the lines. The first column is the file, or the number of the sequence. */
+/* Two passes: the widths, then the lines. The first column is the file, or the number of the
+   sequence. */
 static int print_aligned(FILE *f, const answer *answers, int files, const look *o)
 {
     char cell[CELL];
@@ -180,7 +192,8 @@ static int print_aligned(FILE *f, const answer *answers, int files, const look *
         if (print) fprintf(f, "%-*s", width[columns], corner);
         for (int i = 0, c = 0; i < answers->ops; i++)
             for (int lane = 0; lane < lanes_of(&answers->results[i], o); lane++, c++) {
-                lane_name(answers->results[i].op, lanes_of(&answers->results[i], o), lane, cell, sizeof cell);
+                lane_name(answers->results[i].op, lanes_of(&answers->results[i], o), lane, cell,
+                          sizeof cell);
                 if (!print)
                     width[c] = wider(width[c], cell);
                 else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * text.c - names and sentences that may be shown: what a terminal would obey instead of showing is written as \n, \t or
- * \xNN, and so is what is not UTF-8. A name comes from a file, a folder or a compiler, and may be anything. */
+ * text.c - names and sentences that may be shown: what a terminal would obey instead of showing
+ * is written as \n, \t or \xNN, and so is what is not UTF-8. A name comes from a file, a folder
+ * or a compiler, and may be anything. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -10,7 +11,12 @@ size_t utf8_length(const char *text, uint32_t *code)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *const s = (const unsigned char *)text;
-    const size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc0 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf8 ? 4 : 0;
+    const size_t n = s[0] < 0x80   ? 1
+                     : s[0] < 0xc0 ? 0
+                     : s[0] < 0xe0 ? 2
+                     : s[0] < 0xf0 ? 3
+                     : s[0] < 0xf8 ? 4
+                                   : 0;
     if (!n) return 0;
     *code = n == 1 ? s[0] : s[0] & (0x7fu >> n);
     for (size_t i = 1; i < n; i++) {
@@ -20,11 +26,12 @@ size_t utf8_length(const char *text, uint32_t *code)
     return *code < least[n] || *code > 0x10ffff || (*code >= 0xd800 && *code < 0xe000) ? 0 : n;
 }
 
-/* Control characters, separators of lines, and marks that change the direction of the text around them. */
+/* Control characters, separators of lines, and marks that change the direction of the text
+   around them. */
 int is_shown(uint32_t c)
 {
-    return c >= 0x20 && (c < 0x7f || c > 0x9f) && c != 0x200e && c != 0x200f && (c < 0x2028 || c > 0x202e) &&
-           (c < 0x2066 || c > 0x2069) && c != 0xfeff;
+    return c >= 0x20 && (c < 0x7f || c > 0x9f) && c != 0x200e && c != 0x200f &&
+           (c < 0x2028 || c > 0x202e) && (c < 0x2066 || c > 0x2069) && c != 0xfeff;
 }
 
 void put_plain(FILE *f, const char *text)

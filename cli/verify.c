@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * verify.c - tally verify: the library's conformance check, on every instruction set unless one is asked for. */
+ * verify.c - tally verify: the library's conformance check, on every instruction set unless one
+ * is asked for. */
 #include "cli.h"
 
 #include <string.h>
@@ -22,14 +23,17 @@ static int verify_one(const options *o, const char *isa, uint64_t seed, int64_t 
     if (has(o, OPT_json)) {
         fputs(first ? "[\n{\"isa\": " : ",\n{\"isa\": ", stdout);
         print_json_string(stdout, tally_isa(ctx));
-        printf(", \"threads\": %d, \"cases\": %lld, \"seed\": %llu, \"ok\": %s, \"seconds\": %.3f, \"report\": ",
-               tally_threads(ctx), (long long)cases, (unsigned long long)seed, status ? "false" : "true", taken);
+        printf(", \"threads\": %d, \"cases\": %lld, \"seed\": %llu, \"ok\": %s, \"seconds\": %.3f, "
+               "\"report\": ",
+               tally_threads(ctx), (long long)cases, (unsigned long long)seed,
+               status ? "false" : "true", taken);
         print_json_string(stdout, report ? report : "");
         fputs("}", stdout);
     } else if (code == DONE || code == VERIFY_FAILED) {
         printf("%-8s %s  %s\n", tally_isa(ctx), status ? "FAILED" : "ok", report ? report : "");
     }
-    if (code == VERIFY_FAILED) fail(code, "isa %s does not keep the law: %s", tally_isa(ctx), report ? report : "");
+    if (code == VERIFY_FAILED)
+        fail(code, "isa %s does not keep the law: %s", tally_isa(ctx), report ? report : "");
     fflush(stdout);
     tally_close(ctx);
     return code;
@@ -38,7 +42,8 @@ static int verify_one(const options *o, const char *isa, uint64_t seed, int64_t 
 int run_verify(const options *o)
 {
     int64_t cases, seed;
-    if (o->nargs) return fail(USAGE, "`tally verify` takes no operand, and '%s' is one", o->args[0]);
+    if (o->nargs)
+        return fail(USAGE, "`tally verify` takes no operand, and '%s' is one", o->args[0]);
     int worst = opt_count(o, OPT_cases, 1, INT64_MAX, 2000, &cases);
     if (!worst) worst = opt_count(o, OPT_seed, 0, INT64_MAX, 1, &seed);
     if (worst) return worst;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * where.c - which device a run was for, and which parts ran there. Bits are the same everywhere, so they cannot show
- * it. */
+ * where.c - which device a run was for, and which parts ran there. Bits are the same everywhere,
+ * so they cannot show it. */
 #include "cli.h"
 
 #include <string.h>
@@ -13,7 +13,8 @@ place ran_since(tally *ctx, const place *start)
 {
     tally_times_info t;
     if (tally_times(ctx, &t)) return (place){0, 0};
-    return (place){t.launches - (start ? start->launches : 0), t.on_processors - (start ? start->on_processors : 0)};
+    return (place){t.launches - (start ? start->launches : 0),
+                   t.on_processors - (start ? start->on_processors : 0)};
 }
 
 void put_ran(FILE *f, const tally *ctx, const place *r)
@@ -23,8 +24,8 @@ void put_ran(FILE *f, const tally *ctx, const place *r)
     else if (!r->launches)
         fprintf(f, "on the processors; nothing ran on %s", device_of(ctx));
     else
-        fprintf(f, "on %s, %lld kernel%s%s", device_of(ctx), (long long)r->launches, r->launches == 1 ? "" : "s",
-                r->on_processors ? ", and on the processors" : "");
+        fprintf(f, "on %s, %lld kernel%s%s", device_of(ctx), (long long)r->launches,
+                r->launches == 1 ? "" : "s", r->on_processors ? ", and on the processors" : "");
 }
 
 void json_ran(FILE *f, const tally *ctx, const place *r)
@@ -38,6 +39,6 @@ void json_ran(FILE *f, const tally *ctx, const place *r)
 void ran_note(const options *o, const tally *ctx, const char *label, const place *r)
 {
     if (is_gpu(ctx) && !r->launches)
-        note(o, "%s: nothing ran on %s: the processors computed this, as they do with small pieces", label,
-             device_of(ctx));
+        note(o, "%s: nothing ran on %s: the processors computed this, as they do with small pieces",
+             label, device_of(ctx));
 }

@@ -41,7 +41,8 @@ tl_user *tl_user_find(const tally *ctx, const char *name, size_t length)
     (void)ctx, (void)name, (void)length;
     return NULL;
 }
-tally_status tl_user_resolve(tally *ctx, tl_user *user, tally_dtype dtype, tally_dtype acc, const tl_scalar **op)
+tally_status tl_user_resolve(tally *ctx, tl_user *user, tally_dtype dtype, tally_dtype acc,
+                             const tl_scalar **op)
 {
     (void)user, (void)dtype, (void)acc, (void)op;
     return tl_fail(ctx, TALLY_UNSUPPORTED, "no operators of users here");
@@ -67,7 +68,8 @@ static void add_program(const tl_scalar *op, const char *shape)
         stop("text", tally_error(NULL));
     tl_key key = tl_archive_key(text, length);
     int used = snprintf(tag, sizeof tag, "nvrtc %d", version);
-    for (int a = 0; a < arch_count; a++) used += snprintf(tag + used, sizeof tag - (size_t)used, " %d", archs[a]);
+    for (int a = 0; a < arch_count; a++)
+        used += snprintf(tag + used, sizeof tag - (size_t)used, " %d", archs[a]);
     tl_key name = tl_key_add(key, tag, (size_t)used);
     free(text);
     for (int i = 0; i < program_count; i++)
@@ -91,9 +93,11 @@ static int add_shapes(const char *op, tally_dtype dtype)
     char name[80], parameter[TL_SAMPLE_ROOM], with[80 + TL_SAMPLE_ROOM];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(op, ":"), op);
     snprintf(with, sizeof with, "%.79s%s", op, tl_sample_parameter(name, parameter));
-    if (tl_resolve(NULL, op, dtype, &scalar, &par) && tl_resolve(NULL, with, dtype, &scalar, &par)) return 0;
+    if (tl_resolve(NULL, op, dtype, &scalar, &par) && tl_resolve(NULL, with, dtype, &scalar, &par))
+        return 0;
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
-        if (tl_gpu_has_shape(scalar, shapes[s], "gpu/cuda/prelude_cuda.h")) add_program(scalar, shapes[s]);
+        if (tl_gpu_has_shape(scalar, shapes[s], "gpu/cuda/prelude_cuda.h"))
+            add_program(scalar, shapes[s]);
     return 1;
 }
 
@@ -101,7 +105,7 @@ static void add_probe(void)
 {
     const tl_scalar *scalar;
     tl_par par;
-#define PROGRAM(op, dtype, shape)                                                                                      \
+#define PROGRAM(op, dtype, shape)                                                                  \
     if (!tl_resolve(NULL, op, TALLY_##dtype, &scalar, &par)) add_program(scalar, shape);
 #include "api/probe.def"
 }
@@ -133,17 +137,20 @@ static void add_common(void)
 
 static void add_set(char *set)
 {
-    for (char *rest, *word = strtok_r(set, ",; ", &rest); word; word = strtok_r(NULL, ",; ", &rest)) {
+    for (char *rest, *word = strtok_r(set, ",; ", &rest); word;
+         word = strtok_r(NULL, ",; ", &rest)) {
         char *slash = strchr(word, '/');
         if (!strcmp(word, "all"))
             add_all();
         else if (!strcmp(word, "common"))
             add_common();
         else if (!slash)
-            stop("TALLY_CUDA_KERNELS: must be none, auto, common, all, or words as in sum/f32, not", word);
+            stop("TALLY_CUDA_KERNELS: must be none, auto, common, all, or words as in sum/f32, not",
+                 word);
         else {
             *slash = 0;
-            if (!add_shapes(word, tally_dtype_parse(slash + 1))) stop("no such operator and type", tally_error(NULL));
+            if (!add_shapes(word, tally_dtype_parse(slash + 1)))
+                stop("no such operator and type", tally_error(NULL));
         }
     }
     if (!program_count) stop("TALLY_CUDA_KERNELS", "is empty");
@@ -173,8 +180,8 @@ static void run(char **arguments)
 /* One program: machine code of each architecture, PTX of the last, packed. */
 static void compile(const program *p)
 {
-    char *text, arch[24], part[ARCHS_MOST + 1][PATH_ROOM + 40], image[ARCHS_MOST + 1][PATH_ROOM + 100],
-        to[PATH_ROOM + 40], create[PATH_ROOM + 60];
+    char *text, arch[24], part[ARCHS_MOST + 1][PATH_ROOM + 40],
+        image[ARCHS_MOST + 1][PATH_ROOM + 100], to[PATH_ROOM + 40], create[PATH_ROOM + 60];
     char *arguments[ARCHS_MOST + 6] = {(char *)fatbinary, "-64", "--compress-all"};
     size_t length, bytes;
     void *code;
@@ -186,8 +193,8 @@ static void compile(const program *p)
         if (tl_nvrtc_compile(NULL, text, arch, NULL, NULL, NULL, &code, &bytes, NULL))
             stop(p->op->file, tally_error(NULL));
         snprintf(part[a], sizeof part[a], "%s.%ld.%d", p->path, (long)getpid(), a);
-        snprintf(image[a], sizeof image[a], "--image3=kind=%s,sm=%d,file=%.*s", ptx ? "ptx" : "elf", number,
-                 PATH_ROOM + 39, part[a]);
+        snprintf(image[a], sizeof image[a], "--image3=kind=%s,sm=%d,file=%.*s", ptx ? "ptx" : "elf",
+                 number, PATH_ROOM + 39, part[a]);
         write_file(part[a], code, bytes - (ptx && bytes)); /* PTX ends with a zero */
         free(code);
         arguments[3 + a] = image[a];
@@ -204,7 +211,8 @@ static void compile(const program *p)
 /* Every program that the cache does not have, by `jobs` processes; returns how many. */
 static int compile_all(int jobs)
 {
-    int *missing = malloc(sizeof programs / sizeof *programs * sizeof *missing), count = 0, wrong = 0, status;
+    int *missing = malloc(sizeof programs / sizeof *programs * sizeof *missing), count = 0,
+        wrong = 0, status;
     int *next = mmap(NULL, sizeof *next, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (!missing || next == MAP_FAILED) stop("memory", strerror(errno));
     for (int i = 0; i < program_count; i++)
@@ -214,7 +222,8 @@ static int compile_all(int jobs)
         pid_t child = fork();
         if (child < 0) stop("fork", strerror(errno));
         if (child) continue;
-        for (int i; (i = __atomic_fetch_add(next, 1, __ATOMIC_RELAXED)) < count;) compile(&programs[missing[i]]);
+        for (int i; (i = __atomic_fetch_add(next, 1, __ATOMIC_RELAXED)) < count;)
+            compile(&programs[missing[i]]);
         exit(0);
     }
     for (int j = 0; j < jobs; j++) wrong |= wait(&status) < 0 || status;
@@ -237,7 +246,8 @@ static uint64_t write_archive(const char *out)
 {
     char temporary[PATH_ROOM + 8], part[65536];
     tl_archive_head head = {{0}, (uint64_t)program_count};
-    uint64_t at = sizeof head + (uint64_t)program_count * sizeof(tl_archive_entry), first = (at + 63) / 64 * 64;
+    uint64_t at = sizeof head + (uint64_t)program_count * sizeof(tl_archive_entry),
+             first = (at + 63) / 64 * 64;
     memcpy(head.magic, tl_archive_magic, sizeof head.magic);
     snprintf(temporary, sizeof temporary, "%s.new", out);
     FILE *f = fopen(temporary, "wb");
@@ -275,12 +285,15 @@ int main(int argc, char **argv)
     if (!tl_nvrtc_open(argv[3])) stop(argv[3], "cannot be opened, or is not NVRTC 11.2 or newer");
     version = tl_nvrtc_version();
     mkdir(cache, 0777);
-    for (char *rest, *word = strtok_r(argv[6], ",; ", &rest); word; word = strtok_r(NULL, ",; ", &rest)) {
-        if (arch_count == ARCHS_MOST || atoi(word) < 50) stop("TALLY_CUDA_ARCHS: not an architecture", word);
+    for (char *rest, *word = strtok_r(argv[6], ",; ", &rest); word;
+         word = strtok_r(NULL, ",; ", &rest)) {
+        if (arch_count == ARCHS_MOST || atoi(word) < 50)
+            stop("TALLY_CUDA_ARCHS: not an architecture", word);
         if (tl_nvrtc_knows(atoi(word)))
             archs[arch_count++] = atoi(word);
         else
-            printf("CUDA kernels: NVRTC %d.%d knows no sm_%s: left out\n", version / 1000, version % 1000, word);
+            printf("CUDA kernels: NVRTC %d.%d knows no sm_%s: left out\n", version / 1000,
+                   version % 1000, word);
     }
     if (!arch_count) stop("TALLY_CUDA_ARCHS", "names no architecture that this NVRTC compiles for");
     for (int a = 0; a < arch_count; a++) sprintf(names + strlen(names), " sm_%d", archs[a]);
@@ -289,7 +302,9 @@ int main(int argc, char **argv)
     int compiled = compile_all((int)jobs);
     qsort(programs, (size_t)program_count, sizeof *programs, ascending);
     uint64_t bytes = write_archive(argv[1]);
-    printf("CUDA kernels: %d programs for%s and PTX compute_%d by NVRTC %d.%d, %d of them compiled now, %.1f MB\n",
-           program_count, names, archs[arch_count - 1], version / 1000, version % 1000, compiled, (double)bytes * 1e-6);
+    printf("CUDA kernels: %d programs for%s and PTX compute_%d by NVRTC %d.%d, %d of them compiled "
+           "now, %.1f MB\n",
+           program_count, names, archs[arch_count - 1], version / 1000, version % 1000, compiled,
+           (double)bytes * 1e-6);
     return 0;
 }

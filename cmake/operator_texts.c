@@ -45,18 +45,21 @@ static int check(const char *src, const char *prelude, const struct row *row)
     snprintf(where, sizeof where, "src/%s", name);
     char *text = read_file(src, name);
     if (!text) {
-        snprintf(sentence, sizeof sentence, "%s: there is no such file, and a row of src/op/ops.def has it", where);
+        snprintf(sentence, sizeof sentence,
+                 "%s: there is no such file, and a row of src/op/ops.def has it", where);
         return wrong(sentence);
     }
     int bad = tl_facts_check(where, text, &facts) != TALLY_OK;
     free(text);
     if (bad) return wrong(tally_error(NULL));
     if (facts.flag[TL_FLAG_LANES] != row->lanes) {
-        snprintf(sentence, sizeof sentence, "%s:1: OP_LANES is %d, and the row of %s in src/op/ops.def has %d", where,
+        snprintf(sentence, sizeof sentence,
+                 "%s:1: OP_LANES is %d, and the row of %s in src/op/ops.def has %d", where,
                  facts.flag[TL_FLAG_LANES], row->name, row->lanes);
         return wrong(sentence);
     }
-    for (int i = 0; i < facts.words; i++) { /* compiled once per type: a name of the text's own must be told apart */
+    for (int i = 0; i < facts.words;
+         i++) { /* compiled once per type: a name of the text's own must be told apart */
         snprintf(line, sizeof line, "#define %s ", facts.word[i]);
         const char *at = strstr(prelude, line);
         if (at) at += strlen(line), at += strspn(at, " ");
@@ -64,8 +67,9 @@ static int check(const char *src, const char *prelude, const struct row *row)
         if (at && !strncmp(at, line, strlen(line))) continue;
         snprintf(line, sizeof line, "#define %s TL_N(%s)", facts.word[i], facts.word[i]);
         snprintf(sentence, sizeof sentence,
-                 "%s:1: '%s' is a name of the text's own, and src/cpu/kernel/prelude_cpu.h has no line '%s'", where,
-                 facts.word[i], line);
+                 "%s:1: '%s' is a name of the text's own, and src/cpu/kernel/prelude_cpu.h has no "
+                 "line '%s'",
+                 where, facts.word[i], line);
         return wrong(sentence);
     }
     return 0;

@@ -17,14 +17,16 @@ int main(void)
     /* Column 1: DAYS elements, SHOPS apart. One sequence, so row_stride is not used. */
     const tally_view column = {(void *)&sales[0][1], TALLY_F64, 1, DAYS, 0, SHOPS, NULL};
     const tally_view out = tally_flat(total, TALLY_F64, DAYS);
-    if (tally_scan(t, "sum", &column, &out, NULL)) return fprintf(stderr, "%s\n", tally_error(t)), 1;
+    if (tally_scan(t, "sum", &column, &out, NULL))
+        return fprintf(stderr, "%s\n", tally_error(t)), 1;
     for (int i = 0; i < DAYS; i++) printf("day %d: %.17g\n", i, total[i]);
 
     /* Every column at once: SHOPS sequences. */
     const tally_view all = tally_columns(sales, TALLY_F64, DAYS, SHOPS);
     if (tally_reduce(t, "sum", &all, each)) return fprintf(stderr, "%s\n", tally_error(t)), 1;
     for (int i = 0; i < SHOPS; i++) printf("shop %d: %.17g\n", i, each[i]);
-    printf("the last running total and the column's sum are %s\n", total[DAYS - 1] == each[1] ? "equal" : "different");
+    printf("the last running total and the column's sum are %s\n",
+           total[DAYS - 1] == each[1] ? "equal" : "different");
     tally_close(t);
     return 0;
 }

@@ -4,21 +4,22 @@
 #include <stdio.h>
 #include <tally.h>
 
-static const char text[] = "#define OP_STATE(F) F(real, high) F(real, low) F(real, fall)\n"
-                           "typedef struct { OP_STATE(FIELD) } state;\n"
-                           "fn real larger(real a, real b) { return sel(a > b, a, b); }\n"
-                           "fn state lift(elem x, idx i, par p)\n"
-                           "{ state r; r.high = to_real(x); r.low = r.high; r.fall = num(0); return r; }\n"
-                           "fn state combine(state a, state b)\n" /* a comes before b */
-                           "{\n"
-                           "    state r;\n"
-                           "    r.high = larger(a.high, b.high);\n"
-                           "    r.low = sel(a.low < b.low, a.low, b.low);\n"
-                           "    r.fall = larger(larger(a.fall, b.fall), a.high - b.low);\n"
-                           "    return r;\n"
-                           "}\n"
-                           "fn result lower(state a, real n, idx first, par p) { return to_result(a.fall); }\n"
-                           "fn result empty(par p) { return to_result(num(0)); }\n";
+static const char text[] =
+    "#define OP_STATE(F) F(real, high) F(real, low) F(real, fall)\n"
+    "typedef struct { OP_STATE(FIELD) } state;\n"
+    "fn real larger(real a, real b) { return sel(a > b, a, b); }\n"
+    "fn state lift(elem x, idx i, par p)\n"
+    "{ state r; r.high = to_real(x); r.low = r.high; r.fall = num(0); return r; }\n"
+    "fn state combine(state a, state b)\n" /* a comes before b */
+    "{\n"
+    "    state r;\n"
+    "    r.high = larger(a.high, b.high);\n"
+    "    r.low = sel(a.low < b.low, a.low, b.low);\n"
+    "    r.fall = larger(larger(a.fall, b.fall), a.high - b.low);\n"
+    "    return r;\n"
+    "}\n"
+    "fn result lower(state a, real n, idx first, par p) { return to_result(a.fall); }\n"
+    "fn result empty(par p) { return to_result(num(0)); }\n";
 
 int main(void)
 {

@@ -23,7 +23,8 @@ int main(int argc, char **argv)
     for (int64_t done = 0; done < n;) {
         const int64_t now = n - done < CHUNK ? n - done : CHUNK;
         for (int64_t i = 0; i < now; i++) {
-            state = state * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX generator */
+            state =
+                state * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX generator */
             const uint32_t r = (uint32_t)(state >> 32);
             /* sign and mantissa at random, exponent 107..126: |x| in [2^-20, 1) */
             const uint32_t bits = (r & 0x807fffffu) | (107 + (r >> 23 & 255) * 20 / 256) << 23;

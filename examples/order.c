@@ -16,13 +16,15 @@ int main(int argc, char **argv)
     tally_file_info info;
     if (argc > 1) {
         const tally_file_options o = {.dtype = TALLY_F32};
-        if (tally_file_open(NULL, argv[1], &o, &f)) return fprintf(stderr, "%s\n", tally_error(NULL)), 1;
+        if (tally_file_open(NULL, argv[1], &o, &f))
+            return fprintf(stderr, "%s\n", tally_error(NULL)), 1;
         tally_file_get_info(f, &info);
         x = info.mapped, n = info.elements;
         if (!x) return fprintf(stderr, "%s cannot be mapped into memory\n", argv[1]), 1;
     } else {
         if (!(made = malloc((size_t)n * sizeof *made))) return 1;
-        for (int64_t i = 0; i < n; i++) made[i] = (float)((uint32_t)(i * 2654435761u) >> 8) / 16777216.0f - 0.49f;
+        for (int64_t i = 0; i < n; i++)
+            made[i] = (float)((uint32_t)(i * 2654435761u) >> 8) / 16777216.0f - 0.49f;
         x = made;
     }
     for (int lanes = 1; lanes <= 16; lanes *= lanes == 1 ? 4 : 2) {

@@ -24,8 +24,8 @@ int main(void)
         tally_window_ranges(t, "mean", &in, start, end, N, &out, 0))
         return fprintf(stderr, "%s\n", tally_error(t)), 1;
     for (int i = 0; i < N; i++)
-        printf("%5.1f s: rows %lld..%lld, mean %g\n", (double)ms[i] / 1000, (long long)start[i], (long long)end[i] - 1,
-               mean[i]);
+        printf("%5.1f s: rows %lld..%lld, mean %g\n", (double)ms[i] / 1000, (long long)start[i],
+               (long long)end[i] - 1, mean[i]);
     tally_close(t);
     return 0;
 }

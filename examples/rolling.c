@@ -18,7 +18,8 @@ int main(void)
         const tally_window_options o = {.before = 2, .edges = (tally_edges)e};
         const int64_t n = tally_window_length(N, &o);
         const tally_view out = tally_flat(y, TALLY_F64, n);
-        if (tally_window(t, "mean", &in, &out, &o)) return fprintf(stderr, "%s\n", tally_error(t)), 1;
+        if (tally_window(t, "mean", &in, &out, &o))
+            return fprintf(stderr, "%s\n", tally_error(t)), 1;
         printf("%-8s", names[e]);
         for (int64_t i = 0; i < n; i++) {
             char text[48];

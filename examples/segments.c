@@ -22,7 +22,8 @@ int main(void)
         char text[48];
         tally_format_value(TALLY_F64, &mean[g], 0, text, sizeof text);
         printf("group %d: %lld elements, sum %lld, min %d, max %d, mean %s\n", g,
-               (long long)(offsets[g + 1] - offsets[g]), (long long)sum[g], extremes[g][0], extremes[g][1], text);
+               (long long)(offsets[g + 1] - offsets[g]), (long long)sum[g], extremes[g][0],
+               extremes[g][1], text);
     }
     tally_close(t);
     return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What tally_mpi.f90 calls: tally_mpi.h with Fortran's arrays, whose type, rank and extents come with them
- * (ISO_Fortran_binding.h, Fortran 2018). A section that is not contiguous is copied, and results go back. Compile it
- * with your mpicc. */
+ * What tally_mpi.f90 calls: tally_mpi.h with Fortran's arrays, whose type, rank and extents come
+ * with them (ISO_Fortran_binding.h, Fortran 2018). A section that is not contiguous is copied,
+ * and results go back. Compile it with your mpicc. */
 #include <ISO_Fortran_binding.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -19,7 +19,9 @@ typedef struct {
 
 static int no_memory(int64_t bytes)
 {
-    return snprintf(refusal, sizeof refusal, "no memory for %lld bytes of a section", (long long)bytes), 0;
+    return snprintf(refusal, sizeof refusal, "no memory for %lld bytes of a section",
+                    (long long)bytes),
+           0;
 }
 
 static int64_t elements(const CFI_cdesc_t *a)
@@ -54,7 +56,9 @@ static char *dense_of(tally *ctx, const CFI_cdesc_t *a, const char *name, arrays
     *copied = a->rank && bytes && !CFI_is_contiguous(a);
     if (!*copied) return a->base_addr;
     if (ctx && !tally_owner(ctx, a->base_addr, &owner) && owner >= 0)
-        return snprintf(refusal, sizeof refusal, "%s: a section in device memory must be contiguous", name), NULL;
+        return snprintf(refusal, sizeof refusal,
+                        "%s: a section in device memory must be contiguous", name),
+               NULL;
     char *const made = to->made[to->count++] = malloc((size_t)bytes + 1);
     if (!made) return no_memory(bytes), NULL;
     copy(a, made, 0);
@@ -65,13 +69,19 @@ static char *dense_of(tally *ctx, const CFI_cdesc_t *a, const char *name, arrays
 static int view_of(tally *ctx, const CFI_cdesc_t *a, const char *name, arrays *to, tally_view *v)
 {
     const int is_float = a->type == CFI_type_float || a->type == CFI_type_double;
-    const int log = a->elem_len == 1 ? 0 : a->elem_len == 2 ? 1 : a->elem_len == 4 ? 2 : a->elem_len == 8 ? 3 : -1;
-    const int is_integer = a->type == CFI_type_int8_t || a->type == CFI_type_int16_t || a->type == CFI_type_int32_t ||
-                           a->type == CFI_type_int64_t;
+    const int log = a->elem_len == 1   ? 0
+                    : a->elem_len == 2 ? 1
+                    : a->elem_len == 4 ? 2
+                    : a->elem_len == 8 ? 3
+                                       : -1;
+    const int is_integer = a->type == CFI_type_int8_t || a->type == CFI_type_int16_t ||
+                           a->type == CFI_type_int32_t || a->type == CFI_type_int64_t;
     static const tally_dtype integers[] = {TALLY_I8, TALLY_I16, TALLY_I32, TALLY_I64};
     int copied;
     if (log < 0 || (!is_float && !is_integer))
-        return snprintf(refusal, sizeof refusal, "%s: must be real or integer of 1 to 8 bytes", name), 0;
+        return snprintf(refusal, sizeof refusal, "%s: must be real or integer of 1 to 8 bytes",
+                        name),
+               0;
     char *const at = dense_of(ctx, a, name, to, &copied);
     *v = tally_flat(at, is_float ? (log == 2 ? TALLY_F32 : TALLY_F64) : integers[log], elements(a));
     if (copied && v == &to->out) to->back = a;
@@ -98,7 +108,9 @@ static int bits_of(const CFI_cdesc_t *a, arrays *to)
     if (bits && dense) {
         copy(a, dense, 0);
         for (int64_t i = 0; i < n; i++)
-            bits[i >> 3] |= (unsigned char)((dense[i * (int64_t)a->elem_len + (big ? (int64_t)a->elem_len - 1 : 0)] & 1)
+            bits[i >> 3] |= (unsigned char)((dense[i * (int64_t)a->elem_len +
+                                                   (big ? (int64_t)a->elem_len - 1 : 0)] &
+                                             1)
                                             << (i & 7));
     }
     free(dense);
@@ -107,12 +119,14 @@ static int bits_of(const CFI_cdesc_t *a, arrays *to)
 }
 
 /* x with its second input and its validity, which may be NULL, and the results. */
-static int open_arrays(tally *ctx, const CFI_cdesc_t *x, const CFI_cdesc_t *next, const CFI_cdesc_t *valid,
-                       const CFI_cdesc_t *out, const char *out_name, arrays *to)
+static int open_arrays(tally *ctx, const CFI_cdesc_t *x, const CFI_cdesc_t *next,
+                       const CFI_cdesc_t *valid, const CFI_cdesc_t *out, const char *out_name,
+                       arrays *to)
 {
     *to = (arrays){.count = 0};
     if (!view_of(ctx, x, "x", to, &to->x) || !view_of(ctx, out, out_name, to, &to->out)) return 0;
-    if (next && (!same_shape(x, next, "next") || !view_of(ctx, next, "next", to, &to->next))) return 0;
+    if (next && (!same_shape(x, next, "next") || !view_of(ctx, next, "next", to, &to->next)))
+        return 0;
     if (next) to->x.next = &to->next;
     return !valid || (same_shape(x, valid, "valid") && bits_of(valid, to));
 }
@@ -130,40 +144,48 @@ static int close_arrays(arrays *a, tally_status status)
     return (int)status;
 }
 
-int tally_mpi_fortran_reduce(tally *ctx, const char *op, const CFI_cdesc_t *x, int64_t start, CFI_cdesc_t *out,
-                             int root, const CFI_cdesc_t *next, const CFI_cdesc_t *valid, MPI_Fint comm)
+int tally_mpi_fortran_reduce(tally *ctx, const char *op, const CFI_cdesc_t *x, int64_t start,
+                             CFI_cdesc_t *out, int root, const CFI_cdesc_t *next,
+                             const CFI_cdesc_t *valid, MPI_Fint comm)
 {
     arrays a;
     tally_operator_info info;
     int good = open_arrays(ctx, x, next, valid, out, "result", &a);
     if (good && !tally_operator(ctx, op, tally_mpi_field_dtype_(&a.x), &info) &&
         (a.out.dtype != info.output || a.out.n < info.lanes)) {
-        snprintf(refusal, sizeof refusal, "result: must have %d of %s", info.lanes, tally_dtype_name(info.output));
+        snprintf(refusal, sizeof refusal, "result: must have %d of %s", info.lanes,
+                 tally_dtype_name(info.output));
         good = 0;
     }
     tally_status status = meet(good, MPI_Comm_f2c(comm));
-    if (!status) status = tally_mpi_reduce(ctx, op, &a.x, start, a.out.data, root, MPI_Comm_f2c(comm));
+    if (!status)
+        status = tally_mpi_reduce(ctx, op, &a.x, start, a.out.data, root, MPI_Comm_f2c(comm));
     return close_arrays(&a, status);
 }
 
-int tally_mpi_fortran_scan(tally *ctx, const char *op, const CFI_cdesc_t *x, int64_t start, CFI_cdesc_t *out,
-                           int exclusive, const CFI_cdesc_t *next, const CFI_cdesc_t *valid, MPI_Fint comm)
+int tally_mpi_fortran_scan(tally *ctx, const char *op, const CFI_cdesc_t *x, int64_t start,
+                           CFI_cdesc_t *out, int exclusive, const CFI_cdesc_t *next,
+                           const CFI_cdesc_t *valid, MPI_Fint comm)
 {
     arrays a;
     const tally_scan_options o = {.exclusive = exclusive};
-    tally_status status = meet(open_arrays(ctx, x, next, valid, out, "results", &a), MPI_Comm_f2c(comm));
+    tally_status status =
+        meet(open_arrays(ctx, x, next, valid, out, "results", &a), MPI_Comm_f2c(comm));
     if (!status) status = tally_mpi_scan(ctx, op, &a.x, start, &a.out, &o, MPI_Comm_f2c(comm));
     return close_arrays(&a, status);
 }
 
-int tally_mpi_fortran_window(tally *ctx, const char *op, const CFI_cdesc_t *x, int64_t start, CFI_cdesc_t *out,
-                             int64_t before, int64_t after, int edges, int64_t *count, const CFI_cdesc_t *next,
-                             const CFI_cdesc_t *valid, MPI_Fint comm)
+int tally_mpi_fortran_window(tally *ctx, const char *op, const CFI_cdesc_t *x, int64_t start,
+                             CFI_cdesc_t *out, int64_t before, int64_t after, int edges,
+                             int64_t *count, const CFI_cdesc_t *next, const CFI_cdesc_t *valid,
+                             MPI_Fint comm)
 {
     arrays a;
     const tally_window_options o = {.before = before, .after = after, .edges = (tally_edges)edges};
-    tally_status status = meet(open_arrays(ctx, x, next, valid, out, "results", &a), MPI_Comm_f2c(comm));
-    if (!status) status = tally_mpi_window(ctx, op, &a.x, start, &a.out, &o, count, MPI_Comm_f2c(comm));
+    tally_status status =
+        meet(open_arrays(ctx, x, next, valid, out, "results", &a), MPI_Comm_f2c(comm));
+    if (!status)
+        status = tally_mpi_window(ctx, op, &a.x, start, &a.out, &o, count, MPI_Comm_f2c(comm));
     return close_arrays(&a, status);
 }
 
@@ -171,25 +193,30 @@ int tally_mpi_fortran_allreduce(tally *ctx, const char *op, const CFI_cdesc_t *x
                                 const CFI_cdesc_t *next, const CFI_cdesc_t *valid, MPI_Fint comm)
 {
     arrays a;
-    tally_status status = meet(open_arrays(ctx, x, next, valid, out, "results", &a), MPI_Comm_f2c(comm));
+    tally_status status =
+        meet(open_arrays(ctx, x, next, valid, out, "results", &a), MPI_Comm_f2c(comm));
     if (!status) status = tally_mpi_allreduce(ctx, op, &a.x, &a.out, MPI_Comm_f2c(comm));
     return close_arrays(&a, status);
 }
 
-/* Sequences along dimension `dim`, of which the dimensions before it count `inner` and those after it `outer`: for each
- * index of the latter a field, number f; one: a single field, of rows. */
-static tally_view field_of(const tally_view *all, int one, int64_t f, int64_t inner, int64_t n, int64_t outer)
+/* Sequences along dimension `dim`, of which the dimensions before it count `inner` and those
+ * after it `outer`: for each index of the latter a field, number f; one: a single field, of
+ * rows. */
+static tally_view field_of(const tally_view *all, int one, int64_t f, int64_t inner, int64_t n,
+                           int64_t outer)
 {
     const int64_t first = f * inner * n;
     const char *const at = (const char *)all->data + (size_t)first * tally_dtype_size(all->dtype);
-    tally_view field = one ? tally_rows(at, all->dtype, outer, n) : tally_columns(at, all->dtype, n, inner);
+    tally_view field =
+        one ? tally_rows(at, all->dtype, outer, n) : tally_columns(at, all->dtype, n, inner);
     field.valid = all->valid;
     field.valid_offset = first;
     return field;
 }
 
-int tally_mpi_fortran_fields(tally *ctx, const char *op, const CFI_cdesc_t *x, CFI_cdesc_t *out, int dim,
-                             const CFI_cdesc_t *next, const CFI_cdesc_t *valid, MPI_Fint comm)
+int tally_mpi_fortran_fields(tally *ctx, const char *op, const CFI_cdesc_t *x, CFI_cdesc_t *out,
+                             int dim, const CFI_cdesc_t *next, const CFI_cdesc_t *valid,
+                             MPI_Fint comm)
 {
     arrays a;
     tally_operator_info info = {0};
@@ -206,18 +233,20 @@ int tally_mpi_fortran_fields(tally *ctx, const char *op, const CFI_cdesc_t *x, C
     }
     const int one = inner == 1 || outer > 0x7fffffff;
     if (good && one && inner != 1) {
-        snprintf(refusal, sizeof refusal, "x has %lld fields beside each other: at most 2^31 - 1", (long long)outer);
+        snprintf(refusal, sizeof refusal, "x has %lld fields beside each other: at most 2^31 - 1",
+                 (long long)outer);
         good = 0;
     }
     if (good && !tally_operator(ctx, op, tally_mpi_field_dtype_(&a.x), &info) &&
         (a.out.dtype != info.output || a.out.n != inner * outer * info.lanes)) {
-        snprintf(refusal, sizeof refusal, "results: must be %lld of %s", (long long)(inner * outer * info.lanes),
-                 tally_dtype_name(info.output));
+        snprintf(refusal, sizeof refusal, "results: must be %lld of %s",
+                 (long long)(inner * outer * info.lanes), tally_dtype_name(info.output));
         good = 0;
     }
     const int count = good ? (one ? 1 : (int)outer) : 0;
     const size_t bytes = tally_dtype_size(a.out.dtype) * (size_t)info.lanes;
-    tally_view *const field = calloc(2 * (size_t)count + 1, sizeof *field), *const beside = field + count;
+    tally_view *const field = calloc(2 * (size_t)count + 1, sizeof *field), *const beside =
+                                                                                field + count;
     void **const to = calloc((size_t)count + 1, sizeof *to);
     if (good && (!field || !to)) {
         snprintf(refusal, sizeof refusal, "no memory for %d fields", count);
@@ -225,7 +254,8 @@ int tally_mpi_fortran_fields(tally *ctx, const char *op, const CFI_cdesc_t *x, C
     }
     for (int f = 0; good && f < count; f++) {
         field[f] = field_of(&a.x, one, f, inner, n, outer);
-        if (next) beside[f] = field_of(&a.next, one, f, inner, n, outer), field[f].next = &beside[f];
+        if (next)
+            beside[f] = field_of(&a.next, one, f, inner, n, outer), field[f].next = &beside[f];
         to[f] = (char *)(uintptr_t)a.out.data + (size_t)(f * inner) * bytes;
     }
     tally_status status = meet(good, MPI_Comm_f2c(comm));

@@ -9,8 +9,9 @@
  *     tally_reduce(ctx, "mean", &view, &mean);
  *     array.release(&array), schema.release(&schema);
  *
- * The two structures are those of the specification (https://arrow.apache.org/docs/format/CDataInterface.html), which
- * asks every user to write them out behind the same guard. No Arrow library is needed. */
+ * The two structures are those of the specification
+ * (https://arrow.apache.org/docs/format/CDataInterface.html), which asks every user to write
+ * them out behind the same guard. No Arrow library is needed. */
 #ifndef TALLY_ARROW_H
 #define TALLY_ARROW_H
 
@@ -60,13 +61,14 @@ struct ArrowArray {
 
 #endif /* ARROW_C_DATA_INTERFACE */
 
-/* *view becomes the array's elements as one sequence, and its nulls the view's validity bitmap (none if there are no
- * nulls). Formats c C s S i I l L e f g: integers of 8 to 64 bits, and floats of 16, 32 and 64. Others are
- * TALLY_UNSUPPORTED; of a struct take a child. Nothing is copied, kept or released: the view can be used until the
- * array is released. Both come from a producer, so what they promise, such as the sizes of the buffers, is not
- * checked. ctx may be NULL. */
-TALLY_API tally_status tally_arrow_view(tally *ctx, const struct ArrowSchema *schema, const struct ArrowArray *array,
-                                        tally_view *view);
+/* *view becomes the array's elements as one sequence, and its nulls the view's validity bitmap
+ * (none if there are no nulls). Formats c C s S i I l L e f g: integers of 8 to 64 bits, and
+ * floats of 16, 32 and 64. Others are TALLY_UNSUPPORTED; of a struct take a child. Nothing is
+ * copied, kept or released: the view can be used until the array is released. Both come from a
+ * producer, so what they promise, such as the sizes of the buffers, is not checked. ctx may be
+ * NULL. */
+TALLY_API tally_status tally_arrow_view(tally *ctx, const struct ArrowSchema *schema,
+                                        const struct ArrowArray *array, tally_view *view);
 
 #ifdef __cplusplus
 }

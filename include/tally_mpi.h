@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * tally_mpi.h - one sequence, or many, over the ranks of an MPI communicator, with the bits of one process.
+ * tally_mpi.h - one sequence, or many, over the ranks of an MPI communicator, with the bits of
+ * one process.
  *
  *     #include <mpi.h>
  *     #include <tally_mpi.h>
@@ -9,23 +10,27 @@
  *     if (tally_mpi_reduce(ctx, "sum", &mine, -1, &sum, -1, MPI_COMM_WORLD))
  *         fprintf(stderr, "%s\n", tally_mpi_error());
  *
- * Header only: it uses your mpi.h and the functions of tally.h. Every call is collective: all ranks of the communicator
- * make it, with the same op. Every rank gets the same status, and the same sentence in tally_mpi_error(), which names
- * the rank that failed. The bits do not depend on how many ranks there are, on how the sequence is cut (parts may be
- * empty) or on the algorithms of the MPI library: fragments merge exactly (doc/order.md), in any bracketing.
+ * Header only: it uses your mpi.h and the functions of tally.h. Every call is collective: all
+ * ranks of the communicator make it, with the same op. Every rank gets the same status, and the
+ * same sentence in tally_mpi_error(), which names the rank that failed. The bits do not depend
+ * on how many ranks there are, on how the sequence is cut (parts may be empty) or on the
+ * algorithms of the MPI library: fragments merge exactly (doc/order.md), in any bracketing.
  *
- *   start   the number of my first element in the whole sequence. Ranks may hold their parts in any order, without
- *           gaps and overlaps. -1, on all ranks: the parts follow each other by rank.
+ *   start   the number of my first element in the whole sequence. Ranks may hold their parts in
+ *           any order, without gaps and overlaps. -1, on all ranks: the parts follow each other
+ *           by rank.
  *   root    the rank that gets the result; -1: all of them
  *
- * Views are dense but for tally_mpi_fields: tally_flat, or tally_rows in C order as one sequence. They, and results,
- * are in host memory or in that of the context's device; tally_mpi_open(&ctx, "cuda", comm) gives each rank a GPU. No
- * MPI library has to know GPUs: what goes between ranks, fragments and the elements at the ends of parts, goes through
- * the host. In tally_mpi_allreduce all elements do; tally_mpi_nccl.h moves them from device to device. Views may have
- * validity, also on some ranks alone, and a second input (next); in device memory these go through the host.
- * One thread of a rank calls at a time. A rank that dies, or an MPI call that fails, is for the error handler of the
- * MPI library: with the default one all ranks end; with MPI_ERRORS_RETURN the status is TALLY_IO. To drop the header
- * into a project of yours, take tally_mpi_ranks.h and tally_mpi_elements.h too, which lie beside it. */
+ * Views are dense but for tally_mpi_fields: tally_flat, or tally_rows in C order as one
+ * sequence. They, and results, are in host memory or in that of the context's device;
+ * tally_mpi_open(&ctx, "cuda", comm) gives each rank a GPU. No MPI library has to know GPUs:
+ * what goes between ranks, fragments and the elements at the ends of parts, goes through the
+ * host. In tally_mpi_allreduce all elements do; tally_mpi_nccl.h moves them from device to
+ * device. Views may have validity, also on some ranks alone, and a second input (next); in
+ * device memory these go through the host. One thread of a rank calls at a time. A rank that
+ * dies, or an MPI call that fails, is for the error handler of the MPI library: with the default
+ * one all ranks end; with MPI_ERRORS_RETURN the status is TALLY_IO. To drop the header into a
+ * project of yours, take tally_mpi_ranks.h and tally_mpi_elements.h too, which lie beside it. */
 #ifndef TALLY_MPI_H
 #define TALLY_MPI_H
 
@@ -38,9 +43,9 @@ extern "C" {
 
 /* ---- a device for each rank -------------------------------------------------------------------------------------- */
 
-/* tally_open, collective: all ranks have a context, or none. "cuda" and "opencl", without a number and with options or
- * without ("cuda,code=best"), are for each rank another device of its machine; where there are more ranks than devices,
- * they share. */
+/* tally_open, collective: all ranks have a context, or none. "cuda" and "opencl", without a
+ * number and with options or without ("cuda,code=best"), are for each rank another device of its
+ * machine; where there are more ranks than devices, they share. */
 static inline tally_status tally_mpi_open(tally **ctx, const char *device, MPI_Comm comm)
 {
     const char *const options = device ? strchr(device, ',') : NULL;
@@ -53,19 +58,23 @@ static inline tally_status tally_mpi_open(tally **ctx, const char *device, MPI_C
     tally_status status = TALLY_OK;
     *ctx = NULL;
     MPI_Comm_rank(comm, &rank);
-    bad = MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &here) || MPI_Comm_rank(here, &local);
+    bad = MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &here) ||
+          MPI_Comm_rank(here, &local);
     if (!bad) MPI_Comm_free(&here);
     if (bad) status = tally_mpi_fail_(TALLY_IO, "MPI_Comm_split_type failed");
-    if (!status && ((kind == 4 && !memcmp(device, "cuda", 4)) || (kind == 6 && !memcmp(device, "opencl", 6)))) {
+    if (!status && ((kind == 4 && !memcmp(device, "cuda", 4)) ||
+                    (kind == 6 && !memcmp(device, "opencl", 6)))) {
         for (int i = 0; !tally_device(i, &info); i++)
             devices += info.usable && !strncmp(info.name, device, kind) && info.name[kind] == ':';
         for (int i = 0, k = devices ? local % devices : -1; k >= 0 && !tally_device(i, &info); i++)
-            if (info.usable && !strncmp(info.name, device, kind) && info.name[kind] == ':' && !k--) {
+            if (info.usable && !strncmp(info.name, device, kind) && info.name[kind] == ':' &&
+                !k--) {
                 snprintf(own, sizeof own, "%s%s", info.name, options ? options : "");
                 name = own;
             }
     }
-    if (!status && (status = tally_open(ctx, name))) tally_mpi_fail_(status, "%s", tally_error(NULL));
+    if (!status && (status = tally_open(ctx, name)))
+        tally_mpi_fail_(status, "%s", tally_error(NULL));
     status = tally_mpi_agree_(comm, status);
     if (status) {
         tally_close(*ctx);
@@ -77,12 +86,14 @@ static inline tally_status tally_mpi_open(tally **ctx, const char *device, MPI_C
 /* ---- reduce ------------------------------------------------------------------------------------------------------ */
 
 /* The fragment of my part. */
-static inline tally_status tally_mpi_part_of_(tally *ctx, const char *op, const tally_mpi_ *m, const tally_view *mine,
-                                              long long n, tally_fragment **f)
+static inline tally_status tally_mpi_part_of_(tally *ctx, const char *op, const tally_mpi_ *m,
+                                              const tally_view *mine, long long n,
+                                              tally_fragment **f)
 {
     const long long start = m->part[m->here].n ? m->part[m->here].start : 0;
     tally_view next;
-    if (!tally_mpi_has_inputs_(mine)) return tally_fragment_make(ctx, op, mine->dtype, mine->data, start, n, f);
+    if (!tally_mpi_has_inputs_(mine))
+        return tally_fragment_make(ctx, op, mine->dtype, mine->data, start, n, f);
     const tally_view flat = tally_mpi_flat_(mine, n, &next);
     return tally_fragment_of_view(ctx, op, &flat, start, f);
 }
@@ -94,9 +105,10 @@ static inline tally_status tally_mpi_result_(tally *ctx, const tally_fragment *a
     return status ? tally_mpi_fail_(status, "%s", tally_error(ctx)) : TALLY_OK;
 }
 
-/* What tally_reduce gives for the whole sequence: out has one result (x lanes), on the ranks that get it. */
-static inline tally_status tally_mpi_reduce(tally *ctx, const char *op, const tally_view *mine, int64_t start,
-                                            void *out, int root, MPI_Comm comm)
+/* What tally_reduce gives for the whole sequence: out has one result (x lanes), on the ranks
+   that get it. */
+static inline tally_status tally_mpi_reduce(tally *ctx, const char *op, const tally_view *mine,
+                                            int64_t start, void *out, int root, MPI_Comm comm)
 {
     tally_mpi_ m;
     tally_fragment *f = NULL, *all = NULL;
@@ -106,11 +118,13 @@ static inline tally_status tally_mpi_reduce(tally *ctx, const char *op, const ta
     MPI_Comm_size(comm, &ranks);
     tally_status status = tally_mpi_input_(ctx, mine, &n);
     if (!status && (root < -1 || root >= ranks))
-        status = tally_mpi_fail_(TALLY_INVALID, "root is %d: must be -1 or a rank below %d", root, ranks);
+        status = tally_mpi_fail_(TALLY_INVALID, "root is %d: must be -1 or a rank below %d", root,
+                                 ranks);
     if (!status && !out && (root < 0 || root == rank))
         status = tally_mpi_fail_(TALLY_INVALID, "out is NULL: must have room for one result");
-    status = tally_mpi_begin_(&m, comm, start, n,
-                              tally_mpi_hash_(tally_mpi_what_(ctx, "reduce", op, mine), &root, sizeof root), status);
+    status = tally_mpi_begin_(
+        &m, comm, start, n,
+        tally_mpi_hash_(tally_mpi_what_(ctx, "reduce", op, mine), &root, sizeof root), status);
     if (status) {
         tally_mpi_end_(&m);
         return status;
@@ -120,8 +134,8 @@ static inline tally_status tally_mpi_reduce(tally *ctx, const char *op, const ta
     status = tally_mpi_agree_(comm, status);
     const size_t room = tally_mpi_room_of_one_(m.n);
     if (!status)
-        status =
-            tally_mpi_merge_all_(ctx, &m, 1, &room, &f, root < 0 ? TALLY_MPI_TO_ALL_ : TALLY_MPI_TO_ROOT_, root, &all);
+        status = tally_mpi_merge_all_(
+            ctx, &m, 1, &room, &f, root < 0 ? TALLY_MPI_TO_ALL_ : TALLY_MPI_TO_ROOT_, root, &all);
     if (!status) status = tally_mpi_agree_(comm, all ? tally_mpi_result_(ctx, all, out) : TALLY_OK);
     tally_fragment_free(f);
     tally_fragment_free(all);
@@ -131,10 +145,12 @@ static inline tally_status tally_mpi_reduce(tally *ctx, const char *op, const ta
 
 /* ---- scan -------------------------------------------------------------------------------------------------------- */
 
-/* My results of tally_scan over the whole sequence: out has as many as mine has elements. options->reverse is refused.
- * Every element is read twice: once for the fragments, once for the results. */
-static inline tally_status tally_mpi_scan(tally *ctx, const char *op, const tally_view *mine, int64_t start,
-                                          const tally_view *out, const tally_scan_options *options, MPI_Comm comm)
+/* My results of tally_scan over the whole sequence: out has as many as mine has elements.
+ * options->reverse is refused. Every element is read twice: once for the fragments, once for the
+ * results. */
+static inline tally_status tally_mpi_scan(tally *ctx, const char *op, const tally_view *mine,
+                                          int64_t start, const tally_view *out,
+                                          const tally_scan_options *options, MPI_Comm comm)
 {
     tally_mpi_ m;
     tally_fragment *f = NULL, *before = NULL;
@@ -143,11 +159,15 @@ static inline tally_status tally_mpi_scan(tally *ctx, const char *op, const tall
     tally_status status = tally_mpi_input_(ctx, mine, &n);
     if (!status) status = tally_mpi_dense_(out, "out", &room);
     if (!status && room != n)
-        status =
-            tally_mpi_fail_(TALLY_INVALID, "out has %lld results and mine %lld elements: must be the same", room, n);
-    const int flags = options ? (options->exclusive ? 1 : 0) | (options->reverse ? 2 : 0) | (options->init ? 4 : 0) : 0;
-    status = tally_mpi_begin_(&m, comm, start, n,
-                              tally_mpi_hash_(tally_mpi_what_(ctx, "scan", op, mine), &flags, sizeof flags), status);
+        status = tally_mpi_fail_(TALLY_INVALID,
+                                 "out has %lld results and mine %lld elements: must be the same",
+                                 room, n);
+    const int flags = options ? (options->exclusive ? 1 : 0) | (options->reverse ? 2 : 0) |
+                                    (options->init ? 4 : 0)
+                              : 0;
+    status = tally_mpi_begin_(
+        &m, comm, start, n,
+        tally_mpi_hash_(tally_mpi_what_(ctx, "scan", op, mine), &flags, sizeof flags), status);
     if (status) {
         tally_mpi_end_(&m);
         return status;
@@ -156,20 +176,22 @@ static inline tally_status tally_mpi_scan(tally *ctx, const char *op, const tall
     status = tally_mpi_part_of_(ctx, op, &m, mine, n, &f);
     if (!status) status = tally_operator(ctx, op, tally_mpi_dtype_(f, mine), &info);
     if (!status && out->dtype != info.output) {
-        status = tally_mpi_fail_(TALLY_INVALID, "out is %s: the results of %s are %s", tally_dtype_name(out->dtype), op,
-                                 tally_dtype_name(info.output));
+        status = tally_mpi_fail_(TALLY_INVALID, "out is %s: the results of %s are %s",
+                                 tally_dtype_name(out->dtype), op, tally_dtype_name(info.output));
     } else {
         if (!status) status = tally_stream_scan(ctx, op, tally_mpi_dtype_(f, mine), options, &s);
         if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
     }
     status = tally_mpi_agree_(comm, status);
     const size_t bytes = tally_mpi_room_of_one_(m.n);
-    if (!status) status = tally_mpi_merge_all_(ctx, &m, 1, &bytes, &f, TALLY_MPI_BEFORE_ME_, -1, &before);
+    if (!status)
+        status = tally_mpi_merge_all_(ctx, &m, 1, &bytes, &f, TALLY_MPI_BEFORE_ME_, -1, &before);
     if (!status) {
         status = n && before ? tally_stream_resume(s, before) : TALLY_OK;
         if (!status && n && tally_mpi_has_inputs_(mine)) {
             tally_view next;
-            const tally_view in = tally_mpi_flat_(mine, n, &next), to = tally_flat(out->data, out->dtype, n);
+            const tally_view in = tally_mpi_flat_(mine, n, &next),
+                             to = tally_flat(out->data, out->dtype, n);
             status = tally_stream_push_view(s, &in, &to);
         } else if (!status && n) {
             status = tally_stream_push_folded(s, mine->data, f, (void *)(uintptr_t)out->data, NULL);
@@ -198,17 +220,22 @@ static inline tally_view tally_mpi_row_(const tally_view *field, int64_t r)
     tally_view row = *field;
     row.rows = 1;
     row.valid_offset += r * row.row_stride;
-    if (row.n) row.data = (char *)row.data + r * row.row_stride * (int64_t)tally_dtype_size(row.dtype);
+    if (row.n)
+        row.data = (char *)row.data + r * row.row_stride * (int64_t)tally_dtype_size(row.dtype);
     return row;
 }
 
-/* The results of an exact operator: the words of the states of all sequences add up, whatever the order. */
-static inline tally_status tally_mpi_exact_(tally *ctx, const char *op, const tally_view *fields, int count,
-                                            long long sequences, void *const *results, MPI_Comm comm)
+/* The results of an exact operator: the words of the states of all sequences add up, whatever
+   the order. */
+static inline tally_status tally_mpi_exact_(tally *ctx, const char *op, const tally_view *fields,
+                                            int count, long long sequences, void *const *results,
+                                            MPI_Comm comm)
 {
     enum { AT_ONCE = 1 << 20 }; /* states in a message */
     tally_exact *const sum = (tally_exact *)calloc((size_t)sequences + 1, sizeof *sum);
-    tally_status status = sum ? TALLY_OK : tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld exact sums", sequences);
+    tally_status status =
+        sum ? TALLY_OK
+            : tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld exact sums", sequences);
     tally_exact *at = sum;
     for (int f = 0; f < count && !status; f++) {
         for (int64_t r = 0; r < fields[f].rows && !status; r++, at++) {
@@ -221,7 +248,8 @@ static inline tally_status tally_mpi_exact_(tally *ctx, const char *op, const ta
     status = tally_mpi_agree_(comm, status);
     for (long long done = 0; done < sequences && !status; done += AT_ONCE) {
         const int now = sequences - done < AT_ONCE ? (int)(sequences - done) : (int)AT_ONCE;
-        if (MPI_Allreduce(MPI_IN_PLACE, sum + done, now * (int)(sizeof *sum / 8), MPI_INT64_T, MPI_SUM, comm))
+        if (MPI_Allreduce(MPI_IN_PLACE, sum + done, now * (int)(sizeof *sum / 8), MPI_INT64_T,
+                          MPI_SUM, comm))
             status = tally_mpi_fail_(TALLY_IO, "MPI_Allreduce failed");
     }
     at = sum;
@@ -232,7 +260,8 @@ static inline tally_status tally_mpi_exact_(tally *ctx, const char *op, const ta
         const size_t bytes = status ? 0 : tally_dtype_size(info.output);
         char *const values = (char *)malloc((size_t)fields[f].rows * bytes + 1);
         if (!values) {
-            status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld results", (long long)fields[f].rows);
+            status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld results",
+                                     (long long)fields[f].rows);
             break;
         }
         for (int64_t r = 0; r < fields[f].rows && !status; r++, at++)
@@ -245,22 +274,26 @@ static inline tally_status tally_mpi_exact_(tally *ctx, const char *op, const ta
     return tally_mpi_agree_(comm, status);
 }
 
-/* Many fields in one message: fields[f] is a view of any strides (without offsets), and each of its sequences goes on
- * from rank to rank, by rank; a rank may have none of its elements. results[f] gets what tally_reduce gives for the
- * whole sequences, fields[f].rows results, on every rank. All ranks have as many fields, with the same dtypes and rows.
- * The message has the nodes of every sequence, at most two for each bit of its length. An exact operator (sum:exact)
+/* Many fields in one message: fields[f] is a view of any strides (without offsets), and each of
+ * its sequences goes on from rank to rank, by rank; a rank may have none of its elements.
+ * results[f] gets what tally_reduce gives for the whole sequences, fields[f].rows results, on
+ * every rank. All ranks have as many fields, with the same dtypes and rows. The message has the
+ * nodes of every sequence, at most two for each bit of its length. An exact operator (sum:exact)
  * needs no order: its message has 576 bytes for each sequence, and MPI_SUM adds them. */
-static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const tally_view *fields, int count,
-                                            void *const *results, MPI_Comm comm)
+static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const tally_view *fields,
+                                            int count, void *const *results, MPI_Comm comm)
 {
     tally_mpi_ m;
     tally_operator_info info;
     long long sequences = 0;
-    unsigned long long what = tally_mpi_hash_(tally_mpi_what_(ctx, "fields", op, NULL), &count, sizeof count);
+    unsigned long long what =
+        tally_mpi_hash_(tally_mpi_what_(ctx, "fields", op, NULL), &count, sizeof count);
     tally_status status = TALLY_OK;
-    if (count < 0) status = tally_mpi_fail_(TALLY_INVALID, "count is %d: must be at least 0", count);
+    if (count < 0)
+        status = tally_mpi_fail_(TALLY_INVALID, "count is %d: must be at least 0", count);
     if (count > 0 && (!fields || !results))
-        status = tally_mpi_fail_(TALLY_INVALID, "fields or results is NULL: must be %d of each", count);
+        status =
+            tally_mpi_fail_(TALLY_INVALID, "fields or results is NULL: must be %d of each", count);
     int exact = count > 0;
     for (int f = 0; f < count && !status; f++) {
         const tally_view *const beside = fields[f].next;
@@ -275,13 +308,17 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
         if (status)
             tally_mpi_fail_(status, "%s", tally_error(ctx));
         else if (fields[f].offsets || fields[f].n < 0 || fields[f].rows < 0)
-            status = tally_mpi_fail_(TALLY_INVALID, "fields[%d] has offsets, or rows or n below 0", f);
+            status =
+                tally_mpi_fail_(TALLY_INVALID, "fields[%d] has offsets, or rows or n below 0", f);
         else if (fields[f].rows && !results[f])
-            status = tally_mpi_fail_(TALLY_INVALID, "results[%d] is NULL: must have room for %lld results", f,
+            status = tally_mpi_fail_(TALLY_INVALID,
+                                     "results[%d] is NULL: must have room for %lld results", f,
                                      (long long)fields[f].rows);
         else
-            exact = exact && !tally_exact_value(ctx, &none, op, tally_mpi_field_dtype_(&fields[f]), value);
-        if (__builtin_add_overflow(sequences, (long long)fields[f].rows, &sequences) || sequences >> 54)
+            exact = exact &&
+                    !tally_exact_value(ctx, &none, op, tally_mpi_field_dtype_(&fields[f]), value);
+        if (__builtin_add_overflow(sequences, (long long)fields[f].rows, &sequences) ||
+            sequences >> 54)
             status = tally_mpi_fail_(TALLY_INVALID, "fields have more than 2^54 sequences");
     }
     status = tally_mpi_begin_(&m, comm, -1, 0, what, status);
@@ -289,21 +326,26 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
         tally_mpi_end_(&m);
         return tally_mpi_exact_(ctx, op, fields, count, sequences, results, comm);
     }
-    /* of each field: elements of mine, before mine, of all; bytes of a node here, and the most anywhere; its room */
+    /* of each field: elements of mine, before mine, of all; bytes of a node here, and the most
+       anywhere; its room */
     const size_t fs = (size_t)(status ? 0 : count);
-    long long *const n = (long long *)calloc(fs * 5 + 1, sizeof *n), *const before = n + fs, *const whole = n + 2 * fs,
-                     *const node = n + 3 * fs, *const widest = n + 4 * fs;
+    long long *const n = (long long *)calloc(fs * 5 + 1, sizeof *n), *const before = n + fs,
+                     *const whole = n + 2 * fs, *const node = n + 3 * fs,
+                     *const widest = n + 4 * fs;
     size_t *const room = (size_t *)calloc(fs + 1, sizeof *room);
-    tally_fragment **const mine = (tally_fragment **)calloc(2 * fs + 1, sizeof *mine), **const all = mine + fs;
+    tally_fragment **const mine = (tally_fragment **)calloc(2 * fs + 1, sizeof *mine),
+                           **const all = mine + fs;
     if (!status) {
-        if (!n || !room || !mine) status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %d fields", count);
+        if (!n || !room || !mine)
+            status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %d fields", count);
         status = tally_mpi_agree_(comm, status);
     }
     for (int f = 0; f < count && !status; f++) n[f] = (long long)fields[f].n;
     if (!status && (MPI_Exscan(n, before, count, MPI_LONG_LONG, MPI_SUM, comm) ||
                     MPI_Allreduce(n, whole, count, MPI_LONG_LONG, MPI_SUM, comm)))
         status = tally_mpi_fail_(TALLY_IO, "MPI_Exscan or MPI_Allreduce failed");
-    if (!status && m.rank == 0) memset(before, 0, fs * sizeof *before); /* MPI_Exscan leaves it as it was */
+    /* MPI_Exscan leaves it as it was */
+    if (!status && m.rank == 0) memset(before, 0, fs * sizeof *before);
     for (int f = 0; f < count && !status; f++) {
         tally_view none = fields[f], none_beside = fields[f].next ? *fields[f].next : fields[f];
         tally_fragment *empty = NULL;
@@ -313,11 +355,13 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
         none.data = none_beside.data = NULL;
         if (none.next) none.next = &none_beside;
         if (n[f] >> 61 || before[f] < 0 || before[f] >> 61)
-            status = tally_mpi_fail_(TALLY_INVALID, "fields[%d] has more than 2^61 - 1 elements a sequence", f);
-        if (!status && ((status = tally_fragment_of_view(ctx, op, &fields[f], before[f], &mine[f])) ||
-                        (status = tally_fragment_of_view(ctx, op, &none, 0, &empty)) ||
-                        (status = tally_fragment_save(mine[f], NULL, &bytes)) ||
-                        (status = tally_fragment_save(empty, NULL, &least))))
+            status = tally_mpi_fail_(TALLY_INVALID,
+                                     "fields[%d] has more than 2^61 - 1 elements a sequence", f);
+        if (!status &&
+            ((status = tally_fragment_of_view(ctx, op, &fields[f], before[f], &mine[f])) ||
+             (status = tally_fragment_of_view(ctx, op, &none, 0, &empty)) ||
+             (status = tally_fragment_save(mine[f], NULL, &bytes)) ||
+             (status = tally_fragment_save(empty, NULL, &least))))
             tally_mpi_fail_(status, "%s", tally_error(ctx));
         if (!status) {
             tally_fragment_about(mine[f], &about);
@@ -329,10 +373,13 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
     if (fs) status = tally_mpi_agree_(comm, status);
     if (!status && MPI_Allreduce(node, widest, count, MPI_LONG_LONG, MPI_MAX, comm))
         status = tally_mpi_fail_(TALLY_IO, "MPI_Allreduce failed");
-    for (int f = 0; f < count && !status; f++) room[f] = tally_mpi_room_(whole[f], (size_t)widest[f], room[f]);
-    if (!status && count) status = tally_mpi_merge_all_(ctx, &m, count, room, mine, TALLY_MPI_TO_ALL_, -1, all);
+    for (int f = 0; f < count && !status; f++)
+        room[f] = tally_mpi_room_(whole[f], (size_t)widest[f], room[f]);
+    if (!status && count)
+        status = tally_mpi_merge_all_(ctx, &m, count, room, mine, TALLY_MPI_TO_ALL_, -1, all);
     if (!status && count) {
-        for (int f = 0; f < count && !status; f++) status = tally_mpi_result_(ctx, all[f], results[f]);
+        for (int f = 0; f < count && !status; f++)
+            status = tally_mpi_result_(ctx, all[f], results[f]);
         status = tally_mpi_agree_(comm, status);
     }
     for (size_t f = 0; f < fs && mine; f++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * tally_mpi_elements.h - the calls of tally_mpi.h in which elements go from rank to rank, window and allreduce; include
- * that one. Names that end in _ are not for others. */
+ * tally_mpi_elements.h - the calls of tally_mpi.h in which elements go from rank to rank, window
+ * and allreduce; include that one. Names that end in _ are not for others. */
 #ifndef TALLY_MPI_ELEMENTS_H
 #define TALLY_MPI_ELEMENTS_H
 
@@ -13,8 +13,8 @@ extern "C" {
 /* ---- window ------------------------------------------------------------------------------------------------------ */
 
 /* Elements that part `of` needs from part `from`: [*begin, *begin + the result). */
-static inline long long tally_mpi_halo_(const tally_mpi_ *m, int of, int from, const tally_window_options *o,
-                                        long long *begin)
+static inline long long tally_mpi_halo_(const tally_mpi_ *m, int of, int from,
+                                        const tally_window_options *o, long long *begin)
 {
     const tally_mpi_part_ *p = &m->part[of], *q = &m->part[from];
     if (!p->n || !q->n || of == from) return 0;
@@ -25,16 +25,16 @@ static inline long long tally_mpi_halo_(const tally_mpi_ *m, int of, int from, c
     return b > a ? b - a : 0;
 }
 
-/* The first and the last elements of mine, where the host can read them: `n` each, before + after or all there are.
- * Free memory. */
+/* The first and the last elements of mine, where the host can read them: `n` each, before +
+ * after or all there are. Free memory. */
 typedef struct tally_mpi_ends_ {
     const char *head, *tail;
     long long n;
     char *memory;
 } tally_mpi_ends_;
 
-static inline tally_status tally_mpi_ends_of_(tally *ctx, const tally_view *mine, long long n, long long reach,
-                                              tally_mpi_ends_ *e)
+static inline tally_status tally_mpi_ends_of_(tally *ctx, const tally_view *mine, long long n,
+                                              long long reach, tally_mpi_ends_ *e)
 {
     const size_t size = tally_dtype_size(mine->dtype);
     const char *const x = (const char *)mine->data;
@@ -46,7 +46,8 @@ static inline tally_status tally_mpi_ends_of_(tally *ctx, const tally_view *mine
     tally_status status = tally_owner(ctx, x, &owner);
     if (!status && owner >= 0) {
         if (!(e->memory = (char *)malloc(2 * bytes + 1)))
-            return tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements at the ends of mine", e->n);
+            return tally_mpi_fail_(TALLY_NO_MEMORY,
+                                   "no memory for %lld elements at the ends of mine", e->n);
         status = tally_copy(ctx, e->memory, e->head, bytes);
         if (!status && n > e->n) status = tally_copy(ctx, e->memory + bytes, e->tail, bytes);
         e->head = e->memory, e->tail = n > e->n ? e->memory + bytes : e->memory;
@@ -56,12 +57,12 @@ static inline tally_status tally_mpi_ends_of_(tally *ctx, const tally_view *mine
 
 /* The elements before and after mine, side by side: *before and *after of them. Free *halo. */
 static inline tally_status tally_mpi_exchange_(const tally_mpi_ *m, const tally_mpi_ends_ *ends,
-                                               const tally_window_options *o, size_t size, char **halo,
-                                               long long *before, long long *after)
+                                               const tally_window_options *o, size_t size,
+                                               char **halo, long long *before, long long *after)
 {
     int *const counts = (int *)calloc((size_t)m->ranks * 4 + 1, sizeof(int));
-    int *const send = counts, *const send_at = counts + m->ranks, *const got = counts + 2 * m->ranks,
-               *const got_at = counts + 3 * m->ranks;
+    int *const send = counts, *const send_at = counts + m->ranks,
+               *const got = counts + 2 * m->ranks, *const got_at = counts + 3 * m->ranks;
     const tally_mpi_part_ *const mine = &m->part[m->here];
     MPI_Datatype element = MPI_DATATYPE_NULL;
     char *packed = NULL;
@@ -75,12 +76,14 @@ static inline tally_status tally_mpi_exchange_(const tally_mpi_ *m, const tally_
     }
     tally_status status = TALLY_OK;
     if (sent > 0x7fffffff || total > 0x7fffffff)
-        status =
-            tally_mpi_fail_(TALLY_UNSUPPORTED, "before and after: %lld elements go between ranks, at most 2^31 - 1 can",
-                            sent > total ? sent : total);
+        status = tally_mpi_fail_(
+            TALLY_UNSUPPORTED,
+            "before and after: %lld elements go between ranks, at most 2^31 - 1 can",
+            sent > total ? sent : total);
     else if (!counts || !(packed = (char *)malloc((size_t)sent * size + 1)) ||
              !(*halo = (char *)malloc((size_t)total * size + 1)))
-        status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements between ranks", sent + total);
+        status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements between ranks",
+                                 sent + total);
     status = tally_mpi_agree_(m->comm, status);
     sent = total = 0;
     for (int k = 0; k < m->ranks && !status; k++) {
@@ -88,9 +91,10 @@ static inline tally_status tally_mpi_exchange_(const tally_mpi_ *m, const tally_
         send[r] = (int)tally_mpi_halo_(m, k, m->here, o, &begin);
         send_at[r] = (int)sent;
         if (send[r]) { /* the last ones for a rank behind mine, the first ones for one before */
-            const char *const from = k > m->here
-                                         ? ends->tail + (size_t)(begin - (mine->start + mine->n - ends->n)) * size
-                                         : ends->head + (size_t)(begin - mine->start) * size;
+            const char *const from =
+                k > m->here
+                    ? ends->tail + (size_t)(begin - (mine->start + mine->n - ends->n)) * size
+                    : ends->head + (size_t)(begin - mine->start) * size;
             memcpy(packed + (size_t)sent * size, from, (size_t)send[r] * size);
         }
         sent += send[r];
@@ -98,8 +102,9 @@ static inline tally_status tally_mpi_exchange_(const tally_mpi_ *m, const tally_
         got_at[r] = (int)total;
         total += got[r];
     }
-    if (!status && (MPI_Type_contiguous((int)size, MPI_BYTE, &element) || MPI_Type_commit(&element) ||
-                    MPI_Alltoallv(packed, send, send_at, element, *halo, got, got_at, element, m->comm)))
+    if (!status &&
+        (MPI_Type_contiguous((int)size, MPI_BYTE, &element) || MPI_Type_commit(&element) ||
+         MPI_Alltoallv(packed, send, send_at, element, *halo, got, got_at, element, m->comm)))
         status = tally_mpi_fail_(TALLY_IO, "MPI_Alltoallv failed");
     if (element != MPI_DATATYPE_NULL) MPI_Type_free(&element);
     free(packed);
@@ -107,12 +112,15 @@ static inline tally_status tally_mpi_exchange_(const tally_mpi_ *m, const tally_
     return status;
 }
 
-/* Results first .. first + count - 1 of a window over `left` elements, then `n` of mine from `from` on, then `right`
- * elements, into out. All but out is host memory, and the processors do it: it is little. */
-static inline tally_status tally_mpi_edge_(tally *ctx, const char *op, const tally_operator_info *info,
-                                           tally_dtype dtype, const char *halo, long long left, const char *from,
+/* Results first .. first + count - 1 of a window over `left` elements, then `n` of mine from
+ * `from` on, then `right` elements, into out. All but out is host memory, and the processors do
+ * it: it is little. */
+static inline tally_status tally_mpi_edge_(tally *ctx, const char *op,
+                                           const tally_operator_info *info, tally_dtype dtype,
+                                           const char *halo, long long left, const char *from,
                                            long long n, const char *halo_right, long long right,
-                                           const tally_window_options *o, long long first, long long count, char *out)
+                                           const tally_window_options *o, long long first,
+                                           long long count, char *out)
 {
     const size_t result = tally_dtype_size(info->output) * (size_t)info->lanes;
     const long long all = left + n + right;
@@ -120,7 +128,8 @@ static inline tally_status tally_mpi_edge_(tally *ctx, const char *op, const tal
     tally_stream *s = NULL;
     int64_t made = 0, now = 0;
     tally_status status = tally_stream_window(ctx, op, dtype, o, &s);
-    char *const y = status ? NULL : (char *)malloc((size_t)(all + tally_stream_room(s, -1)) * result + 1);
+    char *const y =
+        status ? NULL : (char *)malloc((size_t)(all + tally_stream_room(s, -1)) * result + 1);
     if (!status && !y) {
         tally_stream_close(s);
         return tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld results at a rank's end", all);
@@ -129,7 +138,8 @@ static inline tally_status tally_mpi_edge_(tally *ctx, const char *op, const tal
     for (int i = 0; i < 3 && !status; i++, made += now)
         status = tally_stream_push(s, x[i], length[i], y + (size_t)made * result, &now);
     if (!status) status = tally_stream_finish(s, y + (size_t)made * result, &now);
-    if (!status && count) status = tally_copy(ctx, out, y + (size_t)first * result, (size_t)count * result);
+    if (!status && count)
+        status = tally_copy(ctx, out, y + (size_t)first * result, (size_t)count * result);
     if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
     tally_stream_close(s);
     free(y);
@@ -137,31 +147,35 @@ static inline tally_status tally_mpi_edge_(tally *ctx, const char *op, const tal
 }
 
 /* Elements of `size` bytes, those before mine, mine and those after, as neighbours: free *all. */
-static inline tally_status tally_mpi_around_(const tally_mpi_ *m, const void *data, size_t size, long long n,
-                                             const tally_window_options *o, char **all, long long *left,
-                                             long long *right)
+static inline tally_status tally_mpi_around_(const tally_mpi_ *m, const void *data, size_t size,
+                                             long long n, const tally_window_options *o, char **all,
+                                             long long *left, long long *right)
 {
     const tally_mpi_ends_ mine = {(const char *)data, (const char *)data, n, NULL};
     char *halo = NULL;
     *all = NULL;
     tally_status status = tally_mpi_exchange_(m, &mine, o, size, &halo, left, right);
     if (!status && !(*all = (char *)malloc((size_t)(*left + n + *right) * size + 1)))
-        status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements and those around them", n);
+        status = tally_mpi_fail_(TALLY_NO_MEMORY,
+                                 "no memory for %lld elements and those around them", n);
     status = tally_mpi_agree_(m->comm, status);
     if (!status) {
         memcpy(*all, halo, (size_t)*left * size);
         if (n) memcpy(*all + (size_t)*left * size, data, (size_t)n * size);
-        memcpy(*all + (size_t)(*left + n) * size, halo + (size_t)*left * size, (size_t)*right * size);
+        memcpy(*all + (size_t)(*left + n) * size, halo + (size_t)*left * size,
+               (size_t)*right * size);
     }
     free(halo);
     return status;
 }
 
-/* The same where ranks have validity or a second input: all that windows see is copied beside each other. */
-static inline tally_status tally_mpi_window_inputs_(tally *ctx, const char *op, const tally_operator_info *info,
-                                                    const tally_mpi_ *m, const tally_view *mine, long long n,
-                                                    const tally_window_options *o, const tally_view *out,
-                                                    int64_t *results)
+/* The same where ranks have validity or a second input: all that windows see is copied beside
+   each other. */
+static inline tally_status tally_mpi_window_inputs_(tally *ctx, const char *op,
+                                                    const tally_operator_info *info,
+                                                    const tally_mpi_ *m, const tally_view *mine,
+                                                    long long n, const tally_window_options *o,
+                                                    const tally_view *out, int64_t *results)
 {
     const size_t result = tally_dtype_size(info->output) * (size_t)info->lanes;
     char *x = NULL, *y = NULL, *there = NULL, *own = NULL, *memory[2] = {NULL, NULL};
@@ -170,26 +184,31 @@ static inline tally_status tally_mpi_window_inputs_(tally *ctx, const char *op, 
     long long left = 0, right = 0, made = 0;
     tally_status status = tally_mpi_there_(ctx, mine, n, &own);
     for (const tally_view *v = mine; v && !status; v = v->next)
-        status =
-            tally_mpi_read_(ctx, v->data, (size_t)n * tally_dtype_size(v->dtype), &from[v != mine], &memory[v != mine]);
+        status = tally_mpi_read_(ctx, v->data, (size_t)n * tally_dtype_size(v->dtype),
+                                 &from[v != mine], &memory[v != mine]);
     status = tally_mpi_agree_(m->comm, status);
-    if (!status) status = tally_mpi_around_(m, from[0], tally_dtype_size(mine->dtype), n, o, &x, &left, &right);
+    if (!status)
+        status =
+            tally_mpi_around_(m, from[0], tally_dtype_size(mine->dtype), n, o, &x, &left, &right);
     if (!status && mine->next)
-        status = tally_mpi_around_(m, from[1], tally_dtype_size(mine->next->dtype), n, o, &y, &left, &right);
+        status = tally_mpi_around_(m, from[1], tally_dtype_size(mine->next->dtype), n, o, &y, &left,
+                                   &right);
     if (!status) status = tally_mpi_around_(m, own, 1, n, o, &there, &left, &right);
     const long long all = left + n + right, length = n ? (long long)tally_window_length(all, o) : 0;
     char *const to = status ? NULL : (char *)malloc((size_t)length * result + 1);
     if (!status && (!to || !(bits = tally_mpi_bits_(there, all))))
         status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld results", length);
     if (!status && n) {
-        tally_view in = tally_flat(x, mine->dtype, all), beside = in, made_there = tally_flat(to, info->output, length);
+        tally_view in = tally_flat(x, mine->dtype, all), beside = in,
+                   made_there = tally_flat(to, info->output, length);
         in.valid = bits;
         if (mine->next) beside = tally_flat(y, mine->next->dtype, all), in.next = &beside;
         status = tally_window(ctx, op, &in, &made_there, o);
         made = o->edges == TALLY_EDGES_VALID ? length : n;
         const long long first = o->edges == TALLY_EDGES_VALID ? 0 : left;
         if (!status && made)
-            status = tally_copy(ctx, (void *)(uintptr_t)out->data, to + (size_t)first * result, (size_t)made * result);
+            status = tally_copy(ctx, (void *)(uintptr_t)out->data, to + (size_t)first * result,
+                                (size_t)made * result);
         if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
     }
     status = tally_mpi_agree_(m->comm, status);
@@ -205,12 +224,13 @@ static inline tally_status tally_mpi_window_inputs_(tally *ctx, const char *op, 
     return status;
 }
 
-/* My results of tally_window over the whole sequence: those of the windows at my elements. *results is how many they
- * are: as many as mine has elements; with TALLY_EDGES_VALID without those whose windows are cut off. out has room for
- * all of mine. */
-static inline tally_status tally_mpi_window(tally *ctx, const char *op, const tally_view *mine, int64_t start,
-                                            const tally_view *out, const tally_window_options *options,
-                                            int64_t *results, MPI_Comm comm)
+/* My results of tally_window over the whole sequence: those of the windows at my elements.
+ * *results is how many they are: as many as mine has elements; with TALLY_EDGES_VALID without
+ * those whose windows are cut off. out has room for all of mine. */
+static inline tally_status tally_mpi_window(tally *ctx, const char *op, const tally_view *mine,
+                                            int64_t start, const tally_view *out,
+                                            const tally_window_options *options, int64_t *results,
+                                            MPI_Comm comm)
 {
     tally_mpi_ m;
     tally_operator_info info;
@@ -222,15 +242,19 @@ static inline tally_status tally_mpi_window(tally *ctx, const char *op, const ta
     tally_status status = tally_mpi_input_(ctx, mine, &n);
     if (!status) status = tally_mpi_dense_(out, "out", &room);
     if (!status && room < n)
-        status = tally_mpi_fail_(TALLY_INVALID, "out has room for %lld results: must have it for %lld", room, n);
-    if (!status && !options) status = tally_mpi_fail_(TALLY_INVALID, "options is NULL: must say the window");
+        status = tally_mpi_fail_(TALLY_INVALID,
+                                 "out has room for %lld results: must have it for %lld", room, n);
+    if (!status && !options)
+        status = tally_mpi_fail_(TALLY_INVALID, "options is NULL: must say the window");
     if (!status && (options->before < 0 || options->after < 0 || options->step > 1))
-        status =
-            tally_mpi_fail_(TALLY_UNSUPPORTED, "before %lld, after %lld, step %lld: over ranks at least 0, and no step",
-                            (long long)options->before, (long long)options->after, (long long)options->step);
+        status = tally_mpi_fail_(
+            TALLY_UNSUPPORTED,
+            "before %lld, after %lld, step %lld: over ranks at least 0, and no step",
+            (long long)options->before, (long long)options->after, (long long)options->step);
     long long any = tally_mpi_has_inputs_(mine); /* on any rank */
     if (!status) {                               /* what the library says of such a window */
-        tally_view none = tally_flat(NULL, mine->dtype, 0), to = tally_flat(NULL, out->dtype, 0), beside;
+        tally_view none = tally_flat(NULL, mine->dtype, 0), to = tally_flat(NULL, out->dtype, 0),
+                   beside;
         if (mine->next) beside = tally_flat(NULL, mine->next->dtype, 0), none.next = &beside;
         tally_fragment *f = NULL;
         status = any ? tally_fragment_of_view(ctx, op, &none, 0, &f) : TALLY_OK;
@@ -244,8 +268,9 @@ static inline tally_status tally_mpi_window(tally *ctx, const char *op, const ta
         what[3] = options->min_count;
         status = tally_mpi_ends_of_(ctx, mine, n, options->before + options->after, &ends);
     }
-    status = tally_mpi_begin_(&m, comm, start, n,
-                              tally_mpi_hash_(tally_mpi_what_(ctx, "window", op, mine), what, sizeof what), status);
+    status = tally_mpi_begin_(
+        &m, comm, start, n,
+        tally_mpi_hash_(tally_mpi_what_(ctx, "window", op, mine), what, sizeof what), status);
     if (!status && MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_LONG_LONG, MPI_MAX, comm))
         status = tally_mpi_fail_(TALLY_IO, "MPI_Allreduce failed");
     if (!status && any) {
@@ -254,14 +279,17 @@ static inline tally_status tally_mpi_window(tally *ctx, const char *op, const ta
         tally_mpi_end_(&m);
         return status;
     }
-    if (!status) status = tally_mpi_exchange_(&m, &ends, options, tally_dtype_size(mine->dtype), &halo, &left, &right);
+    if (!status)
+        status = tally_mpi_exchange_(&m, &ends, options, tally_dtype_size(mine->dtype), &halo,
+                                     &left, &right);
     if (status) {
         free(halo);
         free(ends.memory);
         tally_mpi_end_(&m);
         return status;
     }
-    const size_t size = tally_dtype_size(mine->dtype), result = tally_dtype_size(info.output) * (size_t)info.lanes;
+    const size_t size = tally_dtype_size(mine->dtype),
+                 result = tally_dtype_size(info.output) * (size_t)info.lanes;
     const char *const x = (const char *)mine->data, *const halo_right = halo + (size_t)left * size;
     char *const y = (char *)(uintptr_t)out->data;
     const long long b = options->before, a = options->after;
@@ -269,15 +297,16 @@ static inline tally_status tally_mpi_window(tally *ctx, const char *op, const ta
     tally_window_options whole = *options;
     whole.edges = TALLY_EDGES_VALID;
     if (n && n <= b + a) { /* all of it is edge */
-        const long long all = tally_window_length(left + n + right, options), count = valid ? all : n;
-        status = tally_mpi_edge_(ctx, op, &info, mine->dtype, halo, left, ends.head, n, halo_right, right, options,
-                                 valid ? 0 : left, count, y);
+        const long long all = tally_window_length(left + n + right, options),
+                        count = valid ? all : n;
+        status = tally_mpi_edge_(ctx, op, &info, mine->dtype, halo, left, ends.head, n, halo_right,
+                                 right, options, valid ? 0 : left, count, y);
         made = count;
     } else if (n) {
         const long long first = valid ? left : b, last = valid ? right : a;
         if (b)
-            status = tally_mpi_edge_(ctx, op, &info, mine->dtype, halo, left, ends.head, b + a, NULL, 0, options,
-                                     valid ? 0 : left, first, y);
+            status = tally_mpi_edge_(ctx, op, &info, mine->dtype, halo, left, ends.head, b + a,
+                                     NULL, 0, options, valid ? 0 : left, first, y);
         made = first + (n - b - a);
         if (!status) {
             const tally_view in = tally_flat(x, mine->dtype, n),
@@ -286,8 +315,9 @@ static inline tally_status tally_mpi_window(tally *ctx, const char *op, const ta
             if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
         }
         if (!status && a)
-            status = tally_mpi_edge_(ctx, op, &info, mine->dtype, NULL, 0, ends.tail, b + a, halo_right, right, options,
-                                     valid ? 0 : b, last, y + (size_t)made * result);
+            status =
+                tally_mpi_edge_(ctx, op, &info, mine->dtype, NULL, 0, ends.tail, b + a, halo_right,
+                                right, options, valid ? 0 : b, last, y + (size_t)made * result);
         made += last;
     }
     status = tally_mpi_agree_(comm, status);
@@ -300,27 +330,29 @@ static inline tally_status tally_mpi_window(tally *ctx, const char *op, const ta
 
 /* ---- allreduce --------------------------------------------------------------------------------------------------- */
 
-/* What brings device memory from rank to rank. Without one it goes through the host and MPI. tally_mpi_nccl.h has one
- * over NCCL; a CUDA-aware MPI, or RCCL, makes another. Every rank makes the same calls. Each returns NULL, or a
- * sentence that says what failed and lives until the next call. */
+/* What brings device memory from rank to rank. Without one it goes through the host and MPI.
+ * tally_mpi_nccl.h has one over NCCL; a CUDA-aware MPI, or RCCL, makes another. Every rank makes
+ * the same calls. Each returns NULL, or a sentence that says what failed and lives until the
+ * next call. */
 typedef struct tally_mpi_mover {
     void *self;
     /* NULL if p is memory that it can move. */
     const char *(*takes)(void *self, const void *p);
     /* *memory: at least so many bytes of the device, until the next call of it. */
     const char *(*room)(void *self, size_t bytes, void **memory);
-    /* Begins: send[r] bytes at from + send_at[r] go to rank r, and got[r] bytes of rank r come to to + got_at[r], for
-     * each rank r, this one too (on which send[r] is got[r]). */
-    const char *(*begin)(void *self, const void *from, const size_t *send, const size_t *send_at, void *to,
-                         const size_t *got, const size_t *got_at);
+    /* Begins: send[r] bytes at from + send_at[r] go to rank r, and got[r] bytes of rank r come
+     * to to + got_at[r], for each rank r, this one too (on which send[r] is got[r]). */
+    const char *(*begin)(void *self, const void *from, const size_t *send, const size_t *send_at,
+                         void *to, const size_t *got, const size_t *got_at);
     /* Waits until what was begun is done. */
     const char *(*wait)(void *self);
-    /* Called by all ranks after a failure on one of them, of whatever kind: ends what was begun and never will be
-     * done. */
+    /* Called by all ranks after a failure on one of them, of whatever kind: ends what was begun
+     * and never will be done. */
     void (*abandon)(void *self);
 } tally_mpi_mover;
 
-/* How n elements are shared out: rank r folds those from tally_mpi_share_(n, ranks, r) to that of r + 1. */
+/* How n elements are shared out: rank r folds those from tally_mpi_share_(n, ranks, r) to that
+   of r + 1. */
 static inline long long tally_mpi_share_(long long n, int ranks, int r)
 {
     const long long more = n % ranks;
@@ -350,8 +382,8 @@ static inline tally_status tally_mpi_by_mover_(const tally_mpi_swap_ *x, const v
     size_t *const p = x->bytes;
     const int ranks = x->ranks;
     const tally_status status = tally_mpi_agree_(
-        x->comm,
-        tally_mpi_moved_(x->mover->begin(x->mover->self, from, p, p + ranks, to, p + 2 * ranks, p + 3 * ranks)));
+        x->comm, tally_mpi_moved_(x->mover->begin(x->mover->self, from, p, p + ranks, to,
+                                                  p + 2 * ranks, p + 3 * ranks)));
     return status ? status : tally_mpi_moved_(x->mover->wait(x->mover->self));
 }
 
@@ -362,7 +394,8 @@ static inline tally_status tally_mpi_gather_share_(const tally_mpi_swap_ *x)
     int *const send = x->counts, *const send_at = send + x->ranks, *const got = send_at + x->ranks,
                *const got_at = got + x->ranks;
     for (int r = 0; r < x->ranks; r++) {
-        const long long at = tally_mpi_share_(x->n, x->ranks, r), n = tally_mpi_share_(x->n, x->ranks, r + 1) - at;
+        const long long at = tally_mpi_share_(x->n, x->ranks, r),
+                        n = tally_mpi_share_(x->n, x->ranks, r + 1) - at;
         const long long here = x->own * r; /* n + ranks at most */
         if (x->mover) {
             x->bytes[r] = (size_t)n * x->size, x->bytes[x->ranks + r] = (size_t)at * x->size;
@@ -374,7 +407,8 @@ static inline tally_status tally_mpi_gather_share_(const tally_mpi_swap_ *x)
     }
     if (x->mover) return tally_mpi_by_mover_(x, x->from, x->all);
     int bad = MPI_Type_contiguous((int)x->size, MPI_BYTE, &element) || MPI_Type_commit(&element);
-    if (!bad) bad = MPI_Alltoallv(x->from, send, send_at, element, x->all, got, got_at, element, x->comm);
+    if (!bad)
+        bad = MPI_Alltoallv(x->from, send, send_at, element, x->all, got, got_at, element, x->comm);
     if (element != MPI_DATATYPE_NULL) MPI_Type_free(&element);
     return bad ? tally_mpi_fail_(TALLY_IO, "MPI_Alltoallv failed") : TALLY_OK;
 }
@@ -386,7 +420,8 @@ static inline tally_status tally_mpi_spread_results_(const tally_mpi_swap_ *x)
     int *const count = x->counts, *const place = count + x->ranks;
     const long long mine = tally_mpi_share_(x->n, x->ranks, x->rank);
     for (int r = 0; r < x->ranks; r++) {
-        const long long at = tally_mpi_share_(x->n, x->ranks, r), n = tally_mpi_share_(x->n, x->ranks, r + 1) - at;
+        const long long at = tally_mpi_share_(x->n, x->ranks, r),
+                        n = tally_mpi_share_(x->n, x->ranks, r + 1) - at;
         if (x->mover) {
             const int other = r != x->rank; /* mine are there */
             x->bytes[r] = other ? (size_t)x->own * x->result : 0;
@@ -399,26 +434,33 @@ static inline tally_status tally_mpi_spread_results_(const tally_mpi_swap_ *x)
     }
     if (x->mover) return tally_mpi_by_mover_(x, x->to, x->to);
     int bad = MPI_Type_contiguous((int)x->result, MPI_BYTE, &whole) || MPI_Type_commit(&whole);
-    if (!bad) bad = MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, x->to, count, place, whole, x->comm);
+    if (!bad)
+        bad =
+            MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, x->to, count, place, whole, x->comm);
     if (whole != MPI_DATATYPE_NULL) MPI_Type_free(&whole);
     return bad ? tally_mpi_fail_(TALLY_IO, "MPI_Allgatherv failed") : TALLY_OK;
 }
 
-/* My share of what is beside the elements: `size` bytes for each of n elements, which are host memory. Free *all. */
-static inline tally_status tally_mpi_gather_beside_(const tally_mpi_swap_ *x, const char *from, size_t size, char **all)
+/* My share of what is beside the elements: `size` bytes for each of n elements, which are host
+   memory. Free *all. */
+static inline tally_status tally_mpi_gather_beside_(const tally_mpi_swap_ *x, const char *from,
+                                                    size_t size, char **all)
 {
     tally_mpi_swap_ beside = *x;
     beside.from = from, beside.size = size;
     beside.all = *all = (char *)malloc((size_t)x->ranks * (size_t)x->own * size + 1);
     const tally_status own =
-        *all ? TALLY_OK : tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements of %d ranks", x->own, x->ranks);
+        *all ? TALLY_OK
+             : tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements of %d ranks", x->own,
+                               x->ranks);
     const tally_status met = tally_mpi_agree_(x->comm, own);
     return met ? met : tally_mpi_gather_share_(&beside);
 }
 
 /* What is wrong with the arguments, on this rank. */
-static inline tally_status tally_mpi_allreduce_check_(tally *ctx, const char *op, const tally_view *mine,
-                                                      const tally_view *out, const tally_mpi_mover *mover, int ranks,
+static inline tally_status tally_mpi_allreduce_check_(tally *ctx, const char *op,
+                                                      const tally_view *mine, const tally_view *out,
+                                                      const tally_mpi_mover *mover, int ranks,
                                                       long long *n, tally_operator_info *info)
 {
     long long room;
@@ -427,21 +469,27 @@ static inline tally_status tally_mpi_allreduce_check_(tally *ctx, const char *op
     if (!status) status = tally_mpi_dense_(out, "out", &room);
     if (status) return status;
     if (room != *n)
-        return tally_mpi_fail_(TALLY_INVALID, "out has %lld results and mine %lld elements: must be the same", room,
-                               *n);
+        return tally_mpi_fail_(TALLY_INVALID,
+                               "out has %lld results and mine %lld elements: must be the same",
+                               room, *n);
     if (*n > 0x7fffffff - ranks)
-        return tally_mpi_fail_(TALLY_UNSUPPORTED, "mine has %lld elements: must be at most 2^31 - 1 - ranks", *n);
-    const tally_dtype dtype = mine->next ? tally_common_dtype(mine->dtype, mine->next->dtype) : mine->dtype;
-    if ((status = tally_operator(ctx, op, dtype, info))) return tally_mpi_fail_(status, "%s", tally_error(ctx));
-    if ((info->inputs == 2) != (mine->next != NULL))
-        return tally_mpi_fail_(TALLY_INVALID, "mine has %s second input: %s takes %d input%s", mine->next ? "a" : "no",
-                               op, info->inputs, info->inputs == 2 ? "s" : "");
-    if (mover && tally_mpi_has_inputs_(mine))
         return tally_mpi_fail_(TALLY_UNSUPPORTED,
-                               "mine has validity or a second input: these go through the host (tally_mpi_allreduce)");
+                               "mine has %lld elements: must be at most 2^31 - 1 - ranks", *n);
+    const tally_dtype dtype =
+        mine->next ? tally_common_dtype(mine->dtype, mine->next->dtype) : mine->dtype;
+    if ((status = tally_operator(ctx, op, dtype, info)))
+        return tally_mpi_fail_(status, "%s", tally_error(ctx));
+    if ((info->inputs == 2) != (mine->next != NULL))
+        return tally_mpi_fail_(TALLY_INVALID, "mine has %s second input: %s takes %d input%s",
+                               mine->next ? "a" : "no", op, info->inputs,
+                               info->inputs == 2 ? "s" : "");
+    if (mover && tally_mpi_has_inputs_(mine))
+        return tally_mpi_fail_(
+            TALLY_UNSUPPORTED,
+            "mine has validity or a second input: these go through the host (tally_mpi_allreduce)");
     if (out->dtype != info->output)
-        return tally_mpi_fail_(TALLY_INVALID, "out is %s: the results of %s are %s", tally_dtype_name(out->dtype), op,
-                               tally_dtype_name(info->output));
+        return tally_mpi_fail_(TALLY_INVALID, "out is %s: the results of %s are %s",
+                               tally_dtype_name(out->dtype), op, tally_dtype_name(info->output));
     if (mover && *n && (cannot = mover->takes(mover->self, mine->data)))
         return tally_mpi_fail_(TALLY_INVALID, "mine: %s", cannot);
     if (mover && *n && (cannot = mover->takes(mover->self, out->data)))
@@ -449,9 +497,11 @@ static inline tally_status tally_mpi_allreduce_check_(tally *ctx, const char *op
     return TALLY_OK;
 }
 
-/* My share of the results: element i of all ranks is row i, which goes down the ranks. valid: ranks have it. */
-static inline tally_status tally_mpi_fold_share_(tally *ctx, const char *op, const tally_mpi_swap_ *x,
-                                                 const tally_view *mine, int valid)
+/* My share of the results: element i of all ranks is row i, which goes down the ranks. valid:
+   ranks have it. */
+static inline tally_status tally_mpi_fold_share_(tally *ctx, const char *op,
+                                                 const tally_mpi_swap_ *x, const tally_view *mine,
+                                                 int valid)
 {
     tally_view rows = tally_flat(x->all, mine->dtype, x->ranks), beside;
     char *own = NULL, *there = NULL, *y = NULL, *memory = NULL;
@@ -460,9 +510,11 @@ static inline tally_status tally_mpi_fold_share_(tally *ctx, const char *op, con
     tally_status status = valid ? tally_mpi_there_(ctx, mine, x->n, &own) : TALLY_OK;
     if (!status && mine->next)
         status =
-            tally_mpi_read_(ctx, mine->next->data, (size_t)x->n * tally_dtype_size(mine->next->dtype), &from, &memory);
+            tally_mpi_read_(ctx, mine->next->data,
+                            (size_t)x->n * tally_dtype_size(mine->next->dtype), &from, &memory);
     if (valid || mine->next) status = tally_mpi_agree_(x->comm, status);
-    if (!status && mine->next) status = tally_mpi_gather_beside_(x, from, tally_dtype_size(mine->next->dtype), &y);
+    if (!status && mine->next)
+        status = tally_mpi_gather_beside_(x, from, tally_dtype_size(mine->next->dtype), &y);
     if (!status && valid) {
         status = tally_mpi_gather_beside_(x, own, 1, &there);
         if (!status && !(bits = tally_mpi_bits_(there, x->own * x->ranks)))
@@ -475,7 +527,8 @@ static inline tally_status tally_mpi_fold_share_(tally *ctx, const char *op, con
         beside = rows;
         rows.valid = bits;
         if (mine->next) beside.data = y, beside.dtype = mine->next->dtype, rows.next = &beside;
-        status = tally_reduce(ctx, op, &rows, x->to + (size_t)tally_mpi_share_(x->n, x->ranks, x->rank) * x->result);
+        status = tally_reduce(
+            ctx, op, &rows, x->to + (size_t)tally_mpi_share_(x->n, x->ranks, x->rank) * x->result);
         if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
     }
     free(own);
@@ -486,14 +539,16 @@ static inline tally_status tally_mpi_fold_share_(tally *ctx, const char *op, con
     return status;
 }
 
-/* tally_mpi_allreduce whose elements, of mine and of out, are memory that the mover takes. ctx works on a stream of its
- * own, or on the one that the mover takes. */
-static inline tally_status tally_mpi_allreduce_by(tally *ctx, const char *op, const tally_view *mine,
-                                                  const tally_view *out, const tally_mpi_mover *mover, MPI_Comm comm)
+/* tally_mpi_allreduce whose elements, of mine and of out, are memory that the mover takes. ctx
+ * works on a stream of its own, or on the one that the mover takes. */
+static inline tally_status tally_mpi_allreduce_by(tally *ctx, const char *op,
+                                                  const tally_view *mine, const tally_view *out,
+                                                  const tally_mpi_mover *mover, MPI_Comm comm)
 {
     tally_operator_info info;
     tally_mpi_swap_ x;
-    tally_mpi_ m; /* for the meeting: n is in what must be the same on all; there, who has validity */
+    /* for the meeting: n is in what must be the same on all; there, who has validity */
+    tally_mpi_ m;
     char *here = NULL, *there = NULL;
     void *all = NULL;
     int from_device = -1, to_device = -1;
@@ -501,11 +556,13 @@ static inline tally_status tally_mpi_allreduce_by(tally *ctx, const char *op, co
     x.mover = mover, x.comm = comm;
     MPI_Comm_rank(comm, &x.rank);
     MPI_Comm_size(comm, &x.ranks);
-    tally_status status = tally_mpi_allreduce_check_(ctx, op, mine, out, mover, x.ranks, &x.n, &info);
+    tally_status status =
+        tally_mpi_allreduce_check_(ctx, op, mine, out, mover, x.ranks, &x.n, &info);
     if (!status) {
         const size_t ranks = (size_t)x.ranks;
         x.own = tally_mpi_share_(x.n, x.ranks, x.rank + 1) - tally_mpi_share_(x.n, x.ranks, x.rank);
-        x.size = tally_dtype_size(mine->dtype), x.result = tally_dtype_size(info.output) * (size_t)info.lanes;
+        x.size = tally_dtype_size(mine->dtype),
+        x.result = tally_dtype_size(info.output) * (size_t)info.lanes;
         x.from = (const char *)mine->data, x.to = (char *)(uintptr_t)out->data;
         x.bytes = (size_t *)calloc(4 * ranks, sizeof *x.bytes);
         x.counts = (int *)calloc(4 * ranks, sizeof *x.counts);
@@ -522,13 +579,15 @@ static inline tally_status tally_mpi_allreduce_by(tally *ctx, const char *op, co
         }
         x.all = (char *)all;
         if (!status && (!x.bytes || !x.counts || !x.all || (x.n && (!x.from || !x.to))))
-            status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements of %d ranks", x.own, x.ranks);
+            status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements of %d ranks",
+                                     x.own, x.ranks);
         if (!status && here && (status = tally_copy(ctx, here, mine->data, (size_t)x.n * x.size)))
             tally_mpi_fail_(status, "%s", tally_error(ctx));
     }
     const int has = mine && (mine->valid || (mine->next && mine->next->valid));
-    status = tally_mpi_begin_(&m, comm, -1, has,
-                              tally_mpi_hash_(tally_mpi_what_(ctx, "allreduce", op, mine), &x.n, sizeof x.n), status);
+    status = tally_mpi_begin_(
+        &m, comm, -1, has,
+        tally_mpi_hash_(tally_mpi_what_(ctx, "allreduce", op, mine), &x.n, sizeof x.n), status);
     const int valid = m.n > 0;
     tally_mpi_end_(&m);
     const int met = !status;
@@ -539,7 +598,8 @@ static inline tally_status tally_mpi_allreduce_by(tally *ctx, const char *op, co
     }
     if (!status) {
         status = tally_mpi_spread_results_(&x);
-        if (!status && there && (status = tally_copy(ctx, (void *)(uintptr_t)out->data, there, (size_t)x.n * x.result)))
+        if (!status && there &&
+            (status = tally_copy(ctx, (void *)(uintptr_t)out->data, there, (size_t)x.n * x.result)))
             tally_mpi_fail_(status, "%s", tally_error(ctx));
         status = tally_mpi_agree_(comm, status);
     }
@@ -552,9 +612,10 @@ static inline tally_status tally_mpi_allreduce_by(tally *ctx, const char *op, co
     return status;
 }
 
-/* Element by element over the ranks: out[i] is tally_reduce of the ranks' elements number i, in the order of the ranks.
- * Every rank has as many, and gets all results; out may be mine. What travels is what a ring sends: every element
- * twice; with validity, on any of the ranks, a byte more for each, and a second input once. */
+/* Element by element over the ranks: out[i] is tally_reduce of the ranks' elements number i, in
+ * the order of the ranks. Every rank has as many, and gets all results; out may be mine. What
+ * travels is what a ring sends: every element twice; with validity, on any of the ranks, a byte
+ * more for each, and a second input once. */
 static inline tally_status tally_mpi_allreduce(tally *ctx, const char *op, const tally_view *mine,
                                                const tally_view *out, MPI_Comm comm)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * tally_mpi_nccl.h - tally_mpi_allreduce of device memory, from GPU to GPU over NCCL, with a GPU for each rank.
+ * tally_mpi_nccl.h - tally_mpi_allreduce of device memory, from GPU to GPU over NCCL, with a GPU
+ * for each rank.
  *
  *     #include <tally_mpi_nccl.h>                         // over your mpi.h, nccl.h and cuda_runtime_api.h
  *     ...
@@ -10,10 +11,11 @@
  *         fprintf(stderr, "%s\n", tally_mpi_error());
  *     tally_mpi_nccl_close(&nccl);
  *
- * NCCL moves bytes and adds nothing: tally folds the elements in the order of the ranks, so the bits are those of
- * tally_mpi_allreduce, on any number of GPUs and whatever NCCL's algorithms are. MPI carries what the ranks agree on.
- * A failure of NCCL or of a GPU on one rank is an error on all; no rank waits for ever. NCCL's communicator is ended
- * then (ncclCommAbort), and later calls say so. Header only; link with -lnccl -lcudart. */
+ * NCCL moves bytes and adds nothing: tally folds the elements in the order of the ranks, so the
+ * bits are those of tally_mpi_allreduce, on any number of GPUs and whatever NCCL's algorithms
+ * are. MPI carries what the ranks agree on. A failure of NCCL or of a GPU on one rank is an
+ * error on all; no rank waits for ever. NCCL's communicator is ended then (ncclCommAbort), and
+ * later calls say so. Header only; link with -lnccl -lcudart. */
 #ifndef TALLY_MPI_NCCL_H
 #define TALLY_MPI_NCCL_H
 
@@ -28,13 +30,15 @@ extern "C" {
 typedef struct tally_mpi_nccl {
     tally_mpi_mover mover; /* for tally_mpi_allreduce_by */
     ncclComm_t nccl;
-    cudaStream_t stream; /* of the moves; tally_use_stream(ctx, stream) saves the waits between them and tally's work */
-    MPI_Comm comm;       /* a copy, for what goes wrong */
+    /* of the moves; tally_use_stream(ctx, stream) saves the waits between them and tally's work */
+    cudaStream_t stream;
+    MPI_Comm comm; /* a copy, for what goes wrong */
     int rank, ranks;
     void *memory; /* kept from call to call */
     size_t bytes;
-    int failed, told, heard; /* here: a call failed; and the others, who may wait, were told; others told so */
-    MPI_Request *telling;    /* one for each rank */
+    /* here: a call failed; and the others, who may wait, were told; others told so */
+    int failed, told, heard;
+    MPI_Request *telling; /* one for each rank */
     char sentence[200];
 } tally_mpi_nccl;
 
@@ -43,11 +47,13 @@ static inline const char *tally_mpi_nccl_said_(tally_mpi_nccl *x, const char *ca
     snprintf(x->sentence, sizeof x->sentence, "%s: %s", call, why);
     return x->sentence;
 }
-static inline const char *tally_mpi_nccl_cuda_(tally_mpi_nccl *x, const char *call, cudaError_t error)
+static inline const char *tally_mpi_nccl_cuda_(tally_mpi_nccl *x, const char *call,
+                                               cudaError_t error)
 {
     return error == cudaSuccess ? NULL : tally_mpi_nccl_said_(x, call, cudaGetErrorString(error));
 }
-static inline const char *tally_mpi_nccl_nccl_(tally_mpi_nccl *x, const char *call, ncclResult_t error)
+static inline const char *tally_mpi_nccl_nccl_(tally_mpi_nccl *x, const char *call,
+                                               ncclResult_t error)
 {
     return error == ncclSuccess ? NULL : tally_mpi_nccl_said_(x, call, ncclGetErrorString(error));
 }
@@ -56,7 +62,8 @@ static inline const char *tally_mpi_nccl_takes_(void *self, const void *p)
 {
     tally_mpi_nccl *const x = (tally_mpi_nccl *)self;
     struct cudaPointerAttributes about;
-    const char *const failed = tally_mpi_nccl_cuda_(x, "cudaPointerGetAttributes", cudaPointerGetAttributes(&about, p));
+    const char *const failed =
+        tally_mpi_nccl_cuda_(x, "cudaPointerGetAttributes", cudaPointerGetAttributes(&about, p));
     if (failed) return failed;
     if (about.type == cudaMemoryTypeDevice || about.type == cudaMemoryTypeManaged) return NULL;
     return "it is host memory: NCCL moves device memory";
@@ -76,29 +83,32 @@ static inline const char *tally_mpi_nccl_room_(void *self, size_t bytes, void **
     return failed;
 }
 
-static inline const char *tally_mpi_nccl_begin_(void *self, const void *from, const size_t *send, const size_t *send_at,
-                                                void *to, const size_t *got, const size_t *got_at)
+static inline const char *tally_mpi_nccl_begin_(void *self, const void *from, const size_t *send,
+                                                const size_t *send_at, void *to, const size_t *got,
+                                                const size_t *got_at)
 {
     tally_mpi_nccl *const x = (tally_mpi_nccl *)self;
     const char *const a = (const char *)from, *failed = NULL, *ended;
     char *const b = (char *)to;
     const int me = x->rank;
-    if (!x->nccl) return "NCCL's communicator was ended by an earlier failure: close it and open another";
+    if (!x->nccl)
+        return "NCCL's communicator was ended by an earlier failure: close it and open another";
     if (send[me])
-        failed = tally_mpi_nccl_cuda_(
-            x, "cudaMemcpyAsync",
-            cudaMemcpyAsync(b + got_at[me], a + send_at[me], send[me], cudaMemcpyDeviceToDevice, x->stream));
+        failed = tally_mpi_nccl_cuda_(x, "cudaMemcpyAsync",
+                                      cudaMemcpyAsync(b + got_at[me], a + send_at[me], send[me],
+                                                      cudaMemcpyDeviceToDevice, x->stream));
     if (!failed) failed = tally_mpi_nccl_nccl_(x, "ncclGroupStart", ncclGroupStart());
     if (!failed) {
         for (int k = 1; k < x->ranks && !failed; k++) {
             const int to_rank = (me + k) % x->ranks, of_rank = (me - k + x->ranks) % x->ranks;
             if (send[to_rank])
-                failed = tally_mpi_nccl_nccl_(
-                    x, "ncclSend",
-                    ncclSend(a + send_at[to_rank], send[to_rank], ncclChar, to_rank, x->nccl, x->stream));
+                failed = tally_mpi_nccl_nccl_(x, "ncclSend",
+                                              ncclSend(a + send_at[to_rank], send[to_rank],
+                                                       ncclChar, to_rank, x->nccl, x->stream));
             if (!failed && got[of_rank])
-                failed = tally_mpi_nccl_nccl_(
-                    x, "ncclRecv", ncclRecv(b + got_at[of_rank], got[of_rank], ncclChar, of_rank, x->nccl, x->stream));
+                failed = tally_mpi_nccl_nccl_(x, "ncclRecv",
+                                              ncclRecv(b + got_at[of_rank], got[of_rank], ncclChar,
+                                                       of_rank, x->nccl, x->stream));
         }
         ended = tally_mpi_nccl_nccl_(x, "ncclGroupEnd", ncclGroupEnd());
         if (!failed) failed = ended;
@@ -107,9 +117,11 @@ static inline const char *tally_mpi_nccl_begin_(void *self, const void *from, co
     return failed;
 }
 
-enum { TALLY_MPI_NCCL_TOLD_ = 1, TALLY_MPI_NCCL_LOOKS_ = 256 }; /* a tag; polls between two looks around */
+/* a tag; polls between two looks around */
+enum { TALLY_MPI_NCCL_TOLD_ = 1, TALLY_MPI_NCCL_LOOKS_ = 256 };
 
-/* Waits for the stream. A rank that fails tells the others, who may wait for what it will never send. */
+/* Waits for the stream. A rank that fails tells the others, who may wait for what it will never
+   send. */
 static inline const char *tally_mpi_nccl_wait_(void *self)
 {
     tally_mpi_nccl *const x = (tally_mpi_nccl *)self;
@@ -123,12 +135,14 @@ static inline const char *tally_mpi_nccl_wait_(void *self)
         } else if (polls % TALLY_MPI_NCCL_LOOKS_ == 0) {
             ncclResult_t error = ncclSuccess;
             int told = 0;
-            failed = tally_mpi_nccl_nccl_(x, "ncclCommGetAsyncError", ncclCommGetAsyncError(x->nccl, &error));
+            failed = tally_mpi_nccl_nccl_(x, "ncclCommGetAsyncError",
+                                          ncclCommGetAsyncError(x->nccl, &error));
             if (!failed && error != ncclInProgress) failed = tally_mpi_nccl_nccl_(x, "NCCL", error);
             if (!failed) MPI_Iprobe(MPI_ANY_SOURCE, TALLY_MPI_NCCL_TOLD_, x->comm, &told, &about);
             if (told) {
                 char why[sizeof x->sentence];
-                MPI_Recv(why, (int)sizeof why, MPI_CHAR, about.MPI_SOURCE, TALLY_MPI_NCCL_TOLD_, x->comm, &about);
+                MPI_Recv(why, (int)sizeof why, MPI_CHAR, about.MPI_SOURCE, TALLY_MPI_NCCL_TOLD_,
+                         x->comm, &about);
                 x->failed = x->heard = 1;
                 snprintf(x->sentence, sizeof x->sentence, "rank %d: %.160s", about.MPI_SOURCE, why);
                 return x->sentence;
@@ -138,11 +152,13 @@ static inline const char *tally_mpi_nccl_wait_(void *self)
     x->failed = x->told = 1;
     for (int r = 0; r < x->ranks; r++)
         if (r != x->rank)
-            MPI_Isend(x->sentence, (int)sizeof x->sentence, MPI_CHAR, r, TALLY_MPI_NCCL_TOLD_, x->comm, &x->telling[r]);
+            MPI_Isend(x->sentence, (int)sizeof x->sentence, MPI_CHAR, r, TALLY_MPI_NCCL_TOLD_,
+                      x->comm, &x->telling[r]);
     return failed;
 }
 
-/* All ranks: what was told is taken, and if NCCL failed on any of them, its communicator ends on all. */
+/* All ranks: what was told is taken, and if NCCL failed on any of them, its communicator ends on
+   all. */
 static inline void tally_mpi_nccl_abandon_(void *self)
 {
     tally_mpi_nccl *const x = (tally_mpi_nccl *)self;
@@ -151,7 +167,8 @@ static inline void tally_mpi_nccl_abandon_(void *self)
     char why[sizeof x->sentence];
     MPI_Allreduce(mine, all, 2, MPI_INT, MPI_SUM, x->comm);
     for (int k = x->told + x->heard; k < all[1]; k++)
-        MPI_Recv(why, (int)sizeof why, MPI_CHAR, MPI_ANY_SOURCE, TALLY_MPI_NCCL_TOLD_, x->comm, MPI_STATUS_IGNORE);
+        MPI_Recv(why, (int)sizeof why, MPI_CHAR, MPI_ANY_SOURCE, TALLY_MPI_NCCL_TOLD_, x->comm,
+                 MPI_STATUS_IGNORE);
     for (int r = 0; r < x->ranks; r++) MPI_Wait(&x->telling[r], MPI_STATUS_IGNORE);
     x->failed = x->told = x->heard = 0;
     if (!all[0] || !x->nccl) return;
@@ -171,8 +188,8 @@ static inline void tally_mpi_nccl_close(tally_mpi_nccl *x)
     x->comm = MPI_COMM_NULL;
 }
 
-/* A communicator of NCCL over the ranks of comm, each with its current CUDA device, of which no two may be the same,
- * and a stream. Collective: all have it, or none. */
+/* A communicator of NCCL over the ranks of comm, each with its current CUDA device, of which no
+ * two may be the same, and a stream. Collective: all have it, or none. */
 static inline tally_status tally_mpi_nccl_open(tally_mpi_nccl *x, MPI_Comm comm)
 {
     ncclUniqueId id;
@@ -180,7 +197,8 @@ static inline tally_status tally_mpi_nccl_open(tally_mpi_nccl *x, MPI_Comm comm)
     memset(x, 0, sizeof *x);
     memset(&id, 0, sizeof id);
     x->comm = MPI_COMM_NULL;
-    if (MPI_Comm_dup(comm, &x->comm) || MPI_Comm_rank(comm, &x->rank) || MPI_Comm_size(comm, &x->ranks))
+    if (MPI_Comm_dup(comm, &x->comm) || MPI_Comm_rank(comm, &x->rank) ||
+        MPI_Comm_size(comm, &x->ranks))
         return tally_mpi_fail_(TALLY_IO, "comm: the MPI library refuses it");
     x->telling = (MPI_Request *)malloc((size_t)x->ranks * sizeof *x->telling);
     if (!x->telling) failed = "no memory for the ranks";
@@ -188,12 +206,14 @@ static inline tally_status tally_mpi_nccl_open(tally_mpi_nccl *x, MPI_Comm comm)
     if (!failed)
         failed = tally_mpi_nccl_cuda_(x, "cudaStreamCreateWithFlags",
                                       cudaStreamCreateWithFlags(&x->stream, cudaStreamNonBlocking));
-    if (!failed && !x->rank) failed = tally_mpi_nccl_nccl_(x, "ncclGetUniqueId", ncclGetUniqueId(&id));
+    if (!failed && !x->rank)
+        failed = tally_mpi_nccl_nccl_(x, "ncclGetUniqueId", ncclGetUniqueId(&id));
     tally_status status = tally_mpi_agree_(x->comm, tally_mpi_moved_(failed));
     if (!status && MPI_Bcast(&id, (int)sizeof id, MPI_BYTE, 0, x->comm))
         status = tally_mpi_fail_(TALLY_IO, "MPI_Bcast failed");
     if (!status) {
-        failed = tally_mpi_nccl_nccl_(x, "ncclCommInitRank", ncclCommInitRank(&x->nccl, x->ranks, id, x->rank));
+        failed = tally_mpi_nccl_nccl_(x, "ncclCommInitRank",
+                                      ncclCommInitRank(&x->nccl, x->ranks, id, x->rank));
         if (failed) x->nccl = NULL;
         status = tally_mpi_agree_(x->comm, tally_mpi_moved_(failed));
     }

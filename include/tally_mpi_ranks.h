@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * tally_mpi_ranks.h - what the calls of tally_mpi.h share; include that one. How ranks agree on one status and one
- * sentence, what each knows of the parts of all, and fragments as an operation of MPI. Names that end in _ are not for
- * others. */
+ * tally_mpi_ranks.h - what the calls of tally_mpi.h share; include that one. How ranks agree on
+ * one status and one sentence, what each knows of the parts of all, and fragments as an
+ * operation of MPI. Names that end in _ are not for others. */
 #ifndef TALLY_MPI_RANKS_H
 #define TALLY_MPI_RANKS_H
 
@@ -75,29 +75,33 @@ static inline char *tally_mpi_words_(void)
     return words;
 }
 
-/* With the operator as an empty fragment of v's sequences names it: the text of an operator that a user defined, and
- * the layout of fragments, are other ones on a rank with another text or library. */
-static inline unsigned long long tally_mpi_hash_op_(unsigned long long h, tally *ctx, const char *op,
-                                                    const tally_view *v)
+/* With the operator as an empty fragment of v's sequences names it: the text of an operator that
+ * a user defined, and the layout of fragments, are other ones on a rank with another text or
+ * library. */
+static inline unsigned long long tally_mpi_hash_op_(unsigned long long h, tally *ctx,
+                                                    const char *op, const tally_view *v)
 {
     tally_fragment *f = NULL;
     tally_view none = *v, next;
     char bytes[512];
     size_t room = sizeof bytes;
     none.n = 0, none.rows = 1, none.data = NULL, none.offsets = NULL, none.valid = NULL;
-    if (v->next) next = *v->next, next.n = 0, next.rows = 1, next.data = NULL, next.valid = NULL, none.next = &next;
+    if (v->next)
+        next = *v->next, next.n = 0, next.rows = 1, next.data = NULL, next.valid = NULL,
+        none.next = &next;
     if (!tally_fragment_of_view(ctx, op, &none, 0, &f) && !tally_fragment_save(f, bytes, &room))
         h = tally_mpi_hash_(h, bytes, room);
     tally_fragment_free(f);
     return h;
 }
 
-static inline unsigned long long tally_mpi_what_(tally *ctx, const char *verb, const char *op, const tally_view *v)
+static inline unsigned long long tally_mpi_what_(tally *ctx, const char *verb, const char *op,
+                                                 const tally_view *v)
 {
     const int dtype = v ? (int)v->dtype + (v->next ? 256 * (int)v->next->dtype : 0) : 0;
     unsigned long long h = tally_mpi_hash_(0xcbf29ce484222325ull, verb, strlen(verb));
-    snprintf(tally_mpi_words_(), TALLY_MPI_WORDS_, "%s of %.60s%s%s", verb, op ? op : "NULL", v ? " of " : "",
-             v && tally_dtype_name(v->dtype) ? tally_dtype_name(v->dtype) : "");
+    snprintf(tally_mpi_words_(), TALLY_MPI_WORDS_, "%s of %.60s%s%s", verb, op ? op : "NULL",
+             v ? " of " : "", v && tally_dtype_name(v->dtype) ? tally_dtype_name(v->dtype) : "");
     if (op) h = tally_mpi_hash_(h, op, strlen(op));
     if (v) h = tally_mpi_hash_op_(h, ctx, op, v);
     return tally_mpi_hash_(h, &dtype, sizeof dtype);
@@ -113,13 +117,15 @@ static inline tally_status tally_mpi_differs_(MPI_Comm comm, int other)
         MPI_Bcast(words[1], TALLY_MPI_WORDS_, MPI_CHAR, other, comm))
         return tally_mpi_fail_(TALLY_IO, "MPI_Bcast failed");
     if (strcmp(words[0], words[1]))
-        return tally_mpi_fail_(TALLY_INVALID, "rank %d calls %s and rank 0 %s: must be the same on all", other,
+        return tally_mpi_fail_(TALLY_INVALID,
+                               "rank %d calls %s and rank 0 %s: must be the same on all", other,
                                words[1], words[0]);
-    return tally_mpi_fail_(TALLY_INVALID,
-                           "rank %d calls %s as rank 0 does, with other options, another text of the operator or "
-                           "another version of tally (in allreduce: or another length; in fields: or another number "
-                           "of fields or sequences): must be the same on all",
-                           other, words[0]);
+    return tally_mpi_fail_(
+        TALLY_INVALID,
+        "rank %d calls %s as rank 0 does, with other options, another text of the operator or "
+        "another version of tally (in allreduce: or another length; in fields: or another number "
+        "of fields or sequences): must be the same on all",
+        other, words[0]);
 }
 
 static inline int tally_mpi_by_start_(const void *a, const void *b)
@@ -133,7 +139,8 @@ static inline int tally_mpi_by_start_(const void *a, const void *b)
 /* The status of a rank that only knows that another one failed. */
 #define TALLY_MPI_ELSEWHERE_ ((tally_status)127)
 
-/* A status of each rank becomes one of all: that of the lowest rank that failed, with its sentence. */
+/* A status of each rank becomes one of all: that of the lowest rank that failed, with its
+   sentence. */
 static inline tally_status tally_mpi_agree_(MPI_Comm comm, tally_status mine)
 {
     struct {
@@ -160,20 +167,24 @@ static inline tally_status tally_mpi_dense_(const tally_view *v, const char *nam
 {
     *n = 0;
     if (!v) return tally_mpi_fail_(TALLY_INVALID, "%s is NULL: must be a view", name);
-    if (v->offsets || v->n < 0 || v->rows < 0 || (v->n > 1 && v->stride != 1) || (v->rows > 1 && v->row_stride != v->n))
-        return tally_mpi_fail_(TALLY_INVALID, "%s is not dense: must be tally_flat, or tally_rows without a pitch",
+    if (v->offsets || v->n < 0 || v->rows < 0 || (v->n > 1 && v->stride != 1) ||
+        (v->rows > 1 && v->row_stride != v->n))
+        return tally_mpi_fail_(TALLY_INVALID,
+                               "%s is not dense: must be tally_flat, or tally_rows without a pitch",
                                name);
     if (__builtin_mul_overflow((long long)v->n, (long long)v->rows, n) || *n >> 61)
         return tally_mpi_fail_(TALLY_INVALID, "%s has more than 2^61 - 1 elements", name);
     if (*n && !v->data)
-        return tally_mpi_fail_(TALLY_INVALID, "%s->data is NULL: must have memory for %lld elements", name, *n);
+        return tally_mpi_fail_(TALLY_INVALID,
+                               "%s->data is NULL: must have memory for %lld elements", name, *n);
     if (v->next) {
         long long beside = 0;
         const tally_status status = tally_mpi_dense_(v->next, "the second input", &beside);
         if (status) return status;
         if (beside != *n)
-            return tally_mpi_fail_(TALLY_INVALID, "the second input has %lld elements and %s %lld: must be as many",
-                                   beside, name, *n);
+            return tally_mpi_fail_(
+                TALLY_INVALID, "the second input has %lld elements and %s %lld: must be as many",
+                beside, name, *n);
     }
     return TALLY_OK;
 }
@@ -182,11 +193,12 @@ static inline tally_status tally_mpi_dense_(const tally_view *v, const char *nam
 static inline tally_status tally_mpi_input_(const tally *ctx, const tally_view *mine, long long *n)
 {
     *n = 0;
-    return ctx ? tally_mpi_dense_(mine, "mine", n) : tally_mpi_fail_(TALLY_INVALID, "ctx is NULL: must be a context");
+    return ctx ? tally_mpi_dense_(mine, "mine", n)
+               : tally_mpi_fail_(TALLY_INVALID, "ctx is NULL: must be a context");
 }
 
-/* A view of n elements, which is dense, as one sequence; next: room for its second input. Of one input without validity
- * the calls are those of plain memory. */
+/* A view of n elements, which is dense, as one sequence; next: room for its second input. Of one
+ * input without validity the calls are those of plain memory. */
 static inline int tally_mpi_has_inputs_(const tally_view *v) { return v && (v->valid || v->next); }
 static inline tally_view tally_mpi_flat_(const tally_view *v, long long n, tally_view *next)
 {
@@ -202,8 +214,10 @@ static inline tally_view tally_mpi_flat_(const tally_view *v, long long n, tally
     return flat;
 }
 
-/* `bytes` bytes where the host can read them: as they lie, or a copy of device memory. Free *memory. */
-static inline tally_status tally_mpi_read_(tally *ctx, const void *data, size_t bytes, const char **at, char **memory)
+/* `bytes` bytes where the host can read them: as they lie, or a copy of device memory. Free
+   *memory. */
+static inline tally_status tally_mpi_read_(tally *ctx, const void *data, size_t bytes,
+                                           const char **at, char **memory)
 {
     int owner = -1;
     *memory = NULL;
@@ -211,7 +225,8 @@ static inline tally_status tally_mpi_read_(tally *ctx, const void *data, size_t 
     tally_status status = bytes ? tally_owner(ctx, data, &owner) : TALLY_OK;
     if (!status && owner >= 0) {
         if (!(*memory = (char *)malloc(bytes)))
-            return tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %llu bytes", (unsigned long long)bytes);
+            return tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %llu bytes",
+                                   (unsigned long long)bytes);
         status = tally_copy(ctx, *memory, data, bytes);
         *at = *memory;
     }
@@ -219,21 +234,24 @@ static inline tally_status tally_mpi_read_(tally *ctx, const void *data, size_t 
 }
 
 /* A byte for each of the n elements of a dense view: is it there, in all inputs? Free *there. */
-static inline tally_status tally_mpi_there_(tally *ctx, const tally_view *mine, long long n, char **there)
+static inline tally_status tally_mpi_there_(tally *ctx, const tally_view *mine, long long n,
+                                            char **there)
 {
     tally_status status = TALLY_OK;
     if (!(*there = (char *)malloc((size_t)n + 1)))
         return tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements", n);
     memset(*there, 1, (size_t)n);
     for (const tally_view *v = mine; v && !status; v = v->next) {
-        const long long first = (long long)v->valid_offset >> 3, from = (long long)v->valid_offset & 7;
+        const long long first = (long long)v->valid_offset >> 3,
+                        from = (long long)v->valid_offset & 7;
         const char *bits;
         char *memory = NULL;
         if (!v->valid || !n) continue;
         if (v->valid_offset < 0)
             return tally_mpi_fail_(TALLY_INVALID, "valid_offset is %lld: must be at least 0",
                                    (long long)v->valid_offset);
-        status = tally_mpi_read_(ctx, (const char *)v->valid + first, (size_t)((from + n - 1) / 8 + 1), &bits, &memory);
+        status = tally_mpi_read_(ctx, (const char *)v->valid + first,
+                                 (size_t)((from + n - 1) / 8 + 1), &bits, &memory);
         for (long long i = 0; i < n && !status; i++)
             if (!((unsigned char)bits[(from + i) >> 3] >> ((from + i) & 7) & 1)) (*there)[i] = 0;
         free(memory);
@@ -250,7 +268,8 @@ static inline unsigned char *tally_mpi_bits_(const char *there, long long n)
     return bits;
 }
 
-/* The type of the elements that the operator gets: of two inputs the common one, which the fragment has. */
+/* The type of the elements that the operator gets: of two inputs the common one, which the
+   fragment has. */
 static inline tally_dtype tally_mpi_dtype_(const tally_fragment *f, const tally_view *mine)
 {
     tally_fragment_info about;
@@ -260,16 +279,18 @@ static inline tally_dtype tally_mpi_dtype_(const tally_fragment *f, const tally_
 
 static inline void tally_mpi_end_(tally_mpi_ *m) { free(m->part); }
 
-/* All ranks meet: what each has, whether all is well, and that the parts are one sequence. mine: this rank's status. */
-static inline tally_status tally_mpi_begin_(tally_mpi_ *m, MPI_Comm comm, long long start, long long n,
-                                            unsigned long long what, tally_status mine)
+/* All ranks meet: what each has, whether all is well, and that the parts are one sequence. mine:
+   this rank's status. */
+static inline tally_status tally_mpi_begin_(tally_mpi_ *m, MPI_Comm comm, long long start,
+                                            long long n, unsigned long long what, tally_status mine)
 {
     memset(m, 0, sizeof *m);
     m->comm = comm;
     if (MPI_Comm_rank(comm, &m->rank) || MPI_Comm_size(comm, &m->ranks))
         return tally_mpi_fail_(TALLY_IO, "comm: the MPI library refuses it");
     m->part = (tally_mpi_part_ *)malloc((size_t)m->ranks * sizeof *m->part);
-    if (!mine && !m->part) mine = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %d parts", m->ranks);
+    if (!mine && !m->part)
+        mine = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %d parts", m->ranks);
     const tally_status all = tally_mpi_agree_(comm, mine);
     if (all) return all;
     const tally_mpi_part_ own = {start, n, what, mine, m->rank};
@@ -281,9 +302,10 @@ static inline tally_status tally_mpi_begin_(tally_mpi_ *m, MPI_Comm comm, long l
         tally_mpi_part_ *p = &m->part[r];
         if (p->what != m->part[0].what) return tally_mpi_differs_(comm, r);
         if ((p->start < 0) != (first < 0))
-            return tally_mpi_fail_(TALLY_INVALID,
-                                   "start is %lld on rank %d and %lld on rank 0: -1 must be on all or none", p->start,
-                                   r, first);
+            return tally_mpi_fail_(
+                TALLY_INVALID,
+                "start is %lld on rank %d and %lld on rank 0: -1 must be on all or none", p->start,
+                r, first);
         if (p->start < 0) {
             p->start = at;
             at += p->n;
@@ -295,22 +317,26 @@ static inline tally_status tally_mpi_begin_(tally_mpi_ *m, MPI_Comm comm, long l
         if (p->rank == m->rank) m->here = r;
         if (!p->n) continue;
         if (p->start > m->n)
-            return tally_mpi_fail_(TALLY_INVALID, "nobody has [%lld, %lld): the parts must be one sequence from 0 on",
-                                   m->n, p->start);
+            return tally_mpi_fail_(
+                TALLY_INVALID, "nobody has [%lld, %lld): the parts must be one sequence from 0 on",
+                m->n, p->start);
         if (p->start < m->n)
-            return tally_mpi_fail_(TALLY_INVALID,
-                                   "rank %d has [%lld, %lld) and rank %d begins at %lld: must not overlap",
-                                   before->rank, before->start, before->start + before->n, p->rank, p->start);
+            return tally_mpi_fail_(
+                TALLY_INVALID,
+                "rank %d has [%lld, %lld) and rank %d begins at %lld: must not overlap",
+                before->rank, before->start, before->start + before->n, p->rank, p->start);
         m->n = p->start + p->n;
-        if (m->n >> 61) return tally_mpi_fail_(TALLY_INVALID, "the whole sequence has more than 2^61 - 1 elements");
+        if (m->n >> 61)
+            return tally_mpi_fail_(TALLY_INVALID,
+                                   "the whole sequence has more than 2^61 - 1 elements");
     }
     return TALLY_OK;
 }
 
 /* ---- fragments as an MPI operation: associative, not commutative ------------------------------------------------- */
 
-/* Messages of one size, with the bytes of `count` fragments. Each has its room: the length, then the bytes; length -1:
- * it failed. */
+/* Messages of one size, with the bytes of `count` fragments. Each has its room: the length, then
+ * the bytes; length -1: it failed. */
 typedef struct tally_mpi_merge_ {
     tally *ctx;
     int count;
@@ -339,7 +365,8 @@ static inline void tally_mpi_merge_one_(tally_mpi_merge_ *x, size_t room, const 
     if (!status) status = tally_fragment_save(left, b + sizeof b_bytes, &bytes);
     b_bytes = status ? -1 : (long long)bytes;
     memcpy(b, &b_bytes, sizeof b_bytes);
-    if (status && !x->sentence[0]) tally_mpi_copy_(x->sentence, sizeof x->sentence, tally_error(x->ctx));
+    if (status && !x->sentence[0])
+        tally_mpi_copy_(x->sentence, sizeof x->sentence, tally_error(x->ctx));
     tally_fragment_free(left);
     tally_fragment_free(right);
 }
@@ -351,18 +378,21 @@ static inline void tally_mpi_merge_function_(void *in, void *inout, int *count, 
     char *a = (char *)in, *b = (char *)inout;
     (void)type;
     for (int i = 0; i < *count; i++)
-        for (int f = 0; f < x->count; a += x->room[f], b += x->room[f], f++) tally_mpi_merge_one_(x, x->room[f], a, b);
+        for (int f = 0; f < x->count; a += x->room[f], b += x->room[f], f++)
+            tally_mpi_merge_one_(x, x->room[f], a, b);
 }
 
-/* Room for the fragment of any part of n elements: two nodes for each bit of the length, each of `node` bytes, and
- * `more` bytes. */
+/* Room for the fragment of any part of n elements: two nodes for each bit of the length, each of
+ * `node` bytes, and `more` bytes. */
 static inline size_t tally_mpi_room_(long long n, size_t node, size_t more)
 {
     size_t nodes = 4;
     while (n) nodes += 2, n >>= 1;
-    return (sizeof(long long) + more + nodes * node + TALLY_MPI_UNIT_ - 1) / TALLY_MPI_UNIT_ * TALLY_MPI_UNIT_;
+    return (sizeof(long long) + more + nodes * node + TALLY_MPI_UNIT_ - 1) / TALLY_MPI_UNIT_ *
+           TALLY_MPI_UNIT_;
 }
-/* The same of one sequence: a state has 48 bytes at most, with its number of elements; rows and a range are listed. */
+/* The same of one sequence: a state has 48 bytes at most, with its number of elements; rows and
+   a range are listed. */
 static inline size_t tally_mpi_room_of_one_(long long n)
 {
     return tally_mpi_room_(n, 49, 40 + TALLY_MPI_NAME + 8 + 32);
@@ -371,8 +401,8 @@ static inline size_t tally_mpi_room_of_one_(long long n)
 typedef enum { TALLY_MPI_TO_ROOT_, TALLY_MPI_TO_ALL_, TALLY_MPI_BEFORE_ME_ } tally_mpi_way_;
 
 /* Saved fragments into a message. */
-static inline tally_status tally_mpi_pack_(tally *ctx, int count, const size_t *room, tally_fragment *const *mine,
-                                           char *to)
+static inline tally_status tally_mpi_pack_(tally *ctx, int count, const size_t *room,
+                                           tally_fragment *const *mine, char *to)
 {
     for (int f = 0; f < count; to += room[f], f++) {
         size_t bytes = room[f] - sizeof(long long);
@@ -385,31 +415,35 @@ static inline tally_status tally_mpi_pack_(tally *ctx, int count, const size_t *
 }
 
 /* And a message into fragments. */
-static inline tally_status tally_mpi_unpack_(tally *ctx, int count, const size_t *room, const char *from,
-                                             tally_fragment **all)
+static inline tally_status tally_mpi_unpack_(tally *ctx, int count, const size_t *room,
+                                             const char *from, tally_fragment **all)
 {
     for (int f = 0; f < count; from += room[f], f++) {
         long long have;
         memcpy(&have, from, sizeof have);
-        if (have < 0) return tally_mpi_fail_(TALLY_MPI_ELSEWHERE_, "a merge failed on another rank");
-        const tally_status status = tally_fragment_load(ctx, from + sizeof have, (size_t)have, &all[f]);
+        if (have < 0)
+            return tally_mpi_fail_(TALLY_MPI_ELSEWHERE_, "a merge failed on another rank");
+        const tally_status status =
+            tally_fragment_load(ctx, from + sizeof have, (size_t)have, &all[f]);
         if (status) return tally_mpi_fail_(status, "%s", tally_error(ctx));
     }
     return TALLY_OK;
 }
 
-/* What the parts have together: on the rank `root`, on all, or of the parts before mine (nothing before the first,
- * which gets NULL). `count` fragments of mine, each in a room that is the same on all ranks, are merged with what the
- * MPI library brings; all[0 .. count - 1] must be freed, also after a failure. */
-static inline tally_status tally_mpi_merge_all_(tally *ctx, const tally_mpi_ *m, int count, const size_t *room,
-                                                tally_fragment *const *mine, tally_mpi_way_ way, int root,
-                                                tally_fragment **all)
+/* What the parts have together: on the rank `root`, on all, or of the parts before mine (nothing
+ * before the first, which gets NULL). `count` fragments of mine, each in a room that is the same
+ * on all ranks, are merged with what the MPI library brings; all[0 .. count - 1] must be freed,
+ * also after a failure. */
+static inline tally_status tally_mpi_merge_all_(tally *ctx, const tally_mpi_ *m, int count,
+                                                const size_t *room, tally_fragment *const *mine,
+                                                tally_mpi_way_ way, int root, tally_fragment **all)
 {
     tally_mpi_merge_ *const x = tally_mpi_merging_();
     size_t total = 0;
     for (int f = 0; f < count; f++) total += room[f], all[f] = NULL;
     const int fits = total / TALLY_MPI_UNIT_ <= 0x7fffffff;
-    char *const send = fits ? (char *)calloc(2, total + 1) : NULL, *const got = send ? send + total : NULL;
+    char *const send = fits ? (char *)calloc(2, total + 1) : NULL, *const got =
+                                                                       send ? send + total : NULL;
     MPI_Comm comm = m->comm;
     MPI_Datatype unit = MPI_DATATYPE_NULL, type = MPI_DATATYPE_NULL;
     MPI_Op merge = MPI_OP_NULL;
@@ -420,7 +454,8 @@ static inline tally_status tally_mpi_merge_all_(tally *ctx, const tally_mpi_ *m,
     x->sentence[0] = 0;
     tally_status status = TALLY_OK;
     if (!fits)
-        status = tally_mpi_fail_(TALLY_UNSUPPORTED, "a message would have %zu bytes: at most 2^35 - 16", total);
+        status = tally_mpi_fail_(TALLY_UNSUPPORTED,
+                                 "a message would have %zu bytes: at most 2^35 - 16", total);
     else if (!send)
         status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for a message of %zu bytes", total);
     else
@@ -447,7 +482,8 @@ static inline tally_status tally_mpi_merge_all_(tally *ctx, const tally_mpi_ *m,
     if (type != MPI_DATATYPE_NULL) MPI_Type_free(&type);
     if (unit != MPI_DATATYPE_NULL) MPI_Type_free(&unit);
     if (moved && comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
-    const int mine_too = way == TALLY_MPI_TO_ALL_ || (way == TALLY_MPI_TO_ROOT_ && m->rank == root) ||
+    const int mine_too = way == TALLY_MPI_TO_ALL_ ||
+                         (way == TALLY_MPI_TO_ROOT_ && m->rank == root) ||
                          (way == TALLY_MPI_BEFORE_ME_ && m->here > 0);
     if (bad)
         status = tally_mpi_fail_(TALLY_IO, "an MPI call failed while the fragments were merged");

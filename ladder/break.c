@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT
- * tally ladder break RUNG: damages the rung's text in one place after the other, runs each on the model, and says which
- * check notices. An exercise: guess first. */
+ * tally ladder break RUNG: damages the rung's text in one place after the other, runs each on
+ * the model, and says which check notices. An exercise: guess first. */
 #include "rung.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { BROKEN_N = 4999, OTHER_N = 3700 }; /* the last tile is not full: its first part, then its second */
+/* the last tile is not full: its first part, then its second */
+enum { BROKEN_N = 4999, OTHER_N = 3700 };
 
 typedef struct damage {
     const char *what; /* in words */
     const char *find, *put;
     int wrap; /* find is the '[' of an index: put goes in before its ']' */
 } damage;
-static const damage damages[] = {
-    {"barrier removed", "BARRIER();", ";", 0},         {"warp barrier removed", "WARP_BARRIER();", ";", 0},
-    {"wait removed", "copy_wait();", ";", 0},          {"wait removed", "bulk_wait(arrived, now, phase);", ";", 0},
-    {"meeting removed", "GRID_BARRIER(met);", ";", 0}, {"index shifted", "[", " + 1", 1},
-    {"last element dropped", "< n", " - 1", 0},        {"comparison loosened", "< s)", "", 0}};
+static const damage damages[] = {{"barrier removed", "BARRIER();", ";", 0},
+                                 {"warp barrier removed", "WARP_BARRIER();", ";", 0},
+                                 {"wait removed", "copy_wait();", ";", 0},
+                                 {"wait removed", "bulk_wait(arrived, now, phase);", ";", 0},
+                                 {"meeting removed", "GRID_BARRIER(met);", ";", 0},
+                                 {"index shifted", "[", " + 1", 1},
+                                 {"last element dropped", "< n", " - 1", 0},
+                                 {"comparison loosened", "< s)", "", 0}};
 
 static int inside_comment(const char *text, const char *at)
 {
@@ -50,7 +54,8 @@ static char *apply(const char *text, const damage *d, const char *at)
 {
     if (d->wrap) {
         const char *end = at + 1;
-        for (int depth = 0; *end && !(*end == ']' && !depth); end++) depth += *end == '[' ? 1 : *end == ']' ? -1 : 0;
+        for (int depth = 0; *end && !(*end == ']' && !depth); end++)
+            depth += *end == '[' ? 1 : *end == ']' ? -1 : 0;
         return spliced(text, end, 0, d->put);
     }
     if (!strcmp(d->find, "< n")) return spliced(text, at + 3, 0, d->put);
@@ -61,8 +66,10 @@ static char *apply(const char *text, const damage *d, const char *at)
 static int fits(const char *text, const damage *d, const char *at)
 {
     if (inside_comment(text, at)) return 0;
-    if (d->find[0] == 'B' && at > text && at[-1] == '_') return 0; /* WARP_BARRIER has a row of its own */
-    if (!strcmp(d->find, "< n") && !strchr(";)", at[3]) && strncmp(at + 3, " ?", 2) && strncmp(at + 3, " &", 2))
+    /* WARP_BARRIER has a row of its own */
+    if (d->find[0] == 'B' && at > text && at[-1] == '_') return 0;
+    if (!strcmp(d->find, "< n") && !strchr(";)", at[3]) && strncmp(at + 3, " ?", 2) &&
+        strncmp(at + 3, " &", 2))
         return 0;
     if (d->wrap) { /* a declaration is not an access */
         const char *start = at;
@@ -95,8 +102,8 @@ static void print_line(FILE *out, const char *mark, const char *text, int line)
     fprintf(out, "%s %.*s\n", mark, (int)strcspn(text, "\n"), text);
 }
 
-static int try_one(const alone *a, const rung *g, const damage *d, const char *at, FILE *out, ladder_error *error,
-                   int *seen)
+static int try_one(const alone *a, const rung *g, const damage *d, const char *at, FILE *out,
+                   ladder_error *error, int *seen)
 {
     char *broken = apply(a->text, d, at);
     row x;
@@ -127,14 +134,15 @@ int ladder_break(const ladder_options *o, const char *name, FILE *out, ladder_er
     alone a;
     int total = 0, seen = 0;
     int code = start_alone(&a, o, name, BROKEN_N, error);
-    if (!code && is_host(a.rung)) code = fail_with(error, 2, "the rung '%s' has no kernel to break", name);
+    if (!code && is_host(a.rung))
+        code = fail_with(error, 2, "the rung '%s' has no kernel to break", name);
     if (!code) {
         rung plain = *a.rung;
         plain.note = PLAIN;
-        fprintf(out, "ladder/%s, damaged in one place at a time, n = %lld%s\n\nline  %-22s %s\n", a.path,
-                (long long)a.shape->n,
-                a.shape->n == BROKEN_N ? ", and 3700 in few groups where nothing is noticed" : "", "damage",
-                "noticed by");
+        fprintf(out, "ladder/%s, damaged in one place at a time, n = %lld%s\n\nline  %-22s %s\n",
+                a.path, (long long)a.shape->n,
+                a.shape->n == BROKEN_N ? ", and 3700 in few groups where nothing is noticed" : "",
+                "damage", "noticed by");
         for (size_t k = 0; k < sizeof damages / sizeof *damages && !code; k++)
             for (const char *at = a.text; (at = strstr(at, damages[k].find)) && !code; at++) {
                 if (!fits(a.text, &damages[k], at)) continue;
@@ -143,8 +151,10 @@ int ladder_break(const ladder_options *o, const char *name, FILE *out, ladder_er
             }
     }
     if (!code)
-        fprintf(out, "\n%d of %d noticed. Where nothing was: is the damage harmless, or is a check missing?\n", seen,
-                total);
+        fprintf(out,
+                "\n%d of %d noticed. Where nothing was: is the damage harmless, or is a check "
+                "missing?\n",
+                seen, total);
     end_alone(&a);
     return code;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * ceiling.c - what the memory gives here: a read and a copy on the same threads, prefetched and stored past the caches,
- * to hold the results against. The threads are OpenMP's team, which tally's calls use too: they are awake, they are
- * where tally's are, and no pass pays for making them. */
+ * ceiling.c - what the memory gives here: a read and a copy on the same threads, prefetched and
+ * stored past the caches, to hold the results against. The threads are OpenMP's team, which
+ * tally's calls use too: they are awake, they are where tally's are, and no pass pays for making
+ * them. */
 #include "ceiling.h"
 
 #include <omp.h>
@@ -21,8 +22,9 @@ double clock_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* While row `row` (512 bytes) of four pages is moved, asks for two lines of each of the next four: the processor's own
- * prefetchers stop at the end of a page, and four pages at once keep more of them busy. */
+/* While row `row` (512 bytes) of four pages is moved, asks for two lines of each of the next
+ * four: the processor's own prefetchers stop at the end of a page, and four pages at once keep
+ * more of them busy. */
 static void ask(const char *next, int row)
 {
     for (int page = 0; page < 4; page++) {
@@ -45,10 +47,13 @@ static void store_line(char *to, const char *from)
 enum { TILE = 16384, ROW = 512 };
 typedef uint64_t line __attribute__((vector_size(64)));
 
-/* Two walks: with and without asking for the next tile. Which one is quicker depends on the machine. */
-static inline __attribute__((always_inline)) uint64_t read_part(const char *from, size_t bytes, int asks)
+/* Two walks: with and without asking for the next tile. Which one is quicker depends on the
+   machine. */
+static inline __attribute__((always_inline)) uint64_t read_part(const char *from, size_t bytes,
+                                                                int asks)
 {
-    line a = {0}, b = {0}, c = {0}, d = {0}, x[4]; /* four chains, so that the adds never wait for each other */
+    /* four chains, so that the adds never wait for each other */
+    line a = {0}, b = {0}, c = {0}, d = {0}, x[4];
     uint64_t sum = 0;
     for (const char *const end = from + bytes / TILE * TILE; from < end; from += TILE)
         for (int row = 0; row < TILE / ROW; row++) {
@@ -63,7 +68,8 @@ static inline __attribute__((always_inline)) uint64_t read_part(const char *from
     return sum;
 }
 
-static inline __attribute__((always_inline)) uint64_t copy_part(char *to, const char *from, size_t bytes, int asks)
+static inline __attribute__((always_inline)) uint64_t copy_part(char *to, const char *from,
+                                                                size_t bytes, int asks)
 {
     const size_t tiles = bytes / TILE * TILE;
     for (size_t tile = 0; tile < tiles; tile += TILE)
@@ -84,7 +90,9 @@ static uint64_t part(const ceiling *c, int copy, int asks, int k, int of)
 {
     const size_t each = (size_t)c->bytes / (size_t)of / 64 * 64, at = each * (size_t)k,
                  bytes = k == of - 1 ? (size_t)c->bytes - at : each;
-    if (copy) return asks ? copy_part(c->b + at, c->a + at, bytes, 1) : copy_part(c->b + at, c->a + at, bytes, 0);
+    if (copy)
+        return asks ? copy_part(c->b + at, c->a + at, bytes, 1)
+                    : copy_part(c->b + at, c->a + at, bytes, 0);
     return asks ? read_part(c->a + at, bytes, 1) : read_part(c->a + at, bytes, 0);
 }
 
@@ -123,14 +131,16 @@ static void *stand_by(void *gate)
     return NULL;
 }
 
-/* OpenMP's library ends the process where it cannot make a thread; so they are tried first. 1 where not all can be. */
+/* OpenMP's library ends the process where it cannot make a thread; so they are tried first. 1
+   where not all can be. */
 static int team(int wanted)
 {
     pthread_t *const threads = calloc((size_t)wanted, sizeof *threads);
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
     int made = 1;
     pthread_mutex_lock(&gate);
-    while (threads && made < wanted && !pthread_create(&threads[made], NULL, stand_by, &gate)) made++;
+    while (threads && made < wanted && !pthread_create(&threads[made], NULL, stand_by, &gate))
+        made++;
     pthread_mutex_unlock(&gate);
     for (int i = 1; i < made; i++) pthread_join(threads[i], NULL);
     free(threads);

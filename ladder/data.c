@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Data with known results: 1, 2, ..., 127, 1, 2, ... as the first seed has it ("a pattern of repeated consecutive
- * sequence"), so that the sum is a formula and not another loop. Whole numbers are these times the largest odd number
- * with which the sum still fits, so that a sum kept in a float or in fewer bits shows. Floats are tenths of these,
- * which no float holds exactly: their sum needs rounding, and every order rounds differently. The exact sum of the
+ * Data with known results: 1, 2, ..., 127, 1, 2, ... as the first seed has it ("a pattern of
+ * repeated consecutive sequence"), so that the sum is a formula and not another loop. Whole
+ * numbers are these times the largest odd number with which the sum still fits, so that a sum
+ * kept in a float or in fewer bits shows. Floats are tenths of these, which no float holds
+ * exactly: their sum needs rounding, and every order rounds differently. The exact sum of the
  * stored floats is a whole number of 2^-60, in 128 bits.
  *
- * min and max: the last element is beyond all others, so that a lost tail shows. Where n is odd the others and it are
- * positive for min and negative for max, so that a 0 in place of NEUTRAL shows; where n is even it alone has another
- * sign (or the highest bit), so that a comparison with or without signs shows. */
+ * min and max: the last element is beyond all others, so that a lost tail shows. Where n is odd
+ * the others and it are positive for min and negative for max, so that a 0 in place of NEUTRAL
+ * shows; where n is even it alone has another sign (or the highest bit), so that a comparison
+ * with or without signs shows. */
 #include "rung.h"
 #include <math.h>
 #include <string.h>
@@ -19,8 +21,9 @@ typedef __int128 huge;
 static const struct {
     const char *name;
     tally_dtype dtype;
-} kinds[KINDS] = {[KIND_I8] = {"i8", TALLY_I8},    [KIND_U8] = {"u8", TALLY_U8},    [KIND_I32] = {"i32", TALLY_I32},
-                  [KIND_U32] = {"u32", TALLY_U32}, [KIND_I64] = {"i64", TALLY_I64}, [KIND_U64] = {"u64", TALLY_U64},
+} kinds[KINDS] = {[KIND_I8] = {"i8", TALLY_I8},    [KIND_U8] = {"u8", TALLY_U8},
+                  [KIND_I32] = {"i32", TALLY_I32}, [KIND_U32] = {"u32", TALLY_U32},
+                  [KIND_I64] = {"i64", TALLY_I64}, [KIND_U64] = {"u64", TALLY_U64},
                   [KIND_F32] = {"f32", TALLY_F32}, [KIND_F64] = {"f64", TALLY_F64}};
 
 const char *kind_name(kind k) { return kinds[k].name; }
@@ -101,7 +104,8 @@ static element value_of(kind k, int64_t number, int tenths)
 {
     element e;
     if (is_byte(k)) /* the nearest that a byte holds */
-        e.i = k == KIND_I8 ? (number > INT8_MAX ? INT8_MAX : number) : (number > UINT8_MAX ? UINT8_MAX : number);
+        e.i = k == KIND_I8 ? (number > INT8_MAX ? INT8_MAX : number)
+                           : (number > UINT8_MAX ? UINT8_MAX : number);
     else if (k < KIND_F32)
         e.i = number;
     else
@@ -128,17 +132,24 @@ static element pattern(kind k, int64_t n, int operation, int tenths, int v)
     if (v) return value_of(k, negative ? -(v + 1) : operation == 1 ? v + 1 : v, tenths);
     if (n % 2 || (operation == 1 && !has_sign(k)))
         return value_of(k, negative ? -1 : operation == 1 ? 1 : PERIOD + 1, tenths);
-    const int64_t top = has_sign(k) ? 0 : k == KIND_U8 ? (int64_t)1 << 7 : k == KIND_U32 ? (int64_t)1 << 31 : INT64_MIN;
+    const int64_t top = has_sign(k)     ? 0
+                        : k == KIND_U8  ? (int64_t)1 << 7
+                        : k == KIND_U32 ? (int64_t)1 << 31
+                                        : INT64_MIN;
     return value_of(k, operation == 1 ? -PERIOD - 1 : top + PERIOD + 1, tenths);
 }
 
-static int last_number(int64_t n, int operation) { return operation ? 0 : (int)((n - 1) % PERIOD) + 1; }
+static int last_number(int64_t n, int operation)
+{
+    return operation ? 0 : (int)((n - 1) % PERIOD) + 1;
+}
 
 void data_fill(void *x, kind k, int64_t n, int operation, int tenths)
 {
     const size_t size = kind_bytes(k);
     const int64_t first = n < PERIOD ? n : PERIOD;
-    for (int64_t i = 0; i < first; i++) data_put(x, k, i, pattern(k, n, operation, tenths, (int)i + 1));
+    for (int64_t i = 0; i < first; i++)
+        data_put(x, k, i, pattern(k, n, operation, tenths, (int)i + 1));
     for (int64_t done = first; done < n;) { /* whole periods, twice as many each time */
         const int64_t more = done < n - done ? done / PERIOD * PERIOD : n - done;
         memcpy((char *)x + (size_t)done * size, x, (size_t)more * size);
@@ -147,8 +158,12 @@ void data_fill(void *x, kind k, int64_t n, int operation, int tenths)
     if (n) data_put(x, k, n - 1, pattern(k, n, operation, tenths, last_number(n, operation)));
 }
 
-/* Every 64th element or so, and none in every second stretch of 4096, so that segments go over many tiles too. */
-int segment_starts(int64_t i) { return i == 0 || (!(i >> 12 & 1) && (uint32_t)i * 2654435761u >> 26 == 0); }
+/* Every 64th element or so, and none in every second stretch of 4096, so that segments go over
+   many tiles too. */
+int segment_starts(int64_t i)
+{
+    return i == 0 || (!(i >> 12 & 1) && (uint32_t)i * 2654435761u >> 26 == 0);
+}
 
 void matrix_of(int64_t n, int64_t *rows, int64_t *cols)
 {
@@ -163,7 +178,8 @@ void data_fill_shape(void *x, shape s, kind k, int64_t n, int operation)
         return;
     }
     for (int64_t i = 0; i < n; i++) {
-        const int64_t v = s == SHAPE_transpose ? i & 0xffffff : i % PERIOD + 1; /* 24 bits: what an f32 holds */
+        /* 24 bits: what an f32 holds */
+        const int64_t v = s == SHAPE_transpose ? i & 0xffffff : i % PERIOD + 1;
         data_put(x, k, i, k < KIND_F32 ? (element){.i = v} : (element){.f = (double)v});
     }
 }
@@ -190,7 +206,8 @@ double ulp_of(kind k, double x)
 
 static element round_once(kind k, huge sum)
 {
-    element e; /* a conversion from 128 bits rounds to nearest even; a power of two changes nothing */
+    /* a conversion from 128 bits rounds to nearest even; a power of two changes nothing */
+    element e;
     e.f = k == KIND_F32 ? (double)ldexpf((float)sum, -SCALE) : ldexp((double)sum, -SCALE);
     return e;
 }
@@ -211,7 +228,8 @@ element known_result(kind k, int64_t n, int operation, int tenths, double *bound
     if (operation) return pattern(k, n, operation, tenths, 0);
     if (k < KIND_F32) {
         const uint64_t full = (uint64_t)(n / PERIOD), rest = (uint64_t)(n % PERIOD);
-        const uint64_t sum = (full * (PERIOD * (PERIOD + 1) / 2) + rest * (rest + 1) / 2) * (uint64_t)factor_of(k, n);
+        const uint64_t sum = (full * (PERIOD * (PERIOD + 1) / 2) + rest * (rest + 1) / 2) *
+                             (uint64_t)factor_of(k, n);
         char cell[8]; /* wraps */
         data_put(cell, k, 0, (element){.i = (int64_t)sum});
         e = data_get(cell, k, 0);

@@ -8,7 +8,8 @@
 
 enum { FILE_MOST = 1 << 24 };
 
-/* The value behind "key": in the object that begins at `from`, or NULL. Objects and lists inside are passed over. */
+/* The value behind "key": in the object that begins at `from`, or NULL. Objects and lists inside
+   are passed over. */
 static const char *value_of(const char *from, const char *key)
 {
     int depth = 0;
@@ -20,7 +21,8 @@ static const char *value_of(const char *from, const char *key)
         const char *end = at + 1;
         while (*end && *end != '"') end += *end == '\\' && end[1] ? 2 : 1;
         if (!*end) return NULL;
-        if (depth == 1 && (size_t)(end - at - 1) == n && !strncmp(at + 1, key, n) && end[1] == ':') {
+        if (depth == 1 && (size_t)(end - at - 1) == n && !strncmp(at + 1, key, n) &&
+            end[1] == ':') {
             for (end += 2; *end == ' ' || *end == '\n'; end++) {
             }
             return end;
@@ -107,8 +109,9 @@ static void cell(FILE *out, double rate)
 /* Counts that are not the same. */
 static void compare_counts(const char *x, const char *y, FILE *out)
 {
-    static const char *const keys[] = {"launches",  "barriers", "branches", "divergent", "shared",
-                                       "conflicts", "requests", "sectors",  "races",     "worst_degree"};
+    static const char *const keys[] = {"launches", "barriers",    "branches", "divergent",
+                                       "shared",   "conflicts",   "requests", "sectors",
+                                       "races",    "worst_degree"};
     const char *const one = value_of(x, "model"), *const two = value_of(y, "model");
     if (!one || !two) return;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
@@ -124,9 +127,10 @@ static void compare_shape(const char *a, const char *b, FILE *out)
     text_at(a, "shape", name, sizeof name);
     text_at(a, "dtype", kinds[0], sizeof kinds[0]);
     text_at(b, "dtype", kinds[1], sizeof kinds[1]);
-    const int alike = number_at(a, "n") == number_at(b, "n") && number_at(a, "width") == number_at(b, "width") &&
-                      !strcmp(kinds[0], kinds[1]);
-    fprintf(out, "\n%s: n = %.0f %s and %.0f %s\n", name, number_at(a, "n"), kinds[0], number_at(b, "n"), kinds[1]);
+    const int alike = number_at(a, "n") == number_at(b, "n") &&
+                      number_at(a, "width") == number_at(b, "width") && !strcmp(kinds[0], kinds[1]);
+    fprintf(out, "\n%s: n = %.0f %s and %.0f %s\n", name, number_at(a, "n"), kinds[0],
+            number_at(b, "n"), kinds[1]);
     if (!alike) fprintf(out, "Not the same problem: rates and counts are not compared.\n");
     fprintf(out, "%-18s %10s %10s %8s  %s\n", "GB/s", "A", "B", "B / A", "check");
     const char *const list = value_of(a, "rungs"), *const other = value_of(b, "rungs"), *x;

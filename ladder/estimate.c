@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * An estimate from four limits. Each is a time that the machine needs at least, and the largest is taken:
+ * An estimate from four limits. Each is a time that the machine needs at least, and the largest
+ * is taken:
  *
  *   memory    the sectors that all warps ask for, at the memory's speed
  *   issue     instructions, at the rate at which warps can start them
  *   shared    passes over shared memory, bank conflicts included, one a cycle and multiprocessor
- *   latency   a group's own chain of waits, times the number of rounds in which the groups run: occupancy decides how
- *             many run at once
+ *   latency   a group's own chain of waits, times the number of rounds in which the groups run:
+ *             occupancy decides how many run at once
  *
- * and the launches, one after the other. test_ladder_trace holds the estimates to the recorded times of an H200: each
- * within a factor of 1.6, and within 20 % on average. Where the model does not have what decides (caches, groups that
- * wait for each other), there is no estimate. */
+ * and the launches, one after the other. test_ladder_trace holds the estimates to the recorded
+ * times of an H200: each within a factor of 1.6, and within 20 % on average. Where the model
+ * does not have what decides (caches, groups that wait for each other), there is no estimate. */
 #include "estimate.h"
 #include <string.h>
 
 static const machine machines[] = {
-#define MACHINE(name, units, ghz, warps, groups, shared, issue, peak)                                                  \
+#define MACHINE(name, units, ghz, warps, groups, shared, issue, peak)                              \
     {name, units, ghz, warps, groups, shared, issue, 1e9 * (peak)},
 #include "machines.def"
 #undef MACHINE
@@ -30,7 +31,8 @@ const machine *find_machine(const char *text)
 typedef struct recorded_row {
     shape shape;
     const char *rung;
-    double ms, launches, counted_n, groups, operations, shared, conflicts, requests, sectors, bytes, intervals, global;
+    double ms, launches, counted_n, groups, operations, shared, conflicts, requests, sectors, bytes,
+        intervals, global;
 } recorded_row;
 static const recorded_device devices[SHAPES] = {
 #define DEVICE(shape, name, n, read, copy) [SHAPE_##shape] = {name, n, read, copy},
@@ -51,15 +53,18 @@ const recorded_device *recorded(shape s) { return &devices[s]; }
 
 static int strides(const rung *g)
 {
-    return g->schedule == STRIDES || g->schedule == ATOMIC || g->schedule == ONCE || g->schedule == TOGETHER;
+    return g->schedule == STRIDES || g->schedule == ATOMIC || g->schedule == ONCE ||
+           g->schedule == TOGETHER;
 }
 
-/* Counts of n_counted elements as those of w->n; groups that stride over everything stay as many. */
+/* Counts of n_counted elements as those of w->n; groups that stride over everything stay as
+   many. */
 static void scale(work *w, double n_counted)
 {
     const double by = n_counted > 0 ? w->n / n_counted : 1;
     if (!strides(w->rung)) w->groups *= by;
-    w->operations *= by, w->shared *= by, w->conflicts *= by, w->requests *= by, w->sectors *= by, w->bytes *= by;
+    w->operations *= by, w->shared *= by, w->conflicts *= by, w->requests *= by, w->sectors *= by,
+        w->bytes *= by;
 }
 
 /* From the rung's own text: shared memory of a group of its first kernel. */
@@ -69,7 +74,8 @@ static int64_t shared_bytes_of(const rung *g, kind k)
     const model_setting setting = {k, 0, g->threads, 32, 32};
     model_program *p = NULL;
     const char *const text = rung_text(g, path, sizeof path);
-    if (is_host(g) || !text || model_compile(text, path, &setting, &p, sentence, sizeof sentence)) return 0;
+    if (is_host(g) || !text || model_compile(text, path, &setting, &p, sentence, sizeof sentence))
+        return 0;
     const int64_t bytes = model_kernel_shared(p, 0);
     model_free(p);
     return bytes;
@@ -84,8 +90,10 @@ int work_of_row(const shape_report *s, const row *x, work *w)
     w->seconds = x->timed ? x->timing.median : 0;
     if (!x->modelled || !c->groups) return 0;
     w->launches = (double)(x->timed ? x->timing.launches : x->launches);
-    w->groups = (double)c->groups, w->operations = (double)c->operations, w->shared = (double)c->shared;
-    w->conflicts = (double)c->conflicts, w->requests = (double)c->requests, w->sectors = (double)c->sectors;
+    w->groups = (double)c->groups, w->operations = (double)c->operations,
+    w->shared = (double)c->shared;
+    w->conflicts = (double)c->conflicts, w->requests = (double)c->requests,
+    w->sectors = (double)c->sectors;
     w->bytes = (double)(c->bytes_read + c->bytes_written);
     w->intervals = c->steps;
     for (int i = 0; i < c->steps; i++) w->global_intervals += c->step[i].requests > 0;
@@ -103,8 +111,10 @@ int recorded_work(const rung *g, work *w)
         if (x->shape != g->shape || strcmp(x->rung, g->name) != 0) continue;
         w->n = devices[g->shape].n;
         w->seconds = 1e-3 * x->ms;
-        w->launches = x->launches, w->groups = x->groups, w->operations = x->operations, w->shared = x->shared;
-        w->conflicts = x->conflicts, w->requests = x->requests, w->sectors = x->sectors, w->bytes = x->bytes;
+        w->launches = x->launches, w->groups = x->groups, w->operations = x->operations,
+        w->shared = x->shared;
+        w->conflicts = x->conflicts, w->requests = x->requests, w->sectors = x->sectors,
+        w->bytes = x->bytes;
         w->intervals = x->intervals, w->global_intervals = x->global;
         w->shared_bytes = shared_bytes_of(g, g->shape == SHAPE_window ? KIND_F32 : KIND_I32);
         scale(w, x->counted_n);
@@ -124,14 +134,16 @@ void estimate_time(const machine *m, const work *w, double bandwidth, estimate *
     const rung *const g = w->rung;
     const double hz = 1e9 * m->ghz, warps = (g->threads + 31) / 32, size = 4;
     memset(e, 0, sizeof *e);
-    e->none = g->schedule == LIBRARY ? "the library's kernels are not the ladder's, and the model does not run them"
-              : is_host(g)           ? "it runs on the processors, and the model is one of GPUs"
-              : !w->groups           ? "its counts are not there"
-              : g->schedule == LOOKBACK || g->schedule == TOGETHER
-                  ? "its groups wait for each other; the model has no time, so it cannot say how long"
-              : g->schedule == HISTOGRAM
-                  ? "its atomics wait for each other; the model has no time, so it cannot say how long"
-                  : NULL;
+    e->none =
+        g->schedule == LIBRARY
+            ? "the library's kernels are not the ladder's, and the model does not run them"
+        : is_host(g) ? "it runs on the processors, and the model is one of GPUs"
+        : !w->groups ? "its counts are not there"
+        : g->schedule == LOOKBACK || g->schedule == TOGETHER
+            ? "its groups wait for each other; the model has no time, so it cannot say how long"
+        : g->schedule == HISTOGRAM
+            ? "its atomics wait for each other; the model has no time, so it cannot say how long"
+            : NULL;
     if (!w->groups || is_host(g)) return;
     e->resident = m->groups;
     if (m->warps / warps < e->resident) e->resident = (int)(m->warps / warps);
@@ -139,13 +151,17 @@ void estimate_time(const machine *m, const work *w, double bandwidth, estimate *
         e->resident = (int)(m->shared_kb * 1024 / w->shared_bytes);
     e->occupancy = e->resident * warps / m->warps;
     if (!e->none && 32 * w->sectors > 8 * size * w->n)
-        e->none = "its warps ask for the same words again and again; caches serve them, and the model has no caches";
-    const double at_once = m->units * (double)(e->resident ? e->resident : 1), each = w->groups * warps;
+        e->none = "its warps ask for the same words again and again; caches serve them, and the "
+                  "model has no caches";
+    const double at_once = m->units * (double)(e->resident ? e->resident : 1),
+                 each = w->groups * warps;
     const double rounds = w->groups > at_once ? w->groups / at_once : 1;
     const double chain =
         CYCLES_GLOBAL * w->global_intervals + CYCLES_BARRIER * w->intervals +
-        (strides(g) ? 0 /* its loads do not wait for each other */
-                    : (CYCLES_OPERATION * w->operations + CYCLES_SHARED * (w->shared + w->conflicts)) / each);
+        (strides(g)
+             ? 0 /* its loads do not wait for each other */
+             : (CYCLES_OPERATION * w->operations + CYCLES_SHARED * (w->shared + w->conflicts)) /
+                   each);
     e->part[BY_MEMORY] = 32 * w->sectors / (bandwidth > 0 ? bandwidth : m->peak);
     e->part[BY_ISSUE] = INSTRUCTIONS_OF * w->operations / (m->units * m->issue * hz);
     e->part[BY_SHARED] = (w->shared + w->conflicts) / (m->units * hz);

@@ -15,10 +15,12 @@ const machine *find_machine(const char *device_text); /* NULL: not in machines.d
 
 typedef struct work {
     const rung *rung;
-    double n, launches, groups, operations, shared, conflicts, requests, sectors, bytes; /* bytes: asked by the lanes */
-    double intervals, global_intervals; /* of a group: between barriers; those of them that touch global memory */
-    int64_t shared_bytes;               /* of a group */
-    double seconds;                     /* measured; 0: not */
+    /* bytes: asked by the lanes */
+    double n, launches, groups, operations, shared, conflicts, requests, sectors, bytes;
+    /* of a group: between barriers; those of them that touch global memory */
+    double intervals, global_intervals;
+    int64_t shared_bytes; /* of a group */
+    double seconds;       /* measured; 0: not */
 } work;
 int work_of_row(const shape_report *s, const row *x, work *w); /* 0: it was not counted */
 /* The recorded device's; 0: it has no such rung. Without counts w->groups is 0. */
@@ -31,8 +33,9 @@ const recorded_device *recorded(shape s);
 
 /* The textbook numbers behind the estimate, in cycles: not measured on any of these machines. */
 enum { CYCLES_OPERATION = 4, CYCLES_SHARED = 25, CYCLES_BARRIER = 20, CYCLES_GLOBAL = 800 };
-#define SECONDS_LAUNCH  1.5e-6
-#define INSTRUCTIONS_OF 0.75 /* a compiler makes about 3 instructions of 4 operations of the model */
+#define SECONDS_LAUNCH 1.5e-6
+#define INSTRUCTIONS_OF                                                                            \
+    0.75 /* a compiler makes about 3 instructions of 4 operations of the model */
 
 typedef enum { BY_MEMORY, BY_ISSUE, BY_SHARED, BY_LATENCY, LIMITS } limit;
 typedef struct estimate {

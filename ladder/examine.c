@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Runs a reader's kernel on the model in many ways: lengths of one element, around a group's share and around powers of
- * two, a prime, several levels; every type and operation that it is written for. Small lengths come first, so that a
- * loop without end is found in no time, and nothing is run after it. */
+ * Runs a reader's kernel on the model in many ways: lengths of one element, around a group's
+ * share and around powers of two, a prime, several levels; every type and operation that it is
+ * written for. Small lengths come first, so that a loop without end is found in no time, and
+ * nothing is run after it. */
 #include "student.h"
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,10 @@
 static const double SECONDS_MOST = 8; /* of this process: another's load must not leave runs out */
 static double seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
-static const char *operation_name(int operation) { return operation == 0 ? "sum" : operation == 1 ? "min" : "max"; }
+static const char *operation_name(int operation)
+{
+    return operation == 0 ? "sum" : operation == 1 ? "min" : "max";
+}
 
 void trial_text(const student *s, const trial *t, char *text, size_t room)
 {
@@ -19,10 +23,12 @@ void trial_text(const student *s, const trial *t, char *text, size_t room)
         n += snprintf(text + n, room - (size_t)n, ", windows of %lld", (long long)t->width);
     else if (has_operation(s->rung.shape))
         n += snprintf(text + n, room - (size_t)n, ", %s", operation_name(t->operation));
-    if (t->warp != 32 && (size_t)n < room) snprintf(text + n, room - (size_t)n, ", warps of %d", t->warp);
+    if (t->warp != 32 && (size_t)n < room)
+        snprintf(text + n, room - (size_t)n, ", warps of %d", t->warp);
 }
 
-static void complain(examination *e, const trial *t, int what, int line, const char *text, size_t length)
+static void complain(examination *e, const trial *t, int what, int line, const char *text,
+                     size_t length)
 {
     for (int i = 0; i < e->count; i++)
         if (e->complaints[i].defect == what && e->complaints[i].line == line) return;
@@ -48,7 +54,8 @@ int examine_one(const student *s, const trial *t, examination *e, ladder_error *
     int code = x ? place_open(&p, "model", error) : fail_with(error, 1, "out of memory");
     if (!code) {
         r.threads = tally_threads(place_context(p));
-        place_set_groups(p, t->n % 2 ? 64 : 3); /* with few groups, a group that strides goes round several times */
+        /* with few groups, a group that strides goes round several times */
+        place_set_groups(p, t->n % 2 ? 64 : 3);
         code = run_rung(&r, &at, &s->rung, s->text, p, 0, x, error);
     }
     place_close(p);
@@ -79,16 +86,19 @@ static int has(const int64_t *list, int count, int64_t n)
 static int sizes_of(const student *s, int64_t *sizes)
 {
     const int64_t each = s->rung.each ? s->rung.each : s->rung.threads;
-    const int64_t wanted[] = {1,   2,    3,    each - 1, each, each + 1, 2 * each - 1, 255,     256,
-                              257, 1024, 4095, 4096,     4097, 4999,     3 * each + 1, 1 << 16, (1 << 16) + 1};
+    const int64_t wanted[] = {
+        1,   2,    3,    each - 1, each, each + 1, 2 * each - 1, 255,     256,
+        257, 1024, 4095, 4096,     4097, 4999,     3 * each + 1, 1 << 16, (1 << 16) + 1};
     int count = 0;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        if (wanted[i] > 0 && wanted[i] < 1 << 18 && !has(sizes, count, wanted[i])) sizes[count++] = wanted[i];
+        if (wanted[i] > 0 && wanted[i] < 1 << 18 && !has(sizes, count, wanted[i]))
+            sizes[count++] = wanted[i];
     return count;
 }
 
 /* One more; done: no further ones (an error, a loop without end, no time). */
-static int add(const student *s, const trial *t, examination *e, double start, int *done, ladder_error *error)
+static int add(const student *s, const trial *t, examination *e, double start, int *done,
+               ladder_error *error)
 {
     if (*done) return 0;
     if (seconds() - start > SECONDS_MOST) {
@@ -100,17 +110,19 @@ static int add(const student *s, const trial *t, examination *e, double start, i
     return code < 0 ? 0 : code;
 }
 
-/* The type that comes first: what the command asks for, what the kernel is written for, the ladder's. */
+/* The type that comes first: what the command asks for, what the kernel is written for, the
+   ladder's. */
 static int first_kind(const ladder_options *o, const student *s, kind *k, ladder_error *error)
 {
     *k = s->fixed ? s->kind : s->rung.shape == SHAPE_window ? KIND_F32 : KIND_I32;
     if (!o->dtype) return 0;
     kind asked;
     if (!kind_parse(o->dtype, &asked))
-        return fail_with(error, 2, "the ladder has no dtype '%s'; choices: " KIND_CHOICES, o->dtype);
-    if (s->fixed && asked != s->kind)
-        return fail_with(error, 2, "%s: the kernel is written for %s, and --dtype says %s", s->name, kind_name(s->kind),
+        return fail_with(error, 2, "the ladder has no dtype '%s'; choices: " KIND_CHOICES,
                          o->dtype);
+    if (s->fixed && asked != s->kind)
+        return fail_with(error, 2, "%s: the kernel is written for %s, and --dtype says %s", s->name,
+                         kind_name(s->kind), o->dtype);
     *k = asked;
     return 0;
 }
@@ -124,10 +136,15 @@ int examine(const ladder_options *o, const student *s, examination *e, ladder_er
     memset(e, 0, sizeof *e);
     int code = first_kind(o, s, &first, error);
     if (code) return code;
-    if (!takes_kind(s->rung.shape, first)) return refused_kind(s->rung.shape, kind_name(first), error);
+    if (!takes_kind(s->rung.shape, first))
+        return refused_kind(s->rung.shape, kind_name(first), error);
     const int count = sizes_of(s, sizes), operation = s->operation < 0 ? 0 : s->operation;
     const int is_window = s->rung.shape == SHAPE_window;
-    trial t = {.kind = first, .operation = operation, .warp = o->warp, .banks = o->banks, .width = o->width};
+    trial t = {.kind = first,
+               .operation = operation,
+               .warp = o->warp,
+               .banks = o->banks,
+               .width = o->width};
     for (int i = 0; i < count && !code; i++) {
         t.n = sizes[i];
         code = add(s, &t, e, start, &done, error);
@@ -135,7 +152,8 @@ int examine(const ladder_options *o, const student *s, examination *e, ladder_er
     static const int64_t few[] = {1, 257, 4096, 4999};
     for (int k = 0; k < KINDS && !code; k++)
         for (int op = 0; op < 3 && !code; op++) {
-            if (s->fixed || o->dtype ? (kind)k != first : !takes_kind(s->rung.shape, (kind)k)) continue;
+            if (s->fixed || o->dtype ? (kind)k != first : !takes_kind(s->rung.shape, (kind)k))
+                continue;
             if (s->operation >= 0 || !has_operation(s->rung.shape) ? op != operation : 0) continue;
             if ((kind)k == first && op == operation) continue;
             for (size_t i = 0; i < sizeof few / sizeof *few && !code; i++) {
@@ -144,16 +162,18 @@ int examine(const ladder_options *o, const student *s, examination *e, ladder_er
                 if (add(s, &t, e, start, &done, &refused)) e->left_out++, done = 0;
             }
         }
-    t = (trial){4999, first, operation, o->warp, o->banks, 1}; /* other windows: the smallest, larger than a group */
+    /* other windows: the smallest, larger than a group */
+    t = (trial){4999, first, operation, o->warp, o->banks, 1};
     for (int i = 0; i < 3 && is_window && !code; i++, t.width = i == 1 ? s->rung.threads + 3 : 2)
         code = add(s, &t, e, start, &done, error);
     int used = 0;
     for (int i = 0; i < count && used < (int)sizeof e->sizes; i++)
-        used += snprintf(e->sizes + used, sizeof e->sizes - (size_t)used, "%s%lld", i ? ", " : "", (long long)sizes[i]);
+        used += snprintf(e->sizes + used, sizeof e->sizes - (size_t)used, "%s%lld", i ? ", " : "",
+                         (long long)sizes[i]);
     used = 0;
     for (int k = 0; k < KINDS; k++)
         if (s->fixed || o->dtype ? (kind)k == first : takes_kind(s->rung.shape, (kind)k))
-            used +=
-                snprintf(e->types + used, sizeof e->types - (size_t)used, "%s%s", used ? ", " : "", kind_name((kind)k));
+            used += snprintf(e->types + used, sizeof e->types - (size_t)used, "%s%s",
+                             used ? ", " : "", kind_name((kind)k));
     return code;
 }

@@ -2,7 +2,8 @@
  * tally ladder export RUNG: the rung as one file that compiles, runs and checks itself:
  *
  *   what is folded      the element type, the operation, sizes
- *   the accelerator     ladder/host/cuda.txt, opencl.txt, c.txt: choosing it, arrays, copies in, partial copies out
+ *   the accelerator     ladder/host/cuda.txt, opencl.txt, c.txt: choosing it, arrays, copies in,
+ *                       partial copies out
  *   the kernel          the rung's text in the API's words (words.c)
  *   how the host runs it   ladder/host/SCHEDULE.txt, its launches spelled out
  *   main                ladder/host/main_SHAPE.txt: data with an exact result, the check */
@@ -26,7 +27,8 @@ static const char *schedule_name(const rung *g)
         [ONCE] = "once",           [RECURSE] = "recurse",       [LOOKBACK] = "lookback",
         [WINDOW] = "window",       [DIFFERENCE] = "difference", [TRANSPOSE] = "transpose",
         [HISTOGRAM] = "histogram", [SEGMENTS] = "segments",     [TOGETHER] = "together"};
-    static const char *const library[SHAPES] = {"library_reduce", "library_scan", "library_window", "", ""};
+    static const char *const library[SHAPES] = {"library_reduce", "library_scan", "library_window",
+                                                "", ""};
     if (g->schedule == LIBRARY) return library[g->shape];
     return (size_t)g->schedule < sizeof names / sizeof *names ? names[g->schedule] : NULL;
 }
@@ -36,9 +38,11 @@ static void put_loop(FILE *f, const char *text)
 {
     const char *const loop = strstr(text, "\n\n");
     if (strstr(text, "#pragma omp"))
-        fprintf(f, "#pragma omp declare reduction(combine : elem : omp_out = combine(omp_out, omp_in)) "
-                   "initializer(omp_priv = NEUTRAL)\n");
-    fprintf(f, "static elem run(array x, int64_t n)\n{\n%s    return sum;\n}\n", loop ? loop + 2 : "");
+        fprintf(
+            f, "#pragma omp declare reduction(combine : elem : omp_out = combine(omp_out, omp_in)) "
+               "initializer(omp_priv = NEUTRAL)\n");
+    fprintf(f, "static elem run(array x, int64_t n)\n{\n%s    return sum;\n}\n",
+            loop ? loop + 2 : "");
 }
 
 void export_schedule(FILE *f, const rung *g, api a)
@@ -66,42 +70,54 @@ static long long most_of(kind k, int operation)
 
 static void put_settings(FILE *f, const rung *g, api a, kind k, int operation)
 {
-    static const char *const does[] = {"a + b", "a < b ? a : b", "b < a ? a : b"}, *const operations[] = {"sum", "min",
-                                                                                                          "max"};
-    static const char *const low[] = {"(-128)", "0",         "(-2147483647 - 1)", "0u", "(-9223372036854775807ll - 1)",
-                                      "0ull",   "-INFINITY", "-INFINITY"};
-    static const char *const high[] = {
-        "127",      "255",     "2147483647", "0xffffffffu", "9223372036854775807ll", "0xffffffffffffffffull",
-        "INFINITY", "INFINITY"};
+    static const char *const does[] = {"a + b", "a < b ? a : b", "b < a ? a : b"},
+                             *const operations[] = {"sum", "min", "max"};
+    static const char *const low[] = {
+        "(-128)", "0",         "(-2147483647 - 1)", "0u", "(-9223372036854775807ll - 1)",
+        "0ull",   "-INFINITY", "-INFINITY"};
+    static const char *const high[] = {"127",
+                                       "255",
+                                       "2147483647",
+                                       "0xffffffffu",
+                                       "9223372036854775807ll",
+                                       "0xffffffffffffffffull",
+                                       "INFINITY",
+                                       "INFINITY"};
     static const char *const dtypes[] = {"TALLY_I8",  "TALLY_U8",  "TALLY_I32", "TALLY_U32",
                                          "TALLY_I64", "TALLY_U64", "TALLY_F32", "TALLY_F64"};
-    static const char *const includes[APIS] = {"#include <cuda_runtime.h>\n",
-                                               "#define CL_TARGET_OPENCL_VERSION 120\n#include <CL/cl.h>\n",
-                                               "#include <omp.h>\n"};
-    fprintf(
-        f,
-        "%s#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n%s\n",
-        is_host(g) && g->schedule != OPENMP ? "" : includes[a], g->schedule == LIBRARY ? "#include <tally.h>\n" : "");
+    static const char *const includes[APIS] = {
+        "#include <cuda_runtime.h>\n", "#define CL_TARGET_OPENCL_VERSION 120\n#include <CL/cl.h>\n",
+        "#include <omp.h>\n"};
+    fprintf(f,
+            "%s#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n#include "
+            "<stdlib.h>\n#include <string.h>\n%s\n",
+            is_host(g) && g->schedule != OPENMP ? "" : includes[a],
+            g->schedule == LIBRARY ? "#include <tally.h>\n" : "");
     if (g->schedule < LIBRARY) fprintf(f, "typedef int64_t i64;\n");
-    fprintf(f, "typedef %s elem;\n#define NAME \"%s/%s\"\n#define NEUTRAL ((elem)%s)\n", words_type(a, k),
-            shape_name(g->shape), g->name,
+    fprintf(f, "typedef %s elem;\n#define NAME \"%s/%s\"\n#define NEUTRAL ((elem)%s)\n",
+            words_type(a, k), shape_name(g->shape), g->name,
             !operation       ? "0"
             : operation == 1 ? high[k]
                              : low[k]);
     if (!is_host(g))
         fprintf(f,
-                "#define THREADS %d /* of a group */\n#define EACH %d /* elements of a group; 0: it strides over all "
+                "#define THREADS %d /* of a group */\n#define EACH %d /* elements of a group; 0: "
+                "it strides over all "
                 "*/\n#define WARP 32\n",
                 g->threads, g->each);
     if (g->schedule == TILES || g->schedule == LEVELS)
         fprintf(f, "#define ENOUGH %d /* results that need no further launch */\n",
                 g->schedule == TILES ? g->threads : 1);
     if (g->schedule == TRANSPOSE) fprintf(f, "#define SIDE_OF_TILE 32\n");
-    fprintf(f, "#define MOST %lld /* every sum of so many elements is exact */\n", most_of(k, operation));
+    fprintf(f, "#define MOST %lld /* every sum of so many elements is exact */\n",
+            most_of(k, operation));
     const int wide = operation == 0 && k < KIND_F32; /* the library's sums */
     if (g->schedule == LIBRARY)
-        fprintf(f, "#define DTYPE %s\n#define SUM_DTYPE %s\n#define OPERATION_NAME \"%s\"\n#define WIDENS %d\n",
-                dtypes[k], wide ? dtypes[has_sign(k) ? KIND_I64 : KIND_U64] : dtypes[k], operations[operation], wide);
+        fprintf(f,
+                "#define DTYPE %s\n#define SUM_DTYPE %s\n#define OPERATION_NAME \"%s\"\n#define "
+                "WIDENS %d\n",
+                dtypes[k], wide ? dtypes[has_sign(k) ? KIND_I64 : KIND_U64] : dtypes[k],
+                operations[operation], wide);
     fprintf(f, "static%s inline elem combine(elem a, elem b) { return %s; }\n\n",
             a == API_CUDA ? " __host__ __device__" : "", does[operation]);
 }
@@ -122,7 +138,8 @@ static void put_quoted(FILE *f, const char *text)
     fprintf(f, ";\n\n");
 }
 
-static int put_kernels(FILE *f, const rung *g, api a, const model_setting *s, const char *text, ladder_error *error)
+static int put_kernels(FILE *f, const rung *g, api a, const model_setting *s, const char *text,
+                       ladder_error *error)
 {
     char *quoted = NULL;
     size_t length;
@@ -141,30 +158,36 @@ static int put_kernels(FILE *f, const rung *g, api a, const model_setting *s, co
 static void put_head(FILE *f, const rung *g, api a, const char *text)
 {
     char line[300];
-    static const char *const endings[APIS] = {"cu", "c", "c"}, *const names[APIS] = {"CUDA", "OpenCL", "C"};
+    static const char *const endings[APIS] = {"cu", "c", "c"}, *const names[APIS] = {"CUDA",
+                                                                                     "OpenCL", "C"};
     static const char *const builds[APIS] = {"nvcc -O3", "gcc -O2 -ffp-contract=off",
                                              "gcc -O2 -ffp-contract=off -fopenmp"},
                              *const links[APIS] = {"", " -lOpenCL -lm", " -lm"};
     head_line(text, "teaches", line, sizeof line);
     fprintf(f,
-            "/* %s/%s of the teaching ladder of tally, as a program in %s.\n * It teaches: %s\n *\n *   %s %s.%s -o "
+            "/* %s/%s of the teaching ladder of tally, as a program in %s.\n * It teaches: %s\n "
+            "*\n *   %s %s.%s -o "
             "%s%s%s && ./%s 100000\n",
             shape_name(g->shape), g->name, names[a], line, builds[a], g->name, endings[a], g->name,
             g->schedule == LIBRARY ? " -ltally" : "", links[a], g->name);
-    if (g->note == RACY) fprintf(f, " *\n * It has a race, on purpose: do not copy it. Its check may say WRONG.\n");
-    if (g->note == INEXACT) fprintf(f, " *\n * For floats it is wrong beside large values; the data here have none.\n");
+    if (g->note == RACY)
+        fprintf(f, " *\n * It has a race, on purpose: do not copy it. Its check may say WRONG.\n");
+    if (g->note == INEXACT)
+        fprintf(f, " *\n * For floats it is wrong beside large values; the data here have none.\n");
     fprintf(f, " */\n");
 }
 
-int export_program(FILE *f, const rung *g, api a, kind k, int operation, int host_only, ladder_error *error)
+int export_program(FILE *f, const rung *g, api a, kind k, int operation, int host_only,
+                   ladder_error *error)
 {
     char path[80], name[40];
     const char *const text = rung_text(g, path, sizeof path);
     const model_setting s = {k, operation, g->threads, 32, 32};
     int code = 0;
     if (is_host(g) && a != API_C)
-        return fail_with(error, 2, "'%s/%s' has no kernel, so there is no program of it in %s: --to c has one",
-                         shape_name(g->shape), g->name, api_name(a));
+        return fail_with(
+            error, 2, "'%s/%s' has no kernel, so there is no program of it in %s: --to c has one",
+            shape_name(g->shape), g->name, api_name(a));
     if (!takes_kind(g->shape, k)) return refused_kind(g->shape, kind_name(k), error);
     if (!host_only) {
         put_head(f, g, a, text);
@@ -178,7 +201,8 @@ int export_program(FILE *f, const rung *g, api a, kind k, int operation, int hos
     }
     fprintf(f, "\n/* ---- how the host runs it ---- */\n\n");
     export_schedule(f, g, a);
-    snprintf(name, sizeof name, "main_%s", g->schedule == SEGMENTS ? "segments" : shape_name(g->shape));
+    snprintf(name, sizeof name, "main_%s",
+             g->schedule == SEGMENTS ? "segments" : shape_name(g->shape));
     fprintf(f, "\n");
     words_host(f, a, host_part(name));
     return code;
@@ -192,11 +216,15 @@ int ladder_export(const ladder_options *o, const char *name, FILE *out, ladder_e
     api a = API_CUDA;
     int operation = 0;
     if (!g)
-        return fail_with(error, 2, "there is no rung '%s'; `tally ladder --runs 0 --device model` lists them", name);
-    if (o->to && !api_parse(o->to, &a)) return fail_with(error, 2, "--to is '%s' and must be cuda, opencl or c", o->to);
+        return fail_with(error, 2,
+                         "there is no rung '%s'; `tally ladder --runs 0 --device model` lists them",
+                         name);
+    if (o->to && !api_parse(o->to, &a))
+        return fail_with(error, 2, "--to is '%s' and must be cuda, opencl or c", o->to);
     if (!o->to && is_host(g)) a = API_C;
     if (o->dtype && !kind_parse(o->dtype, &k))
-        return fail_with(error, 2, "the ladder has no dtype '%s'; choices: " KIND_CHOICES, o->dtype);
+        return fail_with(error, 2, "the ladder has no dtype '%s'; choices: " KIND_CHOICES,
+                         o->dtype);
     for (int i = 0; i < 3; i++)
         if (o->operation && !strcmp(o->operation, operations[i])) operation = i;
     saving s;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A rung as a program of its own (export.c), from its kernel's text in the words of an API (words.c). */
+ * A rung as a program of its own (export.c), from its kernel's text in the words of an API
+ * (words.c). */
 #ifndef LADDER_EXPORT_H
 #define LADDER_EXPORT_H
 #include "rung.h"
@@ -8,14 +9,17 @@ typedef enum { API_CUDA, API_OPENCL, API_C, APIS } api;
 const char *api_name(api a);
 int api_parse(const char *name, api *a);
 
-/* The text of a kernel, without its head, in the words of the API; and what must stand before it. */
+/* The text of a kernel, without its head, in the words of the API; and what must stand before
+   it. */
 void words_kernel(FILE *f, api a, const char *text);
 void words_before_kernel(FILE *f, api a, const model_setting *s, const rung *g, const char *text);
 const char *words_type(api a, kind k); /* on the host */
 /* A host text with its LAUNCH lines spelled out. */
 void words_host(FILE *f, api a, const char *text);
 
-/* The whole program, or its host part alone. Fails (2) where there is none: a rung of the processors in CUDA. */
-int export_program(FILE *f, const rung *g, api a, kind k, int operation, int host_only, ladder_error *error);
+/* The whole program, or its host part alone. Fails (2) where there is none: a rung of the
+   processors in CUDA. */
+int export_program(FILE *f, const rung *g, api a, kind k, int operation, int host_only,
+                   ladder_error *error);
 void export_schedule(FILE *f, const rung *g, api a); /* how the host runs it, and nothing else */
 #endif

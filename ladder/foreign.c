@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Kernels as CUDA C++ and OpenCL C have them, in the words of the ladder's dialect. Lines stay where they are, so that
- * every message names the line of the reader's file. One pass over the tokens: what is not in a kernel (includes, host
- * code) is left out, words are replaced (foreign_words.h), and a few forms are turned round:
+ * Kernels as CUDA C++ and OpenCL C have them, in the words of the ladder's dialect. Lines stay
+ * where they are, so that every message names the line of the reader's file. One pass over the
+ * tokens: what is not in a kernel (includes, host code) is left out, words are replaced
+ * (foreign_words.h), and a few forms are turned round:
  *
  *   __global__ void f(const int *in, int n)     KERNEL(f, THREADS)(GLOBAL const i32 *in, i64 n)
  *   extern __shared__ float s[];                SHARED f32 s[THREADS];
@@ -32,7 +33,8 @@ static int is_dropped(const work *w, int i)
     return 0;
 }
 
-/* A type of several words at piece i, with const and volatile around it: past it, or i. *type: ours. */
+/* A type of several words at piece i, with const and volatile around it: past it, or i. *type:
+   ours. */
 static int type_at(const work *w, int i, const char **type, int *constant, int *by_hand)
 {
     enum { WORDS = 10 };
@@ -60,7 +62,8 @@ static int type_at(const work *w, int i, const char **type, int *constant, int *
             for (size_t k = 0; k < sizeof types / sizeof *types && !known; k++)
                 if (!strcmp(types[k].theirs, word)) known = types[k].ours;
             for (int k = 0; k < w->name_count && !known; k++)
-                if (!strcmp(w->names[k].name, word) && !strcmp(w->names[k].is, "elem")) known = "elem";
+                if (!strcmp(w->names[k].name, word) && !strcmp(w->names[k].is, "elem"))
+                    known = "elem";
             if (!known || several || *type) break;
             *type = known;
         }
@@ -144,10 +147,14 @@ static int call_at(work *w, int i)
                 refuse(w, i, "the ladder has one dimension: %s(0)", c->theirs);
             say(w, c->ours);
         } else if (c->how == CALL_atomic) {
-            const int value = after(w, first[n > 1] - 1), one = is(w, value, "1") || is(w, value, "1u");
-            const int next = c->keep == 1 || (one && after(w, value) == first[n] - 1 && strstr(c->theirs, "dd"));
+            const int value = after(w, first[n > 1] - 1),
+                      one = is(w, value, "1") || is(w, value, "1u");
+            const int next =
+                c->keep == 1 || (one && after(w, value) == first[n] - 1 && strstr(c->theirs, "dd"));
             const int combines = !strcmp(c->ours, "atomic_combine");
-            say(w, next ? "atomic_next" : combines && in_shared(w, first[0]) ? "shared_combine" : c->ours);
+            say(w, next                                 ? "atomic_next"
+                   : combines && in_shared(w, first[0]) ? "shared_combine"
+                                                        : c->ours);
             say(w, "(");
             address(w, first[0], first[1] - 1);
             if (!next) {
@@ -177,7 +184,9 @@ static int shared_at(work *w, int i, int dynamic)
     int constant = 0, by_hand = 0;
     const int name = type_at(w, after(w, i), &type, &constant, &by_hand);
     if (!type) {
-        refuse(w, i, "shared memory of a type that the ladder has not: char, int, unsigned, long long, float, double");
+        refuse(w, i,
+               "shared memory of a type that the ladder has not: char, int, unsigned, long long, "
+               "float, double");
         return i + 1;
     }
     if (is(w, name, "*")) { /* OpenCL: a pointer to it */
@@ -194,7 +203,8 @@ static int shared_at(work *w, int i, int dynamic)
         const int next = after(w, at);
         if (word_at(w, at) && is(w, next, "[") && w->shared_count < KEPT_MOST)
             spell(w, at, w->shared[w->shared_count++]);
-        if (word_at(w, at) && (is(w, next, ";") || is(w, next, ","))) { /* one element: an array of one */
+        /* one element: an array of one */
+        if (word_at(w, at) && (is(w, next, ";") || is(w, next, ","))) {
             char one[WORD_MOST], is_one[WORD_MOST];
             spell(w, at, one);
             snprintf(is_one, sizeof is_one, "%.60s[0]", one);
@@ -236,8 +246,14 @@ static int declaration_at(work *w, int i)
     return name;
 }
 
-static int is_local(const work *w, int i) { return is(w, i, "__local") || (w->opencl && is(w, i, "local")); }
-static int is_global(const work *w, int i) { return is(w, i, "__global") || (w->opencl && is(w, i, "global")); }
+static int is_local(const work *w, int i)
+{
+    return is(w, i, "__local") || (w->opencl && is(w, i, "local"));
+}
+static int is_global(const work *w, int i)
+{
+    return is(w, i, "__global") || (w->opencl && is(w, i, "global"));
+}
 
 static void walk(work *w, int from, int to)
 {
@@ -247,7 +263,8 @@ static void walk(work *w, int from, int to)
     for (int i = from; i < to && !w->failed;) {
         const piece *p = &w->pieces[i];
         int next = 0;
-        if (++w->visits > 4 * (int64_t)w->count + 1000) refuse(w, i, "the brackets around this place do not match");
+        if (++w->visits > 4 * (int64_t)w->count + 1000)
+            refuse(w, i, "the brackets around this place do not match");
         if (p->class != PIECE_WORD) {
             copy(w, p);
             i++;
@@ -306,7 +323,9 @@ static void parameter(work *w, int from, int to, int *written)
     }
     at = type_at(w, at, &type, &constant, &by_hand);
     if (!type) {
-        refuse(w, at, "a parameter is of char, int, unsigned, long long, float, double, or a pointer to one of these");
+        refuse(w, at,
+               "a parameter is of char, int, unsigned, long long, float, double, or a pointer to "
+               "one of these");
         return;
     }
     const int pointer = is(w, at, "*");
@@ -321,7 +340,8 @@ static void parameter(work *w, int from, int to, int *written)
     if (where) { /* OpenCL: memory that the host would give by its size */
         const size_t used = strlen(w->locals);
         snprintf(w->locals + used, sizeof w->locals - used, " SHARED %s %s[THREADS];", type, name);
-        if (w->shared_count < KEPT_MOST) snprintf(w->shared[w->shared_count++], WORD_MOST, "%s", name);
+        if (w->shared_count < KEPT_MOST)
+            snprintf(w->shared[w->shared_count++], WORD_MOST, "%s", name);
     } else {
         if ((*written)++) say(w, ", ");
         if (pointer) {
@@ -347,7 +367,8 @@ static int kernel_at(work *w, int i)
             at = closing(w, after(w, at));
         }
     int name = after(w, at);
-    while (is(w, after(w, name), "(") && (is(w, name, "__launch_bounds__") || is(w, name, "__attribute__")))
+    while (is(w, after(w, name), "(") &&
+           (is(w, name, "__launch_bounds__") || is(w, name, "__attribute__")))
         name = after(w, closing(w, after(w, name)));
     const int open = after(w, name), end = closing(w, open), body = after(w, end);
     const int names = w->name_count;
@@ -396,9 +417,10 @@ static int constant_at(work *w, int i)
     const char *type;
     int constant = is(w, i, "constexpr"), by_hand = 0;
     char name[WORD_MOST], number[WORD_MOST];
-    const int at = type_at(w, constant ? after(w, i) : i, &type, &constant, &by_hand), equal = after(w, at),
-              value = after(w, equal);
-    if (!type || !constant || !is(w, equal, "=") || value >= w->count || w->pieces[value].class != PIECE_NUMBER)
+    const int at = type_at(w, constant ? after(w, i) : i, &type, &constant, &by_hand),
+              equal = after(w, at), value = after(w, equal);
+    if (!type || !constant || !is(w, equal, "=") || value >= w->count ||
+        w->pieces[value].class != PIECE_NUMBER)
         return 0;
     spell(w, at, name);
     spell(w, value, number);
@@ -411,7 +433,10 @@ static int starts_opencl(const work *w, int i)
 {
     return is(w, i, "__kernel") || (is(w, i, "kernel") && is(w, after(w, i), "void"));
 }
-static int starts_kernel(const work *w, int i) { return is(w, i, "__global__") || starts_opencl(w, i); }
+static int starts_kernel(const work *w, int i)
+{
+    return is(w, i, "__global__") || starts_opencl(w, i);
+}
 
 static int is_foreign(work *w)
 {
@@ -437,9 +462,9 @@ int foreign_text(const char *file, const char *text, char **out, ladder_error *e
     }
     say(&w, "");
     for (int i = 0; i < w.count; i++)
-        w.shuffles |=
-            word_at(&w, i) && (!strncmp(w.pieces[i].at, "__shfl", 6) || !strncmp(w.pieces[i].at, "__reduce_", 9) ||
-                               !strncmp(w.pieces[i].at, "sub_group_shuffle", 17));
+        w.shuffles |= word_at(&w, i) && (!strncmp(w.pieces[i].at, "__shfl", 6) ||
+                                         !strncmp(w.pieces[i].at, "__reduce_", 9) ||
+                                         !strncmp(w.pieces[i].at, "sub_group_shuffle", 17));
     for (int i = 0; i < w.count && !w.failed;) {
         int next = 0;
         if (w.pieces[i].class == PIECE_LINE) {
@@ -452,7 +477,8 @@ int foreign_text(const char *file, const char *text, char **out, ladder_error *e
             next = kernel_at(&w, i);
         } else if (word_at(&w, i)) {
             next = constant_at(&w, i);
-        } else if (is(&w, i, "{") && !(i > 1 && w.pieces[i - 2].class == PIECE_STRING)) { /* host code */
+        } else if (is(&w, i, "{") &&
+                   !(i > 1 && w.pieces[i - 2].class == PIECE_STRING)) { /* host code */
             hush(&w, i, closing(&w, i));
             next = closing(&w, i) + 1;
         }

@@ -4,7 +4,7 @@
 #define LADDER_FOREIGN_H
 #include "rung.h"
 
-/* *out: the text in the dialect, line for line (caller frees), or NULL where `text` is in the dialect already.
- * Returns 0, or error->code with a sentence that names file and line. */
+/* *out: the text in the dialect, line for line (caller frees), or NULL where `text` is in the
+ * dialect already. Returns 0, or error->code with a sentence that names file and line. */
 int foreign_text(const char *file, const char *text, char **out, ladder_error *error);
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What foreign.c works on: the pieces of a text (words, numbers, signs, lines with #, and the space between them),
- * what is written, what is refused. */
+ * What foreign.c works on: the pieces of a text (words, numbers, signs, lines with #, and the
+ * space between them), what is written, what is refused. */
 #include "foreign.h"
 #include <ctype.h>
 #include <stdarg.h>
@@ -8,7 +8,14 @@
 #include <string.h>
 
 enum { KEPT_MOST = 32, WORD_MOST = 64 };
-typedef enum { PIECE_SPACE, PIECE_LINE, PIECE_WORD, PIECE_NUMBER, PIECE_STRING, PIECE_SIGN } piece_class;
+typedef enum {
+    PIECE_SPACE,
+    PIECE_LINE,
+    PIECE_WORD,
+    PIECE_NUMBER,
+    PIECE_STRING,
+    PIECE_SIGN
+} piece_class;
 typedef struct piece {
     piece_class class;
     const char *at;
@@ -43,7 +50,8 @@ static void refuse(work *w, int at, const char *format, ...)
     va_start(list, format);
     vsnprintf(why, sizeof why, format, list);
     va_end(list);
-    fail_with(w->error, 1, "%s:%d: %s", w->file, w->pieces[at < w->count ? at : w->count - 1].line, why);
+    fail_with(w->error, 1, "%s:%d: %s", w->file, w->pieces[at < w->count ? at : w->count - 1].line,
+              why);
 }
 
 static void put(work *w, const char *text, size_t n)
@@ -91,7 +99,10 @@ static int after(const work *w, int i)
     }
     return i;
 }
-static int word_at(const work *w, int i) { return i < w->count && w->pieces[i].class == PIECE_WORD; }
+static int word_at(const work *w, int i)
+{
+    return i < w->count && w->pieces[i].class == PIECE_WORD;
+}
 
 /* The sign that ends what begins at `open`, or the end of the text. */
 static int closing(const work *w, int open)

@@ -26,13 +26,16 @@ static const word_pair words[] = {{"warpSize", "WARP"},
                                   {"false", "0"}};
 
 /* They say nothing about what is computed. */
-static const char *const dropped[] = {"__restrict__", "__restrict",      "restrict",  "static",   "inline",
-                                      "register",     "__forceinline__", "constexpr", "__private"};
+static const char *const dropped[] = {"__restrict__",    "__restrict", "restrict",
+                                      "static",          "inline",     "register",
+                                      "__forceinline__", "constexpr",  "__private"};
 
 typedef struct call_form {
     const char *theirs, *ours;
-    enum { CALL_bare, CALL_dimension, CALL_operands, CALL_atomic } how; /* bare: operands are dropped */
-    int least, most, skip, keep; /* operands given; those passed over at the front, and taken after them */
+    /* bare: operands are dropped */
+    enum { CALL_bare, CALL_dimension, CALL_operands, CALL_atomic } how;
+    /* operands given; those passed over at the front, and taken after them */
+    int least, most, skip, keep;
 } call_form;
 
 static const call_form calls[] = {
@@ -86,12 +89,16 @@ static const call_form calls[] = {
 static const struct {
     const char *word, *why;
 } refused[] = {
-    {"reinterpret_cast", "the ladder has no reinterpret_cast; four elements at once are load4(array, index)"},
+    {"reinterpret_cast",
+     "the ladder has no reinterpret_cast; four elements at once are load4(array, index)"},
     {"switch", "the ladder's kernels have if, for, while and do, and no switch"},
     {"goto", "the ladder's kernels have if, for, while and do, and no goto"},
-    {"half", "the ladder's types are char, int, unsigned, long long, float and double; half is none of them"},
-    {"short", "the ladder's types are char, int, unsigned, long long, float and double; short is none of them"},
+    {"half", "the ladder's types are char, int, unsigned, long long, float and double; half is "
+             "none of them"},
+    {"short", "the ladder's types are char, int, unsigned, long long, float and double; short is "
+              "none of them"},
     {"auto", "the ladder's kernels name the type of a variable; auto does not"},
     {"asm", "the model does not read assembler"},
-    {"cooperative_groups", "the model does not read cooperative_groups; __syncthreads and __shfl_down_sync it does, "
-                           "and GRID_BARRIER(cells)"}};
+    {"cooperative_groups",
+     "the model does not read cooperative_groups; __syncthreads and __shfl_down_sync it does, "
+     "and GRID_BARRIER(cells)"}};

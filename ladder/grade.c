@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * tally ladder grade ASSIGNMENT.toml FILE: is the kernel right for all the sizes, types, operations and warps that the
- * assignment names, and are its counts within the limits? The model does the work, so a grade is the same everywhere; a
- * limit on the rate needs a device. doc/ladder/grade.md has the format. */
+ * tally ladder grade ASSIGNMENT.toml FILE: is the kernel right for all the sizes, types,
+ * operations and warps that the assignment names, and are its counts within the limits? The
+ * model does the work, so a grade is the same everywhere; a limit on the rate needs a device.
+ * doc/ladder/grade.md has the format. */
 #include "student.h"
 #include "toml.h"
 #include <stdlib.h>
@@ -68,8 +69,8 @@ typedef struct result {
 
 static int refuse(const char *file, const toml_entry *e, ladder_error *error, const char *what)
 {
-    return fail_with(error, 1, "%s:%d:%d: %s%s%s: %s", file, e->line, e->column, e->table, e->table[0] ? "." : "",
-                     e->key, what);
+    return fail_with(error, 1, "%s:%d:%d: %s%s%s: %s", file, e->line, e->column, e->table,
+                     e->table[0] ? "." : "", e->key, what);
 }
 
 static int text_of(const char *file, const toml_entry *e, char *to, ladder_error *error)
@@ -79,8 +80,8 @@ static int text_of(const char *file, const toml_entry *e, char *to, ladder_error
     return 0;
 }
 
-static int numbers_of(const char *file, const toml_entry *e, double least, double most, int64_t *to, int *count,
-                      ladder_error *error)
+static int numbers_of(const char *file, const toml_entry *e, double least, double most, int64_t *to,
+                      int *count, ladder_error *error)
 {
     char what[100];
     snprintf(what, sizeof what, "whole numbers from %.0f to %.0f are needed", least, most);
@@ -88,14 +89,15 @@ static int numbers_of(const char *file, const toml_entry *e, double least, doubl
     if (!e->count) return refuse(file, e, error, "the list is empty");
     for (int i = 0; i < e->count; i++) {
         const double x = e->item[i].number;
-        if (e->item[i].is_text || x < least || x > most || x != (double)(int64_t)x) return refuse(file, e, error, what);
+        if (e->item[i].is_text || x < least || x > most || x != (double)(int64_t)x)
+            return refuse(file, e, error, what);
         to[i] = (int64_t)x;
     }
     return 0;
 }
 
-static int words_of(const char *file, const toml_entry *e, const char *const *known, int *to, int *count,
-                    ladder_error *error)
+static int words_of(const char *file, const toml_entry *e, const char *const *known, int *to,
+                    int *count, ladder_error *error)
 {
     *count = e->count;
     if (!e->count) return refuse(file, e, error, "the list is empty");
@@ -120,11 +122,13 @@ static int limit_of(const char *file, const toml_entry *e, assignment *a, ladder
         if (e->is_list || e->item[0].is_text || e->item[0].number < 0)
             return refuse(file, e, error, "a number from 0 is needed");
         if (a->limit_count == CHECKS_MOST) return refuse(file, e, error, "more than 32 limits");
-        a->limits[a->limit_count++] = (limit){&metrics[m], !strcmp(e->table, "least"), e->item[0].number, 1};
+        a->limits[a->limit_count++] =
+            (limit){&metrics[m], !strcmp(e->table, "least"), e->item[0].number, 1};
         return 0;
     }
     char what[200] = "there is no such count; choices:";
-    for (int m = 0; m < METRICS; m++) snprintf(what + strlen(what), sizeof what - strlen(what), " %s", metrics[m].name);
+    for (int m = 0; m < METRICS; m++)
+        snprintf(what + strlen(what), sizeof what - strlen(what), " %s", metrics[m].name);
     return refuse(file, e, error, what);
 }
 
@@ -135,8 +139,11 @@ static int points_of(const char *file, const toml_entry *e, assignment *a, ladde
         return refuse(file, e, error, "a number from 0 is needed");
     if (!strcmp(e->key, "right")) a->right_points = e->item[0].number, found = 1;
     for (int i = 0; i < a->limit_count; i++)
-        if (!strcmp(a->limits[i].of->name, e->key)) a->limits[i].points = e->item[0].number, found = 1;
-    return found ? 0 : refuse(file, e, error, "points are for `right` and for what [most] and [least] limit");
+        if (!strcmp(a->limits[i].of->name, e->key))
+            a->limits[i].points = e->item[0].number, found = 1;
+    return found ? 0
+                 : refuse(file, e, error,
+                          "points are for `right` and for what [most] and [least] limit");
 }
 
 static int entry_of(const char *file, const toml_entry *e, assignment *a, ladder_error *error)
@@ -147,12 +154,16 @@ static int entry_of(const char *file, const toml_entry *e, assignment *a, ladder
     int index[LIST_MOST], count, code;
     if (!strcmp(e->table, "most") || !strcmp(e->table, "least")) return limit_of(file, e, a, error);
     if (!strcmp(e->table, "points")) return 0; /* when all limits are known */
-    if (e->table[0]) return refuse(file, e, error, "there is no such table; choices: most, least, points");
+    if (e->table[0])
+        return refuse(file, e, error, "there is no such table; choices: most, least, points");
     if (!strcmp(e->key, "title")) return text_of(file, e, a->title, error);
     if (!strcmp(e->key, "like")) return text_of(file, e, a->like, error);
-    if (!strcmp(e->key, "sizes")) return numbers_of(file, e, 0, 1 << 24, a->sizes, &a->size_count, error);
-    if (!strcmp(e->key, "widths")) return numbers_of(file, e, 1, 1 << 20, a->widths, &a->width_count, error);
-    if (!strcmp(e->key, "counted")) return numbers_of(file, e, 1, 1 << 24, &a->counted, &count, error);
+    if (!strcmp(e->key, "sizes"))
+        return numbers_of(file, e, 0, 1 << 24, a->sizes, &a->size_count, error);
+    if (!strcmp(e->key, "widths"))
+        return numbers_of(file, e, 1, 1 << 20, a->widths, &a->width_count, error);
+    if (!strcmp(e->key, "counted"))
+        return numbers_of(file, e, 1, 1 << 24, &a->counted, &count, error);
     if (!strcmp(e->key, "threads")) {
         code = numbers_of(file, e, 1, MODEL_THREADS_MOST, list, &count, error);
         if (!code) a->threads = (int)list[0];
@@ -162,40 +173,47 @@ static int entry_of(const char *file, const toml_entry *e, assignment *a, ladder
         code = numbers_of(file, e, 1, MODEL_WARP_MOST, list, &a->warp_count, error);
         for (int i = 0; i < a->warp_count && !code; i++) {
             a->warps[i] = (int)list[i];
-            if (list[i] & (list[i] - 1)) code = refuse(file, e, error, "a warp has a power of two of lanes");
+            if (list[i] & (list[i] - 1))
+                code = refuse(file, e, error, "a warp has a power of two of lanes");
         }
         return code;
     }
-    if (!strcmp(e->key, "operations")) return words_of(file, e, operations, a->operations, &a->operation_count, error);
+    if (!strcmp(e->key, "operations"))
+        return words_of(file, e, operations, a->operations, &a->operation_count, error);
     if (!strcmp(e->key, "types")) {
         code = words_of(file, e, types, index, &a->type_count, error);
         for (int i = 0; i < a->type_count && !code; i++)
             snprintf(a->types[i], sizeof a->types[i], "%s", types[index[i]]);
         return code;
     }
-    return refuse(
-        file, e, error,
-        "there is no such key; choices: title, like, threads, sizes, types, operations, warps, widths, counted");
+    return refuse(file, e, error,
+                  "there is no such key; choices: title, like, threads, sizes, types, operations, "
+                  "warps, widths, counted");
 }
 
 static int read_assignment(const char *file, assignment *a, ladder_error *error)
 {
     char *const text = read_text(file, error);
     toml *t = text ? malloc(sizeof *t) : NULL;
-    int code = !text ? error->code : !t ? fail_with(error, 1, "out of memory") : toml_read(file, text, t, error);
+    int code = !text ? error->code
+               : !t  ? fail_with(error, 1, "out of memory")
+                     : toml_read(file, text, t, error);
     memset(a, 0, sizeof *a);
     a->right_points = 1;
-    for (int i = 0; i < (code ? 0 : t->count) && !code; i++) code = entry_of(file, &t->entry[i], a, error);
+    for (int i = 0; i < (code ? 0 : t->count) && !code; i++)
+        code = entry_of(file, &t->entry[i], a, error);
     for (int i = 0; i < (code ? 0 : t->count) && !code; i++)
         if (!strcmp(t->entry[i].table, "points")) code = points_of(file, &t->entry[i], a, error);
-    if (!code && !a->like[0]) code = fail_with(error, 1, "%s: like = \"shape/rung\" is missing", file);
+    if (!code && !a->like[0])
+        code = fail_with(error, 1, "%s: like = \"shape/rung\" is missing", file);
     const rung *of = code ? NULL : find_rung(NULL, a->like);
     if (!code && (!of || is_host(of)))
         code = fail_with(error, 1, "%s: like: there is no rung '%s' with a kernel", file, a->like);
     if (!code && !a->size_count) code = fail_with(error, 1, "%s: sizes = [...] is missing", file);
     if (!code) {
         const int is_window = of->shape == SHAPE_window;
-        if (!a->type_count) snprintf(a->types[a->type_count++], sizeof a->types[0], is_window ? "f32" : "i32");
+        if (!a->type_count)
+            snprintf(a->types[a->type_count++], sizeof a->types[0], is_window ? "f32" : "i32");
         if (!a->operation_count) a->operations[a->operation_count++] = 0;
         if (!a->warp_count) a->warps[a->warp_count++] = 32;
         if (!a->width_count) a->widths[a->width_count++] = 50;
@@ -203,7 +221,8 @@ static int read_assignment(const char *file, assignment *a, ladder_error *error)
         for (int i = 0; i < a->type_count; i++) {
             kind k;
             if (kind_parse(a->types[i], &k) && !takes_kind(of->shape, k))
-                code = fail_with(error, 1, "%s: types: %s takes no '%s'", file, a->like, a->types[i]);
+                code =
+                    fail_with(error, 1, "%s: types: %s takes no '%s'", file, a->like, a->types[i]);
         }
     }
     free(t);
@@ -213,14 +232,16 @@ static int read_assignment(const char *file, assignment *a, ladder_error *error)
 
 /* ---- the checks ---- */
 
-static int check_right(const assignment *a, const student *s, examination *e, result *out, ladder_error *error)
+static int check_right(const assignment *a, const student *s, examination *e, result *out,
+                       ladder_error *error)
 {
     int code = 0;
     for (int i = 0; i < a->size_count && !code; i++)
         for (int k = 0; k < a->type_count && !code; k++)
             for (int op = 0; op < a->operation_count && !code; op++)
                 for (int w = 0; w < a->warp_count && !code; w++)
-                    for (int v = 0; v < (s->rung.shape == SHAPE_window ? a->width_count : 1) && !code; v++) {
+                    for (int v = 0;
+                         v < (s->rung.shape == SHAPE_window ? a->width_count : 1) && !code; v++) {
                         trial t = {.n = a->sizes[i],
                                    .operation = a->operations[op],
                                    .warp = a->warps[w],
@@ -238,15 +259,16 @@ static int check_right(const assignment *a, const student *s, examination *e, re
     out->of = a->right_points;
     out->passed = !e->wrong && !e->count;
     if (out->passed) {
-        snprintf(out->says, sizeof out->says, "%d runs, %lld results, all right", e->trials, (long long)e->checked);
+        snprintf(out->says, sizeof out->says, "%d runs, %lld results, all right", e->trials,
+                 (long long)e->checked);
     } else {
         char at[100];
         trial_text(s, &e->complaints[0].at, at, sizeof at);
-        snprintf(out->says, sizeof out->says, "%d of %d runs went wrong; %s: %.200s", e->wrong, e->trials, at,
-                 e->complaints[0].text);
+        snprintf(out->says, sizeof out->says, "%d of %d runs went wrong; %s: %.200s", e->wrong,
+                 e->trials, at, e->complaints[0].text);
         if (e->complaints[0].line)
-            snprintf(out->says, sizeof out->says, "%d of %d runs went wrong; line %d, %s: %.200s", e->wrong, e->trials,
-                     e->complaints[0].line, at, e->complaints[0].text);
+            snprintf(out->says, sizeof out->says, "%d of %d runs went wrong; line %d, %s: %.200s",
+                     e->wrong, e->trials, e->complaints[0].line, at, e->complaints[0].text);
     }
     return 0;
 }
@@ -282,7 +304,9 @@ static double measured(const metric *m, const row *x, const row *like)
         return x->error_ulp < 0 ? 0 : x->error_ulp;
     default:
         if (!x->timed || !like->timed) return -1;
-        return uncertain(&x->timing) || uncertain(&like->timing) ? -2 : like->timing.median / x->timing.median;
+        return uncertain(&x->timing) || uncertain(&like->timing)
+                   ? -2
+                   : like->timing.median / x->timing.median;
     }
 }
 
@@ -295,16 +319,17 @@ static void check_limit(const limit *l, const row *x, const row *like, result *o
     out->passed = is >= 0 && (l->least ? is >= l->bound : is <= l->bound);
     if (out->skipped)
         snprintf(out->says, sizeof out->says,
-                 is < -1 ? "not measured: the runs are more than 20 %% apart; try again, or with a larger --n"
+                 is < -1 ? "not measured: the runs are more than 20 %% apart; try again, or with a "
+                           "larger --n"
                          : "not measured: the model has no times; give --device");
     else
-        snprintf(out->says, sizeof out->says, "%.6g %s; at %s %.6g", is, l->of->unit, l->least ? "least" : "most",
-                 l->bound);
+        snprintf(out->says, sizeof out->says, "%.6g %s; at %s %.6g", is, l->of->unit,
+                 l->least ? "least" : "most", l->bound);
 }
 
 /* The counts, and on a device the times, of the rung and of the kernel. */
-static int count(const ladder_options *o, const assignment *a, const student *s, int wrong, row *like, row *mine,
-                 ladder_error *error)
+static int count(const ladder_options *o, const assignment *a, const student *s, int wrong,
+                 row *like, row *mine, ladder_error *error)
 {
     ladder_options with = *o;
     static const char *const operations[] = {"sum", "min", "max"};
@@ -333,10 +358,11 @@ static int count(const ladder_options *o, const assignment *a, const student *s,
 
 /* ---- what is said ---- */
 
-static void say_text(FILE *out, const assignment *a, const student *s, const examination *e, const result *list,
-                     int count, double points, double of)
+static void say_text(FILE *out, const assignment *a, const student *s, const examination *e,
+                     const result *list, int count, double points, double of)
 {
-    fprintf(out, "%s%s%s in the place of %s\n\n", a->title, a->title[0] ? ": " : "", s->name, a->like);
+    fprintf(out, "%s%s%s in the place of %s\n\n", a->title, a->title[0] ? ": " : "", s->name,
+            a->like);
     for (int i = 0; i < count; i++)
         fprintf(out, "%-8s %-10s %5g of %-5g %s\n",
                 list[i].skipped  ? "skipped"
@@ -353,35 +379,43 @@ static void say_text(FILE *out, const assignment *a, const student *s, const exa
     fprintf(out, "\n%g of %g points\n", points, of);
 }
 
-static void say_json(FILE *out, const assignment *a, const student *s, const examination *e, const result *list,
-                     int count, double points, double of)
+static void say_json(FILE *out, const assignment *a, const student *s, const examination *e,
+                     const result *list, int count, double points, double of)
 {
-    static const char *const kinds[] = {"values", "race", "bounds", "unset", "barrier", "endless", "align"};
+    static const char *const kinds[] = {"values",  "race",    "bounds", "unset",
+                                        "barrier", "endless", "align"};
     fprintf(out, "{\"grade\": 1, ");
     json_text(out, "title", a->title, ", ");
     json_text(out, "file", s->name, ", ");
     json_text(out, "like", a->like, ", ");
-    fprintf(out, "\"points\": %g, \"of\": %g, \"runs\": %d, \"wrong\": %d, \"results\": %lld, \"checks\": [", points,
-            of, e->trials, e->wrong, (long long)e->checked);
+    fprintf(
+        out,
+        "\"points\": %g, \"of\": %g, \"runs\": %d, \"wrong\": %d, \"results\": %lld, \"checks\": [",
+        points, of, e->trials, e->wrong, (long long)e->checked);
     for (int i = 0; i < count; i++) {
         fprintf(out, "%s\n  {", i ? "," : "");
         json_text(out, "check", list[i].name, ", ");
-        fprintf(out, "\"passed\": %s, \"skipped\": %s, \"points\": %g, \"of\": %g, ", list[i].passed ? "true" : "false",
-                list[i].skipped ? "true" : "false", list[i].points, list[i].of);
+        fprintf(out, "\"passed\": %s, \"skipped\": %s, \"points\": %g, \"of\": %g, ",
+                list[i].passed ? "true" : "false", list[i].skipped ? "true" : "false",
+                list[i].points, list[i].of);
         json_text(out, "says", list[i].says, "}");
     }
     fprintf(out, "],\n\"complaints\": [");
     for (int i = 0; i < e->count; i++) {
         const complaint *c = &e->complaints[i];
-        fprintf(out, "%s\n  {\"n\": %lld, \"dtype\": \"%s\", \"operation\": %d, \"warp\": %d, \"line\": %d, ",
-                i ? "," : "", (long long)c->at.n, kind_name(c->at.kind), c->at.operation, c->at.warp, c->line);
+        fprintf(out,
+                "%s\n  {\"n\": %lld, \"dtype\": \"%s\", \"operation\": %d, \"warp\": %d, \"line\": "
+                "%d, ",
+                i ? "," : "", (long long)c->at.n, kind_name(c->at.kind), c->at.operation,
+                c->at.warp, c->line);
         json_text(out, "kind", kinds[c->defect], ", ");
         json_text(out, "text", c->text, "}");
     }
     fprintf(out, "]}\n");
 }
 
-int ladder_grade(const ladder_options *o, const char *file, const char *kernel, FILE *out, ladder_error *error)
+int ladder_grade(const ladder_options *o, const char *file, const char *kernel, FILE *out,
+                 ladder_error *error)
 {
     assignment *a = malloc(sizeof *a);
     student s = {0};
@@ -393,7 +427,8 @@ int ladder_grade(const ladder_options *o, const char *file, const char *kernel, 
     int code = a && rows ? read_assignment(file, a, error) : fail_with(error, 1, "out of memory");
     if (!code) code = student_open(o, kernel, a->like, &s, error);
     if (!code && a->threads && s.rung.threads != a->threads)
-        code = fail_with(error, 2, "%s: threads is %d and must be %d here", s.name, s.rung.threads, a->threads);
+        code = fail_with(error, 2, "%s: threads is %d and must be %d here", s.name, s.rung.threads,
+                         a->threads);
     if (!code) code = check_right(a, &s, &e, &list[checks++], error);
     const int endless = !code && e.count && e.complaints[e.count - 1].defect == DEFECT_ENDLESS;
     if (!code && a->limit_count && !endless) {
@@ -409,7 +444,8 @@ int ladder_grade(const ladder_options *o, const char *file, const char *kernel, 
         if (!counted) snprintf(x->name, sizeof x->name, "%s", a->limits[i].of->name);
         if (!list[0].passed && x->passed) { /* fast and wrong is worth nothing */
             x->passed = 0;
-            snprintf(x->says + strlen(x->says), sizeof x->says - strlen(x->says), ", but the kernel is not right");
+            snprintf(x->says + strlen(x->says), sizeof x->says - strlen(x->says),
+                     ", but the kernel is not right");
         }
     }
     int failed = 0;

@@ -4,34 +4,40 @@
 #include <string.h>
 
 /* Loops over one type each: sums wrap, so whole numbers are added without their sign. */
-#define LOOPS(K, T, WORK)                                                                                              \
-    static T loop_##K(const T *x, int64_t n, int operation, T start)                                                   \
-    {                                                                                                                  \
-        WORK sum = (WORK)start;                                                                                        \
-        T best = start;                                                                                                \
-        if (operation == 0)                                                                                            \
-            for (int64_t i = 0; i < n; i++) sum += (WORK)x[i];                                                         \
-        else if (operation == 1)                                                                                       \
-            for (int64_t i = 0; i < n; i++) best = best < x[i] ? best : x[i];                                          \
-        else                                                                                                           \
-            for (int64_t i = 0; i < n; i++) best = x[i] < best ? best : x[i];                                          \
-        return operation ? best : (T)sum;                                                                              \
-    }                                                                                                                  \
-    static T shared_##K(const T *x, int64_t n, int operation, T start, int threads)                                    \
-    {                                                                                                                  \
-        WORK sum = (WORK)start;                                                                                        \
-        T best = start;                                                                                                \
-        if (operation == 0) {                                                                                          \
-            _Pragma("omp parallel for reduction(+ : sum) num_threads(threads)") for (int64_t i = 0; i < n; i++) sum += \
-                (WORK)x[i];                                                                                            \
-        } else if (operation == 1) {                                                                                   \
-            _Pragma("omp parallel for reduction(min : best) num_threads(threads)") for (int64_t i = 0; i < n; i++)     \
-                best = best < x[i] ? best : x[i];                                                                      \
-        } else {                                                                                                       \
-            _Pragma("omp parallel for reduction(max : best) num_threads(threads)") for (int64_t i = 0; i < n; i++)     \
-                best = x[i] < best ? best : x[i];                                                                      \
-        }                                                                                                              \
-        return operation ? best : (T)sum;                                                                              \
+#define LOOPS(K, T, WORK)                                                                          \
+    static T loop_##K(const T *x, int64_t n, int operation, T start)                               \
+    {                                                                                              \
+        WORK sum = (WORK)start;                                                                    \
+        T best = start;                                                                            \
+        if (operation == 0)                                                                        \
+            for (int64_t i = 0; i < n; i++) sum += (WORK)x[i];                                     \
+        else if (operation == 1)                                                                   \
+            for (int64_t i = 0; i < n; i++) best = best < x[i] ? best : x[i];                      \
+        else                                                                                       \
+            for (int64_t i = 0; i < n; i++) best = x[i] < best ? best : x[i];                      \
+        return operation ? best : (T)sum;                                                          \
+    }                                                                                              \
+    static T shared_##K(const T *x, int64_t n, int operation, T start, int threads)                \
+    {                                                                                              \
+        WORK sum = (WORK)start;                                                                    \
+        T best = start;                                                                            \
+        if (operation == 0) {                                                                      \
+            _Pragma("omp parallel for reduction(+ : sum) num_threads(threads)") for (int64_t i =   \
+                                                                                         0;        \
+                                                                                     i < n; i++)   \
+                sum += (WORK)x[i];                                                                 \
+        } else if (operation == 1) {                                                               \
+            _Pragma(                                                                               \
+                "omp parallel for reduction(min : best) num_threads(threads)") for (int64_t i = 0; \
+                                                                                    i < n; i++)    \
+                best = best < x[i] ? best : x[i];                                                  \
+        } else {                                                                                   \
+            _Pragma(                                                                               \
+                "omp parallel for reduction(max : best) num_threads(threads)") for (int64_t i = 0; \
+                                                                                    i < n; i++)    \
+                best = x[i] < best ? best : x[i];                                                  \
+        }                                                                                          \
+        return operation ? best : (T)sum;                                                          \
     }
 #define KIND(K, T, WORK) LOOPS(K, T, WORK)
 #include "kinds.def"
@@ -44,14 +50,15 @@ static void loop(job *j, const void *x)
     char start[8];
     data_put(start, k, 0, known_result(k, 0, j->setting.operation, 0, &bound));
     switch (k) {
-#define KIND(K, T, WORK)                                                                                               \
-    case K: {                                                                                                          \
-        T from, to;                                                                                                    \
-        memcpy(&from, start, sizeof from);                                                                             \
-        to = j->rung->schedule == LOOP ? loop_##K(x, j->n, j->setting.operation, from)                                 \
-                                       : shared_##K(x, j->n, j->setting.operation, from, j->threads);                  \
-        memcpy(j->output, &to, sizeof to);                                                                             \
-        break;                                                                                                         \
+#define KIND(K, T, WORK)                                                                           \
+    case K: {                                                                                      \
+        T from, to;                                                                                \
+        memcpy(&from, start, sizeof from);                                                         \
+        to = j->rung->schedule == LOOP                                                             \
+                 ? loop_##K(x, j->n, j->setting.operation, from)                                   \
+                 : shared_##K(x, j->n, j->setting.operation, from, j->threads);                    \
+        memcpy(j->output, &to, sizeof to);                                                         \
+        break;                                                                                     \
     }
 #include "kinds.def"
 #undef KIND
@@ -69,13 +76,16 @@ static int library(job *j, int at, ladder_error *error)
     const int on_device = !place_is_model(j->place);
     tally_operator_info info;
     tally_status status = tally_operator(ctx, name, kind_dtype(j->setting.elem), &info);
-    void *const from = on_device ? memory_address(j->input[at % j->copies]) : j->host[at % j->copies];
+    void *const from =
+        on_device ? memory_address(j->input[at % j->copies]) : j->host[at % j->copies];
     void *const to = on_device ? memory_address(j->work[0]) : j->output;
-    const tally_view in = tally_flat(from, kind_dtype(j->setting.elem), j->n), out = tally_flat(to, info.output, j->n);
+    const tally_view in = tally_flat(from, kind_dtype(j->setting.elem), j->n),
+                     out = tally_flat(to, info.output, j->n);
     const tally_window_options window = {.before = j->width - 1};
     if (!status && j->rung->shape == SHAPE_reduce) status = tally_reduce(ctx, name, &in, to);
     if (!status && j->rung->shape == SHAPE_scan) status = tally_scan(ctx, name, &in, &out, NULL);
-    if (!status && j->rung->shape == SHAPE_window) status = tally_window(ctx, name, &in, &out, &window);
+    if (!status && j->rung->shape == SHAPE_window)
+        status = tally_window(ctx, name, &in, &out, &window);
     return status ? fail_with(error, 1, "%s", tally_error(ctx)) : 0;
 }
 
@@ -86,8 +96,8 @@ int host_launch(job *j, int at, ladder_error *error)
     return 0;
 }
 
-/* The library widens sums of whole numbers to 64 bits; here they are cut back to the kind, as the other rungs have
- * them. */
+/* The library widens sums of whole numbers to 64 bits; here they are cut back to the kind, as
+ * the other rungs have them. */
 int host_finish(job *j, int64_t partials, element *out, ladder_error *error);
 int host_finish(job *j, int64_t partials, element *out, ladder_error *error)
 {
@@ -96,7 +106,8 @@ int host_finish(job *j, int64_t partials, element *out, ladder_error *error)
     const kind from = wide ? KIND_I64 : k;
     const int64_t count = j->rung->shape == SHAPE_reduce ? 1 : j->n;
     if (j->rung->schedule == LIBRARY && !place_is_model(j->place)) {
-        const int code = place_read(j->place, j->output, j->work[0], count * (int64_t)kind_bytes(from), error);
+        const int code =
+            place_read(j->place, j->output, j->work[0], count * (int64_t)kind_bytes(from), error);
         if (code) return code;
     }
     if (from != k)

@@ -3,8 +3,8 @@
 #include "rung.h"
 #include <string.h>
 
-static int write_file(const char *path, const report *r, void (*print)(const report *, FILE *), FILE *out,
-                      ladder_error *error)
+static int write_file(const char *path, const report *r, void (*print)(const report *, FILE *),
+                      FILE *out, ladder_error *error)
 {
     saving s;
     if (!path) return 0;

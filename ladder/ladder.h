@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The teaching ladder, as the command line sees it. Nothing here prints on standard error or exits: a failure is an
- * exit code of the command line and one sentence.
+ * The teaching ladder, as the command line sees it. Nothing here prints on standard error or
+ * exits: a failure is an exit code of the command line and one sentence.
  *
  *   rungs.def, reduce/, scan/, window/   the rungs          model/       the SIMT model
  *   text.c  place.c  data.c  order.c     texts, devices, data with known results, documented orders
@@ -19,19 +19,22 @@
 #include <stdio.h>
 
 typedef struct ladder_options {
-    const char *shape;     /* reduce, scan, window, or NULL: all */
-    const char *rung;      /* rungs with commas between, as reduce1 or reduce/reduce1; NULL: all of the shape */
-    const char *device;    /* model, or what tally_open takes; NULL or auto: the best there is */
-    const char *dtype;     /* i32 u32 i64 u64 f32 f64; NULL: i32 for reductions and scans, f32 for windows */
+    const char *shape; /* reduce, scan, window, or NULL: all */
+    /* rungs with commas between, as reduce1 or reduce/reduce1; NULL: all of the shape */
+    const char *rung;
+    const char *device; /* model, or what tally_open takes; NULL or auto: the best there is */
+    /* i32 u32 i64 u64 f32 f64; NULL: i32 for reductions and scans, f32 for windows */
+    const char *dtype;
     const char *operation; /* sum min max; NULL: sum */
     int64_t n;             /* -1: 2^24 on a GPU, 2^20 elsewhere */
     int64_t width;         /* of windows */
     int warp, banks, runs;
-    int sweep;               /* GB/s over n too */
-    int plain;               /* show: the text alone */
-    int columns;             /* of the terminal */
-    int colour;              /* bars in colour? */
-    const char *json, *html; /* files to write, or NULL; "-": standard output instead of the table */
+    int sweep;   /* GB/s over n too */
+    int plain;   /* show: the text alone */
+    int columns; /* of the terminal */
+    int colour;  /* bars in colour? */
+    /* files to write, or NULL; "-": standard output instead of the table */
+    const char *json, *html;
     const char *to, *output; /* export: cuda, opencl, c; the file, or NULL: standard output */
     int host;                /* export: the host code alone */
 } ladder_options;
@@ -43,7 +46,8 @@ typedef struct ladder_error {
 
 /* Each returns 0, or error->code with the sentence set (4 without one: the table has said it). */
 int ladder_run(const ladder_options *options, FILE *out, ladder_error *error);
-int ladder_show(const ladder_options *options, const char *rung_or_file, FILE *out, ladder_error *error);
+int ladder_show(const ladder_options *options, const char *rung_or_file, FILE *out,
+                ladder_error *error);
 int ladder_break(const ladder_options *options, const char *rung, FILE *out, ladder_error *error);
 int ladder_try(const ladder_options *options, const char *file, FILE *out, ladder_error *error);
 int ladder_export(const ladder_options *options, const char *rung, FILE *out, ladder_error *error);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Jobs and their timing. A time is the median of `runs` batches after one to warm up; a batch is as many runs of the
- * rung, one after the other, as take 2 ms, divided by their number, so that the wait at its end counts little. A run
- * ends when the result is on the device: what the processor would fold is folded there by one launch more. The input is
- * one of several copies in turn, 256 MiB in all, so that it comes from memory and not from a cache; ceilings are
- * measured in the same way, at the same size. */
+ * Jobs and their timing. A time is the median of `runs` batches after one to warm up; a batch is
+ * as many runs of the rung, one after the other, as take 2 ms, divided by their number, so that
+ * the wait at its end counts little. A run ends when the result is on the device: what the
+ * processor would fold is folded there by one launch more. The input is one of several copies in
+ * turn, 256 MiB in all, so that it comes from memory and not from a cache; ceilings are measured
+ * in the same way, at the same size. */
 #define _GNU_SOURCE
 #include "ceiling.h"
 #include "rung.h"
@@ -28,12 +29,14 @@ int host_finish(job *j, int64_t partials, element *out, ladder_error *error);
 
 static int on_host(const job *j) { return j->rung->schedule <= LIBRARY; }
 
-int launch_kernel(job *j, const char *kernel, int64_t groups, const argument *arguments, int count, ladder_error *error)
+int launch_kernel(job *j, const char *kernel, int64_t groups, const argument *arguments, int count,
+                  ladder_error *error)
 {
     const int takes = program_parameters(j->program, kernel);
     j->launches++;
     if (takes >= 2 && takes < count) count = takes; /* as slides have them: without n */
-    return place_launch(j->place, j->program, kernel, groups, j->rung->threads, arguments, count, j->counts, error);
+    return place_launch(j->place, j->program, kernel, groups, j->rung->threads, arguments, count,
+                        j->counts, error);
 }
 
 int launch_support(job *j, const char *kernel, int64_t groups, const argument *arguments, int count,
@@ -41,12 +44,14 @@ int launch_support(job *j, const char *kernel, int64_t groups, const argument *a
 {
     j->launches++;
     if (j->counts) j->counts->launches++;
-    return place_launch(j->place, j->support, kernel, groups, SUPPORT_THREADS, arguments, count, NULL, error);
+    return place_launch(j->place, j->support, kernel, groups, SUPPORT_THREADS, arguments, count,
+                        NULL, error);
 }
 
 void job_needs(const job *j, int64_t bytes[WORK_MOST])
 {
-    const int64_t size = (int64_t)kind_bytes(j->setting.elem), n = j->n, each = j->rung->each ? j->rung->each : 1;
+    const int64_t size = (int64_t)kind_bytes(j->setting.elem), n = j->n,
+                  each = j->rung->each ? j->rung->each : 1;
     const int64_t tiles = (n + each - 1) / each;
     memset(bytes, 0, WORK_MOST * sizeof *bytes);
     switch (j->rung->schedule) {
@@ -113,7 +118,8 @@ void job_needs(const job *j, int64_t bytes[WORK_MOST])
 static int write_heads(job *j, ladder_error *error)
 {
     uint32_t *const heads = malloc((size_t)j->n * sizeof *heads + 1);
-    if (!heads) return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)j->n * 4);
+    if (!heads)
+        return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)j->n * 4);
     for (int64_t i = 0; i < j->n; i++) heads[i] = (uint32_t)segment_starts(i);
     const int code = place_write(j->place, j->work[HEADS], heads, j->n * 4, error);
     free(heads);
@@ -125,16 +131,19 @@ int job_open(job *j, ladder_error *error)
     int64_t bytes[WORK_MOST];
     int code = 0;
     job_needs(j, bytes);
-    int64_t room = j->rung->shape == SHAPE_reduce ? (bytes[0] > bytes[1] ? bytes[0] : bytes[1]) : j->n * 8;
+    int64_t room =
+        j->rung->shape == SHAPE_reduce ? (bytes[0] > bytes[1] ? bytes[0] : bytes[1]) : j->n * 8;
     if (room < MODEL_THREADS_MOST * 8)
         room = MODEL_THREADS_MOST * 8; /* TILES leaves up to a group's worth of the input */
     j->output = malloc((size_t)room);
     j->output_bytes = room;
-    if (!j->output) return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)room);
+    if (!j->output)
+        return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)room);
     for (int i = 0; i < WORK_MOST && !code; i++)
         if (bytes[i] || (i == 0 && !on_host(j)) || (i == 0 && j->rung->schedule == LIBRARY))
             code = place_alloc(j->place, bytes[i], &j->work[i], error);
-    if (!code && !on_host(j) && j->rung->shape == SHAPE_reduce) code = place_alloc(j->place, 8, &j->cell, error);
+    if (!code && !on_host(j) && j->rung->shape == SHAPE_reduce)
+        code = place_alloc(j->place, 8, &j->cell, error);
     return code || j->rung->schedule != SEGMENTS || !j->n ? code : write_heads(j, error);
 }
 
@@ -152,13 +161,15 @@ int job_launch(job *j, int at, int64_t *partials, ladder_error *error)
     j->launches = 0;
     *partials = 1;
     if (on_host(j)) return host_launch(j, at, error);
-    return j->rung->shape == SHAPE_reduce ? reduce_launch(j, at, partials, error) : series_launch(j, at, error);
+    return j->rung->shape == SHAPE_reduce ? reduce_launch(j, at, partials, error)
+                                          : series_launch(j, at, error);
 }
 
 int job_finish(job *j, int64_t partials, element *out, ladder_error *error)
 {
     if (on_host(j)) return host_finish(j, partials, out, error);
-    return j->rung->shape == SHAPE_reduce ? reduce_finish(j, partials, out, error) : series_finish(j, error);
+    return j->rung->shape == SHAPE_reduce ? reduce_finish(j, partials, out, error)
+                                          : series_finish(j, error);
 }
 
 /* ---- timing ---- */
@@ -169,7 +180,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int batch(job *j, int count, int *at, double *seconds, int64_t *partials, ladder_error *error)
+static int batch(job *j, int count, int *at, double *seconds, int64_t *partials,
+                 ladder_error *error)
 {
     int code = 0;
     const double start = clock_seconds();
@@ -191,8 +203,10 @@ int measure(job *j, int runs, timing *t, ladder_error *error)
     if (runs > RUNS_MOST) runs = RUNS_MOST;
     int code = batch(j, 1, &at, &once, &partials, error);
     if (!code) code = batch(j, 2, &at, &once, &partials, error);
-    if (once < 0.002) count = once > 0 && 0.002 / once < BATCH_MOST ? 1 + (int)(0.002 / once) : BATCH_MOST;
-    for (int r = 0; r < runs && !code; r++) code = batch(j, count, &at, &times[r], &partials, error);
+    if (once < 0.002)
+        count = once > 0 && 0.002 / once < BATCH_MOST ? 1 + (int)(0.002 / once) : BATCH_MOST;
+    for (int r = 0; r < runs && !code; r++)
+        code = batch(j, count, &at, &times[r], &partials, error);
     if (code) return code;
     qsort(times, (size_t)runs, sizeof *times, by_value);
     t->runs = runs;
@@ -211,7 +225,8 @@ int measure(job *j, int runs, timing *t, ladder_error *error)
     }
     start = clock_seconds();
     if (!code)
-        code = place_write(j->place, j->input[0], j->host[0], j->n * (int64_t)kind_bytes(j->setting.elem), error);
+        code = place_write(j->place, j->input[0], j->host[0],
+                           j->n * (int64_t)kind_bytes(j->setting.elem), error);
     if (!code) code = place_wait(j->place, error);
     t->copy_in = clock_seconds() - start;
     return code;
@@ -219,8 +234,8 @@ int measure(job *j, int runs, timing *t, ladder_error *error)
 
 /* ---- ceilings ---- */
 
-static double best_of(job *j, const char *kernel, int64_t groups, const argument *inputs, int copies,
-                      const argument *rest, int count, int runs, ladder_error *error)
+static double best_of(job *j, const char *kernel, int64_t groups, const argument *inputs,
+                      int copies, const argument *rest, int count, int runs, ladder_error *error)
 {
     double best = 0;
     int at = 0, repeat = 1;
@@ -229,7 +244,9 @@ static double best_of(job *j, const char *kernel, int64_t groups, const argument
         for (int i = 0; i < repeat; i++) {
             argument arguments[4] = {inputs[at++ % copies]};
             memcpy(arguments + 1, rest, (size_t)count * sizeof *rest);
-            if (place_launch(j->place, j->program, kernel, groups, 256, arguments, count + 1, NULL, error)) return 0;
+            if (place_launch(j->place, j->program, kernel, groups, 256, arguments, count + 1, NULL,
+                             error))
+                return 0;
         }
         if (place_wait(j->place, error)) return 0;
         const double each = (clock_seconds() - start) / repeat;
@@ -249,9 +266,11 @@ static int device_ceilings(place *p, kind k, int64_t n, int runs, ceilings *c, l
     memory *in[COPIES_MOST] = {NULL}, *out = NULL;
     argument inputs[COPIES_MOST];
     const int64_t bytes = n * (int64_t)kind_bytes(k), groups = job_groups(&j);
-    int code = place_build(p, ladder_text("support.cl"), "support.cl", &j.setting, &j.program, error);
+    int code =
+        place_build(p, ladder_text("support.cl"), "support.cl", &j.setting, &j.program, error);
     char *zeros = calloc(1, (size_t)bytes + 64);
-    if (!zeros && !code) code = fail_with(error, 1, "%lld bytes of memory could not be had", (long long)bytes);
+    if (!zeros && !code)
+        code = fail_with(error, 1, "%lld bytes of memory could not be had", (long long)bytes);
     for (int i = 0; i < copies && !code; i++) {
         code = place_alloc(p, bytes, &in[i], error);
         if (!code) code = place_write(p, in[i], zeros, bytes, error);
@@ -263,8 +282,9 @@ static int device_ceilings(place *p, kind k, int64_t n, int runs, ceilings *c, l
         const argument rest[] = {MEMORY(out), COUNT(n)};
         error->code = 0;
         const double read = best_of(&j, "read_all", groups, inputs, copies, rest, 2, runs, error);
-        const double copy =
-            error->code ? 0 : best_of(&j, "copy_all", (n / 4 + 255) / 256, inputs, copies, rest, 2, runs, error);
+        const double copy = error->code ? 0
+                                        : best_of(&j, "copy_all", (n / 4 + 255) / 256, inputs,
+                                                  copies, rest, 2, runs, error);
         code = error->code;
         if (read > 0) c->read = (double)bytes / read;
         if (copy > 0) c->copy = 2 * (double)bytes / copy;
@@ -276,8 +296,8 @@ static int device_ceilings(place *p, kind k, int64_t n, int runs, ceilings *c, l
     return code;
 }
 
-/* The processors' ceilings: the best of several reads and copies, by all threads and by one (all of them lose where
- * others use the machine too). */
+/* The processors' ceilings: the best of several reads and copies, by all threads and by one (all
+ * of them lose where others use the machine too). */
 static int host_ceilings(place *p, int64_t bytes, int runs, ceilings *c, ladder_error *error)
 {
     const int64_t each = bytes < HOST_LEAST ? HOST_LEAST : bytes;
@@ -299,10 +319,12 @@ static int host_ceilings(place *p, int64_t bytes, int runs, ceilings *c, ladder_
     return 0;
 }
 
-int measure_ceilings(place *p, kind k, int64_t n, int runs, ceilings *device, ceilings *host, ladder_error *error)
+int measure_ceilings(place *p, kind k, int64_t n, int runs, ceilings *device, ceilings *host,
+                     ladder_error *error)
 {
     const int64_t bytes = n * (int64_t)kind_bytes(k);
-    if (bytes * input_copies(bytes) < HOST_LEAST) return 0; /* such an input comes from a cache, in part or whole */
+    /* such an input comes from a cache, in part or whole */
+    if (bytes * input_copies(bytes) < HOST_LEAST) return 0;
     const int code = host_ceilings(p, bytes, runs, host, error);
     if (code || place_is_model(p)) return code;
     const int there = device_ceilings(p, k, n, runs, device, error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The documented orders of the reductions, as plain loops over plain C types: what the bits of a float are compared
- * with. Written from the heads of the rungs, not from their kernels.
+ * The documented orders of the reductions, as plain loops over plain C types: what the bits of a
+ * float are compared with. Written from the heads of the rungs, not from their kernels.
  *
  *   LEFT         ((x0 . x1) . x2) ...
  *   HALVES       x[i] . x[i + n/2], again and again; tails apart
@@ -10,7 +10,8 @@
  *   STRIDES      each thread strides, then DISTANT; then from the left
  *   WARPS        strides; DISTANT in warps; warps from the left
  *   QUADS        as WARPS, four neighbours at a time: (x . y) . (z . w)
- *   BLOCKS       tiles of 4 elements for each thread, tile after tile; what is left as STRIDES; then as STRIDES
+ *   BLOCKS       tiles of 4 elements for each thread, tile after tile; what is left as STRIDES;
+ *                then as STRIDES
  *   LAST         as QUADS, but DISTANT in the group, and once more over the groups
  *   LAW          doc/order.md: the binary counter */
 #include "rung.h"
@@ -62,9 +63,9 @@ element order_reduce(kind k, const order_how *how, const void *x, int64_t n)
     data_put(neutral, k, 0, none);
     if (!n) return none;
     switch (k) {
-#define CASE(K, t)                                                                                                     \
-    case K:                                                                                                            \
-        order_##t(how, x, n, neutral, result);                                                                         \
+#define CASE(K, t)                                                                                 \
+    case K:                                                                                        \
+        order_##t(how, x, n, neutral, result);                                                     \
         break;
         CASE(KIND_I8, i8)
         CASE(KIND_U8, u8)

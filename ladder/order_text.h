@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * order.c for one type: T, WORK (where it adds: whole numbers wrap), NAME(x). Included once a type; takes its words
- * back. */
+ * order.c for one type: T, WORK (where it adds: whole numbers wrap), NAME(x). Included once a
+ * type; takes its words back. */
 
 static T NAME(c)(const order_how *h, T a, T b)
 {
@@ -40,8 +40,10 @@ static int64_t NAME(tiles)(const order_how *h, T *x, int64_t n, T neutral, int64
     while (n > enough) {
         const int64_t groups = (n + h->each - 1) / h->each;
         for (int64_t g = 0; g < groups; g++) {
-            for (int i = 0; i < h->each; i++) d[i] = g * h->each + i < n ? x[g * h->each + i] : neutral;
-            x[g] = h->order == NEIGHBOURS ? NAME(neighbours)(h, d, h->each) : NAME(distant)(h, d, h->each);
+            for (int i = 0; i < h->each; i++)
+                d[i] = g * h->each + i < n ? x[g * h->each + i] : neutral;
+            x[g] = h->order == NEIGHBOURS ? NAME(neighbours)(h, d, h->each)
+                                          : NAME(distant)(h, d, h->each);
         }
         n = groups;
     }
@@ -72,23 +74,30 @@ static T NAME(group)(const order_how *h, const T *x, int64_t n, int64_t g, T neu
         if (h->order == QUADS || h->order == LAST) {
             for (int64_t i = g * h->threads + t; i < quads; i += step)
                 sum = NAME(c)(h, sum,
-                              NAME(c)(h, NAME(c)(h, x[4 * i], x[4 * i + 1]), NAME(c)(h, x[4 * i + 2], x[4 * i + 3])));
+                              NAME(c)(h, NAME(c)(h, x[4 * i], x[4 * i + 1]),
+                                      NAME(c)(h, x[4 * i + 2], x[4 * i + 3])));
             if (g == 0 && 4 * quads + t < n) sum = NAME(c)(h, sum, x[4 * quads + t]);
         } else {
-            const int64_t tile = 4 * (int64_t)h->threads, whole = h->order == BLOCKS ? n / tile * tile : 0;
+            const int64_t tile = 4 * (int64_t)h->threads,
+                          whole = h->order == BLOCKS ? n / tile * tile : 0;
             for (int64_t at = g * tile; at < whole; at += h->groups * tile)
-                for (int64_t i = at + t; i < at + tile; i += h->threads) sum = NAME(c)(h, sum, x[i]);
-            for (int64_t i = whole + g * h->threads + t; i < n; i += step) sum = NAME(c)(h, sum, x[i]);
+                for (int64_t i = at + t; i < at + tile; i += h->threads)
+                    sum = NAME(c)(h, sum, x[i]);
+            for (int64_t i = whole + g * h->threads + t; i < n; i += step)
+                sum = NAME(c)(h, sum, x[i]);
         }
         d[t] = sum;
     }
-    if (h->order == ORDER_STRIDES || h->order == BLOCKS || h->order == LAST) return NAME(distant)(h, d, h->threads);
+    if (h->order == ORDER_STRIDES || h->order == BLOCKS || h->order == LAST)
+        return NAME(distant)(h, d, h->threads);
     T sum = NAME(distant)(h, d, h->warp);
-    for (int w = h->warp; w < h->threads; w += h->warp) sum = NAME(c)(h, sum, NAME(distant)(h, d + w, h->warp));
+    for (int w = h->warp; w < h->threads; w += h->warp)
+        sum = NAME(c)(h, sum, NAME(distant)(h, d + w, h->warp));
     return sum;
 }
 
-/* The law: nodes of equal size are combined as soon as there are two; what is left, from the left. */
+/* The law: nodes of equal size are combined as soon as there are two; what is left, from the
+   left. */
 static T NAME(law)(const order_how *h, const T *x, int64_t n)
 {
     T stack[64] = {0};
@@ -101,7 +110,8 @@ static T NAME(law)(const order_how *h, const T *x, int64_t n)
     return NAME(left)(h, stack, depth);
 }
 
-static void NAME(order)(const order_how *h, const void *data, int64_t n, const void *neutral_bytes, void *result)
+static void NAME(order)(const order_how *h, const void *data, int64_t n, const void *neutral_bytes,
+                        void *result)
 {
     T neutral, tail, out;
     memcpy(&neutral, neutral_bytes, sizeof neutral);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Where kernels run: a GPU through the library's API layer (gpu/gpu.h), or the model. The only file of the ladder
- * that sees inside the library. */
+ * Where kernels run: a GPU through the library's API layer (gpu/gpu.h), or the model. The only
+ * file of the ladder that sees inside the library. */
 #include "rung.h"
 #include "gpu/work.h"
 #include "store/sources.h"
@@ -23,7 +23,8 @@ struct place {
     char name[40], text[200];
 };
 
-enum { GROUPS_EACH = 8 }; /* groups for each processor of a device, where they need not all run at once */
+/* groups for each processor of a device, where they need not all run at once */
+enum { GROUPS_EACH = 8 };
 
 static int failed(place *p, tally_status status, ladder_error *error)
 {
@@ -37,12 +38,16 @@ int place_open(place **out, const char *device, ladder_error *error)
     if (!p) return fail_with(error, 1, "out of memory");
     snprintf(p->name, sizeof p->name, "%s", device);
     p->model = !strcmp(device, "model");
-    char opened[120]; /* every answer is checked here, so the probe that guards users' calls would only take time */
+    /* every answer is checked here, so the probe that guards users' calls would only take time */
+    char opened[120];
     snprintf(opened, sizeof opened, "%.100s,probe=off", device);
-    const tally_status status = tally_open(&p->ctx, p->model ? "cpu" : strcmp(device, "cpu") ? opened : device);
+    const tally_status status = tally_open(&p->ctx, p->model                ? "cpu"
+                                                    : strcmp(device, "cpu") ? opened
+                                                                            : device);
     if (status) {
         free(p);
-        return fail_with(error, status == TALLY_NO_DEVICE || status == TALLY_INVALID ? 3 : 1, "%s", tally_error(NULL));
+        return fail_with(error, status == TALLY_NO_DEVICE || status == TALLY_INVALID ? 3 : 1, "%s",
+                         tally_error(NULL));
     }
     p->groups = 64;
     snprintf(p->text, sizeof p->text, "the SIMT model: counts, no times");
@@ -51,10 +56,11 @@ int place_open(place **out, const char *device, ladder_error *error)
         if (!strcmp(api, "cpu")) {
             tally_close(p->ctx);
             free(p);
-            return fail_with(error, 3,
-                             "the ladder runs kernels on cuda, opencl or model; device '%s' has none: its rows "
-                             "sequential, openmp and tally run beside every device",
-                             device);
+            return fail_with(
+                error, 3,
+                "the ladder runs kernels on cuda, opencl or model; device '%s' has none: its rows "
+                "sequential, openmp and tally run beside every device",
+                device);
         }
         p->gpu = tl_gpu_of(p->ctx->device)->gpu;
         snprintf(p->name, sizeof p->name, "%s", tl_gpu_of(p->ctx->device)->name);
@@ -65,7 +71,8 @@ int place_open(place **out, const char *device, ladder_error *error)
             free(p);
             return code;
         }
-        /* The library's calls then return without waiting, as launches do, so that all rungs are timed alike. */
+        /* The library's calls then return without waiting, as launches do, so that all rungs are
+           timed alike. */
         tl_gpu_of(p->ctx->device)->stream = 1;
         tally_device_info info;
         for (int i = 0; tally_device(i, &info) == TALLY_OK; i++)
@@ -94,7 +101,10 @@ int place_is_processors(const place *p) { return !p->model && is_processors(p->t
 const char *place_name(const place *p) { return p->name; }
 const char *place_text(const place *p) { return p->text; }
 tally *place_context(const place *p) { return p->ctx; }
-int place_groups(const place *p) { return p->model ? p->groups : p->gpu->calls->processors(p->gpu) * GROUPS_EACH; }
+int place_groups(const place *p)
+{
+    return p->model ? p->groups : p->gpu->calls->processors(p->gpu) * GROUPS_EACH;
+}
 int place_processors(const place *p)
 {
     const int groups = place_groups(p) / GROUPS_EACH;
@@ -108,7 +118,8 @@ int place_alloc(place *p, int64_t bytes, memory **out, ladder_error *error)
     memory *m = calloc(1, sizeof *m);
     *out = NULL;
     if (!m) return fail_with(error, 1, "out of memory");
-    m->bytes = p->model || bytes >= 64 ? bytes : 64; /* the model sees what is beyond the last element */
+    /* the model sees what is beyond the last element */
+    m->bytes = p->model || bytes >= 64 ? bytes : 64;
     if (p->model) {
         m->host = calloc(1, (size_t)bytes + 64);
         if (!m->host) {
@@ -116,7 +127,8 @@ int place_alloc(place *p, int64_t bytes, memory **out, ladder_error *error)
             return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)bytes);
         }
     } else {
-        const tally_status status = p->gpu->calls->allocate(p->gpu, p->ctx, (size_t)m->bytes, &m->on);
+        const tally_status status =
+            p->gpu->calls->allocate(p->gpu, p->ctx, (size_t)m->bytes, &m->on);
         if (status) {
             free(m);
             return failed(p, status, error);
@@ -136,7 +148,10 @@ void place_free(place *p, memory *m)
     free(m);
 }
 
-void *memory_address(const memory *m) { return m->host ? m->host : (void *)(uintptr_t)m->on.address; }
+void *memory_address(const memory *m)
+{
+    return m->host ? m->host : (void *)(uintptr_t)m->on.address;
+}
 
 int place_write(place *p, memory *m, const void *from, int64_t bytes, ladder_error *error)
 {
@@ -144,7 +159,8 @@ int place_write(place *p, memory *m, const void *from, int64_t bytes, ladder_err
         memcpy(m->host, from, (size_t)bytes);
         return 0;
     }
-    const tally_status status = p->gpu->calls->write(p->gpu, p->ctx, &m->on, 0, from, (size_t)bytes);
+    const tally_status status =
+        p->gpu->calls->write(p->gpu, p->ctx, &m->on, 0, from, (size_t)bytes);
     return status ? failed(p, status, error) : 0;
 }
 
@@ -213,7 +229,8 @@ static void defines(const model_setting *s, char *text, size_t room)
     const int k = s->elem, size = (int)kind_bytes(s->elem);
     snprintf(
         text, room,
-        "#define ELEM_T %s\n#define BITS_T %s\n#define OPERATION %d\n#define NEUTRAL_VALUE %s\n#define THREADS %d\n"
+        "#define ELEM_T %s\n#define BITS_T %s\n#define OPERATION %d\n#define NEUTRAL_VALUE "
+        "%s\n#define THREADS %d\n"
         "#define ELEM_SIZE %d\n#define ELEM_FLOAT %d\n#define TL_SIZE 4\n#define TL_OUT_SIZE 4\n",
         types[k], size <= 4 ? "u32" : "u64", s->operation,
         !s->operation       ? "0"
@@ -222,16 +239,18 @@ static void defines(const model_setting *s, char *text, size_t room)
         s->threads ? s->threads : 256, size, k >= KIND_F32);
 }
 
-char *program_text(const model_setting *setting, const char *prelude, const char *text, const char *path,
-                   size_t *length)
+char *program_text(const model_setting *setting, const char *prelude, const char *text,
+                   const char *path, size_t *length)
 {
     char words[600];
     const char *const device = library_text(prelude), *const own = ladder_text("prelude.h");
-    const size_t room = strlen(device) + strlen(own) + strlen(text) + strlen(path) + sizeof words + 100;
+    const size_t room =
+        strlen(device) + strlen(own) + strlen(text) + strlen(path) + sizeof words + 100;
     char *whole = malloc(room);
     if (!whole) return NULL;
     defines(setting, words, sizeof words);
-    *length = (size_t)snprintf(whole, room, "%s\n%s\n%s\n#line 1 \"ladder/%s\"\n%s", device, words, own, path, text);
+    *length = (size_t)snprintf(whole, room, "%s\n%s\n%s\n#line 1 \"ladder/%s\"\n%s", device, words,
+                               own, path, text);
     return whole;
 }
 
@@ -239,25 +258,27 @@ char *program_text(const model_setting *setting, const char *prelude, const char
 static int lacks(const place *p, const char *path, const model_program *model, ladder_error *error)
 {
     const char *const at = strstr(p->text, "compute capability ");
-    const int is_cuda = !strcmp(p->ctx->device->calls->name, "cuda"), capability = at ? atoi(at + 19) : 0;
+    const int is_cuda = !strcmp(p->ctx->device->calls->name, "cuda"),
+              capability = at ? atoi(at + 19) : 0;
     int needs = 0;
     for (int k = 0; model_kernel(model, k); k++) needs |= model_kernel_needs(model, k);
     if ((needs & NEEDS_GRID) && !is_cuda)
         return fail_with(error, LACKS,
-                         "not for this device: in %s all groups wait for each other, and OpenCL does not promise that "
+                         "not for this device: in %s all groups wait for each other, and OpenCL "
+                         "does not promise that "
                          "all groups of a launch run at the same time",
                          path);
     if ((needs & NEEDS_BULK) && (!is_cuda || capability < 9))
-        return fail_with(
-            error, LACKS,
-            "not for this device: %s needs bulk copies into shared memory, which CUDA GPUs have from compute "
-            "capability 9.0 on",
-            path);
+        return fail_with(error, LACKS,
+                         "not for this device: %s needs bulk copies into shared memory, which CUDA "
+                         "GPUs have from compute "
+                         "capability 9.0 on",
+                         path);
     return 0;
 }
 
-int place_build(place *p, const char *text, const char *path, const model_setting *setting, program **out,
-                ladder_error *error)
+int place_build(place *p, const char *text, const char *path, const model_setting *setting,
+                program **out, ladder_error *error)
 {
     program *x = calloc(1, sizeof *x);
     char sentence[400];
@@ -278,10 +299,12 @@ int place_build(place *p, const char *text, const char *path, const model_settin
             place_unload(p, x);
             return fail_with(error, 1, "out of memory");
         }
-        const tally_status status = p->gpu->calls->build(p->gpu, p->ctx, whole, length, TL_CODE_BEST, &x->gpu);
+        const tally_status status =
+            p->gpu->calls->build(p->gpu, p->ctx, whole, length, TL_CODE_BEST, &x->gpu);
         free(whole);
         if (status) {
-            failed(p, status == TALLY_BAD_DATA ? TALLY_NO_DEVICE : status, error); /* the model took it */
+            /* the model took it */
+            failed(p, status == TALLY_BAD_DATA ? TALLY_NO_DEVICE : status, error);
             place_unload(p, x);
             return error->code;
         }
@@ -308,13 +331,14 @@ int program_parameters(const program *x, const char *kernel)
 int program_threads(const program *x, int index) { return model_kernel_threads(x->model, index); }
 void program_follow(program *x, model_trace *trace) { model_follow(x->model, trace); }
 
-int place_launch(place *p, program *x, const char *kernel, int64_t groups, int threads, const argument *arguments,
-                 int count, model_counts *counts, ladder_error *error)
+int place_launch(place *p, program *x, const char *kernel, int64_t groups, int threads,
+                 const argument *arguments, int count, model_counts *counts, ladder_error *error)
 {
     enum { MOST = 16 };
     if (groups < 1) return 0;
     if (groups > INT32_MAX)
-        return fail_with(error, 2, "%lld groups: a launch has at most 2147483647", (long long)groups);
+        return fail_with(error, 2, "%lld groups: a launch has at most 2147483647",
+                         (long long)groups);
     if (p->model) {
         model_argument list[MOST] = {0};
         char sentence[400];
@@ -326,7 +350,8 @@ int place_launch(place *p, program *x, const char *kernel, int64_t groups, int t
                 list[i].i64 = arguments[i].count;
             }
         }
-        return model_launch(x->model, kernel, groups, list, count, p->watched_only, counts, sentence, sizeof sentence)
+        return model_launch(x->model, kernel, groups, list, count, p->watched_only, counts,
+                            sentence, sizeof sentence)
                    ? fail_with(error, 4, "%s", sentence)
                    : 0;
     }
@@ -337,7 +362,7 @@ int place_launch(place *p, program *x, const char *kernel, int64_t groups, int t
         else
             list[i] = (tl_argument){TL_ARG_I64, {.i64 = arguments[i].count}};
     }
-    const tally_status status =
-        p->gpu->calls->launch(p->gpu, p->ctx, x->gpu, kernel, groups, TL_GROUPS, threads, list, count);
+    const tally_status status = p->gpu->calls->launch(p->gpu, p->ctx, x->gpu, kernel, groups,
+                                                      TL_GROUPS, threads, list, count);
     return status ? failed(p, status, error) : 0;
 }

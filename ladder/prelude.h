@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The words of the ladder on a GPU, after gpu/cuda/prelude_cuda.h or gpu/opencl/prelude_opencl.h. place.c defines
- * before: ELEM_T and BITS_T (an unsigned type of its size; of bytes u32), OPERATION (0 sum, 1 min, 2 max),
- * NEUTRAL_VALUE, THREADS, ELEM_SIZE,
+ * The words of the ladder on a GPU, after gpu/cuda/prelude_cuda.h or
+ * gpu/opencl/prelude_opencl.h. place.c defines before: ELEM_T and BITS_T (an unsigned type of
+ * its size; of bytes u32), OPERATION (0 sum, 1 min, 2 max), NEUTRAL_VALUE, THREADS, ELEM_SIZE,
  * ELEM_FLOAT. The model (ladder/model) knows the same words without this file. */
 typedef ELEM_T elem;
 typedef BITS_T bits;
@@ -66,15 +66,16 @@ typedef struct __attribute__((aligned(QUAD_BYTES))) {
 } elem4;
 #define load4(array, index)     (*(__global const elem4 *)((array) + (index)))
 #define store4(array, index, q) (*(__global elem4 *)((array) + (index)) = (q))
-/* On NVIDIA (src/gpu/opencl/opencl.c) mem_fence orders for the group alone, and lookback met sums from before. PTX has
- * more. */
+/* On NVIDIA (src/gpu/opencl/opencl.c) mem_fence orders for the group alone, and lookback met
+ * sums from before. PTX has more. */
 #ifdef TL_SHUFFLES
 #define FENCE() __asm__ volatile("membar.gl;" : : : "memory")
 #else
 #define FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE)
 #endif
 #define WARP_BARRIER()                    BARRIER()
-/* No shuffles in OpenCL 1.2: all threads of the group put their values down, meet, and take others'. */
+/* No shuffles in OpenCL 1.2: all threads of the group put their values down, meet, and take
+   others'. */
 #define SHUFFLES                          SHARED elem exchange_[THREADS]
 fn elem shuffle_lane(LOCAL elem *exchange, elem v, int from)
 {
@@ -95,12 +96,14 @@ fn elem shuffle_lane(LOCAL elem *exchange, elem v, int from)
 #define atomic_write(array, index, value) atomic_xchg((array) + (index), (u32)(value))
 #endif
 
-/* Copies that go on while the thread computes (Ampere and later); elsewhere they are done at once. */
+/* Copies that go on while the thread computes (Ampere and later); elsewhere they are done at
+   once. */
 #if defined(TL_CUDA) && __CUDA_ARCH__ >= 800
-#define copy_async(to, i, from, j)                                                                                     \
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"                                                           \
-                 :                                                                                                     \
-                 : "r"((u32)__cvta_generic_to_shared((to) + (i))), "l"((from) + (j)), "n"(ELEM_SIZE)                   \
+#define copy_async(to, i, from, j)                                                                 \
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"                                       \
+                 :                                                                                 \
+                 : "r"((u32)__cvta_generic_to_shared((to) + (i))), "l"((from) + (j)),              \
+                   "n"(ELEM_SIZE)                                                                  \
                  : "memory")
 #define copy_wait() asm volatile("cp.async.wait_all;" : : : "memory")
 #else
@@ -108,8 +111,9 @@ fn elem shuffle_lane(LOCAL elem *exchange, elem v, int from)
 #define copy_wait()                ((void)0)
 #endif
 
-/* All groups of the launch meet; the ladder launches no more than run at the same time. Each time that all have come,
- * the cell has gone up by their number. place.c lets no kernel with this word through where there is no CUDA. */
+/* All groups of the launch meet; the ladder launches no more than run at the same time. Each
+ * time that all have come, the cell has gone up by their number. place.c lets no kernel with
+ * this word through where there is no CUDA. */
 #ifdef TL_CUDA
 fn void GRID_BARRIER(GLOBAL u32 *cell)
 {
@@ -125,12 +129,16 @@ fn void GRID_BARRIER(GLOBAL u32 *cell)
 }
 #endif
 
-/* Bulk copies (Hopper and later, see place.c): they arrive at an mbarrier, a word of 8 bytes in shared memory. */
+/* Bulk copies (Hopper and later, see place.c): they arrive at an mbarrier, a word of 8 bytes in
+   shared memory. */
 #if defined(TL_CUDA) && __CUDA_ARCH__ >= 900
 #define shared_address(p) ((u32)__cvta_generic_to_shared(p))
 fn void bulk_open(u64 *arrived, int k)
 {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" : : "r"(shared_address(arrived + k)) : "memory");
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;"
+                 :
+                 : "r"(shared_address(arrived + k))
+                 : "memory");
     asm volatile("fence.mbarrier_init.release.cluster;" : : : "memory");
     asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
 }
@@ -140,13 +148,14 @@ fn void bulk_start(void *to, const void *from, u32 bytes, u64 *arrived)
                  :
                  : "r"(shared_address(arrived)), "r"(bytes)
                  : "memory");
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
-                 :
-                 : "r"(shared_address(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes),
-                   "r"(shared_address(arrived))
-                 : "memory");
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+        :
+        : "r"(shared_address(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes),
+          "r"(shared_address(arrived))
+        : "memory");
 }
-#define bulk_copy(to, i, from, j, count, arrived, k)                                                                   \
+#define bulk_copy(to, i, from, j, count, arrived, k)                                               \
     bulk_start((to) + (i), (from) + (j), (u32)((count)*ELEM_SIZE), (arrived) + (k))
 fn void bulk_wait(u64 *arrived, int k, int phase)
 {
@@ -161,8 +170,8 @@ fn void bulk_wait(u64 *arrived, int k, int phase)
 }
 #endif
 
-/* All lanes of the warp folded: lane 0 has the most distant pairs first, and lanes may differ in bits where floats
- * do. */
+/* All lanes of the warp folded: lane 0 has the most distant pairs first, and lanes may differ in
+ * bits where floats do. */
 #ifdef TL_CUDA
 fn elem warp_combine(elem v)
 {

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * How the host runs the reductions: launches, again on what is left, and the fold of the last few results.
+ * How the host runs the reductions: launches, again on what is left, and the fold of the last
+ * few results.
  *
  *   HALVES, EIGHTHS   a launch for each shrinking, in place from the second on; a tail cell
- *   TILES             a result per tile, again until at most one tile is left; two arrays take turns; the processor
- *                     folds the rest
+ *   TILES             a result per tile, again until at most one tile is left; two arrays take
+ *                     turns; the processor folds the rest
  *   LEVELS            the same until one is left
  *   STRIDES           one launch; the processor folds a result per group
  *   ATOMIC, ONCE      one launch; one cell
  *   TOGETHER          the same, with at most one group per processor: they wait for each other
  *
- * What the processor would fold, job_complete folds on the device: times are of the result there. */
+ * What the processor would fold, job_complete folds on the device: times are of the result
+ * there. */
 #include "ceiling.h"
 #include "rung.h"
 
@@ -23,13 +25,15 @@ int64_t job_groups(const job *j) { return rung_groups(j->rung, j->n, j->place); 
 
 static int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
 
-static int shrink(job *j, memory *in, int64_t *left, int of, const char *kernel, ladder_error *error)
+static int shrink(job *j, memory *in, int64_t *left, int of, const char *kernel,
+                  ladder_error *error)
 {
     int code = 0;
     memory *from = in;
     int64_t n = *left;
     for (; n >= of && !code; n /= of) {
-        const argument arguments[] = {MEMORY(from), MEMORY(j->work[0]), MEMORY(j->work[1]), COUNT(n)};
+        const argument arguments[] = {MEMORY(from), MEMORY(j->work[0]), MEMORY(j->work[1]),
+                                      COUNT(n)};
         code = launch_kernel(j, kernel, up(n / of, j->rung->threads), arguments, 4, error);
         from = j->work[0];
     }
@@ -38,7 +42,8 @@ static int shrink(job *j, memory *in, int64_t *left, int of, const char *kernel,
     return code;
 }
 
-static int tiles(job *j, memory *in, int64_t *left, int64_t enough, const char *kernel, ladder_error *error)
+static int tiles(job *j, memory *in, int64_t *left, int64_t enough, const char *kernel,
+                 ladder_error *error)
 {
     int code = 0, turn = 0;
     memory *from = in;
@@ -66,8 +71,8 @@ int job_complete(job *j, int64_t partials, ladder_error *error)
     if (j->rung->shape != SHAPE_reduce || is_host(j->rung) || !partials) return 0;
     const int tail = j->rung->schedule == HALVES || j->rung->schedule == EIGHTHS;
     memory *const from = j->where < 0 ? j->input[0] : j->work[j->where];
-    const argument arguments[] = {MEMORY(from), MEMORY(tail ? j->work[1] : from), MEMORY(j->cell), COUNT(partials),
-                                  COUNT(tail)};
+    const argument arguments[] = {MEMORY(from), MEMORY(tail ? j->work[1] : from), MEMORY(j->cell),
+                                  COUNT(partials), COUNT(tail)};
     j->result = partials == 1 && !tail ? from : j->cell;
     return j->result == from ? 0 : launch_support(j, "finish", 1, arguments, 5, error);
 }
@@ -105,8 +110,8 @@ int reduce_launch(job *j, int at, int64_t *partials, ladder_error *error)
         break;
     }
     default: { /* ONCE, TOGETHER */
-        const argument arguments[] = {MEMORY(in), MEMORY(j->work[1]), MEMORY(j->work[2]), MEMORY(j->work[0]),
-                                      COUNT(j->n)};
+        const argument arguments[] = {MEMORY(in), MEMORY(j->work[1]), MEMORY(j->work[2]),
+                                      MEMORY(j->work[0]), COUNT(j->n)};
         code = set_cells(j, "zero", j->work[2], 1, error);
         if (!code) code = launch_kernel(j, kernel, job_groups(j), arguments, 5, error);
         left = 1;
@@ -120,8 +125,12 @@ int reduce_launch(job *j, int at, int64_t *partials, ladder_error *error)
 static element fold(const job *j, element a, element b)
 {
     const kind k = j->setting.elem;
-    const int less = k >= KIND_F32 ? b.f < a.f : k == KIND_U64 ? (uint64_t)b.i < (uint64_t)a.i : b.i < a.i;
-    const int more = k >= KIND_F32 ? a.f < b.f : k == KIND_U64 ? (uint64_t)a.i < (uint64_t)b.i : a.i < b.i;
+    const int less = k >= KIND_F32   ? b.f < a.f
+                     : k == KIND_U64 ? (uint64_t)b.i < (uint64_t)a.i
+                                     : b.i < a.i;
+    const int more = k >= KIND_F32   ? a.f < b.f
+                     : k == KIND_U64 ? (uint64_t)a.i < (uint64_t)b.i
+                                     : a.i < b.i;
     element e;
     char cell[8];
     if (j->setting.operation) return (j->setting.operation == 1 ? less : more) ? b : a;

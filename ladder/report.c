@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A whole report: the device, the shapes, every rung in turn, the sweep over n. And one rung alone, to look closer. */
+ * A whole report: the device, the shapes, every rung in turn, the sweep over n. And one rung
+ * alone, to look closer. */
 #include "rung.h"
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +10,15 @@ double least_bytes(const rung *g, kind k, int64_t n)
     const double in = (double)n * (double)kind_bytes(k);
     if (reads_only(g->shape)) return in;
     const int widened = g->schedule == LIBRARY && g->shape == SHAPE_scan && k < KIND_F32;
-    return in + (double)n * (widened ? 8 : (double)kind_bytes(k)) + (g->schedule == SEGMENTS ? 4 * (double)n : 0);
+    return in + (double)n * (widened ? 8 : (double)kind_bytes(k)) +
+           (g->schedule == SEGMENTS ? 4 * (double)n : 0);
 }
 
-/* auto: the first GPU; an OpenCL for processors says little about GPUs, so the model comes before it. cpu: the
- * model, and the processors' own rows. why: why the model, where it is not what was asked for. */
-static int open_places(const ladder_options *o, place **p, char *why, size_t room, ladder_error *error)
+/* auto: the first GPU; an OpenCL for processors says little about GPUs, so the model comes
+ * before it. cpu: the model, and the processors' own rows. why: why the model, where it is not
+ * what was asked for. */
+static int open_places(const ladder_options *o, place **p, char *why, size_t room,
+                       ladder_error *error)
 {
     const char *const device = o->device ? o->device : "auto";
     tally_device_info info;
@@ -22,12 +26,15 @@ static int open_places(const ladder_options *o, place **p, char *why, size_t roo
     why[0] = 0;
     if (!strcmp(device, "cpu")) {
         snprintf(why, room,
-                 "On the device 'cpu' the rows of the processors have times; kernels are counted by the model.");
+                 "On the device 'cpu' the rows of the processors have times; kernels are counted "
+                 "by the model.");
         return place_open(p, "model", error);
     }
     if (strcmp(device, "auto") != 0) {
         if (!strcmp(device, "model"))
-            snprintf(why, room, "The model counts kernels and has no times; rows with times ran on the processors.");
+            snprintf(why, room,
+                     "The model counts kernels and has no times; rows with times ran on the "
+                     "processors.");
         return place_open(p, device, error);
     }
     for (int i = 0; tally_device(i, &info) == TALLY_OK; i++) {
@@ -40,12 +47,13 @@ static int open_places(const ladder_options *o, place **p, char *why, size_t roo
     *error = (ladder_error){0};
     if (passed[0])
         snprintf(why, room,
-                 "There is no GPU here, so the model counts the kernels; --device %s times them on the processors.",
+                 "There is no GPU here, so the model counts the kernels; --device %s times them on "
+                 "the processors.",
                  passed);
     else
-        snprintf(
-            why, room,
-            "There is no device for kernels here, so the model counts them; rows with times ran on the processors.");
+        snprintf(why, room,
+                 "There is no device for kernels here, so the model counts them; rows with times "
+                 "ran on the processors.");
     return place_open(p, "model", error);
 }
 
@@ -59,7 +67,8 @@ static void about_machine(report *r, const place *p)
             snprintf(model, sizeof model, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
     }
     if (f) fclose(f);
-    snprintf(r->machine, sizeof r->machine, "%s, %d threads", model[0] ? model : "processor", r->threads);
+    snprintf(r->machine, sizeof r->machine, "%s, %d threads", model[0] ? model : "processor",
+             r->threads);
     snprintf(r->device, sizeof r->device, "%s", place_name(p));
     snprintf(r->device_text, sizeof r->device_text, "%s", place_text(p));
 }
@@ -77,7 +86,8 @@ static int sweep(report *r, shape_report *s, place *p, ladder_error *error)
             if (!s->rows[i].timed) continue;
             s->n = n;
             code = time_rung(r, s, s->rows[i].rung, p, &out, error);
-            if (out.timed && out.timing.median > 0) at->rate[i] = (double)out.timing.bytes / out.timing.median;
+            if (out.timed && out.timing.median > 0)
+                at->rate[i] = (double)out.timing.bytes / out.timing.median;
             s->n = full;
         }
     }
@@ -88,10 +98,12 @@ int start_shape(report *r, shape which, shape_report **out, ladder_error *error)
 {
     shape_report *s = *out = &r->shapes[r->shape_count++];
     const ladder_options *o = &r->options;
-    *s = (shape_report){.shape = which, .n = r->options.n, .width = o->width, .processors = r->processors};
+    *s = (shape_report){
+        .shape = which, .n = r->options.n, .width = o->width, .processors = r->processors};
     s->kind = which == SHAPE_window ? KIND_F32 : KIND_I32;
     if (o->dtype && !kind_parse(o->dtype, &s->kind))
-        return fail_with(error, 2, "the ladder has no dtype '%s'; choices: " KIND_CHOICES, o->dtype);
+        return fail_with(error, 2, "the ladder has no dtype '%s'; choices: " KIND_CHOICES,
+                         o->dtype);
     if (!takes_kind(which, s->kind)) return refused_kind(which, o->dtype, error);
     s->rows = calloc(RESULTS_MOST, sizeof *s->rows);
     return s->rows ? 0 : fail_with(error, 1, "out of memory");
@@ -103,7 +115,8 @@ static int is_chosen(const char *list, const rung *g)
     snprintf(full, sizeof full, "%s/%s", shape_name(g->shape), g->name);
     for (const char *at = list; at && *at;) {
         const size_t n = strcspn(at, ",");
-        if ((strlen(g->name) == n && !strncmp(at, g->name, n)) || (strlen(full) == n && !strncmp(at, full, n)))
+        if ((strlen(g->name) == n && !strncmp(at, g->name, n)) ||
+            (strlen(full) == n && !strncmp(at, full, n)))
             return 1;
         at += n + (at[n] == ',');
     }
@@ -128,7 +141,8 @@ static int run_shape(report *r, shape which, place *p, ladder_error *error)
     shape_report *s;
     const ladder_options *o = &r->options;
     int code = start_shape(r, which, &s, error);
-    if (!code && s->n && o->runs) code = measure_ceilings(p, s->kind, s->n, o->runs, &s->device, &s->host, error);
+    if (!code && s->n && o->runs)
+        code = measure_ceilings(p, s->kind, s->n, o->runs, &s->device, &s->host, error);
     for (const rung *g = ladder_table; g->name && !code; g++) {
         if (g->shape != which || !is_chosen(o->rung, g)) continue;
         const int timed = o->runs && (is_host(g) || !place_is_model(p));
@@ -141,7 +155,10 @@ static int run_shape(report *r, shape which, place *p, ladder_error *error)
     return code;
 }
 
-static int64_t usual_n(const place *p) { return place_is_model(p) || place_is_processors(p) ? 1 << 20 : 1 << 24; }
+static int64_t usual_n(const place *p)
+{
+    return place_is_model(p) || place_is_processors(p) ? 1 << 20 : 1 << 24;
+}
 
 int start_report(const ladder_options *o, report *r, place **p, ladder_error *error)
 {
@@ -153,7 +170,8 @@ int start_report(const ladder_options *o, report *r, place **p, ladder_error *er
     for (int i = 0; i < 3; i++)
         if (!strcmp(o->operation ? o->operation : "sum", operations[i])) r->operation = i;
     if (r->operation < 0)
-        return fail_with(error, 2, "the ladder has no operation '%s'; choices: sum, min, max", o->operation);
+        return fail_with(error, 2, "the ladder has no operation '%s'; choices: sum, min, max",
+                         o->operation);
     r->warp = o->warp;
     r->banks = o->banks;
     const int code = open_places(o, p, r->device_note, sizeof r->device_note, error);
@@ -172,10 +190,12 @@ int run_report(const ladder_options *o, report *r, ladder_error *error)
     int code = start_report(o, r, &p, error);
     for (int s = 0; s < SHAPES && !code; s++) {
         int any = 0;
-        for (const rung *g = ladder_table; g->name; g++) any |= (int)g->shape == s && is_chosen(o->rung, g);
+        for (const rung *g = ladder_table; g->name; g++)
+            any |= (int)g->shape == s && is_chosen(o->rung, g);
         if (!any || (o->shape && strcmp(o->shape, shape_name((shape)s)) != 0)) continue;
         kind asked;
-        if (o->dtype && !o->shape && kind_parse(o->dtype, &asked) && !takes_kind((shape)s, asked)) continue;
+        if (o->dtype && !o->shape && kind_parse(o->dtype, &asked) && !takes_kind((shape)s, asked))
+            continue;
         code = run_shape(r, (shape)s, p, error);
     }
     if (code) report_free(r);
@@ -197,14 +217,16 @@ void report_free(report *r)
     r->shape_count = 0;
 }
 
-int start_alone(alone *a, const ladder_options *o, const char *name, int64_t usual, ladder_error *error)
+int start_alone(alone *a, const ladder_options *o, const char *name, int64_t usual,
+                ladder_error *error)
 {
     ladder_options with = *o;
     memset(a, 0, sizeof *a);
     a->rung = find_rung(NULL, name);
     if (!a->rung)
         return fail_with(error, 2,
-                         "there is no rung and no file '%s'; `tally ladder --runs 0 --device model` lists the rungs",
+                         "there is no rung and no file '%s'; `tally ladder --runs 0 --device "
+                         "model` lists the rungs",
                          name);
     a->text = rung_text(a->rung, a->path, sizeof a->path);
     with.device = "model";

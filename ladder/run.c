@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Runs the ladder: every rung on the model (values and counts), on the device (values), and on the clock. */
+ * Runs the ladder: every rung on the model (values and counts), on the device (values), and on
+ * the clock. */
 #include "rung.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { MODEL_MOST = 1 << 20 }; /* elements whose values the model computes, where a device does the rest */
-static const int64_t SPARSE_MOST = (int64_t)1 << 31; /* bytes of an input whose launches are only counted */
+/* elements whose values the model computes, where a device does the rest */
+enum { MODEL_MOST = 1 << 20 };
+/* bytes of an input whose launches are only counted */
+static const int64_t SPARSE_MOST = (int64_t)1 << 31;
 
 typedef struct stage {
     report *r;
@@ -40,8 +43,11 @@ static int open_inputs(job *j, int copies, int host_copies, int on_device, ladde
     for (int i = 0; i < copies && !code; i++) {
         if (i < host_copies) {
             j->host[i] = malloc((size_t)bytes + 64);
-            if (!j->host[i]) return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)bytes);
-            data_fill_shape(j->host[i], j->rung->shape, j->setting.elem, j->n, j->setting.operation);
+            if (!j->host[i])
+                return fail_with(error, 1, "%lld bytes of memory could not be had",
+                                 (long long)bytes);
+            data_fill_shape(j->host[i], j->rung->shape, j->setting.elem, j->n,
+                            j->setting.operation);
         }
         if (!on_device) continue;
         code = place_alloc(j->place, bytes, &j->input[i], error);
@@ -57,13 +63,16 @@ static int build(job *j, const char *text, ladder_error *error)
     int code = place_build(j->place, text ? text : own, path, &j->setting, &j->program, error);
     for (int i = 0; !code && program_kernel(j->program, i); i++)
         if (program_threads(j->program, i) != j->rung->threads)
-            code = fail_with(
-                error, 2,
-                "%s: the kernel '%s' has groups of %d threads and is launched with %d (`threads: N` in the head)", path,
-                program_kernel(j->program, i), program_threads(j->program, i), j->rung->threads);
-    const model_setting support = {j->setting.elem, j->setting.operation, SUPPORT_THREADS, j->setting.warp,
-                                   j->setting.banks};
-    if (!code) code = place_build(j->place, ladder_text("support.cl"), "support.cl", &support, &j->support, error);
+            code = fail_with(error, 2,
+                             "%s: the kernel '%s' has groups of %d threads and is launched with %d "
+                             "(`threads: N` in the head)",
+                             path, program_kernel(j->program, i), program_threads(j->program, i),
+                             j->rung->threads);
+    const model_setting support = {j->setting.elem, j->setting.operation, SUPPORT_THREADS,
+                                   j->setting.warp, j->setting.banks};
+    if (!code)
+        code = place_build(j->place, ladder_text("support.cl"), "support.cl", &support, &j->support,
+                           error);
     return code;
 }
 
@@ -115,19 +124,23 @@ static int check_hostile(job *j, row *out, ladder_error *error)
     element got;
     if (j->rung->shape != SHAPE_window || j->n < 8 * j->width) return 0;
     hostile_series(j->host[0], k, j->n);
-    int code = j->input[0] ? place_write(j->place, j->input[0], j->host[0], j->n * (int64_t)kind_bytes(k), error) : 0;
+    int code = j->input[0] ? place_write(j->place, j->input[0], j->host[0],
+                                         j->n * (int64_t)kind_bytes(k), error)
+                           : 0;
     if (!code) code = poison(j, error);
     if (!code) code = job_launch(j, 0, &partials, error);
     if (!code) code = job_finish(j, partials, &got, error);
     if (code) return code;
     verify_window(j, 1, &other);
     data_fill(j->host[0], k, j->n, j->setting.operation, 1);
-    if (j->input[0]) code = place_write(j->place, j->input[0], j->host[0], j->n * (int64_t)kind_bytes(k), error);
+    if (j->input[0])
+        code = place_write(j->place, j->input[0], j->host[0], j->n * (int64_t)kind_bytes(k), error);
     if (other.verdict != RIGHT) { /* a kernel of the reader's: the plain series comes first */
         char plain[sizeof out->reason];
         memcpy(plain, out->reason, sizeof plain);
         const int both = plain[0] && j->rung->note == PLAIN;
-        snprintf(out->reason, sizeof out->reason, "%.400s%s%.400s", both ? plain : "", both ? "; " : "", other.reason);
+        snprintf(out->reason, sizeof out->reason, "%.400s%s%.400s", both ? plain : "",
+                 both ? "; " : "", other.reason);
         out->verdict = other.verdict;
         out->off += other.off;
     }
@@ -157,8 +170,8 @@ static void take_defects(row *out)
             out->verdict = WRONG;
         else if (out->verdict == RIGHT)
             out->verdict = EXPECTED;
-        snprintf(out->reason + used, sizeof out->reason - used, "%sline %d: %s", used ? "; " : "", f->line,
-                 f->sentence);
+        snprintf(out->reason + used, sizeof out->reason - used, "%sline %d: %s", used ? "; " : "",
+                 f->line, f->sentence);
     }
 }
 
@@ -168,11 +181,18 @@ static model_setting setting_of(const stage *t, const rung *g)
     return (model_setting){t->s->kind, operation, g->threads, t->r->warp, t->r->banks};
 }
 
-/* Values and counts on the model; *output: the results of a scan, for the device to be compared with (caller frees). */
-static int on_model(const stage *t, const rung *g, const char *text, row *out, int64_t n, void **output)
+/* Values and counts on the model; *output: the results of a scan, for the device to be compared
+   with (caller frees). */
+static int on_model(const stage *t, const rung *g, const char *text, row *out, int64_t n,
+                    void **output)
 {
     const report *r = t->r;
-    job j = {.rung = g, .place = t->model, .n = n, .width = t->s->width, .counts = &out->counts, .threads = r->threads};
+    job j = {.rung = g,
+             .place = t->model,
+             .n = n,
+             .width = t->s->width,
+             .counts = &out->counts,
+             .threads = r->threads};
     j.setting = setting_of(t, g);
     out->counted_n = n;
     int code = open_inputs(&j, 1, 1, 1, t->error);
@@ -198,7 +218,12 @@ static int on_model(const stage *t, const rung *g, const char *text, row *out, i
 static int count_sparsely(const stage *t, const rung *g, const char *text, row *out, int64_t n)
 {
     model_counts *counts = calloc(1, sizeof *counts);
-    job j = {.rung = g, .place = t->model, .n = n, .width = t->s->width, .counts = counts, .threads = t->r->threads};
+    job j = {.rung = g,
+             .place = t->model,
+             .n = n,
+             .width = t->s->width,
+             .counts = counts,
+             .threads = t->r->threads};
     int64_t partials;
     j.setting = setting_of(t, g);
     if (!counts) return fail_with(t->error, 1, "out of memory");
@@ -220,7 +245,8 @@ static int count_sparsely(const stage *t, const rung *g, const char *text, row *
 }
 
 /* Scans whose order is that of their kernels: the device's bits are the model's. */
-static int same_as_model(const stage *t, const rung *g, const char *text, int64_t n, const void *want, row *out)
+static int same_as_model(const stage *t, const rung *g, const char *text, int64_t n,
+                         const void *want, row *out)
 {
     job j = {.rung = g, .place = t->device, .n = n, .width = t->s->width, .threads = t->r->threads};
     j.setting = setting_of(t, g);
@@ -242,8 +268,8 @@ static int same_as_model(const stage *t, const rung *g, const char *text, int64_
     return code;
 }
 
-/* The result that the rung is timed to: on the device, folded to one element. Its bits may be those of another
- * order. */
+/* The result that the rung is timed to: on the device, folded to one element. Its bits may be
+ * those of another order. */
 static int check_complete(job *j, row *out, ladder_error *error)
 {
     const kind k = j->setting.elem;
@@ -255,14 +281,17 @@ static int check_complete(job *j, row *out, ladder_error *error)
     if (!code) code = job_complete(j, partials, error);
     if (!code) code = place_read(j->place, bytes, j->result, (int64_t)kind_bytes(k), error);
     if (code) return code;
-    const element got = data_get(bytes, k, 0), want = known_result(k, j->n, j->setting.operation, 1, &bound);
-    if (k < KIND_F32 || j->setting.operation ? same_bits(k, got, want) : ulp_error(k, j->n, 0, 1, got) <= bound)
+    const element got = data_get(bytes, k, 0),
+                  want = known_result(k, j->n, j->setting.operation, 1, &bound);
+    if (k < KIND_F32 || j->setting.operation ? same_bits(k, got, want)
+                                             : ulp_error(k, j->n, 0, 1, got) <= bound)
         return 0;
     char text[2][40];
     element_text(k, got, text[0], sizeof text[0]);
     element_text(k, want, text[1], sizeof text[1]);
     out->verdict = WRONG;
-    snprintf(out->reason, sizeof out->reason, "folded to its end on the device: %s instead of %s", text[0], text[1]);
+    snprintf(out->reason, sizeof out->reason, "folded to its end on the device: %s instead of %s",
+             text[0], text[1]);
     return 0;
 }
 
@@ -273,7 +302,8 @@ static int on_device(const stage *t, const rung *g, const char *text, int timed,
     const int host = is_host(g);
     const int shared = !host || (g->schedule == LIBRARY && !place_is_model(t->device));
     const int copies = timed ? input_copies(bytes) : 1;
-    job j = {.rung = g, .place = t->device, .n = t->s->n, .width = t->s->width, .threads = r->threads};
+    job j = {
+        .rung = g, .place = t->device, .n = t->s->n, .width = t->s->width, .threads = r->threads};
     j.setting = setting_of(t, g);
     int code = open_inputs(&j, copies, shared ? 1 : copies, shared, t->error);
     if (!code && !host) code = build(&j, text, t->error);
@@ -298,8 +328,8 @@ static int on_device(const stage *t, const rung *g, const char *text, int timed,
     return code;
 }
 
-int run_rung(const report *r, shape_report *s, const rung *g, const char *text, place *p, int timed, row *out,
-             ladder_error *error)
+int run_rung(const report *r, shape_report *s, const rung *g, const char *text, place *p, int timed,
+             row *out, ladder_error *error)
 {
     stage t = {(report *)(uintptr_t)r, s, p, NULL, error};
     const int host = is_host(g);
@@ -309,7 +339,8 @@ int run_rung(const report *r, shape_report *s, const rung *g, const char *text, 
     out->rung = g;
     out->text = text;
     out->error_ulp = -1;
-    out->on_host = g->schedule == LOOP || g->schedule == OPENMP || (g->schedule == LIBRARY && place_is_model(p));
+    out->on_host = g->schedule == LOOP || g->schedule == OPENMP ||
+                   (g->schedule == LIBRARY && place_is_model(p));
     if (!host) {
         const int64_t n = place_is_model(p) || s->n < MODEL_MOST ? s->n : MODEL_MOST;
         if (place_is_model(p))
@@ -318,7 +349,8 @@ int run_rung(const report *r, shape_report *s, const rung *g, const char *text, 
             code = place_open(&t.model, "model", error);
         if (!code && t.model != p) place_set_groups(t.model, place_groups(p));
         if (!code) code = on_model(&t, g, text, out, n, &want);
-        if (!code && n < s->n && s->n * (int64_t)kind_bytes(s->kind) <= SPARSE_MOST && out->verdict != WRONG)
+        if (!code && n < s->n && s->n * (int64_t)kind_bytes(s->kind) <= SPARSE_MOST &&
+            out->verdict != WRONG)
             code = count_sparsely(&t, g, text, out, s->n);
         const int64_t launches = out->launches;
         if (!code && !place_is_model(p) && out->verdict != WRONG) {
@@ -334,7 +366,8 @@ int run_rung(const report *r, shape_report *s, const rung *g, const char *text, 
     return code;
 }
 
-int time_rung(const report *r, shape_report *s, const rung *g, place *p, row *out, ladder_error *error)
+int time_rung(const report *r, shape_report *s, const rung *g, place *p, row *out,
+              ladder_error *error)
 {
     const stage t = {(report *)(uintptr_t)r, s, p, NULL, error};
     memset(out, 0, sizeof *out);

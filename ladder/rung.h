@@ -8,7 +8,14 @@
 #include "tally.h"
 
 /* ---- rungs ---- */
-typedef enum { SHAPE_reduce, SHAPE_scan, SHAPE_window, SHAPE_transpose, SHAPE_histogram, SHAPES } shape;
+typedef enum {
+    SHAPE_reduce,
+    SHAPE_scan,
+    SHAPE_window,
+    SHAPE_transpose,
+    SHAPE_histogram,
+    SHAPES
+} shape;
 typedef enum {
     LOOP,
     OPENMP,
@@ -59,8 +66,10 @@ typedef struct rung {
 static inline int is_host(const rung *g) { return g->schedule <= LIBRARY; }
 extern const rung ladder_table[]; /* ended by name NULL */
 const char *shape_name(shape s);
-static inline int reads_only(shape s) { return s == SHAPE_reduce || s == SHAPE_histogram; } /* its ceiling is a read */
-static inline int has_operation(shape s) { return s == SHAPE_reduce || s == SHAPE_scan; }   /* sum, min or max */
+/* its ceiling is a read */
+static inline int reads_only(shape s) { return s == SHAPE_reduce || s == SHAPE_histogram; }
+/* sum, min or max */
+static inline int has_operation(shape s) { return s == SHAPE_reduce || s == SHAPE_scan; }
 static inline int takes_kind(shape s, kind k)
 {
     return s == SHAPE_window      ? k >= KIND_F32
@@ -71,7 +80,8 @@ static inline int takes_kind(shape s, kind k)
 const rung *find_rung(const char *shape_or_null, const char *name); /* name may be shape/name */
 
 /* ---- text.c: the embedded files ---- */
-const char *ladder_text(const char *path);                     /* as "reduce/tiled_1.cl"; NULL: none */
+/* as "reduce/tiled_1.cl"; NULL: none */
+const char *ladder_text(const char *path);
 const char *rung_text(const rung *r, char *path, size_t room); /* and its path */
 /* The head's line that begins with `word:`, without it; "" if there is none. */
 void head_line(const char *text, const char *word, char *line, size_t room);
@@ -88,26 +98,30 @@ typedef struct argument {
     memory *memory;
     int64_t count;
 } argument;
-#define MEMORY(m)                                                                                                      \
-    {                                                                                                                  \
-        PUT_MEMORY, (m), 0                                                                                             \
+#define MEMORY(m)                                                                                  \
+    {                                                                                              \
+        PUT_MEMORY, (m), 0                                                                         \
     }
-#define COUNT(n)                                                                                                       \
-    {                                                                                                                  \
-        PUT_COUNT, NULL, (n)                                                                                           \
+#define COUNT(n)                                                                                   \
+    {                                                                                              \
+        PUT_COUNT, NULL, (n)                                                                       \
     }
 
-int place_open(place **p, const char *device, ladder_error *error); /* "model" or a device of tally's */
+/* "model" or a device of tally's */
+int place_open(place **p, const char *device, ladder_error *error);
 void place_close(place *p);
 int place_is_model(const place *p);
 int place_shares_memory(const place *p); /* with the processors */
 const char *place_name(const place *p);
-const char *place_text(const place *p);          /* one line: what it is */
-tally *place_context(const place *p);            /* the library on this device; on the processors for the model */
-int place_groups(const place *p);                /* groups that it runs at once, about */
-int place_processors(const place *p);            /* groups that it runs at once for certain, if it does nothing else */
-void place_set_groups(place *p, int groups);     /* the model's, to be those of a device */
-void place_set_watched_only(place *p, int only); /* the model's launches leave out groups that are not looked at */
+const char *place_text(const place *p); /* one line: what it is */
+/* the library on this device; on the processors for the model */
+tally *place_context(const place *p);
+int place_groups(const place *p); /* groups that it runs at once, about */
+/* groups that it runs at once for certain, if it does nothing else */
+int place_processors(const place *p);
+void place_set_groups(place *p, int groups); /* the model's, to be those of a device */
+/* the model's launches leave out groups that are not looked at */
+void place_set_watched_only(place *p, int only);
 int place_poison(place *p, memory *m, ladder_error *error); /* fills it with POISON */
 int place_is_processors(const place *p);                    /* an OpenCL that runs on processors? */
 int is_processors(const char *text);                        /* the same of a device's text */
@@ -117,24 +131,26 @@ void *memory_address(const memory *m); /* for the library, and on the model */
 int place_write(place *p, memory *m, const void *from, int64_t bytes, ladder_error *error);
 int place_read(place *p, void *to, memory *m, int64_t bytes, ladder_error *error);
 int place_wait(place *p, ladder_error *error);
-int place_build(place *p, const char *text, const char *path, const model_setting *setting, program **out,
-                ladder_error *error);
+int place_build(place *p, const char *text, const char *path, const model_setting *setting,
+                program **out, ladder_error *error);
 void place_unload(place *p, program *x);
 /* counts: the model adds to it; NULL: values only. */
-int place_launch(place *p, program *x, const char *kernel, int64_t groups, int threads, const argument *arguments,
-                 int count, model_counts *counts, ladder_error *error);
-/* A rung's text as a GPU's compiler gets it, behind the prelude of an API ("gpu/cuda/prelude_cuda.h"). Caller frees;
- * NULL: no memory. */
-char *program_text(const model_setting *setting, const char *prelude, const char *text, const char *path,
-                   size_t *length);
+int place_launch(place *p, program *x, const char *kernel, int64_t groups, int threads,
+                 const argument *arguments, int count, model_counts *counts, ladder_error *error);
+/* A rung's text as a GPU's compiler gets it, behind the prelude of an API
+ * ("gpu/cuda/prelude_cuda.h"). Caller frees; NULL: no memory. */
+char *program_text(const model_setting *setting, const char *prelude, const char *text,
+                   const char *path, size_t *length);
 const char *program_kernel(const program *x, int index); /* NULL past the end */
 int program_threads(const program *x, int index);
 void program_follow(program *x, model_trace *trace);          /* on the model: model_follow */
 int program_parameters(const program *x, const char *kernel); /* 0: no such kernel */
 
-/* place_build's error code where a kernel needs what the device has not: the rung is left out there. */
+/* place_build's error code where a kernel needs what the device has not: the rung is left out
+   there. */
 enum { LACKS = 5 };
-int fail_with(ladder_error *error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int fail_with(ladder_error *error, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* ---- data.c: a repeating pattern, whose results are known ---- */
 typedef union element {
@@ -144,12 +160,13 @@ typedef union element {
 } element; /* first bytes as in memory */
 #define KIND_CHOICES "i8, u8, i32, u32, i64, u64, f32, f64"
 const char *kind_name(kind k);
-int refused_kind(shape s, const char *dtype, ladder_error *error); /* a sentence: which types s takes */
+/* a sentence: which types s takes */
+int refused_kind(shape s, const char *dtype, ladder_error *error);
 int has_sign(kind k);
 int kind_parse(const char *name, kind *k);
 tally_dtype kind_dtype(kind k);
-/* n elements: 1, 2, ..., 127, 1, ... (tenths, where tenths is not 0 and k is a float; data.c has the whole story); for
- * min and max the last one is beyond the others. */
+/* n elements: 1, 2, ..., 127, 1, ... (tenths, where tenths is not 0 and k is a float; data.c has
+ * the whole story); for min and max the last one is beyond the others. */
 void data_fill(void *x, kind k, int64_t n, int operation, int tenths);
 element data_get(const void *x, kind k, int64_t i);
 void data_put(void *x, kind k, int64_t i, element e);
@@ -160,8 +177,9 @@ void matrix_of(int64_t n, int64_t *rows, int64_t *cols); /* about square, of at 
 int same_bits(kind k, element a, element b);
 void element_text(kind k, element e, char *text, size_t room);
 enum { DATA_PERIOD = 127, POISON = 0xA5 }; /* the bytes of memory that nobody has written */
-/* The result of folding what data_fill made: exact; then rounded once. *bound: what any order can be away from it at
- * most (Higham 2002, 4.2), in ulp. ulp_error: how far got is away from the exact value. */
+/* The result of folding what data_fill made: exact; then rounded once. *bound: what any order
+ * can be away from it at most (Higham 2002, 4.2), in ulp. ulp_error: how far got is away from
+ * the exact value. */
 element known_result(kind k, int64_t n, int operation, int tenths, double *bound);
 double ulp_error(kind k, int64_t n, int operation, int tenths, element got);
 double ulp_of(kind k, double x); /* the distance of neighbours at x */
@@ -190,8 +208,9 @@ typedef struct job {
     memory **input;
     memory *work[WORK_MOST]; /* what the schedule needs (job_room) */
     int where;               /* the work memory with the partial results; -1: the input */
-    memory *cell, *result;   /* where job_complete folds a reduction to; the memory whose first element is the result */
-    void *output;            /* host: scans and windows; partials of reductions */
+    /* where job_complete folds a reduction to; the memory whose first element is the result */
+    memory *cell, *result;
+    void *output; /* host: scans and windows; partials of reductions */
     int64_t output_bytes;
     model_counts *counts;
     int64_t launches;
@@ -199,15 +218,18 @@ typedef struct job {
     int threads;    /* of the host */
 } job;
 enum { SUPPORT_THREADS = 256 }; /* of support.cl's kernels */
-/* One run on input number `at`, launches only (host rungs: all of it); partials: how many results are left to fold. */
+/* One run on input number `at`, launches only (host rungs: all of it); partials: how many
+   results are left to fold. */
 int job_launch(job *j, int at, int64_t *partials, ladder_error *error);
-/* What job_launch leaves of a reduction, to one element in j->cell on the device: what every rung is timed to. */
+/* What job_launch leaves of a reduction, to one element in j->cell on the device: what every
+   rung is timed to. */
 int job_complete(job *j, int64_t partials, ladder_error *error);
 /* Brings the result to the host: reductions: *result; scans and windows: j->output. */
 int job_finish(job *j, int64_t partials, element *result, ladder_error *error);
 int job_open(job *j, ladder_error *error); /* program and memory; the input is there already */
 void job_close(job *j);
-int64_t job_groups(const job *j); /* STRIDES and its kin: groups launched. The same for n elements: */
+/* STRIDES and its kin: groups launched. The same for n elements: */
+int64_t job_groups(const job *j);
 int64_t rung_groups(const rung *g, int64_t n, const place *p);
 int launch_kernel(job *j, const char *kernel, int64_t groups, const argument *arguments, int count,
                   ladder_error *error);
@@ -224,10 +246,12 @@ void job_needs(const job *j, int64_t bytes[WORK_MOST]);
 /* ---- measure.c ---- */
 typedef struct timing {
     int runs;
-    double median, low, high;       /* seconds until the result is on the device (or of the host's loop) */
-    double copy_in, copy_out, fold; /* seconds: the input to the device; partials or results back; their fold there */
-    int64_t bytes;                  /* the least that any algorithm moves */
-    int64_t launches;               /* of one run that was timed */
+    /* seconds until the result is on the device (or of the host's loop) */
+    double median, low, high;
+    /* seconds: the input to the device; partials or results back; their fold there */
+    double copy_in, copy_out, fold;
+    int64_t bytes;    /* the least that any algorithm moves */
+    int64_t launches; /* of one run that was timed */
 } timing;
 /* Are its runs so far apart that nothing is to be built on it? */
 static inline int uncertain(const timing *t) { return t->high - t->low > 0.2 * t->median; }
@@ -235,9 +259,11 @@ int measure(job *j, int runs, timing *t, ladder_error *error);
 typedef struct ceilings {
     double read, copy; /* bytes per second */
 } ceilings;
-int input_copies(int64_t bytes); /* of an input that is timed: used in turn, so that it comes from memory */
+/* of an input that is timed: used in turn, so that it comes from memory */
+int input_copies(int64_t bytes);
 /* 0 where the input is too small to come from memory: no ceiling is known there. */
-int measure_ceilings(place *p, kind k, int64_t n, int runs, ceilings *device, ceilings *host, ladder_error *error);
+int measure_ceilings(place *p, kind k, int64_t n, int runs, ceilings *device, ceilings *host,
+                     ladder_error *error);
 
 /* ---- results ---- */
 typedef enum { RIGHT, WRONG, EXPECTED, SKIPPED } verdict;
@@ -299,19 +325,24 @@ void hostile_series(void *x, kind k, int64_t n);
 void report_free(report *r);
 void sentences(shape_report *s);
 double past_milliseconds(const rung *r); /* the table of 2010, for 16 million ints; 0: not in it */
-const char *task_name(const report *r, const shape_report *s); /* sum, min, max, mean, transpose, histogram */
+/* sum, min, max, mean, transpose, histogram */
+const char *task_name(const report *r, const shape_report *s);
 double least_bytes(const rung *r, kind k, int64_t n);
-const row *rung_before(const shape_report *s, int index); /* the rung that it improves on, if it was run; or NULL */
+/* the rung that it improves on, if it was run; or NULL */
+const row *rung_before(const shape_report *s, int index);
 const char *verdict_word(const row *r);
-void wrapped(FILE *out, const char *text, int indent, int width); /* a text in lines, behind `indent` columns */
+/* a text in lines, behind `indent` columns */
+void wrapped(FILE *out, const char *text, int indent, int width);
 void report_table(const report *r, FILE *out);
 void json_text(FILE *f, const char *name, const char *value, const char *end);
 void report_json(const report *r, FILE *out);
 void report_html(const report *r, FILE *out);
 int run_report(const ladder_options *o, report *r, ladder_error *error);
-int start_report(const ladder_options *o, report *r, place **p, ladder_error *error); /* place_close, report_free */
+/* place_close, report_free */
+int start_report(const ladder_options *o, report *r, place **p, ladder_error *error);
 int start_shape(report *r, shape which, shape_report **s, ladder_error *error);
-/* One rung alone on the model. usual_n: where the options do not say. end_alone, also after a failure. */
+/* One rung alone on the model. usual_n: where the options do not say. end_alone, also after a
+   failure. */
 typedef struct alone {
     const rung *rung;
     const char *text;
@@ -320,11 +351,12 @@ typedef struct alone {
     place *place;
     shape_report *shape;
 } alone;
-int start_alone(alone *a, const ladder_options *o, const char *name, int64_t usual_n, ladder_error *error);
+int start_alone(alone *a, const ladder_options *o, const char *name, int64_t usual_n,
+                ladder_error *error);
 void end_alone(alone *a);
 void finish_shape(shape_report *s); /* all rungs are there: ceilings, sentences */
-/* Writes to s.f between the two: to the file of that name, or to `out` if it is NULL or "-". save_end with a code other
- * than 0 leaves the file as it was. */
+/* Writes to s.f between the two: to the file of that name, or to `out` if it is NULL or "-".
+ * save_end with a code other than 0 leaves the file as it was. */
 typedef struct saving {
     FILE *f;
     const char *path;
@@ -336,8 +368,9 @@ int save_end(saving *s, int code, FILE *out, ladder_error *error);
 int write_reports(const ladder_options *o, const report *r, FILE *out,
                   ladder_error *error); /* --json, --html, or the table */
 /* Runs, checks, counts and (timed) times one rung; text NULL: the rung's own. */
-int run_rung(const report *r, shape_report *s, const rung *g, const char *text, place *p, int timed, row *out,
-             ladder_error *error);
+int run_rung(const report *r, shape_report *s, const rung *g, const char *text, place *p, int timed,
+             row *out, ladder_error *error);
 /* Its time alone, at s->n. */
-int time_rung(const report *r, shape_report *s, const rung *g, place *p, row *out, ladder_error *error);
+int time_rung(const report *r, shape_report *s, const rung *g, place *p, row *out,
+              ladder_error *error);
 #endif

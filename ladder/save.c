@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What is written to a file: gathered in memory, then through the library's writer, so that the file is whole or as it
- * was. */
+ * What is written to a file: gathered in memory, then through the library's writer, so that the
+ * file is whole or as it was. */
 #include "rung.h"
 #include "tally.h"
 #include <stdlib.h>
@@ -19,7 +19,8 @@ int save_end(saving *s, int code, FILE *out, ladder_error *error)
     static const int64_t any[] = {-1};
     tally_file *file = NULL;
     if (!s->f || s->f == out) return code;
-    if (fclose(s->f) && !code) code = fail_with(error, 1, "%s: no memory for what is written", s->path);
+    if (fclose(s->f) && !code)
+        code = fail_with(error, 1, "%s: no memory for what is written", s->path);
     if (!code) {
         tally_status status = tally_file_create(NULL, s->path, "raw", TALLY_U8, 1, any, 0, &file);
         if (!status) status = tally_file_write(file, s->text, (int64_t)s->length);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * A sentence for each rung, from its counts and times and those of the rung before: what changed most for the
- * better, what for the worse, and what came of it on this machine. Nothing is said that was not counted or measured
- * here. */
+ * A sentence for each rung, from its counts and times and those of the rung before: what changed
+ * most for the better, what for the worse, and what came of it on this machine. Nothing is said
+ * that was not counted or measured here. */
 #include "rung.h"
 #include <string.h>
 
-/* Milliseconds for 16 million ints: Tesla C2070, and OpenMP on two Xeon E5620 (the CUDA lecture, seed 004). */
+/* Milliseconds for 16 million ints: Tesla C2070, and OpenMP on two Xeon E5620 (the CUDA lecture,
+   seed 004). */
 double past_milliseconds(const rung *r)
 {
     static const struct {
@@ -43,10 +44,11 @@ static int say(char *to, size_t room, const fact *f, const char *before)
 {
     const double g = gain(f);
     if (f->is_of > 0 && f->was_of > 0)
-        return snprintf(to, room, "%.1f %% of the %s, %.1f %% in %s", 100 * f->is / f->is_of, f->more,
-                        100 * f->was / f->was_of, before);
+        return snprintf(to, room, "%.1f %% of the %s, %.1f %% in %s", 100 * f->is / f->is_of,
+                        f->more, 100 * f->was / f->was_of, before);
     if (f->is == 0) return snprintf(to, room, "%s (%s had %.0f)", f->none, before, f->was);
-    if (f->was == 0) return snprintf(to, room, "%.0f %s, where %s had none", f->is, f->more, before);
+    if (f->was == 0)
+        return snprintf(to, room, "%.0f %s, where %s had none", f->is, f->more, before);
     return g > 1 ? snprintf(to, room, "%.1f times fewer %s than %s", g, f->more, before)
                  : snprintf(to, room, "%.1f times the %s of %s", 1 / g, f->more, before);
 }
@@ -55,16 +57,19 @@ static void compare(row *x, const row *b, double ceiling, int processors)
 {
     const model_counts *is = &x->counts, *was = &b->counts;
     const fact facts[] = {
-        {"passes for bank conflicts", "no bank conflicts", (double)was->conflicts, (double)is->conflicts,
-         0.05 * (double)is->shared, 0, 0},
-        {"bytes moved", "no bytes moved", 32.0 * (double)was->sectors, 32.0 * (double)is->sectors, 0, 0, 0},
-        {"barriers", "no barriers", (double)was->barriers, (double)is->barriers, 0.1 * (double)is->groups, 0, 0},
-        {"branches diverge", "", (double)was->divergent, (double)is->divergent, 0.03 * (double)is->branches,
-         (double)was->branches, (double)is->branches},
+        {"passes for bank conflicts", "no bank conflicts", (double)was->conflicts,
+         (double)is->conflicts, 0.05 * (double)is->shared, 0, 0},
+        {"bytes moved", "no bytes moved", 32.0 * (double)was->sectors, 32.0 * (double)is->sectors,
+         0, 0, 0},
+        {"barriers", "no barriers", (double)was->barriers, (double)is->barriers,
+         0.1 * (double)is->groups, 0, 0},
+        {"branches diverge", "", (double)was->divergent, (double)is->divergent,
+         0.03 * (double)is->branches, (double)was->branches, (double)is->branches},
         {"launches", "no launches", (double)b->launches, (double)x->launches, 0, 0, 0},
-        {"global requests", "no global requests", (double)was->requests, (double)is->requests, 0, 0, 0},
-        {"shared accesses", "no shared accesses", (double)was->shared, (double)is->shared, 0.2 * (double)is->requests,
-         0, 0}};
+        {"global requests", "no global requests", (double)was->requests, (double)is->requests, 0, 0,
+         0},
+        {"shared accesses", "no shared accesses", (double)was->shared, (double)is->shared,
+         0.2 * (double)is->requests, 0, 0}};
     char *to = x->sentence;
     const size_t room = sizeof x->sentence;
     int n = 0, best = -1, worst = -1;
@@ -81,9 +86,11 @@ static void compare(row *x, const row *b, double ceiling, int processors)
     }
     if (counted && best < 0 && worst < 0)
         n += snprintf(to + n, room - (size_t)n, "the counts of %s, nearly", b->rung->name);
-    if (!x->timed || !b->timed || uncertain(&x->timing) || uncertain(&b->timing) || n >= (int)room) return;
+    if (!x->timed || !b->timed || uncertain(&x->timing) || uncertain(&b->timing) || n >= (int)room)
+        return;
     if (processors && n) /* what was counted is not why */
-        n += snprintf(to + n, room - (size_t)n, ", on a GPU. Here, on processors without banks and warps: ");
+        n += snprintf(to + n, room - (size_t)n,
+                      ", on a GPU. Here, on processors without banks and warps: ");
     if (n >= (int)room) return;
     const double faster = b->timing.median / x->timing.median,
                  part = ceiling > 0 ? (double)x->timing.bytes / x->timing.median / ceiling : 0;
@@ -96,8 +103,8 @@ static void compare(row *x, const row *b, double ceiling, int processors)
                                : "%sa tie with %s here",
                  join, b->rung->name, 100 * part);
     else if (faster > 1)
-        snprintf(to + n, room - (size_t)n, "%s%.2f times as fast as %s%s", join, faster, b->rung->name,
-                 overlap ? ", though their runs overlap" : "");
+        snprintf(to + n, room - (size_t)n, "%s%.2f times as fast as %s%s", join, faster,
+                 b->rung->name, overlap ? ", though their runs overlap" : "");
     else
         snprintf(to + n, room - (size_t)n, "%sonly %.2f times as fast as %s on this machine",
                  best >= 0 && !processors ? ", and yet " : join, faster, b->rung->name);

@@ -19,7 +19,8 @@ static int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
 static int scan_level(job *j, memory *in, memory *out, int64_t n, int sums, ladder_error *error)
 {
     const int64_t groups = up(n, j->rung->each);
-    if (sums >= WORK_MOST) return fail_with(error, 2, "%lld elements are too many for this scan", (long long)j->n);
+    if (sums >= WORK_MOST)
+        return fail_with(error, 2, "%lld elements are too many for this scan", (long long)j->n);
     memory *const above = j->work[sums];
     const argument scan[] = {MEMORY(in), MEMORY(out), MEMORY(above), COUNT(n)};
     int code = launch_kernel(j, "tile_scan", groups, scan, 4, error);
@@ -29,13 +30,14 @@ static int scan_level(job *j, memory *in, memory *out, int64_t n, int sums, ladd
     return code ? code : launch_kernel(j, "propagate", groups, spread, 3, error);
 }
 
-/* The same by segments: heads, and whether one has begun in the tile (seen), go along. sums + 1: the heads of the
- * sums. */
-static int segment_level(job *j, memory *in, memory *heads, memory *out, memory *seen, int64_t n, int sums,
-                         ladder_error *error)
+/* The same by segments: heads, and whether one has begun in the tile (seen), go along. sums + 1:
+ * the heads of the sums. */
+static int segment_level(job *j, memory *in, memory *heads, memory *out, memory *seen, int64_t n,
+                         int sums, ladder_error *error)
 {
     const int64_t groups = up(n, j->rung->each);
-    if (sums + 1 >= WORK_MOST) return fail_with(error, 2, "%lld elements are too many for this scan", (long long)j->n);
+    if (sums + 1 >= WORK_MOST)
+        return fail_with(error, 2, "%lld elements are too many for this scan", (long long)j->n);
     memory *const above = j->work[sums], *const above_heads = j->work[sums + 1];
     const argument scan[] = {MEMORY(in),    MEMORY(heads),       MEMORY(out), MEMORY(seen),
                              MEMORY(above), MEMORY(above_heads), COUNT(n)};
@@ -66,23 +68,26 @@ int series_launch(job *j, int at, ladder_error *error)
     case SEGMENTS:
         return segment_level(j, in, j->work[HEADS], j->work[OUT], j->work[2], j->n, 3, error);
     case LOOKBACK: {
-        const argument arguments[] = {MEMORY(in),         MEMORY(j->work[0]), MEMORY(j->work[1]), MEMORY(j->work[2]),
-                                      MEMORY(j->work[3]), MEMORY(j->work[4]), COUNT(j->n)};
+        const argument arguments[] = {MEMORY(in),         MEMORY(j->work[0]), MEMORY(j->work[1]),
+                                      MEMORY(j->work[2]), MEMORY(j->work[3]), MEMORY(j->work[4]),
+                                      COUNT(j->n)};
         code = zero_cells(j, j->work[3], tiles, error);
         if (!code) code = zero_cells(j, j->work[4], 1, error);
         return code ? code : launch_kernel(j, kernel, tiles, arguments, 7, error);
     }
     case WINDOW: {
-        const argument arguments[] = {MEMORY(in), MEMORY(j->work[OUT]), COUNT(j->n), COUNT(j->width)};
+        const argument arguments[] = {MEMORY(in), MEMORY(j->work[OUT]), COUNT(j->n),
+                                      COUNT(j->width)};
         return launch_kernel(j, kernel, tiles, arguments, 4, error);
     }
     case TRANSPOSE: {
-        int64_t rows, cols, side = 1; /* a tile of side x side elements per group, where a group has fewer threads */
+        /* a tile of side x side elements per group, where a group has fewer threads */
+        int64_t rows, cols, side = 1;
         while (side * side < j->rung->each) side++;
         matrix_of(j->n, &rows, &cols);
         const argument arguments[] = {MEMORY(in), MEMORY(j->work[OUT]), COUNT(rows), COUNT(cols)};
-        const int64_t groups =
-            j->rung->each > j->rung->threads ? up(rows, side) * up(cols, side) : up(rows * cols, j->rung->each);
+        const int64_t groups = j->rung->each > j->rung->threads ? up(rows, side) * up(cols, side)
+                                                                : up(rows * cols, j->rung->each);
         return launch_kernel(j, kernel, groups, arguments, 4, error);
     }
     case HISTOGRAM: {
@@ -91,16 +96,20 @@ int series_launch(job *j, int at, ladder_error *error)
         return code ? code : launch_kernel(j, kernel, job_groups(j), arguments, 3, error);
     }
     default: { /* DIFFERENCE: work[1] has the running sum, the sums of its tiles follow */
-        const argument arguments[] = {MEMORY(j->work[1]), MEMORY(j->work[OUT]), COUNT(j->n), COUNT(j->width)};
+        const argument arguments[] = {MEMORY(j->work[1]), MEMORY(j->work[OUT]), COUNT(j->n),
+                                      COUNT(j->width)};
         code = scan_level(j, in, j->work[1], j->n, 2, error);
-        return code ? code : launch_kernel(j, "difference", up(j->n, j->rung->threads), arguments, 4, error);
+        return code ? code
+                    : launch_kernel(j, "difference", up(j->n, j->rung->threads), arguments, 4,
+                                    error);
     }
     }
 }
 
 int series_finish(job *j, ladder_error *error)
 {
-    const int64_t bytes = j->rung->schedule == HISTOGRAM ? BINS * 4 : j->n * (int64_t)kind_bytes(j->setting.elem);
+    const int64_t bytes =
+        j->rung->schedule == HISTOGRAM ? BINS * 4 : j->n * (int64_t)kind_bytes(j->setting.elem);
     if (!j->n) memset(j->output, 0, (size_t)j->output_bytes); /* nothing was run */
     return j->n ? place_read(j->place, j->output, j->work[OUT], bytes, error) : 0;
 }

@@ -48,17 +48,18 @@ static void print_lines(const char *text, const model_counts *c, FILE *out)
     }
 }
 
-static void show_counts(const char *path, const char *text, const shape_report *s, const report *r, const row *x,
-                        FILE *out)
+static void show_counts(const char *path, const char *text, const shape_report *s, const report *r,
+                        const row *x, FILE *out)
 {
-    fprintf(out, "%s on the model: n = %lld %s, warps of %d, %d banks\n", path, (long long)s->n, kind_name(s->kind),
-            r->warp, r->banks);
-    fprintf(out,
-            "lanes: active when the line runs; diverge: branches on which a warp disagrees; bank: worst conflict;\n"
-            "sectors: of 32 bytes, in each request\n\n");
+    fprintf(out, "%s on the model: n = %lld %s, warps of %d, %d banks\n", path, (long long)s->n,
+            kind_name(s->kind), r->warp, r->banks);
+    fprintf(out, "lanes: active when the line runs; diverge: branches on which a warp disagrees; "
+                 "bank: worst conflict;\n"
+                 "sectors: of 32 bytes, in each request\n\n");
     print_lines(text, x->modelled ? &x->counts : NULL, out);
     if (x->reason[0]) fprintf(out, "\n%s: %s\n", verdict_word(x), x->reason);
-    fprintf(out, "\nThe host: choose a device (--device); copy the n elements there, where they are not there already; "
+    fprintf(out, "\nThe host: choose a device (--device); copy the n elements there, where they "
+                 "are not there already; "
                  "then\n\n");
     for (const char *at = host_text(x->rung); *at; at += strcspn(at, "\n") + 1)
         fprintf(out, "    %.*s\n", (int)strcspn(at, "\n"), at);

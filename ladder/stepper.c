@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * A rung run small enough to be watched: groups of 16 threads, warps of 8 lanes, 8 banks, some tens of elements. The
- * events come from the model's trace of the rung's own text; where the text itself has the size of its group in it,
- * that number is made smaller, and the page says so. report.js shows the events one by one. */
+ * A rung run small enough to be watched: groups of 16 threads, warps of 8 lanes, 8 banks, some
+ * tens of elements. The events come from the model's trace of the rung's own text; where the
+ * text itself has the size of its group in it, that number is made smaller, and the page says
+ * so. report.js shows the events one by one. */
 #include "html.h"
 #include <math.h>
 #include <stdlib.h>
@@ -63,7 +64,8 @@ static int64_t small_n(const rung *g)
     case LEVELS:
         return g->each; /* one group, full */
     case STRIDES:
-        return g->order == BLOCKS ? 5 * g->threads + 6 : 62; /* tiles, one element for each thread; and a rest */
+        /* tiles, one element for each thread; and a rest */
+        return g->order == BLOCKS ? 5 * g->threads + 6 : 62;
     case ATOMIC:
     case ONCE:
     case TOGETHER:
@@ -79,19 +81,23 @@ static int64_t small_n(const rung *g)
     }
 }
 
-static int watch_job(job *j, const char *text, const char *path, model_trace *t, ladder_error *error)
+static int watch_job(job *j, const char *text, const char *path, model_trace *t,
+                     ladder_error *error)
 {
     const int64_t bytes = j->n * (int64_t)kind_bytes(j->setting.elem);
     int64_t partials;
     int code = place_alloc(j->place, bytes, &j->input[0], error);
     for (int64_t i = 0; i < j->n; i++) { /* 1, 2, 3, ...: a reader can follow the sums */
-        element e = {.i = j->rung->schedule == HISTOGRAM ? i * i % 16 : i + 1}; /* a few values come often */
+        /* a few values come often */
+        element e = {.i = j->rung->schedule == HISTOGRAM ? i * i % 16 : i + 1};
         if (j->setting.elem >= KIND_F32) e.f = (double)(i + 1);
         data_put(j->host[0], j->setting.elem, i, e);
     }
     if (!code) code = place_write(j->place, j->input[0], j->host[0], bytes, error);
     if (!code) code = place_build(j->place, text, path, &j->setting, &j->program, error);
-    if (!code) code = place_build(j->place, ladder_text("support.cl"), "support.cl", &j->setting, &j->support, error);
+    if (!code)
+        code = place_build(j->place, ladder_text("support.cl"), "support.cl", &j->setting,
+                           &j->support, error);
     for (int i = 0; !code && program_kernel(j->program, i); i++)
         if (program_threads(j->program, i) != j->rung->threads)
             code = fail_with(error, 2, "the kernel '%s' has the size of its group in its text",
@@ -134,13 +140,15 @@ int watch_rung(const rung *g, const char *own, int threads, small_run *out, ladd
              .input = input,
              .counts = counts,
              .threads = 1};
-    j.setting = (model_setting){g->shape == SHAPE_window ? KIND_F32 : KIND_I32, 0, threads, SMALL_WARP, SMALL_BANKS};
+    j.setting = (model_setting){g->shape == SHAPE_window ? KIND_F32 : KIND_I32, 0, threads,
+                                SMALL_WARP, SMALL_BANKS};
     int code = counts && out->trace.event && out->text ? 0 : fail_with(error, 1, "out of memory");
     if (!code && (out->n > TRACE_WORDS || (g->each && !out->small.each)))
         code = fail_with(error, 2, "%lld elements are too many to be watched", (long long)out->n);
     if (!code) code = place_open(&j.place, "model", error);
     if (!code) {
-        place_set_groups(j.place, g->schedule == TOGETHER ? 8 * SMALL_GROUPS : SMALL_GROUPS); /* 8 to a processor */
+        /* 8 to a processor */
+        place_set_groups(j.place, g->schedule == TOGETHER ? 8 * SMALL_GROUPS : SMALL_GROUPS);
         code = watch_job(&j, out->text, path, &out->trace, error);
         job_close(&j);
         place_free(j.place, input[0]);
@@ -175,15 +183,16 @@ static void put_value(FILE *f, kind k, trace_value v)
 
 static void put_launch(FILE *f, const trace_launch *l, int64_t n)
 {
-    fprintf(f, "{\"kernel\":\"%s\",\"groups\":%lld,\"threads\":%d,\"arrays\":[", l->kernel, (long long)l->groups,
-            l->threads);
+    fprintf(f, "{\"kernel\":\"%s\",\"groups\":%lld,\"threads\":%d,\"arrays\":[", l->kernel,
+            (long long)l->groups, l->threads);
     for (int a = 0; a < l->arrays; a++) {
         const trace_array *x = &l->array[a];
         int64_t length = x->shared ? x->length : x->used;
-        if (!x->shared && length < n && x->used && !strcmp(x->name, "in")) length = x->length < n ? x->length : n;
+        if (!x->shared && length < n && x->used && !strcmp(x->name, "in"))
+            length = x->length < n ? x->length : n;
         if (length > TRACE_WORDS) length = TRACE_WORDS;
-        fprintf(f, "%s{\"name\":\"%s\",\"shared\":%d,\"same\":%d,\"length\":%lld,\"start\":[", a ? "," : "", x->name,
-                x->shared, x->same, (long long)length);
+        fprintf(f, "%s{\"name\":\"%s\",\"shared\":%d,\"same\":%d,\"length\":%lld,\"start\":[",
+                a ? "," : "", x->name, x->shared, x->same, (long long)length);
         for (int i = 0; i < length && !x->shared; i++) {
             if (i) fputc(',', f);
             put_value(f, x->kind, x->start[i]);
@@ -193,7 +202,8 @@ static void put_launch(FILE *f, const trace_launch *l, int64_t n)
     fprintf(f, "]}");
 }
 
-static void put_lanes(FILE *f, const char *name, uint64_t lanes, const trace_event *e, const trace_launch *l)
+static void put_lanes(FILE *f, const char *name, uint64_t lanes, const trace_event *e,
+                      const trace_launch *l)
 {
     const char *comma = "";
     fprintf(f, ",\"%s\":[", name);
@@ -216,9 +226,9 @@ static void put_lanes(FILE *f, const char *name, uint64_t lanes, const trace_eve
 
 static void put_event(FILE *f, const model_trace *t, const trace_event *e, const trace_launch *l)
 {
-    static const char *const words[TRACE_KINDS] = {"launch",       "group",        "read",  "write",
-                                                   "atomic",       "shuffle",      "split", "barrier",
-                                                   "warp barrier", "grid barrier", "wait"};
+    static const char *const words[TRACE_KINDS] = {
+        "launch", "group",   "read",         "write",        "atomic", "shuffle",
+        "split",  "barrier", "warp barrier", "grid barrier", "wait"};
     fprintf(f, "{\"do\":\"%s\"", words[e->kind]);
     if (e->kind == TRACE_GROUP) fprintf(f, ",\"group\":%lld", (long long)e->value[0].i);
     if (e->line) fprintf(f, ",\"line\":%d,\"warp\":%d", e->line, e->warp);
@@ -263,8 +273,8 @@ static void put_run(FILE *f, const small_run *s)
     const trace_launch *l = NULL;
     fprintf(f, "{\"rung\":\"");
     put_text(f, s->small.name);
-    fprintf(f, "\",\"n\":%lld,\"warp\":%d,\"banks\":%d,\"cut\":%d,\"changed\":%d,\"text\":\"", (long long)s->n,
-            SMALL_WARP, SMALL_BANKS, t->cut, s->changed);
+    fprintf(f, "\",\"n\":%lld,\"warp\":%d,\"banks\":%d,\"cut\":%d,\"changed\":%d,\"text\":\"",
+            (long long)s->n, SMALL_WARP, SMALL_BANKS, t->cut, s->changed);
     put_text(f, s->text);
     fprintf(f, "\",\"launches\":[");
     for (int i = 0; i < t->launches; i++) {
@@ -286,22 +296,25 @@ void plot_stepper(const shape_report *s, FILE *f)
     int any = 0;
     for (int i = 0; i < s->count; i++) any |= !is_host(s->rows[i].rung);
     if (!any) return;
-    fprintf(
-        f,
-        "<section class=\"stepper\" id=\"%s-steps\" data-shape=\"%s\"><h3>Step by step</h3>"
-        "<p>One small run of a rung, from the model's own trace: %d threads per group, warps of %d lanes, %d banks. "
-        "Between two barriers nothing orders the warps; they are shown side by side. "
-        "A line leads from a lane to the word that it touches. Lanes have the numbers of their threads; hatched ones "
-        "are idle. Words with a thick border "
-        "are in a bank conflict, a double border is a race.</p>\n"
-        "<noscript><p>The steps need JavaScript, which this browser has switched off. The plots and tables need "
-        "none.</p></noscript>\n<script type=\"application/json\">[",
-        name, name, SMALL_THREADS, SMALL_WARP, SMALL_BANKS);
+    fprintf(f,
+            "<section class=\"stepper\" id=\"%s-steps\" data-shape=\"%s\"><h3>Step by step</h3>"
+            "<p>One small run of a rung, from the model's own trace: %d threads per group, warps "
+            "of %d lanes, %d banks. "
+            "Between two barriers nothing orders the warps; they are shown side by side. "
+            "A line leads from a lane to the word that it touches. Lanes have the numbers of their "
+            "threads; hatched ones "
+            "are idle. Words with a thick border "
+            "are in a bank conflict, a double border is a race.</p>\n"
+            "<noscript><p>The steps need JavaScript, which this browser has switched off. The "
+            "plots and tables need "
+            "none.</p></noscript>\n<script type=\"application/json\">[",
+            name, name, SMALL_THREADS, SMALL_WARP, SMALL_BANKS);
     any = 0;
     for (int i = 0; i < s->count; i++) {
         small_run run;
         ladder_error error = {0};
-        if (is_host(s->rows[i].rung) || watch_rung(s->rows[i].rung, s->rows[i].text, SMALL_THREADS, &run, &error))
+        if (is_host(s->rows[i].rung) ||
+            watch_rung(s->rows[i].rung, s->rows[i].text, SMALL_THREADS, &run, &error))
             continue;
         fputs(any++ ? ",\n" : "\n", f);
         put_run(f, &run);

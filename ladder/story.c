@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The opening of the page: from the first rung to the last, what each step changed and what came of it, on a recorded
- * H200, on the card of the lecture of 2010, and on the reader's own device where it was timed. All factors are computed
- * from the times; the texts only say what was changed. */
+ * The opening of the page: from the first rung to the last, what each step changed and what came
+ * of it, on a recorded H200, on the card of the lecture of 2010, and on the reader's own device
+ * where it was timed. All factors are computed from the times; the texts only say what was
+ * changed. */
 #include "estimate.h"
 #include "html.h"
 #include <string.h>
@@ -12,33 +13,44 @@ typedef struct chapter {
 
 static const chapter path[] = {
     {"sequential", "one loop",
-     "One core reads one element after the other. It can have only a few reads under way, so most of the memory's "
+     "One core reads one element after the other. It can have only a few reads under way, so most "
+     "of the memory's "
      "speed "
      "is out of its reach."},
     {"simple_1", "one thread for each pair",
-     "Thousands of threads. Neighbouring lanes read neighbouring words: the accesses are coalesced, 4 sectors for 32 "
-     "lanes. But each halving is a launch of its own, and in all 12 bytes are moved for an element of 4."},
+     "Thousands of threads. Neighbouring lanes read neighbouring words: the accesses are "
+     "coalesced, 4 sectors for 32 "
+     "lanes. But each halving is a launch of its own, and in all 12 bytes are moved for an element "
+     "of 4."},
     {"simple_2", "coarsening",
-     "A thread folds eight elements before it writes one. A third of the launches, and 5.1 bytes for each element."},
+     "A thread folds eight elements before it writes one. A third of the launches, and 5.1 bytes "
+     "for each element."},
     {"tiled_1", "shared memory",
-     "A group folds its tile in shared memory, so global memory is read once. But a thread has one element only, waits "
+     "A group folds its tile in shared memory, so global memory is read once. But a thread has one "
+     "element only, waits "
      "at "
-     "nine barriers for it, and half of the lanes, then three quarters, are idle in warps that diverge."},
+     "nine barriers for it, and half of the lanes, then three quarters, are idle in warps that "
+     "diverge."},
     {"tiled_2", "no divergence",
-     "The working threads are side by side, so whole warps rest. The price: their words are 2s apart, which means bank "
+     "The working threads are side by side, so whole warps rest. The price: their words are 2s "
+     "apart, which means bank "
      "conflicts, up to 8-fold."},
-    {"tiled_3", "sequential addressing", "Thread t works on words t and t + s. No bank conflict is left."},
+    {"tiled_3", "sequential addressing",
+     "Thread t works on words t and t + s. No bank conflict is left."},
     {"tiled_4", "first addition while loading",
      "Coarsening by two: half of the groups and half of the barriers for the same bytes."},
     {"cascade", "grid-stride loop",
-     "As many groups as the device holds at once, at full occupancy. Each thread strides over the whole input with "
+     "As many groups as the device holds at once, at full occupancy. Each thread strides over the "
+     "whole input with "
      "many loads "
      "under way, and the tree with its barriers comes once. Now the memory is the limit."},
     {"shuffle", "warp shuffles",
-     "Lanes read each other's registers: one barrier instead of nine. The memory is the limit already, so little is "
+     "Lanes read each other's registers: one barrier instead of nine. The memory is the limit "
+     "already, so little is "
      "gained."},
     {"vector_load", "16 bytes for each lane",
-     "A quarter of the load instructions for the same sectors, and more bytes under way for each of them (Little's "
+     "A quarter of the load instructions for the same sectors, and more bytes under way for each "
+     "of them (Little's "
      "law)."},
 };
 
@@ -67,12 +79,14 @@ static void time_here(const timing *t, double first, FILE *f)
     if (uncertain(t))
         fprintf(f, ", but its runs are more than 20 %% apart.");
     else if (first > 0)
-        fprintf(f, ", %.*f times as fast as the first rung.", first / t->median < 10 ? 2 : 0, first / t->median);
+        fprintf(f, ", %.*f times as fast as the first rung.", first / t->median < 10 ? 2 : 0,
+                first / t->median);
     else
         fprintf(f, ".");
 }
 
-static void one_chapter(const report *r, size_t k, double before, double first, double here_first, FILE *f)
+static void one_chapter(const report *r, size_t k, double before, double first, double here_first,
+                        FILE *f)
 {
     const rung *const g = find_rung("reduce", path[k].rung);
     const recorded_device *const d = recorded(SHAPE_reduce);
@@ -81,10 +95,12 @@ static void one_chapter(const report *r, size_t k, double before, double first, 
     work w;
     estimate e;
     if (!recorded_work(g, &w)) return;
-    fprintf(f, "<li><h3>%s: %s</h3><p>%s</p><div class=\"bars\">", g->name, path[k].idea, path[k].text);
+    fprintf(f, "<li><h3>%s: %s</h3><p>%s</p><div class=\"bars\">", g->name, path[k].idea,
+            path[k].text);
     const double part = 100 * 4 * w.n / w.seconds / d->read;
     fprintf(f,
-            "<span>%.*f ms</span><span class=\"track\" aria-hidden=\"true\"><i style=\"width:%.2f%%\"></i></span><span "
+            "<span>%.*f ms</span><span class=\"track\" aria-hidden=\"true\"><i "
+            "style=\"width:%.2f%%\"></i></span><span "
             "class=\"value\">%.0f&times;</span></div><p>",
             w.seconds < 1e-3 ? 4 : 2, 1e3 * w.seconds, part > 100 ? 100 : part, first / w.seconds);
     if (k) {
@@ -115,15 +131,20 @@ static void past_table(FILE *f)
                 {"reduce5", "last warp without barriers"}};
     double first_past = 0, first_now = 0, before_past = 0, before_now = 0;
     work w;
-    fprintf(f, "<h3>The same story on the card of 2010</h3><p>The lecture that this ladder follows printed these "
+    fprintf(f, "<h3>The same story on the card of 2010</h3><p>The lecture that this ladder follows "
+               "printed these "
                "times: 16 million ints on a Tesla C2070. "
-               "The order of its ideas still holds. Its factors are those of its machine: divergence costs less now, "
+               "The order of its ideas still holds. Its factors are those of its machine: "
+               "divergence costs less now, "
                "because compilers turn "
-               "short branches into predicates; bank conflicts do not.</p>\n<div class=\"scroll\" tabindex=\"0\" "
+               "short branches into predicates; bank conflicts do not.</p>\n<div class=\"scroll\" "
+               "tabindex=\"0\" "
                "role=\"region\" aria-label=\"2010 and now\"><table>"
-               "<thead><tr><th scope=\"col\">version</th><th scope=\"col\">2010, ms</th><th scope=\"col\">over the one "
+               "<thead><tr><th scope=\"col\">version</th><th scope=\"col\">2010, ms</th><th "
+               "scope=\"col\">over the one "
                "before</th><th scope=\"col\">over the first</th>"
-               "<th scope=\"col\">H200, ms</th><th scope=\"col\">over the one before</th><th scope=\"col\">over the "
+               "<th scope=\"col\">H200, ms</th><th scope=\"col\">over the one before</th><th "
+               "scope=\"col\">over the "
                "first</th><th scope=\"col\">idea</th></tr></thead><tbody>\n");
     for (size_t i = 0; i < sizeof then / sizeof *then; i++) {
         const rung *const g = find_rung("reduce", then[i].rung);
@@ -131,15 +152,18 @@ static void past_table(FILE *f)
         if (!i) first_past = before_past = past, first_now = before_now = now;
         fprintf(f,
                 "<tr><th "
-                "scope=\"row\">%s</th><td>%.2f</td><td>%.2f&times;</td><td><b>%.1f&times;</b></td><td>%.4f</"
+                "scope=\"row\">%s</th><td>%.2f</td><td>%.2f&times;</td><td><b>%.1f&times;</b></"
+                "td><td>%.4f</"
                 "td><td>%.2f&times;</td><td><b>%.1f&times;</b></td><td>%s</td></tr>\n",
-                then[i].rung, past, before_past / past, first_past / past, now, now > 0 ? before_now / now : 0,
-                now > 0 ? first_now / now : 0, then[i].idea);
+                then[i].rung, past, before_past / past, first_past / past, now,
+                now > 0 ? before_now / now : 0, now > 0 ? first_now / now : 0, then[i].idea);
         before_past = past, before_now = now;
     }
     const rung *const omp = find_rung("reduce", "openmp");
     fprintf(f,
-            "<tr><th scope=\"row\">openmp</th><td>%.2f</td><td></td><td></td><td>%.4f</td><td></td><td></td><td>two "
+            "<tr><th "
+            "scope=\"row\">openmp</th><td>%.2f</td><td></td><td></td><td>%.4f</td><td></td><td></"
+            "td><td>two "
             "Xeon E5620 then, 16 cores of one Xeon now</td></tr>\n",
             past_milliseconds(omp), recorded_work(omp, &w) ? 1e3 * w.seconds : 0);
     fprintf(f, "</tbody></table></div>\n");
@@ -152,22 +176,26 @@ void html_story(const report *r, FILE *f)
     work w;
     for (size_t k = 0; k < sizeof path / sizeof *path; k++) {
         const row *const here = row_of(r, find_rung("reduce", path[k].rung));
-        if (k == 0 && here && here->timed && !uncertain(&here->timing)) here_first = here->timing.median;
+        if (k == 0 && here && here->timed && !uncertain(&here->timing))
+            here_first = here->timing.median;
         if (!recorded_work(find_rung("reduce", path[k].rung), &w)) continue;
         if (first == 0) first = w.seconds;
         last = w.seconds;
     }
     fprintf(f,
-            "<section id=\"story\"><h2>From the first rung to the last</h2><p>The sum of %.0f whole numbers of 4 "
+            "<section id=\"story\"><h2>From the first rung to the last</h2><p>The sum of %.0f "
+            "whole numbers of 4 "
             "bytes. From one loop to the last rung the time "
             "falls from %.4g ms to %.4g ms: <b>%.0f times as fast</b>. %s"
-            "The times were recorded on an %s%s. A bar is the share of the measured read ceiling, %.0f GB/s; the "
+            "The times were recorded on an %s%s. A bar is the share of the measured read ceiling, "
+            "%.0f GB/s; the "
             "figure beside it is the "
             "factor over the first rung.</p>\n<ol class=\"chapters\">\n",
             d->n, 1e3 * first, 1e3 * last, first / last,
-            4 * d->n / last > 0.95 * d->read ? "The last rung is as fast as the ladder's plain read of the same bytes, "
-                                               "so there is nothing left to gain. "
-                                             : "",
+            4 * d->n / last > 0.95 * d->read
+                ? "The last rung is as fast as the ladder's plain read of the same bytes, "
+                  "so there is nothing left to gain. "
+                : "",
             d->name,
             r->timed_on_model ? ", because no kernel was timed here"
                               : "; where a rung was timed on this device too, its line says so",

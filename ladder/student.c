@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Reads a kernel of the reader's: in the dialect, in CUDA C++ or in OpenCL C. Its head, the first comment, may say
- * `like: reduce/tiled_1`, `threads: 128`, `each: 512`, `op: min`. */
+ * Reads a kernel of the reader's: in the dialect, in CUDA C++ or in OpenCL C. Its head, the
+ * first comment, may say `like: reduce/tiled_1`, `threads: 128`, `each: 512`, `op: min`. */
 #include "student.h"
 #include "foreign.h"
 #include <errno.h>
@@ -36,7 +36,8 @@ static int number_in_head(const char *text, const char *word, int fallback)
     return line[0] ? atoi(line) : fallback;
 }
 
-static int choose(const ladder_options *o, const char *file, const char *rung_name, student *s, ladder_error *error)
+static int choose(const ladder_options *o, const char *file, const char *rung_name, student *s,
+                  ladder_error *error)
 {
     char like[80], op[40];
     rung *const g = &s->rung;
@@ -44,23 +45,29 @@ static int choose(const ladder_options *o, const char *file, const char *rung_na
     if (rung_name) snprintf(like, sizeof like, "%s", rung_name);
     like[strcspn(like, " \t\r")] = 0;
     if (!like[0])
-        return fail_with(error, 2, "%s: which rung does it stand in for? Give --rung, or a line `like: reduce/tiled_1`",
-                         file);
+        return fail_with(
+            error, 2,
+            "%s: which rung does it stand in for? Give --rung, or a line `like: reduce/tiled_1`",
+            file);
     const rung *of = find_rung(NULL, like);
-    if (!of || is_host(of)) return fail_with(error, 2, "%s: there is no rung '%s' with a kernel", file, like);
+    if (!of || is_host(of))
+        return fail_with(error, 2, "%s: there is no rung '%s' with a kernel", file, like);
     s->like = *of;
     *g = *of;
     g->threads = number_in_head(s->original, "threads", of->threads);
-    g->each = number_in_head(s->original, "each", (int)((int64_t)of->each * g->threads / of->threads));
+    g->each =
+        number_in_head(s->original, "each", (int)((int64_t)of->each * g->threads / of->threads));
     g->order = NONE; /* its order is its own: floats are held to the bound of any order */
     g->note = PLAIN;
     g->after = of->name;
     g->name = s->name;
     g->text = s->original;
     if (g->threads < 1 || g->threads > MODEL_THREADS_MOST)
-        return fail_with(error, 2, "%s: threads is %d and must be from 1 to %d", file, g->threads, MODEL_THREADS_MOST);
+        return fail_with(error, 2, "%s: threads is %d and must be from 1 to %d", file, g->threads,
+                         MODEL_THREADS_MOST);
     if (of->each && (g->each < 1 || g->each > 1 << 20))
-        return fail_with(error, 2, "%s: each is %d and must be from 1 to %d", file, g->each, 1 << 20);
+        return fail_with(error, 2, "%s: each is %d and must be from 1 to %d", file, g->each,
+                         1 << 20);
     static const char *const operations[] = {"sum", "min", "max"};
     head_line(s->original, "op", op, sizeof op);
     op[strcspn(op, " \t\r")] = 0;
@@ -68,13 +75,16 @@ static int choose(const ladder_options *o, const char *file, const char *rung_na
     s->operation = -1;
     for (int i = 0; i < 3; i++)
         if (!strcmp(op, operations[i])) s->operation = i;
-    return op[0] && s->operation < 0 ? fail_with(error, 2, "%s: op is '%s' and must be sum, min or max", file, op) : 0;
+    return op[0] && s->operation < 0
+               ? fail_with(error, 2, "%s: op is '%s' and must be sum, min or max", file, op)
+               : 0;
 }
 
 /* What the kernel is written for: one type, one operation? */
 static int look(student *s, ladder_error *error)
 {
-    const model_setting setting = {s->rung.shape == SHAPE_window ? KIND_F32 : KIND_I32, 0, s->rung.threads, 32, 32};
+    const model_setting setting = {s->rung.shape == SHAPE_window ? KIND_F32 : KIND_I32, 0,
+                                   s->rung.threads, 32, 32};
     char sentence[400];
     model_program *p;
     if (model_compile(s->text, s->name, &setting, &p, sentence, sizeof sentence))
@@ -87,14 +97,15 @@ static int look(student *s, ladder_error *error)
     return 0;
 }
 
-int student_open(const ladder_options *o, const char *file, const char *rung_name, student *s, ladder_error *error)
+int student_open(const ladder_options *o, const char *file, const char *rung_name, student *s,
+                 ladder_error *error)
 {
     char *const text = read_text(file, error);
     return text ? student_take(o, file, text, rung_name, s, error) : error->code;
 }
 
-int student_take(const ladder_options *o, const char *file, char *text, const char *rung_name, student *s,
-                 ladder_error *error)
+int student_take(const ladder_options *o, const char *file, char *text, const char *rung_name,
+                 student *s, ladder_error *error)
 {
     memset(s, 0, sizeof *s);
     const char *const slash = strrchr(file, '/');

@@ -5,7 +5,8 @@
 #include "rung.h"
 
 typedef struct student {
-    char *text, *original; /* in the dialect; as it was read (the same where it was in the dialect) */
+    /* in the dialect; as it was read (the same where it was in the dialect) */
+    char *text, *original;
     char name[64];
     rung rung, like; /* in the place of `like` */
     int operation;   /* -1: all that the ladder has; else what the head or the command says */
@@ -15,10 +16,12 @@ typedef struct student {
 
 char *read_text(const char *path, ladder_error *error); /* a file of at most 1 MiB; caller frees */
 /* student_close after a success. rung NULL: the file's head says it (like: reduce/tiled_1). */
-int student_open(const ladder_options *o, const char *file, const char *rung, student *s, ladder_error *error);
-/* The same of a text that was read from `file`; it is the student's from then on, also after a failure. */
-int student_take(const ladder_options *o, const char *file, char *text, const char *rung, student *s,
+int student_open(const ladder_options *o, const char *file, const char *rung, student *s,
                  ladder_error *error);
+/* The same of a text that was read from `file`; it is the student's from then on, also after a
+   failure. */
+int student_take(const ladder_options *o, const char *file, char *text, const char *rung,
+                 student *s, ladder_error *error);
 void student_close(student *s);
 
 /* One run of the kernel on the model. */
@@ -38,7 +41,8 @@ typedef struct complaint {
 enum { COMPLAINTS_MOST = 12 };
 typedef struct examination {
     int trials, wrong; /* runs; runs that went wrong */
-    int left_out;      /* runs for which there was no time, or for types that the kernel does not take */
+    /* runs for which there was no time, or for types that the kernel does not take */
+    int left_out;
     int64_t checked, off;
     complaint complaints[COMPLAINTS_MOST];
     int count;
@@ -46,10 +50,12 @@ typedef struct examination {
     char types[80], sizes[200];
 } examination;
 
-/* Adds one trial: 0, or error->code (the text does not compile). Memory and time are the trial's own. */
+/* Adds one trial: 0, or error->code (the text does not compile). Memory and time are the trial's
+   own. */
 int examine_one(const student *s, const trial *t, examination *e, ladder_error *error);
 void complain_about(examination *e, const trial *t, const char *text); /* counted as a wrong run */
 /* What `try` does before it counts: many sizes, types and operations. */
 int examine(const ladder_options *o, const student *s, examination *e, ladder_error *error);
-void trial_text(const student *s, const trial *t, char *text, size_t room); /* "n = 4999, i32, sum" */
+/* "n = 4999, i32, sum" */
+void trial_text(const student *s, const trial *t, char *text, size_t room);
 #endif

@@ -6,7 +6,8 @@
 /* A bar of `part` of `width` cells, in eighths of a cell. */
 static void bar(FILE *out, double part, int width, int colour)
 {
-    static const char *const eighths[] = {"", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a", "\u2589"};
+    static const char *const eighths[] = {"",       "\u258f", "\u258e", "\u258d",
+                                          "\u258c", "\u258b", "\u258a", "\u2589"};
     if (!(part > 0)) part = 0;
     if (part > 1) part = 1;
     const int units = (int)(part * width * 8 + 0.5), whole = units / 8;
@@ -50,7 +51,9 @@ static double ceiling_of(const shape_report *s, const row *x)
 
 static void times(const report *r, const shape_report *s, FILE *out)
 {
-    const int width = r->options.columns < 80 ? 80 : r->options.columns > 160 ? 160 : r->options.columns;
+    const int width = r->options.columns < 80    ? 80
+                      : r->options.columns > 160 ? 160
+                                                 : r->options.columns;
     const int wide = width >= 110, bars = width - (wide ? 98 : 56);
     double most = 0, first = 0;
     int any_uncertain = 0;
@@ -93,17 +96,21 @@ static void times(const report *r, const shape_report *s, FILE *out)
             if (x->on_host)
                 fprintf(out, " %7s %7s %6s", "", "", "");
             else
-                fprintf(out, " %7.3f %7.3f %6.3f", 1e3 * t->copy_in, 1e3 * t->copy_out, 1e3 * t->fold);
+                fprintf(out, " %7.3f %7.3f %6.3f", 1e3 * t->copy_in, 1e3 * t->copy_out,
+                        1e3 * t->fold);
             fprintf(out, " %7.1f%%", 100 * (t->high - t->low) / t->median);
         }
         fprintf(out, " %s\n", verdict_word(x));
     }
-    if (any_uncertain) fprintf(out, "~ the runs are more than 20 %% apart: not a time to compare with.\n");
+    if (any_uncertain)
+        fprintf(out, "~ the runs are more than 20 %% apart: not a time to compare with.\n");
     if (s->host.read <= 0) return;
     fprintf(out, "Ceilings: ");
     if (s->device.read > 0)
-        fprintf(out, "device read %.1f, copy %.1f GB/s; ", 1e-9 * s->device.read, 1e-9 * s->device.copy);
-    fprintf(out, "processors read %.1f, copy %.1f GB/s.%s\n", 1e-9 * s->host.read, 1e-9 * s->host.copy,
+        fprintf(out, "device read %.1f, copy %.1f GB/s; ", 1e-9 * s->device.read,
+                1e-9 * s->device.copy);
+    fprintf(out, "processors read %.1f, copy %.1f GB/s.%s\n", 1e-9 * s->host.read,
+            1e-9 * s->host.copy,
             wide ? " Copy in, copy out and the processor's fold: ms, not part of the time." : "");
 }
 
@@ -126,12 +133,14 @@ static void copies(const shape_report *s, FILE *out)
     const row *best = NULL;
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
-        if (x->timed && x->timing.copy_in > 0 && (!best || x->timing.median < best->timing.median)) best = x;
+        if (x->timed && x->timing.copy_in > 0 && (!best || x->timing.median < best->timing.median))
+            best = x;
     }
     if (!best) return;
     const timing *t = &best->timing;
     fprintf(out,
-            "Copies are not in these times: the input takes %.3f ms to the device, %.1f times\nas long as %s takes to "
+            "Copies are not in these times: the input takes %.3f ms to the device, %.1f times\nas "
+            "long as %s takes to "
             "work on it.\n",
             1e3 * t->copy_in, t->copy_in / t->median, best->rung->name);
 }
@@ -141,18 +150,18 @@ static void counts(const shape_report *s, FILE *out)
     int any = 0;
     for (int i = 0; i < s->count; i++) any |= s->rows[i].modelled;
     if (!any) return;
-    fprintf(out, "\n%-17.17s %6s %6s %6s %8s %6s %6s %7s %6s\n", "counted", "launch", "bytes", "sector", "bank",
-            "diver-", "active", "barriers", "races");
-    fprintf(out, "%-17.17s %6s %6s %6s %8s %6s %6s %8s\n", "", "-es", "/elem", "/req.", "conflict", "gent", "lanes",
-            "/1000 el");
+    fprintf(out, "\n%-17.17s %6s %6s %6s %8s %6s %6s %7s %6s\n", "counted", "launch", "bytes",
+            "sector", "bank", "diver-", "active", "barriers", "races");
+    fprintf(out, "%-17.17s %6s %6s %6s %8s %6s %6s %8s\n", "", "-es", "/elem", "/req.", "conflict",
+            "gent", "lanes", "/1000 el");
     rule(out, 80);
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
         const model_counts *c = &x->counts;
         if (!x->modelled) continue;
         const double n = (double)x->counted_n;
-        fprintf(out, "%-17.17s %6lld %6.2f %6.2f %8lld %5.1f%% %5.1f%% %8.2f %6lld\n", x->rung->name,
-                (long long)x->launches, n > 0 ? 32.0 * (double)c->sectors / n : 0,
+        fprintf(out, "%-17.17s %6lld %6.2f %6.2f %8lld %5.1f%% %5.1f%% %8.2f %6lld\n",
+                x->rung->name, (long long)x->launches, n > 0 ? 32.0 * (double)c->sectors / n : 0,
                 c->requests ? (double)c->sectors / (double)c->requests : 0, (long long)c->conflicts,
                 c->branches ? 100.0 * (double)c->divergent / (double)c->branches : 0,
                 c->operations ? 100.0 * (double)c->lanes / ((double)c->operations * c->warp) : 0,
@@ -163,9 +172,8 @@ static void counts(const shape_report *s, FILE *out)
 /* Threads that touched memory between two barriers of the first group; * where a warp diverged. */
 static void steps(const shape_report *s, FILE *out, int width)
 {
-    fprintf(
-        out,
-        "\nThreads at work from barrier to barrier in one group\n(* a warp diverges, kN an N-fold bank conflict)\n");
+    fprintf(out, "\nThreads at work from barrier to barrier in one group\n(* a warp diverges, kN "
+                 "an N-fold bank conflict)\n");
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
         if (!x->modelled) continue;
@@ -173,8 +181,10 @@ static void steps(const shape_report *s, FILE *out, int width)
         for (int k = 0; k < x->counts.steps; k++) {
             char cell[40], conflict[16] = "";
             const model_step *st = &x->counts.step[k];
-            if (st->shared_degree > 1) snprintf(conflict, sizeof conflict, "k%d", st->shared_degree);
-            const int n = snprintf(cell, sizeof cell, " %d%s%s", st->threads, st->divergent ? "*" : "", conflict);
+            if (st->shared_degree > 1)
+                snprintf(conflict, sizeof conflict, "k%d", st->shared_degree);
+            const int n = snprintf(cell, sizeof cell, " %d%s%s", st->threads,
+                                   st->divergent ? "*" : "", conflict);
             if (column + n > width - 3 && k < x->counts.steps - 1) {
                 fputs(" ..", out);
                 break;
@@ -185,7 +195,8 @@ static void steps(const shape_report *s, FILE *out, int width)
     }
 }
 
-/* The analysis of resources is about warps: one that has a single lane at work costs as much as a full one. */
+/* The analysis of resources is about warps: one that has a single lane at work costs as much as
+   a full one. */
 static void warps(const shape_report *s, FILE *out, int width)
 {
     fprintf(out, "\nWarps at work x lanes at work in each of them, from barrier to barrier\n");
@@ -217,8 +228,9 @@ static void words(const shape_report *s, FILE *out, int width)
         const char *const mark = x->verdict == WRONG      ? "WRONG: "
                                  : x->verdict == EXPECTED ? "caught, as it should be: "
                                                           : "";
-        snprintf(line, sizeof line, "%s%s%s%s%s", mark, x->reason, x->reason[0] && x->sentence[0] ? ". " : "",
-                 x->sentence, x->reason[0] || x->sentence[0] ? "." : "");
+        snprintf(line, sizeof line, "%s%s%s%s%s", mark, x->reason,
+                 x->reason[0] && x->sentence[0] ? ". " : "", x->sentence,
+                 x->reason[0] || x->sentence[0] ? "." : "");
         if (!line[0]) continue;
         fprintf(out, "%-17.17s ", x->rung->name);
         wrapped(out, line, 18, width);
@@ -242,7 +254,8 @@ static void past(const report *r, const shape_report *s, FILE *out)
     int any = 0;
     for (int i = 0; i < s->count; i++) any |= past_milliseconds(s->rows[i].rung) > 0;
     if (!any) return;
-    fprintf(out, "\nmilliseconds           2010       here   (2010: 16 million ints, Tesla C2070;\n");
+    fprintf(out,
+            "\nmilliseconds           2010       here   (2010: 16 million ints, Tesla C2070;\n");
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
         if (past_milliseconds(x->rung) <= 0) continue;
@@ -259,12 +272,16 @@ static void past(const report *r, const shape_report *s, FILE *out)
 
 void report_table(const report *r, FILE *out)
 {
-    const int width = r->options.columns < 80 ? 80 : r->options.columns > 160 ? 160 : r->options.columns;
-    fprintf(out, "%s: %s\n%s; warp %d, %d banks\n", r->device, r->device_text, r->machine, r->warp, r->banks);
+    const int width = r->options.columns < 80    ? 80
+                      : r->options.columns > 160 ? 160
+                                                 : r->options.columns;
+    fprintf(out, "%s: %s\n%s; warp %d, %d banks\n", r->device, r->device_text, r->machine, r->warp,
+            r->banks);
     for (int i = 0; i < r->shape_count; i++) {
         const shape_report *s = &r->shapes[i];
         fprintf(out, "\n%s", shape_name(s->shape));
-        if (strcmp(task_name(r, s), shape_name(s->shape)) != 0) fprintf(out, ", %s", task_name(r, s));
+        if (strcmp(task_name(r, s), shape_name(s->shape)) != 0)
+            fprintf(out, ", %s", task_name(r, s));
         fprintf(out, ", n = %lld %s", (long long)s->n, kind_name(s->kind));
         if (s->shape == SHAPE_window) fprintf(out, ", windows of %lld", (long long)s->width);
         fprintf(out, "\n\n");

@@ -17,7 +17,7 @@ const rung ladder_table[] = {
 #define ORDER_OF_LAST       LAST
 #define ORDER_OF_LAW        LAW
 #define ORDER_OF_MODEL      MODEL
-#define RUNG(shape, name, schedule, threads, each, order, note, after)                                                 \
+#define RUNG(shape, name, schedule, threads, each, order, note, after)                             \
     {SHAPE_##shape, #name, schedule, threads, each, ORDER_OF_##order, note, after, NULL},
 #include "rungs.def"
 #undef RUNG
@@ -51,7 +51,8 @@ const rung *find_rung(const char *shape_or_null, const char *name)
     for (const rung *r = ladder_table; r->name; r++) {
         const char *const s = shape_name(r->shape);
         if (shape_or_null && strcmp(shape_or_null, s) != 0) continue;
-        if (slash && (strlen(s) != (size_t)(slash - name) || strncmp(s, name, strlen(s)) != 0)) continue;
+        if (slash && (strlen(s) != (size_t)(slash - name) || strncmp(s, name, strlen(s)) != 0))
+            continue;
         if (!strcmp(r->name, slash ? slash + 1 : name)) return r;
     }
     return NULL;
@@ -82,7 +83,8 @@ void head_line(const char *text, const char *word, char *line, size_t room)
     line[0] = 0;
     snprintf(start, sizeof start, "%s: ", word);
     const char *at = text ? strstr(text, start) : NULL;
-    for (; at; at = strstr(at + 1, start)) { /* the first word of its line, behind the signs of a comment */
+    /* the first word of its line, behind the signs of a comment */
+    for (; at; at = strstr(at + 1, start)) {
         const char *before = at;
         while (before > text && strchr(" \t/*", before[-1])) before--;
         if (before == text || before[-1] == '\n') break;

@@ -14,7 +14,8 @@ typedef struct reader {
 
 static int complain(const reader *r, const char *what)
 {
-    return fail_with(r->error, 1, "%s:%d:%d: %s", r->file, r->line, (int)(r->at - r->line_start) + 1, what);
+    return fail_with(r->error, 1, "%s:%d:%d: %s", r->file, r->line,
+                     (int)(r->at - r->line_start) + 1, what);
 }
 
 /* Blanks and a comment; lines too, where they may be. */
@@ -51,8 +52,10 @@ static int item(reader *r, toml_item *x)
         x->number = strtod(r->at, &end);
         if (!isdigit((unsigned char)r->at[*r->at == '-' || *r->at == '+']) || end == r->at)
             return complain(r, "a value is a number, a \"string\", or a list of these in [ ]");
-        if (isalnum((unsigned char)*end) || *end == '_') return complain(r, "a number ends here, and more follows");
-        if (!(x->number >= -1e15 && x->number <= 1e15)) return complain(r, "a number is at most 1e15 here");
+        if (isalnum((unsigned char)*end) || *end == '_')
+            return complain(r, "a number ends here, and more follows");
+        if (!(x->number >= -1e15 && x->number <= 1e15))
+            return complain(r, "a number is at most 1e15 here");
         r->at = end;
         return 0;
     }
@@ -127,13 +130,15 @@ int toml_read(const char *file, const char *text, toml *t, ladder_error *error)
             skip(&r, 0);
             code = word(&r, table);
             skip(&r, 0);
-            if (!code && *r.at != ']') code = complain(&r, "']' was expected behind the name of the table");
+            if (!code && *r.at != ']')
+                code = complain(&r, "']' was expected behind the name of the table");
             if (!code) r.at++;
         } else {
             code = entry(&r, t, table);
         }
         skip(&r, 0);
-        if (!code && *r.at && *r.at != '\n') code = complain(&r, "the line ends here, and more follows");
+        if (!code && *r.at && *r.at != '\n')
+            code = complain(&r, "the line ends here, and more follows");
         if (code) return code;
     }
     return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A small part of TOML, read strictly: tables [name], keys with a string, a number or a list of these. */
+ * A small part of TOML, read strictly: tables [name], keys with a string, a number or a list of
+ * these. */
 #ifndef LADDER_TOML_H
 #define LADDER_TOML_H
 #include "ladder.h"

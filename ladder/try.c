@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * tally ladder try FILE: a kernel of the reader's in the place of a rung: first many small runs on the model
- * (examine.c),
- * then the same checks, counts and clock as the rung's. The rung is named by --rung or by a line `like: reduce/tiled_1`
- * in the file's head; `threads: 128` and `each: 512` there change the group. The model reads the file itself, so no
- * compiler is needed; a device compiles it with its own, once the model has found nothing. */
+ * tally ladder try FILE: a kernel of the reader's in the place of a rung: first many small runs
+ * on the model (examine.c), then the same checks, counts and clock as the rung's. The rung is
+ * named by --rung or by a line `like: reduce/tiled_1` in the file's head; `threads: 128` and
+ * `each: 512` there change the group. The model reads the file itself, so no compiler is needed;
+ * a device compiles it with its own, once the model has found nothing. */
 #include "student.h"
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,8 @@ static void tell(row *x, const student *s, const examination *e)
         char at[100], line[24] = "";
         trial_text(s, &e->complaints[i].at, at, sizeof at);
         if (e->complaints[i].line) snprintf(line, sizeof line, "line %d, ", e->complaints[i].line);
-        n += (size_t)snprintf(to + n, room - n, "%s%s%s: %s", i ? "; " : ": ", line, at, e->complaints[i].text);
+        n += (size_t)snprintf(to + n, room - n, "%s%s%s: %s", i ? "; " : ": ", line, at,
+                              e->complaints[i].text);
     }
 }
 
@@ -41,7 +42,8 @@ static void about(const examination *e, const student *s, FILE *out)
                                             : operations[s->operation],
             (long long)e->checked, (long long)e->off);
     if (e->left_out)
-        fprintf(out, "%d runs were left out: no time, or a type that the kernel does not take.\n", e->left_out);
+        fprintf(out, "%d runs were left out: no time, or a type that the kernel does not take.\n",
+                e->left_out);
 }
 
 int ladder_try(const ladder_options *o, const char *file, FILE *out, ladder_error *error)
@@ -68,7 +70,8 @@ int ladder_try(const ladder_options *o, const char *file, FILE *out, ladder_erro
     const int timed = o->runs && p && !place_is_model(p);
     if (!code && both->n && timed)
         code = measure_ceilings(p, both->kind, both->n, o->runs, &both->device, &both->host, error);
-    if (!code) code = run_rung(&r, both, &s.like, NULL, p, timed, &both->rows[both->count++], error);
+    if (!code)
+        code = run_rung(&r, both, &s.like, NULL, p, timed, &both->rows[both->count++], error);
     if (!code) {
         row *const x = &both->rows[both->count++];
         int endless = 0;
@@ -85,7 +88,8 @@ int ladder_try(const ladder_options *o, const char *file, FILE *out, ladder_erro
     if (!code) {
         finish_shape(both);
         code = write_reports(&with, &r, out, error);
-        if (!code && !(o->json && !strcmp(o->json, "-")) && !(o->html && !strcmp(o->html, "-"))) about(&e, &s, out);
+        if (!code && !(o->json && !strcmp(o->json, "-")) && !(o->html && !strcmp(o->html, "-")))
+            about(&e, &s, out);
         if (!code && r.wrong) code = error->code = 4;
     }
     report_free(&r);

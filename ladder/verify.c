@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Is a rung's answer right? Whole numbers, minima and maxima: equal to the known result. Floats: equal in bits to the
- * rung's documented order where it has one; where the order depends on timing, no further from the exact result than
- * any order can be (Higham 2002, 4.2: (n - 1) u sum |x|): a theorem, not a tolerance. */
+ * Is a rung's answer right? Whole numbers, minima and maxima: equal to the known result. Floats:
+ * equal in bits to the rung's documented order where it has one; where the order depends on
+ * timing, no further from the exact result than any order can be (Higham 2002, 4.2: (n - 1) u
+ * sum |x|): a theorem, not a tolerance. */
 #include "rung.h"
 #include <math.h>
 #include <stdlib.h>
@@ -49,7 +50,8 @@ void verify_reduce(const job *j, element got, row *out)
         snprintf(what, sizeof what, "%s instead of %s", out->got, out->want);
         wrong(out, j, what);
     } else if (!out->bits && !(out->error_ulp <= bound)) {
-        snprintf(what, sizeof what, "%s is %.3g ulp from the exact sum; no order can be more than %.3g away", out->got,
+        snprintf(what, sizeof what,
+                 "%s is %.3g ulp from the exact sum; no order can be more than %.3g away", out->got,
                  out->error_ulp, bound);
         wrong(out, j, what);
     }
@@ -105,7 +107,8 @@ void verify_scan(const job *j, row *out)
             if (!(away <= out->error_ulp)) out->error_ulp = isfinite(away) ? away : INFINITY;
             want.f = (double)exact;
             good = operation ? got.f == want.f
-                             : fabs(got.f - (double)exact) <= 1.01 * (double)(i - start + 1) * unit(k) * (double)exact;
+                             : fabs(got.f - (double)exact) <=
+                                   1.01 * (double)(i - start + 1) * unit(k) * (double)exact;
             if (j->rung->order == LAW && !operation) {
                 want.f = law_push(&l, k, x.f, i);
                 good = got.f == want.f;
@@ -116,17 +119,21 @@ void verify_scan(const job *j, row *out)
             continue; /* the first that is off, or the last one, is shown */
         element_text(k, got, out->got, sizeof out->got);
         element_text(k, want, out->want, sizeof out->want);
-        if (!good) snprintf(what, sizeof what, "element %lld is %s instead of %s", (long long)i, out->got, out->want);
+        if (!good)
+            snprintf(what, sizeof what, "element %lld is %s instead of %s", (long long)i, out->got,
+                     out->want);
     }
     if (!out->off) return;
     const size_t used = strlen(what);
-    snprintf(what + used, sizeof what - used, "; %lld of %lld are off", (long long)out->off, (long long)j->n);
+    snprintf(what + used, sizeof what - used, "; %lld of %lld are off", (long long)out->off,
+             (long long)j->n);
     wrong(out, j, what);
 }
 
 /* ---- transposes and histograms: equal, or wrong ---- */
 
-static void compare_all(const job *j, row *out, int64_t count, const char *unit, element (*want)(const job *, int64_t))
+static void compare_all(const job *j, row *out, int64_t count, const char *unit,
+                        element (*want)(const job *, int64_t))
 {
     const kind k = j->rung->shape == SHAPE_histogram ? KIND_U32 : j->setting.elem;
     int64_t first = -1;
@@ -145,8 +152,8 @@ static void compare_all(const job *j, row *out, int64_t count, const char *unit,
         if (!good) first = i;
     }
     if (!out->off) return;
-    snprintf(what, sizeof what, "%s %lld is %s instead of %s; %lld of %lld are off", unit, (long long)first, out->got,
-             out->want, (long long)out->off, (long long)count);
+    snprintf(what, sizeof what, "%s %lld is %s instead of %s; %lld of %lld are off", unit,
+             (long long)first, out->got, out->want, (long long)out->off, (long long)count);
     wrong(out, j, what);
 }
 
@@ -166,10 +173,14 @@ void verify_transpose(const job *j, row *out)
 
 static element counted(const job *j, int64_t bin)
 {
-    return (element){.i = bin < 1 || bin > DATA_PERIOD ? 0 : j->n / DATA_PERIOD + (bin <= j->n % DATA_PERIOD)};
+    return (element){
+        .i = bin < 1 || bin > DATA_PERIOD ? 0 : j->n / DATA_PERIOD + (bin <= j->n % DATA_PERIOD)};
 }
 
-void verify_histogram(const job *j, row *out) { compare_all(j, out, BINS, "the count of", counted); }
+void verify_histogram(const job *j, row *out)
+{
+    compare_all(j, out, BINS, "the count of", counted);
+}
 
 /* ---- windows ---- */
 
@@ -188,8 +199,8 @@ static double law_mean(kind k, const void *x, int64_t from, int64_t w)
     return rounded(k, sum / (double)w);
 }
 
-/* What the windows that end at one place of the pattern give: 127 of them stand for all that hold no special
- * element. */
+/* What the windows that end at one place of the pattern give: 127 of them stand for all that
+ * hold no special element. */
 typedef struct phase {
     int known;
     double exact, right, size; /* size: sum of |x| */
@@ -208,8 +219,8 @@ static void learn(const job *j, phase *p, int64_t end)
         p->size += fabs(x);
     }
     p->exact = rounded(k, exact / (double)w);
-    p->right =
-        j->rung->order == LAW ? law_mean(k, j->host[0], end - w + 1, w) : rounded(k, left / rounded(k, (double)w));
+    p->right = j->rung->order == LAW ? law_mean(k, j->host[0], end - w + 1, w)
+                                     : rounded(k, left / rounded(k, (double)w));
     p->known = 1;
 }
 
@@ -241,7 +252,8 @@ void verify_window(const job *j, int hostile, row *out)
             good = left_alone(j, i);
         } else {
             int holds = 0;
-            for (int s = 0; s < 2; s++) holds |= special[s] >= 0 && special[s] <= i && special[s] > i - w;
+            for (int s = 0; s < 2; s++)
+                holds |= special[s] >= 0 && special[s] <= i && special[s] > i - w;
             if (holds) continue;
             phase *const p = &phases[i % DATA_PERIOD];
             if (!p->known) learn(j, p, i);
@@ -250,7 +262,8 @@ void verify_window(const job *j, int hostile, row *out)
             if (!(away <= out->error_ulp)) out->error_ulp = isfinite(away) ? away : INFINITY;
             good = out->bits
                        ? got.f == want.f
-                       : fabs(got.f - want.f) <= 1.01 * (double)w * unit(k) * p->size / (double)w + ulp_of(k, want.f);
+                       : fabs(got.f - want.f) <=
+                             1.01 * (double)w * unit(k) * p->size / (double)w + ulp_of(k, want.f);
         }
         seen++;
         if (good) continue;
@@ -268,14 +281,18 @@ void verify_window(const job *j, int hostile, row *out)
     char what[180];
     if (hostile)
         snprintf(what, sizeof what,
-                 "after 1e16 %lld windows are wrong, after an inf %lld: together %.3g %% of those without either",
-                 (long long)after_large, (long long)after_inf, 100.0 * (double)out->off / (double)seen);
+                 "after 1e16 %lld windows are wrong, after an inf %lld: together %.3g %% of those "
+                 "without either",
+                 (long long)after_large, (long long)after_inf,
+                 100.0 * (double)out->off / (double)seen);
     else if (first < w - 1)
         snprintf(what, sizeof what,
-                 "place %lld was written (%s): the first %lld places have no whole window; %lld of %lld places are off",
-                 (long long)first, out->got, (long long)w - 1, (long long)out->off, (long long)seen);
+                 "place %lld was written (%s): the first %lld places have no whole window; %lld of "
+                 "%lld places are off",
+                 (long long)first, out->got, (long long)w - 1, (long long)out->off,
+                 (long long)seen);
     else
-        snprintf(what, sizeof what, "window %lld is %s instead of %s; %lld of %lld places are off", (long long)first,
-                 out->got, out->want, (long long)out->off, (long long)seen);
+        snprintf(what, sizeof what, "window %lld is %s instead of %s; %lld of %lld places are off",
+                 (long long)first, out->got, out->want, (long long)out->off, (long long)seen);
     wrong(out, j, what);
 }

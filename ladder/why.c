@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Why one rung is faster than another: occupancy, coalescing, coarsening, Little's law, a roofline, and the estimate
- * beside the time. Of this device where it was timed and is known (machines.def), else of the recorded one. */
+ * Why one rung is faster than another: occupancy, coalescing, coarsening, Little's law, a
+ * roofline, and the estimate beside the time. Of this device where it was timed and is known
+ * (machines.def), else of the recorded one. */
 #include "estimate.h"
 #include "html.h"
 #include <math.h>
@@ -17,11 +18,12 @@ static setting setting_of(const report *r, const shape_report *s)
 {
     const recorded_device *const d = recorded(s->shape);
     const machine *const here = find_machine(r->device_text);
-    setting t = {here, reads_only(s->shape) ? s->device.read : s->device.copy, (double)s->n, !r->timed_on_model && here,
-                 r->device_text};
+    setting t = {here, reads_only(s->shape) ? s->device.read : s->device.copy, (double)s->n,
+                 !r->timed_on_model && here, r->device_text};
     if (t.own) return t;
     if (!d->name) return (setting){0};
-    return (setting){find_machine(d->name), reads_only(s->shape) ? d->read : d->copy, d->n, 0, d->name};
+    return (setting){find_machine(d->name), reads_only(s->shape) ? d->read : d->copy, d->n, 0,
+                     d->name};
 }
 
 static int work_in(const setting *t, const shape_report *s, const row *x, work *w)
@@ -51,51 +53,66 @@ static void errors_of_estimates(double *mean, double *worst)
 void html_concepts(const report *r, FILE *f)
 {
     const recorded_device *const d = recorded(SHAPE_reduce);
-    const machine *const own = r->timed_on_model ? NULL : find_machine(r->device_text), *const m =
-                                                                                            own ? own
-                                                                                                : find_machine(d->name);
+    const machine *const own = r->timed_on_model ? NULL : find_machine(r->device_text),
+                         *const m = own ? own : find_machine(d->name);
     double mean, worst;
     errors_of_estimates(&mean, &worst);
-    const double latency = CYCLES_GLOBAL / (1e9 * m->ghz), bytes = m->peak * latency, each = bytes / m->units;
-    fprintf(f,
-            "<section id=\"why\"><h2>Why it is faster</h2><p>Six words explain every step. The figures are those of "
-            "the %s: %d multiprocessors at %.2f GHz, "
-            "%.0f GB/s.</p><dl class=\"concepts\">\n"
-            "<dt>Latency</dt><dd>The time that one access takes. A word of global memory is there after about %d "
-            "cycles (%.1f "
-            "microseconds), one of shared memory after about %d. A barrier waits for the slowest warp.</dd>\n"
-            "<dt>Little's law</dt><dd>Bytes under way = speed &times; latency. To keep this memory busy, %.0f GB/s "
-            "&times; %.2f microseconds = %.1f MB must be under "
-            "way at any moment, %.1f KB on each multiprocessor. If each of its %d threads has one word of 4 bytes "
-            "under way, that is %.1f KB: %s. Hence several loads for each "
-            "thread, or 16 bytes in one load.</dd>\n"
-            "<dt>Occupancy</dt><dd>The share of the %d warps of a multiprocessor that can be there at once. Groups "
-            "that are too large, or take too much shared memory or too many "
-            "registers, lower it. While one warp waits, others work: occupancy hides latency.</dd>\n"
-            "<dt>Coalesced</dt><dd>The lanes of a warp ask for neighbouring words, and the hardware makes few sectors "
-            "of 32 bytes of them: 4 for 32 lanes with 4 bytes each. With a stride it "
-            "is up to 32, and 7 of 8 bytes moved are not used.</dd>\n"
-            "<dt>Coarsening</dt><dd>More elements for each thread: fewer groups, fewer barriers, fewer launches, and "
-            "more loads under way. A grid-stride loop takes it to the end.</dd>\n"
-            "<dt>Roofline</dt><dd>A rung cannot be faster than the memory delivers its bytes, nor than the "
-            "multiprocessors start its instructions. Which roof is lower depends on the "
-            "instructions for each byte.</dd></dl>\n"
-            "<p class=\"soft\">The cycles are textbook figures and not measured here: an operation %d, shared memory "
-            "%d, a barrier %d, global memory %d, and %.1f microseconds for a "
-            "launch. With them the estimates meet the recorded times of the H200 within %.0f %% on average and %.0f %% "
-            "at worst; some rungs have no estimate, and the tables say why.</p></section>\n",
-            m->name, m->units, m->ghz, 1e-9 * m->peak, CYCLES_GLOBAL, 1e6 * latency, CYCLES_SHARED, 1e-9 * m->peak,
-            1e6 * latency, 1e-6 * bytes, each / 1024, 32 * m->warps, 4 * 32.0 * m->warps / 1024,
-            4 * 32.0 * m->warps < each ? "not enough" : "just enough", m->warps, CYCLES_OPERATION, CYCLES_SHARED,
-            CYCLES_BARRIER, CYCLES_GLOBAL, 1e6 * SECONDS_LAUNCH, mean, worst);
+    const double latency = CYCLES_GLOBAL / (1e9 * m->ghz), bytes = m->peak * latency,
+                 each = bytes / m->units;
+    fprintf(
+        f,
+        "<section id=\"why\"><h2>Why it is faster</h2><p>Six words explain every step. The figures "
+        "are those of "
+        "the %s: %d multiprocessors at %.2f GHz, "
+        "%.0f GB/s.</p><dl class=\"concepts\">\n"
+        "<dt>Latency</dt><dd>The time that one access takes. A word of global memory is there "
+        "after about %d "
+        "cycles (%.1f "
+        "microseconds), one of shared memory after about %d. A barrier waits for the slowest "
+        "warp.</dd>\n"
+        "<dt>Little's law</dt><dd>Bytes under way = speed &times; latency. To keep this memory "
+        "busy, %.0f GB/s "
+        "&times; %.2f microseconds = %.1f MB must be under "
+        "way at any moment, %.1f KB on each multiprocessor. If each of its %d threads has one word "
+        "of 4 bytes "
+        "under way, that is %.1f KB: %s. Hence several loads for each "
+        "thread, or 16 bytes in one load.</dd>\n"
+        "<dt>Occupancy</dt><dd>The share of the %d warps of a multiprocessor that can be there at "
+        "once. Groups "
+        "that are too large, or take too much shared memory or too many "
+        "registers, lower it. While one warp waits, others work: occupancy hides latency.</dd>\n"
+        "<dt>Coalesced</dt><dd>The lanes of a warp ask for neighbouring words, and the hardware "
+        "makes few sectors "
+        "of 32 bytes of them: 4 for 32 lanes with 4 bytes each. With a stride it "
+        "is up to 32, and 7 of 8 bytes moved are not used.</dd>\n"
+        "<dt>Coarsening</dt><dd>More elements for each thread: fewer groups, fewer barriers, fewer "
+        "launches, and "
+        "more loads under way. A grid-stride loop takes it to the end.</dd>\n"
+        "<dt>Roofline</dt><dd>A rung cannot be faster than the memory delivers its bytes, nor than "
+        "the "
+        "multiprocessors start its instructions. Which roof is lower depends on the "
+        "instructions for each byte.</dd></dl>\n"
+        "<p class=\"soft\">The cycles are textbook figures and not measured here: an operation %d, "
+        "shared memory "
+        "%d, a barrier %d, global memory %d, and %.1f microseconds for a "
+        "launch. With them the estimates meet the recorded times of the H200 within %.0f %% on "
+        "average and %.0f %% "
+        "at worst; some rungs have no estimate, and the tables say why.</p></section>\n",
+        m->name, m->units, m->ghz, 1e-9 * m->peak, CYCLES_GLOBAL, 1e6 * latency, CYCLES_SHARED,
+        1e-9 * m->peak, 1e6 * latency, 1e-6 * bytes, each / 1024, 32 * m->warps,
+        4 * 32.0 * m->warps / 1024, 4 * 32.0 * m->warps < each ? "not enough" : "just enough",
+        m->warps, CYCLES_OPERATION, CYCLES_SHARED, CYCLES_BARRIER, CYCLES_GLOBAL,
+        1e6 * SECONDS_LAUNCH, mean, worst);
 }
 
 static void why_table(const setting *t, const shape_report *s, FILE *f)
 {
     fprintf(f,
-            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"estimate and time of every "
+            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"estimate and time "
+            "of every "
             "rung\"><table><caption class=\"soft\">The model's estimate beside the "
-            "measured time: %s, n = %.0f</caption><thead><tr><th scope=\"col\">rung</th><th scope=\"col\">estimate, "
+            "measured time: %s, n = %.0f</caption><thead><tr><th scope=\"col\">rung</th><th "
+            "scope=\"col\">estimate, "
             "ms</th><th scope=\"col\">measured, ms</th><th scope=\"col\">limited by</th>"
             "<th scope=\"col\">elements for each thread</th><th scope=\"col\">coalesced</th><th "
             "scope=\"col\">occupancy, at most</th><th scope=\"col\">instructions for each "
@@ -107,7 +124,9 @@ static void why_table(const setting *t, const shape_report *s, FILE *f)
         estimate e;
         if (!work_in(t, s, x, &w)) {
             if (is_host(x->rung)) continue;
-            fprintf(f, "<tr><th scope=\"row\">%s</th><td colspan=\"7\" class=\"left\">not recorded</td></tr>\n",
+            fprintf(f,
+                    "<tr><th scope=\"row\">%s</th><td colspan=\"7\" class=\"left\">not "
+                    "recorded</td></tr>\n",
                     x->rung->name);
             continue;
         }
@@ -122,35 +141,48 @@ static void why_table(const setting *t, const shape_report *s, FILE *f)
         else
             fprintf(f, "<td>not timed</td>");
         if (e.none)
-            fprintf(f, "<td class=\"left\" colspan=\"%d\">no estimate: %s</td>", w.groups ? 1 : 5, e.none);
+            fprintf(f, "<td class=\"left\" colspan=\"%d\">no estimate: %s</td>", w.groups ? 1 : 5,
+                    e.none);
         else
             fprintf(f, "<td class=\"left\">%s</td>", limit_name(e.limit));
         if (w.groups)
             fprintf(f, "<td>%.3g</td><td>%.0f %%</td><td>%.0f %%</td><td>%.1f</td>",
-                    w.n / (w.groups * x->rung->threads), w.sectors ? fmin(100, 100 * w.bytes / (32 * w.sectors)) : 0,
-                    100 * e.occupancy, 32 * INSTRUCTIONS_OF * w.operations / w.n);
+                    w.n / (w.groups * x->rung->threads),
+                    w.sectors ? fmin(100, 100 * w.bytes / (32 * w.sectors)) : 0, 100 * e.occupancy,
+                    32 * INSTRUCTIONS_OF * w.operations / w.n);
         fprintf(f, "</tr>\n");
     }
-    fprintf(f, "</tbody></table></div><p class=\"soft\">Coalesced: the bytes that lanes asked for, as a share of the "
+    fprintf(f, "</tbody></table></div><p class=\"soft\">Coalesced: the bytes that lanes asked for, "
+               "as a share of the "
                "sectors that were moved. Occupancy: from the size of a group and its shared "
-               "memory; registers are not modelled and can lower it. Instructions: of lanes, as the model counts them, "
+               "memory; registers are not modelled and can lower it. Instructions: of lanes, as "
+               "the model counts them, "
                "less a quarter for the compiler.</p>\n");
 }
 
 /* ---- the roofline: 360 units wide, so that its words can be read on a phone ---- */
 
-enum { ROOF_W = 360, ROOF_H = 320, ROOF_LEFT = 62, ROOF_RIGHT = 12, ROOF_TOP = 20, ROOF_BOTTOM = 42 };
+enum {
+    ROOF_W = 360,
+    ROOF_H = 320,
+    ROOF_LEFT = 62,
+    ROOF_RIGHT = 12,
+    ROOF_TOP = 20,
+    ROOF_BOTTOM = 42
+};
 
 typedef struct scales {
     double x_low, x_high, y_low, y_high; /* logarithms to base 10 */
 } scales;
 static double across(const scales *a, double v)
 {
-    return ROOF_LEFT + (log10(v) - a->x_low) / (a->x_high - a->x_low) * (ROOF_W - ROOF_LEFT - ROOF_RIGHT);
+    return ROOF_LEFT +
+           (log10(v) - a->x_low) / (a->x_high - a->x_low) * (ROOF_W - ROOF_LEFT - ROOF_RIGHT);
 }
 static double down(const scales *a, double v)
 {
-    return ROOF_H - ROOF_BOTTOM - (log10(v) - a->y_low) / (a->y_high - a->y_low) * (ROOF_H - ROOF_BOTTOM - ROOF_TOP);
+    return ROOF_H - ROOF_BOTTOM -
+           (log10(v) - a->y_low) / (a->y_high - a->y_low) * (ROOF_H - ROOF_BOTTOM - ROOF_TOP);
 }
 
 static void roof_axes(const scales *a, FILE *f)
@@ -160,17 +192,20 @@ static void roof_axes(const scales *a, FILE *f)
         const double v = steps[k % 3] * pow(10, k / 3 - 3), x = across(a, v), y = down(a, 1e9 * v);
         if (log10(v) + 9 > a->y_low && log10(v) + 9 < a->y_high)
             fprintf(f,
-                    "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/><text x=\"%d\" y=\"%.1f\" "
+                    "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/><text "
+                    "x=\"%d\" y=\"%.1f\" "
                     "text-anchor=\"end\">%g</text>\n",
                     ROOF_LEFT, ROOF_W - ROOF_RIGHT, y, y, ROOF_LEFT - 4, y + 4, v);
         if (log10(v) > a->x_low && log10(v) < a->x_high)
             fprintf(f,
-                    "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/><text x=\"%.1f\" y=\"%d\" "
+                    "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/><text "
+                    "x=\"%.1f\" y=\"%d\" "
                     "text-anchor=\"middle\">%g</text>\n",
                     x, x, ROOF_TOP, ROOF_H - ROOF_BOTTOM, x, ROOF_H - ROOF_BOTTOM + 16, v);
     }
     fprintf(f,
-            "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">instructions of lanes for each byte moved</text><text "
+            "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">instructions of lanes for each byte "
+            "moved</text><text "
             "transform=\"translate(12 %d) rotate(-90)\" "
             "text-anchor=\"middle\">10^9 instructions per second</text>\n",
             (ROOF_LEFT + ROOF_W) / 2, ROOF_H - 6, (ROOF_H - ROOF_BOTTOM + ROOF_TOP) / 2);
@@ -188,11 +223,13 @@ static void roofline(const setting *t, const shape_report *s, FILE *f)
     scales a = {INFINITY, log10(4 * roof / slope), INFINITY, log10(2 * roof)};
     for (int i = 0; i < s->count; i++) {
         work w;
-        if (!work_in(t, s, &s->rows[i], &w) || !w.groups || w.seconds <= 0 || w.sectors <= 0) continue;
+        if (!work_in(t, s, &s->rows[i], &w) || !w.groups || w.seconds <= 0 || w.sectors <= 0)
+            continue;
         int twin = 0; /* reduce1 to reduce4 have the kernels of tiled_1 to tiled_4 */
         const double x = 32 * INSTRUCTIONS_OF * w.operations / (32 * w.sectors),
                      y = 32 * INSTRUCTIONS_OF * w.operations / w.seconds;
-        for (int k = 0; k < n; k++) twin |= fabs(x / point[k].x - 1) < 0.01 && fabs(y / point[k].y - 1) < 0.06;
+        for (int k = 0; k < n; k++)
+            twin |= fabs(x / point[k].x - 1) < 0.01 && fabs(y / point[k].y - 1) < 0.06;
         if (twin) continue;
         point[n].x = x, point[n].y = y, point[n++].name = s->rows[i].rung->name;
         a.x_low = fmin(a.x_low, log10(x / 1.6)), a.x_high = fmax(a.x_high, log10(1.6 * x)),
@@ -202,47 +239,57 @@ static void roofline(const setting *t, const shape_report *s, FILE *f)
     const double ridge = roof / slope, left = pow(10, a.x_low);
     a.y_low = fmin(a.y_low, log10(left * slope));
     fprintf(f,
-            "<figure class=\"roofline\"><svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"roofline; the list below "
+            "<figure class=\"roofline\"><svg viewBox=\"0 0 %d %d\" role=\"img\" "
+            "aria-label=\"roofline; the list below "
             "names the points\">\n",
             ROOF_W, ROOF_H);
     roof_axes(&a, f);
-    fprintf(f,
-            "<polyline class=\"roof\" points=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f\"/><text x=\"%.1f\" y=\"%.1f\" "
-            "text-anchor=\"end\">instruction roof</text>"
-            "<text transform=\"translate(%.1f %.1f) rotate(%.1f)\">memory roof</text>\n",
-            across(&a, left), down(&a, left * slope), across(&a, ridge), down(&a, roof), across(&a, pow(10, a.x_high)),
-            down(&a, roof), across(&a, pow(10, a.x_high)), down(&a, roof) - 4, across(&a, left) + 6,
-            down(&a, left * slope) - 12,
-            -180 / 3.14159265 * atan2(down(&a, left * slope) - down(&a, roof), across(&a, ridge) - across(&a, left)));
+    fprintf(
+        f,
+        "<polyline class=\"roof\" points=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f\"/><text x=\"%.1f\" "
+        "y=\"%.1f\" "
+        "text-anchor=\"end\">instruction roof</text>"
+        "<text transform=\"translate(%.1f %.1f) rotate(%.1f)\">memory roof</text>\n",
+        across(&a, left), down(&a, left * slope), across(&a, ridge), down(&a, roof),
+        across(&a, pow(10, a.x_high)), down(&a, roof), across(&a, pow(10, a.x_high)),
+        down(&a, roof) - 4, across(&a, left) + 6, down(&a, left * slope) - 12,
+        -180 / 3.14159265 *
+            atan2(down(&a, left * slope) - down(&a, roof), across(&a, ridge) - across(&a, left)));
     for (int k = 0; k < n; k++)
-        fprintf(f, "<circle class=\"cell\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/>", across(&a, point[k].x),
-                down(&a, point[k].y));
+        fprintf(f, "<circle class=\"cell\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/>",
+                across(&a, point[k].x), down(&a, point[k].y));
     double taken[2 * RESULTS_MOST][2];
-    for (int k = 0; k < n; k++) taken[k][0] = across(&a, point[k].x), taken[k][1] = down(&a, point[k].y);
+    for (int k = 0; k < n; k++)
+        taken[k][0] = across(&a, point[k].x), taken[k][1] = down(&a, point[k].y);
     for (int k = 0; k < n; k++) { /* a number beside each point, where nothing is yet */
         double best = -1, x = 0, y = 0;
         for (int way = 0; way < 32; way++) {
             const double far = 12 + 8 * (way / 16), angle = 6.2831853 * (way % 16) / 16;
-            const double at_x = taken[k][0] + far * cos(angle), at_y = taken[k][1] + far * sin(angle);
+            const double at_x = taken[k][0] + far * cos(angle),
+                         at_y = taken[k][1] + far * sin(angle);
             double room = 1000;
-            for (int o = 0; o < n + k; o++) room = fmin(room, hypot((at_x - taken[o][0]) / 1.3, at_y - taken[o][1]));
+            for (int o = 0; o < n + k; o++)
+                room = fmin(room, hypot((at_x - taken[o][0]) / 1.3, at_y - taken[o][1]));
             room = fmin(room, 11) - 0.05 * way / 16;
-            if (at_x > ROOF_LEFT + 6 && at_x < ROOF_W - 8 && at_y > ROOF_TOP && at_y < ROOF_H - ROOF_BOTTOM - 6 &&
-                room > best)
+            if (at_x > ROOF_LEFT + 6 && at_x < ROOF_W - 8 && at_y > ROOF_TOP &&
+                at_y < ROOF_H - ROOF_BOTTOM - 6 && room > best)
                 best = room, x = at_x, y = at_y;
         }
         taken[n + k][0] = x, taken[n + k][1] = y;
-        fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" class=\"halo\" text-anchor=\"middle\">%d</text>\n", x, y + 4, k + 1);
+        fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" class=\"halo\" text-anchor=\"middle\">%d</text>\n",
+                x, y + 4, k + 1);
     }
     fprintf(f,
-            "</svg><figcaption>Roofline, %s, n = %.0f. Both scales are logarithmic. A point below both roofs is "
+            "</svg><figcaption>Roofline, %s, n = %.0f. Both scales are logarithmic. A point below "
+            "both roofs is "
             "limited by neither: it waits (latency, barriers, bank conflicts, launches). "
-            "A point above the memory roof is served by caches: bytes are counted before them. A point above the "
+            "A point above the memory roof is served by caches: bytes are counted before them. A "
+            "point above the "
             "instruction roof has fewer instructions than the model's operations.<ol>",
             t->name, t->n);
     for (int k = 0; k < n; k++)
-        fprintf(f, "<li>%s: %.2f for each byte, %.0f %% of the lower roof</li>", point[k].name, point[k].x,
-                100 * point[k].y / fmin(roof, point[k].x * slope));
+        fprintf(f, "<li>%s: %.2f for each byte, %.0f %% of the lower roof</li>", point[k].name,
+                point[k].x, 100 * point[k].y / fmin(roof, point[k].x * slope));
     fprintf(f, "</ol></figcaption></figure>\n");
 }
 
@@ -254,12 +301,14 @@ void plot_why(const report *r, const shape_report *s, FILE *f)
     if (!any) return;
     fprintf(f, "<h3>Estimate and time</h3>\n");
     if (!t.m) {
-        fprintf(f, "<p>There is no estimate: nothing of this kind was timed here or recorded on a known GPU.</p>\n");
+        fprintf(f, "<p>There is no estimate: nothing of this kind was timed here or recorded on a "
+                   "known GPU.</p>\n");
         return;
     }
     if (!r->timed_on_model && !t.own) {
         fprintf(f,
-                "<p>There is no estimate for this device: its clock and units are not known to the ladder "
+                "<p>There is no estimate for this device: its clock and units are not known to the "
+                "ladder "
                 "(ladder/machines.def). The table is that of the recorded %s.</p>\n",
                 t.name);
     }

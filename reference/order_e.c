@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Order E, v1, in one file: what doc/order.md says, executed for some operators of f32, f64 and i64, and the program
- * that writes the golden vectors (vectors.json). It needs a C11 compiler and nothing of tally; it is written to be read
- * and carried over to other languages, not to be fast. README.md has the form of the vectors.
+ * Order E, v1, in one file: what doc/order.md says, executed for some operators of f32, f64 and
+ * i64, and the program that writes the golden vectors (vectors.json). It needs a C11 compiler
+ * and nothing of tally; it is written to be read and carried over to other languages, not to be
+ * fast. README.md has the form of the vectors.
  *
  *     cc -std=c11 -ffp-contract=off order_e.c -o order_e && ./order_e > vectors.json
  *
@@ -21,7 +22,8 @@
 _Static_assert(FLT_EVAL_METHOD == 0, "float and double must be computed in their own precision");
 
 /* ---- 1 numbers ---------------------------------------------------------------------------------------------------
- * One value of one of three types, and arithmetic on them: each operation rounds once, to nearest even. */
+ * One value of one of three types, and arithmetic on them: each operation rounds once, to
+ * nearest even. */
 typedef enum { I64, F32, F64 } type;
 static const char *const type_names[] = {"i64", "f32", "f64"};
 typedef union {
@@ -76,7 +78,10 @@ static int64_t as_signed(uint64_t u)
     memcpy(&i, &u, sizeof i);
     return i;
 }
-static double to_double(type t, number x) { return t == I64 ? (double)as_signed(x.u) : t == F32 ? (double)x.f : x.d; }
+static double to_double(type t, number x)
+{
+    return t == I64 ? (double)as_signed(x.u) : t == F32 ? (double)x.f : x.d;
+}
 
 static int bits_of(type t) { return t == F32 ? 32 : 64; }
 static uint64_t to_bits(type t, number x)
@@ -101,7 +106,8 @@ static number canon(type t, number x) { return is_nan(t, x) ? quiet_nan(t) : x; 
 static int64_t flip(type t, int64_t bits)
 {
     if (t == F64 && bits < 0) return bits ^ INT64_MAX;
-    if (t == F32 && bits & 0x80000000) return (bits ^ 0x7fffffff) - 0x100000000; /* 32 bits with their sign */
+    /* 32 bits with their sign */
+    if (t == F32 && bits & 0x80000000) return (bits ^ 0x7fffffff) - 0x100000000;
     return bits;
 }
 static int64_t lowest(type t) { return t == F32 ? INT32_MIN : INT64_MIN; }
@@ -113,10 +119,11 @@ static number from_key(type t, int64_t key)
 }
 
 /* ---- 2 operators -------------------------------------------------------------------------------------------------
- * lift, combine, lower and empty of each. v[] are the fields of its state, in the order in which fragments store them
- * (doc/formats.md). */
+ * lift, combine, lower and empty of each. v[] are the fields of its state, in the order in which
+ * fragments store them (doc/formats.md). */
 typedef enum { SUM, PROD, MEAN, VAR, MIN, MAX, ARGMIN, EMA } kind;
-static const char *const kind_names[] = {"sum", "prod", "mean", "var", "min", "max", "argmin", "ema"};
+static const char *const kind_names[] = {"sum", "prod", "mean",   "var",
+                                         "min", "max",  "argmin", "ema"};
 typedef struct {
     kind k;
     int masked;   /* a nan form: NaN are left out */
@@ -158,11 +165,13 @@ static state lift(const op *o, number x, int64_t i)
         break;
     case MIN: /* NaN is the lowest of all */
     case ARGMIN:
-        s.v[0].u = (uint64_t)(is_nan(o->t, x) ? lowest(o->t) : flip(o->t, as_signed(to_bits(o->t, x))));
+        s.v[0].u =
+            (uint64_t)(is_nan(o->t, x) ? lowest(o->t) : flip(o->t, as_signed(to_bits(o->t, x))));
         if (o->k == ARGMIN) s.v[1].u = (uint64_t)i;
         break;
     case MAX: /* and the highest */
-        s.v[0].u = (uint64_t)(is_nan(o->t, x) ? highest(o->t) : flip(o->t, as_signed(to_bits(o->t, x))));
+        s.v[0].u =
+            (uint64_t)(is_nan(o->t, x) ? highest(o->t) : flip(o->t, as_signed(to_bits(o->t, x))));
         break;
     case EMA: /* the map v -> y + a (v - x), where v is the average before these elements */
         s.v[0] = sub(o->acc, from_double(o->acc, 1), from_double(o->acc, o->param));
@@ -216,7 +225,8 @@ static state combine(const op *o, state a, state b)
     return r;
 }
 
-/* The mean of a sum of integers in 128 bits: of its size, with three roundings; the sign comes last. */
+/* The mean of a sum of integers in 128 bits: of its size, with three roundings; the sign comes
+   last. */
 static double mean_of_integers(uint64_t lo, uint64_t hi, int64_t n)
 {
     const int negative = (int)(hi >> 63);
@@ -224,7 +234,8 @@ static double mean_of_integers(uint64_t lo, uint64_t hi, int64_t n)
         lo = ~lo + 1;
         hi = ~hi + (lo == 0);
     }
-    const double top = (double)hi * 18446744073709551616.0, all = top + (double)lo, size = all / (double)n;
+    const double top = (double)hi * 18446744073709551616.0, all = top + (double)lo,
+                 size = all / (double)n;
     return negative ? 0 - size : size;
 }
 
@@ -318,14 +329,19 @@ static state S(const op *o, const number *x, int64_t m, const number *init)
 static number result(const op *o, state s) { return s.present ? lower(o, s) : empty(o); }
 
 /* ---- 4 the verbs ------------------------------------------------------------------------------------------------- */
-static number reduce(const op *o, const number *x, int64_t n) { return result(o, S(o, x, n, NULL)); }
+static number reduce(const op *o, const number *x, int64_t n)
+{
+    return result(o, S(o, x, n, NULL));
+}
 
-static void scan(const op *o, const number *x, int64_t n, int exclusive, int reverse, const number *init, number *out)
+static void scan(const op *o, const number *x, int64_t n, int exclusive, int reverse,
+                 const number *init, number *out)
 {
     number *y = malloc((size_t)(n + 1) * sizeof *y);
     if (!y) abort();
     for (int64_t i = 0; i < n; i++) y[i] = x[reverse ? n - 1 - i : i];
-    for (int64_t i = 0; i < n; i++) out[reverse ? n - 1 - i : i] = result(o, S(o, y, exclusive ? i : i + 1, init));
+    for (int64_t i = 0; i < n; i++)
+        out[reverse ? n - 1 - i : i] = result(o, S(o, y, exclusive ? i : i + 1, init));
     free(y);
 }
 
@@ -349,8 +365,10 @@ static int64_t window(const op *o, const number *x, int64_t n, const window_of *
         if (whole_ones++ % w->step) continue;
         int64_t elements = 0;
         for (int64_t j = from; j < end; j++) elements += !(o->masked && is_nan(o->t, x[j]));
-        const int enough = elements >= w->min_count && (whole || w->e == SHRINK || w->min_count > 0);
-        out[count++] = enough ? reduce(o, x + from, end - from) : empty(o); /* counted from the window's first */
+        const int enough =
+            elements >= w->min_count && (whole || w->e == SHRINK || w->min_count > 0);
+        /* counted from the window's first */
+        out[count++] = enough ? reduce(o, x + from, end - from) : empty(o);
     }
     return count;
 }
@@ -389,10 +407,13 @@ static int merge(const op *o, fragment *f, const fragment *more)
     while (i < f->count || j < more->count) {
         const int mine = j == more->count || (i < f->count && f->node[i].at < more->node[j].at);
         piece p = mine ? f->node[i++] : more->node[j++];
-        if (r.count && r.node[r.count - 1].at + ((int64_t)1 << r.node[r.count - 1].level) > p.at) return 0;
+        if (r.count && r.node[r.count - 1].at + ((int64_t)1 << r.node[r.count - 1].level) > p.at)
+            return 0;
         while (r.count) { /* is the one before it its left sibling? */
             const piece l = r.node[r.count - 1];
-            if (l.level != p.level || l.at + ((int64_t)1 << l.level) != p.at || l.at % ((int64_t)2 << l.level)) break;
+            if (l.level != p.level || l.at + ((int64_t)1 << l.level) != p.at ||
+                l.at % ((int64_t)2 << l.level))
+                break;
             p = (piece){l.at, l.level + 1, C(o, l.s, p.s)};
             r.count--;
         }
@@ -412,8 +433,8 @@ static number fragment_result(const op *o, const fragment *f)
 }
 
 /* ---- 6 exact sums ------------------------------------------------------------------------------------------------
- * The state of doc/exact.md: digits of 32 bits in units of 2^-1074, two's complement, the last with the sign; then how
- * many elements are NaN, +inf, -inf, and how many there are. */
+ * The state of doc/exact.md: digits of 32 bits in units of 2^-1074, two's complement, the last
+ * with the sign; then how many elements are NaN, +inf, -inf, and how many there are. */
 enum { DIGITS = 68, N_NAN = 68, N_PLUS, N_MINUS, N_ALL, WORDS };
 typedef struct {
     int64_t word[WORDS];
@@ -424,8 +445,10 @@ static void exact_add(exact *e, type t, number x)
     const double d = to_double(t, x);
     uint64_t b;
     memcpy(&b, &d, sizeof b);
-    const int exponent = (int)(b >> 52 & 2047), negative = (int)(b >> 63), at = exponent ? exponent - 1 : 0;
-    const uint64_t m = (b & 0xfffffffffffff) | (uint64_t)(exponent != 0) << 52; /* |x| = m 2^(at - 1074) */
+    const int exponent = (int)(b >> 52 & 2047), negative = (int)(b >> 63),
+              at = exponent ? exponent - 1 : 0;
+    /* |x| = m 2^(at - 1074) */
+    const uint64_t m = (b & 0xfffffffffffff) | (uint64_t)(exponent != 0) << 52;
     e->word[N_ALL]++;
     if (exponent == 2047) {
         e->word[d != d ? N_NAN : negative ? N_MINUS : N_PLUS]++;
@@ -433,8 +456,8 @@ static void exact_add(exact *e, type t, number x)
     }
     /* m 2^(at mod 32) is three digits; carries, or borrows, go to the end */
     const uint64_t low = (m & 0xffffffff) << at % 32, high = (m >> 32) << at % 32;
-    const int64_t part[3] = {(int64_t)(low & 0xffffffff), (int64_t)((low >> 32) + (high & 0xffffffff)),
-                             (int64_t)(high >> 32)};
+    const int64_t part[3] = {(int64_t)(low & 0xffffffff),
+                             (int64_t)((low >> 32) + (high & 0xffffffff)), (int64_t)(high >> 32)};
     int64_t carry = 0;
     for (int k = at / 32, i = 0; k < DIGITS; k++, i++) {
         int64_t v = e->word[k] + carry + (i < 3 ? negative ? -part[i] : part[i] : 0);
@@ -457,16 +480,19 @@ static number exact_value(const exact *e, type t, int masked, int mean)
     const int64_t n = e->word[N_ALL] - (masked ? e->word[N_NAN] : 0);
     const int mantissa = t == F32 ? 23 : 52, negative = e->word[DIGITS - 1] < 0;
     const uint64_t infinity = (uint64_t)(t == F32 ? 255 : 2047) << mantissa;
-    if ((mean && n == 0) || (e->word[N_NAN] && !masked) || (e->word[N_PLUS] && e->word[N_MINUS])) return quiet_nan(t);
+    if ((mean && n == 0) || (e->word[N_NAN] && !masked) || (e->word[N_PLUS] && e->word[N_MINUS]))
+        return quiet_nan(t);
     if (e->word[N_PLUS]) return from_bits(t, infinity);
     if (e->word[N_MINUS]) return from_bits(t, infinity | (uint64_t)1 << (bits_of(t) - 1));
     uint64_t carry = (uint64_t)negative;
     for (int k = 0; k < DIGITS; k++) { /* the size of the sum */
-        const uint64_t word = (uint64_t)e->word[k] & 0xffffffff, v = (negative ? word ^ 0xffffffff : word) + carry;
+        const uint64_t word = (uint64_t)e->word[k] & 0xffffffff,
+                       v = (negative ? word ^ 0xffffffff : word) + carry;
         digit[MORE + k] = v & 0xffffffff;
         carry = v >> 32;
     }
-    for (int k = ALL; mean && k-- > 0;) { /* long division; what is left over is below the last digit */
+    /* long division; what is left over is below the last digit */
+    for (int k = ALL; mean && k-- > 0;) {
         rest = rest << 32 | digit[k];
         digit[k] = rest / (uint64_t)n;
         rest %= (uint64_t)n;
@@ -474,16 +500,19 @@ static number exact_value(const exact *e, type t, int masked, int mean)
 #define BIT(at) (digit[(at) / 32] >> (at) % 32 & 1)
     int first = 32 * ALL - 1; /* the place of the first bit; the unit of t is at `least` */
     while (first >= 0 && !BIT(first)) first--;
-    if (first < 0) return from_bits(t, 0); /* +0. (A quotient of n < 2^31 begins above the digits' end.) */
+    /* +0. (A quotient of n < 2^31 begins above the digits' end.) */
+    if (first < 0) return from_bits(t, 0);
     const int least = 32 * MORE + (t == F32 ? 1074 - 149 : 0);
-    const int at = first - mantissa > least ? first - mantissa : least; /* the last bit that stays */
+    /* the last bit that stays */
+    const int at = first - mantissa > least ? first - mantissa : least;
     uint64_t m = 0;
     for (int i = first; i >= at; i--) m = m << 1 | BIT(i);
     int sticky = rest != 0;
     for (int i = 0; i < at - 1; i++) sticky |= (int)BIT(i);
     if (BIT(at - 1) && (sticky || m & 1)) m++;
 #undef BIT
-    /* m has its first bit at `mantissa`, or is subnormal; that bit and a carry add to the exponent */
+    /* m has its first bit at `mantissa`, or is subnormal; that bit and a carry add to the
+       exponent */
     uint64_t b = ((uint64_t)(at - least) << mantissa) + m;
     if (b > infinity) b = infinity;
     return from_bits(t, b && negative ? b | (uint64_t)1 << (bits_of(t) - 1) : b); /* never -0 */
@@ -526,9 +555,11 @@ static void fill(const dataset *d, number *x)
             x[i].u = d->k == PLAIN ? r % 2001 - 1000 : r;
             continue;
         }
-        uint64_t m = r & (((uint64_t)1 << mantissa) - 1), e = top / 2 - 2 + (r >> 53 & 3), which = r >> 55 & 63;
+        uint64_t m = r & (((uint64_t)1 << mantissa) - 1), e = top / 2 - 2 + (r >> 53 & 3),
+                 which = r >> 55 & 63;
         if (d->k == WIDE) e = (r >> 52 & 2047) % top; /* any exponent of a finite number */
-        if (d->k == TINY) e = r >> 53 & 3;            /* the smallest, a quarter of them subnormal */
+        /* the smallest, a quarter of them subnormal */
+        if (d->k == TINY) e = r >> 53 & 3;
         if (d->k == ZEROS) e = m = 0;
         if (d->k == HOSTILE && which == 0) e = top, m |= 1;
         if (d->k == HOSTILE && which == 1) e = top, m = 0;
@@ -544,7 +575,8 @@ static uint64_t fnv(type t, const number *x, int64_t n) /* FNV-1a over little-en
 {
     uint64_t h = 0xcbf29ce484222325;
     for (int64_t i = 0; i < n; i++)
-        for (int b = 0; b < bits_of(t); b += 8) h = (h ^ (to_bits(t, x[i]) >> b & 255)) * 0x100000001b3;
+        for (int b = 0; b < bits_of(t); b += 8)
+            h = (h ^ (to_bits(t, x[i]) >> b & 255)) * 0x100000001b3;
     return h;
 }
 
@@ -569,11 +601,12 @@ static void print_results(type t, const number *x, int64_t n)
 }
 
 /* A line of the file: `name` with its suffix, on dataset d. */
-static void begin(const dataset *d, const char *verb, const char *nan, const char *name, double param)
+static void begin(const dataset *d, const char *verb, const char *nan, const char *name,
+                  double param)
 {
     static int lines;
-    printf("%s\n{\"data\": \"%s %s\", \"verb\": \"%s\", \"op\": \"%s%s", lines++ ? "," : "", type_names[d->t],
-           data_names[d->k], verb, nan, name);
+    printf("%s\n{\"data\": \"%s %s\", \"verb\": \"%s\", \"op\": \"%s%s", lines++ ? "," : "",
+           type_names[d->t], data_names[d->k], verb, nan, name);
     if (param != 0) printf(":%g", param);
     printf("\"");
 }
@@ -596,7 +629,8 @@ static void numbers(const dataset *d, const op *o, const number *x)
     print_results(o->out, out, count);
     if (d->k >= TINY || (o->k == VAR && o->param == 0)) return; /* that of 1 has the rest */
     const int seedable = o->k != MEAN && o->k != VAR && o->k != ARGMIN;
-    for (int which = 0; which < 3; which++) { /* inclusive of all, exclusive of 11, reverse exclusive from a value */
+    /* inclusive of all, exclusive of 11, reverse exclusive from a value */
+    for (int which = 0; which < 3; which++) {
         const int64_t n = which == 0 ? d->n : 11;
         const number init = o->out == I64 ? (number){.u = 5} : from_double(o->out, 1.25);
         const number *from = which == 2 && seedable ? &init : NULL;
@@ -610,29 +644,38 @@ static void numbers(const dataset *d, const op *o, const number *x)
         const window_of *w = &windows[i];
         const int64_t n = i == 0 ? 9 : d->n;
         begin(d, "window", nan, name, o->param);
-        printf(", \"n\": %d, \"before\": %d, \"after\": %d, \"edges\": \"%s\", \"min_count\": %d, \"step\": %d", (int)n,
-               (int)w->before, (int)w->after, edge_names[w->e], (int)w->min_count, (int)w->step);
+        printf(", \"n\": %d, \"before\": %d, \"after\": %d, \"edges\": \"%s\", \"min_count\": %d, "
+               "\"step\": %d",
+               (int)n, (int)w->before, (int)w->after, edge_names[w->e], (int)w->min_count,
+               (int)w->step);
         print_results(o->out, out, window(o, x, n, w, out));
     }
 }
 
-/* Parts cut at `cuts`, merged in `order`: the nodes of the first three together, and the result of all. */
+/* Parts cut at `cuts`, merged in `order`: the nodes of the first three together, and the result
+   of all. */
 static void fragments(const dataset *d, const op *o, const number *x)
 {
     enum { PARTS = 5 };
     static const int cuts[PARTS + 1] = {0, 5, 24, 25, 53, 77}, order[PARTS] = {3, 1, 4, 0, 2};
-    const int fields = o->k == EMA ? 3 : o->k == VAR || o->k == ARGMIN || (o->k == MEAN && o->t == I64) ? 2 : 1;
-    const type t = o->k == MIN || o->k == MAX || o->k == ARGMIN ? o->t : o->k == MEAN && o->t == I64 ? I64 : o->acc;
+    const int fields = o->k == EMA                                                      ? 3
+                       : o->k == VAR || o->k == ARGMIN || (o->k == MEAN && o->t == I64) ? 2
+                                                                                        : 1;
+    const type t = o->k == MIN || o->k == MAX || o->k == ARGMIN ? o->t
+                   : o->k == MEAN && o->t == I64                ? I64
+                                                                : o->acc;
     fragment f = {0};
     begin(d, "fragments", o->masked ? "nan" : "", kind_names[o->k], o->param);
     printf(", \"cuts\": [0,5,24,25,53,77], \"order\": [3,1,4,0,2]");
     for (int i = 0; i < PARTS; i++) {
         const fragment part = make(o, x, cuts[order[i]], cuts[order[i] + 1]);
         if (!merge(o, &f, &part)) abort();
-        if (i != 2 || d->k != PLAIN) continue; /* which NaN of two a state has is up to the machine */
+        /* which NaN of two a state has is up to the machine */
+        if (i != 2 || d->k != PLAIN) continue;
         printf(", \"nodes\": [");
         for (int j = 0; j < f.count; j++) {
-            printf("%s{\"at\": %d, \"level\": %d, \"state\": [", j ? "," : "", (int)f.node[j].at, f.node[j].level);
+            printf("%s{\"at\": %d, \"level\": %d, \"state\": [", j ? "," : "", (int)f.node[j].at,
+                   f.node[j].level);
             for (int k = 0; k < fields; k++) {
                 const type field = o->k == ARGMIN && k == 1 ? I64 : t;
                 const number v = f.node[j].s.v[k];
@@ -658,13 +701,15 @@ static void exacts(const dataset *d, const number *x, int masked, int mean)
     printf(", \"n\": [");
     for (; count < (int)(sizeof sizes / sizeof *sizes) && sizes[count] <= d->n; count++) {
         printf("%s%d", count ? "," : "", (int)sizes[count]);
-        for (int64_t i = count ? sizes[count - 1] : 0; i < sizes[count]; i++) exact_add(&e, d->t, x[i]);
+        for (int64_t i = count ? sizes[count - 1] : 0; i < sizes[count]; i++)
+            exact_add(&e, d->t, x[i]);
         out[count] = exact_value(&e, d->t, masked, mean);
     }
     printf("]");
     if (!mean && !masked) { /* after the last of them */
         printf(", \"state\": [");
-        for (int k = 0; k < WORDS; k++) printf("%s\"%" PRIx64 "\"", k ? "," : "", (uint64_t)e.word[k]);
+        for (int k = 0; k < WORDS; k++)
+            printf("%s\"%" PRIx64 "\"", k ? "," : "", (uint64_t)e.word[k]);
         printf("]");
     }
     print_results(d->t, out, count);
@@ -675,14 +720,17 @@ int main(void)
     static const struct {
         kind k;
         double param;
-    } rows[] = {{SUM, 0}, {PROD, 0}, {MEAN, 0}, {VAR, 0}, {VAR, 1}, {MIN, 0}, {MAX, 0}, {ARGMIN, 0}, {EMA, 0.1}};
+    } rows[] = {{SUM, 0}, {PROD, 0}, {MEAN, 0},   {VAR, 0},  {VAR, 1},
+                {MIN, 0}, {MAX, 0},  {ARGMIN, 0}, {EMA, 0.1}};
     static number x[DATASETS][MOST];
     printf("{\"order\": \"E v1\", \"written by\": \"order_e.c\", \"data\": [");
     for (int i = 0; i < DATASETS; i++) {
         const dataset *d = &datasets[i];
         fill(d, x[i]);
-        printf("%s\n{\"name\": \"%s %s\", \"type\": \"%s\", \"kind\": \"%s\", \"seed\": %d, \"n\": %d", i ? "," : "",
-               type_names[d->t], data_names[d->k], type_names[d->t], data_names[d->k], (int)d->seed, (int)d->n);
+        printf(
+            "%s\n{\"name\": \"%s %s\", \"type\": \"%s\", \"kind\": \"%s\", \"seed\": %d, \"n\": %d",
+            i ? "," : "", type_names[d->t], data_names[d->k], type_names[d->t], data_names[d->k],
+            (int)d->seed, (int)d->n);
         print_list("first", d->t, x[i], 3);
         printf(", \"fnv\": \"%016" PRIx64 "\"}", fnv(d->t, x[i], d->n));
     }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * What all tests share: counting, the seed, hostile data, and the contexts of every instruction set. Header only; every
- * program prints its seed first and "N passed, M failed" last. With it: gpus.h (the GPU devices), matrix.h (the law,
- * faster than the spec), real.h (elements as numbers), contexts.h, pieces.h (cuts and fragments), files.h, fault.h
- * (allocations that fail), fault_gpu.h (calls of a GPU that fail). A large test has its parts in headers of its name:
+ * What all tests share: counting, the seed, hostile data, and the contexts of every instruction
+ * set. Header only; every program prints its seed first and "N passed, M failed" last. With it:
+ * gpus.h (the GPU devices), matrix.h (the law, faster than the spec), real.h (elements as
+ * numbers), contexts.h, pieces.h (cuts and fragments), files.h, fault.h (allocations that fail),
+ * fault_gpu.h (calls of a GPU that fail). A large test has its parts in headers of its name:
  * inputs_*.h belong to test_inputs.c.
  *
  *   TALLY_TEST_SEED=N    repeat a run
@@ -46,8 +47,8 @@ static inline int check_finish(void)
     return check_failed != 0;
 }
 
-/* Is name one of the words of list, which are separated by spaces? cuda:1 is none of "cuda:10 cpu". NULL: every name
- * is. */
+/* Is name one of the words of list, which are separated by spaces? cuda:1 is none of "cuda:10
+ * cpu". NULL: every name is. */
 static inline int check_listed(const char *list, const char *name)
 {
     const size_t length = strlen(name);
@@ -74,9 +75,10 @@ static inline int check(int ok, const char *format, ...)
 }
 
 /* Compares `count` results of `bytes` each; a difference is shown with its place and its bits. */
-static inline int check_same(const void *got, const void *want, int64_t count, int64_t bytes, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
-static inline int check_same(const void *got, const void *want, int64_t count, int64_t bytes, const char *format, ...)
+static inline int check_same(const void *got, const void *want, int64_t count, int64_t bytes,
+                             const char *format, ...) __attribute__((format(printf, 5, 6)));
+static inline int check_same(const void *got, const void *want, int64_t count, int64_t bytes,
+                             const char *format, ...)
 {
     if (count <= 0 || !memcmp(got, want, (size_t)(count * bytes))) {
         check_passed++;
@@ -102,7 +104,8 @@ static inline int check_same(const void *got, const void *want, int64_t count, i
 /* The call succeeded; else its sentence is shown. */
 static inline int check_ok(const tally *ctx, tally_status status, const char *what)
 {
-    return check(status == TALLY_OK, "%s: %s: %s", what, tally_status_name(status), tally_error(ctx));
+    return check(status == TALLY_OK, "%s: %s: %s", what, tally_status_name(status),
+                 tally_error(ctx));
 }
 
 /* ---- random numbers and data ---- */
@@ -110,7 +113,10 @@ static inline int check_ok(const tally *ctx, tally_status status, const char *wh
 static inline uint64_t check_random(void) { return tl_random(&check_state); }
 
 /* 0 .. n - 1 */
-static inline int64_t check_below(int64_t n) { return n > 0 ? (int64_t)(check_random() % (uint64_t)n) : 0; }
+static inline int64_t check_below(int64_t n)
+{
+    return n > 0 ? (int64_t)(check_random() % (uint64_t)n) : 0;
+}
 
 /* Mostly small, sometimes up to most. */
 static inline int64_t check_size(int64_t most)
@@ -136,13 +142,17 @@ typedef struct {
     int64_t bytes, result; /* of an element, of a result (all lanes) */
 } check_operator;
 
-/* `op` with the parameter it needs, and the suffix f64 if wide. 0 if there is no such operator for dtype. */
-static inline int check_operator_make(check_operator *o, const char *op, tally_dtype dtype, int wide)
+/* `op` with the parameter it needs, and the suffix f64 if wide. 0 if there is no such operator
+   for dtype. */
+static inline int check_operator_make(check_operator *o, const char *op, tally_dtype dtype,
+                                      int wide)
 {
     char parameter[TL_SAMPLE_ROOM];
-    snprintf(o->op, sizeof o->op, "%s%s%s", op, wide ? ":f64" : "", tl_sample_parameter(op, parameter));
+    snprintf(o->op, sizeof o->op, "%s%s%s", op, wide ? ":f64" : "",
+             tl_sample_parameter(op, parameter));
     o->dtype = dtype;
-    if (tally_operator(NULL, o->op, dtype, &o->info) || o->info.inputs != 1) return 0; /* test_inputs has the others */
+    /* test_inputs has the others */
+    if (tally_operator(NULL, o->op, dtype, &o->info) || o->info.inputs != 1) return 0;
     o->bytes = (int64_t)tally_dtype_size(dtype);
     o->result = (int64_t)tally_dtype_size(o->info.output) * o->info.lanes;
     return 1;
@@ -154,8 +164,8 @@ static inline check_operator check_operator_random(void)
     int count = 0;
     check_operator o;
     while (names[count]) count++;
-    while (!check_operator_make(&o, names[check_below(count)], (tally_dtype)(1 + check_below(TALLY_F64)),
-                                check_below(4) == 0)) {
+    while (!check_operator_make(&o, names[check_below(count)],
+                                (tally_dtype)(1 + check_below(TALLY_F64)), check_below(4) == 0)) {
     }
     return o;
 }
@@ -184,7 +194,8 @@ static inline tally *check_open(int threads, const char *isa)
 {
     char device[160];
     tally *ctx = NULL;
-    snprintf(device, sizeof device, "cpu,threads=%d%s%s", threads, isa ? ",isa=" : "", isa ? isa : "");
+    snprintf(device, sizeof device, "cpu,threads=%d%s%s", threads, isa ? ",isa=" : "",
+             isa ? isa : "");
     if (tally_open(&ctx, device)) {
         fprintf(stderr, "%s: %s\n", device, tally_error(NULL));
         exit(1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Contexts of every instruction set with 1, 2, 3 ... threads: whichever makes a result, it has the same bits. */
+ * Contexts of every instruction set with 1, 2, 3 ... threads: whichever makes a result, it has
+ * the same bits. */
 #ifndef TALLY_TEST_CONTEXTS_H
 #define TALLY_TEST_CONTEXTS_H
 #include "check.h"

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * Sums as 4608 single bits: integers are added, divided and rounded bit by bit. Part of test_exact.c. */
+ * Sums as 4608 single bits: integers are added, divided and rounded bit by bit. Part of
+ * test_exact.c. */
 #ifndef TALLY_TEST_EXACT_BITS_H
 #define TALLY_TEST_EXACT_BITS_H
 #include "check.h"
 #include "real.h"
 
-enum { FRACTION = 128, WORDS = 144, BITS = FRACTION + 32 * WORDS }; /* bit i is worth 2^(i - FRACTION - 2148) */
+/* bit i is worth 2^(i - FRACTION - 2148) */
+enum { FRACTION = 128, WORDS = 144, BITS = FRACTION + 32 * WORDS };
 typedef struct {
-    uint32_t above[WORDS], below[WORDS]; /* the sums of what is above and below 0, in units of 2^-2148 */
+    /* the sums of what is above and below 0, in units of 2^-2148 */
+    uint32_t above[WORDS], below[WORDS];
     int64_t nan, plus, minus, count;
 } exactly;
 
@@ -28,10 +31,13 @@ static void add_magnitude(uint32_t *w, uint64_t m, int at)
 static void take_in(exactly *e, tally_dtype d, const char *x)
 {
     uint64_t bits = 0;
-    const int bytes = (int)tally_dtype_size(d), width = d == TALLY_F64 ? 11 : d == TALLY_F16 ? 5 : 8;
+    const int bytes = (int)tally_dtype_size(d), width = d == TALLY_F64   ? 11
+                                                        : d == TALLY_F16 ? 5
+                                                                         : 8;
     const int mantissa = 8 * bytes - 1 - width, bias = (1 << (width - 1)) - 1;
     memcpy(&bits, x, (size_t)bytes);
-    uint64_t m = bits & (((uint64_t)1 << mantissa) - 1), exponent = bits >> mantissa & ((1u << width) - 1);
+    uint64_t m = bits & (((uint64_t)1 << mantissa) - 1),
+             exponent = bits >> mantissa & ((1u << width) - 1);
     const int negative = (int)(bits >> (8 * bytes - 1));
     e->count++;
     if (exponent == (1u << width) - 1) {
@@ -61,7 +67,8 @@ static void value_of(const exactly *e, const check_operator *o, void *to)
 {
     const int wide = o->info.output == TALLY_F64, mantissa = wide ? 52 : 23, width = wide ? 11 : 8;
     const int skips = !strncmp(o->op, "nan", 3), mean = strstr(o->op, "mean") != NULL;
-    const uint64_t infinity = (((uint64_t)1 << width) - 1) << mantissa, sign = (uint64_t)1 << (mantissa + width);
+    const uint64_t infinity = (((uint64_t)1 << width) - 1) << mantissa,
+                   sign = (uint64_t)1 << (mantissa + width);
     const int64_t n = e->count - (skips ? e->nan : 0);
     if ((mean && !n) || (e->nan && !skips) || (e->plus && e->minus)) {
         put(infinity | (uint64_t)1 << (mantissa - 1), o->info.output, to);
@@ -126,8 +133,10 @@ static void take_pair(exactly *e, double x, double y)
         e->minus += none || minus;
     } else if (x != 0 && y != 0) {
         int ex, ey;
-        const double mx = frexp(fabs(x), &ex), my = frexp(fabs(y), &ey); /* an integer of 53 bits, times 2^-53 */
-        const unsigned __int128 m = (unsigned __int128)(uint64_t)ldexp(mx, 53) * (uint64_t)ldexp(my, 53);
+        /* an integer of 53 bits, times 2^-53 */
+        const double mx = frexp(fabs(x), &ex), my = frexp(fabs(y), &ey);
+        const unsigned __int128 m =
+            (unsigned __int128)(uint64_t)ldexp(mx, 53) * (uint64_t)ldexp(my, 53);
         uint32_t *to = signbit(x) != signbit(y) ? e->below : e->above;
         for (int b = 0; b < 106; b++)
             if (m >> b & 1) add_magnitude(to, 1, ex + ey - 106 + b + 2148);

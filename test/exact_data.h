@@ -7,7 +7,12 @@
 static const tally_dtype dtypes[] = {TALLY_F16, TALLY_BF16, TALLY_F32, TALLY_F64};
 static const char *const forms[] = {"sum:exact",     "mean:exact",    "nansum:exact",
                                     "nanmean:exact", "sum:exact:f64", "mean:f64:exact"};
-enum { FORMS = sizeof forms / sizeof *forms, MOST = 40000, KINDS = TL_DATA_KINDS + 6, LARGE_PAIRS = KINDS - 2 };
+enum {
+    FORMS = sizeof forms / sizeof *forms,
+    MOST = 40000,
+    KINDS = TL_DATA_KINDS + 6,
+    LARGE_PAIRS = KINDS - 2
+};
 
 static uint64_t bits_at(const char *x, int64_t bytes)
 {
@@ -16,16 +21,21 @@ static uint64_t bits_at(const char *x, int64_t bytes)
     return v;
 }
 
-/* n elements: what check_fill makes, or pairs that cancel among tiny ones; one exponent; the largest numbers;
- * subnormals; numbers near 1, and a few large ones that soon cancel; all exponents, but no NaN or infinity. */
+/* n elements: what check_fill makes, or pairs that cancel among tiny ones; one exponent; the
+ * largest numbers; subnormals; numbers near 1, and a few large ones that soon cancel; all
+ * exponents, but no NaN or infinity. */
 static void fill(char *x, tally_dtype d, int64_t n, int kind)
 {
     const int64_t bytes = (int64_t)tally_dtype_size(d);
-    const int width = d == TALLY_F64 ? 11 : d == TALLY_F16 ? 5 : 8, mantissa = 8 * (int)bytes - 1 - width;
+    const int width = d == TALLY_F64   ? 11
+                      : d == TALLY_F16 ? 5
+                                       : 8,
+              mantissa = 8 * (int)bytes - 1 - width;
     const uint64_t top = ((uint64_t)1 << width) - 1, sign = (uint64_t)1 << (8 * bytes - 1);
     check_fill(x, d, n, kind < TL_DATA_KINDS ? (tl_data)kind : TL_DATA_BITS);
     for (int64_t i = 0; i < n && kind >= TL_DATA_KINDS; i++) {
-        uint64_t v = bits_at(x + i * bytes, bytes), m = v & (((uint64_t)1 << mantissa) - 1), e = v >> mantissa & top;
+        uint64_t v = bits_at(x + i * bytes, bytes), m = v & (((uint64_t)1 << mantissa) - 1),
+                 e = v >> mantissa & top;
         switch (kind - TL_DATA_KINDS) {
         case 0:
             if (i & 1) v = check_below(4) ? bits_at(x + (i - 1) * bytes, bytes) ^ sign : m;
@@ -40,7 +50,8 @@ static void fill(char *x, tally_dtype d, int64_t n, int kind)
         case 3:
             v = (v & sign) | m;
             break;
-        case 4: { /* large: registers that expect numbers near 1 lose bits, but end as if nothing had been */
+        /* large: registers that expect numbers near 1 lose bits, but end as if nothing had been */
+        case 4: {
             const uint64_t far = top / 2 + 5 + (uint64_t)check_below(d == TALLY_F16 ? 9 : 90);
             v = (v & sign) | (top / 2 - (uint64_t)check_below(3)) << mantissa | m;
             if (i > 64 && i % 32 == 0 &&

@@ -16,9 +16,10 @@ enum { PAIRS = 2600 };
 static char first[PAIRS * 8 * 3 + 64], second[PAIRS * 8 * 3 + 64];
 static unsigned char bits[2][PAIRS];
 
-/* Elements a .. b - 1 of sequence r (reversed: counted from its end), at least `least` of which must count. */
-static void fold(const check_operator *o, const tally_view *in, int64_t r, int reverse, int64_t n, int64_t a, int64_t b,
-                 int64_t least, void *to)
+/* Elements a .. b - 1 of sequence r (reversed: counted from its end), at least `least` of which
+   must count. */
+static void fold(const check_operator *o, const tally_view *in, int64_t r, int reverse, int64_t n,
+                 int64_t a, int64_t b, int64_t least, void *to)
 {
     const int pairs = o->info.inputs == 2, skips = !strncmp(o->op, "nan", 3);
     exactly e;
@@ -28,8 +29,10 @@ static void fold(const check_operator *o, const tally_view *in, int64_t r, int r
         int there = 1;
         for (const tally_view *v = in; v; v = v->next) {
             const int64_t at = reverse ? n - 1 - i : i,
-                          place = v->offsets ? (v->offsets[r] + at) * v->stride : r * v->row_stride + at * v->stride;
-            value[v != in] = real_of(v->dtype, (const char *)v->data + place * (int64_t)tally_dtype_size(v->dtype));
+                          place = v->offsets ? (v->offsets[r] + at) * v->stride
+                                             : r * v->row_stride + at * v->stride;
+            value[v != in] = real_of(v->dtype, (const char *)v->data +
+                                                   place * (int64_t)tally_dtype_size(v->dtype));
             there &= is_there(v, place);
         }
         if (there) take_pair(&e, value[0], pairs ? value[1] : 1);
@@ -38,19 +41,22 @@ static void fold(const check_operator *o, const tally_view *in, int64_t r, int r
     value_of(&e, o, to);
 }
 
-static tally_view side(int k, tally_dtype d, int64_t rows, int64_t n, const int64_t *offsets, int kind)
+static tally_view side(int k, tally_dtype d, int64_t rows, int64_t n, const int64_t *offsets,
+                       int kind)
 {
     char *store = (k ? second : first) + check_below(8);
     if (d == TALLY_I8 || d == TALLY_U16 || d == TALLY_I64)
         check_fill(store, d, 3 * PAIRS, TL_DATA_BITS);
     else
         fill(store, d, 3 * PAIRS, kind);
-    for (int i = 0; i < PAIRS; i++) bits[k][i] = (unsigned char)(check_below(3) ? 255 : check_below(256));
+    for (int i = 0; i < PAIRS; i++)
+        bits[k][i] = (unsigned char)(check_below(3) ? 255 : check_below(256));
     tally_view v = {store, d, rows, n, n, 1, offsets};
     const int how = (int)check_below(4);
     if (how == 1) v.stride = 2, v.row_stride = 2 * n + 1;
     if (how == 2 && !offsets) v.stride = rows, v.row_stride = 1;
-    if (how == 3 && !offsets && n) v.stride = -1, v.data = store + (n - 1) * (int64_t)tally_dtype_size(d);
+    if (how == 3 && !offsets && n)
+        v.stride = -1, v.data = store + (n - 1) * (int64_t)tally_dtype_size(d);
     v.valid_offset = v.stride < 0 ? n - 1 + check_below(9) : check_below(9);
     if (check_below(3)) v.valid = bits[k];
     return v;
@@ -83,13 +89,13 @@ static void stream_of(tally *ctx, const check_operator *o, const tally_view *in)
     memset(got, 0x55, sizeof got);
     check_ok(ctx, tally_stream_finish(s, got, NULL), "its end");
     tally_stream_close(s);
-    check_same(got, want, 1, o->result, "a stream of %s of %s, %lld elements", o->op, tally_dtype_name(in->dtype),
-               (long long)in->n);
+    check_same(got, want, 1, o->result, "a stream of %s of %s, %lld elements", o->op,
+               tally_dtype_name(in->dtype), (long long)in->n);
 }
 
 /* A scan, or windows of one or more sequences (w), in pieces; want: their results, side by side. */
-static void stream_of_results(tally *ctx, const check_operator *o, const tally_view *in, const tally_scan_options *so,
-                              const tally_window_options *w)
+static void stream_of_results(tally *ctx, const check_operator *o, const tally_view *in,
+                              const tally_scan_options *so, const tally_window_options *w)
 {
     const int64_t all = w ? tally_window_length(in->n, w) : in->n, stride = 1 + check_below(2);
     static char made[sizeof got];
@@ -117,32 +123,39 @@ static void stream_of_results(tally *ctx, const check_operator *o, const tally_v
     out.n = all - have;
     out.data = made + have * stride * o->result;
     if (w) check_ok(ctx, tally_stream_finish_view(s, &out), "its end");
-    check(w ? tally_stream_results(s, -1) <= out.n : have == all, "a stream of %s: %lld results, not %lld", o->op,
-          (long long)have, (long long)all);
+    check(w ? tally_stream_results(s, -1) <= out.n : have == all,
+          "a stream of %s: %lld results, not %lld", o->op, (long long)have, (long long)all);
     tally_stream_close(s);
     for (int64_t i = 0; i < in->rows * all; i++)
         memcpy(got + i * o->result, made + i * stride * o->result, (size_t)o->result);
     check_same(got, want, in->rows * all, o->result,
-               "a stream's %s of %s of %s, %lld x %lld, %lld + 1 + %lld, edges %d", w ? "windows" : "scan", o->op,
-               tally_dtype_name(in->dtype), (long long)in->rows, (long long)in->n, w ? (long long)w->before : 0,
-               w ? (long long)w->after : 0, w ? (int)w->edges : 0);
+               "a stream's %s of %s of %s, %lld x %lld, %lld + 1 + %lld, edges %d",
+               w ? "windows" : "scan", o->op, tally_dtype_name(in->dtype), (long long)in->rows,
+               (long long)in->n, w ? (long long)w->before : 0, w ? (long long)w->after : 0,
+               w ? (int)w->edges : 0);
 }
 
 static void inputs(tally *ctx, int kind)
 {
-    static const char *const names[] = {"dot:exact",        "nandot:exact", "dot:exact:f64", "sum:exact",
-                                        "nansum:exact:f64", "mean:exact",   "nanmean:exact"};
-    static const tally_dtype types[] = {TALLY_F64, TALLY_F32, TALLY_F16, TALLY_BF16, TALLY_I8, TALLY_U16, TALLY_I64};
+    static const char *const names[] = {"dot:exact",    "nandot:exact",     "dot:exact:f64",
+                                        "sum:exact",    "nansum:exact:f64", "mean:exact",
+                                        "nanmean:exact"};
+    static const tally_dtype types[] = {TALLY_F64, TALLY_F32, TALLY_F16, TALLY_BF16,
+                                        TALLY_I8,  TALLY_U16, TALLY_I64};
     const char *name = names[check_below(7)];
     const int pairs = strstr(name, "dot") != NULL;
-    tally_dtype a = types[check_below(pairs ? 7 : 4)], b = check_below(2) ? a : types[check_below(7)];
+    tally_dtype a = types[check_below(pairs ? 7 : 4)],
+                b = check_below(2) ? a : types[check_below(7)];
     if (strstr(name, "f64") && a != TALLY_F16) a = b = TALLY_F32;
     if (a > TALLY_F64 || (pairs && a != TALLY_F64 && check_below(3))) a = b = TALLY_F64;
-    if (pairs && a != TALLY_F64 && (a == TALLY_I8 || a == TALLY_U16 || a == TALLY_I64)) b = TALLY_F64;
+    if (pairs && a != TALLY_F64 && (a == TALLY_I8 || a == TALLY_U16 || a == TALLY_I64))
+        b = TALLY_F64;
     if (strstr(name, "f64") && b != TALLY_F16) b = a;
-    const int wide = a == TALLY_F64 || b == TALLY_F64 || b == TALLY_I8 || b == TALLY_U16 || b == TALLY_I64;
+    const int wide =
+        a == TALLY_F64 || b == TALLY_F64 || b == TALLY_I8 || b == TALLY_U16 || b == TALLY_I64;
     const check_operator o = pick(name, !pairs ? a : wide ? TALLY_F64 : a == b ? a : TALLY_F32);
-    const int64_t rows = check_below(3) ? 1 : 1 + check_below(7), n = (check_below(9) ? check_below(400) : 2500) / rows;
+    const int64_t rows = check_below(3) ? 1 : 1 + check_below(7),
+                  n = (check_below(9) ? check_below(400) : 2500) / rows;
     int64_t offsets[8] = {check_below(5)};
     for (int r = 0; r < rows; r++) offsets[r + 1] = offsets[r] + check_below(n + 1);
     const int64_t *o_s = check_below(4) ? NULL : offsets;
@@ -157,9 +170,10 @@ static void inputs(tally *ctx, int kind)
         const int64_t m = o_s ? offsets[r + 1] - offsets[r] : n;
         fold(&o, &in, r, 0, m, 0, m, 0, want + r * o.result);
     }
-    check_same(got, want, rows, o.result, "%s of %s and %s, kind %d, %lld x %lld, strides %lld, %lld, bits %d %d", o.op,
-               tally_dtype_name(a), tally_dtype_name(b), kind, (long long)rows, (long long)n, (long long)in.stride,
-               (long long)next.stride, in.valid != NULL, next.valid != NULL);
+    check_same(got, want, rows, o.result,
+               "%s of %s and %s, kind %d, %lld x %lld, strides %lld, %lld, bits %d %d", o.op,
+               tally_dtype_name(a), tally_dtype_name(b), kind, (long long)rows, (long long)n,
+               (long long)in.stride, (long long)next.stride, in.valid != NULL, next.valid != NULL);
     if (rows == 1 && !o_s) stream_of(ctx, &o, &in);
     if (n > 150) return;
 
@@ -174,7 +188,8 @@ static void inputs(tally *ctx, int kind)
         if (verb && !o_s) to.n = to.row_stride = tally_window_length(n, &wo);
         if (verb) check_ok(ctx, tally_window(ctx, o.op, &in, &to, &wo), "window");
         for (int64_t r = 0; r < rows; r++) {
-            const int64_t m = o_s ? offsets[r + 1] - offsets[r] : n, step = verb && wo.step ? wo.step : 1;
+            const int64_t m = o_s ? offsets[r + 1] - offsets[r] : n,
+                          step = verb && wo.step ? wo.step : 1;
             char *at = want + (o_s ? offsets[r] : r * to.n) * o.result;
             for (int64_t i = 0; i < m; i += step) {
                 const int64_t low = i - wo.before, high = i + wo.after + 1, least = wo.min_count;
@@ -184,16 +199,19 @@ static void inputs(tally *ctx, int kind)
                          at + (so.reverse ? m - 1 - i : i) * o.result);
                 else
                     fold(&o, &in, r, 0, m, low < 0 ? 0 : low,
-                         full || wo.edges == TALLY_EDGES_SHRINK || least > 0 ? (high < m ? high : m) : 0, least,
-                         at + i / step * o.result);
+                         full || wo.edges == TALLY_EDGES_SHRINK || least > 0 ? (high < m ? high : m)
+                                                                             : 0,
+                         least, at + i / step * o.result);
             }
         }
         const int64_t zero = o_s ? offsets[0] : 0, all = o_s ? offsets[rows] - zero : rows * to.n;
         check_same(got + zero * o.result, want + zero * o.result, all, o.result,
-                   "%s of %s, kind %d, %lld x %lld, options %d %d, %lld %lld %d %lld %lld", verb ? "window" : "scan",
-                   o.op, kind, (long long)rows, (long long)n, so.exclusive, so.reverse, (long long)wo.before,
-                   (long long)wo.after, (int)wo.edges, (long long)wo.min_count, (long long)wo.step);
-        if (verb == 0 && rows == 1 && !o_s && !so.reverse) stream_of_results(ctx, &o, &in, &so, NULL);
+                   "%s of %s, kind %d, %lld x %lld, options %d %d, %lld %lld %d %lld %lld",
+                   verb ? "window" : "scan", o.op, kind, (long long)rows, (long long)n,
+                   so.exclusive, so.reverse, (long long)wo.before, (long long)wo.after,
+                   (int)wo.edges, (long long)wo.min_count, (long long)wo.step);
+        if (verb == 0 && rows == 1 && !o_s && !so.reverse)
+            stream_of_results(ctx, &o, &in, &so, NULL);
         if (verb == 1 && !o_s && !wo.step) stream_of_results(ctx, &o, &in, NULL, &wo);
     }
 }

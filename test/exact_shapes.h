@@ -7,7 +7,8 @@
 
 static void flat(tally *ctx, const char *isa, const check_operator *o, int kind)
 {
-    static const int64_t sizes[] = {0, 1, 2, 3, 47, 48, 63, 64, 65, 255, 4095, 4096, 4097, 8191, MOST};
+    static const int64_t sizes[] = {0,  1,   2,    3,    47,   48,   63,  64,
+                                    65, 255, 4095, 4096, 4097, 8191, MOST};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         const int64_t n = check_quick && sizes[s] == MOST ? 9000 : sizes[s];
         char *x = data + check_below(16);
@@ -15,15 +16,16 @@ static void flat(tally *ctx, const char *isa, const check_operator *o, int kind)
         const tally_view in = tally_flat(x, o->dtype, n);
         reference(o, x, 1, n, want);
         check_ok(ctx, tally_reduce(ctx, o->op, &in, got), o->op);
-        check_same(got, want, 1, o->result, "%s %s n=%lld kind %d %s", o->op, tally_dtype_name(o->dtype), (long long)n,
-                   kind, isa);
+        check_same(got, want, 1, o->result, "%s %s n=%lld kind %d %s", o->op,
+                   tally_dtype_name(o->dtype), (long long)n, kind, isa);
     }
 }
 
 static void views(tally *ctx, const check_operator *o, int kind)
 {
     int64_t offsets[41] = {check_below(5)};
-    for (int r = 0; r < 40; r++) offsets[r + 1] = offsets[r] + (check_below(3) ? check_below(90) : check_below(700));
+    for (int r = 0; r < 40; r++)
+        offsets[r + 1] = offsets[r] + (check_below(3) ? check_below(90) : check_below(700));
     fill(data, o->dtype, MOST, kind);
     const tally_view all[] = {
         {data, o->dtype, 40, 130, 131, 1, NULL},
@@ -44,9 +46,10 @@ static void views(tally *ctx, const check_operator *o, int kind)
         }
         memset(got, 0x55, sizeof got);
         check_ok(ctx, tally_reduce(ctx, o->op, in, got), o->op);
-        check_same(got, want, in->rows, o->result, "%s %s view %d kind %d", o->op, tally_dtype_name(o->dtype), (int)v,
-                   kind);
-        check(got[in->rows * o->result] == 0x55, "%s view %d: a byte behind the results", o->op, (int)v);
+        check_same(got, want, in->rows, o->result, "%s %s view %d kind %d", o->op,
+                   tally_dtype_name(o->dtype), (int)v, kind);
+        check(got[in->rows * o->result] == 0x55, "%s view %d: a byte behind the results", o->op,
+              (int)v);
     }
 }
 
@@ -64,15 +67,17 @@ static void series(tally *ctx, const check_operator *o, int kind)
             reference(o, data, 1, m, want + i * o->result);
     }
     check_ok(ctx, tally_scan(ctx, o->op, &in, &out, &so), "scan");
-    check_same(got, want, n, o->result, "scan %s %s kind %d exclusive %d reverse %d", o->op, tally_dtype_name(o->dtype),
-               kind, so.exclusive, so.reverse);
+    check_same(got, want, n, o->result, "scan %s %s kind %d exclusive %d reverse %d", o->op,
+               tally_dtype_name(o->dtype), kind, so.exclusive, so.reverse);
 
-    tally_window_options wo = {check_below(60), check_below(3) ? 0 : check_below(60), (tally_edges)check_below(3), 0};
+    tally_window_options wo = {check_below(60), check_below(3) ? 0 : check_below(60),
+                               (tally_edges)check_below(3), 0};
     if (check_below(2)) wo.min_count = check_below(wo.before + wo.after + 2);
     int64_t results = 0;
     const int skips = !strncmp(o->op, "nan", 3);
     for (int64_t i = 0; i < n; i++) {
-        const int64_t from = i < wo.before ? 0 : i - wo.before, end = n - 1 - i < wo.after ? n : i + wo.after + 1;
+        const int64_t from = i < wo.before ? 0 : i - wo.before,
+                      end = n - 1 - i < wo.after ? n : i + wo.after + 1;
         const int full = i >= wo.before && n - 1 - i >= wo.after;
         if (!full && wo.edges == TALLY_EDGES_VALID) continue;
         exactly e;
@@ -84,11 +89,13 @@ static void series(tally *ctx, const check_operator *o, int kind)
         value_of(&e, o, want + results++ * o->result);
     }
     const tally_view windows = tally_flat(got, o->info.output, tally_window_length(n, &wo));
-    check(windows.n == results, "windows: %lld, not %lld", (long long)windows.n, (long long)results);
+    check(windows.n == results, "windows: %lld, not %lld", (long long)windows.n,
+          (long long)results);
     check_ok(ctx, tally_window(ctx, o->op, &in, &windows, &wo), "window");
-    check_same(got, want, results, o->result, "window %s %s kind %d before %lld after %lld edges %d min %lld n %lld",
-               o->op, tally_dtype_name(o->dtype), kind, (long long)wo.before, (long long)wo.after, (int)wo.edges,
-               (long long)wo.min_count, (long long)n);
+    check_same(got, want, results, o->result,
+               "window %s %s kind %d before %lld after %lld edges %d min %lld n %lld", o->op,
+               tally_dtype_name(o->dtype), kind, (long long)wo.before, (long long)wo.after,
+               (int)wo.edges, (long long)wo.min_count, (long long)n);
 
     /* streams: the same from chunks */
     for (int verb = 0; verb < 3; verb++) {
@@ -101,21 +108,27 @@ static void series(tally *ctx, const check_operator *o, int kind)
         for (int64_t at = 0, m; s && at < n; at += m) {
             m = 1 + check_below(90);
             if (m > n - at) m = n - at;
-            check_ok(ctx, tally_stream_push(s, data + at * o->bytes, m, got + made * o->result, &more), "push");
+            check_ok(ctx,
+                     tally_stream_push(s, data + at * o->bytes, m, got + made * o->result, &more),
+                     "push");
             made += more;
         }
         check_ok(ctx, tally_stream_finish(s, got + made * o->result, &more), "finish");
         tally_stream_close(s);
-        check(made + more == all, "stream: %lld results, not %lld", (long long)(made + more), (long long)all);
+        check(made + more == all, "stream: %lld results, not %lld", (long long)(made + more),
+              (long long)all);
         if (verb == 0) check_ok(ctx, tally_reduce(ctx, o->op, &in, want), "reduce");
         if (verb == 1)
-            check_ok(ctx, tally_scan(ctx, o->op, &in, &(tally_view){want, o->info.output, 1, n, n, 1, NULL}, &so),
+            check_ok(ctx,
+                     tally_scan(ctx, o->op, &in,
+                                &(tally_view){want, o->info.output, 1, n, n, 1, NULL}, &so),
                      "scan");
         if (verb == 2)
-            check_ok(
-                ctx,
-                tally_window(ctx, o->op, &in, &(tally_view){want, o->info.output, 1, results, results, 1, NULL}, &wo),
-                "window");
+            check_ok(ctx,
+                     tally_window(ctx, o->op, &in,
+                                  &(tally_view){want, o->info.output, 1, results, results, 1, NULL},
+                                  &wo),
+                     "window");
         check_same(got, want, all, o->result, "stream %d of %s", verb, o->op);
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Plain data: tally_exact is the same however it was made, and has no other value than the reduction. Part of
- * test_exact.c. */
+ * Plain data: tally_exact is the same however it was made, and has no other value than the
+ * reduction. Part of test_exact.c. */
 #ifndef TALLY_TEST_EXACT_STATES_H
 #define TALLY_TEST_EXACT_STATES_H
 #include "exact_inputs.h"
@@ -9,7 +9,8 @@ static void states(tally *ctx, tally_dtype d, int kind)
 {
     const int64_t bytes = (int64_t)tally_dtype_size(d), n = 3000, cut = check_below(n);
     tally_exact once, parts, part, none, some, these;
-    tally_view x = tally_flat(data, d, n), a = tally_flat(data, d, cut), b = tally_flat(data + cut * bytes, d, n - cut),
+    tally_view x = tally_flat(data, d, n), a = tally_flat(data, d, cut),
+               b = tally_flat(data + cut * bytes, d, n - cut),
                back = {data + (n - 1) * bytes, d, 1, n, n, -1, NULL};
     fill(data, d, n, kind);
     tally_exact_init(&once);
@@ -29,14 +30,16 @@ static void states(tally *ctx, tally_dtype d, int kind)
     check_ok(ctx, tally_exact_add(ctx, &once, &back), "add");
     tally_exact_merge(&parts, &part);
     check_same(&parts, &once, 1, sizeof once, "backwards %s kind %d", tally_dtype_name(d), kind);
-    /* of elements with bits: those that are there, on both sides of a cut and by columns backwards */
+    /* of elements with bits: those that are there, on both sides of a cut and by columns
+       backwards */
     static unsigned char there[3000 / 8 + 4];
     for (size_t i = 0; i < sizeof there; i++) there[i] = (unsigned char)check_below(256);
     tally_exact_init(&some);
     tally_exact_init(&these);
     for (int64_t i = 0; i < n; i++) {
         const tally_view one = tally_flat(data + i * bytes, d, 1);
-        if (there[(i + 5) >> 3] >> ((i + 5) & 7) & 1) check_ok(ctx, tally_exact_add(ctx, &these, &one), "add");
+        if (there[(i + 5) >> 3] >> ((i + 5) & 7) & 1)
+            check_ok(ctx, tally_exact_add(ctx, &these, &one), "add");
     }
     x.valid = there;
     x.valid_offset = 5;
@@ -45,8 +48,10 @@ static void states(tally *ctx, tally_dtype d, int kind)
     check_same(&some, &these, 1, sizeof some, "bits %s kind %d", tally_dtype_name(d), kind);
     check_ok(ctx, tally_exact_subtract(ctx, &some, &x), "subtract with bits");
     tally_exact_init(&these);
-    check_same(&some, &these, 1, sizeof some, "bits taken back %s kind %d", tally_dtype_name(d), kind);
-    for (int k = 0; k < 67; k++) check(once.word[k] >= 0 && once.word[k] >> 32 == 0, "word %d is not settled", k);
+    check_same(&some, &these, 1, sizeof some, "bits taken back %s kind %d", tally_dtype_name(d),
+               kind);
+    for (int k = 0; k < 67; k++)
+        check(once.word[k] >= 0 && once.word[k] >> 32 == 0, "word %d is not settled", k);
     /* words of many states, added as integers by somebody else */
     memset(&parts, 0, sizeof parts);
     for (int j = 0; j < 1000; j++)
@@ -64,14 +69,17 @@ static void states(tally *ctx, tally_dtype d, int kind)
         check_same(&u, &v, 1, 8, "value %s %s kind %d", o.op, tally_dtype_name(d), kind);
         check_ok(ctx, tally_exact_value(ctx, &parts, o.op, d, &v), "value");
         check_ok(ctx, tally_exact_value(ctx, &none, o.op, d, &w), "value");
-        check_same(&v, &w, 1, 8, "value of 1000 states %s %s kind %d", o.op, tally_dtype_name(d), kind);
+        check_same(&v, &w, 1, 8, "value of 1000 states %s %s kind %d", o.op, tally_dtype_name(d),
+                   kind);
     }
 }
 
-/* With validity the state is that of the elements that are there, and a product of two below f64 is an element. */
+/* With validity the state is that of the elements that are there, and a product of two below f64
+   is an element. */
 static void states_of_inputs(tally *ctx, tally_dtype d)
 {
-    const int64_t bytes = (int64_t)tally_dtype_size(d), rows = 3, n = 1 + check_below(400), all = rows * n;
+    const int64_t bytes = (int64_t)tally_dtype_size(d), rows = 3, n = 1 + check_below(400),
+                  all = rows * n;
     const int64_t offsets[] = {0, n / 2, n / 2, all};
     for (int how = 0; how < 4; how++) {
         fill(data, d, 2 * all, how);
@@ -93,10 +101,12 @@ static void states_of_inputs(tally *ctx, tally_dtype d)
         tally_exact_init(&filtered);
         check_ok(ctx, tally_exact_add(ctx, &masked, &x), "add with validity");
         check_ok(ctx, tally_exact_add(ctx, &filtered, &dense), "add");
-        check_same(&masked, &filtered, 1, sizeof masked, "validity %d of %s", how, tally_dtype_name(d));
+        check_same(&masked, &filtered, 1, sizeof masked, "validity %d of %s", how,
+                   tally_dtype_name(d));
         check_ok(ctx, tally_exact_subtract(ctx, &masked, &x), "subtract with validity");
         tally_exact_init(&filtered);
-        check_same(&masked, &filtered, 1, sizeof masked, "validity %d of %s taken back", how, tally_dtype_name(d));
+        check_same(&masked, &filtered, 1, sizeof masked, "validity %d of %s taken back", how,
+                   tally_dtype_name(d));
 
         tally_view y = x, one = x;
         y.data = got;
@@ -123,10 +133,12 @@ static void states_of_inputs(tally *ctx, tally_dtype d)
             check_ok(ctx, tally_exact_add(ctx, &row, &one), "add pairs");
             check_ok(ctx, tally_reduce(ctx, "dot:exact", &one, &dot), "dot");
             check_ok(ctx, tally_exact_value(ctx, &row, "dot:exact", d, &value), "value");
-            check_same(&value, &dot, 1, 8, "dot of %s, row %d, how %d", tally_dtype_name(d), (int)r, how);
+            check_same(&value, &dot, 1, 8, "dot of %s, row %d, how %d", tally_dtype_name(d), (int)r,
+                       how);
         }
         check_ok(ctx, tally_exact_add(ctx, &filtered, &x), "add pairs of rows");
-        check_same(&masked, &filtered, 1, sizeof masked, "pairs %d of %s", how, tally_dtype_name(d));
+        check_same(&masked, &filtered, 1, sizeof masked, "pairs %d of %s", how,
+                   tally_dtype_name(d));
     }
 }
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Allocations that fail: malloc and its kin, defined over glibc's own. Only allocations called from this program's code
- * (the static library is part of it) are counted, failed and watched for leaks; the C library and OpenMP get theirs.
- * Under a sanitizer, which has its own malloc, nothing is counted and nothing fails. */
+ * Allocations that fail: malloc and its kin, defined over glibc's own. Only allocations called
+ * from this program's code (the static library is part of it) are counted, failed and watched
+ * for leaks; the C library and OpenMP get theirs. Under a sanitizer, which has its own malloc,
+ * nothing is counted and nothing fails. */
 #ifndef TALLY_TEST_FAULT_H
 #define TALLY_TEST_FAULT_H
 #include <errno.h>
@@ -9,7 +10,8 @@
 #include <unistd.h>
 
 #if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+    __has_feature(memory_sanitizer)
 #define SANITIZED 1
 #endif
 #endif
@@ -17,7 +19,8 @@
 #define SANITIZED 1
 #endif
 
-/* seen: allocations so far. Allocation number fail_at fails, and with fail_all every later one too. */
+/* seen: allocations so far. Allocation number fail_at fails, and with fail_all every later one
+   too. */
 static __attribute__((unused)) atomic_int counting, seen, fail_at, fail_all;
 
 #ifndef SANITIZED
@@ -55,19 +58,22 @@ static int fails(const char *caller, int *ours)
     return at && (number == at || (number > at && atomic_load(&fail_all)));
 }
 
-#define ALLOCATE(how)                                                                                                  \
-    int ours;                                                                                                          \
-    if (fails(__builtin_return_address(0), &ours)) {                                                                   \
-        errno = ENOMEM;                                                                                                \
-        return NULL;                                                                                                   \
-    }                                                                                                                  \
-    void *p = how;                                                                                                     \
-    if (ours && p) live_swap(NULL, p);                                                                                 \
+#define ALLOCATE(how)                                                                              \
+    int ours;                                                                                      \
+    if (fails(__builtin_return_address(0), &ours)) {                                               \
+        errno = ENOMEM;                                                                            \
+        return NULL;                                                                               \
+    }                                                                                              \
+    void *p = how;                                                                                 \
+    if (ours && p) live_swap(NULL, p);                                                             \
     return p
 
 __attribute__((noinline)) void *malloc(size_t n) { ALLOCATE(__libc_malloc(n)); }
 __attribute__((noinline)) void *calloc(size_t n, size_t m) { ALLOCATE(__libc_calloc(n, m)); }
-__attribute__((noinline)) void *aligned_alloc(size_t a, size_t n) { ALLOCATE(__libc_memalign(a, n)); }
+__attribute__((noinline)) void *aligned_alloc(size_t a, size_t n)
+{
+    ALLOCATE(__libc_memalign(a, n));
+}
 __attribute__((noinline)) void *memalign(size_t a, size_t n) { ALLOCATE(__libc_memalign(a, n)); }
 __attribute__((noinline)) int posix_memalign(void **to, size_t a, size_t n)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Calls of a GPU's API that fail: a context whose table of calls (src/gpu/gpu.h) is replaced by one that counts, makes
- * number call_fails fail, and passes the others on; and how much of what they gave is still held. */
+ * Calls of a GPU's API that fail: a context whose table of calls (src/gpu/gpu.h) is replaced by
+ * one that counts, makes number call_fails fail, and passes the others on; and how much of what
+ * they gave is still held. */
 #ifndef TALLY_TEST_FAULT_GPU_H
 #define TALLY_TEST_FAULT_GPU_H
 #include "gpu/work.h"
@@ -21,7 +22,8 @@ static tally_status planted(tally *where, const char *what)
     calls_seen++;
     if (!call_fails || calls_seen != call_fails) return TALLY_OK;
     tally_status status = strstr(what, "allocat") ? TALLY_NO_MEMORY : TALLY_NO_DEVICE;
-    return tl_fail(where, status, "planted: %s failed (call %lld): out of memory or luck", what, (long long)calls_seen);
+    return tl_fail(where, status, "planted: %s failed (call %lld): out of memory or luck", what,
+                   (long long)calls_seen);
 }
 
 static int entered; /* how often without leaving */
@@ -61,7 +63,8 @@ static void f_unlock(tl_gpu *g, tl_memory *m)
     live_locked--;
     real->unlock(g, m);
 }
-static tally_status f_build(tl_gpu *g, tally *c, const char *text, size_t length, tl_code how, tl_program **p)
+static tally_status f_build(tl_gpu *g, tally *c, const char *text, size_t length, tl_code how,
+                            tl_program **p)
 {
     tally_status status = planted(c, "build");
     if (!status) status = real->build(g, c, text, length, how, p);
@@ -73,29 +76,32 @@ static void f_unload(tl_gpu *g, tl_program *p)
     live_programs--;
     real->unload(g, p);
 }
-static tally_status f_write(tl_gpu *g, tally *c, const tl_memory *to, size_t at, const void *from, size_t bytes)
+static tally_status f_write(tl_gpu *g, tally *c, const tl_memory *to, size_t at, const void *from,
+                            size_t bytes)
 {
     tally_status status = planted(c, "write");
     return status ? status : real->write(g, c, to, at, from, bytes);
 }
-static tally_status f_read(tl_gpu *g, tally *c, void *to, const tl_memory *from, size_t at, size_t bytes)
+static tally_status f_read(tl_gpu *g, tally *c, void *to, const tl_memory *from, size_t at,
+                           size_t bytes)
 {
     tally_status status = planted(c, "read");
     return status ? status : real->read(g, c, to, from, at, bytes);
 }
-static tally_status f_copy_in(tl_gpu *g, tally *c, int lane, const tl_memory *to, size_t at, const void *from,
-                              size_t bytes)
+static tally_status f_copy_in(tl_gpu *g, tally *c, int lane, const tl_memory *to, size_t at,
+                              const void *from, size_t bytes)
 {
     tally_status status = planted(c, "copy_in");
     return status ? status : real->copy_in(g, c, lane, to, at, from, bytes);
 }
-static tally_status f_copy_out(tl_gpu *g, tally *c, int lane, void *to, const tl_memory *from, size_t at, size_t bytes)
+static tally_status f_copy_out(tl_gpu *g, tally *c, int lane, void *to, const tl_memory *from,
+                               size_t at, size_t bytes)
 {
     tally_status status = planted(c, "copy_out");
     return status ? status : real->copy_out(g, c, lane, to, from, at, bytes);
 }
-static tally_status f_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t number, tl_spread spread,
-                             int threads, const tl_argument *a, int count)
+static tally_status f_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t number,
+                             tl_spread spread, int threads, const tl_argument *a, int count)
 {
     tally_status status = planted(c, name);
     return status ? status : real->launch(g, c, p, name, number, spread, threads, a, count);
@@ -135,9 +141,11 @@ static void put_fake(tl_gpu_device *on)
     real = device->gpu->calls;
     fake = *real;
     fake.enter = f_enter, fake.leave = f_leave;
-    fake.allocate = f_allocate, fake.release = f_release, fake.lock = f_lock, fake.unlock = f_unlock;
+    fake.allocate = f_allocate, fake.release = f_release, fake.lock = f_lock,
+    fake.unlock = f_unlock;
     fake.build = f_build, fake.unload = f_unload, fake.write = f_write, fake.read = f_read;
-    fake.copy_in = f_copy_in, fake.copy_out = f_copy_out, fake.launch = f_launch, fake.wait = f_wait;
+    fake.copy_in = f_copy_in, fake.copy_out = f_copy_out, fake.launch = f_launch,
+    fake.wait = f_wait;
     fake.quiet = f_quiet, fake.mark = f_mark, fake.follow = f_follow, fake.reached = f_reached;
     device->gpu->calls = &fake;
 }
@@ -157,7 +165,8 @@ static inline void close_faked(void)
 {
     tally_close(ctx);
     check(!live_blocks && !live_locked && !live_programs,
-          "left after tally_close: %d blocks, %d page-locked, %d programs", live_blocks, live_locked, live_programs);
+          "left after tally_close: %d blocks, %d page-locked, %d programs", live_blocks,
+          live_locked, live_programs);
     live_blocks = live_locked = live_programs = 0;
 }
 
@@ -170,8 +179,9 @@ static void check_pool(const char *after)
         pooled += device->pool[i].bytes;
         blocks += device->pool[i].bytes > 0;
     }
-    check(pooled == device->held && blocks == live_blocks, "after %s: %zu bytes held and %zu pooled, %d blocks and %d",
-          after, device->held, pooled, live_blocks, blocks);
+    check(pooled == device->held && blocks == live_blocks,
+          "after %s: %zu bytes held and %zu pooled, %d blocks and %d", after, device->held, pooled,
+          live_blocks, blocks);
     check(!entered, "after %s: entered and not left", after);
 }
 #endif

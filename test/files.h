@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What the tests of files share: a folder that goes away at the end, a reader of whole files, and the number of threads
- * the library's readers and writers use. Programs define _GNU_SOURCE first. */
+ * What the tests of files share: a folder that goes away at the end, a reader of whole files,
+ * and the number of threads the library's readers and writers use. Programs define _GNU_SOURCE
+ * first. */
 #ifndef TALLY_TEST_FILES_H
 #define TALLY_TEST_FILES_H
 #include "check.h"
@@ -54,8 +55,8 @@ static inline void save(const char *name, const void *data, size_t n)
 
 static double values[1 << 16];
 
-/* Opens and reads all of a file, `max` elements at a time, into values, of any dtype: how many, or -1 (see
- * tally_error). */
+/* Opens and reads all of a file, `max` elements at a time, into values, of any dtype: how many,
+ * or -1 (see tally_error). */
 static inline int64_t load(const char *p, const tally_file_options *o, int64_t max)
 {
     tally_file *f;
@@ -66,7 +67,8 @@ static inline int64_t load(const char *p, const tally_file_options *o, int64_t m
     const size_t size = tally_dtype_size(info.dtype);
     const int64_t room = (int64_t)(sizeof values / size);
     do {
-        if (tally_file_read(f, (char *)values + (size_t)n * size, max < room - n ? max : room - n, &got))
+        if (tally_file_read(f, (char *)values + (size_t)n * size, max < room - n ? max : room - n,
+                            &got))
             n = -1, got = 0;
         n += got;
     } while (got);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Bytes that are truncated, altered or foreign, and those that an older version saved. Part of test_fragment.c. */
+ * Bytes that are truncated, altered or foreign, and those that an older version saved. Part of
+ * test_fragment.c. */
 #ifndef TALLY_TEST_FRAGMENT_BYTES_H
 #define TALLY_TEST_FRAGMENT_BYTES_H
 #include "fragment_cuts.h"
@@ -16,9 +17,10 @@ static void refused(const void *bytes, size_t n, const char *what)
 {
     tally_fragment *f = (tally_fragment *)x_memory;
     tally_status status = tally_fragment_load(contexts[0], bytes, n, &f);
-    if (check(status == TALLY_BAD_DATA && f == NULL, "%s: %s was loaded", what, tally_status_name(status)))
-        check(strncmp(tally_error(contexts[0]), "fragment: ", 10) == 0, "%s: the sentence is '%s'", what,
-              tally_error(contexts[0]));
+    if (check(status == TALLY_BAD_DATA && f == NULL, "%s: %s was loaded", what,
+              tally_status_name(status)))
+        check(strncmp(tally_error(contexts[0]), "fragment: ", 10) == 0, "%s: the sentence is '%s'",
+              what, tally_error(contexts[0]));
     else if (!status)
         tally_fragment_free(f);
 }
@@ -34,7 +36,8 @@ static void bad_bytes(const char *op, tally_dtype dtype, int ranges)
     for (int r = 1; r < ranges; r++) {
         start += n + 1 + check_below(5);
         n = 1 + check_below(30);
-        check_ok(contexts[0], tally_fragment_make(contexts[0], op, dtype, x_memory, start, n, &more), op);
+        check_ok(contexts[0],
+                 tally_fragment_make(contexts[0], op, dtype, x_memory, start, n, &more), op);
         check(!tally_fragment_merge(f, more), "a range more");
         tally_fragment_free(more);
     }
@@ -51,8 +54,8 @@ static void bad_bytes(const char *op, tally_dtype dtype, int ranges)
             bad[k] ^= (unsigned char)(1 << bit);
             refused(bad, bytes, "one bit altered");
         }
-    /* altered with a checksum that fits: whatever the header claims, a load is refused or gives a fragment that can be
-     * used */
+    /* altered with a checksum that fits: whatever the header claims, a load is refused or gives
+     * a fragment that can be used */
     for (int k = 0; k < (check_quick ? 2000 : 20000); k++) {
         memcpy(bad, good, bytes);
         size_t length = bytes, limit = check_below(2) ? 48 + 20 * (size_t)(ranges > 1) : length - 8;
@@ -66,7 +69,8 @@ static void bad_bytes(const char *op, tally_dtype dtype, int ranges)
         uint64_t sum = fnv(bad, length - 8);
         memcpy(bad + length - 8, &sum, 8);
         tally_status status = tally_fragment_load(contexts[0], bad, length, &f);
-        check(status == TALLY_OK || status == TALLY_BAD_DATA, "hostile bytes: %s", tally_status_name(status));
+        check(status == TALLY_OK || status == TALLY_BAD_DATA, "hostile bytes: %s",
+              tally_status_name(status));
         if (status) continue;
         char out[64];
         unsigned char saved[sizeof bad];
@@ -120,13 +124,15 @@ static void version_1(void)
     } saved[] = {{"sum", "sum-f32-0-1000", TALLY_F32, 0, 1000},
                  {"var", "var-i16-0-1000", TALLY_I16, 0, 1000},
                  {"std:1", "std_1-f32-0-13", TALLY_F32, 0, 13},
-                 {"std:1", "std_1-f32-13-987", TALLY_F32, 13, 987}, /* merged with the one before it */
+                 /* merged with the one before it */
+                 {"std:1", "std_1-f32-13-987", TALLY_F32, 13, 987},
                  {"nanvar:1", "nanvar_1-f64-0-1000", TALLY_F64, 0, 1000},
                  {"nanstd", "nanstd-f32-0-77", TALLY_F32, 0, 77}};
     tally *ctx = contexts[0];
     tally_fragment *before = NULL, *now, *f;
     for (size_t k = 0; k < sizeof saved / sizeof *saved; k++) {
-        const int64_t size = (int64_t)tally_dtype_size(saved[k].dtype), end = saved[k].start + saved[k].n;
+        const int64_t size = (int64_t)tally_dtype_size(saved[k].dtype),
+                      end = saved[k].start + saved[k].n;
         unsigned char bytes[8192], a[8192], b[8192];
         char path[500], want[8], got[8];
         size_t n_a = sizeof a, n_b = sizeof b;
@@ -137,12 +143,15 @@ static void version_1(void)
         if (!check(n > 0 && bytes[8] == 1, "%s: %zu bytes", path, n) ||
             !check_ok(ctx, tally_fragment_load(ctx, bytes, n, &f), path))
             continue;
-        for (int64_t i = 0; i < end; i++) element_1(x_memory + i * size, saved[k].op, saved[k].dtype, i);
+        for (int64_t i = 0; i < end; i++)
+            element_1(x_memory + i * size, saved[k].op, saved[k].dtype, i);
         check_ok(ctx,
-                 tally_fragment_make(ctx, saved[k].op, saved[k].dtype, x_memory + saved[k].start * size, saved[k].start,
-                                     saved[k].n, &now),
+                 tally_fragment_make(ctx, saved[k].op, saved[k].dtype,
+                                     x_memory + saved[k].start * size, saved[k].start, saved[k].n,
+                                     &now),
                  path);
-        check(!tally_fragment_save(f, a, &n_a) && !tally_fragment_save(now, b, &n_b) && n_a == n_b && a[8] == 2,
+        check(!tally_fragment_save(f, a, &n_a) && !tally_fragment_save(now, b, &n_b) &&
+                  n_a == n_b && a[8] == 2,
               "%s: saved again", path);
         check_same(a, b, (int64_t)n_b, 1, "%s, saved again", path);
         tally_fragment_free(now);
@@ -153,7 +162,8 @@ static void version_1(void)
             before = NULL;
         }
         tally_view in = tally_flat(x_memory, saved[k].dtype, end);
-        check(!tally_fragment_result(f, got) && !tally_reduce(ctx, saved[k].op, &in, want), "%s: a result", path);
+        check(!tally_fragment_result(f, got) && !tally_reduce(ctx, saved[k].op, &in, want),
+              "%s: a result", path);
         tally_operator_info info = {0};
         check_ok(ctx, tally_operator(ctx, saved[k].op, saved[k].dtype, &info), path);
         check_same(got, want, 1, (int)tally_dtype_size(info.output), "the result of %s", path);

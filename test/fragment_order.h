@@ -22,18 +22,22 @@ static void right_ranges(const tally_fragment *f, const int64_t *cut, const int 
     memset(a, 0x5a, sizeof a);
     check(tally_fragment_ranges(f, 0, PIECES + 1, a, b) == all, "not %lld ranges", (long long)all);
     for (int64_t i = 0; i < all; i++)
-        check(a[i] == starts[i] && b[i] == ends[i], "range %lld is [%lld, %lld), not [%lld, %lld)", (long long)i,
-              (long long)a[i], (long long)b[i], (long long)starts[i], (long long)ends[i]);
-    check(tally_fragment_ranges(f, first, 1, a, NULL) == all && (first == all || a[0] == starts[first]), "one range");
+        check(a[i] == starts[i] && b[i] == ends[i], "range %lld is [%lld, %lld), not [%lld, %lld)",
+              (long long)i, (long long)a[i], (long long)b[i], (long long)starts[i],
+              (long long)ends[i]);
+    check(tally_fragment_ranges(f, first, 1, a, NULL) == all &&
+              (first == all || a[0] == starts[first]),
+          "one range");
     tally_fragment_about(f, &info);
-    check(info.ranges == all && info.elements == elements && info.nodes >= all, "about: %lld ranges, %lld elements",
-          (long long)info.ranges, (long long)info.elements);
+    check(info.ranges == all && info.elements == elements && info.nodes >= all,
+          "about: %lld ranges, %lld elements", (long long)info.ranges, (long long)info.elements);
     tally_fragment_range(f, a, b);
     if (all) check(a[0] == starts[0] && b[0] == ends[all - 1], "from first to last");
 }
 
 /* The first gap, or the result. */
-static void right_answer(tally_fragment *f, const piece *p, const int64_t *cut, const int *in, int pieces)
+static void right_answer(tally_fragment *f, const piece *p, const int64_t *cut, const int *in,
+                         int pieces)
 {
     char want[16], got[16], gap[80];
     int64_t n = 0;
@@ -53,7 +57,8 @@ static void right_answer(tally_fragment *f, const piece *p, const int64_t *cut, 
         if (in[i] && cut[i] < cut[i + 1]) end = cut[i];
     snprintf(gap, sizeof gap, "lacks [%lld, %lld)", (long long)n, (long long)end);
     check(tally_fragment_result(f, got) == TALLY_INVALID, "a result with a gap");
-    check(strstr(tally_error(contexts[0]), gap) != NULL, "'%s' does not say '%s'", tally_error(contexts[0]), gap);
+    check(strstr(tally_error(contexts[0]), gap) != NULL, "'%s' does not say '%s'",
+          tally_error(contexts[0]), gap);
 }
 
 static void any_order(void)
@@ -72,10 +77,10 @@ static void any_order(void)
     check_ok(ctx, tally_fragment_make(ctx, p.o.op, p.o.dtype, NULL, 0, 0, &other), "empty");
     for (int i = 0; i < pieces; i++) {
         const int k = order[i];
-        check_ok(
-            ctx,
-            tally_fragment_make(ctx, p.o.op, p.o.dtype, p.x + cut[k] * p.o.bytes, cut[k], cut[k + 1] - cut[k], &part),
-            p.o.op);
+        check_ok(ctx,
+                 tally_fragment_make(ctx, p.o.op, p.o.dtype, p.x + cut[k] * p.o.bytes, cut[k],
+                                     cut[k + 1] - cut[k], &part),
+                 p.o.op);
         const int side = check_below(3) == 0; /* some go into another fragment first */
         check(!tally_fragment_merge(side ? other : f, part), "merge %d", k);
         (side ? other_in : in)[k] = 1;
@@ -99,9 +104,11 @@ static void any_order(void)
                                          1 + check_below(n - from), &part),
                      p.o.op);
             const int fits = !tally_fragment_save(f, was, &was_bytes);
-            check(tally_fragment_merge(f, part) == TALLY_INVALID && strstr(tally_error(ctx), "overlap"), "overlap: %s",
-                  tally_error(ctx));
-            if (fits && check(!tally_fragment_save(f, is, &is_bytes) && is_bytes == was_bytes, "a refused merge"))
+            check(tally_fragment_merge(f, part) == TALLY_INVALID &&
+                      strstr(tally_error(ctx), "overlap"),
+                  "overlap: %s", tally_error(ctx));
+            if (fits && check(!tally_fragment_save(f, is, &is_bytes) && is_bytes == was_bytes,
+                              "a refused merge"))
                 check_same(is, was, (int64_t)is_bytes, 1, "a refused merge");
             tally_fragment_free(part);
         }
@@ -113,9 +120,11 @@ static void any_order(void)
     unsigned char a[8192], b[8192]; /* the nodes of one slab, as if it had never been cut */
     size_t a_bytes = sizeof a, b_bytes = sizeof b;
     check_ok(ctx, tally_fragment_make(ctx, p.o.op, p.o.dtype, p.x, 0, n, &part), p.o.op);
-    if (check(!tally_fragment_save(f, a, &a_bytes) && !tally_fragment_save(part, b, &b_bytes) && a_bytes == b_bytes,
+    if (check(!tally_fragment_save(f, a, &a_bytes) && !tally_fragment_save(part, b, &b_bytes) &&
+                  a_bytes == b_bytes,
               "bytes"))
-        check_same(a, b, (int64_t)a_bytes, 1, "bytes after any order, %s %s", p.o.op, tally_dtype_name(p.o.dtype));
+        check_same(a, b, (int64_t)a_bytes, 1, "bytes after any order, %s %s", p.o.op,
+                   tally_dtype_name(p.o.dtype));
     tally_fragment_free(part);
     tally_fragment_free(other);
     tally_fragment_free(f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * libFuzzer: any bytes as CSV: delimiter, header and columns guessed or given, quotes, tables, lines kept. fuzz_files.h
- * says what must hold. */
+ * libFuzzer: any bytes as CSV: delimiter, header and columns guessed or given, quotes, tables,
+ * lines kept. fuzz_files.h says what must hold. */
 #define _GNU_SOURCE
 #include "fuzz_files.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What the fuzz targets of text and CSV share: the same bytes through a memory file on one, two and three threads and
- * through a pipe must give the same values and lines, or the same error. The blocks are tiny (TL_TEXT_SHARE), so small
- * inputs are cut too. */
+ * What the fuzz targets of text and CSV share: the same bytes through a memory file on one, two
+ * and three threads and through a pipe must give the same values and lines, or the same error.
+ * The blocks are tiny (TL_TEXT_SHARE), so small inputs are cut too. */
 #ifndef TALLY_FUZZ_FILES_H
 #define TALLY_FUZZ_FILES_H
 #include "tally.h"
@@ -40,14 +40,15 @@ static void take_lines(tally_file *f, outcome *to, int64_t room)
     }
 }
 
-static tally_status read_some(tally_file *f, outcome *to, int64_t n, int64_t columns, int64_t width, int64_t max,
-                              int64_t *got)
+static tally_status read_some(tally_file *f, outcome *to, int64_t n, int64_t columns, int64_t width,
+                              int64_t max, int64_t *got)
 {
     if (to->times) {
         char *const at = to->times + n / columns * 8;
         tally_dtype dtype = 0;
-        const tally_status s = tally_file_read_times(f, to->values + n * width,
-                                                     to->codes ? to->codes + n / columns : NULL, at, &dtype, max, got);
+        const tally_status s =
+            tally_file_read_times(f, to->values + n * width,
+                                  to->codes ? to->codes + n / columns : NULL, at, &dtype, max, got);
         for (char *t = to->times; !s && t < at && dtype != to->dtype; t += 8) {
             int64_t whole;
             memcpy(&whole, t, 8);
@@ -75,11 +76,13 @@ static void load(int fd, const tally_file_options *o, int64_t size, int64_t step
         tally_file_get_info(f, &info);
         if (info.key_columns) to->codes = calloc((size_t)room, sizeof *to->codes);
         if (o->by_time) to->times = calloc((size_t)room, 8);
-        const int64_t width = (int64_t)tally_dtype_size(info.dtype), columns = info.ndim > 1 ? info.shape[1] : 1;
+        const int64_t width = (int64_t)tally_dtype_size(info.dtype),
+                      columns = info.ndim > 1 ? info.shape[1] : 1;
         if (columns < 1 || info.ndim > 2 || !width) abort();
         const int64_t most = step < columns && o->by ? columns : step;
-        while (got && !(to->status = read_some(f, to, n, columns, width,
-                                               most < room / width - n ? most : room / width - n, &got))) {
+        while (got &&
+               !(to->status = read_some(f, to, n, columns, width,
+                                        most < room / width - n ? most : room / width - n, &got))) {
             n += got;
             if (o->keep) take_lines(f, to, size + 64);
         }
@@ -88,7 +91,9 @@ static void load(int fd, const tally_file_options *o, int64_t size, int64_t step
         to->rows = n / columns;
         to->groups = tally_file_groups(f);
         for (int64_t i = 0; to->codes && !to->status && i < n / columns; i++)
-            if (to->codes[i] < 0 || to->codes[i] >= to->groups || !tally_file_key(f, to->codes[i], 0)) abort();
+            if (to->codes[i] < 0 || to->codes[i] >= to->groups ||
+                !tally_file_key(f, to->codes[i], 0))
+                abort();
         tally_file_get_info(f, &info);
         to->skipped = info.skipped;
         tally_file_close(f);
@@ -109,14 +114,19 @@ static void unload(outcome *x)
 
 static void same(const outcome *x, const outcome *y)
 {
-    if (x->status != y->status || x->bytes != y->bytes || memcmp(x->values, y->values, (size_t)x->bytes) != 0 ||
-        strcmp(x->error, y->error) != 0 || x->lengths != y->lengths ||
-        memcmp(x->lines, y->lines, (size_t)x->lengths) != 0 || (x->skipped != y->skipped && !(x->times && x->status)) ||
-        (!x->status && x->codes && (x->groups != y->groups || memcmp(x->codes, y->codes, (size_t)x->bytes / 8))) ||
-        (!x->status && x->times && (x->dtype != y->dtype || memcmp(x->times, y->times, (size_t)x->rows * 8)))) {
-        fprintf(stderr, "status %d %d, bytes %lld %lld, lines %lld %lld, skipped %lld %lld\n'%s'\n'%s'\n", x->status,
-                y->status, (long long)x->bytes, (long long)y->bytes, (long long)x->lengths, (long long)y->lengths,
-                (long long)x->skipped, (long long)y->skipped, x->error, y->error);
+    if (x->status != y->status || x->bytes != y->bytes ||
+        memcmp(x->values, y->values, (size_t)x->bytes) != 0 || strcmp(x->error, y->error) != 0 ||
+        x->lengths != y->lengths || memcmp(x->lines, y->lines, (size_t)x->lengths) != 0 ||
+        (x->skipped != y->skipped && !(x->times && x->status)) ||
+        (!x->status && x->codes &&
+         (x->groups != y->groups || memcmp(x->codes, y->codes, (size_t)x->bytes / 8))) ||
+        (!x->status && x->times &&
+         (x->dtype != y->dtype || memcmp(x->times, y->times, (size_t)x->rows * 8)))) {
+        fprintf(stderr,
+                "status %d %d, bytes %lld %lld, lines %lld %lld, skipped %lld %lld\n'%s'\n'%s'\n",
+                x->status, y->status, (long long)x->bytes, (long long)y->bytes,
+                (long long)x->lengths, (long long)y->lengths, (long long)x->skipped,
+                (long long)y->skipped, x->error, y->error);
         abort();
     }
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * libFuzzer target: any bytes as a saved fragment, once as they are and once with their checksum mended, so that what
- * comes after it is reached. A fragment that is taken saves as the same bytes (of version 1: as some), joins what comes
- * after it and before it, and has a result where nothing from 0 on is missing. */
+ * libFuzzer target: any bytes as a saved fragment, once as they are and once with their checksum
+ * mended, so that what comes after it is reached. A fragment that is taken saves as the same
+ * bytes (of version 1: as some), joins what comes after it and before it, and has a result where
+ * nothing from 0 on is missing. */
 #include "api/parts/fragment_bytes.c"
 #undef NDEBUG
 #include <assert.h>
@@ -22,7 +23,8 @@ static void use(tally_fragment *f, const unsigned char *data, size_t bytes)
     assert(version < VERSION_ONE_RANGE || length == bytes);
     tally_fragment_about(f, &info);
     const size_t rows = (size_t)info.rows, most = 1 << 10,
-                 room = length + (rows < most ? rows : 1) * 4 * 130 * sizeof(tl_state); /* more than a merge can add */
+                 /* more than a merge can add */
+        room = length + (rows < most ? rows : 1) * 4 * 130 * sizeof(tl_state);
     unsigned char *saved = malloc(room), *out = malloc(rows < most ? rows * 64 + 1 : 1);
     if (!saved || !out) {
         free(saved);
@@ -31,7 +33,8 @@ static void use(tally_fragment *f, const unsigned char *data, size_t bytes)
     }
     again = length - 1;
     assert(tally_fragment_save(f, saved, &again) == TALLY_INVALID && again == length);
-    assert(!tally_fragment_save(f, saved, &again) && (version < VERSION_ONE_RANGE || !memcmp(saved, data, bytes)));
+    assert(!tally_fragment_save(f, saved, &again) &&
+           (version < VERSION_ONE_RANGE || !memcmp(saved, data, bytes)));
     const int whole = info.ranges == 1 ? start == 0 : end == 0;
     if (rows < most) assert(tally_fragment_result(f, out) == (whole ? TALLY_OK : TALLY_INVALID));
     free(out);
@@ -44,7 +47,8 @@ static void use(tally_fragment *f, const unsigned char *data, size_t bytes)
     next.row_stride = 0;
     if (rows < most && !tally_fragment_of_view(ctx, f->op, &next, fits ? end : start, &other)) {
         const tally_status status = tally_fragment_merge(f, other);
-        assert(status == (fits || start == end ? TALLY_OK : TALLY_INVALID) || status == TALLY_NO_MEMORY);
+        assert(status == (fits || start == end ? TALLY_OK : TALLY_INVALID) ||
+               status == TALLY_NO_MEMORY);
         tally_fragment_range(f, &from, &to);
         assert(status || from == start);
         again = room;
@@ -60,7 +64,9 @@ static void load(const unsigned char *data, size_t bytes)
 {
     tally_fragment *f = (tally_fragment *)(uintptr_t)1;
     tally_status status = tally_fragment_load(ctx, data, bytes, &f);
-    assert(status ? !f && (status == TALLY_BAD_DATA || status == TALLY_NO_MEMORY) && *tally_error(ctx) : f != NULL);
+    assert(status
+               ? !f && (status == TALLY_BAD_DATA || status == TALLY_NO_MEMORY) && *tally_error(ctx)
+               : f != NULL);
     if (f) use(f, data, bytes);
     tally_fragment_free(f);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * libFuzzer target: any bytes as a kernel's text (in the dialect, CUDA or OpenCL) and as an assignment. What is
- * refused has a sentence with a place; what compiles runs on the model, on little memory, in time. */
+ * libFuzzer target: any bytes as a kernel's text (in the dialect, CUDA or OpenCL) and as an
+ * assignment. What is refused has a sentence with a place; what compiles runs on the model, on
+ * little memory, in time. */
 #include "foreign.h"
 #include "model/code.h"
 #include "toml.h"
@@ -22,13 +23,16 @@ static void run(model_program *p, const model_setting *setting)
         for (int i = 0; i < kernel->parameters; i++) {
             for (int c = 0; c < CELLS; c++) cells[i][c] = c;
             if (kernel->parameter_array[i] >= 0)
-                arguments[i] = (model_argument){cells[i], CELLS * kind_bytes(kernel->parameter_kind[i]), 0, 0};
+                arguments[i] =
+                    (model_argument){cells[i], CELLS * kind_bytes(kernel->parameter_kind[i]), 0, 0};
             else
                 arguments[i] = (model_argument){NULL, 0, CELLS - 1, CELLS};
         }
-        if (model_launch(p, kernel->name, 3, arguments, kernel->parameters, 0, counts, sentence, sizeof sentence))
+        if (model_launch(p, kernel->name, 3, arguments, kernel->parameters, 0, counts, sentence,
+                         sizeof sentence))
             assert(sentence[0]);
-        model_launch(p, kernel->name, 2, arguments, kernel->parameters, 0, NULL, sentence, sizeof sentence);
+        model_launch(p, kernel->name, 2, arguments, kernel->parameters, 0, NULL, sentence,
+                     sizeof sentence);
     }
     (void)setting;
     free(counts);
@@ -49,10 +53,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     text[bytes - 1] = 0;
     if (toml_read("where", text, &t, &error)) assert(!strncmp(error.sentence, "where:", 6));
     error = (ladder_error){0};
-    if (foreign_text("where", text, &translated, &error)) assert(!strncmp(error.sentence, "where:", 6) && !translated);
+    if (foreign_text("where", text, &translated, &error))
+        assert(!strncmp(error.sentence, "where:", 6) && !translated);
     model_program *p;
-    if (!error.code &&
-        !model_compile(translated ? translated : text, "where", &setting, &p, sentence, sizeof sentence)) {
+    if (!error.code && !model_compile(translated ? translated : text, "where", &setting, &p,
+                                      sentence, sizeof sentence)) {
         run(p, &setting);
         model_free(p);
     } else if (!error.code) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * libFuzzer: any bytes as an npy file, through a memory file and through a pipe: no crash, and both give the same
- * elements, with the format named and guessed. Then the file becomes shorter while it is open: reading fails or gives
- * the elements that are left.
- *   clang -g -O1 -fsanitize=fuzzer,address,undefined -fopenmp -Iinclude test/fuzz_npy.c src/io/[a-z]*.c
+ * libFuzzer: any bytes as an npy file, through a memory file and through a pipe: no crash, and
+ * both give the same elements, with the format named and guessed. Then the file becomes shorter
+ * while it is open: reading fails or gives the elements that are left.
+ *   clang -g -O1 -fsanitize=fuzzer,address,undefined -fopenmp -Iinclude test/fuzz_npy.c
+ *   src/io/[a-z]*.c
  * src/context/error.c src/dtype.c */
 #define _GNU_SOURCE
 #include "tally.h"
@@ -30,11 +31,13 @@ static int64_t load(int fd, const char *format, tally_dtype dtype, unsigned char
     const int64_t width = (int64_t)tally_dtype_size(info->dtype);
     if (info->ndim < 0 || info->ndim > 8 || info->elements < 0) abort();
     if (info->mapped && info->elements) { /* every mapped byte is there */
-        volatile unsigned char last = ((const unsigned char *)info->mapped)[info->elements * width - 1];
+        volatile unsigned char last =
+            ((const unsigned char *)info->mapped)[info->elements * width - 1];
         (void)last;
     }
     while (got) {
-        if (tally_file_read(f, out + n * width, room / width - n < 7 ? room / width - n : 7, &got)) {
+        if (tally_file_read(f, out + n * width, room / width - n < 7 ? room / width - n : 7,
+                            &got)) {
             n = -1;
             break;
         }
@@ -74,7 +77,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     data++, size--;
     const int fd = memfd_create("fuzz", 0);
     int p[2];
-    if (fd < 0 || pipe(p) || write(fd, data, size) != (ssize_t)size || write(p[1], data, size) != (ssize_t)size)
+    if (fd < 0 || pipe(p) || write(fd, data, size) != (ssize_t)size ||
+        write(p[1], data, size) != (ssize_t)size)
         abort();
     unsigned char x[32768 + 64], y[32768 + 64];
     tally_file_info a, b;
@@ -82,7 +86,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memset(&b, 0, sizeof b);
     const int64_t n = load(fd, "npy", dtype, x, sizeof x, &a);
     const int magic = size >= 6 && memcmp(data, "\x93NUMPY", 6) == 0;
-    if (magic && (load(fd, NULL, dtype, y, sizeof y, &b) != n || (n > 0 && memcmp(x, y, (size_t)n) != 0))) abort();
+    if (magic &&
+        (load(fd, NULL, dtype, y, sizeof y, &b) != n || (n > 0 && memcmp(x, y, (size_t)n) != 0)))
+        abort();
     close(p[1]);
     const int64_t m = load(p[0], "npy", dtype, y, sizeof y, &b);
     if (n != m || (n > 0 && memcmp(x, y, (size_t)n) != 0)) abort();

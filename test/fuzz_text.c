@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * libFuzzer: any bytes as text (fuzz_files.h says what must hold); and every cell that is a plain decimal equals
- * strtod_l in the C locale. */
+ * libFuzzer: any bytes as text (fuzz_files.h says what must hold); and every cell that is a
+ * plain decimal equals strtod_l in the C locale. */
 #define _GNU_SOURCE
 #include "fuzz_files.h"
 #include <locale.h>
@@ -12,7 +12,8 @@ static void each_word(const uint8_t *data, size_t size)
     if (!c) c = newlocale(LC_ALL_MASK, "C", 0);
     for (size_t i = 0; i < size;) {
         size_t k = i;
-        while (k < size && k - i < sizeof word - 1 && strchr("+-.0123456789eE", data[k]) && data[k]) k++;
+        while (k < size && k - i < sizeof word - 1 && strchr("+-.0123456789eE", data[k]) && data[k])
+            k++;
         memcpy(word, data + i, k - i);
         word[k - i] = 0;
         char *end;
@@ -21,9 +22,11 @@ static void each_word(const uint8_t *data, size_t size)
         double mine = 0;
         float mine4 = 0;
         const int is = k > i && end == word + (k - i);
-        if ((tally_parse_value(TALLY_F64, word, k - i, &mine) == TALLY_OK) != is || (is && memcmp(&d, &mine, 8) != 0))
+        if ((tally_parse_value(TALLY_F64, word, k - i, &mine) == TALLY_OK) != is ||
+            (is && memcmp(&d, &mine, 8) != 0))
             abort();
-        if (is && (tally_parse_value(TALLY_F32, word, k - i, &mine4) || memcmp(&f, &mine4, 4) != 0)) abort();
+        if (is && (tally_parse_value(TALLY_F32, word, k - i, &mine4) || memcmp(&f, &mine4, 4) != 0))
+            abort();
         i = k + 1;
     }
 }

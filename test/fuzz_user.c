@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * libFuzzer target: any bytes as an operator's text. It is read for its facts, never compiled; a refusal has a place in
- * it. A text that is taken is read once more as compilers read it, by other code than the library's: no line of it may
- * bring in a file. */
+ * libFuzzer target: any bytes as an operator's text. It is read for its facts, never compiled; a
+ * refusal has a place in it. A text that is taken is read once more as compilers read it, by
+ * other code than the library's: no line of it may bring in a file. */
 #include "context/user_facts.c"
 #undef NDEBUG
 #include <assert.h>
 
-/* What a compiler may make of a text before it looks for directives: trigraphs replaced (or not), lines joined (also
- * where blanks follow the backslash), carriage returns as newlines, comments as spaces, literals without their content.
- * Caller frees. */
+/* What a compiler may make of a text before it looks for directives: trigraphs replaced (or
+ * not), lines joined (also where blanks follow the backslash), carriage returns as newlines,
+ * comments as spaces, literals without their content. Caller frees. */
 static char *as_compiled(const char *text, int trigraphs)
 {
     static const char from[] = "=/'()!<>-", to[] = "#\\^[]|{}~";
@@ -16,8 +16,9 @@ static char *as_compiled(const char *text, int trigraphs)
     char *a = malloc(n + 2), *b = malloc(n + 2);
     for (size_t i = 0; i < n; i++) {
         if (text[i] == '\r' && text[i + 1] == '\n') continue;
-        const char *known =
-            trigraphs && text[i] == '?' && text[i + 1] == '?' && text[i + 2] ? strchr(from, text[i + 2]) : NULL;
+        const char *known = trigraphs && text[i] == '?' && text[i + 1] == '?' && text[i + 2]
+                                ? strchr(from, text[i + 2])
+                                : NULL;
         a[m++] = known ? to[known - from] : text[i] == '\r' ? '\n' : text[i];
         if (known) i += 2;
     }
@@ -42,7 +43,8 @@ static char *as_compiled(const char *text, int trigraphs)
             a[m++] = ' ';
         } else if (b[i] == '"' || b[i] == '\'') {
             const char quote = b[i++];
-            while (i < n && b[i] != quote && b[i] != '\n') i += b[i] == '\\' && i + 1 < n && b[i + 1] != '\n' ? 2 : 1;
+            while (i < n && b[i] != quote && b[i] != '\n')
+                i += b[i] == '\\' && i + 1 < n && b[i + 1] != '\n' ? 2 : 1;
             i += i < n && b[i] == quote;
             a[m++] = 'x';
         } else {

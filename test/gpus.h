@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The GPU devices of a test: every one that is here and usable, or those of TALLY_TEST_DEVICES="cuda:0 opencl:1"
- * alone. */
+ * The GPU devices of a test: every one that is here and usable, or those of
+ * TALLY_TEST_DEVICES="cuda:0 opencl:1" alone. */
 #ifndef TALLY_TEST_GPUS_H
 #define TALLY_TEST_GPUS_H
 #include "check.h"

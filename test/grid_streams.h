@@ -24,13 +24,15 @@ static void reduced(void)
     tally_stream *s;
     int64_t made = -1;
     check_ok(ctx, tally_reduce(ctx, f.o.op, &f.all, want), f.what);
-    if (!check_ok(ctx, tally_stream_reduce_rows(ctx, f.o.op, f.o.dtype, f.all.rows, &s), f.what)) return;
+    if (!check_ok(ctx, tally_stream_reduce_rows(ctx, f.o.op, f.o.dtype, f.all.rows, &s), f.what))
+        return;
     for (int64_t at = resumed(ctx, s, &f), m; at < f.all.n; at += m) {
         m = chunk(f.all.n - at);
         const tally_view v = part(&f, at, at + m);
         check_ok(ctx, tally_stream_push_view(s, &v, NULL), f.what);
     }
-    check(tally_stream_room(s, -1) == f.all.rows && tally_stream_room(s, 5) == 0, "room: %s", f.what);
+    check(tally_stream_room(s, -1) == f.all.rows && tally_stream_room(s, 5) == 0, "room: %s",
+          f.what);
     memset(got, 0x5a, (size_t)(f.all.rows * f.o.result + GUARD));
     check_ok(ctx, tally_stream_finish(s, got, &made), f.what);
     check(made == f.all.rows, "%lld results: %s", (long long)made, f.what);
@@ -52,7 +54,8 @@ static void scanned(void)
         check_fill(init, f.o.info.output, 1, TL_DATA_PLAIN);
         o.init = init;
     }
-    const int64_t pitch = (columns ? f.all.rows : f.all.n) + more, places = pitch * (columns ? f.all.n : f.all.rows);
+    const int64_t pitch = (columns ? f.all.rows : f.all.n) + more,
+                  places = pitch * (columns ? f.all.n : f.all.rows);
     tally_view out = tally_flat(want, f.o.info.output, f.all.n);
     out.rows = f.all.rows;
     out.row_stride = columns ? 1 : pitch;
@@ -61,7 +64,8 @@ static void scanned(void)
     memset(got, 0x5a, (size_t)(places * f.o.result + GUARD));
     check_ok(ctx, tally_scan(ctx, f.o.op, &f.all, &out, &o), f.what);
     out.data = got;
-    if (!check_ok(ctx, tally_stream_scan_rows(ctx, f.o.op, f.o.dtype, f.all.rows, &o, &s), f.what)) return;
+    if (!check_ok(ctx, tally_stream_scan_rows(ctx, f.o.op, f.o.dtype, f.all.rows, &o, &s), f.what))
+        return;
     memset(init, 0xff, sizeof init); /* the init was borrowed for the call only */
     const int64_t before = resumed(ctx, s, &f);
     for (int64_t i = 0; i < before; i++) /* the fragment has no results of these */
@@ -79,9 +83,11 @@ static void scanned(void)
         check_ok(ctx, tally_stream_push_view(s, &v, &to), f.what);
     }
     int64_t made = -1;
-    check(tally_stream_room(s, -1) == 0 && !tally_stream_finish(s, NULL, &made) && made == 0, "finish: %s", f.what);
-    check_same(got, want, places * f.o.result + GUARD, 1, "scan of rows, columns %d exclusive %d init %d: %s", columns,
-               o.exclusive, o.init != NULL, f.what);
+    check(tally_stream_room(s, -1) == 0 && !tally_stream_finish(s, NULL, &made) && made == 0,
+          "finish: %s", f.what);
+    check_same(got, want, places * f.o.result + GUARD, 1,
+               "scan of rows, columns %d exclusive %d init %d: %s", columns, o.exclusive,
+               o.init != NULL, f.what);
     tally_stream_close(s);
 }
 
@@ -90,7 +96,8 @@ static void windowed(void)
     const field f = pick();
     tally *ctx = any();
     tally_stream *s;
-    tally_window_options o = {.before = check_size(30), .after = check_below(3) ? 0 : check_below(6)};
+    tally_window_options o = {.before = check_size(30),
+                              .after = check_below(3) ? 0 : check_below(6)};
     o.edges = (tally_edges)check_below(3);
     if (check_below(2)) o.min_count = check_below(o.before + o.after + 2);
     const int columns = (int)check_below(3);
@@ -102,7 +109,9 @@ static void windowed(void)
     memset(want, 0x5a, (size_t)(places * f.o.result + GUARD));
     memset(got, 0x5a, (size_t)(places * f.o.result + GUARD));
     check_ok(ctx, tally_window(ctx, f.o.op, &f.all, &out, &o), f.what);
-    if (!check_ok(ctx, tally_stream_window_rows(ctx, f.o.op, f.o.dtype, f.all.rows, &o, &s), f.what)) return;
+    if (!check_ok(ctx, tally_stream_window_rows(ctx, f.o.op, f.o.dtype, f.all.rows, &o, &s),
+                  f.what))
+        return;
     int64_t made = 0;
     for (int64_t at = 0, m; at < f.all.n; at += m) {
         m = chunk(f.all.n - at);
@@ -118,8 +127,8 @@ static void windowed(void)
     rest.data = got + made * out.stride * f.o.result;
     check_ok(ctx, tally_stream_finish_view(s, &rest), f.what);
     check_same(got, want, places * f.o.result + GUARD, 1,
-               "windows of rows, %lld + 1 + %lld edges %d min_count %lld: %s", (long long)o.before, (long long)o.after,
-               (int)o.edges, (long long)o.min_count, f.what);
+               "windows of rows, %lld + 1 + %lld edges %d min_count %lld: %s", (long long)o.before,
+               (long long)o.after, (int)o.edges, (long long)o.min_count, f.what);
     tally_stream_close(s);
 }
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Parts of a problem: fragments, cut anywhere, merged in any order, through bytes or not. Part of test_inputs.c. */
+ * Parts of a problem: fragments, cut anywhere, merged in any order, through bytes or not. Part
+ * of test_inputs.c. */
 #ifndef TALLY_TEST_INPUTS_FRAGMENTS_H
 #define TALLY_TEST_INPUTS_FRAGMENTS_H
 #include "inputs_problem.h"
@@ -15,7 +16,8 @@ static tally_view part_of(const tally_view *v, int64_t a, int64_t b)
     return part;
 }
 
-/* Of rows of the view alone, which of its elements are all there? Then a part may come without its bits. */
+/* Of rows of the view alone, which of its elements are all there? Then a part may come without
+   its bits. */
 static int is_whole(const tally_view *v)
 {
     for (int64_t r = 0; r < v->rows; r++)
@@ -52,7 +54,8 @@ static void fragments(tally *ctx, const problem *c)
     for (int i = 0; i < parts; i++) {
         tally_view next;
         const tally_view part = take(c, cut[i], cut[i + 1], &next);
-        if (!check_ok(ctx, tally_fragment_of_view(ctx, c->op, &part, cut[i], &f[i]), c->op)) exit(check_finish());
+        if (!check_ok(ctx, tally_fragment_of_view(ctx, c->op, &part, cut[i], &f[i]), c->op))
+            exit(check_finish());
         if (check_below(3) == 0) f[i] = round_trip(ctx, f[i], c->op);
     }
     shuffle(order, parts);
@@ -67,17 +70,21 @@ static void fragments(tally *ctx, const problem *c)
         const sequence q = bring(&c->in, c->s, c->p, r, 0);
         fold(&q, 0, q.n, NULL, 0, want + r * bytes);
     }
-    check_same(got, want, rows + 3, bytes, "fragments %s of %s, %lld x %lld, stride %lld, %d parts", c->op,
-               tally_dtype_name(c->in.dtype), (long long)rows, (long long)c->in.n, (long long)c->in.stride, parts);
-    check_ok(ctx, tally_fragment_of_view(ctx, c->op, &c->in, 0, &whole), c->op); /* as many bytes, however it was cut */
+    check_same(got, want, rows + 3, bytes, "fragments %s of %s, %lld x %lld, stride %lld, %d parts",
+               c->op, tally_dtype_name(c->in.dtype), (long long)rows, (long long)c->in.n,
+               (long long)c->in.stride, parts);
+    /* as many bytes, however it was cut */
+    check_ok(ctx, tally_fragment_of_view(ctx, c->op, &c->in, 0, &whole), c->op);
     size_t a = 0, b = 0;
-    check(!tally_fragment_save(all, NULL, &a) && !tally_fragment_save(whole, NULL, &b), "save %s", c->op);
+    check(!tally_fragment_save(all, NULL, &a) && !tally_fragment_save(whole, NULL, &b), "save %s",
+          c->op);
     check(a == b || is_whole(&c->in), "%s: %zu bytes in parts, %zu whole", c->op, a, b);
     tally_fragment_free(whole);
     tally_fragment_free(all);
 }
 
-/* A part that has all of its elements and comes without bits, and one that lacks some: either into the other. */
+/* A part that has all of its elements and comes without bits, and one that lacks some: either
+   into the other. */
 static void one_is_whole(tally *ctx)
 {
     static const char *const ops[] = {"mean", "var", "first", "argmin", "sum"};
@@ -97,12 +104,13 @@ static void one_is_whole(tally *ctx)
         check_ok(ctx, tally_operator(ctx, op, TALLY_F32, &info), op);
         check_ok(ctx, tally_reduce(ctx, op, &all, want), op);
         for (int i = 0; i < 2; i++)
-            if (!check_ok(ctx, tally_fragment_of_view(ctx, op, &part[i], i ? cut : 0, &f[i]), op)) return;
+            if (!check_ok(ctx, tally_fragment_of_view(ctx, op, &part[i], i ? cut : 0, &f[i]), op))
+                return;
         const int into = k & 1;
         check_ok(ctx, tally_fragment_merge(f[into], f[!into]), op);
         check_ok(ctx, tally_fragment_result(f[into], got), op);
-        check_same(got, want, CELLS, (int64_t)tally_dtype_size(info.output), "%s, cut at %lld, into %d", op,
-                   (long long)cut, into);
+        check_same(got, want, CELLS, (int64_t)tally_dtype_size(info.output),
+                   "%s, cut at %lld, into %d", op, (long long)cut, into);
         tally_fragment_free(f[0]);
         tally_fragment_free(f[1]);
     }

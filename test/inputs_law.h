@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The law over elements that may be missing, as it is written: node by node, of values that were widened one by one.
- * Part of test_inputs.c. */
+ * The law over elements that may be missing, as it is written: node by node, of values that were
+ * widened one by one. Part of test_inputs.c. */
 #ifndef TALLY_TEST_INPUTS_LAW_H
 #define TALLY_TEST_INPUTS_LAW_H
 #include "law/order.h"
@@ -13,7 +13,8 @@ static _Alignas(16) unsigned char values[2 * MOST * 8];
 static unsigned char there[MOST];
 static int is_empty; /* was the last of fold's results of no elements? */
 
-/* One sequence: dense values of one type, the second ones `second` bytes behind, and which of them are there. */
+/* One sequence: dense values of one type, the second ones `second` bytes behind, and which of
+   them are there. */
 typedef struct {
     const tl_scalar *op;
     tl_par p;
@@ -32,12 +33,14 @@ static reference element(const sequence *q, int64_t i, int64_t first)
 static reference node(const sequence *q, int64_t at, int k, int64_t first)
 {
     if (!k) return element(q, at, first);
-    reference a = node(q, at, k - 1, first), b = node(q, at + ((int64_t)1 << (k - 1)), k - 1, first);
+    reference a = node(q, at, k - 1, first),
+              b = node(q, at + ((int64_t)1 << (k - 1)), k - 1, first);
     reference_combine(q->op, &a, &b);
     return a;
 }
 
-static void fold(const sequence *q, int64_t first, int64_t m, const void *init, int64_t least, void *out)
+static void fold(const sequence *q, int64_t first, int64_t m, const void *init, int64_t least,
+                 void *out)
 {
     reference s = {.present = init != NULL};
     int64_t counted = 0;
@@ -57,7 +60,8 @@ static void fold(const sequence *q, int64_t first, int64_t m, const void *init, 
         q->op->empty(q->p, out);
 }
 
-/* The element as `to` has it. An integer that becomes a wider integer has 32 bits at most, and f64 holds it. */
+/* The element as `to` has it. An integer that becomes a wider integer has 32 bits at most, and
+   f64 holds it. */
 static void widen(const unsigned char *x, tally_dtype from, tally_dtype to, void *y)
 {
     if (from == to) {
@@ -85,8 +89,9 @@ static sequence bring(const tally_view *in, const tl_scalar *op, tl_par p, int64
     memset(there, 1, (size_t)q.n);
     for (const tally_view *v = in; v; v = v->next)
         for (int64_t i = 0; i < q.n; i++) {
-            const int64_t at = reverse ? q.n - 1 - i : i, place = (v->offsets ? v->offsets[r] : 0) * v->stride +
-                                                                  (v->offsets ? 0 : r * v->row_stride) + at * v->stride;
+            const int64_t at = reverse ? q.n - 1 - i : i,
+                          place = (v->offsets ? v->offsets[r] : 0) * v->stride +
+                                  (v->offsets ? 0 : r * v->row_stride) + at * v->stride;
             const int64_t bytes = (int64_t)tally_dtype_size(v->dtype);
             widen((const unsigned char *)v->data + place * bytes, v->dtype, op->dtype,
                   values + (v != in) * MOST * 8 + i * op->elem_bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Random problems: an operator, one view or two, bits of what is there; and what of it lies in a device's memory. Part
- * of test_inputs.c. */
+ * Random problems: an operator, one view or two, bits of what is there; and what of it lies in a
+ * device's memory. Part of test_inputs.c. */
 #ifndef TALLY_TEST_INPUTS_PROBLEM_H
 #define TALLY_TEST_INPUTS_PROBLEM_H
 #include "gpu/work.h"
@@ -20,10 +20,13 @@ static tl_memory block[BLOCKS];
 static const char *only_op = "all", *only_type = "all";
 
 /* A view of rows x n, or of segments, on store[k] with random bits. */
-static tally_view view(int k, tally_dtype d, int64_t rows, int64_t n, const int64_t *offsets, int dense, int valid)
+static tally_view view(int k, tally_dtype d, int64_t rows, int64_t n, const int64_t *offsets,
+                       int dense, int valid)
 {
-    const int64_t shift = check_below(9), bytes = (int64_t)tally_dtype_size(d); /* half of them: of whole elements */
-    tally_view v = {store[k] + (check_below(2) ? shift : check_below(3) * bytes), d, rows, n, n, 1, offsets};
+    /* half of them: of whole elements */
+    const int64_t shift = check_below(9), bytes = (int64_t)tally_dtype_size(d);
+    tally_view v = {
+        store[k] + (check_below(2) ? shift : check_below(3) * bytes), d, rows, n, n, 1, offsets};
     const int64_t all = offsets ? offsets[rows] : rows * n;
     if (!dense) {
         const int how = (int)check_below(offsets ? 2 : 4);
@@ -35,15 +38,19 @@ static tally_view view(int k, tally_dtype d, int64_t rows, int64_t n, const int6
         v.data = (char *)v.data + back * (int64_t)tally_dtype_size(d);
         v.valid_offset = back;
     }
-    if (valid) v.valid = bitmap[k], v.valid_offset += check_below(2) ? check_below(40) : 4 * check_below(10);
+    if (valid)
+        v.valid = bitmap[k],
+        v.valid_offset += check_below(2) ? check_below(40) : 4 * check_below(10);
     return v;
 }
 
 static void bits_of(int k)
 {
     static const int rates[] = {2, 10, 1000, 1};
-    const int rate = rates[check_below(4)];                           /* one in so many is left out; 1: all */
-    const int64_t whole = check_below(3) ? 0 : check_below(2 * MOST); /* none of the first ones is */
+    /* one in so many is left out; 1: all */
+    const int rate = rates[check_below(4)];
+    /* none of the first ones is */
+    const int64_t whole = check_below(3) ? 0 : check_below(2 * MOST);
     for (int64_t i = 0; i < BITS * 8; i++) {
         const unsigned char b = (unsigned char)(1 << (i & 7));
         if (i >= whole && check_below(rate) == 0)
@@ -59,8 +66,9 @@ typedef struct {
     const tl_scalar *s;
     tl_par p;
     int64_t offsets[262];
-    tally_view given, given_next; /* what the library gets: in and next, some of it in the device's memory */
-    int results_there, all_here;  /* results are the device's memory; nothing is */
+    /* what the library gets: in and next, some of it in the device's memory */
+    tally_view given, given_next;
+    int results_there, all_here; /* results are the device's memory; nothing is */
 } problem;
 
 /* 0: no such operator for these types. */
@@ -74,7 +82,8 @@ static int make(problem *c)
     const int fixed = strcmp(only_type, "all") != 0;
     snprintf(c->op, sizeof c->op, "%s%s%s", name, fixed || check_below(5) ? "" : ":f64",
              tl_sample_parameter(name, parameter));
-    const tally_dtype a = fixed ? tally_dtype_parse(only_type) : (tally_dtype)(1 + check_below(TALLY_F64)),
+    const tally_dtype a = fixed ? tally_dtype_parse(only_type)
+                                : (tally_dtype)(1 + check_below(TALLY_F64)),
                       b = check_below(2) ? a : (tally_dtype)(1 + check_below(TALLY_F64));
     tally_operator_info info;
     if (tally_operator(NULL, c->op, a, &info)) return 0;
@@ -86,11 +95,13 @@ static int make(problem *c)
     const int segments = check_below(4) == 0, dense = check_below(2) == 0;
     if (segments) {
         c->offsets[0] = check_below(20);
-        for (int64_t r = 0; r < rows; r++) c->offsets[r + 1] = c->offsets[r] + check_below(2 * n / (rows + 1) + 1);
+        for (int64_t r = 0; r < rows; r++)
+            c->offsets[r + 1] = c->offsets[r] + check_below(2 * n / (rows + 1) + 1);
     }
     check_fill(store[0], a, ROOM, (tl_data)check_below(TL_DATA_KINDS));
     check_fill(store[1], b, ROOM, (tl_data)check_below(TL_DATA_KINDS));
-    for (int k = 0; k < 2 && check_below(3) == 0; k++) { /* NaNs with the bits of the mark are values like any other */
+    /* NaNs with the bits of the mark are values like any other */
+    for (int k = 0; k < 2 && check_below(3) == 0; k++) {
         const int64_t bytes = (int64_t)tally_dtype_size(k ? b : a), at = check_below(200) * bytes;
         memset(store[k] + at, 0xff, (size_t)bytes);
         store[k][at + bytes - 1] = 0x7f;
@@ -112,7 +123,8 @@ static int make(problem *c)
 static void *copied(tally *ctx, int b, const void *p, const void *host, size_t bytes)
 {
     void *const at = (void *)(uintptr_t)block[b].address;
-    check_ok(ctx, ctx->device->calls->copy(ctx->device, ctx, at, host, bytes), "a copy to the device");
+    check_ok(ctx, ctx->device->calls->copy(ctx->device, ctx, at, host, bytes),
+             "a copy to the device");
     return (char *)at + ((const char *)p - (const char *)host);
 }
 
@@ -129,12 +141,15 @@ static void place_inputs(tally *ctx, problem *c)
     for (int k = 0; k < 1 + (c->in.next != NULL); k++) {
         tally_view *v = k ? &c->given_next : &c->given;
         if (THERE) v->data = copied(ctx, STORE + k, v->data, store[k], sizeof store[k]);
-        if (v->valid && THERE) v->valid = copied(ctx, BITS_0 + k, v->valid, bitmap[k], sizeof bitmap[k]);
-        if (v->offsets && THERE) v->offsets = copied(ctx, PLACES, c->offsets, c->offsets, sizeof c->offsets);
+        if (v->valid && THERE)
+            v->valid = copied(ctx, BITS_0 + k, v->valid, bitmap[k], sizeof bitmap[k]);
+        if (v->offsets && THERE)
+            v->offsets = copied(ctx, PLACES, c->offsets, c->offsets, sizeof c->offsets);
     }
 }
 
-/* Nothing of the call before was the processors', but where a device has no road (gpu/pieces/inputs.c). */
+/* Nothing of the call before was the processors', but where a device has no road
+   (gpu/pieces/inputs.c). */
 static void check_road(tally *ctx, const problem *c, int may)
 {
     tally_times_info times;
@@ -142,8 +157,9 @@ static void check_road(tally *ctx, const problem *c, int may)
     if (!block[STORE].bytes) return;
     check_ok(ctx, tally_times(ctx, &times), "times");
     check_ok(ctx, tl_form_of(NULL, c->op, &c->in, &form), c->op);
-    check(may || form.kind == TL_FORM_STATES || times.on_processors == 0, "%s of %s: %lld elements on the processors",
-          c->op, tally_dtype_name(c->in.dtype), (long long)times.on_processors);
+    check(may || form.kind == TL_FORM_STATES || times.on_processors == 0,
+          "%s of %s: %lld elements on the processors", c->op, tally_dtype_name(c->in.dtype),
+          (long long)times.on_processors);
     check_ok(ctx, tally_time(ctx, 1), "time");
 }
 
@@ -157,7 +173,8 @@ static void take_results(tally *ctx, const problem *c)
 {
     if (c->results_there)
         check_ok(ctx,
-                 ctx->device->calls->copy(ctx->device, ctx, got, (void *)(uintptr_t)block[GOT].address, sizeof got),
+                 ctx->device->calls->copy(ctx->device, ctx, got,
+                                          (void *)(uintptr_t)block[GOT].address, sizeof got),
                  "a copy from the device");
 }
 
@@ -184,7 +201,8 @@ static tally_view results(const problem *c, int64_t n)
 
 static void put(const problem *c, const tally_view *out, int64_t r, int64_t i, const void *value)
 {
-    const int64_t place = (out->offsets ? out->offsets[r] * out->stride : r * out->row_stride) + i * out->stride;
+    const int64_t place =
+        (out->offsets ? out->offsets[r] * out->stride : r * out->row_stride) + i * out->stride;
     memcpy(want + place * c->s->result_bytes, value, c->s->result_bytes);
     if (out->valid) set_mark(out->valid_offset + place);
 }

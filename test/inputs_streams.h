@@ -4,7 +4,8 @@
 #define TALLY_TEST_INPUTS_STREAMS_H
 #include "inputs_fragments.h"
 
-static tally_stream *open_stream(tally *ctx, const problem *c, const tally_scan_options *o, int many)
+static tally_stream *open_stream(tally *ctx, const problem *c, const tally_scan_options *o,
+                                 int many)
 {
     tally_stream *s = NULL;
     const tally_dtype d = c->s->dtype;
@@ -57,9 +58,11 @@ static void streams(tally *ctx, const problem *c, const tally_scan_options *o)
                 }
             }
             check_same(got, want, (int64_t)sizeof got, 1,
-                       "stream %s %s of %s, %lld x %lld, stride %lld to %lld, %d parts, many %d, resumes %d",
-                       o ? "scan" : "reduce", c->op, tally_dtype_name(c->in.dtype), (long long)rows, (long long)c->in.n,
-                       (long long)c->in.stride, (long long)out.stride, parts, many, resumes);
+                       "stream %s %s of %s, %lld x %lld, stride %lld to %lld, %d parts, many %d, "
+                       "resumes %d",
+                       o ? "scan" : "reduce", c->op, tally_dtype_name(c->in.dtype), (long long)rows,
+                       (long long)c->in.n, (long long)c->in.stride, (long long)out.stride, parts,
+                       many, resumes);
         }
     }
     tally_stream_close(s);
@@ -78,7 +81,8 @@ static void stream_window(tally *ctx, const problem *c)
 {
     const int64_t bytes = c->s->result_bytes, rows = c->in.rows;
     const int many = rows != 1 || check_below(3) == 0;
-    tally_window_options o = {.before = check_size(60), .after = check_below(3) ? 0 : check_below(9)};
+    tally_window_options o = {.before = check_size(60),
+                              .after = check_below(3) ? 0 : check_below(9)};
     o.edges = (tally_edges)check_below(3);
     if (check_below(2)) o.min_count = check_below(o.before + o.after + 2);
     int64_t cut[CUTS + 1], at = 0, made;
@@ -101,7 +105,8 @@ static void stream_window(tally *ctx, const problem *c)
         to.data = got + at * out.stride * bytes;
         made = tally_stream_results(s, part.n);
         to.n = made;
-        if (!many && !part.valid && !part.next && part.stride == 1 && out.stride == 1 && check_below(4))
+        if (!many && !part.valid && !part.next && part.stride == 1 && out.stride == 1 &&
+            check_below(4))
             check_ok(ctx, tally_stream_push(s, part.data, part.n, to.data, &made), c->op);
         else
             check_ok(ctx, tally_stream_push_view(s, &part, &to), c->op);
@@ -109,8 +114,8 @@ static void stream_window(tally *ctx, const problem *c)
     tally_view to = out;
     to.data = got + at * out.stride * bytes;
     to.n = tally_stream_results(s, -1);
-    check(at + to.n == out.n || !rows, "%s: %lld and %lld results, not %lld", c->op, (long long)at, (long long)to.n,
-          (long long)out.n);
+    check(at + to.n == out.n || !rows, "%s: %lld and %lld results, not %lld", c->op, (long long)at,
+          (long long)to.n, (long long)out.n);
     check_ok(ctx, tally_stream_finish_view(s, &to), c->op);
     tally_stream_close(s);
     for (int64_t r = 0; r < rows; r++) {
@@ -121,23 +126,26 @@ static void stream_window(tally *ctx, const problem *c)
         }
     }
     check_same(got, want, (int64_t)sizeof got, 1,
-               "stream window %s of %s, %lld x %lld, stride %lld to %lld, %lld + 1 + %lld, edges %d, min_count %lld, "
+               "stream window %s of %s, %lld x %lld, stride %lld to %lld, %lld + 1 + %lld, edges "
+               "%d, min_count %lld, "
                "%d parts, many %d",
-               c->op, tally_dtype_name(c->in.dtype), (long long)rows, (long long)c->in.n, (long long)c->in.stride,
-               (long long)out.stride, (long long)o.before, (long long)o.after, (int)o.edges, (long long)o.min_count,
-               parts, many);
+               c->op, tally_dtype_name(c->in.dtype), (long long)rows, (long long)c->in.n,
+               (long long)c->in.stride, (long long)out.stride, (long long)o.before,
+               (long long)o.after, (int)o.edges, (long long)o.min_count, parts, many);
 }
 
 /* A push that is prepared in blocks: it has more than 4 MiB. Beside the verbs on the whole view. */
 static void in_blocks(tally *ctx)
 {
     enum { CELLS = 9001, STEPS = 131, ALL = CELLS * STEPS };
-    float *const x = malloc(3 * (size_t)ALL * sizeof *x), *const whole = x + ALL, *const pushed = whole + ALL;
+    float *const x = malloc(3 * (size_t)ALL * sizeof *x), *const whole = x + ALL,
+                 *const pushed = whole + ALL;
     unsigned char *const bits = malloc(ALL / 8 + 8);
     const tally_window_options w = {.before = 5, .edges = TALLY_EDGES_SHRINK};
     check_fill(x, TALLY_F32, ALL, TL_DATA_PLAIN);
     check_fill(bits, TALLY_U8, ALL / 8 + 8, TL_DATA_BITS);
-    tally_view in = tally_columns(x, TALLY_F32, STEPS, CELLS), out = tally_columns(whole, TALLY_F32, STEPS, CELLS);
+    tally_view in = tally_columns(x, TALLY_F32, STEPS, CELLS),
+               out = tally_columns(whole, TALLY_F32, STEPS, CELLS);
     in.valid = bits, in.valid_offset = 3;
     for (int verb = 0; verb < 3; verb++) {
         tally_stream *s = NULL;
@@ -160,7 +168,8 @@ static void in_blocks(tally *ctx)
         out.data = pushed + (verb ? out.n * CELLS : 0);
         out.n = verb ? tally_stream_results(s, -1) : 1;
         check_ok(ctx, tally_stream_finish_view(s, &out), "finish");
-        check_same(pushed, whole, ALL, sizeof *x, "one push of %d steps of %d cells, verb %d", STEPS, CELLS, verb);
+        check_same(pushed, whole, ALL, sizeof *x, "one push of %d steps of %d cells, verb %d",
+                   STEPS, CELLS, verb);
         tally_stream_close(s);
     }
     free(x);

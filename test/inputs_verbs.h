@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The verbs on whole views: reduce, scan, window, and windows of any ranges. Part of test_inputs.c. */
+ * The verbs on whole views: reduce, scan, window, and windows of any ranges. Part of
+ * test_inputs.c. */
 #ifndef TALLY_TEST_INPUTS_VERBS_H
 #define TALLY_TEST_INPUTS_VERBS_H
 #include "inputs_problem.h"
@@ -18,10 +19,11 @@ static void reduce(tally *ctx, const problem *c)
         set_mark(5 + r);
     }
     check_ok(ctx, tally_reduce_valid(ctx, c->op, &c->in, marks[0], 5), c->op);
-    check_same(marks[0], marks[1], sizeof marks[0], 1, "validity of reduce %s of %s, %lld x %lld", c->op,
-               tally_dtype_name(c->in.dtype), (long long)c->in.rows, (long long)c->in.n);
+    check_same(marks[0], marks[1], sizeof marks[0], 1, "validity of reduce %s of %s, %lld x %lld",
+               c->op, tally_dtype_name(c->in.dtype), (long long)c->in.rows, (long long)c->in.n);
     check_same(got, want, c->in.rows + 3, bytes, "reduce %s of %s, %lld x %lld, stride %lld", c->op,
-               tally_dtype_name(c->in.dtype), (long long)c->in.rows, (long long)c->in.n, (long long)c->in.stride);
+               tally_dtype_name(c->in.dtype), (long long)c->in.rows, (long long)c->in.n,
+               (long long)c->in.stride);
 }
 
 static void scan(tally *ctx, const problem *c)
@@ -45,16 +47,19 @@ static void scan(tally *ctx, const problem *c)
     }
     check_same(marks[0], marks[1], sizeof marks[0], 1, "validity of scan %s of %s", c->op,
                tally_dtype_name(c->in.dtype));
-    check_same(got, want, (int64_t)sizeof got, 1, "scan %s of %s, %lld x %lld, stride %lld to %lld, options %d %d %d",
-               c->op, tally_dtype_name(c->in.dtype), (long long)c->in.rows, (long long)c->in.n, (long long)c->in.stride,
-               (long long)out.stride, o.exclusive, o.reverse, o.init != NULL);
+    check_same(got, want, (int64_t)sizeof got, 1,
+               "scan %s of %s, %lld x %lld, stride %lld to %lld, options %d %d %d", c->op,
+               tally_dtype_name(c->in.dtype), (long long)c->in.rows, (long long)c->in.n,
+               (long long)c->in.stride, (long long)out.stride, o.exclusive, o.reverse,
+               o.init != NULL);
 }
 
 /* Any ranges of a sequence. */
 static void window_ranges(tally *ctx, const problem *c)
 {
     static int64_t start[700], end[700];
-    const int64_t results = check_below(600), n = c->in.n, least = check_below(2) ? 0 : check_below(9);
+    const int64_t results = check_below(600), n = c->in.n,
+                  least = check_below(2) ? 0 : check_below(9);
     if (c->in.rows != 1 || c->in.offsets) return;
     const int strided = (int)check_below(3) == 0;
     tally_view out = {got, c->s->out, 1, results, results, 1 + strided};
@@ -66,20 +71,24 @@ static void window_ranges(tally *ctx, const problem *c)
         if (end[r] > n) end[r] = n;
         if (r && check_below(4) == 0) start[r] = start[r - 1], end[r] = end[r - 1];
     }
-    if (!check_ok(ctx, tally_window_ranges(ctx, c->op, &c->in, start, end, results, &out, least), c->op)) return;
+    if (!check_ok(ctx, tally_window_ranges(ctx, c->op, &c->in, start, end, results, &out, least),
+                  c->op))
+        return;
     const sequence q = bring(&c->in, c->s, c->p, 0, 0);
     for (int64_t r = 0; r < results; r++) {
         fold(&q, start[r], end[r] - start[r], NULL, least, line);
         put(c, &out, 0, r, line);
     }
-    check_same(got, want, (int64_t)sizeof got, 1, "ranges %s of %s, %lld, stride %lld to %lld, min_count %lld", c->op,
-               tally_dtype_name(c->in.dtype), (long long)n, (long long)c->in.stride, (long long)out.stride,
-               (long long)least);
+    check_same(got, want, (int64_t)sizeof got, 1,
+               "ranges %s of %s, %lld, stride %lld to %lld, min_count %lld", c->op,
+               tally_dtype_name(c->in.dtype), (long long)n, (long long)c->in.stride,
+               (long long)out.stride, (long long)least);
 }
 
 static void window(tally *ctx, const problem *c)
 {
-    tally_window_options o = {.before = check_size(200), .after = check_below(3) ? 0 : check_below(9)};
+    tally_window_options o = {.before = check_size(200),
+                              .after = check_below(3) ? 0 : check_below(9)};
     o.edges = (tally_edges)check_below(c->in.offsets ? 2 : 3);
     if (check_below(2)) o.min_count = check_below(o.before + o.after + 2);
     if (check_below(6) == 0 && !c->in.offsets) o.step = 1 + check_below(5);
@@ -108,8 +117,10 @@ static void window(tally *ctx, const problem *c)
     check_same(marks[0], marks[1], sizeof marks[0], 1, "validity of window %s of %s", c->op,
                tally_dtype_name(c->in.dtype));
     check_same(got, want, (int64_t)sizeof got, 1,
-               "window %s of %s, %lld x %lld, stride %lld, %lld + 1 + %lld, edges %d, min_count %lld, step %lld", c->op,
-               tally_dtype_name(c->in.dtype), (long long)c->in.rows, (long long)c->in.n, (long long)c->in.stride,
-               (long long)o.before, (long long)o.after, (int)o.edges, (long long)o.min_count, (long long)o.step);
+               "window %s of %s, %lld x %lld, stride %lld, %lld + 1 + %lld, edges %d, min_count "
+               "%lld, step %lld",
+               c->op, tally_dtype_name(c->in.dtype), (long long)c->in.rows, (long long)c->in.n,
+               (long long)c->in.stride, (long long)o.before, (long long)o.after, (int)o.edges,
+               (long long)o.min_count, (long long)o.step);
 }
 #endif

@@ -12,11 +12,12 @@ static char *placed(int k, const char *from, int64_t bytes)
     return in[k].at;
 }
 
-/* Fields: a stream of many sequences lives in the memory of the member whose memory its first step is; the steps that
- * come then are anybody's, and so is the place of the results. */
+/* Fields: a stream of many sequences lives in the memory of the member whose memory its first
+ * step is; the steps that come then are anybody's, and so is the place of the results. */
 static void check_fields(void)
 {
-    const int home = (int)check_below(members), to = (int)check_below(members + 1) - 1, resumes = check_below(2) == 0;
+    const int home = (int)check_below(members), to = (int)check_below(members + 1) - 1,
+              resumes = check_below(2) == 0;
     const int64_t cells = 1 + check_below(700), n = 1 + check_below(60), step = cells * o.bytes;
     int64_t at = 0;
     tally_stream *s;
@@ -40,7 +41,8 @@ static void check_fields(void)
         if (m > n - at) m = n - at;
         tally_view v = tally_columns(placed(k, x + at * step, m * step), o.dtype, m, cells);
         if (turned) { /* the same steps, from the last to the first */
-            for (int64_t i = 0; i < m; i++) memcpy(got + i * step, x + (at + m - 1 - i) * step, (size_t)step);
+            for (int64_t i = 0; i < m; i++)
+                memcpy(got + i * step, x + (at + m - 1 - i) * step, (size_t)step);
             v.data = placed(k, got, m * step) + (m - 1) * step;
             v.stride = -cells;
         }
@@ -49,15 +51,17 @@ static void check_fields(void)
     tally_times(ctx, &times);
     tally_times(tally_member(ctx, home), &one);
     check(times.launches && times.launches == one.launches && !times.on_processors,
-          "a field of device %d: %lld launches of %lld, %lld elements on the processors", home, (long long)one.launches,
-          (long long)times.launches, (long long)times.on_processors);
+          "a field of device %d: %lld launches of %lld, %lld elements on the processors", home,
+          (long long)one.launches, (long long)times.launches, (long long)times.on_processors);
     tally_time(ctx, 0);
     memset(got, 0xa5, (size_t)(cells * o.result + GUARD));
     if (to >= 0) put(to, &out[to], got, (size_t)(cells * o.result + GUARD));
-    check_ok(ctx, tally_stream_finish(s, to < 0 ? got : out[to].at, NULL), "the results of a field");
+    check_ok(ctx, tally_stream_finish(s, to < 0 ? got : out[to].at, NULL),
+             "the results of a field");
     tally_stream_close(s);
     if (to >= 0) get(to, &out[to], got, (size_t)(cells * o.result + GUARD));
-    check_same(got, want, cells, o.result, "%s: a field of %lld cells, %lld steps, of device %d of %d, to %d", o.op,
+    check_same(got, want, cells, o.result,
+               "%s: a field of %lld cells, %lld steps, of device %d of %d, to %d", o.op,
                (long long)cells, (long long)n, home, members, to);
     check(got[cells * o.result] == (char)0xa5, "written behind the results of a field");
 }
@@ -71,7 +75,8 @@ static void check_keys(void)
     int32_t *const keys = (int32_t *)(void *)x;
     int64_t wanted, runs = -1;
     tally_times_info times;
-    for (int64_t i = 0; i < n; i++) keys[i] = i && check_below(5) ? keys[i - 1] : (int32_t)check_below(1000);
+    for (int64_t i = 0; i < n; i++)
+        keys[i] = i && check_below(5) ? keys[i - 1] : (int32_t)check_below(1000);
     tally_view v = tally_flat(x, TALLY_I32, n);
     check_ok(cpu, tally_runs(cpu, &v, offsets, &wanted), "cpu");
     put(k, &in[k], x, (size_t)n * 4);
@@ -87,7 +92,8 @@ static void check_keys(void)
     const tally_view here = tally_flat(x, TALLY_I32, n), made = tally_flat(want, TALLY_I32, wanted),
                      there = tally_flat(in[k].at + (PART + 64) * 4, TALLY_I32, wanted);
     check_ok(cpu, tally_take(cpu, &here, offsets, wanted, &made), "cpu");
-    check_ok(ctx, tally_take(ctx, &v, (const int64_t *)(const void *)out[k].at, wanted, &there), "take");
+    check_ok(ctx, tally_take(ctx, &v, (const int64_t *)(const void *)out[k].at, wanted, &there),
+             "take");
     get(k, &in[k], got, (size_t)(PART + 64 + wanted) * 4);
     check_same(got + (PART + 64) * 4, want, wanted, 4, "a gather of device %d", k);
     tally_times(ctx, &times);
@@ -95,14 +101,18 @@ static void check_keys(void)
     tally_time(ctx, 0);
     if (other == k) return;
     check(tally_runs(ctx, &v, (int64_t *)(void *)out[other].at, &runs) == TALLY_UNSUPPORTED &&
-              strstr(tally_error(ctx), "keys is memory of") && strstr(tally_error(ctx), "must be of one device"),
+              strstr(tally_error(ctx), "keys is memory of") &&
+              strstr(tally_error(ctx), "must be of one device"),
           "keys and offsets of two devices: %s", tally_error(ctx));
-    check(tally_take(ctx, &v, (const int64_t *)(const void *)out[other].at, wanted, &there) == TALLY_UNSUPPORTED &&
-              strstr(tally_error(ctx), "order of") && strstr(tally_error(ctx), "must be of one device"),
+    check(tally_take(ctx, &v, (const int64_t *)(const void *)out[other].at, wanted, &there) ==
+                  TALLY_UNSUPPORTED &&
+              strstr(tally_error(ctx), "order of") &&
+              strstr(tally_error(ctx), "must be of one device"),
           "a gather of two devices: %s", tally_error(ctx));
 }
-/* Call number k of the last member's API fails while a field of `home` takes steps of all members: the processors go
- * on, or the push is tried again, and all is as if it had not failed; or the field is lost, and the stream says so. */
+/* Call number k of the last member's API fails while a field of `home` takes steps of all
+ * members: the processors go on, or the push is tried again, and all is as if it had not failed;
+ * or the field is lost, and the stream says so. */
 static void check_field_failures(int home)
 {
     enum { CELLS = 50, EACH = 5, PUSHES = 6, STEP = CELLS * 4 };
@@ -116,15 +126,21 @@ static void check_field_failures(int home)
         call_fails = k;
         tally_status status = tally_stream_reduce_rows(ctx, "sum", TALLY_F32, CELLS, &s);
         for (int i = 0; i < PUSHES && !status; i++) {
-            const tally_view v = tally_columns(in[(home + i) % members].at + i * EACH * STEP, TALLY_F32, EACH, CELLS);
+            const tally_view v = tally_columns(in[(home + i) % members].at + i * EACH * STEP,
+                                               TALLY_F32, EACH, CELLS);
             if (!tally_stream_push_view(s, &v, NULL)) continue;
             failed++;
-            check(strstr(tally_error(ctx), "planted") != NULL, "call %lld: %s", (long long)k, tally_error(ctx));
+            check(strstr(tally_error(ctx), "planted") != NULL, "call %lld: %s", (long long)k,
+                  tally_error(ctx));
             status = tally_stream_push_view(s, &v, NULL);
-            check(!status || strstr(tally_error(ctx), "in an earlier push"), "again: %s", tally_error(ctx));
+            check(!status || strstr(tally_error(ctx), "in an earlier push"), "again: %s",
+                  tally_error(ctx));
         }
-        if (!status && tally_stream_finish(s, got, NULL)) failed++, status = tally_stream_finish(s, got, NULL);
-        if (!status) check_same(got, want, CELLS, 4, "a field of device %d, call %lld failed", home, (long long)k);
+        if (!status && tally_stream_finish(s, got, NULL))
+            failed++, status = tally_stream_finish(s, got, NULL);
+        if (!status)
+            check_same(got, want, CELLS, 4, "a field of device %d, call %lld failed", home,
+                       (long long)k);
         lost += status != TALLY_OK;
         tally_stream_close(s);
         tries++;
@@ -132,8 +148,8 @@ static void check_field_failures(int home)
         call_fails = 0;
         check_pool("a field that failed");
     }
-    check(home == members - 1 ? failed > 3 && lost > 3 : !lost, "%d failures of a field of %d, %d lost", failed, home,
-          lost);
+    check(home == members - 1 ? failed > 3 && lost > 3 : !lost,
+          "%d failures of a field of %d, %d lost", failed, home, lost);
     check(tries > 4, "%d tries", tries);
 }
 #endif

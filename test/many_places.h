@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * Memory of the members of a context of several devices, and arrays beside it. Part of test_many.c. */
+ * Memory of the members of a context of several devices, and arrays beside it. Part of
+ * test_many.c. */
 #ifndef TALLY_TEST_MANY_PLACES_H
 #define TALLY_TEST_MANY_PLACES_H
 #include "fault_gpu.h"
 #include "gpus.h"
 
-enum { MOST = 300000, PART = 30000, MEMBERS = 4, GUARD = 64, RESULT = 16, ROOM = MOST * RESULT + 2 * GUARD };
+enum {
+    MOST = 300000,
+    PART = 30000,
+    MEMBERS = 4,
+    GUARD = 64,
+    RESULT = 16,
+    ROOM = MOST * RESULT + 2 * GUARD
+};
 
 static tally *cpu;
 static char *x, *want, *got;

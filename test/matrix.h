@@ -10,7 +10,8 @@
 #include "check.h"
 #include "names.h"
 
-static const char *const data_names[] = {"plain", "hostile", "zeros", "bits", "masked"}; /* of tl_data, and MASKED */
+/* of tl_data, and MASKED */
+static const char *const data_names[] = {"plain", "hostile", "zeros", "bits", "masked"};
 
 /* ---- the law, faster than the spec executes it; the spec takes the place of these where a case is small ---- */
 
@@ -31,8 +32,8 @@ static void reference_combine(const tl_scalar *op, reference *a, const reference
     }
 }
 
-static inline void reference_lower(const tl_scalar *op, tl_par p, const reference *a, int64_t n, int64_t first,
-                                   void *out)
+static inline void reference_lower(const tl_scalar *op, tl_par p, const reference *a, int64_t n,
+                                   int64_t first, void *out)
 {
     if (a->present)
         op->lower(&a->s, n, first, p, out);
@@ -47,10 +48,11 @@ static inline reference reference_lift(const tl_scalar *op, tl_par p, const void
     return a;
 }
 
-/* S(0) .. S(n) of elements `stride` apart, by a binary counter: block[j] is its node number j, and prefix[j + 1] what S
- * is from the first up to that one, so an element costs about two combines. out: n + 1 results. */
-static inline void reference_prefixes(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
-                                      const void *init, void *out)
+/* S(0) .. S(n) of elements `stride` apart, by a binary counter: block[j] is its node number j,
+ * and prefix[j + 1] what S is from the first up to that one, so an element costs about two
+ * combines. out: n + 1 results. */
+static inline void reference_prefixes(const tl_scalar *op, tl_par p, const void *x, int64_t stride,
+                                      int64_t n, const void *init, void *out)
 {
     reference block[TL_MAX_LEVELS], prefix[TL_MAX_LEVELS + 1] = {{.present = init != NULL}};
     int top = 0;
@@ -59,28 +61,31 @@ static inline void reference_prefixes(const tl_scalar *op, tl_par p, const void 
         reference_lower(op, p, &prefix[top], i, 0, (char *)out + i * op->result_bytes);
         if (i == n) return;
         block[top++] = reference_lift(op, p, (const char *)x + i * stride * op->elem_bytes, i);
-        for (int64_t c = i; c & 1; c >>= 1, top--) reference_combine(op, &block[top - 2], &block[top - 1]);
+        for (int64_t c = i; c & 1; c >>= 1, top--)
+            reference_combine(op, &block[top - 2], &block[top - 1]);
         prefix[top] = prefix[top - 1];
         reference_combine(op, &prefix[top], &block[top - 1]);
     }
 }
 
 /* As tl_spec_reduce, without init: the blocks of the binary counter, from the first on. */
-static inline void reference_reduce(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n, void *out)
+static inline void reference_reduce(const tl_scalar *op, tl_par p, const void *x, int64_t stride,
+                                    int64_t n, void *out)
 {
     reference block[TL_MAX_LEVELS], whole = {.present = 0};
     int top = 0;
     for (int64_t i = 0; i < n; i++) {
         block[top++] = reference_lift(op, p, (const char *)x + i * stride * op->elem_bytes, i);
-        for (int64_t c = i; c & 1; c >>= 1, top--) reference_combine(op, &block[top - 2], &block[top - 1]);
+        for (int64_t c = i; c & 1; c >>= 1, top--)
+            reference_combine(op, &block[top - 2], &block[top - 1]);
     }
     for (int k = 0; k < top; k++) reference_combine(op, &whole, &block[k]);
     reference_lower(op, p, &whole, n, 0, out);
 }
 
 /* As tl_spec_scan, without init. */
-static inline void reference_scan(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
-                                  const tally_scan_options *o, void *out)
+static inline void reference_scan(const tl_scalar *op, tl_par p, const void *x, int64_t stride,
+                                  int64_t n, const tally_scan_options *o, void *out)
 {
     int64_t size = op->result_bytes;
     char *all = malloc((size_t)((n + 1) * size));
@@ -88,15 +93,17 @@ static inline void reference_scan(const tl_scalar *op, tl_par p, const void *x, 
     if (o->reverse && n > 0) x = (const char *)x + (n - 1) * stride * op->elem_bytes;
     reference_prefixes(op, p, x, o->reverse ? -stride : stride, n, o->init, all);
     char *from = all + (o->exclusive ? 0 : size), *to = out;
-    for (int64_t i = 0; o->reverse && i < n; i++) memcpy(to + (n - 1 - i) * size, from + i * size, (size_t)size);
+    for (int64_t i = 0; o->reverse && i < n; i++)
+        memcpy(to + (n - 1 - i) * size, from + i * size, (size_t)size);
     if (!o->reverse) memcpy(to, from, (size_t)(n * size));
     free(all);
 }
 
-/* As tl_spec_window. Windows share nodes: node[k * n + i] is that of the 2^k elements from i on. Indices are those of
- * the sequence and not of the window; op->lower takes the window's first away. */
-static inline void reference_window(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
-                                    const tally_window_options *o, void *out)
+/* As tl_spec_window. Windows share nodes: node[k * n + i] is that of the 2^k elements from i on.
+ * Indices are those of the sequence and not of the window; op->lower takes the window's first
+ * away. */
+static inline void reference_window(const tl_scalar *op, tl_par p, const void *x, int64_t stride,
+                                    int64_t n, const tally_window_options *o, void *out)
 {
     int64_t most = o->before + o->after + 1 < n ? o->before + o->after + 1 : n,
             *counted = calloc((size_t)n + 1, sizeof *counted);
@@ -111,16 +118,19 @@ static inline void reference_window(const tl_scalar *op, tl_par p, const void *x
     for (int k = 1; k < levels; k++)
         for (int64_t i = 0; i + ((int64_t)1 << k) <= n; i++) {
             node[k * n + i] = node[(k - 1) * n + i];
-            reference_combine(op, &node[k * n + i], &node[(k - 1) * n + i + ((int64_t)1 << (k - 1))]);
+            reference_combine(op, &node[k * n + i],
+                              &node[(k - 1) * n + i + ((int64_t)1 << (k - 1))]);
         }
     for (int64_t i = 0; i < n; i++) {
-        int64_t from = i < o->before ? 0 : i - o->before, end = n - 1 - i < o->after ? n : i + o->after + 1;
+        int64_t from = i < o->before ? 0 : i - o->before,
+                end = n - 1 - i < o->after ? n : i + o->after + 1;
         int whole = i >= o->before && n - 1 - i >= o->after;
         if (!whole && o->edges == TALLY_EDGES_VALID) continue;
         reference s = {.present = 0};
         if (counted[end] - counted[from] >= o->min_count &&
             (whole || o->edges == TALLY_EDGES_SHRINK || o->min_count > 0))
-            for (int64_t at = from, m = end - from; m; m -= (int64_t)1 << tl_top_level(m), at = end - m)
+            for (int64_t at = from, m = end - from; m;
+                 m -= (int64_t)1 << tl_top_level(m), at = end - m)
                 reference_combine(op, &s, &node[tl_top_level(m) * n + at]);
         reference_lower(op, p, &s, end - from, from, out);
         out = (char *)out + op->result_bytes;

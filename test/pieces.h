@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Sequences cut into pieces, and their fragments through bytes: what the tests of fragments and streams share. */
+ * Sequences cut into pieces, and their fragments through bytes: what the tests of fragments and
+ * streams share. */
 #ifndef TALLY_TEST_PIECES_H
 #define TALLY_TEST_PIECES_H
 #include "check.h"
 
-/* Cuts 0 .. n into pieces: cut[0] is 0, cut[pieces] is n, and some of the others lie between bytes of a bitmap. */
+/* Cuts 0 .. n into pieces: cut[0] is 0, cut[pieces] is n, and some of the others lie between
+   bytes of a bitmap. */
 static inline void cut_up(int64_t n, int pieces, int64_t *cut)
 {
     cut[0] = 0;
@@ -29,7 +31,8 @@ static inline void shuffle(int *order, int pieces)
     }
 }
 
-/* The same fragment after save and load, perhaps in another context. A byte of it that was damaged is refused. */
+/* The same fragment after save and load, perhaps in another context. A byte of it that was
+   damaged is refused. */
 static inline tally_fragment *round_trip(tally *ctx, tally_fragment *f, const char *what)
 {
     size_t bytes = 0, room;
@@ -37,15 +40,17 @@ static inline tally_fragment *round_trip(tally *ctx, tally_fragment *f, const ch
     check(!tally_fragment_save(f, NULL, &bytes) && bytes > 0, "save: length: %s", what);
     char *const buffer = malloc(bytes + 1);
     room = bytes - 1;
-    check(tally_fragment_save(f, buffer, &room) == TALLY_INVALID && room == bytes, "save into too little room");
+    check(tally_fragment_save(f, buffer, &room) == TALLY_INVALID && room == bytes,
+          "save into too little room");
     room = bytes + 1;
     buffer[bytes] = 0x5a;
-    check(!tally_fragment_save(f, buffer, &room) && room == bytes && buffer[bytes] == 0x5a, "save: %s", what);
+    check(!tally_fragment_save(f, buffer, &room) && room == bytes && buffer[bytes] == 0x5a,
+          "save: %s", what);
     if (!check_ok(ctx, tally_fragment_load(ctx, buffer, bytes, &back), what)) exit(check_finish());
     const int64_t at = check_below((int64_t)bytes);
     buffer[at] ^= (char)(1 + check_below(255));
-    check(tally_fragment_load(ctx, buffer, bytes, &none) == TALLY_BAD_DATA && !none, "%s: byte %lld of %zu damaged",
-          what, (long long)at, bytes);
+    check(tally_fragment_load(ctx, buffer, bytes, &none) == TALLY_BAD_DATA && !none,
+          "%s: byte %lld of %zu damaged", what, (long long)at, bytes);
     free(buffer);
     tally_fragment_free(f);
     return back;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The public interface on bad input and at its edges: every refusal with its status and what its sentence must name
- * (the argument, its value, the limit). What a good call gives: test_values.c. */
+ * The public interface on bad input and at its edges: every refusal with its status and what its
+ * sentence must name (the argument, its value, the limit). What a good call gives:
+ * test_values.c. */
 #include "check.h"
 #include <math.h>
 
@@ -8,17 +9,22 @@ static tally *ctx;
 static float x[4096], y[8192];
 
 /* `status` must be `want` and the last sentence must hold every part (up to 4, NULL ends). */
-static void refused(tally_status status, tally_status want, const tally *where, const char *a, const char *b,
-                    const char *c)
+static void refused(tally_status status, tally_status want, const tally *where, const char *a,
+                    const char *b, const char *c)
 {
     const char *says = tally_error(where), *parts[] = {a, b, c};
-    check(status == want, "%s instead of %s; '%s'", tally_status_name(status), tally_status_name(want), says);
+    check(status == want, "%s instead of %s; '%s'", tally_status_name(status),
+          tally_status_name(want), says);
     for (int i = 0; i < 3; i++)
-        if (parts[i] && status == want) check(strstr(says, parts[i]) != NULL, "'%s' does not say '%s'", says, parts[i]);
+        if (parts[i] && status == want)
+            check(strstr(says, parts[i]) != NULL, "'%s' does not say '%s'", says, parts[i]);
 }
 
 static tally_status reduce(const char *op, tally_view in) { return tally_reduce(ctx, op, &in, y); }
-static tally_status scan(const char *op, tally_view in, tally_view out) { return tally_scan(ctx, op, &in, &out, NULL); }
+static tally_status scan(const char *op, tally_view in, tally_view out)
+{
+    return tally_scan(ctx, op, &in, &out, NULL);
+}
 static tally_status window(tally_view in, tally_view out, tally_window_options o)
 {
     return tally_window(ctx, "sum", &in, &out, &o);
@@ -27,27 +33,33 @@ static tally_view flat(const void *p, int64_t n) { return tally_flat(p, TALLY_F3
 
 static void names(void)
 {
-    refused(reduce("summ", flat(x, 4)), TALLY_INVALID, ctx, "op is 'summ'", "must be one of", "sum prod mean");
+    refused(reduce("summ", flat(x, 4)), TALLY_INVALID, ctx, "op is 'summ'", "must be one of",
+            "sum prod mean");
     refused(reduce("", flat(x, 4)), TALLY_INVALID, ctx, "op is ''", "must be one of", "ema");
     refused(reduce(NULL, flat(x, 4)), TALLY_INVALID, ctx, "op is NULL", NULL, NULL);
     refused(reduce("Sum", flat(x, 4)), TALLY_INVALID, ctx, "op is 'Sum'", "sum", NULL);
     refused(reduce("sum:", flat(x, 4)), TALLY_INVALID, ctx, "sum:", "no parameter", ":f64");
     refused(reduce("sum:1", flat(x, 4)), TALLY_INVALID, ctx, "sum:1", "no parameter", ":f64");
     refused(reduce("sum:f32", flat(x, 4)), TALLY_INVALID, ctx, "sum:f32", ":f64", NULL);
-    refused(reduce("argmax:1", flat(x, 4)), TALLY_INVALID, ctx, "op is 'argmax:1'", "'argmax' takes no parameter",
-            "'1' was given");
+    refused(reduce("argmax:1", flat(x, 4)), TALLY_INVALID, ctx, "op is 'argmax:1'",
+            "'argmax' takes no parameter", "'1' was given");
     check(!strstr(tally_error(ctx), "f64"), "argmax has no suffix :f64: %s", tally_error(ctx));
-    refused(reduce("argmax:f32", flat(x, 4)), TALLY_INVALID, ctx, "op is 'argmax:f32'", "takes no parameter",
-            "'f32' was given");
-    refused(reduce("sum:2", tally_flat(x, TALLY_I32, 4)), TALLY_INVALID, ctx, "'sum' takes no parameter",
-            "'2' was given", NULL);
-    check(!strstr(tally_error(ctx), "f64"), "an integer sum has no suffix :f64: %s", tally_error(ctx));
-    refused(reduce("min:f64", flat(x, 4)), TALLY_UNSUPPORTED, ctx, "min:f64", "f16, bf16 or f32", NULL);
-    refused(reduce("sum:f64", tally_flat(x, TALLY_I32, 4)), TALLY_UNSUPPORTED, ctx, "sum:f64", NULL, NULL);
+    refused(reduce("argmax:f32", flat(x, 4)), TALLY_INVALID, ctx, "op is 'argmax:f32'",
+            "takes no parameter", "'f32' was given");
+    refused(reduce("sum:2", tally_flat(x, TALLY_I32, 4)), TALLY_INVALID, ctx,
+            "'sum' takes no parameter", "'2' was given", NULL);
+    check(!strstr(tally_error(ctx), "f64"), "an integer sum has no suffix :f64: %s",
+          tally_error(ctx));
+    refused(reduce("min:f64", flat(x, 4)), TALLY_UNSUPPORTED, ctx, "min:f64", "f16, bf16 or f32",
+            NULL);
+    refused(reduce("sum:f64", tally_flat(x, TALLY_I32, 4)), TALLY_UNSUPPORTED, ctx, "sum:f64", NULL,
+            NULL);
     refused(reduce("and", flat(x, 4)), TALLY_UNSUPPORTED, ctx, "'and'", "f32", "integers");
-    refused(reduce("ema", flat(x, 4)), TALLY_INVALID, ctx, "alpha", "needs its parameter", "ema:alpha=");
+    refused(reduce("ema", flat(x, 4)), TALLY_INVALID, ctx, "alpha", "needs its parameter",
+            "ema:alpha=");
     refused(reduce("ema:nan", flat(x, 4)), TALLY_INVALID, ctx, "alpha", NULL, NULL);
-    refused(reduce("ema:1.5", flat(x, 4)), TALLY_INVALID, ctx, "alpha is 1.5", "must be 0..1", NULL);
+    refused(reduce("ema:1.5", flat(x, 4)), TALLY_INVALID, ctx, "alpha is 1.5", "must be 0..1",
+            NULL);
     refused(reduce("ema:-0.5", flat(x, 4)), TALLY_INVALID, ctx, "alpha is -0.5", "0..1", NULL);
     refused(reduce("var:ddof=x", flat(x, 4)), TALLY_INVALID, ctx, "'ddof=x'", "ddof", NULL);
     refused(reduce("var:beta=1", flat(x, 4)), TALLY_INVALID, ctx, "'beta=1'", "ddof", NULL);
@@ -60,18 +72,21 @@ static void names(void)
     refused(reduce(long_name, flat(x, 4)), TALLY_INVALID, ctx, "too long", NULL, NULL);
     for (int d = -1; d <= 14; d++)
         if (d < 1 || d > 12)
-            refused(reduce("sum", tally_flat(x, (tally_dtype)d, 4)), TALLY_INVALID, ctx, "dtype is", "1..12", NULL);
+            refused(reduce("sum", tally_flat(x, (tally_dtype)d, 4)), TALLY_INVALID, ctx, "dtype is",
+                    "1..12", NULL);
     check(tally_dtype_name((tally_dtype)0) == NULL && tally_dtype_name((tally_dtype)13) == NULL &&
               tally_dtype_size((tally_dtype)99) == 0,
           "no dtype");
-    check(tally_dtype_parse("f33") == 0 && tally_dtype_parse(NULL) == 0 && tally_dtype_parse("") == 0,
+    check(tally_dtype_parse("f33") == 0 && tally_dtype_parse(NULL) == 0 &&
+              tally_dtype_parse("") == 0,
           "no dtype by name");
     for (tally_dtype d = TALLY_I8; d <= TALLY_F64; d++)
         check(tally_dtype_parse(tally_dtype_name(d)) == d, "dtype %d", (int)d);
     tally_operator_info info;
-    refused(tally_operator(NULL, "sum", TALLY_F32, NULL), TALLY_INVALID, NULL, "info is NULL", NULL, NULL);
-    refused(tally_operator(NULL, "summ", TALLY_F32, &info), TALLY_INVALID, NULL, "op is 'summ'", "must be one of",
+    refused(tally_operator(NULL, "sum", TALLY_F32, NULL), TALLY_INVALID, NULL, "info is NULL", NULL,
             NULL);
+    refused(tally_operator(NULL, "summ", TALLY_F32, &info), TALLY_INVALID, NULL, "op is 'summ'",
+            "must be one of", NULL);
     check(!strcmp(tally_status_name((tally_status)77), "unknown status"), "status 77");
 }
 
@@ -103,12 +118,15 @@ static void devices(void)
         {"cpu,probe=0", TALLY_INVALID, "'probe=0'", "probe=on or probe=off"},
         {"cpu,probe=of", TALLY_INVALID, "'probe=of'", "probe=on or probe=off"},
         {"cpu,threads=2,,", TALLY_INVALID, "device option", "threads=N"},
-        {"cpu,xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        {"cpu,"
+         "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+         "xx",
          TALLY_INVALID, "too long", NULL},
     };
     tally *c = (tally *)x;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        refused(tally_open(&c, wrong[i].device), wrong[i].status, NULL, wrong[i].a, wrong[i].b, NULL);
+        refused(tally_open(&c, wrong[i].device), wrong[i].status, NULL, wrong[i].a, wrong[i].b,
+                NULL);
         check(c == NULL, "%s left a context", wrong[i].device);
     }
     refused(tally_open(NULL, "cpu"), TALLY_INVALID, NULL, "ctx is NULL", NULL, NULL);
@@ -117,12 +135,14 @@ static void devices(void)
     setenv("TALLY_THREADS", "3", 1);
     check(!tally_open(&c, NULL) && tally_threads(c) == 3, "TALLY_THREADS=3");
     tally_close(c);
-    check(!tally_open(&c, "cpu,threads=2") && tally_threads(c) == 2, "threads=2 beats TALLY_THREADS");
+    check(!tally_open(&c, "cpu,threads=2") && tally_threads(c) == 2,
+          "threads=2 beats TALLY_THREADS");
     tally_close(c);
     unsetenv("TALLY_THREADS");
     check(!tally_open(&c, "cpu:0,threads=2") && tally_threads(c) == 2, "cpu:0 is cpu");
     tally_close(c);
-    check(!tally_open(&c, "cpu,probe=off,threads=2") && tally_threads(c) == 2, "probe=off is of no consequence here");
+    check(!tally_open(&c, "cpu,probe=off,threads=2") && tally_threads(c) == 2,
+          "probe=off is of no consequence here");
     tally_close(c);
     tally_close(NULL);
     tally_device_info info;
@@ -173,17 +193,19 @@ static void device_variable(void)
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         setenv("TALLY_DEVICE", good[i].variable, 1);
         check(!tally_open(&c, good[i].device) && tally_threads(c) == good[i].threads,
-              "TALLY_DEVICE=%s and %s: %d threads, %s", good[i].variable, good[i].device ? good[i].device : "NULL",
-              good[i].threads, tally_error(NULL));
+              "TALLY_DEVICE=%s and %s: %d threads, %s", good[i].variable,
+              good[i].device ? good[i].device : "NULL", good[i].threads, tally_error(NULL));
         tally_close(c);
     }
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         setenv("TALLY_DEVICE", wrong[i].variable, 1);
-        refused(tally_open(&c, wrong[i].device), wrong[i].status, NULL, wrong[i].a, wrong[i].b, NULL);
+        refused(tally_open(&c, wrong[i].device), wrong[i].status, NULL, wrong[i].a, wrong[i].b,
+                NULL);
     }
     setenv("TALLY_DEVICE", "cpu,threads=3", 1);
     setenv("TALLY_THREADS", "4", 1);
-    check(!tally_open(&c, "auto") && tally_threads(c) == 3, "TALLY_DEVICE's threads beat TALLY_THREADS");
+    check(!tally_open(&c, "auto") && tally_threads(c) == 3,
+          "TALLY_DEVICE's threads beat TALLY_THREADS");
     tally_close(c);
     unsetenv("TALLY_DEVICE");
     unsetenv("TALLY_THREADS");
@@ -192,23 +214,31 @@ static void device_variable(void)
 static void pointers_and_sizes(void)
 {
     tally_view f = flat(x, 4);
-    refused(tally_reduce(NULL, "sum", &f, y), TALLY_INVALID, NULL, "ctx is NULL", "tally_open", NULL);
+    refused(tally_reduce(NULL, "sum", &f, y), TALLY_INVALID, NULL, "ctx is NULL", "tally_open",
+            NULL);
     refused(tally_reduce(ctx, "sum", NULL, y), TALLY_INVALID, ctx, "in is NULL", NULL, NULL);
-    refused(tally_reduce(ctx, "sum", &f, NULL), TALLY_INVALID, ctx, "out is NULL", "1 results", NULL);
+    refused(tally_reduce(ctx, "sum", &f, NULL), TALLY_INVALID, ctx, "out is NULL", "1 results",
+            NULL);
     refused(tally_scan(ctx, "sum", &f, NULL, NULL), TALLY_INVALID, ctx, "out is NULL", NULL, NULL);
     refused(tally_scan(ctx, "sum", NULL, &f, NULL), TALLY_INVALID, ctx, "in is NULL", NULL, NULL);
-    refused(tally_window(ctx, "sum", &f, &f, NULL), TALLY_INVALID, ctx, "options is NULL", NULL, NULL);
+    refused(tally_window(ctx, "sum", &f, &f, NULL), TALLY_INVALID, ctx, "options is NULL", NULL,
+            NULL);
     refused(reduce("sum", flat(NULL, 1)), TALLY_INVALID, ctx, "in->data is NULL", NULL, NULL);
-    refused(scan("sum", flat(x, 4), flat(NULL, 4)), TALLY_INVALID, ctx, "out->data is NULL", NULL, NULL);
+    refused(scan("sum", flat(x, 4), flat(NULL, 4)), TALLY_INVALID, ctx, "out->data is NULL", NULL,
+            NULL);
     check(!reduce("sum", flat(NULL, 0)) && y[0] == 0, "NULL and no elements");
     check(!scan("sum", flat(NULL, 0), flat(NULL, 0)), "NULL and no elements, scan");
     refused(reduce("sum", flat(x, -1)), TALLY_INVALID, ctx, "in->n is -1", "at least 0", NULL);
-    refused(reduce("sum", flat(x, INT64_MIN)), TALLY_INVALID, ctx, "in->n is -9223372036854775808", NULL, NULL);
-    refused(reduce("sum", flat(x, INT64_MAX)), TALLY_INVALID, ctx, "in->n is 9223372036854775807", "2^62", NULL);
-    refused(reduce("sum", flat(x, (int64_t)1 << 61)), TALLY_INVALID, ctx, "in:", "2^63", "2305843009213693952");
-    refused(reduce("sum", tally_rows(x, TALLY_F32, -3, 4)), TALLY_INVALID, ctx, "in->rows is -3", "at least 0", NULL);
-    refused(reduce("sum", tally_rows(x, TALLY_F32, (int64_t)1 << 40, (int64_t)1 << 40)), TALLY_INVALID, ctx,
-            "in:", "2^63", "1099511627776");
+    refused(reduce("sum", flat(x, INT64_MIN)), TALLY_INVALID, ctx, "in->n is -9223372036854775808",
+            NULL, NULL);
+    refused(reduce("sum", flat(x, INT64_MAX)), TALLY_INVALID, ctx, "in->n is 9223372036854775807",
+            "2^62", NULL);
+    refused(reduce("sum", flat(x, (int64_t)1 << 61)), TALLY_INVALID, ctx, "in:", "2^63",
+            "2305843009213693952");
+    refused(reduce("sum", tally_rows(x, TALLY_F32, -3, 4)), TALLY_INVALID, ctx, "in->rows is -3",
+            "at least 0", NULL);
+    refused(reduce("sum", tally_rows(x, TALLY_F32, (int64_t)1 << 40, (int64_t)1 << 40)),
+            TALLY_INVALID, ctx, "in:", "2^63", "1099511627776");
     tally_view wide = {x, TALLY_F32, 3, 4, INT64_MAX / 2, 1, NULL},
                steep = {x, TALLY_F32, 1, 4, 0, INT64_MAX / 2, NULL};
     refused(reduce("sum", wide), TALLY_INVALID, ctx, "in:", "2^63", "4611686018427387903");
@@ -217,29 +247,37 @@ static void pointers_and_sizes(void)
     refused(reduce("sum", steep), TALLY_INVALID, ctx, "in:", "2^63", NULL);
     wide.row_stride = INT64_MIN;
     refused(reduce("sum", wide), TALLY_INVALID, ctx, "in:", "2^63", NULL);
-    refused(scan("sum", flat(x, 4), flat(y, 5)), TALLY_INVALID, ctx, "out->n is 5", "must be 4", NULL);
-    refused(scan("sum", flat(x, 4), tally_flat(y, TALLY_F64, 4)), TALLY_INVALID, ctx, "out->dtype is f64",
-            "sum of f32 gives f32", NULL);
-    refused(scan("sum", flat(x, 4), tally_flat(y, (tally_dtype)99, 4)), TALLY_INVALID, ctx, "out->dtype is unknown",
-            "f32", NULL);
-    refused(scan("sum", flat(x, 4), tally_rows(y, TALLY_F32, 2, 4)), TALLY_INVALID, ctx, "out->rows is 2", "= 1", NULL);
+    refused(scan("sum", flat(x, 4), flat(y, 5)), TALLY_INVALID, ctx, "out->n is 5", "must be 4",
+            NULL);
+    refused(scan("sum", flat(x, 4), tally_flat(y, TALLY_F64, 4)), TALLY_INVALID, ctx,
+            "out->dtype is f64", "sum of f32 gives f32", NULL);
+    refused(scan("sum", flat(x, 4), tally_flat(y, (tally_dtype)99, 4)), TALLY_INVALID, ctx,
+            "out->dtype is unknown", "f32", NULL);
+    refused(scan("sum", flat(x, 4), tally_rows(y, TALLY_F32, 2, 4)), TALLY_INVALID, ctx,
+            "out->rows is 2", "= 1", NULL);
     check(!reduce("sum", tally_rows(x, TALLY_F32, 0, 4)), "no rows");
-    check(tally_reduce(ctx, "sum", &(tally_view){NULL, TALLY_F32, 0, 4, 4, 1, NULL}, NULL) == TALLY_OK,
+    check(tally_reduce(ctx, "sum", &(tally_view){NULL, TALLY_F32, 0, 4, 4, 1, NULL}, NULL) ==
+              TALLY_OK,
           "no rows, nowhere");
 }
 
 static void offsets(void)
 {
-    int64_t down[] = {0, 5, 3, 8}, below[] = {-1, 2, 3, 4}, good[] = {0, 2, 2, 8}, other[] = {0, 2, 3, 8};
-    tally_view in = tally_segments(x, TALLY_F32, down, 3), out = tally_segments(y, TALLY_F32, good, 3);
+    int64_t down[] = {0, 5, 3, 8}, below[] = {-1, 2, 3, 4}, good[] = {0, 2, 2, 8},
+            other[] = {0, 2, 3, 8};
+    tally_view in = tally_segments(x, TALLY_F32, down, 3),
+               out = tally_segments(y, TALLY_F32, good, 3);
     tally_window_options valid = {1, 0, TALLY_EDGES_VALID, 0};
-    refused(reduce("sum", in), TALLY_INVALID, ctx, "in->offsets[2] is 3", "offsets[1] = 5", "ascend");
+    refused(reduce("sum", in), TALLY_INVALID, ctx, "in->offsets[2] is 3", "offsets[1] = 5",
+            "ascend");
     in.offsets = below;
     refused(reduce("sum", in), TALLY_INVALID, ctx, "in->offsets[0] is -1", "at least 0", NULL);
     in.offsets = other;
     refused(scan("sum", in, out), TALLY_INVALID, ctx, "out->offsets differ", NULL, NULL);
-    refused(scan("sum", in, tally_rows(y, TALLY_F32, 3, 0)), TALLY_INVALID, ctx, "out->offsets", "in->offsets", NULL);
-    refused(scan("sum", tally_rows(x, TALLY_F32, 3, 0), out), TALLY_INVALID, ctx, "out->offsets", "in->offsets", NULL);
+    refused(scan("sum", in, tally_rows(y, TALLY_F32, 3, 0)), TALLY_INVALID, ctx, "out->offsets",
+            "in->offsets", NULL);
+    refused(scan("sum", tally_rows(x, TALLY_F32, 3, 0), out), TALLY_INVALID, ctx, "out->offsets",
+            "in->offsets", NULL);
     in.offsets = good;
     refused(window(in, out, valid), TALLY_UNSUPPORTED, ctx, "valid", "segments", NULL);
     in.data = NULL;
@@ -248,8 +286,10 @@ static void offsets(void)
     out.stride = 0;
     refused(scan("sum", in, out), TALLY_INVALID, ctx, "out->stride is 0", "overwrite", NULL);
     int64_t huge[] = {0, INT64_MAX - 1}, none[] = {7, 7, 7};
-    refused(reduce("sum", tally_segments(x, TALLY_F32, huge, 1)), TALLY_INVALID, ctx, "in", "2^6", NULL);
-    check(!reduce("sum", tally_segments(NULL, TALLY_F32, none, 2)) && y[0] == 0 && y[1] == 0, "empty segments of NULL");
+    refused(reduce("sum", tally_segments(x, TALLY_F32, huge, 1)), TALLY_INVALID, ctx, "in", "2^6",
+            NULL);
+    check(!reduce("sum", tally_segments(NULL, TALLY_F32, none, 2)) && y[0] == 0 && y[1] == 0,
+          "empty segments of NULL");
 }
 
 static void overlap(void)
@@ -257,30 +297,38 @@ static void overlap(void)
     tally_view in = flat(x + 100, 100);
     static const int64_t meets[] = {-99, -1, 1, 50, 99};
     for (int i = 0; i < 5; i++) {
-        refused(scan("sum", in, flat(x + 100 + meets[i], 100)), TALLY_INVALID, ctx, "out overlaps in", "own",
-                "exactly");
-        refused(window(in, flat(x + 100 + meets[i], 100), (tally_window_options){2, 0, TALLY_EDGES_SHRINK, 0}),
+        refused(scan("sum", in, flat(x + 100 + meets[i], 100)), TALLY_INVALID, ctx,
+                "out overlaps in", "own", "exactly");
+        refused(window(in, flat(x + 100 + meets[i], 100),
+                       (tally_window_options){2, 0, TALLY_EDGES_SHRINK, 0}),
                 TALLY_INVALID, ctx, "out overlaps in", NULL, NULL);
     }
-    check(!scan("sum", in, flat(x, 100)) && !scan("sum", in, flat(x + 200, 100)), "neighbours do not overlap");
+    check(!scan("sum", in, flat(x, 100)) && !scan("sum", in, flat(x + 200, 100)),
+          "neighbours do not overlap");
     check(!scan("sum", in, in), "in place");
-    refused(window(in, in, (tally_window_options){2, 0, TALLY_EDGES_SHRINK, 0}), TALLY_INVALID, ctx, "out overlaps in",
-            "own", NULL);
-    refused(tally_reduce(ctx, "sum", &in, x + 150), TALLY_INVALID, ctx, "out overlaps in", NULL, NULL);
-    refused(tally_scan(ctx, "sum:f64", &in, &(tally_view){x + 100, TALLY_F64, 1, 100, 100, 1, NULL}, NULL),
+    refused(window(in, in, (tally_window_options){2, 0, TALLY_EDGES_SHRINK, 0}), TALLY_INVALID, ctx,
+            "out overlaps in", "own", NULL);
+    refused(tally_reduce(ctx, "sum", &in, x + 150), TALLY_INVALID, ctx, "out overlaps in", NULL,
+            NULL);
+    refused(tally_scan(ctx, "sum:f64", &in, &(tally_view){x + 100, TALLY_F64, 1, 100, 100, 1, NULL},
+                       NULL),
             TALLY_INVALID, ctx, "out overlaps in", "element size", NULL);
-    tally_view rows = tally_rows(x, TALLY_F32, 10, 10), columns = tally_columns(x, TALLY_F32, 10, 10),
+    tally_view rows = tally_rows(x, TALLY_F32, 10, 10),
+               columns = tally_columns(x, TALLY_F32, 10, 10),
                odd = {x, TALLY_F32, 10, 10, 9, 1, NULL};
     refused(scan("sum", rows, columns), TALLY_INVALID, ctx, "out overlaps in", "strides", NULL);
-    check(!scan("sum", rows, rows) && !scan("sum", columns, columns), "rows in place, columns in place");
+    check(!scan("sum", rows, rows) && !scan("sum", columns, columns),
+          "rows in place, columns in place");
     odd.data = y; /* outputs that overwrite themselves */
-    refused(scan("sum", rows, odd), TALLY_INVALID, ctx, "out->row_stride is 9", "overwrite", "10 rows of 10");
+    refused(scan("sum", rows, odd), TALLY_INVALID, ctx, "out->row_stride is 9", "overwrite",
+            "10 rows of 10");
     odd.row_stride = 0;
     refused(scan("sum", rows, odd), TALLY_INVALID, ctx, "out->row_stride is 0", "overwrite", NULL);
     odd.row_stride = 100;
     odd.stride = 0;
     refused(scan("sum", rows, odd), TALLY_INVALID, ctx, "out->stride is 0", "overwrite", NULL);
-    odd = (tally_view){y + 4000, TALLY_F32, 10, 10, -3, 30, NULL}; /* 10 rows of -3: before every 30 */
+    /* 10 rows of -3: before every 30 */
+    odd = (tally_view){y + 4000, TALLY_F32, 10, 10, -3, 30, NULL};
     check(!scan("sum", rows, odd), "interleaved backwards: %s", tally_error(ctx));
     odd.row_stride = 6; /* row 5 starts where row 0 has its second */
     refused(scan("sum", rows, odd), TALLY_INVALID, ctx, "out->row_stride is 6", "stride 30", NULL);
@@ -313,15 +361,18 @@ static void windows(void)
         {{4, 0, (tally_edges)-1, 0}, "edges is -1", "0 (missing)"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        refused(tally_window(ctx, "sum", &in, &out, &wrong[i].o), TALLY_INVALID, ctx, wrong[i].a, wrong[i].b, NULL);
+        refused(tally_window(ctx, "sum", &in, &out, &wrong[i].o), TALLY_INVALID, ctx, wrong[i].a,
+                wrong[i].b, NULL);
         tally_window_length(50, &wrong[i].o); /* must not trap */
     }
     tally_window_options o = {9, 0, TALLY_EDGES_VALID, 0}, one = {0, 0, TALLY_EDGES_MISSING, 0};
-    refused(tally_window(ctx, "sum", &in, &out, &o), TALLY_INVALID, ctx, "out->n is 50", "must be 41", NULL);
-    check(tally_window_length(50, &o) == 41 && tally_window_length(9, &o) == 0 && tally_window_length(-5, &o) == 0 &&
-              tally_window_length(50, NULL) == 0,
+    refused(tally_window(ctx, "sum", &in, &out, &o), TALLY_INVALID, ctx, "out->n is 50",
+            "must be 41", NULL);
+    check(tally_window_length(50, &o) == 41 && tally_window_length(9, &o) == 0 &&
+              tally_window_length(-5, &o) == 0 && tally_window_length(50, NULL) == 0,
           "lengths");
-    check(!tally_window(ctx, "sum", &in, &out, &one) && y[7] == x[7], "w = 1, the shortest there is");
+    check(!tally_window(ctx, "sum", &in, &out, &one) && y[7] == x[7],
+          "w = 1, the shortest there is");
     /* longer than everything: missing is all empty, shrink folds all, valid is nothing */
     tally_window_options far = {(int64_t)1 << 60, (int64_t)1 << 60, TALLY_EDGES_MISSING, 0};
     float sum, bad = 0;
@@ -334,7 +385,8 @@ static void windows(void)
     for (int i = 0; i < 50; i++) bad += y[i] != sum;
     far.edges = TALLY_EDGES_VALID;
     out.n = 0;
-    check(!tally_window(ctx, "sum", &in, &out, &far) && bad == 0, "w > n, valid; %g wrong", (double)bad);
+    check(!tally_window(ctx, "sum", &in, &out, &far) && bad == 0, "w > n, valid; %g wrong",
+          (double)bad);
 }
 
 static void inits(void)
@@ -348,7 +400,8 @@ static void inits(void)
         tally_operator_info info;
         check(!tally_operator(NULL, none[i], TALLY_F32, &info) && !info.seedable, "%s", none[i]);
         tally_view out = tally_flat(y, info.output, 10);
-        refused(tally_scan(ctx, none[i], &in, &out, &o), TALLY_UNSUPPORTED, ctx, "init", "takes none", NULL);
+        refused(tally_scan(ctx, none[i], &in, &out, &o), TALLY_UNSUPPORTED, ctx, "init",
+                "takes none", NULL);
     }
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Quick code first, better code later (src/gpu/cuda/better.c), on a CUDA driver and an NVRTC that are none
- * (fake/cuda.c, fake/nvrtc.c), so no GPU is needed: which code is loaded when, what is on disk, what option code=
- * chooses, and that no thread, no memory and no compiler is left when a context is closed, forked, or never closed. */
+ * Quick code first, better code later (src/gpu/cuda/better.c), on a CUDA driver and an NVRTC
+ * that are none (fake/cuda.c, fake/nvrtc.c), so no GPU is needed: which code is loaded when,
+ * what is on disk, what option code= chooses, and that no thread, no memory and no compiler is
+ * left when a context is closed, forked, or never closed. */
 #include "gpu/gpu.h"
 #include "check.h"
 #include "fault.h"
@@ -55,7 +56,10 @@ static void setting(const char *name, int value)
 static const char *mark; /* what was loaded before is of no interest */
 static void forget(void) { mark = loads() + strlen(loads()); }
 
-static void pause_ms(int ms) { nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000l}, NULL); }
+static void pause_ms(int ms)
+{
+    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000l}, NULL);
+}
 static double now_ms(void)
 {
     struct timespec t;
@@ -78,7 +82,8 @@ static int entries(const char *folder, int empty)
     if (d) closedir(d);
     return count;
 }
-/* One that was joined may be listed a moment longer. Sanitizers have threads of their own: nothing is known then. */
+/* One that was joined may be listed a moment longer. Sanitizers have threads of their own:
+   nothing is known then. */
 static int threads_are(int wanted)
 {
 #ifdef SANITIZED
@@ -164,10 +169,11 @@ static void try_auto(const char *op)
     begin();
     tally *ctx = open_fake("");
     calls(ctx, op, WORTH - 1);
-    check(!strcmp(mark, " quick") && !atomic_load(best) && threads_are(1), "%s: two calls: '%s'", op, mark);
+    check(!strcmp(mark, " quick") && !atomic_load(best) && threads_are(1), "%s: two calls: '%s'",
+          op, mark);
     until(ctx, op, " quick best", op);
-    check(files_here() == 1 && atomic_load(best) == 1, "%s: %d files, %d compiled", op, files_here(),
-          atomic_load(best));
+    check(files_here() == 1 && atomic_load(best) == 1, "%s: %d files, %d compiled", op,
+          files_here(), atomic_load(best));
     close_soon(ctx, op);
     forget();
     ctx = open_fake(""); /* as another process */
@@ -186,7 +192,8 @@ static void try_best(void)
     begin();
     tally *ctx = open_fake(",code=best");
     until(ctx, "mine", " best", "code=best");
-    check(!atomic_load(quick) && files_here() == 1, "code=best: quick code was made, or %d files", files_here());
+    check(!atomic_load(quick) && files_here() == 1, "code=best: quick code was made, or %d files",
+          files_here());
     close_soon(ctx, "code=best");
     tally *none = NULL;
     check(tally_open(&none, "cuda:0,code=fast") == TALLY_INVALID && !none &&
@@ -207,10 +214,12 @@ static void try_best(void)
     unsetenv("TALLY_CODE");
 }
 
-/* Several programs wait for the thread, of two contexts; some are wanted no more when their context is closed. */
+/* Several programs wait for the thread, of two contexts; some are wanted no more when their
+   context is closed. */
 static void try_many(void)
 {
-    static const char *const ops[] = {"mine", "sum", "max", "mean", "min", "prod", "ema:0.1", "last"};
+    static const char *const ops[] = {"mine", "sum",  "max",     "mean",
+                                      "min",  "prod", "ema:0.1", "last"};
     enum { OPS = sizeof ops / sizeof *ops };
     begin();
     setting("FAKE_NVRTC_MS", 5);
@@ -234,7 +243,8 @@ static void try_failure(void)
     tally *ctx = open_fake("");
     for (int i = 0; i < 50; i++) calls(ctx, "mine", 1), pause_ms(1);
     check(!strcmp(mark, " quick") && files_here() == 1 && atomic_load(best) == 1,
-          "the best cannot be made: '%s', %d files, tried %d times", mark, files_here(), atomic_load(best));
+          "the best cannot be made: '%s', %d files, tried %d times", mark, files_here(),
+          atomic_load(best));
     close_soon(ctx, "the best cannot be made");
 }
 
@@ -250,8 +260,8 @@ static void try_times(void)
     in_calls = 0;
     until(ctx, "mine", " quick best", "measured");
     check_ok(ctx, tally_times(ctx, &times), "times");
-    check(times.compile > 0 && times.compile <= 1e-3 * in_calls, "compiling: %.3f s in calls of %.3f s", times.compile,
-          1e-3 * in_calls);
+    check(times.compile > 0 && times.compile <= 1e-3 * in_calls,
+          "compiling: %.3f s in calls of %.3f s", times.compile, 1e-3 * in_calls);
     close_soon(ctx, "measured");
 }
 
@@ -292,12 +302,13 @@ static void try_close(void)
     check(threads_are(2), "compiling: not in one thread");
     check_blocked();
     close_soon(ctx, "compiling");
-    check(files_here() == 2 && atomic_load(best) == 1, "closed: %d files, %d compiled", files_here(),
-          atomic_load(best));
+    check(files_here() == 2 && atomic_load(best) == 1, "closed: %d files, %d compiled",
+          files_here(), atomic_load(best));
     begin();
     ctx = open_fake("");
     calls(ctx, "mine", WORTH);
-    for (int i = 0; i < PATIENCE_MS && (!atomic_load(best) || atomic_load(running)); i++) pause_ms(1);
+    for (int i = 0; i < PATIENCE_MS && (!atomic_load(best) || atomic_load(running)); i++)
+        pause_ms(1);
     check(threads_are(1), "made: the thread is left");
     pause_ms(20);
     close_soon(ctx, "made, and no call since");
@@ -318,7 +329,8 @@ static int end_of(pid_t child)
 {
     int status;
     for (double end = now_ms() + PATIENCE_MS; now_ms() < end; pause_ms(2))
-        if (waitpid(child, &status, WNOHANG) == child) return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+        if (waitpid(child, &status, WNOHANG) == child)
+            return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     kill(child, SIGKILL);
     waitpid(child, &status, 0);
     return -1;
@@ -334,7 +346,8 @@ static void try_fork(void)
         for (int i = 0; i < 2 * WORTH; i++) reduce(ctx, "max");
         tally_close(ctx);
 #ifdef SANITIZED
-        _exit(3); /* archer, which tells the thread sanitizer about OpenMP, crashes at exit after a fork */
+        /* archer, which tells the thread sanitizer about OpenMP, crashes at exit after a fork */
+        _exit(3);
 #else
         exit(3);
 #endif
@@ -372,12 +385,14 @@ static void try_memory(void)
         for (int i = 0; !status && i < WORTH; i++) status = reduce(ctx, "sum");
         for (int i = 0; !status && i < 100 && (!i || atomic_load(running)); i++) pause_ms(1);
         if (!status) status = reduce(ctx, "sum");
-        check(status == TALLY_OK || status == TALLY_NO_MEMORY, "allocation %d failed: %s", k, tally_error(ctx));
+        check(status == TALLY_OK || status == TALLY_NO_MEMORY, "allocation %d failed: %s", k,
+              tally_error(ctx));
         tally_close(ctx);
         atomic_store(&counting, 0);
         met = atomic_load(&seen) >= k;
         atomic_store(&fail_at, 0);
-        check(live_count == before, "allocation %d failed: %d blocks are left", k, live_count - before);
+        check(live_count == before, "allocation %d failed: %d blocks are left", k,
+              live_count - before);
         check(threads_are(1), "allocation %d failed: a thread is left", k);
     }
     check(k > 10, "%d allocations", k);

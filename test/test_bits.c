@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * The bits matrix: every operator x dtype x accumulator x shape x view x instruction set x threads, at sizes around
- * every power of two and tile (several threads: at sizes that wake them), at odd alignments, on plain, hostile,
- * signed-zero and random-bit data, by memcmp with the law.
+ * The bits matrix: every operator x dtype x accumulator x shape x view x instruction set x
+ * threads, at sizes around every power of two and tile (several threads: at sizes that wake
+ * them), at odd alignments, on plain, hostile, signed-zero and random-bit data, by memcmp with
+ * the law.
  *
  *   test_bits [OP [DTYPE]]     restrict to one operator or dtype        TALLY_TEST_QUICK=1: fewer sizes
  *   TALLY_TEST_DEVICES="cuda:0 opencl:0"     these devices instead of the processors
- * test_user.c includes this file with TALLY_BITS_ONLY, for the checks without the loop over the built-in operators. */
+ * test_user.c includes this file with TALLY_BITS_ONLY, for the checks without the loop over the
+ * built-in operators. */
 #include "matrix.h"
 #include "cpu/isas.h"
 #include "cpu/shape.h"
@@ -34,7 +36,8 @@ typedef struct {
 /* One more kind of data, for an operator that leaves elements out: all are left out. */
 enum { MASKED = TL_DATA_KINDS };
 
-/* n elements; of an operator that leaves elements out, hostile ones have a run of these, often the first or all. */
+/* n elements; of an operator that leaves elements out, hostile ones have a run of these, often
+   the first or all. */
 static void fill(const test_case *c, char *x, int64_t n, tl_data kind)
 {
     const int64_t bytes = c->scalar->elem_bytes;
@@ -61,28 +64,30 @@ static void check_flat(const test_case *c, int verbs, int64_t n, int shift, tl_d
     tally_view in = tally_flat(x, c->dtype, n), out = tally_flat(y, op->out, n);
 
     if (verbs & REDUCE && check_ok(c->ctx, tally_reduce(c->ctx, c->op, &in, y), c->op))
-        check_same(y, wanted + n * size, 1, size, "reduce " CASE_FORMAT " n=%lld shift=%d %s", CASE_ARGS(c),
-                   (long long)n, shift, data_names[kind]);
+        check_same(y, wanted + n * size, 1, size, "reduce " CASE_FORMAT " n=%lld shift=%d %s",
+                   CASE_ARGS(c), (long long)n, shift, data_names[kind]);
     if (n <= 130) { /* the spec vouches for the reference */
         tl_spec_reduce(op, c->par, x, 1, n, NULL, y);
-        check_same(y, wanted + n * size, 1, size, "spec " CASE_FORMAT " n=%lld", CASE_ARGS(c), (long long)n);
+        check_same(y, wanted + n * size, 1, size, "spec " CASE_FORMAT " n=%lld", CASE_ARGS(c),
+                   (long long)n);
         tl_spec_scan(op, c->par, x, 1, n, NULL, y);
-        check_same(y, wanted + size, n, size, "spec scan " CASE_FORMAT " n=%lld", CASE_ARGS(c), (long long)n);
+        check_same(y, wanted + size, n, size, "spec scan " CASE_FORMAT " n=%lld", CASE_ARGS(c),
+                   (long long)n);
     }
     if (!(verbs & SCAN)) return;
     if (check_ok(c->ctx, tally_scan(c->ctx, c->op, &in, &out, NULL), c->op))
-        check_same(y, wanted + size, n, size, "scan " CASE_FORMAT " n=%lld shift=%d %s", CASE_ARGS(c), (long long)n,
-                   shift, data_names[kind]);
+        check_same(y, wanted + size, n, size, "scan " CASE_FORMAT " n=%lld shift=%d %s",
+                   CASE_ARGS(c), (long long)n, shift, data_names[kind]);
     tally_scan_options exclusive = {.exclusive = 1};
     if (check_ok(c->ctx, tally_scan(c->ctx, c->op, &in, &out, &exclusive), c->op))
-        check_same(y, wanted, n, size, "exclusive " CASE_FORMAT " n=%lld shift=%d %s", CASE_ARGS(c), (long long)n,
-                   shift, data_names[kind]);
+        check_same(y, wanted, n, size, "exclusive " CASE_FORMAT " n=%lld shift=%d %s", CASE_ARGS(c),
+                   (long long)n, shift, data_names[kind]);
     if (op->elem_bytes == size) { /* in place; `output` keeps what the elements were */
         memcpy(output, x, (size_t)(n * size));
         tally_view self = tally_flat(x, op->out, n);
         if (check_ok(c->ctx, tally_scan(c->ctx, c->op, &in, &self, NULL), c->op))
-            check_same(x, wanted + size, n, size, "in place " CASE_FORMAT " n=%lld %s", CASE_ARGS(c), (long long)n,
-                       data_names[kind]);
+            check_same(x, wanted + size, n, size, "in place " CASE_FORMAT " n=%lld %s",
+                       CASE_ARGS(c), (long long)n, data_names[kind]);
         memcpy(x, output, (size_t)(n * size));
     }
     if (op->seedable) {
@@ -91,8 +96,9 @@ static void check_flat(const test_case *c, int verbs, int64_t n, int shift, tl_d
         reference_prefixes(op, c->par, x, 1, n, init, wanted);
         tally_scan_options seeded = {.exclusive = shift & 1, .init = init};
         if (check_ok(c->ctx, tally_scan(c->ctx, c->op, &in, &out, &seeded), c->op))
-            check_same(y, wanted + (shift & 1 ? 0 : size), n, size, "init " CASE_FORMAT " n=%lld %s", CASE_ARGS(c),
-                       (long long)n, data_names[kind]);
+            check_same(y, wanted + (shift & 1 ? 0 : size), n, size,
+                       "init " CASE_FORMAT " n=%lld %s", CASE_ARGS(c), (long long)n,
+                       data_names[kind]);
     }
 }
 
@@ -101,9 +107,10 @@ static void check_reduce_and_scan(const test_case *c, int64_t n, int shift, tl_d
     check_flat(c, REDUCE | SCAN, n, shift, kind);
 }
 
-/* rows x n with the given strides: reduce, scan (both directions) and window of each row against the 1-D law. */
-static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_stride, int64_t stride,
-                       const int64_t *offsets, tl_data kind)
+/* rows x n with the given strides: reduce, scan (both directions) and window of each row against
+   the 1-D law. */
+static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_stride,
+                       int64_t stride, const int64_t *offsets, tl_data kind)
 {
     const tl_scalar *op = c->scalar;
     int size = op->result_bytes, bytes = op->elem_bytes;
@@ -115,8 +122,9 @@ static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_
     fill(c, x, span, kind);
     tally_view in = {first, c->dtype, rows, n, row_stride, stride, offsets};
     char line[160];
-    snprintf(line, sizeof line, CASE_FORMAT " rows=%lld n=%lld strides %lld,%lld%s %s", CASE_ARGS(c), (long long)rows,
-             (long long)n, (long long)row_stride, (long long)stride, offsets ? " segments" : "", data_names[kind]);
+    snprintf(line, sizeof line, CASE_FORMAT " rows=%lld n=%lld strides %lld,%lld%s %s",
+             CASE_ARGS(c), (long long)rows, (long long)n, (long long)row_stride, (long long)stride,
+             offsets ? " segments" : "", data_names[kind]);
 
     if (check_ok(c->ctx, tally_reduce(c->ctx, c->op, &in, output), line)) {
         for (int64_t r = 0; r < rows; r++) {
@@ -132,26 +140,37 @@ static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_
     int64_t longest = offsets ? offsets[rows] : n;
     tally_window_options w = {(int64_t)(check_random() % 9), (int64_t)(check_random() % 4),
                               (tally_edges)(check_random() % (offsets ? 2 : 3)), 0};
-    if (n <= 300 && check_below(4) == 0) w.before = check_below(140), w.after = check_below(2) * check_below(80);
-    if (check_random() % 3 == 0) w.min_count = (int64_t)(check_random() % (uint64_t)(w.before + w.after + 1)) + 1;
+    if (n <= 300 && check_below(4) == 0)
+        w.before = check_below(140), w.after = check_below(2) * check_below(80);
+    if (check_random() % 3 == 0)
+        w.min_count = (int64_t)(check_random() % (uint64_t)(w.before + w.after + 1)) + 1;
     char init[16];
     check_fill(init, op->out, 1, TL_DATA_PLAIN);
     for (int verb = 0; verb < 3; verb++) { /* scan forward, scan reverse, window */
         tally_scan_options o = {.reverse = verb == 1, .exclusive = (int)(check_random() & 1)};
         if (op->seedable && check_below(3) == 0) o.init = init;
-        int64_t length = verb == 2 ? tally_window_length(n, &w) : n, total = offsets ? longest : rows * length;
-        /* columns come out as columns, everything else as rows: dense, with gaps, or (segments too) backwards */
+        int64_t length = verb == 2 ? tally_window_length(n, &w) : n,
+                total = offsets ? longest : rows * length;
+        /* columns come out as columns, everything else as rows: dense, with gaps, or (segments
+           too) backwards */
         int across = !offsets && row_stride == 1 && stride > 1, how = (int)check_below(4);
-        int64_t to_row = across ? 1 : how == 0 ? length + 3 : length, to = across ? rows : how == 1 ? -1 : 1;
+        int64_t to_row = across     ? 1
+                         : how == 0 ? length + 3
+                                    : length,
+                to = across     ? rows
+                     : how == 1 ? -1
+                                : 1;
         if (to < 0) to_row = -to_row;
-        int64_t room = offsets ? total : rows && length ? (rows - 1) * llabs(to_row) + (length - 1) * llabs(to) + 1 : 0;
+        int64_t room = offsets          ? total
+                       : rows && length ? (rows - 1) * llabs(to_row) + (length - 1) * llabs(to) + 1
+                                        : 0;
         char *start = to < 0 && room ? output + (room - 1) * size : output;
         if (offsets && to < 0) start = output + (total ? total - 1 : 0) * size;
         tally_view out = {start, op->out, rows, length, to_row, to, offsets};
         memset(output, 0xa5, (size_t)(room * size + 64));
         memset(wanted, 0xa5, (size_t)(room * size + 64));
-        tally_status status =
-            verb == 2 ? tally_window(c->ctx, c->op, &in, &out, &w) : tally_scan(c->ctx, c->op, &in, &out, &o);
+        tally_status status = verb == 2 ? tally_window(c->ctx, c->op, &in, &out, &w)
+                                        : tally_scan(c->ctx, c->op, &in, &out, &o);
         if (!check_ok(c->ctx, status, line)) continue;
         for (int64_t r = 0; r < rows; r++) {
             static char one[ROW_MOST * 16];
@@ -163,21 +182,25 @@ static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_
                 (r ? reference_scan : tl_spec_scan)(op, c->par, row, stride, m, &o, one);
             int64_t results = verb == 2 ? tally_window_length(m, &w) : m;
             char *at = wanted + (start - output) + (offsets ? offsets[r] * to : r * to_row) * size;
-            for (int64_t i = 0; i < results; i++) memcpy(at + i * to * size, one + i * size, (size_t)size);
+            for (int64_t i = 0; i < results; i++)
+                memcpy(at + i * to * size, one + i * size, (size_t)size);
         }
         check_same(output, wanted, room + 64 / size, size,
                    "%s %s (before %lld after %lld edges %d min %lld excl %d init %d out %lld,%lld)",
                    verb == 2 ? "window"
                    : verb    ? "reverse"
                              : "scan",
-                   line, (long long)w.before, (long long)w.after, (int)w.edges, (long long)w.min_count, o.exclusive,
-                   o.init != NULL, (long long)to_row, (long long)to);
+                   line, (long long)w.before, (long long)w.after, (int)w.edges,
+                   (long long)w.min_count, o.exclusive, o.init != NULL, (long long)to_row,
+                   (long long)to);
     }
     if (bytes != size) return;
     static char before[LANES_MOST * 16];
     const tally_scan_options forward = {0};
     tally_view self = {first, op->out, rows, n, row_stride, stride, offsets}; /* in place */
-    if (span > LANES_MOST || (!offsets && rows > 1 && n > 0 && llabs(row_stride) < n && llabs(stride) < rows)) return;
+    if (span > LANES_MOST ||
+        (!offsets && rows > 1 && n > 0 && llabs(row_stride) < n && llabs(stride) < rows))
+        return;
     memcpy(before, x, (size_t)(span * bytes));
     memcpy(wanted, x, (size_t)(span * bytes));
     if (!check_ok(c->ctx, tally_scan(c->ctx, c->op, &in, &self, &forward), line)) return;
@@ -186,12 +209,14 @@ static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_
         m = offsets ? offsets[r + 1] - offsets[r] : n;
         const int64_t at = first - x + (offsets ? offsets[r] * stride : r * row_stride) * bytes;
         reference_scan(op, c->par, before + at, stride, m, &forward, one);
-        for (int64_t i = 0; i < m; i++) memcpy(wanted + at + i * stride * size, one + i * size, (size_t)size);
+        for (int64_t i = 0; i < m; i++)
+            memcpy(wanted + at + i * stride * size, one + i * size, (size_t)size);
     }
     check_same(x, wanted, span, size, "in place %s", line);
 }
 
-static void check_window(const test_case *c, int64_t n, const tally_window_options *w, int shift, tl_data kind)
+static void check_window(const test_case *c, int64_t n, const tally_window_options *w, int shift,
+                         tl_data kind)
 {
     const tl_scalar *op = c->scalar;
     int64_t m = tally_window_length(n, w);
@@ -204,8 +229,9 @@ static void check_window(const test_case *c, int64_t n, const tally_window_optio
     int small = n * (w->before + w->after + 1) <= SPEC_MOST;
     (small ? tl_spec_window : reference_window)(op, c->par, x, 1, n, w, wanted);
     check_same(output, wanted, m * op->result_bytes + 16, 1,
-               "window " CASE_FORMAT " n=%lld before %lld after %lld edges %d min %lld %s", CASE_ARGS(c), (long long)n,
-               (long long)w->before, (long long)w->after, (int)w->edges, (long long)w->min_count, data_names[kind]);
+               "window " CASE_FORMAT " n=%lld before %lld after %lld edges %d min %lld %s",
+               CASE_ARGS(c), (long long)n, (long long)w->before, (long long)w->after, (int)w->edges,
+               (long long)w->min_count, data_names[kind]);
 }
 
 static void check_sizes(const test_case *c)
@@ -217,24 +243,28 @@ static void check_sizes(const test_case *c)
         check_reduce_and_scan(c, n, (int)(n % 9), kind = (kind + 1) % TL_DATA_KINDS);
     for (int64_t k = 128; k <= most; k *= 2)
         for (int64_t d = -1; d <= 1; d++)
-            check_reduce_and_scan(c, k + d, (int)(check_random() % 9), kind = (kind + 1) % TL_DATA_KINDS);
+            check_reduce_and_scan(c, k + d, (int)(check_random() % 9),
+                                  kind = (kind + 1) % TL_DATA_KINDS);
     for (int i = 0; i < (check_quick ? 2 : 6); i++)
-        check_reduce_and_scan(c, (int64_t)(check_random() % (uint64_t)most), (int)(check_random() % 17),
-                              kind = (kind + 1) % TL_DATA_KINDS);
+        check_reduce_and_scan(c, (int64_t)(check_random() % (uint64_t)most),
+                              (int)(check_random() % 17), kind = (kind + 1) % TL_DATA_KINDS);
 }
 
 static void check_windows(const test_case *c)
 {
-    static const int64_t lengths[] = {1, 2, 3, 5, 8, 16, 17, 31, 33, 50, 64, 100, 127, 257, 511, 1000, 1024};
+    static const int64_t lengths[] = {1,  2,  3,   5,   8,   16,  17,   31,  33,
+                                      50, 64, 100, 127, 257, 511, 1000, 1024};
     tl_data kind = TL_DATA_PLAIN;
     for (size_t i = check_quick ? (size_t)check_below(3) : 0; i < sizeof lengths / sizeof *lengths;
          i += check_quick ? 3 : 1) {
-        int64_t w = lengths[i], after = check_random() % 2 ? 0 : (int64_t)(check_random() % (uint64_t)w);
+        int64_t w = lengths[i],
+                after = check_random() % 2 ? 0 : (int64_t)(check_random() % (uint64_t)w);
         for (int edges = 0; edges < 3; edges++) {
             tally_window_options o = {w - 1 - after, after, (tally_edges)edges, 0};
             if (check_random() % 2) o.min_count = (int64_t)(check_random() % (uint64_t)w) + 1;
-            int64_t n = check_random() % 4 == 0 ? (int64_t)(check_random() % (uint64_t)(w + 2))
-                                                : (int64_t)(check_random() % (w > 200 ? 1500 : 600));
+            int64_t n = check_random() % 4 == 0
+                            ? (int64_t)(check_random() % (uint64_t)(w + 2))
+                            : (int64_t)(check_random() % (w > 200 ? 1500 : 600));
             check_window(c, n, &o, (int)(check_random() % 9), kind = (kind + 1) % TL_DATA_KINDS);
         }
     }
@@ -256,25 +286,29 @@ static void check_views(const test_case *c)
         check_view(c, rows % 9, n, -n, -1, NULL, kind);         /* backwards */
         offsets[0] = (int64_t)(check_random() % 5);
         for (int r = 0; r < 39; r++)
-            offsets[r + 1] = offsets[r] + (int64_t)(check_random() % 3 ? check_random() % 20 : 0) + (r == 20 ? 300 : 0);
+            offsets[r + 1] = offsets[r] + (int64_t)(check_random() % 3 ? check_random() % 20 : 0) +
+                             (r == 20 ? 300 : 0);
         check_view(c, 39, 0, 0, 1, offsets, kind);
         check_view(c, 39, 0, 0, 2, offsets, kind);
     }
 }
 
-/* Many sequences at once (src/cpu/lanes.h): numbers of them around a vector and a strip, and lengths around the blocks
- * of 8, a chunk of 256 rows and the longest that go so. */
+/* Many sequences at once (src/cpu/lanes.h): numbers of them around a vector and a strip, and
+ * lengths around the blocks of 8, a chunk of 256 rows and the longest that go so. */
 static void check_lanes(const test_case *c)
 {
-    static const int64_t counts[] = {1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 48, 63, 65, 447, 448, 449, 1000, 2500},
-                         lengths[] = {1,  2,   3,   7,   8,   9,   15,  16,  17,  31,  33,  63,  64,   65,   99,  96,
-                                      97, 100, 101, 127, 129, 255, 256, 257, 264, 265, 512, 513, 1023, 1024, 1025};
+    static const int64_t counts[] = {1,  2,  7,  8,  9,   15,  16,  17,   31,
+                                     33, 48, 63, 65, 447, 448, 449, 1000, 2500},
+                         lengths[] = {1,   2,   3,   7,   8,   9,   15,   16,   17,  31,  33,
+                                      63,  64,  65,  99,  96,  97,  100,  101,  127, 129, 255,
+                                      256, 257, 264, 265, 512, 513, 1023, 1024, 1025};
     static int64_t offsets[3000];
     for (int i = 0; i < (check_quick ? 4 : 12); i++) {
         const tl_data kind = (tl_data)(check_random() % TL_DATA_KINDS);
         int64_t rows = counts[check_below(sizeof counts / sizeof *counts)],
                 n = lengths[check_below(sizeof lengths / sizeof *lengths)];
-        while (rows * n > LANES_MOST / 2) rows *n > 40000 || rows > 20 ? (rows = rows / 2) : (n = n / 2);
+        while (rows * n > LANES_MOST / 2)
+            rows *n > 40000 || rows > 20 ? (rows = rows / 2) : (n = n / 2);
         switch (check_below(7)) {
         case 0:
             check_view(c, rows, n, n, 1, NULL, kind);
@@ -291,14 +325,18 @@ static void check_lanes(const test_case *c)
         case 4:
             check_view(c, rows, n, 2 * n, 2, NULL, kind);
             break;
-        default: { /* segments: short ones, of any length, or a long one among them; first ones that are empty */
+        /* segments: short ones, of any length, or a long one among them; first ones that are
+           empty */
+        default: {
             const int64_t most = 1 + check_below(check_below(3) ? 40 : 8), one = check_below(rows);
             offsets[0] = check_below(4);
             for (int64_t r = 0; r < rows; r++) {
                 const int64_t length = check_below(7) == 0 ? 0
                                        : check_below(2)    ? check_below(most)
                                                            : n * (check_below(9) == 0);
-                offsets[r + 1] = offsets[r] + (r == one ? 1100 : offsets[r] > LANES_MOST / 2 ? 0 : length);
+                offsets[r + 1] = offsets[r] + (r == one                      ? 1100
+                                               : offsets[r] > LANES_MOST / 2 ? 0
+                                                                             : length);
             }
             check_view(c, rows, 0, 0, 1 + (check_below(5) == 0), offsets, kind);
         }
@@ -306,8 +344,8 @@ static void check_lanes(const test_case *c)
     }
 }
 
-/* Several threads: sizes from which on more than one is woken. Two take a flat scan, three a longer one and many rows.
- * quick: not the small types, which take the most elements. */
+/* Several threads: sizes from which on more than one is woken. Two take a flat scan, three a
+ * longer one and many rows. quick: not the small types, which take the most elements. */
 static void check_threads(const test_case *c)
 {
     static int64_t offsets[MOST / 50];
@@ -316,8 +354,8 @@ static void check_threads(const test_case *c)
     int64_t rows = total / n + 1, more = c->threads == 2 ? 2 : least / 4;
     tl_data kind = (tl_data)(check_random() % TL_DATA_KINDS);
     if (check_quick && c->scalar->elem_bytes < 4) return;
-    check_reduce_and_scan(c, least + (int64_t)(check_random() % (uint64_t)more), (int)(check_random() % 9),
-                          (kind + 1) % TL_DATA_KINDS);
+    check_reduce_and_scan(c, least + (int64_t)(check_random() % (uint64_t)more),
+                          (int)(check_random() % 9), (kind + 1) % TL_DATA_KINDS);
     if (c->threads == 2) return;
     switch (check_random() % 4) {
     case 0:
@@ -384,9 +422,13 @@ static void run_devices(test_case *c, const char *list)
     }
 }
 
-/* Are the kernels those of another type, which elements are widened to, or of another operator? Then one type, which
- * the seed picks, takes every size, and the others fewer. Class X has kernels of its own for narrow types. */
-static int shares_kernels(const tl_scalar *s) { return !s->exact && (s->wide != s->dtype || strcmp(s->core, s->file)); }
+/* Are the kernels those of another type, which elements are widened to, or of another operator?
+ * Then one type, which the seed picks, takes every size, and the others fewer. Class X has
+ * kernels of its own for narrow types. */
+static int shares_kernels(const tl_scalar *s)
+{
+    return !s->exact && (s->wide != s->dtype || strcmp(s->core, s->file));
+}
 
 static void operator_case(const char *op, tally_dtype dtype, tally_dtype whole)
 {
@@ -394,7 +436,8 @@ static void operator_case(const char *op, tally_dtype dtype, tally_dtype whole)
     const char *devices = getenv("TALLY_TEST_DEVICES");
     const int quick = check_quick;
     if (tl_resolve(NULL, op, dtype, &c.scalar, &c.par)) return;
-    if (!strncmp(op, "nan", 3) && !c.scalar->masked) return; /* of integers: the plain operator, under another name */
+    /* of integers: the plain operator, under another name */
+    if (!strncmp(op, "nan", 3) && !c.scalar->masked) return;
     if (devices && *devices) {
         run_devices(&c, devices);
         return;
@@ -430,7 +473,8 @@ int main(int argc, char **argv)
             operator_case(name, (tally_dtype)d, argc > 2 ? (tally_dtype)d : whole);
             const int refused = tally_operator(NULL, name, (tally_dtype)d, &own);
             snprintf(name, sizeof name, "%s:f64%s", *op, suffix);
-            if (d >= TALLY_F16 && d <= TALLY_F32 && !refused && !tally_operator(NULL, name, (tally_dtype)d, &wide) &&
+            if (d >= TALLY_F16 && d <= TALLY_F32 && !refused &&
+                !tally_operator(NULL, name, (tally_dtype)d, &wide) &&
                 wide.accumulator != own.accumulator)
                 operator_case(name, (tally_dtype)d, argc > 2 ? (tally_dtype)d : whole);
             if (check_failed > before)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The disk cache of compiled programs (src/store/cache.c): what was stored comes back; a file that is truncated,
- * altered or of another key is as good as none; a folder that cannot be made costs nothing else; old files go when
- * there are too many bytes, and files of others never. */
+ * The disk cache of compiled programs (src/store/cache.c): what was stored comes back; a file
+ * that is truncated, altered or of another key is as good as none; a folder that cannot be made
+ * costs nothing else; old files go when there are too many bytes, and files of others never. */
 #include "gpu/gpu.h"
 #include "check.h"
 #include <dirent.h>
@@ -60,14 +60,16 @@ static int was_there(const char *name)
 /* The folder has a limit for what is stored in it, and other files. */
 static void folder_limit(const char *code, size_t bytes)
 {
-    static const char *const foreign[] = {
-        "precious.dat",         "0123456789abcdef.bin.old", "0123456789abcdef.bing", "0123456789abcde.bin",
-        "0123456789ABCDEF.bin", "x0123456789abcdef.bin",    "0123456789abcdef",      ".hidden"};
+    static const char *const foreign[] = {"precious.dat",          "0123456789abcdef.bin.old",
+                                          "0123456789abcdef.bing", "0123456789abcde.bin",
+                                          "0123456789ABCDEF.bin",  "x0123456789abcdef.bin",
+                                          "0123456789abcdef",      ".hidden"};
     enum { FOREIGN = sizeof foreign / sizeof *foreign };
     const off_t large = (off_t)600 << 20;
     char path[900];
     for (int i = 0; i < FOREIGN; i++) plant(foreign[i], large, 100000);
-    plant("0123456789abcdef.bin", large, 5000); /* the older ones go until the rest is small enough */
+    /* the older ones go until the rest is small enough */
+    plant("0123456789abcdef.bin", large, 5000);
     plant("00000000000000aa.bin.x1Y2z3", 1000, 9000);
     plant("00000000000000bb.bin", 1000, 4000);
     snprintf(path, sizeof path, "%s/tally/00000000000000cc.bin", folder);
@@ -81,7 +83,8 @@ static void folder_limit(const char *code, size_t bytes)
           "what fits, and what is no file, stays");
     check(loads("key", code, bytes) == 1, "the new file");
 
-    check(find_file() == 1 && !unlink(file) && !mkfifo(file, 0600), "a FIFO with the name of an entry");
+    check(find_file() == 1 && !unlink(file) && !mkfifo(file, 0600),
+          "a FIFO with the name of an entry");
     alarm(20);
     check(loads("key", code, bytes) == 0, "a FIFO is not an entry");
     tl_cache_store("key", 3, code, bytes);
@@ -133,7 +136,8 @@ int main(void)
     check(loads("key", code, sizeof code) == 0, "a file that others may write");
     chmod(file, 0600);
     tl_cache_store("key", 3, code + 1, sizeof code - 1);
-    check(loads("key", code + 1, sizeof code - 1) == 1 && find_file() == 1, "a second store replaces the first");
+    check(loads("key", code + 1, sizeof code - 1) == 1 && find_file() == 1,
+          "a second store replaces the first");
     folder_limit(code, sizeof code);
 
     setenv("XDG_CACHE_HOME", "/proc/no/such/place", 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * OpenCL memory in place: a caller's queue, its cl_mem buffers as input and output at any alignment, and who owns them.
- * The caller is this program, which opens libOpenCL itself. Skipped where there is no OpenCL device. */
+ * OpenCL memory in place: a caller's queue, its cl_mem buffers as input and output at any
+ * alignment, and who owns them. The caller is this program, which opens libOpenCL itself.
+ * Skipped where there is no OpenCL device. */
 #include "check.h"
 #include <dlfcn.h>
 
@@ -9,12 +10,15 @@ enum { SKIPPED = 77, N = 50000, GUARD = 64, OUT_OF_ORDER = 1 };
 typedef void *handle;
 static int (*get_platforms)(unsigned, handle *, unsigned *),
     (*get_devices)(handle, uint64_t, unsigned, handle *, unsigned *);
-static int (*release_context)(handle), (*release_queue)(handle), (*release_buffer)(handle), (*finish)(handle);
+static int (*release_context)(handle), (*release_queue)(handle), (*release_buffer)(handle),
+    (*finish)(handle);
 static handle (*create_context)(const intptr_t *, unsigned, const handle *, void *, void *, int *);
 static handle (*create_queue)(handle, handle, uint64_t, int *),
     (*create_buffer)(handle, uint64_t, size_t, void *, int *);
-static int (*write_buffer)(handle, handle, unsigned, size_t, size_t, const void *, unsigned, const void *, void *);
-static int (*read_buffer)(handle, handle, unsigned, size_t, size_t, void *, unsigned, const void *, void *);
+static int (*write_buffer)(handle, handle, unsigned, size_t, size_t, const void *, unsigned,
+                           const void *, void *);
+static int (*read_buffer)(handle, handle, unsigned, size_t, size_t, void *, unsigned, const void *,
+                          void *);
 
 static int find_calls(void)
 {
@@ -59,7 +63,8 @@ static void check_guards(int64_t from, int64_t bytes, const char *what)
 static void check_verbs(handle in, handle out, char *px, char *py, int shift)
 {
     int64_t n = N - 9, bytes = n * 4, at = GUARD / 2 + shift;
-    tally_view a = tally_flat(px + GUARD + shift, TALLY_F32, n), y = tally_flat(py + at, TALLY_F32, n);
+    tally_view a = tally_flat(px + GUARD + shift, TALLY_F32, n),
+               y = tally_flat(py + at, TALLY_F32, n);
     tally_view host = tally_flat(x, TALLY_F32, n), wanted = tally_flat(want, TALLY_F32, n);
     tally_window_options w = {20, 3, TALLY_EDGES_SHRINK, 0};
     float sum;
@@ -104,7 +109,8 @@ static void check_verbs(handle in, handle out, char *px, char *py, int shift)
 static void check_processors(char *px, char *py)
 {
     const tally_view a = tally_flat(px, TALLY_F32, 100), y = tally_flat(py, TALLY_F32, 100),
-                     host = tally_flat(x, TALLY_F32, 100), wanted = tally_flat(want, TALLY_F32, 100);
+                     host = tally_flat(x, TALLY_F32, 100),
+                     wanted = tally_flat(want, TALLY_F32, 100);
     const tally_window_options w = {.before = -1, .after = 3, .edges = TALLY_EDGES_SHRINK};
     tally_exact sum;
     tally_times_info times;
@@ -112,7 +118,8 @@ static void check_processors(char *px, char *py)
     check_ok(ctx, tally_exact_add(ctx, &sum, &host), "exact sums of the host");
     check_ok(ctx, tally_copy(ctx, px, x, 400), "to the device");
     check_ok(ctx, tally_exact_subtract(ctx, &sum, &a), "exact sums of the device");
-    for (int k = 0; k < 72; k++) check(!sum.word[k], "x - x: word %d is %lld", k, (long long)sum.word[k]);
+    for (int k = 0; k < 72; k++)
+        check(!sum.word[k], "x - x: word %d is %lld", k, (long long)sum.word[k]);
     tally_time(ctx, 1);
     check_ok(ctx, tally_scan(ctx, "sum:exact", &host, &wanted, NULL), "exact");
     check_ok(ctx, tally_window(ctx, "sum", &a, &y, &w), "negative offsets");
@@ -143,13 +150,13 @@ static void check_copies(handle in, char *px, char *py)
     check(!memcmp(got + 3, x, LARGE), "on the device: other bytes");
     check_ok(cpu, tally_copy(cpu, got, x, LARGE), "on the host");
     check(!memcmp(got, x, LARGE), "on the host: other bytes");
-    check(tally_copy(ctx, NULL, x, 4) == TALLY_INVALID && strstr(tally_error(ctx), "to is NULL"), "to nowhere: %s",
-          tally_error(ctx));
+    check(tally_copy(ctx, NULL, x, 4) == TALLY_INVALID && strstr(tally_error(ctx), "to is NULL"),
+          "to nowhere: %s", tally_error(ctx));
     check_ok(ctx, tally_copy(ctx, NULL, NULL, 0), "nothing");
 }
 
-/* Steps of a field on the device: a push waits for nothing, and what the stream keeps moves to the context of another
- * queue. px: N floats. */
+/* Steps of a field on the device: a push waits for nothing, and what the stream keeps moves to
+ * the context of another queue. px: N floats. */
 static void check_field(char *px)
 {
     enum { CELLS = 100, STEPS = 27 };
@@ -158,9 +165,11 @@ static void check_field(char *px)
     tally_times_info times;
     check_ok(ctx, tally_copy(ctx, px, x, sizeof x), "to the device");
     check_ok(cpu, tally_reduce(cpu, "var", &all, want), "cpu");
-    if (!check_ok(ctx, tally_stream_reduce_rows(ctx, "var", TALLY_F32, CELLS, &s), "a field")) return;
+    if (!check_ok(ctx, tally_stream_reduce_rows(ctx, "var", TALLY_F32, CELLS, &s), "a field"))
+        return;
     for (int i = 0; i < STEPS; i++) {
-        const tally_view v = tally_columns((i == 13 ? (char *)x : px) + i * CELLS * 4, TALLY_F32, 1, CELLS);
+        const tally_view v =
+            tally_columns((i == 13 ? (char *)x : px) + i * CELLS * 4, TALLY_F32, 1, CELLS);
         check_ok(ctx, tally_stream_push_view(s, &v, NULL), "a step");
         if (i == 12) check_ok(ctx, tally_use_stream(ctx, NULL), "the own queue");
         if (i == 13) check_ok(ctx, tally_use_stream(ctx, queue), "the caller's queue");
@@ -168,7 +177,8 @@ static void check_field(char *px)
     check_ok(ctx, tally_use_stream(ctx, NULL), "the own queue");
     check_ok(ctx, tally_use_stream(ctx, queue), "the caller's queue");
     tally_times(ctx, &times);
-    check(!times.device_bytes, "%lld bytes of the other context are left", (long long)times.device_bytes);
+    check(!times.device_bytes, "%lld bytes of the other context are left",
+          (long long)times.device_bytes);
     check_ok(ctx, tally_stream_finish(s, px, NULL), "a field");
     check_ok(ctx, tally_copy(ctx, got, px, CELLS * 8), "from the device");
     check_same(got, want, CELLS, 4, "a field");
@@ -180,14 +190,18 @@ static void check_arguments(handle buffer)
     void *p = x;
     int error;
     handle unordered = create_queue(context, device, OUT_OF_ORDER, &error);
-    check(tally_device_pointer(ctx, buffer, &p) == TALLY_INVALID && !p, "a buffer of another cl_context: %s",
-          tally_error(ctx));
+    check(tally_device_pointer(ctx, buffer, &p) == TALLY_INVALID && !p,
+          "a buffer of another cl_context: %s", tally_error(ctx));
     check(tally_device_pointer(ctx, NULL, &p) == TALLY_INVALID, "no object: %s", tally_error(ctx));
-    check(tally_device_pointer(ctx, buffer, NULL) == TALLY_INVALID, "no pointer: %s", tally_error(ctx));
-    check(tally_device_forget(ctx, x) == TALLY_INVALID, "forget what is none: %s", tally_error(ctx));
-    check(tally_device_pointer(cpu, buffer, &p) == TALLY_UNSUPPORTED, "on the cpu: %s", tally_error(cpu));
+    check(tally_device_pointer(ctx, buffer, NULL) == TALLY_INVALID, "no pointer: %s",
+          tally_error(ctx));
+    check(tally_device_forget(ctx, x) == TALLY_INVALID, "forget what is none: %s",
+          tally_error(ctx));
+    check(tally_device_pointer(cpu, buffer, &p) == TALLY_UNSUPPORTED, "on the cpu: %s",
+          tally_error(cpu));
     if (unordered) {
-        check(tally_use_stream(ctx, unordered) == TALLY_UNSUPPORTED, "an out-of-order queue: %s", tally_error(ctx));
+        check(tally_use_stream(ctx, unordered) == TALLY_UNSUPPORTED, "an out-of-order queue: %s",
+              tally_error(ctx));
         release_queue(unordered);
     }
 }
@@ -221,12 +235,15 @@ int main(void)
         check_copies(in, px, py);
         check_processors((char *)px + GUARD, (char *)py + GUARD);
         check_field((char *)px + GUARD);
-        for (int shift = 0; shift < 9; shift += check_quick ? 4 : 1) check_verbs(in, out, px, py, shift);
+        for (int shift = 0; shift < 9; shift += check_quick ? 4 : 1)
+            check_verbs(in, out, px, py, shift);
         release_buffer(out); /* tally has a reference of its own */
-        tally_view y = tally_flat((char *)py + GUARD, TALLY_F32, N), a = tally_flat((char *)px + GUARD, TALLY_F32, N);
+        tally_view y = tally_flat((char *)py + GUARD, TALLY_F32, N),
+                   a = tally_flat((char *)px + GUARD, TALLY_F32, N);
         check_ok(ctx, tally_scan(ctx, "sum", &a, &y, NULL), "a buffer that its maker has released");
         check_ok(ctx, tally_device_forget(ctx, py), "forget");
-        check(tally_device_forget(ctx, py) == TALLY_INVALID, "forgotten twice: %s", tally_error(ctx));
+        check(tally_device_forget(ctx, py) == TALLY_INVALID, "forgotten twice: %s",
+              tally_error(ctx));
     }
     check_ok(ctx, tally_use_stream(ctx, NULL), "back to the own queue");
     float sum, wanted = tally_sum_f32(x, N);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * The conversions of src/cpu/elements/convert.def, of every instruction set that runs here, against their definition on
- * one element in plain C: all values of types of 8 and 16 bits, special and random values of wider ones; every
- * alignment and short lengths; and no byte past the last element.
+ * The conversions of src/cpu/elements/convert.def, of every instruction set that runs here,
+ * against their definition on one element in plain C: all values of types of 8 and 16 bits,
+ * special and random values of wider ones; every alignment and short lengths; and no byte past
+ * the last element.
  *
  *   forward   from an element of the caller's to one of the kernels'                                 i8 -> i32
- *   back      from a result of the kernels' to one of the caller's: what the forward conversion made,
+ *   back      from a result of the kernels' to one of the caller's: what the forward conversion
+ *             made,
  *             and for a NaN the one NaN that results have                                            i32 -> i8 */
 #include "cpu/isas.h"
 #include "dtype/dtype_traits.h"
@@ -23,20 +25,36 @@ typedef struct {
 } row;
 
 static const row rows[] = {
-#define CONVERT(kind, from, to, value) {TL_WIDEN_##kind, TL_COLUMN(2, from), TL_COLUMN(2, to), #kind " " #from " " #to},
+#define CONVERT(kind, from, to, value)                                                             \
+    {TL_WIDEN_##kind, TL_COLUMN(2, from), TL_COLUMN(2, to), #kind " " #from " " #to},
 #include "cpu/elements/convert.def"
 #undef CONVERT
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
 static int is_float(tally_dtype d) { return d >= TALLY_F16; }
-static int is_signed(tally_dtype d) { return d == TALLY_I8 || d == TALLY_I16 || d == TALLY_I32 || d == TALLY_I64; }
+static int is_signed(tally_dtype d)
+{
+    return d == TALLY_I8 || d == TALLY_I16 || d == TALLY_I32 || d == TALLY_I64;
+}
 static int bits_of(tally_dtype d) { return 8 * (int)tally_dtype_size(d); }
-static int mantissa_of(tally_dtype d) { return d == TALLY_F16 ? 10 : d == TALLY_BF16 ? 7 : d == TALLY_F32 ? 23 : 52; }
+static int mantissa_of(tally_dtype d)
+{
+    return d == TALLY_F16 ? 10 : d == TALLY_BF16 ? 7 : d == TALLY_F32 ? 23 : 52;
+}
 static uint64_t sign_of(tally_dtype d) { return (uint64_t)1 << (bits_of(d) - 1); }
-static uint64_t infinity_of(tally_dtype d) { return (sign_of(d) - 1) & ~(((uint64_t)1 << mantissa_of(d)) - 1); }
-static uint64_t quiet_of(tally_dtype d) { return infinity_of(d) | (uint64_t)1 << (mantissa_of(d) - 1); }
-static int is_nan(tally_dtype d, uint64_t x) { return is_float(d) && (x & (sign_of(d) - 1)) > infinity_of(d); }
+static uint64_t infinity_of(tally_dtype d)
+{
+    return (sign_of(d) - 1) & ~(((uint64_t)1 << mantissa_of(d)) - 1);
+}
+static uint64_t quiet_of(tally_dtype d)
+{
+    return infinity_of(d) | (uint64_t)1 << (mantissa_of(d) - 1);
+}
+static int is_nan(tally_dtype d, uint64_t x)
+{
+    return is_float(d) && (x & (sign_of(d) - 1)) > infinity_of(d);
+}
 
 /* An integer as one of 64 bits. */
 static uint64_t extended(tally_dtype d, uint64_t x)
@@ -51,7 +69,8 @@ static double number(tally_dtype d, uint64_t x)
     int64_t exponent = (int64_t)(x >> mantissa & (((uint64_t)1 << top) - 1)),
             fraction = (int64_t)(x & (((uint64_t)1 << mantissa) - 1));
     double v = exponent == ((int64_t)1 << top) - 1 ? INFINITY
-               : exponent ? ldexp((double)(fraction | (int64_t)1 << mantissa), (int)exponent - bias - mantissa)
+               : exponent ? ldexp((double)(fraction | (int64_t)1 << mantissa),
+                                  (int)exponent - bias - mantissa)
                           : ldexp((double)fraction, 1 - bias - mantissa);
     return x & sign_of(d) ? -v : v;
 }
@@ -68,11 +87,12 @@ static uint64_t encoded(tally_dtype to, double v)
     return x;
 }
 
-/* An element as f32 or f64. A NaN keeps its sign and the top of its payload; conversions between f32 and f64 make it
- * quiet, those of halves to f32 move bits. */
+/* An element as f32 or f64. A NaN keeps its sign and the top of its payload; conversions between
+ * f32 and f64 make it quiet, those of halves to f32 move bits. */
 static uint64_t real(tally_dtype d, uint64_t x, tally_dtype to)
 {
-    if (!is_float(d)) return encoded(to, is_signed(d) ? (double)(int64_t)extended(d, x) : (double)x);
+    if (!is_float(d))
+        return encoded(to, is_signed(d) ? (double)(int64_t)extended(d, x) : (double)x);
     if (!is_nan(d, x)) return encoded(to, number(d, x));
     int shift = mantissa_of(to) - mantissa_of(d);
     uint64_t payload = x & (((uint64_t)1 << mantissa_of(d)) - 1);
@@ -93,7 +113,9 @@ static uint64_t key(tally_dtype d, uint64_t x, tally_dtype to, int nan_is_highes
 static int is_mark(tally_dtype d, uint64_t x)
 {
     x &= sign_of(d) - 1;
-    return bits_of(d) == 16 ? x >= 0x7fff : bits_of(d) == 32 ? x >= 0x7fff0000 : x >= 0x7fffe00000000000;
+    return bits_of(d) == 16   ? x >= 0x7fff
+           : bits_of(d) == 32 ? x >= 0x7fff0000
+                              : x >= 0x7fffe00000000000;
 }
 
 /* The element that the kernels get for the element x. */
@@ -152,7 +174,8 @@ static int is_forward(const row *r)
 
 static uint64_t mask_of(tally_dtype d) { return ~(uint64_t)0 >> (64 - bits_of(d)); }
 
-/* Value number i of the EXHAUSTIVE values of a type: all of them, or the special ones and then random ones. */
+/* Value number i of the EXHAUSTIVE values of a type: all of them, or the special ones and then
+   random ones. */
 static uint64_t value(tally_dtype d, int64_t i)
 {
     static const uint64_t ends[] = {0, 1, 2, 3};
@@ -162,14 +185,19 @@ static uint64_t value(tally_dtype d, int64_t i)
                               is_float(d) ? quiet_of(d) : 0,
                               is_float(d) ? (uint64_t)1 << mantissa_of(d) : 0,
                               mask_of(d)};
-    enum { ENDS = sizeof ends / sizeof *ends, EDGES = sizeof edges / sizeof *edges, SPECIAL = 4 * ENDS * EDGES };
+    enum {
+        ENDS = sizeof ends / sizeof *ends,
+        EDGES = sizeof edges / sizeof *edges,
+        SPECIAL = 4 * ENDS * EDGES
+    };
     if (bits_of(d) <= 16) return (uint64_t)i & mask_of(d);
     if (i >= SPECIAL) {
         uint64_t x = 0;
         tl_random_fill(&check_state, &x, d, 1, (tl_data)(i % TL_DATA_KINDS));
         return x;
     }
-    uint64_t x = edges[i / 4 / ENDS] + (i & 1 ? ends[i / 4 % ENDS] : (uint64_t)0 - ends[i / 4 % ENDS]);
+    uint64_t x =
+        edges[i / 4 / ENDS] + (i & 1 ? ends[i / 4 % ENDS] : (uint64_t)0 - ends[i / 4 % ENDS]);
     return (i & 2 ? x ^ sign_of(d) : x) & mask_of(d);
 }
 
@@ -189,7 +217,8 @@ static void make(const row *r)
             if (is_nan(r->to, y) && r->kind != TL_WIDEN_BITS) y = quiet_of(r->to);
             x = forward(r->kind, r->to, y, r->from);
             if (i < 2 && is_float(r->to) && (r->kind == TL_WIDEN_LOW || r->kind == TL_WIDEN_HIGH))
-                x = i ? sign_of(r->from) : sign_of(r->from) - 1, y = quiet_of(r->to); /* both ends of the keys */
+                /* both ends of the keys */
+                x = i ? sign_of(r->from) : sign_of(r->from) - 1, y = quiet_of(r->to);
         }
         memcpy(source + i * in, &x, (size_t)in);
         memcpy(wanted + i * out, &y, (size_t)out);
@@ -198,9 +227,10 @@ static void make(const row *r)
 
 /* ---- the checks ---- */
 
-/* n elements from number `first` on, `offset` bytes past an aligned address, to an address with another offset. */
-static void check_place(const tl_convert *c, const row *r, const char *isa, int64_t first, int64_t n, int64_t offset,
-                        int64_t to_offset)
+/* n elements from number `first` on, `offset` bytes past an aligned address, to an address with
+   another offset. */
+static void check_place(const tl_convert *c, const row *r, const char *isa, int64_t first,
+                        int64_t n, int64_t offset, int64_t to_offset)
 {
     static _Alignas(64) char from[(SHORT + 1) * 8 + OFFSETS], guard[GUARD];
     static _Alignas(64) char to[(SHORT + 1) * 8 + OFFSETS + 2 * GUARD];
@@ -210,11 +240,12 @@ static void check_place(const tl_convert *c, const row *r, const char *isa, int6
     memset(y - GUARD, 0xa5, (size_t)(n * c->to_bytes + 2 * GUARD));
     c->apply(c, y, from + offset, n);
     if (memcmp(y, wanted + first * c->to_bytes, (size_t)(n * c->to_bytes)))
-        check_same(y, wanted + first * c->to_bytes, n, c->to_bytes, "%s, %s, n = %lld, offsets %lld and %lld", r->name,
-                   isa, (long long)n, (long long)offset, (long long)to_offset);
+        check_same(y, wanted + first * c->to_bytes, n, c->to_bytes,
+                   "%s, %s, n = %lld, offsets %lld and %lld", r->name, isa, (long long)n,
+                   (long long)offset, (long long)to_offset);
     if (memcmp(y - GUARD, guard, GUARD) || memcmp(y + n * c->to_bytes, guard, GUARD))
-        check(0, "%s, %s, n = %lld, offsets %lld and %lld: a byte outside the result was written", r->name, isa,
-              (long long)n, (long long)offset, (long long)to_offset);
+        check(0, "%s, %s, n = %lld, offsets %lld and %lld: a byte outside the result was written",
+              r->name, isa, (long long)n, (long long)offset, (long long)to_offset);
 }
 
 /* The elements end where the memory ends: a conversion that reads past them ends the program. */
@@ -224,13 +255,15 @@ static void check_end(const tl_convert *c, const row *r, const char *isa, char *
         char *x = page + PAGE - n * c->from_bytes;
         memcpy(x, source, (size_t)(n * c->from_bytes));
         c->apply(c, got, x, n);
-        check_same(got, wanted, n, c->to_bytes, "%s, %s, n = %lld at the end of a page", r->name, isa, (long long)n);
+        check_same(got, wanted, n, c->to_bytes, "%s, %s, n = %lld at the end of a page", r->name,
+                   isa, (long long)n);
     }
 }
 
 static void check_row(const tl_convert *c, const row *r, const char *isa, char *page)
 {
-    check(c->from_bytes == bits_of(c->from) / 8 && c->to_bytes == bits_of(c->to) / 8, "%s, %s: sizes", r->name, isa);
+    check(c->from_bytes == bits_of(c->from) / 8 && c->to_bytes == bits_of(c->to) / 8,
+          "%s, %s: sizes", r->name, isa);
     make(r);
     c->apply(c, got, source, EXHAUSTIVE);
     if (!check_same(got, wanted, EXHAUSTIVE, c->to_bytes, "%s, %s", r->name, isa)) return;
@@ -241,7 +274,8 @@ static void check_row(const tl_convert *c, const row *r, const char *isa, char *
             check_place(c, r, isa, first, n, offset, (offset * 5 + n) % OFFSETS);
             check_place(c, r, isa, first, n, (offset * 3 + n) % OFFSETS, offset);
         }
-    if (check(check_failed == before, "%s, %s: short arrays", r->name, isa)) check_end(c, r, isa, page);
+    if (check(check_failed == before, "%s, %s: short arrays", r->name, isa))
+        check_end(c, r, isa, page);
 }
 
 int main(void)
@@ -253,7 +287,8 @@ int main(void)
         if (!tl_isa_runs(isa)) continue;
         const tl_convert *c = tl_isa_converts(isa);
         for (int i = 0; i < ROWS; i++, c++)
-            if (check(c->apply && c->kind == rows[i].kind && c->from == rows[i].from && c->to == rows[i].to,
+            if (check(c->apply && c->kind == rows[i].kind && c->from == rows[i].from &&
+                          c->to == rows[i].to,
                       "%s: row %d of the conversions is not %s", tl_isa_name(isa), i, rows[i].name))
                 check_row(c, &rows[i], tl_isa_name(isa), page);
             else

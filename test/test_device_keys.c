@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Keys in device memory: runs and gathers beside those of the processors, for every type, at the edges of tiles and
- * steps, at odd addresses and strides; sums by key of segments that never leave the device; what is refused. */
+ * Keys in device memory: runs and gathers beside those of the processors, for every type, at the
+ * edges of tiles and steps, at odd addresses and strides; sums by key of segments that never
+ * leave the device; what is refused. */
 #include "gpu/work.h"
 #include "gpu/kernel/constants.h"
 #include "gpus.h"
@@ -16,10 +17,17 @@ static char *device(int b) /* its address; of OpenCL's memory that stands for it
 {
     return (char *)(uintptr_t)block[b].address;
 }
-static void put(int b, const void *from) { check_ok(ctx, tally_copy(ctx, device(b), from, ROOM), "to the device"); }
-static void fetch(int b) { check_ok(ctx, tally_copy(ctx, got, device(b), ROOM), "from the device"); }
+static void put(int b, const void *from)
+{
+    check_ok(ctx, tally_copy(ctx, device(b), from, ROOM), "to the device");
+}
+static void fetch(int b)
+{
+    check_ok(ctx, tally_copy(ctx, got, device(b), ROOM), "from the device");
+}
 
-/* How long runs are: all keys equal, all different, some length in the mean; NaNs and zeros of both signs. */
+/* How long runs are: all keys equal, all different, some length in the mean; NaNs and zeros of
+   both signs. */
 typedef enum { EQUAL, ALL_DIFFER, MEAN, ONE_LONG, PATTERNS, KINDS } run_kind;
 
 static void fill_keys(tally_dtype d, int64_t n, char *first, int64_t step, run_kind kind)
@@ -34,8 +42,10 @@ static void fill_keys(tally_dtype d, int64_t n, char *first, int64_t step, run_k
                                             : 0;
         if (i && same) {
             memcpy(at, at - step, bytes);
-        } else if (kind == PATTERNS && d >= TALLY_F16) { /* NaNs of any payload, zeros, infinities, and next to them */
-            static const unsigned char tops[][3] = {{0, 0, 0}, {0x7c, 0x7f, 0x7f}, {0x7f, 0x7f, 0x7f}};
+        } else if (kind == PATTERNS &&
+                   d >= TALLY_F16) { /* NaNs of any payload, zeros, infinities, and next to them */
+            static const unsigned char tops[][3] = {
+                {0, 0, 0}, {0x7c, 0x7f, 0x7f}, {0x7f, 0x7f, 0x7f}};
             const int pick = (int)check_below(3);
             memset(at, check_below(3) ? 0 : (int)check_below(256), bytes);
             at[bytes - 1] = (char)tops[pick][d == TALLY_F16 ? 0 : 1];
@@ -43,7 +53,9 @@ static void fill_keys(tally_dtype d, int64_t n, char *first, int64_t step, run_k
             if (pick == 0 && check_below(2)) memset(at, 0, bytes);
             if (check_below(2)) at[bytes - 1] |= (char)0x80;
         } else {
-            const uint64_t v = kind == ALL_DIFFER ? (uint64_t)i : (uint64_t)check_below(1 << 20) << 20 | (uint64_t)i;
+            const uint64_t v = kind == ALL_DIFFER
+                                   ? (uint64_t)i
+                                   : (uint64_t)check_below(1 << 20) << 20 | (uint64_t)i;
             memcpy(at, &v, bytes);
         }
     }
@@ -57,8 +69,8 @@ static void runs(tally_dtype d, int64_t n, int64_t stride, int64_t at, run_kind 
     tally_view v = {keys + first, d, 1, n, n, stride, NULL};
     int64_t wanted = -1, found = -1, counted = -1;
     char what[100];
-    snprintf(what, sizeof what, "runs of %s n=%lld stride %lld at %lld kind %d", tally_dtype_name(d), (long long)n,
-             (long long)stride, (long long)at, kind);
+    snprintf(what, sizeof what, "runs of %s n=%lld stride %lld at %lld kind %d",
+             tally_dtype_name(d), (long long)n, (long long)stride, (long long)at, kind);
     fill_keys(d, n, keys + first, stride * bytes, kind);
     check_ok(cpu, tally_runs(cpu, &v, offsets, &wanted), "the processors");
     put(KEYS, keys);
@@ -68,7 +80,8 @@ static void runs(tally_dtype d, int64_t n, int64_t stride, int64_t at, run_kind 
     v.data = device(KEYS) + first;
     int64_t *const to = (int64_t *)(void *)device(PLACES) + shift;
     if (n) check_ok(ctx, tally_runs(ctx, &v, NULL, &counted), what);
-    check(!n || counted == wanted, "%s: counted %lld of %lld", what, (long long)counted, (long long)wanted);
+    check(!n || counted == wanted, "%s: counted %lld of %lld", what, (long long)counted,
+          (long long)wanted);
     if (!check_ok(ctx, tally_runs(ctx, &v, to, &found), what)) return;
     fetch(PLACES);
     check(found == wanted, "%s: %lld of %lld", what, (long long)found, (long long)wanted);
@@ -84,10 +97,12 @@ static void runs(tally_dtype d, int64_t n, int64_t stride, int64_t at, run_kind 
 static void takes(tally_dtype d, int64_t n, int64_t length)
 {
     static const int64_t strides[] = {1, 1, 2, -1};
-    const int64_t bytes = (int64_t)tally_dtype_size(d), from = strides[check_below(4)], to = strides[check_below(3)],
+    const int64_t bytes = (int64_t)tally_dtype_size(d), from = strides[check_below(4)],
+                  to = strides[check_below(3)],
                   at = check_below(3) * bytes + (check_below(3) ? 0 : check_below(bytes));
     const int64_t first = at + (from < 0 ? (length - 1) * bytes : 0);
-    tally_view x = {keys + first, d, 1, length, length, from, NULL}, y = {want + at, d, 1, n, n, to, NULL};
+    tally_view x = {keys + first, d, 1, length, length, from, NULL},
+               y = {want + at, d, 1, n, n, to, NULL};
     check_fill(keys, TALLY_U8, ROOM, TL_DATA_BITS);
     memset(want, 0x55, ROOM);
     put(KEYS, keys);
@@ -101,34 +116,38 @@ static void takes(tally_dtype d, int64_t n, int64_t length)
     fetch(TO);
     check_same(got, want, ROOM, 1, "take of %s n=%lld", tally_dtype_name(d), (long long)n);
     /* the first of two wrong places is named, and nothing is written */
-    const int64_t wrong = check_below(n), late = wrong + check_below(n - wrong), bad[] = {-1, length};
+    const int64_t wrong = check_below(n), late = wrong + check_below(n - wrong),
+                  bad[] = {-1, length};
     char words[120];
     check_ok(ctx, tally_copy(ctx, device(PLACES) + 8 * late, &bad[1], 8), "to the device");
     check_ok(ctx, tally_copy(ctx, device(PLACES) + 8 * wrong, &bad[0], 8), "to the device");
     memset(want, 0x55, ROOM);
     put(TO, want);
-    snprintf(words, sizeof words, "order[%lld] is -1: must be in 0..%lld, the places of in", (long long)wrong,
-             (long long)length - 1);
-    check(tally_take(ctx, &x, order, n, &y) == TALLY_INVALID && !strcmp(tally_error(ctx), words), "'%s' not '%s'",
-          tally_error(ctx), words);
+    snprintf(words, sizeof words, "order[%lld] is -1: must be in 0..%lld, the places of in",
+             (long long)wrong, (long long)length - 1);
+    check(tally_take(ctx, &x, order, n, &y) == TALLY_INVALID && !strcmp(tally_error(ctx), words),
+          "'%s' not '%s'", tally_error(ctx), words);
     fetch(TO);
     check_same(got, want, ROOM, 1, "a wrong place: something was written");
 }
 
 static void refused(tally_status status, tally_status wanted, const char *words)
 {
-    check(status == wanted && strstr(tally_error(ctx), words), "refused: %s: %s; wanted %s", tally_status_name(status),
-          tally_error(ctx), words);
+    check(status == wanted && strstr(tally_error(ctx), words), "refused: %s: %s; wanted %s",
+          tally_status_name(status), tally_error(ctx), words);
 }
 
 static void errors(void)
 {
     int64_t n = 7;
-    const tally_view there = tally_flat(device(KEYS), TALLY_I32, 100), here = tally_flat(keys, TALLY_I32, 100),
-                     to = tally_flat(device(TO), TALLY_I32, 100), none = tally_flat(device(KEYS), TALLY_I32, 0);
+    const tally_view there = tally_flat(device(KEYS), TALLY_I32, 100),
+                     here = tally_flat(keys, TALLY_I32, 100),
+                     to = tally_flat(device(TO), TALLY_I32, 100),
+                     none = tally_flat(device(KEYS), TALLY_I32, 0);
     refused(tally_runs(ctx, &there, (int64_t *)(void *)(device(PLACES) + 4), &n), TALLY_INVALID,
             "must be a multiple of 8 in device memory");
-    refused(tally_take(ctx, &there, (int64_t *)(void *)(device(PLACES) + 4), 100, &to), TALLY_INVALID, "multiple of 8");
+    refused(tally_take(ctx, &there, (int64_t *)(void *)(device(PLACES) + 4), 100, &to),
+            TALLY_INVALID, "multiple of 8");
     check(n == 7, "runs was written");
     check_ok(ctx, tally_take(ctx, &there, NULL, 0, &none), "nothing to take");
     check_ok(ctx, tally_runs(ctx, &here, offsets, &n), "host memory");
@@ -174,7 +193,8 @@ static void many_parts(tl_gpu *gpu)
 static void on_device(const char *name)
 {
     static const int64_t tile = KEYS_TILE, step = KEYS_STEP;
-    const int64_t sizes[] = {0, 1, 2, 31, 32, 33, 500, tile - 1, tile, tile + 1, tile + 7, step - 1, step, step + 1};
+    const int64_t sizes[] = {0,        1,    2,        31,       32,       33,   500,
+                             tile - 1, tile, tile + 1, tile + 7, step - 1, step, step + 1};
     enum { SIZES = sizeof sizes / sizeof *sizes };
     static const int64_t strides[] = {1, 2, -1, 0};
     tally_times_info times;
@@ -185,19 +205,22 @@ static void on_device(const char *name)
         ready = check_ok(ctx, gpu->calls->allocate(gpu, ctx, ROOM, &block[b]), "a block");
     gpu->calls->leave(gpu);
     if (!ready) return;
-    for (int b = 0; b < BLOCKS; b++) /* an address that stands for a buffer is found by what owns it */
-        check(block[b].address != 0, "block %d", b);
+    /* an address that stands for a buffer is found by what owns it */
+    for (int b = 0; b < BLOCKS; b++) check(block[b].address != 0, "block %d", b);
     check_fill(values, TALLY_F32, MOST, TL_DATA_PLAIN);
     put(VALUES, values);
     tally_time(ctx, 1);
     for (int d = TALLY_I8; d <= TALLY_F64; d++) {
         const int64_t bytes = (int64_t)tally_dtype_size((tally_dtype)d);
         for (int i = 0; i < SIZES; i++)
-            runs((tally_dtype)d, sizes[i], 1, bytes * check_below(16 / bytes), (run_kind)check_below(KINDS));
+            runs((tally_dtype)d, sizes[i], 1, bytes * check_below(16 / bytes),
+                 (run_kind)check_below(KINDS));
         for (int k = 0; k < KINDS; k++) {
-            runs((tally_dtype)d, 2 * step + check_below(2 * tile), 1, bytes * check_below(16 / bytes), (run_kind)k);
+            runs((tally_dtype)d, 2 * step + check_below(2 * tile), 1,
+                 bytes * check_below(16 / bytes), (run_kind)k);
             const int64_t stride = strides[check_below(4)];
-            runs((tally_dtype)d, check_size(40000), stride, check_below(16), stride ? (run_kind)k : EQUAL);
+            runs((tally_dtype)d, check_size(40000), stride, check_below(16),
+                 stride ? (run_kind)k : EQUAL);
         }
         takes((tally_dtype)d, 1 + check_below(40), 1 + check_below(5));
         takes((tally_dtype)d, 20000 + check_below(80000), 1 + check_below(100000));
@@ -206,7 +229,8 @@ static void on_device(const char *name)
     runs(TALLY_U8, MOST, 1, 3, ALL_DIFFER);
     if (!check_quick) many_parts(gpu);
     tally_times(ctx, &times);
-    check(times.launches && !times.on_processors, "%lld elements on the processors", (long long)times.on_processors);
+    check(times.launches && !times.on_processors, "%lld elements on the processors",
+          (long long)times.on_processors);
     errors();
     check_ok(ctx, gpu->calls->enter(gpu, ctx), name);
     for (int b = 0; b < BLOCKS; b++) gpu->calls->release(gpu, &block[b]);

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * Every operator meets every GPU device that is here (PoCL where there is no GPU), by memcmp with the law. Skipped
- * without a device.
+ * Every operator meets every GPU device that is here (PoCL where there is no GPU), by memcmp
+ * with the law. Skipped without a device.
  *
- *   test_devices                        of each operator one integer type, one floating type, or one of its nan form,
- *                                       and one of the verbs (reduce, scan, window), which the seed picks.
+ *   test_devices                        of each operator one integer type, one floating type, or
+ *                                       one of its nan form, and one of the verbs (reduce, scan,
+ *                                       window), which the seed picks.
  *   test_devices OP [DTYPE]             every verb, of one operator, of one type
- *   TALLY_TEST_LONG=1 test_devices      every type and verb, and the views of test_bits (with OP: of one operator)
+ *   TALLY_TEST_LONG=1 test_devices      every type and verb, and the views of test_bits (with
+ *                                       OP: of one operator)
  *   TALLY_TEST_SEED=N                   the types and verbs of the run that printed "seed N"
  *   TALLY_TEST_DEVICES="cuda:0"         these devices
  *
- * PoCL takes 0.2 s to compile one verb for one operator and type, which is nearly all of the time. */
+ * PoCL takes 0.2 s to compile one verb for one operator and type, which is nearly all of the
+ * time. */
 #define TALLY_BITS_ONLY
 #include "test_bits.c"
 #include "gpus.h"
@@ -21,7 +24,8 @@ static void check_verbs(const test_case *c, int verbs)
     static const int64_t sizes[] = {0, 1, 2, 31, 33, 130, 1023, 1025, 4500};
     tl_data kind = (tl_data)(check_random() % TL_DATA_KINDS);
     for (size_t i = 0; verbs & (REDUCE | SCAN) && i < sizeof sizes / sizeof *sizes; i++)
-        check_flat(c, verbs, sizes[i], (int)(check_random() % 9), kind = (kind + 1) % TL_DATA_KINDS);
+        check_flat(c, verbs, sizes[i], (int)(check_random() % 9),
+                   kind = (kind + 1) % TL_DATA_KINDS);
     if (c->scalar->masked) {
         const tally_window_options o = {.before = 6};
         if (verbs & (REDUCE | SCAN)) check_flat(c, verbs, 33, 0, (tl_data)MASKED);
@@ -31,7 +35,8 @@ static void check_verbs(const test_case *c, int verbs)
         int64_t w = 1 + (int64_t)(check_random() % (edges < 3 ? 40 : 400)),
                 after = check_random() % 2 ? 0 : (int64_t)(check_random() % (uint64_t)w);
         tally_window_options o = {w - 1 - after, after, (tally_edges)(edges % 3),
-                                  check_random() % 2 ? 0 : 1 + (int64_t)(check_random() % (uint64_t)w)};
+                                  check_random() % 2 ? 0
+                                                     : 1 + (int64_t)(check_random() % (uint64_t)w)};
         check_window(c, (int64_t)(check_random() % 2000), &o, (int)(check_random() % 9),
                      kind = (kind + 1) % TL_DATA_KINDS);
     }
@@ -52,7 +57,8 @@ static int resolve(instance o, test_case *c)
              tl_sample_parameter(o.op, parameter));
     c->op = name, c->dtype = o.dtype;
     if (tl_resolve(NULL, name, o.dtype, &c->scalar, &c->par)) return 0;
-    return strncmp(o.op, "nan", 3) || c->scalar->masked; /* of integers a nan form is the plain operator */
+    /* of integers a nan form is the plain operator */
+    return strncmp(o.op, "nan", 3) || c->scalar->masked;
 }
 
 static void check_instance(tally *ctx, const char *device, instance o, int verbs)
@@ -73,7 +79,8 @@ static void check_instance(tally *ctx, const char *device, instance o, int verbs
 static instance pick(const char *op, int floats)
 {
     test_case c;
-    int count = floats ? TALLY_F64 - TALLY_F16 + 1 : TALLY_U64, first = (int)(check_random() % (uint64_t)count);
+    int count = floats ? TALLY_F64 - TALLY_F16 + 1 : TALLY_U64,
+        first = (int)(check_random() % (uint64_t)count);
     for (int i = 0; i < count; i++) {
         tally_dtype d = (tally_dtype)((floats ? TALLY_F16 : TALLY_I8) + (first + i) % count);
         if (resolve((instance){op, d, NULL}, &c)) return (instance){op, d, NULL};
@@ -96,8 +103,8 @@ static void deal(tally *ctx, const char *device, const char *op)
 static const char *the_op;
 static tally_dtype the_dtype;
 
-/* Many rows that are long, of an operator of a user with a large state: several groups of `finish` at a time. PoCL 3.1
- * gave them one local array (opencl/prelude_opencl.h). */
+/* Many rows that are long, of an operator of a user with a large state: several groups of
+ * `finish` at a time. PoCL 3.1 gave them one local array (opencl/prelude_opencl.h). */
 static void check_rows_of_users(tally *ctx, const char *device)
 {
     enum { ROWS = 64, N = 4000 };
@@ -112,8 +119,12 @@ static void check_rows_of_users(tally *ctx, const char *device)
             if (run > want[r]) want[r] = run;
         }
     }
-    const tally_view in = {.data = x, .dtype = TALLY_F32, .rows = ROWS, .n = N, .row_stride = N, .stride = 1};
-    if (!check_ok(ctx, tally_define_file(ctx, NULL, TALLY_SOURCE_DIR "/examples/operators/streak.h"), "define")) return;
+    const tally_view in = {
+        .data = x, .dtype = TALLY_F32, .rows = ROWS, .n = N, .row_stride = N, .stride = 1};
+    if (!check_ok(ctx,
+                  tally_define_file(ctx, NULL, TALLY_SOURCE_DIR "/examples/operators/streak.h"),
+                  "define"))
+        return;
     for (int round = 0; round < 20; round++)
         if (check_ok(ctx, tally_reduce(ctx, "streak", &in, got), "streak of rows"))
             check_same(got, want, ROWS, 8, "streak of %d rows on %s", ROWS, device);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Where the code of a CUDA program comes from: the archive in the library, the disk cache, NVRTC, in that order, and no
- * NVRTC where it is not needed. No GPU is needed: the driver computes nothing (fake/cuda.c), and the archive has
- * sum/f32 for 8.0 and 9.0. Each case is a process of its own. A user's operator is compiled one kernel at a time, and
- * NVRTC's message about a wrong one names its line. Last, the probe must refuse this driver. */
+ * Where the code of a CUDA program comes from: the archive in the library, the disk cache,
+ * NVRTC, in that order, and no NVRTC where it is not needed. No GPU is needed: the driver
+ * computes nothing (fake/cuda.c), and the archive has sum/f32 for 8.0 and 9.0. Each case is a
+ * process of its own. A user's operator is compiled one kernel at a time, and NVRTC's message
+ * about a wrong one names its line. Last, the probe must refuse this driver. */
 #include "gpu/cuda/archive.h"
 #include "gpu/gpu.h"
 #include "context/operators.h"
@@ -36,9 +37,12 @@ static int child(const char *device, const char *op, tally_dtype dtype)
     const char *(*loads)(void);
     *(void **)&loads = dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "fake_cuda_loads");
     int nvrtc = 0;
-    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) nvrtc |= dlopen(names[i], RTLD_NOW | RTLD_NOLOAD) != NULL;
-    printf("%s, nvrtc %d,%s\n", tally_status_name(status), nvrtc, loads ? loads() : " no fake driver");
+    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
+                                        "libnvrtc.so"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        nvrtc |= dlopen(names[i], RTLD_NOW | RTLD_NOLOAD) != NULL;
+    printf("%s, nvrtc %d,%s\n", tally_status_name(status), nvrtc,
+           loads ? loads() : " no fake driver");
     tally_close(ctx);
     return 0;
 }
@@ -50,14 +54,15 @@ static void *of_driver(const char *name)
     return driver ? dlsym(driver, name) : NULL;
 }
 
-/* Calls of a context whose push of its CUDA context fails, one after the other: each says so, and takes nothing from
- * the contexts that the caller has pushed. Prints a line for the parent. */
+/* Calls of a context whose push of its CUDA context fails, one after the other: each says so,
+ * and takes nothing from the contexts that the caller has pushed. Prints a line for the parent. */
 static int child_push(void)
 {
     enum { N = 3000, LARGE = 9 << 20 };
     float *x = calloc(LARGE, sizeof *x), *y = calloc(LARGE, sizeof *y);
     tally *ctx;
-    if (!x || !y || tally_open(&ctx, "cuda:0,probe=off,threads=1")) return puts(tally_error(NULL)), 0;
+    if (!x || !y || tally_open(&ctx, "cuda:0,probe=off,threads=1"))
+        return puts(tally_error(NULL)), 0;
     int *fails = of_driver("fake_cuda_push_fails"), (*depth)(void);
     *(void **)&depth = of_driver("fake_cuda_depth");
     const tally_view in = tally_flat(x, TALLY_F32, N), out = tally_flat(y, TALLY_F32, N);
@@ -80,9 +85,10 @@ static int child_push(void)
             const int met = *fails == 0;
             *fails = 0;
             calls += met;
-            good +=
-                met && status == TALLY_NO_DEVICE && strstr(tally_error(ctx), "cuCtxPushCurrent") && depth() == before;
-            if (depth() != before) printf("call %d left %d contexts of %d; ", call, depth(), before);
+            good += met && status == TALLY_NO_DEVICE &&
+                    strstr(tally_error(ctx), "cuCtxPushCurrent") && depth() == before;
+            if (depth() != before)
+                printf("call %d left %d contexts of %d; ", call, depth(), before);
             if (!met) break;
         }
     tally_times_info times;
@@ -110,7 +116,8 @@ static int child_captured(void)
     const tally_view in = tally_flat(x, TALLY_F32, 3000);
     tally_status status = tally_use_stream(ctx, x);
     *captured = 1;
-    if (!status && tally_reduce(ctx, "sum", &in, &total) == TALLY_UNSUPPORTED) printf("%s; ", tally_error(ctx));
+    if (!status && tally_reduce(ctx, "sum", &in, &total) == TALLY_UNSUPPORTED)
+        printf("%s; ", tally_error(ctx));
     *captured = 0;
     if (!status) status = tally_reduce(ctx, "sum", &in, &total);
     puts(tally_status_name(status));
@@ -118,7 +125,8 @@ static int child_captured(void)
     return 0;
 }
 
-/* All memory that a context holds is in its account and below its limit, what scans in one launch keep included. */
+/* All memory that a context holds is in its account and below its limit, what scans in one
+   launch keep included. */
 static int child_budget(const char *device, int64_t rows)
 {
     enum { N = 4096 };
@@ -126,7 +134,8 @@ static int child_budget(const char *device, int64_t rows)
     float *y = malloc((size_t)rows * N * sizeof *y);
     tally *ctx;
     if (!y || tally_open(&ctx, device)) return puts(tally_error(NULL)), 0;
-    const tally_view in = {x, TALLY_F32, rows, N, 0, 1, NULL}, out = tally_rows(y, TALLY_F32, rows, N),
+    const tally_view in = {x, TALLY_F32, rows, N, 0, 1, NULL},
+                     out = tally_rows(y, TALLY_F32, rows, N),
                      one = {x, TALLY_F32, 1, 1 << 20, 0, 0, NULL};
     tally_times_info times = {0};
     const size_t *held = of_driver("fake_cuda_held"), *peak = of_driver("fake_cuda_peak");
@@ -134,7 +143,8 @@ static int child_budget(const char *device, int64_t rows)
     if (!status) status = tally_reduce(ctx, "sum", &one, &total);
     if (!status) status = tally_times(ctx, &times);
     printf("%s, %s, peak %lld KiB\n", tally_status_name(status),
-           times.device_bytes == (int64_t)*held ? "all counted" : "not all counted", (long long)(*peak >> 10));
+           times.device_bytes == (int64_t)*held ? "all counted" : "not all counted",
+           (long long)(*peak >> 10));
     tally_close(ctx);
     free(y);
     return 0;
@@ -150,7 +160,8 @@ static const char *ask(const char *settings, const char *device, const char *op,
     static char line[1024];
     char command[2400];
     line[0] = 0;
-    snprintf(command, sizeof command, "LD_LIBRARY_PATH=%s:$LD_LIBRARY_PATH XDG_CACHE_HOME=%s/cache %s %s %s %s %s 2>&1",
+    snprintf(command, sizeof command,
+             "LD_LIBRARY_PATH=%s:$LD_LIBRARY_PATH XDG_CACHE_HOME=%s/cache %s %s %s %s %s 2>&1",
              getenv("TALLY_FAKE_CUDA"), here, settings, self, device, op, dtype);
     FILE *f = popen(command, "r");
     if (f && !fgets(line, sizeof line, f)) line[0] = 0;
@@ -159,7 +170,8 @@ static const char *ask(const char *settings, const char *device, const char *op,
     return line;
 }
 
-static void expect(const char *want, const char *settings, const char *op, const char *dtype, const char *what)
+static void expect(const char *want, const char *settings, const char *op, const char *dtype,
+                   const char *what)
 {
     const char *got = ask(settings, "cuda:0,probe=off", op, dtype);
     check(!strcmp(got, want), "%s: '%s', must be '%s'", what, got, want);
@@ -195,22 +207,26 @@ static void change_text(void)
     if (to) fclose(to);
 }
 
-static const char wrong_text[] = "#define OP_STATE(F) F(real, s)\ntypedef struct { OP_STATE(FIELD) } state;\n"
-                                 "fn state lift(elem x, idx i, par p) { state r; r.s = to_real(x); return r; }\n"
-                                 "fn state combine(state a, state b) { state r; r.s = a.s + ; return r; }\n"
-                                 "fn result lower(state a, real n, idx first, par p) { return to_result(a.s); }\n"
-                                 "fn result empty(par p) { return to_result(num(0.0)); }\n";
+static const char wrong_text[] =
+    "#define OP_STATE(F) F(real, s)\ntypedef struct { OP_STATE(FIELD) } state;\n"
+    "fn state lift(elem x, idx i, par p) { state r; r.s = to_real(x); return r; }\n"
+    "fn state combine(state a, state b) { state r; r.s = a.s + ; return r; }\n"
+    "fn result lower(state a, real n, idx first, par p) { return to_result(a.s); }\n"
+    "fn result empty(par p) { return to_result(num(0.0)); }\n";
 
 static void check_users(void)
 {
     static const char file[] = TALLY_SOURCE_DIR "/examples/operators/descent.h";
     expect("ok, nvrtc 1, cubin cubin cubin cubin cubin cubin", "", file, "f32",
-           "a user's operator of 12 bytes: the kernels once, nodes, down, scan, window_whole and window");
-    expect("ok, nvrtc 0, cubin cubin cubin cubin cubin cubin", "", file, "f32", "the same, a second process");
+           "a user's operator of 12 bytes: the kernels once, nodes, down, scan, window_whole and "
+           "window");
+    expect("ok, nvrtc 0, cubin cubin cubin cubin cubin cubin", "", file, "f32",
+           "the same, a second process");
     FILE *f = fopen("wrong.h", "w");
     if (check(f && fputs(wrong_text, f) >= 0, "writing wrong.h")) {
         fclose(f);
-        expect("./wrong.h:4: expected an expression bad data, nvrtc 1,", "", "./wrong.h", "f32", "a wrong text");
+        expect("./wrong.h:4: expected an expression bad data, nvrtc 1,", "", "./wrong.h", "f32",
+               "a wrong text");
     }
 }
 
@@ -222,17 +238,20 @@ static void check_archive(void)
     char *text;
     tl_archive_head head;
     memcpy(&head, tl_embedded, sizeof head);
-    check(head.count == 14, "%d programs in the archive: 6 and 8 of the probe that are not among them",
+    check(head.count == 14,
+          "%d programs in the archive: 6 and 8 of the probe that are not among them",
           (int)head.count);
     for (uint64_t i = 0; i < head.count; i++) {
         tl_archive_entry e;
         memcpy(&e, tl_embedded + sizeof head + i * sizeof e, sizeof e);
-        check(tl_archive_find(tl_embedded, e.key, &bytes) == tl_embedded + e.at && bytes == e.bytes && e.at % 64 == 0,
+        check(tl_archive_find(tl_embedded, e.key, &bytes) == tl_embedded + e.at &&
+                  bytes == e.bytes && e.at % 64 == 0,
               "entry %d is found", (int)i);
         for (int k = 0; k < 4; k++) {
             tl_key near = e.key;
             *(k < 2 ? &near.high : &near.low) += k % 2 ? 1 : (uint64_t)-1;
-            check(!tl_archive_find(tl_embedded, near, &bytes), "a key beside entry %d is not there", (int)i);
+            check(!tl_archive_find(tl_embedded, near, &bytes), "a key beside entry %d is not there",
+                  (int)i);
         }
     }
 #define EMBEDDED_SHAPE(name) name,
@@ -241,20 +260,24 @@ static void check_archive(void)
     };
     check_ok(NULL, tl_resolve(NULL, "sum", TALLY_F32, &op, &par), "sum f32");
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
-        if (!check_ok(NULL, tl_program_text(NULL, op, shapes[s], "gpu/cuda/prelude_cuda.h", NULL, &text, &length),
+        if (!check_ok(NULL,
+                      tl_program_text(NULL, op, shapes[s], "gpu/cuda/prelude_cuda.h", NULL, &text,
+                                      &length),
                       shapes[s]))
             continue;
-        check(tl_archive_find(tl_embedded, tl_archive_key(text, length), &bytes) != NULL, "sum f32 %s is there",
-              shapes[s]);
+        check(tl_archive_find(tl_embedded, tl_archive_key(text, length), &bytes) != NULL,
+              "sum f32 %s is there", shapes[s]);
         text[length / 2] ^= 1;
-        check(!tl_archive_find(tl_embedded, tl_archive_key(text, length), &bytes), "one bit changed: not there");
+        check(!tl_archive_find(tl_embedded, tl_archive_key(text, length), &bytes),
+              "one bit changed: not there");
         free(text);
     }
     static const unsigned char none[sizeof(tl_archive_head)];
     check(!tl_archive_find(none, tl_key_start, &bytes), "an empty archive has nothing");
     tl_key foobar = tl_key_add(tl_key_start, "foobar", 6); /* from the definition of FNV-1a */
-    check(foobar.high == 0x343e1662793c64bf && foobar.low == 0x6f0d3597ba446f18, "the hash of foobar is %016llx%016llx",
-          (unsigned long long)foobar.high, (unsigned long long)foobar.low);
+    check(foobar.high == 0x343e1662793c64bf && foobar.low == 0x6f0d3597ba446f18,
+          "the hash of foobar is %016llx%016llx", (unsigned long long)foobar.high,
+          (unsigned long long)foobar.low);
 }
 
 int main(int argc, char **argv)
@@ -282,7 +305,8 @@ int main(int argc, char **argv)
     expect("ok, nvrtc 1, cubin", "", "sum", "i16", "not embedded");
     expect("ok, nvrtc 0, cubin", "", "sum", "i16",
            "not embedded, a second process: from the disk cache, without NVRTC");
-    expect("ok, nvrtc 1, cubin", "FAKE_CUDA_REFUSES=1", "sum", "f32", "a driver that takes no fatbinary");
+    expect("ok, nvrtc 1, cubin", "FAKE_CUDA_REFUSES=1", "sum", "f32",
+           "a driver that takes no fatbinary");
     expect("ok, nvrtc 0, cubin", "FAKE_CUDA_REFUSES=1", "sum", "f32", "the same, a second process");
     change_text();
     snprintf(changed, sizeof changed, "TALLY_KERNELS=%s/kernels", here);
@@ -294,7 +318,8 @@ int main(int argc, char **argv)
     const char *pushed = ask("", "push", "sum", "f32");
     check(!strncmp(pushed, "ok, ", 4), "pushes of contexts that fail: '%s'", pushed);
     const char *captured = ask("", "captured", "sum", "f32");
-    check(strstr(captured, "captured into a graph") && strstr(captured, "; ok"), "a captured stream: '%s'", captured);
+    check(strstr(captured, "captured into a graph") && strstr(captured, "; ok"),
+          "a captured stream: '%s'", captured);
     long long peak = 0;
     const char *counted = ask("", "budget", "cuda:0,probe=off,threads=1", "2000");
     check(!strncmp(counted, "ok, all counted, ", 17), "a scan's memory: '%s'", counted);
@@ -304,10 +329,11 @@ int main(int argc, char **argv)
 
     for (int k = 0; k < 2; k++) { /* not remembered */
         const char *line = ask("", "cuda:0", "sum", "f32");
-        check(strstr(line, "cuda:0 (fake") &&
-                  strstr(line, "fails the conformance probe: operator ema:0.3, dtype f32, n = 1 ") &&
-                  strstr(line, "expected 0x") && strstr(line, "probe=off"),
-              "a device whose kernels do nothing: '%s'", line);
+        check(
+            strstr(line, "cuda:0 (fake") &&
+                strstr(line, "fails the conformance probe: operator ema:0.3, dtype f32, n = 1 ") &&
+                strstr(line, "expected 0x") && strstr(line, "probe=off"),
+            "a device whose kernels do nothing: '%s'", line);
     }
     return check_finish();
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Kernels that only CUDA has, without a GPU: their texts, compiled as C++ with the words of test/emulated, run on
- * fibers (emulated/fibers.h), and every result is compared with the processors'. Here the kernels `once` of reductions,
- * also of two inputs and with bitmaps, and of scans, of columns too: random lengths, alignments, strides, tiles and
- * groups; window_flat, whose tiles of runs (window/whole.cl) no OpenCL device has, and window_part in passes of a
- * higher radix (window/passes.cl) than these have; window_along; short segments (emulated/segments.h).
+ * Kernels that only CUDA has, without a GPU: their texts, compiled as C++ with the words of
+ * test/emulated, run on fibers (emulated/fibers.h), and every result is compared with the
+ * processors'. Here the kernels `once` of reductions, also of two inputs and with bitmaps, and
+ * of scans, of columns too: random lengths, alignments, strides, tiles and groups; window_flat,
+ * whose tiles of runs (window/whole.cl) no OpenCL device has, and window_part in passes of a
+ * higher radix (window/passes.cl) than these have; window_along; short segments
+ * (emulated/segments.h).
  *
  *   TALLY_TEST_LONG=1 test_emulated    all of them; without it the seed picks a third
  *   test_emulated [OP TYPE [ROUNDS [SHAPES]]]   all of one, or the shapes of these bits
@@ -18,7 +20,15 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-enum { SKIPPED = 77, ROUNDS = 24, MOST = 300000, SHIFTS = 64, STRIDES = 3, NODES_ROOM = 4096, TILE_LEAST_LOG = 13 };
+enum {
+    SKIPPED = 77,
+    ROUNDS = 24,
+    MOST = 300000,
+    SHIFTS = 64,
+    STRIDES = 3,
+    NODES_ROOM = 4096,
+    TILE_LEAST_LOG = 13
+};
 enum { MOST_TILES = (257 << TILE_LEAST_LOG) + 70000 };
 enum {
     REDUCE = 1,
@@ -34,9 +44,9 @@ enum {
 enum { WARPS_THREADS = 256, BOARD_WORDS = 1 << 17, SCAN_MOST = 180000, GROUPS_MOST = 8 };
 
 /* What else kernels in place read (PART in_place of params.def). */
-#define IN_PLACE                                                                                                       \
-    const void *y, long long y_byte, const void *x_there, long long x_bit, const void *y_there, long long y_bit,       \
-        long long left_out
+#define IN_PLACE                                                                                   \
+    const void *y, long long y_byte, const void *x_there, long long x_bit, const void *y_there,    \
+        long long y_bit, long long left_out
 static struct {
     int on; /* else there is none */
     const void *y, *x_there, *y_there;
@@ -45,10 +55,11 @@ static struct {
 #define ALSO also.y, 0, also.x_there, also.x_bit, also.y_there, also.y_bit, also.left_out
 
 /* The parameters of `once` (src/gpu/kernel/params.def). */
-typedef void once_kernel(const void *data, long long byte, long long row_stride, long long stride, long long n,
-                         long long seqs, long long flags, const void *offsets, const void *ids, const void *first,
-                         double parameter, long long origin, IN_PLACE, void *out, long long out_byte,
-                         long long out_row_stride, long long out_stride, void *board, long long epoch, long long more);
+typedef void once_kernel(const void *data, long long byte, long long row_stride, long long stride,
+                         long long n, long long seqs, long long flags, const void *offsets,
+                         const void *ids, const void *first, double parameter, long long origin,
+                         IN_PLACE, void *out, long long out_byte, long long out_row_stride,
+                         long long out_stride, void *board, long long epoch, long long more);
 static struct {
     once_kernel *kernel;
     const void *data;
@@ -59,8 +70,8 @@ static struct {
 } call;
 static void run_call(void)
 {
-    call.kernel(call.data, 0, 0, call.stride, call.n, 1, 0, NULL, NULL, NULL, call.parameter, 0, ALSO, call.out, 0, 0,
-                1, call.board, call.epoch, call.more);
+    call.kernel(call.data, 0, 0, call.stride, call.n, 1, 0, NULL, NULL, NULL, call.parameter, 0,
+                ALSO, call.out, 0, 0, 1, call.board, call.epoch, call.more);
 }
 
 static const char *compiler(void)
@@ -70,28 +81,36 @@ static const char *compiler(void)
 }
 
 /* The program as a shared object; NULL: it does not compile. */
-static void *load(tally *ctx, const tl_scalar *op, const char *shape, const char *kernel, const char *what)
+static void *load(tally *ctx, const tl_scalar *op, const char *shape, const char *kernel,
+                  const char *what)
 {
     char *text, command[400], path[60];
     size_t length;
-    if (!check_ok(ctx, tl_program_text(ctx, op, shape, "gpu/cuda/prelude_cuda.h", kernel, &text, &length), what))
+    if (!check_ok(
+            ctx, tl_program_text(ctx, op, shape, "gpu/cuda/prelude_cuda.h", kernel, &text, &length),
+            what))
         return NULL;
     FILE *f = fopen("emulated.cpp", "w");
     const int written = f && fwrite(text, 1, length, f) == length;
     if (f) fclose(f);
     free(text);
     static int number;
-    snprintf(path, sizeof path, "./emulated%d.so", number++); /* a name once: the loader keeps them */
+    /* a name once: the loader keeps them */
+    snprintf(path, sizeof path, "./emulated%d.so", number++);
     snprintf(command, sizeof command,
-             "%s -O1 -w -ffp-contract=off -fno-strict-aliasing -shared -fPIC -o %s emulated.cpp", compiler(), path);
-    if (!check(written && !system(command), "%s: the text does not compile as C++", what)) return NULL;
+             "%s -O1 -w -ffp-contract=off -fno-strict-aliasing -shared -fPIC -o %s emulated.cpp",
+             compiler(), path);
+    if (!check(written && !system(command), "%s: the text does not compile as C++", what))
+        return NULL;
     void *object = dlopen(path, RTLD_NOW);
     unlink(path);
     return check(object != NULL, "%s: %s", what, dlerror()) ? object : NULL;
 }
 
-/* A view of x; of an operator of two inputs of the pairs that lie there (tl_gpu_variant_of), with *second. */
-static tally_view view_of(const tl_scalar *op, char *x, int64_t rows, int64_t n, int64_t stride, tally_view *second)
+/* A view of x; of an operator of two inputs of the pairs that lie there (tl_gpu_variant_of),
+   with *second. */
+static tally_view view_of(const tl_scalar *op, char *x, int64_t rows, int64_t n, int64_t stride,
+                          tally_view *second)
 {
     tally_view in = {x, op->dtype, rows, n, n * stride * op->inputs, stride * op->inputs, NULL};
     *second = in;
@@ -130,18 +149,24 @@ static void take_inputs(int64_t rows, int64_t n, int k)
     const int bytes = (int)tally_dtype_size(dtype);
     for (int i = 0; i <= pair.two; i++) {
         tally_view *v = i ? &pair.next : &pair.in;
-        *v = tally_rows(room[i] + (k % 4 == 3 ? check_below(SHIFTS / bytes) * bytes : 0), dtype, rows, n);
-        check_fill(v->data, dtype, rows * n, k % 3 ? TL_DATA_PLAIN : (tl_data)((k + i) / 3 % TL_DATA_KINDS));
+        *v = tally_rows(room[i] + (k % 4 == 3 ? check_below(SHIFTS / bytes) * bytes : 0), dtype,
+                        rows, n);
+        check_fill(v->data, dtype, rows * n,
+                   k % 3 ? TL_DATA_PLAIN : (tl_data)((k + i) / 3 % TL_DATA_KINDS));
         if (k % 3 == 0) put_mark((char *)v->data + check_below(rows * n) * bytes, bytes);
-        if (!pair.bits || (pair.two && k % 3 == 2 - i)) continue; /* with two inputs one of them may have none */
-        v->valid = bitmap[i], v->valid_offset = k % 8 == 3 ? check_below(40) : k % 4 + 4 * check_below(10);
-        for (size_t b = 0; b < sizeof bitmap[i]; b++) bitmap[i][b] = (char)(check_below(256) | check_below(256));
+        /* with two inputs one of them may have none */
+        if (!pair.bits || (pair.two && k % 3 == 2 - i)) continue;
+        v->valid = bitmap[i],
+        v->valid_offset = k % 8 == 3 ? check_below(40) : k % 4 + 4 * check_below(10);
+        for (size_t b = 0; b < sizeof bitmap[i]; b++)
+            bitmap[i][b] = (char)(check_below(256) | check_below(256));
     }
     if (pair.two) pair.in.next = &pair.next;
     const tally_view *y = pair.two ? &pair.next : &pair.in, *x = pair.in.valid ? &pair.in : y;
     if (!y->valid) y = x;
     also.y = pair.two ? pair.next.data : NULL, also.left_out = (long long)pair.form.fill;
-    also.x_there = x->valid, also.x_bit = x->valid_offset, also.y_there = y->valid, also.y_bit = y->valid_offset;
+    also.x_there = x->valid, also.x_bit = x->valid_offset, also.y_there = y->valid,
+    also.y_bit = y->valid_offset;
 }
 
 /* many: more tiles than a group's, which has 256. */
@@ -149,11 +174,12 @@ static void round_of(tally *ctx, const char *name, const tl_scalar *op, int k, i
 {
     static char room[SHIFTS + MOST_TILES * 16 + 64], want[64];
     const int bytes = op->elem_bytes,
-              shift = k % 4 ? (int)check_below(SHIFTS) / (k % 7 ? bytes : 1) * (k % 7 ? bytes : 1) : 0;
+              shift =
+                  k % 4 ? (int)check_below(SHIFTS) / (k % 7 ? bytes : 1) * (k % 7 ? bytes : 1) : 0;
     const int64_t stride = k % 9 == 8 && !also.on && !many ? 1 + check_below(STRIDES) : 1;
-    const int64_t n =
-        many ? MOST_TILES - check_below(70000)
-             : 1024 + check_below(k % 3 == 0 ? 9000 : MOST - 1024) / (k % 3 == 1 ? 1024 : 1) * (k % 3 == 1 ? 1024 : 1);
+    const int64_t n = many ? MOST_TILES - check_below(70000)
+                           : 1024 + check_below(k % 3 == 0 ? 9000 : MOST - 1024) /
+                                        (k % 3 == 1 ? 1024 : 1) * (k % 3 == 1 ? 1024 : 1);
     char *x = room + shift;
     check_fill(x, op->dtype, ((n - 1) * stride + 1) * op->inputs, (tl_data)(k % TL_DATA_KINDS));
     tally_view second, in = view_of(op, x, 1, n, stride, &second);
@@ -162,21 +188,24 @@ static void round_of(tally *ctx, const char *name, const tl_scalar *op, int k, i
     memset(want, 0, sizeof want);
     call.epoch++;
     if (!check_ok(ctx, tally_reduce(ctx, name, &in, want), name)) return;
-    call.data = x, call.n = n, call.stride = stride, call.more = many ? 0 : check_below(TILE_MORE + 1);
+    call.data = x, call.n = n, call.stride = stride,
+    call.more = many ? 0 : check_below(TILE_MORE + 1);
     const int64_t tiles = n >> (TILE_LEAST_LOG + call.more);
     const int groups = tiles ? (int)(k % 2 ? tiles : 1 + check_below(tiles)) : 1;
     if (!check(fibers_launch(run_call, groups, WARPS_THREADS), "out of memory")) return;
     check_same(call.out, want, 1, op->result_bytes,
                "%s %s n=%lld shift=%d stride=%lld, %d groups, tiles of 2^%lld chunks", name,
-               tally_dtype_name(op->dtype), (long long)n, shift, (long long)stride, groups, call.more);
+               tally_dtype_name(op->dtype), (long long)n, shift, (long long)stride, groups,
+               call.more);
 }
 
 /* The parameters of scan_once and scan_few. */
-typedef void scan_kernel(const void *data, long long byte, long long row_stride, long long stride, long long n,
-                         long long seqs, long long flags, const void *offsets, const void *ids, const void *first,
-                         double parameter, long long origin, IN_PLACE, void *out, long long out_byte,
-                         long long out_row_stride, long long out_stride, void *board, long long ticket0,
-                         long long epoch, long long tiles, long long levels, long long jobs, long long exclusive,
+typedef void scan_kernel(const void *data, long long byte, long long row_stride, long long stride,
+                         long long n, long long seqs, long long flags, const void *offsets,
+                         const void *ids, const void *first, double parameter, long long origin,
+                         IN_PLACE, void *out, long long out_byte, long long out_row_stride,
+                         long long out_stride, void *board, long long ticket0, long long epoch,
+                         long long tiles, long long levels, long long jobs, long long exclusive,
                          long long seeded, const void *init);
 static struct {
     scan_kernel *kernel;
@@ -189,9 +218,10 @@ static struct {
 } scan;
 static void run_scan(void)
 {
-    scan.kernel(scan.data, 0, scan.n * scan.stride, scan.stride, scan.n, scan.rows, 0, NULL, NULL, NULL, scan.parameter,
-                0, ALSO, scan.out, 0, scan.n * scan.out_stride, scan.out_stride, scan.board, scan.ticket0, scan.epoch,
-                scan.tiles, scan.levels, scan.tiles * scan.rows, scan.exclusive, scan.init ? SEED_VALUE : SEED_NONE,
+    scan.kernel(scan.data, 0, scan.n * scan.stride, scan.stride, scan.n, scan.rows, 0, NULL, NULL,
+                NULL, scan.parameter, 0, ALSO, scan.out, 0, scan.n * scan.out_stride,
+                scan.out_stride, scan.board, scan.ticket0, scan.epoch, scan.tiles, scan.levels,
+                scan.tiles * scan.rows, scan.exclusive, scan.init ? SEED_VALUE : SEED_NONE,
                 scan.init);
 }
 
@@ -199,33 +229,40 @@ static long long down_width;
 static void run_down(void)
 {
     const long long strips = (down_width + LANES - 1) / LANES;
-    scan.kernel(scan.data, 0, 1, down_width, scan.n, down_width, 0, NULL, NULL, NULL, scan.parameter, 0, ALSO, scan.out,
-                0, 1, down_width, scan.board, scan.ticket0, scan.epoch, scan.tiles, scan.levels, scan.tiles * strips,
-                scan.exclusive, scan.init ? SEED_VALUE : SEED_NONE, scan.init);
+    scan.kernel(scan.data, 0, 1, down_width, scan.n, down_width, 0, NULL, NULL, NULL,
+                scan.parameter, 0, ALSO, scan.out, 0, 1, down_width, scan.board, scan.ticket0,
+                scan.epoch, scan.tiles, scan.levels, scan.tiles * strips, scan.exclusive,
+                scan.init ? SEED_VALUE : SEED_NONE, scan.init);
 }
 
 static void scan_round(tally *ctx, const char *name, const tl_scalar *op, int k)
 {
     enum { ROOM = SHIFTS + SCAN_MOST * STRIDES * 16 + 64 };
     static char room[ROOM], want[ROOM], got[ROOM];
-    const int bytes = op->elem_bytes, result = op->result_bytes, log = tl_gpu_once_log(op, scan.few);
+    const int bytes = op->elem_bytes, result = op->result_bytes,
+              log = tl_gpu_once_log(op, scan.few);
     const int shift = k % 3 ? (int)check_below(SHIFTS / bytes) * (k % 5 == 4 ? 1 : bytes) : 0;
     const int to = k % 4 == 3 ? (int)check_below(8) * result + k % 8 / 7 : 0;
-    scan.stride = k % 7 == 6 && !also.on ? 1 + check_below(STRIDES) : 1, scan.out_stride = k % 9 == 8 ? 2 : 1;
+    scan.stride = k % 7 == 6 && !also.on ? 1 + check_below(STRIDES) : 1,
+    scan.out_stride = k % 9 == 8 ? 2 : 1;
     scan.rows = k % 6 == 5 ? 1 + check_below(3) : 1;
     scan.n = (1024 + check_below((SCAN_MOST >> 2 * scan.few) - 1024)) / scan.rows;
     if (k % 2) scan.n = scan.n >> log ? scan.n >> log << log : scan.n;
     scan.exclusive = k % 5 > 2;
     scan.tiles = (scan.n + ((int64_t)1 << log) - 1) >> log;
-    for (scan.levels = 0; (scan.tiles - 1) >> (RADIX_LOG * (scan.levels + 1)); scan.levels++) continue;
-    check_fill(room + shift, op->dtype, scan.rows * scan.n * scan.stride * op->inputs, (tl_data)(k % TL_DATA_KINDS));
+    for (scan.levels = 0; (scan.tiles - 1) >> (RADIX_LOG * (scan.levels + 1)); scan.levels++)
+        continue;
+    check_fill(room + shift, op->dtype, scan.rows * scan.n * scan.stride * op->inputs,
+               (tl_data)(k % TL_DATA_KINDS));
     scan.init = op->seedable && k % 4 == 1 && !also.on ? room + shift : NULL;
     if (also.on) take_inputs(scan.rows, scan.n, k);
     scan.data = also.on ? pair.in.data : room + shift, scan.out = got + to, scan.epoch++;
     memset(got, 0xa5, ROOM), memset(want, 0xa5, ROOM);
     tally_view second;
-    const tally_view in = also.on ? pair.in : view_of(op, room + shift, scan.rows, scan.n, scan.stride, &second);
-    const tally_view out = {want + to, op->out, scan.rows, scan.n, scan.n * scan.out_stride, scan.out_stride, NULL};
+    const tally_view in =
+        also.on ? pair.in : view_of(op, room + shift, scan.rows, scan.n, scan.stride, &second);
+    const tally_view out = {want + to,       op->out, scan.rows, scan.n, scan.n * scan.out_stride,
+                            scan.out_stride, NULL};
     char init[64];
     if (scan.init) memcpy(init, scan.init, sizeof init), scan.init = init;
     const tally_scan_options options = {.exclusive = (int)scan.exclusive, .init = scan.init};
@@ -234,9 +271,11 @@ static void scan_round(tally *ctx, const char *name, const tl_scalar *op, int k)
     const int64_t jobs = scan.tiles * scan.rows,
                   groups = jobs <= GROUPS_MOST && (jobs == 1 || k % 3) ? jobs : 1 + k % 2;
     if (!check(fibers_launch(run_scan, (int)groups, ONCE_THREADS), "out of memory")) return;
-    check_same(got, want, ROOM, 1, "%s %s %s rows=%lld n=%lld shift=%d stride=%lld to=%d out=%lld exclusive=%lld%s%s",
-               scan.few ? "scan_few" : "scan_once", name, tally_dtype_name(op->dtype), scan.rows, scan.n, shift,
-               scan.stride, to, scan.out_stride, scan.exclusive, scan.init ? " init" : "", also.on ? " in place" : "");
+    check_same(got, want, ROOM, 1,
+               "%s %s %s rows=%lld n=%lld shift=%d stride=%lld to=%d out=%lld exclusive=%lld%s%s",
+               scan.few ? "scan_few" : "scan_once", name, tally_dtype_name(op->dtype), scan.rows,
+               scan.n, shift, scan.stride, to, scan.out_stride, scan.exclusive,
+               scan.init ? " init" : "", also.on ? " in place" : "");
     scan.ticket0 += groups < jobs ? jobs + (STAGES + 1) * groups : 0; /* as gpu/shapes.c counts */
     check((long long)scan.board[0] == scan.ticket0, "%s %s: ticket %lld instead of %lld", name,
           tally_dtype_name(op->dtype), (long long)scan.board[0], scan.ticket0);
@@ -254,29 +293,33 @@ static void down_round(tally *ctx, const char *name, const tl_scalar *op, int k)
     scan.exclusive = k % 5 > 2;
     scan.tiles = (scan.n + tile - 1) / tile;
     for (scan.levels = 0; (scan.tiles - 1) >> (COLUMN_LOG * scan.levels); scan.levels++) continue;
-    check_fill(room + shift, op->dtype, scan.rows * scan.n * op->inputs, (tl_data)(k % TL_DATA_KINDS));
+    check_fill(room + shift, op->dtype, scan.rows * scan.n * op->inputs,
+               (tl_data)(k % TL_DATA_KINDS));
     char init[64];
     memcpy(init, room + shift, sizeof init);
     scan.init = op->seedable && k % 4 == 1 ? init : NULL;
     scan.data = room + shift, scan.out = got + shift, scan.epoch++;
     memset(got, 0xa5, ROOM), memset(want, 0xa5, ROOM);
     tally_view second, in = view_of(op, room + shift, scan.rows, scan.n, 1, &second);
-    in.row_stride = second.row_stride = op->inputs, in.stride = second.stride = scan.rows * op->inputs;
+    in.row_stride = second.row_stride = op->inputs,
+    in.stride = second.stride = scan.rows * op->inputs;
     const tally_view out = {want + shift, op->out, scan.rows, scan.n, 1, scan.rows, NULL};
     const tally_scan_options options = {.exclusive = (int)scan.exclusive, .init = scan.init};
     if (!check_ok(ctx, tally_scan(ctx, name, &in, &out, &options), name)) return;
-    const int64_t jobs = scan.tiles * ((scan.rows + LANES - 1) / LANES), groups = 1 + (k % 2 && jobs > 1);
+    const int64_t jobs = scan.tiles * ((scan.rows + LANES - 1) / LANES),
+                  groups = 1 + (k % 2 && jobs > 1);
     if (!check(fibers_launch(run_down, (int)groups, WARPS_THREADS), "out of memory")) return;
-    check_same(got, want, ROOM, 1, "scan_down %s %s columns=%lld n=%lld shift=%lld exclusive=%lld%s", name,
+    check_same(got, want, ROOM, 1,
+               "scan_down %s %s columns=%lld n=%lld shift=%lld exclusive=%lld%s", name,
                tally_dtype_name(op->dtype), scan.rows, scan.n, (long long)shift, scan.exclusive,
                scan.init ? " init" : "");
     scan.ticket0 += jobs + groups;
-    check((long long)scan.board[0] == scan.ticket0, "scan_down %s: ticket %lld instead of %lld", name,
-          (long long)scan.board[0], scan.ticket0);
+    check((long long)scan.board[0] == scan.ticket0, "scan_down %s: ticket %lld instead of %lld",
+          name, (long long)scan.board[0], scan.ticket0);
 }
 
-static void try_scan(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par, int rounds, int few,
-                     const char *what)
+static void try_scan(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par,
+                     int rounds, int few, const char *what)
 {
     const int down = few > 1;
     const char *kernel = down ? "scan_down" : few ? "scan_few" : "scan_once";
@@ -298,8 +341,8 @@ static void try_scan(tally *ctx, const char *name, const tl_scalar *op, const tl
 #include "emulated/windows.h"
 #include "emulated/segments.h"
 
-static void try_reduce(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par, int rounds,
-                       const char *what)
+static void try_reduce(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par,
+                       int rounds, const char *what)
 {
     void *object = load(ctx, op, shape_of("reduce", "reduce_two", "reduce_bits"), "once", what);
     if (!object) return;
@@ -314,30 +357,35 @@ static void try_reduce(tally *ctx, const char *name, const tl_scalar *op, const 
     dlclose(object);
 }
 
-static void try_shapes(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par, int rounds, int shapes,
-                       const char *what)
+static void try_shapes(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par,
+                       int rounds, int shapes, const char *what)
 {
     const int lines = also.on && tl_gpu_once_lines(op); /* never launched in place */
     const int kinds = also.on ? 2 : 3;                  /* columns are not scanned in place */
-    for (int few = 0; few < kinds && shapes & SCAN && !lines; few++) try_scan(ctx, name, op, par, rounds, few, what);
+    for (int few = 0; few < kinds && shapes & SCAN && !lines; few++)
+        try_scan(ctx, name, op, par, rounds, few, what);
     static const char prelude[] = "gpu/cuda/prelude_cuda.h";
     if (shapes & WINDOW && (also.on ? !op->exact : op->inputs == 1))
-        try_windows(ctx, name, op, par, rounds, shape_of("window", "window_two", "window_bits"), "window_flat", what);
+        try_windows(ctx, name, op, par, rounds, shape_of("window", "window_two", "window_bits"),
+                    "window_flat", what);
     const int plain = !also.on && op->inputs == 1;
     if (shapes & PASSES && plain && tl_gpu_pass_log(op, prelude))
         try_windows(ctx, name, op, par, rounds, "window_long", "window_part", what);
     if (shapes & ONE_TRIP && plain && tl_gpu_along_log(op, prelude))
         try_windows(ctx, name, op, par, rounds / 2, "window_along", "window_along", what);
     for (int k = 0; k < 4 && shapes & SEGMENTS && !also.on && op->inputs == 1; k++)
-        if (k != 3 || tl_gpu_state_bytes(op) <= 8) try_segments(ctx, name, op, par, rounds, k & 1, k >> 1, what);
+        if (k != 3 || tl_gpu_state_bytes(op) <= 8)
+            try_segments(ctx, name, op, par, rounds, k & 1, k >> 1, what);
     if (shapes & REDUCE) try_reduce(ctx, name, op, par, rounds, what);
 }
 
-static void try_in_place(tally *ctx, const char *name, tally_dtype dtype, int rounds, int bits, int shapes)
+static void try_in_place(tally *ctx, const char *name, tally_dtype dtype, int rounds, int bits,
+                         int shapes)
 {
     tally_operator_info info;
     char what[80];
-    snprintf(what, sizeof what, "%s %s in place%s", name, tally_dtype_name(dtype), bits ? ", bits" : "");
+    snprintf(what, sizeof what, "%s %s in place%s", name, tally_dtype_name(dtype),
+             bits ? ", bits" : "");
     if (!check_ok(ctx, tally_operator(ctx, name, dtype, &info), what)) return;
     pair.two = info.inputs == 2, pair.bits = bits;
     if (!pair.two && !bits) return;
@@ -363,7 +411,8 @@ static void try_one(tally *ctx, const char *op_name, tally_dtype dtype, int roun
     if (shapes & BITMAPS) try_in_place(ctx, name, dtype, rounds, 1, shapes);
     const tl_scalar pairs = tl_gpu_variant_of(op, 0);
     if (op->inputs == 2) op = &pairs;
-    if (!(shapes & (TWO | BITMAPS)) || shapes == ALL_SHAPES) try_shapes(ctx, name, op, &par, rounds, shapes, what);
+    if (!(shapes & (TWO | BITMAPS)) || shapes == ALL_SHAPES)
+        try_shapes(ctx, name, op, &par, rounds, shapes, what);
 }
 
 int main(int argc, char **argv)
@@ -371,14 +420,17 @@ int main(int argc, char **argv)
     static const struct {
         const char *op;
         tally_dtype dtype;
-    } some[] = {{"max", TALLY_I8},    {"min", TALLY_U16},    {"max", TALLY_F16},       {"argmin", TALLY_BF16},
-                {"argmax", TALLY_U8}, {"argmax", TALLY_F64}, {"nanargmin", TALLY_F32}, {"sum", TALLY_I8},
-                {"sum", TALLY_U16},   {"mean", TALLY_I16},   {"mean", TALLY_I64},      {"minmax", TALLY_F32},
-                {"var", TALLY_U8},    {"var", TALLY_I16},    {"var", TALLY_F32},       {"sum", TALLY_BF16},
-                {"sum", TALLY_F32},   {"var", TALLY_F64},    {"max", TALLY_I8},        {"sum", TALLY_I8},
-                {"max", TALLY_F32},   {"argmin", TALLY_I16}, {"last", TALLY_F64},      {"nanmin", TALLY_F16},
-                {"mean", TALLY_U32},  {"sum", TALLY_F32},    {"ema", TALLY_F32},       {"argmax", TALLY_F32},
-                {"mean", TALLY_F32},  {"sum", TALLY_F64},    {"var", TALLY_F32}};
+    } some[] = {{"max", TALLY_I8},        {"min", TALLY_U16},   {"max", TALLY_F16},
+                {"argmin", TALLY_BF16},   {"argmax", TALLY_U8}, {"argmax", TALLY_F64},
+                {"nanargmin", TALLY_F32}, {"sum", TALLY_I8},    {"sum", TALLY_U16},
+                {"mean", TALLY_I16},      {"mean", TALLY_I64},  {"minmax", TALLY_F32},
+                {"var", TALLY_U8},        {"var", TALLY_I16},   {"var", TALLY_F32},
+                {"sum", TALLY_BF16},      {"sum", TALLY_F32},   {"var", TALLY_F64},
+                {"max", TALLY_I8},        {"sum", TALLY_I8},    {"max", TALLY_F32},
+                {"argmin", TALLY_I16},    {"last", TALLY_F64},  {"nanmin", TALLY_F16},
+                {"mean", TALLY_U32},      {"sum", TALLY_F32},   {"ema", TALLY_F32},
+                {"argmax", TALLY_F32},    {"mean", TALLY_F32},  {"sum", TALLY_F64},
+                {"var", TALLY_F32}};
     enum {
         LONG_ONES = 3,
         WINDOWS = LONG_ONES + 2,
@@ -389,13 +441,14 @@ int main(int argc, char **argv)
         const char *op;
         tally_dtype dtype;
         int shapes;
-    } more[ROWS_MORE] = {{"dot", TALLY_F64, TWO | REDUCE},      {"dot", TALLY_F64, SCAN},
-                         {"dot", TALLY_F32, TWO | WINDOW},      {"sum", TALLY_F32, BITMAPS | REDUCE},
-                         {"sum", TALLY_F32, BITMAPS | SCAN},    {"mean", TALLY_F32, BITMAPS | WINDOW},
-                         {"mean", TALLY_F16, BITMAPS | REDUCE}, {"dot", TALLY_I16, BITMAPS | REDUCE},
-                         {"sum", TALLY_F32, SEGMENTS},          {"max", TALLY_I8, SEGMENTS},
-                         {"mean", TALLY_I16, SEGMENTS},         {"mean", TALLY_F32, ONE_TRIP},
-                         {"sum", TALLY_F64, ONE_TRIP}};
+    } more[ROWS_MORE] = {
+        {"dot", TALLY_F64, TWO | REDUCE},      {"dot", TALLY_F64, SCAN},
+        {"dot", TALLY_F32, TWO | WINDOW},      {"sum", TALLY_F32, BITMAPS | REDUCE},
+        {"sum", TALLY_F32, BITMAPS | SCAN},    {"mean", TALLY_F32, BITMAPS | WINDOW},
+        {"mean", TALLY_F16, BITMAPS | REDUCE}, {"dot", TALLY_I16, BITMAPS | REDUCE},
+        {"sum", TALLY_F32, SEGMENTS},          {"max", TALLY_I8, SEGMENTS},
+        {"mean", TALLY_I16, SEGMENTS},         {"mean", TALLY_F32, ONE_TRIP},
+        {"sum", TALLY_F64, ONE_TRIP}};
     const size_t count = sizeof some / sizeof *some;
     char command[200];
     tally *ctx;
@@ -415,7 +468,8 @@ int main(int argc, char **argv)
                     argc > 4 ? atoi(argv[4]) : ALL_SHAPES);
         else
             for (size_t i = 0; i < count; i++) {
-                if (!check_long && check_below(3)) continue; /* the compiler takes most of the time */
+                /* the compiler takes most of the time */
+                if (!check_long && check_below(3)) continue;
                 try_one(ctx, some[i].op, some[i].dtype, ROUNDS,
                         i + LONG_ONES >= count         ? PASSES
                         : i + WINDOWS >= count         ? WINDOW
@@ -424,8 +478,8 @@ int main(int argc, char **argv)
             }
         for (int i = 0; i < ROWS_MORE && argc < 3; i++)
             if (check_long || !check_below(3))
-                try_one(ctx, more[i].op, more[i].dtype, more[i].shapes == SEGMENTS ? ROUNDS / 4 : ROUNDS,
-                        more[i].shapes);
+                try_one(ctx, more[i].op, more[i].dtype,
+                        more[i].shapes == SEGMENTS ? ROUNDS / 4 : ROUNDS, more[i].shapes);
         tally_close(ctx);
     }
     return check_finish();

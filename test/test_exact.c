@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums beside integer arithmetic of any width that does nothing else: a sum as 4608 single bits, divided and
- * rounded bit by bit. Every shape, view, type, instruction set and number of threads; pairs and validity; plain data;
- * bad arguments. */
+ * Exact sums beside integer arithmetic of any width that does nothing else: a sum as 4608 single
+ * bits, divided and rounded bit by bit. Every shape, view, type, instruction set and number of
+ * threads; pairs and validity; plain data; bad arguments. */
 #include "check.h"
 #include "exact_inputs.h"
 #include "exact_shapes.h"
@@ -30,14 +30,17 @@ static void known(tally *ctx)
         {{1, 0x1p-53, tiny}, 3, 1 + 0x1p-52, 0x1.5555555555556p-2}, /* a little more than a tie */
         {{1 + 0x1p-52, 0x1p-53}, 2, 1 + 0x1p-51, 0.5 + 0x1p-52},    /* ties: up, to even */
         {{1e308, 1e308, -1e308}, 3, 1e308, 1e308 / 3},              /* no overflow in between */
-        {{most, half / 2}, 2, most, most / 2},                      /* below the tie with infinity */
-        {{most, half}, 2, INFINITY, 0x1p1023},                      /* ties: to infinity; the mean is not */
+        /* below the tie with infinity */
+        {{most, half / 2}, 2, most, most / 2},
+        /* ties: to infinity; the mean is not */
+        {{most, half}, 2, INFINITY, 0x1p1023},
         {{-most, -half}, 2, -INFINITY, -0x1p1023},
         {{most, most, -most, -most, tiny}, 5, tiny, 0}, /* a mean that rounds to 0 */
         {{tiny, tiny, tiny}, 3, 3 * tiny, tiny},
         {{-tiny, 0}, 2, -tiny, 0}, /* half of the least: to even, and never -0 */
         {{-0.0, -0.0}, 2, 0, 0},
-        {{3, 0x3p-53, 0x1p-100}, 3, 3 + 0x1p-51, 1 + 0x1p-52}, /* the quotient is a little more than a tie */
+        /* the quotient is a little more than a tie */
+        {{3, 0x3p-53, 0x1p-100}, 3, 3 + 0x1p-51, 1 + 0x1p-52},
         {{3, 0x3p-53, 0x1p-70}, 3, 3 + 0x1p-51, 1 + 0x1p-52},
         {{-3, -0x3p-53, -0x1p-85}, 3, -3 - 0x1p-51, -1 - 0x1p-52},
         {{1e100, 1, -1e100}, 3, 1, 1.0 / 3},
@@ -78,7 +81,8 @@ static void known_pairs(tally *ctx)
     } rows[] = {
         {{1e200, 1, -1e200}, {1e200, 3, 1e200}, 3, 3},   /* no overflow in between */
         {{most, -most, tiny}, {most, most, 1}, tiny, 3}, /* products of all 2098 + 2098 bits */
-        {{tiny, -1, 0}, {tiny, tiny, 0}, -tiny, 2},      /* far below the least number: it rounds back */
+        /* far below the least number: it rounds back */
+        {{tiny, -1, 0}, {tiny, tiny, 0}, -tiny, 2},
         {{tiny, 0x1p-1000}, {0.5, 0x1p-1000}, tiny, 2},  /* a little more than half of the least */
         {{tiny, 0}, {0.5, 0}, 0, 2},                     /* a tie: to even */
         {{tiny, 0}, {1.5, 0}, 2 * tiny, 2},              /* and another one */
@@ -91,7 +95,8 @@ static void known_pairs(tally *ctx)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         double dot = 7, nandot = 7;
-        tally_view x = tally_flat(rows[i].x, TALLY_F64, rows[i].n), y = tally_flat(rows[i].y, TALLY_F64, rows[i].n);
+        tally_view x = tally_flat(rows[i].x, TALLY_F64, rows[i].n),
+                   y = tally_flat(rows[i].y, TALLY_F64, rows[i].n);
         x.next = &y;
         check_ok(ctx, tally_reduce(ctx, "dot:exact", &x, &dot), "dot");
         check_ok(ctx, tally_reduce(ctx, "nandot:exact", &x, &nandot), "nandot");
@@ -105,8 +110,8 @@ static void known_pairs(tally *ctx)
 
 static void refused(tally *ctx, tally_status status, tally_status wanted, const char *words)
 {
-    check(status == wanted && strstr(tally_error(ctx), words), "refused: %s: %s; wanted %s", tally_status_name(status),
-          tally_error(ctx), words);
+    check(status == wanted && strstr(tally_error(ctx), words), "refused: %s: %s; wanted %s",
+          tally_status_name(status), tally_error(ctx), words);
 }
 
 static void errors(tally *ctx)
@@ -116,13 +121,17 @@ static void errors(tally *ctx)
     tally_fragment *f;
     tally_view i = tally_flat(&r, TALLY_I64, 1), v = tally_flat(NULL, TALLY_F64, 3);
     tally_exact_init(&s);
-    refused(ctx, tally_reduce(ctx, "sum:exact", &i, &r), TALLY_UNSUPPORTED, "takes f16, bf16, f32 and f64, not i64");
+    refused(ctx, tally_reduce(ctx, "sum:exact", &i, &r), TALLY_UNSUPPORTED,
+            "takes f16, bf16, f32 and f64, not i64");
     i.dtype = TALLY_F64;
     refused(ctx, tally_reduce(ctx, "max:exact", &i, &r), TALLY_UNSUPPORTED,
             "is for sum, mean, dot and their nan forms");
-    refused(ctx, tally_exact_value(ctx, &s, "dot:exact", TALLY_F64, &r), TALLY_INVALID, "must be sum:exact");
-    refused(ctx, tally_reduce(ctx, "sum:exactly", &i, &r), TALLY_INVALID, "its suffixes are :f64 and :exact");
-    refused(ctx, tally_fragment_make(ctx, "sum:exact", TALLY_F64, &r, 0, 1, &f), TALLY_UNSUPPORTED, "tally_exact");
+    refused(ctx, tally_exact_value(ctx, &s, "dot:exact", TALLY_F64, &r), TALLY_INVALID,
+            "must be sum:exact");
+    refused(ctx, tally_reduce(ctx, "sum:exactly", &i, &r), TALLY_INVALID,
+            "its suffixes are :f64 and :exact");
+    refused(ctx, tally_fragment_make(ctx, "sum:exact", TALLY_F64, &r, 0, 1, &f), TALLY_UNSUPPORTED,
+            "tally_exact");
     refused(ctx, tally_exact_add(ctx, NULL, &i), TALLY_INVALID, "sum is NULL");
     refused(ctx, tally_exact_add(ctx, &s, NULL), TALLY_INVALID, "x is NULL");
     refused(ctx, tally_exact_add(ctx, &s, &v), TALLY_INVALID, "x->data is NULL");
@@ -132,14 +141,17 @@ static void errors(tally *ctx)
     refused(ctx, tally_exact_add(ctx, &s, &i), TALLY_INVALID, "x->valid_offset is -1");
     i.dtype = TALLY_U8;
     refused(NULL, tally_exact_add(NULL, &s, &i), TALLY_UNSUPPORTED, "not u8");
-    refused(ctx, tally_exact_value(ctx, &s, "sum", TALLY_F64, &r), TALLY_INVALID, "must be sum:exact");
-    refused(ctx, tally_exact_value(ctx, &s, "sum:exact", TALLY_F64, NULL), TALLY_INVALID, "value is NULL");
-    refused(ctx, tally_exact_value(ctx, NULL, "sum:exact", TALLY_F64, &r), TALLY_INVALID, "sum is NULL");
+    refused(ctx, tally_exact_value(ctx, &s, "sum", TALLY_F64, &r), TALLY_INVALID,
+            "must be sum:exact");
+    refused(ctx, tally_exact_value(ctx, &s, "sum:exact", TALLY_F64, NULL), TALLY_INVALID,
+            "value is NULL");
+    refused(ctx, tally_exact_value(ctx, NULL, "sum:exact", TALLY_F64, &r), TALLY_INVALID,
+            "sum is NULL");
     check(r == 7, "r was written");
 }
 
-/* Columns longer than what a device's lane adds at a time, and so long that they go in parts, of pairs that cancel but
- * for one small number: the quotient's digits lie below the sum's. */
+/* Columns longer than what a device's lane adds at a time, and so long that they go in parts, of
+ * pairs that cancel but for one small number: the quotient's digits lie below the sum's. */
 static void columns(tally *ctx, int n)
 {
     enum { COLUMNS = 37 };
@@ -149,14 +161,18 @@ static void columns(tally *ctx, int n)
     for (int c = 0; c < COLUMNS; c++)
         for (int k = 0; k < n; k++) {
             const double v = ldexp(1 + check_below(1 << 20) * 0x1p-20, c);
-            x[k * COLUMNS + c] = k == n - 1 ? ldexp(1, -2 * c) : k & 1 ? -x[(k - 1) * COLUMNS + c] : v;
+            x[k * COLUMNS + c] = k == n - 1 ? ldexp(1, -2 * c)
+                                 : k & 1    ? -x[(k - 1) * COLUMNS + c]
+                                            : v;
         }
     tally_view in = tally_columns(x, TALLY_F64, n, COLUMNS), back = in;
     back.data = x + (size_t)(n - 1) * COLUMNS;
     back.stride = -back.stride;
     for (int k = 0; k < 6; k++) {
         const char *const op = ops[k % 3];
-        if (k == 3) x[7 * COLUMNS + 3] = NAN, x[8 * COLUMNS + 34] = -INFINITY, x[9 * COLUMNS + 35] = 0x1p-1070;
+        if (k == 3)
+            x[7 * COLUMNS + 3] = NAN, x[8 * COLUMNS + 34] = -INFINITY,
+                            x[9 * COLUMNS + 35] = 0x1p-1070;
         in.next = k % 3 == 2 ? &back : NULL;
         check_ok(ctx, tally_reduce(ctx, op, &in, r), op);
         check_ok(cpu, tally_reduce(cpu, op, &in, wanted), op);
@@ -186,8 +202,9 @@ static void on_device(const char *name)
     columns(ctx, 3001);
     columns(ctx, 9001);
     tally_times(ctx, &times);
-    check(times.launches && !times.on_processors, "%s: %lld launches, %lld elements on the processors", name,
-          (long long)times.launches, (long long)times.on_processors);
+    check(times.launches && !times.on_processors,
+          "%s: %lld launches, %lld elements on the processors", name, (long long)times.launches,
+          (long long)times.on_processors);
     known(ctx);
     for (int c = 0; c < (check_quick ? 50 : 300); c++) inputs(ctx, c % KINDS);
     tally_close(ctx);
@@ -211,8 +228,10 @@ int main(void)
                 }
                 states(many, dtypes[d], kind);
             }
-        for (int c = 0; c < (check_quick ? 200 : check_long ? 20000 : 1500); c++) inputs(c & 1 ? ctx : many, c % KINDS);
-        for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) states_of_inputs(many, dtypes[d]);
+        for (int c = 0; c < (check_quick ? 200 : check_long ? 20000 : 1500); c++)
+            inputs(c & 1 ? ctx : many, c % KINDS);
+        for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+            states_of_inputs(many, dtypes[d]);
         known(ctx);
         known_pairs(ctx);
         errors(ctx);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Extents and strides at the limits: views of 0, 1, 2^31, 2^40 and 2^62 rows and elements, with strides of up to 64
- * bits. Every verb computes what the view says (compared with a dense copy of it), or has nothing to do and returns at
- * once, or refuses with a sentence. If a call hangs, an alarm ends the test; the sanitizers find overflows. An argument
- * names another device (test_extents opencl:0,probe=off). */
+ * Extents and strides at the limits: views of 0, 1, 2^31, 2^40 and 2^62 rows and elements, with
+ * strides of up to 64 bits. Every verb computes what the view says (compared with a dense copy
+ * of it), or has nothing to do and returns at once, or refuses with a sentence. If a call hangs,
+ * an alarm ends the test; the sanitizers find overflows. An argument names another device
+ * (test_extents opencl:0,probe=off). */
 #include "check.h"
 #include "tally.h"
 #include <stdlib.h>
@@ -10,10 +11,12 @@
 #include <unistd.h>
 
 #define P(k) ((int64_t)1 << (k))
-enum { ROOM = 64, WORK = 64 }; /* elements around the middle of memory that views may reach; elements worth computing */
+/* elements around the middle of memory that views may reach; elements worth computing */
+enum { ROOM = 64, WORK = 64 };
 static const int64_t extents[] = {0, 1, 2, 5, P(31), P(40), P(61), P(62), INT64_MAX, -1};
-static const int64_t strides[] = {
-    0, 1, -1, 3, 5, P(31), P(40), -P(59), P(60), P(62), INT64_MAX, INT64_MAX - 1, -INT64_MAX, INT64_MIN};
+static const int64_t strides[] = {0,          1,        -1,    3,     5,         P(31),
+                                  P(40),      -P(59),   P(60), P(62), INT64_MAX, INT64_MAX - 1,
+                                  -INT64_MAX, INT64_MIN};
 enum { EXTENTS = sizeof extents / sizeof *extents, STRIDES = sizeof strides / sizeof *strides };
 /* max on its roads; exact sums and windows of negative offsets have theirs. */
 static const struct kind {
@@ -51,17 +54,21 @@ static int place(const tally_view *v)
     return low >= -ROOM / 2 && high < ROOM / 2;
 }
 
-static int64_t length(const tally_view *v, int64_t r) { return v->offsets ? v->offsets[r + 1] - v->offsets[r] : v->n; }
+static int64_t length(const tally_view *v, int64_t r)
+{
+    return v->offsets ? v->offsets[r + 1] - v->offsets[r] : v->n;
+}
 static char *row(const tally_view *v, int64_t r)
 {
     int64_t at = v->offsets ? v->offsets[r] : r;
-    return length(v, r)
-               ? (char *)v->data + at * (v->offsets ? v->stride : v->row_stride) * (int64_t)tally_dtype_size(v->dtype)
-               : v->data;
+    return length(v, r) ? (char *)v->data + at * (v->offsets ? v->stride : v->row_stride) *
+                                                (int64_t)tally_dtype_size(v->dtype)
+                        : v->data;
 }
 
 /* One call: verb 0 reduce, 1 scan, 2 window. The sentence of a refusal names the view. */
-static tally_status call(int verb, const tally_view *in, const tally_view *out, const tally_window_options *o)
+static tally_status call(int verb, const tally_view *in, const tally_view *out,
+                         const tally_window_options *o)
 {
     tally_status status = verb == 0   ? tally_reduce(ctx, now->op, in, out->data)
                           : verb == 1 ? tally_scan(ctx, now->op, in, out, NULL)
@@ -69,8 +76,8 @@ static tally_status call(int verb, const tally_view *in, const tally_view *out, 
     calls++;
     refusals += status != TALLY_OK;
     if (status)
-        check(status == TALLY_INVALID &&
-                  (strstr(tally_error(ctx), "in") == tally_error(ctx) || !strncmp(tally_error(ctx), "out", 3)),
+        check(status == TALLY_INVALID && (strstr(tally_error(ctx), "in") == tally_error(ctx) ||
+                                          !strncmp(tally_error(ctx), "out", 3)),
               "verb %d: %s: %s", verb, tally_status_name(status), tally_error(ctx));
     return status;
 }
@@ -85,16 +92,21 @@ static void verbs(const tally_view *in, int64_t out_stride)
         tally_view out = *in;
         out.data = (char *)results + ROOM / 2 * size;
         out.stride = out_stride;
-        if (!in->offsets && in->rows > 1 && in->n > 1 && in->n < P(20)) out.row_stride = in->n * out_stride;
+        if (!in->offsets && in->rows > 1 && in->n > 1 && in->n < P(20))
+            out.row_stride = in->n * out_stride;
         int64_t elements = 0;
         if (where == 1 && in->offsets)
             for (int64_t r = 0; r < in->rows; r++) elements += length(in, r);
         else if (where == 1)
             elements = in->rows > WORK || in->n > WORK ? WORK + 1 : in->rows * in->n;
-        if (elements > WORK) continue;                                /* one place read very often is a long job */
-        if (verb == 0 && in->rows > ROOM / 2 && where != 0) continue; /* results in memory that is not here */
-        /* A view of elements that are somewhere else must be refused for its numbers alone, or not be called. */
-        long double reach = ((long double)in->n - 1) * in->stride, skip = ((long double)in->rows - 1) * in->row_stride;
+        /* one place read very often is a long job */
+        if (elements > WORK) continue;
+        /* results in memory that is not here */
+        if (verb == 0 && in->rows > ROOM / 2 && where != 0) continue;
+        /* A view of elements that are somewhere else must be refused for its numbers alone, or
+           not be called. */
+        long double reach = ((long double)in->n - 1) * in->stride,
+                    skip = ((long double)in->rows - 1) * in->row_stride;
         long double most = (reach < 0 ? -reach : reach) + (skip < 0 ? -skip : skip),
                     count = (long double)in->rows * in->n;
         int hopeless = !in->offsets && (most * size >= 0x1p63L || count * size >= 0x1p63L);
@@ -103,14 +115,16 @@ static void verbs(const tally_view *in, int64_t out_stride)
         memset(results, 0x5a, sizeof results);
         memset(want, 0x5a, sizeof want);
         tally_status status = call(verb, in, &out, &o);
-        check(where == 1 || where == 2 || status, "verb %d, rows %lld n %lld strides %lld %lld: not refused", verb,
-              (long long)in->rows, (long long)in->n, (long long)in->row_stride, (long long)in->stride);
+        check(where == 1 || where == 2 || status,
+              "verb %d, rows %lld n %lld strides %lld %lld: not refused", verb, (long long)in->rows,
+              (long long)in->n, (long long)in->row_stride, (long long)in->stride);
         if (status || where != 1) continue;
         for (int64_t r = 0; r < in->rows; r++) {
             char dense[WORK * sizeof(double)], made[WORK * sizeof(double)];
             int64_t n = length(in, r);
             for (int64_t i = 0; i < n; i++)
-                memcpy(dense + i * (int64_t)size, row(in, r) + i * in->stride * (int64_t)size, size);
+                memcpy(dense + i * (int64_t)size, row(in, r) + i * in->stride * (int64_t)size,
+                       size);
             tally_view x = tally_flat(dense, in->dtype, n), y = tally_flat(made, in->dtype, n);
             check(!call(verb, &x, &y, &o), "dense");
             tally_view there = out;
@@ -119,11 +133,13 @@ static void verbs(const tally_view *in, int64_t out_stride)
                 memcpy((char *)there.data + r * (int64_t)size, made, size);
             else
                 for (int64_t i = 0; i < n; i++)
-                    memcpy(row(&there, r) + i * out.stride * (int64_t)size, made + i * (int64_t)size, size);
+                    memcpy(row(&there, r) + i * out.stride * (int64_t)size,
+                           made + i * (int64_t)size, size);
         }
-        check(!memcmp(results, want, sizeof want), "verb %d, rows %lld n %lld strides %lld %lld, %s: other bits", verb,
-              (long long)in->rows, (long long)in->n, (long long)in->row_stride, (long long)in->stride,
-              tally_dtype_name(in->dtype));
+        check(!memcmp(results, want, sizeof want),
+              "verb %d, rows %lld n %lld strides %lld %lld, %s: other bits", verb,
+              (long long)in->rows, (long long)in->n, (long long)in->row_stride,
+              (long long)in->stride, tally_dtype_name(in->dtype));
     }
 }
 
@@ -134,7 +150,8 @@ static void rows_and_elements(tally_dtype d)
         for (int n = 0; n < EXTENTS; n++)
             for (int a = 0; a < STRIDES; a++)
                 for (int b = 0; b < STRIDES; b++) {
-                    tally_view v = {middle, d, extents[r], extents[n], strides[a], strides[b], NULL};
+                    tally_view v = {middle,     d,          extents[r], extents[n],
+                                    strides[a], strides[b], NULL};
                     verbs(&v, 1);
                     if (v.n <= 1) verbs(&v, INT64_MIN); /* no result depends on it */
                 }
@@ -164,18 +181,20 @@ static void sizes(void)
     tally_window_options o = {P(61) - 1, P(61) - 1, TALLY_EDGES_VALID, 0};
     tally_stream *s;
     tally_file_info info;
-    check(tally_window_length(INT64_MAX, &o) == INT64_MAX - 2 * (P(61) - 1) && tally_window_length(INT64_MIN, &o) == 0,
+    check(tally_window_length(INT64_MAX, &o) == INT64_MAX - 2 * (P(61) - 1) &&
+              tally_window_length(INT64_MIN, &o) == 0,
           "the most results of the longest sequence");
     o = (tally_window_options){30, 30, TALLY_EDGES_SHRINK, 0};
     check(!tally_stream_window(ctx, "sum", TALLY_F64, &o, &s), "%s", tally_error(ctx));
     for (int64_t k = 0; k < 100; k++)
-        check(tally_stream_room(s, INT64_MAX - k) == (k < 60 ? INT64_MAX : INT64_MAX - k + 60), "room for 2^63 - %lld",
-              (long long)k + 1);
+        check(tally_stream_room(s, INT64_MAX - k) == (k < 60 ? INT64_MAX : INT64_MAX - k + 60),
+              "room for 2^63 - %lld", (long long)k + 1);
     check(tally_stream_room(s, INT64_MIN) == 60 && tally_stream_room(NULL, INT64_MAX) == 0, "room");
     tally_stream_close(s);
     memset(&info, 0x5a, sizeof info);
     tally_file_get_info(NULL, &info);
-    check(info.elements == 0 && info.bytes_total == -1 && !info.mapped && !info.name, "no file, no facts");
+    check(info.elements == 0 && info.bytes_total == -1 && !info.mapped && !info.name,
+          "no file, no facts");
     tally_file_get_info(NULL, NULL);
 }
 
@@ -183,8 +202,10 @@ int main(int count, char **arguments)
 {
     check_start();
     alarm(count > 1 ? 900 : 60);
-    for (size_t i = 0; i < sizeof memory; i++) ((unsigned char *)memory)[i] = (unsigned char)check_random();
-    if (!check_ok(NULL, tally_open(&ctx, count > 1 ? arguments[1] : "cpu,threads=2"), "open")) return check_finish();
+    for (size_t i = 0; i < sizeof memory; i++)
+        ((unsigned char *)memory)[i] = (unsigned char)check_random();
+    if (!check_ok(NULL, tally_open(&ctx, count > 1 ? arguments[1] : "cpu,threads=2"), "open"))
+        return check_finish();
     for (now = kinds; now < kinds + sizeof kinds / sizeof *kinds; now++) {
         rows_and_elements(now->dtype);
         segments(now->dtype);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Files: npy headers good and hostile, raw, pipes, and writers of every format. Cells of text and CSV: test_text.c. */
+ * Files: npy headers good and hostile, raw, pipes, and writers of every format. Cells of text
+ * and CSV: test_text.c. */
 #define _GNU_SOURCE
 #include "files.h"
 #include <fcntl.h>
@@ -24,7 +25,8 @@ static size_t npy(char *out, int major, const char *dict, const void *data, size
     return at + h + n;
 }
 
-static void npy_case(const char *dict, const void *data, size_t n, tally_dtype dtype, int64_t want, const char *error)
+static void npy_case(const char *dict, const void *data, size_t n, tally_dtype dtype, int64_t want,
+                     const char *error)
 {
     char file[4096];
     const tally_file_options o = {.dtype = dtype};
@@ -49,11 +51,16 @@ static void npys(void)
     expect(values[0] == 1 && values[5] == 6, "swapped", "");
     npy_case("{'descr': '<f8', 'fortran_order': False, 'shape': (), }\n", d, 8, 0, 1, "");
     npy_case("{'descr': '<f8', 'fortran_order': False, 'shape': (0, 4), }\n", d, 0, 0, 0, "");
-    npy_case("{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775807, 0, 9), }\n", d, 0, 0, 0, "");
-    npy_case("{'descr': '<f8', 'fortran_order': False, 'shape': (1,1,1,1,1,1,2,3L), }\n", d, 48, 0, 6, "");
-    npy_case("{'descr': '|b1', 'fortran_order': False, 'shape': (3,), }\n", "\1\0\1", 3, TALLY_U8, 3, "");
-    npy_case("{'descr': '|V2', 'fortran_order': False, 'shape': (3,), }\n", "123456", 6, TALLY_BF16, 3, "");
-    npy_case("{'descr': '<f2', 'fortran_order': False, 'shape': (3,), }\n", "123456", 6, TALLY_F16, 3, "");
+    npy_case("{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775807, 0, 9), }\n",
+             d, 0, 0, 0, "");
+    npy_case("{'descr': '<f8', 'fortran_order': False, 'shape': (1,1,1,1,1,1,2,3L), }\n", d, 48, 0,
+             6, "");
+    npy_case("{'descr': '|b1', 'fortran_order': False, 'shape': (3,), }\n", "\1\0\1", 3, TALLY_U8,
+             3, "");
+    npy_case("{'descr': '|V2', 'fortran_order': False, 'shape': (3,), }\n", "123456", 6, TALLY_BF16,
+             3, "");
+    npy_case("{'descr': '<f2', 'fortran_order': False, 'shape': (3,), }\n", "123456", 6, TALLY_F16,
+             3, "");
     static const struct {
         const char *dict, *error;
     } hostile[] = {
@@ -70,8 +77,10 @@ static void npys(void)
          "truncated: shape (7) of f64 needs 56 bytes of elements, and 48 are there"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (-1,), }", "negative"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775808,), }", "64 bits"},
-        {"{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775807,), }", "64-bit sizes"},
-        {"{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", "64-bit sizes"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775807,), }",
+         "64-bit sizes"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296), }",
+         "64-bit sizes"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1), }", "more than 8"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (6), }", "not a tuple"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': 6, }", "not a tuple"},
@@ -94,20 +103,24 @@ static void npys(void)
              "are f64 ('<f8'), not f32");
     const tally_file_options none = {0}, raw = {.format = "raw", .dtype = TALLY_F64};
     char whole[256];
-    const size_t n = npy(whole, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (6,), }", d, 48);
+    const size_t n =
+        npy(whole, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (6,), }", d, 48);
     for (size_t k = 0; k < n; k++) { /* cut anywhere */
         save("x.npy", whole, k);
         expect(load(path("x.npy"), &none, 10) == -1, "cut npy", "");
     }
     memcpy(whole + 8, "\xff\xff", 2);
     save("x.npy", whole, n);
-    expect(load(path("x.npy"), &none, 10) == -1 && strstr(tally_error(NULL), "ends inside the npy header"),
+    expect(load(path("x.npy"), &none, 10) == -1 &&
+               strstr(tally_error(NULL), "ends inside the npy header"),
            "long header", "");
     save("x.npy", "\x93NUMPY\x02\x00\xff\xff\xff\xff", 12);
-    expect(load(path("x.npy"), &none, 10) == -1 && strstr(tally_error(NULL), "the most is"), "huge header", "");
+    expect(load(path("x.npy"), &none, 10) == -1 && strstr(tally_error(NULL), "the most is"),
+           "huge header", "");
     save("r", d, 47);
-    expect(load(path("r"), &raw, 10) == -1 && strstr(tally_error(NULL), "47 bytes is not a multiple of 8"), "raw size",
-           "");
+    expect(load(path("r"), &raw, 10) == -1 &&
+               strstr(tally_error(NULL), "47 bytes is not a multiple of 8"),
+           "raw size", "");
     save("r", d, 48);
     tally_file *f;
     tally_file_info info;
@@ -133,7 +146,8 @@ static void shrunk(void)
         if (truncate(path("r"), (off_t)left)) exit(1);
         tally_file_get_info(f, &info);
         expect(info.shrunk, "shrunk", "");
-        expect(tally_file_read(f, values, 1 << 14, &got) == TALLY_BAD_DATA && strstr(tally_error(NULL), "truncated"),
+        expect(tally_file_read(f, values, 1 << 14, &got) == TALLY_BAD_DATA &&
+                   strstr(tally_error(NULL), "truncated"),
                "raw shrunk", "");
         tally_file_close(f);
         for (size_t i = 0; i < 1 << 17; i++) zeros[i] = i % 2 ? '\n' : '1';
@@ -148,8 +162,11 @@ static void shrunk(void)
     /* Offsets and the like: `assume` is the type of files that do not say theirs. */
     const tally_file_options assume = {.assume = TALLY_I64};
     save("t", "9007199254740993\n", 17);
-    expect(load(path("t"), &assume, 10) == 1 && memcmp(values, &(int64_t){9007199254740993}, 8) == 0, "assumed", "");
-    size_t n = npy(zeros, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", "1234", 4);
+    expect(load(path("t"), &assume, 10) == 1 &&
+               memcmp(values, &(int64_t){9007199254740993}, 8) == 0,
+           "assumed", "");
+    size_t n =
+        npy(zeros, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", "1234", 4);
     save("x.npy", zeros, n);
     expect(!tally_file_open(NULL, path("x.npy"), &assume, &f), "npy keeps its type", "");
     tally_file_get_info(f, &info);
@@ -159,7 +176,8 @@ static void shrunk(void)
 }
 
 /* Reads from standard input what a child writes slowly. */
-static void piped(const void *data, size_t n, size_t step, const tally_file_options *o, int64_t want, const char *error)
+static void piped(const void *data, size_t n, size_t step, const tally_file_options *o,
+                  int64_t want, const char *error)
 {
     int p[2];
     if (pipe(p)) exit(1);
@@ -211,8 +229,8 @@ static void pipes(void)
 
 /* ---- writing ---- */
 
-/* What the writer asks of the system, in order: o open without a name, O open with one, s fsync, l link, r rename,
- * u unlink. */
+/* What the writer asks of the system, in order: o open without a name, O open with one, s fsync,
+ * l link, r rename, u unlink. */
 static char asked[64];
 static int no_unnamed, no_disk; /* as on a file system without O_TMPFILE; fsync fails */
 
@@ -260,7 +278,8 @@ static void round_trip(tally_dtype dtype, const char *name, int hex, int64_t n)
 {
     const size_t size = tally_dtype_size(dtype);
     unsigned char *const data = malloc((size_t)n * size + 8);
-    for (int64_t i = 0; i < (int64_t)((size_t)n * size); i++) data[i] = (unsigned char)check_random();
+    for (int64_t i = 0; i < (int64_t)((size_t)n * size); i++)
+        data[i] = (unsigned char)check_random();
     if (dtype == TALLY_F64 || dtype == TALLY_F32)
         for (int64_t i = 0; i < n; i++) { /* no NaN payloads in decimal */
             double d;
@@ -284,18 +303,22 @@ static void round_trip(tally_dtype dtype, const char *name, int hex, int64_t n)
     expect(!s, "write", name);
     tally_file_close(f);
     expect(files_in_dir() <= before + 1, "temporary files", name);
-    /* text of several columns reads as a flat sequence with white space or the delimiter in between */
+    /* text of several columns reads as a flat sequence with white space or the delimiter in
+       between */
     const int csv = strstr(name, ".csv") != NULL;
-    const tally_file_options o = {.format = csv ? "text" : NULL, .dtype = dtype, .delimiter = csv ? ',' : 0};
+    const tally_file_options o = {
+        .format = csv ? "text" : NULL, .dtype = dtype, .delimiter = csv ? ',' : 0};
     unsigned char *const back = calloc((size_t)n + 1, size);
     int64_t got = 1, total = 0;
     s = tally_file_open(NULL, path(name), &o, &f);
     tally_file_info info = {0};
     if (!s) tally_file_get_info(f, &info);
-    while (!s && got && total <= n && !(s = tally_file_read(f, back + (size_t)total * size, n + 1 - total, &got)))
+    while (!s && got && total <= n &&
+           !(s = tally_file_read(f, back + (size_t)total * size, n + 1 - total, &got)))
         total += got;
     expect(!s && total == n && memcmp(back, data, (size_t)n * size) == 0, "round trip", name);
-    if (strstr(name, ".npy")) expect(info.ndim == 2 && info.shape[0] == n / 4 && info.shape[1] == 4, "npy shape", name);
+    if (strstr(name, ".npy"))
+        expect(info.ndim == 2 && info.shape[0] == n / 4 && info.shape[1] == 4, "npy shape", name);
     tally_file_close(f);
     unlink(path(name));
     free(data);
@@ -318,21 +341,26 @@ static void writers(void)
     tally_file *f;
     char line[64] = "";
     struct stat st;
-    /* An old file keeps its mode, and its content until commit; without commit nothing changes and nothing stays
-     * behind. */
+    /* An old file keeps its mode, and its content until commit; without commit nothing changes
+     * and nothing stays behind. */
     save("old.txt", "old\n", 4);
     chmod(path("old.txt"), 0640);
     const int64_t before = files_in_dir();
-    expect(!tally_file_create(NULL, path("old.txt"), NULL, TALLY_F64, 1, three, 0, &f) && !tally_file_write(f, d, 3),
+    expect(!tally_file_create(NULL, path("old.txt"), NULL, TALLY_F64, 1, three, 0, &f) &&
+               !tally_file_write(f, d, 3),
            "old", "");
     tally_file_close(f);
-    expect(files_in_dir() == before && !stat(path("old.txt"), &st) && st.st_size == 4, "not committed", "");
-    expect(!tally_file_create(NULL, path("old.txt"), NULL, TALLY_F64, 1, three, 0, &f) && !tally_file_write(f, d, 2),
+    expect(files_in_dir() == before && !stat(path("old.txt"), &st) && st.st_size == 4,
+           "not committed", "");
+    expect(!tally_file_create(NULL, path("old.txt"), NULL, TALLY_F64, 1, three, 0, &f) &&
+               !tally_file_write(f, d, 2),
            "old", "");
-    expect(tally_file_commit(f) == TALLY_INVALID && strstr(tally_error(NULL), "3 elements and 2 were written"), "short",
-           "");
+    expect(tally_file_commit(f) == TALLY_INVALID &&
+               strstr(tally_error(NULL), "3 elements and 2 were written"),
+           "short", "");
     tally_file_close(f);
-    expect(!tally_file_create(NULL, path("old.txt"), NULL, TALLY_F64, 1, three, 0, &f) && !tally_file_write(f, d, 3),
+    expect(!tally_file_create(NULL, path("old.txt"), NULL, TALLY_F64, 1, three, 0, &f) &&
+               !tally_file_write(f, d, 3),
            "old", "");
     expect(tally_file_write(f, d, 1) == TALLY_INVALID, "beyond the shape", "");
     expect(!tally_file_commit(f) && tally_file_commit(f) == TALLY_INVALID, "commit", "");
@@ -340,23 +368,33 @@ static void writers(void)
     FILE *const in = fopen(path("old.txt"), "r");
     expect(in && fread(line, 1, 63, in) == 11 && !strcmp(line, "1.5\nnan\n-0\n"), "text", line);
     if (in) fclose(in);
-    expect(files_in_dir() == before && !stat(path("old.txt"), &st) && (st.st_mode & 0777) == 0640, "mode", "");
-    expect(!tally_file_create(NULL, path("empty.npy"), NULL, TALLY_F64, 1, none, 0, &f) && !tally_file_commit(f),
+    expect(files_in_dir() == before && !stat(path("old.txt"), &st) && (st.st_mode & 0777) == 0640,
+           "mode", "");
+    expect(!tally_file_create(NULL, path("empty.npy"), NULL, TALLY_F64, 1, none, 0, &f) &&
+               !tally_file_commit(f),
            "empty", "");
     tally_file_close(f);
     expect(load(path("empty.npy"), NULL, 10) == 0, "empty npy", "");
     /* Devices and pipes are written directly. */
-    expect(!tally_file_create(NULL, "/dev/full", "text", TALLY_F64, 1, any, 0, &f) && !tally_file_write(f, d, 3),
+    expect(!tally_file_create(NULL, "/dev/full", "text", TALLY_F64, 1, any, 0, &f) &&
+               !tally_file_write(f, d, 3),
            "full", "");
-    expect(tally_file_commit(f) == TALLY_IO && strstr(tally_error(NULL), "/dev/full: writing: No space left"), "full",
-           "");
+    expect(tally_file_commit(f) == TALLY_IO &&
+               strstr(tally_error(NULL), "/dev/full: writing: No space left"),
+           "full", "");
     tally_file_close(f);
-    expect(tally_file_create(NULL, "/dev/full", "npy", TALLY_F64, 1, any, 0, &f) == TALLY_UNSUPPORTED && !f,
+    expect(tally_file_create(NULL, "/dev/full", "npy", TALLY_F64, 1, any, 0, &f) ==
+                   TALLY_UNSUPPORTED &&
+               !f,
            "npy to a device", "");
-    expect(tally_file_create(NULL, "/nonexistent/x", NULL, TALLY_F64, 1, any, 0, &f) == TALLY_IO && !f, "no folder",
-           "");
-    expect(tally_file_create(NULL, dir, NULL, TALLY_F64, 1, any, 0, &f) == TALLY_IO && !f, "a folder", "");
-    expect(tally_file_create(NULL, path("x"), "png", TALLY_F64, 1, any, 0, &f) == TALLY_INVALID && !f, "format", "");
+    expect(tally_file_create(NULL, "/nonexistent/x", NULL, TALLY_F64, 1, any, 0, &f) == TALLY_IO &&
+               !f,
+           "no folder", "");
+    expect(tally_file_create(NULL, dir, NULL, TALLY_F64, 1, any, 0, &f) == TALLY_IO && !f,
+           "a folder", "");
+    expect(tally_file_create(NULL, path("x"), "png", TALLY_F64, 1, any, 0, &f) == TALLY_INVALID &&
+               !f,
+           "format", "");
     int p[2];
     signal(SIGPIPE, SIG_IGN);
     if (pipe(p)) exit(1);
@@ -370,13 +408,14 @@ static void writers(void)
     if (!s) s = tally_file_commit(f);
     dup2(old, 1);
     close(old);
-    expect(s == TALLY_IO && strstr(tally_error(NULL), "standard output: writing: Broken pipe"), "EPIPE", "");
+    expect(s == TALLY_IO && strstr(tally_error(NULL), "standard output: writing: Broken pipe"),
+           "EPIPE", "");
     tally_file_close(f);
     tally_file_close(NULL);
 }
 
-/* The file is on the disk before it has the name, and leaves nothing: with names and without, committed, closed,
- * abandoned, in a child of a fork too. */
+/* The file is on the disk before it has the name, and leaves nothing: with names and without,
+ * committed, closed, abandoned, in a child of a fork too. */
 static void replaced(void)
 {
     static const char *const roads[] = {"oslr", "Osr"};
@@ -387,27 +426,34 @@ static void replaced(void)
         save("p.txt", "old\n", 4);
         const int64_t before = files_in_dir();
         asked[0] = 0;
-        expect(!tally_file_create(NULL, path("p.txt"), NULL, TALLY_F64, 1, three, 0, &f) && !tally_file_head(f, "x") &&
-                   !tally_file_write(f, d, 3),
+        expect(!tally_file_create(NULL, path("p.txt"), NULL, TALLY_F64, 1, three, 0, &f) &&
+                   !tally_file_head(f, "x") && !tally_file_write(f, d, 3),
                "create", "");
         const int unnamed = asked[0] == 'o'; /* not on every file system */
         expect(files_in_dir() == before + !unnamed, "beside it", "");
         expect(tally_file_head(f, "y") == TALLY_INVALID, "a head after elements", "");
-        expect(!tally_file_commit(f) && !strcmp(asked, roads[!unnamed]), "the order of things", asked);
+        expect(!tally_file_commit(f) && !strcmp(asked, roads[!unnamed]), "the order of things",
+               asked);
         tally_file_close(f);
-        expect(files_in_dir() == before && load(path("p.txt"), NULL, 10) == -1, "committed, with its head", "");
-        expect(!tally_file_create(NULL, path("p.npy"), NULL, TALLY_F64, 1, three, 0, &f), "create", "");
+        expect(files_in_dir() == before && load(path("p.txt"), NULL, 10) == -1,
+               "committed, with its head", "");
+        expect(!tally_file_create(NULL, path("p.npy"), NULL, TALLY_F64, 1, three, 0, &f), "create",
+               "");
         expect(tally_file_head(f, "x") == TALLY_UNSUPPORTED, "npy has no lines", "");
         tally_file_close(f);
         expect(files_in_dir() == before, "closed", "");
-        expect(!tally_file_create(NULL, path("p.npy"), NULL, TALLY_F64, 1, three, 0, &f) && !tally_file_write(f, d, 3),
+        expect(!tally_file_create(NULL, path("p.npy"), NULL, TALLY_F64, 1, three, 0, &f) &&
+                   !tally_file_write(f, d, 3),
                "create", "");
         no_disk = 1;
-        expect(tally_file_commit(f) == TALLY_IO && strstr(tally_error(NULL), "bringing it to the disk"), "no disk", "");
+        expect(tally_file_commit(f) == TALLY_IO &&
+                   strstr(tally_error(NULL), "bringing it to the disk"),
+               "no disk", "");
         no_disk = 0;
         tally_file_close(f);
         expect(files_in_dir() == before, "no disk", "");
-        expect(!tally_file_create(NULL, path("p.npy"), NULL, TALLY_F64, 1, three, 0, &f) && !tally_file_write(f, d, 3),
+        expect(!tally_file_create(NULL, path("p.npy"), NULL, TALLY_F64, 1, three, 0, &f) &&
+                   !tally_file_write(f, d, 3),
                "create", "");
         const pid_t child = fork();
         if (child == 0) tally_abandon(), _exit(0); /* the file is its parent's */
@@ -416,7 +462,8 @@ static void replaced(void)
         tally_abandon();
         tally_abandon();
         expect(files_in_dir() == before, "abandoned", "");
-        expect(unnamed || (tally_file_commit(f) == TALLY_IO && strstr(tally_error(NULL), "renaming into place")),
+        expect(unnamed || (tally_file_commit(f) == TALLY_IO &&
+                           strstr(tally_error(NULL), "renaming into place")),
                "commit", "");
         tally_file_close(f);
         expect(files_in_dir() == before, "abandoned and closed", "");

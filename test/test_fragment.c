@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Fragments: any cut, merged in any grouping and any order, on any device, through bytes or not, gives the one-shot
- * result bit for bit; bytes that are truncated, altered or foreign, and merges that make no sense, are refused and
- * change nothing. */
+ * Fragments: any cut, merged in any grouping and any order, on any device, through bytes or not,
+ * gives the one-shot result bit for bit; bytes that are truncated, altered or foreign, and
+ * merges that make no sense, are refused and change nothing. */
 #include "fragment_bytes.h"
 #include "fragment_order.h"
 
@@ -10,10 +10,11 @@ static void must_not_merge(tally_fragment *left, const tally_fragment *right, co
     int64_t start, end, was_start, was_end;
     tally_fragment_range(left, &was_start, &was_end);
     check(tally_fragment_merge(left, right) == TALLY_INVALID, "merged: %s", part);
-    check(strstr(tally_error(contexts[0]), part) != NULL, "'%s' does not say '%s'", tally_error(contexts[0]), part);
+    check(strstr(tally_error(contexts[0]), part) != NULL, "'%s' does not say '%s'",
+          tally_error(contexts[0]), part);
     tally_fragment_range(left, &start, &end);
-    check(start == was_start && end == was_end, "a refused merge changed [%lld, %lld)", (long long)was_start,
-          (long long)was_end);
+    check(start == was_start && end == was_end, "a refused merge changed [%lld, %lld)",
+          (long long)was_start, (long long)was_end);
 }
 
 static void misuse(void)
@@ -40,42 +41,53 @@ static void misuse(void)
     for (int i = 0; i < 100; i++) x[i] = (float)i;
     check_ok(ctx, tally_fragment_make(ctx, "sum", TALLY_F32, x, 0, 10, &a), "make");
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        check_ok(ctx, tally_fragment_make(ctx, wrong[i].op, wrong[i].dtype, x, wrong[i].start, 5, &b), "make");
+        check_ok(ctx,
+                 tally_fragment_make(ctx, wrong[i].op, wrong[i].dtype, x, wrong[i].start, 5, &b),
+                 "make");
         must_not_merge(a, b, wrong[i].says);
         tally_fragment_free(b);
     }
     must_not_merge(a, a, "overlap");
-    check(!tally_fragment_result(a, out) && out[0] == 45, "after refused merges the sum is %g", (double)out[0]);
+    check(!tally_fragment_result(a, out) && out[0] == 45, "after refused merges the sum is %g",
+          (double)out[0]);
     check(tally_fragment_result(a, NULL) == TALLY_INVALID, "out NULL");
     check(tally_fragment_save(a, x, NULL) == TALLY_INVALID, "bytes NULL");
     tally_fragment_free(a);
     check_ok(ctx, tally_fragment_make(ctx, "var:1", TALLY_F32, x, 0, 10, &a), "make");
     check_ok(ctx, tally_fragment_make(ctx, "var:0", TALLY_F32, x, 10, 5, &b), "make");
     must_not_merge(a, b, "same");
-    check(tally_fragment_result(b, out) == TALLY_INVALID && strstr(tally_error(ctx), "lacks [0, 10)"),
+    check(tally_fragment_result(b, out) == TALLY_INVALID &&
+              strstr(tally_error(ctx), "lacks [0, 10)"),
           "result from 10: %s", tally_error(ctx));
-    check(tally_fragment_merge(NULL, b) == TALLY_INVALID && tally_fragment_merge(a, NULL) == TALLY_INVALID,
+    check(tally_fragment_merge(NULL, b) == TALLY_INVALID &&
+              tally_fragment_merge(a, NULL) == TALLY_INVALID,
           "merge NULL");
     tally_fragment_free(a);
     tally_fragment_free(b);
     check(tally_fragment_make(ctx, "sum", TALLY_F32, NULL, 0, 3, &f) == TALLY_INVALID, "x NULL");
     check(tally_fragment_make(ctx, "sum", TALLY_F32, x, -1, 3, &f) == TALLY_INVALID, "start -1");
     check(tally_fragment_make(ctx, "sum", TALLY_F32, x, 0, -3, &f) == TALLY_INVALID, "n -3");
-    check(tally_fragment_make(ctx, "sum", TALLY_F32, x, INT64_MAX, 1, &f) == TALLY_INVALID, "start 2^63 - 1");
+    check(tally_fragment_make(ctx, "sum", TALLY_F32, x, INT64_MAX, 1, &f) == TALLY_INVALID,
+          "start 2^63 - 1");
     check(tally_fragment_make(ctx, "sum", TALLY_F64, x, 0, INT64_MAX / 4, &f) == TALLY_INVALID,
           "n 2^61 - 1 of 8 bytes");
-    check(tally_fragment_make(ctx, "sum", TALLY_F32, x, 0, 3, NULL) == TALLY_INVALID, "fragment NULL");
+    check(tally_fragment_make(ctx, "sum", TALLY_F32, x, 0, 3, NULL) == TALLY_INVALID,
+          "fragment NULL");
     check(tally_fragment_make(NULL, "sum", TALLY_F32, x, 0, 3, &f) == TALLY_INVALID, "ctx NULL");
-    check(tally_fragment_make(ctx, "summ", TALLY_F32, x, 0, 3, &f) == TALLY_INVALID && !f, "unknown operator");
+    check(tally_fragment_make(ctx, "summ", TALLY_F32, x, 0, 3, &f) == TALLY_INVALID && !f,
+          "unknown operator");
     check(tally_fragment_make(ctx, NULL, TALLY_F32, x, 0, 3, &f) == TALLY_INVALID && !f, "op NULL");
-    check(tally_fragment_make(ctx, "and", TALLY_F32, x, 0, 3, &f) == TALLY_UNSUPPORTED && !f, "and of f32");
+    check(tally_fragment_make(ctx, "and", TALLY_F32, x, 0, 3, &f) == TALLY_UNSUPPORTED && !f,
+          "and of f32");
     check(tally_fragment_load(NULL, x, 40, &f) == TALLY_INVALID &&
               tally_fragment_load(ctx, x, 40, NULL) == TALLY_INVALID,
           "load NULL");
-    check(tally_fragment_result(NULL, out) == TALLY_INVALID && tally_fragment_save(NULL, x, &bytes) == TALLY_INVALID,
+    check(tally_fragment_result(NULL, out) == TALLY_INVALID &&
+              tally_fragment_save(NULL, x, &bytes) == TALLY_INVALID,
           "NULL");
     tally_fragment_range(NULL, &start, &end);
-    check(start == 0 && end == 0 && !tally_fragment_ranges(NULL, 0, 1, &start, &end), "range of NULL");
+    check(start == 0 && end == 0 && !tally_fragment_ranges(NULL, 0, 1, &start, &end),
+          "range of NULL");
     tally_fragment_free(NULL);
     /* far away: indices of a slab at 2^60, where argmax counts from the start of the sequence */
     int64_t far = (int64_t)1 << 60, at;

@@ -1,27 +1,31 @@
 /* SPDX-License-Identifier: MIT
- * Golden files: the bits of order E, v1, for every operator and dtype, in test/golden/<operator>.txt. They were written
- * once by src/law/spec.c (test_golden --write FOLDER [OPERATOR]) and change only by hand, in a commit that says why.
- * Both the law executed (src/law/spec.c) and the library must reproduce them.
+ * Golden files: the bits of order E, v1, for every operator and dtype, in
+ * test/golden/<operator>.txt. They were written once by src/law/spec.c (test_golden --write
+ * FOLDER [OPERATOR]) and change only by hand, in a commit that says why. Both the law executed
+ * (src/law/spec.c) and the library must reproduce them.
  *
  *   a line   OP DTYPE values V0 V1 ..    reduce of the first 0 .. 17, 23 .. 25, 31 .. 33, 39, 40 elements of data
- *                                        "plain", bits in hex (the hashes cover all n; this keeps the files small)
+ *                                        "plain", bits in hex (the hashes cover all n; this
+ *                                        keeps the files small)
  *   a line   OP DTYPE hashes DATA H256 H4096 R256 W256
- *      H256, H4096   reduce of the first n = 1 .. 256 (4096) elements, which is also the inclusive scan
+ *      H256, H4096   reduce of the first n = 1 .. 256 (4096) elements, which is also the
+ *                    inclusive scan
  *      R256          reverse exclusive scan of 256 elements
  *      W256          trailing windows of 1, 2, .. 40 of 256 elements, edges shrink
  *   Hashes are FNV-1a, 64 bits, over the results' bytes (little-endian), one after the other.
  *
- *   test_golden [--all] [OPERATOR]           checks; of the spec, which is slow, H4096 for one line in eighty and W256
- *                                            for one in five; of the library H4096 by reductions for one in four, for
+ *   test_golden [--all] [OPERATOR]           checks; of the spec, which is slow, H4096 for one
+ *                                            line in eighty and W256 for one in five; of the
+ *                                            library H4096 by reductions for one in four, for
  *                                            the others by a scan (--all: everything)
  *   test_golden --write FOLDER [OPERATOR]    writes the files anew, by the spec
  *   TALLY_TEST_QUICK=1                       H4096 by scans alone, W256 of the spec for one in ten
  *
- * The data. splitmix64 from state 1000 * dtype number + data number (plain 0, hostile 1, zeros 2). Each element takes
- * r, the next number; an integer is r (zeros: 1 if r & 7 is 0, else 0); a float is sign and mantissa from r's top bit
- * and low bits with an exponent e = bias - 2 + (r >> 53 & 3); zeros: e and mantissa 0; hostile: by a second number &
- * 15, 0: NaN, 1: inf, 2: zero, 3: subnormal, 4: largest exponent, 5: smallest, else as plain. These rules must never
- * change. */
+ * The data. splitmix64 from state 1000 * dtype number + data number (plain 0, hostile 1, zeros
+ * 2). Each element takes r, the next number; an integer is r (zeros: 1 if r & 7 is 0, else 0); a
+ * float is sign and mantissa from r's top bit and low bits with an exponent e = bias - 2 + (r >>
+ * 53 & 3); zeros: e and mantissa 0; hostile: by a second number & 15, 0: NaN, 1: inf, 2: zero,
+ * 3: subnormal, 4: largest exponent, 5: smallest, else as plain. These rules must never change. */
 #include "check.h"
 #include "law/fp.h"
 #include "context/operators.h"
@@ -150,7 +154,8 @@ static uint64_t hash_windows(const who *w, int64_t n)
     return h;
 }
 
-/* The line of values (data < 0) or of hashes. What is not in `slow` (H4096, W256) is left out, as "-". */
+/* The line of values (data < 0) or of hashes. What is not in `slow` (H4096, W256) is left out,
+   as "-". */
 enum { SLOW_LONG = 1, SLOW_WINDOWS = 2, SCAN_LONG = 4 }; /* SCAN_LONG: H4096 by the scan */
 static void make_line(const who *w, int data, int slow, char *to)
 {
@@ -164,15 +169,18 @@ static void make_line(const who *w, int data, int slow, char *to)
             *to++ = ' ';
             for (int64_t lane = 0; lane < w->scalar->lanes; lane++)
                 for (int64_t b = bytes / w->scalar->lanes; b-- > 0;)
-                    to += sprintf(to, "%02x", (unsigned char)y[lane * (bytes / w->scalar->lanes) + b]);
+                    to += sprintf(to, "%02x",
+                                  (unsigned char)y[lane * (bytes / w->scalar->lanes) + b]);
         }
         return;
     }
     tally_scan_options back = {.exclusive = 1, .reverse = 1};
-    to += sprintf(to, "hashes %s %016llx ", data_names[data], (unsigned long long)hash_reduce(w, SHORT));
+    to += sprintf(to, "hashes %s %016llx ", data_names[data],
+                  (unsigned long long)hash_reduce(w, SHORT));
     if (slow & (SLOW_LONG | SCAN_LONG))
         to += sprintf(to, "%016llx ",
-                      (unsigned long long)(slow & SLOW_LONG ? hash_reduce(w, LONG) : hash_scan(w, LONG, NULL)));
+                      (unsigned long long)(slow & SLOW_LONG ? hash_reduce(w, LONG)
+                                                            : hash_scan(w, LONG, NULL)));
     else
         to += sprintf(to, "- ");
     to += sprintf(to, "%016llx ", (unsigned long long)hash_scan(w, SHORT, &back));
@@ -190,7 +198,8 @@ static int golden_count;
 static const char *find(const char *line)
 {
     size_t key = 0; /* the first three words, four for hashes */
-    for (int words = strstr(line, " hashes ") ? 4 : 3; words--;) key += strcspn(line + key, " ") + 1;
+    for (int words = strstr(line, " hashes ") ? 4 : 3; words--;)
+        key += strcspn(line + key, " ") + 1;
     for (int i = 0; i < golden_count; i++)
         if (!strncmp(golden[i], line, key)) return golden[i];
     return NULL;
@@ -216,7 +225,9 @@ static void read_file(const char *directory, const char *op)
     golden_count = 0;
     snprintf(path, sizeof path, "%s/%s.txt", directory, op);
     FILE *f = fopen(path, "r");
-    if (!check(f != NULL, "%s cannot be opened; for a new operator scripts/mkoperators writes it", path)) return;
+    if (!check(f != NULL, "%s cannot be opened; for a new operator scripts/mkoperators writes it",
+               path))
+        return;
     while (golden_count < 400 && fgets(golden[golden_count], LINE, f)) {
         golden[golden_count][strcspn(golden[golden_count], "\n")] = 0;
         golden_count += golden[golden_count][0] != '#' && golden[golden_count][0];
@@ -231,19 +242,23 @@ static void check_lines(who *w, tally **contexts, int all, const char *repeat)
     static int turn;
     for (int data = -1; data < DATA; data++, turn++) {
         int lucky = turn % SPEC_ONE_IN == (int)(check_seed % SPEC_ONE_IN);
-        const int one_in = check_quick ? 10 : 5, windows = turn % one_in == (int)(check_seed % (uint64_t)one_in);
+        const int one_in = check_quick ? 10 : 5,
+                  windows = turn % one_in == (int)(check_seed % (uint64_t)one_in);
         w->ctx = NULL;
-        make_line(w, data, (all || (!check_quick && lucky) ? SLOW_LONG : 0) | (all || windows ? SLOW_WINDOWS : 0),
+        make_line(w, data,
+                  (all || (!check_quick && lucky) ? SLOW_LONG : 0) |
+                      (all || windows ? SLOW_WINDOWS : 0),
                   line);
         const char *want = find(line);
         if (!check(want != NULL, "no golden line for: %.60s; again: %s", line, repeat)) continue;
-        check(agrees(line, want), "the spec gives\n  %.300s\n  golden: %.300s\n  again: %s", line, want, repeat);
+        check(agrees(line, want), "the spec gives\n  %.300s\n  golden: %.300s\n  again: %s", line,
+              want, repeat);
         for (int i = 0; contexts[i]; i++) {
             const int with = all || (!check_quick && turn % 4 == (i + (int)(check_seed % 4)) % 4);
             w->ctx = contexts[i];
             make_line(w, data, (with ? SLOW_LONG : SCAN_LONG) | SLOW_WINDOWS, line);
-            check(agrees(line, want), "%s gives\n  %.300s\n  golden: %.300s\n  again: %s", tally_isa(contexts[i]), line,
-                  want, repeat);
+            check(agrees(line, want), "%s gives\n  %.300s\n  golden: %.300s\n  again: %s",
+                  tally_isa(contexts[i]), line, want, repeat);
         }
     }
 }
@@ -261,14 +276,17 @@ static void write_lines(who *w, FILE *f)
 int main(int argc, char **argv)
 {
     const char *directory = TALLY_SOURCE_DIR "/test/golden", *only = NULL;
-    int write = argc > 1 && !strcmp(argv[1], "--write"), all = argc > 1 && !strcmp(argv[1], "--all");
+    int write = argc > 1 && !strcmp(argv[1], "--write"),
+        all = argc > 1 && !strcmp(argv[1], "--all");
     int first = 1 + all + 2 * write;
-    if (write && (argc < 3 || !*argv[2])) test_usage(argv[0], "the folder of --write", "", "the folder to write to");
+    if (write && (argc < 3 || !*argv[2]))
+        test_usage(argv[0], "the folder of --write", "", "the folder to write to");
     if (argc > first) {
         test_names(argc, argv, first);
         only = argv[first];
         if (argc > first + 1)
-            test_usage(argv[0], "an argument", argv[first + 1], "left out: an operator has all its types in one file");
+            test_usage(argv[0], "an argument", argv[first + 1],
+                       "left out: an operator has all its types in one file");
     }
     if (write) directory = argv[2];
     int64_t lines = 0;
@@ -279,17 +297,19 @@ int main(int argc, char **argv)
     for (const char *const *op = tally_operators(); *op; op++) {
         FILE *f = NULL;
         if ((only && strcmp(only, *op)) || test_takes_two(*op)) continue;
-        if (check_quick && !only && !write && check_below(2)) continue; /* the seed's half of the operators */
+        /* the seed's half of the operators */
+        if (check_quick && !only && !write && check_below(2)) continue;
         char repeat[600];
         snprintf(repeat, sizeof repeat, "%s %s%s", argv[0], all ? "--all " : "", *op);
         if (write) {
             char path[512];
             snprintf(path, sizeof path, "%s/%s.txt", directory, *op);
             if (!(f = fopen(path, "w"))) return perror(path), 1;
-            fprintf(f,
-                    "# Order E, v1: golden bits of %s. Changed only by hand, in a commit that says why "
-                    "(test/test_golden.c).\n",
-                    *op);
+            fprintf(
+                f,
+                "# Order E, v1: golden bits of %s. Changed only by hand, in a commit that says why "
+                "(test/test_golden.c).\n",
+                *op);
         } else {
             read_file(directory, *op);
         }
@@ -299,7 +319,9 @@ int main(int argc, char **argv)
                 check_operator o;
                 who w = {NULL, o.op, d, NULL, {0, 0}};
                 if (wide && (d < TALLY_F16 || d == TALLY_F64)) continue;
-                if (!check_operator_make(&o, *op, d, wide) || tl_resolve(NULL, o.op, d, &w.scalar, &w.par)) continue;
+                if (!check_operator_make(&o, *op, d, wide) ||
+                    tl_resolve(NULL, o.op, d, &w.scalar, &w.par))
+                    continue;
                 lines += DATA + 1;
                 if (write)
                     write_lines(&w, f);

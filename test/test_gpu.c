@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Failures on a GPU device: for k = 1, 2, .. the k-th call of the API under it fails (allocate, copy, build, launch,
- * event, wait), and so does the k-th allocation of host memory. Each time the verb gives an error with a sentence, or
- * right bits if it did not need the call; nothing stays allocated outside the pool, and the same context then gives
- * right bits. There are also kernels that do not compile, a damaged disk cache, and devices that do not exist. Skipped
- * without a device.
- * The calls that fail are in fault_gpu.h. */
+ * Failures on a GPU device: for k = 1, 2, .. the k-th call of the API under it fails (allocate,
+ * copy, build, launch, event, wait), and so does the k-th allocation of host memory. Each time
+ * the verb gives an error with a sentence, or right bits if it did not need the call; nothing
+ * stays allocated outside the pool, and the same context then gives right bits. There are also
+ * kernels that do not compile, a damaged disk cache, and devices that do not exist. Skipped
+ * without a device. The calls that fail are in fault_gpu.h. */
 #include "fault_gpu.h"
 #include "fault.h"
 #include "gpus.h"
@@ -51,16 +51,20 @@ static void check_works(const char *after)
 {
     for (int verb = 0; verb < 3; verb++)
         if (check_ok(ctx, run(ctx, verb, SMALL, out), after))
-            check_same(out, wanted(verb, SMALL), results(verb, SMALL), 4, "verb %d after %s", verb, after);
+            check_same(out, wanted(verb, SMALL), results(verb, SMALL), 4, "verb %d after %s", verb,
+                       after);
 }
 
 static void check_outcome(tally_status status, int verb, int64_t n, const char *what, int64_t k)
 {
     static char after[120];
-    snprintf(after, sizeof after, "verb %d of %lld, %s %lld failed", verb, (long long)n, what, (long long)k);
+    snprintf(after, sizeof after, "verb %d of %lld, %s %lld failed", verb, (long long)n, what,
+             (long long)k);
     if (status) {
-        check(status == TALLY_NO_MEMORY || status == TALLY_NO_DEVICE, "%s: %s", after, tally_status_name(status));
-        check(strstr(tally_error(ctx), "memory") != NULL, "%s: the sentence: %s", after, tally_error(ctx));
+        check(status == TALLY_NO_MEMORY || status == TALLY_NO_DEVICE, "%s: %s", after,
+              tally_status_name(status));
+        check(strstr(tally_error(ctx), "memory") != NULL, "%s: the sentence: %s", after,
+              tally_error(ctx));
     } else {
         check_same(out, wanted(verb, n), results(verb, n), 4, "%s, yet it succeeded", after);
     }
@@ -68,7 +72,8 @@ static void check_outcome(tally_status status, int verb, int64_t n, const char *
     check_works(after);
 }
 
-/* Call number k of the API fails, for every k of the scenario (of long ones the first 60, quick: 30, then one in 11).
+/* Call number k of the API fails, for every k of the scenario (of long ones the first 60, quick:
+ * 30, then one in 11).
  */
 static void check_calls(int verb, int64_t n)
 {
@@ -84,7 +89,8 @@ static void check_calls(int verb, int64_t n)
         if (made >= k) check_outcome(status, verb, n, "call", k);
         if (made < k || (check_quick && k > 200)) break;
     }
-    check(failed > 3, "verb %d of %lld: only %lld calls failed", verb, (long long)n, (long long)failed);
+    check(failed > 3, "verb %d of %lld: only %lld calls failed", verb, (long long)n,
+          (long long)failed);
     check_outcome(run(ctx, verb, n, out), verb, n, "no call", 0);
 }
 
@@ -134,7 +140,8 @@ static void write_text(const char *path, const char *text)
     if (!f || fputs(text, f) < 0 || fclose(f)) exit(2);
 }
 
-/* TALLY_KERNELS with a file that is no program: the sentence says where, and without it the same context works. */
+/* TALLY_KERNELS with a file that is no program: the sentence says where, and without it the same
+   context works. */
 static void check_texts(const char *name)
 {
     char folder[500];
@@ -150,22 +157,26 @@ static void check_texts(const char *name)
     unsetenv("TALLY_KERNELS");
     if (kept) setenv("TALLY_KERNELS", kept, 1);
     free(kept);
-    check(status == TALLY_NO_DEVICE && strstr(tally_error(ctx), "scan.cl"), "a text that does not compile: %s: %s",
-          tally_status_name(status), tally_error(ctx));
+    check(status == TALLY_NO_DEVICE && strstr(tally_error(ctx), "scan.cl"),
+          "a text that does not compile: %s: %s", tally_status_name(status), tally_error(ctx));
     check_pool("a text that does not compile");
     check_works("a text that does not compile");
     close_faked();
 }
 
-/* Every file of the disk cache cut short, then altered: a new context compiles anew. By the sum as a user's operator,
- * which goes through the cache even where the build embedded the library's own. */
+/* Every file of the disk cache cut short, then altered: a new context compiles anew. By the sum
+ * as a user's operator, which goes through the cache even where the build embedded the library's
+ * own. */
 static void check_cache(const char *name)
 {
     for (int way = 0; way < 3; way++) {
         if (!open_faked(name)) return;
-        check_ok(ctx, tally_define_file(ctx, "total", TALLY_SOURCE_DIR "/src/op/sum.h"), "the sum, defined");
+        check_ok(ctx, tally_define_file(ctx, "total", TALLY_SOURCE_DIR "/src/op/sum.h"),
+                 "the sum, defined");
         op = "total";
-        check_works(way == 0 ? "an empty cache" : way == 1 ? "cached programs cut short" : "cached programs altered");
+        check_works(way == 0   ? "an empty cache"
+                    : way == 1 ? "cached programs cut short"
+                               : "cached programs altered");
         op = "sum";
         close_faked();
         DIR *d = opendir("cache/tally");
@@ -180,7 +191,9 @@ static void check_cache(const char *name)
             if (way == 0 && truncate(path, info.st_size / 2)) exit(2);
             if (way != 1) continue;
             FILE *f = fopen(path, "r+b");
-            if (!f || fseek(f, (long)info.st_size - 100, SEEK_SET) || fputs("foreign", f) < 0 || fclose(f)) exit(2);
+            if (!f || fseek(f, (long)info.st_size - 100, SEEK_SET) || fputs("foreign", f) < 0 ||
+                fclose(f))
+                exit(2);
         }
         if (d) closedir(d);
         check(files || strncmp(name, "cuda", 4), "%s: nothing in the cache", name);
@@ -193,8 +206,8 @@ static void check_refused(void)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         tally *c;
         tally_status status = tally_open(&c, names[i]);
-        check(status == TALLY_NO_DEVICE && !c && strstr(tally_error(NULL), "must be one of"), "%s: %s: %s", names[i],
-              tally_status_name(status), tally_error(NULL));
+        check(status == TALLY_NO_DEVICE && !c && strstr(tally_error(NULL), "must be one of"),
+              "%s: %s: %s", names[i], tally_status_name(status), tally_error(NULL));
         tally_close(status ? NULL : c);
     }
     tally_device_info info;
@@ -203,8 +216,8 @@ static void check_refused(void)
         tally *c;
         char name[64];
         snprintf(name, sizeof name, "%s", info.name);
-        check(tally_open(&c, name) == TALLY_NO_DEVICE && strstr(tally_error(NULL), info.reason), "%s is refused: %s",
-              name, tally_error(NULL));
+        check(tally_open(&c, name) == TALLY_NO_DEVICE && strstr(tally_error(NULL), info.reason),
+              "%s is refused: %s", name, tally_error(NULL));
     }
 }
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * Streams and fragments of many sequences: any view, pushed in any steps or cut and merged in any order, through bytes
- * or not, gives the results of tally_reduce and tally_scan of the whole, bit for bit; what makes no sense is refused
- * and changes nothing. */
+ * Streams and fragments of many sequences: any view, pushed in any steps or cut and merged in
+ * any order, through bytes or not, gives the results of tally_reduce and tally_scan of the
+ * whole, bit for bit; what makes no sense is refused and changes nothing. */
 #include "grid_bytes.h"
 #include "grid_fragments.h"
 #include "grid_streams.h"
 
 static void says(tally_status status, tally_status expected, const char *part_of)
 {
-    check(status == expected && strstr(tally_error(contexts[0]), part_of), "%s: '%s' does not say '%s'",
-          tally_status_name(status), tally_error(contexts[0]), part_of);
+    check(status == expected && strstr(tally_error(contexts[0]), part_of),
+          "%s: '%s' does not say '%s'", tally_status_name(status), tally_error(contexts[0]),
+          part_of);
 }
 
 static void misuse(void)
@@ -21,24 +22,30 @@ static void misuse(void)
     tally_stream *s = (tally_stream *)x, *flat;
     tally_fragment *a, *b = (tally_fragment *)x;
     for (int i = 0; i < 200; i++) x[i] = (float)i;
-    says(tally_stream_reduce_rows(ctx, "sum", TALLY_F32, -1, &s), TALLY_INVALID, "rows is -1: must be 0..2^54 - 1");
+    says(tally_stream_reduce_rows(ctx, "sum", TALLY_F32, -1, &s), TALLY_INVALID,
+         "rows is -1: must be 0..2^54 - 1");
     check(!s, "a stream of a failure");
-    says(tally_stream_reduce_rows(ctx, "sum", TALLY_F32, (int64_t)1 << 54, &s), TALLY_INVALID, "rows is");
-    says(tally_stream_reduce_rows(ctx, "sum:exact", TALLY_F32, 3, &s), TALLY_UNSUPPORTED, "tally_exact_add");
+    says(tally_stream_reduce_rows(ctx, "sum", TALLY_F32, (int64_t)1 << 54, &s), TALLY_INVALID,
+         "rows is");
+    says(tally_stream_reduce_rows(ctx, "sum:exact", TALLY_F32, 3, &s), TALLY_UNSUPPORTED,
+         "tally_exact_add");
     says(tally_stream_reduce_rows(ctx, "summ", TALLY_F32, 3, &s), TALLY_INVALID, "'summ'");
     check(tally_stream_reduce_rows(NULL, "sum", TALLY_F32, 3, &s) == TALLY_INVALID, "ctx NULL");
     check(tally_stream_reduce_rows(ctx, "sum", TALLY_F32, 3, NULL) == TALLY_INVALID, "stream NULL");
     check_ok(ctx, tally_stream_reduce_rows(ctx, "sum", TALLY_F32, 10, &s), "stream");
     check_ok(ctx, tally_stream_reduce(ctx, "sum", TALLY_F32, &flat), "stream");
     tally_view v = tally_columns(x, TALLY_F32, 3, 10), w = v;
-    says(tally_stream_push_view(flat, &v, NULL), TALLY_INVALID, "in->rows is 10: the stream has 1 sequence");
+    says(tally_stream_push_view(flat, &v, NULL), TALLY_INVALID,
+         "in->rows is 10: the stream has 1 sequence");
     says(tally_stream_push(s, x, 10, NULL, NULL), TALLY_INVALID, "stream is of 10 sequences");
     says(tally_stream_push_view(s, NULL, NULL), TALLY_INVALID, "in is NULL");
     check(tally_stream_push_view(NULL, &v, NULL) == TALLY_INVALID, "stream NULL");
     w.rows = 9;
-    says(tally_stream_push_view(s, &w, NULL), TALLY_INVALID, "in->rows is 9: the stream has 10 sequences");
+    says(tally_stream_push_view(s, &w, NULL), TALLY_INVALID,
+         "in->rows is 9: the stream has 10 sequences");
     w = tally_columns(x, TALLY_F64, 3, 10);
-    says(tally_stream_push_view(s, &w, NULL), TALLY_INVALID, "in->dtype is f64: the stream's is f32");
+    says(tally_stream_push_view(s, &w, NULL), TALLY_INVALID,
+         "in->dtype is f64: the stream's is f32");
     w = tally_segments(x, TALLY_F32, offsets, 10);
     says(tally_stream_push_view(s, &w, NULL), TALLY_INVALID, "in->offsets is given");
     w = v;
@@ -48,7 +55,8 @@ static void misuse(void)
     says(tally_fragment_of_view(ctx, "sum", &w, 0, &b), TALLY_INVALID, "x->valid_offset is -1");
     w = v;
     w.next = &v;
-    says(tally_stream_push_view(s, &w, NULL), TALLY_INVALID, "in->next is given: operator 'sum' takes one input");
+    says(tally_stream_push_view(s, &w, NULL), TALLY_INVALID,
+         "in->next is given: operator 'sum' takes one input");
     says(tally_fragment_of_view(ctx, "sum", &w, 0, &b), TALLY_INVALID,
          "x->next is given: operator 'sum' takes one input");
     says(tally_fragment_of_view(ctx, "dot", &v, 0, &b), TALLY_INVALID, "x->next is NULL");
@@ -67,7 +75,8 @@ static void misuse(void)
     w.n = 0;
     check_ok(ctx, tally_stream_push_view(s, &w, NULL), "push of nothing");
     says(tally_stream_push_view(s, &v, &v), TALLY_INVALID, "out is given");
-    says(tally_stream_finish(s, NULL, NULL), TALLY_INVALID, "out is NULL: must have room for 10 results");
+    says(tally_stream_finish(s, NULL, NULL), TALLY_INVALID,
+         "out is NULL: must have room for 10 results");
     check_ok(ctx, tally_stream_finish(s, out, NULL), "finish");
     check(out[0] == 30 && out[9] == 57, "after refusals %g, %g", (double)out[0], (double)out[9]);
     tally_stream_close(s);
@@ -76,8 +85,10 @@ static void misuse(void)
     const tally_scan_options reverse = {.reverse = 1}, seeded = {.init = x};
     static float results[40];
     tally_view to = tally_columns(results, TALLY_F32, 3, 10);
-    says(tally_stream_scan_rows(ctx, "sum", TALLY_F32, 10, &reverse, &s), TALLY_UNSUPPORTED, "reverse");
-    says(tally_stream_scan_rows(ctx, "mean", TALLY_F32, 10, &seeded, &s), TALLY_UNSUPPORTED, "init");
+    says(tally_stream_scan_rows(ctx, "sum", TALLY_F32, 10, &reverse, &s), TALLY_UNSUPPORTED,
+         "reverse");
+    says(tally_stream_scan_rows(ctx, "mean", TALLY_F32, 10, &seeded, &s), TALLY_UNSUPPORTED,
+         "init");
     check_ok(ctx, tally_stream_scan_rows(ctx, "sum", TALLY_F32, 10, NULL, &s), "stream");
     says(tally_stream_push_view(s, &v, NULL), TALLY_INVALID, "out is NULL");
     says(tally_stream_push_view(s, &v, &v), TALLY_INVALID, "out overlaps in");
@@ -91,16 +102,19 @@ static void misuse(void)
     w.row_stride = 0;
     says(tally_stream_push_view(s, &v, &w), TALLY_INVALID, "overwrite");
     check_ok(ctx, tally_stream_push_view(s, &v, &to), "push");
-    check(results[9] == 9 && results[29] == 57, "after refusals %g, %g", (double)results[9], (double)results[29]);
+    check(results[9] == 9 && results[29] == 57, "after refusals %g, %g", (double)results[9],
+          (double)results[29]);
     tally_stream_close(s);
 
     v.rows = 9;
     check_ok(ctx, tally_fragment_of_view(ctx, "sum", &v, 3, &b), "fragment");
-    says(tally_fragment_merge(a, b), TALLY_INVALID, "left has 10 sequences and right has 9: must be as many");
+    says(tally_fragment_merge(a, b), TALLY_INVALID,
+         "left has 10 sequences and right has 9: must be as many");
     tally_fragment_free(b);
     v.rows = 10;
     check_ok(ctx, tally_fragment_of_view(ctx, "sum", &v, 2, &b), "fragment");
-    says(tally_fragment_merge(a, b), TALLY_INVALID, "left has [0, 3) and right has [2, 5): must not overlap");
+    says(tally_fragment_merge(a, b), TALLY_INVALID,
+         "left has [0, 3) and right has [2, 5): must not overlap");
     says(tally_fragment_result(b, out), TALLY_INVALID, "lacks [0, 2)");
     says(tally_fragment_result(a, NULL), TALLY_INVALID, "out is NULL");
     check(!tally_fragment_result(a, out) && out[9] == 57, "after refusals %g", (double)out[9]);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Fields in the memory of a GPU (src/gpu/grid.c): streams of many sequences whose steps lie there, or some of them on
- * the host, in any pushes, strides and alignment, from a fragment on, with validity in between, with less memory than
- * they need and with calls of the device that fail, give the bits of tally_reduce of the whole on the processors. */
+ * Fields in the memory of a GPU (src/gpu/grid.c): streams of many sequences whose steps lie
+ * there, or some of them on the host, in any pushes, strides and alignment, from a fragment on,
+ * with validity in between, with less memory than they need and with calls of the device that
+ * fail, give the bits of tally_reduce of the whole on the processors. */
 #include "fault_gpu.h"
 #include "gpus.h"
 
@@ -19,7 +20,8 @@ typedef struct {
     char what[200];
 } field;
 
-/* A field that fits: its strides go by columns or rows, in either direction, and it may not be aligned. */
+/* A field that fits: its strides go by columns or rows, in either direction, and it may not be
+   aligned. */
 static field pick(check_operator o, int is_long)
 {
     static const int64_t cells[] = {1, 31, 32, 33, 1000, CELLS};
@@ -36,8 +38,8 @@ static field pick(check_operator o, int is_long)
     f.all.row_stride = (columns ? step : pitch) * (check_below(4) ? 1 : -1);
     f.all.stride = (columns ? pitch : step) * (check_below(4) ? 1 : -1);
     if (check_below(20) == 0) f.all.row_stride = 0;
-    const int64_t low =
-        (f.all.row_stride < 0 ? (rows - 1) * f.all.row_stride : 0) + (f.all.stride < 0 ? (n - 1) * f.all.stride : 0);
+    const int64_t low = (f.all.row_stride < 0 ? (rows - 1) * f.all.row_stride : 0) +
+                        (f.all.stride < 0 ? (n - 1) * f.all.stride : 0);
     const int odd = check_below(3) ? 0 : (int)check_below(17);
     f.all.data = x + odd - low * o.bytes;
     f.shift = there(&on_device) - x;
@@ -65,7 +67,8 @@ static void stream(const field *f, int device_pushes, int bits)
     tally_fragment *before;
     memset(all_valid, 0xff, sizeof all_valid);
     check_ok(cpu, tally_reduce(cpu, f->o.op, &f->all, want), f->what);
-    if (!check_ok(ctx, tally_stream_reduce_rows(ctx, f->o.op, f->o.dtype, rows, &s), f->what)) return;
+    if (!check_ok(ctx, tally_stream_reduce_rows(ctx, f->o.op, f->o.dtype, rows, &s), f->what))
+        return;
     if (check_below(3) == 0) {
         at = check_below(f->all.n + 1);
         const tally_view v = part(f, 0, at, 0);
@@ -95,15 +98,15 @@ static void stream(const field *f, int device_pushes, int bits)
     } else {
         check_ok(ctx, tally_stream_finish(s, got, &made), f->what);
     }
-    check_same(got, want, rows, f->o.result, "device pushes %d, to the device %d: %s", device_pushes, to_device,
-               f->what);
+    check_same(got, want, rows, f->o.result, "device pushes %d, to the device %d: %s",
+               device_pushes, to_device, f->what);
     for (int i = 0; i < GUARD; i++)
         if (!check(got[bytes + i] == 0x5a, "written behind the results: %s", f->what)) break;
     tally_stream_close(s);
 }
 
-/* No push of the device's memory is brought to the processors, each is one launch, and none waits where the stream is
- * the caller's. */
+/* No push of the device's memory is brought to the processors, each is one launch, and none
+ * waits where the stream is the caller's. */
 static void counts(void)
 {
     tally_stream *s;
@@ -120,8 +123,9 @@ static void counts(void)
     only = NULL, device->stream = 0;
     real->wait(device->gpu, ctx);
     tally_times(ctx, &times);
-    check(times.launches == 21 && !times.on_processors, "%lld launches, %lld elements on the processors",
-          (long long)times.launches, (long long)times.on_processors);
+    check(times.launches == 21 && !times.on_processors,
+          "%lld launches, %lld elements on the processors", (long long)times.launches,
+          (long long)times.on_processors);
     tally_time(ctx, 0);
     tally_stream_close(s);
 }
@@ -136,7 +140,8 @@ static void scarce(check_operator o)
     device->limit = 0;
 }
 
-/* Steps of 50 cells; one that fails once is pushed again, and all is as if it had not failed; or it is lost. */
+/* Steps of 50 cells; one that fails once is pushed again, and all is as if it had not failed; or
+   it is lost. */
 static tally_status pushed(tally_stream *s, int64_t at, int64_t n, int on)
 {
     const tally_view v = tally_columns((on ? there(&on_device) : x) + at * 200, TALLY_F32, n, 50);
@@ -155,7 +160,8 @@ static tally_status faulty(tally_fragment *before)
     int64_t at = 13;
     tally_status status = tally_stream_reduce_rows(ctx, "sum", TALLY_F32, 50, &s);
     if (!status) status = tally_stream_resume(s, before);
-    for (size_t i = 0; i < sizeof on / sizeof *on && !status; at += steps[i++]) status = pushed(s, at, steps[i], on[i]);
+    for (size_t i = 0; i < sizeof on / sizeof *on && !status; at += steps[i++])
+        status = pushed(s, at, steps[i], on[i]);
     if (!status && tally_stream_finish(s, got, NULL)) status = tally_stream_finish(s, got, NULL);
     tally_stream_close(s);
     return status;
@@ -164,7 +170,8 @@ static tally_status faulty(tally_fragment *before)
 /* Call number k of the device's API fails, for every k. */
 static void failing(void)
 {
-    const tally_view first = tally_columns(x, TALLY_F32, 13, 50), all = tally_columns(x, TALLY_F32, 13 + 105, 50);
+    const tally_view first = tally_columns(x, TALLY_F32, 13, 50),
+                     all = tally_columns(x, TALLY_F32, 13 + 105, 50);
     tally_fragment *before;
     int64_t failed = 0;
     check_ok(cpu, tally_reduce(cpu, "sum", &all, want), "failing");
@@ -179,7 +186,8 @@ static void failing(void)
         failed += status != TALLY_OK;
         if (!status) check_same(got, want, 50, 4, "call %lld failed", (long long)k);
         tl_gpu_empty_pool(device);
-        check(device->held <= held && !entered, "call %lld: %zu bytes are held", (long long)k, device->held);
+        check(device->held <= held && !entered, "call %lld: %zu bytes are held", (long long)k,
+              device->held);
     }
     check(failed > 3 && failed < 40, "%lld calls that failed made a field lost", (long long)failed);
     tally_fragment_free(before);
@@ -191,28 +199,37 @@ static void each(const char *name)
     static const struct {
         const char *op;
         tally_dtype dtype;
-    } ops[] = {{"sum", TALLY_F32}, {"var", TALLY_F64},   {"argmax", TALLY_I16}, {"nanmean", TALLY_F16},
-               {"ema", TALLY_F32}, {"minmax", TALLY_U8}, {"descent", TALLY_F32}};
+    } ops[] = {{"sum", TALLY_F32},     {"var", TALLY_F64}, {"argmax", TALLY_I16},
+               {"nanmean", TALLY_F16}, {"ema", TALLY_F32}, {"minmax", TALLY_U8},
+               {"descent", TALLY_F32}};
     snprintf(text, sizeof text, "%s,threads=1,probe=off", name);
     if (!check_ok(NULL, tally_open(&ctx, text), text)) return;
     put_fake(tl_gpu_of(ctx->device));
     tally *both[] = {cpu, ctx};
     for (int i = 0; i < 2; i++)
-        check_ok(both[i], tally_define_file(both[i], NULL, TALLY_SOURCE_DIR "/examples/operators/descent.h"),
+        check_ok(both[i],
+                 tally_define_file(both[i], NULL, TALLY_SOURCE_DIR "/examples/operators/descent.h"),
                  "descent");
-    check_ok(ctx, device->gpu->calls->enter(device->gpu, ctx), "enter"); /* CUDA allocates in a current context */
+    /* CUDA allocates in a current context */
+    check_ok(ctx, device->gpu->calls->enter(device->gpu, ctx), "enter");
     check_ok(ctx, tl_gpu_take(device, ctx, X_BYTES, &on_device), "steps");
     check_ok(ctx, tl_gpu_take(device, ctx, CELLS * 16 + GUARD, &results), "results");
     device->gpu->calls->leave(device->gpu);
-    for (size_t i = 0; i < sizeof ops / sizeof *ops + (check_quick ? 0 : check_long ? 300 : 2); i++) {
-        check_operator o = check_operator_random();                                                 /* the last ones */
-        if (i < sizeof ops / sizeof *ops && !check_operator_make(&o, ops[i].op, ops[i].dtype, 0)) { /* the user's */
+    for (size_t i = 0; i < sizeof ops / sizeof *ops + (check_quick  ? 0
+                                                       : check_long ? 300
+                                                                    : 2);
+         i++) {
+        /* the last ones */
+        check_operator o = check_operator_random();
+        /* the user's */
+        if (i < sizeof ops / sizeof *ops && !check_operator_make(&o, ops[i].op, ops[i].dtype, 0)) {
             check_ok(ctx, tally_operator(ctx, ops[i].op, ops[i].dtype, &o.info), ops[i].op);
             o.bytes = (int64_t)tally_dtype_size(ops[i].dtype);
             o.result = (int64_t)tally_dtype_size(o.info.output) * o.info.lanes;
         }
         for (int round = 0; round < 2; round++) { /* ordinary numbers show most mistakes */
-            check_fill(x, o.dtype, X_BYTES / o.bytes, round ? (tl_data)check_below(TL_DATA_KINDS) : TL_DATA_PLAIN);
+            check_fill(x, o.dtype, X_BYTES / o.bytes,
+                       round ? (tl_data)check_below(TL_DATA_KINDS) : TL_DATA_PLAIN);
             check_ok(ctx, tally_copy(ctx, there(&on_device), x, X_BYTES), "steps to the device");
             for (int k = 0; k < (round ? 4 : 8); k++) {
                 const field f = pick(o, 0);
@@ -220,8 +237,10 @@ static void each(const char *name)
             }
         }
         for (int k = 0; k < 4; k++) scarce(o);
-        if (i && i != 2 && !check_long) continue; /* PoCL takes seconds for an operator's kernels of reduce */
-        check_fill(x, o.dtype, X_BYTES / o.bytes, o.dtype < TALLY_F16 ? TL_DATA_BITS : TL_DATA_PLAIN);
+        /* PoCL takes seconds for an operator's kernels of reduce */
+        if (i && i != 2 && !check_long) continue;
+        check_fill(x, o.dtype, X_BYTES / o.bytes,
+                   o.dtype < TALLY_F16 ? TL_DATA_BITS : TL_DATA_PLAIN);
         check_ok(ctx, tally_copy(ctx, there(&on_device), x, X_BYTES), "steps to the device");
         for (int k = 0; k < 6; k++) {
             const field f = pick(o, 1);

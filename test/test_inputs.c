@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Views with validity, and operators of two inputs, against the law: an element that is left out is ABSENT in its
- * place. Random operators, types, views and bits; every verb; in all forms that the library has for them
- * (context/inputs.h). On the processors, and on GPU devices with every array, the bitmaps and the offsets in host
- * memory or the device's; those must not leave to the processors what they have a road for.
+ * Views with validity, and operators of two inputs, against the law: an element that is left out
+ * is ABSENT in its place. Random operators, types, views and bits; every verb; in all forms that
+ * the library has for them (context/inputs.h). On the processors, and on GPU devices with every
+ * array, the bitmaps and the offsets in host memory or the device's; those must not leave to the
+ * processors what they have a road for.
  *
- *   test_inputs                  on devices sum of f32 alone, short reductions and scans: PoCL takes 7 s for a program
+ *   test_inputs                  on devices sum of f32 alone, short reductions and scans: PoCL
+ *                                takes 7 s for a program
  *   test_inputs OPERATOR TYPE    this one alone, on devices alone; "all": any */
 #include "gpu/kernel/constants.h"
 #include "gpu/work.h"
@@ -15,8 +17,8 @@
 
 static void refused(tally *ctx, tally_status status, const char *words)
 {
-    check(status == TALLY_INVALID && strstr(tally_error(ctx), words), "refused: %s; wanted %s", tally_error(ctx),
-          words);
+    check(status == TALLY_INVALID && strstr(tally_error(ctx), words), "refused: %s; wanted %s",
+          tally_error(ctx), words);
 }
 
 /* Bits of results: a view without bits of its own, bits that lie over results, none at all. */
@@ -37,9 +39,11 @@ static void result_bits(tally *ctx)
     check(bits == 0xfe, "bits %x", bits);
     y[4] = 7;
     out.valid = y;
-    refused(ctx, tally_window(ctx, "min", &in, &out, &w), "out->valid overlaps elements or results");
+    refused(ctx, tally_window(ctx, "min", &in, &out, &w),
+            "out->valid overlaps elements or results");
     out.valid = x;
-    refused(ctx, tally_scan(ctx, "min", &in, &out, NULL), "out->valid overlaps elements or results");
+    refused(ctx, tally_scan(ctx, "min", &in, &out, NULL),
+            "out->valid overlaps elements or results");
     out.valid = &bits, out.valid_offset = -1;
     refused(ctx, tally_scan(ctx, "min", &in, &out, NULL), "out->valid_offset is -1");
     refused(ctx, tally_reduce_valid(ctx, "min", &in, NULL, 0), "valid is NULL");
@@ -47,11 +51,13 @@ static void result_bits(tally *ctx)
     check(y[4] == 7 && bits == 0xfe, "something was written");
     check(tally_common_dtype(TALLY_F16, TALLY_BF16) == TALLY_F32 &&
               tally_common_dtype(TALLY_I8, TALLY_U64) == TALLY_F64 &&
-              tally_common_dtype(TALLY_U8, TALLY_U32) == TALLY_U64 && !tally_common_dtype(TALLY_I8, (tally_dtype)99),
+              tally_common_dtype(TALLY_U8, TALLY_U32) == TALLY_U64 &&
+              !tally_common_dtype(TALLY_I8, (tally_dtype)99),
           "common types");
 }
 
-/* Results over the first or the last byte of the bits of what goes in; beside them they are welcome. */
+/* Results over the first or the last byte of the bits of what goes in; beside them they are
+   welcome. */
 static void apart(tally *ctx)
 {
     enum { N = 100, BYTES = (N + 7) / 8 };
@@ -118,7 +124,8 @@ static void exact(tally *ctx)
         for (int64_t r = 0; r < rows && segments; r++)
             c.offsets[r + 1] = c.offsets[r] + check_below(2 * n / (rows + 1) + 1);
         const int64_t *const offsets = segments ? c.offsets : NULL;
-        for (int i = 0; i < 2; i++) check_fill(store[i], d, ROOM, (tl_data)check_below(TL_DATA_KINDS)), bits_of(i);
+        for (int i = 0; i < 2; i++)
+            check_fill(store[i], d, ROOM, (tl_data)check_below(TL_DATA_KINDS)), bits_of(i);
         c.in = view(0, d, rows, n, offsets, dense, (int)check_below(2));
         c.next = view(1, d, rows, n, offsets, dense, (int)check_below(2));
         if (two) c.in.next = &c.next;
@@ -129,9 +136,9 @@ static void exact(tally *ctx)
         check_ok(ctx, tally_reduce(ctx, op, &c.given, to), op);
         check_ok(ctx, tally_times(ctx, &times), "times");
         take_results(ctx, &c);
-        check_same(got, want, sizeof got, 1, "%s of %s, %lld x %lld, strides %lld %lld, bits %d", op,
-                   tally_dtype_name(d), (long long)rows, (long long)n, (long long)c.in.row_stride,
-                   (long long)c.in.stride, c.in.valid != NULL);
+        check_same(got, want, sizeof got, 1, "%s of %s, %lld x %lld, strides %lld %lld, bits %d",
+                   op, tally_dtype_name(d), (long long)rows, (long long)n,
+                   (long long)c.in.row_stride, (long long)c.in.stride, c.in.valid != NULL);
         const int64_t elements = segments ? c.offsets[rows] - c.offsets[0] : rows * n;
         check(!times.on_processors && (times.launches || !elements),
               "%s: %lld launches, %lld elements on the processors", op, (long long)times.launches,
@@ -143,8 +150,9 @@ static void exact(tally *ctx)
 
 static void on_device(const char *name)
 {
-    static const size_t bytes[BLOCKS] = {sizeof store[0],  sizeof store[1], sizeof bitmap[0],
-                                         sizeof bitmap[1], sizeof got,      sizeof((problem *)0)->offsets};
+    static const size_t bytes[BLOCKS] = {sizeof store[0],  sizeof store[1],
+                                         sizeof bitmap[0], sizeof bitmap[1],
+                                         sizeof got,       sizeof((problem *)0)->offsets};
     const int few = !strcmp(only_op, "") && !check_long;
     tally *ctx;
     if (!check_ok(NULL, tally_open(&ctx, name), name)) return;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Keys: runs, groups and gathers beside the obvious loops, for every type, stride and number of threads; groups of
- * lines of a file; by-key reductions, whose bits are those of each group alone; bad arguments. */
+ * Keys: runs, groups and gathers beside the obvious loops, for every type, stride and number of
+ * threads; groups of lines of a file; by-key reductions, whose bits are those of each group
+ * alone; bad arguments. */
 #define _GNU_SOURCE
 #include "files.h"
 #include <math.h>
@@ -15,7 +16,8 @@ static int same_key(tally_dtype d, const char *a, const char *b)
     if (d < TALLY_F16) return !memcmp(a, b, tally_dtype_size(d));
     char text[48];
     const int n = tally_format_value(d, a, 0, text, sizeof text);
-    tally_parse_value(TALLY_F64, text, (size_t)n, &x); /* equal values have equal shortest decimals */
+    /* equal values have equal shortest decimals */
+    tally_parse_value(TALLY_F64, text, (size_t)n, &x);
     tally_parse_value(TALLY_F64, text, (size_t)tally_format_value(d, b, 0, text, sizeof text), &y);
     return x == y || (isnan(x) && isnan(y));
 }
@@ -32,22 +34,24 @@ static void runs(tally *ctx, tally_dtype d, int64_t n, int64_t stride, int64_t m
             memcpy(at, at - stride * bytes, (size_t)bytes);
         else
             check_fill(at, d, 1, check_below(3) ? TL_DATA_HOSTILE : TL_DATA_ZEROS);
-        if (d >= TALLY_F16 && check_below(50) == 0) at[bytes - 1] ^= (char)0x80; /* -0 is +0; -1 is not 1 */
+        /* -0 is +0; -1 is not 1 */
+        if (d >= TALLY_F16 && check_below(50) == 0) at[bytes - 1] ^= (char)0x80;
     }
     want[0] = 0;
     for (int64_t i = 1; i < n; i++)
-        if (!same_key(d, first + i * stride * bytes, first + (i - 1) * stride * bytes)) want[wanted++] = i;
+        if (!same_key(d, first + i * stride * bytes, first + (i - 1) * stride * bytes))
+            want[wanted++] = i;
     want[wanted] = n;
     if (!n) want[0] = 0;
     memset(offsets, 0x55, sizeof offsets);
     check_ok(ctx, tally_runs(ctx, &v, NULL, &found), "runs");
-    check(found == wanted, "%s n=%lld: counted %lld runs of %lld", tally_dtype_name(d), (long long)n, (long long)found,
-          (long long)wanted);
+    check(found == wanted, "%s n=%lld: counted %lld runs of %lld", tally_dtype_name(d),
+          (long long)n, (long long)found, (long long)wanted);
     check_ok(ctx, tally_runs(ctx, &v, offsets, &found), "runs");
-    check(found == wanted, "%s n=%lld: %lld runs of %lld", tally_dtype_name(d), (long long)n, (long long)found,
-          (long long)wanted);
-    check_same(offsets, want, wanted + 1, 8, "runs of %s n=%lld stride %lld", tally_dtype_name(d), (long long)n,
-               (long long)stride);
+    check(found == wanted, "%s n=%lld: %lld runs of %lld", tally_dtype_name(d), (long long)n,
+          (long long)found, (long long)wanted);
+    check_same(offsets, want, wanted + 1, 8, "runs of %s n=%lld stride %lld", tally_dtype_name(d),
+               (long long)n, (long long)stride);
 }
 
 static void put_code(tally_dtype d, int64_t i, int64_t code)
@@ -58,32 +62,37 @@ static void put_code(tally_dtype d, int64_t i, int64_t code)
 static void groups(tally *ctx, tally_dtype d, int64_t n, int64_t count)
 {
     const tally_view v = tally_flat(keys, d, n);
-    for (int64_t i = 0; i < n; i++) put_code(d, i, seen[i] = check_below(3) ? check_below(count) : i % count);
+    for (int64_t i = 0; i < n; i++)
+        put_code(d, i, seen[i] = check_below(3) ? check_below(count) : i % count);
     memset(order, 0x55, sizeof order);
     check_ok(ctx, tally_groups(ctx, &v, count, order, offsets), "groups");
     for (int64_t i = 0; i <= count; i++) want[i] = 0;
     for (int64_t i = 0; i < n; i++) want[seen[i] + 1]++;
     for (int64_t g = 0; g < count; g++) want[g + 1] += want[g];
-    check_same(offsets, want, count + 1, 8, "offsets of %lld groups of %s", (long long)count, tally_dtype_name(d));
+    check_same(offsets, want, count + 1, 8, "offsets of %lld groups of %s", (long long)count,
+               tally_dtype_name(d));
     int good = 1;
     for (int64_t g = 0; g < count && good; g++)
         for (int64_t j = want[g], last = -1; j < want[g + 1]; last = order[j++])
             good = good && order[j] > last && order[j] < n && seen[order[j]] == g;
-    check(good, "order of %lld groups of %s n=%lld", (long long)count, tally_dtype_name(d), (long long)n);
+    check(good, "order of %lld groups of %s n=%lld", (long long)count, tally_dtype_name(d),
+          (long long)n);
 
     /* values into that order; a group's mean is that of its values alone */
     const tally_view x = tally_flat(values_of_keys, TALLY_F32, n);
     float *const taken = malloc((size_t)n * 4 + 4), *const mean = malloc((size_t)count * 4), alone;
     check_fill(values_of_keys, TALLY_F32, n, TL_DATA_PLAIN);
-    const tally_view y = tally_flat(taken, TALLY_F32, n), s = tally_segments(taken, TALLY_F32, offsets, count);
+    const tally_view y = tally_flat(taken, TALLY_F32, n),
+                     s = tally_segments(taken, TALLY_F32, offsets, count);
     check_ok(ctx, tally_take(ctx, &x, order, n, &y), "take");
-    for (int64_t i = 0; i < n && good; i++) good = !memcmp(&taken[i], values_of_keys + 4 * order[i], 4);
+    for (int64_t i = 0; i < n && good; i++)
+        good = !memcmp(&taken[i], values_of_keys + 4 * order[i], 4);
     check(good, "taken n=%lld", (long long)n);
     check_ok(ctx, tally_reduce(ctx, "mean", &s, mean), "mean by key");
     for (int64_t g = 0; g < count && g < 20; g++) {
         int64_t m = 0;
-        for (int64_t i = 0; i < n; i++)
-            if (seen[i] == g) memcpy(keys + 4 * m++, values_of_keys + 4 * i, 4); /* codes are not needed any more */
+        for (int64_t i = 0; i < n; i++) /* codes are not needed any more */
+            if (seen[i] == g) memcpy(keys + 4 * m++, values_of_keys + 4 * i, 4);
         const tally_view one = tally_flat(keys, TALLY_F32, m);
         check_ok(ctx, tally_reduce(ctx, "mean", &one, &alone), "mean");
         check_same(&mean[g], &alone, 1, 4, "the mean of group %lld", (long long)g);
@@ -94,7 +103,8 @@ static void groups(tally *ctx, tally_dtype d, int64_t n, int64_t count)
 
 static void takes(tally *ctx, tally_dtype d)
 {
-    const int64_t bytes = (int64_t)tally_dtype_size(d), n = 1 + check_below(3000), length = 1 + check_below(500);
+    const int64_t bytes = (int64_t)tally_dtype_size(d), n = 1 + check_below(3000),
+                  length = 1 + check_below(500);
     check_fill(keys, d, 2 * length, TL_DATA_BITS);
     for (int64_t i = 0; i < n; i++) order[i] = check_below(length);
     const tally_view x = {keys + (length - 1) * 2 * bytes, d, 1, length, length, -2, NULL},
@@ -102,45 +112,54 @@ static void takes(tally *ctx, tally_dtype d)
     check_ok(ctx, tally_take(ctx, &x, order, n, &y), "take");
     int good = 1;
     for (int64_t i = 0; i < n; i++)
-        good =
-            good && !memcmp(values_of_keys + i * 3 * bytes, keys + (length - 1 - order[i]) * 2 * bytes, (size_t)bytes);
+        good = good && !memcmp(values_of_keys + i * 3 * bytes,
+                               keys + (length - 1 - order[i]) * 2 * bytes, (size_t)bytes);
     check(good, "take of %s", tally_dtype_name(d));
 }
 
 static void refused(const tally *ctx, tally_status status, tally_status wanted, const char *words)
 {
-    check(status == wanted && strstr(tally_error(ctx), words), "refused: %s: %s; wanted %s", tally_status_name(status),
-          tally_error(ctx), words);
+    check(status == wanted && strstr(tally_error(ctx), words), "refused: %s: %s; wanted %s",
+          tally_status_name(status), tally_error(ctx), words);
 }
 
 static void errors(tally *ctx)
 {
     int32_t code[5] = {0, 1, 2, 1, -1};
     int64_t n = 7, at[6] = {7, 7, 7, 7, 7, 7};
-    tally_view v = tally_flat(code, TALLY_I32, 5), rows = tally_rows(code, TALLY_I32, 2, 2), none = {0},
-               f = tally_flat(code, TALLY_F32, 5), out = tally_flat(order, TALLY_I32, 2),
-               big = tally_flat(NULL, TALLY_I32, 5);
+    tally_view v = tally_flat(code, TALLY_I32, 5), rows = tally_rows(code, TALLY_I32, 2, 2),
+               none = {0}, f = tally_flat(code, TALLY_F32, 5),
+               out = tally_flat(order, TALLY_I32, 2), big = tally_flat(NULL, TALLY_I32, 5);
     refused(NULL, tally_runs(NULL, &v, NULL, &n), TALLY_INVALID, "ctx is NULL");
     refused(ctx, tally_runs(ctx, NULL, NULL, &n), TALLY_INVALID, "keys is NULL");
     refused(ctx, tally_runs(ctx, &v, NULL, NULL), TALLY_INVALID, "runs is NULL");
-    refused(ctx, tally_runs(ctx, &rows, NULL, &n), TALLY_INVALID, "keys->rows is 2: must be one sequence");
+    refused(ctx, tally_runs(ctx, &rows, NULL, &n), TALLY_INVALID,
+            "keys->rows is 2: must be one sequence");
     refused(ctx, tally_runs(ctx, &none, NULL, &n), TALLY_INVALID, "keys->dtype is 0");
     refused(ctx, tally_runs(ctx, &big, NULL, &n), TALLY_INVALID, "keys->data is NULL");
-    refused(ctx, tally_groups(ctx, &v, 3, at, at), TALLY_INVALID, "codes: element 4 is -1: must be in 0..2");
-    refused(ctx, tally_groups(ctx, &v, 2, at, at), TALLY_INVALID, "codes: element 2 is 2: must be in 0..1");
+    refused(ctx, tally_groups(ctx, &v, 3, at, at), TALLY_INVALID,
+            "codes: element 4 is -1: must be in 0..2");
+    refused(ctx, tally_groups(ctx, &v, 2, at, at), TALLY_INVALID,
+            "codes: element 2 is 2: must be in 0..1");
     refused(ctx, tally_groups(ctx, &v, -1, at, at), TALLY_INVALID, "groups is -1");
-    refused(ctx, tally_groups(ctx, &f, 3, at, at), TALLY_UNSUPPORTED, "codes->dtype is f32: must be an integer type");
-    refused(ctx, tally_groups(ctx, &v, 3, NULL, at), TALLY_INVALID, "order is NULL: must have room for 5");
-    refused(ctx, tally_groups(ctx, &v, 3, at, NULL), TALLY_INVALID, "offsets is NULL: must have room for 4");
-    refused(ctx, tally_groups(ctx, &v, INT64_MAX / 4, at, at), TALLY_NO_MEMORY, "the counts of the groups");
+    refused(ctx, tally_groups(ctx, &f, 3, at, at), TALLY_UNSUPPORTED,
+            "codes->dtype is f32: must be an integer type");
+    refused(ctx, tally_groups(ctx, &v, 3, NULL, at), TALLY_INVALID,
+            "order is NULL: must have room for 5");
+    refused(ctx, tally_groups(ctx, &v, 3, at, NULL), TALLY_INVALID,
+            "offsets is NULL: must have room for 4");
+    refused(ctx, tally_groups(ctx, &v, INT64_MAX / 4, at, at), TALLY_NO_MEMORY,
+            "the counts of the groups");
     at[1] = 5;
     at[0] = 0;
     refused(ctx, tally_take(ctx, &v, at, 2, &out), TALLY_INVALID, "order[1] is 5: must be in 0..4");
     at[1] = -1;
-    refused(ctx, tally_take(ctx, &v, at, 2, &out), TALLY_INVALID, "order[1] is -1: must be in 0..4");
+    refused(ctx, tally_take(ctx, &v, at, 2, &out), TALLY_INVALID,
+            "order[1] is -1: must be in 0..4");
     refused(ctx, tally_take(ctx, &v, at, 3, &out), TALLY_INVALID, "out->n is 2: must be n = 3");
     refused(ctx, tally_take(ctx, &v, NULL, 2, &out), TALLY_INVALID, "order is NULL");
-    refused(ctx, tally_take(ctx, &f, at, 2, &out), TALLY_INVALID, "out->dtype is i32: must be in->dtype, f32");
+    refused(ctx, tally_take(ctx, &f, at, 2, &out), TALLY_INVALID,
+            "out->dtype is i32: must be in->dtype, f32");
     refused(ctx, tally_take(ctx, &v, at, 5, &v), TALLY_INVALID, "out overlaps in");
     check(n == 7 && at[2] == 7 && at[5] == 7, "something was written");
 }
@@ -168,13 +187,16 @@ static void file_groups(int many)
         tally_file_info info;
         if (!check_ok(ctx, tally_file_open(ctx, path("k.csv"), &o, &in), "open")) return;
         tally_file_get_info(in, &info);
-        check(info.key_columns == 2 && !strcmp(info.keys[0], "city") && !strcmp(info.keys[1], "year") && info.ndim == 2,
+        check(info.key_columns == 2 && !strcmp(info.keys[0], "city") &&
+                  !strcmp(info.keys[1], "year") && info.ndim == 2,
               "the names of the keys");
         int64_t n = 0, got = 0, next = 0;
         static int32_t cells[2 * MOST], codes[MOST];
         memset(order, 0xff, sizeof order); /* the code of each key */
         do {
-            check_ok(ctx, tally_file_read_by(in, cells + 2 * n, codes + n, 2 + check_below(9000), &got), "read");
+            check_ok(ctx,
+                     tally_file_read_by(in, cells + 2 * n, codes + n, 2 + check_below(9000), &got),
+                     "read");
             n += got / 2;
         } while (got);
         check(n == lines, "%lld lines of %lld", (long long)n, (long long)lines);
@@ -184,23 +206,34 @@ static void file_groups(int many)
                 char name[24], year[24];
                 snprintf(name, sizeof name, "C%lld", (long long)(seen[i] / 3));
                 snprintf(year, sizeof year, "%lld", (long long)(seen[i] % 3));
-                good = !strcmp(tally_file_key(in, next, 0), name) && !strcmp(tally_file_key(in, next, 1), year);
+                good = !strcmp(tally_file_key(in, next, 0), name) &&
+                       !strcmp(tally_file_key(in, next, 1), year);
                 order[seen[i]] = next++;
             }
-            good = good && codes[i] == order[seen[i]] && cells[2 * i] == i && cells[2 * i + 1] == seen[i] % 3;
+            good = good && codes[i] == order[seen[i]] && cells[2 * i] == i &&
+                   cells[2 * i + 1] == seen[i] % 3;
         }
         check(good && tally_file_groups(in) == next, "the groups of a file on %d threads", t);
-        check(!tally_file_key(in, next, 0) && !tally_file_key(in, -1, 0) && !tally_file_key(in, 0, 2), "no such key");
-        refused(ctx, tally_file_read_by(in, cells, codes, 1, &got), TALLY_INVALID, "max is 1: must be at least 2");
+        check(!tally_file_key(in, next, 0) && !tally_file_key(in, -1, 0) &&
+                  !tally_file_key(in, 0, 2),
+              "no such key");
+        refused(ctx, tally_file_read_by(in, cells, codes, 1, &got), TALLY_INVALID,
+                "max is 1: must be at least 2");
         tally_file_close(in);
-        check_ok(ctx, tally_file_open(ctx, path("k.csv"), &(tally_file_options){.column = "temp"}, &in), "open");
-        refused(ctx, tally_file_read_by(in, cells, codes, 5, &got), TALLY_INVALID, "keys were not asked for");
+        check_ok(ctx,
+                 tally_file_open(ctx, path("k.csv"), &(tally_file_options){.column = "temp"}, &in),
+                 "open");
+        refused(ctx, tally_file_read_by(in, cells, codes, 5, &got), TALLY_INVALID,
+                "keys were not asked for");
         check(tally_file_groups(in) == 0, "no groups");
         tally_file_close(in);
-        refused(ctx, tally_file_open(ctx, path("k.csv"), &(tally_file_options){.by = "town", .column = "temp"}, &in),
+        refused(ctx,
+                tally_file_open(ctx, path("k.csv"),
+                                &(tally_file_options){.by = "town", .column = "temp"}, &in),
                 TALLY_INVALID, "no column 'town'");
         refused(ctx,
-                tally_file_open(ctx, path("k.csv"), &(tally_file_options){.by = "city,city", .column = "temp"}, &in),
+                tally_file_open(ctx, path("k.csv"),
+                                &(tally_file_options){.by = "city,city", .column = "temp"}, &in),
                 TALLY_INVALID, "column 2 is asked for twice");
         tally_close(ctx);
     }
@@ -226,8 +259,12 @@ static void file_stamps(void)
                   {"-12", -12},
                   {"9223372036854775807", INT64_MAX}};
     for (size_t i = 0; i < sizeof stamps / sizeof *stamps; i++) {
-        const tally_file_options o = {
-            .format = "csv", .by = "1", .by_time = 1, .column = "2", .header = -1, .delimiter = ';'};
+        const tally_file_options o = {.format = "csv",
+                                      .by = "1",
+                                      .by_time = 1,
+                                      .column = "2",
+                                      .header = -1,
+                                      .delimiter = ';'};
         char line[80];
         double x;
         int64_t nanos = 7, got = 0;
@@ -235,8 +272,10 @@ static void file_stamps(void)
         tally_file *in = NULL;
         save("s.csv", line, (size_t)snprintf(line, sizeof line, "%s;1\n", stamps[i].text));
         check_ok(NULL, tally_file_open(NULL, path("s.csv"), &o, &in), "open");
-        check_ok(NULL, tally_file_read_times(in, &x, NULL, &nanos, &dtype, 1, &got), stamps[i].text);
-        check(got == 1 && dtype == TALLY_I64 && nanos == stamps[i].nanos, "%s: %lld", stamps[i].text, (long long)nanos);
+        check_ok(NULL, tally_file_read_times(in, &x, NULL, &nanos, &dtype, 1, &got),
+                 stamps[i].text);
+        check(got == 1 && dtype == TALLY_I64 && nanos == stamps[i].nanos, "%s: %lld",
+              stamps[i].text, (long long)nanos);
         tally_file_close(in);
     }
 }
@@ -249,10 +288,12 @@ static void file_times(void)
     tally *ctx = check_open(1, NULL);
     FILE *const f = fopen(path("t.csv"), "w");
     fprintf(f, "t,k,x\n");
-    for (int i = 0; i < LINES; i++) fprintf(f, "%d%s,%c,%d\n", i / 3, i < LATE ? "" : ".5", 'a' + i % 5, i % 100);
+    for (int i = 0; i < LINES; i++)
+        fprintf(f, "%d%s,%c,%d\n", i / 3, i < LATE ? "" : ".5", 'a' + i % 5, i % 100);
     fclose(f);
     for (int keyed = 0; keyed < 2; keyed++) {
-        const tally_file_options o = {.by = keyed ? "k,t" : "t", .by_time = 1, .column = "x", .dtype = TALLY_I32};
+        const tally_file_options o = {
+            .by = keyed ? "k,t" : "t", .by_time = 1, .column = "x", .dtype = TALLY_I32};
         tally_file *in = NULL;
         tally_file_info info;
         static int32_t x[LINES + 1], codes[LINES + 1];
@@ -264,7 +305,9 @@ static void file_times(void)
         int64_t n = 0, got = 1, wholes = 0;
         check_ok(ctx, tally_file_open(ctx, path("t.csv"), &o, &in), "open");
         for (; got && n <= LINES; n += got) {
-            check_ok(ctx, tally_file_read_times(in, x + n, keyed ? codes + n : NULL, times + n, &dtype, 10007, &got),
+            check_ok(ctx,
+                     tally_file_read_times(in, x + n, keyed ? codes + n : NULL, times + n, &dtype,
+                                           10007, &got),
                      "read");
             if (n + got > LINES) break;
             if (dtype == TALLY_I64) wholes = n + got;
@@ -272,25 +315,30 @@ static void file_times(void)
         int good = n == LINES && dtype == TALLY_F64 && wholes > 0 && wholes <= LATE;
         for (int i = 0; i < LINES && good; i++)
             good = x[i] == i % 100 && (!keyed || codes[i] == i % 5) &&
-                   (i < wholes ? times[i].whole == i / 3 : times[i].real == i / 3 + (i < LATE ? 0 : 0.5));
+                   (i < wholes ? times[i].whole == i / 3
+                               : times[i].real == i / 3 + (i < LATE ? 0 : 0.5));
         tally_file_get_info(in, &info);
-        check(good && info.times == 1 && info.key_columns == keyed, "times of lines: %lld, whole %lld", (long long)n,
-              (long long)wholes);
+        check(good && info.times == 1 && info.key_columns == keyed,
+              "times of lines: %lld, whole %lld", (long long)n, (long long)wholes);
         if (!keyed)
             refused(ctx, tally_file_read_times(in, x, codes, times, &dtype, 1, &got), TALLY_INVALID,
                     "codes must be NULL");
-        refused(ctx, tally_file_read_times(in, x, NULL, NULL, &dtype, 1, &got), TALLY_INVALID, "times is NULL");
+        refused(ctx, tally_file_read_times(in, x, NULL, NULL, &dtype, 1, &got), TALLY_INVALID,
+                "times is NULL");
         tally_file_close(in);
     }
     tally_file *in = NULL;
     int64_t got;
     tally_dtype dtype;
-    check_ok(ctx, tally_file_open(ctx, path("t.csv"), &(tally_file_options){.by = "k", .column = "x"}, &in), "open");
+    check_ok(
+        ctx,
+        tally_file_open(ctx, path("t.csv"), &(tally_file_options){.by = "k", .column = "x"}, &in),
+        "open");
     refused(ctx, tally_file_read_times(in, &got, NULL, &got, &dtype, 1, &got), TALLY_INVALID,
             "times were not asked for");
     tally_file_close(in);
-    refused(ctx, tally_file_open(ctx, path("t.csv"), &(tally_file_options){.by_time = 1}, &in), TALLY_INVALID,
-            "which column has the times?");
+    refused(ctx, tally_file_open(ctx, path("t.csv"), &(tally_file_options){.by_time = 1}, &in),
+            TALLY_INVALID, "which column has the times?");
     tally_close(ctx);
 }
 

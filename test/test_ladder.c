@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * The ladder on its model: every rung x dtype x operation x n has the right answer; the counts of known kernels are
- * exactly what the lectures say; races and other defects are found, and not found where there are none; damaged texts
- * never crash. */
+ * The ladder on its model: every rung x dtype x operation x n has the right answer; the counts
+ * of known kernels are exactly what the lectures say; races and other defects are found, and not
+ * found where there are none; damaged texts never crash. */
 #include "check.h"
 #include "ceiling.h"
 #include "rung.h"
 
-static report make_report(const ladder_options *o, place **p, shape_report **s, shape which, int64_t n)
+static report make_report(const ladder_options *o, place **p, shape_report **s, shape which,
+                          int64_t n)
 {
     report r;
     ladder_error error = {0};
@@ -19,7 +20,8 @@ static report make_report(const ladder_options *o, place **p, shape_report **s, 
     return r;
 }
 
-static const ladder_options plain = {.device = "model", .n = -1, .width = 50, .warp = 32, .banks = 32, .columns = 80};
+static const ladder_options plain = {
+    .device = "model", .n = -1, .width = 50, .warp = 32, .banks = 32, .columns = 80};
 
 static row run_one(const ladder_options *o, const char *name, const char *text, int64_t n)
 {
@@ -47,34 +49,36 @@ static void check_answer(const ladder_options *o, const rung *g, int64_t n)
     snprintf(name, sizeof name, "%s/%s", shape_name(g->shape), g->name);
     const row x = run_one(o, name, NULL, n);
     int good = x.verdict == RIGHT;
-    if (g->note == RACY) good = n > 1 ? x.verdict == EXPECTED && x.counts.defect == DEFECT_RACE : x.verdict == RIGHT;
+    if (g->note == RACY)
+        good = n > 1 ? x.verdict == EXPECTED && x.counts.defect == DEFECT_RACE : x.verdict == RIGHT;
     if (g->note == INEXACT) good = x.verdict == RIGHT || x.verdict == EXPECTED;
-    check(good, "%s %s %s n %lld warp %d: %s: %s", name, o->dtype ? o->dtype : "", o->operation ? o->operation : "",
-          (long long)n, o->warp, verdict_word(&x), x.reason);
+    check(good, "%s %s %s n %lld warp %d: %s: %s", name, o->dtype ? o->dtype : "",
+          o->operation ? o->operation : "", (long long)n, o->warp, verdict_word(&x), x.reason);
 }
 
 static void answers(void)
 {
-    static const int64_t sizes[] = {0,   1,   2,   3,   7,    8,    31,   32,   33,   127,   255,  256,
-                                    257, 511, 512, 513, 1000, 2047, 2048, 2049, 4999, 65535, 65537};
-    static const char *const dtypes[] = {"i32", "f32", "f64", "u32", "i64", "u64", "u8", "i8"}, *const operations[] = {
-                                                                                                    "sum", "min",
-                                                                                                    "max"};
+    static const int64_t sizes[] = {0,    1,    2,    3,    7,    8,     31,   32,
+                                    33,   127,  255,  256,  257,  511,   512,  513,
+                                    1000, 2047, 2048, 2049, 4999, 65535, 65537};
+    static const char *const dtypes[] = {"i32", "f32", "f64", "u32", "i64", "u64", "u8", "i8"},
+                             *const operations[] = {"sum", "min", "max"};
     const int size_count = sizeof sizes / sizeof *sizes;
     ladder_options o = plain;
     o.width = 7;
     for (const rung *g = ladder_table; g->name; g++)
         for (int d = 0; d < 8; d++)
             for (int op = 0; op < 3; op++)
-                for (int i = check_quick ? (int)check_below(d || op ? size_count : 5) : 0; i < size_count;
-                     i += check_quick ? (d || op ? size_count : 5)
-                          : d || op   ? 3
-                                      : 1) { /* quick: the seed's sizes */
+                for (int i = check_quick ? (int)check_below(d || op ? size_count : 5) : 0;
+                     i < size_count; i += check_quick ? (d || op ? size_count : 5)
+                                          : d || op   ? 3
+                                                      : 1) { /* quick: the seed's sizes */
                     if (check_quick && (d || op) && check_below(2)) continue;
                     o.dtype = dtypes[d];
                     o.operation = operations[op];
                     kind k;
-                    if (!kind_parse(dtypes[d], &k) || !takes_kind(g->shape, k) || (op && !has_operation(g->shape)))
+                    if (!kind_parse(dtypes[d], &k) || !takes_kind(g->shape, k) ||
+                        (op && !has_operation(g->shape)))
                         continue;
                     if (g->shape == SHAPE_scan && op && d > 1 && d < 6) continue;
                     check_answer(&o, g, sizes[i] + (d && i % 2 ? 1 : 0));
@@ -84,7 +88,8 @@ static void answers(void)
             o = plain;
             o.warp = w;
             o.dtype = g->shape == SHAPE_window ? "f32" : "i32";
-            if (strcmp(g->name, "shuffle") && strcmp(g->name, "vector_load") && strcmp(g->name, "warp_reduce"))
+            if (strcmp(g->name, "shuffle") && strcmp(g->name, "vector_load") &&
+                strcmp(g->name, "warp_reduce"))
                 check_answer(&o, g, 4999);
         }
 }
@@ -93,7 +98,8 @@ static void large(void)
 {
     if (check_quick) return;
     for (const rung *g = ladder_table; g->name; g++)
-        if (!strcmp(g->name, "tiled_4") || !strcmp(g->name, "vector_load")) check_answer(&plain, g, 1 << 24);
+        if (!strcmp(g->name, "tiled_4") || !strcmp(g->name, "vector_load"))
+            check_answer(&plain, g, 1 << 24);
 }
 
 /* ---- counts ---- */
@@ -105,58 +111,68 @@ static void steps_are(const char *name, const int (*want)[3], int count)
     for (int i = 0; i < count; i++) {
         const model_step *s = &x.counts.step[i];
         check(s->threads == want[i][0] && s->warps == want[i][1] && s->divergent == want[i][2],
-              "%s step %d: %d threads, %d warps, %d divergent instead of %d, %d, %d", name, i, s->threads, s->warps,
-              s->divergent, want[i][0], want[i][1], want[i][2]);
+              "%s step %d: %d threads, %d warps, %d divergent instead of %d, %d, %d", name, i,
+              s->threads, s->warps, s->divergent, want[i][0], want[i][1], want[i][2]);
     }
 }
 
-static void counts_are(const char *name, int64_t barriers, int64_t divergent, int64_t conflicts, int64_t requests,
-                       int64_t sectors, int64_t launches)
+static void counts_are(const char *name, int64_t barriers, int64_t divergent, int64_t conflicts,
+                       int64_t requests, int64_t sectors, int64_t launches)
 {
     const row x = run_one(&plain, name, NULL, 65536);
     const model_counts *c = &x.counts;
-    check(c->barriers == barriers && c->divergent == divergent && c->conflicts == conflicts &&
-              c->requests == requests && c->sectors == sectors && c->launches == launches,
-          "%s: barriers %lld divergent %lld conflicts %lld requests %lld sectors %lld launches %lld", name,
-          (long long)c->barriers, (long long)c->divergent, (long long)c->conflicts, (long long)c->requests,
-          (long long)c->sectors, (long long)c->launches);
+    check(
+        c->barriers == barriers && c->divergent == divergent && c->conflicts == conflicts &&
+            c->requests == requests && c->sectors == sectors && c->launches == launches,
+        "%s: barriers %lld divergent %lld conflicts %lld requests %lld sectors %lld launches %lld",
+        name, (long long)c->barriers, (long long)c->divergent, (long long)c->conflicts,
+        (long long)c->requests, (long long)c->sectors, (long long)c->launches);
 }
 
 static void golden(void)
 {
-    /* The lecture's block: 1024 threads, 2048 elements (seed 002). Load, 11 steps of the tree, the store. */
-    static const int better[][3] = {{1024, 32, 0}, {1024, 32, 0}, {512, 16, 0}, {256, 8, 0}, {128, 4, 0},
-                                    {64, 2, 0},    {32, 1, 0},    {16, 1, 1},   {8, 1, 1},   {4, 1, 1},
-                                    {2, 1, 1},     {1, 1, 1},     {1, 1, 1}};
-    static const int naive[][3] = {{1024, 32, 0}, {1024, 32, 0}, {512, 32, 32}, {256, 32, 32}, {128, 32, 32},
-                                   {64, 32, 32},  {32, 32, 32},  {16, 16, 16},  {8, 8, 8},     {4, 4, 4},
-                                   {2, 2, 2},     {1, 1, 1},     {1, 1, 1}};
+    /* The lecture's block: 1024 threads, 2048 elements (seed 002). Load, 11 steps of the tree,
+       the store. */
+    static const int better[][3] = {{1024, 32, 0}, {1024, 32, 0}, {512, 16, 0}, {256, 8, 0},
+                                    {128, 4, 0},   {64, 2, 0},    {32, 1, 0},   {16, 1, 1},
+                                    {8, 1, 1},     {4, 1, 1},     {2, 1, 1},    {1, 1, 1},
+                                    {1, 1, 1}};
+    static const int naive[][3] = {{1024, 32, 0}, {1024, 32, 0}, {512, 32, 32}, {256, 32, 32},
+                                   {128, 32, 32}, {64, 32, 32},  {32, 32, 32},  {16, 16, 16},
+                                   {8, 8, 8},     {4, 4, 4},     {2, 2, 2},     {1, 1, 1},
+                                   {1, 1, 1}};
     steps_are("better", better, 13);
     steps_are("naive", naive, 13);
-    /* 65536 i32, groups of 256: 256 groups, then TILES stops at 256 partials. By hand, tiled_1: 9 barriers a group;
-     * 8 warps diverge in steps 1..5, 4, 2, 1 after that and one at the store: 48 a group; 8 + 1 requests, 32 + 1
-     * sectors. */
+    /* 65536 i32, groups of 256: 256 groups, then TILES stops at 256 partials. By hand, tiled_1:
+     * 9 barriers a group; 8 warps diverge in steps 1..5, 4, 2, 1 after that and one at the
+     * store: 48 a group; 8 + 1 requests, 32 + 1 sectors. */
     counts_are("tiled_1", 256 * 9, 256 * 48, 0, 256 * 9, 256 * 33, 1);
-    /* tiled_2: conflicts of its steps 2, 4, 8, 8, 8, 4, 2, 1-fold: 3 accesses a warp, each n - 1 passes more, 4 2 1 1 1
-     * 1 1 1 warps */
-    counts_are("tiled_2", 256 * 9, 256 * 6, 256 * 3 * (4 * 1 + 2 * 3 + 7 + 7 + 7 + 3 + 1), 256 * 9, 256 * 33, 1);
+    /* tiled_2: conflicts of its steps 2, 4, 8, 8, 8, 4, 2, 1-fold: 3 accesses a warp, each n - 1
+     * passes more, 4 2 1 1 1 1 1 1 warps */
+    counts_are("tiled_2", 256 * 9, 256 * 6, 256 * 3 * (4 * 1 + 2 * 3 + 7 + 7 + 7 + 3 + 1), 256 * 9,
+               256 * 33, 1);
     counts_are("tiled_3", 256 * 9, 256 * 6, 0, 256 * 9, 256 * 33, 1);
     /* tiled_4: 128 groups load 512 each */
     counts_are("tiled_4", 128 * 9, 128 * 6, 0, 128 * 17, 128 * 65, 1);
-    /* simple_1: 16 launches, of 1024, 512, ..., 1 warps and five of less than a warp; 3 requests a warp, of 4 sectors
-     * each, then of 2 (16 elements), then of 1 (8 and fewer) */
-    counts_are("simple_1", 0, 5, 0, 3 * (2047 + 5), 3 * (4 * 2047 + 2 + 4), 17); /* and the one that clears the tail */
-    check(run_one(&plain, "tiled_2", NULL, 4096).counts.worst_degree == 8, "tiled_2: worst bank conflict");
-    check(run_one(&plain, "blelloch", NULL, 4096).counts.worst_degree == 16, "blelloch: worst bank conflict");
+    /* simple_1: 16 launches, of 1024, 512, ..., 1 warps and five of less than a warp; 3 requests
+     * a warp, of 4 sectors each, then of 2 (16 elements), then of 1 (8 and fewer) */
+    /* and the one that clears the tail */
+    counts_are("simple_1", 0, 5, 0, 3 * (2047 + 5), 3 * (4 * 2047 + 2 + 4), 17);
+    check(run_one(&plain, "tiled_2", NULL, 4096).counts.worst_degree == 8,
+          "tiled_2: worst bank conflict");
+    check(run_one(&plain, "blelloch", NULL, 4096).counts.worst_degree == 16,
+          "blelloch: worst bank conflict");
     ladder_options o = plain;
     o.banks = 64;
     check(run_one(&o, "tiled_2", NULL, 4096).counts.worst_degree == 4, "tiled_2 with 64 banks");
     o.banks = 32;
     o.warp = 1;
     const row broken = run_one(&o, "reduce5", NULL, 4096);
-    check(strcmp(broken.got, broken.want) != 0, "reduce5 gives the right sum with warps of one lane: %s", broken.got);
+    check(strcmp(broken.got, broken.want) != 0,
+          "reduce5 gives the right sum with warps of one lane: %s", broken.got);
     /* deterministic */
-    const row one = run_one(&plain, "lookback", NULL, 5000), other = run_one(&plain, "lookback", NULL, 5000);
+    const row one = run_one(&plain, "lookback", NULL, 5000),
+              other = run_one(&plain, "lookback", NULL, 5000);
     check(!memcmp(&one.counts, &other.counts, sizeof one.counts), "two runs have different counts");
 }
 
@@ -177,7 +193,8 @@ static void finds(const char *name, const char *find, const char *put, int what,
     char *text = replaced(rung_text(find_rung(NULL, name), path, sizeof path), find, put);
     const row x = run_one(&plain, name, text, 4999);
     check(x.verdict == WRONG && (x.counts.defect == what || what < 0) && strstr(x.reason, word),
-          "%s with '%s' for '%s': %s, defect %d: %s", name, put, find, verdict_word(&x), x.counts.defect, x.reason);
+          "%s with '%s' for '%s': %s, defect %d: %s", name, put, find, verdict_word(&x),
+          x.counts.defect, x.reason);
     free(text);
 }
 
@@ -189,9 +206,12 @@ static void bytes_race(void)
     o.dtype = "u8";
     char *text = replaced(rung_text(find_rung(NULL, "hillis_steele"), path, sizeof path),
                           "        from = to;\n        BARRIER();\n", "        from = to;\n");
-    const row right = run_one(&o, "hillis_steele", NULL, 4999), x = run_one(&o, "hillis_steele", text, 4999);
-    check(right.verdict == RIGHT && right.counts.races == 0, "hillis_steele with bytes: %s", right.reason);
-    check(x.verdict == WRONG && x.counts.races > 0, "hillis_steele with bytes and without a barrier: %s", x.reason);
+    const row right = run_one(&o, "hillis_steele", NULL, 4999),
+              x = run_one(&o, "hillis_steele", text, 4999);
+    check(right.verdict == RIGHT && right.counts.races == 0, "hillis_steele with bytes: %s",
+          right.reason);
+    check(x.verdict == WRONG && x.counts.races > 0,
+          "hillis_steele with bytes and without a barrier: %s", x.reason);
     free(text);
 }
 
@@ -199,18 +219,24 @@ static void defects(void)
 {
     bytes_race();
     finds("tiled_4", "        BARRIER();\n", "", DEFECT_RACE, "");
-    finds("atomic", "atomic_combine(out, 0, data[0])", "out[0] = combine(out[0], data[0])", DEFECT_RACE,
-          "groups 0 and 1");
+    finds("atomic", "atomic_combine(out, 0, data[0])", "out[0] = combine(out[0], data[0])",
+          DEFECT_RACE, "groups 0 and 1");
     finds("simple_1", "out[i] =", "out[i / 2] =", DEFECT_RACE, "");
     finds("sma_simple", "out[i] =", "out[i - i % 2] =", DEFECT_RACE, "");
     finds("reduce5_fixed", "WARP_BARRIER();", "", DEFECT_RACE, "race: threads");
-    finds("tiled_3", "tid < s)", "tid <= s)", DEFECT_BOUNDS, "reads data[256]: it has 256 elements");
+    finds("tiled_3", "tid < s)", "tid <= s)", DEFECT_BOUNDS,
+          "reads data[256]: it has 256 elements");
     finds("tiled_3", "i < n ?", "i < n - 1 ?", -1, "instead of");
-    finds("tiled_3", "if (tid < s) data[tid] = combine(data[tid], data[tid + s]);\n        BARRIER();",
-          "if (tid < s) { data[tid] = combine(data[tid], data[tid + s]);\n        BARRIER(); }", DEFECT_BARRIER, "");
-    finds("tiled_3", "s /= 2", "s /= 1", DEFECT_ENDLESS, "a loop does not end"); /* the seed's listing */
-    finds("reduce2", "s *= 2", "s <= 1", DEFECT_ENDLESS, "a loop does not end"); /* and the slide's */
-    finds("tiled_1", "    data[tid] = i < n ? in[i] : NEUTRAL;", "    if (i < n) data[tid] = in[i];", DEFECT_UNSET, "");
+    finds("tiled_3",
+          "if (tid < s) data[tid] = combine(data[tid], data[tid + s]);\n        BARRIER();",
+          "if (tid < s) { data[tid] = combine(data[tid], data[tid + s]);\n        BARRIER(); }",
+          DEFECT_BARRIER, "");
+    /* the seed's listing */
+    finds("tiled_3", "s /= 2", "s /= 1", DEFECT_ENDLESS, "a loop does not end");
+    /* and the slide's */
+    finds("reduce2", "s *= 2", "s <= 1", DEFECT_ENDLESS, "a loop does not end");
+    finds("tiled_1", "    data[tid] = i < n ? in[i] : NEUTRAL;",
+          "    if (i < n) data[tid] = in[i];", DEFECT_UNSET, "");
     finds("sma_tiled", "        BARRIER();\n    }", "    }", DEFECT_RACE,
           "race"); /* the article's listing has no barriers */
 }
@@ -224,12 +250,16 @@ static void expression(const char *text, kind k, double want)
     char cell[8] = {0};
     const model_setting setting = {k, 0, 32, 32, 32};
     snprintf(source, sizeof source,
-             "KERNEL(one, 1)(GLOBAL elem *out, i64 n) { int a = 7; int b = -3; u32 c = 4000000000u; i64 d = 5; f32 e = "
+             "KERNEL(one, 1)(GLOBAL elem *out, i64 n) { int a = 7; int b = -3; u32 c = "
+             "4000000000u; i64 d = 5; f32 e = "
              "0.5f; %s }",
              text);
-    if (!check(!model_compile(source, "test", &setting, &p, error, sizeof error), "%s: %s", text, error)) return;
+    if (!check(!model_compile(source, "test", &setting, &p, error, sizeof error), "%s: %s", text,
+               error))
+        return;
     const model_argument arguments[] = {{cell, kind_bytes(k), 0, 0}, {NULL, 0, 11, 0}};
-    check(!model_launch(p, "one", 1, arguments, 2, 0, NULL, error, sizeof error), "%s: %s", text, error);
+    check(!model_launch(p, "one", 1, arguments, 2, 0, NULL, error, sizeof error), "%s: %s", text,
+          error);
     const element e = data_get(cell, k, 0);
     check(k < KIND_F32 ? (double)e.i == want : e.f == want, "%s: %.17g instead of %.17g", text,
           k < KIND_F32 ? (double)e.i : e.f, want);
@@ -252,21 +282,25 @@ static void language(void)
     expression("out[0] = a > 3 && b > 3 ? 1 : a > 3 || b > 3 ? 2 : 3;", KIND_I32, 2);
     expression("out[0] = e + 1.0f / 3.0f;", KIND_F32, 0.5f + 1.0f / 3.0f);
     expression("out[0] = (elem)0.1f * 3;", KIND_F32, (float)0.1f * 3);
-    expression("out[0] = 200 + 100;", KIND_U8, 44); /* bytes are computed as int, and cut where they are stored */
+    /* bytes are computed as int, and cut where they are stored */
+    expression("out[0] = 200 + 100;", KIND_U8, 44);
     expression("out[0] = combine(100, 100);", KIND_I8, -56);
     expression("u8 x = 200; u8 y = 100; out[0] = x + y > 255;", KIND_U8, 1);
     expression("i8 x = -1; out[0] = -x + (~x == 0);", KIND_I8, 2);
     expression("u8 x = 255; x++; out[0] = x;", KIND_I32, 0);
     expression("out[0] = d * n;", KIND_I64, 55);
-    expression("elem s = 0; for (int i = 0; i < 10; i++) { if (i == 7) break; if (i % 2) s += i; } out[0] = s;",
+    expression("elem s = 0; for (int i = 0; i < 10; i++) { if (i == 7) break; if (i % 2) s += i; } "
+               "out[0] = s;",
                KIND_I32, 9);
     expression("int i = 3; while (i > 0) i -= 1; out[0] = i + !i;", KIND_I32, 1);
-    expression("int t = thread_index(); if (t > 5) return; out[0] = smaller(a, b) * larger(d, n);", KIND_I64, -33);
+    expression("int t = thread_index(); if (t > 5) return; out[0] = smaller(a, b) * larger(d, n);",
+               KIND_I64, -33);
     expression("a <<= 2; a |= 1; a -= 30; --a; a++; out[0] = a;", KIND_I32, -1);
 }
 
-/* What became of a text cut off or with characters changed: refused with a sentence, or it runs as far as it gets (one
- * other digit, every fourth time, so that some do: of other changes one in a hundred still compiles). */
+/* What became of a text cut off or with characters changed: refused with a sentence, or it runs
+ * as far as it gets (one other digit, every fourth time, so that some do: of other changes one
+ * in a hundred still compiles). */
 static int run_garbage(const rung *g, const char *text)
 {
     row x;
@@ -277,7 +311,8 @@ static int run_garbage(const rung *g, const char *text)
     s = &r.shapes[0];
     const int code = run_rung(&r, s, g, text, p, 0, &x, &error);
     check(!code || error.sentence[0], "%s: refused without a sentence", g->name);
-    check(code || x.verdict == RIGHT || x.reason[0], "%s: %s without a reason", g->name, verdict_word(&x));
+    check(code || x.verdict == RIGHT || x.reason[0], "%s: %s without a reason", g->name,
+          verdict_word(&x));
     report_free(&r);
     place_close(p);
     return code != 0;
@@ -321,7 +356,8 @@ static void orders(void)
     data_fill(x, KIND_F32, N, 0, 1);
     element seen[12];
     int differ = 0, n = 0;
-    static const order all[] = {LEFT, ORDER_HALVES, ORDER_EIGHTHS, NEIGHBOURS, DISTANT, ORDER_STRIDES, QUADS, LAW};
+    static const order all[] = {LEFT,    ORDER_HALVES,  ORDER_EIGHTHS, NEIGHBOURS,
+                                DISTANT, ORDER_STRIDES, QUADS,         LAW};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const order_how how = {all[i], LEVELS, 256, 256, 32, 0, 4};
         seen[n++] = order_reduce(KIND_F32, &how, x, N);
@@ -338,8 +374,8 @@ static void orders(void)
                 const element want = known_result((kind)k, count, op, 0, &bound),
                               got = order_reduce((kind)k, &how, data, count);
                 check(same_bits((kind)k, got, want),
-                      "%s operation %d of %lld: the known result is not that of the data", kind_name((kind)k), op,
-                      (long long)count);
+                      "%s operation %d of %lld: the known result is not that of the data",
+                      kind_name((kind)k), op, (long long)count);
             }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The ladder's kernels compile for CUDA, without a GPU: NVRTC (if it is here) takes every rung for sm_90, each for
- * three of the element types and operations; together they go through every branch of ladder/prelude.h. */
+ * The ladder's kernels compile for CUDA, without a GPU: NVRTC (if it is here) takes every rung
+ * for sm_90, each for three of the element types and operations; together they go through every
+ * branch of ladder/prelude.h. */
 #include "check.h"
 #include "student.h"
 #include <dirent.h>
@@ -18,7 +19,8 @@ static int open_compiler(void)
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
                                         "/usr/local/cuda/lib64/libnvrtc.so"};
     void *library = NULL;
-    for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++) library = dlopen(names[i], RTLD_NOW);
+    for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
+        library = dlopen(names[i], RTLD_NOW);
     if (!library) return 0;
     *(void **)&create = dlsym(library, "nvrtcCreateProgram");
     *(void **)&compile = dlsym(library, "nvrtcCompileProgram");
@@ -30,7 +32,8 @@ static int open_compiler(void)
 
 static void try_one(const char *path, const char *text, int threads, kind k, int operation)
 {
-    static const char *const options[] = {"--gpu-architecture=sm_90", "--fmad=false", "--ftz=false", "--std=c++17"};
+    static const char *const options[] = {"--gpu-architecture=sm_90", "--fmad=false", "--ftz=false",
+                                          "--std=c++17"};
     const model_setting setting = {k, operation, threads, 32, 32};
     size_t length, bytes = 0;
     void *unit;
@@ -41,7 +44,8 @@ static void try_one(const char *path, const char *text, int threads, kind k, int
     log_size(unit, &bytes);
     char *log = calloc(bytes + 1, 1);
     get_log(unit, log);
-    check(error == 0, "%s %s operation %d: NVRTC error %d: %.800s", path, kind_name(k), operation, error, log);
+    check(error == 0, "%s %s operation %d: NVRTC error %d: %.800s", path, kind_name(k), operation,
+          error, log);
     free(log);
     free(whole);
     destroy(&unit);
@@ -86,9 +90,12 @@ int main(void)
         const int all = g->schedule == ATOMIC; /* the most branches of the prelude */
         for (int k = 0; k < KINDS; k++)
             for (int operation = 0; operation < 3; operation++)
-                if (!takes_kind(g->shape, (kind)k) && (g->shape == SHAPE_histogram || is_byte((kind)k)))
+                if (!takes_kind(g->shape, (kind)k) &&
+                    (g->shape == SHAPE_histogram || is_byte((kind)k)))
                     continue;
-                else if (all || (k == (g->shape == SHAPE_histogram ? KIND_I32 : KIND_F32) && operation == 0) ||
+                else if (all ||
+                         (k == (g->shape == SHAPE_histogram ? KIND_I32 : KIND_F32) &&
+                          operation == 0) ||
                          (turn++ % 17 == 0) || (k == KIND_U8 && operation == 0))
                     try_one(path, text, g->threads, (kind)k, operation);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What `tally ladder try` must catch, and what it must not: every kernel of test/ladder/wrong has one mistake, and
- * its head
- * says which kind of complaint names it; every rung that is right has none. Then the limits of the model's reader. */
+ * What `tally ladder try` must catch, and what it must not: every kernel of test/ladder/wrong
+ * has one mistake, and its head says which kind of complaint names it; every rung that is right
+ * has none. Then the limits of the model's reader. */
 #include "check.h"
 #include "ceiling.h"
 #include "foreign.h"
@@ -9,7 +9,8 @@
 #include <dirent.h>
 
 static const ladder_options plain = {.n = -1, .width = 50, .warp = 32, .banks = 32, .columns = 80};
-static const char *const kinds[] = {"values", "race", "bounds", "unset", "barrier", "endless", "align"};
+static const char *const kinds[] = {"values",  "race",    "bounds", "unset",
+                                    "barrier", "endless", "align"};
 
 static char *copy_of(const char *text)
 {
@@ -35,13 +36,16 @@ static void wrong_kernels(void)
         snprintf(path, sizeof path, "%s/%s", folder, f->d_name);
         seen += !check_quick;
         const double start = clock_seconds();
-        if (!check(!student_open(&plain, path, NULL, &s, &error), "%s: %s", f->d_name, error.sentence)) continue;
+        if (!check(!student_open(&plain, path, NULL, &s, &error), "%s: %s", f->d_name,
+                   error.sentence))
+            continue;
         head_line(s.original, "caught", caught, sizeof caught);
         const int code = examine(&plain, &s, &e, &error);
         int found = 0;
         for (int i = 0; i < e.count; i++) found |= !strcmp(kinds[e.complaints[i].defect], caught);
-        check(!code && e.wrong && found, "%s: %d of %d runs wrong, and none says '%s': %s %s", f->d_name, e.wrong,
-              e.trials, caught, error.sentence, e.count ? e.complaints[0].text : "");
+        check(!code && e.wrong && found, "%s: %d of %d runs wrong, and none says '%s': %s %s",
+              f->d_name, e.wrong, e.trials, caught, error.sentence,
+              e.count ? e.complaints[0].text : "");
         check(clock_seconds() - start < 10, "%s: %.1f s", f->d_name, clock_seconds() - start);
         student_close(&s);
     }
@@ -59,17 +63,20 @@ static void right_rungs(void)
         ladder_error error = {0};
         snprintf(name, sizeof name, "%s/%s", shape_name(g->shape), g->name);
         char *const text = copy_of(rung_text(g, path, sizeof path));
-        if (!check(!student_take(&plain, path, text, name, &s, &error), "%s: %s", name, error.sentence)) continue;
+        if (!check(!student_take(&plain, path, text, name, &s, &error), "%s: %s", name,
+                   error.sentence))
+            continue;
         const int code = examine(&plain, &s, &e, &error);
-        check(!code && !e.wrong && !e.count && e.trials >= 15, "%s: %d of %d runs wrong: %s %s", name, e.wrong,
-              e.trials, error.sentence, e.count ? e.complaints[0].text : "");
+        check(!code && !e.wrong && !e.count && e.trials >= 15, "%s: %d of %d runs wrong: %s %s",
+              name, e.wrong, e.trials, error.sentence, e.count ? e.complaints[0].text : "");
         student_close(&s);
     }
 }
 
 /* ---- limits: each ends at once, with its sentence ---- */
 
-static void repeated(char *to, size_t room, const char *before, const char *what, int times, const char *after)
+static void repeated(char *to, size_t room, const char *before, const char *what, int times,
+                     const char *after)
 {
     size_t n = (size_t)snprintf(to, room, "%s", before);
     for (int i = 0; i < times; i++) n += (size_t)snprintf(to + n, room - n, "%s", what);
@@ -82,11 +89,14 @@ static void reads(const char *what, const char *body, const char *word, int want
     enum { ROOM = 1 << 20 };
     char *const text = malloc(ROOM), error[400] = "";
     int32_t in[4] = {1, 2, 3, 0}, out[4] = {0};
-    const model_argument arguments[] = {{in, sizeof in, 0, 0}, {out, sizeof out, 0, 0}, {NULL, 0, 4, 0}};
+    const model_argument arguments[] = {
+        {in, sizeof in, 0, 0}, {out, sizeof out, 0, 0}, {NULL, 0, 4, 0}};
     const model_setting setting = {KIND_I32, 0, 1, 32, 32};
     model_program *p = NULL;
     snprintf(text, ROOM, "%s%s",
-             strstr(body, "KERNEL") ? "" : "KERNEL(k, 1)(GLOBAL elem *in, GLOBAL elem *out, i64 n) ", body);
+             strstr(body, "KERNEL") ? ""
+                                    : "KERNEL(k, 1)(GLOBAL elem *in, GLOBAL elem *out, i64 n) ",
+             body);
     const double start = clock_seconds();
     int code = model_compile(text, "t", &setting, &p, error, sizeof error);
     if (!code) code = model_launch(p, "k", 1, arguments, 3, 0, NULL, error, sizeof error);
@@ -128,30 +138,39 @@ static void limits(void)
     reads("5000 blocks", text, "more than 100 levels", 0);
     repeated(part, ROOM, "#define A0\n", "", 0, "");
     for (int i = 1; i < 23; i++)
-        snprintf(part + strlen(part), ROOM - strlen(part), "#define A%d A%d A%d A%d A%d\n", i, i - 1, i - 1, i - 1,
-                 i - 1);
-    snprintf(text, ROOM, "%sKERNEL(k, 1)(GLOBAL elem *in, GLOBAL elem *out, i64 n) { out[0] = 3 A22; }", part);
+        snprintf(part + strlen(part), ROOM - strlen(part), "#define A%d A%d A%d A%d A%d\n", i,
+                 i - 1, i - 1, i - 1, i - 1);
+    snprintf(text, ROOM,
+             "%sKERNEL(k, 1)(GLOBAL elem *in, GLOBAL elem *out, i64 n) { out[0] = 3 A22; }", part);
     reads("empty macros in each other", text, "more than 262144 tokens", 0);
     reads("a constant that overflows", "{ SHARED elem a[9223372036854775807 * 2]; }",
           "is divided by 0 or has more than 63 bits", 0);
-    reads("a constant that overflows too", "{ SHARED elem a[9223372036854775807 + 9223372036854775807]; }",
-          "more than 63 bits", 0);
+    reads("a constant that overflows too",
+          "{ SHARED elem a[9223372036854775807 + 9223372036854775807]; }", "more than 63 bits", 0);
     reads("a constant divided by 0", "{ SHARED elem a[4 / (1 - 1)]; }", "is divided by 0", 0);
-    reads("a constant that is none", "{ SHARED elem a[1.5]; }", "a whole constant was expected before '1.5'", 0);
-    reads("constants", "{ SHARED elem a[(1 << 4) / 2 % 5 + 3 - 2]; a[3] = 9; out[0] = a[3]; }", NULL, 9);
-    reads("an array that is too small", "{ SHARED elem a[(1 << 4) / 2 % 5 + 3 - 3]; a[3] = 9; }", "it has 3 elements",
-          0);
+    reads("a constant that is none", "{ SHARED elem a[1.5]; }",
+          "a whole constant was expected before '1.5'", 0);
+    reads("constants", "{ SHARED elem a[(1 << 4) / 2 % 5 + 3 - 2]; a[3] = 9; out[0] = a[3]; }",
+          NULL, 9);
+    reads("an array that is too small", "{ SHARED elem a[(1 << 4) / 2 % 5 + 3 - 3]; a[3] = 9; }",
+          "it has 3 elements", 0);
     reads("a number of 65 bits", "{ out[0] = 36893488147419103232; }", "more than 64 bits", 0);
-    reads("#if", "KERNEL(k, 1)(GLOBAL elem *in, GLOBAL elem *out, i64 n) {\n#if 0\n out[0] = 1;\n#endif\n}",
-          "no line with 'if'", 0);
+    reads(
+        "#if",
+        "KERNEL(k, 1)(GLOBAL elem *in, GLOBAL elem *out, i64 n) {\n#if 0\n out[0] = 1;\n#endif\n}",
+        "no line with 'if'", 0);
     reads("a loop without end", "{ for (;;) ; }", "a loop does not end", 0);
-    reads("an endless loop behind another defect", "{ out[9] = 1; while (1) in[0]++; }", "a loop does not end", 0);
+    reads("an endless loop behind another defect", "{ out[9] = 1; while (1) in[0]++; }",
+          "a loop does not end", 0);
     reads("a remainder of floats", "{ f32 x = 1; out[0] = x % 2; }", "take whole numbers", 0);
     reads("continue",
-          "{ int s = 0; for (int i = 0; i < 9; i++) { if (i % 2) continue; if (i > 6) break; s += i; } out[0] = s; }",
+          "{ int s = 0; for (int i = 0; i < 9; i++) { if (i % 2) continue; if (i > 6) break; s += "
+          "i; } out[0] = s; }",
           NULL, 12);
-    reads("do", "{ int i = 0; do { i += 3; if (i == 6) continue; } while (i < 10); out[0] = i; }", NULL, 12);
-    reads("i++ as a value", "{ int i = 0; out[i++] = 5; out[0] += i++ * 10 + i; }", NULL, 5 + 10 + 2);
+    reads("do", "{ int i = 0; do { i += 3; if (i == 6) continue; } while (i < 10); out[0] = i; }",
+          NULL, 12);
+    reads("i++ as a value", "{ int i = 0; out[i++] = 5; out[0] += i++ * 10 + i; }", NULL,
+          5 + 10 + 2);
     reads("*out", "{ *out = 4; *out += *in; }", NULL, 5);
     free(part);
     free(text);
@@ -167,7 +186,8 @@ static void translates(const char *what, const char *before, const char *part, i
     const double start = clock_seconds();
     const int code = foreign_text("t", text, &out, &error);
     check(clock_seconds() - start < 2, "%s: %.1f s", what, clock_seconds() - start);
-    check(code ? !strncmp(error.sentence, "t:", 2) : out != NULL, "%s: %d %s", what, code, error.sentence);
+    check(code ? !strncmp(error.sentence, "t:", 2) : out != NULL, "%s: %d %s", what, code,
+          error.sentence);
     free(out);
     free(text);
 }
@@ -176,7 +196,8 @@ static void tangled(void)
 {
     const char *const kernel = "__global__ void k(const int *in, int n) { ";
     translates("shared arrays in each other", kernel, "__shared__ int d < s) data[t ", 60);
-    translates("shared arrays in each other, closed", kernel, "__shared__ int d[ __shared__ int e[2]] ", 5000);
+    translates("shared arrays in each other, closed", kernel,
+               "__shared__ int d[ __shared__ int e[2]] ", 5000);
     translates("calls in each other", kernel, "min(1, ", 5000);
     translates("constants", "__global__ ", "const ", 100000);
     translates("templates", "__global__ void k(int n) {} ", "template <typename T ", 20000);

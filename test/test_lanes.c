@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Pieces under every order that the lanes allow: the device's calls (src/gpu/gpu.h) are put off, and done as late as
- * they may be, or lane by lane, or at random, as far as marks and what follows them let them. A wait that is missing,
- * or a buffer or block of host memory that is used again too early, then gives other bits than the CPU's. A real device
- * shows such a mistake once in a thousand runs. Skipped without a device. */
+ * Pieces under every order that the lanes allow: the device's calls (src/gpu/gpu.h) are put off,
+ * and done as late as they may be, or lane by lane, or at random, as far as marks and what
+ * follows them let them. A wait that is missing, or a buffer or block of host memory that is
+ * used again too early, then gives other bits than the CPU's. A real device shows such a mistake
+ * once in a thousand runs. Skipped without a device. */
 #include "gpu/work.h"
 #include "gpus.h"
 
@@ -30,7 +31,8 @@ static struct {
 } lanes[TL_LANES];
 static int64_t marks, last_mark[TL_EVENTS_ALL]; /* every mark has a number of its own */
 static unsigned char lane_of[MOST_EVENTS], done[MOST_EVENTS];
-static int policy; /* 0..7: the lanes of these bits as early as possible, the others as late; more: at random */
+/* 0..7: the lanes of these bits as early as possible, the others as late; more: at random */
+static int policy;
 static int locked; /* the caller's memory passes for page-locked */
 
 static const tl_gpu_calls *real;
@@ -46,10 +48,13 @@ static int step(int lane)
     tally_status status = TALLY_OK;
     if (t->kind == FOLLOW && !done[t->event]) return 0;
     if (t->kind == MARK) done[t->event] = 1;
-    if (t->kind == COPY_IN) status = real->copy_in(gpu, ctx, TL_RUN, &t->memory, t->offset, t->from, t->bytes);
-    if (t->kind == COPY_OUT) status = real->copy_out(gpu, ctx, TL_RUN, t->to, &t->memory, t->offset, t->bytes);
+    if (t->kind == COPY_IN)
+        status = real->copy_in(gpu, ctx, TL_RUN, &t->memory, t->offset, t->from, t->bytes);
+    if (t->kind == COPY_OUT)
+        status = real->copy_out(gpu, ctx, TL_RUN, t->to, &t->memory, t->offset, t->bytes);
     if (t->kind == LAUNCH)
-        status = real->launch(gpu, ctx, t->program, t->name, t->number, t->spread, t->threads, t->args, t->count);
+        status = real->launch(gpu, ctx, t->program, t->name, t->number, t->spread, t->threads,
+                              t->args, t->count);
     if (!status && t->kind < MARK) status = real->quiet(gpu, ctx);
     check_ok(ctx, status, "a task");
     lanes[lane].head++;
@@ -98,23 +103,24 @@ static task *append(int lane, kind k)
     return t;
 }
 
-static tally_status f_copy_in(tl_gpu *g, tally *c, int lane, const tl_memory *to, size_t at, const void *from,
-                              size_t bytes)
+static tally_status f_copy_in(tl_gpu *g, tally *c, int lane, const tl_memory *to, size_t at,
+                              const void *from, size_t bytes)
 {
     (void)g, (void)c;
     task *t = append(lane, COPY_IN);
     t->memory = *to, t->offset = at, t->from = from, t->bytes = bytes;
     return TALLY_OK;
 }
-static tally_status f_copy_out(tl_gpu *g, tally *c, int lane, void *to, const tl_memory *from, size_t at, size_t bytes)
+static tally_status f_copy_out(tl_gpu *g, tally *c, int lane, void *to, const tl_memory *from,
+                               size_t at, size_t bytes)
 {
     (void)g, (void)c;
     task *t = append(lane, COPY_OUT);
     t->memory = *from, t->offset = at, t->to = to, t->bytes = bytes;
     return TALLY_OK;
 }
-static tally_status f_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t number, tl_spread spread,
-                             int threads, const tl_argument *args, int count)
+static tally_status f_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t number,
+                             tl_spread spread, int threads, const tl_argument *args, int count)
 {
     (void)g, (void)c;
     task *t = append(TL_RUN, LAUNCH);
@@ -158,12 +164,14 @@ static tally_status f_quiet(tl_gpu *g, tally *c)
     drain_all();
     return real->quiet(g, c);
 }
-static tally_status f_write(tl_gpu *g, tally *c, const tl_memory *to, size_t at, const void *from, size_t bytes)
+static tally_status f_write(tl_gpu *g, tally *c, const tl_memory *to, size_t at, const void *from,
+                            size_t bytes)
 {
     drain(TL_RUN);
     return real->write(g, c, to, at, from, bytes);
 }
-static tally_status f_read(tl_gpu *g, tally *c, void *to, const tl_memory *from, size_t at, size_t bytes)
+static tally_status f_read(tl_gpu *g, tally *c, void *to, const tl_memory *from, size_t at,
+                           size_t bytes)
 {
     drain(TL_RUN);
     return real->read(g, c, to, from, at, bytes);
@@ -183,7 +191,8 @@ static int f_locked(tl_gpu *g, const void *p, size_t bytes)
 static float x[N], got[N], want[N];
 static tl_memory there; /* room for N results on the device, beyond its limit */
 
-/* What this test does with `there`, as the library does: with the device's context the current one. */
+/* What this test does with `there`, as the library does: with the device's context the current
+   one. */
 static void take_there(void)
 {
     real->enter(gpu, NULL);
@@ -222,7 +231,8 @@ static void check_case(int which)
     for (int i = 0; i < 2; i++) {
         tally_view in = tally_flat(x, TALLY_F32, N);
         if (which == 4) in = tally_columns(x, TALLY_F32, N / 4, 4);
-        if (which == 5 || which > 6) in = tally_rows(x, TALLY_F32, which == 9 ? N / 4 : 500, which == 9 ? 4 : N / 500);
+        if (which == 5 || which > 6)
+            in = tally_rows(x, TALLY_F32, which == 9 ? N / 4 : 500, which == 9 ? 4 : N / 500);
         memset(to[i], 0xa5, sizeof got);
         if (which == 2) memcpy(in.data = to[i], x, sizeof x);
         tally_view out = in;
@@ -237,7 +247,8 @@ static void check_case(int which)
                which == 9 ? N / 4
                : which    ? N
                           : 1,
-               sizeof(float), "%s, policy %d%s", names[which], policy, locked ? ", page-locked" : "");
+               sizeof(float), "%s, policy %d%s", names[which], policy,
+               locked ? ", page-locked" : "");
 }
 
 static void check_device(const char *device)
@@ -248,7 +259,8 @@ static void check_device(const char *device)
     gpu = tl_gpu_of(ctx->device)->gpu;
     real = gpu->calls;
     fake = *real;
-    fake.copy_in = f_copy_in, fake.copy_out = f_copy_out, fake.launch = f_launch, fake.mark = f_mark;
+    fake.copy_in = f_copy_in, fake.copy_out = f_copy_out, fake.launch = f_launch,
+    fake.mark = f_mark;
     fake.follow = f_follow, fake.reached = f_reached, fake.wait = f_wait, fake.quiet = f_quiet;
     fake.write = f_write, fake.read = f_read, fake.release = f_release;
     gpu->calls = &fake;
@@ -256,7 +268,8 @@ static void check_device(const char *device)
     done[0] = 1;
     take_there();
     /* PoCL runs them as slowly as it compiles: every fixed policy there, and fewer random ones */
-    const int rounds = check_quick || (real->shares_memory && real->shares_memory(gpu)) ? 20 : ROUNDS;
+    const int rounds =
+        check_quick || (real->shares_memory && real->shares_memory(gpu)) ? 20 : ROUNDS;
     for (int round = 0; round < rounds; round++)
         for (int which = 0; which < 10; which++) {
             policy = round / 2;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Outputs past the size from which results are stored around the caches, and rows long enough for several threads: the
- * same bits as in small pieces (streams, which store through the caches), at every alignment, in place, on 1 to 3
- * threads. */
+ * Outputs past the size from which results are stored around the caches, and rows long enough
+ * for several threads: the same bits as in small pieces (streams, which store through the
+ * caches), at every alignment, in place, on 1 to 3 threads. */
 #include "check.h"
 
 enum { N = 1300000, GUARD = 64, CHUNK = 9973 };
@@ -12,25 +12,26 @@ static const struct {
     const char *op;
     tally_dtype dtype;
 } cases[] = {
-    {"sum", TALLY_F32},    {"sum:f64", TALLY_F32}, {"mean", TALLY_F64},    {"max", TALLY_F32},      {"sum", TALLY_I32},
-    {"minmax", TALLY_F32}, {"argmin", TALLY_F32},  {"ema:0.3", TALLY_F32}, {"var", TALLY_F32},      {"any", TALLY_F32},
-    {"nansum", TALLY_F32}, {"last", TALLY_U8},     {"max", TALLY_I16},     {"nanmean", TALLY_BF16},
+    {"sum", TALLY_F32}, {"sum:f64", TALLY_F32},  {"mean", TALLY_F64},   {"max", TALLY_F32},
+    {"sum", TALLY_I32}, {"minmax", TALLY_F32},   {"argmin", TALLY_F32}, {"ema:0.3", TALLY_F32},
+    {"var", TALLY_F32}, {"any", TALLY_F32},      {"nansum", TALLY_F32}, {"last", TALLY_U8},
+    {"max", TALLY_I16}, {"nanmean", TALLY_BF16},
 };
 
 /* The same through a stream, in pieces. */
-static int64_t pieces(tally *ctx, const check_operator *o, const char *from, int64_t n, const tally_window_options *w,
-                      int exclusive)
+static int64_t pieces(tally *ctx, const check_operator *o, const char *from, int64_t n,
+                      const tally_window_options *w, int exclusive)
 {
     tally_stream *s;
     tally_scan_options e = {.exclusive = exclusive};
     int64_t made = 0, produced;
-    tally_status status =
-        w ? tally_stream_window(ctx, o->op, o->dtype, w, &s) : tally_stream_scan(ctx, o->op, o->dtype, &e, &s);
+    tally_status status = w ? tally_stream_window(ctx, o->op, o->dtype, w, &s)
+                            : tally_stream_scan(ctx, o->op, o->dtype, &e, &s);
     if (!check_ok(ctx, status, o->op)) return 0;
     for (int64_t at = 0; at < n; at += CHUNK, made += produced) {
         produced = 0;
-        status = tally_stream_push(s, from + at * o->bytes, n - at < CHUNK ? n - at : CHUNK, want + made * o->result,
-                                   &produced);
+        status = tally_stream_push(s, from + at * o->bytes, n - at < CHUNK ? n - at : CHUNK,
+                                   want + made * o->result, &produced);
         if (!check_ok(ctx, status, o->op)) break;
     }
     check_ok(ctx, tally_stream_finish(s, want + made * o->result, &produced), o->op);
@@ -40,24 +41,29 @@ static int64_t pieces(tally *ctx, const check_operator *o, const char *from, int
 
 static void large(tally *ctx, const check_operator *o)
 {
-    int64_t size = o->result, n = N - check_below(5000), shift = check_below(17) * (check_below(2) ? 1 : o->bytes),
+    int64_t size = o->result, n = N - check_below(5000),
+            shift = check_below(17) * (check_below(2) ? 1 : o->bytes),
             places[] = {0, 1, 4, 8, 16, 48};
     char *from = x + shift;
     check_fill(from, o->dtype, n, (int)check_below(TL_DATA_KINDS));
     for (int verb = 0; verb < 3; verb++) {
-        tally_window_options w = {check_size(verb == 1 ? 60 : 20000), check_below(2) ? 0 : check_below(40),
-                                  TALLY_EDGES_SHRINK, 0};
+        tally_window_options w = {check_size(verb == 1 ? 60 : 20000),
+                                  check_below(2) ? 0 : check_below(40), TALLY_EDGES_SHRINK, 0};
         tally_scan_options e = {.exclusive = (int)check_below(2)};
-        int64_t place = places[check_below(6)], m = pieces(one, o, from, n, verb ? &w : NULL, e.exclusive);
+        int64_t place = places[check_below(6)],
+                m = pieces(one, o, from, n, verb ? &w : NULL, e.exclusive);
         char *to = got + GUARD + place;
         memset(got, 0x5a, (size_t)(n * size) + 4 * GUARD);
         tally_view in = tally_flat(from, o->dtype, n), out = tally_flat(to, o->info.output, n);
-        tally_status status = verb ? tally_window(ctx, o->op, &in, &out, &w) : tally_scan(ctx, o->op, &in, &out, &e);
+        tally_status status =
+            verb ? tally_window(ctx, o->op, &in, &out, &w) : tally_scan(ctx, o->op, &in, &out, &e);
         if (!check_ok(ctx, status, o->op)) return;
         check(m == n, "%lld of %lld results", (long long)m, (long long)n);
-        check_same(to, want, n, size, "%s %s of %s, %s x%d, n=%lld place %lld before %lld after %lld",
-                   verb ? "window" : "scan", o->op, tally_dtype_name(o->dtype), tally_isa(ctx), tally_threads(ctx),
-                   (long long)n, (long long)place, (long long)w.before, (long long)w.after);
+        check_same(to, want, n, size,
+                   "%s %s of %s, %s x%d, n=%lld place %lld before %lld after %lld",
+                   verb ? "window" : "scan", o->op, tally_dtype_name(o->dtype), tally_isa(ctx),
+                   tally_threads(ctx), (long long)n, (long long)place, (long long)w.before,
+                   (long long)w.after);
         int clean = 1;
         for (int i = 1; i <= GUARD; i++) clean &= to[-i] == 0x5a && to[n * size + i - 1] == 0x5a;
         check(clean, "%s wrote outside its output", o->op);
@@ -70,20 +76,24 @@ static void large(tally *ctx, const check_operator *o)
     }
 }
 
-/* Few long rows and segments are cut between threads; each is still the reduction of that sequence alone. */
+/* Few long rows and segments are cut between threads; each is still the reduction of that
+   sequence alone. */
 static void long_rows(tally *ctx, const check_operator *o)
 {
     int64_t length = N * 8 / o->bytes / 3 - 7,
-            offsets[] = {3, 3, 3 + length, 3 + length, 12 + length, 12 + 2 * length, 13 + 2 * length};
+            offsets[] = {
+                3, 3, 3 + length, 3 + length, 12 + length, 12 + 2 * length, 13 + 2 * length};
     char alone[16], rows[6 * 16];
     check_fill(x, o->dtype, offsets[6], TL_DATA_HOSTILE);
-    tally_view segments = tally_segments(x, o->dtype, offsets, 6), two = tally_rows(x, o->dtype, 2, length);
+    tally_view segments = tally_segments(x, o->dtype, offsets, 6),
+               two = tally_rows(x, o->dtype, 2, length);
     check_ok(ctx, tally_reduce(ctx, o->op, &segments, rows), o->op);
     for (int r = 0; r < 6; r++) {
         tally_view v = tally_flat(x + offsets[r] * o->bytes, o->dtype, offsets[r + 1] - offsets[r]);
         check_ok(one, tally_reduce(one, o->op, &v, alone), o->op);
-        check_same(rows + r * o->result, alone, 1, o->result, "%s of %s: segment %d of %lld, %s x%d", o->op,
-                   tally_dtype_name(o->dtype), r, (long long)v.n, tally_isa(ctx), tally_threads(ctx));
+        check_same(rows + r * o->result, alone, 1, o->result,
+                   "%s of %s: segment %d of %lld, %s x%d", o->op, tally_dtype_name(o->dtype), r,
+                   (long long)v.n, tally_isa(ctx), tally_threads(ctx));
     }
     check_ok(ctx, tally_reduce(ctx, o->op, &two, rows), o->op);
     for (int r = 0; r < 2; r++) {

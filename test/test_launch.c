@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Every launch of every kernel, without a GPU. The device of this test has the host's memory, its programs are empty,
- * and its launches check their arguments (src/gpu/kernels.h) and compute nothing. The verbs are called until every
- * kernel was launched, as on CUDA and as on OpenCL. Then come the sentences about arguments that are missing, of the
- * wrong kind, or too many. test_launch.sh shows that such launches do not compile. */
+ * Every launch of every kernel, without a GPU. The device of this test has the host's memory,
+ * its programs are empty, and its launches check their arguments (src/gpu/kernels.h) and compute
+ * nothing. The verbs are called until every kernel was launched, as on CUDA and as on OpenCL.
+ * Then come the sentences about arguments that are missing, of the wrong kind, or too many.
+ * test_launch.sh shows that such launches do not compile. */
 #include "gpu/work.h"
 #include "context/operators.h"
 #include "gpu/kernel/constants.h"
@@ -25,7 +26,10 @@ struct tl_program { /* the kernels it has launched */
     int count;
 };
 
-static tally_status d_open(tally *c, int index, tl_gpu **to) { return (void)c, (void)index, *to = &gpu, TALLY_OK; }
+static tally_status d_open(tally *c, int index, tl_gpu **to)
+{
+    return (void)c, (void)index, *to = &gpu, TALLY_OK;
+}
 static void d_nothing(tl_gpu *g) { (void)g; }
 static int processors = 4;
 static int d_processors(const tl_gpu *g) { return (void)g, processors; }
@@ -47,11 +51,13 @@ static void d_release(tl_gpu *g, tl_memory *m)
     free((void *)(uintptr_t)m->address);
     *m = (tl_memory){0};
 }
-static tally_status d_write(tl_gpu *g, tally *c, const tl_memory *to, size_t at, const void *from, size_t bytes)
+static tally_status d_write(tl_gpu *g, tally *c, const tl_memory *to, size_t at, const void *from,
+                            size_t bytes)
 {
     return (void)g, (void)c, memcpy((char *)(uintptr_t)to->address + at, from, bytes), TALLY_OK;
 }
-static tally_status d_read(tl_gpu *g, tally *c, void *to, const tl_memory *from, size_t at, size_t bytes)
+static tally_status d_read(tl_gpu *g, tally *c, void *to, const tl_memory *from, size_t at,
+                           size_t bytes)
 {
     return (void)g, (void)c, memcpy(to, (char *)(uintptr_t)from->address + at, bytes), TALLY_OK;
 }
@@ -68,7 +74,8 @@ static int d_owns(tl_gpu *g, const void *p, tl_memory *m, size_t *at)
     return 0;
 }
 static tally_status d_enter(tl_gpu *g, tally *c) { return (void)g, (void)c, TALLY_OK; }
-static tally_status d_build(tl_gpu *g, tally *c, const char *text, size_t length, tl_code how, tl_program **p)
+static tally_status d_build(tl_gpu *g, tally *c, const char *text, size_t length, tl_code how,
+                            tl_program **p)
 {
     (void)g, (void)c, (void)how;
     check(strlen(text) == length && !strstr(text, "KERNEL_OF(") && !strstr(text, "PARAMETERS_OF("),
@@ -80,14 +87,16 @@ static void d_unload(tl_gpu *g, tl_program *p) { (void)g, free(p); }
 /* Offsets on the device: two of these segments are long, and they are not of one length. */
 static void answer_measure(const tl_arguments_measure *a)
 {
-    uint32_t *count = (uint32_t *)(uintptr_t)a->measured.is.memory.address + a->slot.is.i64 * MEASURED_SLOT;
+    uint32_t *count =
+        (uint32_t *)(uintptr_t)a->measured.is.memory.address + a->slot.is.i64 * MEASURED_SLOT;
     const int64_t *offsets = (const int64_t *)(uintptr_t)a->offsets.is.memory.address;
     count[LONGS] = 2, count[DIFFERENT] = 1, count[NODES] = 5;
-    ((int64_t *)count)[FIRST_OFFSET] = offsets[0], ((int64_t *)count)[LAST_OFFSET] = offsets[a->rows.is.i64];
+    ((int64_t *)count)[FIRST_OFFSET] = offsets[0],
+              ((int64_t *)count)[LAST_OFFSET] = offsets[a->rows.is.i64];
 }
 
-static tally_status d_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t number, tl_spread spread,
-                             int threads, const tl_argument *arguments, int count)
+static tally_status d_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t number,
+                             tl_spread spread, int threads, const tl_argument *arguments, int count)
 {
     int id = 0;
     (void)g;
@@ -99,10 +108,11 @@ static tally_status d_launch(tl_gpu *g, tally *c, tl_program *p, const char *nam
     p->count += at == p->count;
     const tl_gpu_kernel *k = &tl_gpu_kernels[id];
     check_ok(c, tl_gpu_kernel_check(c, (tl_gpu_kernel_id)id, arguments, count), name);
-    check(number > 0 && (spread == TL_SHARED_JOBS || number <= 4 * 32), "%s: %lld groups or jobs", name,
-          (long long)number);
+    check(number > 0 && (spread == TL_SHARED_JOBS || number <= 4 * 32), "%s: %lld groups or jobs",
+          name, (long long)number);
     check(threads == (k->threads ? k->threads : 32 * warps), "%s: groups of %d", name, threads);
-    check((spread == TL_SHARED_JOBS) == (id == TL_KERNEL_once), "%s: jobs are shared by `once` alone", name);
+    check((spread == TL_SHARED_JOBS) == (id == TL_KERNEL_once),
+          "%s: jobs are shared by `once` alone", name);
     for (int i = 0; i < count; i++) {
         if (arguments[i].kind == TL_ARG_MEMORY)
             check(arguments[i].memory.address != 0, "%s: argument %d is no memory", name, i + 1);
@@ -116,12 +126,17 @@ static tally_status d_launch(tl_gpu *g, tally *c, tl_program *p, const char *nam
 }
 static tally_status d_done(tl_gpu *g, tally *c) { return (void)g, (void)c, TALLY_OK; }
 static void d_room(tl_gpu *g, size_t *all, size_t *once) { (void)g, *all = *once = 1 << 20; }
-static int d_locked(tl_gpu *g, const void *p, size_t bytes) { return (void)g, (void)p, (void)bytes, 0; }
-static tally_status d_in(tl_gpu *g, tally *c, int lane, const tl_memory *to, size_t at, const void *from, size_t bytes)
+static int d_locked(tl_gpu *g, const void *p, size_t bytes)
+{
+    return (void)g, (void)p, (void)bytes, 0;
+}
+static tally_status d_in(tl_gpu *g, tally *c, int lane, const tl_memory *to, size_t at,
+                         const void *from, size_t bytes)
 {
     return (void)lane, d_write(g, c, to, at, from, bytes);
 }
-static tally_status d_out(tl_gpu *g, tally *c, int lane, void *to, const tl_memory *from, size_t at, size_t bytes)
+static tally_status d_out(tl_gpu *g, tally *c, int lane, void *to, const tl_memory *from, size_t at,
+                          size_t bytes)
 {
     return (void)lane, d_read(g, c, to, from, at, bytes);
 }
@@ -129,7 +144,10 @@ static tally_status d_event(tl_gpu *g, tally *c, int lane, int event)
 {
     return (void)g, (void)c, (void)lane, (void)event, TALLY_OK;
 }
-static tally_status d_reached(tl_gpu *g, tally *c, int event) { return (void)g, (void)c, (void)event, TALLY_OK; }
+static tally_status d_reached(tl_gpu *g, tally *c, int event)
+{
+    return (void)g, (void)c, (void)event, TALLY_OK;
+}
 
 static const tl_device_calls device_calls = {.name = "none", TL_GPU_DEVICE_CALLS};
 
@@ -137,38 +155,40 @@ static const tl_device_calls device_calls = {.name = "none", TL_GPU_DEVICE_CALLS
 static tally *open_none(int cuda, tl_device **cpu)
 {
     tally *ctx = check_open(1, NULL);
-    calls = (tl_gpu_calls){.name = "none",
-                           .prelude = cuda ? "gpu/cuda/prelude_cuda.h" : "gpu/opencl/prelude_opencl.h",
-                           .once = cuda,
-                           .open = d_open,
-                           .close = d_nothing,
-                           .enter = d_enter,
-                           .leave = d_nothing,
-                           .processors = d_processors,
-                           .warps_in_group = d_warps,
-                           .local_bytes = d_local,
-                           .allocate = d_allocate,
-                           .release = d_release,
-                           .write = d_write,
-                           .read = d_read,
-                           .owns = d_owns,
-                           .build = d_build,
-                           .unload = d_unload,
-                           .launch = d_launch,
-                           .wait = d_done,
-                           .room = d_room,
-                           .lock = d_allocate,
-                           .unlock = d_release,
-                           .locked = d_locked,
-                           .copy_in = d_in,
-                           .copy_out = d_out,
-                           .mark = d_event,
-                           .follow = d_event,
-                           .reached = d_reached,
-                           .quiet = d_done};
+    calls =
+        (tl_gpu_calls){.name = "none",
+                       .prelude = cuda ? "gpu/cuda/prelude_cuda.h" : "gpu/opencl/prelude_opencl.h",
+                       .once = cuda,
+                       .open = d_open,
+                       .close = d_nothing,
+                       .enter = d_enter,
+                       .leave = d_nothing,
+                       .processors = d_processors,
+                       .warps_in_group = d_warps,
+                       .local_bytes = d_local,
+                       .allocate = d_allocate,
+                       .release = d_release,
+                       .write = d_write,
+                       .read = d_read,
+                       .owns = d_owns,
+                       .build = d_build,
+                       .unload = d_unload,
+                       .launch = d_launch,
+                       .wait = d_done,
+                       .room = d_room,
+                       .lock = d_allocate,
+                       .unlock = d_release,
+                       .locked = d_locked,
+                       .copy_in = d_in,
+                       .copy_out = d_out,
+                       .mark = d_event,
+                       .follow = d_event,
+                       .reached = d_reached,
+                       .quiet = d_done};
     warps = cuda ? 8 : 1;
     *cpu = ctx->device;
-    check_ok(ctx, tl_gpu_open(ctx, &calls, &device_calls, 0, "memory=64M", &ctx->device), "the device that is none");
+    check_ok(ctx, tl_gpu_open(ctx, &calls, &device_calls, 0, "memory=64M", &ctx->device),
+             "the device that is none");
     return ctx;
 }
 static void close_none(tally *ctx, tl_device *cpu)
@@ -176,7 +196,8 @@ static void close_none(tally *ctx, tl_device *cpu)
     tl_gpu_close(ctx->device);
     ctx->device = cpu;
     tally_close(ctx);
-    for (int i = 0; i < BLOCKS_MOST; i++) check(!blocks[i].at, "a block of %zu bytes is left", blocks[i].bytes);
+    for (int i = 0; i < BLOCKS_MOST; i++)
+        check(!blocks[i].at, "a block of %zu bytes is left", blocks[i].bytes);
 }
 
 /* ---- the calls ---- */
@@ -242,14 +263,16 @@ static void call_all(int cuda)
     call(ctx, "max", tally_flat(x, TALLY_F32, N));
     tl_memory on_device[2];
     const size_t bytes[] = {N * sizeof(float), sizeof offsets};
-    for (int i = 0; i < 2; i++) check_ok(ctx, d_allocate(&gpu, ctx, bytes[i], &on_device[i]), "a block");
+    for (int i = 0; i < 2; i++)
+        check_ok(ctx, d_allocate(&gpu, ctx, bytes[i], &on_device[i]), "a block");
     d_write(&gpu, ctx, &on_device[1], 0, offsets, sizeof offsets);
     tally_view there = tally_segments((void *)(uintptr_t)on_device[0].address, TALLY_F32,
                                       (const int64_t *)(uintptr_t)on_device[1].address, 6);
     check_ok(ctx, tally_reduce(ctx, "sum", &there, y), "segments on the device");
     char *const keys = (char *)(uintptr_t)on_device[0].address;
     int64_t runs, *const places = (int64_t *)(uintptr_t)on_device[1].address;
-    const tally_view from = tally_flat(keys, TALLY_I32, 9), to = tally_flat(keys + 400, TALLY_I32, 6);
+    const tally_view from = tally_flat(keys, TALLY_I32, 9),
+                     to = tally_flat(keys + 400, TALLY_I32, 6);
     check_ok(ctx, tally_runs(ctx, &from, places, &runs), "keys on the device");
     check_ok(ctx, tally_take(ctx, &from, places, 6, &to), "a gather on the device");
     call_field(ctx, (const char *)(uintptr_t)on_device[0].address);
@@ -263,20 +286,25 @@ static void call_all(int cuda)
     }
     const tally_view exact[] = {tally_flat(x, TALLY_F64, N), tally_rows(x, TALLY_F64, 60, 40),
                                 tally_columns(x, TALLY_F64, 5000, 40)};
-    for (int i = 0; i < 3; i++) check_ok(ctx, tally_reduce(ctx, "sum:exact", &exact[i], y), "exact sums");
-    const tally_view few = tally_flat(x, TALLY_F32, 20000), of_few = tally_flat(y, TALLY_F32, 20000);
+    for (int i = 0; i < 3; i++)
+        check_ok(ctx, tally_reduce(ctx, "sum:exact", &exact[i], y), "exact sums");
+    const tally_view few = tally_flat(x, TALLY_F32, 20000),
+                     of_few = tally_flat(y, TALLY_F32, 20000);
     processors = 16; /* more than there are tiles of a large size */
     check_ok(ctx, tally_scan(ctx, "sum", &few, &of_few, NULL), "a scan by small tiles");
     processors = 4;
     const tl_scalar *op;
     tl_par par;
     check_ok(ctx, tl_resolve(ctx, "sum", TALLY_F32, &op, &par), "sum");
-    check_ok(ctx, tl_gpu_law(ctx->device, ctx, &(tl_plan){.op = op, .par = par}, x, 64, y), "the law");
+    check_ok(ctx, tl_gpu_law(ctx->device, ctx, &(tl_plan){.op = op, .par = par}, x, 64, y),
+             "the law");
     for (int id = 0; id < TL_KERNELS; id++)
         check(launches[id] > 0 ||
-                  (!cuda && (id == TL_KERNEL_once || id == TL_KERNEL_scan_once || id == TL_KERNEL_scan_down ||
-                             id == TL_KERNEL_scan_few || id == TL_KERNEL_window_flat || id == TL_KERNEL_window_along)),
-              "kernel %s was not launched as on %s", tl_gpu_kernels[id].name, cuda ? "CUDA" : "OpenCL");
+                  (!cuda && (id == TL_KERNEL_once || id == TL_KERNEL_scan_once ||
+                             id == TL_KERNEL_scan_down || id == TL_KERNEL_scan_few ||
+                             id == TL_KERNEL_window_flat || id == TL_KERNEL_window_along)),
+              "kernel %s was not launched as on %s", tl_gpu_kernels[id].name,
+              cuda ? "CUDA" : "OpenCL");
     close_none(ctx, cpu);
 }
 
@@ -303,8 +331,9 @@ static void check_wrong(void)
     const tl_plan plan = {0};
     const tl_batch b = {.plan = &plan, .piece = &piece, .x = some, .rows = 3};
     const int all = tl_gpu_kernels[TL_KERNEL_up].count;
-    const tl_arguments_up right = TL_ARGUMENTS(up, .batch = tl_batch_arguments(&b, TL_ALL_SEQUENCES),
-                                               .nodes = tl_memory_of(&some), .level = tl_i64(2), .jobs = tl_i64(1));
+    const tl_arguments_up right =
+        TL_ARGUMENTS(up, .batch = tl_batch_arguments(&b, TL_ALL_SEQUENCES),
+                     .nodes = tl_memory_of(&some), .level = tl_i64(2), .jobs = tl_i64(1));
     tl_program none = {.count = 0};
     const tl_launch l = {tl_gpu_of(ctx->device), ctx, &(tl_built){.program = &none}};
     check_ok(ctx, tl_go(&l, TL_KERNEL_up, 1, TL_GROUPS, (const tl_argument *)&right, all), "up");
@@ -330,16 +359,19 @@ static void check_names(void)
     char name[TL_KERNEL_NAME + 1] = "k";
     for (int i = 0; i <= TL_KERNELS_MOST; i++) {
         snprintf(name, sizeof name, "kernel_number_%d", i % TL_KERNELS_MOST);
-        check(tl_kernel_number(ctx, p.names[0], sizeof p.names[0], p.count, name) == i % TL_KERNELS_MOST, "%s", name);
+        check(tl_kernel_number(ctx, p.names[0], sizeof p.names[0], p.count, name) ==
+                  i % TL_KERNELS_MOST,
+              "%s", name);
         p.count += p.count < TL_KERNELS_MOST;
     }
     check(tl_kernel_number(ctx, p.names[0], sizeof p.names[0], p.count, "more") < 0 &&
               strstr(tally_error(ctx), "at most 16"),
           "one too many: %s", tally_error(ctx));
     memset(name, 'k', TL_KERNEL_NAME);
-    check(tl_kernel_number(ctx, p.names[0], sizeof p.names[0], 0, name) < 0, "a name of %d letters", TL_KERNEL_NAME);
-    check(tl_kernel_number(ctx, p.names[0], sizeof p.names[0], 0, name + 1) == 0, "a name of %d letters",
-          TL_KERNEL_NAME - 1);
+    check(tl_kernel_number(ctx, p.names[0], sizeof p.names[0], 0, name) < 0, "a name of %d letters",
+          TL_KERNEL_NAME);
+    check(tl_kernel_number(ctx, p.names[0], sizeof p.names[0], 0, name + 1) == 0,
+          "a name of %d letters", TL_KERNEL_NAME - 1);
     tally_close(ctx);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Scans and windows of rows, columns and segments on every GPU device (or those of TALLY_TEST_DEVICES), compared with
- * the processors' by memcmp: of lengths around lanes' steps, chunks and tiles, apart and backwards, empty segments and
- * one that has nearly everything, windows longer than a sequence, with every kind of edge. Skipped without a device. */
+ * Scans and windows of rows, columns and segments on every GPU device (or those of
+ * TALLY_TEST_DEVICES), compared with the processors' by memcmp: of lengths around lanes' steps,
+ * chunks and tiles, apart and backwards, empty segments and one that has nearly everything,
+ * windows longer than a sequence, with every kind of edge. Skipped without a device. */
 #include "gpus.h"
 
 enum { MOST = 1 << 18, GUARD = 64, RESULT_MOST = 16, SEGMENTS_MOST = 40000 };
@@ -9,9 +10,10 @@ enum { MOST = 1 << 18, GUARD = 64, RESULT_MOST = 16, SEGMENTS_MOST = 40000 };
 static const struct {
     const char *op;
     tally_dtype dtype;
-} instances[] = {{"sum", TALLY_F32},     {"minmax", TALLY_I16},  {"argmax", TALLY_F32}, {"var", TALLY_F64},
-                 {"first", TALLY_U8},    {"mean", TALLY_F64},    {"last", TALLY_I32},   {"max", TALLY_I64},
-                 {"nanmean", TALLY_F32}, {"ema:0.01", TALLY_F64}};
+} instances[] = {{"sum", TALLY_F32},     {"minmax", TALLY_I16}, {"argmax", TALLY_F32},
+                 {"var", TALLY_F64},     {"first", TALLY_U8},   {"mean", TALLY_F64},
+                 {"last", TALLY_I32},    {"max", TALLY_I64},    {"nanmean", TALLY_F32},
+                 {"ema:0.01", TALLY_F64}};
 
 static tally *ctx, *cpu;
 static char *x, *got, *want;
@@ -38,11 +40,13 @@ typedef struct {
 static tally_status call(tally *on, const one_case *c, char *to)
 {
     const layout *l = &c->at;
-    const int64_t size = (int64_t)tally_dtype_size(c->dtype), steps = l->stride < 0 ? -l->stride : l->stride;
+    const int64_t size = (int64_t)tally_dtype_size(c->dtype),
+                  steps = l->stride < 0 ? -l->stride : l->stride;
     const int64_t last = (l->offsets ? l->offsets[l->rows] : l->n) - 1,
                   back = l->stride < 0 && last > 0 ? last * steps : 0;
     const int64_t length = l->offsets ? 0 : c->window ? tally_window_length(l->n, c->window) : l->n;
-    tally_view in = {x + l->shift + back * size, c->dtype, l->rows, l->n, l->row_stride, l->stride, l->offsets};
+    tally_view in = {
+        x + l->shift + back * size, c->dtype, l->rows, l->n, l->row_stride, l->stride, l->offsets};
     tally_view out = {to,
                       c->info.output,
                       l->rows,
@@ -63,21 +67,24 @@ static void check_case(const one_case *c)
                                     : l->rows * (l->n + l->apart);
     memset(got, 0xa5, (size_t)(all * size + GUARD));
     memset(want, 0xa5, (size_t)(all * size + GUARD));
-    if (!check_ok(cpu, call(cpu, c, want), c->op) || !check_ok(ctx, call(ctx, c, got), c->op)) return;
+    if (!check_ok(cpu, call(cpu, c, want), c->op) || !check_ok(ctx, call(ctx, c, got), c->op))
+        return;
     const tally_window_options none = {0}, *w = c->window ? c->window : &none;
-    check_same(
-        got, want, all * size + GUARD, 1,
-        "%s: %s of %s, %s of %s, %lld x %lld, strides %lld, %lld, shift %lld, apart %d, before %lld, after %lld, "
-        "edges %d, min %lld",
-        c->name, c->op, tally_dtype_name(c->dtype), c->scan ? "scan" : "window", l->kind, (long long)l->rows,
-        (long long)l->n, (long long)l->row_stride, (long long)l->stride, (long long)l->shift, l->apart,
-        (long long)w->before, (long long)w->after, (int)w->edges, (long long)w->min_count);
+    check_same(got, want, all * size + GUARD, 1,
+               "%s: %s of %s, %s of %s, %lld x %lld, strides %lld, %lld, shift %lld, apart %d, "
+               "before %lld, after %lld, "
+               "edges %d, min %lld",
+               c->name, c->op, tally_dtype_name(c->dtype), c->scan ? "scan" : "window", l->kind,
+               (long long)l->rows, (long long)l->n, (long long)l->row_stride, (long long)l->stride,
+               (long long)l->shift, l->apart, (long long)w->before, (long long)w->after,
+               (int)w->edges, (long long)w->min_count);
 }
 
 static int64_t below(int64_t n) { return (int64_t)(tl_random(&check_state) % (uint64_t)n); }
 
-static const int64_t lengths[] = {1,    7,    8,    9,    31,   32,   33,   64,   65,   300,  511, 1000,
-                                  1023, 1024, 1025, 2047, 2048, 2049, 2056, 3001, 4095, 4096, 4097};
+static const int64_t lengths[] = {1,    7,    8,    9,    31,   32,   33,   64,
+                                  65,   300,  511,  1000, 1023, 1024, 1025, 2047,
+                                  2048, 2049, 2056, 3001, 4095, 4096, 4097};
 enum { LENGTHS = sizeof lengths / sizeof *lengths };
 static int64_t any_length(int64_t most)
 {
@@ -88,7 +95,10 @@ static int64_t any_length(int64_t most)
 static layout columns(void)
 {
     static const int64_t rows[] = {16, 31, 32, 33, 64, 70, 128};
-    layout l = {.kind = "columns", .rows = rows[below(sizeof rows / sizeof *rows)], .row_stride = 1, .across = 1};
+    layout l = {.kind = "columns",
+                .rows = rows[below(sizeof rows / sizeof *rows)],
+                .row_stride = 1,
+                .across = 1};
     l.stride = l.rows + (below(2) ? 0 : below(5));
     l.n = any_length(MOST / (l.stride + 1) - 1);
     if (below(3) == 0) l.stride = -l.stride;
@@ -111,7 +121,8 @@ static layout rows(void)
 static layout segments(void)
 {
     layout l = {.kind = "segments", .stride = below(4) ? 1 : below(2) ? 2 : -1, .offsets = offsets};
-    const int64_t end = MOST / 2 - 1, mean = 1 + (below(2) ? below(4000) : below(30)), some = below(3);
+    const int64_t end = MOST / 2 - 1, mean = 1 + (below(2) ? below(4000) : below(30)),
+                  some = below(3);
     offsets[0] = below(4);
     while (l.rows < SEGMENTS_MOST && offsets[l.rows] < end) {
         int64_t n = some && below(2) ? 0 : below(8) ? below(2 * mean) : any_length(end);
@@ -129,7 +140,8 @@ static void check_layout(one_case *c)
     const tally_scan_options scan = {.exclusive = (int)below(2),
                                      .reverse = !c->at.offsets && below(2),
                                      .init = c->info.seedable && below(2) ? init : NULL};
-    tally_window_options window = {below(30), below(2) ? 0 : below(9), (tally_edges)below(c->at.offsets ? 2 : 3), 0};
+    tally_window_options window = {below(30), below(2) ? 0 : below(9),
+                                   (tally_edges)below(c->at.offsets ? 2 : 3), 0};
     if (below(3) == 0) window.before = below(400);
     if (below(6) == 0) window.before = below(6000);
     if (below(6) == 0) window.after = below(3000);
@@ -153,7 +165,8 @@ static void check_device(const char *device)
         for (int turn = 0; turn < (check_quick ? 12 : check_long ? 60 : 42); turn++) {
             c.at = kinds[turn % 3]();
             c.at.shift = below(4) ? 0 : below(3 * size);
-            tl_random_fill(&check_state, x, c.dtype, MOST, turn % 4 ? TL_DATA_PLAIN : TL_DATA_HOSTILE);
+            tl_random_fill(&check_state, x, c.dtype, MOST,
+                           turn % 4 ? TL_DATA_PLAIN : TL_DATA_HOSTILE);
             check_layout(&c);
         }
     }

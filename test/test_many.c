@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Several devices as one context, on every kind that has at least two (PoCL has as many as POCL_DEVICES names): the
- * bits of the processors, by memcmp, whatever the number of devices and wherever a sequence is cut; device strings; a
- * member whose calls fail one after the other. Skipped without two devices of a kind. */
+ * Several devices as one context, on every kind that has at least two (PoCL has as many as
+ * POCL_DEVICES names): the bits of the processors, by memcmp, whatever the number of devices and
+ * wherever a sequence is cut; device strings; a member whose calls fail one after the other.
+ * Skipped without two devices of a kind. */
 #include "many_near.h"
 
 /* ---- host arrays ---- */
@@ -10,8 +11,8 @@ static const char *layout;
 
 static tally_window_options any_window(int64_t n)
 {
-    tally_window_options w = {check_size(n < 3000 ? n + 2 : 3000), check_below(3) ? 0 : check_below(40),
-                              (tally_edges)check_below(3), 0};
+    tally_window_options w = {check_size(n < 3000 ? n + 2 : 3000),
+                              check_below(3) ? 0 : check_below(40), (tally_edges)check_below(3), 0};
     if (check_below(4) == 0) w.min_count = check_below(w.before + 1 + w.after);
     return w;
 }
@@ -22,7 +23,8 @@ static void check_view(const tally_view *v)
     const tally_window_options w0 = any_window(v->n);
     tally_window_options w = w0;
     char init[RESULT] = {0};
-    const tally_scan_options scans[] = {{0}, {.exclusive = 1, .init = o.info.seedable ? init : NULL}, {.reverse = 1}};
+    const tally_scan_options scans[] = {
+        {0}, {.exclusive = 1, .init = o.info.seedable ? init : NULL}, {.reverse = 1}};
     const tally_scan_options *how = &scans[check_below(3)];
     const int64_t results = v->offsets ? v->offsets[v->rows] : v->rows * v->n;
     if (v->offsets && w.edges == TALLY_EDGES_VALID) w.edges = TALLY_EDGES_SHRINK;
@@ -42,10 +44,11 @@ static void check_view(const tally_view *v)
                               : verb == 1 ? tally_scan(ctx, o.op, v, &b, how)
                                           : tally_window(ctx, o.op, v, &b, &w);
         if (check_ok(cpu, expected, "cpu") && check_ok(ctx, status, o.op))
-            check_same(got, want, results, o.result,
-                       "%s %s, %s: verb %d of %lld x %lld on %d devices, before %lld after %lld edges %d", o.op,
-                       tally_dtype_name(o.dtype), layout, verb, (long long)v->rows, (long long)v->n, members,
-                       (long long)w.before, (long long)w.after, (int)w.edges);
+            check_same(
+                got, want, results, o.result,
+                "%s %s, %s: verb %d of %lld x %lld on %d devices, before %lld after %lld edges %d",
+                o.op, tally_dtype_name(o.dtype), layout, verb, (long long)v->rows, (long long)v->n,
+                members, (long long)w.before, (long long)w.after, (int)w.edges);
     }
 }
 
@@ -79,7 +82,10 @@ static int64_t any_lengths(void)
     int64_t all = 0;
     const int64_t kind = check_below(4), same = (int64_t)1 << check_below(15);
     for (int k = 0; k < members; k++) {
-        lengths[k] = kind == 0 ? same : kind == 1 ? check_below(PART) : kind == 2 ? check_size(70) : check_size(PART);
+        lengths[k] = kind == 0   ? same
+                     : kind == 1 ? check_below(PART)
+                     : kind == 2 ? check_size(70)
+                                 : check_size(PART);
         if (kind && check_below(5) == 0) lengths[k] = 0;
         all += lengths[k];
     }
@@ -112,7 +118,8 @@ static void check_parts_case(void)
             put(k, &out[k], got, (size_t)(lengths[k] * o.result + 2 * GUARD));
             memcpy(got + shift, x + at * o.bytes, (size_t)(lengths[k] * o.bytes));
             put(k, &in[k], got, (size_t)(lengths[k] * o.bytes + shift));
-            parts[k] = tally_flat(k == host ? x + at * o.bytes : in[k].at + shift, o.dtype, lengths[k]);
+            parts[k] =
+                tally_flat(k == host ? x + at * o.bytes : in[k].at + shift, o.dtype, lengths[k]);
             int64_t n = lengths[k];
             if (verb == 2 && w.edges == TALLY_EDGES_VALID) {
                 const int64_t from = at > w.before ? at : w.before,
@@ -120,19 +127,22 @@ static void check_parts_case(void)
                 n = end > from ? end - from : 0;
             }
             outs[k] = tally_flat(out[k].at + GUARD, o.info.output, n);
-            if (verb == 1 && in_place && k != host) outs[k] = tally_flat(in[k].at + shift, o.info.output, n);
-            if (k == host)
-                outs[k].data = tally_member(ctx, k) && verb == 2 ? outs[k].data : got + GUARD; /* scan: alike */
+            if (verb == 1 && in_place && k != host)
+                outs[k] = tally_flat(in[k].at + shift, o.info.output, n);
+            if (k == host) /* scan: alike */
+                outs[k].data = tally_member(ctx, k) && verb == 2 ? outs[k].data : got + GUARD;
         }
         char *const hosted = got; /* of the part that is on the host */
         tally_status status = verb == 0   ? tally_reduce_split(ctx, o.op, parts, members, result)
                               : verb == 1 ? tally_scan_split(ctx, o.op, parts, members, outs, &how)
                                           : tally_window_split(ctx, o.op, parts, members, outs, &w);
         if (!check_ok(ctx, status, o.op)) return;
-        const char *form = "%s %s: parts %lld %lld %lld %lld, part %d of verb %d, window %lld %lld %d of %lld";
-#define CASE                                                                                                           \
-    o.op, tally_dtype_name(o.dtype), (long long)lengths[0], (long long)lengths[1], (long long)lengths[2],              \
-        (long long)lengths[3], k, verb, (long long)w.before, (long long)w.after, (int)w.edges, (long long)w.min_count
+        const char *form =
+            "%s %s: parts %lld %lld %lld %lld, part %d of verb %d, window %lld %lld %d of %lld";
+#define CASE                                                                                       \
+    o.op, tally_dtype_name(o.dtype), (long long)lengths[0], (long long)lengths[1],                 \
+        (long long)lengths[2], (long long)lengths[3], k, verb, (long long)w.before,                \
+        (long long)w.after, (int)w.edges, (long long)w.min_count
         int k = 0;
         if (verb == 0) check_same(result, want, 1, o.result, form, CASE);
         for (k = 0; verb && k < members; made += outs[k++].n) {
@@ -140,9 +150,11 @@ static void check_parts_case(void)
             if (k != host || verb == 2) {
                 const int here = verb == 1 && in_place;
                 static char read[ROOM];
-                get(k, here ? &in[k] : &out[k], read, (size_t)(lengths[k] * o.result + (here ? shift : 2 * GUARD)));
+                get(k, here ? &in[k] : &out[k], read,
+                    (size_t)(lengths[k] * o.result + (here ? shift : 2 * GUARD)));
                 y = read + (here ? shift : GUARD);
-                check(here || (read[GUARD - 1] == (char)0xa5 && read[GUARD + outs[k].n * o.result] == (char)0xa5),
+                check(here || (read[GUARD - 1] == (char)0xa5 &&
+                               read[GUARD + outs[k].n * o.result] == (char)0xa5),
                       "%s: written beside the results of part %d of verb %d", o.op, k, verb);
             }
             check_same(y, wanted, outs[k].n, o.result, form, CASE);
@@ -171,8 +183,11 @@ static void check_pushes(void)
             char *const results = out[k].at + i * cut * o.result;
             tally_fragment *folded = NULL;
             if (check_below(2) &&
-                check_ok(ctx, tally_fragment_make(ctx, o.op, o.dtype, at, i * cut, length[i], &folded), "folded"))
-                check_ok(ctx, tally_stream_push_folded(s, at, folded, results, &made), "push of what was folded");
+                check_ok(ctx,
+                         tally_fragment_make(ctx, o.op, o.dtype, at, i * cut, length[i], &folded),
+                         "folded"))
+                check_ok(ctx, tally_stream_push_folded(s, at, folded, results, &made),
+                         "push of what was folded");
             else
                 check_ok(ctx, tally_stream_push(s, at, length[i], results, &made), "push");
             check(made == length[i], "%lld results of %lld", (long long)made, (long long)length[i]);
@@ -180,24 +195,29 @@ static void check_pushes(void)
         }
         tally_stream_close(s);
         get(k, &out[k], got, (size_t)(n * o.result));
-        check_same(got, want, n, o.result, "%s: a stream of %lld and %lld", o.op, (long long)cut, (long long)(n - cut));
+        check_same(got, want, n, o.result, "%s: a stream of %lld and %lld", o.op, (long long)cut,
+                   (long long)(n - cut));
     }
     check_ok(cpu, tally_reduce(cpu, o.op, &whole, want), "cpu");
     if (check_ok(ctx, tally_fragment_make(ctx, o.op, o.dtype, in[k].at, 0, cut, &left), "left") &&
-        check_ok(ctx, tally_fragment_make(ctx, o.op, o.dtype, in[k].at + cut * o.bytes, cut, n - cut, &right),
-                 "right") &&
+        check_ok(
+            ctx,
+            tally_fragment_make(ctx, o.op, o.dtype, in[k].at + cut * o.bytes, cut, n - cut, &right),
+            "right") &&
         check_ok(ctx, tally_fragment_merge(left, right), "merge") &&
         check_ok(ctx, tally_fragment_result(left, result), "result"))
-        check_same(result, want, 1, o.result, "%s: fragments of %lld and %lld", o.op, (long long)cut,
-                   (long long)(n - cut));
+        check_same(result, want, 1, o.result, "%s: fragments of %lld and %lld", o.op,
+                   (long long)cut, (long long)(n - cut));
     tally_fragment_free(left);
     tally_fragment_free(right);
     const tally_window_options w = {4, 0, TALLY_EDGES_SHRINK, 0};
     if (n && check_ok(ctx, tally_stream_window(ctx, o.op, o.dtype, &w, &s), "stream")) {
-        const tally_view all = tally_flat(x, o.dtype, n), results = tally_flat(want, o.info.output, n);
+        const tally_view all = tally_flat(x, o.dtype, n),
+                         results = tally_flat(want, o.info.output, n);
         int64_t rest = 0;
         check_ok(cpu, tally_window(cpu, o.op, &all, &results, &w), "cpu");
-        if (check_ok(ctx, tally_stream_push(s, in[k].at, n, got, &made), "a window's stream of device memory") &&
+        if (check_ok(ctx, tally_stream_push(s, in[k].at, n, got, &made),
+                     "a window's stream of device memory") &&
             check_ok(ctx, tally_stream_finish(s, got + made * o.result, &rest), "its end") &&
             check(made + rest == n, "%lld results of %lld", (long long)(made + rest), (long long)n))
             check_same(got, want, n, o.result, "%s: windows of a stream", o.op);
@@ -236,43 +256,51 @@ static void check_refusals(void)
     tally_times_info times, one;
     char words[96];
     tally_view parts[MEMBERS + 1], outs[MEMBERS + 1];
-    for (int k = 0; k <= members; k++) parts[k] = outs[k] = tally_flat(in[k % members].at, TALLY_F32, 10);
+    for (int k = 0; k <= members; k++)
+        parts[k] = outs[k] = tally_flat(in[k % members].at, TALLY_F32, 10);
     refuses(tally_use_stream(ctx, &y), TALLY_UNSUPPORTED, "stream: ");
     refuses(tally_device_pointer(ctx, &y, &p), TALLY_UNSUPPORTED, "object: ");
     refuses(tally_reduce_split(ctx, "sum", parts, 0, &y), TALLY_INVALID, "count is 0");
     refuses(tally_reduce_split(ctx, "sum", parts, members + 1, &y), TALLY_INVALID, "count is ");
     refuses(tally_reduce_split(ctx, "sum", NULL, 1, &y), TALLY_INVALID, "parts is NULL");
     refuses(tally_reduce_split(ctx, "sum", parts, members, NULL), TALLY_INVALID, "out is NULL");
-    refuses(tally_reduce_split(ctx, "sum:exact", parts, members, &y), TALLY_UNSUPPORTED, "sum:exact");
-    refuses(tally_scan_split(ctx, "sum", parts, members, outs, &(tally_scan_options){.reverse = 1}), TALLY_UNSUPPORTED,
-            "reverse");
-    refuses(tally_window_split(ctx, "sum", parts, members, outs, &(tally_window_options){.before = 2}), TALLY_INVALID,
-            "overlaps");
-    refuses(tally_window_split(ctx, "sum", parts, members, outs, &(tally_window_options){.before = -1, .after = 2}),
+    refuses(tally_reduce_split(ctx, "sum:exact", parts, members, &y), TALLY_UNSUPPORTED,
+            "sum:exact");
+    refuses(tally_scan_split(ctx, "sum", parts, members, outs, &(tally_scan_options){.reverse = 1}),
+            TALLY_UNSUPPORTED, "reverse");
+    refuses(
+        tally_window_split(ctx, "sum", parts, members, outs, &(tally_window_options){.before = 2}),
+        TALLY_INVALID, "overlaps");
+    refuses(tally_window_split(ctx, "sum", parts, members, outs,
+                               &(tally_window_options){.before = -1, .after = 2}),
             TALLY_UNSUPPORTED, "before -1");
     parts[members - 1].stride = 2;
     snprintf(words, sizeof words, "parts[%d] is not one dense", members - 1);
     refuses(tally_reduce_split(ctx, "sum", parts, members, &y), TALLY_INVALID, words);
     parts[members - 1] = outs[members - 1];
     parts[members - 1].dtype = TALLY_F64;
-    if (members > 1) refuses(tally_reduce_split(ctx, "sum", parts, members, &y), TALLY_INVALID, ".dtype is f64");
+    if (members > 1)
+        refuses(tally_reduce_split(ctx, "sum", parts, members, &y), TALLY_INVALID, ".dtype is f64");
     parts[members - 1] = outs[members - 1];
     if (members > 1) {
         parts[1].data = parts[0].data;
-        refuses(tally_reduce_split(ctx, "sum", parts, members, &y), TALLY_INVALID, "parts[1] is memory of ");
+        refuses(tally_reduce_split(ctx, "sum", parts, members, &y), TALLY_INVALID,
+                "parts[1] is memory of ");
         tally_view b = tally_flat(in[1].at, TALLY_F32, 10);
-        refuses(tally_scan(ctx, "sum", &parts[0], &b, NULL), TALLY_UNSUPPORTED, "must be of one device");
+        refuses(tally_scan(ctx, "sum", &parts[0], &b, NULL), TALLY_UNSUPPORTED,
+                "must be of one device");
     }
     tally_time(ctx, 1); /* a view in the memory of one device is that device's work */
     parts[0] = tally_flat(in[members - 1].at, TALLY_F32, 20000);
     check_ok(ctx, tally_reduce(ctx, "sum", &parts[0], &y), "the last device");
     tally_times(ctx, &times);
     tally_times(tally_member(ctx, members - 1), &one);
-    check(times.launches && times.launches == one.launches && times.kernels == one.kernels, "%lld launches of %lld",
-          (long long)one.launches, (long long)times.launches);
+    check(times.launches && times.launches == one.launches && times.kernels == one.kernels,
+          "%lld launches of %lld", (long long)one.launches, (long long)times.launches);
     tally_time(ctx, 0);
     check(!tally_member(ctx, members) && !tally_member(ctx, -1), "a member past the last");
-    check(tally_member(cpu, 0) == cpu && !tally_member(cpu, 1), "the member of a context of one device");
+    check(tally_member(cpu, 0) == cpu && !tally_member(cpu, 1),
+          "the member of a context of one device");
     (void)made;
 }
 
@@ -281,8 +309,8 @@ static void check_string(const char *kind, const char *list, const char *words)
     char name[80];
     tally *c;
     snprintf(name, sizeof name, "%s:%s", kind, list);
-    check(tally_open(&c, name) != TALLY_OK && !c && strstr(tally_error(NULL), words), "%s: %s", name,
-          tally_error(NULL));
+    check(tally_open(&c, name) != TALLY_OK && !c && strstr(tally_error(NULL), words), "%s: %s",
+          name, tally_error(NULL));
 }
 
 /* ---- a member that fails ---- */
@@ -309,8 +337,8 @@ static void check_failures(int verb)
         done = calls_seen < k;
         call_fails = 0;
         failed += status != TALLY_OK;
-        check(!status || strstr(tally_error(ctx), device->name), "verb %d, call %lld: %s", verb, (long long)k,
-              tally_error(ctx));
+        check(!status || strstr(tally_error(ctx), device->name), "verb %d, call %lld: %s", verb,
+              (long long)k, tally_error(ctx));
         check_pool("a call that failed");
         if (verb == 3 && k > 20) k += 5;
     }
@@ -322,8 +350,9 @@ static void check_failures(int verb)
 static const struct {
     const char *op;
     tally_dtype dtype;
-} ops[] = {{"sum", TALLY_F32}, {"argmax", TALLY_I16}, {"mean", TALLY_F64},   {"var", TALLY_F64}, {"argmin", TALLY_I16},
-           {"ema", TALLY_F32}, {"minmax", TALLY_F32}, {"nansum", TALLY_F32}, {"last", TALLY_F32}};
+} ops[] = {{"sum", TALLY_F32},    {"argmax", TALLY_I16}, {"mean", TALLY_F64},
+           {"var", TALLY_F64},    {"argmin", TALLY_I16}, {"ema", TALLY_F32},
+           {"minmax", TALLY_F32}, {"nansum", TALLY_F32}, {"last", TALLY_F32}};
 enum { OPS = sizeof ops / sizeof *ops };
 
 static void check_turns(int turns)
@@ -338,8 +367,10 @@ static void check_turns(int turns)
 /* A user's operator, which the members' threads must not compile at the same time. */
 static void check_user(void)
 {
-    check_ok(ctx, tally_define_file(ctx, NULL, TALLY_SOURCE_DIR "/examples/operators/descent.h"), "define");
-    check_ok(cpu, tally_define_file(cpu, NULL, TALLY_SOURCE_DIR "/examples/operators/descent.h"), "define");
+    check_ok(ctx, tally_define_file(ctx, NULL, TALLY_SOURCE_DIR "/examples/operators/descent.h"),
+             "define");
+    check_ok(cpu, tally_define_file(cpu, NULL, TALLY_SOURCE_DIR "/examples/operators/descent.h"),
+             "define");
     o = (check_operator){.op = "descent", .dtype = TALLY_F32, .bytes = 4};
     if (!check_ok(ctx, tally_operator(ctx, o.op, o.dtype, &o.info), "descent")) return;
     o.result = (int64_t)tally_dtype_size(o.info.output) * o.info.lanes;
@@ -351,7 +382,8 @@ static void check_members(const char *kind, int count, int last)
     char name[96];
     int used = snprintf(name, sizeof name, "%s:0", kind);
     members = count;
-    for (int k = 1; k < count; k++) used += snprintf(name + used, sizeof name - (size_t)used, "+%d", k);
+    for (int k = 1; k < count; k++)
+        used += snprintf(name + used, sizeof name - (size_t)used, "+%d", k);
     snprintf(name + used, sizeof name - (size_t)used, ",memory=1M,probe=off,threads=2");
     if (!check_ok(NULL, tally_open(&ctx, name), name)) return;
     name[used] = 0;
@@ -413,8 +445,9 @@ static void check_kind(const char *kind)
 int main(void)
 {
     check_start();
-    /* Where OpenCL is PoCL: three devices, and one thread for all. With two, PoCL 3.1 gives other bits of a user's
-     * operator once in 300 calls while several contexts are busy, of one device too. */
+    /* Where OpenCL is PoCL: three devices, and one thread for all. With two, PoCL 3.1 gives
+     * other bits of a user's operator once in 300 calls while several contexts are busy, of one
+     * device too. */
     setenv("POCL_DEVICES", "pthread pthread pthread", 0);
     setenv("POCL_MAX_PTHREAD_COUNT", "1", 0);
     x = calloc(MOST + 64, 8);

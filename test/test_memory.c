@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Out of memory, at every place: for k = 1, 2, .. allocation number k of a scenario fails (alone, and with all that
- * follow). Every call must then return TALLY_NO_MEMORY with its sentence or succeed with the right bits; nothing may be
- * left allocated; the context must go on working.
+ * Out of memory, at every place: for k = 1, 2, .. allocation number k of a scenario fails
+ * (alone, and with all that follow). Every call must then return TALLY_NO_MEMORY with its
+ * sentence or succeed with the right bits; nothing may be left allocated; the context must go on
+ * working.
  *
  * How: fault.h. Under a sanitizer the scenarios run once without failures, for its leak checker. */
 #include "check.h"
@@ -20,8 +21,8 @@ static int64_t results; /* bytes of out */
 static tally_status note(const tally *where, tally_status status)
 {
     if (status)
-        check(status == TALLY_NO_MEMORY && strstr(tally_error(where), "memory"), "%s instead of no memory: %s",
-              tally_status_name(status), tally_error(where));
+        check(status == TALLY_NO_MEMORY && strstr(tally_error(where), "memory"),
+              "%s instead of no memory: %s", tally_status_name(status), tally_error(where));
     return status;
 }
 
@@ -66,8 +67,8 @@ static tally_status scan(const char *op, tally_view in, int exclusive, int rever
     tally_view to = in;
     tally_operator(NULL, op, in.dtype, &info);
     to.dtype = info.output;
-    to.data =
-        room((in.offsets ? in.offsets[in.rows] : in.rows * in.n) * (int64_t)tally_dtype_size(info.output) * info.lanes);
+    to.data = room((in.offsets ? in.offsets[in.rows] : in.rows * in.n) *
+                   (int64_t)tally_dtype_size(info.output) * info.lanes);
     return note(ctx, tally_scan(ctx, op, &in, &to, &o));
 }
 
@@ -83,7 +84,8 @@ static tally_status s_scan(void)
     return status;
 }
 
-static tally_status window(const char *op, tally_view in, int64_t before, int64_t after, int64_t least)
+static tally_status window(const char *op, tally_view in, int64_t before, int64_t after,
+                           int64_t least)
 {
     tally_window_options o = {before, after, TALLY_EDGES_SHRINK, least};
     tally_operator_info info;
@@ -106,7 +108,8 @@ static tally_status s_window(void)
     return status;
 }
 
-/* A push that failed for want of memory may be tried again (reduce, scan); a stream of windows must then refuse. */
+/* A push that failed for want of memory may be tried again (reduce, scan); a stream of windows
+   must then refuse. */
 static tally_status stream(tally_stream *s, int is_window)
 {
     int64_t made = 0, total = 0;
@@ -117,8 +120,8 @@ static tally_status stream(tally_stream *s, int is_window)
     if (status) {
         int hit = atomic_exchange(&fail_at, 0); /* memory is back */
         tally_status again = tally_stream_push(s, x, 1000, to + total * 4, &made);
-        check(again == (is_window ? TALLY_INVALID : TALLY_OK), "a push after one that ran out of memory: %s",
-              tally_error(ctx));
+        check(again == (is_window ? TALLY_INVALID : TALLY_OK),
+              "a push after one that ran out of memory: %s", tally_error(ctx));
         atomic_store(&fail_at, hit);
     } else {
         status = note(ctx, tally_stream_finish(s, to + total * 4, &made));
@@ -133,8 +136,10 @@ static tally_status s_stream(void)
     tally_window_options w = {70, 20, TALLY_EDGES_SHRINK, 0};
     tally_status status = note(ctx, tally_stream_reduce(ctx, "sum", TALLY_F32, &s));
     if (!status) status = stream(s, 0);
-    if (!status && !(status = note(ctx, tally_stream_scan(ctx, "sum", TALLY_F32, NULL, &s)))) status = stream(s, 0);
-    if (!status && !(status = note(ctx, tally_stream_window(ctx, "sum", TALLY_F32, &w, &s)))) status = stream(s, 1);
+    if (!status && !(status = note(ctx, tally_stream_scan(ctx, "sum", TALLY_F32, NULL, &s))))
+        status = stream(s, 0);
+    if (!status && !(status = note(ctx, tally_stream_window(ctx, "sum", TALLY_F32, &w, &s))))
+        status = stream(s, 1);
     return status;
 }
 
@@ -145,8 +150,10 @@ static tally_status s_fragment(void)
     unsigned char bytes[8192];
     size_t length = sizeof bytes;
     tally_status status = note(ctx, tally_fragment_make(ctx, "sum", TALLY_F32, x, 0, A, &first));
-    if (!status) status = note(ctx, tally_fragment_make(ctx, "sum", TALLY_F32, x + A, A, B - A, &middle));
-    if (!status) status = note(ctx, tally_fragment_make(ctx, "sum", TALLY_F32, x + B, B, N - B, &last));
+    if (!status)
+        status = note(ctx, tally_fragment_make(ctx, "sum", TALLY_F32, x + A, A, B - A, &middle));
+    if (!status)
+        status = note(ctx, tally_fragment_make(ctx, "sum", TALLY_F32, x + B, B, N - B, &last));
     if (!status) status = note(ctx, tally_fragment_merge(first, last));
     if (!status) status = note(ctx, tally_fragment_save(first, bytes, &length));
     if (!status) status = note(ctx, tally_fragment_load(ctx, bytes, length, &loaded));
@@ -159,7 +166,8 @@ static tally_status s_fragment(void)
     return status;
 }
 
-/* The rows of a stream, pushed 30 steps at once and then one by one; a push that failed may be tried again. */
+/* The rows of a stream, pushed 30 steps at once and then one by one; a push that failed may be
+   tried again. */
 enum { CELLS = 5000, STEPS = N / CELLS };
 static tally_status rows(tally_stream *s, float *to)
 {
@@ -179,8 +187,8 @@ static tally_status rows(tally_stream *s, float *to)
     return status;
 }
 
-/* A stream goes on after a fragment, from the middle of a block of 8 steps on. A push that failed is tried again; or
- * some of it was taken, and the stream says so. */
+/* A stream goes on after a fragment, from the middle of a block of 8 steps on. A push that
+ * failed is tried again; or some of it was taken, and the stream says so. */
 static tally_status resumed(const tally_fragment *before, const tally_view *rest, const float *all)
 {
     static float got[CELLS];
@@ -191,7 +199,8 @@ static tally_status resumed(const tally_fragment *before, const tally_view *rest
     if (!status && note(ctx, tally_stream_push_view(s, rest, NULL))) {
         hit = atomic_exchange(&fail_at, 0);
         status = tally_stream_push_view(s, rest, NULL);
-        check(!status || strstr(tally_error(ctx), "in an earlier push"), "a push again: %s", tally_error(ctx));
+        check(!status || strstr(tally_error(ctx), "in an earlier push"), "a push again: %s",
+              tally_error(ctx));
     }
     if (!status && !(status = note(ctx, tally_stream_finish(s, got, NULL))))
         check_same(got, all, CELLS, 4, "after a fragment");
@@ -210,8 +219,13 @@ static tally_status marked(void)
     static int folded;
     tally_stream *s;
     for (size_t i = 0; i < sizeof valid; i++) valid[i] = (unsigned char)(0x5b * (i + 1));
-    const tally_view in = {
-        .data = x, .dtype = TALLY_F32, .rows = ROWS, .n = EACH, .row_stride = 1, .stride = 1, .valid = valid};
+    const tally_view in = {.data = x,
+                           .dtype = TALLY_F32,
+                           .rows = ROWS,
+                           .n = EACH,
+                           .row_stride = 1,
+                           .stride = 1,
+                           .valid = valid};
     if (!folded) { /* the first run: nothing fails */
         check_ok(ctx, tally_reduce(ctx, "sum", &in, all), "marked");
         folded = 1;
@@ -222,9 +236,11 @@ static tally_status marked(void)
         hit = atomic_exchange(&fail_at, 0);
         status = tally_stream_push_view(s, &in, NULL);
         if (status) broken_pushes++;
-        check(!status || strstr(tally_error(ctx), "in an earlier push"), "a push again: %s", tally_error(ctx));
+        check(!status || strstr(tally_error(ctx), "in an earlier push"), "a push again: %s",
+              tally_error(ctx));
     }
-    if (!status && !(status = note(ctx, tally_stream_finish(s, got, NULL)))) check_same(got, all, ROWS, 4, "marked");
+    if (!status && !(status = note(ctx, tally_stream_finish(s, got, NULL))))
+        check_same(got, all, ROWS, 4, "marked");
     if (hit >= 0) atomic_store(&fail_at, hit);
     tally_stream_close(s);
     return status;
@@ -240,7 +256,8 @@ static tally_status s_rows(void)
                      b = tally_columns(x + 13 * CELLS, TALLY_F32, 27, CELLS);
     tally_status status = note(ctx, tally_stream_reduce_rows(ctx, "sum", TALLY_F32, CELLS, &s));
     if (!status) status = rows(s, NULL);
-    if (!status && !(status = note(ctx, tally_stream_scan_rows(ctx, "sum", TALLY_F32, CELLS, NULL, &s))))
+    if (!status &&
+        !(status = note(ctx, tally_stream_scan_rows(ctx, "sum", TALLY_F32, CELLS, NULL, &s))))
         status = rows(s, room(N * 4));
     if (!status) status = note(ctx, tally_fragment_of_view(ctx, "sum", &a, 0, &first));
     if (!status) status = note(ctx, tally_fragment_of_view(ctx, "sum", &b, 13, &last));
@@ -300,7 +317,8 @@ static tally_status s_exact(void)
     if (!status) status = reduce("mean:exact", tally_columns(x, TALLY_F32, N / 4, 4));
     if (!status) status = reduce("nansum:exact", tally_columns(x, TALLY_F32, 100, 100));
     if (!status) status = scan("sum:exact", tally_flat(x, TALLY_F32, N), 0, 0);
-    if (!status) status = window("sum:exact", (tally_view){x, TALLY_F32, 1, 3000, 3000, 3, NULL}, 20, 0, 0);
+    if (!status)
+        status = window("sum:exact", (tally_view){x, TALLY_F32, 1, 3000, 3000, 3, NULL}, 20, 0, 0);
     return status;
 }
 
@@ -316,7 +334,8 @@ static tally_status s_keys(void)
     tally_view out_ = tally_flat(room(ROWS * 4), TALLY_F32, ROWS);
     if (!status) status = note(ctx, tally_take(ctx, &in, order, ROWS, &out_));
     if (!status) status = note(ctx, tally_runs(ctx, &keys, NULL, &runs));
-    if (!status) status = window("sum", (tally_view){x, TALLY_F32, 2, 3000, 9000, 3, NULL}, -1, 5, 0);
+    if (!status)
+        status = window("sum", (tally_view){x, TALLY_F32, 2, 3000, 9000, 3, NULL}, -1, 5, 0);
     if (!status) status = window("nanmax", tally_flat(x, TALLY_F32, 3000), 9, -2, 2);
     return status;
 }
@@ -328,7 +347,8 @@ static tally_status s_by(void)
     float *to = room(4 * 1500);
     int32_t *codes = room(4 * 1500);
     const tally_file_options o = {.dtype = TALLY_F32, .by = "2,1", .column = "1", .header = -1};
-    tally_status status = note(ctx, tally_file_create(ctx, "by.csv", NULL, TALLY_F32, 2, shape, 0, &f));
+    tally_status status =
+        note(ctx, tally_file_create(ctx, "by.csv", NULL, TALLY_F32, 2, shape, 0, &f));
     if (!status) {
         status = note(ctx, tally_file_write(f, x, 3000));
         if (!status) status = note(ctx, tally_file_commit(f));
@@ -340,7 +360,8 @@ static tally_status s_by(void)
         status = note(ctx, tally_file_read_by(f, to + total, codes + total, 1501 - total, &got));
         total += got;
     } while (!status && got && total < 1501);
-    if (!status) check(total == 1500 && tally_file_groups(f) > 1000, "by.csv: %lld lines", (long long)total);
+    if (!status)
+        check(total == 1500 && tally_file_groups(f) > 1000, "by.csv: %lld lines", (long long)total);
     tally_file_close(f);
     return status;
 }
@@ -353,9 +374,11 @@ static tally_status s_times(void)
     int32_t *const codes = room(4 * 1500);
     double *const times = room(8 * 1500);
     tally_dtype dtype;
-    const tally_file_options o = {.by = "2,1", .by_time = 1, .column = "1", .dtype = TALLY_F32, .header = -1};
+    const tally_file_options o = {
+        .by = "2,1", .by_time = 1, .column = "1", .dtype = TALLY_F32, .header = -1};
     for (int i = 0; i < 1500; i++) lines[2 * i] = (float)i / 2, lines[2 * i + 1] = (float)(i % 700);
-    tally_status status = note(ctx, tally_file_create(ctx, "times.csv", NULL, TALLY_F32, 2, shape, 0, &f));
+    tally_status status =
+        note(ctx, tally_file_create(ctx, "times.csv", NULL, TALLY_F32, 2, shape, 0, &f));
     if (!status) {
         status = note(ctx, tally_file_write(f, lines, 3000));
         if (!status) status = note(ctx, tally_file_commit(f));
@@ -364,11 +387,12 @@ static tally_status s_times(void)
     if (!status) status = note(ctx, tally_file_open(ctx, "times.csv", &o, &f));
     if (status) return status;
     do {
-        status = note(
-            ctx, tally_file_read_times(f, lines + total, codes + total, times + total, &dtype, 1501 - total, &got));
+        status = note(ctx, tally_file_read_times(f, lines + total, codes + total, times + total,
+                                                 &dtype, 1501 - total, &got));
         total += got;
     } while (!status && got && total < 1501);
-    if (!status) check(total == 1500 && tally_file_groups(f) == 700 && dtype == TALLY_F64, "times.csv");
+    if (!status)
+        check(total == 1500 && tally_file_groups(f) == 700 && dtype == TALLY_F64, "times.csv");
     tally_file_close(f);
     return status;
 }
@@ -376,9 +400,10 @@ static tally_status s_times(void)
 static const struct {
     const char *name;
     tally_status (*run)(void);
-} scenarios[] = {{"open", s_open},     {"reduce", s_reduce},     {"scan", s_scan},     {"window", s_window},
-                 {"stream", s_stream}, {"fragment", s_fragment}, {"verify", s_verify}, {"file", s_file},
-                 {"exact", s_exact},   {"keys", s_keys},         {"by", s_by},         {"times", s_times},
+} scenarios[] = {{"open", s_open},     {"reduce", s_reduce}, {"scan", s_scan},
+                 {"window", s_window}, {"stream", s_stream}, {"fragment", s_fragment},
+                 {"verify", s_verify}, {"file", s_file},     {"exact", s_exact},
+                 {"keys", s_keys},     {"by", s_by},         {"times", s_times},
                  {"rows", s_rows},     {"marked", marked}};
 
 static tally_status run(int i, int at, int all)
@@ -399,7 +424,8 @@ int main(void)
 {
     check_start();
     check_fill(x, TALLY_F32, N, TL_DATA_PLAIN);
-    for (int i = 0; i < N; i += 97) memcpy(&x[i], &(uint32_t){0x7fc00000}, i >= 7000 && i % 2 ? 4 : 0);
+    for (int i = 0; i < N; i += 97)
+        memcpy(&x[i], &(uint32_t){0x7fc00000}, i >= 7000 && i % 2 ? 4 : 0);
     const char *isa = check_isa(0);
     for (int i = 1; check_isa(i); i++) isa = check_isa(i);
     ctx = check_open(2, isa);
@@ -417,11 +443,12 @@ int main(void)
             for (int k = 1; k <= count; k++) {
                 tally_status status = run(i, k, all);
                 if (!status) check_same(out, want, bytes, 1, "%s without allocation %d", name, k);
-                check(live_count == 0, "%s without allocation %d leaves %d allocations", name, k, live_count);
+                check(live_count == 0, "%s without allocation %d leaves %d allocations", name, k,
+                      live_count);
                 tally_view v = tally_flat(x, TALLY_F32, 100);
                 float sum = 0;
-                check(!tally_reduce(ctx, "sum", &v, &sum) && sum == tally_sum_f32(x, 100), "the context after %s",
-                      name);
+                check(!tally_reduce(ctx, "sum", &v, &sum) && sum == tally_sum_f32(x, 100),
+                      "the context after %s", name);
             }
         printf("%s: %d allocations\n", name, count);
     }

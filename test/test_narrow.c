@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * The express road of one- and two-byte extremes (cpu/narrow) on every instruction set: rows and segments of all small
- * lengths, columns of all widths, windows of all lengths by the law; and what is so long that results go past the
- * caches, beside the same numbers in 32 bits, which other kernels take. */
+ * The express road of one- and two-byte extremes (cpu/narrow) on every instruction set: rows and
+ * segments of all small lengths, columns of all widths, windows of all lengths by the law; and
+ * what is so long that results go past the caches, beside the same numbers in 32 bits, which
+ * other kernels take. */
 #include "matrix.h"
 
 enum { ROOM = 40000, LONG = (4 << 20) + 5000, MARGIN = 64 };
-static const tally_dtype types[] = {TALLY_I8, TALLY_U8, TALLY_I16, TALLY_U16, TALLY_F16, TALLY_BF16};
+static const tally_dtype types[] = {TALLY_I8,  TALLY_U8,  TALLY_I16,
+                                    TALLY_U16, TALLY_F16, TALLY_BF16};
 static const char *const names[] = {"max", "min", "nanmax", "nanmin"};
-/* y and want hold ROOM elements and the margin behind them that no result may change; y may begin later (place). */
-static _Alignas(64) char x[ROOM * 2], y[ROOM * 2 + 4 * MARGIN], want[ROOM * 2 + 4 * MARGIN], prefixes[(ROOM + 1) * 2];
+/* y and want hold ROOM elements and the margin behind them that no result may change; y may
+   begin later (place). */
+static _Alignas(64) char x[ROOM * 2], y[ROOM * 2 + 4 * MARGIN], want[ROOM * 2 + 4 * MARGIN],
+    prefixes[(ROOM + 1) * 2];
 
 typedef struct {
     tally *ctx;
@@ -21,19 +25,23 @@ typedef struct {
 
 static char *place(int64_t bytes) { return y + check_below(MARGIN / bytes) * bytes; }
 
-/* The results of one sequence, whose elements and results are `stride` and `out` apart, into want. */
-static void law(const one *c, const char *from, int64_t stride, int64_t n, char *to, int64_t out, int reduces,
-                const tally_scan_options *o)
+/* The results of one sequence, whose elements and results are `stride` and `out` apart, into
+   want. */
+static void law(const one *c, const char *from, int64_t stride, int64_t n, char *to, int64_t out,
+                int reduces, const tally_scan_options *o)
 {
     const int64_t b = c->bytes, back = o && o->reverse && n ? n - 1 : 0;
-    reference_prefixes(c->op, c->p, from + back * stride * b, back ? -stride : stride, n, o ? o->init : NULL, prefixes);
+    reference_prefixes(c->op, c->p, from + back * stride * b, back ? -stride : stride, n,
+                       o ? o->init : NULL, prefixes);
     if (reduces) memcpy(to, prefixes + n * b, (size_t)b);
     for (int64_t i = 0; i < n && !reduces; i++)
-        memcpy(to + (back ? back - i : i) * out * b, prefixes + (i + !(o && o->exclusive)) * b, (size_t)b);
+        memcpy(to + (back ? back - i : i) * out * b, prefixes + (i + !(o && o->exclusive)) * b,
+               (size_t)b);
 }
 
 /* A view whose sequences begin at begin[r]: reduced and scanned. */
-static void check_view(const one *c, const char *what, tally_view in, const int64_t *begin, int64_t span)
+static void check_view(const one *c, const char *what, tally_view in, const int64_t *begin,
+                       int64_t span)
 {
     const int64_t b = c->bytes;
     char init[2], *to = place(b);
@@ -45,11 +53,11 @@ static void check_view(const one *c, const char *what, tally_view in, const int6
     memset(y, 1, sizeof y);
     memset(want, 1, sizeof want);
     for (int64_t r = 0; r < in.rows; r++)
-        law(c, x + begin[r] * b, in.stride, in.offsets ? in.offsets[r + 1] - in.offsets[r] : in.n, want + r * b, 1, 1,
-            NULL);
+        law(c, x + begin[r] * b, in.stride, in.offsets ? in.offsets[r + 1] - in.offsets[r] : in.n,
+            want + r * b, 1, 1, NULL);
     check_ok(c->ctx, tally_reduce(c->ctx, c->name, &in, to), what);
-    check_same(to, want, in.rows + MARGIN, b, "%s %s %s %s: %lld of %lld", c->name, tally_dtype_name(c->d), c->isa,
-               what, (long long)in.rows, (long long)in.n);
+    check_same(to, want, in.rows + MARGIN, b, "%s %s %s %s: %lld of %lld", c->name,
+               tally_dtype_name(c->d), c->isa, what, (long long)in.rows, (long long)in.n);
 
     memset(y, 1, sizeof y);
     memset(want, 1, sizeof want);
@@ -58,25 +66,27 @@ static void check_view(const one *c, const char *what, tally_view in, const int6
     if (in_place) from.data = to;
     out.data = to;
     for (int64_t r = 0; r < in.rows; r++)
-        law(c, x + begin[r] * b, in.stride, in.offsets ? in.offsets[r + 1] - in.offsets[r] : in.n, want + begin[r] * b,
-            in.stride, 0, &o);
+        law(c, x + begin[r] * b, in.stride, in.offsets ? in.offsets[r + 1] - in.offsets[r] : in.n,
+            want + begin[r] * b, in.stride, 0, &o);
     check_ok(c->ctx, tally_scan(c->ctx, c->name, &from, &out, &o), what);
-    check_same(to, want, span + MARGIN, b, "scan %s %s %s %s: %lld of %lld, exclusive %d reverse %d init %d place %d",
-               c->name, tally_dtype_name(c->d), c->isa, what, (long long)in.rows, (long long)in.n, o.exclusive,
-               o.reverse, o.init != NULL, in_place);
+    check_same(to, want, span + MARGIN, b,
+               "scan %s %s %s %s: %lld of %lld, exclusive %d reverse %d init %d place %d", c->name,
+               tally_dtype_name(c->d), c->isa, what, (long long)in.rows, (long long)in.n,
+               o.exclusive, o.reverse, o.init != NULL, in_place);
 }
 
 static void many(const one *c, int64_t n)
 {
     static int64_t begin[ROOM], offsets[ROOM];
-    const int64_t gap = check_below(2) ? 0 : check_below(3), pitch = n + gap, most = ROOM / 2 / pitch,
-                  rows = 2 + check_below(most < 140 ? most - 1 : 139);
+    const int64_t gap = check_below(2) ? 0 : check_below(3), pitch = n + gap,
+                  most = ROOM / 2 / pitch, rows = 2 + check_below(most < 140 ? most - 1 : 139);
     tally_view in = tally_rows(x, c->d, rows, n);
     in.row_stride = pitch;
     for (int64_t r = 0; r < rows; r++) begin[r] = r * pitch;
     check_view(c, "rows", in, begin, rows * pitch);
 
-    in = (tally_view){.data = x, .dtype = c->d, .rows = rows, .n = n, .row_stride = 1, .stride = rows + gap};
+    in = (tally_view){
+        .data = x, .dtype = c->d, .rows = rows, .n = n, .row_stride = 1, .stride = rows + gap};
     for (int64_t r = 0; r < rows; r++) begin[r] = r;
     check_view(c, "columns", in, begin, (rows + gap) * n);
 
@@ -85,12 +95,14 @@ static void many(const one *c, int64_t n)
         begin[r] = offsets[r];
         offsets[r + 1] = offsets[r] + check_below(n + 2);
     }
-    if (offsets[rows] < ROOM / 2) check_view(c, "segments", tally_segments(x, c->d, offsets, rows), begin, ROOM / 2);
+    if (offsets[rows] < ROOM / 2)
+        check_view(c, "segments", tally_segments(x, c->d, offsets, rows), begin, ROOM / 2);
 }
 
 static void windows(const one *c, int64_t w)
 {
-    const int64_t b = c->bytes, n = w + check_below(500), before = check_below(w), after = w - 1 - before;
+    const int64_t b = c->bytes, n = w + check_below(500), before = check_below(w),
+                  after = w - 1 - before;
     const tally_window_options o = {.before = before,
                                     .after = after,
                                     .edges = (tally_edges)check_below(3),
@@ -109,16 +121,18 @@ static void windows(const one *c, int64_t w)
             reference_combine(c->op, &s, &e);
         }
         if (!c->op->masked) kept = hi - lo + 1;
-        if (kept < o.min_count || (!full && o.edges == TALLY_EDGES_MISSING && !o.min_count)) s.present = 0;
+        if (kept < o.min_count || (!full && o.edges == TALLY_EDGES_MISSING && !o.min_count))
+            s.present = 0;
         reference_lower(c->op, c->p, &s, hi - lo + 1, lo, want + count++ * b);
     }
     memset(y, 1, sizeof y);
     memset(want + count * b, 1, MARGIN);
     const tally_view in = tally_flat(x, c->d, n), out = tally_flat(to, c->op->out, count);
     check_ok(c->ctx, tally_window(c->ctx, c->name, &in, &out, &o), "window");
-    check_same(to, want, count + MARGIN / b, b, "window %s %s %s of %lld, n %lld before %lld edges %d min %lld",
-               c->name, tally_dtype_name(c->d), c->isa, (long long)w, (long long)n, (long long)before, (int)o.edges,
-               (long long)o.min_count);
+    check_same(to, want, count + MARGIN / b, b,
+               "window %s %s %s of %lld, n %lld before %lld edges %d min %lld", c->name,
+               tally_dtype_name(c->d), c->isa, (long long)w, (long long)n, (long long)before,
+               (int)o.edges, (long long)o.min_count);
 }
 
 /* Columns: each beside the windows of its own copy, which are tested above. */
@@ -132,27 +146,40 @@ static void column_windows(const one *c, int64_t w)
                                     .edges = (tally_edges)check_below(3),
                                     .min_count = check_below(2) ? 0 : check_below(w)};
     const int64_t count = tally_window_length(n, &o);
-    tally_view in = {.data = x, .dtype = c->d, .rows = width, .n = n, .row_stride = 1, .stride = width},
-               out = {.data = place(b), .dtype = c->d, .rows = width, .n = count, .row_stride = 1, .stride = width};
+    tally_view in = {.data = x,
+                     .dtype = c->d,
+                     .rows = width,
+                     .n = n,
+                     .row_stride = 1,
+                     .stride = width},
+               out = {.data = place(b),
+                      .dtype = c->d,
+                      .rows = width,
+                      .n = count,
+                      .row_stride = 1,
+                      .stride = width};
     memset(y, 1, sizeof y);
     memset(want, 1, sizeof want);
     for (int64_t k = 0; k < width; k++) {
         for (int64_t j = 0; j < n; j++) memcpy(column + j * b, x + (j * width + k) * b, (size_t)b);
-        const tally_view one_in = tally_flat(column, c->d, n), one_out = tally_flat(result, c->d, count);
+        const tally_view one_in = tally_flat(column, c->d, n),
+                         one_out = tally_flat(result, c->d, count);
         check_ok(c->ctx, tally_window(c->ctx, c->name, &one_in, &one_out, &o), "window");
-        for (int64_t j = 0; j < count; j++) memcpy(want + (j * width + k) * b, result + j * b, (size_t)b);
+        for (int64_t j = 0; j < count; j++)
+            memcpy(want + (j * width + k) * b, result + j * b, (size_t)b);
     }
     check_ok(c->ctx, tally_window(c->ctx, c->name, &in, &out, &o), "columns");
     check_same(out.data, want, count * width + MARGIN / b, b,
-               "windows %s %s %s of %lld, %lld columns, n %lld before %lld edges %d min %lld", c->name,
-               tally_dtype_name(c->d), c->isa, (long long)w, (long long)width, (long long)n, (long long)before,
-               (int)o.edges, (long long)o.min_count);
+               "windows %s %s %s of %lld, %lld columns, n %lld before %lld edges %d min %lld",
+               c->name, tally_dtype_name(c->d), c->isa, (long long)w, (long long)width,
+               (long long)n, (long long)before, (int)o.edges, (long long)o.min_count);
 }
 
 /* ---- past the caches ---- */
 
 #define NARROW(type, i) (type == TALLY_I8 ? ((int8_t *)a)[i] : ((uint16_t *)a)[i])
-static void far(tally *ctx, const char *isa, const char *name, tally_dtype d, const tally_window_options *o)
+static void far(tally *ctx, const char *isa, const char *name, tally_dtype d,
+                const tally_window_options *o)
 {
     static int32_t wide[LONG], result[LONG];
     static char a[LONG * 2], got[LONG * 2 + MARGIN];
@@ -161,7 +188,8 @@ static void far(tally *ctx, const char *isa, const char *name, tally_dtype d, co
     check_fill(a, d, n, TL_DATA_BITS);
     for (int64_t i = 0; i < n; i++) wide[i] = NARROW(d, i);
     const tally_view in = tally_flat(a, d, n), out = tally_flat(got + skew, d, n),
-                     wide_in = tally_flat(wide, TALLY_I32, n), wide_out = tally_flat(result, TALLY_I32, n);
+                     wide_in = tally_flat(wide, TALLY_I32, n),
+                     wide_out = tally_flat(result, TALLY_I32, n);
     if (o) {
         check_ok(ctx, tally_window(ctx, name, &in, &out, o), name);
         check_ok(ctx, tally_window(ctx, name, &wide_in, &wide_out, o), name);
@@ -171,8 +199,8 @@ static void far(tally *ctx, const char *isa, const char *name, tally_dtype d, co
     }
     memcpy(a, got + skew, (size_t)(n * b));
     for (int64_t i = 0; i < n; i++) bad += NARROW(d, i) != result[i];
-    check(!bad, "%s %s %s of %d elements, window %lld: %lld results are other ones", name, tally_dtype_name(d), isa,
-          LONG, o ? (long long)o->before + 1 : 0, (long long)bad);
+    check(!bad, "%s %s %s of %d elements, window %lld: %lld results are other ones", name,
+          tally_dtype_name(d), isa, LONG, o ? (long long)o->before + 1 : 0, (long long)bad);
 }
 
 int main(void)
@@ -181,8 +209,10 @@ int main(void)
     for (int i = 0; check_isa(i); i++) {
         one c = {.ctx = check_open(1, check_isa(i)), .isa = check_isa(i)};
         for (size_t t = 0; t < sizeof types / sizeof *types; t++)
-            for (int first = (int)check_below(4), k = 0; k < 2; k++) { /* not all of them: a second in all */
-                c.name = names[(first + k) % 4], c.d = types[t], c.bytes = (int64_t)tally_dtype_size(c.d);
+            /* not all of them: a second in all */
+            for (int first = (int)check_below(4), k = 0; k < 2; k++) {
+                c.name = names[(first + k) % 4], c.d = types[t],
+                c.bytes = (int64_t)tally_dtype_size(c.d);
                 if (!check_ok(c.ctx, tl_resolve(c.ctx, c.name, c.d, &c.op, &c.p), c.name)) continue;
                 check_fill(x, c.d, ROOM, check_below(2) ? TL_DATA_HOSTILE : TL_DATA_PLAIN);
                 for (int64_t n = 1; n < 40; n += 1 + check_below(2)) many(&c, n);
@@ -192,7 +222,8 @@ int main(void)
                 for (int64_t w = 1; w < 140; w += 1 + check_below(30)) column_windows(&c, w);
             }
         const int few = (int)check_below(2);
-        const tally_window_options o = {.before = few ? 2 : 600 + check_below(200), .edges = TALLY_EDGES_SHRINK};
+        const tally_window_options o = {.before = few ? 2 : 600 + check_below(200),
+                                        .edges = TALLY_EDGES_SHRINK};
         far(c.ctx, c.isa, "max", few ? TALLY_U16 : TALLY_I8, NULL);
         far(c.ctx, c.isa, "min", few ? TALLY_I8 : TALLY_U16, &o);
         tally_close(c.ctx);

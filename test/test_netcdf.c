@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * NetCDF: classic files written by hand, with every stored type, fill values and packing, read in pieces and boxes of
- * any size, of one file and of several that are joined. Skipped where libnetcdf is not. */
+ * NetCDF: classic files written by hand, with every stored type, fill values and packing, read
+ * in pieces and boxes of any size, of one file and of several that are joined. Skipped where
+ * libnetcdf is not. */
 #define _GNU_SOURCE
 #define _GNU_SOURCE
 #include "files.h"
@@ -18,7 +19,8 @@ static void word(FILE *f, int32_t v) { put(f, &v, 4); }
 static void name(FILE *f, const char *text)
 {
     word(f, (int32_t)strlen(text));
-    for (size_t i = 0; i < (strlen(text) + 3) / 4 * 4; i++) fputc(i < strlen(text) ? text[i] : 0, f);
+    for (size_t i = 0; i < (strlen(text) + 3) / 4 * 4; i++)
+        fputc(i < strlen(text) ? text[i] : 0, f);
 }
 static void attribute(FILE *f, const char *text, int type, const void *value, int64_t bytes)
 {
@@ -100,8 +102,8 @@ static void expected(const variable *v, tally_dtype dtype, int64_t n, char *out)
     }
 }
 
-static void read_all(tally *ctx, const char *file, const tally_file_options *o, tally_dtype dtype, const int64_t *shape,
-                     const char *want)
+static void read_all(tally *ctx, const char *file, const tally_file_options *o, tally_dtype dtype,
+                     const int64_t *shape, const char *want)
 {
     tally_file *f = NULL;
     tally_file_info info;
@@ -112,8 +114,9 @@ static void read_all(tally *ctx, const char *file, const tally_file_options *o, 
         return;
     }
     tally_file_get_info(f, &info);
-    check(info.dtype == dtype && info.ndim == DIMS && info.elements == n && !memcmp(info.shape, shape, 8 * DIMS) &&
-              !strcmp(info.format, "netcdf") && !strcmp(info.dimensions[2], "lon"),
+    check(info.dtype == dtype && info.ndim == DIMS && info.elements == n &&
+              !memcmp(info.shape, shape, 8 * DIMS) && !strcmp(info.format, "netcdf") &&
+              !strcmp(info.dimensions[2], "lon"),
           "%s: %s, %lld elements", file, tally_dtype_name(info.dtype), (long long)info.elements);
     const int64_t most = 1 + check_below(n / 3 + 2);
     int64_t at = 0, more = 1;
@@ -132,10 +135,11 @@ static void read_all(tally *ctx, const char *file, const tally_file_options *o, 
         check_ok(ctx, tally_file_read_box(f, start, count, got), "box");
         for (int64_t a = start[0]; a < start[0] + count[0]; a++)
             for (int64_t b = start[1]; b < start[1] + count[1]; b++, i += count[2])
-                check_same(got + i * size, want + ((a * shape[1] + b) * shape[2] + start[2]) * size, count[2], size,
-                           "%s: a box", file);
+                check_same(got + i * size, want + ((a * shape[1] + b) * shape[2] + start[2]) * size,
+                           count[2], size, "%s: a box", file);
     }
-    check(tally_file_read_box(f, (int64_t[]){0, 0, shape[2]}, (int64_t[]){0, 0, 1}, got) == TALLY_INVALID,
+    check(tally_file_read_box(f, (int64_t[]){0, 0, shape[2]}, (int64_t[]){0, 0, 1}, got) ==
+              TALLY_INVALID,
           "a box outside");
     tally_file_close(f);
     free(got);
@@ -144,9 +148,10 @@ static void read_all(tally *ctx, const char *file, const tally_file_options *o, 
 static void one(tally *ctx, int type, int64_t bytes, tally_dtype dtype, int kind)
 {
     const double scale = 0.01, offset = 273.15;
-    const int64_t n1 = 1 + check_below(9), n2 = 1 + check_below(9), n3 = 1 + check_below(9), n = n1 * n2 * n3,
-                  first = check_below(n1 + 1), shape[] = {n1, n2, n3};
-    char *const stored = malloc((size_t)(n * bytes)), *const want = malloc((size_t)n * 8), file[300], other[300];
+    const int64_t n1 = 1 + check_below(9), n2 = 1 + check_below(9), n3 = 1 + check_below(9),
+                  n = n1 * n2 * n3, first = check_below(n1 + 1), shape[] = {n1, n2, n3};
+    char *const stored = malloc((size_t)(n * bytes)), *const want = malloc((size_t)n * 8),
+                file[300], other[300];
     check_fill(stored, dtype, n, TL_DATA_PLAIN);
     variable v = {type,
                   bytes,
@@ -183,18 +188,23 @@ static void one(tally *ctx, int type, int64_t bytes, tally_dtype dtype, int kind
     part.stored += first * n2 * n3 * bytes;
     snprintf(other, sizeof other, "%s", write_classic("c.nc", &part));
     o.more = (const char *const[]){other, NULL};
-    if (first && first < n1) read_all(ctx, file, &o, TALLY_F64, shape, want); /* 0 is the length of records */
+    /* 0 is the length of records */
+    if (first && first < n1) read_all(ctx, file, &o, TALLY_F64, shape, want);
     free(stored);
     free(want);
 }
 
-/* Written here, read back: every type, shapes of one to four dimensions, the first not known before. */
+/* Written here, read back: every type, shapes of one to four dimensions, the first not known
+   before. */
 static void back(tally *ctx, tally_dtype dtype)
 {
-    static const char *const lines[] = {"_a.b-1(x)", "_a.b-1(x, time)", "_a.b-1(x, time, long name)",
+    static const char *const lines[] = {"_a.b-1(x)", "_a.b-1(x, time)",
+                                        "_a.b-1(x, time, long name)",
                                         "_a.b-1(x, time, long name, z)"};
-    static const char *const names[2][4] = {{"dim0", "dim1", "dim2", "dim3"}, {"x", "time", "long name", "z"}};
-    const int ndim = 1 + (int)check_below(4), known = (int)check_below(2), named = (int)check_below(2);
+    static const char *const names[2][4] = {{"dim0", "dim1", "dim2", "dim3"},
+                                            {"x", "time", "long name", "z"}};
+    const int ndim = 1 + (int)check_below(4), known = (int)check_below(2),
+              named = (int)check_below(2);
     int64_t shape[4], given[4], n = 1, done = 0, got = 0;
     const int64_t size = (int64_t)tally_dtype_size(dtype);
     static const char *const ends[] = {"nc", "cdf", "nc4", "h5", "hdf5", "he5"};
@@ -210,7 +220,8 @@ static void back(tally *ctx, tally_dtype dtype)
     snprintf(file, sizeof file, "%d.%s", (int)dtype, ends[end]);
     check_ok(ctx, tally_file_create(ctx, path(file), NULL, dtype, ndim, given, 0, &f), "create");
     if (named) check_ok(ctx, tally_file_head(f, lines[ndim - 1]), "names");
-    if (given[along] > 0) check_ok(ctx, tally_file_coordinate(f, "is", along, dtype, coordinate), "coordinate");
+    if (given[along] > 0)
+        check_ok(ctx, tally_file_coordinate(f, "is", along, dtype, coordinate), "coordinate");
     while (done < n) {
         const int64_t now = 1 + check_below(n - done);
         check_ok(ctx, tally_file_write(f, want + done * size, now), "write");
@@ -219,11 +230,13 @@ static void back(tally *ctx, tally_dtype dtype)
     check_ok(ctx, tally_file_commit(f), "commit");
     tally_file_close(f);
     FILE *const bytes = fopen(path(file), "rb");
-    check(bytes && fread(magic, 1, 4, bytes) == 4 && !memcmp(magic, end < 2 ? "CDF\5" : "\211HDF", 4), "%s begins %.4s",
-          file, magic);
+    check(bytes && fread(magic, 1, 4, bytes) == 4 &&
+              !memcmp(magic, end < 2 ? "CDF\5" : "\211HDF", 4),
+          "%s begins %.4s", file, magic);
     if (bytes) fclose(bytes);
     if (given[along] > 0) {
-        check_ok(ctx, tally_file_open(ctx, path(file), &(tally_file_options){.variable = "is"}, &f), "open");
+        check_ok(ctx, tally_file_open(ctx, path(file), &(tally_file_options){.variable = "is"}, &f),
+                 "open");
         check_ok(ctx, tally_file_read(f, again, 40, &got), "read");
         check(got == shape[along], "%lld of %lld steps", (long long)got, (long long)shape[along]);
         check_same(again, coordinate, got, size, "what the steps of %s are", file);
@@ -232,7 +245,8 @@ static void back(tally *ctx, tally_dtype dtype)
     const tally_file_options o = {.variable = named ? "_a.b-1" : "data"};
     check_ok(ctx, tally_file_open(ctx, path(file), &o, &f), "open");
     tally_file_get_info(f, &info);
-    check(info.dtype == dtype && info.ndim == ndim && !memcmp(info.shape, shape, (size_t)ndim * 8) &&
+    check(info.dtype == dtype && info.ndim == ndim &&
+              !memcmp(info.shape, shape, (size_t)ndim * 8) &&
               !strcmp(info.dimensions[ndim - 1], names[named][ndim - 1]),
           "what %s is", file);
     check_ok(ctx, tally_file_read(f, out, n, &got), "read");
@@ -245,23 +259,26 @@ static void back(tally *ctx, tally_dtype dtype)
 
 static void not_written(tally *ctx)
 {
-    static const char *const lines[] = {"",           "x",         "(a, b)",   "x()",       "x(a)",
-                                        "x(a, b, c)", "x(a, a)",   "x(a, b) ", "x/y(a, b)", "x(a,, b)",
-                                        "x(a, b )",   "x(a, \tb)", ".x(a, b)"};
+    static const char *const lines[] = {
+        "",         "x",         "(a, b)",   "x()",      "x(a)",      "x(a, b, c)", "x(a, a)",
+        "x(a, b) ", "x/y(a, b)", "x(a,, b)", "x(a, b )", "x(a, \tb)", ".x(a, b)"};
     const int64_t shape[] = {2, 3}, none[] = {2, 0};
     tally_file *f = NULL;
     check_ok(ctx, tally_file_create(ctx, path("n.nc"), NULL, TALLY_F32, 2, shape, 0, &f), "create");
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         check(tally_file_head(f, lines[i]) == TALLY_INVALID, "'%s' names two dimensions", lines[i]);
     const double steps[] = {1, 2, 3};
-    check(tally_file_coordinate(f, "x", 2, TALLY_F64, steps) == TALLY_INVALID, "no third dimension");
+    check(tally_file_coordinate(f, "x", 2, TALLY_F64, steps) == TALLY_INVALID,
+          "no third dimension");
     check(tally_file_coordinate(f, "x/y", 1, TALLY_F64, steps) == TALLY_INVALID, "no name");
     check(tally_file_coordinate(f, "x", 1, TALLY_F16, steps) == TALLY_UNSUPPORTED, "no type");
     check(tally_file_coordinate(f, NULL, 1, TALLY_F64, steps) == TALLY_INVALID, "no name at all");
     check(tally_file_coordinate(f, "x", 1, TALLY_F64, NULL) == TALLY_INVALID, "no values");
-    check(tally_file_fill(f, NULL) == TALLY_INVALID && tally_file_like(f, f) == TALLY_INVALID, "no value, no source");
+    check(tally_file_fill(f, NULL) == TALLY_INVALID && tally_file_like(f, f) == TALLY_INVALID,
+          "no value, no source");
     check_ok(ctx, tally_file_coordinate(f, "x", 1, TALLY_F64, steps), "a coordinate");
-    check(tally_file_coordinate(f, "x", 0, TALLY_F64, steps) == TALLY_INVALID, "the name of another one");
+    check(tally_file_coordinate(f, "x", 0, TALLY_F64, steps) == TALLY_INVALID,
+          "the name of another one");
     check(tally_file_fill(f, &(float){0}) == TALLY_INVALID, "after a coordinate");
     check(tally_file_head(f, "x(a, b)") == TALLY_INVALID, "names after a coordinate");
     check_ok(ctx, tally_file_write(f, (float[]){1, 2, 3}, 3), "write");
@@ -269,11 +286,16 @@ static void not_written(tally *ctx)
     check(tally_file_commit(f) == TALLY_INVALID, "half of the elements");
     tally_file_close(f);
     check(access(path("n.nc"), F_OK) != 0, "a file that was not complete");
-    check_ok(ctx, tally_file_create(ctx, path("n.npy"), NULL, TALLY_F32, 2, shape, 0, &f), "create");
+    check_ok(ctx, tally_file_create(ctx, path("n.npy"), NULL, TALLY_F32, 2, shape, 0, &f),
+             "create");
     check(tally_file_fill(f, &(float){0}) == TALLY_UNSUPPORTED, "npy has no value for none");
     tally_file_close(f);
-    check(tally_file_create(ctx, path("n.nc"), NULL, TALLY_BF16, 2, shape, 0, &f) == TALLY_UNSUPPORTED, "bf16");
-    check(tally_file_create(ctx, path("n.nc"), NULL, TALLY_F32, 2, none, 0, &f) == TALLY_UNSUPPORTED, "no columns");
+    check(tally_file_create(ctx, path("n.nc"), NULL, TALLY_BF16, 2, shape, 0, &f) ==
+              TALLY_UNSUPPORTED,
+          "bf16");
+    check(tally_file_create(ctx, path("n.nc"), NULL, TALLY_F32, 2, none, 0, &f) ==
+              TALLY_UNSUPPORTED,
+          "no columns");
 }
 
 /* The value that stands for none: integers cannot be read without it, and as f64 it is NaN. */
@@ -292,9 +314,11 @@ static void fills(tally *ctx, const char *name)
     check_ok(ctx, tally_file_open(ctx, path(name), NULL, &f), "open");
     check(tally_file_read(f, whole, n, &got) == TALLY_BAD_DATA, "%s: an element is none", name);
     tally_file_close(f);
-    check_ok(ctx, tally_file_open(ctx, path(name), &(tally_file_options){.dtype = TALLY_F64}, &f), "open");
+    check_ok(ctx, tally_file_open(ctx, path(name), &(tally_file_options){.dtype = TALLY_F64}, &f),
+             "open");
     check_ok(ctx, tally_file_read(f, real, n, &got), "read");
-    check(real[0] == 1 && real[1] != real[1] && real[2] == 3, "%s: %g %g %g", name, real[0], real[1], real[2]);
+    check(real[0] == 1 && real[1] != real[1] && real[2] == 3, "%s: %g %g %g", name, real[0],
+          real[1], real[2]);
     tally_file_close(f);
 }
 
@@ -304,8 +328,11 @@ int main(void)
         int type;
         int64_t bytes;
         tally_dtype dtype;
-    } types[] = {
-        {BYTE, 1, TALLY_I8}, {SHORT, 2, TALLY_I16}, {INT, 4, TALLY_I32}, {FLOAT, 4, TALLY_F32}, {DOUBLE, 8, TALLY_F64}};
+    } types[] = {{BYTE, 1, TALLY_I8},
+                 {SHORT, 2, TALLY_I16},
+                 {INT, 4, TALLY_I32},
+                 {FLOAT, 4, TALLY_F32},
+                 {DOUBLE, 8, TALLY_F64}};
     files_start();
     tally *ctx = check_open(2, NULL);
     const variable none = {FLOAT, 4, {1, 1, 1}, "\0\0\0"};
@@ -318,7 +345,8 @@ int main(void)
     tally_file_close(f);
     for (int repeat = 0; repeat < (check_quick ? 1 : 10); repeat++)
         for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-            for (int kind = 0; kind < 8; kind++) one(ctx, types[i].type, types[i].bytes, types[i].dtype, kind);
+            for (int kind = 0; kind < 8; kind++)
+                one(ctx, types[i].type, types[i].bytes, types[i].dtype, kind);
     for (int d = TALLY_I8; d <= TALLY_F64; d++)
         for (int i = 0; i < 20 && d != TALLY_F16 && d != TALLY_BF16; i++) back(ctx, (tally_dtype)d);
     not_written(ctx);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Numbers to and from text: parsing against strtod and strtof, the halves by their definition, and printing: the
- * shortest decimal that reads back to the same bits. */
+ * Numbers to and from text: parsing against strtod and strtof, the halves by their definition,
+ * and printing: the shortest decimal that reads back to the same bits. */
 #include "check.h"
 #include <math.h>
 
@@ -29,10 +29,12 @@ static void number(const char *s)
 {
     double d = 0;
     float f = 0;
-    check(tally_parse_value(TALLY_F64, s, strlen(s), &d) == TALLY_OK && bits64(d) == bits64(strtod(s, NULL)), "f64 %s",
-          s);
-    check(tally_parse_value(TALLY_F32, s, strlen(s), &f) == TALLY_OK && bits32(f) == bits32(strtof(s, NULL)), "f32 %s",
-          s);
+    check(tally_parse_value(TALLY_F64, s, strlen(s), &d) == TALLY_OK &&
+              bits64(d) == bits64(strtod(s, NULL)),
+          "f64 %s", s);
+    check(tally_parse_value(TALLY_F32, s, strlen(s), &f) == TALLY_OK &&
+              bits32(f) == bits32(strtof(s, NULL)),
+          "f32 %s", s);
 }
 
 static void numbers(void)
@@ -105,20 +107,35 @@ static void numbers(void)
         "6929495644600919.5",
         "3.50583e-290",
         "8.988465674311580536566680721305029496276241413130815897397e307",
-        "1797693134862315807937289714053034150799341327100378269361737789804449682927647509466490179775872070"
-        "9633028641669288791094655554785194040263065748867150582068190890200070838367627385484581771153176447"
-        "5730270069855571366959622842914819860834936475292719074168444365510704342711559699508093042880",
-        "1797693134862315807937289714053034150799341327100378269361737789804449682927647509466490179775872070"
-        "9633028641669288791094655554785194040263065748867150582068190890200070838367627385484581771153176447"
-        "5730270069855571366959622842914819860834936475292719074168444365510704342711559699508093042879.999",
-        "2.22507385850720113605740979670913197593481954635164564802342610972482222202107694551652952390813508"
-        "7914149158913039621106870086438694594645527657207407820621743379988141063267329253552286881372149012"
-        "9811224514518898490572223072852551331557550159143974763979834118019993239625482890171070818506906306"
-        "6665599493827577257201576306269066333264756530000924588831643303777979186961204949739037782970490505"
-        "1080609940730262937128958950003583799967207254304360284078895771796150945516748243471030702609144621"
-        "5722898802581825451803257070188608721131280795122334262883686223215037756666225039825343359745688844"
-        "2390026549819838548794829220689472168983109969836584681402285424333066033985088644580400103493397042"
-        "7567186443383770486037861622771738545623065874679014086723327636718751234567890123456789012345678901"
+        "179769313486231580793728971405303415079934132710037826936173778980444968292764750946649017"
+        "9775872070"
+        "963302864166928879109465555478519404026306574886715058206819089020007083836762738548458177"
+        "1153176447"
+        "573027006985557136695962284291481986083493647529271907416844436551070434271155969950809304"
+        "2880",
+        "179769313486231580793728971405303415079934132710037826936173778980444968292764750946649017"
+        "9775872070"
+        "963302864166928879109465555478519404026306574886715058206819089020007083836762738548458177"
+        "1153176447"
+        "573027006985557136695962284291481986083493647529271907416844436551070434271155969950809304"
+        "2879.999",
+        "2."
+        "225073858507201136057409796709131975934819546351645648023426109724822222021076945516529523"
+        "90813508"
+        "791414915891303962110687008643869459464552765720740782062174337998814106326732925355228688"
+        "1372149012"
+        "981122451451889849057222307285255133155755015914397476397983411801999323962548289017107081"
+        "8506906306"
+        "666559949382757725720157630626906633326475653000092458883164330377797918696120494973903778"
+        "2970490505"
+        "108060994073026293712895895000358379996720725430436028407889577179615094551674824347103070"
+        "2609144621"
+        "572289880258182545180325707018860872113128079512233426288368622321503775666622503982534335"
+        "9745688844"
+        "239002654981983854879482922068947216898310996983658468140228542433306603398508864458040010"
+        "3493397042"
+        "756718644338377048603786162277173854562306587467901408672332763671875123456789012345678901"
+        "2345678901"
         "e-308"};
     static const char *const refused[] = {
         "",
@@ -152,15 +169,18 @@ static void numbers(void)
         if (*cases[i] != '-' && *cases[i] != '+') number(s);
     }
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        check(tally_parse_value(TALLY_F64, refused[i], strlen(refused[i]), &d) == TALLY_BAD_DATA, "refused %s",
-              refused[i]);
+        check(tally_parse_value(TALLY_F64, refused[i], strlen(refused[i]), &d) == TALLY_BAD_DATA,
+              "refused %s", refused[i]);
     for (int i = 0; i < 4; i++) {
         static const char *const words[] = {"inf", "INF", "Infinity", "+iNf"};
-        check(!tally_parse_value(TALLY_F64, words[i], strlen(words[i]), &d) && d == INFINITY, "inf %s", words[i]);
+        check(!tally_parse_value(TALLY_F64, words[i], strlen(words[i]), &d) && d == INFINITY,
+              "inf %s", words[i]);
     }
     check(!tally_parse_value(TALLY_F64, "-inf", 4, &d) && d == -INFINITY, "-inf");
     check(!tally_parse_value(TALLY_F64, "NaN", 3, &d) && isnan(d), "NaN");
-    check(!tally_parse_value(TALLY_F64, "0x7ff8000000000123", 18, &d) && bits64(d) == 0x7ff8000000000123, "hex");
+    check(!tally_parse_value(TALLY_F64, "0x7ff8000000000123", 18, &d) &&
+              bits64(d) == 0x7ff8000000000123,
+          "hex");
     memset(s, '0', 1500);
     memcpy(s, "0.", 2);
     strcpy(s + 1000, "12345e1000"); /* many leading zeros */
@@ -170,7 +190,8 @@ static void numbers(void)
     number(s);
     for (int q = -345; q <= 310; q++) { /* every row of the table */
         for (int i = 0; i < 40; i++) {
-            snprintf(s, sizeof s, "%llue%d", (unsigned long long)(check_random() >> (check_random() % 64)), q);
+            snprintf(s, sizeof s, "%llue%d",
+                     (unsigned long long)(check_random() >> (check_random() % 64)), q);
             number(s);
         }
     }
@@ -210,7 +231,8 @@ static void halves(int bf)
     char s[512];
     for (uint32_t b = 0; b < inf; b++) {
         const double lo = half_value(b, mant, exps),
-                     hi = b + 1 < inf ? half_value(b + 1, mant, exps) : 2 * lo - half_value(b - 1, mant, exps);
+                     hi = b + 1 < inf ? half_value(b + 1, mant, exps)
+                                      : 2 * lo - half_value(b - 1, mant, exps);
         const double mid = lo + (hi - lo) / 2;
         uint16_t v = 0;
         int n = snprintf(s, sizeof s, "%.17g", lo);
@@ -276,12 +298,14 @@ static void printing(void)
     for (int i = 0; i < (check_quick ? 40000 : 400000); i++) {
         uint64_t b = check_random();
         double d, back = 0;
-        if (i % 3 == 0) b = (b >> 20 << 20 & 0x800fffffffffffff) | (1023 + check_random() % 40) << 52;
+        if (i % 3 == 0)
+            b = (b >> 20 << 20 & 0x800fffffffffffff) | (1023 + check_random() % 40) << 52;
         if (i % 50 == 0) b &= 0xfff0000000000000; /* powers of two: the lower neighbour is closer */
         memcpy(&d, &b, 8);
         if (!isfinite(d)) continue;
         const int n = tally_format_value(TALLY_F64, &d, 0, s, sizeof s);
-        check(!tally_parse_value(TALLY_F64, s, (size_t)n, &back) && bits64(back) == b && bits64(strtod(s, NULL)) == b,
+        check(!tally_parse_value(TALLY_F64, s, (size_t)n, &back) && bits64(back) == b &&
+                  bits64(strtod(s, NULL)) == b,
               "f64 round trip %s", s);
         int p = 1;
         if (i % 10 == 0) {
@@ -294,7 +318,8 @@ static void printing(void)
         memcpy(&f, &b4, 4);
         if (!isfinite(f)) continue;
         const int m = tally_format_value(TALLY_F32, &f, 0, s, sizeof s);
-        check(!tally_parse_value(TALLY_F32, s, (size_t)m, &g) && bits32(g) == b4 && bits32(strtof(s, NULL)) == b4,
+        check(!tally_parse_value(TALLY_F32, s, (size_t)m, &g) && bits32(g) == b4 &&
+                  bits32(strtof(s, NULL)) == b4,
               "f32 round trip %s", s);
         if (i % 10 == 0) {
             p = 1;
@@ -307,13 +332,20 @@ static void printing(void)
     const uint64_t high = UINT64_MAX;
     const int8_t small = -5;
     const float one = 1;
-    check(tally_format_value(TALLY_I64, &low, 0, s, sizeof s) == 20 && !strcmp(s, "-9223372036854775808"), "i64 %s", s);
-    check(tally_format_value(TALLY_U64, &high, 0, s, sizeof s) == 20 && !strcmp(s, "18446744073709551615"), "u64 %s",
+    check(tally_format_value(TALLY_I64, &low, 0, s, sizeof s) == 20 &&
+              !strcmp(s, "-9223372036854775808"),
+          "i64 %s", s);
+    check(tally_format_value(TALLY_U64, &high, 0, s, sizeof s) == 20 &&
+              !strcmp(s, "18446744073709551615"),
+          "u64 %s", s);
+    check(tally_format_value(TALLY_I8, &small, 0, s, sizeof s) == 2 && !strcmp(s, "-5"), "i8 %s",
           s);
-    check(tally_format_value(TALLY_I8, &small, 0, s, sizeof s) == 2 && !strcmp(s, "-5"), "i8 %s", s);
-    check(tally_format_value(TALLY_I8, &small, 1, s, sizeof s) == 4 && !strcmp(s, "0xfb"), "i8 hex %s", s);
-    check(tally_format_value(TALLY_F32, &one, 1, s, sizeof s) == 10 && !strcmp(s, "0x3f800000"), "f32 hex %s", s);
-    check(tally_format_value(TALLY_U64, &high, 0, s, 5) == 20 && !strcmp(s, "1844"), "small buffer %s", s);
+    check(tally_format_value(TALLY_I8, &small, 1, s, sizeof s) == 4 && !strcmp(s, "0xfb"),
+          "i8 hex %s", s);
+    check(tally_format_value(TALLY_F32, &one, 1, s, sizeof s) == 10 && !strcmp(s, "0x3f800000"),
+          "f32 hex %s", s);
+    check(tally_format_value(TALLY_U64, &high, 0, s, 5) == 20 && !strcmp(s, "1844"),
+          "small buffer %s", s);
 }
 
 int main(void)

@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: MIT
- * The CUDA kernels compile, without a GPU: NVRTC (if it is here) makes machine code of every shape for each
- * architecture, and the assembler's report must show no spilled register.
+ * The CUDA kernels compile, without a GPU: NVRTC (if it is here) makes machine code of every
+ * shape for each architecture, and the assembler's report must show no spilled register.
  *
- *   test_nvrtc                       a few operators, those of examples/operators, what is said of wrong ones; sm_90
- *   test_nvrtc one OPERATOR TYPE [SHAPE]    prints as the next one; "marked nanmean": the form of marked elements
- *   test_nvrtc common|all [ARCH...]  the set of src/gpu/cuda/common.def, or every operator and type, and the probe's
- *                                    programs, for sm_80, sm_90 and sm_100 or the named ones; prints the registers and
- *                                    the spills of every kernel */
+ *   test_nvrtc                       a few operators, those of examples/operators, what is said
+ *                                    of wrong ones; sm_90
+ *   test_nvrtc one OPERATOR TYPE [SHAPE]    prints as the next one; "marked nanmean": the form
+ *                                           of marked elements
+ *   test_nvrtc common|all [ARCH...]  the set of src/gpu/cuda/common.def, or every operator and
+ *                                    type, and the probe's programs, for sm_80, sm_90 and sm_100
+ *                                    or the named ones; prints the registers and the spills of
+ *                                    every kernel */
 #include "gpu/gpu.h"
 #include "gpu/cuda/nvrtc.h"
 #include "context/operators.h"
 #include "context/user.h"
 #include "check.h"
 
-/* Bytes: the states of users, and of what the recorded sets hold, may be larger than the kernels were tuned for. */
+/* Bytes: the states of users, and of what the recorded sets hold, may be larger than the kernels
+   were tuned for. */
 enum { SKIPPED = 77, SPILL_MOST = 64, PAIRS_SPILL_MOST = 320 };
-/* Of large states: their scans in one launch are faster with two groups that spill than with one (tl_gpu_once_blocks).
+/* Of large states: their scans in one launch are faster with two groups that spill than with one
+ * (tl_gpu_once_blocks).
  */
 enum { LARGE = 8, LARGE_SCAN_SPILL_MOST = 384 };
 
-/* The registers of each kernel in the assembler's report; a stack frame is allowed (columns has one), spills are not.
+/* The registers of each kernel in the assembler's report; a stack frame is allowed (columns has
+ * one), spills are not.
  */
 static void read_report(const char *log, const char *what, int print, int allowed)
 {
@@ -37,40 +43,45 @@ static void read_report(const char *log, const char *what, int print, int allowe
         }
         check(spill && used, "%s %s: no report", what, name);
         check(spilled <= allowed, "%s %s: %d bytes of registers spilled", what, name, spilled);
-        if (print) printf("%-40s %-12s %4d registers, %d bytes spilled\n", what, name, registers, spilled);
+        if (print)
+            printf("%-40s %-12s %4d registers, %d bytes spilled\n", what, name, registers, spilled);
     }
 }
 
 static tally *ctx; /* knows the operators of examples/operators */
 
 /* Compiles a program as the library does and says how long it took; *log is the caller's. */
-static tally_status build(const tl_scalar *op, const char *shape, const char *kernel, const char *arch,
-                          const char *what, char **log)
+static tally_status build(const tl_scalar *op, const char *shape, const char *kernel,
+                          const char *arch, const char *what, char **log)
 {
     char *text;
     void *code;
     size_t length, bytes;
     struct timespec begin, end;
     *log = NULL;
-    tally_status status = tl_program_text(ctx, op, shape, "gpu/cuda/prelude_cuda.h", kernel, &text, &length);
+    tally_status status =
+        tl_program_text(ctx, op, shape, "gpu/cuda/prelude_cuda.h", kernel, &text, &length);
     if (status) return status;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
-    status = tl_nvrtc_compile(ctx, text, arch, op->user ? tl_nvrtc_quick : NULL, "--ptxas-options=-v", NULL, &code,
-                              &bytes, log);
+    status = tl_nvrtc_compile(ctx, text, arch, op->user ? tl_nvrtc_quick : NULL,
+                              "--ptxas-options=-v", NULL, &code, &bytes, log);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
     printf("%s: %.0f ms of processor time\n", what,
-           1e3 * (double)(end.tv_sec - begin.tv_sec) + 1e-6 * (double)(end.tv_nsec - begin.tv_nsec));
+           1e3 * (double)(end.tv_sec - begin.tv_sec) +
+               1e-6 * (double)(end.tv_nsec - begin.tv_nsec));
     free(code);
     free(text);
     return status;
 }
 
-static void try_shape(const tl_scalar *scalar, const char *op, const char *shape, const char *arch, int print)
+static void try_shape(const tl_scalar *scalar, const char *op, const char *shape, const char *arch,
+                      int print)
 {
     char what[80], *log;
     snprintf(what, sizeof what, "%s %s %s %s", arch, op, tally_dtype_name(scalar->dtype), shape);
     /* exact: the registers of far values, six of 8 bytes, which few lanes need */
-    const int some = scalar->user || print || !strcmp(shape, "exact"), large = tl_gpu_state_bytes(scalar) > LARGE,
+    const int some = scalar->user || print || !strcmp(shape, "exact"),
+              large = tl_gpu_state_bytes(scalar) > LARGE,
               most = scalar->inputs == 2 ? PAIRS_SPILL_MOST : SPILL_MOST;
     if (check_ok(ctx, build(scalar, shape, NULL, arch, what, &log), what))
         read_report(log ? log : "", what, print,
@@ -80,7 +91,8 @@ static void try_shape(const tl_scalar *scalar, const char *op, const char *shape
     free(log);
 }
 
-static void try_one(const char *op, tally_dtype dtype, const char *shape, const char *arch, int print)
+static void try_one(const char *op, tally_dtype dtype, const char *shape, const char *arch,
+                    int print)
 {
     enum { OTHERS = 10 };
 #define EMBEDDED_SHAPE(name) name,
@@ -100,7 +112,8 @@ static void try_one(const char *op, tally_dtype dtype, const char *shape, const 
     for (int s = 0; s < (int)(sizeof shapes / sizeof *shapes); s++)
         if (shape ? !strcmp(shape, shapes[s])
                   : s >= OTHERS && tl_gpu_has_shape(scalar, shapes[s], "gpu/cuda/prelude_cuda.h"))
-            try_shape(scalar->inputs == 2 || marked ? &variant : scalar, op, shapes[s], arch, print);
+            try_shape(scalar->inputs == 2 || marked ? &variant : scalar, op, shapes[s], arch,
+                      print);
 }
 
 /* One kernel of a user's operator, as a GPU builds it: it is there, and alone. */
@@ -115,8 +128,8 @@ static void try_kernel(const char *op, tally_dtype dtype, const char *shape, con
     if (check_ok(ctx, build(scalar, shape, kernel, "sm_90", what, &log), what)) {
         snprintf(entry, sizeof entry, "%s '%s'", entries, kernel);
         const char *first = log ? strstr(log, entries) : NULL;
-        check(first && !strncmp(first, entry, strlen(entry)) && !strstr(first + 1, entries), "%s: compiled: %.800s",
-              what, log ? log : "");
+        check(first && !strncmp(first, entry, strlen(entry)) && !strstr(first + 1, entries),
+              "%s: compiled: %.800s", what, log ? log : "");
     }
     free(log);
 }
@@ -152,8 +165,8 @@ static void try_wrong(void)
               "a wrong text compiles: %s", definition);
         snprintf(said, sizeof said, "%s", tally_error(ctx));
         tl_user_error(ctx, scalar->user->user, said);
-        check(!strncmp(tally_error(ctx), wrong[i].says, strlen(wrong[i].says)), "said '%s' instead of '%s'",
-              tally_error(ctx), wrong[i].says);
+        check(!strncmp(tally_error(ctx), wrong[i].says, strlen(wrong[i].says)),
+              "said '%s' instead of '%s'", tally_error(ctx), wrong[i].says);
         free(log);
     }
 }
@@ -161,18 +174,23 @@ static void try_wrong(void)
 /* An option that this NVRTC does not know: left out if it was a wish, refused if not. */
 static void try_wish(void)
 {
-    static const char option[] = "--no-such-option=1", text[] = "extern \"C\" __global__ void k() {}\n";
+    static const char option[] = "--no-such-option=1",
+                      text[] = "extern \"C\" __global__ void k() {}\n";
     void *code;
     size_t bytes = 0;
-    check_ok(ctx, tl_nvrtc_compile(ctx, text, "sm_90", option, NULL, NULL, &code, &bytes, NULL), "a wish not granted");
+    check_ok(ctx, tl_nvrtc_compile(ctx, text, "sm_90", option, NULL, NULL, &code, &bytes, NULL),
+             "a wish not granted");
     check(code && bytes > 0, "%zu bytes of code", bytes);
     free(code);
-    check(tl_nvrtc_compile(ctx, text, "sm_90", NULL, option, NULL, &code, &bytes, NULL) == TALLY_NO_DEVICE && !code &&
-              strstr(tally_error(ctx), "no-such-option"),
+    check(tl_nvrtc_compile(ctx, text, "sm_90", NULL, option, NULL, &code, &bytes, NULL) ==
+                  TALLY_NO_DEVICE &&
+              !code && strstr(tally_error(ctx), "no-such-option"),
           "an unknown option: '%s'", tally_error(ctx));
     const atomic_int stop = 1; /* before it begins; an NVRTC that cannot be stopped goes on */
-    const tally_status status = tl_nvrtc_compile(ctx, text, "sm_90", NULL, NULL, &stop, &code, &bytes, NULL);
-    check(tl_nvrtc_version() < 13000 ? !status : status == TALLY_NO_DEVICE && !code, "stopped: %d", (int)status);
+    const tally_status status =
+        tl_nvrtc_compile(ctx, text, "sm_90", NULL, NULL, &stop, &code, &bytes, NULL);
+    check(tl_nvrtc_version() < 13000 ? !status : status == TALLY_NO_DEVICE && !code, "stopped: %d",
+          (int)status);
     free(code);
 }
 
@@ -195,7 +213,7 @@ static void try_set(int all, const char *arch)
                 snprintf(marked, sizeof marked, "marked %s", *op);
                 try_one(marked, (tally_dtype)d, NULL, arch, 1);
             }
-#define PROGRAM(op, dtype, shape)                                                                                      \
+#define PROGRAM(op, dtype, shape)                                                                  \
     if (!strcmp(shape, "law")) try_one(op, TALLY_##dtype, shape, arch, 1);
 #include "api/probe.def"
 }
@@ -237,11 +255,12 @@ int main(int argc, char **argv)
         try_one("var", TALLY_F64, "grid", "sm_90", 0);
         try_one("dot", TALLY_F32, "reduce_two", "sm_90", 0);
         try_one("marked nanmean", TALLY_F64, "reduce_bits", "sm_90", 0);
-        const size_t one = (size_t)check_below(sizeof users / sizeof *users); /* the seed's; all in scripts/test long */
+        /* the seed's; all in scripts/test long */
+        const size_t one = (size_t)check_below(sizeof users / sizeof *users);
         for (size_t i = 0; i < sizeof users / sizeof *users; i++)
             if (check_long || i == one)
-                try_one(users[i][0], tally_dtype_parse(users[i][1]), check_long ? NULL : shapes[check_below(3)],
-                        "sm_90", 0);
+                try_one(users[i][0], tally_dtype_parse(users[i][1]),
+                        check_long ? NULL : shapes[check_below(3)], "sm_90", 0);
         try_kernel("descent", TALLY_F32, "reduce", "once");
         try_kernel("descent", TALLY_F32, "reduce", "finish");
         try_kernel("descent", TALLY_F32, "scan", "scan_once");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Host arrays in pieces on every GPU device that is here (src/gpu/pieces/pieces.h). The device's memory is limited to
- * MEMORY, and every view here is larger. The bits must be the CPU's, nothing may be written beside the results, and no
- * more than MEMORY may be held. Skipped without a device.
+ * Host arrays in pieces on every GPU device that is here (src/gpu/pieces/pieces.h). The device's
+ * memory is limited to MEMORY, and every view here is larger. The bits must be the CPU's,
+ * nothing may be written beside the results, and no more than MEMORY may be held. Skipped
+ * without a device.
  *
  *   test_pieces [DEVICE]     TALLY_TEST_QUICK=1: the first operators only */
 #include "gpus.h"
@@ -20,16 +21,17 @@ static void watch(void)
     tally_times_info t;
     check_ok(gpu, tally_times(gpu, &t), "times");
     if (t.device_bytes > most_held) most_held = t.device_bytes;
-    check(t.device_bytes <= MEMORY, "%s: %lld bytes of device memory, limit %d", label, (long long)t.device_bytes,
-          MEMORY);
+    check(t.device_bytes <= MEMORY, "%s: %lld bytes of device memory, limit %d", label,
+          (long long)t.device_bytes, MEMORY);
 }
 
-/* Compares the first `bytes` bytes of got with want's, and the guard after them with what lay there. */
+/* Compares the first `bytes` bytes of got with want's, and the guard after them with what lay
+   there. */
 static void same(int64_t bytes, const char *what, const tally_view *v)
 {
-    check_same(got, want, bytes + GUARD, 1, "%s %s of %s: rows %lld n %lld strides %lld %lld%s", what, o->op,
-               tally_dtype_name(o->dtype), (long long)v->rows, (long long)v->n, (long long)v->row_stride,
-               (long long)v->stride, v->offsets ? " segments" : "");
+    check_same(got, want, bytes + GUARD, 1, "%s %s of %s: rows %lld n %lld strides %lld %lld%s",
+               what, o->op, tally_dtype_name(o->dtype), (long long)v->rows, (long long)v->n,
+               (long long)v->row_stride, (long long)v->stride, v->offsets ? " segments" : "");
     watch();
 }
 
@@ -39,7 +41,8 @@ static void clear(int64_t bytes)
     memset(want, 0xa5, (size_t)(bytes + GUARD));
 }
 
-/* Elements that results of a view cover, and out as a view of them: dense rows or, across, dense columns. */
+/* Elements that results of a view cover, and out as a view of them: dense rows or, across, dense
+   columns. */
 static int64_t results(const tally_view *in, int64_t n, int across, void *data, tally_view *out)
 {
     *out = *in;
@@ -63,7 +66,8 @@ static void check_reduce(const tally_view *in)
         same(in->rows * o->result, "reduce", in);
 }
 
-static void check_scan(const tally_view *in, int across, int exclusive, int reverse, const void *init)
+static void check_scan(const tally_view *in, int across, int exclusive, int reverse,
+                       const void *init)
 {
     tally_view a, b;
     tally_scan_options s = {exclusive, reverse, o->info.seedable ? init : NULL};
@@ -91,8 +95,8 @@ static void check_in_place(const tally_view *in)
         same(bytes, "scan in place", in);
 }
 
-static void check_window(const tally_view *in, int across, int64_t before, int64_t after, tally_edges edges,
-                         int64_t least)
+static void check_window(const tally_view *in, int across, int64_t before, int64_t after,
+                         tally_edges edges, int64_t least)
 {
     tally_view a, b;
     tally_window_options w = {before, after, edges, least};
@@ -103,8 +107,8 @@ static void check_window(const tally_view *in, int across, int64_t before, int64
     if (check_ok(gpu, tally_window(gpu, o->op, in, &a, &w), o->op) &&
         check_ok(cpu, tally_window(cpu, o->op, in, &b, &w), o->op)) {
         char what[80];
-        snprintf(what, sizeof what, "window %lld+1+%lld edges %d min %lld", (long long)before, (long long)after, edges,
-                 (long long)least);
+        snprintf(what, sizeof what, "window %lld+1+%lld edges %d min %lld", (long long)before,
+                 (long long)after, edges, (long long)least);
         same(bytes, what, in);
     }
 }
@@ -175,7 +179,9 @@ static void check_stream(int verb)
                                           : tally_stream_window(ctxs[i], o->op, o->dtype, &w, &s);
         if (!check_ok(ctxs[i], status, o->op)) return;
         for (size_t k = 0; k < sizeof pushes / sizeof *pushes; at += pushes[k++], made += now)
-            check_ok(ctxs[i], tally_stream_push(s, x + at * o->bytes, pushes[k], outs[i] + made * o->result, &now),
+            check_ok(ctxs[i],
+                     tally_stream_push(s, x + at * o->bytes, pushes[k], outs[i] + made * o->result,
+                                       &now),
                      o->op);
         check_ok(ctxs[i], tally_stream_finish(s, outs[i] + made * o->result, &now), o->op);
         tally_stream_close(s);
@@ -194,7 +200,9 @@ static void check_fragments(void)
     tally_view v = tally_flat(x, o->dtype, MOST);
     clear(o->result);
     if (!check_ok(gpu, tally_fragment_make(gpu, o->op, o->dtype, x, 0, 100001, &a), o->op)) return;
-    if (check_ok(gpu, tally_fragment_make(gpu, o->op, o->dtype, x + 100001 * o->bytes, 100001, MOST - 100001, &b),
+    if (check_ok(gpu,
+                 tally_fragment_make(gpu, o->op, o->dtype, x + 100001 * o->bytes, 100001,
+                                     MOST - 100001, &b),
                  o->op)) {
         check_ok(gpu, tally_fragment_merge(a, b), o->op);
         check_ok(gpu, tally_fragment_result(a, got), o->op);
@@ -205,21 +213,25 @@ static void check_fragments(void)
     same(o->result, "fragments", &v);
 }
 
-/* What is measured of a reduce and a scan of the array, and that nothing is when measuring is off. */
+/* What is measured of a reduce and a scan of the array, and that nothing is when measuring is
+   off. */
 static void check_times(void)
 {
     tally_times_info t = {0};
     tally_view in = tally_flat(x, TALLY_F32, MOST), out = tally_flat(got, TALLY_F32, MOST);
     check_ok(gpu, tally_reduce(gpu, "sum", &in, got), "sum");
     check_ok(gpu, tally_times(gpu, &t), "times");
-    check(t.kernels == 0 && t.bytes_to_device == 0 && t.device_bytes > 0, "nothing is measured unless asked for");
+    check(t.kernels == 0 && t.bytes_to_device == 0 && t.device_bytes > 0,
+          "nothing is measured unless asked for");
     check_ok(gpu, tally_time(gpu, 1), "time");
     check_ok(gpu, tally_scan(gpu, "sum", &in, &out, NULL), "scan");
     check_ok(gpu, tally_times(gpu, &t), "times");
-    check(t.kernels > 0 && t.to_device > 0 && t.from_device > 0, "kernels %g s, to %g s, from %g s", t.kernels,
-          t.to_device, t.from_device);
-    check(t.bytes_to_device >= MOST * 4 && t.bytes_to_device < MOST * 4 + 65536 && t.bytes_from_device == MOST * 4,
-          "%lld bytes to the device and %lld from it", (long long)t.bytes_to_device, (long long)t.bytes_from_device);
+    check(t.kernels > 0 && t.to_device > 0 && t.from_device > 0, "kernels %g s, to %g s, from %g s",
+          t.kernels, t.to_device, t.from_device);
+    check(t.bytes_to_device >= MOST * 4 && t.bytes_to_device < MOST * 4 + 65536 &&
+              t.bytes_from_device == MOST * 4,
+          "%lld bytes to the device and %lld from it", (long long)t.bytes_to_device,
+          (long long)t.bytes_from_device);
     double before = t.kernels;
     in.n = 3000;
     check_ok(gpu, tally_reduce(gpu, "sum", &in, got), "sum");
@@ -231,18 +243,21 @@ static void check_times(void)
     check(tally_times(gpu, NULL) == TALLY_INVALID && tally_times(NULL, &t) == TALLY_INVALID &&
               tally_time(NULL, 1) == TALLY_INVALID,
           "NULL");
-    check(tally_times(cpu, &t) == TALLY_OK && t.kernels == 0 && t.device_bytes == 0, "the processors measure nothing");
+    check(tally_times(cpu, &t) == TALLY_OK && t.kernels == 0 && t.device_bytes == 0,
+          "the processors measure nothing");
 }
 
 static void check_options(const char *name)
 {
-    static const char *const bad[] = {"memory=",    "memory=1", "memory=x", "memory=64", "memory=9999999999G",
-                                      "memory=64k", "mem=1M"};
+    static const char *const bad[] = {"memory=",   "memory=1",           "memory=x",
+                                      "memory=64", "memory=9999999999G", "memory=64k",
+                                      "mem=1M"};
     char device[80];
     tally *ctx;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         snprintf(device, sizeof device, "%s,%s", name, bad[i]);
-        check(tally_open(&ctx, device) == TALLY_INVALID, "%s was accepted: %s", device, tally_error(NULL));
+        check(tally_open(&ctx, device) == TALLY_INVALID, "%s was accepted: %s", device,
+              tally_error(NULL));
     }
 }
 
@@ -252,14 +267,17 @@ static void check_device(const char *name)
     static const struct {
         const char *op;
         tally_dtype dtype;
-    } cases[] = {{"sum", TALLY_F32}, {"argmax", TALLY_I16}, {"nanmean", TALLY_F32}, {"var", TALLY_F64}};
+    } cases[] = {
+        {"sum", TALLY_F32}, {"argmax", TALLY_I16}, {"nanmean", TALLY_F32}, {"var", TALLY_F64}};
     char device[120];
     snprintf(device, sizeof device, "%s,memory=%dK,probe=off", name, MEMORY >> 10);
     if (!check_ok(NULL, tally_open(&gpu, device), device)) return;
     label = device;
     for (size_t i = 0; i < (check_quick ? 2 : sizeof cases / sizeof *cases); i++) {
         check_operator one;
-        if (!check(check_operator_make(&one, cases[i].op, cases[i].dtype, 0), "no operator %s", cases[i].op)) continue;
+        if (!check(check_operator_make(&one, cases[i].op, cases[i].dtype, 0), "no operator %s",
+                   cases[i].op))
+            continue;
         o = &one;
         check_fill(x, o->dtype, MOST + 16, i % 2 ? TL_DATA_HOSTILE : TL_DATA_PLAIN);
         check_views();

@@ -1,15 +1,26 @@
 /* SPDX-License-Identifier: MIT
- * Memory of a GPU in streams, fragments, bits of results and exact sums: elements, second inputs, validity and results,
- * each of the device or of the host, give what the host's memory gives. Skipped where there is no GPU device. */
+ * Memory of a GPU in streams, fragments, bits of results and exact sums: elements, second
+ * inputs, validity and results, each of the device or of the host, give what the host's memory
+ * gives. Skipped where there is no GPU device. */
 #include "gpus.h"
 #include "mpi/memory.h"
 
-enum { CELLS = 851, BYTES = CELLS * 4, ROOM = 2 * CELLS * 8, PART = 9, X = 1, NEXT = 2, VALID = 4, OUT = 8 };
+enum {
+    CELLS = 851,
+    BYTES = CELLS * 4,
+    ROOM = 2 * CELLS * 8,
+    PART = 9,
+    X = 1,
+    NEXT = 2,
+    VALID = 4,
+    OUT = 8
+};
 
 static tally *ctx;
 static char host[3 * BYTES], got[ROOM + 8], blank[ROOM];
 
-/* Where the elements, second inputs, bits and results of a case are: of the device or of the host. */
+/* Where the elements, second inputs, bits and results of a case are: of the device or of the
+   host. */
 typedef struct {
     const char *op;
     int64_t rows, size; /* size: of a result */
@@ -43,12 +54,13 @@ static void stream(const place *p, int verb)
     const int64_t n = CELLS / p->rows;
     tally_stream *s = NULL;
     tally_view next;
-    const tally_status opened = verb == 0   ? (many ? tally_stream_reduce_rows(ctx, p->op, TALLY_F32, p->rows, &s)
-                                                    : tally_stream_reduce(ctx, p->op, TALLY_F32, &s))
-                                : verb == 1 ? (many ? tally_stream_scan_rows(ctx, p->op, TALLY_F32, p->rows, NULL, &s)
-                                                    : tally_stream_scan(ctx, p->op, TALLY_F32, NULL, &s))
-                                            : (many ? tally_stream_window_rows(ctx, p->op, TALLY_F32, p->rows, &w, &s)
-                                                    : tally_stream_window(ctx, p->op, TALLY_F32, &w, &s));
+    const tally_status opened =
+        verb == 0   ? (many ? tally_stream_reduce_rows(ctx, p->op, TALLY_F32, p->rows, &s)
+                            : tally_stream_reduce(ctx, p->op, TALLY_F32, &s))
+        : verb == 1 ? (many ? tally_stream_scan_rows(ctx, p->op, TALLY_F32, p->rows, NULL, &s)
+                            : tally_stream_scan(ctx, p->op, TALLY_F32, NULL, &s))
+                    : (many ? tally_stream_window_rows(ctx, p->op, TALLY_F32, p->rows, &w, &s)
+                            : tally_stream_window(ctx, p->op, TALLY_F32, &w, &s));
     if (!check_ok(ctx, opened, p->op)) return;
     int64_t have = 0, made;
     for (int64_t at = 0, m, part = 0; at < n; at += m, part++) {
@@ -57,7 +69,8 @@ static void stream(const place *p, int verb)
         const tally_view in = elements(p, at, m, p->valid && part % 3 == 0, &next),
                          y = results_at(p, have, tally_stream_results(s, m));
         if (!many && !p->pairs && !in.valid) {
-            check_ok(ctx, tally_stream_push(s, in.data, m, verb ? y.data : NULL, &made), verbs[verb]);
+            check_ok(ctx, tally_stream_push(s, in.data, m, verb ? y.data : NULL, &made),
+                     verbs[verb]);
         } else {
             check_ok(ctx, tally_stream_push_view(s, &in, verb ? &y : NULL), verbs[verb]);
             made = verb ? y.n : 0;
@@ -89,7 +102,8 @@ static void fragments(const place *p)
 static void bits_of_results(const place *p)
 {
     const tally_window_options w = {2, 1, TALLY_EDGES_SHRINK, .min_count = 2};
-    tally_view next, in = elements(p, 0, CELLS / p->rows, p->valid, &next), y = results_at(p, 0, in.n);
+    tally_view next, in = elements(p, 0, CELLS / p->rows, p->valid, &next),
+                     y = results_at(p, 0, in.n);
     y.valid = p->to + CELLS * 8;
     y.valid_offset = 3;
     check_ok(ctx, tally_scan(ctx, p->op, &in, &y, NULL), "bits of a scan");
@@ -114,10 +128,12 @@ static void check_places(char *px, char *py)
         tally_operator_info info;
         check_ok(ctx, tally_operator(ctx, cases[c].op, TALLY_F32, &info), "operator");
         for (int what = 0; what < 10; what++) {
-            if (what == 8 || (what == 9 && strcmp(cases[c].op, "last"))) continue; /* no kernel is compiled */
+            /* no kernel is compiled */
+            if (what == 8 || (what == 9 && strcmp(cases[c].op, "last"))) continue;
             for (int k = -1; k < (int)(sizeof places / sizeof *places); k++) {
                 const int at = k < 0 ? 0 : places[k];
-                place p = {cases[c].op, cases[c].rows, (int64_t)tally_dtype_size(info.output), info.output};
+                place p = {cases[c].op, cases[c].rows, (int64_t)tally_dtype_size(info.output),
+                           info.output};
                 p.pairs = cases[c].pairs;
                 p.valid = what & 1;
                 p.x = at & X ? px + 4 : host;
@@ -134,8 +150,8 @@ static void check_places(char *px, char *py)
                     bits_of_results(&p);
                 check_ok(ctx, tally_copy(ctx, k < 0 ? kept : made, p.to, ROOM), "copy");
                 if (k >= 0)
-                    check_same(made, kept, ROOM, 1, "%s of %lld rows, call %d, places %d", p.op, (long long)p.rows,
-                               what, at);
+                    check_same(made, kept, ROOM, 1, "%s of %lld rows, call %d, places %d", p.op,
+                               (long long)p.rows, what, at);
             }
         }
     }
@@ -147,14 +163,17 @@ static void check_exact(char *px)
     static const tally_dtype types[] = {TALLY_F32, TALLY_F64, TALLY_BF16};
     for (size_t d = 0; d < sizeof types / sizeof *types; d++) {
         const int64_t n = BYTES / (int64_t)tally_dtype_size(types[d]);
-        tally_view a = tally_flat(px, types[d], n), b = tally_flat(host, types[d], n), next[2] = {a, b};
+        tally_view a = tally_flat(px, types[d], n), b = tally_flat(host, types[d], n),
+                   next[2] = {a, b};
         tally_exact sum, none;
         check_ok(ctx, tally_copy(ctx, px, host, BYTES), "copy");
         check_ok(ctx, tally_copy(ctx, px + BYTES + 1, host + BYTES, CELLS), "copy");
         tally_exact_init(&sum);
         tally_exact_init(&none);
         for (int how = 0; how < 3; how++) { /* plain, with bits, pairs */
-            if (how == 1) a.valid = px + BYTES + 1, b.valid = host + BYTES, a.valid_offset = b.valid_offset = 3;
+            if (how == 1)
+                a.valid = px + BYTES + 1, b.valid = host + BYTES,
+                a.valid_offset = b.valid_offset = 3;
             if (how == 2) a.next = &next[0], b.next = &next[1];
             if (how == 2 && types[d] == TALLY_F64) continue;
             check_ok(ctx, tally_exact_add(ctx, &sum, &a), "of the device");
@@ -179,7 +198,8 @@ int main(void)
     check_start();
     memset(blank, 0x5a, sizeof blank);
     check_fill(host, TALLY_F32, 2 * CELLS, TL_DATA_PLAIN);
-    for (int i = 2 * BYTES; i < 3 * BYTES; i++) host[i] = (char)(check_below(256) | check_below(256));
+    for (int i = 2 * BYTES; i < 3 * BYTES; i++)
+        host[i] = (char)(check_below(256) | check_below(256));
     for_each_gpu(NULL, each);
     return finish_gpus();
 }

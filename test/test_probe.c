@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * The evaluation tree, read out of the compiled kernels as numbers, for every shape, instruction set and thread count:
+ * The evaluation tree, read out of the compiled kernels as numbers, for every shape, instruction
+ * set and thread count:
  *
- *   sums      x[i] = M, x[j] = -M and ones elsewhere, with M so large that M + 1 == M. Every one below the node where i
- *             and j meet is absorbed, and the others are counted, so n - sum is the size of that node. The sizes for
- *             all pairs i < j determine the tree.
- *   weights   the order of operands: ema with alpha 1/2 of a one at i gives 2^-(n-1-i), exactly, in any association.
+ *   sums      x[i] = M, x[j] = -M and ones elsewhere, with M so large that M + 1 == M. Every one
+ *             below the node where i and j meet is absorbed, and the others are counted, so n -
+ *             sum is the size of that node. The sizes for all pairs i < j determine the tree.
+ *   weights   the order of operands: ema with alpha 1/2 of a one at i gives 2^-(n-1-i), exactly,
+ *             in any association.
  *   ends      first and last of elements that are their own indices. */
 #include "check.h"
 #include <math.h>
@@ -13,8 +15,8 @@ enum { CAPACITY = 300001 };
 
 /* ---- sums: the size of the node where i and j meet ---- */
 
-/* By the definition, i < j < n: inside one block, the smallest aligned pair tree that holds both; else all up to the
- * end of j's block. */
+/* By the definition, i < j < n: inside one block, the smallest aligned pair tree that holds
+ * both; else all up to the end of j's block. */
 static int64_t meet(int64_t i, int64_t j, int64_t n)
 {
     int64_t start = 0;
@@ -55,8 +57,9 @@ static double result(const prober *t, int64_t i)
 static const double BIG = 0x1p100; /* absorbs any count below 2^52, in f32 too */
 
 #define PROBE "%s %s x%d n=%lld i=%lld j=%lld"
-#define PROBE_ARGS(t, n, i, j)                                                                                         \
-    tally_dtype_name((t)->dtype), (t)->isa, (t)->threads, (long long)(n), (long long)(i), (long long)(j)
+#define PROBE_ARGS(t, n, i, j)                                                                     \
+    tally_dtype_name((t)->dtype), (t)->isa, (t)->threads, (long long)(n), (long long)(i),          \
+        (long long)(j)
 
 static void probe_reduce(prober *t, int64_t n, int64_t i, int64_t j)
 {
@@ -84,7 +87,8 @@ static void probe_scan(prober *t, int64_t n, int64_t i, int64_t j, int reverse, 
             double want = m <= i ? (double)m : m <= j ? BIG : (double)(m - meet(i, j, m));
             if (got != want) break;
         }
-        check(m > n, "scan " PROBE " at %lld reverse %d", PROBE_ARGS(t, n, i, j), (long long)m - 1, reverse);
+        check(m > n, "scan " PROBE " at %lld reverse %d", PROBE_ARGS(t, n, i, j), (long long)m - 1,
+              reverse);
     }
     put(t, reverse ? n - 1 - i : i, 1);
     put(t, reverse ? n - 1 - j : j, 1);
@@ -99,7 +103,8 @@ static void probe_window(prober *t, int64_t n, int64_t w, int64_t i, int64_t j, 
     put(t, j, -BIG);
     if (check_ok(t->ctx, tally_window(t->ctx, "sum", &in, &out, &o), "window")) {
         for (; c < n; c++) {
-            int64_t from = c < o.before ? 0 : c - o.before, end = c + after + 1 < n ? c + after + 1 : n, m = end - from;
+            int64_t from = c < o.before ? 0 : c - o.before,
+                    end = c + after + 1 < n ? c + after + 1 : n, m = end - from;
             int has_i = i >= from && i < end, has_j = j >= from && j < end;
             double want = has_i && has_j ? (double)(m - meet(i - from, j - from, m))
                           : has_i        ? BIG
@@ -107,14 +112,15 @@ static void probe_window(prober *t, int64_t n, int64_t w, int64_t i, int64_t j, 
                                          : (double)m;
             if (result(t, c) != want) break;
         }
-        check(c == n, "window " PROBE " w=%lld after=%lld at %lld", PROBE_ARGS(t, n, i, j), (long long)w,
-              (long long)after, (long long)c);
+        check(c == n, "window " PROBE " w=%lld after=%lld at %lld", PROBE_ARGS(t, n, i, j),
+              (long long)w, (long long)after, (long long)c);
     }
     put(t, i, 1);
     put(t, j, 1);
 }
 
-/* Column c carries the pair number c: many readings per call, through the kernels for columns, or rows, or segments. */
+/* Column c carries the pair number c: many readings per call, through the kernels for columns,
+   or rows, or segments. */
 static void probe_batch(prober *t, int64_t n, int64_t width, int columns)
 {
     static int64_t low[2048], high[2048];
@@ -131,8 +137,9 @@ static void probe_batch(prober *t, int64_t n, int64_t width, int columns)
     }
     if (check_ok(t->ctx, tally_reduce(t->ctx, "sum", &in, t->out), "batch"))
         for (int64_t c = 0; c < width; c++)
-            check(result(t, c) == (double)(n - meet(low[c], high[c], n)), "layout %d column %lld " PROBE, columns,
-                  (long long)c, PROBE_ARGS(t, n, low[c], high[c]));
+            check(result(t, c) == (double)(n - meet(low[c], high[c], n)),
+                  "layout %d column %lld " PROBE, columns, (long long)c,
+                  PROBE_ARGS(t, n, low[c], high[c]));
     for (int64_t k = 0; k < n * width; k++) put(t, k, 1);
 }
 
@@ -140,7 +147,9 @@ static void probe(prober *t, int64_t most)
 {
     for (int64_t k = 0; k < CAPACITY; k++) put(t, k, 1);
     int64_t small = t->threads > 1 ? 20 : check_quick ? 70 : t->dtype == TALLY_F32 ? 300 : 150;
-    for (int64_t n = 2; n <= small; n += n < 100 ? 1 : n % 64 == 63 || n % 64 == 0 ? 1 : 1 + check_below(12))
+    for (int64_t n = 2; n <= small; n += n < 100                       ? 1
+                                         : n % 64 == 63 || n % 64 == 0 ? 1
+                                                                       : 1 + check_below(12))
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = i + 1; j < n; j++) probe_reduce(t, n, i, j);
     int64_t scan = check_quick ? 40 : small * 2 / 3;
@@ -157,12 +166,14 @@ static void probe(prober *t, int64_t most)
     static const int64_t sizes[] = {2, 3, 8, 13, 31, 32, 33, 100, 255, 257, 1000};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int layout = 0; layout < 3; layout++)
-            probe_batch(t, sizes[k], 1 + check_below(20000 / sizes[k] < 2000 ? 20000 / sizes[k] : 2000), layout);
+            probe_batch(t, sizes[k],
+                        1 + check_below(20000 / sizes[k] < 2000 ? 20000 / sizes[k] : 2000), layout);
     if (t->threads > 1 && most > 200000) { /* long columns, few: blocks of rows */
         probe_batch(t, 20000, 5, 1);
         probe_batch(t, 33333, 3, 1);
     }
-    static const int64_t large[] = {4095, 4096, 4097, 5000, 8191, 8192, 12289, 65537, 70000, 262144, 300001};
+    static const int64_t large[] = {4095,  4096,  4097,  5000,   8191,  8192,
+                                    12289, 65537, 70000, 262144, 300001};
     for (size_t k = 0; k < sizeof large / sizeof *large; k++) {
         int64_t n = large[k];
         if (n > most) break;
@@ -187,17 +198,18 @@ static void probe_order(tally *ctx, const char *isa, int threads)
         tally_view in = tally_flat(x, TALLY_F64, most), out = tally_flat(y, TALLY_F64, most);
         int64_t m = 0, c;
         x[i] = 1;
-        /* after the first element every weight is alpha (1 - alpha)^age; the first counts as if it had always been
-         * there */
+        /* after the first element every weight is alpha (1 - alpha)^age; the first counts as if
+         * it had always been there */
         if (check_ok(ctx, tally_scan(ctx, "ema:0.5", &in, &out, NULL), "ema"))
             while (m < most && y[m] == (m < i ? 0 : ldexp(1, (int)(i - m - (i > 0))))) m++;
-        check(m == most, "scan ema one at %lld of %lld %s x%d: weight at %lld is %a", (long long)i, (long long)most,
-              isa, threads, (long long)m, m < most ? y[m] : 0);
+        check(m == most, "scan ema one at %lld of %lld %s x%d: weight at %lld is %a", (long long)i,
+              (long long)most, isa, threads, (long long)m, m < most ? y[m] : 0);
         for (int64_t n = i + 1; n <= most; n += 1 + (n > 40) * check_below(9)) {
             in.n = n;
             if (check_ok(ctx, tally_reduce(ctx, "ema:0.5", &in, y), "ema"))
-                check(y[0] == ldexp(1, (int)(i - (n - 1) - (i > 0))), "ema one at %lld of %lld %s x%d is %a",
-                      (long long)i, (long long)n, isa, threads, y[0]);
+                check(y[0] == ldexp(1, (int)(i - (n - 1) - (i > 0))),
+                      "ema one at %lld of %lld %s x%d is %a", (long long)i, (long long)n, isa,
+                      threads, y[0]);
         }
         int64_t w = 1 + check_below(80);
         tally_window_options o = {w - 1, 0, TALLY_EDGES_SHRINK, 0};
@@ -207,8 +219,8 @@ static void probe_order(tally *ctx, const char *isa, int threads)
                 int64_t from = c < w ? 0 : c - w + 1;
                 if (y[c] != (i < from || i > c ? 0 : ldexp(1, (int)(i - c - (i > from))))) break;
             }
-            check(c == most, "window %lld ema one at %lld of %lld %s x%d", (long long)w, (long long)i, (long long)most,
-                  isa, threads);
+            check(c == most, "window %lld ema one at %lld of %lld %s x%d", (long long)w,
+                  (long long)i, (long long)most, isa, threads);
         }
         x[i] = 0;
     }
@@ -223,8 +235,10 @@ static void probe_ends(tally *ctx, const char *isa)
         int64_t n = 1 + check_below(5000), w = 1 + check_below(k % 2 ? 70 : 700), bad = 0;
         tally_view in = tally_flat(x, TALLY_I32, n), out = tally_flat(y, TALLY_I32, n);
         tally_window_options o = {w - 1, 0, TALLY_EDGES_SHRINK, 0};
-        check(!tally_reduce(ctx, "first", &in, y) && y[0] == 0, "first of %lld %s", (long long)n, isa);
-        check(!tally_reduce(ctx, "last", &in, y) && y[0] == n - 1, "last of %lld %s", (long long)n, isa);
+        check(!tally_reduce(ctx, "first", &in, y) && y[0] == 0, "first of %lld %s", (long long)n,
+              isa);
+        check(!tally_reduce(ctx, "last", &in, y) && y[0] == n - 1, "last of %lld %s", (long long)n,
+              isa);
         check_ok(ctx, tally_scan(ctx, "first", &in, &out, NULL), "scan first");
         for (int64_t i = 0; i < n; i++) bad += y[i] != 0;
         check_ok(ctx, tally_scan(ctx, "last", &in, &out, NULL), "scan last");
@@ -233,7 +247,8 @@ static void probe_ends(tally *ctx, const char *isa)
         for (int64_t i = 0; i < n; i++) bad += y[i] != (i < w ? 0 : i - w + 1);
         check_ok(ctx, tally_window(ctx, "last", &in, &out, &o), "window last");
         for (int64_t i = 0; i < n; i++) bad += y[i] != i;
-        check(!bad, "first and last of %lld, w=%lld, %s: %lld wrong", (long long)n, (long long)w, isa, (long long)bad);
+        check(!bad, "first and last of %lld, w=%lld, %s: %lld wrong", (long long)n, (long long)w,
+              isa, (long long)bad);
     }
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Windows by ranges beside the law's reduction of each range; windows over sorted keys beside a look at every row, for
- * every kind of interval, ties, falling keys and limits beyond 64 bits; negative offsets and steps through the public
- * calls (tally_verify has their bits); bad arguments. */
+ * Windows by ranges beside the law's reduction of each range; windows over sorted keys beside a
+ * look at every row, for every kind of interval, ties, falling keys and limits beyond 64 bits;
+ * negative offsets and steps through the public calls (tally_verify has their bits); bad
+ * arguments. */
 #include "check.h"
 #include "context/operators.h"
 #include "law/spec.h"
@@ -15,7 +16,8 @@ static void ranges(tally *ctx, int64_t n, int64_t results, int sorted)
     const check_operator o = check_operator_random();
     const tl_scalar *op;
     tl_par par;
-    const int64_t stride = check_below(3) ? 1 : 1 - 2 * check_below(2), least = check_below(3) ? 0 : check_below(9),
+    const int64_t stride = check_below(3) ? 1 : 1 - 2 * check_below(2),
+                  least = check_below(3) ? 0 : check_below(9),
                   length = 1 + check_below(check_below(2) ? 12 : 300);
     if (tl_resolve(NULL, o.op, o.dtype, &op, &par)) return;
     check_fill(data, o.dtype, n, (tl_data)check_below(TL_DATA_KINDS));
@@ -26,11 +28,12 @@ static void ranges(tally *ctx, int64_t n, int64_t results, int sorted)
         if (end[r] > n) end[r] = n;
         if (r && check_below(4) == 0) start[r] = start[r - 1], end[r] = end[r - 1];
         int64_t counted = 0;
-        for (int64_t i = start[r]; i < end[r]; i++) counted += !op->is_masked(first + i * stride * o.bytes, par);
+        for (int64_t i = start[r]; i < end[r]; i++)
+            counted += !op->is_masked(first + i * stride * o.bytes, par);
         if (!op->masked) counted = end[r] - start[r];
         if (counted >= least)
-            tl_spec_reduce(op, par, first + start[r] * stride * o.bytes, stride, end[r] - start[r], NULL,
-                           want + r * o.result);
+            tl_spec_reduce(op, par, first + start[r] * stride * o.bytes, stride, end[r] - start[r],
+                           NULL, want + r * o.result);
         else
             op->empty(par, want + r * o.result);
     }
@@ -38,12 +41,13 @@ static void ranges(tally *ctx, int64_t n, int64_t results, int sorted)
                      out = tally_flat(got, o.info.output, results);
     memset(got, 0x55, sizeof got);
     check_ok(ctx, tally_window_ranges(ctx, o.op, &in, start, end, results, &out, least), o.op);
-    check_same(got, want, results, o.result, "%s %s n=%lld ranges %lld min_count %lld", o.op, tally_dtype_name(o.dtype),
-               (long long)n, (long long)results, (long long)least);
+    check_same(got, want, results, o.result, "%s %s n=%lld ranges %lld min_count %lld", o.op,
+               tally_dtype_name(o.dtype), (long long)n, (long long)results, (long long)least);
     check(got[results * o.result] == 0x55, "a byte behind the results");
 }
 
-/* Ranges as windows over keys have them: most overlap, many of one length, some empty or longer than a tile. */
+/* Ranges as windows over keys have them: most overlap, many of one length, some empty or longer
+   than a tile. */
 static void dense(tally *ctx, int64_t n, int64_t length, int irregular)
 {
     const check_operator o = check_operator_random();
@@ -54,17 +58,20 @@ static void dense(tally *ctx, int64_t n, int64_t length, int irregular)
     for (int64_t r = 0; r < n; r++) {
         start[r] = r - length + 1 + (irregular ? check_below(9) : 0);
         start[r] = start[r] < 0 ? 0 : start[r] > n ? n : start[r];
-        end[r] = irregular && check_below(50) == 0 ? start[r] : r + 1 + (irregular ? check_below(9) : 0);
+        end[r] =
+            irregular && check_below(50) == 0 ? start[r] : r + 1 + (irregular ? check_below(9) : 0);
         if (irregular && check_below(900) == 0) start[r] = 0;
         if (end[r] > n) end[r] = n;
         if (end[r] < start[r]) end[r] = start[r];
-        tl_spec_reduce(op, par, data + start[r] * o.bytes, 1, end[r] - start[r], NULL, want + r * o.result);
+        tl_spec_reduce(op, par, data + start[r] * o.bytes, 1, end[r] - start[r], NULL,
+                       want + r * o.result);
     }
     const tally_view in = tally_flat(data, o.dtype, n), out = tally_flat(got, o.info.output, n);
     memset(got, 0x55, sizeof got);
     check_ok(ctx, tally_window_ranges(ctx, o.op, &in, start, end, n, &out, 0), o.op);
-    check_same(got, want, n, o.result, "%s %s n=%lld windows of %lld%s", o.op, tally_dtype_name(o.dtype), (long long)n,
-               (long long)length, irregular ? ", irregular" : "");
+    check_same(got, want, n, o.result, "%s %s n=%lld windows of %lld%s", o.op,
+               tally_dtype_name(o.dtype), (long long)n, (long long)length,
+               irregular ? ", irregular" : "");
 }
 
 /* Exact sums of ranges: those of each range alone, whatever the order. */
@@ -73,7 +80,8 @@ static void exact(tally *ctx, int sorted)
     static const char *const ops[] = {"sum:exact", "mean:exact", "nansum:exact", "nanmean:exact"};
     const char *const op = ops[check_below(4)];
     const tally_dtype d = (tally_dtype)(TALLY_F16 + check_below(4));
-    const int64_t n = 3000, results = 2000, bytes = (int64_t)tally_dtype_size(d), result = d == TALLY_F64 ? 8 : 4;
+    const int64_t n = 3000, results = 2000, bytes = (int64_t)tally_dtype_size(d),
+                  result = d == TALLY_F64 ? 8 : 4;
     check_fill(data, d, n, (tl_data)check_below(TL_DATA_KINDS));
     for (int64_t r = 0; r < results; r++) {
         start[r] = sorted ? r : check_below(n);
@@ -131,16 +139,19 @@ static void bounds(tally *ctx, tally_dtype d, int64_t n, int falls)
         int64_t first = -1, last = -1;
         for (int64_t j = i < 400 ? 0 : i - 400; j < n && j < i + 400; j++) {
             const double k = real_at(d, j);
-            if (k < low || k > high || (w.low_open && k == low) || (w.high_open && k == high)) continue;
+            if (k < low || k > high || (w.low_open && k == low) || (w.high_open && k == high))
+                continue;
             if (w.ties == TALLY_TIES_ROW && j > i) continue;
             if (first < 0) first = j;
             last = j;
         }
         const int good = first < 0 ? start[i] == end[i] : start[i] == first && end[i] == last + 1;
         if (!check(good && start[i] >= 0 && end[i] <= n,
-                   "%s row %lld of %lld: %lld..%lld, not %lld..%lld (low %g high %g open %d %d ties %d falls %d)",
-                   tally_dtype_name(d), (long long)i, (long long)n, (long long)start[i], (long long)end[i],
-                   (long long)first, (long long)last + 1, low, high, w.low_open, w.high_open, (int)w.ties, falls))
+                   "%s row %lld of %lld: %lld..%lld, not %lld..%lld (low %g high %g open %d %d "
+                   "ties %d falls %d)",
+                   tally_dtype_name(d), (long long)i, (long long)n, (long long)start[i],
+                   (long long)end[i], (long long)first, (long long)last + 1, low, high, w.low_open,
+                   w.high_open, (int)w.ties, falls))
             break;
     }
 }
@@ -153,11 +164,13 @@ static void extremes(tally *ctx)
     const tally_view i = tally_flat(whole, TALLY_I64, 5), u = tally_flat(natural, TALLY_U64, 4);
     tally_key_window w = {.low = -5, .high = 0};
     check_ok(ctx, tally_window_bounds(ctx, &i, &w, start, end), "extremes");
-    check(start[0] == 0 && end[0] == 1 && start[1] == 0 && end[1] == 2 && start[4] == 3 && end[4] == 5,
+    check(start[0] == 0 && end[0] == 1 && start[1] == 0 && end[1] == 2 && start[4] == 3 &&
+              end[4] == 5,
           "i64, trailing");
     w = (tally_key_window){.low = 0, .high = INT64_MAX};
     check_ok(ctx, tally_window_bounds(ctx, &i, &w, start, end), "extremes");
-    check(start[0] == 0 && end[0] == 2 && end[1] == 3 && end[2] == 5 && end[4] == 5, "i64, leading");
+    check(start[0] == 0 && end[0] == 2 && end[1] == 3 && end[2] == 5 && end[4] == 5,
+          "i64, leading");
     w = (tally_key_window){.low = -5, .high = 5};
     check_ok(ctx, tally_window_bounds(ctx, &u, &w, start, end), "extremes");
     check(start[0] == 0 && end[0] == 2 && start[3] == 2 && end[3] == 4, "u64");
@@ -165,8 +178,8 @@ static void extremes(tally *ctx)
 
 static void refused(const tally *ctx, tally_status status, tally_status wanted, const char *words)
 {
-    check(status == wanted && strstr(tally_error(ctx), words), "refused: %s: %s; wanted %s", tally_status_name(status),
-          tally_error(ctx), words);
+    check(status == wanted && strstr(tally_error(ctx), words), "refused: %s: %s; wanted %s",
+          tally_status_name(status), tally_error(ctx), words);
 }
 
 static void errors(tally *ctx)
@@ -181,25 +194,33 @@ static void errors(tally *ctx)
     refused(ctx, tally_window_ranges(ctx, "sum", &in, a, b, 2, &out, 0), TALLY_INVALID,
             "range 1 is 3..6: must be 0 <= start <= end <= 5");
     b[1] = 2;
-    refused(ctx, tally_window_ranges(ctx, "sum", &in, a, b, 2, &out, 0), TALLY_INVALID, "range 1 is 3..2");
+    refused(ctx, tally_window_ranges(ctx, "sum", &in, a, b, 2, &out, 0), TALLY_INVALID,
+            "range 1 is 3..2");
     a[1] = -1;
-    refused(ctx, tally_window_ranges(ctx, "sum", &in, a, b, 2, &out, 0), TALLY_INVALID, "range 1 is -1..2");
+    refused(ctx, tally_window_ranges(ctx, "sum", &in, a, b, 2, &out, 0), TALLY_INVALID,
+            "range 1 is -1..2");
     refused(ctx, tally_window_ranges(ctx, "sum", &in, a, b, 3, &out, 0), TALLY_INVALID,
             "out->n is 2: must be results = 3");
-    refused(ctx, tally_window_ranges(ctx, "sum", &in, a, NULL, 2, &out, 0), TALLY_INVALID, "end is NULL");
+    refused(ctx, tally_window_ranges(ctx, "sum", &in, a, NULL, 2, &out, 0), TALLY_INVALID,
+            "end is NULL");
     refused(ctx, tally_window_ranges(ctx, "argmin", &in, a, b, 2, &out, 0), TALLY_INVALID,
             "out->dtype is f64: argmin of f64 gives i64");
-    refused(ctx, tally_window_ranges(ctx, "sum", &two, a, b, 2, &out, 0), TALLY_INVALID, "in->rows is 2");
-    refused(ctx, tally_window_ranges(ctx, "sum", &in, a, b, 2, &out, -1), TALLY_INVALID, "min_count is -1");
-    refused(ctx, tally_window_ranges(ctx, "sum", &in, a, b, 5, &in, 0), TALLY_INVALID, "out overlaps in");
-    refused(NULL, tally_window_ranges(NULL, "sum", &in, a, b, 2, &out, 0), TALLY_INVALID, "ctx is NULL");
+    refused(ctx, tally_window_ranges(ctx, "sum", &two, a, b, 2, &out, 0), TALLY_INVALID,
+            "in->rows is 2");
+    refused(ctx, tally_window_ranges(ctx, "sum", &in, a, b, 2, &out, -1), TALLY_INVALID,
+            "min_count is -1");
+    refused(ctx, tally_window_ranges(ctx, "sum", &in, a, b, 5, &in, 0), TALLY_INVALID,
+            "out overlaps in");
+    refused(NULL, tally_window_ranges(NULL, "sum", &in, a, b, 2, &out, 0), TALLY_INVALID,
+            "ctx is NULL");
     refused(ctx, tally_window_bounds(ctx, &in, &w, s, s), TALLY_INVALID,
             "keys: row 4 is 4, after 5: keys must be numbers that ascend");
     x[0] = 9;
     refused(ctx, tally_window_bounds(ctx, &in, &w, s, s), TALLY_INVALID,
             "keys: row 3 is 5, after 2: keys must be numbers that descend");
     x[1] = 0.0 / 0.0;
-    refused(ctx, tally_window_bounds(ctx, &in, &w, s, s), TALLY_INVALID, "keys: row 1 is nan, after 9");
+    refused(ctx, tally_window_bounds(ctx, &in, &w, s, s), TALLY_INVALID,
+            "keys: row 1 is nan, after 9");
     w.ties = (tally_ties)2;
     refused(ctx, tally_window_bounds(ctx, &in, &w, s, s), TALLY_INVALID, "ties is 2");
     w = (tally_key_window){.lows = a};
@@ -207,7 +228,8 @@ static void errors(tally *ctx)
     w = (tally_key_window){.low_real = 0.0 / 0.0};
     refused(ctx, tally_window_bounds(ctx, &in, &w, s, s), TALLY_INVALID, "low_real is NaN");
     const tally_view narrow = tally_flat(x, TALLY_F32, 5);
-    refused(ctx, tally_window_bounds(ctx, &narrow, &w, s, s), TALLY_UNSUPPORTED, "keys->dtype is f32");
+    refused(ctx, tally_window_bounds(ctx, &narrow, &w, s, s), TALLY_UNSUPPORTED,
+            "keys->dtype is f32");
     check_ok(ctx, tally_window(ctx, "sum", &in, &five, &o), "no elements");
     o.after = 1;
     refused(ctx, tally_window(ctx, "sum", &in, &five, &o), TALLY_INVALID,
@@ -226,9 +248,11 @@ int main(void)
     check_start();
     for (int t = 1; t <= 3; t++) {
         tally *ctx = check_open(t, NULL);
-        for (int k = 0; k < (check_quick ? 20 : 200); k++) ranges(ctx, check_size(1500), check_size(700), k & 1);
+        for (int k = 0; k < (check_quick ? 20 : 200); k++)
+            ranges(ctx, check_size(1500), check_size(700), k & 1);
         for (int k = 0; k < (check_quick ? 1 : 3); k++) ranges(ctx, 40000, 3000, k & 1);
-        for (int k = 0; k < (check_quick ? 8 : 30); k++) dense(ctx, check_size(3000), 1 + check_below(150), k & 1);
+        for (int k = 0; k < (check_quick ? 8 : 30); k++)
+            dense(ctx, check_size(3000), 1 + check_below(150), k & 1);
         if (t == 2) dense(ctx, 9000, 2000, 0);
         if (t == 2) dense(ctx, 9000, 2100, 1);
         for (int k = 0; k < 6; k++) exact(ctx, k & 1);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Segments whose offsets are in device memory, on every GPU device (or those of TALLY_TEST_DEVICES): they give the same
- * bits as offsets on the host, bad ones are refused in the same words, and verbs that do not read them on the device
- * copy them. Skipped without a device. */
+ * Segments whose offsets are in device memory, on every GPU device (or those of
+ * TALLY_TEST_DEVICES): they give the same bits as offsets on the host, bad ones are refused in
+ * the same words, and verbs that do not read them on the device copy them. Skipped without a
+ * device. */
 #include "gpu/work.h"
 #include "gpus.h"
 
@@ -24,8 +25,10 @@ typedef struct {
 static int open_place(place *p, size_t bytes)
 {
     void *adopted = NULL;
-    if (!check_ok(ctx, calls->allocate(gpu, ctx, bytes, &p->memory), "room on the device")) return 0;
-    if (calls->adopt) check_ok(ctx, calls->adopt(gpu, ctx, p->memory.object, &adopted), "an address");
+    if (!check_ok(ctx, calls->allocate(gpu, ctx, bytes, &p->memory), "room on the device"))
+        return 0;
+    if (calls->adopt)
+        check_ok(ctx, calls->adopt(gpu, ctx, p->memory.object, &adopted), "an address");
     p->at = calls->adopt ? adopted : (char *)(uintptr_t)p->memory.address;
     return p->at != NULL;
 }
@@ -47,7 +50,10 @@ static place data, cuts, results;
 /* ---- cases ---- */
 
 /* A layout of segments: the length of the r-th. */
-static int64_t any(int64_t most) { return (int64_t)(tl_random(&check_state) % (uint64_t)(most + 1)); }
+static int64_t any(int64_t most)
+{
+    return (int64_t)(tl_random(&check_state) % (uint64_t)(most + 1));
+}
 static int64_t tiny(int64_t r) { return (void)r, any(any(31)); }
 static int64_t empty(int64_t r) { return r % 7 ? 0 : any(2); }
 static int64_t middle(int64_t r) { return (void)r, any(1100); }
@@ -67,11 +73,22 @@ static const struct {
     const char *name;
     int64_t (*length)(int64_t r);
     int64_t rows;
-} layouts[] = {
-    {"tiny", tiny, 2000},       {"empty", empty, 700},   {"middle", middle, 300},       {"powers", powers, 300},
-    {"heavy", heavy, 300},      {"alike", alike, 300},   {"nearly alike", nearly, 300}, {"longs", longs, 300},
-    {"one", middle, 1},         {"none", none, 65},      {"small", small, 60000},       {"crowd", crowd, 400000},
-    {"eights", eights, 100001}, {"chunks", chunks, 680}, {"walked", walked, 680},       {"rows", rows, 680}};
+} layouts[] = {{"tiny", tiny, 2000},
+               {"empty", empty, 700},
+               {"middle", middle, 300},
+               {"powers", powers, 300},
+               {"heavy", heavy, 300},
+               {"alike", alike, 300},
+               {"nearly alike", nearly, 300},
+               {"longs", longs, 300},
+               {"one", middle, 1},
+               {"none", none, 65},
+               {"small", small, 60000},
+               {"crowd", crowd, 400000},
+               {"eights", eights, 100001},
+               {"chunks", chunks, 680},
+               {"walked", walked, 680},
+               {"rows", rows, 680}};
 enum { LAYOUTS = sizeof layouts / sizeof *layouts };
 
 /* Offsets of a layout from `first` on that fit `room` elements; their number of rows. */
@@ -106,7 +123,8 @@ static void check_case(int which, int o, int shift, int64_t stride)
     char *host = x + GUARD + shift, *there = data.at + GUARD + shift;
     if (stride < 0 && end) host += (end - 1) * size, there += (end - 1) * size;
     if (dtype == TALLY_F32 || dtype == TALLY_F64) /* bits at odd addresses are random ones */
-        tl_random_fill(&check_state, x + GUARD, dtype, (end * size + shift) / size + 1, TL_DATA_PLAIN);
+        tl_random_fill(&check_state, x + GUARD, dtype, (end * size + shift) / size + 1,
+                       TL_DATA_PLAIN);
     put(&data, x, sizeof x);
     put(&cuts, offsets, (size_t)(rows + 1) * sizeof *offsets);
     memset(got, 0xa5, (size_t)(rows * out + GUARD));
@@ -125,12 +143,15 @@ static void check_case(int which, int o, int shift, int64_t stride)
     memset(got, 0xa5, (size_t)(rows * out + GUARD));
     if (check_ok(ctx, tally_reduce(ctx, op, &b, got), op)) {
         check_same(got, want, rows, out, form, CASE);
-        check((unsigned char)got[rows * out] == 0xa5, "%s, %s: written behind the results", op, layouts[which].name);
+        check((unsigned char)got[rows * out] == 0xa5, "%s, %s: written behind the results", op,
+              layouts[which].name);
     }
-    /* scans: results to the host and to the device, inclusive and not, from an initial value where there may be one */
+    /* scans: results to the host and to the device, inclusive and not, from an initial value
+       where there may be one */
     const int64_t last = offsets[rows], first = offsets[0];
     char init[16] = {0};
-    const tally_scan_options how = {.exclusive = shift & 1, .init = info.seedable && shift & 2 ? init : NULL};
+    const tally_scan_options how = {.exclusive = shift & 1,
+                                    .init = info.seedable && shift & 2 ? init : NULL};
     tally_view to = tally_segments(want, info.output, a.offsets, rows), by = to, at = to;
     by.data = got, at.data = results.at, by.offsets = at.offsets = b.offsets;
     memset(got, 0xa5, (size_t)(last * out + GUARD));
@@ -139,14 +160,17 @@ static void check_case(int which, int o, int shift, int64_t stride)
     if (!check_ok(cpu, tally_scan(cpu, op, &a, &to, &how), "cpu")) return;
     if (check_ok(ctx, tally_scan(ctx, op, &b, &by, &how), op))
         check_same(got + first * out, want + first * out, last - first, out, form, CASE);
-    check((unsigned char)got[last * out] == 0xa5, "%s, %s: written behind the scan", op, layouts[which].name);
+    check((unsigned char)got[last * out] == 0xa5, "%s, %s: written behind the scan", op,
+          layouts[which].name);
     if (check_ok(ctx, tally_scan(ctx, op, &b, &at, &how), op)) {
         calls->read(gpu, ctx, got, &results.memory, 0, (size_t)(last * out + GUARD));
         check_same(got, want, last, out, form, CASE);
-        check((unsigned char)got[last * out] == 0xa5, "%s, %s: written behind the scan", op, layouts[which].name);
+        check((unsigned char)got[last * out] == 0xa5, "%s, %s: written behind the scan", op,
+              layouts[which].name);
     }
     /* windows of some of them */
-    const tally_window_options w = {shift * 5 % 40, shift % 3, (tally_edges)(shift & 1), shift % 5 ? 0 : 1};
+    const tally_window_options w = {shift * 5 % 40, shift % 3, (tally_edges)(shift & 1),
+                                    shift % 5 ? 0 : 1};
     if (o == 0 || o == 3) { /* more would be more for PoCL to compile */
         memset(got, 0xa5, (size_t)(last * out + GUARD));
         memset(want, 0xa5, (size_t)(last * out + GUARD));
@@ -160,7 +184,8 @@ static void check_case(int which, int o, int shift, int64_t stride)
         }
     }
     b.offsets = offsets;
-    if (check_ok(ctx, tally_reduce(ctx, op, &b, got), op)) check_same(got, want_reduced, rows, out, form, CASE);
+    if (check_ok(ctx, tally_reduce(ctx, op, &b, got), op))
+        check_same(got, want_reduced, rows, out, form, CASE);
 #undef CASE
 }
 
@@ -174,8 +199,10 @@ static void check_others(void)
     tl_random_fill(&check_state, x, TALLY_F32, n, TL_DATA_PLAIN);
     put(&cuts, offsets, (size_t)(rows + 1) * sizeof *offsets);
     put(&data, x, (size_t)n * 4);
-    tally_view a = tally_segments(x, TALLY_F32, offsets, rows), to = tally_segments(wanted, TALLY_F32, offsets, rows);
-    tally_view b = tally_segments(x, TALLY_F32, there, rows), by = tally_segments(y, TALLY_F32, there, rows);
+    tally_view a = tally_segments(x, TALLY_F32, offsets, rows),
+               to = tally_segments(wanted, TALLY_F32, offsets, rows);
+    tally_view b = tally_segments(x, TALLY_F32, there, rows),
+               by = tally_segments(y, TALLY_F32, there, rows);
     check_ok(cpu, tally_reduce(cpu, "sum", &a, wanted), "cpu");
     if (check_ok(ctx, tally_reduce(ctx, "sum", &b, y), "reduce"))
         check_same(y, wanted, rows, 4, "elements on the host");
@@ -187,7 +214,8 @@ static void check_others(void)
     }
     by.offsets = offsets;
     check_ok(cpu, tally_window(cpu, "max", &a, &to, &w), "cpu");
-    if (check_ok(ctx, tally_window(ctx, "max", &b, &by, &w), "window")) check_same(y, wanted, n, 4, "window");
+    if (check_ok(ctx, tally_window(ctx, "max", &b, &by, &w), "window"))
+        check_same(y, wanted, n, 4, "window");
 }
 
 /* The same sentence as with the same offsets on the host, and nothing written. */
@@ -201,14 +229,15 @@ static void check_bad(const char *what, const int64_t *cut, int64_t rows)
     tally_status status = tally_reduce(ctx, "sum", &a, y);
     snprintf(sentence, sizeof sentence, "%s", tally_error(ctx));
     check(status == TALLY_INVALID, "%s: accepted", what);
-    check(tally_reduce(ctx, "sum", &b, y) == status && !strcmp(sentence, tally_error(ctx)), "%s: '%s' and '%s'", what,
-          sentence, tally_error(ctx));
+    check(tally_reduce(ctx, "sum", &b, y) == status && !strcmp(sentence, tally_error(ctx)),
+          "%s: '%s' and '%s'", what, sentence, tally_error(ctx));
     check(y[0] == 1 && y[1] == 2 && y[2] == 3 && y[3] == 4, "%s: written", what);
-    /* a kernel has gone ahead: it must have found it too, also where it begins where the offsets are still good */
+    /* a kernel has gone ahead: it must have found it too, also where it begins where the offsets
+       are still good */
     memset(got, 0x5a, sizeof got);
     put(&results, got, sizeof got);
-    check(tally_reduce(ctx, "sum", &b, results.at) == status && !strcmp(sentence, tally_error(ctx)), "%s: '%s', ahead",
-          what, tally_error(ctx));
+    check(tally_reduce(ctx, "sum", &b, results.at) == status && !strcmp(sentence, tally_error(ctx)),
+          "%s: '%s', ahead", what, tally_error(ctx));
     tally_view to = b;
     to.data = results.at;
     check(tally_scan(ctx, "sum", &b, &to, NULL) == TALLY_INVALID, "%s: scanned", what);
@@ -227,20 +256,26 @@ static void check_refusals(void)
     float y;
     put(&cuts, cut, sizeof cut);
     tally_view b = tally_segments(data.at, TALLY_F32, (const int64_t *)(void *)cuts.at, 2), to = b;
-    to.data = data.at + 4; /* both in the device's memory: refused by the host, and not written before that */
+    /* both in the device's memory: refused by the host, and not written before that */
+    to.data = data.at + 4;
     put(&data, x, sizeof x);
-    check(tally_scan(ctx, "sum", &b, &to, NULL) == TALLY_INVALID && strstr(tally_error(ctx), "overlaps"), "overlap: %s",
-          tally_error(ctx));
-    check(tally_reduce(ctx, "sum", &b, data.at + 8) == TALLY_INVALID && strstr(tally_error(ctx), "overlaps"),
+    check(tally_scan(ctx, "sum", &b, &to, NULL) == TALLY_INVALID &&
+              strstr(tally_error(ctx), "overlaps"),
+          "overlap: %s", tally_error(ctx));
+    check(tally_reduce(ctx, "sum", &b, data.at + 8) == TALLY_INVALID &&
+              strstr(tally_error(ctx), "overlaps"),
           "overlap: %s", tally_error(ctx));
     calls->read(gpu, ctx, got, &data.memory, 0, sizeof x);
     check(!memcmp(got, x, sizeof x), "elements are written over");
-    check(tally_reduce(ctx, "sum", &b, data.at) == TALLY_INVALID && strstr(tally_error(ctx), "overlaps"), "overlap: %s",
-          tally_error(ctx));
-    check(tally_reduce(ctx, "sum", &b, NULL) == TALLY_INVALID && strstr(tally_error(ctx), "out is NULL"), "no out: %s",
-          tally_error(ctx));
+    check(tally_reduce(ctx, "sum", &b, data.at) == TALLY_INVALID &&
+              strstr(tally_error(ctx), "overlaps"),
+          "overlap: %s", tally_error(ctx));
+    check(tally_reduce(ctx, "sum", &b, NULL) == TALLY_INVALID &&
+              strstr(tally_error(ctx), "out is NULL"),
+          "no out: %s", tally_error(ctx));
     b.data = NULL;
-    check(tally_reduce(ctx, "sum", &b, &y) == TALLY_INVALID && strstr(tally_error(ctx), "in->data is NULL"),
+    check(tally_reduce(ctx, "sum", &b, &y) == TALLY_INVALID &&
+              strstr(tally_error(ctx), "in->data is NULL"),
           "no data: %s", tally_error(ctx));
     b.rows = 0;
     check_ok(ctx, tally_reduce(ctx, "sum", &b, NULL), "no segments");
@@ -248,15 +283,19 @@ static void check_refusals(void)
 
 static void check_views(void)
 {
-    if (open_place(&data, sizeof x) && open_place(&cuts, sizeof offsets) && open_place(&results, sizeof got)) {
-        const int pocl = calls->shares_memory && calls->shares_memory(gpu), turns = pocl || check_quick ? 1 : 3;
+    if (open_place(&data, sizeof x) && open_place(&cuts, sizeof offsets) &&
+        open_place(&results, sizeof got)) {
+        const int pocl = calls->shares_memory && calls->shares_memory(gpu),
+                  turns = pocl || check_quick ? 1 : 3;
         int i = (int)check_below(3);
         const int first = pocl ? (int)check_below(4) : 0;
         for (int which = 0; which < LAYOUTS; which++)
-            for (int o = first; o < OPERATORS; o += pocl ? 4 : 1) /* PoCL compiles for some seconds per operator */
+            /* PoCL compiles for some seconds per operator */
+            for (int o = first; o < OPERATORS; o += pocl ? 4 : 1)
                 for (int k = 0; k < turns; k++, i++) {
                     const int turn = turns > 1 ? k : i % 3;
-                    check_case(which, o, (i * 4) % SHIFTS + (turn == 2), turn == 1 ? (o % 2 ? 2 : -1) : 1);
+                    check_case(which, o, (i * 4) % SHIFTS + (turn == 2),
+                               turn == 1 ? (o % 2 ? 2 : -1) : 1);
                 }
         check_others();
         check_refusals();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * What the processors of a GPU context do with device memory: scans and windows of exact sums, windows of a step or of
- * negative offsets, reversed scans of segments, windows by ranges, keys. Every array, at random, is the host's or the
- * device's; results, and all bytes beside them, are those of a context of processors. */
+ * What the processors of a GPU context do with device memory: scans and windows of exact sums,
+ * windows of a step or of negative offsets, reversed scans of segments, windows by ranges, keys.
+ * Every array, at random, is the host's or the device's; results, and all bytes beside them, are
+ * those of a context of processors. */
 #include "gpu/work.h"
 #include "gpus.h"
 
@@ -39,19 +40,21 @@ static void spread(void)
         memcpy(before[b], host[b], ROOM);
         on_device[b] = check_below(4) != 0;
         if (on_device[b])
-            check_ok(ctx, tally_copy(ctx, (void *)(uintptr_t)block[b].address, host[b], ROOM), "to the device");
+            check_ok(ctx, tally_copy(ctx, (void *)(uintptr_t)block[b].address, host[b], ROOM),
+                     "to the device");
     }
 }
 static void compare(tally_status wanted, tally_status status, const char *what)
 {
-    if (!check(status == wanted && (!status || !strcmp(tally_error(ctx), tally_error(cpu))), "%s: %s, not %s", what,
-               tally_error(ctx), tally_error(cpu)))
+    if (!check(status == wanted && (!status || !strcmp(tally_error(ctx), tally_error(cpu))),
+               "%s: %s, not %s", what, tally_error(ctx), tally_error(cpu)))
         return;
     for (int b = 0; b < used; b++) {
         if (on_device[b])
-            check_ok(ctx, tally_copy(ctx, got, (void *)(uintptr_t)block[b].address, ROOM), "from the device");
-        check_same(on_device[b] ? got : before[b], host[b], ROOM, 1, "%s, array %d of the %s", what, b,
-                   on_device[b] ? "device" : "host");
+            check_ok(ctx, tally_copy(ctx, got, (void *)(uintptr_t)block[b].address, ROOM),
+                     "from the device");
+        check_same(on_device[b] ? got : before[b], host[b], ROOM, 1, "%s, array %d of the %s", what,
+                   b, on_device[b] ? "device" : "host");
     }
 }
 
@@ -68,8 +71,10 @@ static int64_t shift_of(tally_dtype d) { return check_below(4) * (int64_t)tally_
 /* Rows of up to MOST elements in all, or segments. */
 static tally_view view(tally_dtype d, int segments)
 {
-    const int64_t rows = 1 + check_below(6), n = 1 + check_below(MOST / rows), stride = 1 + check_below(2);
-    tally_view v = {elements(d, shift_of(d)), d, rows, n, n * stride + check_below(3), stride, NULL};
+    const int64_t rows = 1 + check_below(6), n = 1 + check_below(MOST / rows),
+                  stride = 1 + check_below(2);
+    tally_view v = {elements(d, shift_of(d)),    d,      rows, n,
+                    n * stride + check_below(3), stride, NULL};
     if (!segments) return v;
     int64_t *const offsets = (int64_t *)(void *)room();
     offsets[0] = check_below(5);
@@ -90,7 +95,8 @@ static tally_view like(const tally_view *v, tally_dtype d)
 static int64_t *numbers(int64_t count, int64_t below, int ascending)
 {
     int64_t *const p = (int64_t *)(void *)room();
-    for (int64_t i = 0, last = 0; i < count; i++) p[i] = ascending ? (last += check_below(3)) : check_below(below);
+    for (int64_t i = 0, last = 0; i < count; i++)
+        p[i] = ascending ? (last += check_below(3)) : check_below(below);
     return p;
 }
 
@@ -110,10 +116,12 @@ static void scan(const char *op, tally_dtype d, tally_dtype out, int segments, i
 static void window(const char *op, tally_dtype d, tally_dtype out, int segments, int ranges)
 {
     used = 0;
-    tally_window_options o = {.before = check_below(20), .after = check_below(4), .edges = (tally_edges)check_below(2)};
+    tally_window_options o = {
+        .before = check_below(20), .after = check_below(4), .edges = (tally_edges)check_below(2)};
     if (ranges && check_below(2)) o.after = -check_below(o.before + 1);
     if (ranges && (o.after >= 0 || check_below(2)) && !segments) o.step = 2 + check_below(5);
-    if (ranges && o.after >= 0 && o.step < 2) o.before = -(o.after = 1 + check_below(3)) + check_below(2);
+    if (ranges && o.after >= 0 && o.step < 2)
+        o.before = -(o.after = 1 + check_below(3)) + check_below(2);
     const tally_view x = view(d, segments);
     tally_view y = like(&x, out);
     if (o.step > 1) y.n = (x.n + o.step - 1) / o.step;
@@ -130,7 +138,8 @@ static void ranges(const char *op, tally_dtype d, tally_dtype out, int inputs, i
     tally_view x = view(d, 0), second;
     x.rows = 1;
     const int64_t results = 1 + check_below(500);
-    if (bits) x.valid = (const unsigned char *)elements(TALLY_U8, 0), x.valid_offset = check_below(20);
+    if (bits)
+        x.valid = (const unsigned char *)elements(TALLY_U8, 0), x.valid_offset = check_below(20);
     second = like(&x, d);
     if (bits) second.valid = (const unsigned char *)elements(TALLY_U8, 1);
     if (inputs == 2) x.next = &second;
@@ -173,7 +182,8 @@ static void keyed(tally_dtype d, int bad)
     int64_t runs[2] = {-1, -1};
     tally_view v = {elements(d, shift_of(d)), d, 1, n, n, 1, NULL}, codes, to;
     for (int64_t i = 1; i < n; i++)
-        if (check_below(4)) memcpy((char *)v.data + i * bytes, (char *)v.data + (i - 1) * bytes, (size_t)bytes);
+        if (check_below(4))
+            memcpy((char *)v.data + i * bytes, (char *)v.data + (i - 1) * bytes, (size_t)bytes);
     int64_t *const offsets = numbers(n + 2, 9, 0);
     spread();
     tally_status wanted = tally_runs(cpu, &v, offsets, &runs[0]);

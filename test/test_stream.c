@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Streams: any chunking gives the one-shot result bit for bit, for reduce, scan and window; the room promised is kept
- * and nothing is written outside it; misuse is refused and does not disturb the stream. */
+ * Streams: any chunking gives the one-shot result bit for bit, for reduce, scan and window; the
+ * room promised is kept and nothing is written outside it; misuse is refused and does not
+ * disturb the stream. */
 #include "contexts.h"
 
 enum { MOST = 300000, GUARD = 64 };
@@ -21,8 +22,9 @@ static flow pick(int64_t most)
     f.x = x_memory + check_below(17);
     int kind = (int)check_below(TL_DATA_KINDS);
     check_fill(f.x, f.o.dtype, f.n, kind);
-    snprintf(f.what, sizeof f.what, "%s %s %s x%d n=%lld data %d", f.o.op, tally_dtype_name(f.o.dtype),
-             tally_isa(f.ctx), tally_threads(f.ctx), (long long)f.n, kind);
+    snprintf(f.what, sizeof f.what, "%s %s %s x%d n=%lld data %d", f.o.op,
+             tally_dtype_name(f.o.dtype), tally_isa(f.ctx), tally_threads(f.ctx), (long long)f.n,
+             kind);
     return f;
 }
 
@@ -48,8 +50,8 @@ static int64_t pump(const flow *f, tally_stream *s, char *out, int64_t typical, 
         produced = -1;
         tally_status status = tally_stream_push(s, f->x + at * f->o.bytes, m, to, &produced);
         if (!check(!status, "push: %s: %s", f->what, tally_error(f->ctx))) return -1;
-        check(produced >= 0 && produced <= room, "%lld results, room for %lld: %s", (long long)produced,
-              (long long)room, f->what);
+        check(produced >= 0 && produced <= room, "%lld results, room for %lld: %s",
+              (long long)produced, (long long)room, f->what);
         int clean = 1;
         for (int i = 0; i < GUARD && !in_place; i++) clean &= to[produced * size + i] == 0x5a;
         check(clean, "a push wrote behind its results: %s", f->what);
@@ -57,9 +59,10 @@ static int64_t pump(const flow *f, tally_stream *s, char *out, int64_t typical, 
     }
     int64_t room = tally_stream_room(s, -1);
     memset(out + made * size, 0x5a, (size_t)(room * size + GUARD));
-    check(!tally_stream_finish(s, out + made * size, &produced), "finish: %s: %s", f->what, tally_error(f->ctx));
-    check(produced <= room && produced >= 0, "%lld last results, room for %lld: %s", (long long)produced,
-          (long long)room, f->what);
+    check(!tally_stream_finish(s, out + made * size, &produced), "finish: %s: %s", f->what,
+          tally_error(f->ctx));
+    check(produced <= room && produced >= 0, "%lld last results, room for %lld: %s",
+          (long long)produced, (long long)room, f->what);
     made += produced;
     for (int i = 0; i < GUARD; i++) room |= out[made * size + i] != 0x5a ? -1 : 0;
     check(room >= 0, "finish wrote behind its results: %s", f->what);
@@ -79,8 +82,9 @@ static void stream_reduce(void)
     int64_t made = 0, at = 0, typical = 1 + check_size(f.n + 1), produced = 7;
     for (int64_t m; at < f.n; at += m) {
         m = chunk(f.n - at, typical);
-        check(!tally_stream_push(s, f.x + at * f.o.bytes, m, NULL, check_below(2) ? &produced : NULL), "push: %s",
-              f.what);
+        check(
+            !tally_stream_push(s, f.x + at * f.o.bytes, m, NULL, check_below(2) ? &produced : NULL),
+            "push: %s", f.what);
     }
     check(tally_stream_room(s, 5) == 0 && tally_stream_room(s, -1) == 1, "room: %s", f.what);
     check(!tally_stream_finish(s, got, &made) && made == 1, "finish: %s", f.what);
@@ -105,7 +109,8 @@ static void stream_scan(void)
     int in_place = f.o.bytes == f.o.result && check_below(2);
     int64_t made = pump(&f, s, got, 1 + check_size(f.n + 1), in_place);
     check(made == f.n, "stream scan gave %lld results: %s", (long long)made, f.what);
-    check_same(in_place ? f.x : got, want, f.n, f.o.result, "stream scan%s: %s", in_place ? " in place" : "", f.what);
+    check_same(in_place ? f.x : got, want, f.n, f.o.result, "stream scan%s: %s",
+               in_place ? " in place" : "", f.what);
     tally_stream_close(s);
 }
 
@@ -121,7 +126,10 @@ static void resumed(void)
     tally_view in = tally_flat(f.x, f.o.dtype, f.n), out = tally_flat(want, f.o.info.output, f.n);
     tally *owner = any();
     check_ok(f.ctx, tally_fragment_make(owner, f.o.op, f.o.dtype, f.x, 0, cut, &before), f.what);
-    check_ok(f.ctx, scans ? tally_scan(f.ctx, f.o.op, &in, &out, &o) : tally_reduce(f.ctx, f.o.op, &in, want), f.what);
+    check_ok(f.ctx,
+             scans ? tally_scan(f.ctx, f.o.op, &in, &out, &o)
+                   : tally_reduce(f.ctx, f.o.op, &in, want),
+             f.what);
     if (!check_ok(f.ctx,
                   scans ? tally_stream_scan(f.ctx, f.o.op, f.o.dtype, &o, &s)
                         : tally_stream_reduce(f.ctx, f.o.op, f.o.dtype, &s),
@@ -136,15 +144,18 @@ static void resumed(void)
     } else { /* of what was folded before */
         tally_fragment *mine;
         int64_t end = 0;
-        check_ok(f.ctx, tally_fragment_make(owner, f.o.op, f.o.dtype, rest.x, cut, rest.n, &mine), f.what);
-        check_ok(f.ctx, tally_stream_push_folded(s, rest.x, mine, scans ? got : NULL, &made), f.what);
+        check_ok(f.ctx, tally_fragment_make(owner, f.o.op, f.o.dtype, rest.x, cut, rest.n, &mine),
+                 f.what);
+        check_ok(f.ctx, tally_stream_push_folded(s, rest.x, mine, scans ? got : NULL, &made),
+                 f.what);
         check_ok(f.ctx, tally_stream_finish(s, scans ? NULL : got, &end), f.what);
         made += end;
         tally_fragment_free(mine);
     }
-    check(made == (scans ? rest.n : 1), "%lld results after %lld: %s", (long long)made, (long long)cut, f.what);
-    check_same(got, want + (scans ? cut * f.o.result : 0), made, f.o.result, "resumed at %lld: %s", (long long)cut,
-               f.what);
+    check(made == (scans ? rest.n : 1), "%lld results after %lld: %s", (long long)made,
+          (long long)cut, f.what);
+    check_same(got, want + (scans ? cut * f.o.result : 0), made, f.o.result, "resumed at %lld: %s",
+               (long long)cut, f.what);
     tally_stream_close(s);
 }
 
@@ -152,8 +163,8 @@ static void stream_window(void)
 {
     flow f = pick(check_below(10) ? 1500 : 70000);
     int64_t most = 1 + check_size(check_below(4) ? 50 : 2000);
-    tally_window_options o = {check_below(most), check_below(2) ? 0 : check_below(most), (tally_edges)check_below(3),
-                              0};
+    tally_window_options o = {check_below(most), check_below(2) ? 0 : check_below(most),
+                              (tally_edges)check_below(3), 0};
     if (check_below(2)) o.min_count = check_below(o.before + o.after + 2);
     int64_t m = tally_window_length(f.n, &o);
     tally_stream *s;
@@ -161,12 +172,14 @@ static void stream_window(void)
     check_ok(f.ctx, tally_window(f.ctx, f.o.op, &in, &out, &o), f.what);
     if (!check_ok(f.ctx, tally_stream_window(f.ctx, f.o.op, f.o.dtype, &o, &s), f.what)) return;
     int64_t made = pump(&f, s, got, 1 + check_size(f.n / 3 + 1), 0);
-    check(made == m, "stream window gave %lld results, not %lld (before %lld after %lld edges %d min %lld): %s",
-          (long long)made, (long long)m, (long long)o.before, (long long)o.after, (int)o.edges, (long long)o.min_count,
-          f.what);
+    check(
+        made == m,
+        "stream window gave %lld results, not %lld (before %lld after %lld edges %d min %lld): %s",
+        (long long)made, (long long)m, (long long)o.before, (long long)o.after, (int)o.edges,
+        (long long)o.min_count, f.what);
     check_same(got, want, made < m ? made : m, f.o.result,
-               "stream window (before %lld after %lld edges %d min %lld): %s", (long long)o.before, (long long)o.after,
-               (int)o.edges, (long long)o.min_count, f.what);
+               "stream window (before %lld after %lld edges %d min %lld): %s", (long long)o.before,
+               (long long)o.after, (int)o.edges, (long long)o.min_count, f.what);
     tally_stream_close(s);
 }
 
@@ -180,11 +193,15 @@ static void misuse(void)
     tally_scan_options reverse = {.reverse = 1};
     tally_window_options w = {4, 0, TALLY_EDGES_SHRINK, 0}, bad = {-1, 0, TALLY_EDGES_SHRINK, 0};
     for (int i = 0; i < 1000; i++) x[i] = (float)i;
-    check(tally_stream_scan(ctx, "sum", TALLY_F32, &reverse, &s) == TALLY_UNSUPPORTED && !s, "reverse stream");
+    check(tally_stream_scan(ctx, "sum", TALLY_F32, &reverse, &s) == TALLY_UNSUPPORTED && !s,
+          "reverse stream");
     check(strstr(tally_error(ctx), "reverse") != NULL, "reverse stream says: %s", tally_error(ctx));
-    check(tally_stream_window(ctx, "sum", TALLY_F32, &bad, &s) == TALLY_UNSUPPORTED && !s, "window stream before -1");
-    check(tally_stream_window(ctx, "sum", TALLY_F32, NULL, &s) == TALLY_INVALID && !s, "window stream without options");
-    check(tally_stream_reduce(ctx, "summ", TALLY_F32, &s) == TALLY_INVALID && !s, "stream of an unknown operator");
+    check(tally_stream_window(ctx, "sum", TALLY_F32, &bad, &s) == TALLY_UNSUPPORTED && !s,
+          "window stream before -1");
+    check(tally_stream_window(ctx, "sum", TALLY_F32, NULL, &s) == TALLY_INVALID && !s,
+          "window stream without options");
+    check(tally_stream_reduce(ctx, "summ", TALLY_F32, &s) == TALLY_INVALID && !s,
+          "stream of an unknown operator");
     static const struct {
         const char *op;
         int64_t start, pushed;
@@ -196,7 +213,8 @@ static void misuse(void)
                   {"sum", 0, 0, 1, "is a window"}};
     for (size_t i = 0; i < sizeof resume / sizeof *resume; i++) {
         tally_fragment *f;
-        check_ok(ctx, tally_fragment_make(ctx, resume[i].op, TALLY_F32, x, resume[i].start, 10, &f), "fragment");
+        check_ok(ctx, tally_fragment_make(ctx, resume[i].op, TALLY_F32, x, resume[i].start, 10, &f),
+                 "fragment");
         check_ok(ctx,
                  resume[i].window ? tally_stream_window(ctx, "sum", TALLY_F32, &w, &s)
                                   : tally_stream_reduce(ctx, "sum", TALLY_F32, &s),
@@ -205,14 +223,18 @@ static void misuse(void)
         check(tally_stream_resume(s, f) != TALLY_OK && strstr(tally_error(ctx), resume[i].says),
               "resume: '%s', not '%s'", tally_error(ctx), resume[i].says);
         if (!resume[i].window) /* of what is pushed: another beginning, another operator */
-            check(tally_stream_push_folded(s, x, f, y, NULL) == TALLY_INVALID && strstr(tally_error(ctx), "folded is "),
+            check(tally_stream_push_folded(s, x, f, y, NULL) == TALLY_INVALID &&
+                      strstr(tally_error(ctx), "folded is "),
                   "folded: %s", tally_error(ctx));
         check(tally_stream_push_folded(s, x, NULL, y, NULL) == TALLY_INVALID, "NULL");
-        check(tally_stream_resume(s, NULL) == TALLY_INVALID && tally_stream_resume(NULL, f) == TALLY_INVALID, "NULL");
+        check(tally_stream_resume(s, NULL) == TALLY_INVALID &&
+                  tally_stream_resume(NULL, f) == TALLY_INVALID,
+              "NULL");
         tally_stream_close(s);
         tally_fragment_free(f);
     }
-    check(tally_stream_reduce(ctx, "sum", (tally_dtype)77, &s) == TALLY_INVALID && !s, "stream of an unknown dtype");
+    check(tally_stream_reduce(ctx, "sum", (tally_dtype)77, &s) == TALLY_INVALID && !s,
+          "stream of an unknown dtype");
     check(tally_stream_reduce(ctx, "sum", TALLY_F32, NULL) == TALLY_INVALID, "stream NULL");
     check(tally_stream_reduce(NULL, "sum", TALLY_F32, &s) == TALLY_INVALID, "ctx NULL");
     check(tally_stream_push(NULL, x, 1, NULL, NULL) == TALLY_INVALID, "push to NULL");
@@ -225,7 +247,8 @@ static void misuse(void)
     check(tally_stream_push(s, NULL, 5, NULL, NULL) == TALLY_INVALID, "x NULL");
     check(tally_stream_push(s, x, -1, NULL, NULL) == TALLY_INVALID, "n -1");
     check(tally_stream_push(s, x, INT64_MAX, NULL, NULL) == TALLY_INVALID, "n 2^63 - 1");
-    check(tally_stream_push(s, x, INT64_MAX / 4, NULL, NULL) == TALLY_INVALID, "n 2^61 - 1 of 4 bytes");
+    check(tally_stream_push(s, x, INT64_MAX / 4, NULL, NULL) == TALLY_INVALID,
+          "n 2^61 - 1 of 4 bytes");
     check(!tally_stream_push(s, NULL, 0, NULL, NULL), "nothing");
     check(tally_stream_finish(s, NULL, NULL) == TALLY_INVALID, "finish without out");
     check_ok(ctx, tally_stream_push(s, x + 500, 500, NULL, NULL), "push");
@@ -237,7 +260,8 @@ static void misuse(void)
     check(tally_stream_push(s, x, 10, NULL, NULL) == TALLY_INVALID, "scan without out");
     check(tally_stream_push(s, x, 10, x + 5, NULL) == TALLY_INVALID, "scan that overlaps");
     check(strstr(tally_error(ctx), "overlap") != NULL, "overlap says: %s", tally_error(ctx));
-    check(tally_stream_push(s, x, INT64_MAX / 8, y, NULL) == TALLY_INVALID, "more bytes than memory has");
+    check(tally_stream_push(s, x, INT64_MAX / 8, y, NULL) == TALLY_INVALID,
+          "more bytes than memory has");
     check_ok(ctx, tally_stream_push(s, x, 10, y, NULL), "push");
     check(y[9] == 45, "scan after refusals is %g", y[9]);
     tally_stream_close(s); /* unfinished */
@@ -248,7 +272,8 @@ static void misuse(void)
     check(made == 0, "an empty stream of windows gave %lld", (long long)made);
     tally_stream_close(s);
 
-    for (const char *const *op = tally_operators(); *op; op++) /* an empty stream reduces to the empty value */
+    /* an empty stream reduces to the empty value */
+    for (const char *const *op = tally_operators(); *op; op++)
         for (tally_dtype d = TALLY_I8; d <= TALLY_F64; d++) {
             check_operator o;
             tally_view none = tally_flat(NULL, d, 0);

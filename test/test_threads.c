@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Fewer threads than were asked for: in a process that was forked from one with threads, and where the address space
- * has no space for their stacks. Every kind of parallel region must run on the threads that can be made: no call ends
- * the process, none waits for ever, and the bits are those of one thread. The same holds for threads with small stacks
- * (OMP_STACKSIZE). Each case is a process of its own, so that this process stays without threads. */
+ * Fewer threads than were asked for: in a process that was forked from one with threads, and
+ * where the address space has no space for their stacks. Every kind of parallel region must run
+ * on the threads that can be made: no call ends the process, none waits for ever, and the bits
+ * are those of one thread. The same holds for threads with small stacks (OMP_STACKSIZE). Each
+ * case is a process of its own, so that this process stays without threads. */
 #include "check.h"
 #include "context/processors.h"
 #include "context/threads.h"
@@ -52,7 +53,8 @@ static void done(work *w, tally_status status, const char *what, char *from)
 /* Every parallel region of the library's shapes. */
 static void shapes(work *w)
 {
-    const tally_view flat = tally_flat(x, TALLY_F64, N), rows = tally_rows(x, TALLY_F64, ROWS, N / ROWS),
+    const tally_view flat = tally_flat(x, TALLY_F64, N),
+                     rows = tally_rows(x, TALLY_F64, ROWS, N / ROWS),
                      columns = tally_columns(x, TALLY_F64, N / ROWS, ROWS),
                      wide = tally_columns(x, TALLY_F64, 64, N / 64),
                      segments = tally_segments(x, TALLY_F64, offsets, ROWS),
@@ -72,7 +74,8 @@ static void shapes(work *w)
             snprintf(name, sizeof name, "view %d verb %d", v, verb);
             done(w, status, name, from);
             w->at =
-                from + (in.rows + 7) * 64; /* the results' first bytes are compared; the rest gives way to the next */
+                /* the results' first bytes are compared; the rest gives way to the next */
+                from + (in.rows + 7) * 64;
         }
     tally_stream *s;
     char *from = w->at;
@@ -86,7 +89,8 @@ static void shapes(work *w)
     }
 }
 
-/* And of its files: text written and read, raw bytes read, by several threads where there are some. */
+/* And of its files: text written and read, raw bytes read, by several threads where there are
+   some. */
 static void files(work *w)
 {
     static const char *const formats[] = {"text", "raw"};
@@ -98,7 +102,8 @@ static void files(work *w)
         char *from = w->at;
         double *y = room(w, N * (int64_t)sizeof *y);
         snprintf(path, sizeof path, "threads-%d.%s", (int)getpid(), formats[k]);
-        tally_status status = tally_file_create(w->ctx, path, formats[k], TALLY_F64, 1, &shape, 0, &f);
+        tally_status status =
+            tally_file_create(w->ctx, path, formats[k], TALLY_F64, 1, &shape, 0, &f);
         if (!status) {
             status = tally_file_write(f, x, N);
             if (!status) status = tally_file_commit(f);
@@ -193,8 +198,8 @@ static int forked(void)
     return failures + (status != 0) + all("cpu,threads=3", &here, &one);
 }
 
-/* A process without threads may fork as it likes, where the C library knows that it is one (the thread sanitizer has a
- * thread of its own). */
+/* A process without threads may fork as it likes, where the C library knows that it is one (the
+ * thread sanitizer has a thread of its own). */
 static int alone(void)
 {
     int team = 3;
@@ -234,12 +239,14 @@ static int little(void)
     here.memory = calloc(1, RESULTS);
     if (!here.memory || !set_limit(200, &before)) return 1;
     if (is_free()) return 0;
-    failures += all("cpu,threads=64", &here, &one); /* half of what could be made leaves memory for the work */
+    /* half of what could be made leaves memory for the work */
+    failures += all("cpu,threads=64", &here, &one);
     const int got = tl_threads(64), again = tl_threads(64);
     if (got < 2 || got > 40 || again != got)
         failures++, printf("FAILED: %d threads, then %d, in 200 MiB\n", got, again);
-    /* Nearly any limit: with 0 or 1 MiB left, the work may leave no 1568 bytes for OpenMP's record of a team, and
-     * libgomp then ends the process (one run in ten; with more, one in fifty). */
+    /* Nearly any limit: with 0 or 1 MiB left, the work may leave no 1568 bytes for OpenMP's
+     * record of a team, and libgomp then ends the process (one run in ten; with more, one in
+     * fifty). */
     for (rlim_t mib = 2; mib < 160; mib += mib / 2 + 1) {
         struct rlimit ignored;
         limited = 1;
@@ -251,7 +258,8 @@ static int little(void)
     limited = 0;
     if (setrlimit(RLIMIT_AS, &before)) return 1;
     usleep(2100000);
-    if (tl_threads(64) != 64) failures++, printf("FAILED: the limit is gone, and the threads do not come\n");
+    if (tl_threads(64) != 64)
+        failures++, printf("FAILED: the limit is gone, and the threads do not come\n");
     return failures + all("cpu,threads=64", &here, &one);
 }
 
@@ -280,7 +288,8 @@ static int together(void)
     pthread_attr_init(&small);
     pthread_attr_setstacksize(&small, 256 << 10);
 #ifdef M_ARENA_MAX
-    mallopt(M_ARENA_MAX, 1); /* else malloc reserves 64 MiB for a thread, between a trial of threads and their making */
+    /* else malloc reserves 64 MiB for a thread, between a trial of threads and their making */
+    mallopt(M_ARENA_MAX, 1);
 #endif
     if (plain && !set_limit(120, &before)) return 1;
     for (int i = 0; i < CALLERS; i++)
@@ -310,7 +319,8 @@ static int member(const work *want, double *y)
         mine.failures++, printf("FAILED: other bits in a region\n");
     free(mine.memory);
     tally_status status = tally_stream_scan_rows(ctx, "var", TALLY_F64, CELLS, NULL, &s);
-    for (int push = 0; push < 2 && !status; push++) { /* the second one finds the field in lanes, and goes by rows */
+    /* the second one finds the field in lanes, and goes by rows */
+    for (int push = 0; push < 2 && !status; push++) {
         out.data = y + push * STEPS * CELLS;
         in.valid = push ? some : NULL;
         status = tally_stream_push_view(s, &in, &out);
@@ -336,18 +346,24 @@ static int in_a_region(void)
     return failures;
 }
 
-/* Down long columns: the counter of a strip of them stands on a thread's stack, and has a level for each bit of their
- * length. */
+/* Down long columns: the counter of a strip of them stands on a thread's stack, and has a level
+ * for each bit of their length. */
 static int columns(void)
 {
     enum { LENGTH = 2000, WIDTH = 1024 };
     double *const data = calloc(LENGTH * WIDTH, sizeof *data);
     double *const got = calloc(WIDTH, sizeof *got), *const want = calloc(WIDTH, sizeof *want);
     tally *few, *many;
-    if (!data || !got || !want || tally_open(&few, "cpu,threads=1") || tally_open(&many, "cpu,threads=2")) return 1;
+    if (!data || !got || !want || tally_open(&few, "cpu,threads=1") ||
+        tally_open(&many, "cpu,threads=2"))
+        return 1;
     for (int64_t i = 0; i < LENGTH * WIDTH; i++) data[i] = x[i % N];
-    const tally_view in = {
-        .data = data, .dtype = TALLY_F64, .rows = WIDTH, .n = LENGTH, .row_stride = 1, .stride = WIDTH};
+    const tally_view in = {.data = data,
+                           .dtype = TALLY_F64,
+                           .rows = WIDTH,
+                           .n = LENGTH,
+                           .row_stride = 1,
+                           .stride = WIDTH};
     const int wrong = tally_reduce(few, "var", &in, want) || tally_reduce(many, "var", &in, got) ||
                       memcmp(got, want, WIDTH * sizeof *got);
     tally_close(few), tally_close(many);
@@ -355,8 +371,8 @@ static int columns(void)
     return wrong;
 }
 
-/* Started anew, since OpenMP reads its environment at the start: with stacks of 100 KiB, of which the largest kernel
- * takes half. */
+/* Started anew, since OpenMP reads its environment at the start: with stacks of 100 KiB, of
+ * which the largest kernel takes half. */
 static const char *self;
 static int small_stacks(void)
 {
@@ -408,15 +424,18 @@ static void quotas(void)
         {"q/half", "0::/\n", "cpu.max", "50000 100000\n", NULL, NULL, 1},
         {"q/more", "0::/\n", "cpu.max", "250000 100000\n", NULL, NULL, 3}, /* rounded up */
         {"q/above", "0::/a/b\n", "a/b/cpu.max", "max 100000\n", "a/cpu.max", "300000 100000\n", 3},
-        {"q/least", "0::/a/b\n", "a/b/cpu.max", "200000 100000\n", "a/cpu.max", "300000 100000\n", 2},
+        {"q/least", "0::/a/b\n", "a/b/cpu.max", "200000 100000\n", "a/cpu.max", "300000 100000\n",
+         2},
         {"q/hidden", "0::/machine/container\n", "cpu.max", "400000 100000\n", NULL, NULL, 4},
         {"q/dots", "0::/../..\n", "cpu.max", "400000 100000\n", NULL, NULL, 4},
-        {"q/old", "5:memory:/\n4:cpu:/x\n0::/\n", "cpu/x/cpu.cfs_quota_us", "150000\n", "cpu/x/cpu.cfs_period_us",
-         "50000\n", 3},
-        {"q/both", "4:cpu,cpuacct:/\n", "cpu,cpuacct/cpu.cfs_quota_us", "500000\n", "cpu,cpuacct/cpu.cfs_period_us",
-         "100000\n", 5},
-        {"q/minus", "4:cpu:/\n", "cpu/cpu.cfs_quota_us", "-1\n", "cpu/cpu.cfs_period_us", "100000\n", 0},
-        {"q/sets", "4:cpuset:/\n", "cpu/cpu.cfs_quota_us", "100000\n", "cpu/cpu.cfs_period_us", "100000\n", 0},
+        {"q/old", "5:memory:/\n4:cpu:/x\n0::/\n", "cpu/x/cpu.cfs_quota_us", "150000\n",
+         "cpu/x/cpu.cfs_period_us", "50000\n", 3},
+        {"q/both", "4:cpu,cpuacct:/\n", "cpu,cpuacct/cpu.cfs_quota_us", "500000\n",
+         "cpu,cpuacct/cpu.cfs_period_us", "100000\n", 5},
+        {"q/minus", "4:cpu:/\n", "cpu/cpu.cfs_quota_us", "-1\n", "cpu/cpu.cfs_period_us",
+         "100000\n", 0},
+        {"q/sets", "4:cpuset:/\n", "cpu/cpu.cfs_quota_us", "100000\n", "cpu/cpu.cfs_period_us",
+         "100000\n", 0},
         {"q/zero", "0::/\n", "cpu.max", "100000 0\n", NULL, NULL, 0},
         {"q/short", "0::/\n", "cpu.max", "100000\n", NULL, NULL, 0},
         {"q/wrong", "0::/\nnonsense\n:\n", "cpu.max", "many 100000\n", NULL, NULL, 0},
@@ -424,15 +443,19 @@ static void quotas(void)
     };
     char path[256];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const char *const files[] = {cases[i].file, cases[i].more}, *const texts[] = {cases[i].text, cases[i].text_2};
+        const char *const files[] = {cases[i].file, cases[i].more}, *const texts[] = {
+                                                                        cases[i].text,
+                                                                        cases[i].text_2};
         snprintf(path, sizeof path, "%s/proc/self/cgroup", cases[i].root);
         if (cases[i].group) put(path, cases[i].group);
         for (int k = 0; k < 2; k++) {
-            snprintf(path, sizeof path, "%s/sys/fs/cgroup/%s", cases[i].root, files[k] ? files[k] : "");
+            snprintf(path, sizeof path, "%s/sys/fs/cgroup/%s", cases[i].root,
+                     files[k] ? files[k] : "");
             if (files[k]) put(path, texts[k]);
         }
         const int got = tl_quota(cases[i].root);
-        check(got == cases[i].want, "%s: %d processors instead of %d", cases[i].root, got, cases[i].want);
+        check(got == cases[i].want, "%s: %d processors instead of %d", cases[i].root, got,
+              cases[i].want);
     }
     check(tl_processors() >= 1, "at least one processor");
 }
@@ -442,7 +465,8 @@ int main(int count, char **arguments)
     self = arguments[0];
     check_start();
     for (int64_t i = 0; i < N; i++) x[i] = (double)(int64_t)(check_random() >> 20) / 1024;
-    for (int r = 1; r <= ROWS; r++) offsets[r] = r == ROWS ? N : N / 2 / ROWS * r; /* the last is half of all */
+    /* the last is half of all */
+    for (int r = 1; r <= ROWS; r++) offsets[r] = r == ROWS ? N : N / 2 / ROWS * r;
     if (!check(!all("cpu,threads=1", &one, NULL), "one thread")) return check_finish();
     if (count > 1) return all("cpu,threads=3", &here, &one) != 0 || columns() != 0;
     const char *sanitizers = getenv("TALLY_SANITIZE");

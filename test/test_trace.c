@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * The evaluation tree, read as symbols: src/law/spec.c and src/law/counter.h run an operator whose states are
- * expressions (combine(a, b) makes "(a.b)") and the expressions are compared with the definition, said again in this
- * file, so that a wrong law cannot hide behind a wrong golden file. Equal expressions are one node of a table, so trees
- * are compared as numbers. The compiled kernels' trees: test_probe.c. */
+ * The evaluation tree, read as symbols: src/law/spec.c and src/law/counter.h run an operator
+ * whose states are expressions (combine(a, b) makes "(a.b)") and the expressions are compared
+ * with the definition, said again in this file, so that a wrong law cannot hide behind a wrong
+ * golden file. Equal expressions are one node of a table, so trees are compared as numbers. The
+ * compiled kernels' trees: test_probe.c. */
 #include "check.h"
 #include "law/counter.h"
 #include "law/spec.h"
@@ -21,7 +22,10 @@ static void nodes_clear(void)
     node_count = LEAVES; /* node i < LEAVES is the leaf of element i; LEAVES - 1 is init */
 }
 
-static int32_t elements(int32_t node) { return node == LEAVES - 1 ? 0 : node < LEAVES ? 1 : node_elements[node]; }
+static int32_t elements(int32_t node)
+{
+    return node == LEAVES - 1 ? 0 : node < LEAVES ? 1 : node_elements[node];
+}
 
 static int32_t pair(int32_t a, int32_t b)
 {
@@ -71,12 +75,16 @@ static void trace_combine(tl_state *a, const tl_state *b, int64_t na, int64_t nb
     int32_t l, r;
     memcpy(&l, a, 4);
     memcpy(&r, b, 4);
-    check(na == elements(l) && nb == elements(r), "combine of %d and %d elements is told %lld and %lld", elements(l),
-          elements(r), (long long)na, (long long)nb);
+    check(na == elements(l) && nb == elements(r),
+          "combine of %d and %d elements is told %lld and %lld", elements(l), elements(r),
+          (long long)na, (long long)nb);
     l = pair(l, r);
     memcpy(a, &l, 4);
 }
-static void trace_lower(const tl_state *s, int64_t n, int64_t first, tl_par p, void *out) { memcpy(out, s, 4); }
+static void trace_lower(const tl_state *s, int64_t n, int64_t first, tl_par p, void *out)
+{
+    memcpy(out, s, 4);
+}
 static void trace_empty(tl_par p, void *out) { memcpy(out, &(int32_t){NONE}, 4); }
 static void trace_seed(tl_state *s, const void *v, tl_par p) { memcpy(s, v, 4); }
 
@@ -110,7 +118,8 @@ static int32_t definition(const int32_t *x, int64_t stride, int64_t n, int32_t i
     int64_t at = 0;
     for (int64_t block = LEAVES / 2; block; block /= 2) {
         if (!(n & block)) continue;
-        for (int64_t i = 0; i < block; i++) row[i] = x[(at + i) * stride] < 0 ? NONE : x[(at + i) * stride];
+        for (int64_t i = 0; i < block; i++)
+            row[i] = x[(at + i) * stride] < 0 ? NONE : x[(at + i) * stride];
         for (int64_t m = block; m > 1; m /= 2)
             for (int64_t i = 0; i < m / 2; i++) row[i] = join(row[2 * i], row[2 * i + 1]);
         all = join(all, row[0]);
@@ -119,7 +128,8 @@ static int32_t definition(const int32_t *x, int64_t stride, int64_t n, int32_t i
     return all;
 }
 
-static void check_trees(const int32_t *got, const int32_t *want, int64_t n, const char *what, int64_t size)
+static void check_trees(const int32_t *got, const int32_t *want, int64_t n, const char *what,
+                        int64_t size)
 {
     static char a[1 << 16], b[1 << 16];
     if (check_same(got, want, n, 4, "%s of %lld", what, (long long)size) || size > 40) return;
@@ -148,7 +158,8 @@ static void symbols_by_hand(void)
                                           "(((0.1).(2.3)).(4.5))",
                                           "((((0.1).(2.3)).(4.5)).6)",
                                           "(((0.1).(2.3)).((4.5).(6.7)))"};
-    static const char thirteen[] = "(((((0.1).(2.3)).((4.5).(6.7))).((8.9).(10.11))).12)"; /* ((B8 . B4) . B1) */
+    /* ((B8 . B4) . B1) */
+    static const char thirteen[] = "(((((0.1).(2.3)).((4.5).(6.7))).((8.9).(10.11))).12)";
     char text[4096];
     int32_t x[13], got;
     nodes_clear();
@@ -178,8 +189,8 @@ static void symbols_of_spec(void)
                 tally_scan_options o = {variant & 1, variant >> 1 & 1, variant & 4 ? &init : NULL};
                 for (int64_t i = 0; i < n; i++) {
                     int64_t m = i + !o.exclusive;
-                    want[o.reverse ? n - 1 - i : i] =
-                        definition(o.reverse ? x + n - 1 : x, o.reverse ? -1 : 1, m, o.init ? init : NONE);
+                    want[o.reverse ? n - 1 - i : i] = definition(
+                        o.reverse ? x + n - 1 : x, o.reverse ? -1 : 1, m, o.init ? init : NONE);
                 }
                 tl_spec_scan(&tracer, p, x, 1, n, &o, got);
                 check_trees(got, want, n, "scan", n);
@@ -187,7 +198,8 @@ static void symbols_of_spec(void)
         }
         for (int k = 0; k < (check_quick ? 100 : 500); k++) {
             int64_t n = check_below(150), stride = 1 + check_below(3), m = 0;
-            tally_window_options o = {check_below(40), check_below(20), (tally_edges)check_below(3), 0};
+            tally_window_options o = {check_below(40), check_below(20), (tally_edges)check_below(3),
+                                      0};
             if (check_below(2)) o.min_count = 1 + check_below(o.before + o.after + 1);
             for (int64_t i = 0; i < n; i++) {
                 int64_t from = i - o.before, end = i + o.after + 1, counted = 0;
@@ -196,8 +208,10 @@ static void symbols_of_spec(void)
                 if (end > n) end = n;
                 for (int64_t j = from; j < end; j++) counted += x[j * stride] >= 0;
                 if (o.edges == TALLY_EDGES_VALID && !whole) continue;
-                int missing = counted < o.min_count || (o.edges == TALLY_EDGES_MISSING && !whole && !o.min_count);
-                want[m++] = missing ? NONE : definition(x + from * stride, stride, end - from, NONE);
+                int missing = counted < o.min_count ||
+                              (o.edges == TALLY_EDGES_MISSING && !whole && !o.min_count);
+                want[m++] =
+                    missing ? NONE : definition(x + from * stride, stride, end - from, NONE);
             }
             check(m == tally_window_length(n, &o), "window length %lld", (long long)m);
             tl_spec_window(&tracer, p, x, stride, n, &o, got);
@@ -215,7 +229,8 @@ static void slab(tl_counter *c, const int32_t *x, int64_t a, int64_t b, int dept
         tl_counter right;
         slab(c, x, a, cut, depth - 1);
         slab(&right, x, cut, b, depth - 1);
-        for (int j = 0; j < right.count; j++) tl_counter_push(c, &tracer, right.level[j], &right.node[j]);
+        for (int j = 0; j < right.count; j++)
+            tl_counter_push(c, &tracer, right.level[j], &right.node[j]);
         return;
     }
     while (c->end < b) { /* one element, or the largest aligned node that fits */
@@ -242,8 +257,8 @@ static void symbols_of_counter(void)
             if (tl_counter_fold(&c, &tracer, k & 1 ? &init : NULL, &s)) memcpy(&got, &s, 4);
             int32_t want = definition(x, 1, n, k & 1 ? seed : NONE);
             check_trees(&got, &want, 1, "counter", n);
-            check(c.end == n && c.count == __builtin_popcountll((unsigned long long)n), "counter of %lld has %d nodes",
-                  (long long)n, c.count);
+            check(c.end == n && c.count == __builtin_popcountll((unsigned long long)n),
+                  "counter of %lld has %d nodes", (long long)n, c.count);
             int64_t a = check_below(n + 1); /* from anywhere: the maximal aligned nodes */
             slab(&c, x, a, n, k * 2);
             int j = 0;
@@ -251,14 +266,15 @@ static void symbols_of_counter(void)
                 int level = 0;
                 while (at % ((int64_t)2 << level) == 0 && at + ((int64_t)2 << level) <= n) level++;
                 want = definition(x + at, 1, (int64_t)1 << level, NONE);
-                if (!check(j < c.count && c.level[j] == level, "slab [%lld, %lld) node %d", (long long)a, (long long)n,
-                           j))
+                if (!check(j < c.count && c.level[j] == level, "slab [%lld, %lld) node %d",
+                           (long long)a, (long long)n, j))
                     break;
                 memcpy(&got, &c.node[j], 4);
                 check_trees(&got, &want, 1, "slab's node", n);
                 at += (int64_t)1 << level;
             }
-            check(j == c.count, "slab [%lld, %lld) has %d nodes", (long long)a, (long long)n, c.count);
+            check(j == c.count, "slab [%lld, %lld) has %d nodes", (long long)a, (long long)n,
+                  c.count);
         }
     }
 }

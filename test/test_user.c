@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * Operators that users define: the examples, and test/operators, under the matrix of checks of test_bits.c (the law by
- * memcmp, every shape, view, thread count), copies of built-in texts against the built-in operators, plain C loops;
- * wrong texts and arguments (user_errors.h); numbers of elements (user_told.h); streams, fragments, redefinition
- * (user_pieces.h). Compiled code goes to a cache of the test's own.
+ * Operators that users define: the examples, and test/operators, under the matrix of checks of
+ * test_bits.c (the law by memcmp, every shape, view, thread count), copies of built-in texts
+ * against the built-in operators, plain C loops; wrong texts and arguments (user_errors.h);
+ * numbers of elements (user_told.h); streams, fragments, redefinition (user_pieces.h). Compiled
+ * code goes to a cache of the test's own.
  *
  *   test_user OPERATOR DTYPE               only that example, under the matrix
  *   test_user DEVICE                       only what is said of wrong texts there
- *   test_user time DEVICE                  how long the first calls take, without and with the cache on disk
- *   TALLY_TEST_DEVICES="cuda:0 opencl:0"   that matrix on these devices instead, and nothing else */
+ *   test_user time DEVICE                  how long the first calls take, without and with the
+ *                                          cache on disk
+ *   TALLY_TEST_DEVICES="cuda:0 opencl:0"   that matrix on these devices instead, and nothing
+ *                                          else */
 #include "user_errors.h"
 #include "user_pieces.h"
 #include "user_told.h"
@@ -27,9 +30,11 @@ static const char *const examples[][3] = {{"descent", "f32", "i16"}, {"trend", "
 static void matrix(const char *name, const char *dtype, const char *device, int threads)
 {
     tl_plan plan;
-    test_case c = {.op = name, .dtype = tally_dtype_parse(dtype), .isa = device, .threads = threads};
+    test_case c = {
+        .op = name, .dtype = tally_dtype_parse(dtype), .isa = device, .threads = threads};
     c.ctx = open_on(device);
-    if (define_example(c.ctx, name) && check_ok(c.ctx, tl_plan_of_host(c.ctx, name, c.dtype, &plan), name)) {
+    if (define_example(c.ctx, name) &&
+        check_ok(c.ctx, tl_plan_of_host(c.ctx, name, c.dtype, &plan), name)) {
         c.scalar = plan.op;
         c.par = plan.par;
         check_all(&c);
@@ -59,7 +64,8 @@ static void matrices(const char *name, const char *dtype)
             if (!strcmp(name, "told") && !strcmp(dtype, "f32")) told_large(device);
         }
     }
-    if (check_failed > before) printf("%s %s: %lld differences\n", name, dtype, (long long)(check_failed - before));
+    if (check_failed > before)
+        printf("%s %s: %lld differences\n", name, dtype, (long long)(check_failed - before));
 }
 
 /* ---- copies of built-in operators: the same bits from the same text ---- */
@@ -81,8 +87,8 @@ static void copy_of(const char *op, const char *facts, tally_dtype d, const char
         check_ok(ctx, tally_operator(ctx, own, d, &mine), own) &&
         check_ok(ctx, tally_operator(ctx, both, d, &theirs), both)) {
         check_said(mine.output == theirs.output && mine.accumulator == theirs.accumulator &&
-                       mine.lanes == theirs.lanes && mine.exact == theirs.exact && mine.seedable == theirs.seedable &&
-                       !strcmp(mine.param, theirs.param),
+                       mine.lanes == theirs.lanes && mine.exact == theirs.exact &&
+                       mine.seedable == theirs.seedable && !strcmp(mine.param, theirs.param),
                    own, "its facts differ from the built-in operator's");
         int64_t size = (int64_t)tally_dtype_size(mine.output) * mine.lanes;
         for (int round = 0; round < 40; round++) {
@@ -95,13 +101,16 @@ static void copy_of(const char *op, const char *facts, tally_dtype d, const char
             tally_window_options w = {(int64_t)(check_random() % 200), 0, TALLY_EDGES_SHRINK, 0};
             if (check_ok(ctx, tally_reduce(ctx, own, &in, output), own) &&
                 check_ok(ctx, tally_reduce(ctx, both, &in, wanted), both))
-                check_same(output, wanted, 1, (int)size, "reduce %s as %s n=%lld", own, both, (long long)n);
+                check_same(output, wanted, 1, (int)size, "reduce %s as %s n=%lld", own, both,
+                           (long long)n);
             if (check_ok(ctx, tally_scan(ctx, own, &in, &a, &o), own) &&
                 check_ok(ctx, tally_scan(ctx, both, &in, &b, &o), both))
-                check_same(output, wanted, n, (int)size, "scan %s as %s n=%lld", own, both, (long long)n);
+                check_same(output, wanted, n, (int)size, "scan %s as %s n=%lld", own, both,
+                           (long long)n);
             if (check_ok(ctx, tally_window(ctx, own, &in, &a, &w), own) &&
                 check_ok(ctx, tally_window(ctx, both, &in, &b, &w), both))
-                check_same(output, wanted, n, (int)size, "window %s as %s n=%lld", own, both, (long long)n);
+                check_same(output, wanted, n, (int)size, "window %s as %s n=%lld", own, both,
+                           (long long)n);
         }
     }
     tally_close(ctx);
@@ -109,9 +118,11 @@ static void copy_of(const char *op, const char *facts, tally_dtype d, const char
 
 /* ---- two inputs ---- */
 
-/* A copy of a built-in text of two inputs (OP_INPUTS) gives its bits: every verb, with and without validity, streams of
- * rows and fragments. On a GPU (device) the reduction alone, which is compiled there. */
-static void pairs_of(const char *op, const char *facts, tally_dtype d, const char *suffix, const char *device)
+/* A copy of a built-in text of two inputs (OP_INPUTS) gives its bits: every verb, with and
+ * without validity, streams of rows and fragments. On a GPU (device) the reduction alone, which
+ * is compiled there. */
+static void pairs_of(const char *op, const char *facts, tally_dtype d, const char *suffix,
+                     const char *device)
 {
     enum { CELLS = 12, EACH = 260, ALL = CELLS * EACH };
     char path[500], text[TEXT_ROOM], name[2][64];
@@ -135,7 +146,8 @@ static void pairs_of(const char *op, const char *facts, tally_dtype d, const cha
     for (int round = 0; round < 4; round++) {
         check_fill(input, d, ALL, TL_DATA_PLAIN);
         check_fill(y, d, ALL, TL_DATA_PLAIN);
-        for (size_t i = 0; i < sizeof bits; i++) bits[i] = (unsigned char)(check_random() | check_random());
+        for (size_t i = 0; i < sizeof bits; i++)
+            bits[i] = (unsigned char)(check_random() | check_random());
         const int64_t rows = round & 1 ? CELLS : 1, n = ALL / rows;
         tally_view in = tally_columns(input, d, n, rows), next = tally_columns(y, d, n, rows);
         if (rows == 1) in = tally_flat(input, d, n), next = tally_flat(y, d, n);
@@ -177,8 +189,8 @@ static void pairs_of(const char *op, const char *facts, tally_dtype d, const cha
             tally_fragment_free(a);
             tally_fragment_free(b);
         }
-        check_same(output, wanted, made[0], 1, "%s as %s on %s, round %d", name[0], name[1], device ? device : "cpu",
-                   round);
+        check_same(output, wanted, made[0], 1, "%s as %s on %s, round %d", name[0], name[1],
+                   device ? device : "cpu", round);
     }
     tally_close(ctx);
 }
@@ -251,7 +263,8 @@ static int first_calls(const char *device)
                 check_ok(ctx, status, "descent");
                 t[i] = now();
             }
-            printf("  %-24s %-6s %9.2f %9.2f\n", round ? "the cache on disk has it" : "compiled now",
+            printf("  %-24s %-6s %9.2f %9.2f\n",
+                   round ? "the cache on disk has it" : "compiled now",
                    shape == 0   ? "reduce"
                    : shape == 1 ? "scan"
                                 : "window",
@@ -278,7 +291,8 @@ static const struct {
     const char *suffix;
 } copies[] = {
     {"sum", "", TALLY_F32, ""},
-    {"sum", "#define OP_COMMUTES 1\n#define OP_IDEMPOTENT 1\n", TALLY_F32, ""}, /* promises without OP_EXACT */
+    /* promises without OP_EXACT */
+    {"sum", "#define OP_COMMUTES 1\n#define OP_IDEMPOTENT 1\n", TALLY_F32, ""},
     {"sum", "", TALLY_F16, ":f64"},
     {"sum", "", TALLY_I16, ""},
     {"var", "#define OP_ACC F64\n#define OP_PARAM ddof\n#define OP_DEFAULT 0\n", TALLY_F64, ":1"},
@@ -324,10 +338,13 @@ int main(int argc, char **argv)
         return check_finish();
     }
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
-        if (few && check_below(getenv("TALLY_SANITIZE") && *getenv("TALLY_SANITIZE") ? 8 : 4)) continue;
-        const int one = 1 + (int)check_below(2); /* compiling takes most of the time: the seed picks one of two types */
+        if (few && check_below(getenv("TALLY_SANITIZE") && *getenv("TALLY_SANITIZE") ? 8 : 4))
+            continue;
+        /* compiling takes most of the time: the seed picks one of two types */
+        const int one = 1 + (int)check_below(2);
         for (int t = 1; t < 3; t++)
-            if (check_long || (devices && *devices) || t == one) matrices(examples[i][0], examples[i][t]);
+            if (check_long || (devices && *devices) || t == one)
+                matrices(examples[i][0], examples[i][t]);
     }
     pairs_on_gpu(devices);
     if (devices && *devices) return check_finish();
@@ -336,7 +353,8 @@ int main(int argc, char **argv)
             copy_of(copies[i].op, copies[i].facts, copies[i].dtype, copies[i].suffix);
     pairs_of("dot", "", TALLY_F32, "", NULL);
     if (check_long || !check_below(few ? 6 : 2))
-        pairs_of("cov", "#define OP_ACC REAL\n#define OP_PARAM ddof\n#define OP_DEFAULT 0\n", TALLY_F64, ":1", NULL);
+        pairs_of("cov", "#define OP_ACC REAL\n#define OP_PARAM ddof\n#define OP_DEFAULT 0\n",
+                 TALLY_F64, ":1", NULL);
     plain_loops();
     pieces();
     errors("cpu");

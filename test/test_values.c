@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What the interface promises beside the law: the documented value of no elements for every operator and dtype;
- * one-liners equal the verbs; the caller's floating-point settings change no result and come back; tally_verify. */
+ * What the interface promises beside the law: the documented value of no elements for every
+ * operator and dtype; one-liners equal the verbs; the caller's floating-point settings change no
+ * result and come back; tally_verify. */
 #include "check.h"
 #include <fenv.h>
 #include <math.h>
@@ -11,20 +12,23 @@
 static tally *ctx;
 static float x[4096];
 
-/* What the column `empty` of op/ops.def says of no elements, as bits of type d: a number; NaN (the positive quiet one);
- * "NaN, or ..." for floats and for integers; "as NAME" what another operator says, one for each value of a result,
- * separated by commas. */
+/* What the column `empty` of op/ops.def says of no elements, as bits of type d: a number; NaN
+ * (the positive quiet one); "NaN, or ..." for floats and for integers; "as NAME" what another
+ * operator says, one for each value of a result, separated by commas. */
 static int empty_bits(const char *words, tally_dtype d, int lane, void *to)
 {
     static const uint64_t quiet[] = {0x7e00, 0x7fc0, 0x7fc00000, 0x7ff8000000000000};
     const int is_float = d >= TALLY_F16, size = (int)tally_dtype_size(d);
-    const uint64_t ones = size == 8 ? ~0ull : (1ull << 8 * size) - 1, most = d & 1 ? ones >> 1 : ones;
+    const uint64_t ones = size == 8 ? ~0ull : (1ull << 8 * size) - 1,
+                   most = d & 1 ? ones >> 1 : ones;
     uint64_t bits;
     if (!strncmp(words, "as ", 3)) {
         check_operator other;
         char name[32];
         for (; lane && strchr(words, ','); lane--) words = strchr(words, ',') + 2;
-        if (lane || sscanf(words, "as %31[a-z0-9_]", name) != 1 || !check_operator_make(&other, name, d, 0)) return 0;
+        if (lane || sscanf(words, "as %31[a-z0-9_]", name) != 1 ||
+            !check_operator_make(&other, name, d, 0))
+            return 0;
         return empty_bits(other.info.empty, d, 0, to);
     }
     if (!strncmp(words, "NaN, or ", 8)) words = is_float ? "NaN" : words + 8;
@@ -53,44 +57,58 @@ static void empties(void)
                 unsigned char want[32];
                 for (int lane = 0; lane < o.info.lanes; lane++)
                     check(empty_bits(o.info.empty, o.info.output, lane, want + lane * size),
-                          "src/op/ops.def says '%s' of %s with no elements: must be a number, NaN, 'NaN, or ...', "
-                          "'as NAME', 'all bits set', 'the type's largest integer' or 'the type's smallest integer'",
+                          "src/op/ops.def says '%s' of %s with no elements: must be a number, NaN, "
+                          "'NaN, or ...', "
+                          "'as NAME', 'all bits set', 'the type's largest integer' or 'the type's "
+                          "smallest integer'",
                           o.info.empty, *name);
                 unsigned char got[32];
                 memset(got, 0x5a, sizeof got);
                 tally_view v = tally_flat(NULL, d, 0);
                 check_ok(ctx, tally_reduce(ctx, o.op, &v, got), o.op);
-                check_same(got, want, 1, o.result, "empty %s of %s, which is '%s' in src/op/ops.def", o.op,
+                check_same(got, want, 1, o.result,
+                           "empty %s of %s, which is '%s' in src/op/ops.def", o.op,
                            tally_dtype_name(d), o.info.empty);
-                check(got[o.result] == 0x5a, "empty %s of %s wrote too much", o.op, tally_dtype_name(d));
+                check(got[o.result] == 0x5a, "empty %s of %s wrote too much", o.op,
+                      tally_dtype_name(d));
                 char first[16]; /* exclusive scan and missing windows say the same */
                 uint64_t element = 0;
-                tally_view in = tally_flat(&element, d, 1), out = tally_flat(first, o.info.output, 1);
+                tally_view in = tally_flat(&element, d, 1),
+                           out = tally_flat(first, o.info.output, 1);
                 tally_scan_options ex = {.exclusive = 1};
                 tally_window_options w = {3, 0, TALLY_EDGES_MISSING, 0};
                 check_ok(ctx, tally_scan(ctx, o.op, &in, &out, &ex), o.op);
-                check_same(first, got, 1, o.result, "exclusive[0] of %s %s", o.op, tally_dtype_name(d));
+                check_same(first, got, 1, o.result, "exclusive[0] of %s %s", o.op,
+                           tally_dtype_name(d));
                 check_ok(ctx, tally_window(ctx, o.op, &in, &out, &w), o.op);
-                check_same(first, got, 1, o.result, "missing window of %s %s", o.op, tally_dtype_name(d));
+                check_same(first, got, 1, o.result, "missing window of %s %s", o.op,
+                           tally_dtype_name(d));
             }
-    check(tally_sum_f32(NULL, 0) == 0 && tally_sum_i32(NULL, -5) == 0 && isnan(tally_mean_f64(NULL, 0)) &&
-              isnan(tally_min_f32(NULL, 0)) && isnan(tally_max_f64(NULL, -1)) && tally_min_i32(NULL, 0) == INT32_MAX &&
+    check(tally_sum_f32(NULL, 0) == 0 && tally_sum_i32(NULL, -5) == 0 &&
+              isnan(tally_mean_f64(NULL, 0)) && isnan(tally_min_f32(NULL, 0)) &&
+              isnan(tally_max_f64(NULL, -1)) && tally_min_i32(NULL, 0) == INT32_MAX &&
               tally_max_i32(NULL, 0) == INT32_MIN,
           "one-liners of nothing");
 }
 
 /* The operator whose nan form this is; NULL if it is none. */
-static const char *plain_name(const char *name) { return strncmp(name, "nan", 3) ? NULL : name + 3; }
+static const char *plain_name(const char *name)
+{
+    return strncmp(name, "nan", 3) ? NULL : name + 3;
+}
 
-/* Nan forms, from their plain operators. Of two neighbours one is a NaN: then the tree is that of the others alone, so
- * every bit is that of the plain operator without the NaNs, after each pair; an index is the element's own. Else:
- * nothing but NaNs is nothing, an element among NaNs is that element, and of numbers only the two are the same. */
+/* Nan forms, from their plain operators. Of two neighbours one is a NaN: then the tree is that
+ * of the others alone, so every bit is that of the plain operator without the NaNs, after each
+ * pair; an index is the element's own. Else: nothing but NaNs is nothing, an element among NaNs
+ * is that element, and of numbers only the two are the same. */
 enum { NAN_MOST = 9000 };
 static void nan_forms(void)
 {
-    static const int64_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 64, 100, 333, 2047, 2048, 2049, 4500};
+    static const int64_t sizes[] = {1,  2,  3,  4,   5,   7,    8,    15,   16,
+                                    17, 31, 64, 100, 333, 2047, 2048, 2049, 4500};
     static const uint64_t quiet[] = {0x7e00, 0x7fc0, 0x7fc00000, 0x7ff8000000000000};
-    static char with[NAN_MOST * 8], without[NAN_MOST * 8], got[NAN_MOST * 16], want[NAN_MOST * 16], empty[32];
+    static char with[NAN_MOST * 8], without[NAN_MOST * 8], got[NAN_MOST * 16], want[NAN_MOST * 16],
+        empty[32];
     static int64_t at[NAN_MOST];
     int64_t forms = 0;
     for (const char *const *each = tally_operators(); *each; each++)
@@ -98,9 +116,11 @@ static void nan_forms(void)
             for (int wide = 0; wide < 2; wide++) {
                 check_operator o, plain;
                 if (!check_operator_make(&o, *each, d, wide)) continue;
-                if (!check(check_operator_make(&plain, plain_name(*each), d, wide), "%s has no plain operator", *each))
+                if (!check(check_operator_make(&plain, plain_name(*each), d, wide),
+                           "%s has no plain operator", *each))
                     continue;
-                const int indexed = !strncmp(*each, "nanarg", 6), bytes = (int)o.bytes, size = (int)o.result;
+                const int indexed = !strncmp(*each, "nanarg", 6), bytes = (int)o.bytes,
+                          size = (int)o.result;
                 forms++;
                 for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
                     const int64_t m = sizes[s], alone = check_below(2 * m);
@@ -111,36 +131,39 @@ static void nan_forms(void)
                         memcpy(with + at[i] * bytes, without + i * bytes, (size_t)bytes);
                     }
                     tally_view a = tally_flat(with, d, 2 * m), b = tally_flat(without, d, m);
-                    tally_view ra = tally_flat(got, o.info.output, 2 * m), rb = tally_flat(want, o.info.output, m);
+                    tally_view ra = tally_flat(got, o.info.output, 2 * m),
+                               rb = tally_flat(want, o.info.output, m);
                     check_ok(ctx, tally_scan(ctx, o.op, &a, &ra, NULL), o.op);
                     check_ok(ctx, tally_scan(ctx, plain.op, &b, &rb, NULL), plain.op);
                     for (int64_t i = 0; i < m; i++) {
                         memmove(got + i * size, got + (2 * i + 1) * size, (size_t)size);
                         if (indexed) ((int64_t *)want)[i] = at[((int64_t *)want)[i]];
                     }
-                    check_same(got, want, m, size, "%s of %s, one of each two a NaN, scan of %lld", o.op,
-                               tally_dtype_name(d), (long long)m);
+                    check_same(got, want, m, size, "%s of %s, one of each two a NaN, scan of %lld",
+                               o.op, tally_dtype_name(d), (long long)m);
                     check_ok(ctx, tally_reduce(ctx, o.op, &a, got), o.op);
-                    check_same(got, want + (m - 1) * size, 1, size, "%s of %s, one of each two a NaN, %lld", o.op,
-                               tally_dtype_name(d), (long long)m);
+                    check_same(got, want + (m - 1) * size, 1, size,
+                               "%s of %s, one of each two a NaN, %lld", o.op, tally_dtype_name(d),
+                               (long long)m);
                     check_ok(ctx, tally_scan(ctx, o.op, &b, &rb, NULL), o.op);
                     ra.n = m;
                     check_ok(ctx, tally_scan(ctx, plain.op, &b, &ra, NULL), plain.op);
-                    check_same(want, got, m, size, "%s of %s without a NaN, %lld", o.op, tally_dtype_name(d),
-                               (long long)m);
-                    for (int64_t i = 0; i < 2 * m; i++) memcpy(with + i * bytes, &quiet[d - TALLY_F16], (size_t)bytes);
+                    check_same(want, got, m, size, "%s of %s without a NaN, %lld", o.op,
+                               tally_dtype_name(d), (long long)m);
+                    for (int64_t i = 0; i < 2 * m; i++)
+                        memcpy(with + i * bytes, &quiet[d - TALLY_F16], (size_t)bytes);
                     b.n = 0;
                     check_ok(ctx, tally_reduce(ctx, plain.op, &b, empty), plain.op);
                     check_ok(ctx, tally_reduce(ctx, o.op, &a, got), o.op);
-                    check_same(got, empty, 1, size, "%s of %s, NaNs only, %lld", o.op, tally_dtype_name(d),
-                               (long long)m);
+                    check_same(got, empty, 1, size, "%s of %s, NaNs only, %lld", o.op,
+                               tally_dtype_name(d), (long long)m);
                     memcpy(with + alone * bytes, without, (size_t)bytes);
                     b.n = 1;
                     check_ok(ctx, tally_reduce(ctx, plain.op, &b, want), plain.op);
                     if (indexed) memcpy(want, &alone, sizeof alone);
                     check_ok(ctx, tally_reduce(ctx, o.op, &a, got), o.op);
-                    check_same(got, want, 1, size, "%s of %s, one number among %lld", o.op, tally_dtype_name(d),
-                               (long long)(2 * m));
+                    check_same(got, want, 1, size, "%s of %s, one number among %lld", o.op,
+                               tally_dtype_name(d), (long long)(2 * m));
                     tally_window_options w = {1, 0, TALLY_EDGES_SHRINK,
                                               0}; /* the number is in the windows that have it */
                     ra.n = 2 * m;
@@ -150,8 +173,8 @@ static void nan_forms(void)
                         const void *one = i != alone && i != alone + 1 ? (const void *)empty
                                           : indexed                    ? (const void *)&place
                                                                        : want;
-                        check_same(got + i * size, one, 1, size, "%s of %s, window at %lld of %lld", o.op,
-                                   tally_dtype_name(d), (long long)i, (long long)alone);
+                        check_same(got + i * size, one, 1, size, "%s of %s, window at %lld of %lld",
+                                   o.op, tally_dtype_name(d), (long long)i, (long long)alone);
                     }
                 }
             }
@@ -166,7 +189,8 @@ typedef struct {
     double two[4];
 } outcome;
 
-/* One pass over everything that computes; the first use of a parameter ("ema:0.3") happens under the caller's settings.
+/* One pass over everything that computes; the first use of a parameter ("ema:0.3") happens under
+ * the caller's settings.
  */
 static void compute(tally *c, outcome *r, const float *data, const double *wide)
 {
@@ -210,7 +234,8 @@ static void settings(void)
     static outcome plain, other;
     check_fill(data, TALLY_F32, 3000, TL_DATA_PLAIN);
     check_fill(wide, TALLY_F64, 3000, TL_DATA_PLAIN);
-    for (int i = 0; i < 3000; i += 7) data[i + (i % 2)] = ldexpf((float)(i + 1), -149), wide[i] = ldexp(i + 1, -1074);
+    for (int i = 0; i < 3000; i += 7)
+        data[i + (i % 2)] = ldexpf((float)(i + 1), -149), wide[i] = ldexp(i + 1, -1074);
     data[1] = data[2] = ldexpf(3, -149);
     for (int k = 0; check_isa(k); k++) {
         const char *isa = check_isa(k) ? check_isa(k) : "";
@@ -222,18 +247,21 @@ static void settings(void)
             c = check_open(1 + k % 2, check_isa(k));
             fesetround(modes[m]);
 #if defined(__x86_64__)
-            unsigned want = (_mm_getcsr() & ~0x3fu) | 0x8040u; /* flush to zero, denormals are zero */
+            /* flush to zero, denormals are zero */
+            unsigned want = (_mm_getcsr() & ~0x3fu) | 0x8040u;
             _mm_setcsr(want);
 #endif
             compute(c, &other, data, wide);
 #if defined(__x86_64__)
-            check((_mm_getcsr() & ~0x3fu) == want, "MXCSR came back as %x, not %x", _mm_getcsr() & ~0x3fu, want);
+            check((_mm_getcsr() & ~0x3fu) == want, "MXCSR came back as %x, not %x",
+                  _mm_getcsr() & ~0x3fu, want);
             _mm_setcsr(0x1f80);
 #endif
             check(fegetround() == modes[m] || modes[m] != FE_TONEAREST, "rounding %d", modes[m]);
             fesetround(FE_TONEAREST);
             tally_close(c);
-            check_same(&other, &plain, sizeof plain / 8, 8, "%s, rounding mode %d, flushing", isa, m);
+            check_same(&other, &plain, sizeof plain / 8, 8, "%s, rounding mode %d, flushing", isa,
+                       m);
         }
     }
 #if !defined(__x86_64__)
@@ -260,12 +288,12 @@ static void one_liners(void)
         check_fill(f64, TALLY_F64, n, TL_DATA_HOSTILE);
         check_fill(i32, TALLY_I32, n, TL_DATA_BITS);
         check_fill(i64, TALLY_I64, n, TL_DATA_BITS);
-#define ONE(op, name, type, data, dtype, result)                                                                       \
-    do {                                                                                                               \
-        result got = tally_##op##_##name(data, n);                                                                     \
-        tally_view v = tally_flat(data, dtype, n);                                                                     \
-        check_ok(ctx, tally_reduce(ctx, #op, &v, &r), #op);                                                            \
-        check_same(&got, &r, 1, sizeof got, "tally_%s_%s of %lld", #op, #name, (long long)n);                          \
+#define ONE(op, name, type, data, dtype, result)                                                   \
+    do {                                                                                           \
+        result got = tally_##op##_##name(data, n);                                                 \
+        tally_view v = tally_flat(data, dtype, n);                                                 \
+        check_ok(ctx, tally_reduce(ctx, #op, &v, &r), #op);                                        \
+        check_same(&got, &r, 1, sizeof got, "tally_%s_%s of %lld", #op, #name, (long long)n);      \
     } while (0)
         ONE(sum, f32, float, x, TALLY_F32, float);
         ONE(mean, f32, float, x, TALLY_F32, float);
@@ -289,18 +317,25 @@ static void verify(void)
     for (int k = 0; check_isa(k); k++)
         for (int threads = 1; threads <= 3; threads += 2) {
             tally *c = check_open(threads, check_isa(k));
-            check_ok(c, tally_verify(c, check_seed + (uint64_t)(1000000 * k + threads), cases, &report), "verify");
-            check(report && strstr(report, "bit for bit") && strstr(report, check_isa(k)), "verify reports '%s'",
-                  report ? report : "");
+            check_ok(
+                c, tally_verify(c, check_seed + (uint64_t)(1000000 * k + threads), cases, &report),
+                "verify");
+            check(report && strstr(report, "bit for bit") && strstr(report, check_isa(k)),
+                  "verify reports '%s'", report ? report : "");
             check(!strcmp(tally_error(c), ""), "verify left an error: %s", tally_error(c));
             tally_close(c);
         }
-    check(tally_verify(NULL, 1, 1, &report) == TALLY_INVALID && strstr(tally_error(NULL), "ctx is NULL"), "no context");
-    check(tally_verify(ctx, 1, -1, &report) == TALLY_INVALID && strstr(tally_error(ctx), "cases is -1"), "-1 cases");
+    check(tally_verify(NULL, 1, 1, &report) == TALLY_INVALID &&
+              strstr(tally_error(NULL), "ctx is NULL"),
+          "no context");
+    check(tally_verify(ctx, 1, -1, &report) == TALLY_INVALID &&
+              strstr(tally_error(ctx), "cases is -1"),
+          "-1 cases");
     check(!tally_verify(ctx, 1, 0, NULL), "no case, no report");
 }
 
-/* The mean of integers against arithmetic of 128 bits: sums of up to 2^53 are exact, so the mean is one division. */
+/* The mean of integers against arithmetic of 128 bits: sums of up to 2^53 are exact, so the mean
+   is one division. */
 static void integer_means(void)
 {
     enum { N = 40 };
@@ -320,8 +355,8 @@ static void integer_means(void)
             for (int i = 0; i < N; i++) {
                 sum += v[i];
                 const double want = (double)sum / (i + 1);
-                check(got[i] == want, "mean of %d %s, the first %lld: %.17g, not %.17g", i + 1, tally_dtype_name(d),
-                      (long long)v[0], got[i], want);
+                check(got[i] == want, "mean of %d %s, the first %lld: %.17g, not %.17g", i + 1,
+                      tally_dtype_name(d), (long long)v[0], got[i], want);
             }
         }
 }

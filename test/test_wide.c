@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Sequences that are long enough for several threads, all of their results against the law: scans (in place, after an
- * initial value, past the caches), those of any stride, forward and in reverse, folds of what a bitmap leaves, columns.
- * Windows, cut in parts, against one thread's.
+ * Sequences that are long enough for several threads, all of their results against the law:
+ * scans (in place, after an initial value, past the caches), those of any stride, forward and in
+ * reverse, folds of what a bitmap leaves, columns. Windows, cut in parts, against one thread's.
  * And calls that a caller's own OpenMP team makes, each member with a context of its own. */
 #include "matrix.h"
 #include <omp.h>
@@ -11,7 +11,8 @@ static tally *wide, *alone;
 static _Alignas(64) char x[LONG * 8], y[LONG * 8 + 64], want[(LONG + 1) * 8];
 static unsigned char bits[LONG / 8 + 1];
 
-static void check_scan(const char *name, tally_dtype d, int64_t n, int exclusive, int in_place, int seeded, int skew)
+static void check_scan(const char *name, tally_dtype d, int64_t n, int exclusive, int in_place,
+                       int seeded, int skew)
 {
     const tl_scalar *op;
     tl_par p;
@@ -26,10 +27,12 @@ static void check_scan(const char *name, tally_dtype d, int64_t n, int exclusive
         char *to = y + skew;
         memset(y, 1, (size_t)(n * out) + 64);
         if (in_place) memcpy(to = y, x, (size_t)(n * in));
-        const tally_view from = tally_flat(in_place ? to : x, d, n), results = tally_flat(to, op->out, n);
+        const tally_view from = tally_flat(in_place ? to : x, d, n),
+                         results = tally_flat(to, op->out, n);
         check_ok(k ? alone : wide, tally_scan(k ? alone : wide, name, &from, &results, &o), name);
-        check_same(to, want + (exclusive ? 0 : out), n, out, "scan %s %d n=%lld ex %d place %d init %d threads %d",
-                   name, (int)d, (long long)n, exclusive, in_place, seeded, k ? 1 : THREADS);
+        check_same(to, want + (exclusive ? 0 : out), n, out,
+                   "scan %s %d n=%lld ex %d place %d init %d threads %d", name, (int)d,
+                   (long long)n, exclusive, in_place, seeded, k ? 1 : THREADS);
     }
 }
 
@@ -39,8 +42,9 @@ static void scans(void)
         const char *op;
         tally_dtype d;
         int seed;
-    } of[] = {{"sum", TALLY_F32, 1}, {"sum", TALLY_F64, 1}, {"prod", TALLY_F64, 1}, {"mean", TALLY_F32, 0},
-              {"max", TALLY_F32, 1}, {"sum", TALLY_I64, 1}, {"var", TALLY_F64, 0}};
+    } of[] = {{"sum", TALLY_F32, 1},  {"sum", TALLY_F64, 1}, {"prod", TALLY_F64, 1},
+              {"mean", TALLY_F32, 0}, {"max", TALLY_F32, 1}, {"sum", TALLY_I64, 1},
+              {"var", TALLY_F64, 0}};
     for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
         const int e = (int)check_below(2), seeded = of[k].seed && check_below(2);
         check_scan(of[k].op, of[k].d, N + check_below(5000), e, 0, seeded, 0);
@@ -49,7 +53,8 @@ static void scans(void)
     const int64_t far = check_quick ? N : LONG;
     check_scan("sum", TALLY_F32, far, 0, 0, 0, 0); /* past the caches */
     check_scan("sum", TALLY_F32, far, 1, 1, 1, 0);
-    check_scan("sum", TALLY_F32, far, 0, 0, 0, 4);             /* results that are not aligned to lines */
+    /* results that are not aligned to lines */
+    check_scan("sum", TALLY_F32, far, 0, 0, 0, 4);
     for (int64_t n = 1; n < 5000; n += 1 + check_below(300)) { /* tiles of any length */
         check_scan("sum", TALLY_F32, n, n & 1, 0, n >> 1 & 1, 0);
         check_scan("sum", TALLY_F64, n, !(n & 1), 1, n >> 1 & 1, 0);
@@ -58,8 +63,10 @@ static void scans(void)
 
 /* ---- sequences that are not dense ---- */
 
-/* Results that lie `stride` apart from `first` on, beside the law's in want, and nothing between them. */
-static void check_places(const char *first, int64_t stride, int64_t n, int64_t bytes, const char *what, int64_t in)
+/* Results that lie `stride` apart from `first` on, beside the law's in want, and nothing between
+   them. */
+static void check_places(const char *first, int64_t stride, int64_t n, int64_t bytes,
+                         const char *what, int64_t in)
 {
     static char dense[(LONG + 1) * 8];
     int64_t between = 0;
@@ -69,10 +76,10 @@ static void check_places(const char *first, int64_t stride, int64_t n, int64_t b
         for (int64_t b = bytes; i + 1 < n && b < (stride < 0 ? -stride : stride) * bytes; b++)
             between += (stride < 0 ? at - (b - bytes + 1) : at + b)[0] != 1;
     }
-    check_same(dense, want, n, bytes, "%s of %lld, strides %lld and %lld", what, (long long)n, (long long)in,
-               (long long)stride);
-    check(!between, "%s, stride %lld: %lld bytes between results were written", what, (long long)stride,
-          (long long)between);
+    check_same(dense, want, n, bytes, "%s of %lld, strides %lld and %lld", what, (long long)n,
+               (long long)in, (long long)stride);
+    check(!between, "%s, stride %lld: %lld bytes between results were written", what,
+          (long long)stride, (long long)between);
 }
 
 static void check_far(const char *name, tally_dtype d, int64_t stride, int64_t out_stride)
@@ -81,13 +88,16 @@ static void check_far(const char *name, tally_dtype d, int64_t stride, int64_t o
     tl_par p;
     char one[16], law[16];
     if (!check_ok(wide, tl_resolve(wide, name, d, &op, &p), name)) return;
-    const int64_t in = op->elem_bytes, out = op->result_bytes, apart = stride < 0 ? -stride : stride,
-                  apart_out = out_stride < 0 ? -out_stride : out_stride, widest = apart_out > apart ? apart_out : apart;
-    const int64_t most = LONG / (widest + !widest), n = (most < 4 * N ? most : 4 * N) - check_below(5000);
-    char *const first = x + (stride < 0 ? (n - 1) * apart * in : 0), *const to =
-                                                                         y + (out_stride < 0 ? (n - 1) * apart_out * out
-                                                                                             : 0);
-    const tally_view from = {first, d, 1, n, n, stride, NULL}, results = {to, op->out, 1, n, n, out_stride, NULL};
+    const int64_t in = op->elem_bytes, out = op->result_bytes,
+                  apart = stride < 0 ? -stride : stride,
+                  apart_out = out_stride < 0 ? -out_stride : out_stride,
+                  widest = apart_out > apart ? apart_out : apart;
+    const int64_t most = LONG / (widest + !widest),
+                  n = (most < 4 * N ? most : 4 * N) - check_below(5000);
+    char *const first = x + (stride < 0 ? (n - 1) * apart * in : 0),
+                *const to = y + (out_stride < 0 ? (n - 1) * apart_out * out : 0);
+    const tally_view from = {first, d, 1, n, n, stride, NULL},
+                     results = {to, op->out, 1, n, n, out_stride, NULL};
     check_fill(x, d, LONG * 8 / in, TL_DATA_PLAIN);
     reference_reduce(op, p, first, stride, n, law);
     check_ok(wide, tally_reduce(wide, name, &from, one), name);
@@ -104,7 +114,8 @@ static void check_far(const char *name, tally_dtype d, int64_t stride, int64_t o
         const tally_view self = {first, op->out, 1, n, n, stride, NULL};
         reference_scan(op, p, first, stride, n, &o, want);
         memset(y, 1, sizeof y);
-        for (int64_t i = 0; i < n; i++) memcpy(y + (first - x) + i * stride * in, first + i * stride * in, (size_t)in);
+        for (int64_t i = 0; i < n; i++)
+            memcpy(y + (first - x) + i * stride * in, first + i * stride * in, (size_t)in);
         memcpy(x, y, (size_t)((n - 1) * apart * in + in));
         check_ok(wide, tally_scan(wide, name, &self, &self, &o), name);
         check_places(first, stride, n, out, "scan in place", stride);
@@ -114,7 +125,8 @@ static void check_far(const char *name, tally_dtype d, int64_t stride, int64_t o
                               .edges = (tally_edges)check_below(3)};
     if (check_below(2)) w.min_count = check_below(w.before + w.after + 2);
     const int64_t made = tally_window_length(n, &w);
-    const tally_view dense = tally_flat(want, op->out, made), spread = {to, op->out, 1, made, made, out_stride, NULL};
+    const tally_view dense = tally_flat(want, op->out, made),
+                     spread = {to, op->out, 1, made, made, out_stride, NULL};
     if (!apart_out) return;
     memset(y, 1, sizeof y);
     static char packed[LONG * 8];
@@ -130,8 +142,9 @@ static void far(void)
     static const struct {
         const char *op;
         tally_dtype d;
-    } of[] = {{"sum", TALLY_F32}, {"argmax", TALLY_F32}, {"var", TALLY_F64}, {"nanmean", TALLY_F32},
-              {"max", TALLY_I8},  {"last", TALLY_I16},   {"sum", TALLY_F64}, {"ema:0.3", TALLY_F32}};
+    } of[] = {{"sum", TALLY_F32},     {"argmax", TALLY_F32}, {"var", TALLY_F64},
+              {"nanmean", TALLY_F32}, {"max", TALLY_I8},     {"last", TALLY_I16},
+              {"sum", TALLY_F64},     {"ema:0.3", TALLY_F32}};
     static const int64_t strides[] = {2, -1, 3, -2, 1, -5};
     for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
         const int64_t stride = strides[check_below(6)];
@@ -178,8 +191,8 @@ static void check_present(const char *name, tally_dtype d, int64_t n, int rate)
     in.valid = bits;
     for (int k = 0; k < 2; k++) {
         check_ok(k ? alone : wide, tally_reduce(k ? alone : wide, name, &in, got), name);
-        check_same(got, law, 1, op->result_bytes, "%s %d of %lld, one in %d there, threads %d", name, (int)d,
-                   (long long)n, rate, k ? 1 : THREADS);
+        check_same(got, law, 1, op->result_bytes, "%s %d of %lld, one in %d there, threads %d",
+                   name, (int)d, (long long)n, rate, k ? 1 : THREADS);
     }
 }
 
@@ -188,10 +201,11 @@ static void present(void)
     static const struct {
         const char *op;
         tally_dtype d;
-    } of[] = {{"mean", TALLY_F32},   {"mean", TALLY_F64},   {"mean", TALLY_I32},   {"first", TALLY_F64},
-              {"last", TALLY_I64},   {"first", TALLY_I8},   {"last", TALLY_F16},   {"argmin", TALLY_I64},
-              {"argmax", TALLY_I64}, {"argmin", TALLY_U64}, {"max", TALLY_F32},    {"min", TALLY_F64},
-              {"max", TALLY_F16},    {"sum", TALLY_I64},    {"minmax", TALLY_I64}, {"mean", TALLY_U8}};
+    } of[] = {
+        {"mean", TALLY_F32},   {"mean", TALLY_F64},   {"mean", TALLY_I32},   {"first", TALLY_F64},
+        {"last", TALLY_I64},   {"first", TALLY_I8},   {"last", TALLY_F16},   {"argmin", TALLY_I64},
+        {"argmax", TALLY_I64}, {"argmin", TALLY_U64}, {"max", TALLY_F32},    {"min", TALLY_F64},
+        {"max", TALLY_F16},    {"sum", TALLY_I64},    {"minmax", TALLY_I64}, {"mean", TALLY_U8}};
     for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
         check_present(of[k].op, of[k].d, 2 * N + check_below(1000), 1 + (int)check_below(3));
         check_present(of[k].op, of[k].d, 1 + check_below(2000), 1 + (int)check_below(40));
@@ -208,7 +222,8 @@ static void parts(void)
         const int64_t n = N + check_below(100), w = 1 + check_below(k < 3 ? 100 : 40000);
         const tally_view in = tally_flat(x, TALLY_F64, n), out = tally_flat(y, TALLY_F64, n),
                          first = tally_flat(want, TALLY_F64, n);
-        const tally_window_options o = {.before = w / 2, .after = w / 3, .edges = TALLY_EDGES_SHRINK};
+        const tally_window_options o = {
+            .before = w / 2, .after = w / 3, .edges = TALLY_EDGES_SHRINK};
         check_fill(x, TALLY_F64, n, TL_DATA_PLAIN);
         check_ok(wide, tally_window(wide, ops[k % 3], &in, &out, &o), ops[k % 3]);
         check_ok(alone, tally_window(alone, ops[k % 3], &in, &first, &o), ops[k % 3]);
@@ -256,7 +271,8 @@ static void team(void)
 #pragma omp parallel num_threads(3) reduction(| : bad)
     bad |= member(omp_get_thread_num(), results[omp_get_thread_num()]);
     check(!bad, "a call within a caller's team failed");
-    for (int k = 0; k < 3; k++) check_same(results[k], results[3], 9000, 4, "member %d of a team", k);
+    for (int k = 0; k < 3; k++)
+        check_same(results[k], results[3], 9000, 4, "member %d of a team", k);
 }
 
 int main(void)
@@ -264,7 +280,8 @@ int main(void)
     char device[32];
     check_start();
     snprintf(device, sizeof device, "cpu,threads=%d", THREADS);
-    if (tally_open(&wide, device) || tally_open(&alone, "cpu,threads=1")) return puts(tally_error(NULL)), 1;
+    if (tally_open(&wide, device) || tally_open(&alone, "cpu,threads=1"))
+        return puts(tally_error(NULL)), 1;
     scans();
     far();
     present();

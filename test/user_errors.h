@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What is said of wrong texts (the place of the mistake, on every device), of wrong arguments, and of a machine whose
- * compiler is missing or fails. Part of test_user.c. */
+ * What is said of wrong texts (the place of the mistake, on every device), of wrong arguments,
+ * and of a machine whose compiler is missing or fails. Part of test_user.c. */
 #ifndef TALLY_TEST_USER_ERRORS_H
 #define TALLY_TEST_USER_ERRORS_H
 #include "user_check.h"
@@ -8,23 +8,28 @@
 #define GOOD_STATE   "#define OP_STATE(F) F(real, s)\ntypedef struct { OP_STATE(FIELD) } state;\n"
 #define GOOD_LIFT    "fn state lift(elem x, idx i, par p) { state r; r.s = to_real(x); return r; }\n"
 #define GOOD_COMBINE "fn state combine(state a, state b) { state r; r.s = a.s + b.s; return r; }\n"
-#define GOOD_REST                                                                                                      \
-    "fn result lower(state a, real n, idx first, par p) { return to_result(a.s); }\nfn result empty(par p) { return "  \
+#define GOOD_REST                                                                                  \
+    "fn result lower(state a, real n, idx first, par p) { return to_result(a.s); }\nfn result "    \
+    "empty(par p) { return "                                                                       \
     "to_result(num(0.0)); }\n"
-#define GOOD  GOOD_STATE GOOD_LIFT GOOD_COMBINE GOOD_REST
-#define SIZED "fn state combine(state a, state b, real na, real nb) { state r; r.s = a.s + b.s; return r; }\n"
+#define GOOD GOOD_STATE GOOD_LIFT GOOD_COMBINE GOOD_REST
+#define SIZED                                                                                      \
+    "fn state combine(state a, state b, real na, real nb) { state r; r.s = a.s + b.s; return r; "  \
+    "}\n"
 
 static const struct {
     const char *text, *says; /* says: the sentence begins like this */
 } wrong[] = {
     {"", "mine.h:1: OP_STATE is missing"},
-    {"typedef struct { int x; } state;\n" GOOD_LIFT GOOD_COMBINE GOOD_REST, "mine.h:1: OP_STATE is missing"},
+    {"typedef struct { int x; } state;\n" GOOD_LIFT GOOD_COMBINE GOOD_REST,
+     "mine.h:1: OP_STATE is missing"},
     {GOOD_STATE GOOD_LIFT GOOD_REST,
      "mine.h:1: 'combine' is missing: the text must have fn state combine(state a, state b)"},
-    {GOOD_STATE GOOD_LIFT "/* fn state combine(state a, state b) {} */\n" GOOD_REST, "mine.h:1: 'combine' is missing"},
+    {GOOD_STATE GOOD_LIFT "/* fn state combine(state a, state b) {} */\n" GOOD_REST,
+     "mine.h:1: 'combine' is missing"},
     {GOOD "#define OP_SEED 1\n", "mine.h:1: 'seed' is missing"},
-    {GOOD "#define OP_SIZES 1\n",
-     "mine.h:4: OP_SIZES is 1: 'combine' must be fn state combine(state a, state b, real na, real nb)"},
+    {GOOD "#define OP_SIZES 1\n", "mine.h:4: OP_SIZES is 1: 'combine' must be fn state "
+                                  "combine(state a, state b, real na, real nb)"},
     {GOOD_STATE GOOD_LIFT SIZED GOOD_REST,
      "mine.h:4: OP_SIZES is 0: 'combine' must be fn state combine(state a, state b)"},
     {GOOD_STATE GOOD_LIFT SIZED GOOD_REST
@@ -33,12 +38,14 @@ static const struct {
     {GOOD_STATE GOOD_LIFT SIZED GOOD_REST "#define OP_SIZES 1\n#define OP_TWIN 1\n",
      "mine.h:1: 'twin' is missing: the text must have fn state twin(state a, state b, real n)"},
     {GOOD_STATE GOOD_LIFT GOOD_REST "#define OP_SIZES 1\n",
-     "mine.h:1: 'combine' is missing: the text must have fn state combine(state a, state b, real na, real nb)"},
-    {GOOD_STATE GOOD_LIFT SIZED GOOD_REST "#define OP_SIZES 2\n", "mine.h:7: OP_SIZES is '2': must be 0 or 1"},
+     "mine.h:1: 'combine' is missing: the text must have fn state combine(state a, state b, real "
+     "na, real nb)"},
+    {GOOD_STATE GOOD_LIFT SIZED GOOD_REST "#define OP_SIZES 2\n",
+     "mine.h:7: OP_SIZES is '2': must be 0 or 1"},
     {GOOD_STATE GOOD_LIFT SIZED GOOD_REST "#define OP_SIZES REAL_IS_EXACT\n",
      "mine.h:7: OP_SIZES is 'REAL_IS_EXACT': must be 0 or 1"},
-    {GOOD_STATE GOOD_LIFT SIZED GOOD_REST
-     "#define OP_SIZES 1\n#define OP_NEUTRAL 1\nfn state neutral(par p) { state r; r.s = num(0.0); return r; }\n",
+    {GOOD_STATE GOOD_LIFT SIZED GOOD_REST "#define OP_SIZES 1\n#define OP_NEUTRAL 1\nfn state "
+                                          "neutral(par p) { state r; r.s = num(0.0); return r; }\n",
      "mine.h:1: OP_SIZES and OP_NEUTRAL: a text states only one of them"},
     {GOOD "#define OP_SPEED 1\n", "mine.h:7: OP_SPEED is not a fact"},
     {GOOD "/* two\nlines */ // \\\n three\n#define OP_EXACT yes\n",
@@ -58,8 +65,10 @@ static const struct {
     {GOOD "#\\\n\\\r\ninc\\\nlude <math.h>\n", "mine.h:7: an operator includes nothing"},
     {GOOD "\\\n\\\n  #include <math.h>\n", "mine.h:9: an operator includes nothing"},
     {GOOD "#/*\n*/include <math.h>\n", "mine.h:7: an operator includes nothing"},
-    {GOOD "# \\ \ninclude <math.h>\n", "mine.h:7: there are blanks between a backslash and the end of its line"},
-    {GOOD "# \\\t\r\ninclude <math.h>\n", "mine.h:7: there are blanks between a backslash and the end of its line"},
+    {GOOD "# \\ \ninclude <math.h>\n",
+     "mine.h:7: there are blanks between a backslash and the end of its line"},
+    {GOOD "# \\\t\r\ninclude <math.h>\n",
+     "mine.h:7: there are blanks between a backslash and the end of its line"},
     {GOOD "// \r#include <math.h>\n", "mine.h:7: a carriage return without a newline"},
     {GOOD "/\\\n* \" *\\\n/ #include <math.h>\n", "mine.h:9: an operator includes nothing"},
     {GOOD "/\\\n/ \" \n#include <math.h>\n", "mine.h:9: an operator includes nothing"},
@@ -69,37 +78,45 @@ static const struct {
     {GOOD "#define S '\\\n#include <math.h>\n", "mine.h:7: a ' that is not closed on its line"},
     {GOOD "#pragma GCC optimize(ffast-math)\n", "mine.h:7: #pragma has no place in an operator"},
     {GOOD "#define P(x) _Pragma(#x)\n", "mine.h:7: _Pragma: names that begin"},
-    {GOOD "#if __has_include(<math.h>)\n#endif\n", "mine.h:7: __has_include: names that begin with two underscores"},
+    {GOOD "#if __has_include(<math.h>)\n#endif\n",
+     "mine.h:7: __has_include: names that begin with two underscores"},
     {GOOD "\n#define CAT(a, b) a ## b\n", "mine.h:8: # stands at the beginning of a line"},
     {GOOD "#define TEXT(a) #a\n", "mine.h:7: # stands at the beginning of a line"},
     {GOOD "fn real u(real a) { asm(\".incbin x\"); }\n", "mine.h:7: a string has no use"},
-    {GOOD "fn real u(real a) { return \\u0061; }\n", "mine.h:7: a backslash that does not end its line"},
+    {GOOD "fn real u(real a) { return \\u0061; }\n",
+     "mine.h:7: a backslash that does not end its line"},
     {GOOD "#warning no\n", "mine.h:7: #warning has no place in an operator"},
     {GOOD "#@\n", "mine.h:7: # has no place in an operator"},
     {"#define TL_VECTOR 0\n" GOOD, "mine.h:1: TL_VECTOR: names that begin with TL_"},
     {GOOD "#define OP_MASKED 1\n", "mine.h:7: OP_MASKED is not a fact"},
     {GOOD "#define OP_ACC F32\n", "mine.h:7: OP_ACC is 'F32': must be one of WIDE REAL F64 NONE"},
-    {GOOD "#define OP_ACC NONE\n#define OP_OUT ACC\n", "mine.h:1: OP_OUT is ACC and OP_ACC is NONE"},
+    {GOOD "#define OP_ACC NONE\n#define OP_OUT ACC\n",
+     "mine.h:1: OP_OUT is ACC and OP_ACC is NONE"},
     {GOOD "#define OP_TYPES XY\n", "mine.h:7: OP_TYPES is 'XY'"},
     {GOOD "#define OP_PARAM 3\n", "mine.h:7: OP_PARAM is '3'"},
-    {GOOD "#define OP_PARAM q\n#define OP_DEFAULT x\n", "mine.h:8: OP_DEFAULT is 'x': must be a number"},
+    {GOOD "#define OP_PARAM q\n#define OP_DEFAULT x\n",
+     "mine.h:8: OP_DEFAULT is 'x': must be a number"},
     {GOOD "#define OP_LANES 3\n", "mine.h:7: OP_LANES is '3': must be 1 or 2"},
     {"#define OP_STATE(F) F(float, s)\n" GOOD_LIFT,
      "mine.h:1: a field of the state is 'float': must be real, ord, idx, elem or wide"},
     {"#define OP_STATE F(real, s)\n", "mine.h:1: OP_STATE(F) is written F(type, name)"},
     {"#define OP_STATE(F) F(real)\n", "mine.h:1: OP_STATE(F) is written F(type, name)"},
     /* from here on the compiler finds it */
-    {"#define OP_STATE(F) F(real, s) F(idx, a) F(idx, b) F(idx, c) F(idx, d)\ntypedef struct { OP_STATE(FIELD) } "
+    {"#define OP_STATE(F) F(real, s) F(idx, a) F(idx, b) F(idx, c) F(idx, d)\ntypedef struct { "
+     "OP_STATE(FIELD) } "
      "state;\n" GOOD_LIFT GOOD_COMBINE GOOD_REST,
      "mine.h:1: a state takes 40 bytes for f32: must be at most 32"},
-    {GOOD_STATE GOOD_LIFT "fn state combine(state a, state b) { state r; r.s = a.s + ; return r; }\n" GOOD_REST,
-     "mine.h:4:"},
     {GOOD_STATE GOOD_LIFT
-     "fn state combine(state a, state b)\n{\n    state r;\n    r.s = plus(a.s, b.s);\n    return r;\n}\n" GOOD_REST,
+     "fn state combine(state a, state b) { state r; r.s = a.s + ; return r; }\n" GOOD_REST,
+     "mine.h:4:"},
+    {GOOD_STATE GOOD_LIFT "fn state combine(state a, state b)\n{\n    state r;\n    r.s = "
+                          "plus(a.s, b.s);\n    return r;\n}\n" GOOD_REST,
      "mine.h:7:"},
-    {GOOD_STATE GOOD_LIFT "\n\nfn state combine(state a, state b) { state r; r.s = a.s + b.z; return r; }\n" GOOD_REST,
+    {GOOD_STATE GOOD_LIFT
+     "\n\nfn state combine(state a, state b) { state r; r.s = a.s + b.z; return r; }\n" GOOD_REST,
      "mine.h:6:"},
-    {"typedef struct { real s, t; } state;\n#define OP_STATE(F) F(real, s)\n" GOOD_LIFT GOOD_COMBINE GOOD_REST,
+    {"typedef struct { real s, t; } state;\n#define OP_STATE(F) F(real, s)\n" GOOD_LIFT GOOD_COMBINE
+         GOOD_REST,
      "mine.h"},
 };
 
@@ -107,11 +124,14 @@ static const struct {
 static const struct {
     const char *text, *says;
 } bare[] = {
-    {GOOD_STATE "fn state lift(elem x, idx i, par p)\n{\n    state r;\n"
-                "    r.s = sel(to_real(x) > num(0.0), to_real(x), 0.0);\n    return r;\n}\n" GOOD_COMBINE GOOD_REST,
+    {GOOD_STATE
+     "fn state lift(elem x, idx i, par p)\n{\n    state r;\n"
+     "    r.s = sel(to_real(x) > num(0.0), to_real(x), 0.0);\n    return r;\n}\n" GOOD_COMBINE
+         GOOD_REST,
      "mine.h:6:11: "},
-    {GOOD_STATE GOOD_LIFT GOOD_COMBINE "fn result lower(state a, real n, idx first, par p) { return to_result(a.s); }\n"
-                                       "fn result empty(par p) { return to_result(0.0); }\n",
+    {GOOD_STATE GOOD_LIFT GOOD_COMBINE
+     "fn result lower(state a, real n, idx first, par p) { return to_result(a.s); }\n"
+     "fn result empty(par p) { return to_result(0.0); }\n",
      "mine.h:6:"},
 };
 
@@ -125,15 +145,18 @@ static void errors(const char *device)
         tally_status status = tally_define(ctx, "mine", wrong[i].text, "mine.h");
         if (!status) status = tally_reduce(ctx, "mine", &in, &y);
         printf("    %s: %s\n", device, tally_error(ctx));
-        check_said(status == TALLY_BAD_DATA && !strncmp(tally_error(ctx), wrong[i].says, strlen(wrong[i].says)),
+        check_said(status == TALLY_BAD_DATA &&
+                       !strncmp(tally_error(ctx), wrong[i].says, strlen(wrong[i].says)),
                    wrong[i].says, tally_error(ctx));
-        check_said(strlen(tally_error(ctx)) < 400 && !strchr(tally_error(ctx), '\n'), "one sentence", tally_error(ctx));
+        check_said(strlen(tally_error(ctx)) < 400 && !strchr(tally_error(ctx), '\n'),
+                   "one sentence", tally_error(ctx));
     }
     for (size_t i = 0; i < sizeof bare / sizeof *bare && !strncmp(device, "cpu", 3); i++) {
         tally_status status = tally_define(ctx, "mine", bare[i].text, "mine.h");
         if (!status) status = tally_reduce(ctx, "mine", &in, &y);
         printf("    %s: %s\n", device, tally_error(ctx));
-        check(status == TALLY_BAD_DATA && !strncmp(tally_error(ctx), bare[i].says, strlen(bare[i].says)) &&
+        check(status == TALLY_BAD_DATA &&
+                  !strncmp(tally_error(ctx), bare[i].says, strlen(bare[i].says)) &&
                   !strstr(tally_error(ctx), "prelude") && !strstr(tally_error(ctx), "_df32"),
               bare[i].says, tally_error(ctx));
     }
@@ -155,11 +178,13 @@ static void arguments(void)
         {tally_define(NULL, "a", GOOD, NULL), TALLY_INVALID, NULL},
         {tally_define(ctx, NULL, GOOD, NULL), TALLY_INVALID, "name is NULL"},
         {tally_define(ctx, "a", NULL, NULL), TALLY_INVALID, "text is NULL"},
-        {tally_define(ctx, "sum", GOOD, NULL), TALLY_INVALID, "name is 'sum': that is a built-in operator"},
+        {tally_define(ctx, "sum", GOOD, NULL), TALLY_INVALID,
+         "name is 'sum': that is a built-in operator"},
         {tally_define(ctx, "a:b", GOOD, NULL), TALLY_INVALID, "name is 'a:b'"},
         {tally_define(ctx, "9a", GOOD, NULL), TALLY_INVALID, "name is '9a'"},
         {tally_define(ctx, "", GOOD, NULL), TALLY_INVALID, "name is ''"},
-        {tally_define(ctx, "abcdefghijklmnopqrstuvwxyzabcdef", GOOD, NULL), TALLY_INVALID, "name is"},
+        {tally_define(ctx, "abcdefghijklmnopqrstuvwxyzabcdef", GOOD, NULL), TALLY_INVALID,
+         "name is"},
         {tally_define(ctx, "a", big, NULL), TALLY_INVALID, "text is longer than 65536 bytes"},
         {tally_define_file(ctx, NULL, "/no/such/file.h"), TALLY_IO, "/no/such/file.h: "},
         {tally_define_file(ctx, NULL, "/"), TALLY_IO, "/: "},
@@ -167,19 +192,23 @@ static void arguments(void)
     };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         check_said(calls[i].got == calls[i].want, "a bad argument", calls[i].says);
-    check_said(tally_define(ctx, "sum", GOOD, NULL) && strstr(tally_error(ctx), "built-in"), "a built-in name",
-               tally_error(ctx));
+    check_said(tally_define(ctx, "sum", GOOD, NULL) && strstr(tally_error(ctx), "built-in"),
+               "a built-in name", tally_error(ctx));
     check_ok(ctx, tally_define(ctx, "mine", "#define OP_TYPES F\n" GOOD, "mine.h"), "mine");
-    check_said(tally_operator(ctx, "mine", TALLY_I8, &info) == TALLY_UNSUPPORTED, "a type it does not take",
+    check_said(tally_operator(ctx, "mine", TALLY_I8, &info) == TALLY_UNSUPPORTED,
+               "a type it does not take", tally_error(ctx));
+    check_said(tally_operator(ctx, "mine:0.5", TALLY_F32, &info) == TALLY_INVALID, "no parameter",
                tally_error(ctx));
-    check_said(tally_operator(ctx, "mine:0.5", TALLY_F32, &info) == TALLY_INVALID, "no parameter", tally_error(ctx));
-    check_said(tally_operator(NULL, "mine", TALLY_F32, &info) == TALLY_INVALID, "another context", tally_error(NULL));
+    check_said(tally_operator(NULL, "mine", TALLY_F32, &info) == TALLY_INVALID, "another context",
+               tally_error(NULL));
     check_ok(ctx, tally_operator(ctx, "mine:f64", TALLY_F32, &info), "mine:f64");
-    check_said(info.output == TALLY_F64 && !strcmp(info.name, "mine") && !strcmp(info.text, "mine.h"), "what it is",
-               info.text);
+    check_said(info.output == TALLY_F64 && !strcmp(info.name, "mine") &&
+                   !strcmp(info.text, "mine.h"),
+               "what it is", info.text);
     check_ok(ctx, tally_define(ctx, "mine", GOOD, NULL), "mine again, for all types");
     tally_view in = tally_flat(x, TALLY_I8, 2);
-    if (check_ok(ctx, tally_reduce(ctx, "mine", &in, &sum), "mine of i8")) check_said(sum == 7, "mine of i8", "not 7");
+    if (check_ok(ctx, tally_reduce(ctx, "mine", &in, &sum), "mine of i8"))
+        check_said(sum == 7, "mine of i8", "not 7");
 
     /* no compiler, and a compiler that is not there */
     char *path = strdup(getenv("PATH")), *cc = getenv("CC") ? strdup(getenv("CC")) : NULL;
@@ -190,18 +219,21 @@ static void arguments(void)
                    strstr(tally_error(ctx), "no cc, gcc or clang in PATH"),
                "no compiler", tally_error(ctx));
     setenv("CC", "no-such-cc -O1", 1);
-    check_said(tally_reduce(ctx, "mine", &in, &sum) == TALLY_UNSUPPORTED && strstr(tally_error(ctx), "no-such-cc"),
+    check_said(tally_reduce(ctx, "mine", &in, &sum) == TALLY_UNSUPPORTED &&
+                   strstr(tally_error(ctx), "no-such-cc"),
                "CC", tally_error(ctx));
     setenv("PATH", path, 1);
     setenv("CC", "false", 1);
-    check_said(tally_reduce(ctx, "mine", &in, &sum) == TALLY_BAD_DATA, "a compiler that fails", tally_error(ctx));
+    check_said(tally_reduce(ctx, "mine", &in, &sum) == TALLY_BAD_DATA, "a compiler that fails",
+               tally_error(ctx));
     setenv("CC", "gcc -g0", 1); /* words */
     check_ok(ctx, tally_reduce(ctx, "mine", &in, &sum), "CC with words");
     unsetenv("CC");
     setenv("TMPDIR", "/proc/nothing", 1);
     in.dtype = TALLY_U16;
-    check_said(tally_reduce(ctx, "mine", &in, &sum) == TALLY_IO && strstr(tally_error(ctx), "TMPDIR"), "no folder",
-               tally_error(ctx));
+    check_said(tally_reduce(ctx, "mine", &in, &sum) == TALLY_IO &&
+                   strstr(tally_error(ctx), "TMPDIR"),
+               "no folder", tally_error(ctx));
     unsetenv("TMPDIR");
     if (cc) setenv("CC", cc, 1);
     free(cc);

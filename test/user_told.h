@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Numbers of elements that combine and twin are told (OP_SIZES), where sequences are longer than the matrix has them:
- * levels of nodes, parts of threads, pieces of a GPU. test/operators/told.h counts for itself: every result is 0. Part
- * of test_user.c. */
+ * Numbers of elements that combine and twin are told (OP_SIZES), where sequences are longer than
+ * the matrix has them: levels of nodes, parts of threads, pieces of a GPU. test/operators/told.h
+ * counts for itself: every result is 0. Part of test_user.c. */
 #ifndef TALLY_TEST_USER_TOLD_H
 #define TALLY_TEST_USER_TOLD_H
 #include "user_check.h"
@@ -12,8 +12,8 @@ static void all_zero(tally *ctx, tally_status status, const float *y, int64_t n,
     if (!check_ok(ctx, status, what)) return;
     for (int64_t i = 0; i < n; i++)
         if (y[i] != 0 && count++ == 0) first = i;
-    check(count == 0, "told: %s: %lld of %lld results, the first at %lld", what, (long long)count, (long long)n,
-          (long long)first);
+    check(count == 0, "told: %s: %lld of %lld results, the first at %lld", what, (long long)count,
+          (long long)n, (long long)first);
 }
 
 static void told_large(const char *device)
@@ -29,7 +29,12 @@ static void told_large(const char *device)
     char what[40];
     memset(input, 0, N * sizeof(float));
     const tally_view flat = tally_flat(input, TALLY_F32, N), flat_out = tally_flat(y, TALLY_F32, N);
-    tally_view across = {.data = input, .dtype = TALLY_F32, .rows = COLUMNS, .n = LONG, .row_stride = 1}, rows = flat;
+    tally_view across = {.data = input,
+                         .dtype = TALLY_F32,
+                         .rows = COLUMNS,
+                         .n = LONG,
+                         .row_stride = 1},
+               rows = flat;
     across.stride = COLUMNS;
     rows.rows = 64, rows.n = rows.row_stride = 512;
     tally_view across_out = across, segments = flat, segments_out = flat_out;
@@ -44,8 +49,10 @@ static void told_large(const char *device)
         for (int exclusive = 0; exclusive < 2; exclusive++) {
             const tally_scan_options o = {.exclusive = exclusive};
             all_zero(ctx, tally_scan(ctx, "told", &flat, &flat_out, &o), y, N, "scan");
-            all_zero(ctx, tally_scan(ctx, "told", &across, &across_out, &o), y, COLUMNS * LONG, "scan of columns");
-            all_zero(ctx, tally_scan(ctx, "told", &segments, &segments_out, &o), y, N - 1, "scan of segments");
+            all_zero(ctx, tally_scan(ctx, "told", &across, &across_out, &o), y, COLUMNS * LONG,
+                     "scan of columns");
+            all_zero(ctx, tally_scan(ctx, "told", &segments, &segments_out, &o), y, N - 1,
+                     "scan of segments");
         }
         for (size_t k = 0; k < sizeof windows / sizeof *windows; k++) {
             const tally_view in = tally_flat(input, TALLY_F32, WINDOWED);

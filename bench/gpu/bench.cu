@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench.cu - tally on CUDA beside CUB in one run, against the read and the copy ceiling of the same GPU.
+ * bench.cu - tally on CUDA beside CUB in one run, against the read and the copy ceiling of the
+ * same GPU.
  *
- *     nvcc -O3 -arch=native -I../../include bench.cu -o bench ../../build/libtally.a -Xcompiler -fopenmp -ldl
- *     ./bench [rounds [words of a problem, as "scan f32"]]
+ *     nvcc -O3 -arch=native -I../../include bench.cu -o bench ../../build/libtally.a -Xcompiler
+ *     -fopenmp -ldl ./bench [rounds [words of a problem, as "scan f32"]]
  *
- * Every figure is the median of the rounds, timed by events on one stream; a round runs all subjects of a problem one after the
- * other. Inputs rotate through several copies when they are small enough to stay in the cache. Data: uniform random bits
- * for integers, uniform in [-1, 1) for floats. tally's bits are compared with its CPU device's before it is timed.
+ * Every figure is the median of the rounds, timed by events on one stream; a round runs all
+ * subjects of a problem one after the other. Inputs rotate through several copies when they are
+ * small enough to stay in the cache. Data: uniform random bits for integers, uniform in [-1, 1)
+ * for floats. tally's bits are compared with its CPU device's before it is timed.
  */
 #include "common.cuh"
 #include <cmath>

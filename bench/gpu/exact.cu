@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * exact.cu - exact sums on CUDA, beside the read ceiling, CUB's sum and tally's own sum in the same run.
+ * exact.cu - exact sums on CUDA, beside the read ceiling, CUB's sum and tally's own sum in the
+ * same run.
  *
  *     nvcc -O3 -arch=native -std=c++17 -Iinclude bench/gpu/exact.cu -o exact build-gpu/libtally.a
  *          -Xcompiler -fopenmp -ldl -lm
  *     TALLY_CODE=best ./exact [LOG2 [ROUNDS]]         elements: 2^LOG2, 28 unless given; 9 rounds
  *
- * Everything is in device memory. Data: near, numbers of [-1, 1); far, all exponents of the type that have no infinity.
- * Every figure is the median of the rounds, timed by events on one stream. of read: the time of the best loop that only
- * reads the same bytes, by that of the call. Before it is timed each call's bits are compared with the processors', on
- * at most 2^22 elements and more. The table is printed last.
+ * Everything is in device memory. Data: near, numbers of [-1, 1); far, all exponents of the type
+ * that have no infinity. Every figure is the median of the rounds, timed by events on one
+ * stream. of read: the time of the best loop that only reads the same bytes, by that of the
+ * call. Before it is timed each call's bits are compared with the processors', on at most 2^22
+ * elements and more. The table is printed last.
  */
 #include "common.cuh"
 #include <cub/cub.cuh>

@@ -5,11 +5,13 @@
  *     cc -O2 -I include bench/gpu/first.c -o first build/libtally.a -fopenmp -ldl -lm
  *     ./first [DEVICE [SRC]]          DEVICE: default cuda:0; SRC: the tree's src/, default src
  *
- * Every figure is the median of ROUNDS fresh processes, in ms: tally_open, then reduce, scan and window of sum f32 on
- * 4096 elements of host memory, the first and the second call of each. Rows:
+ * Every figure is the median of ROUNDS fresh processes, in ms: tally_open, then reduce, scan and
+ * window of sum f32 on 4096 elements of host memory, the first and the second call of each.
+ * Rows:
  *
  *   as built       an empty disk cache: embedded code if the build has it, else NVRTC
- *   compiled       a text that no build has embedded (op/sum.h with one more comment), an empty cache
+ *   compiled       a text that no build has embedded (op/sum.h with one more comment), an empty
+ *                  cache
  *   disk cache     the same text again
  *   probe          tally_open with the start-up probe, on an empty cache
  *   probe passed   the same again
@@ -65,14 +67,17 @@ static void shell(const char *command)
     if (system(command)) stop(command, "failed");
 }
 
-/* empty: the disk cache is emptied before each process. kernels: TALLY_KERNELS is the folder with the changed text. */
-static void row(const char *name, const char *device, const char *probe, int empty, int kernels, int only_open)
+/* empty: the disk cache is emptied before each process. kernels: TALLY_KERNELS is the folder
+   with the changed text. */
+static void row(const char *name, const char *device, const char *probe, int empty, int kernels,
+                int only_open)
 {
     double took[FIGURES][ROUNDS];
     char command[1200], clean[100];
     snprintf(clean, sizeof clean, "rm -rf %s/cache && mkdir %s/cache", folder, folder);
     snprintf(command, sizeof command, "XDG_CACHE_HOME=%s/cache %s%s%s %s child %s,probe=%s", folder,
-             kernels ? "TALLY_KERNELS=" : "", kernels ? folder : "", kernels ? "/kernels" : "", self, device, probe);
+             kernels ? "TALLY_KERNELS=" : "", kernels ? folder : "", kernels ? "/kernels" : "",
+             self, device, probe);
     for (int r = 0; r < ROUNDS; r++) {
         if (empty) shell(clean);
         FILE *f = popen(command, "r");
@@ -94,9 +99,10 @@ int main(int argc, char **argv)
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     if (length < 0 || !mkdtemp(folder)) stop("starting", "no /proc, or no room in /tmp");
     self[length] = 0;
-    snprintf(command, sizeof command,
-             "mkdir -p %s/kernels/op && (cat '%s/op/sum.h'; echo '/* changed */') >%s/kernels/op/sum.h", folder, source,
-             folder);
+    snprintf(
+        command, sizeof command,
+        "mkdir -p %s/kernels/op && (cat '%s/op/sum.h'; echo '/* changed */') >%s/kernels/op/sum.h",
+        folder, source, folder);
     shell(command);
     printf("tally %s, %s, ms (median of %d processes)\n%-14s", tally_version(), device, ROUNDS, "");
     for (int k = 0; k < FIGURES; k++) printf(" %12s", figures[k]);

@@ -2,13 +2,15 @@
  *
  * inputs.cu - second inputs and validity bitmaps on CUDA, against the read ceiling of the same run.
  *
- *     nvcc -O3 -arch=native -Iinclude bench/gpu/inputs.cu -o inputs build/libtally.a -Xcompiler -fopenmp -ldl -lm
+ *     nvcc -O3 -arch=native -Iinclude bench/gpu/inputs.cu -o inputs build/libtally.a -Xcompiler
+ *     -fopenmp -ldl -lm
  *     TALLY_CODE=best ./inputs [LOG2 [ROUNDS]]        elements: 2^LOG2, 28 unless given; 9 rounds
  *
- * Everything is in device memory; one element in 10 is left out. Every figure is the median of the rounds, timed by
- * events on one stream. of ceiling: the time of the best loop that only reads the same bytes (both inputs, and the
- * bits), and of a scan or window writes as many as the results have, by that of the call. of plain: the time of the
- * plain operator on x alone, by that of the call. Before it is timed each call's bits are compared with those of the
+ * Everything is in device memory; one element in 10 is left out. Every figure is the median of
+ * the rounds, timed by events on one stream. of ceiling: the time of the best loop that only
+ * reads the same bytes (both inputs, and the bits), and of a scan or window writes as many as
+ * the results have, by that of the call. of plain: the time of the plain operator on x alone, by
+ * that of the call. Before it is timed each call's bits are compared with those of the
  * processors, on the first 2^22 + 77 elements. The table is printed last.
  */
 #include "common.cuh"

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * keys.cu - runs of equal keys, sums by key and gathers in device memory, beside CUB and the read ceiling of the same
- * run.
+ * keys.cu - runs of equal keys, sums by key and gathers in device memory, beside CUB and the
+ * read ceiling of the same run.
  *
  *     nvcc -O3 -arch=native -std=c++17 -Iinclude bench/gpu/keys.cu -o keys build-gpu/libtally.a
  *          -Xcompiler -fopenmp -ldl -lm
  *     TALLY_CODE=best ./keys [LOG2 [ROUNDS [MEAN]]]     keys: 2^LOG2, 28 unless given; 9 rounds; runs of 100 on average
  *
  * Every figure is the median of the rounds, timed by events on one stream. runs: tally_runs, beside
- * cub::DeviceRunLengthEncode::Encode. by key: tally_runs, then tally_reduce "sum" of the segments that it made, beside
- * cub::DeviceReduce::ReduceByKey. take: tally_take, beside a loop y[i] = x[order[i]] that checks nothing. of read: the
- * time of the best loop that only reads the same keys and values (of a gather: the numbers and the elements), by that
- * of the call. times CUB: its time, by that of the call. Before it is timed each call's bits are compared with those of
- * the processors, on the first 2^22 + 77 keys, and the number of runs with CUB's. The table is printed last.
+ * cub::DeviceRunLengthEncode::Encode. by key: tally_runs, then tally_reduce "sum" of the
+ * segments that it made, beside cub::DeviceReduce::ReduceByKey. take: tally_take, beside a loop
+ * y[i] = x[order[i]] that checks nothing. of read: the time of the best loop that only reads the
+ * same keys and values (of a gather: the numbers and the elements), by that of the call. times
+ * CUB: its time, by that of the call. Before it is timed each call's bits are compared with
+ * those of the processors, on the first 2^22 + 77 keys, and the number of runs with CUB's. The
+ * table is printed last.
  */
 #include "common.cuh"
 #include <cub/cub.cuh>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Large arrays on a GPU: right bits above 2^31 and 2^32 elements, in device memory and in host memory, at odd pointers,
- * in place, again and again; then a host array through the device beside the bus alone. The truth is the CPU's, chunk
- * by chunk.
+ * Large arrays on a GPU: right bits above 2^31 and 2^32 elements, in device memory and in host
+ * memory, at odd pointers, in place, again and again; then a host array through the device
+ * beside the bus alone. The truth is the CPU's, chunk by chunk.
  *
- *   large [DEVICE [LOG2]]    default cuda:0 32: arrays of 2^31 + 1 and 2^32 + 1 elements, and 2^LOG2 f32 for the times.
- *                            Needs about 3 x 4 x 2^LOG2 bytes of host memory and 2.2 x of device memory.
+ *   large [DEVICE [LOG2]]    default cuda:0 32: arrays of 2^31 + 1 and 2^32 + 1 elements, and
+ *                            2^LOG2 f32 for the times. Needs about 3 x 4 x 2^LOG2 bytes of host
+ *                            memory and 2.2 x of device memory.
  * On a device that is not CUDA the parts in device memory are left out. Exit 1: a bit differs. */
 #define _GNU_SOURCE
 #include "large.h"
@@ -65,18 +66,23 @@ static void fill(void *to, tally_dtype d, int64_t n)
 
 /* ---- the truth, chunk by chunk ---- */
 
-int compare(const char *op, const void *x, tally_dtype d, int64_t n, const tally_window_options *w, const void *got,
-            int dev, int64_t result)
+int compare(const char *op, const void *x, tally_dtype d, int64_t n, const tally_window_options *w,
+            const void *got, int dev, int64_t result)
 {
     tally_stream *s;
-    int64_t size = (int64_t)tally_dtype_size(d), made = 0, now_ = 0, slack = w ? w->before + w->after : 0;
-    char *want = malloc((size_t)((CHUNK + 2 * slack) * result)), *have = malloc((size_t)((CHUNK + 2 * slack) * result));
+    int64_t size = (int64_t)tally_dtype_size(d), made = 0, now_ = 0,
+            slack = w ? w->before + w->after : 0;
+    char *want = malloc((size_t)((CHUNK + 2 * slack) * result)),
+         *have = malloc((size_t)((CHUNK + 2 * slack) * result));
     int same = 1;
-    tally_status status = w ? tally_stream_window(cpu, op, d, w, &s) : tally_stream_scan(cpu, op, d, NULL, &s);
+    tally_status status =
+        w ? tally_stream_window(cpu, op, d, w, &s) : tally_stream_scan(cpu, op, d, NULL, &s);
     if (!fine(cpu, status, op)) return 0;
     for (int64_t at = 0; same && at <= n; at += CHUNK) {
         int64_t m = n - at < CHUNK ? n - at : CHUNK;
-        if (m > 0 && !fine(cpu, tally_stream_push(s, (const char *)x + at * size, m, want, &now_), op)) break;
+        if (m > 0 &&
+            !fine(cpu, tally_stream_push(s, (const char *)x + at * size, m, want, &now_), op))
+            break;
         if (m <= 0) now_ = 0;
         const char *from = (const char *)got + made * result;
         if (now_ && dev) {
@@ -102,7 +108,8 @@ int compare(const char *op, const void *x, tally_dtype d, int64_t n, const tally
 }
 
 /* reduce, scan and window of n elements; x: host memory, dx: the same on the device or NULL. */
-static void check_large(const char *op, tally_dtype d, int64_t n, const void *x, address dx, int window)
+static void check_large(const char *op, tally_dtype d, int64_t n, const void *x, address dx,
+                        int window)
 {
     tally_operator_info info;
     char line[120], want[16] = {0}, got[16] = {0};
@@ -112,7 +119,8 @@ static void check_large(const char *op, tally_dtype d, int64_t n, const void *x,
     tally_view host = tally_flat(x, d, n), in = tally_flat(from, d, n);
     const char *where = dx ? "device memory" : "host memory";
     snprintf(line, sizeof line, "%s of %s in %s", op, tally_dtype_name(d), where);
-    if (fine(cpu, tally_reduce(cpu, op, &host, want), line) && fine(gpu, tally_reduce(gpu, op, &in, got), line))
+    if (fine(cpu, tally_reduce(cpu, op, &host, want), line) &&
+        fine(gpu, tally_reduce(gpu, op, &in, got), line))
         say(!memcmp(want, got, (size_t)result), line, n);
     address dy = 0;
     void *y = NULL;
@@ -127,8 +135,8 @@ static void check_large(const char *op, tally_dtype d, int64_t n, const void *x,
         say(compare(op, x, d, n, NULL, y, dx != 0, result), line, n);
     for (int i = 0; window && i < 2; i++) { /* in tiles, and one that none holds */
         const tally_window_options w = {i ? 300000 : 49, 0, TALLY_EDGES_SHRINK, 0};
-        snprintf(line, sizeof line, "window %lld, %s of %s in %s", (long long)w.before + 1, op, tally_dtype_name(d),
-                 where);
+        snprintf(line, sizeof line, "window %lld, %s of %s in %s", (long long)w.before + 1, op,
+                 tally_dtype_name(d), where);
         if (fine(gpu, tally_window(gpu, op, &in, &out, &w), line))
             say(compare(op, x, d, n, &w, y, dx != 0, result), line, n);
     }
@@ -161,7 +169,8 @@ static void check_pointers(tally_dtype d)
         cu.to_device(dx + (address)from, x, (size_t)bytes);
         memset(want, 0xa5, (size_t)room);
         tally_view in = tally_flat((void *)(uintptr_t)(dx + (address)from), d, N);
-        tally_view out = tally_flat((void *)(uintptr_t)place, d, N), wanted = tally_flat(want + at, d, N);
+        tally_view out = tally_flat((void *)(uintptr_t)place, d, N),
+                   wanted = tally_flat(want + at, d, N);
         tally_status a = what == 3   ? tally_reduce(gpu, "sum", &in, out.data)
                          : what == 2 ? tally_window(gpu, "sum", &in, &out, &w)
                                      : tally_scan(gpu, "sum", &in, &out, NULL);
@@ -171,7 +180,9 @@ static void check_pointers(tally_dtype d)
         if (!fine(gpu, a, "odd pointers") || !fine(cpu, b, "odd pointers")) break;
         cu.to_host(y, what == 1 ? dx : dy, (size_t)room);
         same = !memcmp(y, want, (size_t)room);
-        if (!same) printf("          from + %d, to + %d, case %d, %lld bytes\n", from, to, what, (long long)made);
+        if (!same)
+            printf("          from + %d, to + %d, case %d, %lld bytes\n", from, to, what,
+                   (long long)made);
     }
     say(same, d == TALLY_F32 ? "odd pointers and guards, f32" : "odd pointers and guards, f64", N);
     cu.free(dx);
@@ -246,7 +257,8 @@ int main(int argc, char **argv)
         tally_view place = tally_flat(y, TALLY_F32, n);
         memcpy(y, x, (size_t)n * 4);
         if (fine(gpu, tally_scan(gpu, "sum", &place, &place, NULL), "in place"))
-            say(compare("sum", x, TALLY_F32, n, NULL, y, 0, 4), "scan sum of f32 in place in host memory", n);
+            say(compare("sum", x, TALLY_F32, n, NULL, y, 0, 4),
+                "scan sum of f32 in place in host memory", n);
     }
     if (cuda) {
         check_pointers(TALLY_F32);

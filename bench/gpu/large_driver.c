@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The CUDA driver, opened at run time, for large.c: memory of the device, and what the bus alone takes. */
+ * The CUDA driver, opened at run time, for large.c: memory of the device, and what the bus alone
+ * takes. */
 #include "large.h"
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -31,8 +32,8 @@ int find_driver(int number)
     int device;
     for (size_t i = 0; library && i < sizeof calls / sizeof *calls; i++)
         if (!(*(void **)calls[i].to = dlsym(library, calls[i].name))) return 0;
-    return library && !cu.init(0) && !cu.device_get(&device, number) && !cu.retain(&context, device) &&
-           !cu.set_current(context);
+    return library && !cu.init(0) && !cu.device_get(&device, number) &&
+           !cu.retain(&context, device) && !cu.set_current(context);
 }
 
 void bus(int64_t bytes, double seconds[3])
@@ -41,8 +42,8 @@ void bus(int64_t bytes, double seconds[3])
     void *a, *b;
     address da, db;
     stream s, t;
-    if (cu.host_alloc(&a, block, 0) || cu.host_alloc(&b, block, 0) || cu.alloc(&da, block) || cu.alloc(&db, block) ||
-        cu.stream(&s, 1) || cu.stream(&t, 1))
+    if (cu.host_alloc(&a, block, 0) || cu.host_alloc(&b, block, 0) || cu.alloc(&da, block) ||
+        cu.alloc(&db, block) || cu.stream(&s, 1) || cu.stream(&t, 1))
         exit(2);
     memset(a, 1, block);
     memset(b, 1, block);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The times of large.c: a host array through the device beside the bus alone, and whole beside in pieces. */
+ * The times of large.c: a host array through the device beside the bus alone, and whole beside
+ * in pieces. */
 #include "large.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +23,8 @@ static double best_of(int rounds, int verb, const tally_view *in, const tally_vi
 
 static void row(const char *what, double seconds, double alone, double bytes)
 {
-    printf("%-44s %8.4f s %7.1f GB/s   bus alone %8.4f s   ratio %.3f\n", what, seconds, bytes / seconds * 1e-9, alone,
-           alone > 0 ? seconds / alone : 0.0);
+    printf("%-44s %8.4f s %7.1f GB/s   bus alone %8.4f s   ratio %.3f\n", what, seconds,
+           bytes / seconds * 1e-9, alone, alone > 0 ? seconds / alone : 0.0);
     fflush(stdout);
 }
 
@@ -40,27 +41,32 @@ void times(const float *x, float *y, int64_t n, int cuda)
                bytes / alone[1] * 1e-9, bytes / alone[2] * 1e-9, bytes / alone[2] * 1e-9);
     static const char *const names[] = {"host array, sum f32", "host array, scan sum f32",
                                         "host array, window mean of 50 f32"};
-    for (int verb = 0; verb < 3; verb++) row(names[verb], best_of(3, verb, &in, &out), alone[verb ? 2 : 0], bytes);
+    for (int verb = 0; verb < 3; verb++)
+        row(names[verb], best_of(3, verb, &in, &out), alone[verb ? 2 : 0], bytes);
     tally_time(gpu, 1);
     double took = best_of(1, 1, &in, &out);
     tally_times(gpu, &t);
     tally_time(gpu, 0);
-    printf("scan, measured: %.4f s; kernels %.4f s, to the device %.4f s, from it %.4f s; held %lld bytes there, %lld "
+    printf("scan, measured: %.4f s; kernels %.4f s, to the device %.4f s, from it %.4f s; held "
+           "%lld bytes there, %lld "
            "page-locked\n",
-           took, t.kernels, t.to_device, t.from_device, (long long)t.device_bytes, (long long)t.locked_bytes);
+           took, t.kernels, t.to_device, t.from_device, (long long)t.device_bytes,
+           (long long)t.locked_bytes);
     if (!cuda) return;
     void *a, *b;
     int64_t some = n < (int64_t)1 << 30 ? n : (int64_t)1 << 30;
     if (cu.host_alloc(&a, (size_t)some * 4, 0) || cu.host_alloc(&b, (size_t)some * 4, 0)) return;
     memcpy(a, x, (size_t)some * 4);
     memset(b, 1, (size_t)some * 4);
-    tally_view in_locked = tally_flat(a, TALLY_F32, some), out_locked = tally_flat(b, TALLY_F32, some);
+    tally_view in_locked = tally_flat(a, TALLY_F32, some),
+               out_locked = tally_flat(b, TALLY_F32, some);
     double part = (double)some / (double)n;
-    row("page-locked array (no staging), sum f32", best_of(3, 0, &in_locked, &out_locked), alone[0] * part,
-        bytes * part);
-    row("page-locked array (no staging), scan sum f32", best_of(3, 1, &in_locked, &out_locked), alone[2] * part,
-        bytes * part);
-    say(compare("sum", x, TALLY_F32, some, NULL, b, 0, 4), "scan sum of f32 in page-locked memory", some);
+    row("page-locked array (no staging), sum f32", best_of(3, 0, &in_locked, &out_locked),
+        alone[0] * part, bytes * part);
+    row("page-locked array (no staging), scan sum f32", best_of(3, 1, &in_locked, &out_locked),
+        alone[2] * part, bytes * part);
+    say(compare("sum", x, TALLY_F32, some, NULL, b, 0, 4), "scan sum of f32 in page-locked memory",
+        some);
     cu.host_free(a);
     cu.host_free(b);
 }
@@ -81,12 +87,15 @@ void threshold(const char *device, const float *x, float *y, int64_t room)
                 gpu = keep;
                 return;
             }
-            tally_view in = tally_flat(x, TALLY_F32, bytes / 4), out = tally_flat(y, TALLY_F32, bytes / 4);
+            tally_view in = tally_flat(x, TALLY_F32, bytes / 4),
+                       out = tally_flat(y, TALLY_F32, bytes / 4);
             for (int verb = 0; verb < 2; verb++) took[way][verb] = best_of(9, verb, &in, &out);
             tally_close(gpu);
             gpu = keep;
         }
-        printf("%3lld MiB   sum: whole %7.0f us, pieces %7.0f us   scan: whole %7.0f us, pieces %7.0f us\n",
-               (long long)(bytes >> 20), took[0][0] * 1e6, took[1][0] * 1e6, took[0][1] * 1e6, took[1][1] * 1e6);
+        printf("%3lld MiB   sum: whole %7.0f us, pieces %7.0f us   scan: whole %7.0f us, pieces "
+               "%7.0f us\n",
+               (long long)(bytes >> 20), took[0][0] * 1e6, took[1][0] * 1e6, took[0][1] * 1e6,
+               took[1][1] * 1e6);
     }
 }

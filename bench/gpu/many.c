@@ -5,15 +5,18 @@
  *     cc -O2 -fopenmp -Iinclude bench/gpu/many.c -o many build/libtally.a -ldl -lm        (a static library)
  *     ./many [log2 of the elements on each device [rounds]]                               default 30, 9
  *
- * in parts       2^log f32 on each device: tally_reduce_split and its like on G devices beside the verb on the first.
- *                "of one": G times the time of one / the time of G, so G is all that could be
- * odd cuts       the same where part k begins at k (2^log - 1001): no end of a part is the end of a large node
- * host array     2^log f32 in all, from pageable and from page-locked memory; "of one": the time of one / that of G
+ * in parts       2^log f32 on each device: tally_reduce_split and its like on G devices beside
+ *                the verb on the first. "of one": G times the time of one / the time of G, so G
+ *                is all that could be
+ * odd cuts       the same where part k begins at k (2^log - 1001): no end of a part is the end
+ *                of a large node
+ * host array     2^log f32 in all, from pageable and from page-locked memory; "of one": the time
+ *                of one / that of G
  * bits           all results by memcmp, with those of the processors on the whole sequence
  *
- * Times are medians, in milliseconds of a call from its begin to its return, after a call that is not measured. G is 1,
- * 2, 4, 8, as far as there are devices. Needs 4 G 2^log bytes of memory three times, and 12 2^log more: 40 GB for two
- * devices. Exit 1: bits differ. */
+ * Times are medians, in milliseconds of a call from its begin to its return, after a call that
+ * is not measured. G is 1, 2, 4, 8, as far as there are devices. Needs 4 G 2^log bytes of memory
+ * three times, and 12 2^log more: 40 GB for two devices. Exit 1: bits differ. */
 #define _GNU_SOURCE
 #include "../clock.h"
 #include "tally.h"
@@ -23,16 +26,16 @@
 #include <string.h>
 
 typedef unsigned long long address;
-#define CALLS(F)                                                                                                       \
-    F(cuInit, cuInit, (unsigned))                                                                                      \
-    F(cuDeviceGetCount, cuDeviceGetCount, (int *))                                                                     \
-    F(cuDeviceGet, cuDeviceGet, (int *, int))                                                                          \
-    F(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (void **, int))                                              \
-    F(cuCtxSetCurrent, cuCtxSetCurrent, (void *))                                                                      \
-    F(cuMemAlloc, cuMemAlloc_v2, (address *, size_t))                                                                  \
-    F(cuMemHostAlloc, cuMemHostAlloc, (void **, size_t, unsigned))                                                     \
-    F(cuMemcpyHtoD, cuMemcpyHtoD_v2, (address, const void *, size_t))                                                  \
-    F(cuMemcpyDtoH, cuMemcpyDtoH_v2, (void *, address, size_t))                                                        \
+#define CALLS(F)                                                                                   \
+    F(cuInit, cuInit, (unsigned))                                                                  \
+    F(cuDeviceGetCount, cuDeviceGetCount, (int *))                                                 \
+    F(cuDeviceGet, cuDeviceGet, (int *, int))                                                      \
+    F(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (void **, int))                          \
+    F(cuCtxSetCurrent, cuCtxSetCurrent, (void *))                                                  \
+    F(cuMemAlloc, cuMemAlloc_v2, (address *, size_t))                                              \
+    F(cuMemHostAlloc, cuMemHostAlloc, (void **, size_t, unsigned))                                 \
+    F(cuMemcpyHtoD, cuMemcpyHtoD_v2, (address, const void *, size_t))                              \
+    F(cuMemcpyDtoH, cuMemcpyDtoH_v2, (void *, address, size_t))                                    \
     F(cuMemsetD8, cuMemsetD8_v2, (address, unsigned char, size_t))
 #define DECLARE(name, symbol, parameters) static int(*name) parameters;
 CALLS(DECLARE)
@@ -64,8 +67,9 @@ static void find_driver(void)
 {
     void *library = dlopen("libcuda.so.1", RTLD_NOW);
     int device;
-#define FIND(name, symbol, parameters)                                                                                 \
-    if (!library || !(*(void **)&name = dlsym(library, #symbol))) stop("the driver", #symbol " is not there");
+#define FIND(name, symbol, parameters)                                                             \
+    if (!library || !(*(void **)&name = dlsym(library, #symbol)))                                  \
+        stop("the driver", #symbol " is not there");
     CALLS(FIND)
     must(cuInit(0), "cuInit");
     must(cuDeviceGetCount(&devices), "devices");
@@ -89,17 +93,21 @@ static tally_status on_parts(int size, int verb, int64_t part)
         out[k] = tally_flat((void *)(uintptr_t)dy[k], TALLY_F32, part);
     }
     if (verb == REDUCE)
-        return size ? tally_reduce_split(c, "sum", in, count, &result) : tally_reduce(c, "sum", in, &result);
+        return size ? tally_reduce_split(c, "sum", in, count, &result)
+                    : tally_reduce(c, "sum", in, &result);
     if (verb == SCAN)
-        return size ? tally_scan_split(c, "sum", in, count, out, NULL) : tally_scan(c, "sum", in, out, NULL);
-    return size ? tally_window_split(c, "sum", in, count, out, &window) : tally_window(c, "sum", in, out, &window);
+        return size ? tally_scan_split(c, "sum", in, count, out, NULL)
+                    : tally_scan(c, "sum", in, out, NULL);
+    return size ? tally_window_split(c, "sum", in, count, out, &window)
+                : tally_window(c, "sum", in, out, &window);
 }
 
 static tally_status on_host(tally *c, int verb, const float *from, int64_t all, float *to)
 {
     const tally_view in = tally_flat(from, TALLY_F32, all), out = tally_flat(to, TALLY_F32, all);
     if (verb == REDUCE) return tally_reduce(c, "sum", &in, to);
-    return verb == SCAN ? tally_scan(c, "sum", &in, &out, NULL) : tally_window(c, "sum", &in, &out, &window);
+    return verb == SCAN ? tally_scan(c, "sum", &in, &out, NULL)
+                        : tally_window(c, "sum", &in, &out, &window);
 }
 
 static double time_of(int size, int verb, int64_t part, const float *from, float *to)
@@ -108,7 +116,8 @@ static double time_of(int size, int verb, int64_t part, const float *from, float
     const int times = from && rounds > 3 ? 3 : rounds;
     for (int r = -1; r < times; r++) {
         const double start = now_ms();
-        tally_status status = from ? on_host(ctx[size], verb, from, n, to) : on_parts(size, verb, part);
+        tally_status status =
+            from ? on_host(ctx[size], verb, from, n, to) : on_parts(size, verb, part);
         if (status) stop(verbs[verb], tally_error(ctx[size]));
         if (r >= 0) took[r] = now_ms() - start;
     }
@@ -121,7 +130,8 @@ static int same(const char *what, int verb, const float *a, const float *b, int6
     int64_t i = 0;
     if (good) return 1;
     while (!memcmp(a + i, b + i, sizeof *a)) i++;
-    printf("DIFFERENT: %s, %s: at %lld of %lld\n", what, verbs[verb], (long long)i, (long long)count);
+    printf("DIFFERENT: %s, %s: at %lld of %lld\n", what, verbs[verb], (long long)i,
+           (long long)count);
     differ++;
     return 0;
 }
@@ -159,10 +169,11 @@ static int check_parts(const char *what, int size, int verb, int64_t part)
     return good;
 }
 
-static void row(const char *what, const char *verb, int size, double took, double one, double bytes, int good)
+static void row(const char *what, const char *verb, int size, double took, double one, double bytes,
+                int good)
 {
-    printf("%-14s %-18s %4d %10.3f %9.0f %8.2f  %s\n", what, verb, 1 << size, took, 1e-6 * bytes / took, one,
-           good ? "same" : "DIFFERENT");
+    printf("%-14s %-18s %4d %10.3f %9.0f %8.2f  %s\n", what, verb, 1 << size, took,
+           1e-6 * bytes / took, one, good ? "same" : "DIFFERENT");
     fflush(stdout);
 }
 
@@ -174,7 +185,8 @@ static void rows_of_parts(const char *what, int64_t part)
             const double took = time_of(size, verb, part, NULL, NULL);
             if (!size) one = took;
             const double bytes = (verb ? 8. : 4.) * (double)part * (1 << size);
-            row(what, verbs[verb], size, took, one * (1 << size) / took, bytes, check_parts(what, size, verb, part));
+            row(what, verbs[verb], size, took, one * (1 << size) / took, bytes,
+                check_parts(what, size, verb, part));
         }
     }
 }
@@ -188,9 +200,10 @@ static void rows_of_host(const char *what, const float *from, float *to)
             memset(to, 0xa5, (size_t)n * sizeof *to);
             const double took = time_of(size, verb, 0, from, to);
             if (!size) one = took;
-            if (verb == REDUCE && on_host(cpu, REDUCE, from, n, &truth)) stop("cpu", tally_error(cpu));
-            const int good =
-                verb == REDUCE ? same(what, verb, to, &truth, 1) : same(what, verb, to, want[verb == WINDOW], n);
+            if (verb == REDUCE && on_host(cpu, REDUCE, from, n, &truth))
+                stop("cpu", tally_error(cpu));
+            const int good = verb == REDUCE ? same(what, verb, to, &truth, 1)
+                                            : same(what, verb, to, want[verb == WINDOW], n);
             row(what, verbs[verb], size, took, one / took, (verb ? 8. : 4.) * (double)n, good);
         }
     }
@@ -205,7 +218,8 @@ int main(int argc, char **argv)
     int most = 0;
     for (int size = 0; size < SIZES && 1 << size <= devices; size++) {
         char name[64] = "cuda:0";
-        for (int k = 1; k < 1 << size; k++) snprintf(name + strlen(name), sizeof name - strlen(name), "+%d", k);
+        for (int k = 1; k < 1 << size; k++)
+            snprintf(name + strlen(name), sizeof name - strlen(name), "+%d", k);
         snprintf(name + strlen(name), sizeof name - strlen(name), ",code=best");
         if (tally_open(&ctx[size], name)) stop(name, tally_error(NULL));
         most = 1 << size;
@@ -231,7 +245,8 @@ int main(int argc, char **argv)
         must(cuMemAlloc(&dx[k], (size_t)n * sizeof *x), "memory of a device");
         must(cuMemAlloc(&dy[k], (size_t)n * sizeof *x), "memory of a device");
     }
-    printf("%lld f32 on each of %d devices; medians of %d calls (host arrays: 3)\n", (long long)n, most, rounds);
+    printf("%lld f32 on each of %d devices; medians of %d calls (host arrays: 3)\n", (long long)n,
+           most, rounds);
     printf("%-14s %-18s %4s %10s %9s %8s  %s\n", "", "", "GPUs", "ms", "GB/s", "of one", "bits");
     put_parts(most, n);
     rows_of_parts("in parts", n);
@@ -240,7 +255,8 @@ int main(int argc, char **argv)
     rows_of_host("host array", x, got);
     float *a, *b;
     void *p, *q;
-    if (!cuMemHostAlloc(&p, (size_t)n * sizeof *x, PORTABLE) && !cuMemHostAlloc(&q, (size_t)n * sizeof *x, PORTABLE)) {
+    if (!cuMemHostAlloc(&p, (size_t)n * sizeof *x, PORTABLE) &&
+        !cuMemHostAlloc(&q, (size_t)n * sizeof *x, PORTABLE)) {
         a = p, b = q;
         memcpy(a, x, (size_t)n * sizeof *x);
         rows_of_host("page-locked", a, b);

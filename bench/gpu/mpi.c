@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * mpi.c - tally_mpi.h with a GPU for each rank: times beside one GPU, and tally_mpi_allreduce beside ncclAllReduce.
+ * mpi.c - tally_mpi.h with a GPU for each rank: times beside one GPU, and tally_mpi_allreduce
+ * beside ncclAllReduce.
  *
- *     mpicc -O2 -fopenmp -Iinclude -I$CUDA/include -I$NCCL/include bench/gpu/mpi.c build/libtally.a \
+ *     mpicc -O2 -fopenmp -Iinclude -I$CUDA/include -I$NCCL/include bench/gpu/mpi.c
+ *     build/libtally.a \
  *         -L$CUDA/lib64 -lcudart -lnccl -ldl -lm -o mpi
  *     mpirun -n 2 ./mpi [log2 of the elements on each GPU [rounds]]                             default 28, 15
  *
- * one sequence    2^log f32 on each GPU: sum, scan, window of 50 over the ranks, beside tally's call of the first rank
- *                 on its part alone. "of one": ranks x the time of one / the time of all, at most the ranks
- * allreduce       f32, element by element: over NCCL (tally_mpi_nccl.h) on streams of their own and on one stream,
- *                 through the host, ncclAllReduce; and what the first is made of: moves by NCCL, the fold, MPI
- * bits            the sum of all by memcmp with the processors' on the whole, the last result of the scan with it, and
- *                 allreduce with the processors' fold of the ranks
+ * one sequence    2^log f32 on each GPU: sum, scan, window of 50 over the ranks, beside tally's
+ *                 call of the first rank on its part alone. "of one": ranks x the time of one /
+ *                 the time of all, at most the ranks
+ * allreduce       f32, element by element: over NCCL (tally_mpi_nccl.h) on streams of their own
+ *                 and on one stream, through the host, ncclAllReduce; and what the first is made
+ *                 of: moves by NCCL, the fold, MPI
+ * bits            the sum of all by memcmp with the processors' on the whole, the last result of
+ *                 the scan with it, and allreduce with the processors' fold of the ranks
  *
- * Times: medians, in milliseconds from a barrier to the last rank's return. Exit 1: bits differ, or a call failed. */
+ * Times: medians, in milliseconds from a barrier to the last rank's return. Exit 1: bits differ,
+ * or a call failed. */
 #include "../clock.h"
 #include <mpi.h>
 #include <tally_mpi_nccl.h>
@@ -173,7 +178,8 @@ static void sequence(void)
     for (int64_t i = 0; i < (rank ? n : n * ranks); i++) x[i] = value(n * rank + i);
     must(tally_copy(ctx, dx, x, (size_t)n * sizeof *x), "input");
     if (!rank)
-        printf("\n%-22s %10s %10s %10s %10s\n", "2^log f32 on each GPU", "one, ms", "all, ms", "GB/s, all", "of one");
+        printf("\n%-22s %10s %10s %10s %10s\n", "2^log f32 on each GPU", "one, ms", "all, ms",
+               "GB/s, all", "of one");
     for (int v = 0; v < 3; v++) {
         const double one = time_of(verbs[v].one, n), all = time_of(verbs[v].all, n);
         if (!rank)
@@ -184,7 +190,8 @@ static void sequence(void)
     if (!rank) {
         tally *cpu;
         const tally_view whole = tally_flat(x, TALLY_F32, n * ranks);
-        if (tally_open(&cpu, "cpu") || tally_reduce(cpu, "sum", &whole, &want)) stop("cpu", "failed");
+        if (tally_open(&cpu, "cpu") || tally_reduce(cpu, "sum", &whole, &want))
+            stop("cpu", "failed");
         tally_close(cpu);
     }
     MPI_Bcast(&want, 1, MPI_FLOAT, 0, MPI_COMM_WORLD);
@@ -195,7 +202,8 @@ static void sequence(void)
 
 static void elements(int64_t m)
 {
-    float *const x = malloc((size_t)(m * ranks) * sizeof *x), *const want = malloc((size_t)m * sizeof *x),
+    float *const x = malloc((size_t)(m * ranks) * sizeof *x),
+                 *const want = malloc((size_t)m * sizeof *x),
                  *const got = malloc((size_t)m * sizeof *x);
     tally *cpu;
     if (!x || !want || !got || tally_open(&cpu, "cpu")) stop("memory", "too little");
@@ -253,8 +261,8 @@ int main(int argc, char **argv)
     int version = 0;
     ncclGetVersion(&version);
     if (!rank)
-        printf("%d ranks, 2^%.0f f32 on each GPU, medians of %d calls, NCCL %d\n", ranks, __builtin_log2((double)n),
-               rounds, version);
+        printf("%d ranks, 2^%.0f f32 on each GPU, medians of %d calls, NCCL %d\n", ranks,
+               __builtin_log2((double)n), rounds, version);
     sequence();
     for (int64_t m = 1 << 18; m <= n; m *= m < 1 << 24 ? 64 : 16) elements(m);
     if (!rank) printf("\n%s\n", bad ? "bits DIFFER" : "all bits are the same");

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * users.c - operators of users on a CUDA device beside sum and the ceilings of the same run: quick code, the best code,
- * and how the one becomes the other.
+ * users.c - operators of users on a CUDA device beside sum and the ceilings of the same run:
+ * quick code, the best code, and how the one becomes the other.
  *
  *     cc -O2 -Isrc -Iinclude bench/gpu/users.c -o users build/libtally.a -fopenmp -ldl -lm        (a static library)
  *     ./users [cuda:0 [log2 of the elements [rounds]]]         from the root of the tree; default 26, 7
  *
- * first    ms of the first call of a context with an empty cache: with code=quick, code=best, code=auto
- * ratio    speed as a share of the ceiling: of the device's read (reduce) or copy (scan and window, input and results)
+ * first    ms of the first call of a context with an empty cache: with code=quick, code=best,
+ *          code=auto
+ * ratio    speed as a share of the ceiling: of the device's read (reduce) or copy (scan and
+ *          window, input and results)
  * of sum   the ratio of the best code as a share of sum's in that shape
  * after    ms after which auto ran at the speed of the best code
  * bits     quick, best and auto gave the same, by memcmp; exit 1 if they did not
  *
- * Arrays are on the device; a figure is the median of the rounds, of INNER calls between two synchronisations. */
+ * Arrays are on the device; a figure is the median of the rounds, of INNER calls between two
+ * synchronisations. */
 #define _GNU_SOURCE
 #include "../clock.h"
 #include "gpu/cuda/nvrtc.h"
@@ -25,27 +28,36 @@
 #include <unistd.h>
 
 typedef unsigned long long address;
-#define CALLS(F)                                                                                                       \
-    F(cuInit, cuInit, (unsigned))                                                                                      \
-    F(cuDeviceGet, cuDeviceGet, (int *, int))                                                                          \
-    F(cuDeviceGetAttribute, cuDeviceGetAttribute, (int *, int, int))                                                   \
-    F(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (void **, int))                                              \
-    F(cuCtxSetCurrent, cuCtxSetCurrent, (void *))                                                                      \
-    F(cuCtxSynchronize, cuCtxSynchronize, (void))                                                                      \
-    F(cuMemAlloc, cuMemAlloc_v2, (address *, size_t))                                                                  \
-    F(cuMemcpyHtoD, cuMemcpyHtoD_v2, (address, const void *, size_t))                                                  \
-    F(cuMemcpyDtoH, cuMemcpyDtoH_v2, (void *, address, size_t))                                                        \
-    F(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, (address, address, size_t, void *))                                     \
-    F(cuMemsetD8, cuMemsetD8_v2, (address, unsigned char, size_t))                                                     \
-    F(cuStreamCreate, cuStreamCreate, (void **, unsigned))                                                             \
-    F(cuModuleLoadData, cuModuleLoadData, (void **, const void *))                                                     \
-    F(cuModuleGetFunction, cuModuleGetFunction, (void **, void *, const char *))                                       \
-    F(cuLaunchKernel, cuLaunchKernel,                                                                                  \
-      (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **))
+#define CALLS(F)                                                                                   \
+    F(cuInit, cuInit, (unsigned))                                                                  \
+    F(cuDeviceGet, cuDeviceGet, (int *, int))                                                      \
+    F(cuDeviceGetAttribute, cuDeviceGetAttribute, (int *, int, int))                               \
+    F(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (void **, int))                          \
+    F(cuCtxSetCurrent, cuCtxSetCurrent, (void *))                                                  \
+    F(cuCtxSynchronize, cuCtxSynchronize, (void))                                                  \
+    F(cuMemAlloc, cuMemAlloc_v2, (address *, size_t))                                              \
+    F(cuMemcpyHtoD, cuMemcpyHtoD_v2, (address, const void *, size_t))                              \
+    F(cuMemcpyDtoH, cuMemcpyDtoH_v2, (void *, address, size_t))                                    \
+    F(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, (address, address, size_t, void *))                 \
+    F(cuMemsetD8, cuMemsetD8_v2, (address, unsigned char, size_t))                                 \
+    F(cuStreamCreate, cuStreamCreate, (void **, unsigned))                                         \
+    F(cuModuleLoadData, cuModuleLoadData, (void **, const void *))                                 \
+    F(cuModuleGetFunction, cuModuleGetFunction, (void **, void *, const char *))                   \
+    F(cuLaunchKernel, cuLaunchKernel,                                                              \
+      (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,       \
+       void **, void **))
 #define DECLARE(name, symbol, parameters) static int(*name) parameters;
 CALLS(DECLARE)
 
-enum { INNER = 5, ROUNDS_MOST = 99, RESULT = 8, MAJOR = 75, MINOR = 76, PROCESSORS = 16, PATIENCE = 15000 };
+enum {
+    INNER = 5,
+    ROUNDS_MOST = 99,
+    RESULT = 8,
+    MAJOR = 75,
+    MINOR = 76,
+    PROCESSORS = 16,
+    PATIENCE = 15000
+};
 enum { QUICK, BEST, AUTO, CODES };
 static const char *const codes[] = {"quick", "best", "auto"};
 static const char *const ops[] = {"sum", "squares", "descent", "trend", "streak"};
@@ -72,22 +84,23 @@ static void must(int error, const char *what)
 }
 /* ---- the ceilings ---- */
 
-static const char read_text[] = "extern \"C\" __global__ void __launch_bounds__(512) read_all(const uint4 *x, unsigned "
-                                "long long n, unsigned *out)\n"
-                                "{\n"
-                                "    unsigned a = 0;\n"
-                                "    const unsigned long long step = (unsigned long long)gridDim.x * 512;\n"
-                                "    unsigned long long i = blockIdx.x * 512ull + threadIdx.x;\n"
-                                "    for (; i + 7 * step < n; i += 8 * step) {\n"
-                                "        uint4 v[8];\n"
-                                "#pragma unroll\n"
-                                "        for (int k = 0; k < 8; k++) v[k] = __ldcs(x + i + k * step);\n"
-                                "#pragma unroll\n"
-                                "        for (int k = 0; k < 8; k++) a ^= v[k].x ^ v[k].y ^ v[k].z ^ v[k].w;\n"
-                                "    }\n"
-                                "    for (; i < n; i += step) a ^= x[i].x ^ x[i].w;\n"
-                                "    if (a == 0x12345678) *out = a;\n"
-                                "}\n";
+static const char read_text[] =
+    "extern \"C\" __global__ void __launch_bounds__(512) read_all(const uint4 *x, unsigned "
+    "long long n, unsigned *out)\n"
+    "{\n"
+    "    unsigned a = 0;\n"
+    "    const unsigned long long step = (unsigned long long)gridDim.x * 512;\n"
+    "    unsigned long long i = blockIdx.x * 512ull + threadIdx.x;\n"
+    "    for (; i + 7 * step < n; i += 8 * step) {\n"
+    "        uint4 v[8];\n"
+    "#pragma unroll\n"
+    "        for (int k = 0; k < 8; k++) v[k] = __ldcs(x + i + k * step);\n"
+    "#pragma unroll\n"
+    "        for (int k = 0; k < 8; k++) a ^= v[k].x ^ v[k].y ^ v[k].z ^ v[k].w;\n"
+    "    }\n"
+    "    for (; i < n; i += step) a ^= x[i].x ^ x[i].w;\n"
+    "    if (a == 0x12345678) *out = a;\n"
+    "}\n";
 
 static void find_device(int number)
 {
@@ -95,8 +108,9 @@ static void find_device(int number)
     int device, major, minor;
     size_t bytes;
     char arch[16];
-#define FIND(name, symbol, parameters)                                                                                 \
-    if (!library || !(*(void **)&name = dlsym(library, #symbol))) stop("libcuda.so.1", #symbol " is not there");
+#define FIND(name, symbol, parameters)                                                             \
+    if (!library || !(*(void **)&name = dlsym(library, #symbol)))                                  \
+        stop("libcuda.so.1", #symbol " is not there");
     CALLS(FIND)
     must(cuInit(0), "cuInit");
     must(cuDeviceGet(&device, number), "cuDeviceGet");
@@ -118,16 +132,22 @@ static void read_all(void)
 {
     uint64_t quads = (uint64_t)n / 4;
     void *arguments[] = {&x, &quads, &y};
-    must(cuLaunchKernel(reader, 4 * (unsigned)processors, 1, 1, 512, 1, 1, 0, stream, arguments, NULL), "read");
+    must(cuLaunchKernel(reader, 4 * (unsigned)processors, 1, 1, 512, 1, 1, 0, stream, arguments,
+                        NULL),
+         "read");
 }
-static void copy_all(void) { must(cuMemcpyDtoDAsync(y, x, (size_t)n * sizeof(float), stream), "copy"); }
+static void copy_all(void)
+{
+    must(cuMemcpyDtoDAsync(y, x, (size_t)n * sizeof(float), stream), "copy");
+}
 
 /* ---- a call ---- */
 
 static int64_t result_bytes(int op)
 {
     tally_operator_info info;
-    if (tally_operator(ctx[QUICK], ops[op], TALLY_F32, &info)) stop(ops[op], tally_error(ctx[QUICK]));
+    if (tally_operator(ctx[QUICK], ops[op], TALLY_F32, &info))
+        stop(ops[op], tally_error(ctx[QUICK]));
     return (int64_t)tally_dtype_size(info.output);
 }
 
@@ -223,8 +243,9 @@ static int row(int op, int shape, const double ceiling[2], double *sum)
         same &= !memcmp(was, is, all);
     }
     if (op == 0) *sum = ratio[BEST];
-    printf("%-9s %-12s %8.1f %8.1f %8.1f   %6.3f %6.3f %7.3f  %7.0f  %s\n", ops[op], shapes[shape], first[QUICK],
-           first[BEST], first[AUTO], ratio[QUICK], ratio[BEST], ratio[BEST] / *sum, after, same ? "same" : "DIFFERENT");
+    printf("%-9s %-12s %8.1f %8.1f %8.1f   %6.3f %6.3f %7.3f  %7.0f  %s\n", ops[op], shapes[shape],
+           first[QUICK], first[BEST], first[AUTO], ratio[QUICK], ratio[BEST], ratio[BEST] / *sum,
+           after, same ? "same" : "DIFFERENT");
     fflush(stdout);
     return same && after >= 0;
 }
@@ -234,10 +255,12 @@ int main(int argc, char **argv)
     const char *device = argc > 1 ? argv[1] : "cuda:0";
     n = (int64_t)1 << (argc > 2 ? atoi(argv[2]) : 26);
     rounds = argc > 3 ? atoi(argv[3]) : 7;
-    if (rounds < 1 || rounds > ROUNDS_MOST || n < 1 << 12) stop("usage", "[cuda:0 [12 or more [1 to 99]]]");
+    if (rounds < 1 || rounds > ROUNDS_MOST || n < 1 << 12)
+        stop("usage", "[cuda:0 [12 or more [1 to 99]]]");
     find_device(strchr(device, ':') ? atoi(strchr(device, ':') + 1) : 0);
     if (!mkdtemp(folder)) stop(folder, "cannot be made");
-    must(cuMemAlloc(&x, (size_t)n * sizeof(float)) + cuMemAlloc(&y, (size_t)n * RESULT), "memory of the device");
+    must(cuMemAlloc(&x, (size_t)n * sizeof(float)) + cuMemAlloc(&y, (size_t)n * RESULT),
+         "memory of the device");
     float *host = malloc((size_t)n * sizeof(float));
     if (!host) stop("memory", "too little for the input");
     uint64_t random = 20261122;
@@ -261,11 +284,13 @@ int main(int argc, char **argv)
         if (tally_use_stream(ctx[code], stream)) stop("stream", tally_error(ctx[code]));
     }
     const double ceiling[2] = {time_of(CODES, 0, 0), time_of(CODES + 1, 0, 0)};
-    printf("%lld f32 on %s, median of %d rounds of %d calls; read %.0f GB/s, copy %.0f GB/s (in and out)\n",
-           (long long)n, device, rounds, INNER, 4e-6 * (double)n / ceiling[0], 8e-6 * (double)n / ceiling[1]);
+    printf("%lld f32 on %s, median of %d rounds of %d calls; read %.0f GB/s, copy %.0f GB/s (in "
+           "and out)\n",
+           (long long)n, device, rounds, INNER, 4e-6 * (double)n / ceiling[0],
+           8e-6 * (double)n / ceiling[1]);
     printf("%-22s %26s   %13s %7s  %7s\n", "", "first call, ms", "ratio", "", "auto");
-    printf("%-9s %-12s %8s %8s %8s   %6s %6s %7s  %7s  %s\n", "operator", "shape", "quick", "best", "auto", "quick",
-           "best", "of sum", "after", "bits");
+    printf("%-9s %-12s %8s %8s %8s   %6s %6s %7s  %7s  %s\n", "operator", "shape", "quick", "best",
+           "auto", "quick", "best", "of sum", "after", "bits");
     int good = 1;
     double sums[SHAPES];
     for (int op = 0; op < OPS; op++)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * Memory of a group: loads and stores of a warp, and what a GPU makes of them.
  *
- *   shared   `banks` banks of 4 bytes, one word each in a pass. Lanes that want different words of one bank wait for
- *            each other; the same word is given to all that want it, and so are the four bytes in it. Elements of 8
- *            bytes go half a warp at a time.
+ *   shared   `banks` banks of 4 bytes, one word each in a pass. Lanes that want different words
+ *            of one bank wait for each other; the same word is given to all that want it, and so
+ *            are the four bytes in it. Elements of 8 bytes go half a warp at a time.
  *   global   sectors of 32 bytes. A warp's request costs as many sectors as its lanes touch.
  *
- * A race is two threads at one address between two barriers, one of them writing; that they are of one warp is no
- * excuse, because lanes of a warp are not in step since Volta. WARP_BARRIER orders the lanes of a warp. In global
- * memory, groups are not ordered at all: there atomics are no race, and memory declared volatile is left to the
- * kernel's own fences and flags. */
+ * A race is two threads at one address between two barriers, one of them writing; that they are
+ * of one warp is no excuse, because lanes of a warp are not in step since Volta. WARP_BARRIER
+ * orders the lanes of a warp. In global memory, groups are not ordered at all: there atomics are
+ * no race, and memory declared volatile is left to the kernel's own fences and flags. */
 #include "code.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -83,7 +83,8 @@ typedef struct request {
     int lane[MODEL_WARP_MOST];
 } request;
 
-/* Passes that lanes [from, to) of the warp need: the worst number of words in one bank; of atomics, of lanes. */
+/* Passes that lanes [from, to) of the warp need: the worst number of words in one bank; of
+   atomics, of lanes. */
 static int passes(const request *r, int from, int to, int banks, int atomic, int16_t *bank_of)
 {
     int64_t words[MODEL_WARP_MOST * 4];
@@ -103,7 +104,8 @@ static int passes(const request *r, int from, int to, int banks, int atomic, int
     return worst;
 }
 
-static int cost_shared(group_state *g, const request *r, int line, int atomic) /* the worst bank's words */
+/* the worst bank's words */
+static int cost_shared(group_state *g, const request *r, int line, int atomic)
 {
     model_counts *c = g->counts;
     const int parts = r->size > 4 ? r->size / 4 : 1;
@@ -170,33 +172,37 @@ static void count_race(group_state *g, int line, int one, int other, int64_t at)
 }
 
 /* `was`: the line of the access before. */
-static void found_race(group_state *g, int line, int was, const array_info *a, int64_t at, int one, int other,
-                       const char *what)
+static void found_race(group_state *g, int line, int was, const array_info *a, int64_t at, int one,
+                       int other, const char *what)
 {
     char where[40] = "";
     if (was != line) snprintf(where, sizeof where, " (lines %d and %d)", was, line);
     count_race(g, line, one, other, at);
-    defect(g, DEFECT_RACE, line, "race: threads %d and %d %s %s[%lld] in step %d with no barrier between%s", one, other,
+    defect(g, DEFECT_RACE, line,
+           "race: threads %d and %d %s %s[%lld] in step %d with no barrier between%s", one, other,
            what, a->name, (long long)at, g->step_number, where);
 }
 
-void watch_shared(group_state *g, const warp_state *w, const array_info *a, int64_t offset, int thread,
-                  const instruction *i)
+void watch_shared(group_state *g, const warp_state *w, const array_info *a, int64_t offset,
+                  int thread, const instruction *i)
 {
     shadow *s = &g->shared_shadow[offset / g->kernel->unit];
     const int step = g->step_number, warp = thread / g->warp, line = i->line;
-    const int atomic = i->op != DO_LOAD && i->op != DO_STORE, reads = i->op == DO_LOAD || i->op == DO_ATOMIC_GET;
+    const int atomic = i->op != DO_LOAD && i->op != DO_STORE,
+              reads = i->op == DO_LOAD || i->op == DO_ATOMIC_GET;
     const int64_t at = (offset - a->offset) / (int64_t)kind_bytes(a->kind);
     if (s->write_step < 0 && i->op != DO_STORE && i->op != DO_ATOMIC_PUT)
-        defect(g, DEFECT_UNSET, line, "thread %d reads %s[%lld], which nobody has written", thread, a->name,
-               (long long)at);
+        defect(g, DEFECT_UNSET, line, "thread %d reads %s[%lld], which nobody has written", thread,
+               a->name, (long long)at);
     if (s->on_its_way && i->op != DO_STORE)
-        defect(g, DEFECT_UNSET, line, "thread %d reads %s[%lld], whose copy (line %d) nobody has waited for", thread,
+        defect(g, DEFECT_UNSET, line,
+               "thread %d reads %s[%lld], whose copy (line %d) nobody has waited for", thread,
                a->name, (long long)at, s->write_line);
     if (s->bulk) bulk_touched(g, s, a, at, thread, line);
     if (s->write_step == step && s->writer != thread && !(atomic && s->write_atomic) &&
         !(s->writer / g->warp == warp && s->write_epoch < w->epoch))
-        found_race(g, line, s->write_line, a, at, s->writer, thread, reads ? "write and read" : "both write");
+        found_race(g, line, s->write_line, a, at, s->writer, thread,
+                   reads ? "write and read" : "both write");
     if (!reads) {
         const int several = s->read_epoch < 0;
         if (s->read_step == step && (several || s->reader != thread) &&
@@ -218,7 +224,8 @@ void watch_shared(group_state *g, const warp_state *w, const array_info *a, int6
         s->read_epoch = (int16_t)w->epoch;
         s->read_line = (uint16_t)line;
     } else if (s->reader != thread) {
-        if (s->reader == s->writer) s->reader = (int16_t)thread; /* name one that is not the writer */
+        /* name one that is not the writer */
+        if (s->reader == s->writer) s->reader = (int16_t)thread;
         s->read_epoch = -1;
         s->read_line = (uint16_t)line;
     }
@@ -229,11 +236,13 @@ void copies_arrive(group_state *g, const warp_state *w)
     for (int64_t s = 0; s < g->kernel->shared_bytes / g->kernel->unit; s++) {
         shadow *const x = &g->shared_shadow[s];
         const int which = x->writer - w->first;
-        if (x->on_its_way && which >= 0 && which < g->warp && (w->mask >> which & 1)) x->on_its_way = 0;
+        if (x->on_its_way && which >= 0 && which < g->warp && (w->mask >> which & 1))
+            x->on_its_way = 0;
     }
 }
 
-/* Global memory: groups are never ordered, so one that writes what another touches is a race; within a group as above.
+/* Global memory: groups are never ordered, so one that writes what another touches is a race;
+ * within a group as above.
  */
 void watch_global(group_state *g, const array_info *a, int64_t at, int thread, int store, int line)
 {
@@ -241,25 +250,31 @@ void watch_global(group_state *g, const array_info *a, int64_t at, int thread, i
     if (!all || a->by_hand) return;
     global_shadow *s = &all[at * (int64_t)kind_bytes(a->kind) / g->kernel->unit];
     const int group = (int)g->index + 1, step = g->step_number;
-    const int wrote = s->writer_group && (s->writer_group != group || (s->write_step == step && s->writer != thread));
+    const int wrote = s->writer_group &&
+                      (s->writer_group != group || (s->write_step == step && s->writer != thread));
     const int was_read =
-        store && s->reader_group && (s->reader_group != group || (s->read_step == step && s->reader != thread));
+        store && s->reader_group &&
+        (s->reader_group != group || (s->read_step == step && s->reader != thread));
     if (wrote || was_read) {
         const int other_group = wrote ? s->writer_group - 1 : s->reader_group - 1,
                   other = wrote ? s->writer : s->reader;
-        const char *const what = wrote && store ? "both write" : wrote ? "write and read" : "read and write";
+        const char *const what = wrote && store ? "both write"
+                                 : wrote        ? "write and read"
+                                                : "read and write";
         if (other_group == g->index) {
             found_race(g, line, wrote ? s->write_line : s->read_line, a, at, other, thread, what);
         } else {
             count_race(g, line, other, thread, at);
             if (other_group >= 0)
                 defect(g, DEFECT_RACE, line,
-                       "race: groups %d and %lld %s %s[%lld] (threads %d and %d), and groups are not ordered",
-                       other_group, (long long)g->index, what, a->name, (long long)at, other, thread);
+                       "race: groups %d and %lld %s %s[%lld] (threads %d and %d), and groups are "
+                       "not ordered",
+                       other_group, (long long)g->index, what, a->name, (long long)at, other,
+                       thread);
             else
                 defect(g, DEFECT_RACE, line,
-                       "race: several groups read %s[%lld], and thread %d of group %lld writes it", a->name,
-                       (long long)at, thread, (long long)g->index);
+                       "race: several groups read %s[%lld], and thread %d of group %lld writes it",
+                       a->name, (long long)at, thread, (long long)g->index);
         }
     }
     if (store) {
@@ -277,7 +292,8 @@ void watch_global(group_state *g, const array_info *a, int64_t at, int thread, i
 
 /* ---- the access ---- */
 
-static const int64_t INDEX_MOST = (int64_t)1 << 40; /* beyond any memory here, and its bytes fit 64 bits */
+/* beyond any memory here, and its bytes fit 64 bits */
+static const int64_t INDEX_MOST = (int64_t)1 << 40;
 
 static void atomic(const instruction *i, char *at, kind k, int operation, lane given, lane *old)
 {
@@ -287,9 +303,10 @@ static void atomic(const instruction *i, char *at, kind k, int operation, lane g
     if (i->op == DO_ATOMIC_NEXT) v.i = (int64_t)((uint64_t)old->i + 1);
     if (i->op == DO_ATOMIC_GET) return;
     if (i->op == DO_ATOMIC_COMBINE) {
-        const int real = k >= KIND_F32, less = real            ? given.d < old->d
-                                               : k == KIND_U64 ? (uint64_t)given.i < (uint64_t)old->i
-                                                               : given.i < old->i;
+        const int real = k >= KIND_F32, less = real ? given.d < old->d
+                                               : k == KIND_U64
+                                                   ? (uint64_t)given.i < (uint64_t)old->i
+                                                   : given.i < old->i;
         if (operation == 0 && real)
             v.d = k == KIND_F32 ? (double)(float)(old->d + given.d) : old->d + given.d;
         else if (operation == 0)
@@ -311,7 +328,8 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
     lane *value = w->registers + (ptrdiff_t)(store ? i->b : i->a) * n;
     const lane *given = w->registers + (ptrdiff_t)i->d * n;
     char *const base = a->shared ? g->shared + a->offset : g->arguments[a->parameter].data;
-    const int64_t room = a->shared ? a->length * (int64_t)kind_bytes(k) : (int64_t)g->arguments[a->parameter].bytes;
+    const int64_t room =
+        a->shared ? a->length * (int64_t)kind_bytes(k) : (int64_t)g->arguments[a->parameter].bytes;
     lane asked[MODEL_WARP_MOST]; /* a load may put its value where its index was */
     request r;
     r.lanes = 0;
@@ -322,7 +340,8 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
         const int64_t at = index[l].i;
         const int64_t offset = at < 0 || at > INDEX_MOST ? INDEX_MOST : at * (int64_t)kind_bytes(k);
         if (offset + bytes > room) {
-            defect(g, DEFECT_BOUNDS, i->line, "thread %d of group %lld %s %s[%lld]: it has %lld elements", w->first + l,
+            defect(g, DEFECT_BOUNDS, i->line,
+                   "thread %d of group %lld %s %s[%lld]: it has %lld elements", w->first + l,
                    (long long)g->index, store ? "writes" : "reads", a->name, (long long)at,
                    (long long)(room / (int64_t)kind_bytes(k)));
             if (!store)
@@ -330,7 +349,8 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
             continue;
         }
         if (width > 1 && at % width)
-            defect(g, DEFECT_ALIGN, i->line, "thread %d %s %s[%lld] with %d elements at once: no multiple of %d",
+            defect(g, DEFECT_ALIGN, i->line,
+                   "thread %d %s %s[%lld] with %d elements at once: no multiple of %d",
                    w->first + l, store ? "writes" : "reads", a->name, (long long)at, width, width);
         if (g->counts) {
             r.offset[r.lanes] = (a->shared ? a->offset : 0) + offset;
@@ -338,14 +358,17 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
             g->touched[w->first + l] = 1;
             if (a->shared)
                 for (int q = 0; q < width; q++)
-                    watch_shared(g, w, a, a->offset + offset + q * (int64_t)kind_bytes(k), w->first + l, i);
+                    watch_shared(g, w, a, a->offset + offset + q * (int64_t)kind_bytes(k),
+                                 w->first + l, i);
             else if (!is_atomic)
-                for (int q = 0; q < width; q++) watch_global(g, a, at + q, w->first + l, store, i->line);
+                for (int q = 0; q < width; q++)
+                    watch_global(g, a, at + q, w->first + l, store, i->line);
         }
         if (is_atomic)
             atomic(i, base + offset, k, g->program->setting.operation, given[l], &value[l]);
         else if (store)
-            for (int q = 0; q < width; q++) put(base + offset + q * (int64_t)kind_bytes(k), k, value[q * n + l]);
+            for (int q = 0; q < width; q++)
+                put(base + offset + q * (int64_t)kind_bytes(k), k, value[q * n + l]);
         else
             for (int q = 0; q < width; q++)
                 value[q * n + l] = get_element(base + offset + q * (int64_t)kind_bytes(k), k);
@@ -353,6 +376,7 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
     if (!g->counts || !r.lanes) return;
     if (!g->step->line) g->step->line = i->line;
     const int degree = a->shared ? cost_shared(g, &r, i->line, is_atomic) : 0;
-    const int sectors = a->shared ? 0 : cost_global(g, &r, i->line, store || (is_atomic && i->op != DO_ATOMIC_GET));
+    const int sectors =
+        a->shared ? 0 : cost_global(g, &r, i->line, store || (is_atomic && i->op != DO_ATOMIC_GET));
     if (g->trace) trace_access(g->trace, g, w, i, asked, width, degree, sectors);
 }

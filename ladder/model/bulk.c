@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Bulk copies (TMA, since Hopper): one thread starts the copy of many elements from global into shared memory. They
- * arrive at a word of shared memory, an mbarrier, and threads wait there. Its phase tells copies apart: 0 for the
- * first, 1 for the second, 0 for the third.
+ * Bulk copies (TMA, since Hopper): one thread starts the copy of many elements from global into
+ * shared memory. They arrive at a word of shared memory, an mbarrier, and threads wait there.
+ * Its phase tells copies apart: 0 for the first, 1 for the second, 0 for the third.
  *
- * In the model a copy is done at once, and yet nobody may touch what it wrote before a wait for it, or start a copy
- * over what another thread has touched since the last barrier. */
+ * In the model a copy is done at once, and yet nobody may touch what it wrote before a wait for
+ * it, or start a copy over what another thread has touched since the last barrier. */
 #include "code.h"
 #include <string.h>
 
@@ -14,7 +14,8 @@ static const int64_t UNIT = 16; /* bytes: places and lengths are multiples of it
 static bulk *arriving(group_state *g, const array_info *a, int64_t index, int thread, int line)
 {
     if (index < 0 || index >= a->length) {
-        defect(g, DEFECT_BOUNDS, line, "thread %d of group %lld waits at %s[%lld]: it has %lld elements", thread,
+        defect(g, DEFECT_BOUNDS, line,
+               "thread %d of group %lld waits at %s[%lld]: it has %lld elements", thread,
                (long long)g->index, a->name, (long long)index, (long long)a->length);
         return NULL;
     }
@@ -22,7 +23,8 @@ static bulk *arriving(group_state *g, const array_info *a, int64_t index, int th
     for (int k = 0; k < g->bulk_count; k++)
         if (g->bulks[k].offset == offset) return &g->bulks[k];
     if (g->bulk_count == BULKS_MOST) {
-        defect(g, DEFECT_BOUNDS, line, "bulk copies arrive at more than %d words of a group", BULKS_MOST);
+        defect(g, DEFECT_BOUNDS, line, "bulk copies arrive at more than %d words of a group",
+               BULKS_MOST);
         return NULL;
     }
     bulk *const b = &g->bulks[g->bulk_count++];
@@ -32,28 +34,31 @@ static bulk *arriving(group_state *g, const array_info *a, int64_t index, int th
 }
 
 /* The word itself is read and changed, as by atomics: it must have been opened. */
-static void touch_word(group_state *g, const warp_state *w, const array_info *a, int64_t index, int thread,
-                       const instruction *i, opcode as)
+static void touch_word(group_state *g, const warp_state *w, const array_info *a, int64_t index,
+                       int thread, const instruction *i, opcode as)
 {
     instruction like = *i;
     like.op = (uint8_t)as;
     if (!g->counts) return;
     const int64_t offset = a->offset + index * 8;
     shadow *const s = &g->shared_shadow[offset / g->kernel->unit];
-    const int opened_now = s->write_step == g->step_number && !s->write_atomic; /* others must come after a barrier */
+    /* others must come after a barrier */
+    const int opened_now = s->write_step == g->step_number && !s->write_atomic;
     watch_shared(g, w, a, offset, thread, &like);
     if (opened_now) s->write_atomic = 0;
 }
 
-void bulk_touched(group_state *g, const shadow *s, const array_info *a, int64_t at, int thread, int line)
+void bulk_touched(group_state *g, const shadow *s, const array_info *a, int64_t at, int thread,
+                  int line)
 {
     if (g->bulks[s->bulk - 1].waited[thread] >= s->bulk_number) return;
-    defect(g, DEFECT_UNSET, line, "thread %d touches %s[%lld], and has not waited for its bulk copy (line %d)", thread,
+    defect(g, DEFECT_UNSET, line,
+           "thread %d touches %s[%lld], and has not waited for its bulk copy (line %d)", thread,
            a->name, (long long)at, s->write_line);
 }
 
-static void watch_copy(group_state *g, const warp_state *w, const instruction *i, bulk *b, const int64_t *asked,
-                       int thread)
+static void watch_copy(group_state *g, const warp_state *w, const instruction *i, bulk *b,
+                       const int64_t *asked, int thread)
 {
     const array_info *const to = &g->kernel->arrays[i->a], *const from = &g->kernel->arrays[i->b];
     const int64_t size = (int64_t)kind_bytes(to->kind);
@@ -79,17 +84,20 @@ static void watch_copy(group_state *g, const warp_state *w, const instruction *i
     g->counts->bytes_read += bytes, g->step->bytes += bytes, at->bytes += bytes;
     if (!g->trace) return;
     const char *const values = g->shared + to->offset + asked[0] * size;
-    trace_bulk(g->trace, w, thread / g->warp, thread, i->line, i->b, asked[1], asked[2], values, to->kind, 0,
-               (int)sectors);
-    trace_bulk(g->trace, w, thread / g->warp, thread, i->line, i->a, asked[0], asked[2], values, to->kind, 1, 0);
+    trace_bulk(g->trace, w, thread / g->warp, thread, i->line, i->b, asked[1], asked[2], values,
+               to->kind, 0, (int)sectors);
+    trace_bulk(g->trace, w, thread / g->warp, thread, i->line, i->a, asked[0], asked[2], values,
+               to->kind, 1, 0);
 }
 
-/* a, b: arrays to and from; c: the first of four registers (where to, where from, how many, at which word of d). */
+/* a, b: arrays to and from; c: the first of four registers (where to, where from, how many, at
+   which word of d). */
 void bulk_copy(group_state *g, warp_state *w, const instruction *i)
 {
     const array_info *const to = &g->kernel->arrays[i->a], *const from = &g->kernel->arrays[i->b];
     const array_info *const arrived = &g->kernel->arrays[i->d];
-    const int64_t size = (int64_t)kind_bytes(to->kind), room = (int64_t)g->arguments[from->parameter].bytes / size;
+    const int64_t size = (int64_t)kind_bytes(to->kind),
+                  room = (int64_t)g->arguments[from->parameter].bytes / size;
     for (int l = 0; l < g->warp; l++) {
         if (!(w->mask >> l & 1)) continue;
         const int thread = w->first + l;
@@ -99,24 +107,30 @@ void bulk_copy(group_state *g, warp_state *w, const instruction *i)
         if (!b) continue;
         touch_word(g, w, arrived, asked[3], thread, i, DO_ATOMIC_NEXT);
         b->started++;
-        if (asked[0] < 0 || asked[2] < 0 || asked[0] > to->length || asked[2] > to->length - asked[0]) {
-            defect(g, DEFECT_BOUNDS, i->line, "thread %d of group %lld copies %lld elements to %s[%lld]: it has %lld",
-                   thread, (long long)g->index, (long long)asked[2], to->name, (long long)asked[0],
+        if (asked[0] < 0 || asked[2] < 0 || asked[0] > to->length ||
+            asked[2] > to->length - asked[0]) {
+            defect(g, DEFECT_BOUNDS, i->line,
+                   "thread %d of group %lld copies %lld elements to %s[%lld]: it has %lld", thread,
+                   (long long)g->index, (long long)asked[2], to->name, (long long)asked[0],
                    (long long)to->length);
             continue;
         }
         if (asked[1] < 0 || asked[1] > room || asked[2] > room - asked[1]) {
-            defect(g, DEFECT_BOUNDS, i->line, "thread %d of group %lld copies %lld elements from %s[%lld]: it has %lld",
-                   thread, (long long)g->index, (long long)asked[2], from->name, (long long)asked[1], (long long)room);
+            defect(g, DEFECT_BOUNDS, i->line,
+                   "thread %d of group %lld copies %lld elements from %s[%lld]: it has %lld",
+                   thread, (long long)g->index, (long long)asked[2], from->name,
+                   (long long)asked[1], (long long)room);
             continue;
         }
         if ((asked[0] * size | asked[1] * size | asked[2] * size) % UNIT)
             defect(g, DEFECT_ALIGN, i->line,
-                   "thread %d copies %lld elements from %s[%lld] to %s[%lld]: not multiples of %lld bytes", thread,
-                   (long long)asked[2], from->name, (long long)asked[1], to->name, (long long)asked[0],
-                   (long long)UNIT);
+                   "thread %d copies %lld elements from %s[%lld] to %s[%lld]: not multiples of "
+                   "%lld bytes",
+                   thread, (long long)asked[2], from->name, (long long)asked[1], to->name,
+                   (long long)asked[0], (long long)UNIT);
         memcpy(g->shared + to->offset + asked[0] * size,
-               (const char *)g->arguments[from->parameter].data + asked[1] * size, (size_t)(asked[2] * size));
+               (const char *)g->arguments[from->parameter].data + asked[1] * size,
+               (size_t)(asked[2] * size));
         if (g->counts) watch_copy(g, w, i, b, asked, thread);
     }
 }
@@ -136,8 +150,8 @@ void bulk_wait(group_state *g, warp_state *w, const instruction *i)
         touch_word(g, w, arrived, index, thread, i, DO_ATOMIC_GET);
         if (!b->started || phase != (b->started - 1) % 2)
             defect(g, DEFECT_ENDLESS, i->line,
-                   "thread %d waits for phase %lld of %s[%lld], where %d copies were started", thread, (long long)phase,
-                   arrived->name, (long long)index, b->started);
+                   "thread %d waits for phase %lld of %s[%lld], where %d copies were started",
+                   thread, (long long)phase, arrived->name, (long long)index, b->started);
         b->waited[thread] = b->started;
     }
 }

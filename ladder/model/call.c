@@ -43,14 +43,16 @@ static typed array_call(compiler *c, opcode op, int operands)
     }
     expect(c, ")");
     if (is_byte(k))
-        model_error(c, "atomics take elements of 4 or 8 bytes, and '%s' has bytes", c->kernel->arrays[array].name);
+        model_error(c, "atomics take elements of 4 or 8 bytes, and '%s' has bytes",
+                    c->kernel->arrays[array].name);
     c->kernel->atomics = 1;
     const int reg = new_register(c), at = emit(c, op, k, reg, array, v.reg);
     if (at >= 0) c->program->code[at].c = (int16_t)index.reg;
     return (typed){reg, k};
 }
 
-/* copy_async(shared array, index, global array, index): a load, and a store that is on its way until copy_wait. */
+/* copy_async(shared array, index, global array, index): a load, and a store that is on its way
+   until copy_wait. */
 static typed copy_async(compiler *c)
 {
     const int to = array_argument(c);
@@ -60,7 +62,8 @@ static typed copy_async(compiler *c)
     const array_info *arrays = c->kernel->arrays;
     if (!c->failed && (!e || e->array < 0 || !arrays[to].shared || arrays[e->array].shared ||
                        arrays[to].kind != arrays[e->array].kind))
-        model_error(c, "copy_async takes a shared array, an index, a global array of the same type, and an index");
+        model_error(c, "copy_async takes a shared array, an index, a global array of the same "
+                       "type, and an index");
     if (c->failed) return at;
     const int from = e->array;
     pass(c);
@@ -68,7 +71,8 @@ static typed copy_async(compiler *c)
     const typed index = whole_index(c);
     expect(c, ")");
     const kind k = c->kernel->arrays[from].kind;
-    const int reg = new_register(c), load = emit(c, DO_LOAD, k, reg, from, 1), store = emit(c, DO_STORE, k, to, reg, 1);
+    const int reg = new_register(c), load = emit(c, DO_LOAD, k, reg, from, 1),
+              store = emit(c, DO_STORE, k, to, reg, 1);
     if (load < 0 || store < 0) return at;
     c->program->code[load].c = (int16_t)index.reg;
     c->program->code[store].c = (int16_t)at.reg;
@@ -81,11 +85,13 @@ static int in_a_row(compiler *c, const typed *values, int count)
 {
     const int first = new_register(c);
     for (int i = 1; i < count; i++) new_register(c);
-    for (int i = 0; i < count; i++) emit(c, DO_MOVE, KIND_I64, first + i, convert(c, values[i], KIND_I64).reg, 1);
+    for (int i = 0; i < count; i++)
+        emit(c, DO_MOVE, KIND_I64, first + i, convert(c, values[i], KIND_I64).reg, 1);
     return first;
 }
 
-/* The name of an array, and the comma behind it: shared memory of kind k (KINDS: any), or global memory. */
+/* The name of an array, and the comma behind it: shared memory of kind k (KINDS: any), or global
+   memory. */
 static int named_array(compiler *c, int shared, kind k, const char *what)
 {
     const name_entry *e = peek(c)->class == TOKEN_NAME ? find_name(c, peek(c)->text) : NULL;
@@ -129,8 +135,8 @@ static typed bulk_start(compiler *c)
     const int to = named_array(c, 1, KINDS, "bulk_copy copies to a shared array");
     v[0] = whole_index(c);
     expect(c, ",");
-    const int from =
-        named_array(c, 0, c->kernel->arrays[to].kind, "bulk_copy copies from global memory of the same type");
+    const int from = named_array(c, 0, c->kernel->arrays[to].kind,
+                                 "bulk_copy copies from global memory of the same type");
     v[1] = whole_index(c);
     expect(c, ",");
     v[2] = whole_index(c);
@@ -140,7 +146,8 @@ static typed bulk_start(compiler *c)
     expect(c, ")");
     if (c->failed) return v[0];
     c->kernel->needs |= NEEDS_BULK;
-    const int first = in_a_row(c, v, 4), at = emit(c, DO_BULK_COPY, c->kernel->arrays[to].kind, to, from, arrived);
+    const int first = in_a_row(c, v, 4),
+              at = emit(c, DO_BULK_COPY, c->kernel->arrays[to].kind, to, from, arrived);
     if (at >= 0) c->program->code[at].c = (int16_t)first;
     return v[0];
 }
@@ -159,7 +166,8 @@ int parse_call(compiler *c, const char *name, typed *out)
     static const opcode does[] = {DO_ADD, DO_MIN, DO_MAX};
     typed v[2] = {{0, KIND_I32}, {0, KIND_I32}};
     int way;
-    if (!strcmp(name, "thread_index") || !strcmp(name, "group_index") || !strcmp(name, "group_count")) {
+    if (!strcmp(name, "thread_index") || !strcmp(name, "group_index") ||
+        !strcmp(name, "group_count")) {
         arguments(c, v, NULL, 0);
         *out = name[0] == 't'   ? emit_value(c, DO_THREAD, KIND_I32, 0, 0)
                : name[6] == 'i' ? emit_value(c, DO_GROUP_INDEX, KIND_I64, 0, 0)
@@ -178,7 +186,8 @@ int parse_call(compiler *c, const char *name, typed *out)
     } else if (!strcmp(name, "warp_combine")) {
         arguments(c, v, (const kind[]){elem}, 1);
         c->kernel->combines = 1;
-        *out = emit_value(c, DO_WARP_COMBINE, elem, v[0].reg, (int)does[c->program->setting.operation]);
+        *out = emit_value(c, DO_WARP_COMBINE, elem, v[0].reg,
+                          (int)does[c->program->setting.operation]);
     } else if (!strcmp(name, "copy_async")) {
         *out = copy_async(c);
     } else if (!strcmp(name, "bulk_copy")) {
@@ -193,7 +202,8 @@ int parse_call(compiler *c, const char *name, typed *out)
         if (!e || e->lanes != 4) model_error(c, "store4 takes an elem4, not '%s'", peek(c)->text);
         pass(c);
         expect(c, ")");
-        const int at = c->failed ? -1 : emit(c, DO_STORE, c->kernel->arrays[to].kind, to, e->reg, 4);
+        const int at =
+            c->failed ? -1 : emit(c, DO_STORE, c->kernel->arrays[to].kind, to, e->reg, 4);
         if (at >= 0) c->program->code[at].c = (int16_t)index.reg;
         *out = index;
     } else if (!strcmp(name, "atomic_combine") || !strcmp(name, "shared_combine")) {
@@ -204,7 +214,8 @@ int parse_call(compiler *c, const char *name, typed *out)
             model_error(c, "atomic_combine is for global memory, shared_combine for shared memory");
     } else if (!strcmp(name, "atomic_more")) {
         *out = array_call(c, DO_ATOMIC_MORE, 3);
-        if (!c->failed && !is_whole_word(c->kernel->arrays[c->program->code[c->program->length - 1].b].kind))
+        if (!c->failed &&
+            !is_whole_word(c->kernel->arrays[c->program->code[c->program->length - 1].b].kind))
             model_error(c, "atomic_more adds to i32 or u32");
     } else if (!strcmp(name, "atomic_next")) {
         *out = array_call(c, DO_ATOMIC_NEXT, 2);

@@ -26,7 +26,8 @@ typedef struct token {
     double real;
 } token;
 
-/* Tokens of text with #define NAME ... put in; caller frees *tokens. Returns their number, or -1 and a sentence. */
+/* Tokens of text with #define NAME ... put in; caller frees *tokens. Returns their number, or -1
+   and a sentence. */
 int model_lex(const char *text, const char *name, token **tokens, char *error, size_t room);
 
 /* ---- code: operations on registers of one value a lane ---- */
@@ -40,7 +41,10 @@ typedef enum {
 enum { SHUFFLE_down, SHUFFLE_up, SHUFFLE_xor, SHUFFLE_from };
 static inline int64_t shuffle_lane(int way, int own, int64_t by)
 {
-    return way == SHUFFLE_down ? own + by : way == SHUFFLE_up ? own - by : way == SHUFFLE_xor ? own ^ by : by;
+    return way == SHUFFLE_down  ? own + by
+           : way == SHUFFLE_up  ? own - by
+           : way == SHUFFLE_xor ? own ^ by
+                                : by;
 }
 
 /* a: result; b, c, d: operands. Jumps go to d. Arrays are in b (LOAD), a (STORE). */
@@ -57,13 +61,15 @@ typedef struct instruction {
 
 typedef union lane {
     int64_t i;
-    double d; /* f32 too: one rounding of a double + - * / to float is the float's own (53 >= 2 * 24 + 2) */
+    /* f32 too: one rounding of a double + - * / to float is the float's own (53 >= 2 * 24 + 2) */
+    double d;
 } lane;
 
 typedef struct array {
     char name[NAME_BYTES];
     int shared, parameter; /* an index of arguments, where it is not shared */
-    int by_hand; /* volatile: the kernel orders accesses itself (fences, flags), so races are not looked for */
+    /* volatile: the kernel orders accesses itself (fences, flags), so races are not looked for */
+    int by_hand;
     int64_t offset, length;
     kind kind;
 } array_info;
@@ -71,7 +77,8 @@ typedef struct array {
 typedef struct model_kernel_code {
     char name[NAME_BYTES];
     int threads, start, parameters, registers;
-    int parameter_array[ARRAYS_MOST], parameter_register[ARRAYS_MOST]; /* one of the two is not -1 */
+    /* one of the two is not -1 */
+    int parameter_array[ARRAYS_MOST], parameter_register[ARRAYS_MOST];
     kind parameter_kind[ARRAYS_MOST];
     array_info arrays[ARRAYS_MOST];
     int needs;                /* NEEDS_... */
@@ -132,10 +139,12 @@ int type_of(compiler *c, const token *t, kind *k); /* does t name a type? */
 int parse_type(compiler *c, kind *k, int *quad);   /* passes a type, if there is one */
 typed parse_expression(compiler *c);               /* with assignments */
 typed whole_index(compiler *c);                    /* of an array */
-void parse_effect(compiler *c);                    /* the same, for what it does: nobody wants the value */
+/* the same, for what it does: nobody wants the value */
+void parse_effect(compiler *c);
 /* A call of one of the dialect's functions, behind its name: 0, there is none of this name. */
 int parse_call(compiler *c, const char *name, typed *out);
-int load_quad(compiler *c); /* load4(array, index), behind its name: the first of four registers in a row, one access */
+/* load4(array, index), behind its name: the first of four registers in a row, one access */
+int load_quad(compiler *c);
 /* value.c. emit_value: an operation with its result in a new register; truth: 0 or 1. */
 typed emit_value(compiler *c, opcode op, kind k, int b, int operand);
 typed constant(compiler *c, kind k, int64_t integer, double real);
@@ -184,7 +193,10 @@ typedef struct global_shadow {
 } global_shadow;
 
 /* Bulk copies that arrive at one word of shared memory (an mbarrier). */
-enum { BULKS_MOST = 4, BULK_STEP = INT32_MAX /* shadow.write_step: waits order it, not barriers */ };
+enum {
+    BULKS_MOST = 4,
+    BULK_STEP = INT32_MAX /* shadow.write_step: waits order it, not barriers */
+};
 typedef struct bulk {
     int64_t offset;                     /* of that word */
     int32_t started;                    /* copies, from 1 */
@@ -206,7 +218,8 @@ typedef struct group_state {
     model_step *step;
     int step_number;
     shadow *shared_shadow;
-    global_shadow *const *global_shadows; /* one an argument; NULL: not watched. Arguments of one memory share one */
+    /* one an argument; NULL: not watched. Arguments of one memory share one */
+    global_shadow *const *global_shadows;
     uint8_t touched[MODEL_THREADS_MOST];
     model_trace *trace; /* NULL: not followed */
     bulk *bulks;        /* BULKS_MOST; NULL: the kernel has no bulk copies */
@@ -219,32 +232,37 @@ typedef struct group_state {
 
 void compute(group_state *g, warp_state *w, const instruction *i);
 void access_memory(group_state *g, warp_state *w, const instruction *i);
-void watch_shared(group_state *g, const warp_state *w, const array_info *a, int64_t offset, int thread,
-                  const instruction *i);
+void watch_shared(group_state *g, const warp_state *w, const array_info *a, int64_t offset,
+                  int thread, const instruction *i);
 void watch_global(group_state *g, const array_info *a, int64_t at, int thread, int store, int line);
 void bulk_copy(group_state *g, warp_state *w, const instruction *i); /* bulk.c */
 void bulk_wait(group_state *g, warp_state *w, const instruction *i);
-void bulk_touched(group_state *g, const shadow *s, const array_info *a, int64_t at, int thread, int line);
-void copies_arrive(group_state *g, const warp_state *w); /* those that its active lanes have started */
+void bulk_touched(group_state *g, const shadow *s, const array_info *a, int64_t at, int thread,
+                  int line);
+/* those that its active lanes have started */
+void copies_arrive(group_state *g, const warp_state *w);
 /* Of each kind the first is kept. */
-void defect(group_state *g, int what, int line, const char *format, ...) __attribute__((format(printf, 4, 5)));
+void defect(group_state *g, int what, int line, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 void start_group(group_state *g, int64_t index);
-int run_group(group_state *g); /* to its end: 0; to where all groups meet: 1, and again from there */
+/* to its end: 0; to where all groups meet: 1, and again from there */
+int run_group(group_state *g);
 lane get_element(const char *from, kind k);
 
-/* trace.c. Each is called only where a trace is; w of trace_meeting: NULL, the whole group's barrier; all: and
- * that of all groups. */
-void trace_launch_starts(model_trace *t, const model_program *p, const kernel_code *k, const model_argument *arguments,
-                         int64_t groups);
+/* trace.c. Each is called only where a trace is; w of trace_meeting: NULL, the whole group's
+ * barrier; all: and that of all groups. */
+void trace_launch_starts(model_trace *t, const model_program *p, const kernel_code *k,
+                         const model_argument *arguments, int64_t groups);
 void trace_group_starts(model_trace *t, int64_t index);
 void trace_meeting(model_trace *t, const warp_state *w, int warp, int line, int all);
 void trace_split(model_trace *t, const group_state *g, const warp_state *w, int line, uint64_t yes);
-void trace_bulk(model_trace *t, const warp_state *w, int warp, int thread, int line, int place, int64_t index,
-                int64_t count, const char *values, kind k, int write, int sectors);
+void trace_bulk(model_trace *t, const warp_state *w, int warp, int thread, int line, int place,
+                int64_t index, int64_t count, const char *values, kind k, int write, int sectors);
 void trace_wait(model_trace *t, const warp_state *w, int warp, int line, int place);
 void trace_shuffle(model_trace *t, const group_state *g, const warp_state *w, const instruction *i);
-void trace_race(model_trace *t, int one, int other, int64_t index); /* before the access in which it is found */
+/* before the access in which it is found */
+void trace_race(model_trace *t, int one, int other, int64_t index);
 /* After the access, so that the values are those in memory now. */
-void trace_access(model_trace *t, const group_state *g, const warp_state *w, const instruction *i, const lane *index,
-                  int width, int degree, int sectors);
+void trace_access(model_trace *t, const group_state *g, const warp_state *w, const instruction *i,
+                  const lane *index, int width, int degree, int sectors);
 #endif

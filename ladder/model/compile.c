@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * From a text to code: kernels and their parameters, and what parse.c and expression.c share. One pass, no tree. */
+ * From a text to code: kernels and their parameters, and what parse.c and expression.c share.
+ * One pass, no tree. */
 #include "code.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,18 +16,20 @@ void model_error(compiler *c, const char *format, ...)
     const int n = snprintf(c->error, c->error_room, "%s:%d: ", c->program->name, peek(c)->line);
     va_list list;
     va_start(list, format);
-    if (n > 0 && (size_t)n < c->error_room) vsnprintf(c->error + n, c->error_room - (size_t)n, format, list);
+    if (n > 0 && (size_t)n < c->error_room)
+        vsnprintf(c->error + n, c->error_room - (size_t)n, format, list);
     va_end(list);
 }
 
-static const int MASKS[] = {
-    [DO_IF] = 1, [DO_LOOP] = 1, [DO_PUSH] = 1, [DO_END] = -1, [DO_LOOP_END] = -1, [DO_POP] = -1, [DO_STOP] = 0};
+static const int MASKS[] = {[DO_IF] = 1,        [DO_LOOP] = 1, [DO_PUSH] = 1, [DO_END] = -1,
+                            [DO_LOOP_END] = -1, [DO_POP] = -1, [DO_STOP] = 0};
 
 int emit(compiler *c, opcode op, kind k, int a, int b, int d)
 {
     model_program *p = c->program;
     c->masks += MASKS[op];
-    if (c->masks > DEPTH_MOST) model_error(c, "more than %d levels of if, for, while, ?: and &&", DEPTH_MOST);
+    if (c->masks > DEPTH_MOST)
+        model_error(c, "more than %d levels of if, for, while, ?: and &&", DEPTH_MOST);
     if (p->length == p->room) {
         const int room = p->room ? 2 * p->room : 256;
         instruction *more = realloc(p->code, (size_t)room * sizeof *more);
@@ -41,7 +44,8 @@ int emit(compiler *c, opcode op, kind k, int a, int b, int d)
     if (c->at > 0) line = c->tokens[c->at - 1].line; /* of the token just passed */
     if (line > UINT16_MAX) line = UINT16_MAX;
     if (counted_line(line) >= p->lines) p->lines = counted_line(line) + 1;
-    p->code[p->length] = (instruction){(uint8_t)op, (uint8_t)k, (uint16_t)line, (int16_t)a, (int16_t)b, 0, d, {0}};
+    p->code[p->length] =
+        (instruction){(uint8_t)op, (uint8_t)k, (uint16_t)line, (int16_t)a, (int16_t)b, 0, d, {0}};
     return p->length++;
 }
 
@@ -49,11 +53,18 @@ token *peek(compiler *c) { return &c->tokens[c->at < c->count ? c->at : c->count
 void pass(compiler *c) { c->at += c->at < c->count - 1; }
 int deeper(compiler *c)
 {
-    if (c->nested >= NEST_MOST) model_error(c, "more than %d levels of parentheses and statements", NEST_MOST);
+    if (c->nested >= NEST_MOST)
+        model_error(c, "more than %d levels of parentheses and statements", NEST_MOST);
     return !c->failed && ++c->nested;
 }
-int is_sign(compiler *c, const char *text) { return peek(c)->class == TOKEN_SIGN && !strcmp(peek(c)->text, text); }
-int is_word(compiler *c, const char *text) { return peek(c)->class == TOKEN_NAME && !strcmp(peek(c)->text, text); }
+int is_sign(compiler *c, const char *text)
+{
+    return peek(c)->class == TOKEN_SIGN && !strcmp(peek(c)->text, text);
+}
+int is_word(compiler *c, const char *text)
+{
+    return peek(c)->class == TOKEN_NAME && !strcmp(peek(c)->text, text);
+}
 int take(compiler *c, const char *text)
 {
     if (!is_sign(c, text)) return 0;
@@ -74,7 +85,8 @@ void expect(compiler *c, const char *text)
 int new_register(compiler *c)
 {
     const int reg = c->next++;
-    if (c->next > REGISTERS_MOST) model_error(c, "the kernel has more than %d values under way", REGISTERS_MOST);
+    if (c->next > REGISTERS_MOST)
+        model_error(c, "the kernel has more than %d values under way", REGISTERS_MOST);
     if (c->next > c->kernel->registers) c->kernel->registers = c->next;
     return reg;
 }
@@ -109,8 +121,9 @@ int type_of(compiler *c, const token *t, kind *k)
     static const struct {
         const char *name;
         kind kind;
-    } types[] = {{"i8", KIND_I8},        {"u8", KIND_U8},   {"int", KIND_I32}, {"i32", KIND_I32}, {"u32", KIND_U32},
-                 {"unsigned", KIND_U32}, {"i64", KIND_I64}, {"u64", KIND_U64}, {"f32", KIND_F32}, {"f64", KIND_F64}};
+    } types[] = {{"i8", KIND_I8},   {"u8", KIND_U8},        {"int", KIND_I32}, {"i32", KIND_I32},
+                 {"u32", KIND_U32}, {"unsigned", KIND_U32}, {"i64", KIND_I64}, {"u64", KIND_U64},
+                 {"f32", KIND_F32}, {"f64", KIND_F64}};
     if (t->class != TOKEN_NAME) return 0;
     if (!strcmp(t->text, "elem") || !strcmp(t->text, "elem4")) {
         *k = c->program->setting.elem;
@@ -170,13 +183,16 @@ static int64_t constant_value(compiler *c, int least)
             v /= by;
         else if (sign == '%')
             v %= by;
-        if (strchr("<>", sign) && (v < 0 || by < 0 || by > 62 || v > INT64_MAX >> (sign == '<' ? by : 0)))
+        if (strchr("<>", sign) &&
+            (v < 0 || by < 0 || by > 62 || v > INT64_MAX >> (sign == '<' ? by : 0)))
             bad = 1;
         else if (sign == '<')
             v <<= by;
         else if (sign == '>')
             v >>= by;
-        if (bad) model_error(c, "the constant before '%s' is divided by 0 or has more than 63 bits", peek(c)->text);
+        if (bad)
+            model_error(c, "the constant before '%s' is divided by 0 or has more than 63 bits",
+                        peek(c)->text);
         i = (size_t)-1; /* again from the first sign */
     }
     c->nested--;
@@ -212,7 +228,8 @@ static void parameters(compiler *c)
     do {
         kind k;
         int quad;
-        if (kernel->parameters == ARRAYS_MOST) model_error(c, "more than %d parameters", ARRAYS_MOST);
+        if (kernel->parameters == ARRAYS_MOST)
+            model_error(c, "more than %d parameters", ARRAYS_MOST);
         if (c->failed) return;
         const int at = kernel->parameters++;
         while (is_word(c, "volatile")) pass(c);
@@ -222,7 +239,8 @@ static void parameters(compiler *c)
             by_hand |= !strcmp(c->tokens[ahead].text, "volatile");
         for (int ahead = c->at; c->tokens[ahead].class == TOKEN_NAME; ahead++)
             elem |= !strcmp(c->tokens[ahead].text, "elem");
-        if (!parse_type(c, &k, &quad)) model_error(c, "a parameter's type was expected before '%s'", peek(c)->text);
+        if (!parse_type(c, &k, &quad))
+            model_error(c, "a parameter's type was expected before '%s'", peek(c)->text);
         if (memory) expect(c, "*");
         kernel->parameter_array[at] = kernel->parameter_register[at] = -1;
         kernel->parameter_kind[at] = k;
@@ -271,8 +289,8 @@ static void kernel_text(compiler *c)
     p->kernel_count++;
 }
 
-int model_compile(const char *text, const char *name, const model_setting *setting, model_program **program,
-                  char *error, size_t room)
+int model_compile(const char *text, const char *name, const model_setting *setting,
+                  model_program **program, char *error, size_t room)
 {
     compiler c = {.error = error, .error_room = room};
     model_program *p = calloc(1, sizeof *p);
@@ -309,8 +327,14 @@ const char *model_kernel(const model_program *p, int index)
     return index >= 0 && index < p->kernel_count ? p->kernels[index].name : NULL;
 }
 int model_kernel_threads(const model_program *p, int index) { return p->kernels[index].threads; }
-int64_t model_kernel_shared(const model_program *p, int index) { return p->kernels[index].shared_bytes; }
-int model_kernel_parameters(const model_program *p, int index) { return p->kernels[index].parameters; }
+int64_t model_kernel_shared(const model_program *p, int index)
+{
+    return p->kernels[index].shared_bytes;
+}
+int model_kernel_parameters(const model_program *p, int index)
+{
+    return p->kernels[index].parameters;
+}
 int model_kernel_needs(const model_program *p, int index) { return p->kernels[index].needs; }
 int model_kernel_combines(const model_program *p, int index) { return p->kernels[index].combines; }
 int model_kernel_kind(const model_program *p, int index, kind *k)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * One operation on all lanes of a warp. Lanes that are off compute too, and nobody looks; only MOVE, CONVERT of an arm
- * of ?: and memory heed the mask. Whole numbers live in 64 bits and are cut back to their kind after each operation.
- * f32 is computed in double and rounded, which gives the bits of f32 arithmetic (Figueroa 1995: 53 >= 2 * 24 + 2). */
+ * One operation on all lanes of a warp. Lanes that are off compute too, and nobody looks; only
+ * MOVE, CONVERT of an arm of ?: and memory heed the mask. Whole numbers live in 64 bits and are
+ * cut back to their kind after each operation. f32 is computed in double and rounded, which
+ * gives the bits of f32 arithmetic (Figueroa 1995: 53 >= 2 * 24 + 2). */
 #include "code.h"
 #include <string.h>
 
 /* The loops below are worth their vectors: 4 lanes an instruction where the processor has AVX2. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__) &&                \
-    !defined(__SANITIZE_ADDRESS__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
+    !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 #define WIDE __attribute__((target_clones("avx2", "default")))
 #else
 #define WIDE
@@ -32,11 +33,11 @@ WIDE static void cut(lane *a, int n, int k)
 WIDE static void integers(int op, int k, lane *a, const lane *b, const lane *c, int n)
 {
     const int bits = k == KIND_I32 || k == KIND_U32 ? 31 : 63;
-#define EACH(expression)                                                                                               \
-    for (int l = 0; l < n; l++) {                                                                                      \
-        const uint64_t x = (uint64_t)b[l].i, y = (uint64_t)c[l].i;                                                     \
-        a[l].i = (int64_t)(expression);                                                                                \
-    }                                                                                                                  \
+#define EACH(expression)                                                                           \
+    for (int l = 0; l < n; l++) {                                                                  \
+        const uint64_t x = (uint64_t)b[l].i, y = (uint64_t)c[l].i;                                 \
+        a[l].i = (int64_t)(expression);                                                            \
+    }                                                                                              \
     break
     switch (op) {
     case DO_ADD:
@@ -83,8 +84,10 @@ WIDE static void integers(int op, int k, lane *a, const lane *b, const lane *c, 
         }
         EACH((int64_t)y < (int64_t)x ? x : y);
     case DO_DIV:
-        if (k == KIND_I32) { /* 32-bit division takes a third of the time; a lane that is off may hold anything */
-            EACH((int32_t)y + 1u <= 1u ? 0 - (y & x) : (uint64_t)(int64_t)((int32_t)x / (int32_t)y));
+        /* 32-bit division takes a third of the time; a lane that is off may hold anything */
+        if (k == KIND_I32) {
+            EACH((int32_t)y + 1u <= 1u ? 0 - (y & x)
+                                       : (uint64_t)(int64_t)((int32_t)x / (int32_t)y));
         }
         /* by zero and the one overflow: a lane that is off may hold anything */
         if (k == KIND_U64) {
@@ -108,11 +111,11 @@ WIDE static void integers(int op, int k, lane *a, const lane *b, const lane *c, 
 
 WIDE static void reals(int op, int k, lane *a, const lane *b, const lane *c, int n)
 {
-#define EACH(field, expression)                                                                                        \
-    for (int l = 0; l < n; l++) {                                                                                      \
-        const double x = b[l].d, y = c[l].d;                                                                           \
-        a[l].field = expression;                                                                                       \
-    }                                                                                                                  \
+#define EACH(field, expression)                                                                    \
+    for (int l = 0; l < n; l++) {                                                                  \
+        const double x = b[l].d, y = c[l].d;                                                       \
+        a[l].field = expression;                                                                   \
+    }                                                                                              \
     break
     switch (op) {
     case DO_ADD:
@@ -139,7 +142,8 @@ WIDE static void reals(int op, int k, lane *a, const lane *b, const lane *c, int
         break;
     }
 #undef EACH
-    if (k == KIND_F32 && (op == DO_ADD || op == DO_SUB || op == DO_MUL || op == DO_DIV)) cut(a, n, k);
+    if (k == KIND_F32 && (op == DO_ADD || op == DO_SUB || op == DO_MUL || op == DO_DIV))
+        cut(a, n, k);
 }
 
 WIDE static void change_kind(lane *a, const lane *b, int n, int to, int from)
@@ -150,7 +154,8 @@ WIDE static void change_kind(lane *a, const lane *b, int n, int to, int from)
         for (int l = 0; l < n; l++)
             a[l].d = to == KIND_F32 ? (double)(float)(uint64_t)b[l].i : (double)(uint64_t)b[l].i;
     else if (is_real(to))
-        for (int l = 0; l < n; l++) a[l].d = to == KIND_F32 ? (double)(float)b[l].i : (double)b[l].i;
+        for (int l = 0; l < n; l++)
+            a[l].d = to == KIND_F32 ? (double)(float)b[l].i : (double)b[l].i;
     else if (is_real(from))
         for (int l = 0; l < n; l++) {
             const double x = b[l].d; /* what does not fit is undefined in C: 0 here */
@@ -220,11 +225,13 @@ void compute(group_state *g, warp_state *w, const instruction *i)
         }
         memcpy(a, g->scratch, (size_t)n * sizeof *a);
         break;
-    case DO_WARP_COMBINE: /* lane 0 has the most distant pairs first; d: the operation. Scratch: other lanes' values */
+    /* lane 0 has the most distant pairs first; d: the operation. Scratch: other lanes' values */
+    case DO_WARP_COMBINE:
         memcpy(a, b, (size_t)n * sizeof *a);
         for (int s = g->warp / 2; s > 0; s /= 2) {
             for (int l = 0; l < g->warp; l++) g->scratch[l] = a[l ^ s];
-            is_real(k) ? reals(i->d, k, a, a, g->scratch, n) : integers(i->d, k, a, a, g->scratch, n);
+            is_real(k) ? reals(i->d, k, a, a, g->scratch, n)
+                       : integers(i->d, k, a, a, g->scratch, n);
         }
         break;
     default:

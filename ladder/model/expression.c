@@ -12,7 +12,8 @@ static typed neutral(compiler *c)
                          high[] = {INT8_MAX, UINT8_MAX, INT32_MAX, UINT32_MAX, INT64_MAX, -1};
     const int op = c->program->setting.operation;
     if (!op) return constant(c, k, 0, 0);
-    if (k == KIND_F32 || k == KIND_F64) return constant(c, k, 0, op == 1 ? __builtin_inf() : -__builtin_inf());
+    if (k == KIND_F32 || k == KIND_F64)
+        return constant(c, k, 0, op == 1 ? __builtin_inf() : -__builtin_inf());
     return constant(c, k, op == 1 ? high[k] : low[k], 0);
 }
 
@@ -65,7 +66,8 @@ static typed primary(compiler *c)
     if (!strcmp(t->text, "WARP")) return constant(c, KIND_I32, c->program->setting.warp, 0);
     if (!strcmp(t->text, "NEUTRAL")) return neutral(c);
     if (is_sign(c, "(")) {
-        if (!parse_call(c, t->text, &out)) model_error(c, "the model has no function '%s'", t->text);
+        if (!parse_call(c, t->text, &out))
+            model_error(c, "the model has no function '%s'", t->text);
         return out;
     }
     const name_entry *e = find_name(c, t->text);
@@ -76,7 +78,8 @@ static typed primary(compiler *c)
     if (e->array >= 0) return element(c, e->array, index_of(c));
     if (e->lanes == 4) {
         expect(c, ".");
-        const char *const at = peek(c)->text[0] && !peek(c)->text[1] ? strchr("xyzw", peek(c)->text[0]) : NULL;
+        const char *const at =
+            peek(c)->text[0] && !peek(c)->text[1] ? strchr("xyzw", peek(c)->text[0]) : NULL;
         if (!at) model_error(c, "'%s' has x, y, z and w, not '%s'", t->text, peek(c)->text);
         pass(c);
         return (typed){e->reg + (at ? (int)(at - "xyzw") : 0), e->kind};
@@ -114,7 +117,8 @@ static typed signed_value(compiler *c)
     if (take(c, "+")) return unary(c);
     if (take(c, "*")) { /* the first element of an array */
         const name_entry *e = peek(c)->class == TOKEN_NAME ? find_name(c, peek(c)->text) : NULL;
-        if (!e || e->array < 0) model_error(c, "'*' needs the name of an array, not '%s'", peek(c)->text);
+        if (!e || e->array < 0)
+            model_error(c, "'*' needs the name of an array, not '%s'", peek(c)->text);
         if (c->failed) return (typed){0, KIND_I32};
         pass(c);
         return element(c, e->array, constant(c, KIND_I64, 0, 0));
@@ -136,11 +140,12 @@ static const struct {
     int level;
     opcode op;
     int swap;
-} signs[] = {{"*", 10, DO_MUL, 0},     {"/", 10, DO_DIV, 0},     {"%", 10, DO_MOD, 0},     {"+", 9, DO_ADD, 0},
-             {"-", 9, DO_SUB, 0},      {"<<", 8, DO_SHL, 0},     {">>", 8, DO_SHR, 0},     {"<", 7, DO_LESS, 0},
-             {">", 7, DO_LESS, 1},     {"<=", 7, DO_LESS_EQ, 0}, {">=", 7, DO_LESS_EQ, 1}, {"==", 6, DO_EQUAL, 0},
-             {"!=", 6, DO_UNEQUAL, 0}, {"&", 5, DO_AND, 0},      {"^", 4, DO_XOR, 0},      {"|", 3, DO_OR, 0},
-             {"&&", 2, DO_AND, 0},     {"||", 1, DO_OR, 0}};
+} signs[] = {{"*", 10, DO_MUL, 0},     {"/", 10, DO_DIV, 0},     {"%", 10, DO_MOD, 0},
+             {"+", 9, DO_ADD, 0},      {"-", 9, DO_SUB, 0},      {"<<", 8, DO_SHL, 0},
+             {">>", 8, DO_SHR, 0},     {"<", 7, DO_LESS, 0},     {">", 7, DO_LESS, 1},
+             {"<=", 7, DO_LESS_EQ, 0}, {">=", 7, DO_LESS_EQ, 1}, {"==", 6, DO_EQUAL, 0},
+             {"!=", 6, DO_UNEQUAL, 0}, {"&", 5, DO_AND, 0},      {"^", 4, DO_XOR, 0},
+             {"|", 3, DO_OR, 0},       {"&&", 2, DO_AND, 0},     {"||", 1, DO_OR, 0}};
 
 static typed climb(compiler *c, int least)
 {
@@ -150,7 +155,8 @@ static typed climb(compiler *c, int least)
         pass(c);
         if (signs[i].level > 2) {
             typed right = climb(c, signs[i].level + 1);
-            left = signs[i].swap ? binary(c, signs[i].op, right, left) : binary(c, signs[i].op, left, right);
+            left = signs[i].swap ? binary(c, signs[i].op, right, left)
+                                 : binary(c, signs[i].op, left, right);
         } else { /* && and ||: the right side only where it matters */
             const int reg = new_register(c);
             left = truth(c, left);
@@ -195,8 +201,9 @@ static typed ternary(compiler *c)
 static const struct {
     const char *sign;
     opcode op;
-} assignments[] = {{"=", DO_MOVE},  {"+=", DO_ADD},  {"-=", DO_SUB}, {"*=", DO_MUL}, {"/=", DO_DIV}, {"%=", DO_MOD},
-                   {"<<=", DO_SHL}, {">>=", DO_SHR}, {"&=", DO_AND}, {"|=", DO_OR},  {"^=", DO_XOR}};
+} assignments[] = {{"=", DO_MOVE}, {"+=", DO_ADD}, {"-=", DO_SUB},  {"*=", DO_MUL},
+                   {"/=", DO_DIV}, {"%=", DO_MOD}, {"<<=", DO_SHL}, {">>=", DO_SHR},
+                   {"&=", DO_AND}, {"|=", DO_OR},  {"^=", DO_XOR}};
 enum { ASSIGNMENTS = sizeof assignments / sizeof *assignments };
 
 static void store_element(compiler *c, int array, typed index, typed v)
@@ -261,7 +268,9 @@ static place parse_place(compiler *c)
     token *t = peek(c);
     p.name = t->class == TOKEN_NAME ? find_name(c, t->text) : NULL;
     if (!p.name || p.name->lanes != 1) {
-        model_error(c, p.name ? "'%s' is read with load4 and not stored to" : "'%s' is not declared", t->text);
+        model_error(c,
+                    p.name ? "'%s' is read with load4 and not stored to" : "'%s' is not declared",
+                    t->text);
         return p;
     }
     pass(c);

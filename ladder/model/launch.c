@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHADOWED_MOST = 1 << 22 };      /* words (or bytes) of global memory watched for races: 80 MiB of shadows */
-enum { WATCHED = 12, WATCH_ALL = 32 }; /* groups of a launch that are looked at, where there are more than 32 */
+/* words (or bytes) of global memory watched for races: 80 MiB of shadows */
+enum { SHADOWED_MOST = 1 << 22 };
+/* groups of a launch that are looked at, where there are more than 32 */
+enum { WATCHED = 12, WATCH_ALL = 32 };
 
 static void close_group(group_state *g)
 {
@@ -27,11 +29,13 @@ static int open_group(group_state *g, const model_program *p, const kernel_code 
     g->warps = (kernel->threads + g->warp - 1) / g->warp;
     g->shared = calloc(1, (size_t)kernel->shared_bytes + 16);
     g->scratch = calloc((size_t)g->lanes + 8, sizeof(lane));
-    g->shared_shadow = malloc(((size_t)kernel->shared_bytes / (size_t)kernel->unit + 4) * sizeof(shadow));
+    g->shared_shadow =
+        malloc(((size_t)kernel->shared_bytes / (size_t)kernel->unit + 4) * sizeof(shadow));
     g->warp_states = calloc((size_t)g->warps, sizeof *g->warp_states);
     const size_t each = (size_t)(kernel->registers + 1) * (size_t)g->lanes;
     lane *registers = g->warp_states ? calloc(each * (size_t)g->warps, sizeof(lane)) : NULL;
-    for (int v = 0; v < g->warps && registers; v++) g->warp_states[v].registers = registers + each * (size_t)v;
+    for (int v = 0; v < g->warps && registers; v++)
+        g->warp_states[v].registers = registers + each * (size_t)v;
     if (kernel->needs & NEEDS_BULK) g->bulks = calloc(BULKS_MOST, sizeof *g->bulks);
     const int whole = g->bulks || !(kernel->needs & NEEDS_BULK);
     if (registers && g->shared && g->scratch && g->shared_shadow && whole) return 0;
@@ -40,14 +44,18 @@ static int open_group(group_state *g, const model_program *p, const kernel_code 
 }
 
 /* Adds the counts of watched groups, times by / of. */
-static void add_counts(model_counts *to, const model_counts *from, int64_t by, int64_t of, int first, int lines)
+static void add_counts(model_counts *to, const model_counts *from, int64_t by, int64_t of,
+                       int first, int lines)
 {
 #define ADD(field) to->field += from->field * by / of
-    ADD(barriers), ADD(branches), ADD(divergent), ADD(operations), ADD(lanes), ADD(shared), ADD(conflicts);
+    ADD(barriers), ADD(branches), ADD(divergent), ADD(operations), ADD(lanes), ADD(shared),
+        ADD(conflicts);
     ADD(requests), ADD(sectors), ADD(bytes_read), ADD(bytes_written), ADD(races);
     for (int l = 0; l < lines; l++) {
-        ADD(line[l].runs), ADD(line[l].lanes), ADD(line[l].branches), ADD(line[l].divergent), ADD(line[l].shared);
-        ADD(line[l].conflicts), ADD(line[l].requests), ADD(line[l].sectors), ADD(line[l].bytes), ADD(line[l].races);
+        ADD(line[l].runs), ADD(line[l].lanes), ADD(line[l].branches), ADD(line[l].divergent),
+            ADD(line[l].shared);
+        ADD(line[l].conflicts), ADD(line[l].requests), ADD(line[l].sectors), ADD(line[l].bytes),
+            ADD(line[l].races);
         if (from->line[l].degree > to->line[l].degree) to->line[l].degree = from->line[l].degree;
     }
 #undef ADD
@@ -94,7 +102,8 @@ static void keep_findings(launch *l, group_state *g)
     if (!g->defect) return;
     if (!l->defect || g->found[g->defect].group < l->found[l->defect].group) l->defect = g->defect;
     for (int k = 0; k < DEFECTS; k++)
-        if (g->found[k].line && (!l->found[k].line || g->found[k].group < l->found[k].group)) l->found[k] = g->found[k];
+        if (g->found[k].line && (!l->found[k].line || g->found[k].group < l->found[k].group))
+            l->found[k] = g->found[k];
     if (g->found[DEFECT_ENDLESS].line) __atomic_store_n(&l->stop, 1, __ATOMIC_RELAXED);
     memset(g->found, 0, sizeof g->found);
     g->defect = 0;
@@ -124,15 +133,16 @@ static void run_share(launch *l, int64_t from, int64_t to, which_groups which)
     close_group(&g);
 }
 
-/* Groups that meet: all of them are there at once, and each goes on when all have come. What was before is then ordered
- * before what comes after, in all of the memory. */
+/* Groups that meet: all of them are there at once, and each goes on when all have come. What was
+ * before is then ordered before what comes after, in all of the memory. */
 static void run_together(launch *l)
 {
     group_state *const all = calloc((size_t)l->groups, sizeof *all);
     int64_t opened = 0, waiting = l->groups;
     for (; all && opened < l->groups; opened++) {
         group_state *const g = &all[opened];
-        *g = (group_state){.arguments = l->arguments, .groups = l->groups, .counts = watching(l, opened)};
+        *g = (group_state){
+            .arguments = l->arguments, .groups = l->groups, .counts = watching(l, opened)};
         g->global_shadows = g->counts ? l->shadows : NULL;
         g->trace = g->counts ? l->program->trace : NULL;
         if (open_group(g, l->program, l->kernel)) break;
@@ -144,21 +154,23 @@ static void run_together(launch *l)
         for (int64_t i = 0; i < l->groups; i++) waiting += run_group(&all[i]);
         for (int p = 0; p < l->kernel->parameters; p++)
             if (l->shadows[p])
-                memset(l->shadows[p], 0, (l->arguments[p].bytes / (size_t)l->kernel->unit + 1) * sizeof(global_shadow));
+                memset(l->shadows[p], 0,
+                       (l->arguments[p].bytes / (size_t)l->kernel->unit + 1) *
+                           sizeof(global_shadow));
     }
     for (int64_t i = 0; i < opened; i++) {
         if (!l->failed && waiting && i == 0)
             defect(&all[0], DEFECT_BARRIER, l->program->code[l->kernel->start].line,
-                   "%lld of %lld groups come to a GRID_BARRIER, and the others have ended", (long long)waiting,
-                   (long long)l->groups);
+                   "%lld of %lld groups come to a GRID_BARRIER, and the others have ended",
+                   (long long)waiting, (long long)l->groups);
         keep_findings(l, &all[i]);
         close_group(&all[i]);
     }
     free(all);
 }
 
-/* Those that are looked at in their order, so that what is found is the same every time; the others on all
- * processors. */
+/* Those that are looked at in their order, so that what is found is the same every time; the
+ * others on all processors. */
 static void run_groups(launch *l)
 {
     enum { PIECE = 64 };
@@ -175,7 +187,8 @@ static void run_groups(launch *l)
     if (l->watched_only) return;
 #pragma omp parallel for schedule(dynamic)
     for (int64_t p = 0; p < pieces; p++)
-        run_share(l, p * PIECE, (p + 1) * PIECE < l->groups ? (p + 1) * PIECE : l->groups, WHICH_OTHERS);
+        run_share(l, p * PIECE, (p + 1) * PIECE < l->groups ? (p + 1) * PIECE : l->groups,
+                  WHICH_OTHERS);
 }
 
 /* A shadow for each memory that the kernel gets, if all of them together are not too large. */
@@ -189,7 +202,8 @@ static int open_shadows(launch *l)
         if (!l->arguments[p].data) continue;
         for (int q = 0; q < p && !l->shadows[p]; q++)
             if (l->arguments[q].data == l->arguments[p].data) l->shadows[p] = l->shadows[q];
-        if (!l->shadows[p]) l->shadows[p] = calloc(l->arguments[p].bytes / unit + 1, sizeof(global_shadow));
+        if (!l->shadows[p])
+            l->shadows[p] = calloc(l->arguments[p].bytes / unit + 1, sizeof(global_shadow));
         if (!l->shadows[p]) return -1;
     }
     return 0;
@@ -211,10 +225,12 @@ static const kernel_code *find_kernel(const model_program *p, const char *name)
     return NULL;
 }
 
-int model_launch(model_program *p, const char *name, int64_t groups, const model_argument *arguments, int count,
-                 int watched_only, model_counts *counts, char *error, size_t room)
+int model_launch(model_program *p, const char *name, int64_t groups,
+                 const model_argument *arguments, int count, int watched_only, model_counts *counts,
+                 char *error, size_t room)
 {
-    launch l = {.program = p, .kernel = find_kernel(p, name), .arguments = arguments, .groups = groups};
+    launch l = {
+        .program = p, .kernel = find_kernel(p, name), .arguments = arguments, .groups = groups};
     l.watched_only = watched_only && counts;
     if (!l.kernel || l.kernel->parameters != count) {
         snprintf(error, room, "%s: there is no kernel '%s' of %d parameters", p->name, name, count);
@@ -223,8 +239,8 @@ int model_launch(model_program *p, const char *name, int64_t groups, const model
     for (int i = 0; i < count; i++) {
         const int memory = l.kernel->parameter_array[i] >= 0;
         if (memory == (arguments[i].data != NULL)) continue;
-        snprintf(error, room, "%s: parameter %d of the kernel '%s' must be %s", p->name, i + 1, name,
-                 memory ? "a whole number (i64)" : "memory (GLOBAL)");
+        snprintf(error, room, "%s: parameter %d of the kernel '%s' must be %s", p->name, i + 1,
+                 name, memory ? "a whole number (i64)" : "memory (GLOBAL)");
         return -1;
     }
     model_counts *three = counts ? calloc(3, sizeof *three) : NULL;
@@ -245,7 +261,8 @@ int model_launch(model_program *p, const char *name, int64_t groups, const model
         counts->warp = p->setting.warp;
         counts->banks = p->setting.banks;
         add_counts(counts, l.first, 1, 1, fresh, p->lines);
-        if (l.middle->groups) add_counts(counts, l.middle, groups - 2, l.middle->groups, 0, p->lines);
+        if (l.middle->groups)
+            add_counts(counts, l.middle, groups - 2, l.middle->groups, 0, p->lines);
         add_counts(counts, l.last, 1, 1, 0, p->lines);
         if (!counts->defect) counts->defect = l.defect;
         for (int k = 0; k < DEFECTS; k++)
@@ -254,6 +271,7 @@ int model_launch(model_program *p, const char *name, int64_t groups, const model
     free(three);
     if (l.failed) snprintf(error, room, "%s: out of memory", p->name);
     const int fatal = l.found[DEFECT_ENDLESS].line ? DEFECT_ENDLESS : counts ? 0 : l.defect;
-    if (fatal) snprintf(error, room, "%s:%d: %s", p->name, l.found[fatal].line, l.found[fatal].sentence);
+    if (fatal)
+        snprintf(error, room, "%s:%d: %s", p->name, l.found[fatal].line, l.found[fatal].sentence);
     return l.failed || fatal ? -1 : 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Tokens of a kernel text: names, numbers, signs; comments are left out, `#define NAME tokens` is put in where NAME is
- * used, #pragma and #line are passed over. Other lines with # would change the text behind the model's back, so they
- * are refused: what the model gets must be a whole text. */
+ * Tokens of a kernel text: names, numbers, signs; comments are left out, `#define NAME tokens`
+ * is put in where NAME is used, #pragma and #line are passed over. Other lines with # would
+ * change the text behind the model's back, so they are refused: what the model gets must be a
+ * whole text. */
 #include "code.h"
 #include <ctype.h>
 #include <errno.h>
@@ -50,7 +51,8 @@ static int number(lexer *l, token *t)
 {
     char *end, *whole;
     t->class = TOKEN_NUMBER;
-    snprintf(t->text, sizeof t->text, "%.*s", (int)strspn(l->at, ".0123456789abcdefABCDEFxX"), l->at);
+    snprintf(t->text, sizeof t->text, "%.*s", (int)strspn(l->at, ".0123456789abcdefABCDEFxX"),
+             l->at);
     t->real = strtod(l->at, &end);
     errno = 0;
     t->integer = (int64_t)strtoull(l->at, &whole, 0);
@@ -76,8 +78,9 @@ static int directive(lexer *l);
 /* One token, or the class TOKEN_END at the end of the text (or of the line, inside a #define). */
 static int next(lexer *l, token *t)
 {
-    static const char *const signs[] = {"<<=", ">>=", "==", "!=", "<=", ">=", "&&", "||", "<<", ">>",
-                                        "+=",  "-=",  "*=", "/=", "%=", "&=", "|=", "^=", "++", "--"};
+    static const char *const signs[] = {
+        "<<=", ">>=", "==", "!=", "<=", ">=", "&&", "||", "<<", ">>",
+        "+=",  "-=",  "*=", "/=", "%=", "&=", "|=", "^=", "++", "--"};
     memset(t, 0, sizeof *t);
     for (;;) {
         if (*l->at == '\n' && l->defining) return 0;
@@ -92,7 +95,8 @@ static int next(lexer *l, token *t)
         } else if (l->at[0] == '/' && l->at[1] == '/') {
             while (*l->at && *l->at != '\n') l->at++;
         } else if (l->at[0] == '/' && l->at[1] == '*') {
-            for (l->at += 2; *l->at && !(l->at[0] == '*' && l->at[1] == '/'); l->at++) l->line += *l->at == '\n';
+            for (l->at += 2; *l->at && !(l->at[0] == '*' && l->at[1] == '/'); l->at++)
+                l->line += *l->at == '\n';
             if (*l->at) l->at += 2;
         } else if (*l->at == '#' && !l->defining) {
             if (directive(l)) return -1;
@@ -111,7 +115,8 @@ static int next(lexer *l, token *t)
         l->at += n;
         return 0;
     }
-    if (isdigit((unsigned char)*l->at) || (*l->at == '.' && isdigit((unsigned char)l->at[1]))) return number(l, t);
+    if (isdigit((unsigned char)*l->at) || (*l->at == '.' && isdigit((unsigned char)l->at[1])))
+        return number(l, t);
     t->class = TOKEN_SIGN;
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
         if (!strncmp(l->at, signs[i], strlen(signs[i]))) {
@@ -120,21 +125,24 @@ static int next(lexer *l, token *t)
             return 0;
         }
     t->text[0] = *l->at;
-    if (!strchr("+-*/%<>=!&|^~?:;,.(){}[]", *l->at)) return complain(l, "the model does not know the sign", t->text);
+    if (!strchr("+-*/%<>=!&|^~?:;,.(){}[]", *l->at))
+        return complain(l, "the model does not know the sign", t->text);
     l->at++;
     return 0;
 }
 
-/* A line with #: #define NAME tokens means something. The build puts in what #include names (cmake/ladder.cmake), and a
- * file of the reader's must do without, as without #if and its like. */
+/* A line with #: #define NAME tokens means something. The build puts in what #include names
+ * (cmake/ladder.cmake), and a file of the reader's must do without, as without #if and its like. */
 static int directive(lexer *l)
 {
     token t;
     l->at++;
     l->defining = 1;
     if (next(l, &t)) return -1;
-    if (!strcmp(t.text, "include")) return complain(l, "a kernel's text must be whole, without", "#include");
-    if (t.class == TOKEN_NAME && strcmp(t.text, "define") && strcmp(t.text, "pragma") && strcmp(t.text, "line"))
+    if (!strcmp(t.text, "include"))
+        return complain(l, "a kernel's text must be whole, without", "#include");
+    if (t.class == TOKEN_NAME && strcmp(t.text, "define") && strcmp(t.text, "pragma") &&
+        strcmp(t.text, "line"))
         return complain(l, "the model reads #define and #pragma, and no line with", t.text);
     if (!strcmp(t.text, "define")) {
         if (l->define_count == DEFINES_MOST) return complain(l, "more than 24 #define at", t.text);
@@ -158,8 +166,8 @@ static int directive(lexer *l)
     return 0;
 }
 
-/* t, or what it was defined as (defines may use earlier ones). Defines of defines grow by powers, even to nothing at
- * all, so what is looked at is limited too. */
+/* t, or what it was defined as (defines may use earlier ones). Defines of defines grow by
+ * powers, even to nothing at all, so what is looked at is limited too. */
 static int put_in(lexer *l, token t, int below)
 {
     if (below < l->define_count && ++l->replaced > REPLACED_MOST)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The SIMT model: reads a kernel text in the dialect and runs it as a GPU would, in lock step, counting as it goes.
+ * The SIMT model: reads a kernel text in the dialect and runs it as a GPU would, in lock step,
+ * counting as it goes.
  *
  *   lex.c       text -> tokens              compile.c      kernels -> code
  *   parse.c     statements -> code          expression.c   expressions -> code
@@ -10,12 +11,14 @@
  *   bulk.c      bulk copies into shared memory, and waits for them
  *   trace.c     one event after another, for the stepper (trace.h)
  *
- * A warp is `warp` lanes with one program counter and a mask. A branch on which the lanes of a warp disagree is
- * executed on both sides, one after the other, and counted as divergent: that is the whole theory. Warps of a group run
- * in turn, each up to its next barrier, in the order of their numbers. Groups run one after the other, or, where a
- * kernel has a GRID_BARRIER, in turn up to the next of these. Everything is deterministic.
+ * A warp is `warp` lanes with one program counter and a mask. A branch on which the lanes of a
+ * warp disagree is executed on both sides, one after the other, and counted as divergent: that
+ * is the whole theory. Warps of a group run in turn, each up to its next barrier, in the order
+ * of their numbers. Groups run one after the other, or, where a kernel has a GRID_BARRIER, in
+ * turn up to the next of these. Everything is deterministic.
  *
- * A warp of 1 lane is a legal machine: then no lanes are in step, and code that relies on it gives a wrong result. */
+ * A warp of 1 lane is a legal machine: then no lanes are in step, and code that relies on it
+ * gives a wrong result. */
 #ifndef LADDER_MODEL_H
 #define LADDER_MODEL_H
 #include <stddef.h>
@@ -29,7 +32,17 @@ enum {
     MODEL_THREADS_MOST = 1024
 };
 
-typedef enum { KIND_I8, KIND_U8, KIND_I32, KIND_U32, KIND_I64, KIND_U64, KIND_F32, KIND_F64, KINDS } kind;
+typedef enum {
+    KIND_I8,
+    KIND_U8,
+    KIND_I32,
+    KIND_U32,
+    KIND_I64,
+    KIND_U64,
+    KIND_F32,
+    KIND_F64,
+    KINDS
+} kind;
 
 /* What a text is compiled for. */
 typedef struct model_setting {
@@ -41,9 +54,10 @@ typedef struct model_setting {
 
 typedef struct model_program model_program;
 
-/* Caller owns *program. Returns 0, or -1 with a sentence naming the line in error. The text is copied. */
-int model_compile(const char *text, const char *name, const model_setting *setting, model_program **program,
-                  char *error, size_t room);
+/* Caller owns *program. Returns 0, or -1 with a sentence naming the line in error. The text is
+   copied. */
+int model_compile(const char *text, const char *name, const model_setting *setting,
+                  model_program **program, char *error, size_t room);
 void model_free(model_program *program);
 
 typedef struct model_argument {
@@ -55,10 +69,11 @@ typedef struct model_argument {
 
 /* What one barrier interval of a group did. */
 typedef struct model_step {
-    int threads, warps;        /* that touched memory */
-    int divergent;             /* warps that ran a branch on which their lanes disagreed */
-    int shared_degree;         /* worst bank conflict: 1 none, 32 all lanes in one bank */
-    int64_t shared, conflicts; /* shared accesses by warps; passes that bank conflicts added to them */
+    int threads, warps; /* that touched memory */
+    int divergent;      /* warps that ran a branch on which their lanes disagreed */
+    int shared_degree;  /* worst bank conflict: 1 none, 32 all lanes in one bank */
+    /* shared accesses by warps; passes that bank conflicts added to them */
+    int64_t shared, conflicts;
     int64_t requests, sectors; /* global accesses by warps; sectors of 32 bytes that they touched */
     int64_t bytes;             /* that the lanes asked for, of global memory */
     int64_t operations, lanes; /* operations of warps; of their lanes that were active */
@@ -72,7 +87,16 @@ typedef struct model_line {
     int degree;
 } model_line;
 
-enum { DEFECT_NONE, DEFECT_RACE, DEFECT_BOUNDS, DEFECT_UNSET, DEFECT_BARRIER, DEFECT_ENDLESS, DEFECT_ALIGN, DEFECTS };
+enum {
+    DEFECT_NONE,
+    DEFECT_RACE,
+    DEFECT_BOUNDS,
+    DEFECT_UNSET,
+    DEFECT_BARRIER,
+    DEFECT_ENDLESS,
+    DEFECT_ALIGN,
+    DEFECTS
+};
 
 /* The first defect of a kind. */
 typedef struct model_finding {
@@ -95,12 +119,13 @@ typedef struct model_counts {
     model_finding found[DEFECTS];
 } model_counts;
 
-/* Runs a kernel over `groups` groups. counts may be NULL (values only, which is much faster); it is added to.
- * watched_only: the groups that are not looked at are left out, so that counts of large launches cost little; memory
- * then holds few results. Returns 0, or -1 with a sentence in error (no such kernel, an access outside of its memory, a
- * loop without end). */
-int model_launch(model_program *program, const char *kernel, int64_t groups, const model_argument *arguments, int count,
-                 int watched_only, model_counts *counts, char *error, size_t room);
+/* Runs a kernel over `groups` groups. counts may be NULL (values only, which is much faster); it
+ * is added to. watched_only: the groups that are not looked at are left out, so that counts of
+ * large launches cost little; memory then holds few results. Returns 0, or -1 with a sentence in
+ * error (no such kernel, an access outside of its memory, a loop without end). */
+int model_launch(model_program *program, const char *kernel, int64_t groups,
+                 const model_argument *arguments, int count, int watched_only, model_counts *counts,
+                 char *error, size_t room);
 
 /* The kernels of a text, in order; NULL past the end. */
 const char *model_kernel(const model_program *program, int index);
@@ -108,10 +133,16 @@ int model_kernel_threads(const model_program *program, int index);
 int64_t model_kernel_shared(const model_program *program, int index); /* bytes of a group */
 int model_kernel_parameters(const model_program *program, int index);
 enum { NEEDS_GRID = 1, NEEDS_BULK = 2 };
-int model_kernel_needs(const model_program *program, int index);    /* what not every device has */
-int model_kernel_combines(const model_program *program, int index); /* with combine or NEUTRAL: for sum, min and max */
-int model_kernel_kind(const model_program *program, int index, kind *k); /* 1: written for one type, *k; 0: for elem */
+int model_kernel_needs(const model_program *program, int index); /* what not every device has */
+/* with combine or NEUTRAL: for sum, min and max */
+int model_kernel_combines(const model_program *program, int index);
+/* 1: written for one type, *k; 0: for elem */
+int model_kernel_kind(const model_program *program, int index, kind *k);
 static inline int is_byte(kind k) { return k <= KIND_U8; }
-static inline int is_whole_word(kind k) { return k == KIND_I32 || k == KIND_U32; } /* what atomics count in */
-static inline size_t kind_bytes(kind k) { return is_byte(k) ? 1 : is_whole_word(k) || k == KIND_F32 ? 4 : 8; }
+/* what atomics count in */
+static inline int is_whole_word(kind k) { return k == KIND_I32 || k == KIND_U32; }
+static inline size_t kind_bytes(kind k)
+{
+    return is_byte(k) ? 1 : is_whole_word(k) || k == KIND_F32 ? 4 : 8;
+}
 #endif

@@ -50,9 +50,11 @@ static void declaration(compiler *c, kind k, int quad)
             continue;
         }
         token *name = peek(c);
-        if (name->class != TOKEN_NAME) model_error(c, "a name was expected before '%s'", name->text);
+        if (name->class != TOKEN_NAME)
+            model_error(c, "a name was expected before '%s'", name->text);
         pass(c);
-        if (is_sign(c, "[")) model_error(c, "the model has no arrays of one thread; '%s' is one", name->text);
+        if (is_sign(c, "["))
+            model_error(c, "the model has no arrays of one thread; '%s' is one", name->text);
         if (c->failed) return;
         if (quad) {
             expect(c, "=");
@@ -114,7 +116,8 @@ static void if_statement(compiler *c)
     }
 }
 
-/* Is there a `continue` in the statement that comes next? (One of a loop inside it counts too, and does no harm.) */
+/* Is there a `continue` in the statement that comes next? (One of a loop inside it counts too,
+   and does no harm.) */
 static int has_continue(const compiler *c)
 {
     const token *t = c->tokens + c->at;
@@ -207,7 +210,8 @@ static void loop(compiler *c, int is_for)
     block_end(c, names, registers);
 }
 
-/* GRID_BARRIER(cells): all threads of the group meet, one of them counts the group in, and all groups meet. */
+/* GRID_BARRIER(cells): all threads of the group meet, one of them counts the group in, and all
+   groups meet. */
 static void grid_barrier(compiler *c)
 {
     expect(c, "(");
@@ -221,7 +225,8 @@ static void grid_barrier(compiler *c)
     if (c->failed) return;
     const int used = c->next;
     emit(c, DO_BARRIER, KIND_I32, 0, 0, 0);
-    const typed first = binary(c, DO_EQUAL, emit_value(c, DO_THREAD, KIND_I32, 0, 0), constant(c, KIND_I32, 0, 0));
+    const typed first =
+        binary(c, DO_EQUAL, emit_value(c, DO_THREAD, KIND_I32, 0, 0), constant(c, KIND_I32, 0, 0));
     const int start = emit(c, DO_IF, KIND_I32, first.reg, 0, 0);
     const typed cell = constant(c, KIND_I64, 0, 0);
     const int next = emit(c, DO_ATOMIC_NEXT, KIND_U32, new_register(c), e->array, 0);
@@ -239,8 +244,10 @@ static void statement(compiler *c)
     static const struct {
         const char *word;
         opcode op;
-    } words[] = {
-        {"BARRIER", DO_BARRIER}, {"WARP_BARRIER", DO_WARP_BARRIER}, {"FENCE", DO_STOP}, {"copy_wait", DO_COPY_WAIT}};
+    } words[] = {{"BARRIER", DO_BARRIER},
+                 {"WARP_BARRIER", DO_WARP_BARRIER},
+                 {"FENCE", DO_STOP},
+                 {"copy_wait", DO_COPY_WAIT}};
     kind k;
     int quad;
     if (c->failed) return;
@@ -300,7 +307,8 @@ static void statement(compiler *c)
     }
     while (is_word(c, "volatile")) pass(c);
     if (take_word(c, "LOCAL") || take_word(c, "GLOBAL")) {
-        if (!parse_type(c, &k, &quad)) model_error(c, "a type was expected before '%s'", peek(c)->text);
+        if (!parse_type(c, &k, &quad))
+            model_error(c, "a type was expected before '%s'", peek(c)->text);
         declaration(c, k, quad);
         return;
     }

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT
- * Runs compiled kernels: groups over the processors' threads, the warps of a group in turn, each up to its next
- * barrier.
+ * Runs compiled kernels: groups over the processors' threads, the warps of a group in turn, each
+ * up to its next barrier.
  *
- * Masks: IF keeps the lanes that are on, goes on with those that say yes, ELSE with the others, END with all again. A
- * loop goes round until no lane is left in it. BREAK and RETURN take lanes out of what is kept. */
+ * Masks: IF keeps the lanes that are on, goes on with those that say yes, ELSE with the others,
+ * END with all again. A loop goes round until no lane is left in it. BREAK and RETURN take lanes
+ * out of what is kept. */
 #include "code.h"
 #include <string.h>
 
 #ifndef MODEL_WORK_LEAST /* the fuzz target takes less */
 #define MODEL_WORK_LEAST ((int64_t)1 << 18)
 #endif
-static const int64_t WORK_MOST = (int64_t)1 << 27; /* operations of one group: more is a loop without end */
+/* operations of one group: more is a loop without end */
+static const int64_t WORK_MOST = (int64_t)1 << 27;
 
 static uint64_t lanes_that(const group_state *g, const warp_state *w, const instruction *i)
 {
     const lane *v = w->registers + (ptrdiff_t)i->a * g->lanes;
     uint64_t yes = 0;
-    for (int l = 0; l < g->warp; l++) yes |= (uint64_t)(i->kind >= KIND_F32 ? v[l].d != 0 : v[l].i != 0) << l;
+    for (int l = 0; l < g->warp; l++)
+        yes |= (uint64_t)(i->kind >= KIND_F32 ? v[l].d != 0 : v[l].i != 0) << l;
     return yes & w->mask;
 }
 
@@ -39,8 +42,8 @@ static void push_frame(warp_state *w, uint64_t taken, int is_loop)
     w->frames[w->depth++] = (frame){w->mask, taken, is_loop};
 }
 
-/* Lanes leave: out of everything (RETURN, `from` LOOP_NONE), or out of what is inside the nearest loop (BREAK) or body
- * (CONTINUE). */
+/* Lanes leave: out of everything (RETURN, `from` LOOP_NONE), or out of what is inside the
+ * nearest loop (BREAK) or body (CONTINUE). */
 static void leave(warp_state *w, int from)
 {
     const int all = from == LOOP_NONE;
@@ -128,7 +131,9 @@ static int run_warp(group_state *g, warp_state *w)
         case DO_CONTINUE:
         case DO_RETURN:
             if (i->op == DO_RETURN && w->mask) w->returned = i->line;
-            leave(w, i->op == DO_RETURN ? LOOP_NONE : i->op == DO_BREAK ? LOOP_BREAK : LOOP_CONTINUE);
+            leave(w, i->op == DO_RETURN  ? LOOP_NONE
+                     : i->op == DO_BREAK ? LOOP_BREAK
+                                         : LOOP_CONTINUE);
             break;
         case DO_BARRIER:
         case DO_GRID_BARRIER:
@@ -141,7 +146,8 @@ static int run_warp(group_state *g, warp_state *w)
                 return i->line;
             }
             if (w->mask)
-                defect(g, DEFECT_BARRIER, i->line, "the barrier is reached by %d of %d lanes of a warp",
+                defect(g, DEFECT_BARRIER, i->line,
+                       "the barrier is reached by %d of %d lanes of a warp",
                        __builtin_popcountll(w->mask), __builtin_popcountll(w->live));
             break;
         case DO_WARP_BARRIER:
@@ -151,7 +157,8 @@ static int run_warp(group_state *g, warp_state *w)
         case DO_SHUFFLE:
         case DO_WARP_COMBINE:
             if (w->mask && w->mask != w->live)
-                defect(g, DEFECT_BARRIER, i->line, "the shuffle is reached by %d of %d lanes of a warp",
+                defect(g, DEFECT_BARRIER, i->line,
+                       "the shuffle is reached by %d of %d lanes of a warp",
                        __builtin_popcountll(w->mask), __builtin_popcountll(w->live));
             if (g->trace && w->mask) trace_shuffle(g->trace, g, w, i);
             compute(g, w, i);
@@ -193,7 +200,8 @@ static void end_step(group_state *g)
     if (!s) return;
     for (int v = 0; v < g->warps; v++) {
         int any = 0;
-        for (int l = 0; l < g->warp && v * g->warp + l < g->kernel->threads; l++) any += g->touched[v * g->warp + l];
+        for (int l = 0; l < g->warp && v * g->warp + l < g->kernel->threads; l++)
+            any += g->touched[v * g->warp + l];
         s->threads += any;
         s->warps += any > 0;
         s->divergent += g->warp_states[v].divergent;
@@ -212,7 +220,8 @@ void start_group(group_state *g, int64_t index)
     for (int v = 0; v < g->warps; v++) {
         warp_state *w = &g->warp_states[v];
         lane *const registers = w->registers;
-        const int first = v * g->warp, lanes = kernel->threads - first < g->warp ? kernel->threads - first : g->warp;
+        const int first = v * g->warp,
+                  lanes = kernel->threads - first < g->warp ? kernel->threads - first : g->warp;
         memset(w, 0, sizeof *w);
         w->registers = registers;
         w->first = first;
@@ -256,7 +265,8 @@ int run_group(group_state *g)
         }
         if (c) end_step(g);
         if (g->found[DEFECT_ENDLESS].line || !waiting) break;
-        if (ended || lines_differ) defect(g, DEFECT_BARRIER, line, "not all threads of the group come to this barrier");
+        if (ended || lines_differ)
+            defect(g, DEFECT_BARRIER, line, "not all threads of the group come to this barrier");
         if (!c && g->meeting) return 1;
         if (!c) continue;
         c->barriers++;

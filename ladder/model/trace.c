@@ -29,8 +29,8 @@ static trace_value value_at(const char *from, kind k)
     return out;
 }
 
-void trace_launch_starts(model_trace *t, const model_program *p, const kernel_code *k, const model_argument *arguments,
-                         int64_t groups)
+void trace_launch_starts(model_trace *t, const model_program *p, const kernel_code *k,
+                         const model_argument *arguments, int64_t groups)
 {
     if (t->launches == TRACE_LAUNCHES) t->cut = 1;
     trace_event *e = next_event(t, TRACE_LAUNCH);
@@ -52,9 +52,11 @@ void trace_launch_starts(model_trace *t, const model_program *p, const kernel_co
         const model_argument *memory = &arguments[from->parameter];
         to->length = (int64_t)(memory->bytes / kind_bytes(from->kind));
         for (int b = 0; b < a && to->same < 0; b++)
-            if (!k->arrays[b].shared && arguments[k->arrays[b].parameter].data == memory->data) to->same = b;
+            if (!k->arrays[b].shared && arguments[k->arrays[b].parameter].data == memory->data)
+                to->same = b;
         for (int64_t i = 0; i < to->length && i < TRACE_WORDS; i++)
-            to->start[i] = value_at((const char *)memory->data + i * (int64_t)kind_bytes(from->kind), from->kind);
+            to->start[i] = value_at(
+                (const char *)memory->data + i * (int64_t)kind_bytes(from->kind), from->kind);
     }
 }
 
@@ -66,7 +68,9 @@ void trace_group_starts(model_trace *t, int64_t index)
 
 void trace_meeting(model_trace *t, const warp_state *w, int warp, int line, int all)
 {
-    trace_event *e = next_event(t, w ? TRACE_WARP_BARRIER : all ? TRACE_GRID_BARRIER : TRACE_BARRIER);
+    trace_event *e = next_event(t, w     ? TRACE_WARP_BARRIER
+                                   : all ? TRACE_GRID_BARRIER
+                                         : TRACE_BARRIER);
     if (!e) return;
     e->line = line;
     e->warp = warp;
@@ -84,8 +88,8 @@ void trace_split(model_trace *t, const group_state *g, const warp_state *w, int 
 }
 
 /* A bulk copy as a lane's access of many elements; what does not fit is cut off. */
-void trace_bulk(model_trace *t, const warp_state *w, int warp, int thread, int line, int place, int64_t index,
-                int64_t count, const char *values, kind k, int write, int sectors)
+void trace_bulk(model_trace *t, const warp_state *w, int warp, int thread, int line, int place,
+                int64_t index, int64_t count, const char *values, kind k, int write, int sectors)
 {
     trace_array *const known = t->launches ? &t->launch[t->launches - 1].array[place] : NULL;
     trace_event *e = known ? next_event(t, write ? TRACE_WRITE : TRACE_READ) : NULL;
@@ -101,7 +105,8 @@ void trace_bulk(model_trace *t, const warp_state *w, int warp, int thread, int l
     e->lanes = (uint64_t)1 << own;
     e->active = w->mask;
     e->index[own] = (int32_t)index;
-    for (int q = 0; q < e->width; q++) e->value[own * e->width + q] = value_at(values + q * (int64_t)kind_bytes(k), k);
+    for (int q = 0; q < e->width; q++)
+        e->value[own * e->width + q] = value_at(values + q * (int64_t)kind_bytes(k), k);
     if (index + count > known->used) known->used = (int)(index + count);
 }
 
@@ -140,8 +145,8 @@ void trace_race(model_trace *t, int one, int other, int64_t index)
     t->race_index = (int)index;
 }
 
-void trace_access(model_trace *t, const group_state *g, const warp_state *w, const instruction *i, const lane *index,
-                  int width, int degree, int sectors)
+void trace_access(model_trace *t, const group_state *g, const warp_state *w, const instruction *i,
+                  const lane *index, int width, int degree, int sectors)
 {
     const int store = i->op == DO_STORE, place = store ? i->a : i->b;
     const array_info *a = &g->kernel->arrays[place];
@@ -149,7 +154,10 @@ void trace_access(model_trace *t, const group_state *g, const warp_state *w, con
     const char *const base = a->shared ? g->shared + a->offset : g->arguments[a->parameter].data;
     const int64_t room = a->shared ? a->length : (int64_t)g->arguments[a->parameter].bytes / size;
     trace_array *const known = t->launches ? &t->launch[t->launches - 1].array[place] : NULL;
-    trace_event *e = known ? next_event(t, store ? TRACE_WRITE : i->op == DO_LOAD ? TRACE_READ : TRACE_ATOMIC) : NULL;
+    trace_event *e = known ? next_event(t, store              ? TRACE_WRITE
+                                           : i->op == DO_LOAD ? TRACE_READ
+                                                              : TRACE_ATOMIC)
+                           : NULL;
     const int races = t->races_pending;
     t->races_pending = 0;
     if (!e) return;
@@ -168,7 +176,8 @@ void trace_access(model_trace *t, const group_state *g, const warp_state *w, con
         if (!(w->mask >> l & 1) || index[l].i < 0 || index[l].i + width > room) continue;
         e->lanes |= (uint64_t)1 << l;
         e->index[l] = (int32_t)index[l].i;
-        for (int q = 0; q < width; q++) e->value[l * width + q] = value_at(base + (index[l].i + q) * size, a->kind);
+        for (int q = 0; q < width; q++)
+            e->value[l * width + q] = value_at(base + (index[l].i + q) * size, a->kind);
         if (index[l].i + width > known->used) known->used = (int)(index[l].i + width);
     }
 }

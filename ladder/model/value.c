@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Typed values: the code of constants, conversions and operations. Types follow C: bytes are computed as i32, then the
- * usual conversions over i32 < u32 < i64 < u64 < f32 < f64. */
+ * Typed values: the code of constants, conversions and operations. Types follow C: bytes are
+ * computed as i32, then the usual conversions over i32 < u32 < i64 < u64 < f32 < f64. */
 #include "code.h"
 
 typed emit_value(compiler *c, opcode op, kind k, int b, int operand)

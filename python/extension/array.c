@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * tally.Array: results where NumPy is not wanted. Dense memory with a dtype and a shape that speaks the buffer
- * protocol, __array_interface__, DLPack and Arrow (array_export.c), so that every library takes it without a copy. */
+ * tally.Array: results where NumPy is not wanted. Dense memory with a dtype and a shape that
+ * speaks the buffer protocol, __array_interface__, DLPack and Arrow (array_export.c), so that
+ * every library takes it without a copy. */
 #include "pt.h"
 #include <stdlib.h>
 #include <string.h>
@@ -117,18 +118,25 @@ static PyObject *get_shape(PyObject *self, void *unused)
 {
     return sizes_of(((pt_array *)self)->shape, ((pt_array *)self)->ndim);
 }
-static PyObject *get_ndim(PyObject *self, void *unused) { return PyLong_FromLong(((pt_array *)self)->ndim); }
-static PyObject *get_size(PyObject *self, void *unused) { return PyLong_FromSsize_t(elements((pt_array *)self)); }
+static PyObject *get_ndim(PyObject *self, void *unused)
+{
+    return PyLong_FromLong(((pt_array *)self)->ndim);
+}
+static PyObject *get_size(PyObject *self, void *unused)
+{
+    return PyLong_FromSsize_t(elements((pt_array *)self));
+}
 static PyObject *get_dtype(PyObject *self, void *unused)
 {
-    return PyUnicode_FromString(pt_dtype_name(((pt_array *)self)->dtype, ((pt_array *)self)->is_bool));
+    return PyUnicode_FromString(
+        pt_dtype_name(((pt_array *)self)->dtype, ((pt_array *)self)->is_bool));
 }
 static PyObject *get_interface(PyObject *self, void *unused)
 {
     pt_array *array = (pt_array *)self;
-    return Py_BuildValue("{s:i,s:N,s:s,s:(NO),s:O}", "version", 3, "shape", get_shape(self, NULL), "typestr",
-                         pt_dtype_typestr(array->dtype, array->is_bool), "data", PyLong_FromVoidPtr(array->data),
-                         Py_False, "strides", Py_None);
+    return Py_BuildValue("{s:i,s:N,s:s,s:(NO),s:O}", "version", 3, "shape", get_shape(self, NULL),
+                         "typestr", pt_dtype_typestr(array->dtype, array->is_bool), "data",
+                         PyLong_FromVoidPtr(array->data), Py_False, "strides", Py_None);
 }
 
 /* ---- elements ---- */
@@ -137,7 +145,8 @@ static PyObject *element(PyObject *self, Py_ssize_t at)
 {
     pt_array *array = (pt_array *)self;
     if (array->ndim == 0 || at < 0 || at >= array->shape[0]) {
-        PyErr_Format(PyExc_IndexError, array->ndim ? "index is out of range: %zd elements" : "the array has no axes",
+        PyErr_Format(PyExc_IndexError,
+                     array->ndim ? "index is out of range: %zd elements" : "the array has no axes",
                      array->ndim ? array->shape[0] : 0);
         return NULL;
     }
@@ -167,18 +176,22 @@ static PyObject *subscript(PyObject *self, PyObject *key)
     Py_ssize_t n = keys ? PyTuple_Size(keys) : 0;
     if (keys && n == 0 && ((pt_array *)self)->ndim == 0) {
         Py_DECREF(at);
-        at = pt_value(((pt_array *)self)->dtype, ((pt_array *)self)->is_bool, ((pt_array *)self)->data);
+        at = pt_value(((pt_array *)self)->dtype, ((pt_array *)self)->is_bool,
+                      ((pt_array *)self)->data);
     }
     for (Py_ssize_t i = 0; at && i < n; i++) {
         PyObject *item = PyTuple_GetItem(keys, i), *next = NULL;
         Py_ssize_t index = PyIndex_Check(item) ? PyNumber_AsSsize_t(item, PyExc_IndexError) : -1;
         if (!PyIndex_Check(item))
-            PyErr_SetString(PyExc_TypeError,
-                            "an index of tally.Array is an integer: for slices use memoryview or NumPy");
+            PyErr_SetString(
+                PyExc_TypeError,
+                "an index of tally.Array is an integer: for slices use memoryview or NumPy");
         else if (Py_TYPE(at) != pt_array_type)
             PyErr_SetString(PyExc_IndexError, "more indices than axes");
         else if (!PyErr_Occurred())
-            next = element(at, index < 0 && ((pt_array *)at)->ndim ? index + ((pt_array *)at)->shape[0] : index);
+            next =
+                element(at, index < 0 && ((pt_array *)at)->ndim ? index + ((pt_array *)at)->shape[0]
+                                                                : index);
         Py_DECREF(at);
         at = next;
     }
@@ -206,8 +219,8 @@ static PyObject *repr(PyObject *self)
 {
     enum { SHOWN = 1000 };
     pt_array *array = (pt_array *)self;
-    PyObject *shape = get_shape(self, NULL), *content = elements(array) <= SHOWN ? tolist(self, NULL) : NULL,
-             *text = NULL;
+    PyObject *shape = get_shape(self, NULL),
+             *content = elements(array) <= SHOWN ? tolist(self, NULL) : NULL, *text = NULL;
     const char *dtype = pt_dtype_name(array->dtype, array->is_bool);
     if (shape && content)
         text = PyUnicode_FromFormat("tally.Array(%R, dtype='%s')", content, dtype);
@@ -235,38 +248,44 @@ static PyObject *make_empty(PyObject *module, PyObject *args)
 }
 
 static PyMethodDef methods[] = {
-    {"tolist", tolist, METH_NOARGS, "The elements as numbers, in lists as deep as the array has axes."},
-    {"__dlpack__", (PyCFunction)(void (*)(void))pt_array_dlpack, METH_VARARGS | METH_KEYWORDS, "A DLPack capsule."},
+    {"tolist", tolist, METH_NOARGS,
+     "The elements as numbers, in lists as deep as the array has axes."},
+    {"__dlpack__", (PyCFunction)(void (*)(void))pt_array_dlpack, METH_VARARGS | METH_KEYWORDS,
+     "A DLPack capsule."},
     {"__dlpack_device__", pt_array_dlpack_device, METH_NOARGS, "(1, 0): the host."},
     {"__arrow_c_array__", (PyCFunction)(void (*)(void))pt_array_arrow, METH_VARARGS | METH_KEYWORDS,
      "Arrow's two capsules, of an array with one axis."},
     {NULL, NULL, 0, NULL}};
-static PyGetSetDef attributes[] = {{"shape", get_shape, NULL, "The sizes, a tuple.", NULL},
-                                   {"ndim", get_ndim, NULL, "The number of axes.", NULL},
-                                   {"size", get_size, NULL, "The number of elements.", NULL},
-                                   {"dtype", get_dtype, NULL, "The element type's name, such as 'float32'.", NULL},
-                                   {"__array_interface__", get_interface, NULL, "NumPy's array interface.", NULL},
-                                   {NULL, NULL, NULL, NULL, NULL}};
-static PyType_Slot slots[] = {
-    {Py_tp_dealloc, dealloc},
-    {Py_tp_traverse, traverse},
-    {Py_tp_repr, repr},
-    {Py_tp_methods, methods},
-    {Py_tp_getset, attributes},
-    {Py_bf_getbuffer, get_buffer},
-    {Py_mp_length, length},
-    {Py_mp_subscript, subscript},
-    {Py_sq_length, length},
-    {Py_sq_item, element},
-    {Py_tp_iter, PySeqIter_New},
-    {Py_tp_doc,
-     "Results in dense memory: what tally gives for inputs that are no arrays of another library.\n\n"
-     "It has the buffer protocol, ``__array_interface__``, ``__dlpack__`` and ``__arrow_c_array__``, so that\n"
-     "``memoryview(a)``, ``numpy.asarray(a)``, ``torch.from_dlpack(a)`` and ``pyarrow.array(a)`` copy nothing."},
-    {0, NULL}};
-static PyType_Spec spec = {
-    "tally.Array", sizeof(pt_array), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE, slots};
+static PyGetSetDef attributes[] = {
+    {"shape", get_shape, NULL, "The sizes, a tuple.", NULL},
+    {"ndim", get_ndim, NULL, "The number of axes.", NULL},
+    {"size", get_size, NULL, "The number of elements.", NULL},
+    {"dtype", get_dtype, NULL, "The element type's name, such as 'float32'.", NULL},
+    {"__array_interface__", get_interface, NULL, "NumPy's array interface.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+static PyType_Slot slots[] = {{Py_tp_dealloc, dealloc},
+                              {Py_tp_traverse, traverse},
+                              {Py_tp_repr, repr},
+                              {Py_tp_methods, methods},
+                              {Py_tp_getset, attributes},
+                              {Py_bf_getbuffer, get_buffer},
+                              {Py_mp_length, length},
+                              {Py_mp_subscript, subscript},
+                              {Py_sq_length, length},
+                              {Py_sq_item, element},
+                              {Py_tp_iter, PySeqIter_New},
+                              {Py_tp_doc,
+                               "Results in dense memory: what tally gives for inputs that are no "
+                               "arrays of another library.\n\n"
+                               "It has the buffer protocol, ``__array_interface__``, "
+                               "``__dlpack__`` and ``__arrow_c_array__``, so that\n"
+                               "``memoryview(a)``, ``numpy.asarray(a)``, ``torch.from_dlpack(a)`` "
+                               "and ``pyarrow.array(a)`` copy nothing."},
+                              {0, NULL}};
+static PyType_Spec spec = {"tally.Array", sizeof(pt_array), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                               Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+                           slots};
 
 int pt_array_init(PyObject *module)
 {

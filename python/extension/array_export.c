@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * tally.Array for other libraries: DLPack (new and old capsules) and Arrow's C data interface. What is given out holds
- * a reference to the array; its deleter may be called from a thread without the GIL. */
+ * tally.Array for other libraries: DLPack (new and old capsules) and Arrow's C data interface.
+ * What is given out holds a reference to the array; its deleter may be called from a thread
+ * without the GIL. */
 #include "pt.h"
 #include "capsules.h"
 #include <stdlib.h>
@@ -70,7 +71,9 @@ PyObject *pt_array_dlpack(PyObject *self, PyObject *args, PyObject *names)
 {
     static char *keywords[] = {"stream", "max_version", "dl_device", "copy", NULL};
     PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, names, "|$OOOO", keywords, &stream, &version, &device, &copy)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, names, "|$OOOO", keywords, &stream, &version, &device,
+                                     &copy))
+        return NULL;
     long major = 0, type = PT_DL_CPU;
     if (version != Py_None && PyTuple_Check(version) && PyTuple_Size(version) == 2)
         major = PyLong_AsLong(PyTuple_GetItem(version, 0));
@@ -78,7 +81,8 @@ PyObject *pt_array_dlpack(PyObject *self, PyObject *args, PyObject *names)
         type = PyLong_AsLong(PyTuple_GetItem(device, 0));
     if (PyErr_Occurred()) return NULL;
     if (stream != Py_None || type != PT_DL_CPU || copy == Py_True) {
-        PyErr_SetString(PyExc_BufferError, "a tally.Array is in host memory, has no stream, and makes no copies");
+        PyErr_SetString(PyExc_BufferError,
+                        "a tally.Array is in host memory, has no stream, and makes no copies");
         return NULL;
     }
     pt_array *array = (pt_array *)self;
@@ -104,7 +108,10 @@ PyObject *pt_array_dlpack(PyObject *self, PyObject *args, PyObject *names)
     return capsule;
 }
 
-PyObject *pt_array_dlpack_device(PyObject *self, PyObject *unused) { return Py_BuildValue("(ii)", PT_DL_CPU, 0); }
+PyObject *pt_array_dlpack_device(PyObject *self, PyObject *unused)
+{
+    return Py_BuildValue("(ii)", PT_DL_CPU, 0);
+}
 
 /* ---- Arrow ---- */
 
@@ -132,13 +139,15 @@ static void drop_array(PyObject *capsule)
 PyObject *pt_array_arrow(PyObject *self, PyObject *args, PyObject *names)
 {
     static char *keywords[] = {"requested_schema", NULL};
-    static const char *const formats[] = {"c", "C", "s", "S", "i", "I", "l", "L", "e", NULL, "f", "g"};
+    static const char *const formats[] = {"c", "C", "s", "S",  "i", "I",
+                                          "l", "L", "e", NULL, "f", "g"};
     PyObject *wanted = Py_None;
     if (!PyArg_ParseTupleAndKeywords(args, names, "|O", keywords, &wanted)) return NULL;
     pt_array *array = (pt_array *)self;
     const char *format = formats[array->dtype - TALLY_I8];
     if (array->ndim != 1 || array->is_bool || !format) {
-        PyErr_Format(PyExc_TypeError, "Arrow has no arrays of %s with %d axes: must be integers or floats with one",
+        PyErr_Format(PyExc_TypeError,
+                     "Arrow has no arrays of %s with %d axes: must be integers or floats with one",
                      pt_dtype_name(array->dtype, array->is_bool), array->ndim);
         return NULL;
     }
@@ -149,8 +158,11 @@ PyObject *pt_array_arrow(PyObject *self, PyObject *args, PyObject *names)
     if (!schema || !out || !buffers) goto failed;
     *schema = (pt_arrow_schema){.format = format, .name = "", .release = release_schema};
     buffers[1] = array->data;
-    *out = (pt_arrow_array){
-        .length = array->shape[0], .n_buffers = 2, .buffers = buffers, .release = release_array, .private_data = self};
+    *out = (pt_arrow_array){.length = array->shape[0],
+                            .n_buffers = 2,
+                            .buffers = buffers,
+                            .release = release_array,
+                            .private_data = self};
     if (!(first = PyCapsule_New(schema, "arrow_schema", drop_schema))) goto failed;
     schema = NULL;
     if (!(second = PyCapsule_New(out, "arrow_array", drop_array))) goto failed;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What Python's capsules hold: the structures of DLPack 1.x, and of the Arrow C data interface and C stream interface,
- * as their specifications give them. */
+ * What Python's capsules hold: the structures of DLPack 1.x, and of the Arrow C data interface
+ * and C stream interface, as their specifications give them. */
 #ifndef TALLY_CAPSULES_H
 #define TALLY_CAPSULES_H
 #include <stdint.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * Contexts. tally.h has one context serve one thread at a time; here each call under way has one of its own, taken from
- * a pool of those that earlier calls opened:
+ * Contexts. tally.h has one context serve one thread at a time; here each call under way has one
+ * of its own, taken from a pool of those that earlier calls opened:
  *
  *   place 0 "auto"              free: ctx -> ctx
  *   place 1 "cpu,threads=1"     free: ctx
  *   place 2 "cuda:0"            free:
  *
- * A place is a device string that was used. Operators that Python defined are a list; a context catches up with it when
- * it is taken. A mutex guards all, since a Python without the GIL has nothing else; it is held for a few lines. */
+ * A place is a device string that was used. Operators that Python defined are a list; a context
+ * catches up with it when it is taken. A mutex guards all, since a Python without the GIL has
+ * nothing else; it is held for a few lines. */
 #include "pt.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -30,8 +31,8 @@ static definition *definitions;
 static int definition_count;
 static _Thread_local int current;
 
-/* A child of fork: another thread may have held the mutex, and a GPU's contexts are of no use (tally.h). They stay
- * allocated, since the driver cannot close them here. */
+/* A child of fork: another thread may have held the mutex, and a GPU's contexts are of no use
+ * (tally.h). They stay allocated, since the driver cannot close them here. */
 static void in_child(void)
 {
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
@@ -56,7 +57,8 @@ int pt_raise(const tally *ctx, tally_status status)
                      : status == TALLY_MISMATCH  ? PyExc_RuntimeError
                                                  : PyExc_ValueError;
     const char *sentence = tally_error(ctx);
-    if (!sentence[0]) sentence = status == TALLY_NO_MEMORY ? "out of memory" : tally_status_name(status);
+    if (!sentence[0])
+        sentence = status == TALLY_NO_MEMORY ? "out of memory" : tally_status_name(status);
     PyObject *text = PyUnicode_DecodeUTF8(sentence, (Py_ssize_t)strlen(sentence), "replace");
     if (text) PyErr_SetObject(type, text);
     Py_XDECREF(text);
@@ -68,7 +70,8 @@ static int place_of(const char *name)
 {
     int at, full = 0;
     if (strlen(name) >= NAME) {
-        PyErr_Format(PyExc_ValueError, "device has %zu characters: must be fewer than %d", strlen(name), (int)NAME);
+        PyErr_Format(PyExc_ValueError, "device has %zu characters: must be fewer than %d",
+                     strlen(name), (int)NAME);
         return -1;
     }
     pthread_mutex_lock(&lock);
@@ -80,7 +83,8 @@ static int place_of(const char *name)
         full = at == place_count;
     pthread_mutex_unlock(&lock);
     if (!full) return at;
-    PyErr_Format(PyExc_ValueError, "device: at most %d different device strings may be used", (int)PLACES);
+    PyErr_Format(PyExc_ValueError, "device: at most %d different device strings may be used",
+                 (int)PLACES);
     return -1;
 }
 
@@ -129,14 +133,16 @@ static pt_slot *take_place(int at)
     return NULL;
 }
 
-/* The place for data on CUDA device `number`: the thread's own if that is this device, with its options. */
+/* The place for data on CUDA device `number`: the thread's own if that is this device, with its
+   options. */
 static int place_of_cuda(int number)
 {
     char name[32];
     const char *own = places[current].name;
     size_t length = strcspn(own, ",");
     snprintf(name, sizeof name, "cuda:%d", number);
-    if ((strlen(name) == length && !memcmp(own, name, length)) || (!number && length == 4 && !memcmp(own, "cuda", 4)))
+    if ((strlen(name) == length && !memcmp(own, name, length)) ||
+        (!number && length == 4 && !memcmp(own, "cuda", 4)))
         return current;
     return place_of(name);
 }
@@ -145,7 +151,8 @@ pt_slot *pt_take(const pt_operand *a, const pt_operand *out)
 {
     int x = a ? a->device : -1, y = out ? out->device : -1, at = current;
     if (x >= 0 && y >= 0 && x != y) {
-        PyErr_Format(PyExc_ValueError, "out is on cuda:%d and %s on cuda:%d: must be one device", y, a->name, x);
+        PyErr_Format(PyExc_ValueError, "out is on cuda:%d and %s on cuda:%d: must be one device", y,
+                     a->name, x);
         return NULL;
     }
     if (x >= 0 || y >= 0) at = place_of_cuda(x >= 0 ? x : y);
@@ -160,7 +167,8 @@ pt_slot *pt_take_all(pt_operand *const *all, int count, const pt_operand *out)
         const pt_operand *a = all[i];
         if (!a || a->device < 0) continue;
         if (first && (a->device != first->device || (a->stream && stream && a->stream != stream))) {
-            PyErr_Format(PyExc_ValueError, "%s is on cuda:%d and %s on cuda:%d%s: must be one device and one stream",
+            PyErr_Format(PyExc_ValueError,
+                         "%s is on cuda:%d and %s on cuda:%d%s: must be one device and one stream",
                          a->name, a->device, first->name, first->device,
                          a->device == first->device ? ", in another stream" : "");
             return NULL;
@@ -187,7 +195,10 @@ void pt_give_back(pt_slot *slot)
     pthread_mutex_unlock(&lock);
 }
 
-int pt_long(const pt_slot *slot, int64_t bytes) { return bytes > 1 << 14 || slot->is_gpu || slot->defined > 0; }
+int pt_long(const pt_slot *slot, int64_t bytes)
+{
+    return bytes > 1 << 14 || slot->is_gpu || slot->defined > 0;
+}
 
 tally_status pt_stream_begin(pt_slot *slot, const pt_operand *a, const pt_operand *out)
 {
@@ -195,7 +206,8 @@ tally_status pt_stream_begin(pt_slot *slot, const pt_operand *a, const pt_operan
     return stream && slot->is_gpu ? tally_use_stream(slot->ctx, stream) : TALLY_OK;
 }
 
-tally_status pt_stream_end(pt_slot *slot, tally_status status, const pt_operand *a, const pt_operand *out)
+tally_status pt_stream_end(pt_slot *slot, tally_status status, const pt_operand *a,
+                           const pt_operand *out)
 {
     if ((!a->stream && (!out || !out->stream)) || !slot->is_gpu) return status;
     tally_status end = tally_use_stream(slot->ctx, NULL); /* waits */
@@ -246,7 +258,8 @@ PyObject *pt_define(PyObject *module, PyObject *const *args, Py_ssize_t count)
     }
     definition d = {copied(text[0]), copied(text[1]), copied(text[2])}, *more = NULL;
     pthread_mutex_lock(&lock);
-    if (d.name && d.text && d.where && (more = realloc(definitions, (definition_count + 1) * sizeof *more))) {
+    if (d.name && d.text && d.where &&
+        (more = realloc(definitions, (definition_count + 1) * sizeof *more))) {
         definitions = more;
         definitions[definition_count++] = d;
     }
@@ -264,7 +277,8 @@ PyObject *pt_about(PyObject *module, PyObject *unused)
 {
     pt_slot *slot = pt_take(NULL, NULL);
     if (!slot) return NULL;
-    PyObject *about = Py_BuildValue("(ssi)", places[slot->place].name, tally_isa(slot->ctx), tally_threads(slot->ctx));
+    PyObject *about = Py_BuildValue("(ssi)", places[slot->place].name, tally_isa(slot->ctx),
+                                    tally_threads(slot->ctx));
     pt_give_back(slot);
     return about;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Axes, and the strides that walk them. The view of tally.h has two: rows and elements. An array of n axes becomes as
- * few dimensions as its strides allow:
+ * Axes, and the strides that walk them. The view of tally.h has two: rows and elements. An array
+ * of n axes becomes as few dimensions as its strides allow:
  *
  *   shape (2, 3, 4, 5), C order, axis 2  ->  kept (2, 3), (5): joined 6 rows of stride 20, and 5 of stride 1
  *
- * The kept dimension that comes last becomes the rows of one call; those before it are looped over. Several axes that
- * are folded and that no single stride walks are packed, piece by piece (walk.c). */
+ * The kept dimension that comes last becomes the rows of one call; those before it are looped
+ * over. Several axes that are folded and that no single stride walks are packed, piece by piece
+ * (walk.c). */
 #include "pt.h"
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,8 @@ int pt_count(const char *function, Py_ssize_t given, Py_ssize_t expected)
 static int one_axis(PyObject *item, const pt_operand *a)
 {
     if (!PyIndex_Check(item)) {
-        PyErr_Format(PyExc_TypeError, "axis is %R: must be None, an integer or a tuple of integers", item);
+        PyErr_Format(PyExc_TypeError, "axis is %R: must be None, an integer or a tuple of integers",
+                     item);
         return -1;
     }
     PyObject *whole = PyNumber_Index(item);
@@ -61,7 +63,8 @@ int pt_axis(PyObject *axis, const pt_operand *a, int *at)
         return 0;
     }
     if (axis == Py_None) {
-        PyErr_Format(PyExc_ValueError, "axis: %s has %d axes, so one must be named", a->name, a->ndim);
+        PyErr_Format(PyExc_ValueError, "axis: %s has %d axes, so one must be named", a->name,
+                     a->ndim);
         return -1;
     }
     *at = one_axis(axis, a);
@@ -76,8 +79,10 @@ int pt_join(pt_dim *dim, int count)
         if (d.n == 1) continue;
         pt_dim *last = left ? &dim[left - 1] : NULL;
         int64_t in, out, next;
-        if (last && !__builtin_mul_overflow(d.in, d.n, &in) && !__builtin_mul_overflow(d.out, d.n, &out) &&
-            !__builtin_mul_overflow(d.next, d.n, &next) && in == last->in && out == last->out && next == last->next)
+        if (last && !__builtin_mul_overflow(d.in, d.n, &in) &&
+            !__builtin_mul_overflow(d.out, d.n, &out) &&
+            !__builtin_mul_overflow(d.next, d.n, &next) && in == last->in && out == last->out &&
+            next == last->next)
             *last = (pt_dim){last->n * d.n, d.in, d.out, d.next};
         else
             dim[left++] = d;
@@ -87,9 +92,10 @@ int pt_join(pt_dim *dim, int count)
 
 /* ---- copies ---- */
 
-static void copy_line(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n, int64_t bytes)
+static void copy_line(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n,
+                      int64_t bytes)
 {
-#define LINE(size)                                                                                                     \
+#define LINE(size)                                                                                 \
     for (; n > 0; n--, to += to_step, from += from_step) memcpy(to, from, size)
     if (to_step == bytes && from_step == bytes)
         memcpy(to, from, (size_t)(n * bytes));
@@ -106,7 +112,8 @@ static void copy_line(char *to, int64_t to_step, const char *from, int64_t from_
 #undef LINE
 }
 
-void pt_pack(char *to, const char *from, const pt_dim *dim, int dims, int64_t first, int64_t count, int64_t bytes)
+void pt_pack(char *to, const char *from, const pt_dim *dim, int dims, int64_t first, int64_t count,
+             int64_t bytes)
 {
     int64_t at[PT_DIMS];
     if (dims == 0) {
@@ -135,7 +142,8 @@ void pt_pack(char *to, const char *from, const pt_dim *dim, int dims, int64_t fi
     }
 }
 
-void pt_unpack(char *to, const char *from, const pt_dim *dim, int dims, int64_t count, int64_t bytes)
+void pt_unpack(char *to, const char *from, const pt_dim *dim, int dims, int64_t count,
+               int64_t bytes)
 {
     int64_t at[PT_DIMS] = {0};
     if (dims == 0) {
@@ -172,7 +180,8 @@ int pt_meet(const pt_operand *a, const pt_operand *b, int64_t bytes_a, int64_t b
     uintptr_t p, q, r, s;
     if (!a->size || !b->size) return 0;
     for (int64_t i = 0; i < a->chunk_count; i++) {
-        pt_operand chunk = {.data = (char *)(uintptr_t)a->chunks[i].data, .ndim = 1, .size = a->chunks[i].n};
+        pt_operand chunk = {
+            .data = (char *)(uintptr_t)a->chunks[i].data, .ndim = 1, .size = a->chunks[i].n};
         chunk.shape[0] = chunk.size;
         chunk.strides[0] = bytes_a;
         if (pt_meet(&chunk, b, bytes_a, bytes_b)) return 1;
@@ -189,7 +198,8 @@ static int by_stride(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Each stride must step over all that the smaller ones reach: true of every array that was not made by tricks. */
+/* Each stride must step over all that the smaller ones reach: true of every array that was not
+   made by tricks. */
 int pt_distinct(const pt_operand *a, int64_t bytes)
 {
     pt_dim dim[PT_DIMS];

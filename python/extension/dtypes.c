@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Element types: their names in Python, in array interfaces, in buffers; and single values as numbers. */
+ * Element types: their names in Python, in array interfaces, in buffers; and single values as
+ * numbers. */
 #include "pt.h"
 #include <float.h>
 #include <math.h>
@@ -30,21 +31,31 @@ tally_dtype pt_dtype_find(char kind, int64_t bytes, int *is_bool)
     return 0;
 }
 
-const char *pt_dtype_name(tally_dtype dtype, int is_bool) { return is_bool ? "bool" : table[dtype - TALLY_I8].name; }
+const char *pt_dtype_name(tally_dtype dtype, int is_bool)
+{
+    return is_bool ? "bool" : table[dtype - TALLY_I8].name;
+}
 const char *pt_dtype_typestr(tally_dtype dtype, int is_bool)
 {
     return is_bool ? "|b1" : table[dtype - TALLY_I8].typestr;
 }
-const char *pt_dtype_format(tally_dtype dtype, int is_bool) { return is_bool ? "?" : table[dtype - TALLY_I8].format; }
+const char *pt_dtype_format(tally_dtype dtype, int is_bool)
+{
+    return is_bool ? "?" : table[dtype - TALLY_I8].format;
+}
 
 static int by_name(const char *name, tally_dtype *dtype, int *is_bool)
 {
     const char *dot = strrchr(name, '.'); /* torch.float32 */
     if (dot) name = dot + 1;
     *is_bool = !strcmp(name, "bool") || !strcmp(name, "bool_");
-    *dtype = *is_bool ? TALLY_U8 : !strcmp(name, "float") ? TALLY_F64 : !strcmp(name, "int") ? TALLY_I64 : 0;
+    *dtype = *is_bool                 ? TALLY_U8
+             : !strcmp(name, "float") ? TALLY_F64
+             : !strcmp(name, "int")   ? TALLY_I64
+                                      : 0;
     for (int i = 0; i < ROWS && !*dtype; i++)
-        if (!strcmp(name, table[i].name) || !strcmp(name, table[i].typestr)) *dtype = table[i].dtype;
+        if (!strcmp(name, table[i].name) || !strcmp(name, table[i].typestr))
+            *dtype = table[i].dtype;
     if (!*dtype) *dtype = tally_dtype_parse(name);
     return *dtype != 0;
 }
@@ -65,7 +76,8 @@ int pt_dtype_of(PyObject *object, tally_dtype *dtype, int *is_bool)
     int found = name && by_name(name, dtype, is_bool);
     if (name && !found)
         PyErr_Format(PyExc_TypeError,
-                     "dtype is %R: must be one of bool, int8, uint8, int16, uint16, int32, uint32, int64, uint64, "
+                     "dtype is %R: must be one of bool, int8, uint8, int16, uint16, int32, uint32, "
+                     "int64, uint64, "
                      "float16, bfloat16, float32, float64",
                      object);
     Py_DECREF(text);
@@ -129,14 +141,16 @@ PyObject *pt_value(tally_dtype dtype, int is_bool, const void *value)
     return NULL;
 }
 
-/* By way of its text, which the library rounds once: what Python prints for a number reads back to the same bits. */
+/* By way of its text, which the library rounds once: what Python prints for a number reads back
+   to the same bits. */
 int pt_value_from(PyObject *number, const char *name, tally_dtype dtype, void *value)
 {
     if (!PyNumber_Check(number) || PyComplex_Check(number)) {
         PyErr_Format(PyExc_TypeError, "%s is %R: must be a number", name, number);
         return -1;
     }
-    PyObject *plain = PyBool_Check(number) || !(dtype >= TALLY_F16) ? PyNumber_Index(number) : PyNumber_Float(number);
+    PyObject *plain = PyBool_Check(number) || !(dtype >= TALLY_F16) ? PyNumber_Index(number)
+                                                                    : PyNumber_Float(number);
     if (plain && PyBool_Check(plain)) {
         PyObject *whole = PyNumber_Long(plain);
         Py_DECREF(plain);
@@ -148,7 +162,8 @@ int pt_value_from(PyObject *number, const char *name, tally_dtype dtype, void *v
     const char *digits = text ? PyUnicode_AsUTF8AndSize(text, &length) : NULL;
     int bad = !digits || tally_parse_value(dtype, digits, (size_t)length, value) != TALLY_OK;
     if (digits && bad)
-        PyErr_Format(PyExc_ValueError, "%s is %s: must be a value of %s", name, digits, pt_dtype_name(dtype, 0));
+        PyErr_Format(PyExc_ValueError, "%s is %s: must be a value of %s", name, digits,
+                     pt_dtype_name(dtype, 0));
     Py_XDECREF(text);
     return bad ? -1 : 0;
 }

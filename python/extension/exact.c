@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums as values: here a state is the 576 bytes of a tally_exact (doc/exact.md). _exact.py has the class. */
+ * Exact sums as values: here a state is the 576 bytes of a tally_exact (doc/exact.md). _exact.py
+ * has the class. */
 #include "pt.h"
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,8 @@ static int read_state(PyObject *object, tally_exact *sum)
         memcpy(sum, bytes, sizeof *sum);
         return 0;
     }
-    PyErr_Format(PyExc_ValueError, "data has %zd bytes: the state of an exact sum has %zu", length, sizeof *sum);
+    PyErr_Format(PyExc_ValueError, "data has %zd bytes: the state of an exact sum has %zu", length,
+                 sizeof *sum);
     return -1;
 }
 
@@ -90,7 +92,8 @@ PyObject *pt_exact_add(PyObject *module, PyObject *const *args, Py_ssize_t count
 PyObject *pt_exact_join(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     tally_exact a, b;
-    if (pt_count("exact_join", count, 3) || read_state(args[0], &a) || read_state(args[1], &b)) return NULL;
+    if (pt_count("exact_join", count, 3) || read_state(args[0], &a) || read_state(args[1], &b))
+        return NULL;
     const long sign = PyLong_AsLong(args[2]);
     if (sign == -1 && PyErr_Occurred()) return NULL;
     if (sign < 0)
@@ -111,7 +114,8 @@ PyObject *pt_exact_value(PyObject *module, PyObject *const *args, Py_ssize_t cou
     PyObject *text = PyUnicode_AsUTF8String(args[1]), *object = NULL;
     if (text && !pt_dtype_of(args[2], &dtype, &is_bool)) {
         if (dtype != TALLY_F32 && dtype != TALLY_F64)
-            PyErr_Format(PyExc_ValueError, "dtype is %s: must be float32 or float64", pt_dtype_name(dtype, is_bool));
+            PyErr_Format(PyExc_ValueError, "dtype is %s: must be float32 or float64",
+                         pt_dtype_name(dtype, is_bool));
         else if (tally_exact_value(NULL, &sum, PyBytes_AsString(text), dtype, &value))
             pt_raise(NULL, TALLY_INVALID);
         else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Fragments, as values: here a fragment is the bytes that tally_fragment_save writes (doc/formats.md), so it pickles,
- * compares, and belongs to no context and no thread. fragment.py has the class. */
+ * Fragments, as values: here a fragment is the bytes that tally_fragment_save writes
+ * (doc/formats.md), so it pickles, compares, and belongs to no context and no thread.
+ * fragment.py has the class. */
 #include "pt.h"
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +11,15 @@ static PyObject *saved(tally *ctx, tally_fragment *fragment)
     size_t bytes = 0;
     tally_status status = tally_fragment_save(fragment, NULL, &bytes);
     PyObject *object = status ? NULL : PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes);
-    if (object && (status = tally_fragment_save(fragment, PyBytes_AsString(object), &bytes))) Py_CLEAR(object);
+    if (object && (status = tally_fragment_save(fragment, PyBytes_AsString(object), &bytes)))
+        Py_CLEAR(object);
     if (status) pt_raise(ctx, status);
     return object;
 }
 
 /* With elements that are left out, a second array, or memory of a device. */
-static tally_status make_of_inputs(tally *ctx, const pt_verb *verb, const pt_operand *a, int64_t start,
-                                   tally_fragment **whole)
+static tally_status make_of_inputs(tally *ctx, const pt_verb *verb, const pt_operand *a,
+                                   int64_t start, tally_fragment **whole)
 {
     pt_sequence s;
     tally_status status = pt_sequence_open(a, verb->next, &s);
@@ -28,7 +30,8 @@ static tally_status make_of_inputs(tally *ctx, const pt_verb *verb, const pt_ope
 }
 
 /* x's elements in C order, piece by piece, as the fragment that begins at `start`. No GIL. */
-static tally_status make(tally *ctx, const pt_verb *verb, const pt_operand *a, int64_t start, tally_fragment **whole)
+static tally_status make(tally *ctx, const pt_verb *verb, const pt_operand *a, int64_t start,
+                         tally_fragment **whole)
 {
     enum { PIECE = 1 << 22 };
     pt_dim dim[PT_DIMS];
@@ -76,7 +79,8 @@ PyObject *pt_fragment_make(PyObject *module, PyObject *const *args, Py_ssize_t c
     Py_XDECREF(whole);
     if (start == -1 && PyErr_Occurred()) return NULL;
     if (pt_open_inputs(args[1], args[3], args[4], NULL, &a, &b, &next)) return NULL;
-    const int good = !pt_check_device(&a, ~(uint64_t)0, NULL) && !(next && pt_check_device(next, ~(uint64_t)0, NULL));
+    const int good = !pt_check_device(&a, ~(uint64_t)0, NULL) &&
+                     !(next && pt_check_device(next, ~(uint64_t)0, NULL));
     pt_slot *slot = good ? pt_take_two(&a, next, NULL) : NULL;
     if (slot && !pt_verb_of(slot, args[0], Py_None, &a, next, &verb)) {
         tally_fragment *fragment = NULL;
@@ -85,7 +89,8 @@ PyObject *pt_fragment_make(PyObject *module, PyObject *const *args, Py_ssize_t c
         Py_BEGIN_ALLOW_THREADS status = pt_stream_begin(slot, &a, NULL);
         if (!status) status = make(slot->ctx, &verb, &a, start, &fragment);
         status = pt_stream_end(slot, status, &a, NULL);
-        Py_END_ALLOW_THREADS if (!pt_end(status ? pt_raise(slot->ctx, status) : 0)) object = saved(slot->ctx, fragment);
+        Py_END_ALLOW_THREADS if (!pt_end(status ? pt_raise(slot->ctx, status) : 0)) object =
+            saved(slot->ctx, fragment);
         tally_fragment_free(fragment);
     }
     pt_give_back(slot);
@@ -106,7 +111,8 @@ PyObject *pt_fragment_none(PyObject *module, PyObject *const *args, Py_ssize_t c
     pt_slot *slot = start == -1 && PyErr_Occurred() ? NULL : pt_take(NULL, NULL);
     PyObject *object = NULL;
     if (slot && !pt_verb_for(slot, args[0], dtype, is_bool, &verb)) {
-        tally_status status = tally_fragment_make(slot->ctx, verb.op, dtype, NULL, start, 0, &fragment);
+        tally_status status =
+            tally_fragment_make(slot->ctx, verb.op, dtype, NULL, start, 0, &fragment);
         if (status)
             pt_raise(slot->ctx, status);
         else
@@ -124,7 +130,8 @@ static int rows_of(const pt_operand *a, tally_view *v)
     if (a->chunks || a->ndim != 2)
         PyErr_SetString(PyExc_ValueError, "x must have two axes, in one piece of host memory");
     else if (a->size && (a->strides[0] % bytes || a->strides[1] % bytes))
-        PyErr_SetString(PyExc_ValueError, "x has elements that are not whole elements apart: copy it");
+        PyErr_SetString(PyExc_ValueError,
+                        "x has elements that are not whole elements apart: copy it");
     else {
         *v = pt_view(a, a->data, a->shape[0], a->shape[1], a->strides[0], a->strides[1]);
         return 0;
@@ -145,10 +152,12 @@ PyObject *pt_fragment_rows(PyObject *module, PyObject *const *args, Py_ssize_t c
     if (pt_open_inputs(args[1], Py_None, Py_None, "a fragment of rows", &a, &b, &next)) return NULL;
     PyObject *object = NULL;
     pt_slot *slot = NULL;
-    if (!rows_of(&a, &x) && (slot = pt_take(NULL, NULL)) && !pt_verb_of(slot, args[0], Py_None, &a, NULL, &verb)) {
+    if (!rows_of(&a, &x) && (slot = pt_take(NULL, NULL)) &&
+        !pt_verb_of(slot, args[0], Py_None, &a, NULL, &verb)) {
         tally_fragment *fragment = NULL;
         tally_status status;
-        Py_BEGIN_ALLOW_THREADS status = tally_fragment_of_view(slot->ctx, verb.op, &x, start, &fragment);
+        Py_BEGIN_ALLOW_THREADS status =
+            tally_fragment_of_view(slot->ctx, verb.op, &x, start, &fragment);
         Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
         else object = saved(slot->ctx, fragment);
         tally_fragment_free(fragment);
@@ -176,7 +185,8 @@ PyObject *pt_fragment_join(PyObject *module, PyObject *const *args, Py_ssize_t c
     pt_slot *slot = pt_take(NULL, NULL);
     if (!slot) return NULL;
     PyObject *object = NULL;
-    tally_fragment *left = pt_fragment_load(slot, args[0]), *right = left ? pt_fragment_load(slot, args[1]) : NULL;
+    tally_fragment *left = pt_fragment_load(slot, args[0]),
+                   *right = left ? pt_fragment_load(slot, args[1]) : NULL;
     tally_status status = right ? tally_fragment_merge(left, right) : TALLY_OK;
     if (status)
         pt_raise(slot->ctx, status);
@@ -189,7 +199,8 @@ PyObject *pt_fragment_join(PyObject *module, PyObject *const *args, Py_ssize_t c
 }
 
 /* The results of a fragment: a number, or an array of those of all sequences. */
-static PyObject *results(tally *ctx, const tally_fragment *fragment, const tally_fragment_info *about)
+static PyObject *results(tally *ctx, const tally_fragment *fragment,
+                         const tally_fragment_info *about)
 {
     tally_operator_info info;
     PyObject *value = NULL;
@@ -202,7 +213,9 @@ static PyObject *results(tally *ctx, const tally_fragment *fragment, const tally
     } else if (!status) {
         value = pt_array_new(info.output, 0, about->rows == 1 ? 1 : 1 + (info.lanes > 1),
                              about->rows == 1 ? shape + 1 : shape);
-        if (value && about->rows && (status = tally_fragment_result(fragment, pt_array_data(value)))) Py_CLEAR(value);
+        if (value && about->rows &&
+            (status = tally_fragment_result(fragment, pt_array_data(value))))
+            Py_CLEAR(value);
     }
     if (status) pt_raise(ctx, status);
     return value;
@@ -220,17 +233,19 @@ PyObject *pt_fragment_read(PyObject *module, PyObject *const *args, Py_ssize_t c
         int64_t from, to;
         tally_fragment_about(fragment, &about);
         tally_fragment_range(fragment, &from, &to);
-        PyObject *value = PyObject_IsTrue(args[1]) > 0 ? results(slot->ctx, fragment, &about) : Py_NewRef(Py_None);
+        PyObject *value = PyObject_IsTrue(args[1]) > 0 ? results(slot->ctx, fragment, &about)
+                                                       : Py_NewRef(Py_None);
         if (value)
-            object = Py_BuildValue("(ssLLN)", about.op, pt_dtype_name(about.dtype, 0), (long long)from, (long long)to,
-                                   value);
+            object = Py_BuildValue("(ssLLN)", about.op, pt_dtype_name(about.dtype, 0),
+                                   (long long)from, (long long)to, value);
     }
     tally_fragment_free(fragment);
     pt_give_back(slot);
     return object;
 }
 
-/* scan_rows(op, x, before, exclusive, init) -> the results: the rows of x, of two axes, go on after `before` */
+/* scan_rows(op, x, before, exclusive, init) -> the results: the rows of x, of two axes, go on
+   after `before` */
 PyObject *pt_scan_rows(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     pt_operand a, b;
@@ -245,16 +260,19 @@ PyObject *pt_scan_rows(PyObject *module, PyObject *const *args, Py_ssize_t count
     tally_fragment *before = NULL;
     tally_stream *s = NULL;
     tally_scan_options o = {.exclusive = PyObject_IsTrue(args[3]) > 0};
-    if (!rows_of(&a, &x) && (slot = pt_take(NULL, NULL)) && !pt_verb_of(slot, args[0], Py_None, &a, NULL, &verb) &&
+    if (!rows_of(&a, &x) && (slot = pt_take(NULL, NULL)) &&
+        !pt_verb_of(slot, args[0], Py_None, &a, NULL, &verb) &&
         (args[4] == Py_None || !pt_value_from(args[4], "init", verb.info.output, start)) &&
         (before = pt_fragment_load(slot, args[2]))) {
         const int64_t shape[3] = {a.shape[0], a.shape[1], verb.info.lanes};
         if (args[4] != Py_None) o.init = start;
         object = pt_array_new(verb.info.output, 0, 2 + (verb.info.lanes > 1), shape);
         if (object) {
-            const tally_view out = tally_rows(pt_array_data(object), verb.info.output, a.shape[0], a.shape[1]);
+            const tally_view out =
+                tally_rows(pt_array_data(object), verb.info.output, a.shape[0], a.shape[1]);
             tally_status status;
-            Py_BEGIN_ALLOW_THREADS status = tally_stream_scan_rows(slot->ctx, verb.op, a.dtype, x.rows, &o, &s);
+            Py_BEGIN_ALLOW_THREADS status =
+                tally_stream_scan_rows(slot->ctx, verb.op, a.dtype, x.rows, &o, &s);
             if (!status) status = tally_stream_resume(s, before);
             if (!status && x.n && x.rows) status = tally_stream_push_view(s, &x, &out);
             Py_END_ALLOW_THREADS if (status)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Arrow's C data interface: one array, or a stream of them (pyarrow.ChunkedArray, polars.Series), whose elements follow
- * each other. Nulls are refused; dictionaries, strings, dates, lists and bit-packed booleans too. */
+ * Arrow's C data interface: one array, or a stream of them (pyarrow.ChunkedArray,
+ * polars.Series), whose elements follow each other. Nulls are refused; dictionaries, strings,
+ * dates, lists and bit-packed booleans too. */
 #include "pt.h"
 #include "capsules.h"
 #include <stdlib.h>
@@ -10,8 +11,9 @@
 static tally_dtype dtype_of(const char *format)
 {
     static const char letters[] = "cCsSiIlLefg";
-    static const tally_dtype dtypes[] = {TALLY_I8,  TALLY_U8,  TALLY_I16, TALLY_U16, TALLY_I32, TALLY_U32,
-                                         TALLY_I64, TALLY_U64, TALLY_F16, TALLY_F32, TALLY_F64};
+    static const tally_dtype dtypes[] = {TALLY_I8,  TALLY_U8,  TALLY_I16, TALLY_U16,
+                                         TALLY_I32, TALLY_U32, TALLY_I64, TALLY_U64,
+                                         TALLY_F16, TALLY_F32, TALLY_F64};
     const char *at = format && format[0] && !format[1] ? strchr(letters, format[0]) : NULL;
     return at ? dtypes[at - letters] : 0;
 }
@@ -22,9 +24,11 @@ static int read_schema(const pt_arrow_schema *schema, pt_operand *a)
     a->dtype = schema->dictionary ? 0 : dtype_of(format);
     if (a->dtype) return 0;
     if (!strcmp(format, "b"))
-        PyErr_Format(PyExc_TypeError, "%s has Arrow's booleans, which are packed bits: cast them to uint8", a->name);
+        PyErr_Format(PyExc_TypeError,
+                     "%s has Arrow's booleans, which are packed bits: cast them to uint8", a->name);
     else
-        PyErr_Format(PyExc_TypeError, "%s has elements of Arrow's format '%.40s'%s: must be integers or floats",
+        PyErr_Format(PyExc_TypeError,
+                     "%s has elements of Arrow's format '%.40s'%s: must be integers or floats",
                      a->name, format, schema->dictionary ? " in a dictionary" : "");
     return -1;
 }
@@ -43,18 +47,21 @@ static int has_nulls(const pt_arrow_array *array)
 static int read_array(const pt_arrow_array *array, pt_operand *a, pt_chunk *chunk)
 {
     int64_t end, bytes;
-    if (array->length < 0 || array->offset < 0 || array->n_buffers != 2 || !array->buffers || array->n_children ||
-        __builtin_add_overflow(array->length, array->offset, &end) ||
+    if (array->length < 0 || array->offset < 0 || array->n_buffers != 2 || !array->buffers ||
+        array->n_children || __builtin_add_overflow(array->length, array->offset, &end) ||
         __builtin_mul_overflow(end, (int64_t)tally_dtype_size(a->dtype), &bytes) ||
         (array->length && !array->buffers[1])) {
-        PyErr_Format(PyExc_ValueError, "%s: its Arrow array of length %lld, offset %lld and %lld buffers is none of %s",
-                     a->name, (long long)array->length, (long long)array->offset, (long long)array->n_buffers,
-                     pt_dtype_name(a->dtype, 0));
+        PyErr_Format(
+            PyExc_ValueError,
+            "%s: its Arrow array of length %lld, offset %lld and %lld buffers is none of %s",
+            a->name, (long long)array->length, (long long)array->offset,
+            (long long)array->n_buffers, pt_dtype_name(a->dtype, 0));
         return -1;
     }
     const int nulls = has_nulls(array);
     if (nulls && !array->buffers[0]) {
-        PyErr_Format(PyExc_ValueError, "%s: its Arrow array has %lld nulls and no bits that say where", a->name,
+        PyErr_Format(PyExc_ValueError,
+                     "%s: its Arrow array has %lld nulls and no bits that say where", a->name,
                      (long long)array->null_count);
         return -1;
     }
@@ -62,13 +69,16 @@ static int read_array(const pt_arrow_array *array, pt_operand *a, pt_chunk *chun
     chunk->valid_offset = nulls ? array->offset : 0;
     chunk->n = array->length;
     chunk->data = array->buffers[1];
-    if (array->length) chunk->data = (const char *)chunk->data + array->offset * (int64_t)tally_dtype_size(a->dtype);
+    if (array->length)
+        chunk->data =
+            (const char *)chunk->data + array->offset * (int64_t)tally_dtype_size(a->dtype);
     return 0;
 }
 
 static int used(const pt_operand *a)
 {
-    PyErr_Format(PyExc_ValueError, "%s: its Arrow capsule must hold data that nobody has used", a->name);
+    PyErr_Format(PyExc_ValueError, "%s: its Arrow capsule must hold data that nobody has used",
+                 a->name);
     return -1;
 }
 
@@ -85,7 +95,8 @@ static int one_dense(pt_operand *a, const pt_chunk *chunk)
 
 /* ---- one array ---- */
 
-static void release_pair(pt_operand *a) { Py_CLEAR(a->held); } /* the capsules release what they hold */
+/* the capsules release what they hold */
+static void release_pair(pt_operand *a) { Py_CLEAR(a->held); }
 
 static int from_array(PyObject *object, pt_operand *a)
 {
@@ -98,7 +109,8 @@ static int from_array(PyObject *object, pt_operand *a)
         return -1;
     }
     const pt_arrow_schema *schema = PyCapsule_GetPointer(PyTuple_GetItem(pair, 0), "arrow_schema");
-    const pt_arrow_array *array = schema ? PyCapsule_GetPointer(PyTuple_GetItem(pair, 1), "arrow_array") : NULL;
+    const pt_arrow_array *array =
+        schema ? PyCapsule_GetPointer(PyTuple_GetItem(pair, 1), "arrow_array") : NULL;
     if (!schema || !array) {
         PyErr_Clear();
         return used(a);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * The buffer protocol, and the array interfaces of NumPy and CUDA, which say the same in a dictionary:
+ * The buffer protocol, and the array interfaces of NumPy and CUDA, which say the same in a
+ * dictionary:
  *
- *   {"version": 3, "shape": (2, 3), "typestr": "<f4", "data": (address, read-only), "strides": None or (12, 4),
+ *   {"version": 3, "shape": (2, 3), "typestr": "<f4", "data": (address, read-only), "strides":
+ *   None or (12, 4),
  *    "stream": None, 1, 2 or a pointer (CUDA)} */
 #include "pt.h"
 #include <string.h>
@@ -9,14 +11,16 @@
 static int no_dtype(const pt_operand *a, const char *text)
 {
     PyErr_Format(PyExc_TypeError,
-                 "%s has elements of type '%.40s': must be bool, integers of 1 to 8 bytes or floats of 2, 4 or 8 bytes",
+                 "%s has elements of type '%.40s': must be bool, integers of 1 to 8 bytes or "
+                 "floats of 2, 4 or 8 bytes",
                  a->name, text);
     return -1;
 }
 
 static int swapped(const pt_operand *a)
 {
-    PyErr_Format(PyExc_TypeError, "%s has big-endian elements: must be little-endian, as this machine is", a->name);
+    PyErr_Format(PyExc_TypeError,
+                 "%s has big-endian elements: must be little-endian, as this machine is", a->name);
     return -1;
 }
 
@@ -44,10 +48,11 @@ int pt_from_buffer(PyObject *object, pt_operand *a, int writable)
 {
     Py_buffer *b = &a->buffer;
     if (PyObject_GetBuffer(object, b, PyBUF_RECORDS_RO)) {
-        /* no buffer of this kind: another protocol, if it speaks one. What is no such answer (KeyboardInterrupt) stays
-        */
-        if (!PyErr_ExceptionMatches(PyExc_BufferError) && !PyErr_ExceptionMatches(PyExc_ValueError) &&
-            !PyErr_ExceptionMatches(PyExc_TypeError))
+        /* no buffer of this kind: another protocol, if it speaks one. What is no such answer
+         * (KeyboardInterrupt) stays
+         */
+        if (!PyErr_ExceptionMatches(PyExc_BufferError) &&
+            !PyErr_ExceptionMatches(PyExc_ValueError) && !PyErr_ExceptionMatches(PyExc_TypeError))
             return -1;
         PyErr_Clear();
         return 0;
@@ -59,7 +64,8 @@ int pt_from_buffer(PyObject *object, pt_operand *a, int writable)
     a->data = b->buf;
     a->ndim = b->ndim;
     if (a->ndim < 0 || a->ndim > PT_DIMS || (a->ndim && !b->shape) || b->suboffsets) {
-        PyErr_Format(PyExc_ValueError, "%s: its buffer has %d dimensions%s: must be 0 to %d, without suboffsets",
+        PyErr_Format(PyExc_ValueError,
+                     "%s: its buffer has %d dimensions%s: must be 0 to %d, without suboffsets",
                      a->name, a->ndim, b->suboffsets ? " and suboffsets" : "", (int)PT_DIMS);
         return -1;
     }
@@ -75,7 +81,8 @@ int pt_from_buffer(PyObject *object, pt_operand *a, int writable)
 /* bfloat16 has no letter: two opaque bytes, and a dtype of that name. */
 static int is_bfloat16(PyObject *object)
 {
-    PyObject *dtype = pt_attribute(object, "dtype"), *name = dtype ? pt_attribute(dtype, "name") : NULL;
+    PyObject *dtype = pt_attribute(object, "dtype"),
+             *name = dtype ? pt_attribute(dtype, "name") : NULL;
     int is = name && PyUnicode_Check(name) && !PyUnicode_CompareWithASCIIString(name, "bfloat16");
     Py_XDECREF(dtype);
     Py_XDECREF(name);
@@ -86,10 +93,12 @@ static int is_bfloat16(PyObject *object)
 static int read_typestr(PyObject *object, pt_operand *a, PyObject *typestr)
 {
     Py_ssize_t length = 0;
-    const char *text = typestr && PyUnicode_Check(typestr) ? PyUnicode_AsUTF8AndSize(typestr, &length) : NULL;
+    const char *text =
+        typestr && PyUnicode_Check(typestr) ? PyUnicode_AsUTF8AndSize(typestr, &length) : NULL;
     if (!text || length < 3) {
         if (!PyErr_Occurred())
-            PyErr_Format(PyExc_ValueError, "%s: its typestr must be a string such as '<f4'", a->name);
+            PyErr_Format(PyExc_ValueError, "%s: its typestr must be a string such as '<f4'",
+                         a->name);
         return -1;
     }
     int64_t bytes = 0;
@@ -117,7 +126,8 @@ static int read_data(pt_operand *a, PyObject *data)
         if (PyErr_Occurred()) return -1;
     }
     if (readonly < 0) {
-        PyErr_Format(PyExc_ValueError, "%s: the interface's data must be a pair (address, read-only)", a->name);
+        PyErr_Format(PyExc_ValueError,
+                     "%s: the interface's data must be a pair (address, read-only)", a->name);
         return -1;
     }
     a->readonly = readonly;
@@ -128,10 +138,12 @@ static void release_interface(pt_operand *a) { Py_CLEAR(a->held); }
 
 static int read_interface(PyObject *object, pt_operand *a, PyObject *dict)
 {
-    PyObject *shape = PyDict_GetItemString(dict, "shape"), *strides = PyDict_GetItemString(dict, "strides");
+    PyObject *shape = PyDict_GetItemString(dict, "shape"),
+             *strides = PyDict_GetItemString(dict, "strides");
     PyObject *mask = PyDict_GetItemString(dict, "mask");
     if (mask && mask != Py_None) {
-        PyErr_Format(PyExc_TypeError, "%s has a mask: this version of tally has none; fill it with NaN", a->name);
+        PyErr_Format(PyExc_TypeError,
+                     "%s has a mask: this version of tally has none; fill it with NaN", a->name);
         return -1;
     }
     if (read_typestr(object, a, PyDict_GetItemString(dict, "typestr"))) return -1;
@@ -152,7 +164,8 @@ static int hold_interface(PyObject *object, pt_operand *a, const char *name)
 {
     PyObject *dict = pt_attribute(object, name);
     if (!dict) return PyErr_Occurred() ? -1 : 0;
-    if (!PyDict_Check(dict)) { /* a class attribute of another kind, such as a property of a class */
+    /* a class attribute of another kind, such as a property of a class */
+    if (!PyDict_Check(dict)) {
         Py_DECREF(dict);
         if (PyType_Check(object)) return 0;
         PyErr_Format(PyExc_ValueError, "%s: its %s must be a dictionary", a->name, name);
@@ -180,13 +193,15 @@ int pt_from_cuda(PyObject *object, pt_operand *a)
         a->stream = PyLong_Check(stream) ? PyLong_AsVoidPtr(stream) : NULL;
         if (PyErr_Occurred()) return -1;
         if (!a->stream) {
-            PyErr_Format(PyExc_ValueError, "%s: the interface's stream must be None or an integer that is not 0",
+            PyErr_Format(PyExc_ValueError,
+                         "%s: the interface's stream must be None or an integer that is not 0",
                          a->name);
             return -1;
         }
     }
     /* the interface does not say which device: the object may, else it is the first */
-    PyObject *device = pt_attribute(object, "device"), *id = device ? pt_attribute(device, "id") : NULL;
+    PyObject *device = pt_attribute(object, "device"),
+             *id = device ? pt_attribute(device, "id") : NULL;
     PyErr_Clear();
     a->device = id && PyLong_Check(id) ? (int)PyLong_AsLong(id) : 0;
     Py_XDECREF(device);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * DLPack, 1.x and before: a capsule with a tensor, which its consumer renames to say that it was used, and whose
- * deleter the consumer calls when it is done (dmlc.github.io/dlpack). */
+ * DLPack, 1.x and before: a capsule with a tensor, which its consumer renames to say that it was
+ * used, and whose deleter the consumer calls when it is done (dmlc.github.io/dlpack). */
 #include "pt.h"
 #include "capsules.h"
 #include <string.h>
@@ -20,25 +20,29 @@ static int read_tensor(const pt_dl_tensor *t, pt_operand *a)
 {
     static const char kinds[] = {'i', 'u', 'f', 0, 'V', 0, 'b'};
     char kind = t->dtype.code < sizeof kinds ? kinds[t->dtype.code] : 0;
-    a->dtype =
-        kind && t->dtype.lanes == 1 && t->dtype.bits % 8 == 0 ? pt_dtype_find(kind, t->dtype.bits / 8, &a->is_bool) : 0;
+    a->dtype = kind && t->dtype.lanes == 1 && t->dtype.bits % 8 == 0
+                   ? pt_dtype_find(kind, t->dtype.bits / 8, &a->is_bool)
+                   : 0;
     if (!a->dtype) {
         PyErr_Format(PyExc_TypeError,
-                     "%s has elements of DLPack's type %d with %d bits and %d lanes: must be bool, integers of 1 to 8 "
+                     "%s has elements of DLPack's type %d with %d bits and %d lanes: must be bool, "
+                     "integers of 1 to 8 "
                      "bytes or floats of 2, 4 or 8 bytes",
                      a->name, t->dtype.code, t->dtype.bits, t->dtype.lanes);
         return -1;
     }
     int host = t->device.type == PT_DL_CPU || t->device.type == PT_DL_CUDA_HOST;
     if (!host && t->device.type != PT_DL_CUDA && t->device.type != PT_DL_CUDA_MANAGED) {
-        PyErr_Format(PyExc_ValueError, "%s is on a device of DLPack's type %d: must be the host (1) or CUDA (2)",
+        PyErr_Format(PyExc_ValueError,
+                     "%s is on a device of DLPack's type %d: must be the host (1) or CUDA (2)",
                      a->name, t->device.type);
         return -1;
     }
     a->device = host ? -1 : t->device.id;
     a->ndim = t->ndim;
     if (t->ndim < 0 || t->ndim > PT_DIMS || (t->ndim && !t->shape) || (!host && t->device.id < 0)) {
-        PyErr_Format(PyExc_ValueError, "%s: its tensor has %d dimensions%s: must be 0 to %d with a shape", a->name,
+        PyErr_Format(PyExc_ValueError,
+                     "%s: its tensor has %d dimensions%s: must be 0 to %d with a shape", a->name,
                      t->ndim, t->ndim && !t->shape ? " and no shape" : "", (int)PT_DIMS);
         return -1;
     }
@@ -47,8 +51,8 @@ static int read_tensor(const pt_dl_tensor *t, pt_operand *a)
     for (int i = 0; i < a->ndim; i++) {
         a->shape[i] = t->shape[i];
         if (t->strides && __builtin_mul_overflow(t->strides[i], bytes, &a->strides[i])) {
-            PyErr_Format(PyExc_ValueError, "%s: stride %d is %lld elements: more bytes than 2^63", a->name, i,
-                         (long long)t->strides[i]);
+            PyErr_Format(PyExc_ValueError, "%s: stride %d is %lld elements: more bytes than 2^63",
+                         a->name, i, (long long)t->strides[i]);
             return -1;
         }
     }
@@ -63,7 +67,8 @@ static int read_new(PyObject *capsule, pt_operand *a)
     a->held = m;
     a->release = release_new;
     if (m->major != 1) {
-        PyErr_Format(PyExc_ValueError, "%s: its tensor is of DLPack %u: must be 1", a->name, (unsigned)m->major);
+        PyErr_Format(PyExc_ValueError, "%s: its tensor is of DLPack %u: must be 1", a->name,
+                     (unsigned)m->major);
         return -1;
     }
     a->readonly = (m->flags & (PT_DL_READ_ONLY | PT_DL_IS_COPY)) != 0;
@@ -97,7 +102,8 @@ static int on_gpu(PyObject *object)
 
 static PyObject *ask(PyObject *object, int gpu, int version)
 {
-    PyObject *method = PyObject_GetAttrString(object, "__dlpack__"), *none = PyTuple_New(0), *names = PyDict_New();
+    PyObject *method = PyObject_GetAttrString(object, "__dlpack__"), *none = PyTuple_New(0),
+             *names = PyDict_New();
     PyObject *legacy = PyLong_FromLong(1), *newest = Py_BuildValue("(ii)", 1, 1), *capsule = NULL;
     int bad = !method || !none || !names || !legacy || !newest;
     if (!bad && gpu) bad = PyDict_SetItemString(names, "stream", legacy);
@@ -122,10 +128,11 @@ int pt_from_dlpack(PyObject *object, pt_operand *a)
     if (!capsule) {
         if (PyErr_ExceptionMatches(PyExc_BufferError)) {
             PyErr_Clear();
-            PyErr_Format(PyExc_ValueError,
-                         "%s: its __dlpack__ gives no tensor (one that needs a gradient, or another "
-                         "memory layout?)",
-                         a->name);
+            PyErr_Format(
+                PyExc_ValueError,
+                "%s: its __dlpack__ gives no tensor (one that needs a gradient, or another "
+                "memory layout?)",
+                a->name);
         }
         return -1;
     }
@@ -134,7 +141,8 @@ int pt_from_dlpack(PyObject *object, pt_operand *a)
     else if (PyCapsule_IsValid(capsule, "dltensor"))
         read = read_old(capsule, a);
     else
-        PyErr_Format(PyExc_ValueError, "%s: its __dlpack__ must give a capsule with a tensor that nobody has used",
+        PyErr_Format(PyExc_ValueError,
+                     "%s: its __dlpack__ must give a capsule with a tensor that nobody has used",
                      a->name);
     Py_DECREF(capsule);
     if (read > 0 && gpu && a->device >= 0) a->stream = (void *)1; /* cudaStreamLegacy, as asked */

@@ -28,9 +28,10 @@ PyObject *pt_operator(PyObject *module, PyObject *const *args, Py_ssize_t count)
     tally_status status = tally_operator(slot->ctx, op, dtype, &info);
     PyObject *facts = NULL;
     if (!status)
-        facts = Py_BuildValue("{s:s,s:s,s:s,s:s,s:s,s:i,s:i,s:O,s:O}", "name", info.name, "text", info.text, "empty",
-                              info.empty, "param", info.param, "dtype", pt_dtype_name(info.output, 0), "lanes",
-                              info.lanes, "inputs", info.inputs, "exact", info.exact ? Py_True : Py_False, "seedable",
+        facts = Py_BuildValue("{s:s,s:s,s:s,s:s,s:s,s:i,s:i,s:O,s:O}", "name", info.name, "text",
+                              info.text, "empty", info.empty, "param", info.param, "dtype",
+                              pt_dtype_name(info.output, 0), "lanes", info.lanes, "inputs",
+                              info.inputs, "exact", info.exact ? Py_True : Py_False, "seedable",
                               info.seedable ? Py_True : Py_False);
     else if (status == TALLY_UNSUPPORTED)
         facts = Py_NewRef(Py_None);
@@ -49,9 +50,10 @@ PyObject *pt_devices(PyObject *module, PyObject *unused)
         tally_status status;
         Py_BEGIN_ALLOW_THREADS status = tally_device(i, &info);
         Py_END_ALLOW_THREADS if (status) break;
-        PyObject *one = Py_BuildValue("{s:s,s:s,s:O,s:s,s:i,s:s}", "name", info.name, "text", info.text, "usable",
-                                      info.usable ? Py_True : Py_False, "reason", info.reason, "threads",
-                                      info.processors, "isas", info.isas ? info.isas : "");
+        PyObject *one =
+            Py_BuildValue("{s:s,s:s,s:O,s:s,s:i,s:s}", "name", info.name, "text", info.text,
+                          "usable", info.usable ? Py_True : Py_False, "reason", info.reason,
+                          "threads", info.processors, "isas", info.isas ? info.isas : "");
         if (!one || PyList_Append(list, one)) Py_CLEAR(list);
         Py_XDECREF(one);
     }

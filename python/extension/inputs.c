@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Elements that are left out, and second arrays. The library has a bit for each element, by its place in memory
- * (tally_view); here come `where=` and the masks of masked arrays, which have a byte for each, by its indices:
+ * Elements that are left out, and second arrays. The library has a bit for each element, by its
+ * place in memory (tally_view); here come `where=` and the masks of masked arrays, which have a
+ * byte for each, by its indices:
  *
  *   x[::-1]      place  2 1 0      where  1 0 1      bits of places 0 1 2:  1 0 1
  *
- * An array whose places are not its elements' own (a broadcast one), or lie far apart, is copied first. */
+ * An array whose places are not its elements' own (a broadcast one), or lie far apart, is copied
+ * first. */
 #include "pt.h"
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +18,13 @@ static int broadcast(pt_operand *b, const pt_operand *a)
 {
     const int more = a->ndim - b->ndim;
     int wrong = more < 0;
-    for (int i = 0; i < b->ndim && !wrong; i++) wrong = b->shape[i] != 1 && b->shape[i] != a->shape[more + i];
+    for (int i = 0; i < b->ndim && !wrong; i++)
+        wrong = b->shape[i] != 1 && b->shape[i] != a->shape[more + i];
     if (wrong) {
         PyObject *from = pt_shape(b->ndim, b->shape), *to = pt_shape(a->ndim, a->shape);
         if (from && to)
-            PyErr_Format(PyExc_ValueError, "%s has shape %R: must broadcast to that of %s, %R", b->name, from, a->name,
-                         to);
+            PyErr_Format(PyExc_ValueError, "%s has shape %R: must broadcast to that of %s, %R",
+                         b->name, from, a->name, to);
         Py_XDECREF(from);
         Py_XDECREF(to);
         return -1;
@@ -46,7 +49,8 @@ static void set_line(uint8_t *bits, int64_t at, const uint8_t *from, int64_t n, 
     const uint64_t low = 0x7f7f7f7f7f7f7f7f;
     for (; n > 0 && at & 7; n--, at++, from++)
         if ((*from == 0) == inverted) set_bit(bits, at);
-    for (; n >= 8; n -= 8, at += 8, from += 8) { /* the top bit of each byte that is not 0, then these 8 side by side */
+    /* the top bit of each byte that is not 0, then these 8 side by side */
+    for (; n >= 8; n -= 8, at += 8, from += 8) {
         uint64_t byte;
         memcpy(&byte, from, sizeof byte);
         byte = ((((byte & low) + low) | byte) >> 7) & 0x0101010101010101;
@@ -58,7 +62,8 @@ static void set_line(uint8_t *bits, int64_t at, const uint8_t *from, int64_t n, 
 }
 
 /* dim: extents, byte strides of `where` (in) and places of the elements (out). */
-static void set_bits(uint8_t *bits, int64_t at, const uint8_t *where, const pt_dim *dim, int dims, int inverted)
+static void set_bits(uint8_t *bits, int64_t at, const uint8_t *where, const pt_dim *dim, int dims,
+                     int inverted)
 {
     if (dims == 0) {
         if ((*where == 0) == inverted) set_bit(bits, at);
@@ -107,11 +112,13 @@ static int own(pt_operand *a)
     return 0;
 }
 
-/* A byte for each of a's places, 1 where nothing leaves the element out yet, and where: by an operand's `valid`. */
+/* A byte for each of a's places, 1 where nothing leaves the element out yet, and where: by an
+   operand's `valid`. */
 static void clear_nulls(uint8_t *bits, int64_t low, int64_t high, const pt_operand *a)
 {
     for (int64_t place = low; place <= high; place++)
-        if (!pt_is_valid(a, place)) bits[(place - low) >> 3] &= (uint8_t) ~(1 << ((place - low) & 7));
+        if (!pt_is_valid(a, place))
+            bits[(place - low) >> 3] &= (uint8_t) ~(1 << ((place - low) & 7));
 }
 
 int pt_leave_out(pt_operand *a, PyObject *where, const char *name, int inverted)
@@ -121,17 +128,21 @@ int pt_leave_out(pt_operand *a, PyObject *where, const char *name, int inverted)
     int failed = -1;
     if (where == Py_None) return 0;
     if (a->device >= 0) {
-        PyErr_Format(PyExc_ValueError, "%s: %s is on a device: elements can be left out of host memory", name, a->name);
+        PyErr_Format(PyExc_ValueError,
+                     "%s: %s is on a device: elements can be left out of host memory", name,
+                     a->name);
         return -1;
     }
     if (pt_flatten(a) || pt_open_plain(where, name, "what leaves elements out", &w)) return -1;
     if (w.dtype != TALLY_U8) {
-        PyErr_Format(PyExc_TypeError, "%s has dtype %s: must be bool (or uint8)", name, pt_dtype_name(w.dtype, 0));
+        PyErr_Format(PyExc_TypeError, "%s has dtype %s: must be bool (or uint8)", name,
+                     pt_dtype_name(w.dtype, 0));
     } else if (w.device >= 0) {
         PyErr_Format(PyExc_ValueError, "%s is on a device: must be in host memory", name);
     } else if (!pt_flatten(&w) && !broadcast(&w, a)) {
         failed = 0;
-        if (a->size && !has_places(a, &low, &high) && !a->valid) failed = own(a) || !has_places(a, &low, &high);
+        if (a->size && !has_places(a, &low, &high) && !a->valid)
+            failed = own(a) || !has_places(a, &low, &high);
     }
     if (!failed && a->size) {
         pt_dim dim[PT_DIMS];
@@ -141,7 +152,8 @@ int pt_leave_out(pt_operand *a, PyObject *where, const char *name, int inverted)
             dim[i] = (pt_dim){.n = a->shape[i], .in = w.strides[i], .out = a->strides[i] / bytes};
         const int dims = pt_join(dim, a->ndim);
         if (bits) {
-            Py_BEGIN_ALLOW_THREADS set_bits(bits, -low, (const uint8_t *)w.data, dim, dims, inverted);
+            Py_BEGIN_ALLOW_THREADS set_bits(bits, -low, (const uint8_t *)w.data, dim, dims,
+                                            inverted);
             if (a->valid) clear_nulls(bits, low, high, a);
             Py_END_ALLOW_THREADS free(a->bits);
             a->valid = a->bits = bits;
@@ -193,14 +205,16 @@ int pt_flatten(pt_operand *a)
     return 0;
 }
 
-/* present(x, where, next) -> for each element of x, of one axis, whether it is there; None if all are */
+/* present(x, where, next) -> for each element of x, of one axis, whether it is there; None if
+   all are */
 PyObject *pt_present(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     pt_operand a, b;
     const pt_operand *next = NULL;
     PyObject *there = NULL;
     if (pt_count("present", count, 3) || pt_open(args[0], "x", &a)) return NULL;
-    if (!pt_leave_out(&a, args[1], "where", 0) && !pt_flatten(&a) && !pt_open_next(args[2], &a, &b, &next)) {
+    if (!pt_leave_out(&a, args[1], "where", 0) && !pt_flatten(&a) &&
+        !pt_open_next(args[2], &a, &b, &next)) {
         if (a.ndim != 1)
             PyErr_SetString(PyExc_ValueError, "x must have one axis");
         else if (!a.valid && !(next && next->valid)) {
@@ -209,7 +223,8 @@ PyObject *pt_present(PyObject *module, PyObject *const *args, Py_ssize_t count)
             uint8_t *to = pt_array_data(there);
             for (int64_t i = 0; i < a.size; i++)
                 to[i] = (uint8_t)(pt_is_valid(&a, i * (a.strides[0] / pt_bytes(&a))) &&
-                                  (!next || pt_is_valid(next, i * (next->strides[0] / pt_bytes(next)))));
+                                  (!next ||
+                                   pt_is_valid(next, i * (next->strides[0] / pt_bytes(next)))));
         }
         pt_close_next(next);
     }
@@ -237,17 +252,19 @@ void pt_close_next(const pt_operand *given)
     if (given) pt_close((pt_operand *)(uintptr_t)given);
 }
 
-int pt_open_inputs(PyObject *x, PyObject *next, PyObject *where, const char *what, pt_operand *a, pt_operand *second,
-                   const pt_operand **given)
+int pt_open_inputs(PyObject *x, PyObject *next, PyObject *where, const char *what, pt_operand *a,
+                   pt_operand *second, const pt_operand **given)
 {
     *given = NULL;
     if (pt_open(x, "x", a)) return -1;
     if (a->device >= 0 && what) {
-        PyErr_Format(PyExc_ValueError, "x is on a device: %s takes host memory in this version", what);
+        PyErr_Format(PyExc_ValueError, "x is on a device: %s takes host memory in this version",
+                     what);
     } else if (!pt_leave_out(a, where, "where", 0) && !(pt_has_nulls(a) && pt_flatten(a)) &&
                !pt_open_next(next, a, second, given)) {
         if (!*given || second->device < 0 || !what) return 0;
-        PyErr_Format(PyExc_ValueError, "next is on a device: %s takes host memory in this version", what);
+        PyErr_Format(PyExc_ValueError, "next is on a device: %s takes host memory in this version",
+                     what);
     }
     pt_close_next(*given);
     pt_close(a);

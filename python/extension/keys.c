@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: MIT
- * Keys: runs of equal neighbours, groups of integers, gathers. Of one axis, in one piece. What is on a device stays
- * there: places are made there too. */
+ * Keys: runs of equal neighbours, groups of integers, gathers. Of one axis, in one piece. What
+ * is on a device stays there: places are made there too. */
 #include "pt.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Opens an array of one axis, and the view of it. bare: what is left out is there like the rest, for the caller to see
- * to. */
+/* Opens an array of one axis, and the view of it. bare: what is left out is there like the rest,
+ * for the caller to see to. */
 static int open_flat(PyObject *object, const char *name, int bare, pt_operand *a, tally_view *v)
 {
-    if (bare ? pt_open(object, name, a) || pt_flatten(a) : pt_open_plain(object, name, "this function", a)) return -1;
+    if (bare ? pt_open(object, name, a) || pt_flatten(a)
+             : pt_open_plain(object, name, "this function", a))
+        return -1;
     const int64_t bytes = (int64_t)tally_dtype_size(a->dtype);
     if (a->ndim != 1 || a->chunks || !pt_even(a, bytes)) {
-        PyErr_Format(PyExc_ValueError, "%s must have one axis, in one piece, with strides of whole elements", name);
+        PyErr_Format(PyExc_ValueError,
+                     "%s must have one axis, in one piece, with strides of whole elements", name);
         pt_close(a);
         return -1;
     }
-    *v = (tally_view){.data = a->data, .dtype = a->dtype, .rows = 1, .n = a->size, .row_stride = a->size, .stride = 1};
+    *v = (tally_view){.data = a->data,
+                      .dtype = a->dtype,
+                      .rows = 1,
+                      .n = a->size,
+                      .row_stride = a->size,
+                      .stride = 1};
     if (a->size > 1) v->stride = a->strides[0] / bytes;
     return 0;
 }
@@ -25,18 +33,21 @@ int pt_open_places(PyObject *object, const char *name, pt_operand *a)
 {
     tally_view v;
     if (open_flat(object, name, 0, a, &v)) return -1;
-    if (a->dtype == TALLY_I64 && (a->size <= 1 || v.stride == 1) && (uintptr_t)a->data % sizeof(int64_t) == 0) return 0;
+    if (a->dtype == TALLY_I64 && (a->size <= 1 || v.stride == 1) &&
+        (uintptr_t)a->data % sizeof(int64_t) == 0)
+        return 0;
     PyErr_Format(PyExc_ValueError, "%s must be int64, dense and aligned", name);
     pt_close(a);
     return -1;
 }
 
-/* Places are on the input's device, by its library. In host memory they are NumPy's where the input is of a library
- * that has it, else of our own: they have no index or name. */
+/* Places are on the input's device, by its library. In host memory they are NumPy's where the
+ * input is of a library that has it, else of our own: they have no index or name. */
 static int make_places(const pt_operand *a, int64_t n, pt_operand *places, PyObject **object)
 {
     if (a->device >= 0) return pt_make(a, TALLY_I64, 0, 1, &n, places, object);
-    const pt_operand like = {.kind = a->kind == PT_OWN || !pt_numpy_empty ? PT_OWN : PT_NUMPY, .device = -1};
+    const pt_operand like = {.kind = a->kind == PT_OWN || !pt_numpy_empty ? PT_OWN : PT_NUMPY,
+                             .device = -1};
     return pt_make(&like, TALLY_I64, 0, 1, &n, places, object);
 }
 
@@ -51,7 +62,8 @@ static PyObject *give_places(const pt_operand *a, const int64_t *from, int64_t n
     return object;
 }
 
-/* The runs of keys with nulls, out of those of what lies there: two nulls are equal, and nothing else equals one. */
+/* The runs of keys with nulls, out of those of what lies there: two nulls are equal, and nothing
+   else equals one. */
 static int64_t part_nulls(const pt_operand *a, int64_t stride, const int64_t *found, int64_t *made)
 {
     int64_t runs = 0;
@@ -66,14 +78,16 @@ static int64_t part_nulls(const pt_operand *a, int64_t stride, const int64_t *fo
     return runs;
 }
 
-static tally_status find_runs(pt_slot *slot, const pt_operand *a, const tally_view *v, int64_t *offsets, int64_t *runs)
+static tally_status find_runs(pt_slot *slot, const pt_operand *a, const tally_view *v,
+                              int64_t *offsets, int64_t *runs)
 {
     tally_status status = pt_stream_begin(slot, a, NULL);
     if (!status) status = tally_runs(slot->ctx, v, offsets, runs);
     return pt_stream_end(slot, status, a, NULL);
 }
 
-/* The offsets of keys in host memory, with nulls or without. The library wants room for as many runs as there are keys.
+/* The offsets of keys in host memory, with nulls or without. The library wants room for as many
+ * runs as there are keys.
  */
 static PyObject *runs_here(pt_slot *slot, const pt_operand *a, const tally_view *v)
 {
@@ -105,7 +119,8 @@ static PyObject *runs_there(pt_slot *slot, const pt_operand *a, const tally_view
     Py_BEGIN_ALLOW_THREADS status = find_runs(slot, a, v, NULL, &runs);
     Py_END_ALLOW_THREADS if (!status && make_places(a, runs + 1, &places, &given)) return NULL;
     if (!status) {
-        Py_BEGIN_ALLOW_THREADS status = find_runs(slot, a, v, (int64_t *)(void *)places.data, &runs);
+        Py_BEGIN_ALLOW_THREADS status =
+            find_runs(slot, a, v, (int64_t *)(void *)places.data, &runs);
         Py_END_ALLOW_THREADS pt_close(&places);
     }
     if (status) {
@@ -122,14 +137,18 @@ PyObject *pt_runs(PyObject *module, PyObject *object)
     tally_view v;
     if (open_flat(object, "keys", 1, &a, &v)) return NULL;
     pt_slot *slot = pt_take(&a, NULL);
-    PyObject *given = !slot ? NULL : a.device < 0 ? runs_here(slot, &a, &v) : runs_there(slot, &a, &v);
+    PyObject *given = !slot          ? NULL
+                      : a.device < 0 ? runs_here(slot, &a, &v)
+                                     : runs_there(slot, &a, &v);
     pt_give_back(slot);
     pt_close(&a);
     return given;
 }
 
-/* Codes with nulls, which belong to no group: as if they were 0, and then taken out of the order. */
-static tally_status groups_of_nulls(tally *ctx, const pt_operand *a, int64_t groups, int64_t *order, int64_t *offsets)
+/* Codes with nulls, which belong to no group: as if they were 0, and then taken out of the
+   order. */
+static tally_status groups_of_nulls(tally *ctx, const pt_operand *a, int64_t groups, int64_t *order,
+                                    int64_t *offsets)
 {
     const int64_t bytes = pt_bytes(a);
     pt_operand dense;
@@ -163,7 +182,8 @@ static PyObject *pair_of_nulls(pt_slot *slot, const pt_operand *a, int64_t group
         tally_status status;
         Py_BEGIN_ALLOW_THREADS status = groups_of_nulls(slot->ctx, a, groups, order, offsets);
         Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
-        else if ((first = give_places(a, order, offsets[groups]))) second = give_places(a, offsets, groups + 1);
+        else if ((first = give_places(a, order, offsets[groups]))) second =
+            give_places(a, offsets, groups + 1);
         if (second) pair = PyTuple_Pack(2, first, second);
     } else {
         PyErr_NoMemory();
@@ -176,7 +196,8 @@ static PyObject *pair_of_nulls(pt_slot *slot, const pt_operand *a, int64_t group
 }
 
 /* The same of codes that are all there. */
-static PyObject *pair_of(pt_slot *slot, const pt_operand *a, const tally_view *codes, int64_t groups)
+static PyObject *pair_of(pt_slot *slot, const pt_operand *a, const tally_view *codes,
+                         int64_t groups)
 {
     pt_operand places[2];
     PyObject *object[2] = {NULL, NULL}, *pair = NULL;
@@ -213,7 +234,8 @@ PyObject *pt_groups(PyObject *module, PyObject *const *args, Py_ssize_t count)
     Py_XDECREF(whole);
     if (groups == -1 && PyErr_Occurred()) return NULL;
     if (groups < 0 || groups > most)
-        return PyErr_Format(PyExc_ValueError, "groups is %lld: must be 0..%lld", (long long)groups, (long long)most);
+        return PyErr_Format(PyExc_ValueError, "groups is %lld: must be 0..%lld", (long long)groups,
+                            (long long)most);
     if (open_flat(args[0], "codes", 1, &a, &v)) return NULL;
     pt_slot *slot = pt_take(&a, NULL);
     if (slot) given = a.valid ? pair_of_nulls(slot, &a, groups) : pair_of(slot, &a, &v, groups);
@@ -238,9 +260,12 @@ PyObject *pt_gather(PyObject *module, PyObject *const *args, Py_ssize_t count)
     pt_slot *slot = pt_take_all(both, 2, NULL);
     if (slot && !pt_make(&a, a.dtype, a.is_bool, 1, &order.size, &result, &object)) {
         tally_status status;
-        out = (tally_view){.data = result.data, .dtype = a.dtype, .rows = 1, .n = order.size, .stride = 1};
+        out = (tally_view){
+            .data = result.data, .dtype = a.dtype, .rows = 1, .n = order.size, .stride = 1};
         Py_BEGIN_ALLOW_THREADS status = pt_stream_begin(slot, &a, &result);
-        if (!status) status = tally_take(slot->ctx, &v, (const int64_t *)(const void *)order.data, order.size, &out);
+        if (!status)
+            status = tally_take(slot->ctx, &v, (const int64_t *)(const void *)order.data,
+                                order.size, &out);
         status = pt_stream_end(slot, status, &a, &result);
         Py_END_ALLOW_THREADS if (status)
         {
@@ -256,7 +281,8 @@ PyObject *pt_gather(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return object;
 }
 
-/* bounds(keys, low, high, low_open, high_open, ties) -> (start, end); low and high as the keys are */
+/* bounds(keys, low, high, low_open, high_open, ties) -> (start, end); low and high as the keys
+   are */
 PyObject *pt_bounds(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     pt_operand a, bound[2];
@@ -282,8 +308,8 @@ PyObject *pt_bounds(PyObject *module, PyObject *const *args, Py_ssize_t count)
     tally_status status;
     Py_BEGIN_ALLOW_THREADS status = pt_stream_begin(slot, &a, NULL);
     if (!status)
-        status =
-            tally_window_bounds(slot->ctx, &v, &w, (int64_t *)(void *)bound[0].data, (int64_t *)(void *)bound[1].data);
+        status = tally_window_bounds(slot->ctx, &v, &w, (int64_t *)(void *)bound[0].data,
+                                     (int64_t *)(void *)bound[1].data);
     status = pt_stream_end(slot, status, &a, NULL);
     Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
     else given = PyTuple_Pack(2, places[0], places[1]);

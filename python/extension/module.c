@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The module `tally._core`. Its functions take all their arguments by place; the package's Python has the names, the
- * defaults and the documentation. */
+ * The module `tally._core`. Its functions take all their arguments by place; the package's
+ * Python has the names, the defaults and the documentation. */
 #include "pt.h"
 #include <stdatomic.h>
 #include <string.h>
@@ -18,7 +18,8 @@ static PyObject *helpers(PyObject *module, PyObject *const *args, Py_ssize_t cou
     Py_RETURN_NONE;
 }
 
-/* like(x, "x") -> (dtype, shape, strides in bytes, address, device, "own", "numpy" or "other"), for tests */
+/* like(x, "x") -> (dtype, shape, strides in bytes, address, device, "own", "numpy" or "other"),
+   for tests */
 static PyObject *like(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     static const char *const kinds[] = {"own", "numpy", "other"};
@@ -32,8 +33,8 @@ static PyObject *like(PyObject *module, PyObject *const *args, Py_ssize_t count)
             PyTuple_SetItem(strides, i, PyLong_FromLongLong(a.strides[i])))
             Py_CLEAR(shape);
     if (shape && strides)
-        facts = Py_BuildValue("(sOONis)", pt_dtype_name(a.dtype, a.is_bool), shape, strides, PyLong_FromVoidPtr(a.data),
-                              a.device, kinds[a.kind]);
+        facts = Py_BuildValue("(sOONis)", pt_dtype_name(a.dtype, a.is_bool), shape, strides,
+                              PyLong_FromVoidPtr(a.data), a.device, kinds[a.kind]);
     Py_XDECREF(shape);
     Py_XDECREF(strides);
     pt_close(&a);
@@ -61,7 +62,10 @@ static PyObject *packed(PyObject *module, PyObject *object)
     return copy;
 }
 
-static PyObject *version(PyObject *module, PyObject *unused) { return PyUnicode_FromString(tally_version()); }
+static PyObject *version(PyObject *module, PyObject *unused)
+{
+    return PyUnicode_FromString(tally_version());
+}
 
 #define FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL, NULL
 static PyMethodDef methods[] = {{"reduce", FAST(pt_reduce)},
@@ -98,12 +102,14 @@ static PyMethodDef methods[] = {{"reduce", FAST(pt_reduce)},
                                 {"version", version, METH_NOARGS, NULL},
                                 {NULL, NULL, 0, NULL}};
 
-/* The pool of contexts and the types are the process's: a second interpreter would share what it must not. */
+/* The pool of contexts and the types are the process's: a second interpreter would share what it
+   must not. */
 static int fill(PyObject *module)
 {
     static atomic_int filled;
     if (atomic_exchange(&filled, 1)) {
-        PyErr_SetString(PyExc_ImportError, "tally._core can be loaded once in a process, by one interpreter");
+        PyErr_SetString(PyExc_ImportError,
+                        "tally._core can be loaded once in a process, by one interpreter");
         return -1;
     }
     return pt_contexts_init() || pt_array_init(module) || pt_stream_init(module) ? -1 : 0;
@@ -116,7 +122,8 @@ static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)fill},
 #endif
 #endif
                                    {0, NULL}};
-static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "tally._core", NULL, 0, methods, slots, NULL, NULL, NULL};
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "tally._core", NULL, 0, methods, slots, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit__core(void);
 PyMODINIT_FUNC PyInit__core(void) { return PyModuleDef_Init(&definition); }

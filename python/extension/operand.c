@@ -37,7 +37,8 @@ static int find_numpy(void)
     PyObject *modules = PySys_GetObject("modules"); /* borrowed */
     PyObject *numpy = modules ? PyDict_GetItemString(modules, "numpy") : NULL;
     if (!numpy) return 0;
-    PyObject *type = pt_attribute(numpy, "ndarray"), *make = type ? pt_attribute(numpy, "empty") : NULL;
+    PyObject *type = pt_attribute(numpy, "ndarray"),
+             *make = type ? pt_attribute(numpy, "empty") : NULL;
     if (!type || !make || !PyType_Check(type)) { /* NumPy is being imported: another time */
         PyErr_Clear();
         Py_XDECREF(type);
@@ -71,15 +72,16 @@ int pt_settle(pt_operand *a, int strides_given)
 {
     int64_t bytes = (int64_t)tally_dtype_size(a->dtype), low = 0, high = bytes, step, all;
     if (a->ndim < 0 || a->ndim > PT_DIMS) {
-        PyErr_Format(PyExc_ValueError, "%s has %d dimensions: must be 0 to %d", a->name, a->ndim, (int)PT_DIMS);
+        PyErr_Format(PyExc_ValueError, "%s has %d dimensions: must be 0 to %d", a->name, a->ndim,
+                     (int)PT_DIMS);
         return -1;
     }
     a->size = 1;
     int empty_ = 0, wrong = 0;
     for (int i = 0; i < a->ndim; i++) {
         if (a->shape[i] < 0) {
-            PyErr_Format(PyExc_ValueError, "%s has %lld elements along axis %d: must be at least 0", a->name,
-                         (long long)a->shape[i], i);
+            PyErr_Format(PyExc_ValueError, "%s has %lld elements along axis %d: must be at least 0",
+                         a->name, (long long)a->shape[i], i);
             return -1;
         }
         empty_ |= a->shape[i] == 0;
@@ -93,20 +95,23 @@ int pt_settle(pt_operand *a, int strides_given)
             wrong = 1;
     }
     if (empty_) a->size = 0;
-    if (wrong || __builtin_mul_overflow(a->size, bytes, &all) || __builtin_sub_overflow(high, low, &step)) {
-        PyErr_Format(PyExc_ValueError, "%s: its shape and strides are more bytes than 2^63", a->name);
+    if (wrong || __builtin_mul_overflow(a->size, bytes, &all) ||
+        __builtin_sub_overflow(high, low, &step)) {
+        PyErr_Format(PyExc_ValueError, "%s: its shape and strides are more bytes than 2^63",
+                     a->name);
         return -1;
     }
     if (a->size && !a->data && !a->chunks) {
-        PyErr_Format(PyExc_ValueError, "%s has %lld elements and no memory (a null pointer)", a->name,
-                     (long long)a->size);
+        PyErr_Format(PyExc_ValueError, "%s has %lld elements and no memory (a null pointer)",
+                     a->name, (long long)a->size);
         return -1;
     }
     return 0;
 }
 
-/* An address that another object claims: are its first and last byte memory of this process? The system is asked, which
- * answers without a signal; where it may not be asked, the claim is believed. */
+/* An address that another object claims: are its first and last byte memory of this process? The
+ * system is asked, which answers without a signal; where it may not be asked, the claim is
+ * believed. */
 static int readable(const char *at)
 {
     char byte;
@@ -123,7 +128,8 @@ int pt_believe(const pt_operand *a)
         else
             high += (a->shape[i] - 1) * a->strides[i];
     if (!a->size || (readable(low) && readable(high))) return 0;
-    PyErr_Format(PyExc_ValueError, "%s: its address, %p, is no memory of this process", a->name, (void *)a->data);
+    PyErr_Format(PyExc_ValueError, "%s: its address, %p, is no memory of this process", a->name,
+                 (void *)a->data);
     return -1;
 }
 
@@ -131,7 +137,8 @@ int pt_sizes(PyObject *tuple, const char *what, const pt_operand *a, int64_t *si
 {
     Py_ssize_t n = PyTuple_Check(tuple) ? PyTuple_Size(tuple) : -1;
     if (n < 0 || n > PT_DIMS) {
-        PyErr_Format(PyExc_ValueError, "%s: %s must be a tuple of 0 to %d integers", a->name, what, (int)PT_DIMS);
+        PyErr_Format(PyExc_ValueError, "%s: %s must be a tuple of 0 to %d integers", a->name, what,
+                     (int)PT_DIMS);
         return -1;
     }
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -165,7 +172,8 @@ static void begin(PyObject *object, const char *name, pt_operand *a)
 
 void pt_close(pt_operand *a)
 {
-    PyObject *type, *value, *trace; /* what gives memory back may run Python code, which must not see the exception */
+    /* what gives memory back may run Python code, which must not see the exception */
+    PyObject *type, *value, *trace;
     int failed = PyErr_Occurred() != NULL;
     if (failed) PyErr_Fetch(&type, &value, &trace);
     if (a->release) a->release(a);
@@ -191,7 +199,8 @@ static int speaks(PyObject *object, const char *name)
 static int is_pandas(PyObject *object)
 {
     PyObject *module = pt_attribute((PyObject *)Py_TYPE(object), "__module__");
-    const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8AndSize(module, NULL) : NULL;
+    const char *name =
+        module && PyUnicode_Check(module) ? PyUnicode_AsUTF8AndSize(module, NULL) : NULL;
     int is = name && !strncmp(name, "pandas", 6) && (!name[6] || name[6] == '.');
     Py_XDECREF(module);
     PyErr_Clear();
@@ -206,8 +215,10 @@ static int open_ndarray(PyObject *object, pt_operand *a, int writable)
     int read = mask && writable ? -1 : pt_from_buffer(object, a, writable);
     if (!read) read = pt_from_interface(object, a);
     if (mask && writable)
-        PyErr_SetString(PyExc_TypeError, "out is a masked array: must be an array without a mask; give its data");
-    else if (mask && read > 0 && (is_ndarray(mask) || PyObject_IsTrue(mask)) && pt_leave_out(a, mask, "mask", 1))
+        PyErr_SetString(PyExc_TypeError,
+                        "out is a masked array: must be an array without a mask; give its data");
+    else if (mask && read > 0 && (is_ndarray(mask) || PyObject_IsTrue(mask)) &&
+             pt_leave_out(a, mask, "mask", 1))
         read = -1; /* no mask at all is numpy.False_ */
     Py_XDECREF(mask);
     return read;
@@ -217,7 +228,8 @@ static int open_ndarray(PyObject *object, pt_operand *a, int writable)
 static int open_converted(PyObject *object, pt_operand *a)
 {
     if (!pt_take_helper) {
-        PyErr_Format(PyExc_TypeError, "%s is of type %R: must be an array", a->name, Py_TYPE(object));
+        PyErr_Format(PyExc_TypeError, "%s is of type %R: must be an array", a->name,
+                     Py_TYPE(object));
         return -1;
     }
     PyObject *name = PyUnicode_FromString(a->name);
@@ -234,7 +246,9 @@ static int open_converted(PyObject *object, pt_operand *a)
         if (!read) read = pt_from_buffer(a->converted, a, 0);
         if (!read) read = pt_from_arrow(a->converted, a);
         a->kind = (pt_kind)kind;
-        if (!read) PyErr_Format(PyExc_TypeError, "%s is of type %R: must be an array", a->name, Py_TYPE(object));
+        if (!read)
+            PyErr_Format(PyExc_TypeError, "%s is of type %R: must be an array", a->name,
+                         Py_TYPE(object));
     }
     Py_DECREF(pair);
     return read > 0 ? 1 : -1;
@@ -262,7 +276,8 @@ static int open_protocol(PyObject *object, pt_operand *a, int writable)
     if (PyObject_CheckBuffer(object) && (!PyBytes_Check(object) || !writable)) {
         if (speaks(object, "__array_namespace__")) a->kind = PT_OTHER; /* jax.Array */
         /* NumPy's scalars have buffers too; NumPy converts them */
-        if (!speaks(object, "__array_wrap__") && (read = pt_from_buffer(object, a, writable))) return read;
+        if (!speaks(object, "__array_wrap__") && (read = pt_from_buffer(object, a, writable)))
+            return read;
     }
     if (!writable && is_pandas(object)) return open_converted(object, a);
     a->kind = PT_OTHER;
@@ -279,7 +294,8 @@ int pt_open(PyObject *object, const char *name, pt_operand *a)
 {
     begin(object, name, a);
     if (open_protocol(object, a, 0) > 0) return 0;
-    if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "%s is of type %R: must be an array", name, Py_TYPE(object));
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "%s is of type %R: must be an array", name, Py_TYPE(object));
     pt_close(a);
     return -1;
 }
@@ -288,7 +304,8 @@ int pt_open_plain(PyObject *object, const char *name, const char *what, pt_opera
 {
     if (pt_open(object, name, a)) return -1;
     if (!pt_has_nulls(a)) return 0;
-    PyErr_Format(PyExc_ValueError, "%s has elements that are left out (nulls, a mask): %s takes arrays without", name,
+    PyErr_Format(PyExc_ValueError,
+                 "%s has elements that are left out (nulls, a mask): %s takes arrays without", name,
                  what);
     pt_close(a);
     return -1;
@@ -302,7 +319,8 @@ int pt_open_out(PyObject *object, pt_operand *a)
     if (read > 0)
         PyErr_SetString(PyExc_ValueError, "out is read-only: must be writable");
     else if (!PyErr_Occurred())
-        PyErr_Format(PyExc_TypeError, "out is of type %R: must be a writable array", Py_TYPE(object));
+        PyErr_Format(PyExc_TypeError, "out is of type %R: must be a writable array",
+                     Py_TYPE(object));
     pt_close(a);
     return -1;
 }

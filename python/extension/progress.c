@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * While a long call is under way: Ctrl-C and other signals, and a callback that hears how far it is. The library's
- * calls cannot be stopped, so long work is many of them (walk.c), and between two of them this thread takes the GIL,
- * ten times in a second. */
+ * While a long call is under way: Ctrl-C and other signals, and a callback that hears how far it
+ * is. The library's calls cannot be stopped, so long work is many of them (walk.c), and between
+ * two of them this thread takes the GIL, ten times in a second. */
 #include "pt.h"
 #include <time.h>
 
@@ -19,8 +19,8 @@ static double now(void)
 
 static int tell(void)
 {
-    PyObject *answer =
-        PyObject_CallFunction(callback, "LL", (long long)(done < total ? done : total), (long long)total);
+    PyObject *answer = PyObject_CallFunction(
+        callback, "LL", (long long)(done < total ? done : total), (long long)total);
     Py_XDECREF(answer);
     told = 1;
     return answer ? 0 : -1;
@@ -66,7 +66,8 @@ PyObject *pt_progress(PyObject *module, PyObject *object)
         PyErr_Format(PyExc_TypeError, "callback is %R: must be callable, or None", object);
         return NULL;
     }
-    PyObject *before = callback ? callback : Py_NewRef(Py_None); /* the reference goes to the caller */
+    /* the reference goes to the caller */
+    PyObject *before = callback ? callback : Py_NewRef(Py_None);
     callback = object == Py_None ? NULL : Py_NewRef(object);
     return before;
 }

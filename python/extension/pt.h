@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * The extension `tally._core`: Python's arrays become views of tally.h, and results become arrays of the input's kind.
+ * The extension `tally._core`: Python's arrays become views of tally.h, and results become
+ * arrays of the input's kind.
  *
  *   object --pt_open--> operand --dims--> views --> tally_reduce, _scan, _window --> result --pt_give--> object
  *
- *   operand.c    which protocol an object speaks; from_*.c read the protocols; array.c is the array of our own
+ *   operand.c    which protocol an object speaks; from_*.c read the protocols; array.c is the
+ *                array of our own
  *   inputs.c     elements that are left out (nulls, masks, where=), and second arrays
  *   sequence.c   arrays as views, copied where no stride walks them
  *   device.c     arrays on a device, for what runs in host memory alone
@@ -11,8 +13,9 @@
  *   context.c    contexts, one for each call under way; errors
  *   progress.c   what happens between the pieces of a long call: Ctrl-C, a callback
  *
- * Functions that return int give 0, or -1 with a Python exception set. Everything here needs the GIL (or an attached
- * thread state) unless it says otherwise. The names of files and functions here begin with pt_. */
+ * Functions that return int give 0, or -1 with a Python exception set. Everything here needs the
+ * GIL (or an attached thread state) unless it says otherwise. The names of files and functions
+ * here begin with pt_. */
 #ifndef TALLY_PYTHON_H
 #define TALLY_PYTHON_H
 #ifndef PY_SSIZE_T_CLEAN
@@ -55,13 +58,14 @@ struct pt_operand {
     int device;   /* -1: host memory; else the number of a CUDA device */
     void *stream; /* where the data becomes ready: work is issued there; NULL: it is ready */
     pt_kind kind;
-    PyObject *object; /* borrowed: what was given, or what it was converted to (then `converted` owns it) */
+    /* borrowed: what was given, or what it was converted to (then `converted` owns it) */
+    PyObject *object;
     PyObject *converted;
     const char *name; /* for sentences: "x", "out" */
     pt_chunk *chunks; /* NULL, or `size` elements in this many parts; data is NULL then */
     int64_t chunk_count;
-    /* NULL, or a bit for each element by its place, as in tally_view: element p of data has valid_offset + p. Then the
-     * strides are multiples of elements */
+    /* NULL, or a bit for each element by its place, as in tally_view: element p of data has
+     * valid_offset + p. Then the strides are multiples of elements */
     const void *valid;
     int64_t valid_offset;
     void *copy, *bits;             /* NULL, or memory of our own that data and valid are in */
@@ -82,15 +86,16 @@ int pt_open_places(PyObject *object, const char *name, pt_operand *a);
 
 /* ---- what is left out, and second arrays ---- */
 
-/* Leaves the elements out for which `where`, which is broadcast to a, is 0 (not 0 if `inverted`). None: nothing. */
+/* Leaves the elements out for which `where`, which is broadcast to a, is 0 (not 0 if
+   `inverted`). None: nothing. */
 int pt_leave_out(pt_operand *a, PyObject *where, const char *name, int inverted);
 /* Opens a second array, and broadcasts it to a. None: *given is NULL. */
 int pt_open_next(PyObject *object, pt_operand *a, pt_operand *next, const pt_operand **given);
 void pt_close_next(const pt_operand *given);
-/* x without what `where` leaves out, and the second array, all of host memory: `what` takes no other; or of a device's
- * too (NULL). */
-int pt_open_inputs(PyObject *x, PyObject *next, PyObject *where, const char *what, pt_operand *a, pt_operand *second,
-                   const pt_operand **given);
+/* x without what `where` leaves out, and the second array, all of host memory: `what` takes no
+ * other; or of a device's too (NULL). */
+int pt_open_inputs(PyObject *x, PyObject *next, PyObject *where, const char *what, pt_operand *a,
+                   pt_operand *second, const pt_operand **given);
 /* Chunks become one piece of memory. */
 int pt_flatten(pt_operand *a);
 int pt_has_nulls(const pt_operand *a);
@@ -114,7 +119,8 @@ int pt_from_arrow(PyObject *object, pt_operand *a);
 int pt_settle(pt_operand *a, int strides_given);
 /* For addresses that an object merely says: an error where they are no memory of this process. */
 int pt_believe(const pt_operand *a);
-/* An attribute, or NULL without an exception if the object has none; NULL with one if asking failed. */
+/* An attribute, or NULL without an exception if the object has none; NULL with one if asking
+   failed. */
 PyObject *pt_attribute(PyObject *object, const char *name);
 /* Arguments of array interfaces: a tuple of sizes or byte strides. */
 int pt_sizes(PyObject *tuple, const char *what, const pt_operand *a, int64_t *sizes, int *count);
@@ -123,7 +129,8 @@ extern PyObject *pt_take_helper, *pt_give_helper; /* tally._kinds: see module.c 
 
 /* ---- dtypes ---- */
 
-/* The dtype that an object names ("float32", numpy.float32, float, torch.float32), or -1 with an exception. */
+/* The dtype that an object names ("float32", numpy.float32, float, torch.float32), or -1 with an
+   exception. */
 int pt_dtype_of(PyObject *object, tally_dtype *dtype, int *is_bool);
 /* kind: i u f b or V as in array interfaces. 0 if tally has no such type. */
 tally_dtype pt_dtype_find(char kind, int64_t bytes, int *is_bool);
@@ -133,7 +140,8 @@ const char *pt_dtype_typestr(tally_dtype dtype, int is_bool);
 const char *pt_dtype_format(tally_dtype dtype, int is_bool);
 /* One value as a Python number. */
 PyObject *pt_value(tally_dtype dtype, int is_bool, const void *value);
-/* Element number `at` of dense ones (no f16, bf16) as a double; whether the element at this address is a NaN. */
+/* Element number `at` of dense ones (no f16, bf16) as a double; whether the element at this
+   address is a NaN. */
 double pt_real(tally_dtype dtype, const char *values, int64_t at);
 int pt_is_nan(tally_dtype dtype, const char *at);
 /* A Python number as one value; the sentence calls it `name`. */
@@ -143,9 +151,10 @@ int pt_value_from(PyObject *number, const char *name, tally_dtype dtype, void *v
 
 /* A tuple of integers. */
 PyObject *pt_shape(int ndim, const int64_t *shape);
-/* A new array of dense elements in C order, of the kind of `like`, opened as *a; *object is a new reference. */
-int pt_make(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, const int64_t *shape, pt_operand *a,
-            PyObject **object);
+/* A new array of dense elements in C order, of the kind of `like`, opened as *a; *object is a
+   new reference. */
+int pt_make(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, const int64_t *shape,
+            pt_operand *a, PyObject **object);
 /* What the caller gets for `object` (stolen, NULL passes through). */
 PyObject *pt_give(const pt_operand *like, PyObject *object, int ndim);
 
@@ -176,10 +185,11 @@ struct pt_slot {
     int is_gpu;
 };
 int pt_contexts_init(void);
-/* A context for this call: the thread's device, or the CUDA device that holds the operands (a, out; either may be
- * NULL). NULL with an exception. */
+/* A context for this call: the thread's device, or the CUDA device that holds the operands (a,
+ * out; either may be NULL). NULL with an exception. */
 pt_slot *pt_take(const pt_operand *a, const pt_operand *out);
-/* The same for several arrays (NULL: none), of which the first gets the stream that they are ready in. */
+/* The same for several arrays (NULL: none), of which the first gets the stream that they are
+   ready in. */
 pt_slot *pt_take_all(pt_operand *const *all, int count, const pt_operand *out);
 /* The same for a call that may have a second input. */
 pt_slot *pt_take_two(pt_operand *a, const pt_operand *next, const pt_operand *out);
@@ -200,20 +210,26 @@ PyObject *pt_devices(PyObject *module, PyObject *unused);
 /* ---- dimensions ---- */
 
 typedef struct pt_dim {
-    int64_t n, in, out, next; /* extent; byte strides in the input, in the results, in the second input */
+    /* extent; byte strides in the input, in the results, in the second input */
+    int64_t n, in, out, next;
 } pt_dim;
 
 /* The axes that `axis` names: a bit each; None is all of them. */
 int pt_axes(PyObject *axis, const pt_operand *a, uint64_t *mask);
 /* The one axis of a scan or window: None only where there is one dimension. */
 int pt_axis(PyObject *axis, const pt_operand *a, int *at);
-/* Joins dimensions that one stride walks, and drops those of extent 1. Returns how many are left. */
+/* Joins dimensions that one stride walks, and drops those of extent 1. Returns how many are
+   left. */
 int pt_join(pt_dim *dim, int count);
-/* Copies elements first .. first + count - 1, in C order of the dimensions, to dense memory. Needs no GIL. */
-void pt_pack(char *to, const char *from, const pt_dim *dim, int dims, int64_t first, int64_t count, int64_t bytes);
+/* Copies elements first .. first + count - 1, in C order of the dimensions, to dense memory.
+   Needs no GIL. */
+void pt_pack(char *to, const char *from, const pt_dim *dim, int dims, int64_t first, int64_t count,
+             int64_t bytes);
 /* The other way: dense elements to places out of `to`, by the strides `out`. */
-void pt_unpack(char *to, const char *from, const pt_dim *dim, int dims, int64_t count, int64_t bytes);
-/* Whether the memory of two operands meets, and whether an operand's elements are all in places of their own. */
+void pt_unpack(char *to, const char *from, const pt_dim *dim, int dims, int64_t count,
+               int64_t bytes);
+/* Whether the memory of two operands meets, and whether an operand's elements are all in places
+   of their own. */
 int pt_meet(const pt_operand *a, const pt_operand *b, int64_t bytes_a, int64_t bytes_b);
 int pt_distinct(const pt_operand *a, int64_t bytes);
 /* Is every stride a multiple of the element? */
@@ -222,11 +238,14 @@ int pt_even(const pt_operand *a, int64_t bytes);
 /* ---- views (sequence.c) ---- */
 
 /* Rows of a's elements, from `at` on; strides in bytes. */
-tally_view pt_view(const pt_operand *a, const char *at, int64_t rows, int64_t n, int64_t row_stride, int64_t stride);
-/* Elements in C order of these axes (NULL: of its own), and their bits, in memory of the operand's own. */
+tally_view pt_view(const pt_operand *a, const char *at, int64_t rows, int64_t n, int64_t row_stride,
+                   int64_t stride);
+/* Elements in C order of these axes (NULL: of its own), and their bits, in memory of the
+   operand's own. */
 tally_status pt_pack_axes(const pt_operand *a, const int *axes, pt_operand *dense);
 void pt_unpack_axes(pt_operand *dense);
-/* x, and the second array, as one sequence in C order: where they are if one stride walks each, else in copies. */
+/* x, and the second array, as one sequence in C order: where they are if one stride walks each,
+   else in copies. */
 typedef struct pt_sequence {
     tally_view view, second;
     pt_operand copy[2];
@@ -237,7 +256,8 @@ void pt_sequence_close(pt_sequence *s);
 
 /* ---- devices (device.c) ---- */
 
-/* An array on a device becomes a copy in host memory, which pt_close frees; one in host memory stays. */
+/* An array on a device becomes a copy in host memory, which pt_close frees; one in host memory
+   stays. */
 int pt_to_host(pt_operand *a);
 /* The elements of a dense array on a device, from host memory. */
 int pt_from_host(const pt_operand *a, const void *from);
@@ -247,8 +267,8 @@ int pt_from_host(const pt_operand *a, const void *from);
 /* A call on so many elements begins; it turns out to have more. Calls do not nest. */
 void pt_begin(int64_t elements);
 void pt_more(int64_t elements);
-/* Without the GIL, between pieces: so many elements more are done. PT_INTERRUPTED if a signal's handler, or the
- * callback, raised an exception. */
+/* Without the GIL, between pieces: so many elements more are done. PT_INTERRUPTED if a signal's
+ * handler, or the callback, raised an exception. */
 tally_status pt_went_on(int64_t elements);
 /* It ended. Not 0 if it failed, or the callback does. */
 int pt_end(int failed);
@@ -268,40 +288,44 @@ typedef struct pt_verb {
     int64_t in_bytes, out_bytes;
     tally_scan_options scan;
     tally_window_options window;
-    int initial;                /* scan: one more result before the first, of no elements */
-    int64_t shift;              /* window: results move on by one, the first is empty (after is -1) */
+    int initial; /* scan: one more result before the first, of no elements */
+    /* window: results move on by one, the first is empty (after is -1) */
+    int64_t shift;
     const pt_operand *next;     /* NULL, or the second input, of the first one's shape */
     const int64_t *start, *end; /* ranges: the elements of each result, and how many it must have */
     pt_operand *bound;          /* the two arrays that start and end are of */
     int64_t least;
 } pt_verb;
 
-/* op and the dtype that was asked for (None: any) as the library's string, and its facts for `a`, and for `next`, which
- * may be NULL. */
-int pt_verb_of(pt_slot *slot, PyObject *op, PyObject *dtype, const pt_operand *a, const pt_operand *next,
-               pt_verb *verb);
+/* op and the dtype that was asked for (None: any) as the library's string, and its facts for
+ * `a`, and for `next`, which may be NULL. */
+int pt_verb_of(pt_slot *slot, PyObject *op, PyObject *dtype, const pt_operand *a,
+               const pt_operand *next, pt_verb *verb);
 /* The same for what comes later: arrays of one type, as many as the operator takes. */
 int pt_verb_for(pt_slot *slot, PyObject *op, tally_dtype dtype, int is_bool, pt_verb *verb);
 /* Closes an array of results. Of bools every byte becomes 0 or 1: the minimum of no u8 is 255. */
 void pt_close_result(const pt_verb *verb, pt_operand *result);
-/* Data on a device is not packed: one stride must walk what is folded (mask: the axes), and results (NULL: there are
- * none) must be dense. */
+/* Data on a device is not packed: one stride must walk what is folded (mask: the axes), and
+ * results (NULL: there are none) must be dense. */
 int pt_check_device(const pt_operand *a, uint64_t mask, const pt_operand *out);
 /* A second array must be given exactly where the operator takes two. */
 int pt_check_inputs(const pt_verb *verb, const pt_operand *next);
 /* Checks that an `out` that was given is an array of these results. */
 int pt_fits(const pt_operand *out, const pt_verb *verb, int ndim, const int64_t *shape);
-/* The place of results of *ndim axes, to which the operator's lanes may add one: `out`, which is open as *result if
- * *opened, or a new array of the kind of `like`. *object is a new reference. */
-int pt_open_result(const pt_operand *like, const pt_verb *verb, PyObject *out, int *ndim, int64_t *shape,
-                   pt_operand *result, int *opened, PyObject **object);
+/* The place of results of *ndim axes, to which the operator's lanes may add one: `out`, which is
+ * open as *result if *opened, or a new array of the kind of `like`. *object is a new reference. */
+int pt_open_result(const pt_operand *like, const pt_verb *verb, PyObject *out, int *ndim,
+                   int64_t *shape, pt_operand *result, int *opened, PyObject **object);
 /* The work: no GIL. out of a reduction is dense. Memory that runs out is TALLY_NO_MEMORY. */
-tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a, uint64_t mask, char *out);
-tally_status pt_walk_series(tally *ctx, const pt_verb *verb, const pt_operand *a, int axis, const pt_operand *out);
+tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a, uint64_t mask,
+                            char *out);
+tally_status pt_walk_series(tally *ctx, const pt_verb *verb, const pt_operand *a, int axis,
+                            const pt_operand *out);
 tally_status pt_walk_chunks(tally *ctx, const pt_verb *verb, const pt_operand *a, char *out);
 /* Brings the stream of device data to the context, and back. */
 tally_status pt_stream_begin(pt_slot *slot, const pt_operand *a, const pt_operand *out);
-tally_status pt_stream_end(pt_slot *slot, tally_status status, const pt_operand *a, const pt_operand *out);
+tally_status pt_stream_end(pt_slot *slot, tally_status status, const pt_operand *a,
+                           const pt_operand *out);
 
 PyObject *pt_reduce(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_scan(PyObject *module, PyObject *const *args, Py_ssize_t count);

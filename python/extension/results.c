@@ -13,10 +13,12 @@ PyObject *pt_shape(int ndim, const int64_t *shape)
 }
 
 /* numpy.empty(shape, dtype) */
-static PyObject *make_numpy(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, const int64_t *shape)
+static PyObject *make_numpy(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim,
+                            const int64_t *shape)
 {
-    static PyObject
-        *names[16]; /* of dtypes; the GIL's free-threaded successor may fill one twice, with equal strings */
+    static PyObject *names
+        /* of dtypes; the GIL's free-threaded successor may fill one twice, with equal strings */
+        [16];
     PyObject *type = NULL, *object = NULL, *sizes = pt_shape(ndim, shape);
     if (dtype == TALLY_BF16) {
         type = PyObject_GetAttrString(like->converted ? like->converted : like->object, "dtype");
@@ -24,7 +26,9 @@ static PyObject *make_numpy(const pt_operand *like, tally_dtype dtype, int is_bo
         int at = is_bool ? 0 : (int)dtype;
         if (!names[at]) {
             PyObject *module = PyImport_ImportModule("numpy");
-            names[at] = module ? PyObject_CallMethod(module, "dtype", "s", pt_dtype_typestr(dtype, is_bool)) : NULL;
+            names[at] =
+                module ? PyObject_CallMethod(module, "dtype", "s", pt_dtype_typestr(dtype, is_bool))
+                       : NULL;
             Py_XDECREF(module);
         }
         type = Py_XNewRef(names[at]);
@@ -36,20 +40,23 @@ static PyObject *make_numpy(const pt_operand *like, tally_dtype dtype, int is_bo
 }
 
 /* On a device the input's own library makes the memory: give(object, dtype, shape). */
-static PyObject *make_device(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, const int64_t *shape)
+static PyObject *make_device(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim,
+                             const int64_t *shape)
 {
     PyObject *sizes = pt_shape(ndim, shape), *object = NULL;
     PyObject *type = PyUnicode_FromString(pt_dtype_name(dtype, is_bool));
-    if (sizes && type) object = PyObject_CallFunctionObjArgs(pt_give_helper, like->object, type, sizes, NULL);
+    if (sizes && type)
+        object = PyObject_CallFunctionObjArgs(pt_give_helper, like->object, type, sizes, NULL);
     Py_XDECREF(sizes);
     Py_XDECREF(type);
     return object;
 }
 
-int pt_make(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, const int64_t *shape, pt_operand *a,
-            PyObject **object)
+int pt_make(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, const int64_t *shape,
+            pt_operand *a, PyObject **object)
 {
-    int on_device = like->device >= 0 && pt_give_helper, numpy = like->kind == PT_NUMPY && !on_device;
+    int on_device = like->device >= 0 && pt_give_helper,
+        numpy = like->kind == PT_NUMPY && !on_device;
     *object = on_device ? make_device(like, dtype, is_bool, ndim, shape)
               : numpy   ? make_numpy(like, dtype, is_bool, ndim, shape)
                         : pt_array_new(dtype, is_bool, ndim, shape);
@@ -58,8 +65,8 @@ int pt_make(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, co
     return -1;
 }
 
-int pt_open_result(const pt_operand *like, const pt_verb *verb, PyObject *out, int *ndim, int64_t *shape,
-                   pt_operand *result, int *opened, PyObject **object)
+int pt_open_result(const pt_operand *like, const pt_verb *verb, PyObject *out, int *ndim,
+                   int64_t *shape, pt_operand *result, int *opened, PyObject **object)
 {
     if (verb->info.lanes > 1) {
         if (*ndim == PT_DIMS) {
@@ -81,7 +88,8 @@ int pt_open_result(const pt_operand *like, const pt_verb *verb, PyObject *out, i
 /* The bytes of axes `axis` .. of bools: what is not 0 becomes 1. */
 static void settle(const pt_operand *a, char *at, int axis)
 {
-    const int64_t n = axis < a->ndim ? a->shape[axis] : 1, step = axis < a->ndim ? a->strides[axis] : 0;
+    const int64_t n = axis < a->ndim ? a->shape[axis] : 1,
+                  step = axis < a->ndim ? a->strides[axis] : 0;
     for (int64_t i = 0; i < n; i++)
         if (axis + 1 < a->ndim)
             settle(a, at + i * step, axis + 1);
@@ -91,7 +99,8 @@ static void settle(const pt_operand *a, char *at, int axis)
 
 void pt_close_result(const pt_verb *verb, pt_operand *result)
 {
-    if (result->is_bool && result->device < 0 && verb->info.output == TALLY_U8) settle(result, result->data, 0);
+    if (result->is_bool && result->device < 0 && verb->info.output == TALLY_U8)
+        settle(result, result->data, 0);
     pt_close(result);
 }
 

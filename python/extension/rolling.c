@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Windows as pandas has them: NaN is no observation, and a window with fewer than `minimum` observations is NaN, also
- * where the operator's own empty value is a number (a sum's is 0). Results are float64 (float32 on request).
+ * Windows as pandas has them: NaN is no observation, and a window with fewer than `minimum`
+ * observations is NaN, also where the operator's own empty value is a number (a sum's is 0).
+ * Results are float64 (float32 on request).
  *
- * Data without a NaN, which one pass tells, has the plain operator's bits, and a window's place says how many
- * observations it has; else the nan form runs, and windows of `count` say it. Of two arrays an observation is a pair
- * without a NaN. A window is the rows that a fixed number reaches, or those from start to end (ranges.c).
+ * Data without a NaN, which one pass tells, has the plain operator's bits, and a window's place
+ * says how many observations it has; else the nan form runs, and windows of `count` say it. Of
+ * two arrays an observation is a pair without a NaN. A window is the rows that a fixed number
+ * reaches, or those from start to end (ranges.c).
  *
- * What is on a device is folded there where the window itself can say which results are NaN (stays); else it is copied
- * to host memory, and the results back. */
+ * What is on a device is folded there where the window itself can say which results are NaN
+ * (stays); else it is copied to host memory, and the results back. */
 #include "pt.h"
 #include <math.h>
 #include <stdlib.h>
@@ -15,18 +17,22 @@
 
 typedef struct {
     pt_verb verb, plain, count; /* the nan form, the operator itself, what counts observations */
-    pt_operand a, b, pairs;     /* pairs: a byte for each pair of two arrays, 1 if it is an observation */
+    /* pairs: a byte for each pair of two arrays, 1 if it is an observation */
+    pt_operand a, b, pairs;
     const pt_operand *next;     /* NULL, or &b */
     const int64_t *start, *end; /* NULL, or the rows of each window */
     int axis;
     int64_t before, after, minimum, every; /* after may be -1: the window ends before its own row */
-    int64_t least;  /* elements that a window must have to say anything: minimum, or 1 where no elements say NaN */
+    /* elements that a window must have to say anything: minimum, or 1 where no elements say NaN */
+    int64_t least;
     double missing; /* what others say */
-    int rows;       /* every row is an observation: there is no NaN; or count(), of which pandas says so */
+    /* every row is an observation: there is no NaN; or count(), of which pandas says so */
+    int rows;
     tally_dtype wanted;
 } rolling;
 
-/* Is the operator's value of no elements of this type NaN? *value: the value, 0 where it is no float. */
+/* Is the operator's value of no elements of this type NaN? *value: the value, 0 where it is no
+   float. */
 static int empty_is_nan(tally *ctx, const char *op, tally_dtype dtype, double *value)
 {
     char bits[64];
@@ -47,14 +53,16 @@ static void set_window(pt_verb *verb, const rolling *r)
     verb->end = r->end;
     if (r->start) return;
     verb->shift = r->after < 0;
-    verb->window = (tally_window_options){r->before - verb->shift, r->after + verb->shift, TALLY_EDGES_SHRINK, 0};
+    verb->window = (tally_window_options){r->before - verb->shift, r->after + verb->shift,
+                                          TALLY_EDGES_SHRINK, 0};
 }
 
 /* An operand of dense memory that has a's shape. */
 static void dense_like(const pt_operand *a, tally_dtype dtype, char *data, pt_operand *dense)
 {
     int64_t reach = (int64_t)tally_dtype_size(dtype);
-    *dense = (pt_operand){.data = data, .dtype = dtype, .ndim = a->ndim, .size = a->size, .device = -1};
+    *dense =
+        (pt_operand){.data = data, .dtype = dtype, .ndim = a->ndim, .size = a->size, .device = -1};
     for (int i = a->ndim - 1; i >= 0; i--) {
         dense->shape[i] = a->shape[i];
         dense->strides[i] = reach;
@@ -62,7 +70,8 @@ static void dense_like(const pt_operand *a, tally_dtype dtype, char *data, pt_op
     }
 }
 
-static tally_status windows(tally *ctx, const rolling *r, const pt_verb *verb, const pt_operand *a, char **data)
+static tally_status windows(tally *ctx, const rolling *r, const pt_verb *verb, const pt_operand *a,
+                            char **data)
 {
     pt_operand dense;
     *data = malloc((size_t)(r->a.size * verb->out_bytes + 1));
@@ -82,7 +91,8 @@ static int64_t rows_at(const rolling *r, int64_t i)
 /* NaN in every row of a block whose window has too few. */
 static void blank_rows(const rolling *r, char *block, int64_t first, int64_t step, int64_t inner)
 {
-    for (int64_t i = first; i >= 0 && i < r->a.shape[r->axis] && rows_at(r, i) < r->least; i += step)
+    for (int64_t i = first; i >= 0 && i < r->a.shape[r->axis] && rows_at(r, i) < r->least;
+         i += step)
         for (int64_t k = i * inner; k < (i + 1) * inner; k++)
             if (r->wanted == TALLY_F32)
                 ((float *)(void *)block)[k] = (float)r->missing;
@@ -90,7 +100,8 @@ static void blank_rows(const rolling *r, char *block, int64_t first, int64_t ste
                 ((double *)(void *)block)[k] = r->missing;
 }
 
-/* Results that are in `out` already: NaN where there are too few observations. Of rows those are at the ends. */
+/* Results that are in `out` already: NaN where there are too few observations. Of rows those are
+   at the ends. */
 static void blank(const rolling *r, const int64_t *counts, char *out)
 {
     int64_t inner = 1, n = r->a.shape[r->axis], bytes = (int64_t)tally_dtype_size(r->wanted);
@@ -110,7 +121,8 @@ static void blank(const rolling *r, const int64_t *counts, char *out)
 }
 
 /* What is wanted of values (NULL: none of it) and counts (NULL: rows). */
-static void choose(const rolling *r, const pt_verb *verb, const char *values, const int64_t *counts, char *out)
+static void choose(const rolling *r, const pt_verb *verb, const char *values, const int64_t *counts,
+                   char *out)
 {
     int64_t inner = 1, n = r->a.shape[r->axis], to = 0;
     for (int i = r->axis + 1; i < r->a.ndim; i++) inner *= r->a.shape[i];
@@ -131,10 +143,12 @@ static void choose(const rolling *r, const pt_verb *verb, const char *values, co
 static void mark_pairs(const pt_operand *a, int axis, const char *at, uint8_t **to)
 {
     if (axis < a->ndim) {
-        for (int64_t i = 0; i < a->shape[axis]; i++) mark_pairs(a, axis + 1, at + i * a->strides[axis], to);
+        for (int64_t i = 0; i < a->shape[axis]; i++)
+            mark_pairs(a, axis + 1, at + i * a->strides[axis], to);
         return;
     }
-    **to &= (uint8_t)(!pt_is_nan(a->dtype, at) && pt_is_valid(a, (at - a->data) / (int64_t)tally_dtype_size(a->dtype)));
+    **to &= (uint8_t)(!pt_is_nan(a->dtype, at) &&
+                      pt_is_valid(a, (at - a->data) / (int64_t)tally_dtype_size(a->dtype)));
     ++*to;
 }
 
@@ -167,26 +181,30 @@ static tally_status look_for_nan(tally *ctx, rolling *r)
 }
 
 /* ---- NaN, seen in the results ----
- * Where the results of an operator in which a NaN wins are in a cache, they say at less cost than the elements whether
- * there is one. A few of them are enough, whose windows side by side have all elements:
+ * Where the results of an operator in which a NaN wins are in a cache, they say at less cost
+ * than the elements whether there is one. A few of them are enough, whose windows side by side
+ * have all elements:
  *
  *   elements  . . . . . . . . . . .        results  . . r . . r . . r . r       (windows of 3)
  *
- * If one of these is NaN, it may also be one of inf - inf: then the elements are read after all. Where NaNs are many or
- * come first, a look at the first elements saves the windows, which would be of no use. */
+ * If one of these is NaN, it may also be one of inf - inf: then the elements are read after all.
+ * Where NaNs are many or come first, a look at the first elements saves the windows, which would
+ * be of no use. */
 
 enum { CACHED = 1 << 22 }; /* bytes */
 
-/* The operator itself, of rows, gives results of the wanted type, with NaN where an element is NaN. */
+/* The operator itself, of rows, gives results of the wanted type, with NaN where an element is
+   NaN. */
 static int shows_nan(const rolling *r)
 {
     static const char *const names[] = {"sum", "mean", "min", "max", "prod", "var", "std"};
     const char *op = r->plain.op;
     const size_t length = strcspn(op, ":");
-    if (r->a.size * (int64_t)tally_dtype_size(r->wanted) >= CACHED) return 0; /* the library stores past the caches */
-    if (r->rows || r->next || r->start || r->every != 1 || r->a.valid || r->a.dtype < TALLY_F16 || r->after < 0 ||
-        r->before < 0 || r->minimum < 1 || r->minimum > r->before + r->after + 1 || r->plain.info.output != r->wanted ||
-        strstr(op, ":exact"))
+    /* the library stores past the caches */
+    if (r->a.size * (int64_t)tally_dtype_size(r->wanted) >= CACHED) return 0;
+    if (r->rows || r->next || r->start || r->every != 1 || r->a.valid || r->a.dtype < TALLY_F16 ||
+        r->after < 0 || r->before < 0 || r->minimum < 1 || r->minimum > r->before + r->after + 1 ||
+        r->plain.info.output != r->wanted || strstr(op, ":exact"))
         return 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strlen(names[i]) == length && !strncmp(op, names[i], length)) return 1;
@@ -210,7 +228,8 @@ static int results_have_nan(const rolling *r, const char *out)
     return nan;
 }
 
-/* Folds by the operator itself. *good: there is no NaN, so these are the results; 0: there may be one. */
+/* Folds by the operator itself. *good: there is no NaN, so these are the results; 0: there may
+   be one. */
 static tally_status try_plain(tally *ctx, rolling *r, const pt_operand *out, int *good)
 {
     enum { FIRST = 1024, WORTH = 8192 };
@@ -241,9 +260,11 @@ static tally_status run(tally *ctx, rolling *r, pt_operand *out)
     }
     pt_verb *verb = r->rows ? &r->plain : &r->verb;
     int64_t length = r->start ? INT64_MAX : r->before + r->after + 1;
-    double nothing = 0; /* what no elements say: as floats have it, also of integers, which have no NaN */
-    const int empty = (r->minimum == 0 || length <= 0) &&
-                      empty_is_nan(ctx, verb->op, r->a.dtype < TALLY_F16 ? TALLY_F64 : r->a.dtype, &nothing);
+    /* what no elements say: as floats have it, also of integers, which have no NaN */
+    double nothing = 0;
+    const int empty =
+        (r->minimum == 0 || length <= 0) &&
+        empty_is_nan(ctx, verb->op, r->a.dtype < TALLY_F16 ? TALLY_F64 : r->a.dtype, &nothing);
     int direct = verb->info.output == r->wanted && r->every == 1 && !r->start;
     r->least = empty && r->minimum == 0 ? 1 : r->minimum;
     r->missing = length <= 0 && r->least == 0 ? nothing : NAN;
@@ -252,7 +273,8 @@ static tally_status run(tally *ctx, rolling *r, pt_operand *out)
         set_window(verb, r);
         set_window(&r->count, r);
         if (!folded)
-            status = direct ? pt_walk_series(ctx, verb, &r->a, r->axis, out) : windows(ctx, r, verb, &r->a, &values);
+            status = direct ? pt_walk_series(ctx, verb, &r->a, r->axis, out)
+                            : windows(ctx, r, verb, &r->a, &values);
         if (!status && !r->rows && r->least > 0) pt_more(r->a.size);
         if (!status && !r->rows && r->least > 0)
             status = windows(ctx, r, &r->count, r->next ? &r->pairs : &r->a, &counts);
@@ -279,8 +301,10 @@ static int walks(const pt_operand *a)
     return pt_even(a, pt_bytes(a)) && pt_join(dim, a->ndim) <= 1;
 }
 
-/* NaN where the windows at the ends have too few rows, in results on a device: `blocks` of n rows of `inner`. */
-static tally_status blank_there(tally *ctx, const rolling *r, char *out, int64_t blocks, int64_t inner)
+/* NaN where the windows at the ends have too few rows, in results on a device: `blocks` of n
+   rows of `inner`. */
+static tally_status blank_there(tally *ctx, const rolling *r, char *out, int64_t blocks,
+                                int64_t inner)
 {
     const int64_t n = r->a.shape[r->axis], bytes = (int64_t)tally_dtype_size(r->wanted);
     int64_t first = 0, last = 0;
@@ -297,14 +321,16 @@ static tally_status blank_there(tally *ctx, const rolling *r, char *out, int64_t
     for (int64_t b = 0; !status && b < blocks; b++, out += n * inner * bytes) {
         if (first) status = tally_copy(ctx, out, none, (size_t)(first * inner * bytes));
         if (!status && last)
-            status = tally_copy(ctx, out + (n - last) * inner * bytes, none, (size_t)(last * inner * bytes));
+            status = tally_copy(ctx, out + (n - last) * inner * bytes, none,
+                                (size_t)(last * inner * bytes));
     }
     free(none);
     return status;
 }
 
-/* The work on the device, if it can be done there: *done. Windows with too few observations get the operator's empty
- * value. Where that is no NaN, there must be none of them, or rows alone say which they are. */
+/* The work on the device, if it can be done there: *done. Windows with too few observations get
+ * the operator's empty value. Where that is no NaN, there must be none of them, or rows alone
+ * say which they are. */
 static tally_status run_there(pt_slot *slot, rolling *r, const pt_operand *out, int *done)
 {
     enum { FEW = 64 }; /* pairs of copies */
@@ -317,12 +343,14 @@ static tally_status run_there(pt_slot *slot, rolling *r, const pt_operand *out, 
     pt_verb *const verb = r->rows ? &r->plain : &r->verb;
     const int empty = !status && empty_is_nan(slot->ctx, verb->op, r->a.dtype, &nothing);
     r->least = empty && r->minimum == 0 ? 1 : r->minimum;
-    *done = verb->info.output == r->wanted && (empty || r->least == 0 || (r->rows && blocks <= FEW));
+    *done =
+        verb->info.output == r->wanted && (empty || r->least == 0 || (r->rows && blocks <= FEW));
     if (!status && *done) {
         set_window(verb, r);
         verb->window.min_count = r->least;
         status = pt_walk_series(slot->ctx, verb, &r->a, r->axis, out);
-        if (!status && !empty && r->least) status = blank_there(slot->ctx, r, out->data, blocks, inner);
+        if (!status && !empty && r->least)
+            status = blank_there(slot->ctx, r, out->data, blocks, inner);
     } else if (!status) {
         pt_more(r->a.size);
     }
@@ -360,7 +388,8 @@ static int read_integer(PyObject *object, int64_t *value)
 static int one_verb(pt_slot *slot, PyObject *op, rolling *r, pt_verb *verb)
 {
     if (pt_verb_of(slot, op, Py_None, &r->a, r->next, verb)) return -1;
-    if (r->wanted != TALLY_F64 || r->a.dtype < TALLY_F16 || verb->info.accumulator != TALLY_F32) return 0;
+    if (r->wanted != TALLY_F64 || r->a.dtype < TALLY_F16 || verb->info.accumulator != TALLY_F32)
+        return 0;
     PyObject *wide = PyUnicode_FromString("float64");
     int bad = !wide || pt_verb_of(slot, op, wide, &r->a, r->next, verb);
     Py_XDECREF(wide);
@@ -374,7 +403,8 @@ static int read_verb(pt_slot *slot, PyObject *op, PyObject *plain, PyObject *dty
     if (dtype != Py_None && pt_dtype_of(dtype, &r->wanted, &is_bool)) return -1;
     const pt_operand bytes = {.dtype = TALLY_U8}; /* of pairs, which are summed */
     PyObject *count = PyUnicode_FromString(r->next ? "sum" : "count");
-    int bad = !count || pt_verb_of(slot, count, Py_None, r->next ? &bytes : &r->a, NULL, &r->count) ||
+    int bad = !count ||
+              pt_verb_of(slot, count, Py_None, r->next ? &bytes : &r->a, NULL, &r->count) ||
               one_verb(slot, op, r, &r->verb) || one_verb(slot, plain, r, &r->plain);
     Py_XDECREF(count);
     if (bad) return -1;
@@ -385,7 +415,8 @@ static int read_verb(pt_slot *slot, PyObject *op, PyObject *plain, PyObject *dty
         return -1;
     }
     if (is_bool || (r->wanted != TALLY_F64 && !(r->wanted == TALLY_F32 && gives == TALLY_F32))) {
-        PyErr_Format(PyExc_ValueError, "dtype is %R: rolling gives float64, or float32 of float32", dtype);
+        PyErr_Format(PyExc_ValueError, "dtype is %R: rolling gives float64, or float32 of float32",
+                     dtype);
         return -1;
     }
     return 0;
@@ -396,9 +427,11 @@ static int read_rows(PyObject *const *args, pt_operand *bound, rolling *r)
 {
     const int64_t **const to[2] = {&r->start, &r->end};
     for (int i = 0; i < 2 && args[0] != Py_None; i++) {
-        if (pt_open_places(args[i], i ? "end" : "start", &bound[i]) || pt_to_host(&bound[i])) return -1;
+        if (pt_open_places(args[i], i ? "end" : "start", &bound[i]) || pt_to_host(&bound[i]))
+            return -1;
         if (bound[i].size != r->a.shape[r->axis]) {
-            PyErr_Format(PyExc_ValueError, "on has %lld elements: must have %lld, one for each row of x",
+            PyErr_Format(PyExc_ValueError,
+                         "on has %lld elements: must have %lld, one for each row of x",
                          (long long)bound[i].size, (long long)r->a.shape[r->axis]);
             return -1;
         }
@@ -411,8 +444,8 @@ static int read_rows(PyObject *const *args, pt_operand *bound, rolling *r)
 static int try_there(PyObject *const *args, rolling *r, const pt_operand *out, int *done)
 {
     const int64_t length = r->before + r->after + 1;
-    if (r->a.device < 0 || r->next || r->start || r->every != 1 || r->rows || r->before < 0 || r->after < 0 ||
-        r->minimum > length || !r->a.size || !walks(&r->a))
+    if (r->a.device < 0 || r->next || r->start || r->every != 1 || r->rows || r->before < 0 ||
+        r->after < 0 || r->minimum > length || !r->a.size || !walks(&r->a))
         return 0;
     pt_slot *slot = pt_take(&r->a, out);
     if (!slot || read_verb(slot, args[0], args[8], args[3], r)) {
@@ -427,7 +460,8 @@ static int try_there(PyObject *const *args, rolling *r, const pt_operand *out, i
     return status ? -1 : 0;
 }
 
-/* rolling(nan form, x, axis, dtype, before, after, minimum, step, operator, is NaN an observation?, next, start, end)
+/* rolling(nan form, x, axis, dtype, before, after, minimum, step, operator, is NaN an
+ * observation?, next, start, end)
  */
 PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
@@ -436,15 +470,16 @@ PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
     PyObject *object = NULL;
     int64_t shape[PT_DIMS];
     int made = 0, failed = 1, done = 0;
-    if (pt_count("rolling", count, 13) || read_integer(args[4], &r.before) || read_integer(args[5], &r.after) ||
-        read_integer(args[6], &r.minimum) || read_integer(args[7], &r.every) || pt_open(args[1], "x", &r.a))
+    if (pt_count("rolling", count, 13) || read_integer(args[4], &r.before) ||
+        read_integer(args[5], &r.after) || read_integer(args[6], &r.minimum) ||
+        read_integer(args[7], &r.every) || pt_open(args[1], "x", &r.a))
         return NULL;
     pt_operand like = r.a;
     pt_slot *slot = NULL;
     r.rows = args[9] == Py_True;
-    if (pt_flatten(&r.a) || pt_open_next(args[10], &r.a, &r.b, &r.next) || pt_axis(args[2], &r.a, &r.axis) ||
-        read_rows(args + 11, bound, &r) || !(slot = pt_take(NULL, NULL)) ||
-        read_verb(slot, args[0], args[8], args[3], &r))
+    if (pt_flatten(&r.a) || pt_open_next(args[10], &r.a, &r.b, &r.next) ||
+        pt_axis(args[2], &r.a, &r.axis) || read_rows(args + 11, bound, &r) ||
+        !(slot = pt_take(NULL, NULL)) || read_verb(slot, args[0], args[8], args[3], &r))
         goto done;
     memcpy(shape, r.a.shape, sizeof shape);
     shape[r.axis] = (shape[r.axis] + r.every - 1) / r.every;
@@ -452,7 +487,8 @@ PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
     made = 1;
     pt_begin(2 * r.a.size);
     failed = try_there(args, &r, &out, &done);
-    if (!failed && !done) failed = pt_to_host(&r.a) || (r.next && pt_to_host(&r.b)) || run_here(slot, &r, &out);
+    if (!failed && !done)
+        failed = pt_to_host(&r.a) || (r.next && pt_to_host(&r.b)) || run_here(slot, &r, &out);
     failed = pt_end(failed);
 done:
     pt_give_back(slot);

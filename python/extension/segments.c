@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Reduce, scan and window of segments: neighbouring sequences of any lengths, cut by ascending offsets. */
+ * Reduce, scan and window of segments: neighbouring sequences of any lengths, cut by ascending
+ * offsets. */
 #include "pt.h"
 #include <string.h>
 
@@ -8,7 +9,8 @@ static int open_offsets(PyObject *object, pt_operand *offsets, const pt_operand 
     if (pt_open_plain(object, "offsets", "a list of places", offsets)) return -1;
     if (offsets->dtype != TALLY_I64 || offsets->ndim != 1 || offsets->chunks || offsets->size < 1 ||
         (offsets->size > 1 && offsets->strides[0] != 8)) {
-        PyErr_SetString(PyExc_ValueError, "offsets must be int64, dense, with one axis of at least 1 element");
+        PyErr_SetString(PyExc_ValueError,
+                        "offsets must be int64, dense, with one axis of at least 1 element");
         return -1;
     }
     if (offsets->device >= 0 || offsets->size < 2) return 0;
@@ -16,9 +18,10 @@ static int open_offsets(PyObject *object, pt_operand *offsets, const pt_operand 
     for (int64_t i = 0; i < offsets->size; i++) {
         int64_t low = i ? at[i - 1] : 0;
         if (at[i] >= low && at[i] <= a->size) continue;
-        PyErr_Format(PyExc_ValueError,
-                     "offsets[%lld] is %lld: must be %lld..%lld (ascending, at most the elements of x)", (long long)i,
-                     (long long)at[i], (long long)low, (long long)a->size);
+        PyErr_Format(
+            PyExc_ValueError,
+            "offsets[%lld] is %lld: must be %lld..%lld (ascending, at most the elements of x)",
+            (long long)i, (long long)at[i], (long long)low, (long long)a->size);
         return -1;
     }
     return 0;
@@ -30,18 +33,23 @@ static int check(const pt_verb *verb, const pt_operand *a, const pt_operand *off
     const pt_operand *b = verb->next;
     if (a->ndim != 1 || a->chunks || !pt_even(a, (int64_t)tally_dtype_size(a->dtype)) ||
         (b && !pt_even(b, (int64_t)tally_dtype_size(b->dtype)))) {
-        PyErr_SetString(PyExc_ValueError,
-                        "x must have one axis, in one piece, to be cut into segments (and so must next)");
+        PyErr_SetString(
+            PyExc_ValueError,
+            "x must have one axis, in one piece, to be cut into segments (and so must next)");
         return -1;
     }
-    if (verb->what == PT_REDUCE || (offsets->device < 0 && at[0] == 0 && at[offsets->size - 1] == a->size)) return 0;
-    PyErr_Format(PyExc_ValueError, "offsets must begin at 0 and end at %lld, so that every result belongs to a segment",
-                 (long long)a->size);
+    if (verb->what == PT_REDUCE ||
+        (offsets->device < 0 && at[0] == 0 && at[offsets->size - 1] == a->size))
+        return 0;
+    PyErr_Format(
+        PyExc_ValueError,
+        "offsets must begin at 0 and end at %lld, so that every result belongs to a segment",
+        (long long)a->size);
     return -1;
 }
 
-static tally_status run(pt_slot *slot, const pt_verb *verb, const pt_operand *a, const pt_operand *offsets,
-                        const pt_operand *out)
+static tally_status run(pt_slot *slot, const pt_verb *verb, const pt_operand *a,
+                        const pt_operand *offsets, const pt_operand *out)
 {
     const int64_t *at = (const int64_t *)(const void *)offsets->data;
     const int64_t rows = offsets->size - 1;
@@ -50,11 +58,13 @@ static tally_status run(pt_slot *slot, const pt_verb *verb, const pt_operand *a,
     if (a->size > 1) v.stride = a->strides[0] / verb->in_bytes;
     if (verb->next) {
         const pt_operand *b = verb->next;
-        second = (tally_view){b->data, b->dtype, rows, 0, 0, 1, at, b->valid, b->valid_offset, NULL};
+        second =
+            (tally_view){b->data, b->dtype, rows, 0, 0, 1, at, b->valid, b->valid_offset, NULL};
         if (b->size > 1) second.stride = b->strides[0] / (int64_t)tally_dtype_size(b->dtype);
         v.next = &second;
     }
-    if (out->ndim && out->size > 1 && verb->what != PT_REDUCE) w.stride = out->strides[0] / verb->out_bytes;
+    if (out->ndim && out->size > 1 && verb->what != PT_REDUCE)
+        w.stride = out->strides[0] / verb->out_bytes;
     tally_status status = pt_stream_begin(slot, a, out);
     if (!status)
         status = verb->what == PT_REDUCE ? tally_reduce(slot->ctx, verb->op, &v, out->data)
@@ -63,7 +73,8 @@ static tally_status run(pt_slot *slot, const pt_verb *verb, const pt_operand *a,
     return pt_stream_end(slot, status, a, out);
 }
 
-/* segments(what, op, x, offsets, dtype, exclusive, reverse, before, after, edges, min_count, next, where) */
+/* segments(what, op, x, offsets, dtype, exclusive, reverse, before, after, edges, min_count,
+   next, where) */
 PyObject *pt_segments(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     pt_operand a, b, offsets, result;
@@ -80,10 +91,12 @@ PyObject *pt_segments(PyObject *module, PyObject *const *args, Py_ssize_t count)
     pt_slot *slot = NULL;
     int opened = open_offsets(args[3], &offsets, &a), made = 0, ndim = 1;
     tally_status status = TALLY_OK;
-    if (opened || pt_flatten(&a) || pt_leave_out(&a, args[12], "where", 0) || pt_open_next(args[11], &a, &b, &next))
+    if (opened || pt_flatten(&a) || pt_leave_out(&a, args[12], "where", 0) ||
+        pt_open_next(args[11], &a, &b, &next))
         goto done;
     pt_operand *const all[] = {&a, (pt_operand *)(uintptr_t)next, &offsets};
-    if (!(slot = pt_take_all(all, 3, NULL)) || pt_verb_of(slot, args[1], args[4], &a, next, &verb)) goto done;
+    if (!(slot = pt_take_all(all, 3, NULL)) || pt_verb_of(slot, args[1], args[4], &a, next, &verb))
+        goto done;
     verb.what = (int)number[0];
     verb.scan = (tally_scan_options){(int)number[1], (int)number[2], NULL};
     verb.window = (tally_window_options){number[3], number[4], (tally_edges)number[5], number[6]};

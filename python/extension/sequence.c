@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: MIT
- * Arrays as views of the library: where they are, or, if no stride walks their elements, in dense copies. Nothing here
- * needs the GIL. */
+ * Arrays as views of the library: where they are, or, if no stride walks their elements, in
+ * dense copies. Nothing here needs the GIL. */
 #include "pt.h"
 #include <stdlib.h>
 
-tally_view pt_view(const pt_operand *a, const char *at, int64_t rows, int64_t n, int64_t row_stride, int64_t stride)
+tally_view pt_view(const pt_operand *a, const char *at, int64_t rows, int64_t n, int64_t row_stride,
+                   int64_t stride)
 {
     const int64_t bytes = pt_bytes(a);
-    tally_view v = {(char *)(uintptr_t)at, a->dtype, rows, n, row_stride / bytes, stride / bytes, NULL, NULL, 0, NULL};
+    tally_view v = {(char *)(uintptr_t)at, a->dtype, rows, n, row_stride / bytes,
+                    stride / bytes,        NULL,     NULL, 0, NULL};
     v.valid = a->valid;
     if (a->valid) v.valid_offset = a->valid_offset + (at - a->data) / bytes;
     return v;
 }
 
-/* The bits of elements in C order of these dimensions: `at` is the place of the first, *to its bit. */
-static void pack_bits(uint8_t *bits, int64_t *to, const pt_operand *a, const pt_dim *dim, int dims, int64_t at)
+/* The bits of elements in C order of these dimensions: `at` is the place of the first, *to its
+   bit. */
+static void pack_bits(uint8_t *bits, int64_t *to, const pt_operand *a, const pt_dim *dim, int dims,
+                      int64_t at)
 {
     const int64_t step = dims ? dim->in / pt_bytes(a) : 0, n = dims ? dim->n : 1;
     for (int64_t i = 0; i < n; i++, at += step) {
@@ -64,9 +68,11 @@ tally_status pt_sequence_open(const pt_operand *a, const pt_operand *next, pt_se
     pt_dim dim[PT_DIMS] = {{.n = 0}};
     s->copies = 0;
     for (int i = 0; i < a->ndim; i++)
-        dim[i] = (pt_dim){.n = a->shape[i], .in = a->strides[i], .next = next ? next->strides[i] : 0};
+        dim[i] =
+            (pt_dim){.n = a->shape[i], .in = a->strides[i], .next = next ? next->strides[i] : 0};
     const int dims = a->size ? pt_join(dim, a->ndim) : 0;
-    if (a->size && (dims > 1 || !pt_even(a, pt_bytes(a)) || (next && !pt_even(next, pt_bytes(next))))) {
+    if (a->size &&
+        (dims > 1 || !pt_even(a, pt_bytes(a)) || (next && !pt_even(next, pt_bytes(next))))) {
         for (int k = 0; k < 2 && from[k]; k++) {
             if (pt_pack_axes(from[k], NULL, &s->copy[k])) {
                 pt_sequence_close(s);
@@ -78,7 +84,8 @@ tally_status pt_sequence_open(const pt_operand *a, const pt_operand *next, pt_se
     const int there = dims == 1 && !s->copies;
     s->view = pt_view(from[0], from[0]->data, 1, a->size, 0, there ? dim[0].in : pt_bytes(a));
     if (!next) return TALLY_OK;
-    s->second = pt_view(from[1], from[1]->data, 1, a->size, 0, there ? dim[0].next : pt_bytes(next));
+    s->second =
+        pt_view(from[1], from[1]->data, 1, a->size, 0, there ? dim[0].next : pt_bytes(next));
     s->view.next = &s->second;
     return TALLY_OK;
 }

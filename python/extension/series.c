@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Scan and window: as many results as elements, along one axis; and windows by ranges, as many as there are ranges. */
+ * Scan and window: as many results as elements, along one axis; and windows by ranges, as many
+ * as there are ranges. */
 #include "pt.h"
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +12,10 @@ static int check_out(const pt_verb *verb, const pt_operand *out)
     int64_t bytes = verb->out_bytes / verb->info.lanes;
     pt_operand whole = *out;
     if (lanes) whole.ndim--;
-    if (out->size && ((lanes && out->strides[last] != bytes) || !pt_even(&whole, verb->out_bytes))) {
-        PyErr_SetString(
-            PyExc_ValueError,
-            "out: its strides must be multiples of its elements (and several values of one result neighbours)");
+    if (out->size &&
+        ((lanes && out->strides[last] != bytes) || !pt_even(&whole, verb->out_bytes))) {
+        PyErr_SetString(PyExc_ValueError, "out: its strides must be multiples of its elements (and "
+                                          "several values of one result neighbours)");
         return -1;
     }
     return 0;
@@ -23,8 +24,8 @@ static int check_out(const pt_verb *verb, const pt_operand *out)
 /* A scan may be in place: the same memory, strides and element size. */
 static int in_place(const pt_verb *verb, const pt_operand *a, const pt_operand *out)
 {
-    if (verb->what != PT_SCAN || verb->initial || a->chunks || a->data != out->data || a->ndim != out->ndim ||
-        verb->in_bytes != verb->out_bytes)
+    if (verb->what != PT_SCAN || verb->initial || a->chunks || a->data != out->data ||
+        a->ndim != out->ndim || verb->in_bytes != verb->out_bytes)
         return 0;
     for (int i = 0; i < a->ndim; i++)
         if (a->shape[i] > 1 && a->strides[i] != out->strides[i]) return 0;
@@ -34,13 +35,15 @@ static int in_place(const pt_verb *verb, const pt_operand *a, const pt_operand *
 static int check_device(const pt_verb *verb, const pt_operand *a, const pt_operand *out)
 {
     if (out->device >= 0 && (verb->initial || verb->shift)) {
-        PyErr_SetString(PyExc_ValueError,
-                        "results on a device: include_initial and closed windows that leave out their "
-                        "own row are for host memory in this version");
+        PyErr_SetString(
+            PyExc_ValueError,
+            "results on a device: include_initial and closed windows that leave out their "
+            "own row are for host memory in this version");
         return -1;
     }
     if (a->device >= 0 && !pt_even(a, (int64_t)tally_dtype_size(a->dtype))) {
-        PyErr_Format(PyExc_ValueError, "%s is on a device: its strides must be multiples of its elements", a->name);
+        PyErr_Format(PyExc_ValueError,
+                     "%s is on a device: its strides must be multiples of its elements", a->name);
         return -1;
     }
     return 0;
@@ -49,33 +52,38 @@ static int check_device(const pt_verb *verb, const pt_operand *a, const pt_opera
 /* What a stream over chunks cannot do, which runs on one dense copy. */
 static int flatten(const pt_verb *verb, pt_operand *a, const pt_operand *out)
 {
-    const int streams = out->strides[0] == verb->out_bytes && !verb->initial && !verb->shift && !verb->scan.reverse &&
-                        verb->what != PT_RANGES;
+    const int streams = out->strides[0] == verb->out_bytes && !verb->initial && !verb->shift &&
+                        !verb->scan.reverse && verb->what != PT_RANGES;
     return streams && !pt_has_nulls(a) ? 0 : pt_flatten(a);
 }
 
-static tally_status run(pt_slot *slot, const pt_verb *verb, const pt_operand *a, int axis, const pt_operand *out)
+static tally_status run(pt_slot *slot, const pt_verb *verb, const pt_operand *a, int axis,
+                        const pt_operand *out)
 {
     tally_status status = pt_stream_begin(slot, a, out);
     if (!status)
-        status =
-            a->chunks ? pt_walk_chunks(slot->ctx, verb, a, out->data) : pt_walk_series(slot->ctx, verb, a, axis, out);
+        status = a->chunks ? pt_walk_chunks(slot->ctx, verb, a, out->data)
+                           : pt_walk_series(slot->ctx, verb, a, axis, out);
     return pt_stream_end(slot, status, a, out);
 }
 
-static int series_into(pt_slot *slot, const pt_verb *verb, const pt_operand *a, int axis, const pt_operand *out)
+static int series_into(pt_slot *slot, const pt_verb *verb, const pt_operand *a, int axis,
+                       const pt_operand *out)
 {
     tally_status status;
-    if (check_out(verb, out) || check_device(verb, a, out) || (verb->next && check_device(verb, verb->next, out)))
+    if (check_out(verb, out) || check_device(verb, a, out) ||
+        (verb->next && check_device(verb, verb->next, out)))
         return -1;
-    if (verb->next &&
-        pt_meet(verb->next, out, (int64_t)tally_dtype_size(verb->next->dtype), verb->out_bytes / verb->info.lanes)) {
+    if (verb->next && pt_meet(verb->next, out, (int64_t)tally_dtype_size(verb->next->dtype),
+                              verb->out_bytes / verb->info.lanes)) {
         PyErr_SetString(PyExc_ValueError, "out overlaps next: give it memory of its own");
         return -1;
     }
-    if (pt_meet(a, out, verb->in_bytes, verb->out_bytes / verb->info.lanes) && !in_place(verb, a, out)) {
-        PyErr_Format(PyExc_ValueError, "out overlaps %s: give it memory of its own%s", a->name,
-                     verb->what == PT_SCAN ? ", or exactly its (same data, strides and element size)" : "");
+    if (pt_meet(a, out, verb->in_bytes, verb->out_bytes / verb->info.lanes) &&
+        !in_place(verb, a, out)) {
+        PyErr_Format(
+            PyExc_ValueError, "out overlaps %s: give it memory of its own%s", a->name,
+            verb->what == PT_SCAN ? ", or exactly its (same data, strides and element size)" : "");
         return -1;
     }
     pt_begin(a->size);
@@ -94,8 +102,10 @@ static int check_ranges(const pt_verb *how, int64_t n)
     if (how->bound[0].device >= 0 || how->bound[1].device >= 0) return 0;
     for (int64_t i = 0; i < how->shift; i++) {
         if (how->start[i] >= 0 && how->start[i] <= how->end[i] && how->end[i] <= n) continue;
-        PyErr_Format(PyExc_ValueError, "range %lld is %lld..%lld: must be 0 <= start <= end <= %lld, the elements of x",
-                     (long long)i, (long long)how->start[i], (long long)how->end[i], (long long)n);
+        PyErr_Format(
+            PyExc_ValueError,
+            "range %lld is %lld..%lld: must be 0 <= start <= end <= %lld, the elements of x",
+            (long long)i, (long long)how->start[i], (long long)how->end[i], (long long)n);
         return -1;
     }
     return 0;
@@ -114,14 +124,17 @@ static PyObject *series(PyObject *const *args, pt_verb *how, PyObject *init)
     if (pt_open(args[1], "x", &a)) return NULL;
     pt_slot *slot = NULL;
     ndim = a.ndim;
-    if (pt_axis(args[2], &a, &axis) || pt_leave_out(&a, args[10], "where", 0) || pt_open_next(args[9], &a, &b, &next))
+    if (pt_axis(args[2], &a, &axis) || pt_leave_out(&a, args[10], "where", 0) ||
+        pt_open_next(args[9], &a, &b, &next))
         goto done;
     if (out != Py_None) {
         if (pt_open_out(out, &result)) goto done;
         opened = 1;
     }
-    pt_operand *const all[] = {&a, (pt_operand *)(uintptr_t)next, how->bound, how->bound ? how->bound + 1 : NULL};
-    if (!(slot = pt_take_all(all, 4, opened ? &result : NULL)) || pt_verb_of(slot, args[0], args[3], &a, next, &verb))
+    pt_operand *const all[] = {&a, (pt_operand *)(uintptr_t)next, how->bound,
+                               how->bound ? how->bound + 1 : NULL};
+    if (!(slot = pt_take_all(all, 4, opened ? &result : NULL)) ||
+        pt_verb_of(slot, args[0], args[3], &a, next, &verb))
         goto done;
     verb.what = how->what;
     verb.scan = how->scan;
@@ -190,8 +203,10 @@ PyObject *pt_window(PyObject *module, PyObject *const *args, Py_ssize_t count)
         else
             how.window.edges = (tally_edges)(value < 0 || value > 100 ? 100 : value);
     }
-    if (how.window.before < 0 || how.window.after < 0 || how.window.before >> 61 || how.window.after >> 61) {
-        PyErr_Format(PyExc_ValueError, "the window reaches %lld elements back and %lld ahead: must be 0..2^61 - 1",
+    if (how.window.before < 0 || how.window.after < 0 || how.window.before >> 61 ||
+        how.window.after >> 61) {
+        PyErr_Format(PyExc_ValueError,
+                     "the window reaches %lld elements back and %lld ahead: must be 0..2^61 - 1",
                      (long long)how.window.before, (long long)how.window.after);
         return NULL;
     }
@@ -211,8 +226,8 @@ PyObject *pt_ranges(PyObject *module, PyObject *const *args, Py_ssize_t count)
     for (; open_ < 2; open_++)
         if (pt_open_places(args[5 + open_], open_ ? "end" : "start", &bound[open_])) break;
     if (open_ == 2 && bound[0].size != bound[1].size) {
-        PyErr_Format(PyExc_ValueError, "start has %lld elements, end %lld: must be as many", (long long)bound[0].size,
-                     (long long)bound[1].size);
+        PyErr_Format(PyExc_ValueError, "start has %lld elements, end %lld: must be as many",
+                     (long long)bound[0].size, (long long)bound[1].size);
     } else if (open_ == 2) {
         how.start = (const int64_t *)(const void *)bound[0].data;
         how.end = (const int64_t *)(const void *)bound[1].data;

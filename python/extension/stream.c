@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * _core.Stream: a scan or a window of data that comes in chunks, with a context of its own. (A reduction is a fragment
- * that grows: _fragment.py.) */
+ * _core.Stream: a scan or a window of data that comes in chunks, with a context of its own. (A
+ * reduction is a fragment that grows: _fragment.py.) */
 #include "pt.h"
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -43,8 +43,8 @@ static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *names)
     long long before, after, min_count;
     PyObject *op, *dtype, *init, *fragment;
     char start[16];
-    if (!PyArg_ParseTuple(args, "iOOpOLLiLO", &what, &op, &dtype, &exclusive, &init, &before, &after, &edges,
-                          &min_count, &fragment))
+    if (!PyArg_ParseTuple(args, "iOOpOLLiLO", &what, &op, &dtype, &exclusive, &init, &before,
+                          &after, &edges, &min_count, &fragment))
         return NULL;
     stream *s = (stream *)PyType_GenericAlloc(type, 0);
     if (!s) return NULL;
@@ -58,9 +58,10 @@ static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *names)
         if (pt_value_from(init, "init", s->verb.info.output, start)) goto failed;
         scan.init = start;
     }
-    tally_status status = what == PT_SCAN
-                              ? tally_stream_scan(s->slot->ctx, s->verb.op, s->dtype, &scan, &s->stream)
-                              : tally_stream_window(s->slot->ctx, s->verb.op, s->dtype, &window, &s->stream);
+    tally_status status =
+        what == PT_SCAN
+            ? tally_stream_scan(s->slot->ctx, s->verb.op, s->dtype, &scan, &s->stream)
+            : tally_stream_window(s->slot->ctx, s->verb.op, s->dtype, &window, &s->stream);
     if (!status && (fragment == Py_None || !resume(s, fragment))) return (PyObject *)s;
     if (status) pt_raise(s->slot->ctx, status);
 failed:
@@ -74,14 +75,17 @@ static PyObject *results(const stream *s, const pt_operand *like, const char *fr
     pt_operand out;
     PyObject *object;
     int64_t shape[2] = {made, s->verb.info.lanes};
-    if (pt_make(like, s->verb.out, s->verb.out_bool, s->verb.info.lanes > 1 ? 2 : 1, shape, &out, &object)) return NULL;
+    if (pt_make(like, s->verb.out, s->verb.out_bool, s->verb.info.lanes > 1 ? 2 : 1, shape, &out,
+                &object))
+        return NULL;
     if (made) memcpy(out.data, from, (size_t)(made * s->verb.out_bytes));
     pt_close_result(&s->verb, &out);
     return pt_give(like, object, 1);
 }
 
 /* Without the GIL: the results of x's elements, which are `known`, or of dense ones at most. */
-static tally_status push_run(stream *s, const pt_operand *a, const pt_operand *next, char *room, int64_t *made)
+static tally_status push_run(stream *s, const pt_operand *a, const pt_operand *next, char *room,
+                             int64_t *made)
 {
     pt_sequence x;
     tally_status status = pt_sequence_open(a, next, &x);
@@ -107,7 +111,8 @@ static int enter(stream *s)
 {
     int no = 0;
     if (atomic_compare_exchange_strong(&s->busy, &no, 1)) return 0;
-    PyErr_SetString(PyExc_ValueError, "the stream is in use by another thread: a stream serves one at a time");
+    PyErr_SetString(PyExc_ValueError,
+                    "the stream is in use by another thread: a stream serves one at a time");
     return -1;
 }
 
@@ -118,13 +123,14 @@ static int fits(const stream *s, const pt_operand *a, const pt_operand *next)
     if (pt_check_inputs(&s->verb, next)) return -1;
     if (a->ndim > 1 || dtype != s->dtype || (!next && a->is_bool != s->is_bool)) {
         PyErr_Format(PyExc_ValueError, "%s %s with %d axes: this stream takes %s with one",
-                     next ? "x and next are" : "x is", pt_dtype_name(dtype, a->is_bool && !next), a->ndim,
-                     pt_dtype_name(s->dtype, s->is_bool));
+                     next ? "x and next are" : "x is", pt_dtype_name(dtype, a->is_bool && !next),
+                     a->ndim, pt_dtype_name(s->dtype, s->is_bool));
         return -1;
     }
     if (!a->valid || !strstr(s->verb.op, ":exact")) return 0;
     PyErr_Format(PyExc_ValueError,
-                 "x has elements that are left out (nulls, a mask, where): a stream of '%s' takes arrays without",
+                 "x has elements that are left out (nulls, a mask, where): a stream of '%s' takes "
+                 "arrays without",
                  s->verb.op);
     return -1;
 }
@@ -137,11 +143,13 @@ static PyObject *push(PyObject *self, PyObject *args, PyObject *names)
     pt_operand a, b;
     const pt_operand *next;
     PyObject *x, *second = Py_None, *where = Py_None, *given = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, names, "O|$OO:push", (char **)(uintptr_t)words, &x, &second, &where))
+    if (!PyArg_ParseTupleAndKeywords(args, names, "O|$OO:push", (char **)(uintptr_t)words, &x,
+                                     &second, &where))
         return NULL;
     if (pt_open_inputs(x, second, where, "a stream", &a, &b, &next)) return NULL;
     if (!pt_flatten(&a) && !fits(s, &a, next) && !enter(s)) {
-        const int64_t most = tally_stream_room(s->stream, a.size), known = tally_stream_results(s->stream, a.size);
+        const int64_t most = tally_stream_room(s->stream, a.size),
+                      known = tally_stream_results(s->stream, a.size);
         int64_t made = 0, bytes;
         char *out = NULL;
         if (__builtin_mul_overflow(most > known ? most : known, s->verb.out_bytes, &bytes) ||
@@ -183,13 +191,15 @@ static PyObject *finish(PyObject *self, PyObject *unused)
     return given;
 }
 
-static PyMethodDef methods[] = {{"push", (PyCFunction)(void (*)(void))push, METH_VARARGS | METH_KEYWORDS,
-                                 "push(x, *, next=None, where=None) -> the results that became known"},
-                                {"finish", finish, METH_NOARGS, "finish() -> the results that were left"},
-                                {NULL, NULL, 0, NULL}};
-static PyType_Slot slots[] = {{Py_tp_dealloc, dealloc}, {Py_tp_new, create}, {Py_tp_methods, methods}, {0, NULL}};
-static PyType_Spec spec = {"tally._core.Stream", sizeof(stream), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-                           slots};
+static PyMethodDef methods[] = {
+    {"push", (PyCFunction)(void (*)(void))push, METH_VARARGS | METH_KEYWORDS,
+     "push(x, *, next=None, where=None) -> the results that became known"},
+    {"finish", finish, METH_NOARGS, "finish() -> the results that were left"},
+    {NULL, NULL, 0, NULL}};
+static PyType_Slot slots[] = {
+    {Py_tp_dealloc, dealloc}, {Py_tp_new, create}, {Py_tp_methods, methods}, {0, NULL}};
+static PyType_Spec spec = {"tally._core.Stream", sizeof(stream), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots};
 
 int pt_stream_init(PyObject *module)
 {

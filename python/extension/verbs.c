@@ -21,7 +21,8 @@ static int is_truth(pt_slot *slot, const pt_verb *verb, tally_dtype in)
 {
     tally_operator_info info;
     if (verb->info.output != TALLY_U8) return 0;
-    return in != TALLY_U8 || (!tally_operator(slot->ctx, verb->op, TALLY_I8, &info) && info.output == TALLY_U8);
+    return in != TALLY_U8 ||
+           (!tally_operator(slot->ctx, verb->op, TALLY_I8, &info) && info.output == TALLY_U8);
 }
 
 int pt_check_inputs(const pt_verb *verb, const pt_operand *next)
@@ -32,15 +33,17 @@ int pt_check_inputs(const pt_verb *verb, const pt_operand *next)
     return -1;
 }
 
-int pt_verb_of(pt_slot *slot, PyObject *op, PyObject *dtype, const pt_operand *a, const pt_operand *next, pt_verb *verb)
+int pt_verb_of(pt_slot *slot, PyObject *op, PyObject *dtype, const pt_operand *a,
+               const pt_operand *next, pt_verb *verb)
 {
     Py_ssize_t length;
     const tally_dtype in = next ? pt_common(a->dtype, next->dtype) : a->dtype;
     const char *text = PyUnicode_Check(op) ? PyUnicode_AsUTF8AndSize(op, &length) : NULL;
     if (!text || length >= PT_OP || (Py_ssize_t)strlen(text) != length) {
         if (!PyErr_Occurred())
-            PyErr_Format(PyUnicode_Check(op) ? PyExc_ValueError : PyExc_TypeError,
-                         "op is %.200R: must be the name of an operator, such as 'sum' or 'var:ddof=1'", op);
+            PyErr_Format(
+                PyUnicode_Check(op) ? PyExc_ValueError : PyExc_TypeError,
+                "op is %.200R: must be the name of an operator, such as 'sum' or 'var:ddof=1'", op);
         return -1;
     }
     memcpy(verb->op, text, (size_t)length + 1);
@@ -63,14 +66,18 @@ int pt_verb_of(pt_slot *slot, PyObject *op, PyObject *dtype, const pt_operand *a
         if (pt_dtype_of(dtype, &wanted, &is_bool)) return -1;
         int same = wanted == verb->out && is_bool == verb->out_bool;
         if (!same && wanted == TALLY_F64 && with_f64(verb->op) &&
-            !tally_operator(slot->ctx, verb->op, in, &verb->info) && verb->info.output == TALLY_F64) {
+            !tally_operator(slot->ctx, verb->op, in, &verb->info) &&
+            verb->info.output == TALLY_F64) {
             verb->out = TALLY_F64;
             same = 1;
         }
         if (!same) {
-            PyErr_Format(PyExc_ValueError, "dtype is %s: '%s' of %s gives %s%s", pt_dtype_name(wanted, is_bool), text,
-                         pt_dtype_name(in, a->is_bool && in == TALLY_U8), pt_dtype_name(verb->out, verb->out_bool),
-                         in >= TALLY_F16 && verb->out == TALLY_F32 ? ", or float64 on request" : "");
+            PyErr_Format(PyExc_ValueError, "dtype is %s: '%s' of %s gives %s%s",
+                         pt_dtype_name(wanted, is_bool), text,
+                         pt_dtype_name(in, a->is_bool && in == TALLY_U8),
+                         pt_dtype_name(verb->out, verb->out_bool),
+                         in >= TALLY_F16 && verb->out == TALLY_F32 ? ", or float64 on request"
+                                                                   : "");
             return -1;
         }
     }
@@ -97,7 +104,8 @@ int pt_fits(const pt_operand *out, const pt_verb *verb, int ndim, const int64_t 
     /* u8 takes truths, but bool takes nothing else */
     int one = out->dtype == verb->info.output && (out->is_bool == verb->out_bool || verb->out_bool);
     if (!one && !(out->dtype == verb->out && !out->is_bool)) {
-        PyErr_Format(PyExc_ValueError, "out has dtype %s: must be %s", pt_dtype_name(out->dtype, out->is_bool),
+        PyErr_Format(PyExc_ValueError, "out has dtype %s: must be %s",
+                     pt_dtype_name(out->dtype, out->is_bool),
                      pt_dtype_name(verb->out, verb->out_bool));
         return -1;
     }
@@ -109,8 +117,9 @@ int pt_fits(const pt_operand *out, const pt_verb *verb, int ndim, const int64_t 
         return -1;
     }
     if (!pt_distinct(out, (int64_t)tally_dtype_size(out->dtype))) {
-        PyErr_SetString(PyExc_ValueError,
-                        "out: several of its elements are one place, so results would overwrite each other");
+        PyErr_SetString(
+            PyExc_ValueError,
+            "out: several of its elements are one place, so results would overwrite each other");
         return -1;
     }
     return 0;
@@ -129,19 +138,25 @@ static int is_dense(const pt_operand *a)
     return 1;
 }
 
-static tally_status run(pt_slot *slot, const pt_verb *verb, const pt_operand *a, uint64_t mask, const pt_operand *out)
+static tally_status run(pt_slot *slot, const pt_verb *verb, const pt_operand *a, uint64_t mask,
+                        const pt_operand *out)
 {
     char *to = out->data;
     int dense = is_dense(out);
-    if (!dense && !(to = malloc((size_t)(out->size * (int64_t)tally_dtype_size(out->dtype))))) return TALLY_NO_MEMORY;
+    if (!dense && !(to = malloc((size_t)(out->size * (int64_t)tally_dtype_size(out->dtype)))))
+        return TALLY_NO_MEMORY;
     tally_status status = pt_stream_begin(slot, a, out);
     if (!status)
-        status = a->chunks ? pt_walk_chunks(slot->ctx, verb, a, to) : pt_walk_reduce(slot->ctx, verb, a, mask, to);
+        status = a->chunks ? pt_walk_chunks(slot->ctx, verb, a, to)
+                           : pt_walk_reduce(slot->ctx, verb, a, mask, to);
     status = pt_stream_end(slot, status, a, out);
     if (!dense) {
         pt_dim dim[PT_DIMS];
-        for (int i = 0; i < out->ndim; i++) dim[i] = (pt_dim){.n = out->shape[i], .out = out->strides[i]};
-        if (!status) pt_unpack(out->data, to, dim, out->ndim, out->size, (int64_t)tally_dtype_size(out->dtype));
+        for (int i = 0; i < out->ndim; i++)
+            dim[i] = (pt_dim){.n = out->shape[i], .out = out->strides[i]};
+        if (!status)
+            pt_unpack(out->data, to, dim, out->ndim, out->size,
+                      (int64_t)tally_dtype_size(out->dtype));
         free(to);
     }
     return status;
@@ -153,9 +168,12 @@ int pt_check_device(const pt_operand *a, uint64_t mask, const pt_operand *out)
     int folded = 0;
     for (int i = 0; i < a->ndim; i++)
         if (mask >> i & 1) dim[folded++] = (pt_dim){.n = a->shape[i], .in = a->strides[i]};
-    if (a->device >= 0 && a->size && (pt_join(dim, folded) > 1 || !pt_even(a, (int64_t)tally_dtype_size(a->dtype)))) {
-        PyErr_Format(PyExc_ValueError,
-                     "%s is on a device, and no single stride walks what is folded: make it contiguous", a->name);
+    if (a->device >= 0 && a->size &&
+        (pt_join(dim, folded) > 1 || !pt_even(a, (int64_t)tally_dtype_size(a->dtype)))) {
+        PyErr_Format(
+            PyExc_ValueError,
+            "%s is on a device, and no single stride walks what is folded: make it contiguous",
+            a->name);
         return -1;
     }
     if (out && out->device >= 0 && !is_dense(out)) {
@@ -165,12 +183,16 @@ int pt_check_device(const pt_operand *a, uint64_t mask, const pt_operand *out)
     return 0;
 }
 
-static int reduce_into(pt_slot *slot, const pt_verb *verb, const pt_operand *a, uint64_t mask, const pt_operand *out)
+static int reduce_into(pt_slot *slot, const pt_verb *verb, const pt_operand *a, uint64_t mask,
+                       const pt_operand *out)
 {
     tally_status status;
-    if (pt_check_device(a, mask, out) || (verb->next && pt_check_device(verb->next, mask, out))) return -1;
+    if (pt_check_device(a, mask, out) || (verb->next && pt_check_device(verb->next, mask, out)))
+        return -1;
     for (const pt_operand *in = a; in; in = in == a ? verb->next : NULL) {
-        if (!pt_meet(in, out, (int64_t)tally_dtype_size(in->dtype), verb->out_bytes / verb->info.lanes)) continue;
+        if (!pt_meet(in, out, (int64_t)tally_dtype_size(in->dtype),
+                     verb->out_bytes / verb->info.lanes))
+            continue;
         PyErr_Format(PyExc_ValueError, "out overlaps %s: give it memory of its own", in->name);
         return -1;
     }
@@ -200,12 +222,14 @@ PyObject *pt_reduce(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (keepdims < 0 || pt_axes(args[2], &a, &mask) || pt_leave_out(&a, args[7], "where", 0) ||
         pt_open_next(args[6], &a, &b, &next))
         goto done;
-    if ((pt_has_nulls(&a) || !mask) && pt_flatten(&a)) goto done; /* what no stream of chunks can do */
+    /* what no stream of chunks can do */
+    if ((pt_has_nulls(&a) || !mask) && pt_flatten(&a)) goto done;
     if (out != Py_None) {
         if (pt_open_out(out, &result)) goto done;
         opened = 1;
     }
-    if (!(slot = pt_take_two(&a, next, opened ? &result : NULL)) || pt_verb_of(slot, args[0], args[4], &a, next, &verb))
+    if (!(slot = pt_take_two(&a, next, opened ? &result : NULL)) ||
+        pt_verb_of(slot, args[0], args[4], &a, next, &verb))
         goto done;
     for (int i = 0; i < a.ndim; i++) {
         int fold = (int)(mask >> i & 1);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * The verbs over arrays of any dimensions and strides. Nothing here needs the GIL. Between two calls of the library,
- * and between the pieces of a long sequence, Ctrl-C is answered. */
+ * The verbs over arrays of any dimensions and strides. Nothing here needs the GIL. Between two
+ * calls of the library, and between the pieces of a long sequence, Ctrl-C is answered. */
 #include "pt.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    PIECE = 1 << 22,      /* bytes that are packed at a time */
-    LONG_PIECE = 1 << 26, /* elements of a long sequence that go into one call: tens of milliseconds */
+    PIECE = 1 << 22, /* bytes that are packed at a time */
+    /* elements of a long sequence that go into one call: tens of milliseconds */
+    LONG_PIECE = 1 << 26,
 };
 
 /* Where a loop over dimensions is: elements of the input and the second input, and results. */
@@ -39,14 +40,15 @@ static int step(const pt_dim *dim, int dims, int64_t *at, place *p)
 static int64_t rows_now(int64_t rows, int64_t n)
 {
     enum { LEAST = 256 }; /* so that neighbouring columns are read together */
-    const int64_t piece = pt_piece(LONG_PIECE), most = n > 0 && piece / n > LEAST ? piece / n : LEAST;
+    const int64_t piece = pt_piece(LONG_PIECE),
+                  most = n > 0 && piece / n > LEAST ? piece / n : LEAST;
     return rows > 2 * most ? most : rows;
 }
 
 /* ---- data in pieces ---- */
 
-/* Dense pieces of one sequence, one after the other: the parts of an Arrow stream, packed elements of an array, or
- * (dims is -1) parts of dense memory. */
+/* Dense pieces of one sequence, one after the other: the parts of an Arrow stream, packed
+ * elements of an array, or (dims is -1) parts of dense memory. */
 typedef struct {
     const pt_chunk *chunks; /* NULL: pack */
     const char *from;
@@ -75,12 +77,14 @@ static const void *next_piece(pieces *p, int64_t *n)
 }
 
 /* A stream over all pieces; out gets all results, in order. */
-static tally_status stream_pieces(tally *ctx, const pt_verb *verb, tally_dtype dtype, pieces *p, int64_t n, char *out)
+static tally_status stream_pieces(tally *ctx, const pt_verb *verb, tally_dtype dtype, pieces *p,
+                                  int64_t n, char *out)
 {
     tally_stream *stream;
-    tally_status status = verb->what == PT_REDUCE ? tally_stream_reduce(ctx, verb->op, dtype, &stream)
-                          : verb->what == PT_SCAN ? tally_stream_scan(ctx, verb->op, dtype, &verb->scan, &stream)
-                                                  : tally_stream_window(ctx, verb->op, dtype, &verb->window, &stream);
+    tally_status status =
+        verb->what == PT_REDUCE ? tally_stream_reduce(ctx, verb->op, dtype, &stream)
+        : verb->what == PT_SCAN ? tally_stream_scan(ctx, verb->op, dtype, &verb->scan, &stream)
+                                : tally_stream_window(ctx, verb->op, dtype, &verb->window, &stream);
     if (status) return status;
     for (int64_t now, made; !status && n > 0; n -= now) {
         const void *x = next_piece(p, &now);
@@ -103,13 +107,14 @@ tally_status pt_walk_chunks(tally *ctx, const pt_verb *verb, const pt_operand *a
 /* ---- reduce ---- */
 
 /* One sequence over several dimensions. */
-static tally_status reduce_packed(tally *ctx, const pt_verb *verb, tally_dtype dtype, const char *in, const pt_dim *dim,
-                                  int dims, int64_t n, char *out)
+static tally_status reduce_packed(tally *ctx, const pt_verb *verb, tally_dtype dtype,
+                                  const char *in, const pt_dim *dim, int dims, int64_t n, char *out)
 {
     int whole = n <= PIECE / verb->in_bytes;
     char *room = malloc((size_t)((whole ? n : PIECE / verb->in_bytes) * verb->in_bytes));
     if (!room) return TALLY_NO_MEMORY;
-    pieces p = {.from = in, .dim = dim, .dims = dims, .room = room, .n = n, .bytes = verb->in_bytes};
+    pieces p = {
+        .from = in, .dim = dim, .dims = dims, .room = room, .n = n, .bytes = verb->in_bytes};
     tally_status status;
     if (whole) {
         int64_t all;
@@ -122,9 +127,10 @@ static tally_status reduce_packed(tally *ctx, const pt_verb *verb, tally_dtype d
     return status;
 }
 
-/* The same with two inputs or validity, which no stream takes: all of it is packed, rows after rows. */
-static tally_status reduce_inputs(tally *ctx, const pt_verb *verb, const pt_operand *a, uint64_t mask, int64_t n,
-                                  char *out)
+/* The same with two inputs or validity, which no stream takes: all of it is packed, rows after
+   rows. */
+static tally_status reduce_inputs(tally *ctx, const pt_verb *verb, const pt_operand *a,
+                                  uint64_t mask, int64_t n, char *out)
 {
     pt_operand x, y;
     int axes[PT_DIMS], count = 0;
@@ -145,13 +151,15 @@ static tally_status reduce_inputs(tally *ctx, const pt_verb *verb, const pt_oper
     return status;
 }
 
-tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a, uint64_t mask, char *out)
+tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a, uint64_t mask,
+                            char *out)
 {
     pt_dim folded[PT_DIMS], kept[PT_DIMS];
     const pt_operand *b = verb->next;
     int nf = 0, nk = 0;
     int64_t n = 1, results = 1, reach = verb->out_bytes, at[PT_DIMS] = {0};
-    for (int i = a->ndim - 1; i >= 0; i--) { /* from the last axis, which is the densest of the results */
+    /* from the last axis, which is the densest of the results */
+    for (int i = a->ndim - 1; i >= 0; i--) {
         int fold = (int)(mask >> i & 1);
         pt_dim d = {a->shape[i], a->strides[i], fold ? 0 : reach, b ? b->strides[i] : 0};
         if (fold) {
@@ -188,8 +196,8 @@ tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a
         one.in = pt_bytes(a);
         one.next = b ? pt_bytes(b) : 0;
     }
-    if (n > 2 * pt_piece(LONG_PIECE) && rows.n == 1 && nk == 0 && one.in == pt_bytes(a) && a->device < 0 && !b &&
-        !a->valid) {
+    if (n > 2 * pt_piece(LONG_PIECE) && rows.n == 1 && nk == 0 && one.in == pt_bytes(a) &&
+        a->device < 0 && !b && !a->valid) {
         pieces parts = {.from = p.in, .dims = -1, .n = n, .bytes = pt_bytes(a)};
         return stream_pieces(ctx, verb, a->dtype, &parts, n, out);
     }
@@ -213,8 +221,8 @@ tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a
 /* ---- scan and window ---- */
 
 /* The results that lie before the first element's: an empty sequence's. */
-static tally_status fill_first(tally *ctx, const pt_verb *verb, tally_dtype dtype, char *out, const pt_dim *keep,
-                               int nk, int64_t rows)
+static tally_status fill_first(tally *ctx, const pt_verb *verb, tally_dtype dtype, char *out,
+                               const pt_dim *keep, int nk, int64_t rows)
 {
     char value[64], *line;
     tally_view none = {.dtype = dtype, .rows = 1, .stride = 1}, second = none;
@@ -225,14 +233,16 @@ static tally_status fill_first(tally *ctx, const pt_verb *verb, tally_dtype dtyp
     tally_status status = tally_reduce(ctx, verb->op, &none, value);
     if (status) return status;
     if (!(line = malloc((size_t)(rows * verb->out_bytes)))) return TALLY_NO_MEMORY;
-    for (int64_t r = 0; r < rows; r++) memcpy(line + r * verb->out_bytes, value, (size_t)verb->out_bytes);
+    for (int64_t r = 0; r < rows; r++)
+        memcpy(line + r * verb->out_bytes, value, (size_t)verb->out_bytes);
     pt_unpack(out, line, keep, nk, rows, verb->out_bytes);
     free(line);
     return TALLY_OK;
 }
 
 /* Windows from place to place of each row, so many results at a time. */
-static tally_status ranges(tally *ctx, const pt_verb *verb, const tally_view *in, const tally_view *out)
+static tally_status ranges(tally *ctx, const pt_verb *verb, const tally_view *in,
+                           const tally_view *out)
 {
     enum { PART = 1 << 20 };
     tally_status status = TALLY_OK;
@@ -243,30 +253,36 @@ static tally_status ranges(tally *ctx, const pt_verb *verb, const tally_view *in
         for (int i = 0; i < 2 && from[i]; i++) {
             *to[i] = *from[i];
             to[i]->rows = 1;
-            to[i]->data = (char *)from[i]->data + row * from[i]->row_stride * (int64_t)tally_dtype_size(from[i]->dtype);
+            to[i]->data = (char *)from[i]->data +
+                          row * from[i]->row_stride * (int64_t)tally_dtype_size(from[i]->dtype);
             to[i]->valid_offset += row * from[i]->row_stride;
         }
         if (in->next) x.next = &second;
         y.rows = 1;
         for (int64_t at = 0; !status && at < out->n; at += PART) {
             y.n = out->n - at < PART ? out->n - at : PART;
-            y.data = (char *)out->data + (row * out->row_stride + at * out->stride) * verb->out_bytes;
-            status = tally_window_ranges(ctx, verb->op, &x, verb->start + at, verb->end + at, y.n, &y, verb->least);
+            y.data =
+                (char *)out->data + (row * out->row_stride + at * out->stride) * verb->out_bytes;
+            status = tally_window_ranges(ctx, verb->op, &x, verb->start + at, verb->end + at, y.n,
+                                         &y, verb->least);
             if (!status) status = pt_went_on(0);
         }
     }
     return status;
 }
 
-static tally_status one_call(tally *ctx, const pt_verb *verb, const tally_view *in, const tally_view *out)
+static tally_status one_call(tally *ctx, const pt_verb *verb, const tally_view *in,
+                             const tally_view *out)
 {
     return verb->what == PT_SCAN     ? tally_scan(ctx, verb->op, in, out, &verb->scan)
            : verb->what == PT_RANGES ? ranges(ctx, verb, in, out)
                                      : tally_window(ctx, verb->op, in, out, &verb->window);
 }
 
-/* Inputs whose strides are no multiples of their elements (a field of a structure): packed whole. */
-static tally_status packed_series(tally *ctx, const pt_verb *verb, const pt_operand *a, int axis, const pt_operand *out)
+/* Inputs whose strides are no multiples of their elements (a field of a structure): packed
+   whole. */
+static tally_status packed_series(tally *ctx, const pt_verb *verb, const pt_operand *a, int axis,
+                                  const pt_operand *out)
 {
     pt_operand x, y;
     pt_verb with = *verb;
@@ -281,7 +297,8 @@ static tally_status packed_series(tally *ctx, const pt_verb *verb, const pt_oper
     return status;
 }
 
-tally_status pt_walk_series(tally *ctx, const pt_verb *verb, const pt_operand *a, int axis, const pt_operand *out)
+tally_status pt_walk_series(tally *ctx, const pt_verb *verb, const pt_operand *a, int axis,
+                            const pt_operand *out)
 {
     const pt_operand *b = verb->next;
     tally_status status = TALLY_OK;
@@ -298,7 +315,8 @@ tally_status pt_walk_series(tally *ctx, const pt_verb *verb, const pt_operand *a
     if (rows == 0) return TALLY_OK;
     nk = pt_join(keep, nk);
     place p = {a->data, b ? b->data : NULL, out->data};
-    const pt_dim one = {a->shape[axis], a->strides[axis], out->strides[axis], b ? b->strides[axis] : 0};
+    const pt_dim one = {a->shape[axis], a->strides[axis], out->strides[axis],
+                        b ? b->strides[axis] : 0};
     int64_t n = one.n, m = out->shape[axis];
     if (verb->initial || (verb->shift && m > 0)) {
         status = fill_first(ctx, verb, a->dtype, p.out, keep, nk, rows);
@@ -312,10 +330,12 @@ tally_status pt_walk_series(tally *ctx, const pt_verb *verb, const pt_operand *a
     for (int i = 0; i < nk; i++)
         if (widest < 0 || keep[i].n > keep[widest].n) widest = i;
     pt_dim row = widest < 0 ? (pt_dim){.n = 1} : keep[widest];
-    if (widest >= 0) memmove(keep + widest, keep + widest + 1, (size_t)(--nk - widest) * sizeof *keep);
+    if (widest >= 0)
+        memmove(keep + widest, keep + widest + 1, (size_t)(--nk - widest) * sizeof *keep);
     const int64_t ob = verb->out_bytes;
-    if (n > 2 * pt_piece(LONG_PIECE) && row.n == 1 && nk == 0 && one.in == pt_bytes(a) && one.out == ob &&
-        !verb->scan.reverse && a->device < 0 && out->device < 0 && !b && !a->valid && verb->what != PT_RANGES) {
+    if (n > 2 * pt_piece(LONG_PIECE) && row.n == 1 && nk == 0 && one.in == pt_bytes(a) &&
+        one.out == ob && !verb->scan.reverse && a->device < 0 && out->device < 0 && !b &&
+        !a->valid && verb->what != PT_RANGES) {
         pieces parts = {.from = p.in, .dims = -1, .n = n, .bytes = pt_bytes(a)};
         return stream_pieces(ctx, verb, a->dtype, &parts, n, p.out);
     }
@@ -325,7 +345,8 @@ tally_status pt_walk_series(tally *ctx, const pt_verb *verb, const pt_operand *a
             move(&q, &row, at_row);
             now = rows_now(row.n - at_row, n);
             tally_view v = pt_view(a, q.in, now, n, row.in, one.in), second;
-            const tally_view w = {q.out, verb->info.output, now, m, row.out / ob, one.out / ob, NULL, NULL, 0, NULL};
+            const tally_view w = {
+                q.out, verb->info.output, now, m, row.out / ob, one.out / ob, NULL, NULL, 0, NULL};
             if (b) {
                 second = pt_view(b, q.next, now, n, row.next, one.next);
                 v.next = &second;

@@ -38,10 +38,10 @@ static int is_name(const char *device, const char *name, char *choices, size_t r
     return 0;
 }
 
-/* The device of a string: its kind, and its number within the kind. "cpu" is number 0, and so is "cpu:0". what: where
- * the string comes from, for the error. */
-static tally_status find_device(tally *ctx, const char *what, const char *device, const tl_device_calls **kind,
-                                int *number)
+/* The device of a string: its kind, and its number within the kind. "cpu" is number 0, and so is
+ * "cpu:0". what: where the string comes from, for the error. */
+static tally_status find_device(tally *ctx, const char *what, const char *device,
+                                const tl_device_calls **kind, int *number)
 {
     char choices[256] = "", numbered[32];
     tally_device_info info;
@@ -59,8 +59,8 @@ static tally_status find_device(tally *ctx, const char *what, const char *device
         }
     }
     int length = (int)strcspn(device, ",");
-    return tl_fail(ctx, TALLY_NO_DEVICE, "%s is '%.*s': must be one of %s", what, length < 60 ? length : 60, device,
-                   choices);
+    return tl_fail(ctx, TALLY_NO_DEVICE, "%s is '%.*s': must be one of %s", what,
+                   length < 60 ? length : 60, device, choices);
 }
 
 /* The last of the options probe=on and probe=off, or on. */
@@ -83,13 +83,15 @@ static tally_status probe(tally *ctx, const tl_device_calls *kind, int number)
 }
 
 /* A kind, a number, and options with a comma before each. */
-static tally_status open_one(tally *ctx, const tl_device_calls *kind, int number, const char *options)
+static tally_status open_one(tally *ctx, const tl_device_calls *kind, int number,
+                             const char *options)
 {
     tally_status status = kind->open(ctx, number, *options ? options + 1 : "", &ctx->device);
     return status || !wants_probe(options) ? status : probe(ctx, kind, number);
 }
 
-static tally_status open_new(tally **ctx, const tl_device_calls *kind, int number, const char *options)
+static tally_status open_new(tally **ctx, const tl_device_calls *kind, int number,
+                             const char *options)
 {
     *ctx = calloc(1, sizeof **ctx);
     if (!*ctx) return tl_no_memory(NULL, sizeof **ctx, "a context");
@@ -107,10 +109,12 @@ static tally_status open_new(tally **ctx, const tl_device_calls *kind, int numbe
 static const tl_device_calls *kind_of_list(const char *device)
 {
     const size_t length = strcspn(device, ","), name = strcspn(device, ":,");
-    if (name == length || (!memchr(device, '+', length) && (length - name != 4 || memcmp(device + name, ":all", 4))))
+    if (name == length ||
+        (!memchr(device, '+', length) && (length - name != 4 || memcmp(device + name, ":all", 4))))
         return NULL;
     for (int d = 0; d < DEVICES; d++)
-        if (strlen(devices[d]->name) == name && !memcmp(devices[d]->name, device, name)) return devices[d];
+        if (strlen(devices[d]->name) == name && !memcmp(devices[d]->name, device, name))
+            return devices[d];
     return NULL;
 }
 
@@ -127,32 +131,36 @@ static int number_of(const char *text, size_t length)
 }
 
 /* The numbers of a list of devices of a kind, *count of them; at: what stands behind the colon. */
-static tally_status read_list(tally *ctx, const char *what, const tl_device_calls *kind, const char *at, int *numbers,
-                              int *count)
+static tally_status read_list(tally *ctx, const char *what, const tl_device_calls *kind,
+                              const char *at, int *numbers, int *count)
 {
     tally_device_info info;
     int here = 0;
     *count = 0;
     while (kind->describe(here, &info)) {
-        if (!strncmp(at, "all", 3) && info.usable && *count < TL_MEMBERS_MOST) numbers[(*count)++] = here;
+        if (!strncmp(at, "all", 3) && info.usable && *count < TL_MEMBERS_MOST)
+            numbers[(*count)++] = here;
         here++;
     }
     if (!strncmp(at, "all", 3) && *count) return TALLY_OK;
     if (!strncmp(at, "all", 3))
-        return tl_fail(ctx, TALLY_NO_DEVICE, "%s is '%s:all': there is no usable %s device here", what, kind->name,
-                       kind->name);
+        return tl_fail(ctx, TALLY_NO_DEVICE, "%s is '%s:all': there is no usable %s device here",
+                       what, kind->name, kind->name);
     for (;; at++) {
         const size_t length = strcspn(at, "+,");
         const int shown = length < 40 ? (int)length : 40, n = number_of(at, length);
         if (n < 0 || n >= here)
-            return tl_fail(ctx, TALLY_NO_DEVICE, "%s names '%.*s' in a list of %s devices: must be a number below %d",
+            return tl_fail(ctx, TALLY_NO_DEVICE,
+                           "%s names '%.*s' in a list of %s devices: must be a number below %d",
                            what, shown, at, kind->name, here);
         for (int i = 0; i < *count; i++)
             if (numbers[i] == n)
-                return tl_fail(ctx, TALLY_INVALID, "%s names %s:%d twice: must be different devices", what, kind->name,
+                return tl_fail(ctx, TALLY_INVALID,
+                               "%s names %s:%d twice: must be different devices", what, kind->name,
                                n);
         if (*count == TL_MEMBERS_MOST)
-            return tl_fail(ctx, TALLY_INVALID, "%s names more than %d devices", what, TL_MEMBERS_MOST);
+            return tl_fail(ctx, TALLY_INVALID, "%s names more than %d devices", what,
+                           TL_MEMBERS_MOST);
         numbers[(*count)++] = n;
         at += length;
         if (*at != '+') return TALLY_OK;
@@ -166,15 +174,17 @@ static void close_members(tally *ctx)
     ctx->members = NULL;
 }
 
-static tally_status open_list(tally *ctx, const tl_device_calls *kind, const int *numbers, int count,
-                              const char *options)
+static tally_status open_list(tally *ctx, const tl_device_calls *kind, const int *numbers,
+                              int count, const char *options)
 {
     char name[80];
     size_t used = (size_t)snprintf(name, sizeof name, "%s", kind->name);
     ctx->members = calloc((size_t)count + 1, sizeof *ctx->members);
-    tally_status status = ctx->members ? TALLY_OK : tl_no_memory(ctx, (size_t)count * sizeof(tally *), "contexts");
+    tally_status status =
+        ctx->members ? TALLY_OK : tl_no_memory(ctx, (size_t)count * sizeof(tally *), "contexts");
     for (int k = 0; !status && k < count; k++) {
-        used += (size_t)snprintf(name + used, sizeof name - used, "%c%d", k ? '+' : ':', numbers[k]);
+        used +=
+            (size_t)snprintf(name + used, sizeof name - used, "%c%d", k ? '+' : ':', numbers[k]);
         status = open_new(&ctx->members[k], kind, numbers[k], options);
         if (status) tl_fail(ctx, status, "%s", tally_error(NULL));
     }
@@ -186,18 +196,22 @@ static tally_status open_list(tally *ctx, const tl_device_calls *kind, const int
 /* ---- open and close ---- */
 
 /* What a device string means, without its options. */
-static tally_status open_named(tally *ctx, const char *what, const char *device, const char *options)
+static tally_status open_named(tally *ctx, const char *what, const char *device,
+                               const char *options)
 {
     const tl_device_calls *kind = kind_of_list(device);
     int numbers[TL_MEMBERS_MOST], count = 1;
-    tally_status status = kind ? read_list(ctx, what, kind, strchr(device, ':') + 1, numbers, &count)
-                               : find_device(ctx, what, device, &kind, numbers);
+    tally_status status = kind
+                              ? read_list(ctx, what, kind, strchr(device, ':') + 1, numbers, &count)
+                              : find_device(ctx, what, device, &kind, numbers);
     if (status) return status;
-    return count == 1 ? open_one(ctx, kind, *numbers, options) : open_list(ctx, kind, numbers, count, options);
+    return count == 1 ? open_one(ctx, kind, *numbers, options)
+                      : open_list(ctx, kind, numbers, count, options);
 }
 
-/* Opens what `device` says, or for "auto" what TALLY_DEVICE says. Then the options are those of TALLY_DEVICE followed
- * by those of `device`: of two that contradict each other the later one holds. */
+/* Opens what `device` says, or for "auto" what TALLY_DEVICE says. Then the options are those of
+ * TALLY_DEVICE followed by those of `device`: of two that contradict each other the later one
+ * holds. */
 static tally_status open_device(tally *ctx, const char *device)
 {
     const char *what = "device", *more = "", *env = getenv("TALLY_DEVICE");
@@ -218,7 +232,8 @@ static tally_status open_device(tally *ctx, const char *device)
 
 tally_status tally_open(tally **ctx, const char *device)
 {
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: must point to where the context goes");
+    if (!ctx)
+        return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: must point to where the context goes");
     tally *c = *ctx = NULL;
     c = calloc(1, sizeof *c);
     if (!c) return tl_no_memory(NULL, sizeof *c, "a context");
@@ -249,18 +264,21 @@ tally_status tally_use_stream(tally *ctx, void *stream)
 {
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
     if (!ctx->device->calls->use_stream)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "stream: a %s device has none", ctx->device->calls->name);
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "stream: a %s device has none",
+                       ctx->device->calls->name);
     return ctx->device->calls->use_stream(ctx->device, ctx, stream);
 }
 
 tally_status tally_device_pointer(tally *ctx, void *object, void **pointer)
 {
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
-    if (!pointer) return tl_fail(ctx, TALLY_INVALID, "pointer is NULL: must point to where the address goes");
+    if (!pointer)
+        return tl_fail(ctx, TALLY_INVALID, "pointer is NULL: must point to where the address goes");
     *pointer = NULL;
     if (!object) return tl_fail(ctx, TALLY_INVALID, "object is NULL: must be a cl_mem");
     if (!ctx->device->calls->adopt)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "object: a %s device has host memory", ctx->device->calls->name);
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "object: a %s device has host memory",
+                       ctx->device->calls->name);
     return ctx->device->calls->adopt(ctx->device, ctx, object, pointer);
 }
 
@@ -268,7 +286,8 @@ tally_status tally_device_forget(tally *ctx, void *pointer)
 {
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
     if (!ctx->device->calls->forget)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "pointer: a %s device has host memory", ctx->device->calls->name);
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "pointer: a %s device has host memory",
+                       ctx->device->calls->name);
     return ctx->device->calls->forget(ctx->device, ctx, pointer);
 }
 
@@ -282,7 +301,8 @@ tally_status tally_time(tally *ctx, int on)
 tally_status tally_times(tally *ctx, tally_times_info *times)
 {
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
-    if (!times) return tl_fail(ctx, TALLY_INVALID, "times is NULL: must point to where the times go");
+    if (!times)
+        return tl_fail(ctx, TALLY_INVALID, "times is NULL: must point to where the times go");
     *times = (tally_times_info){0};
     if (ctx->device->calls->times) ctx->device->calls->times(ctx->device, ctx, times);
     return TALLY_OK;
@@ -300,7 +320,8 @@ tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *
     tl_par par;
     tally_status status = tl_resolve(ctx, op, dtype, &scalar, &par);
     if (!status && scalar->inputs == 2)
-        return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': it takes two inputs, a view whose next is another", op);
+        return tl_fail(ctx, TALLY_INVALID,
+                       "op is '%.60s': it takes two inputs, a view whose next is another", op);
     if (!status) status = ctx->device->calls->plan(ctx->device, ctx, scalar, par, plan);
     if (!status && strlen(op) < sizeof ctx->plans[0].op) {
         tl_plan_entry *entry = &ctx->plans[ctx->next_plan++ % TL_PLAN_ENTRIES];
@@ -323,11 +344,13 @@ tally_status tl_plan_of_inputs(tally *ctx, const char *op, tally_dtype dtype, tl
     const tl_scalar *scalar;
     tl_par par;
     const tally_status status = tl_resolve(ctx, op, dtype, &scalar, &par);
-    if (status || scalar->inputs == 1) return status ? status : tl_plan_of_host(ctx, op, dtype, plan);
+    if (status || scalar->inputs == 1)
+        return status ? status : tl_plan_of_host(ctx, op, dtype, plan);
     return ctx->device->calls->plan_host(ctx->device, ctx, scalar, par, plan);
 }
 
-tally_status tl_on_processors(tally *ctx, const void *p, const char *name, const char *what, int64_t elements)
+tally_status tl_on_processors(tally *ctx, const void *p, const char *name, const char *what,
+                              int64_t elements)
 {
     if (!ctx->device->calls->on_processors) return TALLY_OK;
     return ctx->device->calls->on_processors(ctx->device, ctx, p, name, what, elements);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the verbs check of options and results, for views of all kinds, and for streams; and copies of the
- * device's memory on the host. */
+ * What the verbs check of options and results, for views of all kinds, and for streams; and
+ * copies of the device's memory on the host. */
 #include "checks.h"
 #include "context/device.h"
 #include "context/view.h"
@@ -10,70 +10,86 @@
 tally_status tl_check_scan(tally *ctx, const tl_plan *plan, const tally_scan_options *o)
 {
     if (o && o->init && !plan->op->seedable)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "init: operator '%s' takes none (its state is more than one value)",
+        return tl_fail(ctx, TALLY_UNSUPPORTED,
+                       "init: operator '%s' takes none (its state is more than one value)",
                        plan->op->file);
     return TALLY_OK;
 }
 
 tally_status tl_check_window(tally *ctx, const tally_window_options *o)
 {
-    if (!o) return tl_fail(ctx, TALLY_INVALID, "options is NULL: a window needs its before and after");
+    if (!o)
+        return tl_fail(ctx, TALLY_INVALID, "options is NULL: a window needs its before and after");
     if (o->before >> 61 != o->before >> 63)
-        return tl_fail(ctx, TALLY_INVALID, "before is %lld: must be -2^61..2^61 - 1", (long long)o->before);
+        return tl_fail(ctx, TALLY_INVALID, "before is %lld: must be -2^61..2^61 - 1",
+                       (long long)o->before);
     if (o->after >> 61 != o->after >> 63)
-        return tl_fail(ctx, TALLY_INVALID, "after is %lld: must be -2^61..2^61 - 1", (long long)o->after);
+        return tl_fail(ctx, TALLY_INVALID, "after is %lld: must be -2^61..2^61 - 1",
+                       (long long)o->after);
     if (o->before + 1 + o->after < 0)
-        return tl_fail(ctx, TALLY_INVALID, "before is %lld and after %lld: before + 1 + after must be at least 0",
+        return tl_fail(ctx, TALLY_INVALID,
+                       "before is %lld and after %lld: before + 1 + after must be at least 0",
                        (long long)o->before, (long long)o->after);
     if (o->step < 0 || o->step >> 61)
         return tl_fail(ctx, TALLY_INVALID, "step is %lld: must be 0..2^61 - 1", (long long)o->step);
     if (o->min_count < 0 || o->min_count > o->before + 1 + o->after)
-        return tl_fail(ctx, TALLY_INVALID, "min_count is %lld: must be 0..%lld, the window's length",
+        return tl_fail(ctx, TALLY_INVALID,
+                       "min_count is %lld: must be 0..%lld, the window's length",
                        (long long)o->min_count, (long long)(o->before + 1 + o->after));
     if ((unsigned)o->edges > TALLY_EDGES_VALID)
-        return tl_fail(ctx, TALLY_INVALID, "edges is %d: must be 0 (missing), 1 (shrink) or 2 (valid)", (int)o->edges);
+        return tl_fail(ctx, TALLY_INVALID,
+                       "edges is %d: must be 0 (missing), 1 (shrink) or 2 (valid)", (int)o->edges);
     return TALLY_OK;
 }
 
-int tl_window_streams(const tally_window_options *o) { return o->before >= 0 && o->after >= 0 && o->step <= 1; }
+int tl_window_streams(const tally_window_options *o)
+{
+    return o->before >= 0 && o->after >= 0 && o->step <= 1;
+}
 
-tally_status tl_check_output(tally *ctx, const tl_scalar *op, const tally_view *in, const tally_view *out,
-                             int64_t length, int in_place)
+tally_status tl_check_output(tally *ctx, const tl_scalar *op, const tally_view *in,
+                             const tally_view *out, int64_t length, int in_place)
 {
     if (!out) return tl_fail(ctx, TALLY_INVALID, "out is NULL: must be a view");
     if (out->dtype != op->out)
         return tl_fail(ctx, TALLY_INVALID, "out->dtype is %s: %s of %s gives %s",
-                       tally_dtype_name(out->dtype) ? tally_dtype_name(out->dtype) : "unknown", op->file,
-                       tally_dtype_name(in->dtype), tally_dtype_name(op->out));
+                       tally_dtype_name(out->dtype) ? tally_dtype_name(out->dtype) : "unknown",
+                       op->file, tally_dtype_name(in->dtype), tally_dtype_name(op->out));
     if (out->rows != in->rows)
-        return tl_fail(ctx, TALLY_INVALID, "out->rows is %lld: must be in->rows = %lld", (long long)out->rows,
-                       (long long)in->rows);
+        return tl_fail(ctx, TALLY_INVALID, "out->rows is %lld: must be in->rows = %lld",
+                       (long long)out->rows, (long long)in->rows);
     if (!in->offsets != !out->offsets)
-        return tl_fail(ctx, TALLY_INVALID, "out->offsets: must be given exactly when in->offsets is");
+        return tl_fail(ctx, TALLY_INVALID,
+                       "out->offsets: must be given exactly when in->offsets is");
     if (in->offsets && out->offsets != in->offsets &&
         memcmp(in->offsets, out->offsets, (size_t)(in->rows + 1) * sizeof *in->offsets))
-        return tl_fail(ctx, TALLY_INVALID, "out->offsets differ from in->offsets: must be the same");
+        return tl_fail(ctx, TALLY_INVALID,
+                       "out->offsets differ from in->offsets: must be the same");
     if (!in->offsets && out->n != length)
-        return tl_fail(ctx, TALLY_INVALID, "out->n is %lld: must be %lld", (long long)out->n, (long long)length);
+        return tl_fail(ctx, TALLY_INVALID, "out->n is %lld: must be %lld", (long long)out->n,
+                       (long long)length);
     tally_status status = tl_view_check(ctx, out, "out", op->result_bytes);
     if (!status) status = tl_view_distinct(ctx, out, "out");
     return status ? status
-                  : tl_view_overlap(ctx, in, (int64_t)tally_dtype_size(in->dtype), out, op->result_bytes, in_place);
+                  : tl_view_overlap(ctx, in, (int64_t)tally_dtype_size(in->dtype), out,
+                                    op->result_bytes, in_place);
 }
 
 tally_status tl_check_step(tally *ctx, const tally_view *in, const tally_window_options *o)
 {
     if (in->offsets && o->step > 1)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "step is %lld: it changes the lengths of segments", (long long)o->step);
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "step is %lld: it changes the lengths of segments",
+                       (long long)o->step);
     if (in->offsets && o->edges == TALLY_EDGES_VALID)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "edges valid changes the lengths of segments: use missing or shrink");
+        return tl_fail(ctx, TALLY_UNSUPPORTED,
+                       "edges valid changes the lengths of segments: use missing or shrink");
     return TALLY_OK;
 }
 
 /* ---- copies ---- */
 
-tally_status tl_host_copy(tally *ctx, tl_host_copies *c, void **p, int64_t low, int64_t high, int back,
-                          const char *name, const char *what)
+tally_status tl_host_copy(tally *ctx, tl_host_copies *c, void **p, int64_t low, int64_t high,
+                          int back, const char *name, const char *what)
 {
     const tl_device_calls *calls = ctx->device->calls;
     const size_t bytes = (size_t)(high - low);
@@ -93,8 +109,8 @@ tally_status tl_host_copy(tally *ctx, tl_host_copies *c, void **p, int64_t low, 
     return calls->copy(ctx->device, ctx, copy, from, bytes);
 }
 
-tally_status tl_host_view(tally *ctx, tl_host_copies *c, tally_view *v, int64_t bytes, int back, const char *name,
-                          const char *what)
+tally_status tl_host_view(tally *ctx, tl_host_copies *c, tally_view *v, int64_t bytes, int back,
+                          const char *name, const char *what)
 {
     int64_t low, high;
     tl_view_extent(v, bytes, &low, &high);
@@ -103,19 +119,20 @@ tally_status tl_host_view(tally *ctx, tl_host_copies *c, tally_view *v, int64_t 
     void *bits = (void *)(uintptr_t)v->valid;
     tl_view_extent(v, 1, &low, &high);
     if (high > low)
-        status = tl_host_copy(ctx, c, &bits, (v->valid_offset + low) >> 3, ((v->valid_offset + high - 1) >> 3) + 1,
-                              back, name, what);
+        status = tl_host_copy(ctx, c, &bits, (v->valid_offset + low) >> 3,
+                              ((v->valid_offset + high - 1) >> 3) + 1, back, name, what);
     v->valid = bits;
     return status;
 }
 
-tally_status tl_host_numbers(tally *ctx, tl_host_copies *c, int64_t **p, int64_t count, int back, const char *name,
-                             const char *what)
+tally_status tl_host_numbers(tally *ctx, tl_host_copies *c, int64_t **p, int64_t count, int back,
+                             const char *name, const char *what)
 {
     int64_t bytes;
     void *at = *p;
     if (!at) return TALLY_OK;
-    if (__builtin_mul_overflow(count, (int64_t)sizeof **p, &bytes)) return tl_no_memory(ctx, SIZE_MAX, name);
+    if (__builtin_mul_overflow(count, (int64_t)sizeof **p, &bytes))
+        return tl_no_memory(ctx, SIZE_MAX, name);
     const tally_status status = tl_host_copy(ctx, c, &at, 0, bytes, back, name, what);
     *p = at;
     return status;
@@ -133,7 +150,8 @@ tally_status tl_host_back(tally *ctx, const tl_host_copies *c)
     tally_status status = TALLY_OK;
     for (int i = 0; !status && i < c->count; i++)
         if (c->one[i].back)
-            status = ctx->device->calls->copy(ctx->device, ctx, c->one[i].of, c->one[i].copy, c->one[i].bytes);
+            status = ctx->device->calls->copy(ctx->device, ctx, c->one[i].of, c->one[i].copy,
+                                              c->one[i].bytes);
     return status;
 }
 
@@ -148,7 +166,8 @@ tally_status tl_host_offsets(tally *ctx, const char *name, tally_view *v, int64_
     *copy = NULL;
     if (!v->offsets || v->rows <= 0 || !ctx->device->calls->offsets) return TALLY_OK;
     if (v->rows >= INT64_MAX / (int64_t)sizeof *v->offsets)
-        return tl_fail(ctx, TALLY_INVALID, "%s->rows is %lld: its offsets would have more bytes than 2^63", name,
+        return tl_fail(ctx, TALLY_INVALID,
+                       "%s->rows is %lld: its offsets would have more bytes than 2^63", name,
                        (long long)v->rows);
     tally_status status = ctx->device->calls->offsets(ctx->device, ctx, v, copy);
     if (*copy) v->offsets = *copy;

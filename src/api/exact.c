@@ -47,7 +47,8 @@ static void add_all(tl_exact *e, const tl_plan *plan, int threads, const tally_v
 
 static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, int sign)
 {
-    if (!sum) return tl_fail(ctx, TALLY_INVALID, "sum is NULL: must be begun with tally_exact_init");
+    if (!sum)
+        return tl_fail(ctx, TALLY_INVALID, "sum is NULL: must be begun with tally_exact_init");
     if (!x) return tl_fail(ctx, TALLY_INVALID, "x is NULL: must be a view");
     tl_plan plan;
     tally_view view = *x;
@@ -84,8 +85,14 @@ static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, in
     return TALLY_OK;
 }
 
-tally_status tally_exact_add(tally *ctx, tally_exact *sum, const tally_view *x) { return change(ctx, sum, x, 1); }
-tally_status tally_exact_subtract(tally *ctx, tally_exact *sum, const tally_view *x) { return change(ctx, sum, x, -1); }
+tally_status tally_exact_add(tally *ctx, tally_exact *sum, const tally_view *x)
+{
+    return change(ctx, sum, x, 1);
+}
+tally_status tally_exact_subtract(tally *ctx, tally_exact *sum, const tally_view *x)
+{
+    return change(ctx, sum, x, -1);
+}
 
 static void join(tally_exact *sum, const tally_exact *other, int sign)
 {
@@ -100,21 +107,23 @@ static void join(tally_exact *sum, const tally_exact *other, int sign)
 void tally_exact_merge(tally_exact *sum, const tally_exact *other) { join(sum, other, 1); }
 void tally_exact_unmerge(tally_exact *sum, const tally_exact *other) { join(sum, other, -1); }
 
-tally_status tally_exact_value(tally *ctx, const tally_exact *sum, const char *op, tally_dtype dtype, void *value)
+tally_status tally_exact_value(tally *ctx, const tally_exact *sum, const char *op,
+                               tally_dtype dtype, void *value)
 {
     const tl_scalar *scalar;
     tl_par par;
     tl_exact e;
-    if (!sum) return tl_fail(ctx, TALLY_INVALID, "sum is NULL: must be begun with tally_exact_init");
+    if (!sum)
+        return tl_fail(ctx, TALLY_INVALID, "sum is NULL: must be begun with tally_exact_init");
     if (!value) return tl_fail(ctx, TALLY_INVALID, "value is NULL: must have room for one result");
     tally_status status = tl_resolve(ctx, op, dtype, &scalar, &par);
     if (status) return status;
     if (!tl_exact_form_of(scalar) || (scalar->inputs == 2 && dtype == TALLY_F64))
-        return tl_fail(
-            ctx, TALLY_INVALID,
-            "op is '%.60s' of %s: must be sum:exact, mean:exact, nansum:exact or nanmean:exact, or below f64 "
-            "dot:exact or nandot:exact",
-            op, tally_dtype_name(dtype));
+        return tl_fail(ctx, TALLY_INVALID,
+                       "op is '%.60s' of %s: must be sum:exact, mean:exact, nansum:exact or "
+                       "nanmean:exact, or below f64 "
+                       "dot:exact or nandot:exact",
+                       op, tally_dtype_name(dtype));
     tl_exact_unpack(&e, sum);
     tl_exact_lower(&e, tl_exact_form_of(scalar), value);
     return TALLY_OK;

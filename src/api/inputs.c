@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Verbs on views with validity, or of two inputs: their checks, and where they go: the device's own road, if it has one
- * (tl_device_calls.inputs), or one of three roads of the processors (cpu/inputs/). */
+ * Verbs on views with validity, or of two inputs: their checks, and where they go: the device's
+ * own road, if it has one (tl_device_calls.inputs), or one of three roads of the processors
+ * (cpu/inputs/). */
 #include "inputs.h"
 #include "checks.h"
 #include "inputs_job.h"
@@ -25,12 +26,14 @@ static tally_status reduce_present(tl_job *j, tally_view *out, int *done)
     tl_form blank;
     tl_plan plan;
     tl_job_normal(j);
-    if (!j->in.valid || j->in.next || j->plan.exact || !tl_gather_reads(&j->in, NULL, 0)) return TALLY_OK;
+    if (!j->in.valid || j->in.next || j->plan.exact || !tl_gather_reads(&j->in, NULL, 0))
+        return TALLY_OK;
     if (j->form.kind == TL_FORM_STATES && tl_present_takes(j->form.op)) {
         tl_present_reduce(&j->plan, threads, &j->in, out->data);
         *done = 1;
     } else if (j->in.rows == 1 && tl_present_blank(&j->form, &blank)) {
-        const tally_status status = calls->plan_host(j->ctx->device, j->ctx, blank.op, blank.par, &plan);
+        const tally_status status =
+            calls->plan_host(j->ctx->device, j->ctx, blank.op, blank.par, &plan);
         if (status) return status;
         tl_present_reduce_blank(&plan, &blank, threads, &j->in, out->data);
         *done = 1;
@@ -49,8 +52,8 @@ static tally_status reduce(tl_job *j, tally_view *out)
     if (!status && j->form.kind == TL_FORM_STATES)
         tl_states_reduce(&j->plan, tally_threads(j->ctx), &j->work, tl_job_there(j), out->data);
     else if (!status)
-        status = (j->plan.exact ? tl_exact_reduce : tl_reduce_view)(j->ctx, &j->plan, tally_threads(j->ctx), &j->work,
-                                                                    out->data);
+        status = (j->plan.exact ? tl_exact_reduce : tl_reduce_view)(
+            j->ctx, &j->plan, tally_threads(j->ctx), &j->work, out->data);
     return status ? status : tl_host_back(j->ctx, &j->copies);
 }
 
@@ -59,20 +62,23 @@ tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, 
     tl_job j;
     tally_status status = tl_job_open(&j, ctx, op, NULL, in, NULL, 0);
     if (!status && in->rows > 0 && !out)
-        status = tl_fail(ctx, TALLY_INVALID, "out is NULL: must have room for %lld results", (long long)in->rows);
+        status = tl_fail(ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
+                         (long long)in->rows);
     if (!status) {
         const tally_view dense = tally_flat(out, j.form.op->out, in->rows);
         status = tl_view_check(ctx, &dense, "out", j.form.op->result_bytes);
         if (!status)
-            status =
-                tl_view_overlap(ctx, &j.in, (int64_t)tally_dtype_size(in->dtype), &dense, j.form.op->result_bytes, 0);
+            status = tl_view_overlap(ctx, &j.in, (int64_t)tally_dtype_size(in->dtype), &dense,
+                                     j.form.op->result_bytes, 0);
         if (!status) status = tl_inputs_apart(ctx, &j.in, &dense, j.form.op->result_bytes);
     }
     if (!status && in->rows > 0) {
-        tally_view rows = tally_rows(out, j.form.op->out, in->rows, 1); /* a result for each sequence */
+        /* a result for each sequence */
+        tally_view rows = tally_rows(out, j.form.op->out, in->rows, 1);
         int done = 0;
         tl_fp fp = tl_fp_enter();
-        status = has_elements(&j.in) ? tl_job_on_device(&j, TL_REDUCE, &rows, NULL, NULL, &done) : TALLY_OK;
+        status = has_elements(&j.in) ? tl_job_on_device(&j, TL_REDUCE, &rows, NULL, NULL, &done)
+                                     : TALLY_OK;
         if (!status && !done) status = reduce(&j, &rows);
         tl_fp_leave(fp);
     }
@@ -83,7 +89,8 @@ tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, 
 /* ---- scan ---- */
 
 /* Memory that the results may take in place of `out`, which has strides or is written backwards. */
-static tally_status dense_results(tl_job *j, const tally_view *out, int64_t bytes, tally_view *dense)
+static tally_status dense_results(tl_job *j, const tally_view *out, int64_t bytes,
+                                  tally_view *dense)
 {
     const int64_t zero = out->offsets ? out->offsets[0] : 0,
                   total = out->offsets ? out->offsets[out->rows] - zero : out->rows * out->n;
@@ -118,10 +125,11 @@ static tally_status scan(tl_job *j, tally_view *y, const tally_scan_options *o)
     tally_view dense = *y;
     if (!status && !direct) status = dense_results(j, y, j->plan.op->result_bytes, &dense);
     if (!status && j->form.kind == TL_FORM_STATES)
-        tl_states_scan(&j->plan, tally_threads(j->ctx), &j->work, tl_job_there(j), &dense, &forward);
+        tl_states_scan(&j->plan, tally_threads(j->ctx), &j->work, tl_job_there(j), &dense,
+                       &forward);
     else if (!status)
-        status = (j->plan.exact ? tl_exact_scan : tl_scan_view)(j->ctx, &j->plan, tally_threads(j->ctx), &j->work,
-                                                                &dense, &forward);
+        status = (j->plan.exact ? tl_exact_scan : tl_scan_view)(
+            j->ctx, &j->plan, tally_threads(j->ctx), &j->work, &dense, &forward);
     if (!status && !direct) scatter(&dense, y, j->plan.op->result_bytes, o->reverse);
     return status ? status : tl_host_back(j->ctx, &j->copies);
 }
@@ -154,12 +162,15 @@ tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, co
 
 /* ---- windows ---- */
 
-/* The results of one sequence's ranges; x: its elements, number `first` of all; y: results, `step` bytes apart. */
-static tally_status run_ranges(tl_job *j, const tl_ranges *all, const char *x, int64_t first, char *y, int64_t step)
+/* The results of one sequence's ranges; x: its elements, number `first` of all; y: results,
+   `step` bytes apart. */
+static tally_status run_ranges(tl_job *j, const tl_ranges *all, const char *x, int64_t first,
+                               char *y, int64_t step)
 {
     const int threads = tally_threads(j->ctx);
     if (j->plan.exact) return tl_exact_ranges_run(&j->plan, threads, all, x, 1, y, step), TALLY_OK;
-    if (j->form.kind != TL_FORM_STATES) return tl_ranges_run(j->ctx, &j->plan, &j->count, threads, all, x, 1, y, step);
+    if (j->form.kind != TL_FORM_STATES)
+        return tl_ranges_run(j->ctx, &j->plan, &j->count, threads, all, x, 1, y, step);
     tl_states_ranges(&j->plan, threads, all, x, tl_job_there(j) + first, y, step);
     return TALLY_OK;
 }
@@ -185,8 +196,9 @@ static tally_status window(tl_job *j, tally_view *y, const tally_window_options 
     tally_status status = tl_job_to_host(j, y);
     if (!status) status = tl_job_prepare(j, NULL, 0);
     if (!status && j->plan.exact)
-        status = tl_window_streams(o) ? tl_exact_window(&j->plan, threads, &j->work, y, o)
-                                      : tl_exact_ranges_view(j->ctx, &j->plan, NULL, threads, &j->work, y, o);
+        status = tl_window_streams(o)
+                     ? tl_exact_window(&j->plan, threads, &j->work, y, o)
+                     : tl_exact_ranges_view(j->ctx, &j->plan, NULL, threads, &j->work, y, o);
     else if (!status && (j->form.kind == TL_FORM_STATES || !tl_window_streams(o)))
         status = ranges(j, y, o);
     else if (!status)
@@ -194,15 +206,17 @@ static tally_status window(tl_job *j, tally_view *y, const tally_window_options 
     return status ? status : tl_host_back(j->ctx, &j->copies);
 }
 
-static tally_status window_by(tally *ctx, const char *op, const tl_plan *named, const tally_view *in,
-                              const tally_view *out, const tally_window_options *o)
+static tally_status window_by(tally *ctx, const char *op, const tl_plan *named,
+                              const tally_view *in, const tally_view *out,
+                              const tally_window_options *o)
 {
     tl_job j;
     tally_status status = tl_job_open(&j, ctx, op, named, in, out, named != NULL);
     if (!status) status = tl_check_window(ctx, o);
     if (!status) status = tl_check_step(ctx, &j.in, o);
     if (!status)
-        status = tl_check_output(ctx, j.form.named, &j.in, out ? &j.out : NULL, tally_window_length(in->n, o), 0);
+        status = tl_check_output(ctx, j.form.named, &j.in, out ? &j.out : NULL,
+                                 tally_window_length(in->n, o), 0);
     if (!status) status = tl_inputs_apart(ctx, &j.in, &j.out, j.form.op->result_bytes);
     if (!status && has_elements(&j.in) && (j.out.offsets || j.out.n > 0)) {
         int done = 0;
@@ -216,20 +230,20 @@ static tally_status window_by(tally *ctx, const char *op, const tl_plan *named, 
     return status;
 }
 
-tally_status tl_inputs_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
-                              const tally_window_options *o)
+tally_status tl_inputs_window(tally *ctx, const char *op, const tally_view *in,
+                              const tally_view *out, const tally_window_options *o)
 {
     return window_by(ctx, op, NULL, in, out, o);
 }
 
-tally_status tl_inputs_window_of(tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out,
-                                 const tally_window_options *o)
+tally_status tl_inputs_window_of(tally *ctx, const tl_plan *plan, const tally_view *in,
+                                 const tally_view *out, const tally_window_options *o)
 {
     return window_by(ctx, plan->op->file, plan, in, out, o);
 }
 
-tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in, const tl_ranges *all,
-                              const tally_view *out)
+tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in,
+                              const tl_ranges *all, const tally_view *out)
 {
     tl_job j;
     tally_status status = tl_job_open(&j, ctx, op, NULL, in, NULL, 1);
@@ -238,7 +252,8 @@ tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in, 
     if (!status) {
         tl_fp fp = tl_fp_enter();
         status = tl_job_prepare(&j, NULL, 0);
-        if (!status) status = run_ranges(&j, all, j.work.data, 0, out->data, tl_step(out->stride, bytes));
+        if (!status)
+            status = run_ranges(&j, all, j.work.data, 0, out->data, tl_step(out->stride, bytes));
         tl_fp_leave(fp);
     }
     tl_job_close(&j);
@@ -255,7 +270,8 @@ static tally_status add_exactly(tl_job *j, tl_exact *sum)
     tl_fp fp = tl_fp_enter();
     tally_status status = tl_job_to_host(j, &none);
     if (!status) status = tl_job_prepare(j, NULL, 0);
-    for (int64_t r = 0; r < j->work.rows && !status; r++) { /* gathered or as they lie, they are dense */
+    /* gathered or as they lie, they are dense */
+    for (int64_t r = 0; r < j->work.rows && !status; r++) {
         int64_t n;
         const char *at = tl_view_row(&j->work, r, j->plan.op->elem_bytes, &n);
         tl_exact_slab(sum, &j->plan, tally_threads(j->ctx), at, n);
@@ -273,8 +289,8 @@ tally_status tl_inputs_exact_of(tally *ctx, const tl_plan *plan, const tally_vie
     return status;
 }
 
-tally_status tl_inputs_exact_scan(tally *ctx, const tl_plan *plan, const tally_view *x, const tally_view *out,
-                                  int exclusive, tl_exact *sum)
+tally_status tl_inputs_exact_scan(tally *ctx, const tl_plan *plan, const tally_view *x,
+                                  const tally_view *out, int exclusive, tl_exact *sum)
 {
     tl_job j;
     tally_view dense = *out;
@@ -298,12 +314,14 @@ tally_status tl_inputs_exact(tally *ctx, const tally_view *x, tl_exact *sum)
 {
     tl_job j;
     tally_view in, next;
-    tally_status status = tl_inputs_check(ctx, x, "x", &in, &next); /* again below, by the name that verbs have */
+    /* again below, by the name that verbs have */
+    tally_status status = tl_inputs_check(ctx, x, "x", &in, &next);
     if (status) return status;
     status = tl_job_open(&j, ctx, x->next ? "dot:exact" : "sum:exact", NULL, x, NULL, 0);
     if (!status && x->next && j.form.named->dtype == TALLY_F64)
         status = tl_fail(ctx, TALLY_UNSUPPORTED,
-                         "x->next is given: only products of f16, bf16 and f32 fit a tally_exact, and these are f64");
+                         "x->next is given: only products of f16, bf16 and f32 fit a tally_exact, "
+                         "and these are f64");
     if (!status) status = add_exactly(&j, sum);
     tl_job_close(&j);
     return status;

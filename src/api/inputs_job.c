@@ -9,7 +9,8 @@
 static const char what[] = "views with validity, or of two inputs,";
 
 /* The same offsets again, or those of v. */
-static tally_status bring_offsets(tl_job *j, const tally_view *given, const char *name, tally_view *v, int64_t **copy)
+static tally_status bring_offsets(tl_job *j, const tally_view *given, const char *name,
+                                  tally_view *v, int64_t **copy)
 {
     if (v->offsets == given->offsets && v->rows == given->rows) {
         v->offsets = j->in.offsets;
@@ -24,8 +25,8 @@ void tl_job_normal(tl_job *j)
     if (j->in.next) tl_inputs_normal(&j->next);
 }
 
-tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_plan *named, const tally_view *in,
-                         const tally_view *out, int here)
+tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_plan *named,
+                         const tally_view *in, const tally_view *out, int here)
 {
     *j = (tl_job){.ctx = ctx, .here = here};
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
@@ -36,13 +37,15 @@ tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_plan *n
     if (!status && in->next) status = bring_offsets(j, in, "in->next", &j->next, &j->offsets[1]);
     if (!status && out) status = bring_offsets(j, in, "out", &j->out, &j->offsets[2]);
     if (!status)
-        status = named ? tl_form_fits(ctx, op, named->op, &j->in, "in") : tl_form_of(ctx, op, &j->in, &j->form);
+        status = named ? tl_form_fits(ctx, op, named->op, &j->in, "in")
+                       : tl_form_of(ctx, op, &j->in, &j->form);
     if (named) tl_form_begin(&j->form, named->op, named->par, tl_has_absent(in));
     for (const tally_view *v = &j->in; v && !status; v = v->next)
         status = tl_input_check(ctx, v, v == &j->in ? "in" : "in->next");
     if (status) return status;
     status = ctx->device->calls->plan_host(ctx->device, ctx, j->form.op, j->form.par, &j->plan);
-    if (!status && j->form.kind == TL_FORM_STATES && j->form.op->blank) { /* a user's, which is compiled now */
+    /* a user's, which is compiled now */
+    if (!status && j->form.kind == TL_FORM_STATES && j->form.op->blank) {
         j->form.kind = TL_FORM_BLANK;
         j->form.op->blank(&j->form.fill);
     }
@@ -66,21 +69,25 @@ void tl_job_close(tl_job *j)
 
 tally_status tl_job_to_host(tl_job *j, tally_view *out)
 {
-    const int64_t elements = j->in.offsets ? j->in.offsets[j->in.rows] - j->in.offsets[0] : j->in.rows * j->in.n;
+    const int64_t elements =
+        j->in.offsets ? j->in.offsets[j->in.rows] - j->in.offsets[0] : j->in.rows * j->in.n;
     if (j->here) return TALLY_OK;
     tally_status status = tl_on_processors(j->ctx, NULL, "in", what, elements);
     if (!status) status = tl_inputs_bring(j->ctx, &j->copies, &j->in, &j->next, "in", what);
-    return status ? status : tl_host_view(j->ctx, &j->copies, out, j->form.op->result_bytes, 1, "out", what);
+    return status ? status
+                  : tl_host_view(j->ctx, &j->copies, out, j->form.op->result_bytes, 1, "out", what);
 }
 
-tally_status tl_job_on_device(tl_job *j, tl_verb verb, const tally_view *out, const tally_scan_options *scan,
-                              const tally_window_options *window, int *done)
+tally_status tl_job_on_device(tl_job *j, tl_verb verb, const tally_view *out,
+                              const tally_scan_options *scan, const tally_window_options *window,
+                              int *done)
 {
     tl_plan count;
     const tl_inputs_call call = {verb, &j->form, &j->in, out, scan, window, &count};
     *done = 0;
     tl_job_normal(j);
-    if (j->here || (j->plan.exact && verb != TL_REDUCE) || !j->ctx->device->calls->inputs) return TALLY_OK;
+    if (j->here || (j->plan.exact && verb != TL_REDUCE) || !j->ctx->device->calls->inputs)
+        return TALLY_OK;
     tally_status status = tl_plan_of(j->ctx, "sum", TALLY_U8, &count);
     return status ? status : j->ctx->device->calls->inputs(j->ctx->device, j->ctx, &call, done);
 }
@@ -93,7 +100,8 @@ tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse)
         tl_form late;
         if (j->in.valid && tl_form_late(&j->form, &late)) {
             const tl_device_calls *calls = j->ctx->device->calls;
-            const tally_status status = calls->plan_host(j->ctx->device, j->ctx, late.op, late.par, &j->plan);
+            const tally_status status =
+                calls->plan_host(j->ctx->device, j->ctx, late.op, late.par, &j->plan);
             if (status) return status;
             j->form = late;
         }
@@ -104,7 +112,8 @@ tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse)
         return TALLY_OK;
     }
     tally_status status = tl_gather_dense(j->ctx, &j->form, &j->in, &j->plan, reverse, 0, &j->made);
-    if (!status && !j->plan.exact) status = tl_gather_dense(j->ctx, &j->form, &j->in, &j->plan, reverse, 1, &j->counts);
+    if (!status && !j->plan.exact)
+        status = tl_gather_dense(j->ctx, &j->form, &j->in, &j->plan, reverse, 1, &j->counts);
     if (status) return status;
     j->work = j->made.view;
     if (j->form.op->inputs == 2) {
@@ -112,10 +121,11 @@ tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse)
         j->work.next = &j->work_next;
     }
     if (states) {
-        if (j->work.next) j->plan.par.second = (int64_t)((uintptr_t)j->work_next.data - (uintptr_t)j->work.data);
+        if (j->work.next)
+            j->plan.par.second = (int64_t)((uintptr_t)j->work_next.data - (uintptr_t)j->work.data);
     } else {
-        const tl_form ready = {j->form.kind == TL_FORM_PLAIN ? TL_FORM_PLAIN : TL_FORM_READY, j->form.named, j->form.op,
-                               j->form.par, 0};
+        const tl_form ready = {j->form.kind == TL_FORM_PLAIN ? TL_FORM_PLAIN : TL_FORM_READY,
+                               j->form.named, j->form.op, j->form.par, 0};
         if (!j->plan.exact) tl_gather_counted(&j->counting, &j->made, &j->counts, &j->count);
         tl_gather_direct(&j->gather, &ready, &j->work, &j->plan);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Views with validity, or pairs of views, as calls take them: what is checked, what is copied to the host, and how a
- * stream or a fragment takes them. */
+ * Views with validity, or pairs of views, as calls take them: what is checked, what is copied to
+ * the host, and how a stream or a fragment takes them. */
 #include "inputs.h"
 #include "context/device.h"
 #include "context/view.h"
@@ -27,10 +27,12 @@ tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name)
     if (!v->valid) return TALLY_OK;
     tl_view_extent(v, 1, &low, &high);
     if (__builtin_add_overflow(v->valid_offset, low, &first) || first < 0)
-        return tl_fail(ctx, TALLY_INVALID, "%s->valid_offset is %lld: the bit of an element would be number %lld", name,
+        return tl_fail(ctx, TALLY_INVALID,
+                       "%s->valid_offset is %lld: the bit of an element would be number %lld", name,
                        (long long)v->valid_offset, (long long)first);
     if (__builtin_add_overflow(v->valid_offset, high, &first))
-        return tl_fail(ctx, TALLY_INVALID, "%s->valid_offset is %lld: the bits would be more than 2^63", name,
+        return tl_fail(ctx, TALLY_INVALID,
+                       "%s->valid_offset is %lld: the bits would be more than 2^63", name,
                        (long long)v->valid_offset);
     return TALLY_OK;
 }
@@ -52,7 +54,8 @@ static const char *name_of_next(const char *name, char *to)
     return to;
 }
 
-tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *name, tally_view *in, tally_view *next)
+tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *name, tally_view *in,
+                             tally_view *next)
 {
     char second[NAME];
     *in = *given;
@@ -64,14 +67,15 @@ tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *na
     return tl_input_check(ctx, given->next, name_of_next(name, second));
 }
 
-tally_status tl_inputs_bring(tally *ctx, tl_host_copies *copies, tally_view *in, tally_view *next, const char *name,
-                             const char *what_for)
+tally_status tl_inputs_bring(tally *ctx, tl_host_copies *copies, tally_view *in, tally_view *next,
+                             const char *name, const char *what_for)
 {
     char second[NAME];
-    tally_status status = tl_host_view(ctx, copies, in, (int64_t)tally_dtype_size(in->dtype), 0, name, what_for);
+    tally_status status =
+        tl_host_view(ctx, copies, in, (int64_t)tally_dtype_size(in->dtype), 0, name, what_for);
     if (status || !in->next) return status;
-    return tl_host_view(ctx, copies, next, (int64_t)tally_dtype_size(next->dtype), 0, name_of_next(name, second),
-                        what_for);
+    return tl_host_view(ctx, copies, next, (int64_t)tally_dtype_size(next->dtype), 0,
+                        name_of_next(name, second), what_for);
 }
 
 /* The same offsets again, or those of v. */
@@ -84,8 +88,10 @@ void tl_inputs_normal(tally_view *v)
 tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view *out, int64_t bytes)
 {
     if (in->next) {
-        tally_status status = tl_view_overlap(ctx, in->next, (int64_t)tally_dtype_size(in->next->dtype), out, bytes, 0);
-        if (status) return tl_fail(ctx, TALLY_INVALID, "out overlaps in->next: give it memory of its own");
+        tally_status status = tl_view_overlap(
+            ctx, in->next, (int64_t)tally_dtype_size(in->next->dtype), out, bytes, 0);
+        if (status)
+            return tl_fail(ctx, TALLY_INVALID, "out overlaps in->next: give it memory of its own");
     }
     for (const tally_view *v = in; v; v = v->next) {
         int64_t low, high;
@@ -95,7 +101,8 @@ tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view 
         high = (v->valid_offset + high + 7) >> 3;
         const tally_view bits = tally_flat((const char *)v->valid + low, TALLY_U8, high - low);
         if (tl_view_overlap(ctx, &bits, 1, out, bytes, 0))
-            return tl_fail(ctx, TALLY_INVALID, "out overlaps the validity of %s: give it memory of its own",
+            return tl_fail(ctx, TALLY_INVALID,
+                           "out overlaps the validity of %s: give it memory of its own",
                            v == in ? "in" : "in->next");
     }
     return TALLY_OK;

@@ -7,15 +7,18 @@
 #include "dtype/dtype.h"
 
 /* A view that must be one sequence; *v becomes it, with numbers that can be calculated with. */
-static tally_status one_sequence(tally *ctx, const tally_view *given, const char *name, tally_view *v)
+static tally_status one_sequence(tally *ctx, const tally_view *given, const char *name,
+                                 tally_view *v)
 {
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
     if (!given) return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must be a view", name);
     *v = *given;
     if (!tl_dtype_kind(v->dtype))
-        return tl_fail(ctx, TALLY_INVALID, "%s->dtype is %d: must be 1..%d", name, (int)v->dtype, TL_DTYPES);
+        return tl_fail(ctx, TALLY_INVALID, "%s->dtype is %d: must be 1..%d", name, (int)v->dtype,
+                       TL_DTYPES);
     if (v->rows != 1 || v->offsets)
-        return tl_fail(ctx, TALLY_INVALID, "%s->rows is %lld%s: must be one sequence, rows 1 and no offsets", name,
+        return tl_fail(ctx, TALLY_INVALID,
+                       "%s->rows is %lld%s: must be one sequence, rows 1 and no offsets", name,
                        (long long)v->rows, v->offsets ? " with offsets" : "");
     tally_status status = tl_view_check(ctx, v, name, (int64_t)tally_dtype_size(v->dtype));
     if (!status) tl_view_normal(v);
@@ -27,14 +30,17 @@ static const char what[] = "runs, groups and gathers";
 static tally_status bring(tally *ctx, tl_host_copies *c, tally_view *v, int back, const char *name)
 {
     tally_status status = tl_on_processors(ctx, NULL, name, what, back ? 0 : v->n);
-    return status ? status : tl_host_view(ctx, c, v, (int64_t)tally_dtype_size(v->dtype), back, name, what);
+    return status ? status
+                  : tl_host_view(ctx, c, v, (int64_t)tally_dtype_size(v->dtype), back, name, what);
 }
 tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, int64_t *runs)
 {
     tally_view v;
     tally_status status = one_sequence(ctx, keys, "keys", &v);
     if (status) return status;
-    if (!runs) return tl_fail(ctx, TALLY_INVALID, "runs is NULL: must point to where the number of runs goes");
+    if (!runs)
+        return tl_fail(ctx, TALLY_INVALID,
+                       "runs is NULL: must point to where the number of runs goes");
     const tl_device_calls *const calls = ctx->device->calls;
     int done = 0;
     if (calls->runs) status = calls->runs(ctx->device, ctx, &v, offsets, runs, &done);
@@ -42,14 +48,16 @@ tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, in
     tl_host_copies c = {0};
     status = bring(ctx, &c, &v, 0, "keys");
     if (!status && offsets && v.n == INT64_MAX) status = tl_no_memory(ctx, SIZE_MAX, "offsets");
-    if (!status && offsets) status = tl_host_numbers(ctx, &c, &offsets, v.n + 1, 1, "offsets", what);
+    if (!status && offsets)
+        status = tl_host_numbers(ctx, &c, &offsets, v.n + 1, 1, "offsets", what);
     const int64_t found = status ? 0 : tl_runs(tally_threads(ctx), &v, offsets);
     status = tl_host_end(ctx, &c, status);
     if (!status) *runs = found;
     return status;
 }
 
-tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, int64_t *order, int64_t *offsets)
+tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, int64_t *order,
+                          int64_t *offsets)
 {
     tally_view v;
     int64_t bad;
@@ -58,10 +66,13 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
     if (tl_dtype_kind(v.dtype) == 'F')
         return tl_fail(ctx, TALLY_UNSUPPORTED, "codes->dtype is %s: must be an integer type",
                        tally_dtype_name(v.dtype));
-    if (groups < 0) return tl_fail(ctx, TALLY_INVALID, "groups is %lld: must be at least 0", (long long)groups);
-    if (groups >= INT64_MAX / (int64_t)sizeof *offsets) return tl_no_memory(ctx, SIZE_MAX, "the counts of the groups");
+    if (groups < 0)
+        return tl_fail(ctx, TALLY_INVALID, "groups is %lld: must be at least 0", (long long)groups);
+    if (groups >= INT64_MAX / (int64_t)sizeof *offsets)
+        return tl_no_memory(ctx, SIZE_MAX, "the counts of the groups");
     if (!offsets || (v.n && !order))
-        return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must have room for %lld numbers", offsets ? "order" : "offsets",
+        return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must have room for %lld numbers",
+                       offsets ? "order" : "offsets",
                        offsets ? (long long)v.n : (long long)groups + 1);
     tl_host_copies c = {0};
     char text[48];
@@ -70,20 +81,22 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
     if (!status) status = tl_host_numbers(ctx, &c, &offsets, groups + 1, 1, "offsets", what);
     if (!status) status = tl_groups(ctx, tally_threads(ctx), &v, groups, order, offsets, &bad);
     if (status || bad < 0) return tl_host_end(ctx, &c, status);
-    tally_format_value(v.dtype, (const char *)v.data + bad * v.stride * (int64_t)tally_dtype_size(v.dtype), 0, text,
-                       sizeof text);
+    tally_format_value(v.dtype,
+                       (const char *)v.data + bad * v.stride * (int64_t)tally_dtype_size(v.dtype),
+                       0, text, sizeof text);
     tl_host_close(&c);
-    return tl_fail(ctx, TALLY_INVALID, "codes: element %lld is %s: must be in 0..%lld, the groups", (long long)bad,
-                   text, (long long)groups - 1);
+    return tl_fail(ctx, TALLY_INVALID, "codes: element %lld is %s: must be in 0..%lld, the groups",
+                   (long long)bad, text, (long long)groups - 1);
 }
 
 static tally_status no_place(tally *ctx, int64_t at, int64_t place, int64_t length)
 {
-    return tl_fail(ctx, TALLY_INVALID, "order[%lld] is %lld: must be in 0..%lld, the places of in", (long long)at,
-                   (long long)place, (long long)length - 1);
+    return tl_fail(ctx, TALLY_INVALID, "order[%lld] is %lld: must be in 0..%lld, the places of in",
+                   (long long)at, (long long)place, (long long)length - 1);
 }
 
-tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, int64_t n, const tally_view *out)
+tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, int64_t n,
+                        const tally_view *out)
 {
     tally_view x, y;
     tally_status status = one_sequence(ctx, in, "in", &x);
@@ -92,10 +105,13 @@ tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, 
     const int64_t bytes = (int64_t)tally_dtype_size(x.dtype);
     if (n < 0) return tl_fail(ctx, TALLY_INVALID, "n is %lld: must be at least 0", (long long)n);
     if (y.dtype != x.dtype)
-        return tl_fail(ctx, TALLY_INVALID, "out->dtype is %s: must be in->dtype, %s", tally_dtype_name(y.dtype),
-                       tally_dtype_name(x.dtype));
-    if (y.n != n) return tl_fail(ctx, TALLY_INVALID, "out->n is %lld: must be n = %lld", (long long)y.n, (long long)n);
-    if (n && !order) return tl_fail(ctx, TALLY_INVALID, "order is NULL: must be %lld places", (long long)n);
+        return tl_fail(ctx, TALLY_INVALID, "out->dtype is %s: must be in->dtype, %s",
+                       tally_dtype_name(y.dtype), tally_dtype_name(x.dtype));
+    if (y.n != n)
+        return tl_fail(ctx, TALLY_INVALID, "out->n is %lld: must be n = %lld", (long long)y.n,
+                       (long long)n);
+    if (n && !order)
+        return tl_fail(ctx, TALLY_INVALID, "order is NULL: must be %lld places", (long long)n);
     status = tl_view_distinct(ctx, &y, "out");
     if (!status) status = tl_view_overlap(ctx, &x, bytes, &y, bytes, 0);
     if (status || !n) return status;

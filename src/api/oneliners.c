@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * tally_sum_f32 and its like: the kernels without a context. One row per function; kernels are looked up on first use
- * (every thread would store the same pointers, so a race is harmless and the stores are atomic). */
+ * tally_sum_f32 and its like: the kernels without a context. One row per function; kernels are
+ * looked up on first use (every thread would store the same pointers, so a race is harmless and
+ * the stores are atomic). */
 #include "law/fp.h"
 #include "cpu/isas.h"
 #include "context/operators.h"
@@ -39,13 +40,13 @@ static void run(entry *e, const void *x, int64_t n, void *out)
     tl_fp_leave(fp);
 }
 
-#define ONE_LINER(op, name, dtype, in, result)                                                                         \
-    result tally_##op##_##name(const in *x, int64_t n)                                                                 \
-    {                                                                                                                  \
-        static entry e = {#op, dtype, NULL, NULL};                                                                     \
-        result r;                                                                                                      \
-        run(&e, x, n, &r);                                                                                             \
-        return r;                                                                                                      \
+#define ONE_LINER(op, name, dtype, in, result)                                                     \
+    result tally_##op##_##name(const in *x, int64_t n)                                             \
+    {                                                                                              \
+        static entry e = {#op, dtype, NULL, NULL};                                                 \
+        result r;                                                                                  \
+        run(&e, x, n, &r);                                                                         \
+        return r;                                                                                  \
     }
 ONE_LINER(sum, f32, TALLY_F32, float, float)
 ONE_LINER(sum, f64, TALLY_F64, double, double)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The start-up probe (probe.h). The expected bits are computed by the law's binary counter with the operators' scalar
- * functions; they are not kept as golden hashes. The tests compare the same functions with golden files, a mismatch can
- * be named to the bit, and a new row needs no new hash. It takes 7 ms. */
+ * The start-up probe (probe.h). The expected bits are computed by the law's binary counter with
+ * the operators' scalar functions; they are not kept as golden hashes. The tests compare the
+ * same functions with golden files, a mismatch can be named to the bit, and a new row needs no
+ * new hash. It takes 7 ms. */
 #include "probe.h"
 #include "store/key.h"
 #include "store/cache.h"
@@ -15,7 +16,8 @@
 enum { N = 4096, RESULT_MOST = 16, PASSED_MOST = 16 };
 
 typedef enum { PLAIN, TINY, SQUARES, WIDE, SPECIAL, ANY, ODD } data;
-static const char *const data_names[] = {"plain", "tiny", "subnormal squares", "wide", "special", "any", "odd"};
+static const char *const data_names[] = {"plain", "tiny", "subnormal squares", "wide", "special",
+                                         "any",   "odd"};
 
 static const struct row {
     const char *op, *shape; /* shape NULL: one more vector for the program above */
@@ -84,8 +86,8 @@ typedef struct {
     char x[N * 8], got[N * RESULT_MOST], want[N * RESULT_MOST];
 } vectors;
 
-static tally_status differs(tally *ctx, const char *identity, const struct row *program, data kind, const tl_plan *plan,
-                            const vectors *v)
+static tally_status differs(tally *ctx, const char *identity, const struct row *program, data kind,
+                            const tl_plan *plan, const vectors *v)
 {
     const tl_scalar *op = plan->op;
     int64_t size = op->result_bytes / op->lanes, i = 0;
@@ -93,24 +95,25 @@ static tally_status differs(tally *ctx, const char *identity, const struct row *
     char got[48], want[48];
     tally_format_value(op->out, v->got + i * size, 1, got, sizeof got);
     tally_format_value(op->out, v->want + i * size, 1, want, sizeof want);
-    return tl_fail(
-        ctx, TALLY_NO_DEVICE,
-        "%.160s fails the conformance probe: operator %s, dtype %s, n = %lld (%s, %s data): got %s, expected %s; the "
-        "device option probe=off opens it all the same",
-        identity, program->op, tally_dtype_name(op->dtype), (long long)(i / op->lanes + 1), program->shape,
-        data_names[kind], got, want);
+    return tl_fail(ctx, TALLY_NO_DEVICE,
+                   "%.160s fails the conformance probe: operator %s, dtype %s, n = %lld (%s, %s "
+                   "data): got %s, expected %s; the "
+                   "device option probe=off opens it all the same",
+                   identity, program->op, tally_dtype_name(op->dtype),
+                   (long long)(i / op->lanes + 1), program->shape, data_names[kind], got, want);
 }
 
-static tally_status run(tally *ctx, tl_device *device, const char *identity, const struct row *program, data kind,
-                        const tl_plan *plan, vectors *v)
+static tally_status run(tally *ctx, tl_device *device, const char *identity,
+                        const struct row *program, data kind, const tl_plan *plan, vectors *v)
 {
     const tl_scalar *op = plan->op;
     tally_view in = tally_flat(v->x, op->dtype, N), out = tally_flat(v->got, op->out, N);
     fill(v->x, op->dtype, kind);
     memset(v->got, 0xa5, sizeof v->got);
     law(plan, v->x, v->want);
-    tally_status status = strcmp(program->shape, "law") ? device->calls->scan(device, ctx, plan, &in, &out, NULL)
-                                                        : device->calls->law(device, ctx, plan, v->x, N, v->got);
+    tally_status status = strcmp(program->shape, "law")
+                              ? device->calls->scan(device, ctx, plan, &in, &out, NULL)
+                              : device->calls->law(device, ctx, plan, v->x, N, v->got);
     if (status || !memcmp(v->got, v->want, (size_t)N * op->result_bytes)) return status;
     return differs(ctx, identity, program, kind, plan, v);
 }
@@ -141,7 +144,8 @@ static tally_status run_all(tally *ctx, tl_device *device, const char *identity)
 }
 
 /* What a pass depends on, as text. */
-static tally_status key_of(tally *ctx, tl_device *device, const char *identity, char *key, size_t room)
+static tally_status key_of(tally *ctx, tl_device *device, const char *identity, char *key,
+                           size_t room)
 {
     tl_key texts = tl_key_start;
     tl_plan plan;
@@ -150,13 +154,15 @@ static tally_status key_of(tally *ctx, tl_device *device, const char *identity, 
         size_t length;
         if (!rows[r].op) continue;
         tally_status status = plan_of(ctx, device, &rows[r], &plan);
-        if (!status) status = device->calls->text(device, ctx, &plan, rows[r].shape, &text, &length);
+        if (!status)
+            status = device->calls->text(device, ctx, &plan, rows[r].shape, &text, &length);
         if (status) return status;
         texts = tl_key_add(texts, text, length);
         free(text);
     }
-    snprintf(key, room, "probe, %d rows; tally %s; %016llx%016llx; %.300s", (int)ROWS, tally_version(),
-             (unsigned long long)texts.high, (unsigned long long)texts.low, identity);
+    snprintf(key, room, "probe, %d rows; tally %s; %016llx%016llx; %.300s", (int)ROWS,
+             tally_version(), (unsigned long long)texts.high, (unsigned long long)texts.low,
+             identity);
     return TALLY_OK;
 }
 
@@ -172,7 +178,8 @@ tally_status tl_probe(tally *ctx, tl_device *device, const char *identity)
     if (status) return status;
     tl_key hash = tl_key_add(tl_key_start, key, strlen(key));
 #pragma omp critical(tally_probe)
-    for (int i = 0; i < count; i++) known |= passed[i].high == hash.high && passed[i].low == hash.low;
+    for (int i = 0; i < count; i++)
+        known |= passed[i].high == hash.high && passed[i].low == hash.low;
     if (known) return TALLY_OK;
     void *stored = tl_cache_load(key, strlen(key), &bytes);
     known = stored != NULL;

@@ -12,20 +12,25 @@
 
 static const char what[] = "windows by ranges";
 
-/* *v becomes the view, which must be one sequence of elements of `bytes` bytes, with numbers to calculate with. */
-static tally_status one_sequence(tally *ctx, const tally_view *given, const char *name, int64_t bytes, tally_view *v)
+/* *v becomes the view, which must be one sequence of elements of `bytes` bytes, with numbers to
+   calculate with. */
+static tally_status one_sequence(tally *ctx, const tally_view *given, const char *name,
+                                 int64_t bytes, tally_view *v)
 {
     *v = *given;
     if (v->rows != 1 || v->offsets)
-        return tl_fail(ctx, TALLY_INVALID, "%s->rows is %lld%s: must be one sequence, rows 1 and no offsets", name,
+        return tl_fail(ctx, TALLY_INVALID,
+                       "%s->rows is %lld%s: must be one sequence, rows 1 and no offsets", name,
                        (long long)v->rows, v->offsets ? " with offsets" : "");
     tally_status status = tl_view_check(ctx, v, name, bytes);
     if (!status) tl_view_normal(v);
     return status;
 }
 
-/* The processors do the work: the device's memory is copied for them, of two arrays of places and of views. */
-static tally_status bring_places(tally *ctx, tl_host_copies *c, int64_t **start, int64_t **end, int64_t count, int back)
+/* The processors do the work: the device's memory is copied for them, of two arrays of places
+   and of views. */
+static tally_status bring_places(tally *ctx, tl_host_copies *c, int64_t **start, int64_t **end,
+                                 int64_t count, int back)
 {
     tally_status status = tl_host_numbers(ctx, c, start, count, back, "start", what);
     return status ? status : tl_host_numbers(ctx, c, end, count, back, "end", what);
@@ -33,15 +38,19 @@ static tally_status bring_places(tally *ctx, tl_host_copies *c, int64_t **start,
 static int64_t *as_places(const int64_t *p) { return (int64_t *)(uintptr_t)p; }
 
 /* The first range that is not one of 0 .. n, or `results`. */
-static int64_t first_bad(int threads, const int64_t *start, const int64_t *end, int64_t results, int64_t n)
+static int64_t first_bad(int threads, const int64_t *start, const int64_t *end, int64_t results,
+                         int64_t n)
 {
     enum { PART = 4096 }; /* ranges that are looked at without a branch */
     int64_t first = results;
     const int64_t parts = (results + PART - 1) / PART;
-#pragma omp parallel for schedule(static) num_threads(tl_threads(parts > 16 ? threads : 1)) reduction(min : first)
+#pragma omp parallel for schedule(static) num_threads(tl_threads(parts > 16 ? threads : 1))        \
+    reduction(min                                                                                  \
+              : first)
     for (int64_t p = 0; p < parts; p++) {
         const int64_t a = p * PART, b = a + PART < results ? a + PART : results;
-        uint64_t bad = 0; /* its highest bit: of any number below 0 (no difference of others overflows) */
+        /* its highest bit: of any number below 0 (no difference of others overflows) */
+        uint64_t bad = 0;
         for (int64_t r = a; r < b; r++)
             bad |= (uint64_t)start[r] | (uint64_t)end[r] | ((uint64_t)end[r] - (uint64_t)start[r]) |
                    ((uint64_t)n - (uint64_t)end[r]);
@@ -51,8 +60,8 @@ static int64_t first_bad(int threads, const int64_t *start, const int64_t *end, 
     return first;
 }
 
-static tally_status run(tally *ctx, const tl_plan *plan, const tl_plan *count, const tl_ranges *ranges,
-                        const tally_view *x, const tally_view *y)
+static tally_status run(tally *ctx, const tl_plan *plan, const tl_plan *count,
+                        const tl_ranges *ranges, const tally_view *x, const tally_view *y)
 {
     const int64_t step = tl_step(y->stride, plan->op->result_bytes);
     tally_status status = TALLY_OK;
@@ -60,21 +69,25 @@ static tally_status run(tally *ctx, const tl_plan *plan, const tl_plan *count, c
     if (plan->exact)
         tl_exact_ranges_run(plan, tally_threads(ctx), ranges, x->data, x->stride, y->data, step);
     else
-        status = tl_ranges_run(ctx, plan, count, tally_threads(ctx), ranges, x->data, x->stride, y->data, step);
+        status = tl_ranges_run(ctx, plan, count, tally_threads(ctx), ranges, x->data, x->stride,
+                               y->data, step);
     tl_fp_leave(fp);
     return status;
 }
 
-tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *in, const int64_t *start,
-                                 const int64_t *end, int64_t results, const tally_view *out, int64_t min_count)
+tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *in,
+                                 const int64_t *start, const int64_t *end, int64_t results,
+                                 const tally_view *out, int64_t min_count)
 {
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
-    if (!in || !out) return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must be a view", in ? "out" : "in");
+    if (!in || !out)
+        return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must be a view", in ? "out" : "in");
     tl_plan plan, count;
     tl_form form;
     tally_view x, y, alone = *in;
     const int inputs = tl_has_inputs(in);
-    tally_status status = inputs ? tl_form_of(ctx, op, in, &form) : tl_plan_of_host(ctx, op, in->dtype, &plan);
+    tally_status status =
+        inputs ? tl_form_of(ctx, op, in, &form) : tl_plan_of_host(ctx, op, in->dtype, &plan);
     if (!status && inputs) plan.op = form.named, plan.exact = NULL;
     if (!status && !inputs) status = tl_plan_of_host(ctx, "count", in->dtype, &count);
     alone.valid = NULL;
@@ -82,23 +95,26 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     const int64_t bytes = (int64_t)tally_dtype_size(in->dtype);
     if (!status) status = one_sequence(ctx, &alone, "in", bytes, &x);
     if (status) return status;
-    if (results < 0) return tl_fail(ctx, TALLY_INVALID, "results is %lld: must be at least 0", (long long)results);
+    if (results < 0)
+        return tl_fail(ctx, TALLY_INVALID, "results is %lld: must be at least 0",
+                       (long long)results);
     if (out->dtype != plan.op->out)
         return tl_fail(ctx, TALLY_INVALID, "out->dtype is %s: %s of %s gives %s",
-                       tally_dtype_name(out->dtype) ? tally_dtype_name(out->dtype) : "unknown", plan.op->file,
-                       tally_dtype_name(in->dtype), tally_dtype_name(plan.op->out));
+                       tally_dtype_name(out->dtype) ? tally_dtype_name(out->dtype) : "unknown",
+                       plan.op->file, tally_dtype_name(in->dtype), tally_dtype_name(plan.op->out));
     if (out->n != results)
-        return tl_fail(ctx, TALLY_INVALID, "out->n is %lld: must be results = %lld", (long long)out->n,
-                       (long long)results);
+        return tl_fail(ctx, TALLY_INVALID, "out->n is %lld: must be results = %lld",
+                       (long long)out->n, (long long)results);
     if (min_count < 0)
-        return tl_fail(ctx, TALLY_INVALID, "min_count is %lld: must be at least 0", (long long)min_count);
+        return tl_fail(ctx, TALLY_INVALID, "min_count is %lld: must be at least 0",
+                       (long long)min_count);
     status = one_sequence(ctx, out, "out", plan.op->result_bytes, &y);
     if (!status) status = tl_view_distinct(ctx, &y, "out");
     if (!status) status = tl_view_overlap(ctx, &x, bytes, &y, plan.op->result_bytes, 0);
     if (status || results == 0) return status;
     if (!start || !end)
-        return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must be %lld places", start ? "end" : "start",
-                       (long long)results);
+        return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must be %lld places",
+                       start ? "end" : "start", (long long)results);
     tl_host_copies c = {0};
     tally_view all, second;
     int64_t *from = as_places(start), *to = as_places(end);
@@ -107,7 +123,8 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     if (!status) status = inputs ? tl_inputs_check(ctx, in, "in", &all, &second) : TALLY_OK;
     const int64_t r = status ? results : first_bad(tally_threads(ctx), from, to, results, x.n);
     if (r < results)
-        status = tl_fail(ctx, TALLY_INVALID, "range %lld is %lld..%lld: must be 0 <= start <= end <= %lld = in->n",
+        status = tl_fail(ctx, TALLY_INVALID,
+                         "range %lld is %lld..%lld: must be 0 <= start <= end <= %lld = in->n",
                          (long long)r, (long long)from[r], (long long)to[r], (long long)x.n);
     if (!status)
         status = inputs ? tl_inputs_bring(ctx, &c, &all, &second, "in", what)
@@ -121,8 +138,8 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     return tl_host_end(ctx, &c, status);
 }
 
-tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally_key_window *w, int64_t *start,
-                                 int64_t *end)
+tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally_key_window *w,
+                                 int64_t *start, int64_t *end)
 {
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
     if (!keys || !w) return tl_fail(ctx, TALLY_INVALID, "%s is NULL", keys ? "window" : "keys");
@@ -134,7 +151,8 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
     if ((unsigned)w->ties > TALLY_TIES_ROW)
         return tl_fail(ctx, TALLY_INVALID, "ties is %d: must be 0 (all) or 1 (row)", (int)w->ties);
     if (d == TALLY_F64 && (w->lows || w->highs))
-        return tl_fail(ctx, TALLY_INVALID, "%s: keys of f64 have one low_real and high_real for all rows",
+        return tl_fail(ctx, TALLY_INVALID,
+                       "%s: keys of f64 have one low_real and high_real for all rows",
                        w->lows ? "lows" : "highs");
     if (d == TALLY_F64 && (w->low_real != w->low_real || w->high_real != w->high_real))
         return tl_fail(ctx, TALLY_INVALID, "%s is NaN: must be a number",
@@ -143,8 +161,8 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
     tally_status status = one_sequence(ctx, keys, "keys", bytes, &v);
     if (status || v.n == 0) return status;
     if (!start || !end)
-        return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must have room for %lld places", start ? "end" : "start",
-                       (long long)v.n);
+        return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must have room for %lld places",
+                       start ? "end" : "start", (long long)v.n);
     tl_host_copies c = {0};
     tally_key_window window = *w;
     int64_t *lows = as_places(w->lows), *highs = as_places(w->highs);
@@ -158,9 +176,12 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
     if (bad < v.n) {
         char text[2][48] = {"", ""};
         for (int k = 0; k < 2 && bad - k >= 0; k++)
-            tally_format_value(d, (const char *)v.data + (bad - k) * v.stride * bytes, 0, text[k], sizeof text[k]);
-        status = tl_fail(ctx, TALLY_INVALID, "keys: row %lld is %s%s%s: keys must be numbers that %s", (long long)bad,
-                         text[0], bad ? ", after " : "", text[1], descending ? "descend" : "ascend");
+            tally_format_value(d, (const char *)v.data + (bad - k) * v.stride * bytes, 0, text[k],
+                               sizeof text[k]);
+        status =
+            tl_fail(ctx, TALLY_INVALID, "keys: row %lld is %s%s%s: keys must be numbers that %s",
+                    (long long)bad, text[0], bad ? ", after " : "", text[1],
+                    descending ? "descend" : "ascend");
     }
     if (!status) status = bring_places(ctx, &c, &start, &end, v.n, 1);
     if (!status) tl_bounds(tally_threads(ctx), &v, descending, &window, start, end);

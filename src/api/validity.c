@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Validity of results: a bit for each, 0 where it is of no elements, or of fewer than min_count. The bits say which
- * elements a plan folds, and nothing of values, so they are counted beside the verb, from what the operator count would
- * take (cpu/inputs/gather.h), before the verb, which may write over its input:
+ * Validity of results: a bit for each, 0 where it is of no elements, or of fewer than min_count.
+ * The bits say which elements a plan folds, and nothing of values, so they are counted beside
+ * the verb, from what the operator count would take (cpu/inputs/gather.h), before the verb,
+ * which may write over its input:
  *
  *     there   1 1 0 0 1          elements that are there; of a nan form, and not NaN
  *     scan    1 1 1 1 1          reduce 1          window of 2: 0 1 1 0 1 */
@@ -61,7 +62,8 @@ static void mark(const job *j, int64_t n, char *to)
     } else if (j->verb == SCAN) {
         const tally_scan_options *o = j->scan;
         for (int64_t i = 0; i < n; i++)
-            to[o && o->reverse ? n - 1 - i : i] = (o && o->init) || before[o && o->exclusive ? i : i + 1] > 0;
+            to[o && o->reverse ? n - 1 - i : i] =
+                (o && o->init) || before[o && o->exclusive ? i : i + 1] > 0;
     } else {
         const tl_ranges all = tl_ranges_of(j->window, n);
         for (int64_t r = 0; r < all.results; r++) {
@@ -106,12 +108,15 @@ static tally_status collect(job *j, const char *op, const tally_view *in)
     if (in->next) here.next = &here_next;
     status = tl_on_processors(ctx, NULL, "in", what, 0);
     if (!status) status = tl_inputs_bring(ctx, &j->copies, &here, &here_next, "in", what);
-    if (!status) status = tl_gather_dense(ctx, &form, &here, &plan, j->scan && j->scan->reverse, 1, &j->made);
+    if (!status)
+        status =
+            tl_gather_dense(ctx, &form, &here, &plan, j->scan && j->scan->reverse, 1, &j->made);
     if (status) return status;
     j->before = malloc(((size_t)most + 1) * sizeof *j->before);
     j->bits = malloc((size_t)j->results + 1);
     if (!j->before || !j->bits)
-        return tl_no_memory(ctx, (size_t)most * sizeof *j->before + (size_t)j->results, "the validity of the results");
+        return tl_no_memory(ctx, (size_t)most * sizeof *j->before + (size_t)j->results,
+                            "the validity of the results");
     const float *there = j->made.memory;
     char *to = j->bits;
     for (int64_t r = 0; r < j->in.rows; r++) {
@@ -142,9 +147,11 @@ static tally_status check_bits(job *j, const tally_view *out, int64_t result_byt
     bits = tally_flat((const char *)out->valid + low, TALLY_U8, high - low);
     for (const tally_view *v = &j->in; v && !status; v = v->next)
         status = tl_view_overlap(j->ctx, v, (int64_t)tally_dtype_size(v->dtype), &bits, 1, 0);
-    if (!status && result_bytes) status = tl_view_overlap(j->ctx, &plain, result_bytes, &bits, 1, 0);
+    if (!status && result_bytes)
+        status = tl_view_overlap(j->ctx, &plain, result_bytes, &bits, 1, 0);
     if (!status) return TALLY_OK;
-    return tl_fail(j->ctx, TALLY_INVALID, "out->valid overlaps elements or results: give it memory of its own");
+    return tl_fail(j->ctx, TALLY_INVALID,
+                   "out->valid overlaps elements or results: give it memory of its own");
 }
 
 static tally_status put(job *j)
@@ -158,7 +165,8 @@ static tally_status put(job *j)
     if (status) return tl_host_end(j->ctx, &copies, status);
     for (int64_t r = 0; r < j->in.rows; r++) {
         const int64_t m = results_of(j, length(j, r)),
-                      first = out->valid_offset + (out->offsets ? out->offsets[r] * out->stride : r * out->row_stride);
+                      first = out->valid_offset +
+                              (out->offsets ? out->offsets[r] * out->stride : r * out->row_stride);
         for (int64_t i = 0; i < m; i++) {
             const int64_t b = first + i * out->stride;
             const unsigned char bit = (unsigned char)(1u << (b & 7));
@@ -168,8 +176,9 @@ static tally_status put(job *j)
     return tl_host_end(j->ctx, &copies, TALLY_OK);
 }
 
-tally_status tl_validity_begin(tally *ctx, const char *op, const tally_view *in, const tally_view *out, int window,
-                               const void *options, tl_validity **v)
+tally_status tl_validity_begin(tally *ctx, const char *op, const tally_view *in,
+                               const tally_view *out, int window, const void *options,
+                               tl_validity **v)
 {
     tally_operator_info info;
     tally_dtype dtype = in ? in->dtype : TALLY_F64;
@@ -198,15 +207,18 @@ tally_status tl_validity_end(tl_validity *v, tally_status status)
     return status;
 }
 
-tally_status tally_reduce_valid(tally *ctx, const char *op, const tally_view *in, void *valid, int64_t valid_offset)
+tally_status tally_reduce_valid(tally *ctx, const char *op, const tally_view *in, void *valid,
+                                int64_t valid_offset)
 {
     job j = {.ctx = ctx, .verb = REDUCE};
     if (ctx && in && in->rows > 0 && !valid)
-        return tl_fail(ctx, TALLY_INVALID, "valid is NULL: must have room for %lld bits", (long long)in->rows);
+        return tl_fail(ctx, TALLY_INVALID, "valid is NULL: must have room for %lld bits",
+                       (long long)in->rows);
     tally_status status = collect(&j, op, in);
     if (!status && in->rows > 0) {
         char any;
-        tally_view bits = tally_flat(&any, TALLY_U8, in->rows); /* no results: only the bits are looked at */
+        /* no results: only the bits are looked at */
+        tally_view bits = tally_flat(&any, TALLY_U8, in->rows);
         bits.valid = valid;
         bits.valid_offset = valid_offset;
         bits.rows = in->rows;

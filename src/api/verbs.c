@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The three verbs: they check arguments, bring offsets to where they are read, and hand the work to the device. */
+ * The three verbs: they check arguments, bring offsets to where they are read, and hand the work
+ * to the device. */
 #include "context/device.h"
 #include "checks.h"
 #include "inputs.h"
@@ -18,7 +19,8 @@ static tally_status begin(tally *ctx, const char *op, const tally_view *in, tl_p
     return tl_plan_of(ctx, op, in->dtype, plan);
 }
 
-/* The views of a call; offsets that are the device's memory are copied to the host. close_views frees the copies. */
+/* The views of a call; offsets that are the device's memory are copied to the host. close_views
+   frees the copies. */
 typedef struct {
     tally_view in, out;
     int64_t *copies[2];
@@ -31,7 +33,8 @@ static void close_views(views *v)
 }
 
 /* v->in and v->out (out NULL: none) become those with offsets on the host; v->in is checked, v->out is not. */
-static tally_status open_views(tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out, views *v)
+static tally_status open_views(tally *ctx, const tl_plan *plan, const tally_view *in,
+                               const tally_view *out, views *v)
 {
     tally_status status = TALLY_OK;
     v->copies[0] = v->copies[1] = NULL;
@@ -47,8 +50,8 @@ static tally_status open_views(tally *ctx, const tl_plan *plan, const tally_view
     return status ? status : tl_view_check(ctx, &v->in, "in", plan->op->elem_bytes);
 }
 
-/* Changes checked views so that the device can calculate with all their numbers. Returns whether they have an
- * element. */
+/* Changes checked views so that the device can calculate with all their numbers. Returns whether
+ * they have an element. */
 static int views_work(views *v)
 {
     tl_view_normal(&v->in);
@@ -58,17 +61,21 @@ static int views_work(views *v)
 
 /* ---- where a plan runs: on the context's device; what devices have no kernels for on its processors ---- */
 
-static const char what_exact[] = "exact sums", what_ranges[] = "windows of negative offsets or of a step",
+static const char what_exact[] = "exact sums",
+                  what_ranges[] = "windows of negative offsets or of a step",
                   what_reversed[] = "reversed scans of segments";
 
-/* The processors calculate: what is the device's memory is copied for them, and back by tl_host_end. */
-static tally_status bring(tally *ctx, tl_host_copies *c, const tl_plan *plan, tally_view *in, tally_view *out,
-                          const char *what)
+/* The processors calculate: what is the device's memory is copied for them, and back by
+   tl_host_end. */
+static tally_status bring(tally *ctx, tl_host_copies *c, const tl_plan *plan, tally_view *in,
+                          tally_view *out, const char *what)
 {
-    const int64_t elements = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
+    const int64_t elements =
+        in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
     tally_status status = tl_on_processors(ctx, NULL, "in", what, elements);
     if (!status) status = tl_host_view(ctx, c, in, plan->op->elem_bytes, 0, "in->data", what);
-    return status ? status : tl_host_view(ctx, c, out, plan->op->result_bytes, 1, "out->data", what);
+    return status ? status
+                  : tl_host_view(ctx, c, out, plan->op->result_bytes, 1, "out->data", what);
 }
 
 static tally_status run_reduce(tally *ctx, const tl_plan *plan, const tally_view *in, void *out)
@@ -78,21 +85,23 @@ static tally_status run_reduce(tally *ctx, const tl_plan *plan, const tally_view
     tl_host_copies c = {0};
     int done = 0;
     if (!plan->exact) return calls->reduce(ctx->device, ctx, plan, in, out);
-    tally_status status = calls->exact ? calls->exact(ctx->device, ctx, plan, in, out, &done) : TALLY_OK;
+    tally_status status =
+        calls->exact ? calls->exact(ctx->device, ctx, plan, in, out, &done) : TALLY_OK;
     if (status || done) return status;
     status = bring(ctx, &c, plan, &x, &y, what_exact);
     if (!status) status = tl_exact_reduce(ctx, plan, tally_threads(ctx), &x, y.data);
     return tl_host_end(ctx, &c, status);
 }
 
-static tally_status run_scan(tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out,
-                             const tally_scan_options *o)
+static tally_status run_scan(tally *ctx, const tl_plan *plan, const tally_view *in,
+                             const tally_view *out, const tally_scan_options *o)
 {
     const tl_device_calls *const calls = ctx->device->calls;
     tally_view x = *in, y = *out;
     tl_host_copies c = {0};
     tally_status status = TALLY_OK;
-    const int reversed = calls->owns && o && o->reverse && in->offsets; /* a device gives these to its processors */
+    /* a device gives these to its processors */
+    const int reversed = calls->owns && o && o->reverse && in->offsets;
     if (!plan->exact && !reversed) return calls->scan(ctx->device, ctx, plan, in, out, o);
     status = bring(ctx, &c, plan, &x, &y, plan->exact ? what_exact : what_reversed);
     if (!status && plan->exact) status = tl_exact_scan(ctx, plan, tally_threads(ctx), &x, &y, o);
@@ -100,17 +109,20 @@ static tally_status run_scan(tally *ctx, const tl_plan *plan, const tally_view *
     return tl_host_end(ctx, &c, status);
 }
 
-static tally_status run_window(tally *ctx, const tl_plan *plan, const tl_plan *count, const tally_view *in,
-                               const tally_view *out, const tally_window_options *o)
+static tally_status run_window(tally *ctx, const tl_plan *plan, const tl_plan *count,
+                               const tally_view *in, const tally_view *out,
+                               const tally_window_options *o)
 {
     tally_view x = *in, y = *out;
     tl_host_copies c = {0};
     const int ranges = !tl_window_streams(o), threads = tally_threads(ctx);
-    if (!plan->exact && !ranges) return ctx->device->calls->window(ctx->device, ctx, plan, count, in, out, o);
+    if (!plan->exact && !ranges)
+        return ctx->device->calls->window(ctx->device, ctx, plan, count, in, out, o);
     tally_status status = bring(ctx, &c, plan, &x, &y, plan->exact ? what_exact : what_ranges);
     if (!status && !ranges) status = tl_exact_window(plan, threads, &x, &y, o);
     if (!status && ranges)
-        status = (plan->exact ? tl_exact_ranges_view : tl_ranges_view)(ctx, plan, count, threads, &x, &y, o);
+        status = (plan->exact ? tl_exact_ranges_view : tl_ranges_view)(ctx, plan, count, threads,
+                                                                       &x, &y, o);
     return tl_host_end(ctx, &c, status);
 }
 
@@ -120,10 +132,13 @@ static tally_status reduce(tally *ctx, const tl_plan *plan, tally_view *in, void
 {
     if (in->rows == 0) return TALLY_OK;
     tl_view_normal(in);
-    if (!out) return tl_fail(ctx, TALLY_INVALID, "out is NULL: must have room for %lld results", (long long)in->rows);
+    if (!out)
+        return tl_fail(ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
+                       (long long)in->rows);
     tally_view dense = tally_flat(out, plan->op->out, in->rows);
     tally_status status = tl_view_check(ctx, &dense, "out", plan->op->result_bytes);
-    if (!status) status = tl_view_overlap(ctx, in, plan->op->elem_bytes, &dense, plan->op->result_bytes, 0);
+    if (!status)
+        status = tl_view_overlap(ctx, in, plan->op->elem_bytes, &dense, plan->op->result_bytes, 0);
     if (status) return status;
     tl_fp fp = tl_fp_enter();
     status = run_reduce(ctx, plan, in, out);
@@ -138,7 +153,8 @@ tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void
     views v;
     int done = 0;
     tally_status status = begin(ctx, op, in, &plan);
-    if (!status && in->offsets && in->rows > 0 && out && !plan.exact && ctx->device->calls->reduce_segments)
+    if (!status && in->offsets && in->rows > 0 && out && !plan.exact &&
+        ctx->device->calls->reduce_segments)
         status = ctx->device->calls->reduce_segments(ctx->device, ctx, &plan, in, out, &done);
     if (status || done) return status;
     status = open_views(ctx, &plan, in, NULL, &v);
@@ -148,8 +164,8 @@ tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void
 }
 
 /* A scan or a window whose results have bits. */
-static tally_status with_bits(tally *ctx, const char *op, const tally_view *in, const tally_view *out, int window,
-                              const void *options)
+static tally_status with_bits(tally *ctx, const char *op, const tally_view *in,
+                              const tally_view *out, int window, const void *options)
 {
     tl_validity *v;
     tally_view plain = *out;
@@ -157,7 +173,8 @@ static tally_status with_bits(tally *ctx, const char *op, const tally_view *in, 
     plain.valid_offset = 0;
     tally_status status = tl_validity_begin(ctx, op, in, out, window, options, &v);
     if (!status)
-        status = window ? tally_window(ctx, op, in, &plain, options) : tally_scan(ctx, op, in, &plain, options);
+        status = window ? tally_window(ctx, op, in, &plain, options)
+                        : tally_scan(ctx, op, in, &plain, options);
     return tl_validity_end(v, status);
 }
 
@@ -170,8 +187,8 @@ tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const 
     views v;
     int done = 0;
     tally_status status = begin(ctx, op, in, &plan);
-    if (!status && in->offsets && in->rows > 0 && out && !plan.exact && ctx->device->calls->scan_segments &&
-        !tl_check_scan(ctx, &plan, o))
+    if (!status && in->offsets && in->rows > 0 && out && !plan.exact &&
+        ctx->device->calls->scan_segments && !tl_check_scan(ctx, &plan, o))
         status = ctx->device->calls->scan_segments(ctx->device, ctx, &plan, in, out, o, &done);
     if (status || done) return status;
     status = open_views(ctx, &plan, in, out, &v);
@@ -196,15 +213,19 @@ tally_status tally_window(tally *ctx, const char *op, const tally_view *in, cons
     int done = 0;
     tally_status status = begin(ctx, op, in, &plan);
     if (!status) status = tl_plan_of(ctx, "count", in->dtype, &count);
-    if (!status && in->offsets && in->rows > 0 && out && !plan.exact && ctx->device->calls->window_segments &&
-        !tl_check_window(ctx, o) && tl_window_streams(o) && o->edges != TALLY_EDGES_VALID)
-        status = ctx->device->calls->window_segments(ctx->device, ctx, &plan, &count, in, out, o, &done);
+    if (!status && in->offsets && in->rows > 0 && out && !plan.exact &&
+        ctx->device->calls->window_segments && !tl_check_window(ctx, o) && tl_window_streams(o) &&
+        o->edges != TALLY_EDGES_VALID)
+        status =
+            ctx->device->calls->window_segments(ctx->device, ctx, &plan, &count, in, out, o, &done);
     if (status || done) return status;
     status = open_views(ctx, &plan, in, out, &v);
     if (!status) status = tl_check_window(ctx, o);
     if (!status && !tl_window_streams(o)) status = tl_plan_of_host(ctx, op, in->dtype, &plan);
     if (!status) status = tl_check_step(ctx, in, o);
-    if (!status) status = tl_check_output(ctx, plan.op, &v.in, out ? &v.out : NULL, tally_window_length(in->n, o), 0);
+    if (!status)
+        status = tl_check_output(ctx, plan.op, &v.in, out ? &v.out : NULL,
+                                 tally_window_length(in->n, o), 0);
     if (!status && views_work(&v)) {
         tl_fp fp = tl_fp_enter();
         status = run_window(ctx, &plan, &count, &v.in, &v.out, o);

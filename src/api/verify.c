@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * tally_verify: random cases on the context's device, each compared by memcmp with the law executed in scalar C
- * (spec.c). Case k of a run from seed s is the whole run from seed s + k of one case, so a mismatch can be repeated
- * alone. */
+ * tally_verify: random cases on the context's device, each compared by memcmp with the law
+ * executed in scalar C (spec.c). Case k of a run from seed s is the whole run from seed s + k of
+ * one case, so a mismatch can be repeated alone. */
 #include "law/fp.h"
 #include "context/operators.h"
 #include "context/parameter.h"
@@ -12,9 +12,10 @@
 #include <string.h>
 
 enum {
-    LONG = 1 << 18,   /* elements of a long flat case: enough for several threads and tiles */
-    SHORT = 4096,     /* elements of a view's memory in all other cases */
-    SLACK = 64,       /* bytes around every buffer: odd alignments, and sentinels behind an output */
+    LONG = 1 << 18, /* elements of a long flat case: enough for several threads and tiles */
+    SHORT = 4096,   /* elements of a view's memory in all other cases */
+    /* bytes around every buffer: odd alignments, and sentinels behind an output */
+    SLACK = 64,
     SAMPLES = 8,      /* results of a long case that are compared */
     RESULT_MOST = 16, /* bytes of a result, all lanes */
     ROWS_MOST = 40
@@ -24,12 +25,14 @@ typedef enum { REDUCE, SCAN, WINDOW, VERBS } verb;
 static const char *const verb_names[] = {"reduce", "scan", "window"};
 
 typedef enum { FLAT, ROWS, COLUMNS, EVERY_KTH, BACKWARDS, SEGMENTS, LAYOUTS } layout;
-static const char *const layout_names[] = {"flat", "rows", "columns", "every k-th", "backwards", "segments"};
+static const char *const layout_names[] = {"flat",       "rows",      "columns",
+                                           "every k-th", "backwards", "segments"};
 
 typedef struct {
     tally *ctx;
     uint64_t seed, random;
-    char *x, *out, *want, *one; /* input; result; the law's result, as a view and as one dense sequence */
+    /* input; result; the law's result, as a view and as one dense sequence */
+    char *x, *out, *want, *one;
     char op[48];
     const tl_scalar *scalar;
     tl_par par;
@@ -42,7 +45,10 @@ typedef struct {
     char init[RESULT_MOST];
 } one_case;
 
-static int64_t below(one_case *c, int64_t n) { return (int64_t)(tl_random(&c->random) % (uint64_t)n); }
+static int64_t below(one_case *c, int64_t n)
+{
+    return (int64_t)(tl_random(&c->random) % (uint64_t)n);
+}
 
 /* n elements of dtype d, of any kind of data. */
 static void fill(one_case *c, void *to, tally_dtype d, int64_t n)
@@ -64,10 +70,12 @@ static void pick_operator(one_case *c)
     } while (tl_resolve(c->ctx, c->op, c->in.dtype, &c->scalar, &c->par) || c->scalar->inputs != 1);
 }
 
-/* A layout of at most SHORT elements (LONG flat ones), the input in it, and an output laid out like it but dense. */
+/* A layout of at most SHORT elements (LONG flat ones), the input in it, and an output laid out
+   like it but dense. */
 static void pick_view(one_case *c)
 {
-    int64_t bytes = c->scalar->elem_bytes, n = below(c, 100), rows = below(c, ROWS_MOST + 1), step = 1, row_step = n;
+    int64_t bytes = c->scalar->elem_bytes, n = below(c, 100), rows = below(c, ROWS_MOST + 1),
+            step = 1, row_step = n;
     tally_dtype dtype = c->in.dtype;
     char *base = c->x + below(c, SLACK), *x = base;
     const int64_t *offsets = NULL;
@@ -116,8 +124,10 @@ static void pick_options(one_case *c)
         c->scan.init = c->init;
     }
     int64_t most = below(c, 2) ? 12 : c->in.n > SHORT ? 5000 : 120;
-    c->window = (tally_window_options){below(c, most), below(c, 3) ? 0 : below(c, most), TALLY_EDGES_MISSING, 0, 0};
-    if (c->in.n <= 700 && below(c, 6) == 0) { /* both ends move, one of them to the other side; a step */
+    c->window = (tally_window_options){below(c, most), below(c, 3) ? 0 : below(c, most),
+                                       TALLY_EDGES_MISSING, 0, 0};
+    /* both ends move, one of them to the other side; a step */
+    if (c->in.n <= 700 && below(c, 6) == 0) {
         const int64_t far = below(c, most) - below(c, most);
         c->window.before += far;
         c->window.after -= far;
@@ -127,7 +137,8 @@ static void pick_options(one_case *c)
     if (below(c, 3) == 0 && c->window.before + c->window.after >= 0)
         c->window.min_count = 1 + below(c, c->window.before + 1 + c->window.after);
     int64_t length = c->verb == WINDOW ? tally_window_length(c->in.n, &c->window) : c->in.n;
-    c->to = (tally_view){c->out + below(c, SLACK), c->scalar->out, c->in.rows, length, length, 1, c->in.offsets};
+    c->to = (tally_view){
+        c->out + below(c, SLACK), c->scalar->out, c->in.rows, length, length, 1, c->in.offsets};
     if (c->layout == COLUMNS) {
         c->to.row_stride = 1;
         c->to.stride = c->in.rows ? c->in.rows : 1;
@@ -146,8 +157,9 @@ static int64_t law(one_case *c, int64_t r)
 {
     const tally_view *in = &c->in;
     int64_t n = in->offsets ? in->offsets[r + 1] - in->offsets[r] : in->n;
-    const char *x = (const char *)in->data +
-                    (in->offsets ? in->offsets[r] * in->stride : r * in->row_stride) * c->scalar->elem_bytes;
+    const char *x =
+        (const char *)in->data +
+        (in->offsets ? in->offsets[r] * in->stride : r * in->row_stride) * c->scalar->elem_bytes;
     if (c->verb == REDUCE) {
         tl_spec_reduce(c->scalar, c->par, x, in->stride, n, NULL, c->one);
         return 1;
@@ -160,13 +172,16 @@ static int64_t law(one_case *c, int64_t r)
     return tally_window_length(n, &c->window);
 }
 
-/* A short case: every byte of the output's memory is compared, the gaps and the bytes behind it too. */
+/* A short case: every byte of the output's memory is compared, the gaps and the bytes behind it
+   too. */
 static int equal(one_case *c, size_t memory)
 {
     int64_t size = c->scalar->result_bytes;
     char *want = c->want + ((char *)c->to.data - c->out);
     for (int64_t r = 0; r < c->in.rows; r++) {
-        int64_t m = law(c, r), first = c->verb == REDUCE ? r : c->to.offsets ? c->to.offsets[r] : r * c->to.row_stride;
+        int64_t m = law(c, r), first = c->verb == REDUCE ? r
+                                       : c->to.offsets   ? c->to.offsets[r]
+                                                         : r * c->to.row_stride;
         for (int64_t i = 0; i < m; i++)
             memcpy(want + (first + i * c->to.stride) * size, c->one + i * size, (size_t)size);
     }
@@ -186,8 +201,8 @@ static int equal_samples(one_case *c)
         } else if (c->verb == SCAN) {
             int64_t i = below(c, n), m = i + !c->scan.exclusive;
             at = c->scan.reverse ? n - 1 - i : i;
-            tl_spec_reduce(op, c->par, c->scan.reverse ? x + (n - 1) * op->elem_bytes : x, c->scan.reverse ? -1 : 1, m,
-                           c->scan.init, c->one);
+            tl_spec_reduce(op, c->par, c->scan.reverse ? x + (n - 1) * op->elem_bytes : x,
+                           c->scan.reverse ? -1 : 1, m, c->scan.init, c->one);
         } else {
             const tally_window_options *o = &c->window;
             int64_t w = o->before + 1 + o->after;
@@ -222,22 +237,26 @@ static tally_status check_case(one_case *c)
     if (ok) return TALLY_OK;
     return tl_fail(c->ctx, TALLY_MISMATCH,
                    "%s %s of %s, %s, %lld x %lld elements, differs from the law: seed %llu, 1 case",
-                   verb_names[c->verb], c->op, tally_dtype_name(c->in.dtype), layout_names[c->layout],
-                   (long long)c->in.rows, (long long)c->in.n, (unsigned long long)c->seed);
+                   verb_names[c->verb], c->op, tally_dtype_name(c->in.dtype),
+                   layout_names[c->layout], (long long)c->in.rows, (long long)c->in.n,
+                   (unsigned long long)c->seed);
 }
 
 tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, const char **report)
 {
     if (report) *report = "";
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
-    if (cases < 0) return tl_fail(ctx, TALLY_INVALID, "cases is %lld: must be at least 0", (long long)cases);
+    if (cases < 0)
+        return tl_fail(ctx, TALLY_INVALID, "cases is %lld: must be at least 0", (long long)cases);
     size_t in = LONG * sizeof(double) + 2 * SLACK, out = (size_t)LONG * RESULT_MOST + 2 * SLACK;
     one_case *c = malloc(sizeof *c);
     char *memory = malloc(in + 3 * out);
-    tally_status status = c && memory ? TALLY_OK : tl_no_memory(ctx, sizeof *c + in + 3 * out, "verifying");
+    tally_status status =
+        c && memory ? TALLY_OK : tl_no_memory(ctx, sizeof *c + in + 3 * out, "verifying");
     int64_t done = 0;
     char error[sizeof ctx->error];
-    memcpy(error, ctx->error, sizeof error); /* picking an operator asks for some that do not exist */
+    /* picking an operator asks for some that do not exist */
+    memcpy(error, ctx->error, sizeof error);
     for (; !status && done < cases; done++) {
         *c = (one_case){.ctx = ctx, .seed = seed + (uint64_t)done, .x = memory, .out = memory + in};
         c->want = c->out + out;
@@ -248,12 +267,12 @@ tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, const char *
     free(memory);
     if (!status) memcpy(ctx->error, error, sizeof error);
     if (status)
-        snprintf(ctx->report, sizeof ctx->report, "case %lld of %lld: %.200s", (long long)done, (long long)cases,
-                 ctx->error);
+        snprintf(ctx->report, sizeof ctx->report, "case %lld of %lld: %.200s", (long long)done,
+                 (long long)cases, ctx->error);
     else
         snprintf(ctx->report, sizeof ctx->report,
-                 "%lld cases from seed %llu equal the law bit for bit (%s, threads=%d)", (long long)cases,
-                 (unsigned long long)seed, tally_isa(ctx), tally_threads(ctx));
+                 "%lld cases from seed %llu equal the law bit for bit (%s, threads=%d)",
+                 (long long)cases, (unsigned long long)seed, tally_isa(ctx), tally_threads(ctx));
     if (report) *report = ctx->report;
     return status;
 }

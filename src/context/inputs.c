@@ -34,10 +34,12 @@ static const tl_scalar *nan_form(const tl_scalar *s, tally_dtype dtype)
     return form && form->out == s->out ? form : NULL;
 }
 
-/* Integers that f64 can say: of operators that calculate in f64, and of those whose result says nothing of a value. */
+/* Integers that f64 can say: of operators that calculate in f64, and of those whose result says
+   nothing of a value. */
 static int goes_as_f64(const tl_scalar *s)
 {
-    return tl_dtype_kind(s->dtype) != 'F' && (s->acc == TALLY_F64 || (s->out == TALLY_I64 && s->elem_bytes <= 4));
+    return tl_dtype_kind(s->dtype) != 'F' &&
+           (s->acc == TALLY_F64 || (s->out == TALLY_I64 && s->elem_bytes <= 4));
 }
 
 static void find_form(tl_form *form)
@@ -63,7 +65,8 @@ static void find_form(tl_form *form)
         form->kind = TL_FORM_MARK;
     } else if (goes_as_f64(s) && (nan = nan_form(s, TALLY_F64))) {
         form->kind = TL_FORM_MARK;
-    } else if (!real && s->out == TALLY_I64 && (as_f64 = tl_find_scalar(s->file, TALLY_F64, 0)) && as_f64->blank) {
+    } else if (!real && s->out == TALLY_I64 && (as_f64 = tl_find_scalar(s->file, TALLY_F64, 0)) &&
+               as_f64->blank) {
         form->kind = TL_FORM_BLANK; /* count */
         form->op = as_f64;
     }
@@ -78,8 +81,11 @@ static void find_form(tl_form *form)
 int tl_form_late(const tl_form *form, tl_form *late)
 {
     const tl_scalar *s = form->named;
-    if (form->kind != TL_FORM_MARK || !s->neutral || s->inputs != 1 || tl_dtype_kind(s->dtype) != 'F') return 0;
-    const tl_scalar *keys = tl_dtype_kind(s->wide) == 'I' ? tl_find_scalar(s->file, s->wide, 0) : NULL;
+    if (form->kind != TL_FORM_MARK || !s->neutral || s->inputs != 1 ||
+        tl_dtype_kind(s->dtype) != 'F')
+        return 0;
+    const tl_scalar *keys =
+        tl_dtype_kind(s->wide) == 'I' ? tl_find_scalar(s->file, s->wide, 0) : NULL;
     if (!keys || !keys->blank) return 0;
     *late = (tl_form){TL_FORM_LATE, s, s, form->par, 0};
     late->par.marked = 0;
@@ -87,26 +93,33 @@ int tl_form_late(const tl_form *form, tl_form *late)
     return 1;
 }
 
-static tally_status check_second(tally *ctx, const char *op, const tl_scalar *s, const tally_view *in, const char *name)
+static tally_status check_second(tally *ctx, const char *op, const tl_scalar *s,
+                                 const tally_view *in, const char *name)
 {
     const tally_view *y = in->next;
     if (s->inputs == 1 && y)
-        return tl_fail(ctx, TALLY_INVALID, "%s->next is given: operator '%.60s' takes one input", name, op);
+        return tl_fail(ctx, TALLY_INVALID, "%s->next is given: operator '%.60s' takes one input",
+                       name, op);
     if (s->inputs == 1) return TALLY_OK;
-    if (!y) return tl_fail(ctx, TALLY_INVALID, "%s->next is NULL: operator '%.60s' takes two inputs", name, op);
+    if (!y)
+        return tl_fail(ctx, TALLY_INVALID, "%s->next is NULL: operator '%.60s' takes two inputs",
+                       name, op);
     if (y->next)
-        return tl_fail(ctx, TALLY_INVALID, "%s->next->next is given: operator '%.60s' takes two inputs", name, op);
+        return tl_fail(ctx, TALLY_INVALID,
+                       "%s->next->next is given: operator '%.60s' takes two inputs", name, op);
     if (y->rows != in->rows)
-        return tl_fail(ctx, TALLY_INVALID, "%s->next->rows is %lld: must be %s->rows = %lld", name, (long long)y->rows,
-                       name, (long long)in->rows);
+        return tl_fail(ctx, TALLY_INVALID, "%s->next->rows is %lld: must be %s->rows = %lld", name,
+                       (long long)y->rows, name, (long long)in->rows);
     if (!in->offsets != !y->offsets)
-        return tl_fail(ctx, TALLY_INVALID, "%s->next->offsets: must be given exactly when %s->offsets is", name, name);
+        return tl_fail(ctx, TALLY_INVALID,
+                       "%s->next->offsets: must be given exactly when %s->offsets is", name, name);
     if (in->offsets && in->offsets != y->offsets && in->rows > 0 &&
         memcmp(in->offsets, y->offsets, (size_t)(in->rows + 1) * sizeof *in->offsets))
-        return tl_fail(ctx, TALLY_INVALID, "%s->next->offsets differ from %s->offsets: must be the same", name, name);
+        return tl_fail(ctx, TALLY_INVALID,
+                       "%s->next->offsets differ from %s->offsets: must be the same", name, name);
     if (!in->offsets && y->n != in->n)
-        return tl_fail(ctx, TALLY_INVALID, "%s->next->n is %lld: must be %s->n = %lld", name, (long long)y->n, name,
-                       (long long)in->n);
+        return tl_fail(ctx, TALLY_INVALID, "%s->next->n is %lld: must be %s->n = %lld", name,
+                       (long long)y->n, name, (long long)in->n);
     return TALLY_OK;
 }
 
@@ -116,11 +129,12 @@ void tl_form_begin(tl_form *form, const tl_scalar *named, tl_par par, int absent
     if (absent) find_form(form);
 }
 
-tally_status tl_form_fits(tally *ctx, const char *op, const tl_scalar *named, const tally_view *in, const char *name)
+tally_status tl_form_fits(tally *ctx, const char *op, const tl_scalar *named, const tally_view *in,
+                          const char *name)
 {
     if (in->next && !tl_dtype_kind(in->next->dtype))
-        return tl_fail(ctx, TALLY_INVALID, "%s->next->dtype is %d: must be 1..%d", name, (int)in->next->dtype,
-                       TL_DTYPES);
+        return tl_fail(ctx, TALLY_INVALID, "%s->next->dtype is %d: must be 1..%d", name,
+                       (int)in->next->dtype, TL_DTYPES);
     return check_second(ctx, op, named, in, name);
 }
 
@@ -129,7 +143,8 @@ tally_status tl_form_of(tally *ctx, const char *op, const tally_view *in, tl_for
     tally_dtype dtype = in->dtype;
     *form = (tl_form){TL_FORM_PLAIN, NULL, NULL, {0}, 0};
     if (in->next && !tl_dtype_kind(in->next->dtype))
-        return tl_fail(ctx, TALLY_INVALID, "in->next->dtype is %d: must be 1..%d", (int)in->next->dtype, TL_DTYPES);
+        return tl_fail(ctx, TALLY_INVALID, "in->next->dtype is %d: must be 1..%d",
+                       (int)in->next->dtype, TL_DTYPES);
     if (in->next && tl_dtype_kind(dtype)) dtype = tally_common_dtype(dtype, in->next->dtype);
     tally_status status = tl_resolve(ctx, op, dtype, &form->op, &form->par);
     if (!status) status = check_second(ctx, op, form->op, in, "in");

@@ -15,7 +15,7 @@ static const struct operator_row {
     double fallback, low, high;
     const char *empty, *text;
 } rows[] = {
-#define FORM(name, file, kinds, param, fallback, low, high, empty, text)                                               \
+#define FORM(name, file, kinds, param, fallback, low, high, empty, text)                           \
     {#name, #file, kinds, param, fallback, low, high, empty, text},
 #include "op/forms.def"
 #undef FORM
@@ -60,11 +60,13 @@ static void list_operators(const tally *ctx, char *to, size_t room)
 /* The row of an operator that a user defined. */
 static struct operator_row row_of(const tl_user *u)
 {
-    return (struct operator_row){u->name,   u->name,  u->facts.kinds, u->facts.param, u->facts.fallback,
-                                 -INFINITY, INFINITY, "by its text",  u->where};
+    return (struct operator_row){u->name,        u->name,           u->facts.kinds,
+                                 u->facts.param, u->facts.fallback, -INFINITY,
+                                 INFINITY,       "by its text",     u->where};
 }
 
-/* A suffix as a number: "1", or "ddof=1" when the operator's parameter is called ddof; 0 if it is not one. */
+/* A suffix as a number: "1", or "ddof=1" when the operator's parameter is called ddof; 0 if it
+   is not one. */
 static int parse_parameter(const struct operator_row *row, const char *text, double *value)
 {
     size_t name = strlen(row->param);
@@ -73,26 +75,30 @@ static int parse_parameter(const struct operator_row *row, const char *text, dou
 }
 
 /* NAME:exact, where NAME is known. */
-static tally_status resolve_exact(tally *ctx, const char *op, size_t length, tally_dtype dtype, tally_dtype acc,
-                                  const tl_scalar **scalar)
+static tally_status resolve_exact(tally *ctx, const char *op, size_t length, tally_dtype dtype,
+                                  tally_dtype acc, const tl_scalar **scalar)
 {
     const int known = tl_exact_find(op, length, TALLY_F64, 0, NULL, NULL) != NULL;
     *scalar = tl_exact_find(op, length, dtype, acc, NULL, NULL);
     if (*scalar) return TALLY_OK;
     if (!known)
         return tl_fail(ctx, TALLY_UNSUPPORTED,
-                       "op is '%.60s': the suffix :exact is for sum, mean, dot and their nan forms", op);
+                       "op is '%.60s': the suffix :exact is for sum, mean, dot and their nan forms",
+                       op);
     return tl_fail(ctx, TALLY_UNSUPPORTED,
-                   "op '%.60s' takes f16, bf16, f32 and f64, not %s (integers are added exactly without the suffix)",
+                   "op '%.60s' takes f16, bf16, f32 and f64, not %s (integers are added exactly "
+                   "without the suffix)",
                    op, tally_dtype_name(dtype));
 }
 
-tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_scalar **scalar, tl_par *par)
+tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_scalar **scalar,
+                        tl_par *par)
 {
     char name[64], list[400];
     const char kind = tl_dtype_kind(dtype);
     if (!op) return tl_fail(ctx, TALLY_INVALID, "op is NULL: must be an operator's name");
-    if (!kind) return tl_fail(ctx, TALLY_INVALID, "dtype is %d: must be 1..%d", (int)dtype, TL_DTYPES);
+    if (!kind)
+        return tl_fail(ctx, TALLY_INVALID, "dtype is %d: must be 1..%d", (int)dtype, TL_DTYPES);
     size_t length = strcspn(op, ":");
     tl_user *user = tl_user_find(ctx, op, length);
     const struct operator_row own = user ? row_of(user) : (struct operator_row){0}, *row = NULL;
@@ -108,16 +114,20 @@ tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_
         return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': must be one of %s", op, list);
     }
     if (!row && user)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "op '%.60s' is for the types %s (OP_TYPES in %.100s), not %s", op,
-                       own.kinds, user->where, tally_dtype_name(dtype));
-    if (!row) return tl_fail(ctx, TALLY_UNSUPPORTED, "op '%.60s' takes integers, not %s", op, tally_dtype_name(dtype));
+        return tl_fail(ctx, TALLY_UNSUPPORTED,
+                       "op '%.60s' is for the types %s (OP_TYPES in %.100s), not %s", op, own.kinds,
+                       user->where, tally_dtype_name(dtype));
+    if (!row)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "op '%.60s' takes integers, not %s", op,
+                       tally_dtype_name(dtype));
 
     tally_dtype acc = 0;
     int exact = 0;
     double value = row->fallback;
     for (const char *at = op + length; *at == ':';) {
         size_t part = strcspn(++at, ":");
-        if (part >= sizeof name) return tl_fail(ctx, TALLY_INVALID, "op is '%.60s...': a suffix is too long", op);
+        if (part >= sizeof name)
+            return tl_fail(ctx, TALLY_INVALID, "op is '%.60s...': a suffix is too long", op);
         memcpy(name, at, part);
         name[part] = 0;
         at += part;
@@ -128,22 +138,24 @@ tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_
         } else if (!*row->param) {
             const int wide = tl_find_scalar(row->file, dtype, TALLY_F64) != NULL,
                       sums = tl_exact_find(row->name, length, dtype, 0, NULL, NULL) != NULL;
-            return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': '%s' takes no parameter, and '%s' was given%s", op,
+            return tl_fail(ctx, TALLY_INVALID,
+                           "op is '%.60s': '%s' takes no parameter, and '%s' was given%s", op,
                            row->name, name,
                            sums   ? "; its suffixes are :f64 and :exact"
                            : wide ? "; its only suffix is :f64"
                                   : "");
         } else if (!parse_parameter(row, name, &value)) {
-            return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': '%s' is not a value for %s (write %s:%s=NUMBER)", op,
+            return tl_fail(ctx, TALLY_INVALID,
+                           "op is '%.60s': '%s' is not a value for %s (write %s:%s=NUMBER)", op,
                            name, row->param, row->name, row->param);
         }
     }
     if (isnan(value))
-        return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': %s needs its parameter, as in %s:%s=0.5", op, row->name,
-                       row->name, row->param);
+        return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': %s needs its parameter, as in %s:%s=0.5",
+                       op, row->name, row->name, row->param);
     if (value < row->low || value > row->high)
-        return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': %s is %g, must be %g..%g", op, row->param, value, row->low,
-                       row->high);
+        return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': %s is %g, must be %g..%g", op,
+                       row->param, value, row->low, row->high);
     *par = (tl_par){.value = value};
     tally_status status = TALLY_OK;
     if (exact) return resolve_exact(ctx, op, length, dtype, acc, scalar);
@@ -153,12 +165,15 @@ tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_
         *scalar = tl_find_scalar(row->file, dtype, acc);
     if (status) return status;
     if (!*scalar)
-        return tl_fail(ctx, TALLY_UNSUPPORTED,
-                       "op is '%.60s': the suffix :f64 is for operators that add or multiply f16, bf16 or f32", op);
+        return tl_fail(
+            ctx, TALLY_UNSUPPORTED,
+            "op is '%.60s': the suffix :f64 is for operators that add or multiply f16, bf16 or f32",
+            op);
     return TALLY_OK;
 }
 
-tally_status tally_operator(tally *ctx, const char *op, tally_dtype dtype, tally_operator_info *info)
+tally_status tally_operator(tally *ctx, const char *op, tally_dtype dtype,
+                            tally_operator_info *info)
 {
     const tl_scalar *s;
     tl_par par;
@@ -168,7 +183,8 @@ tally_status tally_operator(tally *ctx, const char *op, tally_dtype dtype, tally
     size_t length = strcspn(op, ":");
     const struct operator_row own = s->user ? row_of(s->user->user) : (struct operator_row){0},
                               *row = s->user ? &own : rows;
-    while (strlen(row->name) != length || memcmp(op, row->name, length) || !strchr(row->kinds, tl_dtype_kind(dtype)))
+    while (strlen(row->name) != length || memcmp(op, row->name, length) ||
+           !strchr(row->kinds, tl_dtype_kind(dtype)))
         row++;
     *info = (tally_operator_info){row->name, row->text, row->empty, row->param,  s->out,
                                   s->acc,    s->lanes,  s->exact,   s->seedable, s->inputs};

@@ -5,9 +5,10 @@
 #include "context.h"
 
 /* The scalar row and parameter of `op` on dtype. The error names the choices. ctx may be NULL. */
-tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_scalar **scalar, tl_par *par);
+tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_scalar **scalar,
+                        tl_par *par);
 
-/* The instance of operator text `file`; acc 0: the default accumulator (the first row of the dtype). NULL if there is
- * none. */
+/* The instance of operator text `file`; acc 0: the default accumulator (the first row of the
+ * dtype). NULL if there is none. */
 const tl_scalar *tl_find_scalar(const char *file, tally_dtype dtype, tally_dtype acc);
 #endif

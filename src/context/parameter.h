@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is written behind an operator's name: nothing where its parameter may be left out, but for var and
- * nanvar, whose golden bits are of ddof=1; else a value of its range in op/ops.def, 0.3 above the least. Returns
- * `to`. */
+/* What is written behind an operator's name: nothing where its parameter may be left out, but
+ * for var and nanvar, whose golden bits are of ddof=1; else a value of its range in op/ops.def,
+ * 0.3 above the least. Returns `to`. */
 enum { TL_SAMPLE_ROOM = 32 };
 static inline const char *tl_sample_parameter(const char *op, char to[TL_SAMPLE_ROOM])
 {
@@ -17,7 +17,8 @@ static inline const char *tl_sample_parameter(const char *op, char to[TL_SAMPLE_
         const char *name, *parameter;
         double fallback, low, high;
     } rows[] = {
-#define FORM(name, file, kinds, parameter, fallback, low, high, empty, text) {#name, parameter, fallback, low, high},
+#define FORM(name, file, kinds, parameter, fallback, low, high, empty, text)                       \
+    {#name, parameter, fallback, low, high},
 #include "op/forms.def"
 #undef FORM
     };

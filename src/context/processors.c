@@ -9,9 +9,11 @@
 
 enum { LINE = 4096, MOST = 1 << 20 };
 
-/* Where quotas are. A group's line in /proc/self/cgroup is NUMBER:CONTROLLERS:PATH; version 2 has no controllers. */
+/* Where quotas are. A group's line in /proc/self/cgroup is NUMBER:CONTROLLERS:PATH; version 2
+   has no controllers. */
 static const struct {
-    const char *controller, *folder, *quota, *period; /* period NULL: in the same file, "QUOTA PERIOD" */
+    /* period NULL: in the same file, "QUOTA PERIOD" */
+    const char *controller, *folder, *quota, *period;
 } places[] = {
     {"", "/sys/fs/cgroup", "cpu.max", NULL},
     {"", "/sys/fs/cgroup/unified", "cpu.max", NULL},
@@ -20,10 +22,12 @@ static const struct {
 };
 
 /* The first numbers of a file; how many there are, at most 2. "max" is none. */
-static int numbers(const char *root, const char *folder, const char *path, const char *name, long long v[2])
+static int numbers(const char *root, const char *folder, const char *path, const char *name,
+                   long long v[2])
 {
     char file[3 * LINE];
-    if (snprintf(file, sizeof file, "%s%s%s/%s", root, folder, path, name) >= (int)sizeof file) return 0;
+    if (snprintf(file, sizeof file, "%s%s%s/%s", root, folder, path, name) >= (int)sizeof file)
+        return 0;
     FILE *f = fopen(file, "re");
     const int count = f ? fscanf(f, "%lld %lld", &v[0], &v[1]) : 0;
     if (f) fclose(f);
@@ -51,8 +55,8 @@ static int listed(const char *list, const char *word)
     return 0;
 }
 
-/* The smallest limit of a group and of those above it; the last is the folder itself, which is all that a container
- * sees whose own name in the machine is longer. */
+/* The smallest limit of a group and of those above it; the last is the folder itself, which is
+ * all that a container sees whose own name in the machine is longer. */
 static int above(const char *root, char *path, int k, int least)
 {
     for (char *end = path + strlen(path);; *end = 0) {
@@ -71,7 +75,8 @@ int tl_quota(const char *root)
     if (snprintf(name, sizeof name, "%s/proc/self/cgroup", root) >= (int)sizeof name) return 0;
     FILE *f = fopen(name, "re");
     while (f && fgets(line, sizeof line, f)) {
-        char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL, copy[LINE];
+        char *controllers = strchr(line, ':'),
+             *path = controllers ? strchr(controllers + 1, ':') : NULL, copy[LINE];
         if (!path) continue;
         *path++ = 0;
         path[strcspn(path, "\n")] = 0;
@@ -89,7 +94,9 @@ int tl_processors(void)
 {
     cpu_set_t set;
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
-    const int here = !sched_getaffinity(0, sizeof set, &set) ? CPU_COUNT(&set) : online > 0 ? (int)online : 1;
+    const int here = !sched_getaffinity(0, sizeof set, &set) ? CPU_COUNT(&set)
+                     : online > 0                            ? (int)online
+                                                             : 1;
     const int paid = tl_quota("");
     return paid && paid < here ? paid : here;
 }

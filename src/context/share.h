@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Rows and segments cut into shares of about the same weight, for threads. A sequence weighs its number of elements
- * plus TL_SHARE_ROW, the cost of starting it. */
+ * Rows and segments cut into shares of about the same weight, for threads. A sequence weighs its
+ * number of elements plus TL_SHARE_ROW, the cost of starting it. */
 #ifndef TALLY_SHARE_H
 #define TALLY_SHARE_H
 #include "tally.h"
@@ -10,7 +10,8 @@ typedef __int128 tl_weight; /* 2^62 rows are allowed, if they are empty */
 
 static inline tl_weight tl_weight_before(const tally_view *in, int64_t r)
 {
-    return (in->offsets ? in->offsets[r] - in->offsets[0] : (tl_weight)r * in->n) + (tl_weight)r * TL_SHARE_ROW;
+    return (in->offsets ? in->offsets[r] - in->offsets[0] : (tl_weight)r * in->n) +
+           (tl_weight)r * TL_SHARE_ROW;
 }
 
 /* The first sequence of share t of `shares`; share `shares` begins after the last. */

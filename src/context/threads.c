@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * Teams that are there before OpenMP is asked for them. OpenMP keeps a team for each thread that has used one; while
- * that team has the wanted size, a region makes no thread, and this costs a look at a variable of the thread.
- * Otherwise, one caller at a time:
+ * Teams that are there before OpenMP is asked for them. OpenMP keeps a team for each thread that
+ * has used one; while that team has the wanted size, a region makes no thread, and this costs a
+ * look at a variable of the thread. Otherwise, one caller at a time:
  *
- *   try    all threads that are missing are made by hand, with OpenMP's stack size, and live together beside some
- *          memory
+ *   try    all threads that are missing are made by hand, with OpenMP's stack size, and live
+ *          together beside some memory
  *   run    an empty region, so that OpenMP has its team before anybody else takes what there was
  *
- * Where not all could be made, the team is half of those that could: their stacks are not all that the work needs. */
+ * Where not all could be made, the team is half of those that could: their stacks are not all
+ * that the work needs. */
 #define _GNU_SOURCE
 #include "threads.h"
 #include "law/fp.h"
@@ -31,12 +32,15 @@
 #endif
 
 enum {
-    SLACK = 1 << 20, /* bytes that must be there beside the stacks: OpenMP's own for a team of 1024 are a third of it */
+    /* bytes that must be there beside the stacks: OpenMP's own for a team of 1024 are a third of
+       it */
+    SLACK = 1 << 20,
     RETRY_SECONDS = 1 /* after a failure, so that a limit is not met at every call */
 };
 
 static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER; /* one caller at a time */
-static atomic_int orphan;                               /* this process was forked from one with threads */
+/* this process was forked from one with threads */
+static atomic_int orphan;
 static atomic_int had_threads;
 static _Thread_local int team = 1;         /* threads of this thread's team */
 static _Thread_local int refused;          /* a size that could not be had, */
@@ -58,7 +62,8 @@ static __attribute__((constructor)) void watch_forks(void)
 
 /* ---- trial ---- */
 
-/* The stack that OpenMP's threads get, as its environment variables say it: a number, of KiB unless a letter follows.
+/* The stack that OpenMP's threads get, as its environment variables say it: a number, of KiB
+ * unless a letter follows.
  */
 static size_t stack_bytes(const char *name)
 {
@@ -94,7 +99,9 @@ static int try_threads(int n)
         if (!stack) stack = stack_bytes("GOMP_STACKSIZE");
         if (stack)
             pthread_attr_setstacksize(&attributes,
-                                      stack); /* refused when it is too small: then the default is used, there too */
+                                      /* refused when it is too small: then the default is used,
+                                         there too */
+                                      stack);
         pthread_mutex_lock(&gate);
         while (made < n && !pthread_create(&threads[made], &attributes, stand_by, &gate)) made++;
         pthread_mutex_unlock(&gate);
@@ -135,7 +142,8 @@ int tl_threads(int wanted)
 
 /* ---- work ---- */
 
-static void run(int me, int of, int64_t end, int64_t *next, void (*work)(void *with, const tl_member *m), void *with)
+static void run(int me, int of, int64_t end, int64_t *next,
+                void (*work)(void *with, const tl_member *m), void *with)
 {
     const tl_fp fp = tl_fp_enter();
     const tl_member m = {me, of, end, next};

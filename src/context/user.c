@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The operators of a context that users defined: texts in, instances out, sentences for what compilers say about them.
+ * The operators of a context that users defined: texts in, instances out, sentences for what
+ * compilers say about them.
  */
 #define _GNU_SOURCE
 #include "user.h"
@@ -54,24 +55,29 @@ static tally_status check_name(tally *ctx, const char *name)
 {
     size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
     if (!length || name[length] || (name[0] >= '0' && name[0] <= '9') || length >= TL_USER_NAME)
-        return tl_fail(ctx, TALLY_INVALID,
-                       "name is '%.60s': must be a letter, then letters, digits and _, at most %d characters", name,
-                       TL_USER_NAME - 1);
+        return tl_fail(
+            ctx, TALLY_INVALID,
+            "name is '%.60s': must be a letter, then letters, digits and _, at most %d characters",
+            name, TL_USER_NAME - 1);
     for (const char *const *n = tally_operators(); *n; n++)
-        if (!strcmp(*n, name)) return tl_fail(ctx, TALLY_INVALID, "name is '%s': that is a built-in operator", name);
+        if (!strcmp(*n, name))
+            return tl_fail(ctx, TALLY_INVALID, "name is '%s': that is a built-in operator", name);
     return TALLY_OK;
 }
 
 tally_status tally_define(tally *ctx, const char *name, const char *text, const char *where)
 {
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
-    if (!name) return tl_fail(ctx, TALLY_INVALID, "name is NULL: must be what the operator will be called");
+    if (!name)
+        return tl_fail(ctx, TALLY_INVALID,
+                       "name is NULL: must be what the operator will be called");
     if (!text) return tl_fail(ctx, TALLY_INVALID, "text is NULL: must be the operator's text");
     tally_status status = check_name(ctx, name);
     if (status) return status;
     size_t length = strnlen(text, TL_USER_TEXT + 1);
     if (length > TL_USER_TEXT)
-        return tl_fail(ctx, TALLY_INVALID, "text is longer than %d bytes, the most for operator '%s'", TL_USER_TEXT,
+        return tl_fail(ctx, TALLY_INVALID,
+                       "text is longer than %d bytes, the most for operator '%s'", TL_USER_TEXT,
                        name);
     const tl_user *old = tl_user_find(ctx, name, strlen(name));
     if (old && !strcmp(old->text, text)) return TALLY_OK;
@@ -88,7 +94,8 @@ tally_status tally_define(tally *ctx, const char *name, const char *text, const 
         release(u);
         return status;
     }
-    u->next = ctx->users; /* an older text of this name stays for the streams and fragments that have it */
+    /* an older text of this name stays for the streams and fragments that have it */
+    u->next = ctx->users;
     ctx->users = u;
     memset(ctx->plans, 0, sizeof ctx->plans);
     return TALLY_OK;
@@ -122,7 +129,8 @@ tally_status tally_define_file(tally *ctx, const char *name, const char *path)
     if (failed)
         status = tl_fail(ctx, TALLY_IO, "%s: %s", path, strerror(why));
     else if (strlen(text) != got)
-        status = tl_fail(ctx, TALLY_BAD_DATA, "%s: byte %zu is zero: an operator is a text", path, strlen(text));
+        status = tl_fail(ctx, TALLY_BAD_DATA, "%s: byte %zu is zero: an operator is a text", path,
+                         strlen(text));
     else
         status = tally_define(ctx, name, text, path);
     free(text);
@@ -149,7 +157,8 @@ static int field_bytes(tl_field field, tally_dtype d, tally_dtype acc)
     return field == TL_FIELD_ORD || field == TL_FIELD_ELEM ? (int)tally_dtype_size(d) : 8;
 }
 
-static tally_status measure(tally *ctx, const tl_user *u, tally_dtype d, tally_dtype acc, int *packed, int *aligned)
+static tally_status measure(tally *ctx, const tl_user *u, tally_dtype d, tally_dtype acc,
+                            int *packed, int *aligned)
 {
     int widest = 1;
     *packed = *aligned = 0;
@@ -161,15 +170,19 @@ static tally_status measure(tally *ctx, const tl_user *u, tally_dtype d, tally_d
     }
     *aligned = (*aligned + widest - 1) / widest * widest;
     if (*aligned <= STATE_MOST) return TALLY_OK;
-    return tl_fail(ctx, TALLY_BAD_DATA, "%.200s:%d: a state takes %d bytes for %s: must be at most %d", u->where,
+    return tl_fail(ctx, TALLY_BAD_DATA,
+                   "%.200s:%d: a state takes %d bytes for %s: must be at most %d", u->where,
                    u->facts.state_line, *aligned, tally_dtype_name(d), STATE_MOST);
 }
 
-tally_status tl_user_resolve(tally *ctx, tl_user *u, tally_dtype d, tally_dtype acc, const tl_scalar **op)
+tally_status tl_user_resolve(tally *ctx, tl_user *u, tally_dtype d, tally_dtype acc,
+                             const tl_scalar **op)
 {
     const tl_facts *f = &u->facts;
     tally_dtype own = default_accumulator(f->acc, d);
-    int on_request = (f->acc == TL_ACC_WIDE || f->acc == TL_ACC_REAL) && is_float(d) && d != TALLY_F64, packed, aligned;
+    int on_request =
+            (f->acc == TL_ACC_WIDE || f->acc == TL_ACC_REAL) && is_float(d) && d != TALLY_F64,
+        packed, aligned;
     *op = NULL;
     if (acc && acc != own && !(acc == TALLY_F64 && on_request)) return TALLY_OK;
     if (!acc) acc = own;
@@ -183,7 +196,8 @@ tally_status tl_user_resolve(tally *ctx, tl_user *u, tally_dtype d, tally_dtype 
     tl_user_instance *i = calloc(1, sizeof *i);
     if (!i) return tl_no_memory(ctx, sizeof *i, "an operator's instance");
     int wraps = acc == TALLY_I64 || acc == TALLY_U64;
-#define FACT(name) (f->flag[TL_FLAG_##name] == TL_FACT_REAL_IS_EXACT ? wraps : f->flag[TL_FLAG_##name] != 0)
+#define FACT(name)                                                                                 \
+    (f->flag[TL_FLAG_##name] == TL_FACT_REAL_IS_EXACT ? wraps : f->flag[TL_FLAG_##name] != 0)
     i->user = u;
     i->device_bytes = aligned;
     i->op = (tl_scalar){
@@ -224,8 +238,9 @@ int tl_user_same(const tl_scalar *a, const tl_scalar *b)
 
 /* ---- what compilers say ---- */
 
-/* The place and message of one line of a log: "NAME:3:14: error: m" (gcc, clang), "error: NAME:3:14: m" (PoCL),
- * "NAME(3): error: m" (NVRTC), the name perhaps in quotes. Copies "3:14: m" if the line is about the text. */
+/* The place and message of one line of a log: "NAME:3:14: error: m" (gcc, clang), "error:
+ * NAME:3:14: m" (PoCL), "NAME(3): error: m" (NVRTC), the name perhaps in quotes. Copies "3:14:
+ * m" if the line is about the text. */
 static int about(const char *line, size_t length, const char *name, char *to, size_t room)
 {
     size_t n = strlen(name);
@@ -233,7 +248,8 @@ static int about(const char *line, size_t length, const char *name, char *to, si
     for (const char *at = line; (at = memchr(at, name[0], length - (size_t)(at - line))); at++) {
         const char *p = at + n, *end = line + length;
         if ((size_t)(end - at) < n + 3 || memcmp(at, name, n)) continue;
-        if (at > line && (at[-1] == '_' || at[-1] == '/' || isalpha((unsigned char)at[-1]))) continue;
+        if (at > line && (at[-1] == '_' || at[-1] == '/' || isalpha((unsigned char)at[-1])))
+            continue;
         p += *p == '"';
         if (sscanf(p, ":%d:%d:%n", &number, &column, &used) == 2 && used) {
         } else if (sscanf(p, "(%d)%n", &number, &used) == 1 && used) {
@@ -256,7 +272,8 @@ static int about(const char *line, size_t length, const char *name, char *to, si
 static void plain_words(char *message)
 {
     for (char *at = message; (at = strstr(at, "_d"));) {
-        size_t dtype = strspn(at + 2, "bfiu0123456789"), acc = at[2 + dtype] == '_' ? strcspn(at + 3 + dtype, "_ ") : 0;
+        size_t dtype = strspn(at + 2, "bfiu0123456789"),
+               acc = at[2 + dtype] == '_' ? strcspn(at + 3 + dtype, "_ ") : 0;
         char *end = at + 3 + dtype + acc;
         if (at > message + 1 && (at[-1] == 's' || at[-1] == 'v') && at[-2] == '_' && dtype && acc &&
             !strncmp(end, "_x", 2))
@@ -266,10 +283,11 @@ static void plain_words(char *message)
     }
 }
 
-/* An error inside a word of the dialect: gcc names the word's line, and in a note behind it the text's, "NAME:7:11:
- * note: in expansion of macro 'sel'". Copies "7:11: m (in 'sel', where a constant is written num(c))". next: the line
- * behind the error's. */
-static int about_word(const char *error, size_t length, const char *next, const char *name, char *to, size_t room)
+/* An error inside a word of the dialect: gcc names the word's line, and in a note behind it the
+ * text's, "NAME:7:11: note: in expansion of macro 'sel'". Copies "7:11: m (in 'sel', where a
+ * constant is written num(c))". next: the line behind the error's. */
+static int about_word(const char *error, size_t length, const char *next, const char *name,
+                      char *to, size_t room)
 {
     char note[300], word[40] = "";
     int number, column;
@@ -278,9 +296,10 @@ static int about_word(const char *error, size_t length, const char *next, const 
         size_t n = strcspn(line, "\n");
         if (memmem(line, n, " error: ", 8)) return 0;
         if (about(line, n, name, note, sizeof note) &&
-            sscanf(note, "%d:%d: note: in expansion of macro '%30[a-z_]'", &number, &column, word) == 3) {
-            snprintf(to, room, "%d:%d: %.*s (in '%s', where a constant is written num(c))", number, column,
-                     (int)(error + length - message - 7), message + 7, word);
+            sscanf(note, "%d:%d: note: in expansion of macro '%30[a-z_]'", &number, &column,
+                   word) == 3) {
+            snprintf(to, room, "%d:%d: %.*s (in '%s', where a constant is written num(c))", number,
+                     column, (int)(error + length - message - 7), message + 7, word);
             return 1;
         }
         line += n;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What an operator's text says of itself, read without a compiler: `#define OP_...` lines, the fields in OP_STATE, the
- * names after `fn`. Facts are taken as written, so they must not depend on #if or on other macros. */
+ * What an operator's text says of itself, read without a compiler: `#define OP_...` lines, the
+ * fields in OP_STATE, the names after `fn`. Facts are taken as written, so they must not depend
+ * on #if or on other macros. */
 #include "user.h"
 #include "user_words.h"
 #include <math.h>
@@ -10,18 +11,20 @@
 #include <string.h>
 
 const char *const tl_field_names[] = {"real", "ord", "idx", "elem", "wide", NULL};
-static const char *const lane_names[] = {"REAL", "ORD", "IDX", "ELEM", "WIDE", NULL}; /* of tl_field_names */
+/* of tl_field_names */
+static const char *const lane_names[] = {"REAL", "ORD", "IDX", "ELEM", "WIDE", NULL};
 const char *const tl_acc_names[] = {"WIDE", "REAL", "F64", "NONE", NULL};
 const char *const tl_out_names[] = {"ACC", "SAME", "IDX", "BIT", NULL};
 
-/* The functions of the dialect, and the flag that asks for each (-1: always); sized: the form with OP_SIZES (lift: with
- * OP_INPUTS 2), where that is another. */
+/* The functions of the dialect, and the flag that asks for each (-1: always); sized: the form
+ * with OP_SIZES (lift: with OP_INPUTS 2), where that is another. */
 static const struct {
     const char *name, *form, *sized;
     int flag;
 } functions[] = {
     {"lift", "state lift(elem x, idx i, par p)", "state lift(elem x, elem y, idx i, par p)", -1},
-    {"combine", "state combine(state a, state b)", "state combine(state a, state b, real na, real nb)", -1},
+    {"combine", "state combine(state a, state b)",
+     "state combine(state a, state b, real na, real nb)", -1},
     {"lower", "result lower(state a, real n, idx first, par p)", NULL, -1},
     {"empty", "result empty(par p)", NULL, -1},
     {"neutral", "state neutral(par p)", NULL, TL_FLAG_NEUTRAL},
@@ -52,8 +55,10 @@ typedef struct {
     int built_in;                    /* a text of op/, whose row in op/ops.def says the rest */
     int lane;                        /* built_in: OP_LANE, as a tl_field */
 } reader;
-static const char *const widen_names[] = {"REAL", "WIDE", "LOW", "HIGH", "VALUE", "BITS", "NONZERO", "NUMBER", NULL};
-static const char *const nan_widen_names[] = {"REAL_ONE", "LOW", "HIGH", "NONZERO", "NONZERO_LOW", "DOUBLE", NULL};
+static const char *const widen_names[] = {"REAL", "WIDE",    "LOW",    "HIGH", "VALUE",
+                                          "BITS", "NONZERO", "NUMBER", NULL};
+static const char *const nan_widen_names[] = {"REAL_ONE",    "LOW",    "HIGH", "NONZERO",
+                                              "NONZERO_LOW", "DOUBLE", NULL};
 enum {
     SEEN_ACC = TL_FLAG_COUNT,
     SEEN_OUT,
@@ -66,7 +71,8 @@ enum {
     SEEN_NAN_WIDEN
 };
 
-static __attribute__((format(printf, 3, 4))) tally_status bad(const reader *r, const char *at, const char *format, ...)
+static __attribute__((format(printf, 3, 4))) tally_status bad(const reader *r, const char *at,
+                                                              const char *format, ...)
 {
     char message[400];
     int line = 1;
@@ -77,7 +83,8 @@ static __attribute__((format(printf, 3, 4))) tally_status bad(const reader *r, c
     for (char *p = message; *p; p++)
         if ((unsigned char)*p < ' ' || *p == 127)
             *p = '?'; /* the text may be anything, the sentence goes to a terminal */
-    for (const char *p = r->text; p < at; p++) line += *p == '\n' || *p == '\v'; /* \v: a newline that was spliced */
+    /* \v: a newline that was spliced */
+    for (const char *p = r->text; p < at; p++) line += *p == '\n' || *p == '\v';
     return tl_fail(r->ctx, TALLY_BAD_DATA, "%.200s:%d: %s", r->where, line, message);
 }
 
@@ -101,27 +108,32 @@ static tally_status read_state(reader *r, const char *at)
     if (!*argument || !mark(&at, ')')) return bad(r, at, "%s", form);
     for (skip(&at); *at && *at != '\n'; skip(&at)) {
         const char *begin = at;
-        if (strcmp(word(&at, text, sizeof text), argument) || !mark(&at, '(')) return bad(r, begin, "%s", form);
+        if (strcmp(word(&at, text, sizeof text), argument) || !mark(&at, '('))
+            return bad(r, begin, "%s", form);
         skip(&at);
         const char *type = at;
         int field = find(tl_field_names, word(&at, text, sizeof text));
-        if (field < 0) return bad(r, type, "a field of the state is '%s': must be real, ord, idx, elem or wide", text);
+        if (field < 0)
+            return bad(r, type,
+                       "a field of the state is '%s': must be real, ord, idx, elem or wide", text);
         if (!mark(&at, ',')) return bad(r, begin, "%s", form);
         skip(&at);
         if (!*word(&at, text, sizeof text) || !mark(&at, ')')) return bad(r, begin, "%s", form);
-        if (f->fields == TL_USER_FIELDS) return bad(r, begin, "a state has at most %d fields", TL_USER_FIELDS);
+        if (f->fields == TL_USER_FIELDS)
+            return bad(r, begin, "a state has at most %d fields", TL_USER_FIELDS);
         f->field[f->fields++] = (unsigned char)field;
     }
     return f->fields ? TALLY_OK : bad(r, at, "the state has no field: %s", form);
 }
 
 /* One of names, as a number. */
-static tally_status read_name(reader *r, const char *at, const char *fact, const char *value, const char *const *names,
-                              int *number)
+static tally_status read_name(reader *r, const char *at, const char *fact, const char *value,
+                              const char *const *names, int *number)
 {
     *number = find(names, value);
     if (*number >= 0) return TALLY_OK;
-    return bad(r, at, "%s is '%.40s': must be one of %s %s %s %s", fact, value, names[0], names[1], names[2], names[3]);
+    return bad(r, at, "%s is '%.40s': must be one of %s %s %s %s", fact, value, names[0], names[1],
+               names[2], names[3]);
 }
 
 static tally_status read_flag(reader *r, const char *at, int flag, const char *value)
@@ -129,26 +141,32 @@ static tally_status read_flag(reader *r, const char *at, int flag, const char *v
     static const char *const values[] = {"0", "1", "2", "-1", "REAL_IS_EXACT", NULL};
     static const signed char numbers[] = {0, 1, 2, -1, TL_FACT_REAL_IS_EXACT};
     int v = find(values, value), bare = flag == TL_FLAG_SIZES,
-        two = flag == TL_FLAG_LANES || flag == TL_FLAG_INPUTS || flag == TL_FLAG_ADDS || flag == TL_FLAG_SEED;
+        two = flag == TL_FLAG_LANES || flag == TL_FLAG_INPUTS || flag == TL_FLAG_ADDS ||
+              flag == TL_FLAG_SEED;
     const int counts = flag == TL_FLAG_LANES || flag == TL_FLAG_INPUTS;
     int signs = flag == TL_FLAG_EXTREME || flag == TL_FLAG_PICKS;
-    if (v < 0 || (v == 2 && !two) || (v == 3 && !signs) || (v == 4 && bare) || (counts && v != 1 && v != 2))
+    if (v < 0 || (v == 2 && !two) || (v == 3 && !signs) || (v == 4 && bare) ||
+        (counts && v != 1 && v != 2))
         return bad(r, at, "%s is '%.40s': must be %s", flag_names[flag], value,
                    counts  ? "1 or 2"
                    : bare  ? "0 or 1"
                    : signs ? "0, 1 or -1"
                    : two   ? "0, 1, 2 or REAL_IS_EXACT"
                            : "0, 1 or REAL_IS_EXACT");
-    r->facts->flag[flag] = v == 2 && flag == TL_FLAG_SEED ? 1 : numbers[v]; /* 2 is for its nan form */
+    /* 2 is for its nan form */
+    r->facts->flag[flag] = v == 2 && flag == TL_FLAG_SEED ? 1 : numbers[v];
     return TALLY_OK;
 }
 
 /* `#define OP_...`: `at` is behind the name. */
-static tally_status read_fact(reader *r, const char *begin, const char *name, const char *at, int depth)
+static tally_status read_fact(reader *r, const char *begin, const char *name, const char *at,
+                              int depth)
 {
-    static const char *const others[] = {"OP_ACC",   "OP_OUT",  "OP_TYPES", "OP_PARAM",     "OP_DEFAULT",
-                                         "OP_STATE", "OP_LANE", "OP_WIDEN", "OP_NAN_WIDEN", NULL};
-    static const char *const of_nan_forms[] = {"OP_NAN_CORE", "OP_COUNTS", "OP_ABSENT", NULL}; /* users' have none */
+    static const char *const others[] = {"OP_ACC",       "OP_OUT",   "OP_TYPES", "OP_PARAM",
+                                         "OP_DEFAULT",   "OP_STATE", "OP_LANE",  "OP_WIDEN",
+                                         "OP_NAN_WIDEN", NULL};
+    /* users' have none */
+    static const char *const of_nan_forms[] = {"OP_NAN_CORE", "OP_COUNTS", "OP_ABSENT", NULL};
     static const char *const of_ours[] = {"OP_CORE", NULL};
     char value[64];
     int fact = -1, number = 0;
@@ -156,13 +174,19 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
     for (int i = 0; i < TL_FLAG_COUNT; i++)
         if (!strcmp(name, flag_names[i])) fact = i;
     if (fact < 0 && find(others, name) >= 0) fact = TL_FLAG_COUNT + find(others, name);
-    if (!strcmp(name, "OP_BLANK") || find(of_nan_forms, name) >= 0 || (r->built_in && find(of_ours, name) >= 0))
+    if (!strcmp(name, "OP_BLANK") || find(of_nan_forms, name) >= 0 ||
+        (r->built_in && find(of_ours, name) >= 0))
         return TALLY_OK;
     if (r->built_in && fact >= SEEN_ACC && fact <= SEEN_DEFAULT)
-        return bad(r, begin, "%s stands in a text of src/op: the operator's row in src/op/ops.def says it", name);
+        return bad(r, begin,
+                   "%s stands in a text of src/op: the operator's row in src/op/ops.def says it",
+                   name);
     if (fact < 0)
-        return bad(r, begin, "%s is not a fact that an operator states (doc/user-operators.md lists them)", name);
-    if (depth) return bad(r, begin, "%s stands inside #if: facts are read as they are written", name);
+        return bad(r, begin,
+                   "%s is not a fact that an operator states (doc/user-operators.md lists them)",
+                   name);
+    if (depth)
+        return bad(r, begin, "%s stands inside #if: facts are read as they are written", name);
     if (r->seen >> fact & 1) return bad(r, begin, "%s is stated twice", name);
     r->seen |= 1u << fact;
     if (fact == SEEN_STATE) return read_state(r, at);
@@ -183,12 +207,15 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
     }
     case SEEN_TYPES:
         if (!*value || strlen(value) > 3 || strspn(value, "IUF") != strlen(value))
-            return bad(r, begin, "OP_TYPES is '%s': must be some of I (signed), U (unsigned), F (floating)", value);
+            return bad(r, begin,
+                       "OP_TYPES is '%s': must be some of I (signed), U (unsigned), F (floating)",
+                       value);
         strcpy(f->kinds, value);
         return TALLY_OK;
     case SEEN_PARAM:
         if (!*value || isdigit((unsigned char)*value) || strlen(value) >= sizeof f->param)
-            return bad(r, begin, "OP_PARAM is '%s': must be a name of at most %d characters", value, TL_USER_NAME - 1);
+            return bad(r, begin, "OP_PARAM is '%s': must be a name of at most %d characters", value,
+                       TL_USER_NAME - 1);
         strcpy(f->param, value);
         for (const char *p = value; *p; p++)
             if (!is_word(*p)) return bad(r, begin, "OP_PARAM is '%s': must be a name", value);
@@ -204,12 +231,16 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
         return TALLY_OK;
     case SEEN_WIDEN: /* users' operators are compiled for each type */
         if (r->built_in && find(widen_names, value) < 0)
-            return bad(r, begin, "OP_WIDEN is '%.40s': must be REAL, WIDE, LOW, HIGH, VALUE, BITS, NONZERO or NUMBER",
+            return bad(r, begin,
+                       "OP_WIDEN is '%.40s': must be REAL, WIDE, LOW, HIGH, VALUE, BITS, NONZERO "
+                       "or NUMBER",
                        value);
         return TALLY_OK;
     case SEEN_NAN_WIDEN:
         if (r->built_in && find(nan_widen_names, value) < 0)
-            return bad(r, begin, "OP_NAN_WIDEN is '%.40s': must be REAL_ONE, LOW, HIGH, NONZERO, NONZERO_LOW or DOUBLE",
+            return bad(r, begin,
+                       "OP_NAN_WIDEN is '%.40s': must be REAL_ONE, LOW, HIGH, NONZERO, NONZERO_LOW "
+                       "or DOUBLE",
                        value);
         return TALLY_OK;
     default:
@@ -221,8 +252,9 @@ static const char *const directives[] = {"define", "undef", "else",   "elif",  "
                                          "if",     "ifdef", "ifndef", "endif", NULL};
 static const signed char nests[] = {0, 0, 0, 0, 0, 1, 1, 1, -1};
 
-/* A line that begins with # and is not in the table brings in what the text does not show (an included file is no part
- * of the cache's key), moves the lines of error messages, or means something on one device only. */
+/* A line that begins with # and is not in the table brings in what the text does not show (an
+ * included file is no part of the cache's key), moves the lines of error messages, or means
+ * something on one device only. */
 static tally_status check_directive(const reader *r, const char *at)
 {
     char what[TL_USER_NAME];
@@ -235,7 +267,8 @@ static tally_status check_directive(const reader *r, const char *at)
         return bad(r, begin, "#line would mislead error messages");
     if (find(directives, what) >= 0 || (!*what && (!*at || *at == '\n'))) return TALLY_OK;
     return bad(r, begin,
-               "#%s has no place in an operator, which has #define, #undef, #if and what belongs to it, and #error",
+               "#%s has no place in an operator, which has #define, #undef, #if and what belongs "
+               "to it, and #error",
                what);
 }
 
@@ -253,7 +286,8 @@ static tally_status read_directive(reader *r, const char *at, int *depth)
     if (!strncmp(name, "TL_", 3) || !strncmp(name, "tl_", 3))
         return bad(r, begin, "%s: names that begin with TL_ are the library's", name);
     if (strncmp(name, "OP_", 3)) return TALLY_OK;
-    if (*what == 'u') return bad(r, begin, "%s is taken back: facts are read as they are written", name);
+    if (*what == 'u')
+        return bad(r, begin, "%s is taken back: facts are read as they are written", name);
     return read_fact(r, begin, name, at, *depth);
 }
 
@@ -265,7 +299,8 @@ static tally_status keep_word(reader *r, const char *at, const char *name)
     if (f->words == TL_USER_WORDS)
         return bad(r, at, "a text has at most %d functions and types of its own", TL_USER_WORDS);
     if (strlen(name) >= TL_USER_NAME - 1)
-        return bad(r, at, "'%s...' is too long a name: at most %d characters", name, TL_USER_NAME - 2);
+        return bad(r, at, "'%s...' is too long a name: at most %d characters", name,
+                   TL_USER_NAME - 2);
     strcpy(f->word[f->words++], name);
     return TALLY_OK;
 }
@@ -291,7 +326,9 @@ static tally_status read_function(reader *r, const char *at)
         r->has |= 1u << i, known = 1;
     }
     if (!strcmp(name, "masked"))
-        return bad(r, begin, "'masked' is the library's: lift what does not count to a state that changes nothing");
+        return bad(
+            r, begin,
+            "'masked' is the library's: lift what does not count to a state that changes nothing");
     return known ? TALLY_OK : keep_word(r, begin, name);
 }
 
@@ -311,16 +348,18 @@ static tally_status read_type(reader *r, const char *at)
     return !*name || !strcmp(name, "state") ? TALLY_OK : keep_word(r, begin, name);
 }
 
-/* Compilers agree on what a text means, and see no more than is written in it: nothing that ends or begins comments and
- * lines in a way of its own (trigraphs, carriage returns, strings with their raw forms), and no words that ask the
- * compiler for something. */
+/* Compilers agree on what a text means, and see no more than is written in it: nothing that ends
+ * or begins comments and lines in a way of its own (trigraphs, carriage returns, strings with
+ * their raw forms), and no words that ask the compiler for something. */
 static tally_status check_written(reader *r, const char *written)
 {
     int line = 1;
     for (const char *p = written; *p; line += *p++ == '\n') {
         const char *why = NULL;
-        if (p[0] == '?' && p[1] == '?' && p[2] && strchr("=/'()!<>-", p[2])) why = "?? begins a trigraph";
-        if (*p == '\r' && p[1] != '\n') why = "a carriage return without a newline ends a line for some compilers only";
+        if (p[0] == '?' && p[1] == '?' && p[2] && strchr("=/'()!<>-", p[2]))
+            why = "?? begins a trigraph";
+        if (*p == '\r' && p[1] != '\n')
+            why = "a carriage return without a newline ends a line for some compilers only";
         const char *end = p + 1 + strspn(p + 1, " \t\v\f");
         if (*p == '\\' && end > p + 1 && (*end == '\n' || *end == '\r'))
             why = "there are blanks between a backslash and the end of its line";
@@ -335,8 +374,10 @@ static tally_status check_written(reader *r, const char *written)
         if (is_word(*at)) {
             word(&at, name, sizeof name);
             if (!strncmp(name, "__", 2) || !strcmp(name, "_Pragma"))
-                return bad(r, begin, "%s: names that begin with two underscores, and _Pragma, are the compilers'",
-                           name);
+                return bad(
+                    r, begin,
+                    "%s: names that begin with two underscores, and _Pragma, are the compilers'",
+                    name);
         } else {
             at++;
         }
@@ -344,7 +385,8 @@ static tally_status check_written(reader *r, const char *written)
         if (*begin == '\'') return bad(r, begin, "a ' that is not closed on its line");
         if (*begin == '\\') return bad(r, begin, "a backslash that does not end its line");
         if (*begin == '#' && !fresh)
-            return bad(r, begin, "# stands at the beginning of a line: an operator pastes no words");
+            return bad(r, begin,
+                       "# stands at the beginning of a line: an operator pastes no words");
         if (*begin == '%' && *at == ':') return bad(r, begin, "%%: is written #");
         fresh = *begin == '\n' || (fresh && is_space(*begin));
     }
@@ -379,7 +421,8 @@ static tally_status check(const reader *r)
     const tl_facts *f = r->facts;
     if (!(r->seen >> SEEN_STATE & 1))
         return bad(r, r->text,
-                   "OP_STATE is missing: #define OP_STATE(F) F(type, name) ... lists the fields of a state");
+                   "OP_STATE is missing: #define OP_STATE(F) F(type, name) ... lists the fields of "
+                   "a state");
     for (int i = 0; i < FUNCTIONS; i++) {
         int flag = functions[i].flag, value = flag < 0 ? 1 : f->flag[flag];
         const int fact = i ? TL_FLAG_SIZES : TL_FLAG_INPUTS; /* lift is the first */
@@ -387,19 +430,23 @@ static tally_status check(const reader *r)
         const char *form = sized ? functions[i].sized : functions[i].form;
         int commas = 0;
         if ((flag == TL_FLAG_LANES ? value == 2 : value != 0) && !(r->has >> i & 1))
-            return bad(r, r->text, "'%s' is missing: the text must have fn %s", functions[i].name, form);
+            return bad(r, r->text, "'%s' is missing: the text must have fn %s", functions[i].name,
+                       form);
         for (const char *c = form; *c; c++) commas += *c == ',';
         if (r->sized_at[i] && r->commas[i] != commas)
-            return bad(r, r->sized_at[i], "%s is %d: '%s' must be fn %s", flag_names[fact], f->flag[fact],
-                       functions[i].name, form);
+            return bad(r, r->sized_at[i], "%s is %d: '%s' must be fn %s", flag_names[fact],
+                       f->flag[fact], functions[i].name, form);
     }
-    static const unsigned char unsized[] = {TL_FLAG_IDEMPOTENT, TL_FLAG_INVERSE, TL_FLAG_NEUTRAL, TL_FLAG_SEED,
-                                            TL_FLAG_COMMUTES,   TL_FLAG_EXTREME, TL_FLAG_ADDS,    TL_FLAG_PICKS};
+    static const unsigned char unsized[] = {TL_FLAG_IDEMPOTENT, TL_FLAG_INVERSE,  TL_FLAG_NEUTRAL,
+                                            TL_FLAG_SEED,       TL_FLAG_COMMUTES, TL_FLAG_EXTREME,
+                                            TL_FLAG_ADDS,       TL_FLAG_PICKS};
     for (size_t i = 0; f->flag[TL_FLAG_SIZES] && i < sizeof unsized; i++)
         if (f->flag[unsized[i]])
-            return bad(r, r->text, "OP_SIZES and %s: a text states only one of them", flag_names[unsized[i]]);
+            return bad(r, r->text, "OP_SIZES and %s: a text states only one of them",
+                       flag_names[unsized[i]]);
     if (f->out == TL_OUT_ACC && f->acc == TL_ACC_NONE)
-        return bad(r, r->text, "OP_OUT is ACC and OP_ACC is NONE: a result needs a type, SAME, IDX or BIT");
+        return bad(r, r->text,
+                   "OP_OUT is ACC and OP_ACC is NONE: a result needs a type, SAME, IDX or BIT");
     if ((r->seen >> SEEN_DEFAULT & 1) && !*f->param)
         return bad(r, r->text, "OP_DEFAULT without OP_PARAM: a default of what?");
     return TALLY_OK;
@@ -412,16 +459,19 @@ static tally_status check_built_in(const reader *r)
     int has_lane = 0, longest = 0; /* 64 bits whatever the types */
     if (!(r->seen >> SEEN_WIDEN & 1))
         return bad(r, r->text,
-                   "OP_WIDEN is missing: #define OP_WIDEN says what the processors' kernels get (doc/dialect.md)");
+                   "OP_WIDEN is missing: #define OP_WIDEN says what the processors' kernels get "
+                   "(doc/dialect.md)");
     if (!(r->seen >> SEEN_LANE & 1))
         return bad(r, r->text,
-                   "OP_LANE is missing: #define OP_LANE names the widest field's type, REAL, ORD, IDX, ELEM or WIDE");
+                   "OP_LANE is missing: #define OP_LANE names the widest field's type, REAL, ORD, "
+                   "IDX, ELEM or WIDE");
     for (int i = 0; i < f->fields; i++) {
         has_lane |= f->field[i] == r->lane;
         longest |= f->field[i] == TL_FIELD_IDX || f->field[i] == TL_FIELD_WIDE;
     }
     if (!has_lane || (longest && r->lane != TL_FIELD_IDX && r->lane != TL_FIELD_WIDE))
-        return bad(r, r->text, "OP_LANE is %s: must be the type of the state's widest field", lane_names[r->lane]);
+        return bad(r, r->text, "OP_LANE is %s: must be the type of the state's widest field",
+                   lane_names[r->lane]);
     return TALLY_OK;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The words of an operator's text, for user_facts.c: comments and literals are blanked out, then each call moves
- * *at on. */
+ * The words of an operator's text, for user_facts.c: comments and literals are blanked out, then
+ * each call moves *at on. */
 #ifndef TALLY_USER_WORDS_H
 #define TALLY_USER_WORDS_H
 #include <ctype.h>
@@ -10,15 +10,16 @@
 static inline int is_space(char c) { return c == ' ' || c == '\t' || c == '\v'; }
 static inline int is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-/* Joins the lines that a backslash continues, as compilers do before they see words. Where the newline was, or at the
- * next blank, there is a \v, a space that counts as a line. Other white space than blanks and newlines becomes a
- * space. */
+/* Joins the lines that a backslash continues, as compilers do before they see words. Where the
+ * newline was, or at the next blank, there is a \v, a space that counts as a line. Other white
+ * space than blanks and newlines becomes a space. */
 static inline void join_lines(char *t)
 {
     size_t owed = 0;
     char *to = t;
     for (const char *p = t;;) {
-        while (p[0] == '\\' && (p[1] == '\n' || (p[1] == '\r' && p[2] == '\n'))) p += p[1] == '\n' ? 2 : 3, owed++;
+        while (p[0] == '\\' && (p[1] == '\n' || (p[1] == '\r' && p[2] == '\n')))
+            p += p[1] == '\n' ? 2 : 3, owed++;
         char c = *p == '\v' || *p == '\f' || *p == '\r' ? ' ' : *p;
         if (owed && (!c || c == '\n' || is_space(c) || (to > t && is_space(to[-1]))))
             for (; owed; owed--) *to++ = '\v'; /* two bytes were taken for each */

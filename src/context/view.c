@@ -4,17 +4,19 @@
 #include "threads.h"
 #include <string.h>
 
-enum { LENGTH_BITS = 62 }; /* a sequence is shorter than 2^62 elements, so sums of two lengths fit */
+/* a sequence is shorter than 2^62 elements, so sums of two lengths fit */
+enum { LENGTH_BITS = 62 };
 
 int tl_view_extent(const tally_view *v, int64_t bytes, int64_t *low, int64_t *high)
 {
     int64_t first = 0, last = 0, reach;
     *low = *high = 0;
     if (v->rows == 0) return 1;
-    /* Elements may all be in one place (stride 0). Their number is limited all the same, so that a count of their bytes
-     * cannot overflow. */
+    /* Elements may all be in one place (stride 0). Their number is limited all the same, so that
+     * a count of their bytes cannot overflow. */
     reach = v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->n;
-    if ((!v->offsets && __builtin_mul_overflow(v->rows, reach, &reach)) || __builtin_mul_overflow(reach, bytes, &reach))
+    if ((!v->offsets && __builtin_mul_overflow(v->rows, reach, &reach)) ||
+        __builtin_mul_overflow(reach, bytes, &reach))
         return 0;
     if (v->offsets) {
         if (v->offsets[v->rows] == v->offsets[0]) return 1;
@@ -29,7 +31,8 @@ int tl_view_extent(const tally_view *v, int64_t bytes, int64_t *low, int64_t *hi
         else
             last = reach;
         if (__builtin_mul_overflow(v->n - 1, v->stride, &reach)) return 0;
-        if (__builtin_add_overflow(reach < 0 ? first : last, reach, reach < 0 ? &first : &last)) return 0;
+        if (__builtin_add_overflow(reach < 0 ? first : last, reach, reach < 0 ? &first : &last))
+            return 0;
     }
     if (first > last) {
         int64_t t = first;
@@ -37,33 +40,44 @@ int tl_view_extent(const tally_view *v, int64_t bytes, int64_t *low, int64_t *hi
         last = t;
     }
     return !__builtin_add_overflow(last, 1, &last) && !__builtin_mul_overflow(first, bytes, low) &&
-           !__builtin_mul_overflow(last, bytes, high) && !__builtin_sub_overflow(*high, *low, &reach);
+           !__builtin_mul_overflow(last, bytes, high) &&
+           !__builtin_sub_overflow(*high, *low, &reach);
 }
 
 tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, int64_t bytes)
 {
     int64_t low, high;
-    if (v->valid) return tl_fail(ctx, TALLY_UNSUPPORTED, "%s->valid is given: this call takes none", name);
-    if (v->next) return tl_fail(ctx, TALLY_UNSUPPORTED, "%s->next is given: this call takes one input", name);
+    if (v->valid)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "%s->valid is given: this call takes none", name);
+    if (v->next)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "%s->next is given: this call takes one input",
+                       name);
     if (v->rows < 0)
-        return tl_fail(ctx, TALLY_INVALID, "%s->rows is %lld: must be at least 0", name, (long long)v->rows);
+        return tl_fail(ctx, TALLY_INVALID, "%s->rows is %lld: must be at least 0", name,
+                       (long long)v->rows);
     if (!v->offsets) {
-        if (v->n < 0) return tl_fail(ctx, TALLY_INVALID, "%s->n is %lld: must be at least 0", name, (long long)v->n);
+        if (v->n < 0)
+            return tl_fail(ctx, TALLY_INVALID, "%s->n is %lld: must be at least 0", name,
+                           (long long)v->n);
         if (v->n >> LENGTH_BITS)
-            return tl_fail(ctx, TALLY_INVALID, "%s->n is %lld: must be below 2^%d", name, (long long)v->n, LENGTH_BITS);
+            return tl_fail(ctx, TALLY_INVALID, "%s->n is %lld: must be below 2^%d", name,
+                           (long long)v->n, LENGTH_BITS);
     } else if (v->rows > 0) {
         if (v->offsets[0] < 0)
             return tl_fail(ctx, TALLY_INVALID, "%s->offsets[0] is %lld: must be at least 0", name,
                            (long long)v->offsets[0]);
         for (int64_t r = 0; r < v->rows; r++)
             if (v->offsets[r + 1] < v->offsets[r])
-                return tl_fail(ctx, TALLY_INVALID, "%s->offsets[%lld] is %lld, below offsets[%lld] = %lld: must ascend",
+                return tl_fail(ctx, TALLY_INVALID,
+                               "%s->offsets[%lld] is %lld, below offsets[%lld] = %lld: must ascend",
                                name, (long long)(r + 1), (long long)v->offsets[r + 1], (long long)r,
                                (long long)v->offsets[r]);
     }
     if (!tl_view_extent(v, bytes, &low, &high))
-        return tl_fail(ctx, TALLY_INVALID, "%s: rows %lld x n %lld with strides %lld and %lld is more bytes than 2^63",
-                       name, (long long)v->rows, (long long)v->n, (long long)v->row_stride, (long long)v->stride);
+        return tl_fail(ctx, TALLY_INVALID,
+                       "%s: rows %lld x n %lld with strides %lld and %lld is more bytes than 2^63",
+                       name, (long long)v->rows, (long long)v->n, (long long)v->row_stride,
+                       (long long)v->stride);
     if (high > low && !v->data)
         return tl_fail(ctx, TALLY_INVALID, "%s->data is NULL: must point to the elements", name);
     return TALLY_OK;
@@ -80,7 +94,8 @@ void tl_view_normal(tally_view *v)
         v->n = v->row_stride = 0;
     } else {
         if (v->rows == 1) v->row_stride = v->n;
-        if (v->n == 1 && v->stride != 1) v->stride = v->row_stride == 1 ? v->rows : 1; /* a row, seen as columns */
+        /* a row, seen as columns */
+        if (v->n == 1 && v->stride != 1) v->stride = v->row_stride == 1 ? v->rows : 1;
     }
 }
 
@@ -89,11 +104,14 @@ tally_status tl_view_distinct(tally *ctx, const tally_view *v, const char *name)
     static const char harm[] = "results would overwrite each other";
     if (v->rows == 0 || (!v->offsets && v->n == 0)) return TALLY_OK;
     int64_t longest = v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->n;
-    if (longest > 1 && v->stride == 0) return tl_fail(ctx, TALLY_INVALID, "%s->stride is 0: %s", name, harm);
+    if (longest > 1 && v->stride == 0)
+        return tl_fail(ctx, TALLY_INVALID, "%s->stride is 0: %s", name, harm);
     if (v->offsets || v->rows == 1) return TALLY_OK;
-    if (v->row_stride == 0) return tl_fail(ctx, TALLY_INVALID, "%s->row_stride is 0: %s", name, harm);
+    if (v->row_stride == 0)
+        return tl_fail(ctx, TALLY_INVALID, "%s->row_stride is 0: %s", name, harm);
     if (v->n == 1) return TALLY_OK;
-    /* i rows on and j elements back is the same place for i = stride / g and j = row_stride / g first. */
+    /* i rows on and j elements back is the same place for i = stride / g and j = row_stride / g
+       first. */
     uint64_t i = v->stride < 0 ? -(uint64_t)v->stride : (uint64_t)v->stride;
     uint64_t j = v->row_stride < 0 ? -(uint64_t)v->row_stride : (uint64_t)v->row_stride, g = i;
     for (uint64_t b = j, t; b; b = t) {
@@ -101,20 +119,23 @@ tally_status tl_view_distinct(tally *ctx, const tally_view *v, const char *name)
         g = b;
     }
     if (i / g < (uint64_t)v->rows && j / g < (uint64_t)v->n)
-        return tl_fail(ctx, TALLY_INVALID, "%s->row_stride is %lld and stride %lld for %lld rows of %lld: %s", name,
-                       (long long)v->row_stride, (long long)v->stride, (long long)v->rows, (long long)v->n, harm);
+        return tl_fail(ctx, TALLY_INVALID,
+                       "%s->row_stride is %lld and stride %lld for %lld rows of %lld: %s", name,
+                       (long long)v->row_stride, (long long)v->stride, (long long)v->rows,
+                       (long long)v->n, harm);
     return TALLY_OK;
 }
 
-tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes, const tally_view *out,
-                             int64_t out_bytes, int in_place)
+tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
+                             const tally_view *out, int64_t out_bytes, int in_place)
 {
     int64_t a, b, c, d;
     tl_view_extent(in, in_bytes, &a, &b);
     tl_view_extent(out, out_bytes, &c, &d);
     if (a == b || c == d) return TALLY_OK;
     uintptr_t x = (uintptr_t)in->data, y = (uintptr_t)out->data;
-    if (x + (uintptr_t)b <= y + (uintptr_t)c || y + (uintptr_t)d <= x + (uintptr_t)a) return TALLY_OK;
+    if (x + (uintptr_t)b <= y + (uintptr_t)c || y + (uintptr_t)d <= x + (uintptr_t)a)
+        return TALLY_OK;
     if (in_place && in->data == out->data && in_bytes == out_bytes && in->stride == out->stride &&
         (in->offsets || in->row_stride == out->row_stride || in->rows == 1))
         return TALLY_OK;
@@ -122,7 +143,8 @@ tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
                    in_place ? ", or exactly in's (same data, strides and element size)" : "");
 }
 
-void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t n, int64_t bytes)
+void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t n,
+                     int64_t bytes)
 {
     if (to_stride == 1 && from_stride == 1) {
         memcpy(to, from, (size_t)(n * bytes));
@@ -131,15 +153,15 @@ void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from
     char *t = to;
     const char *f = from;
     const int64_t ts = n > 1 ? to_stride * bytes : 0, fs = n > 1 ? from_stride * bytes : 0;
-#define EACH(size, a, b)                                                                                               \
+#define EACH(size, a, b)                                                                           \
     for (int64_t i = 0; i < n; i++) memcpy(t + i * (a), f + i * (b), size)
 /* Every second one, and from the last to the first: loops that compilers make vectors of. */
-#define COPY(size)                                                                                                     \
-    if (ts == (size) && fs == 2 * (size))                                                                              \
-        EACH(size, size, 2 * (size));                                                                                  \
-    else if (ts == (size) && fs == -(size))                                                                            \
-        EACH(size, size, -(size));                                                                                     \
-    else                                                                                                               \
+#define COPY(size)                                                                                 \
+    if (ts == (size) && fs == 2 * (size))                                                          \
+        EACH(size, size, 2 * (size));                                                              \
+    else if (ts == (size) && fs == -(size))                                                        \
+        EACH(size, size, -(size));                                                                 \
+    else                                                                                           \
         EACH(size, ts, fs)
     switch (bytes) {
     case 1:
@@ -174,13 +196,14 @@ static void copy_parts(void *with, const tl_member *m)
     const int64_t each = c->n / c->parts + 1;
     for (int64_t part = tl_deal(m), at; part < m->end; part = tl_deal(m)) {
         if ((at = part * each) >= c->n) break;
-        tl_copy_strided(c->to + at * c->to_stride * c->bytes, c->to_stride, c->from + at * c->from_stride * c->bytes,
-                        c->from_stride, c->n - at < each ? c->n - at : each, c->bytes);
+        tl_copy_strided(c->to + at * c->to_stride * c->bytes, c->to_stride,
+                        c->from + at * c->from_stride * c->bytes, c->from_stride,
+                        c->n - at < each ? c->n - at : each, c->bytes);
     }
 }
 
-void tl_copy_strided_by(int threads, void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t n,
-                        int64_t bytes)
+void tl_copy_strided_by(int threads, void *to, int64_t to_stride, const void *from,
+                        int64_t from_stride, int64_t n, int64_t bytes)
 {
     enum { PART_BYTES = 64 * 1024, FEW = 4 };
     copy c = {to, from, to_stride, from_stride, n, bytes, n * bytes / PART_BYTES + 1};

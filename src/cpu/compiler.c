@@ -25,11 +25,13 @@ static int find_program(const char *name, char *path, struct stat *info)
 {
     const char *at = secure_getenv("PATH");
     if (strchr(name, '/'))
-        return snprintf(path, TL_COMPILER_PATH, "%s", name) < TL_COMPILER_PATH && is_program(path, info);
+        return snprintf(path, TL_COMPILER_PATH, "%s", name) < TL_COMPILER_PATH &&
+               is_program(path, info);
     while (at && *at) {
         int length = (int)strcspn(at, ":");
         /* an empty entry of PATH is the current folder: no compiler is taken from there */
-        if (length && snprintf(path, TL_COMPILER_PATH, "%.*s/%s", length, at, name) < TL_COMPILER_PATH &&
+        if (length &&
+            snprintf(path, TL_COMPILER_PATH, "%.*s/%s", length, at, name) < TL_COMPILER_PATH &&
             is_program(path, info))
             return 1;
         at += length + (at[length] == ':');
@@ -56,8 +58,8 @@ int tl_compiler_find(tl_compiler *c)
         c->argument[0] = names[i];
     }
     if (!found) return 0;
-    snprintf(c->identity, sizeof c->identity, "%s %lld %lld.%09ld", c->path, (long long)info.st_size,
-             (long long)info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+    snprintf(c->identity, sizeof c->identity, "%s %lld %lld.%09ld", c->path,
+             (long long)info.st_size, (long long)info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
     return 1;
 }
 
@@ -74,8 +76,9 @@ static char **plain_environment(void)
     return to;
 }
 
-/* The child gets a process group of its own, so that all programs that the compiler starts can be ended. It gets the
- * caller's signal mask, and the default action for signals that callers often ignore (tally's command line does). */
+/* The child gets a process group of its own, so that all programs that the compiler starts can
+ * be ended. It gets the caller's signal mask, and the default action for signals that callers
+ * often ignore (tally's command line does). */
 static int spawn_attributes(posix_spawnattr_t *a, const sigset_t *mask)
 {
     sigset_t usual;
@@ -83,7 +86,8 @@ static int spawn_attributes(posix_spawnattr_t *a, const sigset_t *mask)
     sigemptyset(&usual);
     sigaddset(&usual, SIGPIPE);
     sigaddset(&usual, SIGXFSZ);
-    return posix_spawnattr_setflags(a, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) ||
+    return posix_spawnattr_setflags(a, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                                           POSIX_SPAWN_SETSIGDEF) ||
            posix_spawnattr_setpgroup(a, 0) || posix_spawnattr_setsigmask(a, mask) ||
            posix_spawnattr_setsigdefault(a, &usual);
 }
@@ -100,10 +104,11 @@ static int run(const tl_compiler *c, char **argv, char **environment, const char
     tl_leftover_hold(&old);
     int failed = spawn_attributes(&attributes, &old);
     if (!failed) {
-        failed = posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0) ||
-                 posix_spawn_file_actions_addopen(&files, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600) ||
-                 posix_spawn_file_actions_adddup2(&files, 1, 2) ||
-                 posix_spawn(&child, c->path, &files, &attributes, argv, environment);
+        failed =
+            posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0) ||
+            posix_spawn_file_actions_addopen(&files, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600) ||
+            posix_spawn_file_actions_adddup2(&files, 1, 2) ||
+            posix_spawn(&child, c->path, &files, &attributes, argv, environment);
         posix_spawnattr_destroy(&attributes);
     }
     posix_spawn_file_actions_destroy(&files);
@@ -114,7 +119,8 @@ static int run(const tl_compiler *c, char **argv, char **environment, const char
     }
     tl_leftover_drop(&leftover); /* before its number may be another's */
     while (waitpid(child, status, 0) < 0)
-        if (errno != EINTR) return 1; /* the caller ignores SIGCHLD: the output file says whether it worked */
+        /* the caller ignores SIGCHLD: the output file says whether it worked */
+        if (errno != EINTR) return 1;
     return 0;
 }
 
@@ -122,8 +128,10 @@ int tl_compiler_run(const tl_compiler *c, const char *const *arguments, const ch
 {
     char *argv[TL_COMPILER_WORDS + TL_COMPILER_ARGUMENTS + 1];
     int count = 0, status = -1;
-    for (int i = 0; i < TL_COMPILER_WORDS && c->argument[i]; i++) argv[count++] = (char *)(size_t)c->argument[i];
-    for (int i = 0; i < TL_COMPILER_ARGUMENTS && arguments[i]; i++) argv[count++] = (char *)(size_t)arguments[i];
+    for (int i = 0; i < TL_COMPILER_WORDS && c->argument[i]; i++)
+        argv[count++] = (char *)(size_t)c->argument[i];
+    for (int i = 0; i < TL_COMPILER_ARGUMENTS && arguments[i]; i++)
+        argv[count++] = (char *)(size_t)arguments[i];
     argv[count] = NULL;
     char **environment = plain_environment();
     const int ran = environment ? run(c, argv, environment, log, &status) : -1;

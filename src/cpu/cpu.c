@@ -25,7 +25,8 @@ static void isa_names(char *to, size_t room, int only_running)
     to[0] = 0;
     for (int i = 0; i < tl_isa_count() && used < room; i++)
         if (!only_running || tl_isa_runs(i))
-            used += (size_t)snprintf(to + used, room - used, "%s%s", used ? " " : "", tl_isa_name(i));
+            used +=
+                (size_t)snprintf(to + used, room - used, "%s%s", used ? " " : "", tl_isa_name(i));
 }
 
 static int describe(int index, tally_device_info *info)
@@ -33,7 +34,8 @@ static int describe(int index, tally_device_info *info)
     static _Thread_local char names[64], text[96];
     if (index != 0) return 0;
     isa_names(names, sizeof names, 1);
-    snprintf(text, sizeof text, "this computer's processors, %s kernels", tl_isa_name(tl_isa_widest()));
+    snprintf(text, sizeof text, "this computer's processors, %s kernels",
+             tl_isa_name(tl_isa_widest()));
     *info = (tally_device_info){"cpu", text, 1, "", tl_processors(), names};
     return 1;
 }
@@ -42,7 +44,8 @@ static tally_status set_threads(tally *ctx, cpu *d, const char *value, const cha
 {
     int64_t n;
     if (tally_parse_value(TALLY_I64, value, strlen(value), &n) || n < 1 || n > THREADS_MOST)
-        return tl_fail(ctx, TALLY_INVALID, "%s is '%.40s': must be 1..%d", what, value, THREADS_MOST);
+        return tl_fail(ctx, TALLY_INVALID, "%s is '%.40s': must be 1..%d", what, value,
+                       THREADS_MOST);
     d->threads = (int)n;
     return TALLY_OK;
 }
@@ -53,8 +56,8 @@ static tally_status set_isa(tally *ctx, cpu *d, const char *value, const char *w
     int isa = tl_isa_find(value);
     isa_names(names, sizeof names, 1);
     if (isa == TL_ISA_NONE || !tl_isa_runs(isa))
-        return tl_fail(ctx, isa == TL_ISA_NONE ? TALLY_INVALID : TALLY_NO_DEVICE, "%s is '%.40s': must be one of %s",
-                       what, value, names);
+        return tl_fail(ctx, isa == TL_ISA_NONE ? TALLY_INVALID : TALLY_NO_DEVICE,
+                       "%s is '%.40s': must be one of %s", what, value, names);
     d->isa = isa;
     return TALLY_OK;
 }
@@ -68,7 +71,8 @@ static tally_status parse_options(tally *ctx, cpu *d, const char *options)
     if (!status && (env = getenv("TALLY_ISA")) && *env) status = set_isa(ctx, d, env, "TALLY_ISA");
     while (!status && *options) {
         size_t length = strcspn(options, ",");
-        if (length >= sizeof item) return tl_fail(ctx, TALLY_INVALID, "device option '%.60s...' is too long", options);
+        if (length >= sizeof item)
+            return tl_fail(ctx, TALLY_INVALID, "device option '%.60s...' is too long", options);
         memcpy(item, options, length);
         item[length] = 0;
         options += length + (options[length] == ',');
@@ -79,8 +83,9 @@ static tally_status parse_options(tally *ctx, cpu *d, const char *options)
         else if (!strcmp(item, "probe=on") || !strcmp(item, "probe=off"))
             continue; /* for api.c, of every kind of device */
         else
-            status = tl_fail(ctx, TALLY_INVALID,
-                             "device option is '%s': must be threads=N, isa=NAME, probe=on or probe=off", item);
+            status = tl_fail(
+                ctx, TALLY_INVALID,
+                "device option is '%s': must be threads=N, isa=NAME, probe=on or probe=off", item);
     }
     return status;
 }
@@ -109,7 +114,8 @@ static void cpu_share(tl_device *d, int parts)
 }
 static const char *cpu_isa(const tl_device *d) { return tl_isa_name(((const cpu *)d)->isa); }
 
-static tally_status cpu_plan(tl_device *device, tally *ctx, const tl_scalar *op, tl_par par, tl_plan *plan)
+static tally_status cpu_plan(tl_device *device, tally *ctx, const tl_scalar *op, tl_par par,
+                             tl_plan *plan)
 {
     int isa = ((cpu *)device)->isa;
     if (op->user) {
@@ -122,38 +128,43 @@ static tally_status cpu_plan(tl_device *device, tally *ctx, const tl_scalar *op,
     return TALLY_OK;
 }
 
-static tally_status cpu_reduce(tl_device *d, tally *ctx, const tl_plan *plan, const tally_view *in, void *out)
+static tally_status cpu_reduce(tl_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
+                               void *out)
 {
     return tl_reduce_view(ctx, plan, cpu_threads(d), in, out);
 }
 
-static tally_status cpu_scan(tl_device *d, tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out,
-                             const tally_scan_options *o)
+static tally_status cpu_scan(tl_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
+                             const tally_view *out, const tally_scan_options *o)
 {
     return tl_scan_view(ctx, plan, cpu_threads(d), in, out, o);
 }
 
 static tally_status cpu_window(tl_device *d, tally *ctx, const tl_plan *plan, const tl_plan *count,
-                               const tally_view *in, const tally_view *out, const tally_window_options *o)
+                               const tally_view *in, const tally_view *out,
+                               const tally_window_options *o)
 {
     return tl_window_view(ctx, plan, count, cpu_threads(d), in, out, o);
 }
 
-static tally_status cpu_slab(tl_device *d, tally *ctx, const tl_plan *plan, const void *x, int64_t n, tl_counter *c)
+static tally_status cpu_slab(tl_device *d, tally *ctx, const tl_plan *plan, const void *x,
+                             int64_t n, tl_counter *c)
 {
     (void)ctx;
     tl_push_slab(plan, cpu_threads(d), x, n, c);
     return TALLY_OK;
 }
 
-static tally_status cpu_scan_push(tl_device *d, tally *ctx, tl_scan *s, const void *x, int64_t n, void *out)
+static tally_status cpu_scan_push(tl_device *d, tally *ctx, tl_scan *s, const void *x, int64_t n,
+                                  void *out)
 {
     return tl_scan_push(ctx, s, cpu_threads(d), x, n, out);
 }
 
-static tally_status cpu_window_slice(tl_device *d, tally *ctx, const tl_plan *plan, const tl_plan *count,
-                                     const tally_window_options *o, const void *x, int64_t n, int at_start, int at_end,
-                                     void *out, int64_t *produced)
+static tally_status cpu_window_slice(tl_device *d, tally *ctx, const tl_plan *plan,
+                                     const tl_plan *count, const tally_window_options *o,
+                                     const void *x, int64_t n, int at_start, int at_end, void *out,
+                                     int64_t *produced)
 {
     tl_window win;
     if (!tl_scratch_begin(ctx, cpu_threads(d))) return tl_no_memory(ctx, 0, "threads");

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * The instruction sets and their kernels: from an operator's instance to its plan on the processors. */
+ * The instruction sets and their kernels: from an operator's instance to its plan on the
+ * processors. */
 #include "isas.h"
 #include "dtype/dtype_traits.h"
 #include "exact/exact.h"
 #include "narrow/narrow.h"
 #include <string.h>
 
-#define ISA(isa, bytes, runs)                                                                                          \
-    extern const tl_kernel_table tl_kernels_##isa[];                                                                   \
-    extern const tl_convert tl_converts_##isa[];                                                                       \
-    extern const struct tl_exact_kernel tl_exact_kernel_##isa;                                                         \
-    extern const tl_transpose tl_transpose_##isa;                                                                      \
-    extern const tl_narrow tl_narrow_##isa[];                                                                          \
+#define ISA(isa, bytes, runs)                                                                      \
+    extern const tl_kernel_table tl_kernels_##isa[];                                               \
+    extern const tl_convert tl_converts_##isa[];                                                   \
+    extern const struct tl_exact_kernel tl_exact_kernel_##isa;                                     \
+    extern const tl_transpose tl_transpose_##isa;                                                  \
+    extern const tl_narrow tl_narrow_##isa[];                                                      \
     extern const tl_mask tl_mask_##isa;
 #include "operator/isa.def"
 #undef ISA
@@ -25,9 +26,14 @@ static const struct {
     const tl_mask *mask;
     const tl_narrow *narrow;
 } isas[] = {
-#define ISA(isa, bytes, runs)                                                                                          \
-    {#isa,           tl_kernels_##isa, tl_converts_##isa, &tl_exact_kernel_##isa, &tl_transpose_##isa,                 \
-     &tl_mask_##isa, tl_narrow_##isa},
+#define ISA(isa, bytes, runs)                                                                      \
+    {#isa,                                                                                         \
+     tl_kernels_##isa,                                                                             \
+     tl_converts_##isa,                                                                            \
+     &tl_exact_kernel_##isa,                                                                       \
+     &tl_transpose_##isa,                                                                          \
+     &tl_mask_##isa,                                                                               \
+     tl_narrow_##isa},
 #include "operator/isa.def"
 #undef ISA
 };
@@ -40,7 +46,7 @@ const tl_convert *tl_isa_converts(int isa) { return isas[isa].converts; }
 int tl_isa_runs(int isa)
 {
     int number = 0;
-#define ISA(name, bytes, runs)                                                                                         \
+#define ISA(name, bytes, runs)                                                                     \
     if (number++ == isa) return (runs) != 0;
 #include "operator/isa.def"
 #undef ISA
@@ -70,8 +76,8 @@ static const tl_kernel *find_kernel(const char *file, tally_dtype dtype, tally_d
     return NULL;
 }
 
-/* The kernels whose lower takes the states of `op`'s kernels: those of its wide type, or of any type with the same
- * states. */
+/* The kernels whose lower takes the states of `op`'s kernels: those of its wide type, or of any
+ * type with the same states. */
 static const tl_kernel *find_lower(const tl_scalar *op, tally_dtype acc, int isa)
 {
     const tl_kernel *k = find_kernel(op->lowers, op->wide, acc, isa);
@@ -79,7 +85,9 @@ static const tl_kernel *find_lower(const tl_scalar *op, tally_dtype acc, int isa
     for (const tl_kernel_table *t = isas[isa].table; t->file; t++)
         if (!strcmp(t->file, op->lowers))
             for (const tl_kernel *const *r = t->kernels; *r; r++)
-                if ((*r)->wide == op->wide && (*r)->acc == acc && (*r)->out == op->out && (*r)->lower_row) return *r;
+                if ((*r)->wide == op->wide && (*r)->acc == acc && (*r)->out == op->out &&
+                    (*r)->lower_row)
+                    return *r;
     return NULL;
 }
 
@@ -92,21 +100,26 @@ static const tl_convert *find_convert(int kind, tally_dtype from, tally_dtype to
 
 tl_plan tl_plan_begin(const tl_scalar *op, tl_par par, int isa)
 {
-    return (tl_plan){
-        .op = op, .transpose = isas[isa].transpose, .mask = isas[isa].mask, .converts = isas[isa].converts, .par = par};
+    return (tl_plan){.op = op,
+                     .transpose = isas[isa].transpose,
+                     .mask = isas[isa].mask,
+                     .converts = isas[isa].converts,
+                     .par = par};
 }
 
 void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
 {
     tally_dtype acc =
-        op->widen == TL_WIDEN_REAL ? op->wide : op->acc; /* the kernels' instance: f32 of f32, u64 of u64 */
+        /* the kernels' instance: f32 of f32, u64 of u64 */
+        op->widen == TL_WIDEN_REAL ? op->wide : op->acc;
     *plan = tl_plan_begin(op, par, isa);
     if (tl_exact_form_of(op)) {
         plan->exact = isas[isa].exact;
         plan->in = find_convert(TL_WIDEN_REAL, op->dtype, TALLY_F32, isa);
         return;
     }
-    const tl_kernel *lower = find_lower(op, acc, isa), *own = find_kernel(op->file, op->dtype, op->acc, isa);
+    const tl_kernel *lower = find_lower(op, acc, isa),
+                    *own = find_kernel(op->file, op->dtype, op->acc, isa);
     plan->core = find_kernel(op->core, op->wide, acc, isa);
     plan->lower = own && own->lower_row ? own : lower ? lower : plan->core;
     const int kind = !par.marked                  ? op->widen

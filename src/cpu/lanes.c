@@ -38,7 +38,9 @@ void tl_lanes_of_scan(tl_lanes_job *job, const tally_view *out, const tally_scan
 int tl_lanes_of_window(tl_lanes_job *job, const tally_view *out, const tally_window_options *o)
 {
     if (job->plan->op->masked && o->min_count > 0) return 0; /* that takes counts too */
-    if (o->before < 0 || o->after < 0 || o->after > TL_LANES_AFTER || o->before >= TL_LANES_WINDOW - o->after) return 0;
+    if (o->before < 0 || o->after < 0 || o->after > TL_LANES_AFTER ||
+        o->before >= TL_LANES_WINDOW - o->after)
+        return 0;
     job->verb = TL_WINDOW;
     job->out = out;
     job->before = o->before;
@@ -82,13 +84,14 @@ static void fill_empty(tl_lanes_room *room, int64_t width)
         memcpy(room->empty + have, room->empty, (size_t)(2 * have < all ? have : all - have));
 }
 
-int tl_lanes_open(tl_lanes_room *room, tally *ctx, int me, const tl_lanes_job *job, int64_t width, int64_t longest,
-                  int64_t transposed)
+int tl_lanes_open(tl_lanes_room *room, tally *ctx, int me, const tl_lanes_job *job, int64_t width,
+                  int64_t longest, int64_t transposed)
 {
     const tl_plan *plan = job->plan;
     *room = (tl_lanes_room){.job = job, .lanes = plan->core->vector_lanes};
     room->elem = plan->in ? plan->in->to_bytes : plan->op->elem_bytes;
-    room->result = plan->out ? (int64_t)plan->out->from_bytes * plan->op->lanes : plan->op->result_bytes;
+    room->result =
+        plan->out ? (int64_t)plan->out->from_bytes * plan->op->lanes : plan->op->result_bytes;
     room->most = width = padded(room, width);
     room->k.levels = levels_of(longest);
     int64_t slots = (2 * room->k.levels + 1) * (width / room->lanes), ahead = 0;
@@ -103,7 +106,8 @@ int tl_lanes_open(tl_lanes_room *room, tally *ctx, int me, const tl_lanes_job *j
     size_t t = (size_t)((transposed + OVER) * room->elem + 63) & ~(size_t)63;
     size_t r = (size_t)(TL_SOA * room->result + 63) & ~(size_t)63;
     if (r < TL_WIDE_BYTES) r = TL_WIDE_BYTES; /* tl_lower_row takes it too */
-    char *at = tl_scratch(ctx, me, TL_ROOM, soa + carry + t + 2 * r + (size_t)(width * room->result));
+    char *at =
+        tl_scratch(ctx, me, TL_ROOM, soa + carry + t + 2 * r + (size_t)(width * room->result));
     if (!at) return 0;
     room->soa = at;
     room->k.carry = at += soa;
@@ -143,7 +147,8 @@ static inline void copy_small(char *to, const char *from, int64_t n, int64_t byt
 }
 
 /* Rows a .. a + count, where a kernel can read them; *stride: elements from one to the next. */
-static const char *rows_of(tl_lanes_room *room, const tl_lanes_from *f, int64_t a, int64_t count, int64_t *stride)
+static const char *rows_of(tl_lanes_room *room, const tl_lanes_from *f, int64_t a, int64_t count,
+                           int64_t *stride)
 {
     const tl_plan *plan = room->job->plan;
     const int64_t bytes = plan->op->elem_bytes, width = f->width;
@@ -185,10 +190,12 @@ static char *target(tl_lanes_room *room, const tl_lanes_to *to, int64_t i, int64
 }
 
 /* r has the results of rows i .. i + rows: to where they belong. */
-static void deliver(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, int64_t i, int64_t rows)
+static void deliver(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, int64_t i,
+                    int64_t rows)
 {
     const tl_plan *plan = room->job->plan;
-    const int64_t pad = room->k.vectors * room->lanes, bytes = room->result, final = plan->op->result_bytes;
+    const int64_t pad = room->k.vectors * room->lanes, bytes = room->result,
+                  final = plan->op->result_bytes;
     if (to->direct) return;
     if (to->q) {
         char *q[TL_LANES_STRIP];
@@ -201,13 +208,15 @@ static void deliver(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, i
         return;
     }
     if (to->pitch) {
-        plan->transpose->from_lanes(NULL, NULL, to->out + i * bytes, to->pitch, room->r, pad, width, rows, (int)bytes);
+        plan->transpose->from_lanes(NULL, NULL, to->out + i * bytes, to->pitch, room->r, pad, width,
+                                    rows, (int)bytes);
         return;
     }
     char *r = room->r;
     if (width != pad)
         for (int64_t j = 1; j < rows; j++)
-            for (int64_t c = 0; c < width; c++) /* downwards in memory, so never over what is still to be read */
+            /* downwards in memory, so never over what is still to be read */
+            for (int64_t c = 0; c < width; c++)
                 copy_small(r + (j * width + c) * bytes, r + (j * pad + c) * bytes, 1, bytes);
     char *out = to->out + i * to->step * final;
     const int dense = to->col_step == 1 && to->step == width;
@@ -228,8 +237,10 @@ static void deliver(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, i
             tl_copy_strided(out + j * to->step * final, to->col_step, r, 1, width, final);
 }
 
-/* Lowers states from soa[from] on: rows results of each lane, of rows i .. of the strip, in reverse if so. */
-static void lower(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, int64_t i, tl_lower *l, int reverse)
+/* Lowers states from soa[from] on: rows results of each lane, of rows i .. of the strip, in
+   reverse if so. */
+static void lower(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, int64_t i, tl_lower *l,
+                  int reverse)
 {
     const tl_plan *plan = room->job->plan;
     char *out = target(room, to, i, &l->row_step);
@@ -242,15 +253,18 @@ static void lower(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, int
     plan->lower->lower_rows(out, room->soa, l, plan->par);
 }
 
-/* Are the states in soa, `width` apart from row to row, the results already? Then r may be where they are. */
+/* Are the states in soa, `width` apart from row to row, the results already? Then r may be where
+   they are. */
 static int is_bare(const tl_lanes_room *room, const tl_lanes_to *to)
 {
     const tl_plan *plan = room->job->plan;
-    return plan->lower->bare && !plan->par.flip && !to->direct && !room->job->reverse && plan->op->lanes == 1;
+    return plan->lower->bare && !plan->par.flip && !to->direct && !room->job->reverse &&
+           plan->op->lanes == 1;
 }
 
 /* `rows` rows without a value. */
-static void empties(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, int64_t i, int64_t rows)
+static void empties(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, int64_t i,
+                    int64_t rows)
 {
     const int64_t chunk = chunk_of(room->k.vectors * room->lanes);
     for (int64_t now; rows > 0; i += now, rows -= now) {
@@ -265,8 +279,8 @@ static void empties(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, i
 
 /* ---- the verbs ---- */
 
-void tl_lanes_feed(tl_lanes_room *room, const tl_lanes_from *f, int64_t at, int64_t n, const int32_t *ends, int64_t to,
-                   int last)
+void tl_lanes_feed(tl_lanes_room *room, const tl_lanes_from *f, int64_t at, int64_t n,
+                   const int32_t *ends, int64_t to, int last)
 {
     tl_lanes k = room->k;
     k.vectors = (int)(padded(room, f->width) / room->lanes);
@@ -285,13 +299,14 @@ void tl_lanes_feed(tl_lanes_room *room, const tl_lanes_from *f, int64_t at, int6
     } while (done < n);
 }
 
-void tl_lanes_fold(tl_lanes_room *room, const tl_lanes_from *f, int64_t n, const int32_t *ends, int64_t to)
+void tl_lanes_fold(tl_lanes_room *room, const tl_lanes_from *f, int64_t n, const int32_t *ends,
+                   int64_t to)
 {
     if (n > 0) tl_lanes_feed(room, f, 0, n, ends, to, 1);
 }
 
-void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_to *to, int64_t first, int64_t at,
-                   int64_t n, int64_t total)
+void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_to *to,
+                   int64_t first, int64_t at, int64_t n, int64_t total)
 {
     const tl_lanes_job *job = room->job;
     const int64_t width = f->width, end = at + n;
@@ -301,13 +316,15 @@ void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_t
     const tl_kernel *core = job->plan->core;
     const int stream = to->direct && to->stream,
               aligned = ((uintptr_t)to->out | (uintptr_t)(to->step * room->result)) % STREAMED == 0,
-              straight = core->lanes_out && core == job->plan->lower && !job->exclusive && (!stream || aligned);
+              straight = core->lanes_out && core == job->plan->lower && !job->exclusive &&
+                         (!stream || aligned);
     k.to = 0;
     k.ahead = f->ahead;
     for (; at < end; at += k.m) {
         k.at = at;
         k.m = end - at < chunk ? end - at : chunk;
-        const int64_t i = job->reverse ? total - at - k.m : at - first; /* the first of these rows in memory */
+        /* the first of these rows in memory */
+        const int64_t i = job->reverse ? total - at - k.m : at - first;
         const char *x = rows_of(room, f, i, k.m, &k.stride);
         if (job->reverse) {
             x += (k.m - 1) * k.stride * room->elem;
@@ -326,8 +343,11 @@ void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_t
             continue;
         }
         job->plan->core->lanes_scan(&k, job->plan->par);
-        tl_lower l = {
-            .from = job->exclusive ? 0 : pad, .n = at + !job->exclusive, .rows = k.m, .width = pad, .row_n = 1};
+        tl_lower l = {.from = job->exclusive ? 0 : pad,
+                      .n = at + !job->exclusive,
+                      .rows = k.m,
+                      .width = pad,
+                      .row_n = 1};
         char *const r = room->r;
         if (is_bare(room, to))
             room->r = room->soa + l.from * room->result;
@@ -345,29 +365,35 @@ void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_t
 }
 
 /* The windows that begin with their sequence: prefixes, and those of all n elements. */
-static void prefixes(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_to *to, int64_t n, int64_t i0,
-                     int64_t i1, int64_t first)
+static void prefixes(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_to *to, int64_t n,
+                     int64_t i0, int64_t i1, int64_t first)
 {
     const tl_lanes_job *job = room->job;
-    const int64_t shift = job->after + 1, width = f->width; /* centre i has i + shift elements, or n */
+    /* centre i has i + shift elements, or n */
+    const int64_t shift = job->after + 1, width = f->width;
     int64_t enough = n < job->least ? i1 : job->least - shift;
     enough = enough < i0 ? i0 : enough < i1 ? enough : i1;
     empties(room, to, width, i0 - first, enough - i0);
     if (enough == i1) return;
     tl_lanes k = room->k;
-    const int64_t pad = k.vectors * room->lanes, chunk = chunk_of(pad), most = i1 - 1 + shift < n ? i1 - 1 + shift : n;
+    const int64_t pad = k.vectors * room->lanes, chunk = chunk_of(pad),
+                  most = i1 - 1 + shift < n ? i1 - 1 + shift : n;
     k.to = 0;
     for (int64_t at = 0; at < most; at += k.m) {
         k.at = at;
         k.m = most - at < chunk ? most - at : chunk;
         k.x = rows_of(room, f, at, k.m, &k.stride);
         job->plan->core->lanes_scan(&k, job->plan->par);
-        int64_t from = at + 1 - shift, end = at + k.m + 1 - shift; /* centres of the lengths at + 1 .. at + m */
+        /* centres of the lengths at + 1 .. at + m */
+        int64_t from = at + 1 - shift, end = at + k.m + 1 - shift;
         from = from > enough ? from : enough;
         end = end < i1 ? end : i1;
         if (from < end) {
-            tl_lower l = {
-                .from = (from + shift - at) * pad, .n = from + shift, .rows = end - from, .width = pad, .row_n = 1};
+            tl_lower l = {.from = (from + shift - at) * pad,
+                          .n = from + shift,
+                          .rows = end - from,
+                          .width = pad,
+                          .row_n = 1};
             lower(room, to, width, from - first, &l, 0);
             deliver(room, to, width, from - first, end - from);
         }
@@ -382,8 +408,8 @@ static void prefixes(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes
     }
 }
 
-static void full_windows(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_to *to, int64_t i0, int64_t i1,
-                         int64_t first)
+static void full_windows(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_to *to,
+                         int64_t i0, int64_t i1, int64_t first)
 {
     const tl_lanes_job *job = room->job;
     if (job->least > job->w) {
@@ -400,7 +426,11 @@ static void full_windows(tl_lanes_room *room, const tl_lanes_from *f, const tl_l
         k.m = now + job->w - 1;
         k.x = rows_of(room, f, k.at, k.m, &k.stride);
         job->plan->core->lanes_window(&k, job->w, job->plan->par);
-        tl_lower l = {.n = job->w, .rows = now, .width = k.vectors * room->lanes, .first = k.at, .row_first = 1};
+        tl_lower l = {.n = job->w,
+                      .rows = now,
+                      .width = k.vectors * room->lanes,
+                      .first = k.at,
+                      .row_first = 1};
         char *const r = room->r;
         if (is_bare(room, to))
             room->r = room->soa;
@@ -411,8 +441,8 @@ static void full_windows(tl_lanes_room *room, const tl_lanes_from *f, const tl_l
     }
 }
 
-void tl_lanes_window(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_to *to, int64_t n, int64_t i0,
-                     int64_t i1)
+void tl_lanes_window(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_to *to, int64_t n,
+                     int64_t i0, int64_t i1)
 {
     const tl_lanes_job *job = room->job;
     const int64_t first = job->valid ? job->before : 0, stop = job->valid ? n - job->after : n;

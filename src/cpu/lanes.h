@@ -2,8 +2,8 @@
  * Many sequences at once, lanes as sequences (kernel/lanes_kernel.h), for every verb:
  *
  *   columns                   where they lie, in strips of neighbouring columns (lanes_columns.c)
- *   short rows and segments   those of about the same length are transposed into a strip, and its results back
- *                             (lanes_rows.c)
+ *   short rows and segments   those of about the same length are transposed into a strip, and
+ *                             its results back (lanes_rows.c)
  *
  * A lane follows the law by itself, so it does not matter which sequences are beside each other. */
 #ifndef TALLY_LANES_H
@@ -44,13 +44,14 @@ typedef struct tl_lanes_from {
     const char *x;
     int64_t step;  /* elements from a row to the next */
     int64_t width; /* lanes; direct: a multiple of the kernels' */
-    int direct;    /* the kernels may read them there; else they are the caller's columns, col_step apart */
+    /* the kernels may read them there; else they are the caller's columns, col_step apart */
+    int direct;
     int64_t col_step;
     int64_t ahead; /* rows from those under way to those to prefetch; 0: none */
 } tl_lanes_from;
 
-/* Where its results go: into sequences (n[c] results to q[c]; where q is NULL all of them to out + c * pitch bytes), or
- * into columns. */
+/* Where its results go: into sequences (n[c] results to q[c]; where q is NULL all of them to out
+ * + c * pitch bytes), or into columns. */
 typedef struct tl_lanes_to {
     char *const *q;
     const int64_t *n;
@@ -71,24 +72,26 @@ typedef struct tl_lanes_room {
     char *soa, *t, *r, *narrow, *empty;
 } tl_lanes_room;
 
-/* For strips of up to `width` lanes, of sequences of up to `longest` elements. room->t then has space for `transposed`
- * elements, or more. The memory is the context's, for thread `me` of a team. 0: out of memory. */
-int tl_lanes_open(tl_lanes_room *room, tally *ctx, int me, const tl_lanes_job *job, int64_t width, int64_t longest,
-                  int64_t transposed);
+/* For strips of up to `width` lanes, of sequences of up to `longest` elements. room->t then has
+ * space for `transposed` elements, or more. The memory is the context's, for thread `me` of a
+ * team. 0: out of memory. */
+int tl_lanes_open(tl_lanes_room *room, tally *ctx, int me, const tl_lanes_job *job, int64_t width,
+                  int64_t longest, int64_t transposed);
 
 /* S(n) of each lane, as soa[to + lane]; ends as in tl_lanes. */
-void tl_lanes_fold(tl_lanes_room *room, const tl_lanes_from *from, int64_t n, const int32_t *ends, int64_t to);
+void tl_lanes_fold(tl_lanes_room *room, const tl_lanes_from *from, int64_t n, const int32_t *ends,
+                   int64_t to);
 /* The same in parts: rows at .. at + n - 1, of which from->x is the first, after those that room->k.carry has. at is a
  * multiple of 8, and n too but for the last part, which stages S(at + n). */
-void tl_lanes_feed(tl_lanes_room *room, const tl_lanes_from *from, int64_t at, int64_t n, const int32_t *ends,
-                   int64_t to, int last);
-/* Rows at .. at + n - 1 of a scan; at > 0: carry has what is before them. total: the rows of the whole sequence. from
- * and to begin with row `first`, which is 0 in reverse. */
-void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *from, const tl_lanes_to *to, int64_t first, int64_t at,
-                   int64_t n, int64_t total);
+void tl_lanes_feed(tl_lanes_room *room, const tl_lanes_from *from, int64_t at, int64_t n,
+                   const int32_t *ends, int64_t to, int last);
+/* Rows at .. at + n - 1 of a scan; at > 0: carry has what is before them. total: the rows of the
+ * whole sequence. from and to begin with row `first`, which is 0 in reverse. */
+void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *from, const tl_lanes_to *to,
+                   int64_t first, int64_t at, int64_t n, int64_t total);
 /* The windows with the centres i0 .. i1 - 1. */
-void tl_lanes_window(tl_lanes_room *room, const tl_lanes_from *from, const tl_lanes_to *to, int64_t n, int64_t i0,
-                     int64_t i1);
+void tl_lanes_window(tl_lanes_room *room, const tl_lanes_from *from, const tl_lanes_to *to,
+                     int64_t n, int64_t i0, int64_t i1);
 
 /* ---- rows, segments and columns ---- */
 
@@ -99,8 +102,10 @@ typedef struct tl_lanes_batch tl_lanes_batch;
 tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job);
 /* The sequences r0 .. r1 - 1 of a view of rows or segments. */
 void tl_lanes_rows(tl_lanes_batch *batch, int64_t r0, int64_t r1, tl_lanes_one *one, void *with);
-/* A member's shares of all sequences; the numbers that are dealt are those of shares. batch NULL: one by one. */
-void tl_lanes_deal(tl_lanes_batch *batch, const tally_view *in, const tl_member *m, tl_lanes_one *one, void *with);
+/* A member's shares of all sequences; the numbers that are dealt are those of shares. batch
+   NULL: one by one. */
+void tl_lanes_deal(tl_lanes_batch *batch, const tally_view *in, const tl_member *m,
+                   tl_lanes_one *one, void *with);
 
 /* Are these rows or segments worth it? */
 int tl_lanes_take_rows(const tl_lanes_job *job);

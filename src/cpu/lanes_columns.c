@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Columns: strips of neighbouring ones, dealt to the threads (lanes.h). Where there are fewer strips than threads, the
- * rows are cut too:
+ * Columns: strips of neighbouring ones, dealt to the threads (lanes.h). Where there are fewer
+ * strips than threads, the rows are cut too:
  *
  *   reduce   aligned blocks of rows become nodes of every column, which a counter per column joins
  *   scan     the same nodes first; then each block is scanned from what lies before it
@@ -16,12 +16,14 @@
 #include <string.h>
 
 enum {
-    FOLDED = 1024,         /* lanes where nothing but the last states is staged: long pieces of rows */
+    /* lanes where nothing but the last states is staged: long pieces of rows */
+    FOLDED = 1024,
     WINDOW_STRIP = 64,     /* of windows, whose tiles are as long as it is wide; */
     WINDOW_LONG = 32,      /* of longer ones less: their tiles must not be shorter than they are */
     BLOCK_LEVEL_LEAST = 8, /* a block has at least so many rows, as a power of two */
     AHEAD = 16,            /* rows that are prefetched before they are read */
-    NARROW_BYTES = 1024,   /* folds of narrower strips cut the rows instead: each row of a strip is another page */
+    /* folds of narrower strips cut the rows instead: each row of a strip is another page */
+    NARROW_BYTES = 1024,
     STREAM_BYTES = 4 * 1024 * 1024
 };
 
@@ -44,18 +46,24 @@ static int64_t width_of(const columns *c, int64_t s)
     return left < c->strip ? left : c->strip;
 }
 
-/* The strip in parts that kernels read, and perhaps write, where they lie, and a narrow rest: of `part` 0, 1. */
-static int part_of(const columns *c, const tl_lanes_room *room, int64_t s, int part, tl_lanes_from *from,
-                   tl_lanes_to *to)
+/* The strip in parts that kernels read, and perhaps write, where they lie, and a narrow rest: of
+   `part` 0, 1. */
+static int part_of(const columns *c, const tl_lanes_room *room, int64_t s, int part,
+                   tl_lanes_from *from, tl_lanes_to *to)
 {
     const tally_view *in = c->job->in, *out = c->job->out;
     const tl_plan *plan = c->job->plan;
-    const int64_t width = width_of(c, s), bytes = plan->op->elem_bytes, result = plan->op->result_bytes;
+    const int64_t width = width_of(c, s), bytes = plan->op->elem_bytes,
+                  result = plan->op->result_bytes;
     const int reads = !plan->in && in->row_stride == 1;
     const int64_t full = reads ? width & -(int64_t)room->lanes : 0;
     int64_t col = s * c->strip + (part ? full : 0), n;
-    *from = (tl_lanes_from){
-        tl_view_row(in, col, bytes, &n), in->stride, part ? width - full : full, !part, in->row_stride, 0};
+    *from = (tl_lanes_from){tl_view_row(in, col, bytes, &n),
+                            in->stride,
+                            part ? width - full : full,
+                            !part,
+                            in->row_stride,
+                            0};
     if (!part && c->fetch) from->ahead = AHEAD;
     if (from->width == 0) return 0;
     *to = (tl_lanes_to){0};
@@ -77,8 +85,9 @@ static void reduce_strip(const columns *c, tl_lanes_room *room, int64_t s)
     for (int part = 0; part < 2; part++) {
         if (!part_of(c, room, s, part, &from, &to)) continue;
         tl_lanes_fold(room, &from, job->in->n, NULL, 0);
-        tl_lower_row(job->plan, (tl_staging){room->soa, room->r}, job->results + col * job->plan->op->result_bytes, 0,
-                     from.width, job->in->n, 0, 0, 0, 0);
+        tl_lower_row(job->plan, (tl_staging){room->soa, room->r},
+                     job->results + col * job->plan->op->result_bytes, 0, from.width, job->in->n, 0,
+                     0, 0, 0);
         col += from.width;
     }
 }
@@ -103,8 +112,8 @@ static void whole_strip(const columns *c, tl_lanes_room *room, int64_t s)
 
 /* ---- blocks of rows ---- */
 
-/* Block j of 2^level rows, of all columns: nodes[j * rows + column]. Of the last, `rest` rows, the nodes of S(rest)
- * follow. */
+/* Block j of 2^level rows, of all columns: nodes[j * rows + column]. Of the last, `rest` rows,
+ * the nodes of S(rest) follow. */
 typedef struct {
     int level;
     int64_t size, count, rest, pieces; /* rows; full blocks; rows after them; nodes of a column */
@@ -194,7 +203,8 @@ static void put_lane(tl_lanes_room *room, const blocks *b, int64_t col, int64_t 
     tl_state s, init = job->init, node;
     tl_counter_init(&c, 0);
     if (job->seeded && plan->op->from_wide) plan->op->from_wide(&init);
-    for (int64_t k = 0; k < j; k++) tl_counter_push(&c, plan->op, b->level, &b->nodes[k * job->in->rows + col]);
+    for (int64_t k = 0; k < j; k++)
+        tl_counter_push(&c, plan->op, b->level, &b->nodes[k * job->in->rows + col]);
     const int count = c.count;
     for (c.count = 1; c.count <= count; c.count++) {
         const int slot = c.level[c.count - 1] - 3;
@@ -222,14 +232,17 @@ static void scan_block(const columns *c, tl_lanes_room *room, const blocks *b, i
 }
 
 /* Tasks 0 .. count - 1, a strip's parts beside each other; what one does. */
-typedef void task(const columns *c, tl_lanes_room *room, blocks *b, int64_t strip, int64_t part, int64_t parts);
+typedef void task(const columns *c, tl_lanes_room *room, blocks *b, int64_t strip, int64_t part,
+                  int64_t parts);
 
-static void do_strip(const columns *c, tl_lanes_room *room, blocks *b, int64_t s, int64_t part, int64_t parts)
+static void do_strip(const columns *c, tl_lanes_room *room, blocks *b, int64_t s, int64_t part,
+                     int64_t parts)
 {
     (void)b, (void)part, (void)parts;
     whole_strip(c, room, s);
 }
-static void do_windows(const columns *c, tl_lanes_room *room, blocks *b, int64_t s, int64_t part, int64_t parts)
+static void do_windows(const columns *c, tl_lanes_room *room, blocks *b, int64_t s, int64_t part,
+                       int64_t parts)
 {
     const int64_t n = c->job->in->n;
     tl_lanes_from from;
@@ -237,9 +250,11 @@ static void do_windows(const columns *c, tl_lanes_room *room, blocks *b, int64_t
     (void)b;
     for (int side = 0; side < 2; side++)
         if (part_of(c, room, s, side, &from, &to))
-            tl_lanes_window(room, &from, &to, n, n / parts * part, part + 1 == parts ? n : n / parts * (part + 1));
+            tl_lanes_window(room, &from, &to, n, n / parts * part,
+                            part + 1 == parts ? n : n / parts * (part + 1));
 }
-static void do_ends(const columns *c, tl_lanes_room *room, blocks *b, int64_t s, int64_t part, int64_t parts)
+static void do_ends(const columns *c, tl_lanes_room *room, blocks *b, int64_t s, int64_t part,
+                    int64_t parts)
 {
     const tl_lanes_job *job = c->job;
     const int64_t n = job->in->n;
@@ -252,12 +267,14 @@ static void do_ends(const columns *c, tl_lanes_room *room, blocks *b, int64_t s,
             tl_lanes_window(room, &from, &to, n, n - job->after, n);
         }
 }
-static void do_fold(const columns *c, tl_lanes_room *room, blocks *b, int64_t s, int64_t part, int64_t parts)
+static void do_fold(const columns *c, tl_lanes_room *room, blocks *b, int64_t s, int64_t part,
+                    int64_t parts)
 {
     (void)parts;
     fold_piece(c, room, b, s, part);
 }
-static void do_scan(const columns *c, tl_lanes_room *room, blocks *b, int64_t s, int64_t part, int64_t parts)
+static void do_scan(const columns *c, tl_lanes_room *room, blocks *b, int64_t s, int64_t part,
+                    int64_t parts)
 {
     (void)parts;
     scan_block(c, room, b, s, part);
@@ -281,7 +298,8 @@ static void do_tasks(void *with, const tl_member *m)
         __atomic_store_n(&all->failed, 1, __ATOMIC_RELAXED);
         return;
     }
-    for (int64_t t; (t = tl_deal(m)) < m->end;) all->what(c, &room, all->b, t / all->parts, t % all->parts, all->parts);
+    for (int64_t t; (t = tl_deal(m)) < m->end;)
+        all->what(c, &room, all->b, t / all->parts, t % all->parts, all->parts);
     if (c->stream) tl_stream_fence();
 }
 
@@ -300,8 +318,8 @@ static int narrow_columns(const tl_lanes_job *job, int threads)
     tl_state init = job->init;
     if (!plan->narrow || job->verb == TL_WINDOW) return 0;
     if (job->seeded && plan->op->from_wide) plan->op->from_wide(&init);
-    return tl_narrow_columns(plan, threads, job->in, job->out, job->results, job->exclusive, job->reverse,
-                             job->seeded ? &init : NULL);
+    return tl_narrow_columns(plan, threads, job->in, job->out, job->results, job->exclusive,
+                             job->reverse, job->seeded ? &init : NULL);
 }
 
 /* The full windows, so that only those at the ends are left. */
@@ -310,7 +328,8 @@ static int narrow_windows(const tl_lanes_job *job, int threads)
     const tl_plan *plan = job->plan;
     const int64_t lo = job->before, hi = job->in->n - job->after;
     return plan->narrow && job->verb == TL_WINDOW && job->least <= job->w && hi - lo > job->w &&
-           tl_narrow_column_windows(plan, threads, job->in, job->out, job->w, 0, hi - lo, job->valid ? 0 : lo);
+           tl_narrow_column_windows(plan, threads, job->in, job->out, job->w, 0, hi - lo,
+                                    job->valid ? 0 : lo);
 }
 
 tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
@@ -328,9 +347,11 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
               : job->w > WINDOW_LONG                                          ? TL_ABREAST
                                                                               : WINDOW_STRIP;
     /* strips of equal width, and for each thread one or two */
-    const int by_rows = n >= (int64_t)4 << BLOCK_LEVEL_LEAST && !(op->indexed && job->verb != TL_WINDOW);
+    const int by_rows =
+        n >= (int64_t)4 << BLOCK_LEVEL_LEAST && !(op->indexed && job->verb != TL_WINDOW);
     int64_t least = (in->rows + c.strip - 1) / c.strip, many = 2 * (int64_t)threads;
-    if (by_rows && job->verb == TL_REDUCE && in->rows * op->elem_bytes < many * NARROW_BYTES) many = 1;
+    if (by_rows && job->verb == TL_REDUCE && in->rows * op->elem_bytes < many * NARROW_BYTES)
+        many = 1;
     if (threads > 1 && least < many) least = many;
     int64_t each = (in->rows + least - 1) / least;
     each = (each + TL_ABREAST - 1) & -(int64_t)TL_ABREAST;
@@ -350,7 +371,8 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
         b.nodes = malloc(need);
         if (!b.nodes) return tl_no_memory(ctx, need, "the nodes of the columns");
         ok = run(ctx, &c, &b, threads, do_fold, job->verb == TL_SCAN ? b.count : b.pieces);
-        if (ok && job->verb == TL_SCAN) ok = run(ctx, &c, &b, threads, do_scan, b.count + (b.rest > 0));
+        if (ok && job->verb == TL_SCAN)
+            ok = run(ctx, &c, &b, threads, do_scan, b.count + (b.rest > 0));
         if (ok && job->verb == TL_REDUCE) join_all(&c, &b, threads);
         free(b.nodes);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Short rows and segments: 16 of about the same length make a strip of lanes (lanes.h). Rows of one length are taken as
- * they come; segments a batch at a time, in the order of their lengths.
+ * Short rows and segments: 16 of about the same length make a strip of lanes (lanes.h). Rows of
+ * one length are taken as they come; segments a batch at a time, in the order of their lengths.
  *
  *   in --(gaps or strides: copy; widen)--> elements without gaps --transpose--> strip
  *   strip --transpose--> results without gaps --(narrow, copy, stream)--> out
@@ -20,8 +20,10 @@ enum {
     ELEMENTS = 64 * 1024,           /* of a batch, at most, */
     STAGED = 16 * 1024,             /* of rows that are copied or widened, */
     STREAM_BYTES = 4 * 1024 * 1024, /* results from here on are stored past the caches */
-    OVER = 8,                       /* a transposition reads multiples of this; what it reads behind the last element */
-    SPILL = 4 * TL_LANES_LONG       /* is so much in all, at most (17 sequences of 1 read 16 each) */
+    /* a transposition reads multiples of this; what it reads behind the last element */
+    OVER = 8,
+    /* is so much in all, at most (17 sequences of 1 read 16 each) */
+    SPILL = 4 * TL_LANES_LONG
 };
 
 /* A segment of a batch: elements before it in the batch, its length and number. */
@@ -35,7 +37,8 @@ struct tl_lanes_batch {
     tl_lanes_room room;
     int64_t elem, result; /* of the kernels, as in room */
     int direct_in, direct_out, stream, fetch;
-    int64_t longest, mean; /* longer sequences go one by one; so do all of a batch of a longer mean */
+    /* longer sequences go one by one; so do all of a batch of a longer mean */
+    int64_t longest, mean;
     char *in, *pack, *out, *spill;
     int64_t r0, count;          /* the batch's sequences */
     const char *x;              /* its first element, or the copy of it, for kernels; */
@@ -50,26 +53,37 @@ struct tl_lanes_batch {
 /* ---- where sequences lie ---- */
 
 /* Do the sequences of a view follow each other without gaps? */
-static int is_dense(const tally_view *v) { return v->stride == 1 && (v->offsets || v->row_stride == v->n); }
+static int is_dense(const tally_view *v)
+{
+    return v->stride == 1 && (v->offsets || v->row_stride == v->n);
+}
 
 /* Number of elements before sequence r, where there are no gaps. */
-static int64_t start_of(const tally_view *v, int64_t r) { return v->offsets ? v->offsets[r] : r * v->n; }
+static int64_t start_of(const tally_view *v, int64_t r)
+{
+    return v->offsets ? v->offsets[r] : r * v->n;
+}
 
 static int64_t length_of(const tally_view *v, int64_t r)
 {
     return v->offsets ? v->offsets[r + 1] - v->offsets[r] : v->n;
 }
 
-/* Longer sequences are quicker one by one. A reduction of one costs 10 to 40 ns and then little, so it depends on how
- * little (ns of an element of f32 and of i8, in lanes and alone: bench/results). */
+/* Longer sequences are quicker one by one. A reduction of one costs 10 to 40 ns and then little,
+ * so it depends on how little (ns of an element of f32 and of i8, in lanes and alone:
+ * bench/results). */
 static int64_t longest_of(const tl_lanes_job *job)
 {
     const tl_plan *plan = job->plan;
     const int64_t pitch = job->in->offsets ? 0 : llabs(job->in->row_stride) * plan->op->elem_bytes;
-    if (pitch && pitch % 4096 == 0) return TL_LANES_LONG / 2; /* all rows would share a cache's set */
-    if (job->verb != TL_REDUCE || (plan->fold == plan->core && plan->in)) return TL_LANES_LONG; /* tiles are widened */
-    const int64_t state = plan->core->vector_bytes / plan->core->vector_lanes, elem = plan->op->elem_bytes;
-    if (plan->fold != plan->core && elem < 4) return plan->op->inverse ? 32 : elem == 1 && state == 4 ? 64 : 100;
+    /* all rows would share a cache's set */
+    if (pitch && pitch % 4096 == 0) return TL_LANES_LONG / 2;
+    /* tiles are widened */
+    if (job->verb != TL_REDUCE || (plan->fold == plan->core && plan->in)) return TL_LANES_LONG;
+    const int64_t state = plan->core->vector_bytes / plan->core->vector_lanes,
+                  elem = plan->op->elem_bytes;
+    if (plan->fold != plan->core && elem < 4)
+        return plan->op->inverse ? 32 : elem == 1 && state == 4 ? 64 : 100;
     if (plan->op->exact && plan->op->indexed) return 256;
     return state == 8 && plan->op->exact ? 48 : 100;
 }
@@ -94,7 +108,8 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job)
     all += TL_ABREAST * OVER;
     memset(b, 0, offsetof(tl_lanes_batch, sorted));
     b->job = job;
-    if (!tl_lanes_open(&b->room, ctx, me, job, TL_LANES_STRIP, TL_LANES_LONG, (TL_LANES_LONG + OVER) * TL_ABREAST))
+    if (!tl_lanes_open(&b->room, ctx, me, job, TL_LANES_STRIP, TL_LANES_LONG,
+                       (TL_LANES_LONG + OVER) * TL_ABREAST))
         return NULL;
     b->elem = b->room.elem;
     b->longest = longest_of(job);
@@ -109,7 +124,8 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job)
     const size_t in_bytes = b->direct_in ? 0 : (size_t)(all * b->elem),
                  pack = plan->in && !is_dense(in) ? (size_t)(all * plan->op->elem_bytes) : 0,
                  room = (size_t)SPILL * (size_t)b->elem,
-                 out_bytes = !out            ? (size_t)(SEQUENCES + TL_ABREAST) * (size_t)plan->op->result_bytes
+                 out_bytes = !out
+                                 ? (size_t)(SEQUENCES + TL_ABREAST) * (size_t)plan->op->result_bytes
                              : b->direct_out ? 0
                                              : (size_t)(all * b->result) + 64;
     b->in = tl_scratch(ctx, me, TL_STAGE, in_bytes + pack + room + out_bytes + 4 * 64);
@@ -126,7 +142,8 @@ static void take_in(tl_lanes_batch *b)
 {
     const tl_plan *plan = b->job->plan;
     const tally_view *in = b->job->in;
-    const int64_t bytes = plan->op->elem_bytes, all = start_of(in, b->r0 + b->count) - start_of(in, b->r0);
+    const int64_t bytes = plan->op->elem_bytes,
+                  all = start_of(in, b->r0 + b->count) - start_of(in, b->r0);
     int64_t n;
     const char *x = tl_view_row(in, b->r0, bytes, &n);
     b->x = x;
@@ -140,7 +157,8 @@ static void take_in(tl_lanes_batch *b)
         tl_copy_strided(to, 1, x, in->stride, all, bytes);
     else
         for (int64_t r = 0; r < b->count; r++)
-            tl_copy_strided(to + r * n * bytes, 1, x + r * in->row_stride * bytes, in->stride, n, bytes);
+            tl_copy_strided(to + r * n * bytes, 1, x + r * in->row_stride * bytes, in->stride, n,
+                            bytes);
     if (plan->in) plan->in->apply(plan->in, b->in, to, all);
 }
 
@@ -158,7 +176,8 @@ static void give_out(tl_lanes_batch *b)
 {
     const tl_plan *plan = b->job->plan;
     const tally_view *out = b->job->out;
-    const int64_t bytes = plan->op->result_bytes, all = start_of(out, b->r0 + b->count) - start_of(out, b->r0);
+    const int64_t bytes = plan->op->result_bytes,
+                  all = start_of(out, b->r0 + b->count) - start_of(out, b->r0);
     int64_t n;
     char *y = tl_view_row(out, b->r0, bytes, &n), *from = b->y;
     if (b->direct_out) return;
@@ -187,7 +206,8 @@ static void give_out(tl_lanes_batch *b)
         tl_copy_strided(y, out->stride, from, 1, all, bytes);
     else
         for (int64_t r = 0; r < b->count; r++)
-            tl_copy_strided(y + r * out->row_stride * bytes, out->stride, from + r * n * bytes, 1, n, bytes);
+            tl_copy_strided(y + r * out->row_stride * bytes, out->stride, from + r * n * bytes, 1,
+                            n, bytes);
 }
 
 /* ---- strips ---- */
@@ -200,7 +220,8 @@ static int64_t lanes_for(int64_t n)
 }
 
 /* A strip of `lanes` lanes is in t: its results. ends: as in tl_lanes. */
-static void compute(tl_lanes_batch *b, int64_t s, int64_t lanes, int64_t n, const int32_t *ends, const tl_lanes_to *to)
+static void compute(tl_lanes_batch *b, int64_t s, int64_t lanes, int64_t n, const int32_t *ends,
+                    const tl_lanes_to *to)
 {
     const tl_lanes_from from = {b->room.t, lanes, lanes, 1, 1, 0};
     if (b->job->verb == TL_REDUCE)
@@ -211,7 +232,8 @@ static void compute(tl_lanes_batch *b, int64_t s, int64_t lanes, int64_t n, cons
         tl_lanes_window(&b->room, &from, to, n, 0, n);
 }
 
-/* `count` sequences of the batch, from number s on: a multiple of 16 rows of one length, and all may be read. */
+/* `count` sequences of the batch, from number s on: a multiple of 16 rows of one length, and all
+   may be read. */
 static void even_strip(tl_lanes_batch *b, int64_t s, int64_t count)
 {
     const tally_view *in = b->job->in, *out = b->job->out;
@@ -224,10 +246,10 @@ static void even_strip(tl_lanes_batch *b, int64_t s, int64_t count)
     compute(b, s, count, in->n, NULL, &to);
 }
 
-/* `count` sequences of least to most elements; number `to` of those that are staged. rows: they are rows of one
- * length. */
-static inline void strip(tl_lanes_batch *b, const sequence *s, int64_t count, int64_t least, int64_t most, int64_t to,
-                         int rows, tl_next next)
+/* `count` sequences of least to most elements; number `to` of those that are staged. rows: they
+ * are rows of one length. */
+static inline void strip(tl_lanes_batch *b, const sequence *s, int64_t count, int64_t least,
+                         int64_t most, int64_t to, int rows, tl_next next)
 {
     const tl_lanes_job *job = b->job;
     const tally_view *in = job->in, *out = job->out;
@@ -238,7 +260,9 @@ static inline void strip(tl_lanes_batch *b, const sequence *s, int64_t count, in
     const int64_t lanes = (count + TL_ABREAST - 1) & -(int64_t)TL_ABREAST,
                   reads = ((most + OVER - 1) & -(int64_t)OVER) * b->elem,
                   step = (rows && b->direct_in ? in->row_stride - in->n : 0) * b->elem,
-                  out_step = !out || !rows ? 0 : ((b->direct_out ? out->row_stride : out->n) - in->n) * b->result;
+                  out_step = !out || !rows
+                                 ? 0
+                                 : ((b->direct_out ? out->row_stride : out->n) - in->n) * b->result;
     for (int64_t c = 0; c < count; c++) p[c] = b->x + s[c].at * b->elem + s[c].r * step;
     for (int64_t c = 0; c < count && b->near_end; c++)
         if (p[c] + reads > b->end) {
@@ -268,7 +292,8 @@ static void odd_strip(tl_lanes_batch *b, int64_t s, int64_t count)
 {
     sequence rows[TL_LANES_STRIP];
     const int64_t n = b->job->in->n;
-    for (int64_t c = 0; c < count; c++) rows[c] = (sequence){(uint32_t)((s + c) * n), (uint16_t)n, (uint16_t)(s + c)};
+    for (int64_t c = 0; c < count; c++)
+        rows[c] = (sequence){(uint32_t)((s + c) * n), (uint16_t)n, (uint16_t)(s + c)};
     strip(b, rows, count, n, n, s, 1, (tl_next){NULL, 0});
 }
 
@@ -291,7 +316,8 @@ static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
         for (int64_t s = 0, now; s < b->count; s += now) {
             now = b->count - s < lanes ? b->count - s : lanes;
             if (now > TL_ABREAST) now &= -(int64_t)TL_ABREAST;
-            if (now % TL_ABREAST == 0 && (reads == n * b->elem || b->x + (s + now - 1) * pitch + reads <= b->end))
+            if (now % TL_ABREAST == 0 &&
+                (reads == n * b->elem || b->x + (s + now - 1) * pitch + reads <= b->end))
                 even_strip(b, s, now);
             else
                 odd_strip(b, s, now);
@@ -299,15 +325,17 @@ static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
         if (job->out)
             give_out(b);
         else
-            tl_lower_row(job->plan, (tl_staging){b->room.soa, b->room.r}, job->results + r * bytes, 0, b->count, n, 0,
-                         0, 0, 0);
+            tl_lower_row(job->plan, (tl_staging){b->room.soa, b->room.r}, job->results + r * bytes,
+                         0, b->count, n, 0, 0, 0, 0);
     }
 }
 
-/* May a sequence of n elements be lane number `lane` of a strip whose first, not longer, has `first`? */
+/* May a sequence of n elements be lane number `lane` of a strip whose first, not longer, has
+   `first`? */
 static int fits(const tl_lanes_job *job, int64_t first, int64_t n, int64_t lane)
 {
-    if (job->verb == TL_REDUCE) return n / OVER == first / OVER; /* the same nodes but for the last */
+    /* the same nodes but for the last */
+    if (job->verb == TL_REDUCE) return n / OVER == first / OVER;
     if (job->reverse || job->after) return n == first;
     return (n - 1) / OVER == (first - 1) / OVER || (lane < TL_ABREAST && n - first <= first / OVER);
 }
@@ -332,8 +360,9 @@ static void lower_segments(tl_lanes_batch *b)
     char empty[32];
     plan->op->empty(plan->par, empty);
     const sequence *s = b->sorted;
-#define SCATTER(size)                                                                                                  \
-    for (int64_t j = 0; j < count; j++) memcpy(to + s[j].r * size, s[j].n ? from + j * size : empty, size)
+#define SCATTER(size)                                                                              \
+    for (int64_t j = 0; j < count; j++)                                                            \
+    memcpy(to + s[j].r * size, s[j].n ? from + j * size : empty, size)
     if (bytes == 4)
         SCATTER(4);
     else if (bytes == 8)
@@ -346,7 +375,8 @@ static void lower_segments(tl_lanes_batch *b)
 /* The batch from segment r0 on, and their places by length; returns its longest. */
 static int64_t begin_batch(tl_lanes_batch *b, int64_t r0, int64_t r1)
 {
-    const int64_t *offset = b->job->in->offsets + r0, all = r1 - r0 < SEQUENCES ? r1 - r0 : SEQUENCES;
+    const int64_t *offset = b->job->in->offsets + r0,
+                  all = r1 - r0 < SEQUENCES ? r1 - r0 : SEQUENCES;
     int64_t count = 0, longest = 0;
     memset(b->place, 0, sizeof b->place);
     for (; count < all; count++) {
@@ -378,7 +408,8 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
 {
     const tl_lanes_job *job = b->job;
     const int64_t *offset = job->in->offsets + b->r0;
-    const int as_they_come = longest <= OVER && !job->reverse && !job->after; /* all of them fit a strip */
+    /* all of them fit a strip */
+    const int as_they_come = longest <= OVER && !job->reverse && !job->after;
     int64_t length, s = 0, alone = 0;
     take_in(b);
     b->near_end = b->x + (offset[b->count] - offset[0] + 2 * longest + 3 * OVER) * b->elem > b->end;
@@ -390,7 +421,8 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
             b->sorted[j] = (sequence){(uint32_t)(offset[j] - offset[0]), b->length[j], (uint16_t)j};
     else
         s = sort(b, longest);
-    const int64_t begin = s, all = b->fetch && b->direct_in ? (offset[b->count] - offset[0]) * b->elem : 0;
+    const int64_t begin = s,
+                  all = b->fetch && b->direct_in ? (offset[b->count] - offset[0]) * b->elem : 0;
     const char *next = b->x + all; /* of the next batch, as much as this one has */
     for (int64_t count; longest && s < b->count; s += count) {
         const int64_t first = as_they_come ? 0 : b->sorted[s].n, lanes = lanes_for(first + OVER),
@@ -398,12 +430,14 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
         if (as_they_come)
             count = most;
         else
-            for (count = 1; count < most && fits(job, first, b->sorted[s + count].n, count);) count++;
+            for (count = 1; count < most && fits(job, first, b->sorted[s + count].n, count);)
+                count++;
         if (first > b->longest || ((b->direct_out || !job->out) && lonely(count, first)))
             for (int64_t c = 0; c < count; c++) b->alone[alone++] = b->sorted[s + c].r;
         else {
             const int64_t share = all * count / (b->count - begin);
-            strip(b, b->sorted + s, count, first, as_they_come ? longest : b->sorted[s + count - 1].n, s, 0,
+            strip(b, b->sorted + s, count, first,
+                  as_they_come ? longest : b->sorted[s + count - 1].n, s, 0,
                   (tl_next){next, share});
             next += share;
         }
@@ -421,7 +455,8 @@ void tl_lanes_rows(tl_lanes_batch *b, int64_t r0, int64_t r1, tl_lanes_one *one,
     const tally_view *in = job->in;
     int64_t length;
     if (r0 >= r1) return;
-    if (b->direct_in) /* rows of other threads may be written meanwhile, so nothing is read behind these */
+    /* rows of other threads may be written meanwhile, so nothing is read behind these */
+    if (b->direct_in)
         b->end = tl_view_row(in, r1 - 1, b->elem, &length) + length_of(in, r1 - 1) * b->elem;
     if (!in->offsets) {
         if (in->n > 0 && in->n <= b->longest)
@@ -444,7 +479,8 @@ void tl_lanes_rows(tl_lanes_batch *b, int64_t r0, int64_t r1, tl_lanes_one *one,
     if (b->stream) tl_stream_fence();
 }
 
-void tl_lanes_deal(tl_lanes_batch *batch, const tally_view *in, const tl_member *m, tl_lanes_one *one, void *with)
+void tl_lanes_deal(tl_lanes_batch *batch, const tally_view *in, const tl_member *m,
+                   tl_lanes_one *one, void *with)
 {
     for (int64_t t; (t = tl_deal(m)) < m->end;) {
         int64_t r = tl_share(in, t, m->end), end = tl_share(in, t + 1, m->end);

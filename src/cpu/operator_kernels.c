@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Compiled once per operator file and instruction set: its kernels, as tl_kernels_<file>_<isa>[], ended by NULL. */
+ * Compiled once per operator file and instruction set: its kernels, as
+ * tl_kernels_<file>_<isa>[], ended by NULL. */
 #include "operator/kernel.h"
 #include "law/order.h"
 #include "dtype/dtype_traits.h"

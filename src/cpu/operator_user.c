@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Compiled at run time, once per instance of a user's operator (cpu/user.c): scalar row and kernels of one dtype
- * (TL_DT), accumulator (TL_ACC) and instruction set. user_text.h is the user's text. */
+ * Compiled at run time, once per instance of a user's operator (cpu/user.c): scalar row and
+ * kernels of one dtype (TL_DT), accumulator (TL_ACC) and instruction set. user_text.h is the
+ * user's text. */
 #include "operator/kernel.h"
 #include "law/order.h"
 #include "dtype/dtype_traits.h"

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * reduce over views. A slab is cut into aligned nodes of 2^level elements; threads fold nodes, one counter joins them.
+ * reduce over views. A slab is cut into aligned nodes of 2^level elements; threads fold nodes,
+ * one counter joins them.
  *
- *   dense rows     if there are many, threads take rows; if they are few and long, threads take nodes of a row
- *   segments       each thread takes neighbouring segments of about the same weight; a long one is a slab of its own
+ *   dense rows     if there are many, threads take rows; if they are few and long, threads take
+ *                  nodes of a row
+ *   segments       each thread takes neighbouring segments of about the same weight; a long one
+ *                  is a slab of its own
  *   short ones     and columns: many at a time (lanes.h)
- *   anything else  is packed into a dense buffer, a block at a time; a long sequence in nodes, by all threads */
+ *   anything else  is packed into a dense buffer, a block at a time; a long sequence in nodes,
+ *                  by all threads */
 #include "shape.h"
 #include "lanes.h"
 #include "narrow/narrow.h"
@@ -20,8 +24,10 @@
 enum {
     NODE_LEVEL_LEAST = 14, /* nodes a thread folds at once: at least 16 Ki elements, */
     NODES_MOST_LEVEL = 9,  /* and at most about 512 of them per slab */
-    PACK = 16 << 10,       /* bytes packed at a time: half of a first cache, and a frame that fits any thread's stack */
-    ROW_LONG_BYTES = 4 << 20 /* rows from here on are cut between threads if there are few of them */
+    /* bytes packed at a time: half of a first cache, and a frame that fits any thread's stack */
+    PACK = 16 << 10,
+    /* rows from here on are cut between threads if there are few of them */
+    ROW_LONG_BYTES = 4 << 20
 };
 
 static int element_bytes(const tl_plan *plan) { return plan->op->elem_bytes; }
@@ -91,27 +97,32 @@ static void lower_counter(const tl_plan *plan, const tl_counter *c, void *out)
         plan->op->empty(plan->par, out);
 }
 
-/* Appends n elements that are not dense on this thread, packed a block at a time. It is a function of its own because
- * of its buffer: compilers that probe the stack touch every page of a large frame at every call. */
-static __attribute__((noinline)) void strided_serial(const tl_plan *plan, const char *x, int64_t stride, int64_t n,
-                                                     tl_counter *c)
+/* Appends n elements that are not dense on this thread, packed a block at a time. It is a
+ * function of its own because of its buffer: compilers that probe the stack touch every page of
+ * a large frame at every call. */
+static __attribute__((noinline)) void strided_serial(const tl_plan *plan, const char *x,
+                                                     int64_t stride, int64_t n, tl_counter *c)
 {
     _Alignas(64) char pack[PACK];
     const int64_t most = PACK / element_bytes(plan);
     for (int64_t at = 0, m; at < n; at += m) {
         m = n - at < most ? n - at : most;
-        tl_copy_strided(pack, 1, x + at * stride * element_bytes(plan), stride, m, element_bytes(plan));
+        tl_copy_strided(pack, 1, x + at * stride * element_bytes(plan), stride, m,
+                        element_bytes(plan));
         slab_serial(plan, pack, m, 0, c);
     }
 }
 
 /* One that is not dense: threads fold nodes of it, as in tl_push_slab. */
-static __attribute__((noinline)) void reduce_strided(const tl_plan *plan, int threads, const char *x, int64_t stride,
-                                                     int64_t n, void *out)
+static __attribute__((noinline)) void reduce_strided(const tl_plan *plan, int threads,
+                                                     const char *x, int64_t stride, int64_t n,
+                                                     void *out)
 {
-    const int64_t bytes = element_bytes(plan); /* a stride times this may overflow where there is one element */
+    /* a stride times this may overflow where there is one element */
+    const int64_t bytes = element_bytes(plan);
     const int level = node_level(n);
-    const int64_t size = (int64_t)1 << level, count = n > TL_PARALLEL_BYTES / bytes ? n >> level : 0;
+    const int64_t size = (int64_t)1 << level,
+                  count = n > TL_PARALLEL_BYTES / bytes ? n >> level : 0;
     tl_state *nodes = threads > 1 && count > 1 ? malloc((size_t)count * sizeof *nodes) : NULL;
     tl_counter all;
     tl_counter_init(&all, 0);
@@ -135,7 +146,8 @@ static __attribute__((noinline)) void reduce_strided(const tl_plan *plan, int th
     lower_counter(plan, &all, out);
 }
 
-static __attribute__((noinline)) void reduce_long(const tl_plan *plan, int threads, const char *x, int64_t n, void *out)
+static __attribute__((noinline)) void reduce_long(const tl_plan *plan, int threads, const char *x,
+                                                  int64_t n, void *out)
 {
     tl_counter c;
     tl_counter_init(&c, 0);
@@ -144,8 +156,8 @@ static __attribute__((noinline)) void reduce_long(const tl_plan *plan, int threa
 }
 
 /* One sequence with any stride, if it is long on `threads` threads. fetch: as for kernels. */
-static inline void reduce_one(const tl_plan *plan, int threads, const char *x, int64_t stride, int64_t n, int fetch,
-                              void *out)
+static inline void reduce_one(const tl_plan *plan, int threads, const char *x, int64_t stride,
+                              int64_t n, int fetch, void *out)
 {
     if (n == 0) {
         plan->op->empty(plan->par, out);
@@ -181,7 +193,9 @@ static void single(void *with, int64_t r)
     const singles *s = with;
     int64_t n;
     const char *x = tl_view_row(s->in, r, element_bytes(s->plan), &n);
-    if (n < s->is_long) reduce_one(s->plan, 1, x, s->in->stride, n, s->fetch, s->out + r * s->plan->op->result_bytes);
+    if (n < s->is_long)
+        reduce_one(s->plan, 1, x, s->in->stride, n, s->fetch,
+                   s->out + r * s->plan->op->result_bytes);
 }
 
 typedef struct {
@@ -194,7 +208,8 @@ typedef struct {
 static void share(void *with, const tl_member *m)
 {
     const shares *a = with;
-    tl_lanes_batch *batch = a->job ? tl_lanes_batch_open(a->ctx, m->me, a->job) : NULL; /* without memory, one by one */
+    /* without memory, one by one */
+    tl_lanes_batch *batch = a->job ? tl_lanes_batch_open(a->ctx, m->me, a->job) : NULL;
     tl_lanes_deal(batch, a->in, m, single, a->alone);
 }
 
@@ -224,8 +239,10 @@ static void rows(tally *ctx, const tl_plan *plan, int threads, const tally_view 
 {
     int64_t bytes = element_bytes(plan), result = plan->op->result_bytes;
     tl_weight total = tl_weight_before(in, in->rows);
-    int fetch = in->stride == 1 && total <= INT64_MAX / bytes ? tl_fetches((int64_t)total * bytes) : 0;
-    int64_t length, tasks = threads == 1 || total * bytes <= TL_PARALLEL_BYTES ? 1 : (int64_t)threads * 32;
+    int fetch =
+        in->stride == 1 && total <= INT64_MAX / bytes ? tl_fetches((int64_t)total * bytes) : 0;
+    int64_t length,
+        tasks = threads == 1 || total * bytes <= TL_PARALLEL_BYTES ? 1 : (int64_t)threads * 32;
     int64_t is_long = threads > 1 && tasks > 1 ? ROW_LONG_BYTES / bytes : INT64_MAX;
     if (!in->offsets && in->rows >= (int64_t)threads * 8) is_long = INT64_MAX;
     if (is_long != INT64_MAX) { /* long rows one after the other, each on all threads */
@@ -252,7 +269,8 @@ static void rows(tally *ctx, const tl_plan *plan, int threads, const tally_view 
     tl_team(tasks > 1 ? threads : 1, tasks, share, &all);
 }
 
-tally_status tl_reduce_view(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, void *out)
+tally_status tl_reduce_view(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
+                            void *out)
 {
     if (in->rows == 1) {
         int64_t n;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * scan over views. One thread takes the tiles in order; the prefix S(b) comes from a binary counter. Several threads
- * work on one long sequence like this:
+ * scan over views. One thread takes the tiles in order; the prefix S(b) comes from a binary
+ * counter. Several threads work on one long sequence like this:
  *
  *   block      0     1     2     3     4         blocks of BLOCK_BYTES, dealt in turn to the threads
  *   thread     A     B     A     B     A
  *
- *   Each thread folds the node of its NEXT block and publishes it. Then it waits for the nodes before its current
- *   block. Then it scans the current block, which its own fold has brought into L2. So memory is read once, and the
- *   folding hides the waiting. Each thread joins the nodes in a counter of its own, so it does not matter which node
- *   arrives first. */
+ *   Each thread folds the node of its NEXT block and publishes it. Then it waits for the nodes
+ *   before its current block. Then it scans the current block, which its own fold has brought
+ *   into L2. So memory is read once, and the folding hides the waiting. Each thread joins the
+ *   nodes in a counter of its own, so it does not matter which node arrives first. */
 #include "shape.h"
 #include "lanes.h"
 #include "narrow/narrow.h"
@@ -25,11 +25,13 @@
 #include <string.h>
 
 enum {
-    BLOCK_BYTES = 64 * 1024,        /* three blocks and a staging buffer fit a 512 KiB L2; on 16 threads of a Xeon 1.3
-                                       times as fast as 128 KiB */
+    /* three blocks and a staging buffer fit a 512 KiB L2; on 16 threads of a Xeon 1.3 times as
+       fast as 128 KiB */
+    BLOCK_BYTES = 64 * 1024,
     STREAM_BYTES = 4 * 1024 * 1024, /* outputs from here on are stored past the caches */
-    AHEAD_BYTES = 64 * 1024, /* one thread prefetches this far on, in a down-sweep: there it runs beside the stores */
-    RUN_BYTES = 8 * 1024,    /* of states that a kernel that runs along stages at a time */
+    /* one thread prefetches this far on, in a down-sweep: there it runs beside the stores */
+    AHEAD_BYTES = 64 * 1024,
+    RUN_BYTES = 8 * 1024, /* of states that a kernel that runs along stages at a time */
     PACK = TL_TILE,
     LONG_BYTES = 4 * 1024 * 1024, /* segments from here on are cut between threads */
     FAR_BYTES = 2 * 1024 * 1024   /* of a sequence that is not dense, made dense at a time */
@@ -39,7 +41,8 @@ enum {
 enum { STORE_CACHED = 0, STORE_STREAM = 1 };
 
 /* The results of the m states that are staged behind S(b). have: there is an S(b). */
-static void lower_tile(const tl_scan *s, tl_staging at, char *out, int64_t m, int64_t b, int have, int stream)
+static void lower_tile(const tl_scan *s, tl_staging at, char *out, int64_t m, int64_t b, int have,
+                       int stream)
 {
     const tl_plan *plan = s->plan;
     int64_t from = plan->core->lead;
@@ -49,7 +52,8 @@ static void lower_tile(const tl_scan *s, tl_staging at, char *out, int64_t m, in
         tl_lower_row(plan, at, out, from, m, b, 1, 0, 0, stream);
     } else {
         plan->op->empty(plan->par, out);
-        tl_lower_row(plan, at, out + plan->op->result_bytes, from + 1, m - 1, b + 1, 1, 0, 0, stream);
+        tl_lower_row(plan, at, out + plan->op->result_bytes, from + 1, m - 1, b + 1, 1, 0, 0,
+                     stream);
     }
 }
 
@@ -61,22 +65,24 @@ static void push_part(const tl_plan *plan, tl_counter *c, const char *x, int64_t
     tl_counter_push_nodes(c, plan->op, nodes, m);
 }
 
-/* A tile by a kernel that runs along (kernel.h), in pieces that stay in the first cache. *prefix: S(b), and then
- * S(b + m). full: without staging. */
-static void run_tile(const tl_scan *s, tl_staging at, const char *x, int64_t m, int64_t b, char *out, int stream,
-                     int64_t ahead, int full, int have, tl_state *prefix, tl_state *node)
+/* A tile by a kernel that runs along (kernel.h), in pieces that stay in the first cache.
+ * *prefix: S(b), and then S(b + m). full: without staging. */
+static void run_tile(const tl_scan *s, tl_staging at, const char *x, int64_t m, int64_t b,
+                     char *out, int stream, int64_t ahead, int full, int have, tl_state *prefix,
+                     tl_state *node)
 {
     const tl_plan *plan = s->plan;
     const tl_scalar *op = plan->op;
-    int64_t most = full && !plan->in ? m : RUN_BYTES * plan->core->vector_lanes / plan->core->vector_bytes;
+    int64_t most =
+        full && !plan->in ? m : RUN_BYTES * plan->core->vector_lanes / plan->core->vector_bytes;
     for (int64_t j = 0; j < m; j += most, have = 1) {
         int64_t now = m - j < most ? m - j : most;
         const char *from = x + j * op->elem_bytes;
         char *to = out + j * op->result_bytes;
         tl_state piece;
         if (full) {
-            tl_scan_full(plan, at, to, from, now, b + j, have ? prefix : NULL, &piece, s->exclusive, stream, ahead,
-                         NULL);
+            tl_scan_full(plan, at, to, from, now, b + j, have ? prefix : NULL, &piece, s->exclusive,
+                         stream, ahead, NULL);
             if (s->exclusive && !have) op->empty(plan->par, to);
         } else {
             tl_scan_tile(plan, at, from, now, b + j, have ? prefix : NULL, &piece, ahead);
@@ -93,8 +99,8 @@ static void run_tile(const tl_scan *s, tl_staging at, const char *x, int64_t m, 
     }
 }
 
-/* First levels of up-sweeps (tl_up): of the whole tiles that are scanned, made before, and of those at x from index
- * `at` on, made meanwhile. */
+/* First levels of up-sweeps (tl_up): of the whole tiles that are scanned, made before, and of
+ * those at x from index `at` on, made meanwhile. */
 typedef struct {
     char *have, *make;
     const char *x;
@@ -108,16 +114,18 @@ static int has_ups(const tl_plan *plan)
     return plan->core->scan_up && plan->core == plan->lower && !plan->in && !plan->out;
 }
 
-/* The next n dense elements on this thread; c is the counter to continue (s->done, or a thread's own). ahead: how many
- * bytes further on to prefetch, 0: no prefetch. u: NULL, or a block's and a later block's; without it, each tile's are
- * made beside the one before. */
-static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t n, char *out, int stream, int64_t ahead,
-                        tl_staging at, const ups *u)
+/* The next n dense elements on this thread; c is the counter to continue (s->done, or a thread's
+ * own). ahead: how many bytes further on to prefetch, 0: no prefetch. u: NULL, or a block's and
+ * a later block's; without it, each tile's are made beside the one before. */
+static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t n, char *out,
+                        int stream, int64_t ahead, tl_staging at, const ups *u)
 {
-    const int64_t up_bytes = s->plan->core->up_bytes, tile_bytes = TL_TILE * s->plan->op->elem_bytes;
+    const int64_t up_bytes = s->plan->core->up_bytes,
+                  tile_bytes = TL_TILE * s->plan->op->elem_bytes;
     const int paired = !u && has_ups(s->plan);
-    int made = 0;     /* paired: this tile's are made, */
-    int64_t tile = 0; /* in half number tile & 1 of the staging buffer, which whole tiles do not need */
+    int made = 0; /* paired: this tile's are made, */
+    /* in half number tile & 1 of the staging buffer, which whole tiles do not need */
+    int64_t tile = 0;
     const tl_plan *plan = s->plan;
     const tl_scalar *op = plan->op;
     const tl_state *init = s->seeded ? &s->init : NULL;
@@ -130,14 +138,15 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
     for (int64_t m; n > 0; x += m * op->elem_bytes, out += m * op->result_bytes, n -= m) {
         int64_t b = c->end;
         m = n < TL_TILE ? n : TL_TILE;
-        /* S(b + j) extends S(b) by nodes of j only up to the alignment of b (streams may stop anywhere). */
+        /* S(b + j) extends S(b) by nodes of j only up to the alignment of b (streams may stop
+           anywhere). */
         if (b && (b & -b) < m) m = b & -b;
         if (!known) have = tl_counter_fold(c, op, init, &prefix);
         known = 0;
         /* now: results may take the elements' place */
         if (m < TL_TILE && !(s->ends && m == n && b % TL_TILE == 0)) push_part(plan, c, x, m);
-        int lead = plan->core->lead,
-            full = plan->core->scan_full && plan->core == plan->lower && !plan->out && !(stream && (uintptr_t)out % 64);
+        int lead = plan->core->lead, full = plan->core->scan_full && plan->core == plan->lower &&
+                                            !plan->out && !(stream && (uintptr_t)out % 64);
         if (lead) {
             run_tile(s, at, x, m, b, out, stream, ahead, full, have, &prefix, &node);
             if (m == TL_TILE) tl_counter_push(c, op, TL_TILE_LEVEL, &node);
@@ -148,22 +157,25 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
         if (full) {
             tl_up up = {0};
             if (u && m == TL_TILE) {
-                up = (tl_up){u->have + tile * up_bytes, NULL, u->at + tile * TL_TILE, u->make + tile * up_bytes};
+                up = (tl_up){u->have + tile * up_bytes, NULL, u->at + tile * TL_TILE,
+                             u->make + tile * up_bytes};
                 if (tile < u->tiles) up.soon = u->x + tile * tile_bytes;
                 const int64_t then = tile + AHEAD_BYTES / tile_bytes;
                 if (stream) ahead = u->x + then * tile_bytes + (then < u->tiles ? 0 : u->step) - x;
             } else if (paired && m == TL_TILE) {
-                char *half[2] = {at.soa,
-                                 (char *)at.soa + TL_TILE / 2 / plan->core->vector_lanes * plan->core->vector_bytes};
+                char *half[2] = {at.soa, (char *)at.soa + TL_TILE / 2 / plan->core->vector_lanes *
+                                                              plan->core->vector_bytes};
                 up = (tl_up){made ? half[tile & 1] : NULL, NULL, b + TL_TILE, half[~tile & 1]};
                 if (n >= 2 * TL_TILE) up.soon = x + tile_bytes;
                 made = up.soon != NULL;
             }
             tile++;
-            /* Behind the tile that is read ahead: sum f32 1.02 to 1.08, f64 0.98 to 0.99 times as fast (AMD EPYC). */
-            const int64_t behind = paired && ahead && up.soon && op->elem_bytes <= 4 ? tile_bytes : 0;
-            tl_scan_full(plan, at, out, x, m, b, have ? &prefix : NULL, &node, s->exclusive, stream, ahead + behind,
-                         &up);
+            /* Behind the tile that is read ahead: sum f32 1.02 to 1.08, f64 0.98 to 0.99 times
+               as fast (AMD EPYC). */
+            const int64_t behind =
+                paired && ahead && up.soon && op->elem_bytes <= 4 ? tile_bytes : 0;
+            tl_scan_full(plan, at, out, x, m, b, have ? &prefix : NULL, &node, s->exclusive, stream,
+                         ahead + behind, &up);
         } else
             tl_scan_tile(plan, at, x, m, b, have ? &prefix : NULL, &node, ahead);
         if (m == TL_TILE) tl_counter_push(c, op, TL_TILE_LEVEL, &node);
@@ -206,7 +218,10 @@ static void publish(team *t, int64_t j, const tl_state *node)
     atomic_store_explicit(&t->ready[j], 1, memory_order_release);
 }
 
-static const char *block_at(const team *t, int64_t j) { return t->x + j * t->size * t->scan->plan->op->elem_bytes; }
+static const char *block_at(const team *t, int64_t j)
+{
+    return t->x + j * t->size * t->scan->plan->op->elem_bytes;
+}
 
 /* Whole tiles of block j. */
 static int64_t tiles_of(const team *t, int64_t j)
@@ -243,7 +258,8 @@ static void team_member(team *t, int me, tl_staging at, char *made, tl_counter *
 {
     const tl_plan *plan = t->scan->plan;
     const tl_scalar *op = plan->op;
-    const int64_t base = c->end, up_bytes = plan->core->up_bytes, set = t->size / TL_TILE * up_bytes;
+    const int64_t base = c->end, up_bytes = plan->core->up_bytes,
+                  set = t->size / TL_TILE * up_bytes;
     int64_t seen = 0; /* blocks already in this thread's counter */
     for (int64_t d = 0, j = me; d < t->depth && j < t->blocks; d++, j += t->threads) {
         char *to = made + d * set;
@@ -268,8 +284,8 @@ static void team_member(team *t, int me, tl_staging at, char *made, tl_counter *
         }
         int64_t m = t->n - j * t->size < t->size ? t->n - j * t->size : t->size;
         const int64_t on = t->depth == FOLD_DEPTH ? 2 * t->threads * t->size * op->elem_bytes : 0;
-        scan_serial(t->scan, c, block_at(t, j), m, t->out + j * t->size * op->result_bytes, t->stream,
-                    t->stream ? on : 0, at, t->depth == UPS_DEPTH ? &u : NULL);
+        scan_serial(t->scan, c, block_at(t, j), m, t->out + j * t->size * op->result_bytes,
+                    t->stream, t->stream ? on : 0, at, t->depth == UPS_DEPTH ? &u : NULL);
         if (t->depth == UPS_DEPTH && later < t->blocks) fold_ups(t, later, u.make);
         seen = j + 1;
     }
@@ -280,16 +296,19 @@ static size_t ups_after(const tl_plan *plan) { return (tl_staging_bytes(plan) + 
 static size_t member_bytes(const tl_plan *plan)
 {
     const int64_t size = (int64_t)1 << tl_top_level(BLOCK_BYTES / plan->op->elem_bytes);
-    return ups_after(plan) + (has_ups(plan) ? 3 * (size_t)(size / TL_TILE * plan->core->up_bytes) : 0);
+    return ups_after(plan) +
+           (has_ups(plan) ? 3 * (size_t)(size / TL_TILE * plan->core->up_bytes) : 0);
 }
 
 /* 0: out of memory; the caller's own, of as many bytes, is still there. */
-static int scan_parallel(tally *ctx, tl_scan *s, int threads, const char *x, int64_t n, char *out, int stream)
+static int scan_parallel(tally *ctx, tl_scan *s, int threads, const char *x, int64_t n, char *out,
+                         int stream)
 {
     const tl_scalar *op = s->plan->op;
     int level = tl_top_level(BLOCK_BYTES / op->elem_bytes);
     int64_t size = (int64_t)1 << level;
-    team t = {s, x, out, n, (n + size - 1) >> level, size, level, threads, stream, FOLD_DEPTH, NULL, NULL};
+    team t = {s,      x,          out,  n,   (n + size - 1) >> level, size, level, threads,
+              stream, FOLD_DEPTH, NULL, NULL};
     if (has_ups(s->plan) && !(stream && (uintptr_t)out % 64)) t.depth = UPS_DEPTH;
     const size_t staging = ups_after(s->plan), bytes = member_bytes(s->plan);
     t.node = malloc((size_t)t.blocks * sizeof *t.node);
@@ -300,8 +319,8 @@ static int scan_parallel(tally *ctx, tl_scan *s, int threads, const char *x, int
     if (ok) {
         for (int i = 0; i < threads; i++) counters[i] = s->done;
         int last = 0;
-        /* The team is as large as OpenMP makes it, not as large as was asked for: the members wait for each other, so
-         * all of them must be running. */
+        /* The team is as large as OpenMP makes it, not as large as was asked for: the members
+         * wait for each other, so all of them must be running. */
 #pragma omp parallel num_threads(tl_threads(threads))
         {
             tl_fp fp = tl_fp_enter();
@@ -323,7 +342,8 @@ static int scan_parallel(tally *ctx, tl_scan *s, int threads, const char *x, int
     return ok;
 }
 
-static void push(tally *ctx, tl_scan *s, int threads, const char *x, int64_t n, char *out, tl_staging at)
+static void push(tally *ctx, tl_scan *s, int threads, const char *x, int64_t n, char *out,
+                 tl_staging at)
 {
     const tl_scalar *op = s->plan->op;
     int stream = n * op->result_bytes >= STREAM_BYTES ? STORE_STREAM : STORE_CACHED;
@@ -332,8 +352,8 @@ static void push(tally *ctx, tl_scan *s, int threads, const char *x, int64_t n, 
         int64_t head = -s->done.end & (size - 1);
         if (n - head > size) {
             scan_serial(s, &s->done, x, head, out, stream, 0, at, NULL);
-            if (scan_parallel(ctx, s, threads, x + head * op->elem_bytes, n - head, out + head * op->result_bytes,
-                              stream))
+            if (scan_parallel(ctx, s, threads, x + head * op->elem_bytes, n - head,
+                              out + head * op->result_bytes, stream))
                 return;
             x += head * op->elem_bytes;
             out += head * op->result_bytes;
@@ -362,7 +382,8 @@ typedef struct {
 
 static int scratch_open(scratch *w, tally *ctx, int me, const tl_plan *plan)
 {
-    const size_t in = PACK * (size_t)plan->op->elem_bytes, out = PACK * (size_t)plan->op->result_bytes;
+    const size_t in = PACK * (size_t)plan->op->elem_bytes,
+                 out = PACK * (size_t)plan->op->result_bytes;
     w->in = tl_scratch(ctx, me, TL_SINGLE, in + out + tl_staging_bytes(plan));
     if (!w->in) return 0;
     w->out = w->in + in;
@@ -406,17 +427,19 @@ static void single(void *with, int64_t r)
     for (int64_t at = 0, now; at < n; at += now) {
         now = n - at < PACK ? n - at : PACK;
         const int64_t from = reverse ? n - 1 - at : at;
-        tl_copy_strided(w->in, 1, x + from * in->stride * op->elem_bytes, in->stride * sign, now, op->elem_bytes);
+        tl_copy_strided(w->in, 1, x + from * in->stride * op->elem_bytes, in->stride * sign, now,
+                        op->elem_bytes);
         scan_serial(&scan, &scan.done, w->in, now, w->out, STORE_CACHED, 0, staging, NULL);
-        tl_copy_strided(y + from * out->stride * op->result_bytes, out->stride * sign, w->out, 1, now,
-                        op->result_bytes);
+        tl_copy_strided(y + from * out->stride * op->result_bytes, out->stride * sign, w->out, 1,
+                        now, op->result_bytes);
     }
 }
 
-/* A long sequence that is not dense, or reversed, by all threads: they make a block of it dense, scan that, and bring
- * the results to their places. */
-static tally_status far_one(tally *ctx, const tl_plan *plan, int threads, const char *x, int64_t in_stride, int64_t n,
-                            char *y, int64_t out_stride, const tally_scan_options *o)
+/* A long sequence that is not dense, or reversed, by all threads: they make a block of it dense,
+ * scan that, and bring the results to their places. */
+static tally_status far_one(tally *ctx, const tl_plan *plan, int threads, const char *x,
+                            int64_t in_stride, int64_t n, char *y, int64_t out_stride,
+                            const tally_scan_options *o)
 {
     const tl_scalar *op = plan->op;
     const int sign = o && o->reverse ? -1 : 1;
@@ -429,12 +452,12 @@ static tally_status far_one(tally *ctx, const tl_plan *plan, int threads, const 
     for (int64_t at = 0, now; at < n && !status; at += now) {
         now = n - at < block ? n - at : block;
         const int64_t from = sign < 0 ? n - 1 - at : at;
-        tl_copy_strided_by(threads, dense, 1, x + from * in_stride * op->elem_bytes, in_stride * sign, now,
-                           op->elem_bytes);
+        tl_copy_strided_by(threads, dense, 1, x + from * in_stride * op->elem_bytes,
+                           in_stride * sign, now, op->elem_bytes);
         status = tl_scan_push(ctx, &scan, threads, dense, now, results);
         if (!status)
-            tl_copy_strided_by(threads, y + from * out_stride * op->result_bytes, out_stride * sign, results, 1, now,
-                               op->result_bytes);
+            tl_copy_strided_by(threads, y + from * out_stride * op->result_bytes, out_stride * sign,
+                               results, 1, now, op->result_bytes);
     }
     free(dense);
     return status;
@@ -456,12 +479,13 @@ static void share(void *with, const tl_member *m)
     alone.w = &w;
     if (all->narrow) {
         for (int64_t t; (t = tl_deal(m)) < m->end;)
-            tl_narrow_scan_rows(alone.plan, alone.in, alone.out, alone.o, tl_share(alone.in, t, m->end),
-                                tl_share(alone.in, t + 1, m->end));
+            tl_narrow_scan_rows(alone.plan, alone.in, alone.out, alone.o,
+                                tl_share(alone.in, t, m->end), tl_share(alone.in, t + 1, m->end));
         return;
     }
     tl_lanes_batch *batch =
-        all->job ? tl_lanes_batch_open(all->ctx, m->me, all->job) : NULL; /* without memory, one by one */
+        /* without memory, one by one */
+        all->job ? tl_lanes_batch_open(all->ctx, m->me, all->job) : NULL;
     if (!scratch_open(&w, all->ctx, m->me, alone.plan)) {
         __atomic_store_n(&all->failed, 1, __ATOMIC_RELAXED);
         return;
@@ -469,11 +493,13 @@ static void share(void *with, const tl_member *m)
     tl_lanes_deal(batch, alone.in, m, single, &alone);
 }
 
-tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, const tally_view *out,
-                          const tally_scan_options *o)
+tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
+                          const tally_view *out, const tally_scan_options *o)
 {
     const tl_scalar *op = plan->op;
-    int64_t n, m, total = in->offsets ? (in->rows ? in->offsets[in->rows] - in->offsets[0] : 0) : in->rows * in->n;
+    int64_t n, m,
+        total = in->offsets ? (in->rows ? in->offsets[in->rows] - in->offsets[0] : 0)
+                            : in->rows * in->n;
     int dense = in->stride == 1 && out->stride == 1 && !(o && o->reverse);
     int64_t big = 4 * TL_PARALLEL_BYTES / op->elem_bytes;
     if (dense && (in->rows == 1 || (threads > 1 && in->rows < threads))) {
@@ -481,7 +507,8 @@ tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const ta
             tl_scan s;
             tl_scan_begin(&s, plan, o);
             const char *x = tl_view_row(in, r, op->elem_bytes, &n);
-            tally_status status = tl_scan_push(ctx, &s, threads, x, n, tl_view_row(out, r, op->result_bytes, &m));
+            tally_status status =
+                tl_scan_push(ctx, &s, threads, x, n, tl_view_row(out, r, op->result_bytes, &m));
             if (status) return status;
         }
         return TALLY_OK;
@@ -494,26 +521,31 @@ tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const ta
         tally_status status = TALLY_OK;
         for (int64_t r = 0; r < in->rows && !status; r++) {
             const char *x = tl_view_row(in, r, op->elem_bytes, &n);
-            status = far_one(ctx, plan, threads, x, in->stride, n, tl_view_row(out, r, op->result_bytes, &m),
-                             out->stride, o);
+            status = far_one(ctx, plan, threads, x, in->stride, n,
+                             tl_view_row(out, r, op->result_bytes, &m), out->stride, o);
         }
         return status;
     }
-    /* Long segments one after the other, each on all threads; then shares of about the same weight. */
-    int64_t is_long = dense && threads > 1 && in->offsets && total > big ? LONG_BYTES / op->elem_bytes : INT64_MAX;
+    /* Long segments one after the other, each on all threads; then shares of about the same
+       weight. */
+    int64_t is_long = dense && threads > 1 && in->offsets && total > big
+                          ? LONG_BYTES / op->elem_bytes
+                          : INT64_MAX;
     int64_t longs = 0;
     for (int64_t r = 0; is_long != INT64_MAX && r < in->rows; r++) {
         const char *x = tl_view_row(in, r, op->elem_bytes, &n);
         if (n < is_long) continue;
         tl_scan s;
         tl_scan_begin(&s, plan, o);
-        tally_status status = tl_scan_push(ctx, &s, threads, x, n, tl_view_row(out, r, op->result_bytes, &m));
+        tally_status status =
+            tl_scan_push(ctx, &s, threads, x, n, tl_view_row(out, r, op->result_bytes, &m));
         if (status) return status;
         longs++;
     }
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
     const int lanes = tl_lanes_take_rows(&job);
-    const int stream = dense && total * op->result_bytes >= STREAM_BYTES ? STORE_STREAM : STORE_CACHED;
+    const int stream =
+        dense && total * op->result_bytes >= STREAM_BYTES ? STORE_STREAM : STORE_CACHED;
     const int64_t tasks = threads > 1 && total > big ? (int64_t)threads * 32 : 1;
     shares all = {ctx,
                   lanes ? &job : NULL,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * An operator that a user defined, compiled for the processors. The texts that make the built-in operators go into a
- * private folder together with the user's. The system's compiler makes a library for one dtype of them, which is loaded
- * and kept in the cache on disk. The folder is removed before the call returns. */
+ * An operator that a user defined, compiled for the processors. The texts that make the built-in
+ * operators go into a private folder together with the user's. The system's compiler makes a
+ * library for one dtype of them, which is loaded and kept in the cache on disk. The folder is
+ * removed before the call returns. */
 #define _GNU_SOURCE
 #include "context/operators.h"
 #include "store/leftover.h"
@@ -20,8 +21,9 @@
 enum { PATH_ROOM = 600, LOG_MOST = 64 << 10, FLAGS_MOST = 320 };
 
 /* Of the build (CMakeLists.txt): the flags that keep the law, and those of each instruction set. */
-static const char flags[] = "-std=gnu11 -O2 -fPIC -shared -fvisibility=hidden -Wno-psabi -Wno-attributes "
-                            "-Werror=implicit-function-declaration " TALLY_LAW_FLAGS;
+static const char flags[] =
+    "-std=gnu11 -O2 -fPIC -shared -fvisibility=hidden -Wno-psabi -Wno-attributes "
+    "-Werror=implicit-function-declaration " TALLY_LAW_FLAGS;
 static const char *const isa_flags[] = {
 #define ISA(isa, bytes, runs) TALLY_ISA_FLAGS_##isa,
 #include "operator/isa.def"
@@ -34,12 +36,15 @@ static const char *const isa_flags[] = {
 static int is_express(const tl_scalar *op)
 {
     const tl_facts *f = &op->user->user->facts;
-    return op->exact &&
-           (f->flag[TL_FLAG_EXTREME] || f->flag[TL_FLAG_ADDS] || f->flag[TL_FLAG_PICKS] || f->flag[TL_FLAG_COMMUTES]);
+    return op->exact && (f->flag[TL_FLAG_EXTREME] || f->flag[TL_FLAG_ADDS] ||
+                         f->flag[TL_FLAG_PICKS] || f->flag[TL_FLAG_COMMUTES]);
 }
 
 /* Of the processors' kernels? Operators' texts and those of GPUs are not. */
-static int is_needed(const char *name) { return strncmp(name, "gpu/", 4) && strncmp(name, "op/", 3); }
+static int is_needed(const char *name)
+{
+    return strncmp(name, "gpu/", 4) && strncmp(name, "op/", 3);
+}
 
 /* to := folder/name. A signal handler may call it. */
 static int path_of(char *to, const char *folder, const char *name)
@@ -67,7 +72,8 @@ static const char *const products[] = {"user_text.h", "user.so", "log", "immintr
 
 static tally_status no_folder(tally *ctx, const tl_user *u, const char *folder)
 {
-    return tl_fail(ctx, TALLY_IO, "operator '%s': %.300s: %s (TMPDIR names another place to compile in)", u->name,
+    return tl_fail(ctx, TALLY_IO,
+                   "operator '%s': %.300s: %s (TMPDIR names another place to compile in)", u->name,
                    folder, strerror(errno));
 }
 
@@ -97,12 +103,14 @@ static tally_status make_folder(tally *ctx, const tl_user *u, char *folder, tl_l
     return made ? TALLY_OK : no_folder(ctx, u, base);
 }
 
-/* The user's text with what it needs around it: names of its own told apart by instance, since it is compiled as scalar
- * code and as vectors; promises that hold for exact operators only, dropped for others; the widest field. */
+/* The user's text with what it needs around it: names of its own told apart by instance, since
+ * it is compiled as scalar code and as vectors; promises that hold for exact operators only,
+ * dropped for others; the widest field. */
 static int write_text(const char *folder, const tl_scalar *op)
 {
     static const char *const lanes[] = {"REAL", "ORD", "IDX", "ELEM", "WIDE"};
-    static const char *const exact_only[] = {"IDEMPOTENT", "INVERSE", "COMMUTES", "EXTREME", "ADDS", "PICKS"};
+    static const char *const exact_only[] = {"IDEMPOTENT", "INVERSE", "COMMUTES",
+                                             "EXTREME",    "ADDS",    "PICKS"};
     const tl_user *u = op->user->user;
     const tl_facts *f = &u->facts;
     char path[PATH_ROOM];
@@ -110,21 +118,24 @@ static int write_text(const char *folder, const tl_scalar *op)
     for (int i = 0; i < f->fields; i++) {
         int kind = f->field[i], wraps = op->acc == TALLY_I64 || op->acc == TALLY_U64;
         int bytes = kind == TL_FIELD_IDX || kind == TL_FIELD_WIDE ? 8
-                    : kind == TL_FIELD_REAL                       ? (wraps || op->acc == TALLY_F64 ? 8 : 4)
-                    : op->elem_bytes < 4                          ? 4
-                                                                  : op->elem_bytes;
+                    : kind == TL_FIELD_REAL ? (wraps || op->acc == TALLY_F64 ? 8 : 4)
+                    : op->elem_bytes < 4    ? 4
+                                            : op->elem_bytes;
         if (bytes > widest) widest = bytes, lane = kind;
     }
     FILE *out = path_of(path, folder, "user_text.h") ? fopen(path, "wb") : NULL;
     if (!out) return 0;
-    for (int i = 0; i < f->words; i++) fprintf(out, "#define %s TL_N(%s)\n", f->word[i], f->word[i]);
-    for (size_t i = 0; i < sizeof exact_only / sizeof *exact_only; i++) fprintf(out, "#undef OP_%s\n", exact_only[i]);
+    for (int i = 0; i < f->words; i++)
+        fprintf(out, "#define %s TL_N(%s)\n", f->word[i], f->word[i]);
+    for (size_t i = 0; i < sizeof exact_only / sizeof *exact_only; i++)
+        fprintf(out, "#undef OP_%s\n", exact_only[i]);
     fprintf(out, "#line 1 \"%s\"\n%s\n#line 1 \"user_text.h\"\n", u->name, u->text);
     for (int i = 0; i < f->words; i++) fprintf(out, "#undef %s\n", f->word[i]);
     fprintf(out, "#undef OP_LANE\n#define OP_LANE %s\n", lanes[lane]);
     for (size_t i = 0; i < sizeof exact_only / sizeof *exact_only; i++)
-        fprintf(out, "#if !OP_EXACT\n#undef OP_%s\n#endif\n#ifndef OP_%s\n#define OP_%s 0\n#endif\n", exact_only[i],
-                exact_only[i], exact_only[i]);
+        fprintf(out,
+                "#if !OP_EXACT\n#undef OP_%s\n#endif\n#ifndef OP_%s\n#define OP_%s 0\n#endif\n",
+                exact_only[i], exact_only[i], exact_only[i]);
     int failed = ferror(out);
     return !fclose(out) && !failed;
 }
@@ -147,10 +158,12 @@ static unsigned long long texts_hash(void)
 }
 
 /* Makes folder/user.so. */
-static tally_status compile(tally *ctx, const tl_compiler *c, const tl_scalar *op, const char *isa, const char *folder)
+static tally_status compile(tally *ctx, const tl_compiler *c, const tl_scalar *op, const char *isa,
+                            const char *folder)
 {
     const tl_user *u = op->user->user;
-    char path[PATH_ROOM], source[PATH_ROOM], product[PATH_ROOM], log[PATH_ROOM], words[FLAGS_MOST * 2], defines[3][40];
+    char path[PATH_ROOM], source[PATH_ROOM], product[PATH_ROOM], log[PATH_ROOM],
+        words[FLAGS_MOST * 2], defines[3][40];
     const char *argument[TL_COMPILER_ARGUMENTS + 1];
     int count = 0, good = 1;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
@@ -163,7 +176,8 @@ static tally_status compile(tally *ctx, const tl_compiler *c, const tl_scalar *o
     if (!good || !write_text(folder, op)) return no_folder(ctx, u, folder);
 
     snprintf(words, sizeof words, "%s %s", flags, isa);
-    for (char *save, *w = strtok_r(words, " ", &save); w; w = strtok_r(NULL, " ", &save)) argument[count++] = w;
+    for (char *save, *w = strtok_r(words, " ", &save); w; w = strtok_r(NULL, " ", &save))
+        argument[count++] = w;
     snprintf(defines[0], sizeof defines[0], "-DTL_USER_DT=%s", tally_dtype_name(op->dtype));
     snprintf(defines[1], sizeof defines[1], "-DTL_USER_ACC=%s", accumulator(op));
     snprintf(defines[2], sizeof defines[2], "-DTL_OUT_%s=1", tl_out_names[u->facts.out]);
@@ -184,13 +198,16 @@ static tally_status compile(tally *ctx, const tl_compiler *c, const tl_scalar *o
 
     int code = tl_compiler_run(c, argument, log);
     if (code == 0 && !access(product, R_OK)) return TALLY_OK;
-    if (code < 0) return tl_fail(ctx, TALLY_IO, "operator '%s': the compiler %s could not be run", u->name, c->path);
+    if (code < 0)
+        return tl_fail(ctx, TALLY_IO, "operator '%s': the compiler %s could not be run", u->name,
+                       c->path);
     char *said = malloc(LOG_MOST + 1);
     FILE *f = said ? fopen(log, "rb") : NULL;
     size_t got = f ? fread(said, 1, LOG_MOST, f) : 0;
     if (f) fclose(f);
     if (said) said[got] = 0;
-    tally_status status = said ? tl_user_error(ctx, u, said) : tl_no_memory(ctx, LOG_MOST, "a compiler's log");
+    tally_status status =
+        said ? tl_user_error(ctx, u, said) : tl_no_memory(ctx, LOG_MOST, "a compiler's log");
     free(said);
     return status;
 }
@@ -208,12 +225,15 @@ static tally_status load(tally *ctx, tl_user_instance *i, const char *folder)
     const tl_kernel *const *kernel = library ? dlsym(library, "tl_user_kernel") : NULL;
     if (!scalar || !kernel) {
         const char *why = dlerror();
-        tl_fail(ctx, TALLY_IO, "operator '%s': what was compiled cannot be loaded: %.300s", op->file, why ? why : "");
+        tl_fail(ctx, TALLY_IO, "operator '%s': what was compiled cannot be loaded: %.300s",
+                op->file, why ? why : "");
     } else {
         const tl_scalar *s = *scalar;
-        if (s->dtype == op->dtype && s->acc == op->acc && s->out == op->out && s->lanes == op->lanes &&
-            s->state_bytes == op->state_bytes && s->result_bytes == op->result_bytes && s->exact == op->exact &&
-            s->idempotent == op->idempotent && s->inverse == op->inverse && s->seedable == op->seedable) {
+        if (s->dtype == op->dtype && s->acc == op->acc && s->out == op->out &&
+            s->lanes == op->lanes && s->state_bytes == op->state_bytes &&
+            s->result_bytes == op->result_bytes && s->exact == op->exact &&
+            s->idempotent == op->idempotent && s->inverse == op->inverse &&
+            s->seedable == op->seedable) {
             op->blank = s->blank;
             op->lift = s->lift;
             op->is_masked = s->is_masked;
@@ -226,7 +246,8 @@ static tally_status load(tally *ctx, tl_user_instance *i, const char *folder)
             i->unload = unload;
             return TALLY_OK;
         }
-        tl_fail(ctx, TALLY_BAD_DATA, "%.200s:%d: the compiled text has other facts than its lines say: %s",
+        tl_fail(ctx, TALLY_BAD_DATA,
+                "%.200s:%d: the compiled text has other facts than its lines say: %s",
                 i->user->where, i->user->facts.state_line, "a macro or #if must have changed one");
     }
     if (library) dlclose(library);
@@ -247,14 +268,14 @@ static char *key_of(const tl_compiler *c, const tl_scalar *op, const char *isa)
     }
     if (length < 0) return NULL;
     char *all = NULL;
-    length = asprintf(&all, "%s\n%s %s\n%s %s %s\n%s", key, flags, isa, tally_dtype_name(op->dtype), accumulator(op),
-                      u->name, u->text);
+    length = asprintf(&all, "%s\n%s %s\n%s %s %s\n%s", key, flags, isa, tally_dtype_name(op->dtype),
+                      accumulator(op), u->name, u->text);
     free(key);
     return length < 0 ? NULL : all;
 }
 
-static tally_status build(tally *ctx, const tl_compiler *c, tl_user_instance *i, const char *isa, const char *key,
-                          const char *folder)
+static tally_status build(tally *ctx, const tl_compiler *c, tl_user_instance *i, const char *isa,
+                          const char *key, const char *folder)
 {
     char path[PATH_ROOM];
     size_t bytes = 0;
@@ -270,7 +291,8 @@ static tally_status build(tally *ctx, const tl_compiler *c, tl_user_instance *i,
     if (status) return status;
     FILE *f = path_of(path, folder, "user.so") ? fopen(path, "rb") : NULL;
     struct stat info;
-    if (f && !fstat(fileno(f), &info) && info.st_size > 0 && (library = malloc((size_t)info.st_size))) {
+    if (f && !fstat(fileno(f), &info) && info.st_size > 0 &&
+        (library = malloc((size_t)info.st_size))) {
         if (fread(library, 1, (size_t)info.st_size, f) == (size_t)info.st_size)
             tl_cache_store(key, strlen(key), library, (size_t)info.st_size);
         free(library);
@@ -286,11 +308,14 @@ tally_status tl_user_compile(tally *ctx, const tl_scalar *op, int isa)
     tl_leftover leftover = {0};
     if (op->user->kernel) return TALLY_OK;
     if (!tl_compiler_find(&c))
-        return tl_fail(ctx, TALLY_UNSUPPORTED,
-                       "operator '%s': the processors need a C compiler for its text, and there is no %s in PATH%s",
-                       op->file, *c.words ? c.words : "cc, gcc or clang",
-                       *c.words ? " (CC)"
-                                : " (streams, fragments and reversed scans of segments run there on every device)");
+        return tl_fail(
+            ctx, TALLY_UNSUPPORTED,
+            "operator '%s': the processors need a C compiler for its text, and there is no %s in "
+            "PATH%s",
+            op->file, *c.words ? c.words : "cc, gcc or clang",
+            *c.words
+                ? " (CC)"
+                : " (streams, fragments and reversed scans of segments run there on every device)");
     char *key = key_of(&c, op, isa_flags[isa]);
     if (!key) return tl_no_memory(ctx, TL_USER_TEXT, "an operator's text");
     tally_status status = make_folder(ctx, op->user->user, folder, &leftover);

@@ -3,9 +3,11 @@
 #include "widen.h"
 
 enum {
-    STREAM = 1024,               /* bytes of results narrowed before they are stored past the caches */
-    MARGIN = 2 * TL_WINDOW_BACK, /* wide elements kept in front of a window's tile: a whole number of vectors */
-    BEYOND = 512,                /* and readable behind it: two rows of the widest operator */
+    /* bytes of results narrowed before they are stored past the caches */
+    STREAM = 1024,
+    /* wide elements kept in front of a window's tile: a whole number of vectors */
+    MARGIN = 2 * TL_WINDOW_BACK,
+    BEYOND = 512, /* and readable behind it: two rows of the widest operator */
     PLACE = (MARGIN + TL_WINDOW_TILE + BEYOND) * 8
 };
 _Static_assert(2 * PLACE + TL_WINDOW_TILE * 16 <= TL_WINDOW_WIDE_BYTES &&
@@ -16,7 +18,8 @@ _Static_assert(2 * PLACE + TL_WINDOW_TILE * 16 <= TL_WINDOW_WIDE_BYTES &&
 
 size_t tl_staging_bytes(const tl_plan *plan)
 {
-    return tl_soa_bytes(plan) + (plan->in || plan->out ? (size_t)plan->op->inputs * TL_WIDE_BYTES : 0) + 64;
+    return tl_soa_bytes(plan) +
+           (plan->in || plan->out ? (size_t)plan->op->inputs * TL_WIDE_BYTES : 0) + 64;
 }
 
 tl_staging tl_staging_at(const tl_plan *plan, void *memory)
@@ -25,7 +28,8 @@ tl_staging tl_staging_at(const tl_plan *plan, void *memory)
     return (tl_staging){soa, plan->in || plan->out ? soa + tl_soa_bytes(plan) : NULL};
 }
 
-/* m elements at x as the kernels take them; those of a second input are `second` bytes behind wide ones. */
+/* m elements at x as the kernels take them; those of a second input are `second` bytes behind
+   wide ones. */
 static const void *widen(const tl_plan *plan, void *wide, const void *x, int64_t m, int64_t second)
 {
     if (!plan->in) return x;
@@ -51,24 +55,27 @@ static const tl_state *wide_prefix(const tl_plan *plan, const tl_state *prefix, 
     return room;
 }
 
-int tl_scan_tile(const tl_plan *plan, tl_staging at, const void *x, int64_t m, int64_t b, const tl_state *prefix,
-                 tl_state *node, int64_t ahead)
+int tl_scan_tile(const tl_plan *plan, tl_staging at, const void *x, int64_t m, int64_t b,
+                 const tl_state *prefix, tl_state *node, int64_t ahead)
 {
     tl_state room;
     prefix = wide_prefix(plan, prefix, &room);
-    int full = plan->core->scan_tile(at.soa, widen(plan, at.wide, x, m, TL_WIDE_BYTES), m, b, prefix, node,
-                                     tl_next_of(plan, x, ahead), par_of(plan, TL_WIDE_BYTES));
+    int full =
+        plan->core->scan_tile(at.soa, widen(plan, at.wide, x, m, TL_WIDE_BYTES), m, b, prefix, node,
+                              tl_next_of(plan, x, ahead), par_of(plan, TL_WIDE_BYTES));
     if (full && plan->op->from_wide) plan->op->from_wide(node);
     return full;
 }
 
-void tl_scan_full(const tl_plan *plan, tl_staging at, void *out, const void *x, int64_t m, int64_t b,
-                  const tl_state *prefix, tl_state *node, int exclusive, int stream, int64_t ahead, const tl_up *up)
+void tl_scan_full(const tl_plan *plan, tl_staging at, void *out, const void *x, int64_t m,
+                  int64_t b, const tl_state *prefix, tl_state *node, int exclusive, int stream,
+                  int64_t ahead, const tl_up *up)
 {
     tl_state room;
     prefix = wide_prefix(plan, prefix, &room);
-    plan->core->scan_full(out, widen(plan, at.wide, x, m, TL_WIDE_BYTES), m, b, prefix, node, exclusive, stream,
-                          tl_next_of(plan, x, ahead), up, par_of(plan, TL_WIDE_BYTES));
+    plan->core->scan_full(out, widen(plan, at.wide, x, m, TL_WIDE_BYTES), m, b, prefix, node,
+                          exclusive, stream, tl_next_of(plan, x, ahead), up,
+                          par_of(plan, TL_WIDE_BYTES));
     if (plan->op->from_wide) plan->op->from_wide(node);
 }
 
@@ -87,13 +94,15 @@ static void narrow(const tl_plan *plan, void *to, void *wide, int64_t m, int str
     plan->out->apply(plan->out, to, wide, head);
     for (at = head; m - at >= most; at += most) {
         plan->out->apply(plan->out, piece, (char *)wide + at * plan->out->from_bytes, most);
-        for (int o = 0; o < STREAM; o += 64) tl_stream_store((char *)to + at * bytes + o, piece + o, 64);
+        for (int o = 0; o < STREAM; o += 64)
+            tl_stream_store((char *)to + at * bytes + o, piece + o, 64);
     }
-    plan->out->apply(plan->out, (char *)to + at * bytes, (char *)wide + at * plan->out->from_bytes, m - at);
+    plan->out->apply(plan->out, (char *)to + at * bytes, (char *)wide + at * plan->out->from_bytes,
+                     m - at);
 }
 
-void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, int64_t m, int64_t n, int dn,
-                  int64_t first, int dfirst, int stream)
+void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, int64_t m, int64_t n,
+                  int dn, int64_t first, int dfirst, int stream)
 {
     if (!plan->out) {
         plan->lower->lower_row(out, at.soa, from, m, n, dn, first, dfirst, stream, plan->par);
@@ -104,10 +113,11 @@ void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, i
         narrow(plan, out, (char *)at.soa + from * plan->out->from_bytes, m, stream);
         return;
     }
-    for (int64_t j = 0, now; j < m; j += now) { /* a tile of results with two lanes takes two turns */
+    /* a tile of results with two lanes takes two turns */
+    for (int64_t j = 0, now; j < m; j += now) {
         now = m - j < TL_TILE / plan->op->lanes ? m - j : TL_TILE / plan->op->lanes;
-        plan->lower->lower_row(at.wide, at.soa, from + j, now, n + j * dn, dn, first + j * dfirst, dfirst, 0,
-                               plan->par);
+        plan->lower->lower_row(at.wide, at.soa, from + j, now, n + j * dn, dn, first + j * dfirst,
+                               dfirst, 0, plan->par);
         narrow(plan, to + j * plan->op->result_bytes, at.wide, now, stream);
     }
 }
@@ -120,8 +130,8 @@ void tl_window_start(const tl_plan *plan, tl_window_work *k, const tl_state *bef
     plan->core->window_start(k, wide_prefix(plan, before, &room));
 }
 
-void tl_window_feed(const tl_plan *plan, tl_window_work *k, const void *x, const void *old, int64_t back,
-                    int64_t beyond, int64_t lead, int64_t m, int64_t i)
+void tl_window_feed(const tl_plan *plan, tl_window_work *k, const void *x, const void *old,
+                    int64_t back, int64_t beyond, int64_t lead, int64_t m, int64_t i)
 {
     const int64_t ahead = k->fetch ? tl_fetch_ahead(k->fetch) : 0;
     k->next = tl_next_of(plan, (const char *)x - lead * plan->op->elem_bytes, ahead);
@@ -132,14 +142,16 @@ void tl_window_feed(const tl_plan *plan, tl_window_work *k, const void *x, const
         char *wide = (char *)k->wide + MARGIN * to;
         widen(plan, wide - before * to, (const char *)x - before * bytes, before + m, PLACE);
         x = wide;
-        beyond = BEYOND;                                                /* readable; the values there do not matter */
-        if (old) old = widen(plan, (char *)k->wide + PLACE, old, m, 0); /* of one input: it has an inverse */
+        /* readable; the values there do not matter */
+        beyond = BEYOND;
+        /* of one input: it has an inverse */
+        if (old) old = widen(plan, (char *)k->wide + PLACE, old, m, 0);
     }
     plan->core->window_feed(k, x, old, back, beyond, lead, m, i, par_of(plan, PLACE));
 }
 
-void tl_window_lower(const tl_plan *plan, const tl_window_work *k, void *to, int64_t from, int64_t m, int64_t first,
-                     int stream)
+void tl_window_lower(const tl_plan *plan, const tl_window_work *k, void *to, int64_t from,
+                     int64_t m, int64_t first, int stream)
 {
     if (!plan->out) {
         plan->lower->window_lower(to, k, from, m, first, stream, plan->par);
@@ -150,12 +162,13 @@ void tl_window_lower(const tl_plan *plan, const tl_window_work *k, void *to, int
     narrow(plan, to, wide, m, stream);
 }
 
-void tl_window_suffix(const tl_plan *plan, tl_window_work *k, const void *end, int64_t stop, int64_t high,
-                      int64_t blocks)
+void tl_window_suffix(const tl_plan *plan, tl_window_work *k, const void *end, int64_t stop,
+                      int64_t high, int64_t blocks)
 {
     _Alignas(64) char wide[2 * 8 * MARGIN];
     if (plan->in) { /* the kernel looks at less than two vectors of elements */
-        int64_t m = high * plan->core->vector_lanes < MARGIN ? high * plan->core->vector_lanes : MARGIN;
+        int64_t m =
+            high * plan->core->vector_lanes < MARGIN ? high * plan->core->vector_lanes : MARGIN;
         widen(plan, wide, (const char *)end - m * plan->in->from_bytes, m, 8 * MARGIN);
         end = wide + m * plan->in->to_bytes;
     }

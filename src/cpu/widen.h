@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A plan's kernels, called with the caller's elements, states and results. Kernels exist for a few types only
- * (accumulators, keys of 32 and 64 bits); where the elements are of another type, a tile of them is widened in the
- * first cache:
+ * A plan's kernels, called with the caller's elements, states and results. Kernels exist for a
+ * few types only (accumulators, keys of 32 and 64 bits); where the elements are of another type,
+ * a tile of them is widened in the first cache:
  *
  *   elements --in--> wide elements --core--> wide states --lower--> wide results --out--> results
  *                                     |  to_wide, from_wide (a state of the law's)
@@ -21,20 +21,26 @@ enum { TL_WIDE_BYTES = TL_TILE * 8 }; /* a tile of wide elements, or of wide res
 static inline tl_next tl_next_of(const tl_plan *plan, const void *x, int64_t ahead)
 {
     if (!ahead) return (tl_next){NULL, 0, TL_CACHED};
-    return (tl_next){(const char *)((uintptr_t)x + (uintptr_t)ahead), plan->op->elem_bytes, tl_fetch_way()};
+    return (tl_next){(const char *)((uintptr_t)x + (uintptr_t)ahead), plan->op->elem_bytes,
+                     tl_fetch_way()};
 }
 
 /* Do the plan's folds give states of the kernel instead of the law's? */
-static inline int tl_folds_wide(const tl_plan *plan) { return plan->fold == plan->core && plan->op->from_wide; }
+static inline int tl_folds_wide(const tl_plan *plan)
+{
+    return plan->fold == plan->core && plan->op->from_wide;
+}
 
-static inline int tl_nodes(const tl_plan *plan, tl_state *out, const void *x, int64_t n, int64_t i, int fetch)
+static inline int tl_nodes(const tl_plan *plan, tl_state *out, const void *x, int64_t n, int64_t i,
+                           int fetch)
 {
     int count = plan->fold->nodes(out, x, n, i, plan->fold_in, fetch, plan->par);
     for (int k = 0; tl_folds_wide(plan) && k < count; k++) plan->op->from_wide(&out[k]);
     return count;
 }
 
-static inline void tl_fold(const tl_plan *plan, tl_state *s, const void *x, int64_t n, int64_t i, int fetch)
+static inline void tl_fold(const tl_plan *plan, tl_state *s, const void *x, int64_t n, int64_t i,
+                           int fetch)
 {
     plan->fold->fold(s, x, n, i, plan->fold_in, fetch, plan->par);
     if (tl_folds_wide(plan)) plan->op->from_wide(s);
@@ -53,20 +59,25 @@ static inline void tl_widen_values(const tl_plan *plan, void *to, const void *fr
 /* Bytes of TL_SOA states as the kernels have them. */
 static inline size_t tl_soa_bytes(const tl_plan *plan)
 {
-    return ((size_t)(plan->core->vector_bytes / plan->core->vector_lanes) * TL_SOA + 127) & ~(size_t)63;
+    return ((size_t)(plan->core->vector_bytes / plan->core->vector_lanes) * TL_SOA + 127) &
+           ~(size_t)63;
 }
 
-/* Where a scan stages TL_SOA states, and a tile of wide elements or results (NULL where nothing is widened). */
+/* Where a scan stages TL_SOA states, and a tile of wide elements or results (NULL where nothing
+   is widened). */
 typedef struct tl_staging {
     void *soa, *wide;
 } tl_staging;
 size_t tl_staging_bytes(const tl_plan *plan);
 tl_staging tl_staging_at(const tl_plan *plan, void *memory); /* in that many bytes */
 
-int tl_scan_tile(const tl_plan *plan, tl_staging at, const void *x, int64_t m, int64_t b, const tl_state *prefix,
-                 tl_state *node, int64_t ahead); /* ahead: bytes from x to what is prefetched; 0: nothing */
-void tl_scan_full(const tl_plan *plan, tl_staging at, void *out, const void *x, int64_t m, int64_t b,
-                  const tl_state *prefix, tl_state *node, int exclusive, int stream, int64_t ahead, const tl_up *up);
+int tl_scan_tile(const tl_plan *plan, tl_staging at, const void *x, int64_t m, int64_t b,
+                 const tl_state *prefix,
+                 /* ahead: bytes from x to what is prefetched; 0: nothing */
+                 tl_state *node, int64_t ahead);
+void tl_scan_full(const tl_plan *plan, tl_staging at, void *out, const void *x, int64_t m,
+                  int64_t b, const tl_state *prefix, tl_state *node, int exclusive, int stream,
+                  int64_t ahead, const tl_up *up);
 
 static inline void tl_stage(const tl_plan *plan, void *soa, int64_t j, const tl_state *s)
 {
@@ -75,16 +86,16 @@ static inline void tl_stage(const tl_plan *plan, void *soa, int64_t j, const tl_
     plan->core->stage(soa, j, &wide);
 }
 
-void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, int64_t m, int64_t n, int dn,
-                  int64_t first, int dfirst, int stream);
+void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, int64_t m, int64_t n,
+                  int dn, int64_t first, int dfirst, int stream);
 
 /* For a window. k->wide has TL_WINDOW_WIDE_BYTES where something is widened. */
 enum { TL_WINDOW_WIDE_BYTES = 48 * 1024 };
 void tl_window_start(const tl_plan *plan, tl_window_work *k, const tl_state *before);
-void tl_window_feed(const tl_plan *plan, tl_window_work *k, const void *x, const void *old, int64_t back,
-                    int64_t beyond, int64_t lead, int64_t m, int64_t i);
-void tl_window_lower(const tl_plan *plan, const tl_window_work *k, void *to, int64_t from, int64_t m, int64_t first,
-                     int stream);
-void tl_window_suffix(const tl_plan *plan, tl_window_work *k, const void *end, int64_t stop, int64_t high,
-                      int64_t blocks);
+void tl_window_feed(const tl_plan *plan, tl_window_work *k, const void *x, const void *old,
+                    int64_t back, int64_t beyond, int64_t lead, int64_t m, int64_t i);
+void tl_window_lower(const tl_plan *plan, const tl_window_work *k, void *to, int64_t from,
+                     int64_t m, int64_t first, int stream);
+void tl_window_suffix(const tl_plan *plan, tl_window_work *k, const void *end, int64_t stop,
+                      int64_t high, int64_t blocks);
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * window: memory, threads and the full windows of a dense slice. The full windows are cut into one part per thread. A
- * part first feeds the w - 1 elements before its first result, so no part is shorter than the window.
+ * window: memory, threads and the full windows of a dense slice. The full windows are cut into
+ * one part per thread. A part first feeds the w - 1 elements before its first result, so no part
+ * is shorter than the window.
  */
 #define _GNU_SOURCE
 #include "window.h"
@@ -18,32 +19,40 @@
 enum {
     STREAM_BYTES = 4 * 1024 * 1024, /* outputs from here on are stored past the caches */
     CHUNK = 64 * 1024,              /* results whose NaN are counted at a time */
-    PARTS = 8,                      /* of a thread, at most, so that it does not wait long for the others, */
-    WARM = 16,                      /* if a part has so many times the elements that it feeds before its first result */
-    SLIDE_LEAST = 3                 /* shorter windows are cheaper folded than slid */
+    /* of a thread, at most, so that it does not wait long for the others, */
+    PARTS = 8,
+    /* if a part has so many times the elements that it feeds before its first result */
+    WARM = 16,
+    SLIDE_LEAST = 3 /* shorter windows are cheaper folded than slid */
 };
 
-static const int64_t FAR = (int64_t)1 << 60; /* longer than any sequence; two of them add up without overflow */
+/* longer than any sequence; two of them add up without overflow */
+static const int64_t FAR = (int64_t)1 << 60;
 
 tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, const tl_plan *count,
                             const tally_window_options *options, int first, int threads)
 {
-    *win = (tl_window){.ctx = ctx, .plan = plan, .edges = options->edges, .min_count = options->min_count};
+    *win = (tl_window){
+        .ctx = ctx, .plan = plan, .edges = options->edges, .min_count = options->min_count};
     if (options->before < 0 || options->after < 0)
-        return tl_fail(ctx, TALLY_INVALID, "window before is %lld, after is %lld: both must be at least 0",
+        return tl_fail(ctx, TALLY_INVALID,
+                       "window before is %lld, after is %lld: both must be at least 0",
                        (long long)options->before, (long long)options->after);
     win->before = options->before < FAR ? options->before : FAR;
     win->after = options->after < FAR ? options->after : FAR;
     win->w = win->before + 1 + win->after;
     win->threads = threads > 1 ? threads : 1;
     win->rooms = calloc((size_t)win->threads, sizeof *win->rooms);
-    if (!win->rooms) return tl_no_memory(ctx, (size_t)win->threads * sizeof *win->rooms, "a window's threads");
+    if (!win->rooms)
+        return tl_no_memory(ctx, (size_t)win->threads * sizeof *win->rooms, "a window's threads");
     for (int t = 0; t < win->threads; t++) {
         win->rooms[t].ctx = ctx;
         win->rooms[t].thread = first + t;
     }
     if (!plan->op->masked || options->min_count <= 0) return TALLY_OK;
-    if (!count) return tl_fail(ctx, TALLY_INVALID, "min_count of %s needs the operator count", plan->op->file);
+    if (!count)
+        return tl_fail(ctx, TALLY_INVALID, "min_count of %s needs the operator count",
+                       plan->op->file);
     tally_window_options all = *options;
     all.min_count = 0;
     if (all.edges == TALLY_EDGES_MISSING) all.edges = TALLY_EDGES_SHRINK;
@@ -79,15 +88,16 @@ static tally_status no_memory(tl_window *win, int64_t bytes, const char *what)
     return status;
 }
 
-/* The full windows that start at p .. stop - 1, where there is an express road (narrow/narrow.h). */
+/* The full windows that start at p .. stop - 1, where there is an express road
+   (narrow/narrow.h). */
 static int narrow_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_window_room *room)
 {
     const tl_plan *plan = job->win->plan;
     const int64_t bytes = plan->op->elem_bytes, need = tl_narrow_room(job->win->w) * bytes;
     void *memory = need ? tl_window_memory(room, (size_t)need) : NULL;
     if (need && !memory) return 0;
-    plan->narrow->window(tl_window_at(job, p + job->win->before), job->x + p * bytes, stop - p, job->win->w, memory,
-                         job->stream, plan->keys);
+    plan->narrow->window(tl_window_at(job, p + job->win->before), job->x + p * bytes, stop - p,
+                         job->win->w, memory, job->stream, plan->keys);
     if (job->stream) tl_stream_fence();
     return 1;
 }
@@ -97,7 +107,8 @@ static int whole_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_w
 {
     const tl_plan *plan = job->win->plan;
     const tl_kernel *core = plan->core;
-    int64_t w = job->win->w, tile = tl_window_tile(plan), in = plan->op->elem_bytes, lanes = core->vector_lanes;
+    int64_t w = job->win->w, tile = tl_window_tile(plan), in = plan->op->elem_bytes,
+            lanes = core->vector_lanes;
     int mode = mode_of(plan, w);
     if (plan->narrow) return narrow_windows(job, p, stop, room);
     if (!tl_window_prepare(room, plan, w, mode)) return 0;
@@ -113,22 +124,25 @@ static int whole_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_w
         warm = 0;
         p++;
     }
-    /* The stream begins at element `from`, after `lead` missing ones that align the tiles' results for streaming
-     * stores. */
+    /* The stream begins at element `from`, after `lead` missing ones that align the tiles'
+     * results for streaming stores. */
     int64_t from = p + (w - 1 - warm), end = stop + w - 1, begin = from, lead = 0, begun = 0;
     if (job->stream)
-        lead = (int64_t)((uintptr_t)tl_window_at(job, p + job->win->before) / plan->op->result_bytes - (uint64_t)warm) &
-               (lanes - 1);
+        lead =
+            (int64_t)((uintptr_t)tl_window_at(job, p + job->win->before) / plan->op->result_bytes -
+                      (uint64_t)warm) &
+            (lanes - 1);
     for (int64_t skip = lead, m; from < end; from += m, skip = 0) {
         m = end - from < tile - skip ? end - from : tile - skip;
         int64_t ready = begun + skip + m - (lead + warm); /* results up to here, of the part */
-        tl_window_feed(plan, work, job->x + from * in, old ? job->x + (from - old) * in : NULL, from - begin,
-                       job->n - from - m, skip, m, from);
+        tl_window_feed(plan, work, job->x + from * in, old ? job->x + (from - old) * in : NULL,
+                       from - begin, job->n - from - m, skip, m, from);
         if (ready > 0) {
-            int64_t late = ready - (skip + m) > 0 ? ready - (skip + m) : 0; /* the first result of this tile */
+            /* the first result of this tile */
+            int64_t late = ready - (skip + m) > 0 ? ready - (skip + m) : 0;
             int64_t j = skip + m - (ready - late), first = p + late;
-            tl_window_lower(plan, work, tl_window_at(job, first + job->win->before), j, ready - late, first,
-                            job->stream);
+            tl_window_lower(plan, work, tl_window_at(job, first + job->win->before), j,
+                            ready - late, first, job->stream);
         }
         begun += skip + m;
     }
@@ -139,15 +153,16 @@ static int whole_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_w
 /* Which windows: the full ones, those that are not, or both. */
 enum { FULL = 1, ENDS = 2 };
 
-/* The centres of a run: first .. left - 1 prefixes, left .. right - 1 in `parts` parts (whole: full windows, else all
- * of the elements), right .. stop - 1 suffixes. */
+/* The centres of a run: first .. left - 1 prefixes, left .. right - 1 in `parts` parts (whole:
+ * full windows, else all of the elements), right .. stop - 1 suffixes. */
 typedef struct {
     const tl_window_job *job;
     int64_t first, left, right, stop;
     int whole, parts;
 } cut;
 
-/* Part number `task`, or the prefixes (after the parts) or the suffixes (after those). 0: out of memory. */
+/* Part number `task`, or the prefixes (after the parts) or the suffixes (after those). 0: out of
+   memory. */
 static int part(const cut *c, int task, tl_window_room *room)
 {
     const tl_window_job *job = c->job;
@@ -173,14 +188,17 @@ static int part(const cut *c, int task, tl_window_room *room)
     return ok;
 }
 
-/* Windows of a slice, with `threads` threads. Windows are numbered by centre; lo .. hi - 1 are full. */
-static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, int at_end, int which, char *out,
-                        int64_t *count)
+/* Windows of a slice, with `threads` threads. Windows are numbered by centre; lo .. hi - 1 are
+   full. */
+static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, int at_end,
+                        int which, char *out, int64_t *count)
 {
     const tl_scalar *op = win->plan->op;
-    int shrink = win->edges == TALLY_EDGES_SHRINK || (win->edges == TALLY_EDGES_MISSING && win->min_count > 0);
+    int shrink = win->edges == TALLY_EDGES_SHRINK ||
+                 (win->edges == TALLY_EDGES_MISSING && win->min_count > 0);
     int valid = win->edges == TALLY_EDGES_VALID;
-    int64_t first = at_start && !valid ? 0 : win->before, stop = at_end && !valid ? n : n - win->after;
+    int64_t first = at_start && !valid ? 0 : win->before,
+            stop = at_end && !valid ? n : n - win->after;
     *count = stop > first ? stop - first : 0;
     if (stop <= first) return TALLY_OK;
 
@@ -189,14 +207,16 @@ static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, 
     job.stream = (win->stream || *count * op->result_bytes >= STREAM_BYTES) &&
                  (uintptr_t)out % (op->result_bytes / (unsigned)op->lanes) == 0;
     if (!shrink && !valid && job.least < win->w) job.least = win->w;
-    int64_t lo = win->before, hi = n - win->after; /* centres whose windows begin, and end, inside x */
+    /* centres whose windows begin, and end, inside x */
+    int64_t lo = win->before, hi = n - win->after;
     int64_t left = lo < hi ? lo : hi, right = lo < hi ? hi : lo;
     left = left < first ? first : left < stop ? left : stop;
     right = right < first ? first : right < stop ? right : stop;
     int parts = which & FULL ? 1 : 0;
     if (parts && win->threads > 1 && n * op->elem_bytes > TL_PARALLEL_BYTES) {
         int64_t least = win->w / 2 > TL_PARALLEL_BYTES / 8 ? win->w / 2 : TL_PARALLEL_BYTES / 8;
-        int64_t most = (right - left) / least + 1, fine = (right - left) / WARM / (win->w + least / WARM);
+        int64_t most = (right - left) / least + 1,
+                fine = (right - left) / WARM / (win->w + least / WARM);
         if (most > win->threads) most = win->threads;
         if (fine > PARTS * (int64_t)win->threads) fine = PARTS * (int64_t)win->threads;
         parts = (int)(fine > most ? fine : most);
@@ -220,15 +240,17 @@ static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, 
     return failed ? no_memory(win, win->w * op->state_bytes, "a window's states") : TALLY_OK;
 }
 
-/* Results whose window has fewer than min_count elements that are not NaN become empty. This is `run` and the windows
- * of count, CHUNK results at a time. A chunk is not shorter than the window, so the overlaps at most double the work.
- * The first chunk has all windows that reach beyond the left end, the last all that reach beyond the right end. */
-static tally_status run_masked(tl_window *win, const char *x, int64_t n, int at_start, int at_end, char *out,
-                               int64_t *count)
+/* Results whose window has fewer than min_count elements that are not NaN become empty. This is
+ * `run` and the windows of count, CHUNK results at a time. A chunk is not shorter than the
+ * window, so the overlaps at most double the work. The first chunk has all windows that reach
+ * beyond the left end, the last all that reach beyond the right end. */
+static tally_status run_masked(tl_window *win, const char *x, int64_t n, int at_start, int at_end,
+                               char *out, int64_t *count)
 {
     const tl_plan *plan = win->plan;
     int valid = win->edges == TALLY_EDGES_VALID, bytes = plan->op->result_bytes;
-    int64_t first = at_start && !valid ? 0 : win->before, stop = at_end && !valid ? n : n - win->after;
+    int64_t first = at_start && !valid ? 0 : win->before,
+            stop = at_end && !valid ? n : n - win->after;
     *count = stop > first ? stop - first : 0;
     int64_t size = win->w > n ? n : win->w;
     size = 2 * size > CHUNK * (int64_t)win->threads ? 2 * size : CHUNK * (int64_t)win->threads;
@@ -240,7 +262,9 @@ static tally_status run_masked(tl_window *win, const char *x, int64_t n, int at_
             free(win->counts);
             win->counts_room = 0;
             win->counts = malloc((size_t)(end - c) * sizeof *win->counts);
-            if (!win->counts) return no_memory(win, (end - c) * (int64_t)sizeof *win->counts, "a window's counts");
+            if (!win->counts)
+                return no_memory(win, (end - c) * (int64_t)sizeof *win->counts,
+                                 "a window's counts");
             win->counts_room = end - c;
         }
         int64_t a = c == first && at_start && !valid ? 0 : c - win->before,
@@ -248,7 +272,8 @@ static tally_status run_masked(tl_window *win, const char *x, int64_t n, int at_
         int starts = a == 0 && c < win->before, ends = b == n && end > n - win->after;
         char *to = out + (c - first) * bytes;
         int64_t got;
-        tally_status status = run(win, x + a * plan->op->elem_bytes, b - a, starts, ends, FULL | ENDS, to, &got);
+        tally_status status =
+            run(win, x + a * plan->op->elem_bytes, b - a, starts, ends, FULL | ENDS, to, &got);
         if (!status)
             status = run(win->count, x + a * plan->op->elem_bytes, b - a, starts, ends, FULL | ENDS,
                          (char *)win->counts, &got);
@@ -259,8 +284,8 @@ static tally_status run_masked(tl_window *win, const char *x, int64_t n, int at_
     return TALLY_OK;
 }
 
-tally_status tl_window_run(tl_window *win, const void *x, int64_t n, int at_start, int at_end, void *out,
-                           int64_t *count)
+tally_status tl_window_run(tl_window *win, const void *x, int64_t n, int at_start, int at_end,
+                           void *out, int64_t *count)
 {
     if (win->count) return run_masked(win, x, n, at_start, at_end, out, count);
     return run(win, x, n, at_start, at_end, FULL | ENDS, out, count);

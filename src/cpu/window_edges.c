@@ -3,8 +3,9 @@
  *
  *   left    prefixes x[0..j]: a scan computes them, with its tiles
  *   both    all of x: one fold, written many times
- *   right   suffixes x[p..]: the last elements are fed through the ladder of window_kernel.h; at its end the rings hold
- *           the nodes that suffixes are made of. That takes w log w combines, not w^2. */
+ *   right   suffixes x[p..]: the last elements are fed through the ladder of window_kernel.h; at
+ *           its end the rings hold the nodes that suffixes are made of. That takes w log w
+ *           combines, not w^2. */
 #include "window.h"
 #include "widen.h"
 #include "law/counter.h"
@@ -43,7 +44,8 @@ void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_win
     tl_staging at = {room->work.past, room->work.wide};
     tl_state prefix, node;
     tl_counter c;
-    int64_t length = split + shift, most = hi - 1 + shift, b = (length - 1) & ~(int64_t)(TL_TILE - 1);
+    int64_t length = split + shift, most = hi - 1 + shift,
+            b = (length - 1) & ~(int64_t)(TL_TILE - 1);
     tl_counter_init(&c, 0);
     if (b) {
         tl_state nodes[TL_MAX_LEVELS];
@@ -58,14 +60,15 @@ void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_win
     for (; b < most; b += TL_TILE) {
         int64_t m = most - b < TL_TILE ? most - b : TL_TILE;
         int have = tl_counter_fold(&c, plan->op, NULL, &prefix);
-        if (tl_scan_tile(plan, at, job->x + b * plan->op->elem_bytes, m, b, have ? &prefix : NULL, &node, 0) &&
+        if (tl_scan_tile(plan, at, job->x + b * plan->op->elem_bytes, m, b, have ? &prefix : NULL,
+                         &node, 0) &&
             m == TL_TILE) {
             tl_counter_push(&c, plan->op, TL_TILE_LEVEL, &node);
             tl_counter_fold(&c, plan->op, NULL, &node);
             tl_stage(plan, at.soa, plan->core->lead + m, &node);
         }
-        tl_lower_row(plan, at, tl_window_at(job, length - shift), plan->core->lead + length - b, b + m - length + 1,
-                     length, 1, 0, 0, job->stream);
+        tl_lower_row(plan, at, tl_window_at(job, length - shift), plan->core->lead + length - b,
+                     b + m - length + 1, length, 1, 0, 0, job->stream);
         length = b + m + 1;
     }
 }
@@ -109,11 +112,13 @@ int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_wind
     int64_t most = n - first, least = n - last + 1; /* lengths */
     if (most >= lanes) {
         int level = tl_top_level(most);
-        int64_t row = core->window_vectors * lanes, tile = tl_window_tile(plan), feed = (int64_t)1 << (level + 1);
+        int64_t row = core->window_vectors * lanes, tile = tl_window_tile(plan),
+                feed = (int64_t)1 << (level + 1);
         if (feed < row) feed = row;
         if (!tl_window_prepare(room, plan, (int64_t)1 << (level + 1), TL_WINDOW_LADDER)) return 0;
         tl_window_work *work = &room->work;
-        /* The stream ends at n and begins at n - feed, perhaps before x: rows without elements are skipped. */
+        /* The stream ends at n and begins at n - feed, perhaps before x: rows without elements
+           are skipped. */
         int64_t from = n - feed, lead = 0;
         if (from < 0) {
             work->row = -from / row;
@@ -123,8 +128,8 @@ int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_wind
         int64_t begin = from;
         for (int64_t m; from < n; from += m, lead = 0) {
             m = n - from < tile - lead ? n - from : tile - lead;
-            tl_window_feed(plan, work, job->x + from * plan->op->elem_bytes, NULL, from - begin, n - from - m, lead, m,
-                           from);
+            tl_window_feed(plan, work, job->x + from * plan->op->elem_bytes, NULL, from - begin,
+                           n - from - m, lead, m, from);
         }
         int64_t high = most / lanes, low = least / lanes;
         if (low < 1) low = 1;
@@ -140,6 +145,7 @@ int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_wind
             high -= blocks;
         }
     }
-    short_suffixes(job, most >= lanes ? (n - lanes + 1 > first ? n - lanes + 1 : first) : first, last);
+    short_suffixes(job, most >= lanes ? (n - lanes + 1 > first ? n - lanes + 1 : first) : first,
+                   last);
     return 1;
 }

@@ -10,8 +10,9 @@
 #include <sys/mman.h>
 
 enum {
-    TILE_BYTES = 4096,     /* of states: the buffers of a tile are half of a 32 KiB cache; half for class X, whose
-                          tiles are staged: its stores come in shorter bursts (max, w = 50: 0.47 for 0.53 ns) */
+    /* of states: the buffers of a tile are half of a 32 KiB cache; half for class X, whose tiles
+       are staged: its stores come in shorter bursts (max, w = 50: 0.47 for 0.53 ns) */
+    TILE_BYTES = 4096,
     KEPT = 1024 * 1024,    /* what the context keeps, at most */
     HUGE = 4 * 1024 * 1024 /* memory from here on asks for pages of half that */
 };
@@ -35,7 +36,8 @@ void *tl_window_memory(tl_window_room *room, size_t bytes)
     room->own = aligned_alloc(align, bytes);
     if (!room->own) return NULL;
 #ifdef MADV_HUGEPAGE
-    if (align > 64) madvise(room->own, bytes, MADV_HUGEPAGE); /* two dozen rings: more pages than a TLB holds */
+    /* two dozen rings: more pages than a TLB holds */
+    if (align > 64) madvise(room->own, bytes, MADV_HUGEPAGE);
 #endif
     room->own_bytes = bytes;
     return room->own;
@@ -44,17 +46,24 @@ void *tl_window_memory(tl_window_room *room, size_t bytes)
 int tl_window_prepare(tl_window_room *room, const tl_plan *plan, int64_t w, int mode)
 {
     const tl_kernel *core = plan->core;
-    int64_t high = w / core->vector_lanes, rest = high ? high & ~((int64_t)1 << tl_top_level(high)) : 0;
-    int within = tl_top_level(core->window_vectors); /* levels whose delays are shorter than a row */
+    int64_t high = w / core->vector_lanes,
+            rest = high ? high & ~((int64_t)1 << tl_top_level(high)) : 0;
+    /* levels whose delays are shorter than a row */
+    int within = tl_top_level(core->window_vectors);
     int levels = high ? tl_top_level(high) : 0, delays = rest ? tl_top_level(rest) + 1 : 0;
     size_t vector = (size_t)core->vector_bytes, row = (size_t)core->window_vectors * vector;
     size_t soa = tl_soa_bytes(plan), wide = plan->in || plan->out ? TL_WINDOW_WIDE_BYTES : 0;
-    size_t carry = TL_WINDOW_CARRY * vector, stash = (size_t)(levels + 1) * row, ring = 0, delay = 0;
+    size_t carry = TL_WINDOW_CARRY * vector, stash = (size_t)(levels + 1) * row, ring = 0,
+           delay = 0;
     if (mode == TL_WINDOW_BLOCKS) {
         ring = (size_t)high * vector;
     } else if (mode != TL_WINDOW_SLIDE) {
-        ring = levels > within ? (((size_t)1 << (levels - within)) + (size_t)levels * TL_WINDOW_PAD) * row : 0;
-        delay = delays > within ? (((size_t)1 << (delays - within)) + (size_t)delays * TL_WINDOW_PAD) * row : 0;
+        ring = levels > within
+                   ? (((size_t)1 << (levels - within)) + (size_t)levels * TL_WINDOW_PAD) * row
+                   : 0;
+        delay = delays > within
+                    ? (((size_t)1 << (delays - within)) + (size_t)delays * TL_WINDOW_PAD) * row
+                    : 0;
     }
     carry = (carry + 63) & ~(size_t)63;
     stash = (stash + 63) & ~(size_t)63;

@@ -37,43 +37,51 @@ static int grow(char **buffer, int64_t *room, int64_t bytes)
     return 1;
 }
 
-/* A sequence that is not dense, or whose results are not, a block of results at a time. A block is not shorter than the
- * window, so what blocks share at most doubles the work; the first has all windows that reach beyond the left end, the
- * last all that reach beyond the right end. */
-static tally_status one_far(tally *ctx, worker *w, const tl_plan *plan, const char *x, int64_t in_stride, int64_t n,
-                            char *y, int64_t out_stride, const tally_window_options *o)
+/* A sequence that is not dense, or whose results are not, a block of results at a time. A block
+ * is not shorter than the window, so what blocks share at most doubles the work; the first has
+ * all windows that reach beyond the left end, the last all that reach beyond the right end. */
+static tally_status one_far(tally *ctx, worker *w, const tl_plan *plan, const char *x,
+                            int64_t in_stride, int64_t n, char *y, int64_t out_stride,
+                            const tally_window_options *o)
 {
-    const int64_t in = plan->op->elem_bytes, out = plan->op->result_bytes, width = w->win.w < n ? w->win.w : n;
-    const int64_t least = FAR_BYTES / (in > out ? in : out), size = 2 * width > least ? 2 * width : least;
+    const int64_t in = plan->op->elem_bytes, out = plan->op->result_bytes,
+                  width = w->win.w < n ? w->win.w : n;
+    const int64_t least = FAR_BYTES / (in > out ? in : out),
+                  size = 2 * width > least ? 2 * width : least;
     const int valid = o->edges == TALLY_EDGES_VALID, threads = w->win.threads;
     const int64_t first = valid ? o->before : 0, stop = valid ? n - o->after : n;
     tally_status status = TALLY_OK;
     for (int64_t c = first, end; c < stop && !status; c = end) {
         end = stop - c < 2 * size ? stop : c + size;
-        const int64_t a = c == first && !valid ? 0 : c - o->before, b = end == stop && !valid ? n : end + o->after;
+        const int64_t a = c == first && !valid ? 0 : c - o->before,
+                      b = end == stop && !valid ? n : end + o->after;
         const char *from = x + a * in_stride * in;
         char *to = y + (c - first) * out_stride * out;
         int64_t count;
         if (!grow(&w->in, &w->in_room, in_stride == 1 ? 0 : (b - a) * in) ||
             !grow(&w->out, &w->out_room, out_stride == 1 ? 0 : (end - c) * out))
-            return tl_no_memory(ctx, (size_t)((b - a) * in + (end - c) * out), "a dense part of a sequence");
+            return tl_no_memory(ctx, (size_t)((b - a) * in + (end - c) * out),
+                                "a dense part of a sequence");
         if (in_stride != 1) tl_copy_strided_by(threads, w->in, 1, from, in_stride, b - a, in);
-        status = tl_window_run(&w->win, in_stride == 1 ? from : w->in, b - a, a == 0 && c < o->before,
-                               b == n && end > n - o->after, out_stride == 1 ? to : w->out, &count);
-        if (!status && out_stride != 1) tl_copy_strided_by(threads, to, out_stride, w->out, 1, count, out);
+        status =
+            tl_window_run(&w->win, in_stride == 1 ? from : w->in, b - a, a == 0 && c < o->before,
+                          b == n && end > n - o->after, out_stride == 1 ? to : w->out, &count);
+        if (!status && out_stride != 1)
+            tl_copy_strided_by(threads, to, out_stride, w->out, 1, count, out);
     }
     return status;
 }
 
-static tally_status one(tally *ctx, worker *w, const tl_plan *plan, const tally_view *in, const tally_view *out,
-                        int64_t r, const tally_window_options *o)
+static tally_status one(tally *ctx, worker *w, const tl_plan *plan, const tally_view *in,
+                        const tally_view *out, int64_t r, const tally_window_options *o)
 {
     const tl_scalar *op = plan->op;
     int64_t n, m = 0, count;
     const char *x = tl_view_row(in, r, op->elem_bytes, &n);
     char *y = tl_view_row(out, r, op->result_bytes, &m);
     if (tally_window_length(n, o) == 0) return TALLY_OK;
-    if (in->stride != 1 || out->stride != 1) return one_far(ctx, w, plan, x, in->stride, n, y, out->stride, o);
+    if (in->stride != 1 || out->stride != 1)
+        return one_far(ctx, w, plan, x, in->stride, n, y, out->stride, o);
     return tl_window_run(&w->win, x, n, TL_AT_END, TL_AT_END, y, &count);
 }
 
@@ -93,38 +101,42 @@ static void single(void *with, int64_t r)
     singles *s = with;
     const tally_view *in = s->in;
     const int64_t n = in->offsets ? in->offsets[r + 1] - in->offsets[r] : in->n;
-    if (!s->status && n >= s->least && n <= s->most) s->status = one(s->ctx, s->w, s->plan, in, s->out, r, s->o);
+    if (!s->status && n >= s->least && n <= s->most)
+        s->status = one(s->ctx, s->w, s->plan, in, s->out, r, s->o);
 }
 
 /* ---- rows that follow each other ---- */
 
-/* Their full windows are one run over all of them, as if they were one sequence. It also makes windows over two rows;
- * the windows at the rows' ends then take their places. */
+/* Their full windows are one run over all of them, as if they were one sequence. It also makes
+ * windows over two rows; the windows at the rows' ends then take their places. */
 static int rows_follow(const tl_window *win, const tally_view *in, const tally_view *out)
 {
-    return !in->offsets && in->stride == 1 && out->stride == 1 && in->row_stride == in->n && out->row_stride == in->n &&
-           out->n == in->n && !win->count && in->n / 2 >= win->w && in->rows > 1;
+    return !in->offsets && in->stride == 1 && out->stride == 1 && in->row_stride == in->n &&
+           out->row_stride == in->n && out->n == in->n && !win->count && in->n / 2 >= win->w &&
+           in->rows > 1;
 }
 
 /* Quicker than a lane for each row? (f32, f64; sum, max, var; windows of 20; 16 to 500 elements) */
 static int quicker_at_once(const tl_window *win, int64_t n) { return n >= 64 && n / 3 >= win->w; }
 
-/* Lanes get copies of these ends, so not of elements that are prepared by their place (inputs/gather.h). */
+/* Lanes get copies of these ends, so not of elements that are prepared by their place
+   (inputs/gather.h). */
 static int ends_may_be_lanes(const tl_plan *plan)
 {
     return plan->op->inputs == 1 && !(plan->in && plan->in->apply_two);
 }
 
-/* The windows of `count` rows from x on that are not full: at the start of each row, or at its end. They are those of
- * short rows, many at a time. 0: out of memory. */
-static int ends_of_rows(tally *ctx, worker *w, const tally_window_options *o, const char *x, int64_t n, int64_t count,
-                        char *y, int at_end)
+/* The windows of `count` rows from x on that are not full: at the start of each row, or at its
+ * end. They are those of short rows, many at a time. 0: out of memory. */
+static int ends_of_rows(tally *ctx, worker *w, const tally_window_options *o, const char *x,
+                        int64_t n, int64_t count, char *y, int at_end)
 {
     const tl_plan *plan = w->win.plan;
-    const int64_t length = o->before + o->after, ends = at_end ? o->after : o->before, bytes = plan->op->result_bytes,
-                  first = at_end ? n - ends : 0;
+    const int64_t length = o->before + o->after, ends = at_end ? o->after : o->before,
+                  bytes = plan->op->result_bytes, first = at_end ? n - ends : 0;
     tl_lanes_job job;
-    tally_view in = tally_rows(x + (at_end ? n - length : 0) * plan->op->elem_bytes, plan->op->dtype, count, length),
+    tally_view in = tally_rows(x + (at_end ? n - length : 0) * plan->op->elem_bytes,
+                               plan->op->dtype, count, length),
                out = tally_rows(NULL, plan->op->out, count, length);
     if (!ends) return 1;
     in.row_stride = n;
@@ -136,20 +148,23 @@ static int ends_of_rows(tally *ctx, worker *w, const tally_window_options *o, co
     if (!batch) return 0;
     tl_lanes_rows(batch, 0, count, NULL, NULL);
     for (int64_t r = 0; r < count; r++)
-        memcpy(y + (r * n + first) * bytes, w->out + (r * length + (at_end ? length - ends : 0)) * bytes,
+        memcpy(y + (r * n + first) * bytes,
+               w->out + (r * length + (at_end ? length - ends : 0)) * bytes,
                (size_t)(ends * bytes));
     return 1;
 }
 
-static tally_status rows_at_once(tally *ctx, worker *w, const tally_window_options *o, int lanes, const char *x,
-                                 int64_t n, int64_t count, char *y)
+static tally_status rows_at_once(tally *ctx, worker *w, const tally_window_options *o, int lanes,
+                                 const char *x, int64_t n, int64_t count, char *y)
 {
     const tl_scalar *op = w->win.plan->op;
     tally_status status = tl_window_full(&w->win, x, count * n, y);
-    if (!status && lanes && ends_of_rows(ctx, w, o, x, n, count, y, 0) && ends_of_rows(ctx, w, o, x, n, count, y, 1))
+    if (!status && lanes && ends_of_rows(ctx, w, o, x, n, count, y, 0) &&
+        ends_of_rows(ctx, w, o, x, n, count, y, 1))
         return TALLY_OK;
     for (int64_t r = 0; r < count && !status; r++)
-        status = tl_window_ends(&w->win, x + r * n * op->elem_bytes, n, y + r * n * op->result_bytes);
+        status =
+            tl_window_ends(&w->win, x + r * n * op->elem_bytes, n, y + r * n * op->result_bytes);
     return status;
 }
 
@@ -173,20 +188,23 @@ static void share(tally *ctx, shares *s, int64_t r, int64_t end)
     if (s->batch) tl_lanes_rows(s->batch, r, end, single, alone), r = end;
     for (int64_t rows, n; s->group && !alone->status && r < end; r += rows) {
         rows = end - r < s->group ? end - r : s->group;
-        alone->status = rows_at_once(ctx, &s->w, alone->o, s->lanes, tl_view_row(in, r, op->elem_bytes, &n), in->n,
-                                     rows, tl_view_row(out, r, op->result_bytes, &n));
+        alone->status =
+            rows_at_once(ctx, &s->w, alone->o, s->lanes, tl_view_row(in, r, op->elem_bytes, &n),
+                         in->n, rows, tl_view_row(out, r, op->result_bytes, &n));
     }
     for (; r < end; r++) single(alone, r);
 }
 
-/* The sequences of least to most elements of one worker: all of them, or its shares of a team's. job: NULL, or how
- * short ones go many at a time. */
-static tally_status work(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads, int many, int lanes,
-                         const tl_lanes_job *job, const tally_view *in, const tally_view *out,
-                         const tally_window_options *o, int64_t least, int64_t most)
+/* The sequences of least to most elements of one worker: all of them, or its shares of a team's.
+ * job: NULL, or how short ones go many at a time. */
+static tally_status work(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
+                         int many, int lanes, const tl_lanes_job *job, const tally_view *in,
+                         const tally_view *out, const tally_window_options *o, int64_t least,
+                         int64_t most)
 {
     shares s = {.alone = {ctx, &s.w, plan, in, out, o, least, most, TALLY_OK}, .lanes = lanes};
-    s.w.me = many ? omp_get_thread_num() : 0; /* not where the caller's region is the one around this */
+    /* not where the caller's region is the one around this */
+    s.w.me = many ? omp_get_thread_num() : 0;
     if (!many) {
         s.alone.status = tl_window_open(&s.w.win, ctx, plan, count, o, 0, threads);
     } else { /* ctx holds one error. Members report through it one at a time, and each of their sentences is true. */
@@ -195,12 +213,14 @@ static tally_status work(tally *ctx, const tl_plan *plan, const tl_plan *count, 
     }
     const int opened = !s.alone.status, follow = opened && rows_follow(&s.w.win, in, out);
     if (follow) s.group = GROUP_BYTES / (in->n * plan->op->elem_bytes) + 1;
-    if (job && opened && !(follow && quicker_at_once(&s.w.win, in->n))) s.batch = tl_lanes_batch_open(ctx, s.w.me, job);
+    if (job && opened && !(follow && quicker_at_once(&s.w.win, in->n)))
+        s.batch = tl_lanes_batch_open(ctx, s.w.me, job);
     s.w.win.stream = follow && in->rows * in->n * plan->op->result_bytes >= STREAM_BYTES;
     if (many) {
         const int64_t all = (int64_t)threads * 32;
 #pragma omp for schedule(dynamic, 1) nowait
-        for (int64_t t = 0; t < all; t++) share(ctx, &s, tl_share(in, t, all), tl_share(in, t + 1, all));
+        for (int64_t t = 0; t < all; t++)
+            share(ctx, &s, tl_share(in, t, all), tl_share(in, t + 1, all));
     } else {
         share(ctx, &s, 0, in->rows);
     }
@@ -210,10 +230,12 @@ static tally_status work(tally *ctx, const tl_plan *plan, const tl_plan *count, 
     return s.alone.status;
 }
 
-tally_status tl_window_view(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads, const tally_view *in,
-                            const tally_view *out, const tally_window_options *o)
+tally_status tl_window_view(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
+                            const tally_view *in, const tally_view *out,
+                            const tally_window_options *o)
 {
-    int64_t total = in->offsets ? (in->rows ? in->offsets[in->rows] - in->offsets[0] : 0) : in->rows * in->n;
+    int64_t total =
+        in->offsets ? (in->rows ? in->offsets[in->rows] - in->offsets[0] : 0) : in->rows * in->n;
     tl_lanes_job job;
     tl_lanes_begin(&job, plan, in);
     const int lanes = tl_lanes_of_window(&job, out, o);
@@ -221,21 +243,26 @@ tally_status tl_window_view(tally *ctx, const tl_plan *plan, const tl_plan *coun
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
     const int by_lanes = lanes && ends_may_be_lanes(plan);
     const tl_lanes_job *many = lanes && tl_lanes_take_rows(&job) ? &job : NULL;
-    /* This is not `parallel if`: in a region of one thread the engine's own region would be nested, and its new threads
-     * would inherit this thread's processor (two threads ran at a third of the speed of one when pinned). */
+    /* This is not `parallel if`: in a region of one thread the engine's own region would be
+     * nested, and its new threads would inherit this thread's processor (two threads ran at a
+     * third of the speed of one when pinned). */
     if (threads == 1 || in->rows < threads || total * plan->op->elem_bytes <= TL_PARALLEL_BYTES)
         return work(ctx, plan, count, threads, 0, by_lanes, many, in, out, o, 0, INT64_MAX);
-    /* Long segments one after the other, each on all threads; then shares of about the same weight. */
+    /* Long segments one after the other, each on all threads; then shares of about the same
+       weight. */
     int64_t is_long = LONG_BYTES / plan->op->elem_bytes, longs = 0;
-    for (int64_t r = 0; in->offsets && r < in->rows; r++) longs += in->offsets[r + 1] - in->offsets[r] >= is_long;
+    for (int64_t r = 0; in->offsets && r < in->rows; r++)
+        longs += in->offsets[r + 1] - in->offsets[r] >= is_long;
     if (!longs) is_long = INT64_MAX;
     tally_status failed =
-        longs ? work(ctx, plan, count, threads, 0, by_lanes, NULL, in, out, o, is_long, INT64_MAX) : TALLY_OK;
+        longs ? work(ctx, plan, count, threads, 0, by_lanes, NULL, in, out, o, is_long, INT64_MAX)
+              : TALLY_OK;
     if (failed) return failed;
 #pragma omp parallel num_threads(tl_threads(threads))
     {
         tl_fp fp = tl_fp_enter();
-        tally_status status = work(ctx, plan, count, threads, 1, by_lanes, many, in, out, o, 0, is_long - 1);
+        tally_status status =
+            work(ctx, plan, count, threads, 1, by_lanes, many, in, out, o, 0, is_long - 1);
         if (status) {
 #pragma omp atomic write
             failed = status;

@@ -14,7 +14,10 @@ static const struct dtype_row {
 };
 _Static_assert(sizeof dtypes / sizeof *dtypes == TL_DTYPES, "every type has one row");
 
-static const struct dtype_row *dtype_row(tally_dtype d) { return (unsigned)d - 1 < TL_DTYPES ? &dtypes[d - 1] : NULL; }
+static const struct dtype_row *dtype_row(tally_dtype d)
+{
+    return (unsigned)d - 1 < TL_DTYPES ? &dtypes[d - 1] : NULL;
+}
 
 const char *tally_dtype_name(tally_dtype d) { return dtype_row(d) ? dtype_row(d)->name : NULL; }
 size_t tally_dtype_size(tally_dtype d) { return dtype_row(d) ? (size_t)dtype_row(d)->bytes : 0; }

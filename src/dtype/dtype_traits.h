@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * dtype.def for the preprocessor: what an instance (cpu/kernel/instance.h) needs to know of TL_DT and TL_ACC in #if
- * lines, where X-macro rows cannot reach. One line per fact, one entry per dtype. */
+ * dtype.def for the preprocessor: what an instance (cpu/kernel/instance.h) needs to know of
+ * TL_DT and TL_ACC in #if lines, where X-macro rows cannot reach. One line per fact, one entry
+ * per dtype. */
 #ifndef TALLY_DTYPE_TRAITS_H
 #define TALLY_DTYPE_TRAITS_H
 
@@ -16,25 +17,36 @@
 #define TL_STRING_(x)        #x
 #define TL_STRING(x)         TL_STRING_(x)
 
-/* 1 storage, 2 public name, 3 bytes, 4 kind (I 1, U 2, F 3), 5 format (16 and 17: f16 and bf16 bits; else 0), the
- * integer type that orders it (6: itself, or for floats the signed integer of its size) with that type's range (7, 8),
- * and 9 the value for "missing". Then the types that the kernels of the processors may get instead (OP_WIDEN,
- * cpu/kernel/instance.h): 10 an integer of 64 bits, 11 a signed key, 12 a key of an integer but a number of a float, 13
- * the bits; and 14 its number. */
-#define TL_TRAITS_i8   int8_t, TALLY_I8, 1, 1, 0, int8_t, INT8_MAX, INT8_MIN, 0, i64, i32, i32, u32, 1
-#define TL_TRAITS_u8   uint8_t, TALLY_U8, 1, 2, 0, uint8_t, UINT8_MAX, 0, 0, u64, i32, i32, u32, 2
-#define TL_TRAITS_i16  int16_t, TALLY_I16, 2, 1, 0, int16_t, INT16_MAX, INT16_MIN, 0, i64, i32, i32, u32, 3
-#define TL_TRAITS_u16  uint16_t, TALLY_U16, 2, 2, 0, uint16_t, UINT16_MAX, 0, 0, u64, i32, i32, u32, 4
-#define TL_TRAITS_i32  int32_t, TALLY_I32, 4, 1, 0, int32_t, INT32_MAX, INT32_MIN, 0, i64, i32, i32, u32, 5
-#define TL_TRAITS_u32  uint32_t, TALLY_U32, 4, 2, 0, uint32_t, UINT32_MAX, 0, 0, u64, i32, i32, u32, 6
-#define TL_TRAITS_i64  int64_t, TALLY_I64, 8, 1, 0, int64_t, INT64_MAX, INT64_MIN, 0, i64, i64, i64, u64, 7
-#define TL_TRAITS_u64  uint64_t, TALLY_U64, 8, 2, 0, uint64_t, UINT64_MAX, 0, 0, u64, i64, i64, u64, 8
-#define TL_TRAITS_f16  uint16_t, TALLY_F16, 2, 3, 16, int16_t, INT16_MAX, INT16_MIN, 0x7e00, none, i32, f32, u32, 9
-#define TL_TRAITS_bf16 uint16_t, TALLY_BF16, 2, 3, 17, int16_t, INT16_MAX, INT16_MIN, 0x7fc0, none, i32, f32, u32, 10
-#define TL_TRAITS_f32                                                                                                  \
-    float, TALLY_F32, 4, 3, 0, int32_t, INT32_MAX, INT32_MIN, __builtin_nanf(""), none, i32, f32, u32, 11
-#define TL_TRAITS_f64                                                                                                  \
-    double, TALLY_F64, 8, 3, 0, int64_t, INT64_MAX, INT64_MIN, __builtin_nan(""), none, i64, f64, u64, 12
+/* 1 storage, 2 public name, 3 bytes, 4 kind (I 1, U 2, F 3), 5 format (16 and 17: f16 and bf16
+ * bits; else 0), the integer type that orders it (6: itself, or for floats the signed integer of
+ * its size) with that type's range (7, 8), and 9 the value for "missing". Then the types that
+ * the kernels of the processors may get instead (OP_WIDEN, cpu/kernel/instance.h): 10 an integer
+ * of 64 bits, 11 a signed key, 12 a key of an integer but a number of a float, 13 the bits; and
+ * 14 its number. */
+#define TL_TRAITS_i8 int8_t, TALLY_I8, 1, 1, 0, int8_t, INT8_MAX, INT8_MIN, 0, i64, i32, i32, u32, 1
+#define TL_TRAITS_u8 uint8_t, TALLY_U8, 1, 2, 0, uint8_t, UINT8_MAX, 0, 0, u64, i32, i32, u32, 2
+#define TL_TRAITS_i16                                                                              \
+    int16_t, TALLY_I16, 2, 1, 0, int16_t, INT16_MAX, INT16_MIN, 0, i64, i32, i32, u32, 3
+#define TL_TRAITS_u16                                                                              \
+    uint16_t, TALLY_U16, 2, 2, 0, uint16_t, UINT16_MAX, 0, 0, u64, i32, i32, u32, 4
+#define TL_TRAITS_i32                                                                              \
+    int32_t, TALLY_I32, 4, 1, 0, int32_t, INT32_MAX, INT32_MIN, 0, i64, i32, i32, u32, 5
+#define TL_TRAITS_u32                                                                              \
+    uint32_t, TALLY_U32, 4, 2, 0, uint32_t, UINT32_MAX, 0, 0, u64, i32, i32, u32, 6
+#define TL_TRAITS_i64                                                                              \
+    int64_t, TALLY_I64, 8, 1, 0, int64_t, INT64_MAX, INT64_MIN, 0, i64, i64, i64, u64, 7
+#define TL_TRAITS_u64                                                                              \
+    uint64_t, TALLY_U64, 8, 2, 0, uint64_t, UINT64_MAX, 0, 0, u64, i64, i64, u64, 8
+#define TL_TRAITS_f16                                                                              \
+    uint16_t, TALLY_F16, 2, 3, 16, int16_t, INT16_MAX, INT16_MIN, 0x7e00, none, i32, f32, u32, 9
+#define TL_TRAITS_bf16                                                                             \
+    uint16_t, TALLY_BF16, 2, 3, 17, int16_t, INT16_MAX, INT16_MIN, 0x7fc0, none, i32, f32, u32, 10
+#define TL_TRAITS_f32                                                                              \
+    float, TALLY_F32, 4, 3, 0, int32_t, INT32_MAX, INT32_MIN, __builtin_nanf(""), none, i32, f32,  \
+        u32, 11
+#define TL_TRAITS_f64                                                                              \
+    double, TALLY_F64, 8, 3, 0, int64_t, INT64_MAX, INT64_MIN, __builtin_nan(""), none, i64, f64,  \
+        u64, 12
 
 #define TL_1_(a, ...)                                      a
 #define TL_2_(a, b, ...)                                   b
@@ -54,15 +66,16 @@
 #define TL_COLUMN_(n, ...)                                 TL_CAT3_x(n, __VA_ARGS__)
 #define TL_CAT3_x(n, ...)                                  TL_##n##_(__VA_ARGS__)
 
-/* The accumulator of an instance: C type, public name, bytes, floating. u64 is the wrapping 64-bit integer of both
- * signs. */
+/* The accumulator of an instance: C type, public name, bytes, floating. u64 is the wrapping
+ * 64-bit integer of both signs. */
 #define TL_ACCUMULATOR_u64    uint64_t, TALLY_U64, 8, 0
 #define TL_ACCUMULATOR_f32    float, TALLY_F32, 4, 1
 #define TL_ACCUMULATOR_f64    double, TALLY_F64, 8, 1
 #define TL_ACCUMULATOR_none   float, 0, 4, 1
 #define TL_ACC_COLUMN(n, acc) TL_COLUMN_(n, TL_CAT(TL_ACCUMULATOR_, acc), 0)
 
-/* What the kernels of the processors get instead of an element (OP_WIDEN; cpu/elements/convert.def). */
+/* What the kernels of the processors get instead of an element (OP_WIDEN;
+   cpu/elements/convert.def). */
 #define TL_WIDEN_OWN         0
 #define TL_WIDEN_REAL        1
 #define TL_WIDEN_WIDE        2

@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: MIT
- * Numbers to text: the shortest decimal that reads back to the same bits, by Schubfach (Raffaello Giulietti, "The
- * Schubfach way to render doubles", 2020), one body for all four float formats. Integer arithmetic only; no locale, no
- * rounding mode. */
+ * Numbers to text: the shortest decimal that reads back to the same bits, by Schubfach
+ * (Raffaello Giulietti, "The Schubfach way to render doubles", 2020), one body for all four
+ * float formats. Integer arithmetic only; no locale, no rounding mode. */
 #include "tally.h"
 #include "number.h"
 
 /* The high 64 bits of g * c, where g is 128 bits, with everything below or-ed into bit 0. */
 static uint64_t round_to_odd(const uint64_t g[2], uint64_t c)
 {
-    const unsigned __int128 x = (unsigned __int128)g[1] * c, y = (unsigned __int128)g[0] * c + (uint64_t)(x >> 64);
+    const unsigned __int128 x = (unsigned __int128)g[1] * c,
+                            y = (unsigned __int128)g[0] * c + (uint64_t)(x >> 64);
     return (uint64_t)(y >> 64) | ((uint64_t)y > 1);
 }
 
-/* The digits and exponent of the shortest decimal in the rounding interval of c * 2^q, the nearest of those. */
+/* The digits and exponent of the shortest decimal in the rounding interval of c * 2^q, the
+   nearest of those. */
 static uint64_t shortest(uint64_t c, int q, int lower_closer, int *exp10)
 {
     const uint64_t odd = c & 1;
-    const int k = (q * 1262611 - (lower_closer ? 524031 : 0)) >> 22; /* floor(log10(2^q)), or of 3/4 2^q */
+    /* floor(log10(2^q)), or of 3/4 2^q */
+    const int k = (q * 1262611 - (lower_closer ? 524031 : 0)) >> 22;
     const int h = q + ((-k * 1741647) >> 19) + 1;
     uint64_t g[2] = {tl_pow5[-k - TL_POW5_MIN][0], tl_pow5[-k - TL_POW5_MIN][1]};
-    if (-k > 55 || -k < -27) g[0] += ++g[1] == 0; /* the table truncates there; g must be rounded up */
+    /* the table truncates there; g must be rounded up */
+    if (-k > 55 || -k < -27) g[0] += ++g[1] == 0;
     const uint64_t lower = round_to_odd(g, (4 * c - 2 + (uint64_t)lower_closer) << h) + odd;
     const uint64_t here = round_to_odd(g, (4 * c) << h);
     const uint64_t upper = round_to_odd(g, (4 * c + 2) << h) - odd;
@@ -39,10 +43,11 @@ static uint64_t shortest(uint64_t c, int q, int lower_closer, int *exp10)
     return s + (uint64_t)(here > middle || (here == middle && (s & 1)));
 }
 
-static const char pairs[] =
-    "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748"
-    "4950515253545556575859606162636465666768697071727374757677787980818283848586878889909192939495969798"
-    "99";
+static const char pairs[] = "0001020304050607080910111213141516171819202122232425262728293031323334"
+                            "3536373839404142434445464748"
+                            "4950515253545556575859606162636465666768697071727374757677787980818283"
+                            "848586878889909192939495969798"
+                            "99";
 
 /* v's digits at the end of a buffer that ends at `end`; where they start. */
 static char *digits_before(char *end, uint64_t v)
@@ -67,14 +72,15 @@ static char *put(char *out, const char *s, int n)
     return out + n;
 }
 
-/* digits * 10^exp10: plain from 1e-4 to below 1e16, else with an exponent of two digits or more, as Python writes
- * it. */
+/* digits * 10^exp10: plain from 1e-4 to below 1e16, else with an exponent of two digits or more,
+ * as Python writes it. */
 static char *put_decimal(char *out, uint64_t v, int exp10)
 {
     char room[20];
     while (v % 10 == 0) v /= 10, exp10++; /* v > 0 */
     const char *const d = digits_before(room + sizeof room, v);
-    const int n = (int)(room + sizeof room - d), point = n + exp10; /* the point stands after `point` digits */
+    /* the point stands after `point` digits */
+    const int n = (int)(room + sizeof room - d), point = n + exp10;
     if (point > 0 && point <= 16) {
         if (exp10 >= 0) {
             out = put(out, d, n);
@@ -105,7 +111,8 @@ static char *put_decimal(char *out, uint64_t v, int exp10)
 
 static char *put_float(char *out, uint64_t bits, int mant, int exps)
 {
-    const int sign = (int)(bits >> (mant + exps)) & 1, inf = (1 << exps) - 1, field = (int)(bits >> mant) & inf;
+    const int sign = (int)(bits >> (mant + exps)) & 1, inf = (1 << exps) - 1,
+              field = (int)(bits >> mant) & inf;
     const uint64_t frac = bits & ((1ull << mant) - 1);
     if (field == inf && frac) return put(out, "nan", 3);
     if (sign) *out++ = '-';

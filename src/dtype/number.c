@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Text to numbers, exactly: any number of digits, any dtype, one rounding. More than 19 digits, or an f16 or bf16 that
- * looks half way, are settled by comparing big integers. */
+ * Text to numbers, exactly: any number of digits, any dtype, one rounding. More than 19 digits,
+ * or an f16 or bf16 that looks half way, are settled by comparing big integers. */
 #define TL_POW5_TABLE
 #include "number.h"
 
-enum { LIMBS = 100, KEEP = 800 }; /* a double's midpoints have at most 767 digits; 6400 bits hold 801 digits * 5^1143 */
+/* a double's midpoints have at most 767 digits; 6400 bits hold 801 digits * 5^1143 */
+enum { LIMBS = 100, KEEP = 800 };
 struct big {
     int n;
     uint64_t d[LIMBS];
@@ -44,7 +45,8 @@ static int compare(const struct big *a, const struct big *b)
     return 0;
 }
 
-/* A decimal as scanned: (-1)^neg * w * 10^q, and if `more`, the digits that did not fit 19 follow in [digits, end). */
+/* A decimal as scanned: (-1)^neg * w * 10^q, and if `more`, the digits that did not fit 19
+   follow in [digits, end). */
 struct dec {
     uint64_t w;
     int64_t q, exp;
@@ -143,7 +145,8 @@ static uint64_t nearest(const struct dec *d, const struct tl_fmt f)
     const uint64_t low = tl_round_decimal(d->w, d->q, f);
     if (!d->more) return low;
     const uint64_t high =
-        tl_round_decimal(d->w + 1, d->q, f); /* the value lies between w and w + 1: 0 or 1 unit apart */
+        /* the value lies between w and w + 1: 0 or 1 unit apart */
+        tl_round_decimal(d->w + 1, d->q, f);
     if (low == high) return low;
     const uint64_t frac = low & ((1ull << f.mant) - 1), field = low >> f.mant;
     const uint64_t m = field ? frac | 1ull << f.mant : frac;
@@ -152,8 +155,9 @@ static uint64_t nearest(const struct dec *d, const struct tl_fmt f)
     return c > 0 || (c == 0 && (low & 1)) ? high : low;
 }
 
-/* The decimal as f16 (mant 10, least normal exponent -14) or bf16 (7, -126): the nearest double is rounded again, and
- * only if it is exactly half way between two neighbours do the digits decide. */
+/* The decimal as f16 (mant 10, least normal exponent -14) or bf16 (7, -126): the nearest double
+ * is rounded again, and only if it is exactly half way between two neighbours do the digits
+ * decide. */
 static uint64_t nearest_small(const struct dec *d, int mant, int emin)
 {
     const uint64_t inf = mant == 10 ? 0x7c00 : 0x7f80, x = nearest(d, tl_f64);
@@ -190,9 +194,10 @@ static int hex_bits(const char *s, const char *e, size_t size, uint64_t *bits)
     uint64_t b = 0;
     if (e - s < 3 || s[0] != '0' || (s[1] | 0x20) != 'x') return TL_CELL_BAD;
     for (const char *c = s + 2; c < e; c++) {
-        const unsigned digit = (unsigned)(*c - '0') < 10           ? (unsigned)(*c - '0')
-                               : (unsigned)((*c | 0x20) - 'a') < 6 ? (unsigned)((*c | 0x20) - 'a' + 10)
-                                                                   : 16;
+        const unsigned digit = (unsigned)(*c - '0') < 10 ? (unsigned)(*c - '0')
+                               : (unsigned)((*c | 0x20) - 'a') < 6
+                                   ? (unsigned)((*c | 0x20) - 'a' + 10)
+                                   : 16;
         if (digit == 16) return TL_CELL_BAD;
         b = b << 4 | digit;
     }
@@ -205,7 +210,9 @@ static int parse_whole(tally_dtype dtype, const char *s, const char *e, uint64_t
     struct dec d;
     if (!scan(s, e, &d)) {
         const char *const t = s < e && (*s == '-' || *s == '+') ? s + 1 : s;
-        return is_word(t, e, "nan") || is_word(t, e, "inf") || is_word(t, e, "infinity") ? TL_CELL_WHOLE : TL_CELL_BAD;
+        return is_word(t, e, "nan") || is_word(t, e, "inf") || is_word(t, e, "infinity")
+                   ? TL_CELL_WHOLE
+                   : TL_CELL_BAD;
     }
     uint64_t v = 0;
     int over = 0;
@@ -259,7 +266,8 @@ int tl_parse_cell(tally_dtype dtype, const char *s, const char *e, void *value)
     const size_t size = tally_dtype_size(dtype);
     if (s == e) return TL_CELL_EMPTY;
     int r = hex_bits(s, e, size, &bits);
-    if (r == TL_CELL_BAD) r = tl_is_float(dtype) ? parse_float(dtype, s, e, &bits) : parse_whole(dtype, s, e, &bits);
+    if (r == TL_CELL_BAD)
+        r = tl_is_float(dtype) ? parse_float(dtype, s, e, &bits) : parse_whole(dtype, s, e, &bits);
     if (r == TL_CELL_OK) tl_store(value, bits, size);
     return r;
 }
@@ -267,5 +275,6 @@ int tl_parse_cell(tally_dtype dtype, const char *s, const char *e, void *value)
 tally_status tally_parse_value(tally_dtype dtype, const char *text, size_t length, void *value)
 {
     if (!text || !value || tally_dtype_size(dtype) == 0) return TALLY_INVALID;
-    return tl_parse_cell(dtype, text, text + length, value) == TL_CELL_OK ? TALLY_OK : TALLY_BAD_DATA;
+    return tl_parse_cell(dtype, text, text + length, value) == TL_CELL_OK ? TALLY_OK
+                                                                          : TALLY_BAD_DATA;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Text to numbers, the fast part: digits eight at a time (SWAR) and Eisel-Lemire rounding in integer arithmetic, so
- * neither the caller's rounding mode nor flush-to-zero can change a bit.
+ * Text to numbers, the fast part: digits eight at a time (SWAR) and Eisel-Lemire rounding in
+ * integer arithmetic, so neither the caller's rounding mode nor flush-to-zero can change a bit.
  *
  *     "-123.456789\n"  --fast_scan-->  w = 123456789, q = -6, neg  --round_decimal-->  the nearest double or float
  *
- * What the fast part declines (20 digits, inf, 0x bits, an error) goes to number.c, byte by byte and exactly. */
+ * What the fast part declines (20 digits, inf, 0x bits, an error) goes to number.c, byte by byte
+ * and exactly. */
 #ifndef TALLY_NUMBER_H
 #define TALLY_NUMBER_H
 #include "pow5.h"
@@ -25,7 +26,8 @@ enum {
     TL_CELL_MORE
 };
 
-/* The text [s, e), all of it, as one value of dtype. One of TL_CELL_. Any text: no padding, no terminator needed. */
+/* The text [s, e), all of it, as one value of dtype. One of TL_CELL_. Any text: no padding, no
+   terminator needed. */
 int tl_parse_cell(tally_dtype dtype, const char *s, const char *e, void *value);
 
 /* format.c: value as text. Writes at most TL_VALUE_CHARS characters and returns their end. */
@@ -39,9 +41,11 @@ struct tl_fmt {
 static const struct tl_fmt tl_f64 = {52, -1023, 0x7ff, -342, 308, -4, 23};
 static const struct tl_fmt tl_f32 = {23, -127, 0xff, -65, 38, -17, 10};
 
-/* The bits (no sign) of the value of format f nearest to w * 10^q, ties to even. Exact for every w and q: no fallback
- * is needed (Mushtak and Lemire, "Fast number parsing without fallback", 2022). */
-static inline __attribute__((always_inline)) uint64_t tl_round_decimal(uint64_t w, int64_t q, const struct tl_fmt f)
+/* The bits (no sign) of the value of format f nearest to w * 10^q, ties to even. Exact for every
+ * w and q: no fallback is needed (Mushtak and Lemire, "Fast number parsing without fallback",
+ * 2022). */
+static inline __attribute__((always_inline)) uint64_t tl_round_decimal(uint64_t w, int64_t q,
+                                                                       const struct tl_fmt f)
 {
     if (w == 0 || q < f.qmin) return 0;
     if (q > f.qmax) return (uint64_t)f.inf << f.mant;
@@ -51,7 +55,8 @@ static inline __attribute__((always_inline)) uint64_t tl_round_decimal(uint64_t 
     const unsigned __int128 a = (unsigned __int128)w * t[0];
     uint64_t hi = (uint64_t)(a >> 64), lo = (uint64_t)a;
     const uint64_t mask = ~0ull >> (f.mant + 3);
-    if (__builtin_expect((hi & mask) == mask, 0)) { /* the low half of the table's entry may matter */
+    /* the low half of the table's entry may matter */
+    if (__builtin_expect((hi & mask) == mask, 0)) {
         const uint64_t more = (uint64_t)(((unsigned __int128)w * t[1]) >> 64);
         lo += more;
         if (more > lo) hi++;
@@ -65,18 +70,23 @@ static inline __attribute__((always_inline)) uint64_t tl_round_decimal(uint64_t 
         m += m & 1;
         return m >> 1; /* the carry into the exponent field is the right one */
     }
-    if (__builtin_expect(lo <= 1, 0) && q >= f.even_lo && q <= f.even_hi && (m & 3) == 1 && (m << shift) == hi)
+    if (__builtin_expect(lo <= 1, 0) && q >= f.even_lo && q <= f.even_hi && (m & 3) == 1 &&
+        (m << shift) == hi)
         m &= ~1ull; /* exactly half way: to even */
     m += m & 1;
     m >>= 1;
-    const uint64_t bits = m + ((uint64_t)(e - 1) << f.mant); /* m holds the hidden bit, and its own carry */
-    return __builtin_expect(bits >= (uint64_t)f.inf << f.mant, 0) ? (uint64_t)f.inf << f.mant : bits;
+    /* m holds the hidden bit, and its own carry */
+    const uint64_t bits = m + ((uint64_t)(e - 1) << f.mant);
+    return __builtin_expect(bits >= (uint64_t)f.inf << f.mant, 0) ? (uint64_t)f.inf << f.mant
+                                                                  : bits;
 }
 
-static const uint64_t tl_ten[] = {1,       10,       100,       1000,       10000,       100000,
-                                  1000000, 10000000, 100000000, 1000000000, 10000000000, 100000000000};
+static const uint64_t tl_ten[] = {1,         10,         100,         1000,
+                                  10000,     100000,     1000000,     10000000,
+                                  100000000, 1000000000, 10000000000, 100000000000};
 
-/* How many of the 8 characters at p are digits before the first that is not, and their value. Reads 8 bytes. */
+/* How many of the 8 characters at p are digits before the first that is not, and their value.
+   Reads 8 bytes. */
 static inline __attribute__((always_inline)) int tl_digits8(const char *p, uint64_t *value)
 {
     uint64_t v;
@@ -85,7 +95,8 @@ static inline __attribute__((always_inline)) int tl_digits8(const char *p, uint6
     v = __builtin_bswap64(v);
 #endif
     v ^= 0x3030303030303030ull;
-    /* The high bit of each byte that is not 0..9. A carry can only spoil bytes above the first of those. */
+    /* The high bit of each byte that is not 0..9. A carry can only spoil bytes above the first
+       of those. */
     const uint64_t bad = ((v + 0x7676767676767676ull) | v) & 0x8080808080808080ull;
     const int n = bad ? __builtin_ctzll(bad) >> 3 : 8;
     v = v << (32 - 4 * n) << (32 - 4 * n); /* leading zeros; in two steps, since n may be 0 */
@@ -97,9 +108,10 @@ static inline __attribute__((always_inline)) int tl_digits8(const char *p, uint6
     return n;
 }
 
-/* Scans a plain decimal of at most 19 digits from *p, up to the first character that does not belong to it: 1 and its
- * value w * 10^q, or 0. Reads up to 16 bytes past the number. */
-static inline __attribute__((always_inline)) int tl_fast_scan(const char **p, uint64_t *w, int64_t *q, int *neg)
+/* Scans a plain decimal of at most 19 digits from *p, up to the first character that does not
+ * belong to it: 1 and its value w * 10^q, or 0. Reads up to 16 bytes past the number. */
+static inline __attribute__((always_inline)) int tl_fast_scan(const char **p, uint64_t *w,
+                                                              int64_t *q, int *neg)
 {
     const char *s = *p;
     uint64_t m, v;
@@ -177,8 +189,8 @@ static inline __attribute__((always_inline)) int tl_fast_whole(const char **p, i
     return 1;
 }
 
-/* The least and greatest of an integer dtype; the greatest of u64 is given as INT64_MAX (the fast path needs no
- * more). */
+/* The least and greatest of an integer dtype; the greatest of u64 is given as INT64_MAX (the
+ * fast path needs no more). */
 static inline void tl_whole_range(tally_dtype dtype, int64_t *least, int64_t *greatest)
 {
     switch (dtype) {
@@ -215,7 +227,10 @@ static inline __attribute__((always_inline)) size_t tl_whole_size(tally_dtype dt
     return (size_t)1 << ((dtype - TALLY_I8) >> 1);
 }
 
-static inline int tl_is_float(tally_dtype dtype) { return dtype >= TALLY_F16 && dtype <= TALLY_F64; }
+static inline int tl_is_float(tally_dtype dtype)
+{
+    return dtype >= TALLY_F16 && dtype <= TALLY_F64;
+}
 
 /* Stores the low bytes of bits as an element of `size` bytes. */
 static inline __attribute__((always_inline)) void tl_store(void *value, uint64_t bits, size_t size)
@@ -233,9 +248,10 @@ static inline __attribute__((always_inline)) void tl_store(void *value, uint64_t
         memcpy(value, &b1, 1);
 }
 
-/* The fast path for one value: 1 and *p at the character after it, or 0 with *p untouched. `dtype` is a constant where
- * it is called. Reads up to 32 bytes past the number. */
-static inline __attribute__((always_inline)) int tl_fast_value(const char **p, tally_dtype dtype, void *value)
+/* The fast path for one value: 1 and *p at the character after it, or 0 with *p untouched.
+ * `dtype` is a constant where it is called. Reads up to 32 bytes past the number. */
+static inline __attribute__((always_inline)) int tl_fast_value(const char **p, tally_dtype dtype,
+                                                               void *value)
 {
     if (dtype == TALLY_F64 || dtype == TALLY_F32) {
         uint64_t w;

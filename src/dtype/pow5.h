@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Written by pow5.py: the leading 128 bits (high, low) of 5^q, q = -342..324, for reading decimals
- * (Eisel-Lemire, Software: Practice and Experience 51:8, 2021) and for writing them (Schubfach, Giulietti
- * 2020). They are exact for 0 <= q <= 55, one unit above the truncated value for -27 <= q < 0, and truncated
- * elsewhere. */
+ * (Eisel-Lemire, Software: Practice and Experience 51:8, 2021) and for writing them (Schubfach,
+ * Giulietti 2020). They are exact for 0 <= q <= 55, one unit above the truncated value for -27
+ * <= q < 0, and truncated elsewhere. */
 #ifndef TALLY_IO_POW5_H
 #define TALLY_IO_POW5_H
 #include <stdint.h>

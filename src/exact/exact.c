@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums: carries, and the value. A value is made from digits of 32 bits, least significant first:
+ * Exact sums: carries, and the value. A value is made from digits of 32 bits, least significant
+ * first:
  *
  *     bins --carries--> digits of |sum| --(mean: divided, 64 bits longer)--> digits --rounded once--> f32 or f64 */
 #include "exact.h"
@@ -57,11 +58,14 @@ void tl_exact_pair(tl_exact *e, double x, double y, int64_t sign)
 {
     uint64_t m[2];
     int at[2], negative[2];
-    const int finite = integer(x, &m[0], &at[0], &negative[0]) & integer(y, &m[1], &at[1], &negative[1]);
+    const int finite =
+        integer(x, &m[0], &at[0], &negative[0]) & integer(y, &m[1], &at[1], &negative[1]);
     int minus = negative[0] ^ negative[1];
     if (__builtin_expect(finite, 1)) {
-        const unsigned __int128 product = (unsigned __int128)m[0] * m[1]; /* below 2^106: two integers of 53 bits */
-        const int64_t low = (int64_t)(product & (((uint64_t)1 << 53) - 1)), high = (int64_t)(product >> 53);
+        /* below 2^106: two integers of 53 bits */
+        const unsigned __int128 product = (unsigned __int128)m[0] * m[1];
+        const int64_t low = (int64_t)(product & (((uint64_t)1 << 53) - 1)),
+                      high = (int64_t)(product >> 53);
         const int from = at[0] + at[1] + TL_EXACT_UNIT - 2 * 1074;
         minus ^= sign < 0;
         tl_exact_put(e, minus ? -low : low, from);
@@ -77,8 +81,8 @@ void tl_exact_pair(tl_exact *e, double x, double y, int64_t sign)
 
 /* ---- the value ---- */
 
-/* A number: digit[low] .. digit[top - 1], least significant first, times 2^-TL_EXACT_UNIT. Digits below those of
- * tally_exact are the fraction of a quotient, or what products have there. */
+/* A number: digit[low] .. digit[top - 1], least significant first, times 2^-TL_EXACT_UNIT.
+ * Digits below those of tally_exact are the fraction of a quotient, or what products have there. */
 enum { DIGITS = TL_EXACT_BINS + 6 };
 typedef struct {
     uint32_t digit[DIGITS];
@@ -115,8 +119,8 @@ static int magnitude(const tl_exact *e, number *d)
     return negative;
 }
 
-/* d becomes d / n. A quotient begins at most 3 digits below d. It gets 8 digits from d's first on: enough to be rounded
- * from; what is left over is `more`. */
+/* d becomes d / n. A quotient begins at most 3 digits below d. It gets 8 digits from d's first
+ * on: enough to be rounded from; what is left over is `more`. */
 static void divide(number *d, uint64_t n)
 {
     const int end = d->top > 8 ? d->top - 8 : 0;
@@ -143,27 +147,31 @@ static void divide(number *d, uint64_t n)
     while (d->top > d->low && !d->digit[d->top - 1]) d->top--;
 }
 
-/* The bits of d, which is not 0, rounded to nearest even to a format of `mantissa` bits below the first, whose unit is
- * 2^(unit - 1074), and whose infinity has the exponent `most`. */
+/* The bits of d, which is not 0, rounded to nearest even to a format of `mantissa` bits below
+ * the first, whose unit is 2^(unit - 1074), and whose infinity has the exponent `most`. */
 static uint64_t round_to(const number *d, int mantissa, int unit, uint64_t most)
 {
     const int last = d->top - 1;
-    const int first = 32 * last + 31 - __builtin_clz(d->digit[last]); /* the place of the first bit */
+    /* the place of the first bit */
+    const int first = 32 * last + 31 - __builtin_clz(d->digit[last]);
     const int least = 32 * TL_EXACT_LOW + unit;
-    const int at = first - mantissa > least ? first - mantissa : least; /* the place of the last bit that stays */
+    /* the place of the last bit that stays */
+    const int at = first - mantissa > least ? first - mantissa : least;
     /* the 32 bits below `at`, and what is at and above it: at most 54 bits */
     const int digit = at >> 5, shift = at & 31;
 #define DIGIT(j) ((j) >= d->low && (j) < d->top ? (uint64_t)d->digit[j] : 0)
     uint64_t m = DIGIT(digit) >> shift | DIGIT(digit + 1) << (32 - shift);
     if (shift) m |= DIGIT(digit + 2) << (64 - shift);
     const uint64_t below =
-        shift ? (DIGIT(digit) << (32 - shift) & UINT32_MAX) | DIGIT(digit - 1) >> shift : DIGIT(digit - 1);
+        shift ? (DIGIT(digit) << (32 - shift) & UINT32_MAX) | DIGIT(digit - 1) >> shift
+              : DIGIT(digit - 1);
     int more = d->more || (shift && DIGIT(digit - 1) << (32 - shift) & UINT32_MAX);
     for (int j = digit - 2; j >= d->low && !more; j--) more = j < d->top && d->digit[j] != 0;
 #undef DIGIT
     const uint64_t half = (uint64_t)1 << 31;
     m += below > half || (below == half && (more || (m & 1)));
-    /* m has its first bit at `mantissa`, or is subnormal: that bit, and a carry, add to the exponent */
+    /* m has its first bit at `mantissa`, or is subnormal: that bit, and a carry, add to the
+       exponent */
     const uint64_t exponent = (uint64_t)(at - least);
     if (exponent >= most) return most << mantissa;
     const uint64_t bits = (exponent << mantissa) + m;

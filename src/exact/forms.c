@@ -15,28 +15,28 @@ static void nan_f64(tl_par p, void *out)
     memcpy(out, &bits, sizeof bits);
 }
 
-#define INSTANCE(name, nothing, masks, divides, number, dt, bytes, to, to_bytes)                                       \
-    {{.file = name ":exact",                                                                                           \
-      .dtype = dt,                                                                                                     \
-      .acc = to_bytes == 8 ? TALLY_F64 : TALLY_F32,                                                                    \
-      .out = to_bytes == 8 ? TALLY_F64 : TALLY_F32,                                                                    \
-      .lanes = 1,                                                                                                      \
-      .inputs = number,                                                                                                \
-      .elem_bytes = bytes,                                                                                             \
-      .result_bytes = to_bytes,                                                                                        \
-      .exact = 1,                                                                                                      \
-      .masked = masks,                                                                                                 \
-      .seedable = !(divides),                                                                                          \
-      .empty = nothing##_##to},                                                                                        \
-     divides,                                                                                                          \
+#define INSTANCE(name, nothing, masks, divides, number, dt, bytes, to, to_bytes)                   \
+    {{.file = name ":exact",                                                                       \
+      .dtype = dt,                                                                                 \
+      .acc = to_bytes == 8 ? TALLY_F64 : TALLY_F32,                                                \
+      .out = to_bytes == 8 ? TALLY_F64 : TALLY_F32,                                                \
+      .lanes = 1,                                                                                  \
+      .inputs = number,                                                                            \
+      .elem_bytes = bytes,                                                                         \
+      .result_bytes = to_bytes,                                                                    \
+      .exact = 1,                                                                                  \
+      .masked = masks,                                                                             \
+      .seedable = !(divides),                                                                      \
+      .empty = nothing##_##to},                                                                    \
+     divides,                                                                                      \
      0},
-#define INSTANCES(name, nothing, masks, divides, number)                                                               \
-    INSTANCE(name, nothing, masks, divides, number, TALLY_F16, 2, f32, 4)                                              \
-    INSTANCE(name, nothing, masks, divides, number, TALLY_BF16, 2, f32, 4)                                             \
-    INSTANCE(name, nothing, masks, divides, number, TALLY_F32, 4, f32, 4)                                              \
-    INSTANCE(name, nothing, masks, divides, number, TALLY_F64, 8, f64, 8)                                              \
-    INSTANCE(name, nothing, masks, divides, number, TALLY_F16, 2, f64, 8)                                              \
-    INSTANCE(name, nothing, masks, divides, number, TALLY_BF16, 2, f64, 8)                                             \
+#define INSTANCES(name, nothing, masks, divides, number)                                           \
+    INSTANCE(name, nothing, masks, divides, number, TALLY_F16, 2, f32, 4)                          \
+    INSTANCE(name, nothing, masks, divides, number, TALLY_BF16, 2, f32, 4)                         \
+    INSTANCE(name, nothing, masks, divides, number, TALLY_F32, 4, f32, 4)                          \
+    INSTANCE(name, nothing, masks, divides, number, TALLY_F64, 8, f64, 8)                          \
+    INSTANCE(name, nothing, masks, divides, number, TALLY_F16, 2, f64, 8)                          \
+    INSTANCE(name, nothing, masks, divides, number, TALLY_BF16, 2, f64, 8)                         \
     INSTANCE(name, nothing, masks, divides, number, TALLY_F32, 4, f64, 8)
 
 enum { EACH = 7 };
@@ -54,15 +54,18 @@ static const struct {
      "the real mean of the elements that are not NaN, rounded once",
      "NaN",
      {INSTANCES("nanmean", nan, 1, 1, 1)}},
-    {"dot", "the real sum of the real products x y, rounded once", "0", {INSTANCES("dot", zero, 0, 0, 2)}},
+    {"dot",
+     "the real sum of the real products x y, rounded once",
+     "0",
+     {INSTANCES("dot", zero, 0, 0, 2)}},
     {"nandot",
      "the real sum of the real products x y of which neither is NaN, rounded once",
      "0",
      {INSTANCES("nandot", zero, 1, 0, 2)}},
 };
 
-const tl_scalar *tl_exact_find(const char *name, size_t length, tally_dtype dtype, tally_dtype acc, const char **what,
-                               const char **none)
+const tl_scalar *tl_exact_find(const char *name, size_t length, tally_dtype dtype, tally_dtype acc,
+                               const char **what, const char **none)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (strlen(rows[i].name) != length || memcmp(rows[i].name, name, length)) continue;

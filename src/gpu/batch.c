@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Views and results on a GPU. Host arrays are copied; device memory is used in place. Segments shorter than a chunk
- * need one launch for all of them; longer ones are chosen by a list, and have their own counts of nodes (first). */
+ * Views and results on a GPU. Host arrays are copied; device memory is used in place. Segments
+ * shorter than a chunk need one launch for all of them; longer ones are chosen by a list, and
+ * have their own counts of nodes (first). */
 #include "work.h"
 #include "gpu/kernel/constants.h"
 #include <stdlib.h>
@@ -20,7 +21,8 @@ void tl_batch_close(tl_gpu_device *d, tl_batch *b)
     tl_gpu_give(d, &b->first);
 }
 
-tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_t bytes, tl_memory *to)
+tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_t bytes,
+                           tl_memory *to)
 {
     tally_status status = tl_gpu_take(d, ctx, bytes, to);
     d->host = 1;
@@ -36,7 +38,8 @@ static void count_levels(tl_batch *b)
     while (b->levels + 1 < TL_GPU_LEVELS && tl_level_count(b->longest, b->levels + 1)) b->levels++;
 }
 
-/* The long ones among segments: their rows, and how many nodes of each level come before each of them. */
+/* The long ones among segments: their rows, and how many nodes of each level come before each of
+   them. */
 static tally_status choose_long(tl_gpu_device *d, tally *ctx, tl_batch *b)
 {
     int64_t longs = 0, rows = b->rows;
@@ -52,7 +55,8 @@ static tally_status choose_long(tl_gpu_device *d, tally *ctx, tl_batch *b)
     size_t bytes = (size_t)longs * sizeof(int64_t),
            all = (size_t)(b->levels + 2) * (size_t)(longs + 1) * sizeof(int64_t);
     int64_t *ids = malloc(bytes), *first = malloc(all), at = 0;
-    tally_status status = ids && first ? TALLY_OK : tl_no_memory(ctx, bytes + all, "the list of long segments");
+    tally_status status =
+        ids && first ? TALLY_OK : tl_no_memory(ctx, bytes + all, "the list of long segments");
     if (!status) {
         for (int64_t r = 0; r < rows; r++)
             if (b->host_offsets[r + 1] - b->host_offsets[r] >= CHUNK) ids[at++] = r;
@@ -91,7 +95,8 @@ tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tl_plan *plan, co
     }
     b->owned = 1;
     b->x_byte = -low;
-    return tl_gpu_upload(d, ctx, high > low ? (char *)in->data + low : NULL, (size_t)(high - low), &b->x);
+    return tl_gpu_upload(d, ctx, high > low ? (char *)in->data + low : NULL, (size_t)(high - low),
+                         &b->x);
 }
 
 tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
@@ -104,7 +109,8 @@ tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, co
     if (in->offsets) {
         b->host_offsets = in->offsets;
         b->elements = in->offsets[in->rows] - in->offsets[0];
-        status = tl_gpu_upload(d, ctx, in->offsets, (size_t)(in->rows + 1) * sizeof(int64_t), &b->offsets);
+        status = tl_gpu_upload(d, ctx, in->offsets, (size_t)(in->rows + 1) * sizeof(int64_t),
+                               &b->offsets);
         return status ? status : choose_long(d, ctx, b);
     }
     b->shorts = in->n < CHUNK;
@@ -125,49 +131,56 @@ static tl_arguments_in_place_part in_place_arguments(const tl_batch *b)
 {
     static const tl_in_place nothing;
     const tl_in_place *const p = b->in_place ? b->in_place : &nothing;
-    const tl_memory *const none = &b->x, *const y = b->in_place ? &p->y.data : none; /* the kernel does not read it */
+    /* the kernel does not read it */
+    const tl_memory *const none = &b->x, *const y = b->in_place ? &p->y.data : none;
     return TL_ARGUMENTS(in_place_part, .y_data = tl_memory_of(y), .y_byte = tl_i64(p->y.byte),
-                        .x_there = tl_memory_of(p->bits ? &p->x.bits : none), .x_bit = tl_i64(p->x.bit),
-                        .y_there = tl_memory_of(p->bits ? &p->y.bits : none), .y_bit = tl_i64(p->y.bit),
-                        .left_out = tl_i64(p->fill));
+                        .x_there = tl_memory_of(p->bits ? &p->x.bits : none),
+                        .x_bit = tl_i64(p->x.bit),
+                        .y_there = tl_memory_of(p->bits ? &p->y.bits : none),
+                        .y_bit = tl_i64(p->y.bit), .left_out = tl_i64(p->fill));
 }
 
 tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
 {
     const int some = which == TL_LONG_SEQUENCES, chosen = some && b->listed;
-    const int64_t flags =
-        (b->listed ? OFFSETS : 0) | (chosen ? CHOSEN : 0) | (b->piece->gives == TL_STATES ? STATES : 0);
+    const int64_t flags = (b->listed ? OFFSETS : 0) | (chosen ? CHOSEN : 0) |
+                          (b->piece->gives == TL_STATES ? STATES : 0);
     const tl_memory *const none = &b->x; /* the kernel does not read it */
-    return TL_ARGUMENTS(
-        batch_part, .in_data = tl_memory_of(&b->x), .in_byte = tl_i64(b->x_byte),
-        .in_row_stride = tl_i64(b->row_stride), .in_stride = tl_i64(b->stride), .in_n = tl_i64(b->n),
-        .in_seqs = tl_i64(some ? b->longs : b->rows), .in_flags = tl_i64(flags),
-        .in_offsets = tl_memory_of(b->listed ? &b->offsets : none), .in_ids = tl_memory_of(chosen ? &b->ids : none),
-        .in_first = tl_memory_of(b->first.bytes ? &b->first : none), .parameter = tl_f64(b->plan->par.value),
-        .origin = tl_i64(b->piece->origin), .in_place = in_place_arguments(b));
+    return TL_ARGUMENTS(batch_part, .in_data = tl_memory_of(&b->x), .in_byte = tl_i64(b->x_byte),
+                        .in_row_stride = tl_i64(b->row_stride), .in_stride = tl_i64(b->stride),
+                        .in_n = tl_i64(b->n), .in_seqs = tl_i64(some ? b->longs : b->rows),
+                        .in_flags = tl_i64(flags),
+                        .in_offsets = tl_memory_of(b->listed ? &b->offsets : none),
+                        .in_ids = tl_memory_of(chosen ? &b->ids : none),
+                        .in_first = tl_memory_of(b->first.bytes ? &b->first : none),
+                        .parameter = tl_f64(b->plan->par.value), .origin = tl_i64(b->piece->origin),
+                        .in_place = in_place_arguments(b));
 }
 
 tl_arguments_ahead_part tl_ahead_arguments(const tl_batch *b)
 {
     const tl_ahead *const a = b->ahead;
-    return TL_ARGUMENTS(ahead_part, .measured = tl_memory_of(a ? &a->measured : &b->x), /* else it is not read */
+    /* else it is not read */
+    return TL_ARGUMENTS(ahead_part, .measured = tl_memory_of(a ? &a->measured : &b->x),
                         .slot = tl_i64(a ? a->slot : -1), .most = tl_i64(a ? a->most : 0),
                         .may_walk = tl_i64(a ? a->may_walk : 0));
 }
 
-const char *tl_in_place_shape(const tl_batch *b, const char *plain, const char *two, const char *bits)
+const char *tl_in_place_shape(const tl_batch *b, const char *plain, const char *two,
+                              const char *bits)
 {
     return !b->in_place ? plain : b->in_place->bits ? bits : two;
 }
 
 /* ---- results ---- */
 
-tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece, const tally_view *out, int64_t bytes,
-                             tl_results *r)
+tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece,
+                             const tally_view *out, int64_t bytes, tl_results *r)
 {
     int64_t low, high;
     size_t offset;
-    *r = (tl_results){.view = out, .piece = piece, .row_stride = out->row_stride, .stride = out->stride};
+    *r = (tl_results){
+        .view = out, .piece = piece, .row_stride = out->row_stride, .stride = out->stride};
     tl_view_extent(out, bytes, &low, &high);
     if (high <= low) {
         r->owned = 1;
@@ -188,7 +201,8 @@ tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece
     return tl_gpu_take(d, ctx, (size_t)(r->high - r->low), &r->y);
 }
 
-static tally_status download(tl_gpu_device *d, tally *ctx, void *to, const tl_memory *from, size_t bytes)
+static tally_status download(tl_gpu_device *d, tally *ctx, void *to, const tl_memory *from,
+                             size_t bytes)
 {
     tl_clock_begin(d, ctx, TL_RUN);
     tally_status status = d->gpu->calls->read(d->gpu, ctx, to, from, 0, bytes);
@@ -197,7 +211,8 @@ static tally_status download(tl_gpu_device *d, tally *ctx, void *to, const tl_me
 }
 
 /* Waits, and brings what is ours to the host. */
-tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64_t bytes, tally_status status)
+tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64_t bytes,
+                              tally_status status)
 {
     const tl_gpu_calls *c = d->gpu->calls;
     const tally_view *v = r->view; /* NULL if a failure came before tl_results_open */

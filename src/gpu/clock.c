@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * How long kernels and copies take on a GPU: a span is two events in a lane, before and after the work. Spans are read
- * when their ring is full, the oldest first, and when the times are asked for. No event is issued unless measuring is
- * on. */
+ * How long kernels and copies take on a GPU: a span is two events in a lane, before and after
+ * the work. Spans are read when their ring is full, the oldest first, and when the times are
+ * asked for. No event is issued unless measuring is on. */
 #define _GNU_SOURCE
 #include "work.h"
 #include <time.h>
@@ -15,8 +15,8 @@ double tl_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Adds the oldest span, waiting for its end. One that cannot be read is left out: an error of the device shows at the
- * caller's next wait. */
+/* Adds the oldest span, waiting for its end. One that cannot be read is left out: an error of
+ * the device shows at the caller's next wait. */
 static void settle(tl_gpu_device *d, tally *ctx)
 {
     tl_clock *k = &d->clock;
@@ -24,7 +24,8 @@ static void settle(tl_gpu_device *d, tally *ctx)
     const int at = k->first, end = event_of(at) + 1;
     k->first = (at + 1) % TL_CLOCKS;
     k->count--;
-    double seconds = d->gpu->calls->reached(d->gpu, ctx, end) ? 0 : d->gpu->calls->elapsed(d->gpu, end - 1, end);
+    double seconds =
+        d->gpu->calls->reached(d->gpu, ctx, end) ? 0 : d->gpu->calls->elapsed(d->gpu, end - 1, end);
     if (seconds > 0) *sums[k->kind[at]] += seconds;
 }
 
@@ -60,7 +61,8 @@ void tl_gpu_time(tl_device *base, tally *ctx, int on)
 void tl_gpu_times(tl_device *base, tally *ctx, tally_times_info *times)
 {
     tl_gpu_device *d = tl_gpu_of(base);
-    int entered = !d->gpu->calls->enter(d->gpu, NULL); /* if not, the spans under way are not known */
+    /* if not, the spans under way are not known */
+    int entered = !d->gpu->calls->enter(d->gpu, NULL);
     while (entered && d->clock.count) settle(d, ctx);
     *times = d->clock.sum;
     times->launches = d->launches;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums on a GPU (gpu/kernel/exact/): reductions. A long row is cut into parts, a group for each, whose bins are
- * added to the row's bins; short rows take a few lanes each. No order matters, so a long host array goes to the device
- * piece by piece, one after the other, into the same bins. */
+ * Exact sums on a GPU (gpu/kernel/exact/): reductions. A long row is cut into parts, a group for
+ * each, whose bins are added to the row's bins; short rows take a few lanes each. No order
+ * matters, so a long host array goes to the device piece by piece, one after the other, into the
+ * same bins. */
 #include "exact/exact.h"
 #include "gpu/kernel/constants.h"
 #include "work.h"
@@ -13,9 +14,10 @@ enum {
     LONG = 1 << 16,             /* longer rows go in parts, */
     LONG_FEW = 4096,            /* and where there are few of them these */
     LANE_ITEMS = 16,            /* of a short row, for each lane */
-    DOWN_EACH = 32,             /* of rows that lie across: groups that a processor runs at the same time */
-    DOWN_LEAST = 1 << 11,       /* items worth a part */
-    BINNED_ROWS = 4096,         /* that have bins at a time */
+    /* of rows that lie across: groups that a processor runs at the same time */
+    DOWN_EACH = 32,
+    DOWN_LEAST = 1 << 11, /* items worth a part */
+    BINNED_ROWS = 4096,   /* that have bins at a time */
     PIECE_BYTES = 32 << 20
 };
 
@@ -36,8 +38,8 @@ static tally_status room_bins(const job *j, int64_t rows, tl_memory *bins)
 static tally_status clear(const job *j, const tl_memory *bins, int64_t rows)
 {
     const int64_t count = rows * j->words;
-    return TL_GO(&j->l, exact_clear, (count + EXACT_THREADS - 1) / EXACT_THREADS, .bins = tl_memory_of(bins),
-                 .count = tl_i64(count));
+    return TL_GO(&j->l, exact_clear, (count + EXACT_THREADS - 1) / EXACT_THREADS,
+                 .bins = tl_memory_of(bins), .count = tl_i64(count));
 }
 
 /* What the kernels read. y: the second input; of one input x again. */
@@ -47,8 +49,9 @@ typedef struct {
 
 static tl_arguments_second_part second(const arrays *a)
 {
-    return TL_ARGUMENTS(second_part, .second_data = tl_memory_of(&a->y.x), .second_byte = tl_i64(a->y.x_byte),
-                        .second_row_stride = tl_i64(a->y.row_stride), .second_stride = tl_i64(a->y.stride));
+    return TL_ARGUMENTS(
+        second_part, .second_data = tl_memory_of(&a->y.x), .second_byte = tl_i64(a->y.x_byte),
+        .second_row_stride = tl_i64(a->y.row_stride), .second_stride = tl_i64(a->y.stride));
 }
 
 static void close_arrays(const job *j, arrays *a)
@@ -79,49 +82,58 @@ static tally_status open_arrays(const job *j, const tally_view *in, arrays *a)
     if (!status && j->pairs) status = open_one(j, &y, &a->y);
     if (!j->pairs) a->y = a->x, a->y.owned = 0;
     if (!status && in->offsets)
-        status = tl_gpu_upload(j->l.d, j->l.ctx, in->offsets, (size_t)(in->rows + 1) * sizeof(int64_t), &a->x.offsets);
+        status = tl_gpu_upload(j->l.d, j->l.ctx, in->offsets,
+                               (size_t)(in->rows + 1) * sizeof(int64_t), &a->x.offsets);
     return status;
 }
 
 /* What a group of `rows` short rows has: kernel/exact/rows.cl. */
 static tl_room_argument narrow_room(const job *j, int64_t rows)
 {
-    return tl_room(8 * EXACT_LEVELS_MOST * LANES + 4 * (EXACT_ROOM_OF(j->pairs) + rows * NARROW_ROOM + 1));
+    return tl_room(8 * EXACT_LEVELS_MOST * LANES +
+                   4 * (EXACT_ROOM_OF(j->pairs) + rows * NARROW_ROOM + 1));
 }
 
 /* The parts of `rows` rows from `first` on, of at most `longest` items. */
-static tally_status parts(const job *j, const arrays *a, const tl_memory *bins, int64_t first, int64_t rows,
-                          int64_t longest)
+static tally_status parts(const job *j, const arrays *a, const tl_memory *bins, int64_t first,
+                          int64_t rows, int64_t longest)
 {
-    const int across = tl_batch_across(&a->x) && longest <= LONG; /* of longer ones exact_parts is faster, though its
+    const int across = tl_batch_across(&a->x) &&
+                       longest <= LONG; /* of longer ones exact_parts is faster, though its
                                                                      lanes read apart: 1000 of 268435 f32 0.12 of read
                                                                      instead of 0.08 (H200) */
-    const int64_t groups = across ? (rows + LANES - 1) / LANES : rows, floor = across ? DOWN_LEAST : PART_LEAST,
-                  least = (longest + floor - 1) / floor, processors = j->l.d->gpu->calls->processors(j->l.d->gpu),
+    const int64_t groups = across ? (rows + LANES - 1) / LANES : rows,
+                  floor = across ? DOWN_LEAST : PART_LEAST, least = (longest + floor - 1) / floor,
+                  processors = j->l.d->gpu->calls->processors(j->l.d->gpu),
                   wave = (across ? DOWN_EACH : GROUPS_EACH) * processors;
     int64_t count = wave / groups < least ? wave / groups : least;
     if (count < 1) count = 1;
-    int64_t each = (longest / count / CHUNK + 1) * CHUNK; /* so that parts are aligned as their row is */
+    /* so that parts are aligned as their row is */
+    int64_t each = (longest / count / CHUNK + 1) * CHUNK;
     if (each > EXACT_MOST) each = EXACT_MOST;
     count = longest > each ? (longest - 1) / each + 1 : 1;
     if (across)
-        return TL_GO(&j->l, exact_down, groups * count, .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES),
-                     .second = second(a), .bins = tl_memory_of(bins), .first_row = tl_i64(first), .rows = tl_i64(rows),
+        return TL_GO(&j->l, exact_down, groups * count,
+                     .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(a),
+                     .bins = tl_memory_of(bins), .first_row = tl_i64(first), .rows = tl_i64(rows),
                      .parts = tl_i64(count), .each = tl_i64(each), .flags = tl_i64(j->flags),
                      .local_bytes = narrow_room(j, LANES));
-    return TL_GO(&j->l, exact_parts, rows * count, .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES),
-                 .second = second(a), .bins = tl_memory_of(bins), .first_row = tl_i64(first), .rows = tl_i64(rows),
+    return TL_GO(&j->l, exact_parts, rows * count,
+                 .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(a),
+                 .bins = tl_memory_of(bins), .first_row = tl_i64(first), .rows = tl_i64(rows),
                  .parts = tl_i64(count), .each = tl_i64(each), .flags = tl_i64(j->flags),
                  .local_bytes = tl_room(EXACT_ROOM_OF(j->pairs) * 4));
 }
 
 /* count: elements of each row; below 0: those of the batch. */
-static tally_status finish(const job *j, const tl_batch *b, const tl_memory *bins, int64_t first, int64_t rows,
-                           int64_t count, const tl_results *r)
+static tally_status finish(const job *j, const tl_batch *b, const tl_memory *bins, int64_t first,
+                           int64_t rows, int64_t count, const tl_results *r)
 {
-    return TL_GO(&j->l, exact_finish, (rows + LANES - 1) / LANES, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                 .results = tl_results_arguments(r), .bins = tl_memory_of(bins), .first_row = tl_i64(first),
-                 .rows = tl_i64(rows), .count = tl_i64(count), .flags = tl_i64(j->flags),
+    return TL_GO(&j->l, exact_finish, (rows + LANES - 1) / LANES,
+                 .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                 .results = tl_results_arguments(r), .bins = tl_memory_of(bins),
+                 .first_row = tl_i64(first), .rows = tl_i64(rows), .count = tl_i64(count),
+                 .flags = tl_i64(j->flags),
                  .local_bytes = tl_room(LANES * EXACT_ROOM_OF(j->pairs) * 4));
 }
 
@@ -147,8 +159,9 @@ static tally_status short_rows(const job *j, const arrays *a, const tl_results *
     int64_t lanes = 1, mean = j->elements / j->rows;
     while (!across && lanes < LANES && lanes * LANE_ITEMS <= mean) lanes *= 2;
     const int64_t each = LANES / lanes;
-    return TL_GO(&j->l, exact_rows, (j->rows + each - 1) / each, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                 .second = second(a), .results = tl_results_arguments(r), .lanes = tl_i64(lanes),
+    return TL_GO(&j->l, exact_rows, (j->rows + each - 1) / each,
+                 .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .second = second(a),
+                 .results = tl_results_arguments(r), .lanes = tl_i64(lanes),
                  .flags = tl_i64(j->flags), .local_bytes = narrow_room(j, each));
 }
 
@@ -211,30 +224,32 @@ static void measure(job *j, const tally_view *in)
     }
 }
 
-tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_scalar *op, int marked, const tally_view *in,
-                                const tally_view *out)
+tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_scalar *op, int marked,
+                                const tally_view *in, const tally_view *out)
 {
     const tl_exact_form *const form = tl_exact_form_of(op);
-    const int64_t most = d->limit && d->limit / 4 < PIECE_BYTES ? (int64_t)(d->limit / 4) : PIECE_BYTES;
+    const int64_t most =
+        d->limit && d->limit / 4 < PIECE_BYTES ? (int64_t)(d->limit / 4) : PIECE_BYTES;
     tl_results r = {.piece = &tl_no_piece};
     job j = {.pairs = op->inputs == 2, .plan = {.op = tl_exact_common(op)}};
     j.l = (tl_launch){d, ctx, &j.program};
-    j.flags = (marked ? EXACT_MARKED : 0) | (op->masked ? EXACT_MASKED : 0) | (form->mean ? EXACT_MEAN : 0) |
-              (op->out == TALLY_F64 ? EXACT_F64 : 0);
+    j.flags = (marked ? EXACT_MARKED : 0) | (op->masked ? EXACT_MASKED : 0) |
+              (form->mean ? EXACT_MEAN : 0) | (op->out == TALLY_F64 ? EXACT_F64 : 0);
     j.item = op->elem_bytes;
     j.words = EXACT_WORDS_OF(j.pairs);
     measure(&j, in);
     tally_status status = tl_gpu_program(d, ctx, j.plan.op, "exact", &j.program);
     if (!status) status = tl_results_open(d, ctx, &tl_no_piece, out, op->result_bytes, &r);
     if (!status) {
-        const int cut = !j.pairs && in->rows == 1 && !in->offsets && in->stride == 1 && j.item * in->n > most &&
-                        most >= CHUNK * j.item && !is_here(d, in->data);
+        const int cut = !j.pairs && in->rows == 1 && !in->offsets && in->stride == 1 &&
+                        j.item * in->n > most && most >= CHUNK * j.item && !is_here(d, in->data);
         status = cut ? pieces(&j, in, most, &r) : whole(&j, in, &r);
     }
     return tl_results_close(d, ctx, &r, op->result_bytes, status);
 }
 
-tally_status tl_gpu_exact(tl_device *base, tally *ctx, const tl_plan *plan, const tally_view *in, void *out, int *done)
+tally_status tl_gpu_exact(tl_device *base, tally *ctx, const tl_plan *plan, const tally_view *in,
+                          void *out, int *done)
 {
     tl_gpu_device *d = tl_gpu_of(base);
     const tally_view to = tally_rows(out, plan->op->out, in->rows, 1);

@@ -3,46 +3,53 @@
 #include "work.h"
 #include "gpu/kernel/constants.h"
 
-/* Of a processor, if there are so many; of segments more, since their lengths differ, and a processor's last jobs leave
- * the others idle. */
+/* Of a processor, if there are so many; of segments more, since their lengths differ, and a
+ * processor's last jobs leave the others idle. */
 enum { JOBS_EACH = 32, JOBS_OF_SEGMENTS = 128 };
 
-/* Sequences of a job: as many as a warp has room for, fewer if most warps had nothing to do then. Of segments, if there
- * is some choice, a multiple of what a pass of walk.cl has. */
+/* Sequences of a job: as many as a warp has room for, fewer if most warps had nothing to do
+ * then. Of segments, if there is some choice, a multiple of what a pass of walk.cl has. */
 static int64_t each_of(const tl_launch *l, const tl_batch *b)
 {
-    const int64_t rows = b->n ? FOREST_ELEMENTS / b->n : FOREST_ELEMENTS, fit = b->listed ? FOREST_SEQUENCES : rows;
+    const int64_t rows = b->n ? FOREST_ELEMENTS / b->n : FOREST_ELEMENTS,
+                  fit = b->listed ? FOREST_SEQUENCES : rows;
     const int64_t jobs = b->listed ? JOBS_OF_SEGMENTS : JOBS_EACH;
     int64_t fair = b->rows / (jobs * l->d->gpu->calls->processors(l->d->gpu));
     if (b->listed && fair >= LANES / 4) fair = (fair + LANES - 1) / LANES * LANES;
     return fair < 1 ? 1 : fair < fit ? fair : fit;
 }
 
-/* A launch: groups of as many warps as have room in a group's local memory, each with its share of it. */
+/* A launch: groups of as many warps as have room in a group's local memory, each with its share
+   of it. */
 typedef struct forest_launch {
     tl_arguments_forest_part arguments;
     int64_t jobs; /* as tl_go counts them, by all warps of a group */
     tl_room_argument room;
 } forest_launch;
 
-static forest_launch launch_of(const tl_launch *l, const tl_batch *b, const tl_results *r, int64_t bytes_of_warp)
+static forest_launch launch_of(const tl_launch *l, const tl_batch *b, const tl_results *r,
+                               int64_t bytes_of_warp)
 {
     const tl_gpu_calls *c = l->d->gpu->calls;
     const int64_t each = each_of(l, b), jobs = b->rows / each + (b->rows % each != 0);
-    const int64_t all = c->warps_in_group(l->d->gpu), fit = c->local_bytes(l->d->gpu) / bytes_of_warp;
+    const int64_t all = c->warps_in_group(l->d->gpu),
+                  fit = c->local_bytes(l->d->gpu) / bytes_of_warp;
     const int64_t warps = fit < 1 ? 1 : fit < all ? fit : all;
-    return (forest_launch){TL_ARGUMENTS(forest_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                                        .results = tl_results_arguments(r), .ahead = tl_ahead_arguments(b),
-                                        .longest = tl_i64(CHUNK - 1), .each = tl_i64(each), .jobs = tl_i64(jobs),
-                                        .warps = tl_i64(warps)),
-                           (jobs / warps + (jobs % warps != 0)) * all, tl_room(warps * bytes_of_warp)};
+    return (forest_launch){
+        TL_ARGUMENTS(forest_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                     .results = tl_results_arguments(r), .ahead = tl_ahead_arguments(b),
+                     .longest = tl_i64(CHUNK - 1), .each = tl_i64(each), .jobs = tl_i64(jobs),
+                     .warps = tl_i64(warps)),
+        (jobs / warps + (jobs % warps != 0)) * all, tl_room(warps * bytes_of_warp)};
 }
 
 tally_status tl_forest_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r)
 {
     const tl_scalar *op = b->plan->op;
-    const forest_launch f = launch_of(l, b, r, FOREST_BYTES(op->elem_bytes, tl_gpu_state_bytes(op), b->listed));
-    if (b->listed) return TL_GO(l, reduce_segments, f.jobs, .forest = f.arguments, .local_bytes = f.room);
+    const forest_launch f =
+        launch_of(l, b, r, FOREST_BYTES(op->elem_bytes, tl_gpu_state_bytes(op), b->listed));
+    if (b->listed)
+        return TL_GO(l, reduce_segments, f.jobs, .forest = f.arguments, .local_bytes = f.room);
     return TL_GO(l, reduce_rows, f.jobs, .forest = f.arguments, .local_bytes = f.room);
 }
 
@@ -53,17 +60,18 @@ static int scans_in_room(const tl_scalar *op)
            (op->dtype >= TALLY_F32) == (op->out >= TALLY_F32);
 }
 
-tally_status tl_forest_scan(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_before *from)
+tally_status tl_forest_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,
+                            const tl_before *from)
 {
     const tl_scalar *op = b->plan->op;
-    const int64_t bytes =
-        FOREST_SCAN_BYTES(op->elem_bytes, tl_gpu_state_bytes(op), op->result_bytes, b->listed, scans_in_room(op));
+    const int64_t bytes = FOREST_SCAN_BYTES(op->elem_bytes, tl_gpu_state_bytes(op),
+                                            op->result_bytes, b->listed, scans_in_room(op));
     const forest_launch f = launch_of(l, b, r, bytes);
     const tl_i64_argument exclusive = tl_i64(from->exclusive), seeded = tl_i64(from->seeded);
     const tl_memory_argument init = tl_memory_of(from->memory);
     if (b->listed)
-        return TL_GO(l, scan_segments, f.jobs, .forest = f.arguments, .exclusive = exclusive, .seeded = seeded,
-                     .init = init, .local_bytes = f.room);
-    return TL_GO(l, scan_rows, f.jobs, .forest = f.arguments, .exclusive = exclusive, .seeded = seeded, .init = init,
-                 .local_bytes = f.room);
+        return TL_GO(l, scan_segments, f.jobs, .forest = f.arguments, .exclusive = exclusive,
+                     .seeded = seeded, .init = init, .local_bytes = f.room);
+    return TL_GO(l, scan_rows, f.jobs, .forest = f.arguments, .exclusive = exclusive,
+                 .seeded = seeded, .init = init, .local_bytes = f.room);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A GPU device on any API (gpu.h): open and close, the pool of device memory, programs, launches. What is not done on
- * the GPU (host data in pieces: streams, fragments, files) this context's processors do; the bits are the same. */
+ * A GPU device on any API (gpu.h): open and close, the pool of device memory, programs,
+ * launches. What is not done on the GPU (host data in pieces: streams, fragments, files) this
+ * context's processors do; the bits are the same. */
 #include "context/user.h"
 #include "work.h"
 #include "gpu/kernel/constants.h"
@@ -10,7 +11,8 @@
 
 enum { GROUPS_A_PROCESSOR = 32, MEMORY_LEAST = 64 << 10 };
 static const size_t POOL_BYTES = (size_t)1 << 30; /* no more than this stays in the pool, */
-enum { POOL_SHARE = 8 };                          /* unless it is a small share of what is free beside it */
+/* unless it is a small share of what is free beside it */
+enum { POOL_SHARE = 8 };
 
 /* ---- open ---- */
 
@@ -21,18 +23,21 @@ static tally_status set_memory(tally *ctx, tl_gpu_device *d, const char *text, s
     const char *unit = length ? strchr(units, text[length - 1]) : NULL;
     int shift = unit ? 10 * (int)(unit - units + 1) : 0;
     int64_t n = 0;
-    if (tally_parse_value(TALLY_I64, text, length - (unit != NULL), &n) || n < MEMORY_LEAST >> shift ||
-        n > INT64_MAX >> shift)
-        return tl_fail(ctx, TALLY_INVALID, "memory is '%.*s': must be bytes, or as in 64M, 2G, and at least %dK",
+    if (tally_parse_value(TALLY_I64, text, length - (unit != NULL), &n) ||
+        n < MEMORY_LEAST >> shift || n > INT64_MAX >> shift)
+        return tl_fail(ctx, TALLY_INVALID,
+                       "memory is '%.*s': must be bytes, or as in 64M, 2G, and at least %dK",
                        length < 40 ? (int)length : 40, text, MEMORY_LEAST >> 10);
     d->limit = (size_t)n << shift;
     return TALLY_OK;
 }
 
 /* code=HOW, or TALLY_CODE. */
-static tally_status set_code_of(tally *ctx, tl_gpu_device *d, const char *what, const char *text, size_t length)
+static tally_status set_code_of(tally *ctx, tl_gpu_device *d, const char *what, const char *text,
+                                size_t length)
 {
-    static const char *const names[] = {[TL_CODE_AUTO] = "auto", [TL_CODE_QUICK] = "quick", [TL_CODE_BEST] = "best"};
+    static const char *const names[] = {
+        [TL_CODE_AUTO] = "auto", [TL_CODE_QUICK] = "quick", [TL_CODE_BEST] = "best"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strlen(names[i]) == length && !strncmp(names[i], text, length)) {
             d->code = (tl_code)i;
@@ -55,14 +60,16 @@ static tally_status take_options(tally *ctx, tl_gpu_device *d, const char *optio
     } ours[] = {{"memory=", set_memory}, {"code=", set_code}};
     enum { OURS = sizeof ours / sizeof *ours };
     const char *env = getenv("TALLY_CODE");
-    tally_status status = env && *env ? set_code_of(ctx, d, "TALLY_CODE", env, strlen(env)) : TALLY_OK;
+    tally_status status =
+        env && *env ? set_code_of(ctx, d, "TALLY_CODE", env, strlen(env)) : TALLY_OK;
     rest[0] = 0;
     while (!status && *options) {
         size_t length = strcspn(options, ","), used = strlen(rest);
         int i = 0;
         while (i < OURS && strncmp(options, ours[i].name, strlen(ours[i].name))) i++;
         if (i < OURS)
-            status = ours[i].set(ctx, d, options + strlen(ours[i].name), length - strlen(ours[i].name));
+            status =
+                ours[i].set(ctx, d, options + strlen(ours[i].name), length - strlen(ours[i].name));
         else
             sprintf(rest + used, "%s%.*s", used ? "," : "", (int)length, options);
         options += length + (options[length] == ',');
@@ -70,8 +77,8 @@ static tally_status take_options(tally *ctx, tl_gpu_device *d, const char *optio
     return status;
 }
 
-tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_calls *kind, int number,
-                         const char *options, tl_device **out)
+tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_calls *kind,
+                         int number, const char *options, tl_device **out)
 {
     tl_gpu_device *d = calloc(1, sizeof *d);
     char *rest = malloc(strlen(options) + 1);
@@ -93,7 +100,8 @@ tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_
     return TALLY_OK;
 }
 
-/* Programs and memory, all of them: at the end, or because the caller's queue is of another context. */
+/* Programs and memory, all of them: at the end, or because the caller's queue is of another
+   context. */
 static void release_all(tl_gpu_device *d)
 {
     const tl_gpu_calls *c = d->gpu->calls;
@@ -125,17 +133,23 @@ void tl_gpu_close(tl_device *base)
     free(d);
 }
 
-int tl_gpu_threads(const tl_device *d) { return tl_device_cpu.threads(((const tl_gpu_device *)d)->cpu); }
+int tl_gpu_threads(const tl_device *d)
+{
+    return tl_device_cpu.threads(((const tl_gpu_device *)d)->cpu);
+}
 const char *tl_gpu_isa(const tl_device *d) { return ((const tl_gpu_device *)d)->name; }
 
-tally_status tl_gpu_plan(tl_device *base, tally *ctx, const tl_scalar *op, tl_par par, tl_plan *plan)
+tally_status tl_gpu_plan(tl_device *base, tally *ctx, const tl_scalar *op, tl_par par,
+                         tl_plan *plan)
 {
     if (!op->user) return tl_device_cpu.plan(tl_gpu_of(base)->cpu, ctx, op, par, plan);
-    *plan = (tl_plan){.op = op, .par = par}; /* the GPU compiles the text itself; the processors when needed */
+    *plan = (tl_plan){
+        .op = op, .par = par}; /* the GPU compiles the text itself; the processors when needed */
     return TALLY_OK;
 }
 
-tally_status tl_gpu_plan_host(tl_device *base, tally *ctx, const tl_scalar *op, tl_par par, tl_plan *plan)
+tally_status tl_gpu_plan_host(tl_device *base, tally *ctx, const tl_scalar *op, tl_par par,
+                              tl_plan *plan)
 {
     return tl_device_cpu.plan(tl_gpu_of(base)->cpu, ctx, op, par, plan);
 }
@@ -144,8 +158,8 @@ tally_status tl_gpu_adopt(tl_device *base, tally *ctx, void *object, void **poin
 {
     tl_gpu_device *d = tl_gpu_of(base);
     if (!d->gpu->calls->adopt)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "object: memory of %s has addresses, which calls take as they are",
-                       d->name);
+        return tl_fail(ctx, TALLY_UNSUPPORTED,
+                       "object: memory of %s has addresses, which calls take as they are", d->name);
     return d->gpu->calls->adopt(d->gpu, ctx, object, pointer);
 }
 
@@ -162,7 +176,8 @@ tally_status tl_gpu_forget(tl_device *base, tally *ctx, void *pointer)
 static tally_status allocate(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)
 {
     if (d->limit && (bytes > d->limit || d->held > d->limit - bytes))
-        return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory: %zu bytes more on %s, where memory=%zu and %zu are used",
+        return tl_fail(ctx, TALLY_NO_MEMORY,
+                       "out of memory: %zu bytes more on %s, where memory=%zu and %zu are used",
                        bytes, d->name, d->limit, d->held);
     tally_status status = d->gpu->calls->allocate(d->gpu, ctx, bytes, memory);
     if (!status) d->held += memory->bytes;
@@ -181,8 +196,8 @@ void tl_gpu_empty_pool(tl_gpu_device *d)
         if (d->pool[i].bytes) release(d, &d->pool[i]);
 }
 
-/* The smallest pooled block that holds `bytes` and is not twice as large, or a new one. (Allocating costs 8 us, and
- * freeing waits for the device.) */
+/* The smallest pooled block that holds `bytes` and is not twice as large, or a new one.
+ * (Allocating costs 8 us, and freeing waits for the device.) */
 tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)
 {
     int best = -1;
@@ -204,7 +219,8 @@ tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *
     return status;
 }
 
-/* (A copy of 2^28 elements of f32 that was allocated and freed by every call took longer than the call.) */
+/* (A copy of 2^28 elements of f32 that was allocated and freed by every call took longer than
+   the call.) */
 static int may_stay(const tl_gpu_device *d, size_t pooled)
 {
     size_t free_ = 0, once = 0;
@@ -250,7 +266,8 @@ tally_status tl_gpu_come_back(tl_gpu_device *d, tally *ctx, tl_lasting *block)
 {
     if (!block->away) return TALLY_OK;
     tally_status status = tl_gpu_take(d, ctx, block->bytes, &block->memory);
-    if (!status) status = d->gpu->calls->write(d->gpu, ctx, &block->memory, 0, block->away, block->bytes);
+    if (!status)
+        status = d->gpu->calls->write(d->gpu, ctx, &block->memory, 0, block->away, block->bytes);
     if (!status) status = d->gpu->calls->wait(d->gpu, ctx);
     if (status) {
         tl_gpu_give(d, &block->memory);
@@ -284,7 +301,8 @@ tally_status tl_gpu_use_stream(tl_device *base, tally *ctx, void *stream)
 {
     tl_gpu_device *d = tl_gpu_of(base);
     if (!d->gpu->calls->use_stream)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "stream: %s has no streams of the caller's", d->name);
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "stream: %s has no streams of the caller's",
+                       d->name);
     tally_status status = d->gpu->calls->enter(d->gpu, ctx);
     if (status) return status;
     status = d->gpu->calls->wait(d->gpu, ctx);
@@ -303,7 +321,8 @@ static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
     const tl_gpu_calls *c = d->gpu->calls;
     const tl_scalar *op = wanted->op;
     /* the law's is small, and for the probe alone: always whole, and quick */
-    const int is_law = !strcmp(wanted->shape, "law"), may_be_embedded = c->by_kernel && !wanted->kernel;
+    const int is_law = !strcmp(wanted->shape, "law"),
+              may_be_embedded = c->by_kernel && !wanted->kernel;
     for (int i = 0; i < d->program_count; i++) {
         const tl_built *p = &d->programs[i];
         if (p->op == op && !strcmp(p->shape, wanted->shape) && !p->kernel == !wanted->kernel &&
@@ -320,14 +339,16 @@ static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
         memmove(d->programs, d->programs + 1, (TL_GPU_PROGRAMS - 1) * sizeof *d->programs);
         d->program_count--;
     }
-    tally_status status = tl_program_text(ctx, op, wanted->shape, c->prelude, wanted->kernel, &text, &length);
+    tally_status status =
+        tl_program_text(ctx, op, wanted->shape, c->prelude, wanted->kernel, &text, &length);
     if (status) return status;
     double start = tl_seconds();
     wanted->program = NULL;
-    status = c->build(d->gpu, ctx, text, length, may_be_embedded ? TL_CODE_EMBEDDED : d->code, &wanted->program);
+    status = c->build(d->gpu, ctx, text, length, may_be_embedded ? TL_CODE_EMBEDDED : d->code,
+                      &wanted->program);
     if (!status && !wanted->program && is_law)
-        status =
-            c->build(d->gpu, ctx, text, length, d->code == TL_CODE_AUTO ? TL_CODE_QUICK : d->code, &wanted->program);
+        status = c->build(d->gpu, ctx, text, length,
+                          d->code == TL_CODE_AUTO ? TL_CODE_QUICK : d->code, &wanted->program);
     if (d->clock.on) d->clock.sum.compile += tl_seconds() - start;
     free(text);
     if (status == TALLY_BAD_DATA && op->user) { /* the sentence has a line of the compiler's log */
@@ -341,13 +362,15 @@ static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
     return status;
 }
 
-tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape, tl_built *program)
+tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape,
+                            tl_built *program)
 {
     *program = (tl_built){op, shape, NULL, NULL};
     return op->user && d->gpu->calls->by_kernel ? TALLY_OK : build(d, ctx, program);
 }
 
-/* Better code for a program that is launched again and again. What it takes to load it counts as compiling. */
+/* Better code for a program that is launched again and again. What it takes to load it counts as
+   compiling. */
 static void refresh(tl_gpu_device *d, const tl_built *b)
 {
     const tl_gpu_calls *c = d->gpu->calls;
@@ -396,13 +419,14 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spr
     tl_argument with_box[ARGUMENTS_MOST];
     if (c->has_box && c->has_box(l->d->gpu)) {
         memcpy(with_box, arguments, (size_t)count * sizeof *arguments);
-        with_box[count++] =
-            (tl_argument){TL_ARG_ROOM, {.i64 = LANES * (tl_gpu_state_bytes(b.op) ? tl_gpu_state_bytes(b.op) : 1)}};
+        with_box[count++] = (tl_argument){
+            TL_ARG_ROOM,
+            {.i64 = LANES * (tl_gpu_state_bytes(b.op) ? tl_gpu_state_bytes(b.op) : 1)}};
         arguments = with_box;
     }
     tl_clock_begin(l->d, l->ctx, TL_RUN);
-    status = c->launch(l->d->gpu, l->ctx, b.program, k->name, number, spread, k->threads ? k->threads : 32 * warps,
-                       arguments, count);
+    status = c->launch(l->d->gpu, l->ctx, b.program, k->name, number, spread,
+                       k->threads ? k->threads : 32 * warps, arguments, count);
     tl_clock_end(l->d, l->ctx, TL_RUN, TL_TIME_KERNELS, 0);
     l->d->launches += !status;
     return status;
@@ -421,16 +445,18 @@ tally_status tl_gpu_owns(tl_device *base, tally *ctx, const void *p, int *ours)
     return TALLY_OK;
 }
 
-tally_status tl_gpu_host_only(tl_gpu_device *d, tally *ctx, const void *p, const char *name, const char *what)
+tally_status tl_gpu_host_only(tl_gpu_device *d, tally *ctx, const void *p, const char *name,
+                              const char *what)
 {
     int ours;
     tally_status status = tl_gpu_owns(&d->base, ctx, p, &ours);
     if (status || !ours) return status;
-    return tl_fail(ctx, TALLY_UNSUPPORTED, "%s is memory of %s: %s take host memory", name, d->name, what);
+    return tl_fail(ctx, TALLY_UNSUPPORTED, "%s is memory of %s: %s take host memory", name, d->name,
+                   what);
 }
 
-tally_status tl_gpu_on_processors(tl_device *base, tally *ctx, const void *p, const char *name, const char *what,
-                                  int64_t elements)
+tally_status tl_gpu_on_processors(tl_device *base, tally *ctx, const void *p, const char *name,
+                                  const char *what, int64_t elements)
 {
     tl_gpu_device *d = tl_gpu_of(base);
     tally_status status = tl_gpu_host_only(d, ctx, p, name, what);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Grids in the memory of a GPU: many sequences that grow together (context/device.h, gpu/kernel/grid.cl). A push is one
- * launch: it copies steps that do not fill a block, or folds whole blocks, the last step of each where it lies. No push
- * waits for the device where a call need not (include/tally.h, tally_use_stream). */
+ * Grids in the memory of a GPU: many sequences that grow together (context/device.h,
+ * gpu/kernel/grid.cl). A push is one launch: it copies steps that do not fill a block, or folds
+ * whole blocks, the last step of each where it lies. No push waits for the device where a call
+ * need not (include/tally.h, tally_use_stream). */
 #include "work.h"
 #include "gpu/kernel/constants.h"
 #include "law/slabs.h"
@@ -24,7 +25,8 @@ typedef struct {
     int64_t width, pitch, count; /* cells; from a row to the next; steps that were pushed */
     int levels;                  /* that nodes has room for */
     tl_lasting kept, nodes;
-    tl_lasting packed; /* room for `at_once` packed states: all can go to the host when no memory is left */
+    /* room for `at_once` packed states: all can go to the host when no memory is left */
+    tl_lasting packed;
     int64_t at_once;
     int lost; /* the device failed after a push was launched: nobody knows what is there */
 } grid;
@@ -39,19 +41,21 @@ static int64_t groups_of(int64_t cells) { return (cells + GRID_THREADS - 1) / GR
 
 static tl_arguments_grid_part grid_arguments(const grid *g, int64_t first, int64_t end)
 {
-    return TL_ARGUMENTS(grid_part, .kept = tl_memory_of(&g->kept.memory), .nodes = tl_memory_of(&g->nodes.memory),
-                        .pitch = tl_i64(g->pitch), .first_cell = tl_i64(first), .cells = tl_i64(end),
+    return TL_ARGUMENTS(grid_part, .kept = tl_memory_of(&g->kept.memory),
+                        .nodes = tl_memory_of(&g->nodes.memory), .pitch = tl_i64(g->pitch),
+                        .first_cell = tl_i64(first), .cells = tl_i64(end),
                         .parameter = tl_f64(g->plan.par.value));
 }
 
-/* Launches grid_keep: `steps` rows of `cells` elements that lie side by side, or cell_stride apart. */
-static tally_status keep(const tl_launch *l, const tl_arguments_steps_part *steps, const tl_memory *to, int64_t pitch,
-                         int64_t cells, int64_t have)
+/* Launches grid_keep: `steps` rows of `cells` elements that lie side by side, or cell_stride
+   apart. */
+static tally_status keep(const tl_launch *l, const tl_arguments_steps_part *steps,
+                         const tl_memory *to, int64_t pitch, int64_t cells, int64_t have)
 {
     const int64_t bytes = cells * l->program->op->elem_bytes, each = (int64_t)16 * GRID_BUNDLES,
                   lanes = steps->cell_stride.is.i64 == 1 ? (bytes + each - 1) / each : cells;
-    return TL_GO(l, grid_keep, groups_of(lanes), .steps = *steps, .kept = tl_memory_of(to), .pitch = tl_i64(pitch),
-                 .cells = tl_i64(cells), .have = tl_i64(have));
+    return TL_GO(l, grid_keep, groups_of(lanes), .steps = *steps, .kept = tl_memory_of(to),
+                 .pitch = tl_i64(pitch), .cells = tl_i64(cells), .have = tl_i64(have));
 }
 
 /* ---- memory ---- */
@@ -68,9 +72,9 @@ static tally_status grow(const tl_launch *l, grid *g, int64_t n)
     tl_memory more = {0};
     tally_status status = tl_gpu_take(d, l->ctx, nodes_bytes(g, levels), &more);
     if (!status && old) { /* as one row of elements */
-        const tl_arguments_steps_part all =
-            TL_ARGUMENTS(steps_part, .steps_data = tl_memory_of(&g->nodes.memory), .steps_byte = tl_i64(0),
-                         .cell_stride = tl_i64(1), .step_stride = tl_i64(0), .steps = tl_i64(1));
+        const tl_arguments_steps_part all = TL_ARGUMENTS(
+            steps_part, .steps_data = tl_memory_of(&g->nodes.memory), .steps_byte = tl_i64(0),
+            .cell_stride = tl_i64(1), .step_stride = tl_i64(0), .steps = tl_i64(1));
         status = keep(l, &all, &more, 0, (int64_t)(old / g->plan.op->elem_bytes), 0);
     }
     if (status) {
@@ -85,12 +89,14 @@ static tally_status grow(const tl_launch *l, grid *g, int64_t n)
 
 /* ---- calls ---- */
 
-/* The device is entered, its program there and the grid in its memory; else nothing is to be left. */
+/* The device is entered, its program there and the grid in its memory; else nothing is to be
+   left. */
 static tally_status enter(grid *g, tally *ctx, tl_built *program)
 {
     const tl_gpu_calls *const c = g->d->gpu->calls;
     if (g->lost)
-        return tl_fail(ctx, TALLY_NO_DEVICE, "%s failed in an earlier push, and the stream's memory is lost: close it",
+        return tl_fail(ctx, TALLY_NO_DEVICE,
+                       "%s failed in an earlier push, and the stream's memory is lost: close it",
                        g->d->name);
     tally_status status = c->enter(g->d->gpu, ctx);
     if (status) return status;
@@ -117,33 +123,39 @@ static tally_status leave(grid *g, tally *ctx, tally_status status)
 }
 
 /* Packed states of `cells` cells from `first` on, of a level of the law's, onto the counters. */
-static tally_status add(const tl_launch *l, const grid *g, int64_t first, int64_t cells, int level, int merges)
+static tally_status add(const tl_launch *l, const grid *g, int64_t first, int64_t cells, int level,
+                        int merges)
 {
     return TL_GO(l, grid_add, groups_of(cells), .grid = grid_arguments(g, first, first + cells),
-                 .from = tl_memory_of(&g->packed.memory), .level = tl_i64(level - GRID_LOG), .merges = tl_i64(merges));
+                 .from = tl_memory_of(&g->packed.memory), .level = tl_i64(level - GRID_LOG),
+                 .merges = tl_i64(merges));
 }
 
-/* Steps at .. end - 1 of the stream, a lane for each cell; b: the steps of a push from g->count on. */
-static tally_status by_lanes(const tl_launch *l, const grid *g, const tl_batch *b, int64_t at, int64_t end)
+/* Steps at .. end - 1 of the stream, a lane for each cell; b: the steps of a push from g->count
+   on. */
+static tally_status by_lanes(const tl_launch *l, const grid *g, const tl_batch *b, int64_t at,
+                             int64_t end)
 {
     const int64_t from = b->x_byte + (at - g->count) * b->stride * g->plan.op->elem_bytes;
     const tl_arguments_steps_part steps =
         TL_ARGUMENTS(steps_part, .steps_data = tl_memory_of(&b->x), .steps_byte = tl_i64(from),
-                     .cell_stride = tl_i64(b->row_stride), .step_stride = tl_i64(b->stride), .steps = tl_i64(end - at));
+                     .cell_stride = tl_i64(b->row_stride), .step_stride = tl_i64(b->stride),
+                     .steps = tl_i64(end - at));
     if (at == end) return TALLY_OK;
     if (at % GRID_BLOCK + end - at < GRID_BLOCK)
         return keep(l, &steps, &g->kept.memory, g->pitch, g->width, at % GRID_BLOCK);
-    return TL_GO(l, grid_push, groups_of(g->width), .grid = grid_arguments(g, 0, g->width), .steps = steps,
-                 .count = tl_i64(at));
+    return TL_GO(l, grid_push, groups_of(g->width), .grid = grid_arguments(g, 0, g->width),
+                 .steps = steps, .count = tl_i64(at));
 }
 
-/* The same of multiples of 2^LONG_LOG, node by node, each of which all of the device folds (shapes.c), as far as there
- * is memory. in: on the device, from g->count on. */
-static tally_status by_nodes(const tl_launch *l, const grid *g, const tl_batch *b, const tally_view *in, int64_t at,
-                             int64_t end)
+/* The same of multiples of 2^LONG_LOG, node by node, each of which all of the device folds
+ * (shapes.c), as far as there is memory. in: on the device, from g->count on. */
+static tally_status by_nodes(const tl_launch *l, const grid *g, const tl_batch *b,
+                             const tally_view *in, int64_t at, int64_t end)
 {
     const int64_t bytes = g->plan.op->elem_bytes;
-    const tally_view to = tally_rows((void *)(uintptr_t)g->packed.memory.address, g->plan.op->out, g->width, 1);
+    const tally_view to =
+        tally_rows((void *)(uintptr_t)g->packed.memory.address, g->plan.op->out, g->width, 1);
     const int host = g->d->host; /* which ends with every reduction */
     tally_status status = TALLY_OK;
     for (int level; at < end && !status; at += (int64_t)1 << level) {
@@ -167,7 +179,8 @@ static int is_long(const grid *g, int64_t n)
            g->width < (int64_t)LANES_EACH * g->d->gpu->calls->processors(g->d->gpu);
 }
 
-static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_view *in, const tally_view *out)
+static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_view *in,
+                         const tally_view *out)
 {
     grid *const g = (grid *)base;
     tl_gpu_device *const d = g->d;
@@ -197,16 +210,18 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
     return status;
 }
 
-/* The first `cells` cells from `first` on: S of the nodes whose levels are bits of `blocks`, and of kept steps. */
-static tally_status fold(const tl_launch *l, const grid *g, const tl_results *r, int64_t first, int64_t cells,
-                         int64_t blocks, int64_t first_row, int64_t rows, int64_t flags)
+/* The first `cells` cells from `first` on: S of the nodes whose levels are bits of `blocks`, and
+   of kept steps. */
+static tally_status fold(const tl_launch *l, const grid *g, const tl_results *r, int64_t first,
+                         int64_t cells, int64_t blocks, int64_t first_row, int64_t rows,
+                         int64_t flags)
 {
     return TL_GO(l, grid_result, groups_of(cells), .grid = grid_arguments(g, first, first + cells),
                  .results = tl_results_arguments(r),
-                 .top = tl_i64(blocks ? 63 - __builtin_clzll((uint64_t)blocks) : -1), .blocks = tl_i64(blocks),
-                 .rows = tl_i64(rows), .first_row = tl_i64(first_row),
-                 .first = tl_i64((g->count & -(int64_t)GRID_BLOCK) + first_row), .total = tl_i64(g->count),
-                 .flags = tl_i64(flags));
+                 .top = tl_i64(blocks ? 63 - __builtin_clzll((uint64_t)blocks) : -1),
+                 .blocks = tl_i64(blocks), .rows = tl_i64(rows), .first_row = tl_i64(first_row),
+                 .first = tl_i64((g->count & -(int64_t)GRID_BLOCK) + first_row),
+                 .total = tl_i64(g->count), .flags = tl_i64(flags));
 }
 
 static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
@@ -221,31 +236,34 @@ static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
     tally_status status = enter(g, ctx, &program);
     if (status) return status;
     status = tl_results_open(g->d, ctx, &tl_no_piece, &to, bytes, &r);
-    if (!status) status = fold(&l, g, &r, 0, g->width, g->count / GRID_BLOCK, 0, g->count % GRID_BLOCK, 0);
+    if (!status)
+        status = fold(&l, g, &r, 0, g->width, g->count / GRID_BLOCK, 0, g->count % GRID_BLOCK, 0);
     status = tl_results_close(g->d, ctx, &r, bytes, status);
     g->d->gpu->calls->leave(g->d->gpu);
     return status;
 }
 
 /* States of node j of the slab, `cells` cells from `first` on, to or from the host. */
-static tally_status node_to_host(const tl_launch *l, const grid *g, tl_slab *slab, int j, int64_t first, int64_t cells)
+static tally_status node_to_host(const tl_launch *l, const grid *g, tl_slab *slab, int j,
+                                 int64_t first, int64_t cells)
 {
     const tl_results packed = {.y = g->packed.memory};
     const int level = slab->level[j];
     const int64_t kept = g->count % GRID_BLOCK, size = (int64_t)1 << level;
-    const tally_status status = level >= GRID_LOG
-                                    ? fold(l, g, &packed, first, cells, (int64_t)1 << (level - GRID_LOG), 0, 0, STATES)
-                                    : fold(l, g, &packed, first, cells, 0, kept & -(2 * size), size, STATES);
+    const tally_status status =
+        level >= GRID_LOG
+            ? fold(l, g, &packed, first, cells, (int64_t)1 << (level - GRID_LOG), 0, 0, STATES)
+            : fold(l, g, &packed, first, cells, 0, kept & -(2 * size), size, STATES);
     return status ? status
-                  : g->d->gpu->calls->read(g->d->gpu, l->ctx, tl_slab_state(slab, j, first), &g->packed.memory, 0,
-                                           (size_t)cells * slab->bytes);
+                  : g->d->gpu->calls->read(g->d->gpu, l->ctx, tl_slab_state(slab, j, first),
+                                           &g->packed.memory, 0, (size_t)cells * slab->bytes);
 }
-static tally_status node_from_host(const tl_launch *l, const grid *g, const tl_slab *slab, int j, int64_t first,
-                                   int64_t cells)
+static tally_status node_from_host(const tl_launch *l, const grid *g, const tl_slab *slab, int j,
+                                   int64_t first, int64_t cells)
 {
     const unsigned char *const from = slab->state + ((int64_t)j * slab->rows + first) * slab->bytes;
-    const tally_status status =
-        g->d->gpu->calls->write(g->d->gpu, l->ctx, &g->packed.memory, 0, from, (size_t)cells * slab->bytes);
+    const tally_status status = g->d->gpu->calls->write(g->d->gpu, l->ctx, &g->packed.memory, 0,
+                                                        from, (size_t)cells * slab->bytes);
     return status ? status : add(l, g, first, cells, slab->level[j], 0);
 }
 
@@ -300,7 +318,8 @@ static void close_grid(tl_grid *base)
 
 static const tl_grid_calls calls = {push, result, nodes, fill, close_grid};
 
-tally_status tl_gpu_grid(tl_device *base, tally *ctx, const tl_plan *plan, int64_t rows, const void *step, tl_grid **to)
+tally_status tl_gpu_grid(tl_device *base, tally *ctx, const tl_plan *plan, int64_t rows,
+                         const void *step, tl_grid **to)
 {
     (void)step; /* it has one memory */
     tl_gpu_device *const d = tl_gpu_of(base);
@@ -310,11 +329,16 @@ tally_status tl_gpu_grid(tl_device *base, tally *ctx, const tl_plan *plan, int64
     grid *const g = calloc(1, sizeof *g);
     *to = NULL;
     if (!g) return tl_no_memory(ctx, sizeof *g, "a field");
-    *g = (grid){.base = {&calls}, .d = d, .plan = *plan, .width = rows, .pitch = (rows + PITCH - 1) & -(int64_t)PITCH};
+    *g = (grid){.base = {&calls},
+                .d = d,
+                .plan = *plan,
+                .width = rows,
+                .pitch = (rows + PITCH - 1) & -(int64_t)PITCH};
     g->at_once = rows < packed ? rows : packed;
-    tally_status status = __builtin_mul_overflow(g->pitch, (int64_t)TL_MAX_LEVELS * (int64_t)sizeof(tl_state), &most)
-                              ? tl_no_memory(ctx, SIZE_MAX, "a field")
-                              : d->gpu->calls->enter(d->gpu, ctx);
+    tally_status status =
+        __builtin_mul_overflow(g->pitch, (int64_t)TL_MAX_LEVELS * (int64_t)sizeof(tl_state), &most)
+            ? tl_no_memory(ctx, SIZE_MAX, "a field")
+            : d->gpu->calls->enter(d->gpu, ctx);
     if (status) {
         free(g);
         return status;
@@ -322,8 +346,10 @@ tally_status tl_gpu_grid(tl_device *base, tally *ctx, const tl_plan *plan, int64
     tl_gpu_begin_lasting(d, &g->kept);
     tl_gpu_begin_lasting(d, &g->nodes);
     tl_gpu_begin_lasting(d, &g->packed);
-    status = tl_gpu_take(d, ctx, (size_t)(GRID_BLOCK - 1) * (size_t)g->pitch * op->elem_bytes, &g->kept.memory);
-    if (!status) status = tl_gpu_take(d, ctx, (size_t)g->at_once * op->state_bytes, &g->packed.memory);
+    status = tl_gpu_take(d, ctx, (size_t)(GRID_BLOCK - 1) * (size_t)g->pitch * op->elem_bytes,
+                         &g->kept.memory);
+    if (!status)
+        status = tl_gpu_take(d, ctx, (size_t)g->at_once * op->state_bytes, &g->packed.memory);
     d->gpu->calls->leave(d->gpu);
     if (status)
         close_grid(&g->base);

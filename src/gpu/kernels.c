@@ -13,17 +13,17 @@
 #define F64(name)                     {TL_ARG_F64, "f64 ", #name, NULL},
 #define TAKES(name, NAME)             {TL_ARG_NONE, "", #NAME, parameters_##name##_part},
 #define ROOM()                        {TL_ARG_ROOM, "", "local_bytes", NULL},
-#define PART_END(name)                                                                                                 \
-    {                                                                                                                  \
-        TL_ARG_NONE, NULL, NULL, NULL                                                                                  \
-    }                                                                                                                  \
-    }                                                                                                                  \
+#define PART_END(name)                                                                             \
+    {                                                                                              \
+        TL_ARG_NONE, NULL, NULL, NULL                                                              \
+    }                                                                                              \
+    }                                                                                              \
     ;
-#define END(name)                                                                                                      \
-    {                                                                                                                  \
-        TL_ARG_NONE, NULL, NULL, NULL                                                                                  \
-    }                                                                                                                  \
-    }                                                                                                                  \
+#define END(name)                                                                                  \
+    {                                                                                              \
+        TL_ARG_NONE, NULL, NULL, NULL                                                              \
+    }                                                                                              \
+    }                                                                                              \
     ;
 #include "gpu/kernel/params.def"
 
@@ -34,8 +34,13 @@ const tl_gpu_kernel_part tl_gpu_kernel_parts[] = {
 
 enum { WARPS = 0 };
 const tl_gpu_kernel tl_gpu_kernels[TL_KERNELS] = {
-#define KERNEL(name, threads, blocks)                                                                                  \
-    {#name, #threads, #blocks, threads, (int)(sizeof(tl_arguments_##name) / sizeof(tl_argument)), parameters_##name},
+#define KERNEL(name, threads, blocks)                                                              \
+    {#name,                                                                                        \
+     #threads,                                                                                     \
+     #blocks,                                                                                      \
+     threads,                                                                                      \
+     (int)(sizeof(tl_arguments_##name) / sizeof(tl_argument)),                                     \
+     parameters_##name},
 #include "gpu/kernel/params.def"
 };
 
@@ -45,8 +50,9 @@ int tl_kernel_number(tally *ctx, char *names, size_t step, int count, const char
         if (!strcmp(names + (size_t)i * step, name)) return i;
     if (strlen(name) >= TL_KERNEL_NAME || count == TL_KERNELS_MOST) {
         tl_fail(ctx, TALLY_UNSUPPORTED,
-                "kernel %.100s: a program's kernels are at most %d, with names of at most %d characters", name,
-                TL_KERNELS_MOST, TL_KERNEL_NAME - 1);
+                "kernel %.100s: a program's kernels are at most %d, with names of at most %d "
+                "characters",
+                name, TL_KERNELS_MOST, TL_KERNEL_NAME - 1);
         return -1;
     }
     memcpy(names + (size_t)count * step, name, strlen(name) + 1);
@@ -64,8 +70,8 @@ static const char *kind_name(tl_argument_kind kind)
 }
 
 /* Compares arguments from number *at on with a list of parameters. */
-static tally_status compare(tally *ctx, const char *kernel, const tl_parameter *p, const tl_argument *arguments,
-                            int count, int *at)
+static tally_status compare(tally *ctx, const char *kernel, const tl_parameter *p,
+                            const tl_argument *arguments, int count, int *at)
 {
     tally_status status = TALLY_OK;
     for (; !status && p->name; p++) {
@@ -75,19 +81,21 @@ static tally_status compare(tally *ctx, const char *kernel, const tl_parameter *
         }
         const tl_argument_kind got = *at < count ? arguments[*at].kind : TL_ARG_NONE;
         if (got != p->kind)
-            return tl_fail(ctx, TALLY_INVALID, "kernel %s: argument %d, %s, is %s: must be %s", kernel, *at + 1,
-                           p->name, kind_name(got), kind_name(p->kind));
+            return tl_fail(ctx, TALLY_INVALID, "kernel %s: argument %d, %s, is %s: must be %s",
+                           kernel, *at + 1, p->name, kind_name(got), kind_name(p->kind));
         ++*at;
     }
     return status;
 }
 
-tally_status tl_gpu_kernel_check(tally *ctx, tl_gpu_kernel_id id, const tl_argument *arguments, int count)
+tally_status tl_gpu_kernel_check(tally *ctx, tl_gpu_kernel_id id, const tl_argument *arguments,
+                                 int count)
 {
     const tl_gpu_kernel *k = &tl_gpu_kernels[id];
     int at = 0;
     tally_status status = compare(ctx, k->name, k->parameters, arguments, count, &at);
     if (!status && count != at)
-        status = tl_fail(ctx, TALLY_INVALID, "kernel %s: %d arguments: must be %d", k->name, count, at);
+        status =
+            tl_fail(ctx, TALLY_INVALID, "kernel %s: %d arguments: must be %d", k->name, count, at);
     return status;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * The kernels as the host knows them, made of gpu/kernel/params.def: a number and a struct of arguments for each, and
- * rows that say what its parameters are. A launch names its arguments:
+ * The kernels as the host knows them, made of gpu/kernel/params.def: a number and a struct of
+ * arguments for each, and rows that say what its parameters are. A launch names its arguments:
  *
- *   TL_GO(&l, up, jobs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES), .nodes = tl_memory_of(nodes),
+ *   TL_GO(&l, up, jobs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES), .nodes =
+ *   tl_memory_of(nodes),
  *         .level = tl_i64(k), .jobs = tl_i64(jobs))
  *
- * A launch with an argument too few or too many, a wrong name or a wrong kind does not compile. tl_gpu_kernel_check
- * finds what is missing in a struct that was made in another way. */
+ * A launch with an argument too few or too many, a wrong name or a wrong kind does not compile.
+ * tl_gpu_kernel_check finds what is missing in a struct that was made in another way. */
 #ifndef TALLY_GPU_KERNELS_H
 #define TALLY_GPU_KERNELS_H
 #include "gpu.h"
@@ -28,9 +29,18 @@ static inline tl_memory_argument tl_memory_of(const tl_memory *m)
 {
     return (tl_memory_argument){{TL_ARG_MEMORY, {.memory = *m}}};
 }
-static inline tl_i64_argument tl_i64(int64_t v) { return (tl_i64_argument){{TL_ARG_I64, {.i64 = v}}}; }
-static inline tl_f64_argument tl_f64(double v) { return (tl_f64_argument){{TL_ARG_F64, {.f64 = v}}}; }
-static inline tl_room_argument tl_room(int64_t bytes) { return (tl_room_argument){{TL_ARG_ROOM, {.i64 = bytes}}}; }
+static inline tl_i64_argument tl_i64(int64_t v)
+{
+    return (tl_i64_argument){{TL_ARG_I64, {.i64 = v}}};
+}
+static inline tl_f64_argument tl_f64(double v)
+{
+    return (tl_f64_argument){{TL_ARG_F64, {.f64 = v}}};
+}
+static inline tl_room_argument tl_room(int64_t bytes)
+{
+    return (tl_room_argument){{TL_ARG_ROOM, {.i64 = bytes}}};
+}
 
 /* tl_arguments_NAME: a field for each row of a kernel or a part. */
 #define KERNEL(name, threads, blocks) typedef struct tl_arguments_##name {
@@ -41,11 +51,11 @@ static inline tl_room_argument tl_room(int64_t bytes) { return (tl_room_argument
 #define F64(name)                     tl_f64_argument name;
 #define TAKES(name, NAME)             tl_arguments_##name##_part name;
 #define ROOM()                        tl_room_argument local_bytes;
-#define PART_END(name)                                                                                                 \
-    }                                                                                                                  \
+#define PART_END(name)                                                                             \
+    }                                                                                              \
     tl_arguments_##name##_part;
-#define END(name)                                                                                                      \
-    }                                                                                                                  \
+#define END(name)                                                                                  \
+    }                                                                                              \
     tl_arguments_##name;
 #include "gpu/kernel/params.def"
 
@@ -58,11 +68,11 @@ static inline tl_room_argument tl_room(int64_t bytes) { return (tl_room_argument
 #define F64(name)                     +1
 #define TAKES(name, NAME)             +1
 #define ROOM()                        +1
-#define PART_END(name)                                                                                                 \
-    }                                                                                                                  \
+#define PART_END(name)                                                                             \
+    }                                                                                              \
     ;
-#define END(name)                                                                                                      \
-    }                                                                                                                  \
+#define END(name)                                                                                  \
+    }                                                                                              \
     ;
 #include "gpu/kernel/params.def"
 
@@ -72,8 +82,8 @@ typedef enum tl_gpu_kernel_id {
     TL_KERNELS
 } tl_gpu_kernel_id;
 
-/* A parameter: its kind, and as in the text its type (with all before the name) and name. TL_ARG_NONE ends a list;
- * part: the parameters of a part, whose name is the part's. */
+/* A parameter: its kind, and as in the text its type (with all before the name) and name.
+ * TL_ARG_NONE ends a list; part: the parameters of a part, whose name is the part's. */
 typedef struct tl_parameter tl_parameter;
 struct tl_parameter {
     tl_argument_kind kind;
@@ -95,17 +105,21 @@ typedef struct tl_gpu_kernel_part {
 extern const tl_gpu_kernel_part tl_gpu_kernel_parts[];
 
 /* Are these the arguments of that kernel, `count` of them? */
-tally_status tl_gpu_kernel_check(tally *ctx, tl_gpu_kernel_id id, const tl_argument *arguments, int count);
+tally_status tl_gpu_kernel_check(tally *ctx, tl_gpu_kernel_id id, const tl_argument *arguments,
+                                 int count);
 
 /* How many arguments a macro got, up to 16. */
-#define TL_COUNT(...) TL_COUNT_(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define TL_COUNT(...)                                                                              \
+    TL_COUNT_(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 
 #define TL_COUNT_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, count, ...) count
 
-/* The struct of a kernel's arguments (of a part's: name_part), each by its name, and none left out. */
-#define TL_ARGUMENTS(kernel, ...)                                                                                      \
-    ({                                                                                                                 \
-        _Static_assert(TL_COUNT(__VA_ARGS__) == TL_ROWS_##kernel, #kernel ": not as many arguments as in params.def"); \
-        (tl_arguments_##kernel){__VA_ARGS__};                                                                          \
+/* The struct of a kernel's arguments (of a part's: name_part), each by its name, and none left
+   out. */
+#define TL_ARGUMENTS(kernel, ...)                                                                  \
+    ({                                                                                             \
+        _Static_assert(TL_COUNT(__VA_ARGS__) == TL_ROWS_##kernel,                                  \
+                       #kernel ": not as many arguments as in params.def");                        \
+        (tl_arguments_##kernel){__VA_ARGS__};                                                      \
     })
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Keys in device memory (gpu/kernel/keys.cl): runs of equal neighbours, and gathers. Two launches each: the first one
- * leaves a number for each of some parts, and every group of the second one adds up, or compares, those that it needs.
- * The host waits for one number, or two. */
+ * Keys in device memory (gpu/kernel/keys.cl): runs of equal neighbours, and gathers. Two
+ * launches each: the first one leaves a number for each of some parts, and every group of the
+ * second one adds up, or compares, those that it needs. The host waits for one number, or two. */
 #include "work.h"
 #include "dtype/dtype.h"
 #include "gpu/kernel/constants.h"
@@ -22,8 +22,9 @@ enum { PARTS_EACH = 32, TAKE_LEAST = 1 << 13 }; /* parts for each processor; num
 typedef struct {
     tl_launch l;
     tl_built program;
-    tl_memory first, counts, said; /* our own: bits of heads; a number for each part; what the host reads */
-    int64_t items, each, parts;    /* cut into parts of `each` items */
+    /* our own: bits of heads; a number for each part; what the host reads */
+    tl_memory first, counts, said;
+    int64_t items, each, parts; /* cut into parts of `each` items */
 } job;
 
 static tally_status begin(job *j, tl_gpu_device *d, tally *ctx, int64_t items, int64_t least)
@@ -67,39 +68,42 @@ static int is_here(tl_gpu_device *d, const void *p, tl_memory *memory, int64_t *
 static tally_status check_places(tally *ctx, const int64_t *p, const char *name)
 {
     if ((uintptr_t)p % sizeof *p == 0) return TALLY_OK;
-    return tl_fail(ctx, TALLY_INVALID, "%s is %p: must be a multiple of %zu in device memory", name, (const void *)p,
-                   sizeof *p);
+    return tl_fail(ctx, TALLY_INVALID, "%s is %p: must be a multiple of %zu in device memory", name,
+                   (const void *)p, sizeof *p);
 }
 
 /* ---- runs ---- */
 
 /* offsets NULL: count only. */
-static tally_status runs_of(tl_gpu_device *d, tally *ctx, const tally_view *keys, const tl_memory *k, int64_t byte,
-                            const tl_memory *offsets, int64_t to, int64_t *runs)
+static tally_status runs_of(tl_gpu_device *d, tally *ctx, const tally_view *keys,
+                            const tl_memory *k, int64_t byte, const tl_memory *offsets, int64_t to,
+                            int64_t *runs)
 {
     const int64_t bytes = (int64_t)tally_dtype_size(keys->dtype),
-                  place = (int64_t)(k->address % 16) + byte, /* lead: keys after 16 (8) aligned bytes */
-        lead = keys->stride == 1 ? place % (KEYS_UNIT(bytes) * bytes) / bytes : 0;
+                  /* lead: keys after 16 (8) aligned bytes */
+        place = (int64_t)(k->address % 16) + byte,
+                  lead = keys->stride == 1 ? place % (KEYS_UNIT(bytes) * bytes) / bytes : 0;
     job j;
     tally_status status = begin(&j, d, ctx, (keys->n + lead - 1) / KEYS_STEP + 1, 1);
     if (!status) status = tl_gpu_take(d, ctx, (size_t)j.items * (KEYS_STEP / 8), &j.first);
     if (!status)
-        status =
-            TL_GO(&j.l, runs_heads, j.parts, .keys = tl_memory_of(k), .byte = tl_i64(byte),
-                  .stride = tl_i64(keys->stride), .type = tl_i64(tl_gpu_type(keys->dtype)), .count = tl_i64(keys->n),
-                  .lead = tl_i64(lead), .steps = tl_i64(j.items), .steps_each = tl_i64(j.each),
-                  .parts = tl_i64(j.parts), .heads = tl_memory_of(&j.first), .counts = tl_memory_of(&j.counts));
+        status = TL_GO(&j.l, runs_heads, j.parts, .keys = tl_memory_of(k), .byte = tl_i64(byte),
+                       .stride = tl_i64(keys->stride), .type = tl_i64(tl_gpu_type(keys->dtype)),
+                       .count = tl_i64(keys->n), .lead = tl_i64(lead), .steps = tl_i64(j.items),
+                       .steps_each = tl_i64(j.each), .parts = tl_i64(j.parts),
+                       .heads = tl_memory_of(&j.first), .counts = tl_memory_of(&j.counts));
     if (!status)
         status = TL_GO(&j.l, runs_places, offsets ? j.parts : 1, .heads = tl_memory_of(&j.first),
-                       .counts = tl_memory_of(&j.counts), .count = tl_i64(keys->n), .lead = tl_i64(lead),
-                       .steps = tl_i64(j.items), .steps_each = tl_i64(j.each), .parts = tl_i64(j.parts),
-                       .counting = tl_i64(!offsets), .offsets = tl_memory_of(offsets ? offsets : &j.said),
-                       .byte = tl_i64(to), .runs = tl_memory_of(&j.said));
+                       .counts = tl_memory_of(&j.counts), .count = tl_i64(keys->n),
+                       .lead = tl_i64(lead), .steps = tl_i64(j.items), .steps_each = tl_i64(j.each),
+                       .parts = tl_i64(j.parts), .counting = tl_i64(!offsets),
+                       .offsets = tl_memory_of(offsets ? offsets : &j.said), .byte = tl_i64(to),
+                       .runs = tl_memory_of(&j.said));
     return end(&j, status, runs, 1);
 }
 
-tally_status tl_gpu_key_runs(tl_device *base, tally *ctx, const tally_view *keys, int64_t *offsets, int64_t *runs,
-                             int *done)
+tally_status tl_gpu_key_runs(tl_device *base, tally *ctx, const tally_view *keys, int64_t *offsets,
+                             int64_t *runs, int *done)
 {
     tl_gpu_device *d = tl_gpu_of(base);
     tl_memory k, to;
@@ -107,8 +111,9 @@ tally_status tl_gpu_key_runs(tl_device *base, tally *ctx, const tally_view *keys
     *done = 0;
     tally_status status = d->gpu->calls->enter(d->gpu, ctx);
     if (status) return status;
-    *done = keys->n ? is_here(d, keys->data, &k, &byte) && (!offsets || is_here(d, offsets, &to, &at))
-                    : offsets && is_here(d, offsets, &to, &at);
+    *done = keys->n
+                ? is_here(d, keys->data, &k, &byte) && (!offsets || is_here(d, offsets, &to, &at))
+                : offsets && is_here(d, offsets, &to, &at);
     if (*done && offsets) status = check_places(ctx, offsets, "offsets");
     if (*done && !status && !keys->n)
         status = d->gpu->calls->write(d->gpu, ctx, &to, (size_t)at, &found, sizeof found);
@@ -121,22 +126,26 @@ tally_status tl_gpu_key_runs(tl_device *base, tally *ctx, const tally_view *keys
 
 /* ---- take ---- */
 
-static tally_status gather(tl_gpu_device *d, tally *ctx, const tally_view *in, const tl_memory *from, int64_t in_byte,
-                           const tl_memory *order, int64_t order_byte, const tally_view *out, const tl_memory *to,
+static tally_status gather(tl_gpu_device *d, tally *ctx, const tally_view *in,
+                           const tl_memory *from, int64_t in_byte, const tl_memory *order,
+                           int64_t order_byte, const tally_view *out, const tl_memory *to,
                            int64_t out_byte, int64_t *said)
 {
     job j;
     tally_status status = begin(&j, d, ctx, out->n, TAKE_LEAST);
     if (!status)
-        status = TL_GO(&j.l, take_check, j.parts, .order = tl_memory_of(order), .order_byte = tl_i64(order_byte),
-                       .count = tl_i64(out->n), .length = tl_i64(in->n), .each = tl_i64(j.each),
-                       .parts = tl_i64(j.parts), .wrong = tl_memory_of(&j.counts));
+        status = TL_GO(&j.l, take_check, j.parts, .order = tl_memory_of(order),
+                       .order_byte = tl_i64(order_byte), .count = tl_i64(out->n),
+                       .length = tl_i64(in->n), .each = tl_i64(j.each), .parts = tl_i64(j.parts),
+                       .wrong = tl_memory_of(&j.counts));
     if (!status)
-        status = TL_GO(&j.l, take, j.parts, .in = tl_memory_of(from), .in_byte = tl_i64(in_byte),
-                       .in_stride = tl_i64(in->stride), .bytes = tl_i64((int64_t)tally_dtype_size(in->dtype)),
-                       .order = tl_memory_of(order), .order_byte = tl_i64(order_byte), .count = tl_i64(out->n),
-                       .wrong = tl_memory_of(&j.counts), .parts = tl_i64(j.parts), .out = tl_memory_of(to),
-                       .out_byte = tl_i64(out_byte), .out_stride = tl_i64(out->stride), .said = tl_memory_of(&j.said));
+        status = TL_GO(
+            &j.l, take, j.parts, .in = tl_memory_of(from), .in_byte = tl_i64(in_byte),
+            .in_stride = tl_i64(in->stride), .bytes = tl_i64((int64_t)tally_dtype_size(in->dtype)),
+            .order = tl_memory_of(order), .order_byte = tl_i64(order_byte), .count = tl_i64(out->n),
+            .wrong = tl_memory_of(&j.counts), .parts = tl_i64(j.parts), .out = tl_memory_of(to),
+            .out_byte = tl_i64(out_byte), .out_stride = tl_i64(out->stride),
+            .said = tl_memory_of(&j.said));
     return end(&j, status, said, 2);
 }
 
@@ -152,7 +161,8 @@ tally_status tl_gpu_gather(tl_device *base, tally *ctx, const tally_view *in, co
     *done = is_here(d, in->data, &from, &in_byte) && is_here(d, order, &places, &order_byte) &&
             is_here(d, out->data, &to, &out_byte);
     if (*done) status = check_places(ctx, order, "order");
-    if (*done && !status) status = gather(d, ctx, in, &from, in_byte, &places, order_byte, out, &to, out_byte, said);
+    if (*done && !status)
+        status = gather(d, ctx, in, &from, in_byte, &places, order_byte, out, &to, out_byte, said);
     *at = out->n - said[0];
     *place = said[1];
     d->gpu->calls->leave(d->gpu);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * What the start-up probe (src/api/probe.c) asks of a GPU: the law by an operator's text alone (gpu/kernel/law.cl). */
+ * What the start-up probe (src/api/probe.c) asks of a GPU: the law by an operator's text alone
+ * (gpu/kernel/law.cl). */
 #include "work.h"
 #include "gpu/kernel/constants.h"
 
 /* Groups that have a work-item for each item. */
 static int64_t groups(int64_t items) { return (items + LAW_THREADS - 1) / LAW_THREADS; }
 
-tally_status tl_gpu_law(tl_device *base, tally *ctx, const tl_plan *plan, const void *x, int64_t n, void *out)
+tally_status tl_gpu_law(tl_device *base, tally *ctx, const tl_plan *plan, const void *x, int64_t n,
+                        void *out)
 {
     tl_gpu_device *d = tl_gpu_of(base);
     const tl_scalar *op = plan->op;
@@ -22,14 +24,14 @@ tally_status tl_gpu_law(tl_device *base, tally *ctx, const tl_plan *plan, const 
     if (!status) status = tl_gpu_take(d, ctx, bytes, &results);
     const tl_f64_argument parameter = tl_f64(plan->par.value);
     if (!status)
-        status = TL_GO(&l, law_lift, groups(n), .x = tl_memory_of(&in), .n = tl_i64(n), .parameter = parameter,
-                       .nodes = tl_memory_of(&nodes));
+        status = TL_GO(&l, law_lift, groups(n), .x = tl_memory_of(&in), .n = tl_i64(n),
+                       .parameter = parameter, .nodes = tl_memory_of(&nodes));
     for (int level = 1; !status && n >> level; level++)
         status = TL_GO(&l, law_level, groups(n >> level), .n = tl_i64(n), .level = tl_i64(level),
                        .nodes = tl_memory_of(&nodes));
     if (!status)
-        status = TL_GO(&l, law_lower, groups(n), .n = tl_i64(n), .parameter = parameter, .nodes = tl_memory_of(&nodes),
-                       .out = tl_memory_of(&results));
+        status = TL_GO(&l, law_lower, groups(n), .n = tl_i64(n), .parameter = parameter,
+                       .nodes = tl_memory_of(&nodes), .out = tl_memory_of(&results));
     if (!status) status = d->gpu->calls->read(d->gpu, ctx, out, &results, 0, bytes);
     if (status) d->gpu->calls->wait(d->gpu, ctx); /* so that no kernel reads x any more */
     tl_gpu_give(d, &in);
@@ -39,8 +41,9 @@ tally_status tl_gpu_law(tl_device *base, tally *ctx, const tl_plan *plan, const 
     return status;
 }
 
-tally_status tl_gpu_text(tl_device *base, tally *ctx, const tl_plan *plan, const char *shape, char **text,
-                         size_t *length)
+tally_status tl_gpu_text(tl_device *base, tally *ctx, const tl_plan *plan, const char *shape,
+                         char **text, size_t *length)
 {
-    return tl_program_text(ctx, plan->op, shape, tl_gpu_of(base)->gpu->calls->prelude, NULL, text, length);
+    return tl_program_text(ctx, plan->op, shape, tl_gpu_of(base)->gpu->calls->prelude, NULL, text,
+                           length);
 }

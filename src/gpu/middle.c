@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Sequences of some chunks, rows or segments: a warp walks down each (gpu/kernel/short/middle_*.cl), and
- * makes in one launch what nodes, their table and a last step are for longer ones. */
+ * Sequences of some chunks, rows or segments: a warp walks down each
+ * (gpu/kernel/short/middle_*.cl), and makes in one launch what nodes, their table and a last
+ * step are for longer ones. */
 #include "work.h"
 #include "gpu/kernel/constants.h"
 
@@ -9,10 +10,11 @@ enum {
     RUN = 3   /* groups of a processor that run at the same time (MIDDLE_BLOCKS) */
 };
 
-int tl_middle_pays(const tl_gpu_device *d, const tl_scalar *op, int64_t rows, int64_t elements, int scan)
+int tl_middle_pays(const tl_gpu_device *d, const tl_scalar *op, int64_t rows, int64_t elements,
+                   int scan)
 {
-    return rows >= (int64_t)EACH * d->gpu->calls->processors(d->gpu) && elements / rows >= MIDDLE_MEAN &&
-           (!scan || tl_gpu_state_bytes(op) <= 8);
+    return rows >= (int64_t)EACH * d->gpu->calls->processors(d->gpu) &&
+           elements / rows >= MIDDLE_MEAN && (!scan || tl_gpu_state_bytes(op) <= 8);
 }
 
 int tl_middle_takes(const tl_gpu_device *d, const tl_batch *b, int scan)
@@ -25,11 +27,12 @@ int tl_middle_takes(const tl_gpu_device *d, const tl_batch *b, int scan)
 static tl_arguments_middle_part arguments_of(const tl_batch *b, const tl_results *r)
 {
     return TL_ARGUMENTS(middle_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                        .results = tl_results_arguments(r), .ahead = tl_ahead_arguments(b), .jobs = tl_i64(b->rows));
+                        .results = tl_results_arguments(r), .ahead = tl_ahead_arguments(b),
+                        .jobs = tl_i64(b->rows));
 }
 
-/* Warps of reductions: one for each sequence, or, where they are given out one by one, as many as run. (Scans of
- * segments of 3000 on average, given out so, had 0.91 of the speed.) */
+/* Warps of reductions: one for each sequence, or, where they are given out one by one, as many
+ * as run. (Scans of segments of 3000 on average, given out so, had 0.91 of the speed.) */
 static int64_t warps_of(const tl_launch *l, const tl_batch *b)
 {
     const tl_gpu_calls *c = l->d->gpu->calls;
@@ -42,8 +45,10 @@ tally_status tl_middle_reduce(const tl_launch *l, const tl_batch *b, const tl_re
     return TL_GO(l, reduce_middles, warps_of(l, b), .middle = arguments_of(b, r));
 }
 
-tally_status tl_middle_scan(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_before *from)
+tally_status tl_middle_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,
+                            const tl_before *from)
 {
-    return TL_GO(l, scan_middles, b->rows, .middle = arguments_of(b, r), .exclusive = tl_i64(from->exclusive),
-                 .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory));
+    return TL_GO(l, scan_middles, b->rows, .middle = arguments_of(b, r),
+                 .exclusive = tl_i64(from->exclusive), .seeded = tl_i64(from->seeded),
+                 .init = tl_memory_of(from->memory));
 }

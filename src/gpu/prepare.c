@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Elements for the kernels out of views with validity, or of two inputs: dense arrays on the device, as gpu/kernel/
- * prepare.cl writes them. Any shape takes them as a view without bitmaps. */
+ * Elements for the kernels out of views with validity, or of two inputs: dense arrays on the
+ * device, as gpu/kernel/ prepare.cl writes them. Any shape takes them as a view without bitmaps. */
 #include "work.h"
 #include "dtype/dtype.h"
 #include "exact/exact.h"
@@ -12,13 +12,16 @@
 int64_t tl_gpu_type(tally_dtype d)
 {
     const char kind = tl_dtype_kind(d);
-    const int of = d == TALLY_BF16 ? KIND_BFLOAT : kind == 'F' ? KIND_FLOAT : kind == 'U' ? KIND_UNSIGNED : KIND_SIGNED;
+    const int of = d == TALLY_BF16 ? KIND_BFLOAT
+                   : kind == 'F'   ? KIND_FLOAT
+                   : kind == 'U'   ? KIND_UNSIGNED
+                                   : KIND_SIGNED;
     return TYPE(of, (int)tally_dtype_size(d));
 }
 
 /* Bytes low .. high - 1 from p on: where they are, or a copy. *byte: where p's own is. */
-static tally_status bring(tl_gpu_device *d, tally *ctx, const void *p, int64_t low, int64_t high, tl_memory *to,
-                          int *owned, int64_t *byte)
+static tally_status bring(tl_gpu_device *d, tally *ctx, const void *p, int64_t low, int64_t high,
+                          tl_memory *to, int *owned, int64_t *byte)
 {
     size_t offset;
     const char *from = tl_offset((void *)(uintptr_t)p, low);
@@ -37,13 +40,15 @@ static tally_status open_bits(tl_gpu_device *d, tally *ctx, const tally_view *v,
     int64_t low, high, byte = 0;
     if (!v->valid) return TALLY_OK;
     tl_view_extent(v, 1, &low, &high);
-    tally_status status = bring(d, ctx, v->valid, (v->valid_offset + low) >> 3, ((v->valid_offset + high - 1) >> 3) + 1,
-                                &s->bits, &s->bits_owned, &byte);
+    tally_status status =
+        bring(d, ctx, v->valid, (v->valid_offset + low) >> 3,
+              ((v->valid_offset + high - 1) >> 3) + 1, &s->bits, &s->bits_owned, &byte);
     s->bit = 8 * byte + v->valid_offset + (v->offsets ? v->offsets[0] * v->stride : 0);
     return status;
 }
 
-static tally_status open_source(tl_gpu_device *d, tally *ctx, const tally_view *v, int across, tl_gpu_input *s)
+static tally_status open_source(tl_gpu_device *d, tally *ctx, const tally_view *v, int across,
+                                tl_gpu_input *s)
 {
     const int64_t bytes = (int64_t)tally_dtype_size(v->dtype);
     int64_t low, high;
@@ -66,7 +71,8 @@ static void close_source(tl_gpu_device *d, tl_gpu_input *s)
 
 typedef struct {
     int64_t inner, total; /* elements of a row, and of all */
-    int across;           /* rows lie across: their first elements are neighbours, then the second ones */
+    /* rows lie across: their first elements are neighbours, then the second ones */
+    int across;
 } layout;
 
 static layout layout_of(const tally_view *in)
@@ -79,45 +85,53 @@ static layout layout_of(const tally_view *in)
     return (layout){across ? in->rows : in->n, in->rows * in->n, across};
 }
 
-static tally_view view_of(const tally_view *in, const layout *l, const tl_memory *m, tally_dtype dtype, int64_t bytes)
+static tally_view view_of(const tally_view *in, const layout *l, const tl_memory *m,
+                          tally_dtype dtype, int64_t bytes)
 {
-    return (tally_view){.data = tl_offset((void *)(uintptr_t)m->address, in->offsets ? -in->offsets[0] * bytes : 0),
-                        .dtype = dtype,
-                        .rows = in->rows,
-                        .n = in->n,
-                        .row_stride = l->across ? 1 : in->n,
-                        .stride = l->across ? in->rows : 1,
-                        .offsets = in->offsets};
+    return (tally_view){
+        .data = tl_offset((void *)(uintptr_t)m->address, in->offsets ? -in->offsets[0] * bytes : 0),
+        .dtype = dtype,
+        .rows = in->rows,
+        .n = in->n,
+        .row_stride = l->across ? 1 : in->n,
+        .stride = l->across ? in->rows : 1,
+        .offsets = in->offsets};
 }
 
-static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_form *form, const tally_view *in, const layout *of,
-                           const tl_gpu_input *s, const tl_prepared *p)
+static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_form *form, const tally_view *in,
+                           const layout *of, const tl_gpu_input *s, const tl_prepared *p)
 {
     const tl_gpu_input *const x = &s[0], *const y = &s[in->next != NULL];
     const tally_view *const other = in->next;
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
-    const int64_t flags = (other ? PREPARE_PAIRS : 0) | (in->valid ? PREPARE_X_BITS : 0) |
-                          (other && other->valid ? PREPARE_Y_BITS : 0) |
-                          (form->kind == TL_FORM_MARK ? PREPARE_QUIET : 0) | (p->counted ? PREPARE_COUNTS : 0) |
-                          (form->named->masked ? PREPARE_MASKED : 0) |
-                          (form->kind == TL_FORM_BLANK && tl_exact_form_of(form->op) ? PREPARE_ZEROS : 0);
+    const int64_t flags =
+        (other ? PREPARE_PAIRS : 0) | (in->valid ? PREPARE_X_BITS : 0) |
+        (other && other->valid ? PREPARE_Y_BITS : 0) |
+        (form->kind == TL_FORM_MARK ? PREPARE_QUIET : 0) | (p->counted ? PREPARE_COUNTS : 0) |
+        (form->named->masked ? PREPARE_MASKED : 0) |
+        (form->kind == TL_FORM_BLANK && tl_exact_form_of(form->op) ? PREPARE_ZEROS : 0);
     const int rows = of->inner < of->total &&
-                     (x->outer != of->inner * x->inner || y->outer != of->inner * y->inner); /* else it is one */
-    tally_status status = tl_gpu_program(d, ctx, p->count_plan.op, "prepare", &program);     /* one for all calls */
+                     /* else it is one */
+                     (x->outer != of->inner * x->inner || y->outer != of->inner * y->inner);
+    /* one for all calls */
+    tally_status status = tl_gpu_program(d, ctx, p->count_plan.op, "prepare", &program);
     if (status) return status;
     return TL_GO(
         &l, prepare, (of->total + PREPARE_THREADS - 1) / PREPARE_THREADS,
-        .x_source = TL_ARGUMENTS(x_source_part, .x_data = tl_memory_of(&x->data), .x_byte = tl_i64(x->byte),
-                                 .x_inner = tl_i64(x->inner), .x_outer = tl_i64(x->outer), .x_type = tl_i64(x->type),
-                                 .x_bits = tl_memory_of(in->valid ? &x->bits : &x->data), .x_bit = tl_i64(x->bit)),
-        .y_source =
-            TL_ARGUMENTS(y_source_part, .y_data = tl_memory_of(&y->data), .y_byte = tl_i64(y->byte),
-                         .y_inner = tl_i64(y->inner), .y_outer = tl_i64(y->outer), .y_type = tl_i64(y->type),
-                         .y_bits = tl_memory_of(other && other->valid ? &y->bits : &y->data), .y_bit = tl_i64(y->bit)),
-        .count = tl_i64(of->total), .inner = tl_i64(rows ? of->inner : of->total), .flags = tl_i64(flags),
-        .to_type = tl_i64(tl_gpu_type(form->op->dtype)), .fill = tl_i64((int64_t)form->fill),
-        .to = tl_memory_of(&p->memory), .counts = tl_memory_of(p->counted ? &p->counts : &p->memory));
+        .x_source = TL_ARGUMENTS(
+            x_source_part, .x_data = tl_memory_of(&x->data), .x_byte = tl_i64(x->byte),
+            .x_inner = tl_i64(x->inner), .x_outer = tl_i64(x->outer), .x_type = tl_i64(x->type),
+            .x_bits = tl_memory_of(in->valid ? &x->bits : &x->data), .x_bit = tl_i64(x->bit)),
+        .y_source = TL_ARGUMENTS(
+            y_source_part, .y_data = tl_memory_of(&y->data), .y_byte = tl_i64(y->byte),
+            .y_inner = tl_i64(y->inner), .y_outer = tl_i64(y->outer), .y_type = tl_i64(y->type),
+            .y_bits = tl_memory_of(other && other->valid ? &y->bits : &y->data),
+            .y_bit = tl_i64(y->bit)),
+        .count = tl_i64(of->total), .inner = tl_i64(rows ? of->inner : of->total),
+        .flags = tl_i64(flags), .to_type = tl_i64(tl_gpu_type(form->op->dtype)),
+        .fill = tl_i64((int64_t)form->fill), .to = tl_memory_of(&p->memory),
+        .counts = tl_memory_of(p->counted ? &p->counts : &p->memory));
 }
 
 int tl_is_counted(const tl_inputs_call *c)
@@ -126,7 +140,8 @@ int tl_is_counted(const tl_inputs_call *c)
            (c->form->kind != TL_FORM_PLAIN || c->form->named->masked);
 }
 
-tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_inputs_call *c, int counted, tl_prepared *p)
+tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_inputs_call *c, int counted,
+                        tl_prepared *p)
 {
     const tl_form *const form = c->form;
     const tally_view *const in = c->in;
@@ -141,7 +156,8 @@ tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_inputs_call *c, i
     p->plan.op = op;
     if (__builtin_mul_overflow(l.total, (int64_t)op->elem_bytes, &bytes))
         return tl_no_memory(ctx, SIZE_MAX, "a dense copy of the elements");
-    for (const tally_view *v = in; !status && v; v = v->next) status = open_source(d, ctx, v, l.across, &s[v != in]);
+    for (const tally_view *v = in; !status && v; v = v->next)
+        status = open_source(d, ctx, v, l.across, &s[v != in]);
     if (!status) status = tl_gpu_take(d, ctx, (size_t)bytes, &p->memory);
     if (!status && counted) status = tl_gpu_take(d, ctx, (size_t)l.total, &p->counts);
     if (!status) status = launch(d, ctx, form, in, &l, s, p);
@@ -161,7 +177,8 @@ void tl_prepared_close(tl_gpu_device *d, tl_prepared *p)
 
 /* ---- in place ---- */
 
-/* Where the first element of a dense view lies: a multiple of its size? Kernels read no others side by side. */
+/* Where the first element of a dense view lies: a multiple of its size? Kernels read no others
+   side by side. */
 static int is_aligned(const tl_gpu_device *d, const tally_view *v)
 {
     tl_memory memory;
@@ -170,12 +187,14 @@ static int is_aligned(const tl_gpu_device *d, const tally_view *v)
     return (memory.address + offset) % bytes == 0;
 }
 
-/* Do the kernels of the verb read such elements? Those of scans by lines (scan_lines.cl) and of windows of class X, of
- * long windows and of windows whose elements are counted read dense ones alone. */
+/* Do the kernels of the verb read such elements? Those of scans by lines (scan_lines.cl) and of
+ * windows of class X, of long windows and of windows whose elements are counted read dense ones
+ * alone. */
 static int verb_takes(const tl_inputs_call *c)
 {
     const tl_scalar op = tl_gpu_variant_of(c->form->op, c->form->par.marked);
-    if (c->verb == TL_SCAN) return !c->scan->reverse && (c->in->n < CHUNK || !tl_gpu_once_lines(&op));
+    if (c->verb == TL_SCAN)
+        return !c->scan->reverse && (c->in->n < CHUNK || !tl_gpu_once_lines(&op));
     if (c->verb != TL_WINDOW) return 1;
     return !op.exact && !tl_is_counted(c) &&
            c->window->before + c->window->after < (int64_t)1 << (tl_gpu_room_log(&op) - 1);
@@ -186,18 +205,19 @@ int tl_in_place_takes(const tl_gpu_device *d, const tl_inputs_call *c)
     const tally_view *const in = c->in;
     const tl_form *const form = c->form;
     for (const tally_view *v = in; v; v = v->next)
-        if (v->dtype != form->op->dtype || v->stride != 1 || (v->rows > 1 && v->row_stride != in->row_stride) ||
-            !is_aligned(d, v))
+        if (v->dtype != form->op->dtype || v->stride != 1 ||
+            (v->rows > 1 && v->row_stride != in->row_stride) || !is_aligned(d, v))
             return 0;
-    return !in->offsets && form->kind != TL_FORM_STATES && !(in->rows > 1 && llabs(in->row_stride) < in->n) &&
-           verb_takes(c);
+    return !in->offsets && form->kind != TL_FORM_STATES &&
+           !(in->rows > 1 && llabs(in->row_stride) < in->n) && verb_takes(c);
 }
 
-tally_status tl_in_place_open(tl_gpu_device *d, tally *ctx, const tl_form *form, const tally_view *in, tl_in_place *p,
-                              tl_batch *b)
+tally_status tl_in_place_open(tl_gpu_device *d, tally *ctx, const tl_form *form,
+                              const tally_view *in, tl_in_place *p, tl_batch *b)
 {
     const tl_scalar *op;
-    *p = (tl_in_place){.fill = (int64_t)form->fill, .bits = in->valid || (in->next && in->next->valid)};
+    *p = (tl_in_place){.fill = (int64_t)form->fill,
+                       .bits = in->valid || (in->next && in->next->valid)};
     *b = (tl_batch){0};
     tally_status status = tl_gpu_plan(&d->base, ctx, form->op, form->par, &p->plan);
     if (!status) status = tl_gpu_variant(d, ctx, form->op, form->par.marked, &op);

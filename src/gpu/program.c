@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Kernel texts put together: a prelude, the facts of an instance, the operator's own text, the kernels of a shape. Each
- * file is headed by a #line, so that a compiler's message names the file in the tree. KERNEL_OF(name) and
- * PARAMETERS_OF(NAME) in a file are written out from the table of kernels.
+ * Kernel texts put together: a prelude, the facts of an instance, the operator's own text, the
+ * kernels of a shape. Each file is headed by a #line, so that a compiler's message names the
+ * file in the tree. KERNEL_OF(name) and PARAMETERS_OF(NAME) in a file are written out from the
+ * table of kernels.
  *
  *   TALLY_KERNELS=dir    takes a file from there if it has one (dir is laid out like src/)
  *   TALLY_DUMP=dir       writes each program there */
@@ -69,8 +70,8 @@ static void add_parameters(buffer *b, const tl_parameter *p, const char *newline
             say(b, " ROOM_PARAMETER"); /* with its comma, if there is such a parameter */
             continue;
         }
-        int length =
-            snprintf(word, sizeof word, "%s%s%s", p->part ? "" : p->type, p->name, p->part ? "_PARAMETERS" : "");
+        int length = snprintf(word, sizeof word, "%s%s%s", p->part ? "" : p->type, p->name,
+                              p->part ? "_PARAMETERS" : "");
         if (!first) say(b, column(b) + length > COLUMNS ? ",%s    " : ", ", newline);
         add(b, word, (size_t)length);
     }
@@ -94,18 +95,20 @@ static int add_meaning(buffer *b, const char *name, size_t length, int is_kernel
         if (!strncmp(tl_gpu_kernels[i].name, name, length) && !tl_gpu_kernels[i].name[length])
             return add_head(b, &tl_gpu_kernels[i]), 1;
     for (const tl_gpu_kernel_part *p = tl_gpu_kernel_parts; !is_kernel && p->name; p++)
-        if (!strncmp(p->name, name, length) && !p->name[length]) return add_parameters(b, p->parameters, " \\\n"), 1;
+        if (!strncmp(p->name, name, length) && !p->name[length])
+            return add_parameters(b, p->parameters, " \\\n"), 1;
     return 0;
 }
 
-/* A file's text with those words written out. Its lines keep their numbers: one that became several is followed by a
- * #line. */
+/* A file's text with those words written out. Its lines keep their numbers: one that became
+ * several is followed by a #line. */
 static void add_text(buffer *b, const char *file, const char *text)
 {
     static const char kernel_of[] = "KERNEL_OF(", parameters_of[] = "PARAMETERS_OF(";
     int line = 1;
     for (const char *at = text; *at;) {
-        const char *kernel = strstr(at, kernel_of), *parameters = strstr(at, parameters_of), *word = kernel;
+        const char *kernel = strstr(at, kernel_of), *parameters = strstr(at, parameters_of),
+                   *word = kernel;
         if (!kernel || (parameters && parameters < kernel)) word = parameters;
         if (!word) {
             add(b, at, strlen(at));
@@ -160,39 +163,52 @@ static int is_cuda(const char *prelude) { return strstr(prelude, "cuda") != NULL
 
 static const char *float_name(tally_dtype d) { return d == TALLY_F64 ? "f64" : "f32"; }
 
-/* Do scans in one launch take lines (scan_lines.cl)? Class X whose results are not apart. Not argmax of f64: 0.27 of
- * copy instead of 0.39 by the tree (H200). */
+/* Do scans in one launch take lines (scan_lines.cl)? Class X whose results are not apart. Not
+ * argmax of f64: 0.27 of copy instead of 0.39 by the tree (H200). */
 int tl_gpu_once_lines(const tl_scalar *op)
 {
     const int bytes = op->elem_bytes;
-    return op->exact && op->inputs == 1 && op->lanes == 1 && (op->result_bytes == bytes || op->result_bytes == 8) &&
+    return op->exact && op->inputs == 1 && op->lanes == 1 &&
+           (op->result_bytes == bytes || op->result_bytes == 8) &&
            !(bytes == 8 && tl_gpu_state_bytes(op) > 8);
 }
 
 static void add_facts(buffer *b, const tl_scalar *op, const char *prelude, tl_tiles tiles)
 {
-    int half = op->dtype == TALLY_F16 || op->dtype == TALLY_BF16, is_float = half || op->dtype >= TALLY_F32;
+    int half = op->dtype == TALLY_F16 || op->dtype == TALLY_BF16,
+        is_float = half || op->dtype >= TALLY_F32;
     int is_unsigned = !is_float && op->dtype % 2 == 0, bytes = (int)tally_dtype_size(op->dtype);
     int wraps = op->acc == TALLY_I64 || op->acc == TALLY_U64, out_float = op->out >= TALLY_F32;
-    const int kind = is_float ? 3 : is_unsigned ? 2 : 1, real = wraps ? 0 : op->acc == TALLY_F64 ? 8 : 4;
+    const int kind = is_float      ? 3
+                     : is_unsigned ? 2
+                                   : 1,
+              real = wraps                  ? 0
+                     : op->acc == TALLY_F64 ? 8
+                                            : 4;
     say(b, "#define TL_SIZE %d\n#define TL_KIND %d\n#define TL_FORMAT %d\n", bytes, kind,
         half ? 16 + (op->dtype == TALLY_BF16) : 0);
-    say(b, "#define TL_REAL_FLOAT %d\n#define REAL_T %s\n", real, wraps ? "u64" : float_name(op->acc));
-    say(b, "#define STATE_BYTES %d\n#define TL_OUT_SIZE %d\n", tl_gpu_state_bytes(op), (int)tally_dtype_size(op->out));
-    const char *out = op->out == TALLY_F16 || op->out == TALLY_BF16 ? "u16" : tally_dtype_name(op->out);
-    say(b, "#define TL_OUT_FLOAT %d\n#define OUT_T %s\n", out_float ? (op->out == TALLY_F64 ? 8 : 4) : 0,
-        out_float ? float_name(op->out) : out);
+    say(b, "#define TL_REAL_FLOAT %d\n#define REAL_T %s\n", real,
+        wraps ? "u64" : float_name(op->acc));
+    say(b, "#define STATE_BYTES %d\n#define TL_OUT_SIZE %d\n", tl_gpu_state_bytes(op),
+        (int)tally_dtype_size(op->out));
+    const char *out =
+        op->out == TALLY_F16 || op->out == TALLY_BF16 ? "u16" : tally_dtype_name(op->out);
+    say(b, "#define TL_OUT_FLOAT %d\n#define OUT_T %s\n",
+        out_float ? (op->out == TALLY_F64 ? 8 : 4) : 0, out_float ? float_name(op->out) : out);
     if (half)
         say(b, "#define ELEM_T u16\n#define ORD_T i16\n");
     else if (is_float)
         say(b, "#define ELEM_T %s\n#define ORD_T i%d\n", float_name(op->dtype), 8 * bytes);
     else
-        say(b, "#define ELEM_T %s\n#define ORD_T %s\n", tally_dtype_name(op->dtype), tally_dtype_name(op->dtype));
-    say(b, "#define ROOM_LOG %d\n#define WHOLE_LOG %d\n", tl_gpu_room_log(op), tl_gpu_whole_log(op, prelude, tiles));
-    say(b, "#define ONCE_BLOCKS %d\n#define FEW_BLOCKS %d\n#define SCAN_LINES %d\n", tl_gpu_once_blocks(op, 0),
-        tl_gpu_once_blocks(op, 1), tl_gpu_once_lines(op));
+        say(b, "#define ELEM_T %s\n#define ORD_T %s\n", tally_dtype_name(op->dtype),
+            tally_dtype_name(op->dtype));
+    say(b, "#define ROOM_LOG %d\n#define WHOLE_LOG %d\n", tl_gpu_room_log(op),
+        tl_gpu_whole_log(op, prelude, tiles));
+    say(b, "#define ONCE_BLOCKS %d\n#define FEW_BLOCKS %d\n#define SCAN_LINES %d\n",
+        tl_gpu_once_blocks(op, 0), tl_gpu_once_blocks(op, 1), tl_gpu_once_lines(op));
     say(b, "#define SCAN_BLOCKS %d\n", 1 + tl_gpu_scan_steps(op));
-    say(b, "#define DOWN_ROWS %d\n#define DOWN_BLOCKS %d\n", tl_gpu_down_rows(op), tl_gpu_down_rows(op) > 16 ? 3 : 2);
+    say(b, "#define DOWN_ROWS %d\n#define DOWN_BLOCKS %d\n", tl_gpu_down_rows(op),
+        tl_gpu_down_rows(op) > 16 ? 3 : 2);
     say(b, "#define RUNS %d\n", tl_gpu_runs(op, prelude, tiles));
     const int passes = tiles == TL_LONG_TILES;
     say(b, "#define PASS_LOG %d\n#define PASS_RUN %d\n", passes ? tl_gpu_pass_log(op, prelude) : 0,
@@ -201,8 +217,8 @@ static void add_facts(buffer *b, const tl_scalar *op, const char *prelude, tl_ti
     if (op->masked == TL_MASKED_MARK) say(b, "#define TL_MARKED 1\n");
 }
 
-/* The operator's text. A user's is called by its name alone, and its state must be what was read from it
- * (user_facts.c). */
+/* The operator's text. A user's is called by its name alone, and its state must be what was read
+ * from it (user_facts.c). */
 static void add_operator(buffer *b, const tl_scalar *op)
 {
     char name[64];
@@ -210,7 +226,9 @@ static void add_operator(buffer *b, const tl_scalar *op)
         const char *text = op->user->user->text;
         say(b, "\n#line 1 \"%s\"\n", op->file);
         add(b, text, strlen(text));
-        say(b, "\n#line 1 \"src/gpu/program.c\"\ntypedef char state_is_as_read[sizeof(state) == %d ? 1 : -1];\n",
+        say(b,
+            "\n#line 1 \"src/gpu/program.c\"\ntypedef char state_is_as_read[sizeof(state) == %d ? "
+            "1 : -1];\n",
             op->user->device_bytes);
         return;
     }
@@ -237,26 +255,31 @@ int tl_gpu_room_log(const tl_scalar *op)
 int tl_gpu_whole_log(const tl_scalar *op, const char *prelude, tl_tiles tiles)
 {
     int bytes = tl_gpu_state_bytes(op);
-    /* groups have 48 KiB on NVIDIA's OpenCL: 8 KiB an array, or more, a quad for each of 256 threads */
+    /* groups have 48 KiB on NVIDIA's OpenCL: 8 KiB an array, or more, a quad for each of 256
+       threads */
     if (!is_cuda(prelude)) return bytes <= 4 ? 11 : 10;
-    return bytes <= 4 ? 12 : bytes <= 8 || tl_gpu_runs(op, prelude, tiles) ? 11 : 10; /* 16 KiB; runs: more */
+    /* 16 KiB; runs: more */
+    return bytes <= 4 ? 12 : bytes <= 8 || tl_gpu_runs(op, prelude, tiles) ? 11 : 10;
 }
 
-/* In tiles of window_long, which also takes columns, all states of 12 and 16 bytes: tiles twice as wide are what makes
- * columns of var f32 1.2 to 2.5 times as fast (H200). In others where it pays: states of 12 bytes of the library (ema
- * f32 at w = 20 to 500: 1.03 to 1.29 times as fast), and of 16 with an index and elements up to 4 (argmax f32, flat
- * 1.00 to 1.03, rows 1.06 to 1.22). Not argmax f64 (rows 0.86 to 1.05), nor var (w = 20 and 50: 0.93 to 0.98; 500: 1.12
+/* In tiles of window_long, which also takes columns, all states of 12 and 16 bytes: tiles twice
+ * as wide are what makes columns of var f32 1.2 to 2.5 times as fast (H200). In others where it
+ * pays: states of 12 bytes of the library (ema f32 at w = 20 to 500: 1.03 to 1.29 times as
+ * fast), and of 16 with an index and elements up to 4 (argmax f32, flat 1.00 to 1.03, rows 1.06
+ * to 1.22). Not argmax f64 (rows 0.86 to 1.05), nor var (w = 20 and 50: 0.93 to 0.98; 500: 1.12
  * to 1.15), nor a user's (drawdown f32 0.88 to 0.99), nor 8 bytes (sum f64 0.81 to 1.00). */
 int tl_gpu_runs(const tl_scalar *op, const char *prelude, tl_tiles tiles)
 {
     const int bytes = tl_gpu_state_bytes(op);
     if (!is_cuda(prelude) || (bytes != 12 && bytes != 16)) return 0;
-    return tiles == TL_LONG_TILES || (!op->user && (bytes == 12 || (op->indexed && op->elem_bytes <= 4)));
+    return tiles == TL_LONG_TILES ||
+           (!op->user && (bytes == 12 || (op->indexed && op->elem_bytes <= 4)));
 }
 
-/* A tile of 33 KiB, or of 17 KiB where groups have 48 KiB: two of them where bits below the radix are set. Of larger
- * states (window/digits.cl) as much as two groups of a multiprocessor have room and registers for; not on OpenCL, where
- * PoCL's compiler took 23 s for such a program instead of 3. */
+/* A tile of 33 KiB, or of 17 KiB where groups have 48 KiB: two of them where bits below the
+ * radix are set. Of larger states (window/digits.cl) as much as two groups of a multiprocessor
+ * have room and registers for; not on OpenCL, where PoCL's compiler took 23 s for such a program
+ * instead of 3. */
 int tl_gpu_pass_log(const tl_scalar *op, const char *prelude)
 {
     const int bytes = tl_gpu_state_bytes(op), cuda = is_cuda(prelude), most = cuda ? 5 : 4;
@@ -266,7 +289,8 @@ int tl_gpu_pass_run(const tl_scalar *op, const char *prelude)
 {
     const int log = tl_gpu_pass_log(op, prelude), bytes = tl_gpu_state_bytes(op);
     if (log != DIGIT_LOG) return log ? (1 << log) + 1 : 0;
-    return bytes > 16 ? (op->masked ? 5 : 7) : bytes > 12 ? 9 : 11; /* what is masked: nanvar f64 spilled 136 bytes */
+    /* what is masked: nanvar f64 spilled 136 bytes */
+    return bytes > 16 ? (op->masked ? 5 : 7) : bytes > 12 ? 9 : 11;
 }
 
 int tl_gpu_along_log(const tl_scalar *op, const char *prelude)
@@ -281,18 +305,20 @@ int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude
     return op->inputs == 1 || strcmp(shape, "grid");
 }
 
-/* Long scans of which the steps (level.cl, scan.cl) are faster than one launch: states of 12 bytes (ema f32, an H200:
- * 0.42 of copy instead of 0.31), and of 16 with elements up to 4 that go to f64 (var f32 0.18 instead of 0.15; not
- * argmax, nor f64). The same have registers for two groups of `scan`; in others it spills too much (ema f64 0.35
- * instead of 0.39). */
+/* Long scans of which the steps (level.cl, scan.cl) are faster than one launch: states of 12
+ * bytes (ema f32, an H200: 0.42 of copy instead of 0.31), and of 16 with elements up to 4 that
+ * go to f64 (var f32 0.18 instead of 0.15; not argmax, nor f64). The same have registers for two
+ * groups of `scan`; in others it spills too much (ema f64 0.35 instead of 0.39). */
 int tl_gpu_scan_steps(const tl_scalar *op)
 {
     const int bytes = tl_gpu_state_bytes(op);
-    return bytes == 12 || (bytes == 16 && op->elem_bytes <= 4 && op->acc == TALLY_F64 && !op->exact);
+    return bytes == 12 ||
+           (bytes == 16 && op->elem_bytes <= 4 && op->acc == TALLY_F64 && !op->exact);
 }
 
-/* What the registers allow. Of 16 bytes two spill (var f64 372 bytes), and are faster than one all the same: scans of
- * var f64, argmax f32, range f64, nanmean f64 take 0.92, 0.93, 0.86, 0.79 of the time, drawdown f64 0.95 to 1.02. */
+/* What the registers allow. Of 16 bytes two spill (var f64 372 bytes), and are faster than one
+ * all the same: scans of var f64, argmax f32, range f64, nanmean f64 take 0.92, 0.93, 0.86, 0.79
+ * of the time, drawdown f64 0.95 to 1.02. */
 int tl_gpu_once_blocks(const tl_scalar *op, int few)
 {
     const int bytes = tl_gpu_state_bytes(op);
@@ -300,7 +326,8 @@ int tl_gpu_once_blocks(const tl_scalar *op, int few)
 }
 int tl_gpu_once_log(const tl_scalar *op, int few)
 {
-    const int lines = tl_gpu_once_lines(op), bytes = op->elem_bytes, wide = bytes > 4 || tl_gpu_state_bytes(op) > 4;
+    const int lines = tl_gpu_once_lines(op), bytes = op->elem_bytes,
+              wide = bytes > 4 || tl_gpu_state_bytes(op) > 4;
     const int log = lines       ? 15 - __builtin_ctz((unsigned)bytes)
                     : bytes > 8 ? 11
                     : wide      ? 12
@@ -308,7 +335,8 @@ int tl_gpu_once_log(const tl_scalar *op, int few)
     return few ? log - (lines ? 3 : wide ? 1 : 2) : log;
 }
 
-/* Of larger states the steps are faster: in one launch var f32 of 1000 columns had 0.80 to 0.82 of their speed. */
+/* Of larger states the steps are faster: in one launch var f32 of 1000 columns had 0.80 to 0.82
+   of their speed. */
 int tl_gpu_down_rows(const tl_scalar *op)
 {
     const int bytes = tl_gpu_state_bytes(op);
@@ -316,23 +344,29 @@ int tl_gpu_down_rows(const tl_scalar *op)
 }
 
 /* item NULL: only what folds rows across lanes. */
-static void add_chunk(buffer *b, const char *name, const char *item, int each, int rows, int log_rows)
+static void add_chunk(buffer *b, const char *name, const char *item, int each, int rows,
+                      int log_rows)
 {
-    say(b, "\n#undef ITEM\n#undef N\n#undef LANE_ITEMS\n#undef ROWS\n#undef LOG_ROWS\n#define N(name) name##_%s\n",
+    say(b,
+        "\n#undef ITEM\n#undef N\n#undef LANE_ITEMS\n#undef ROWS\n#undef LOG_ROWS\n#define N(name) "
+        "name##_%s\n",
         name);
     say(b, "#define LANE_ITEMS %d\n#define ROWS %d\n#define LOG_ROWS %d\n", each, rows, log_rows);
     if (item) say(b, "#define ITEM %s\n", item);
     add_file(b, "gpu/kernel/chunk.cl");
 }
 
-/* Chunks of which a lane takes 16 or (of large states, whose exchanges cost more) 32 bytes a row; 4 KiB each: 2^wide
- * chunks. */
+/* Chunks of which a lane takes 16 or (of large states, whose exchanges cost more) 32 bytes a
+ * row; 4 KiB each: 2^wide chunks. */
 static void add_wide(buffer *b, const tl_scalar *op)
 {
-    const int bytes = op->elem_bytes, large = tl_gpu_state_bytes(op) > 8, wide = bytes == 1 ? 2 : bytes == 2 ? 1 : 0;
+    const int bytes = op->elem_bytes, large = tl_gpu_state_bytes(op) > 8,
+              wide = bytes == 1   ? 2
+                     : bytes == 2 ? 1
+                                  : 0;
     if (bytes > 4 || (bytes == 4 && !large)) return;
-    say(b, "\n#define WIDE 1\n#define WIDE_LOG %d\n#define ROW_PACKS %d\n#define ROWS_W %d\n", wide, large ? 2 : 1,
-        large ? 4 : 8);
+    say(b, "\n#define WIDE 1\n#define WIDE_LOG %d\n#define ROW_PACKS %d\n#define ROWS_W %d\n", wide,
+        large ? 2 : 1, large ? 4 : 8);
     add_chunk(b, "w", NULL, 16 / bytes * (large ? 2 : 1), large ? 4 : 8, large ? 2 : 3);
 }
 
@@ -360,9 +394,12 @@ static void add_scan_once(buffer *b, const tl_scalar *op)
         const int log = tl_gpu_once_log(op, few), rows = log - TILE_WARPS_LOG - ROW_LOG;
         const char *chunk = tl_gpu_once_lines(op) ? "none" : chunks[rows];
         if (!tl_gpu_once_lines(op) && rows < 3) add_chunk(b, chunk, "elem", QUAD, 1 << rows, rows);
-        say(b, "\n#undef ONCE_FEW\n#undef ONCE_LOG\n#undef ONCE_ITEMS\n#undef ONCE_PART\n#define ONCE_FEW %d\n", few);
-        say(b, "#define ONCE_LOG %d\n#define ONCE_ITEMS %d\n#define ONCE_PART(name) name##_%s\n", log,
-            1 << (log - TILE_WARPS_LOG), chunk);
+        say(b,
+            "\n#undef ONCE_FEW\n#undef ONCE_LOG\n#undef ONCE_ITEMS\n#undef ONCE_PART\n#define "
+            "ONCE_FEW %d\n",
+            few);
+        say(b, "#define ONCE_LOG %d\n#define ONCE_ITEMS %d\n#define ONCE_PART(name) name##_%s\n",
+            log, 1 << (log - TILE_WARPS_LOG), chunk);
         say(b, "namespace %s {", few ? "few" : "many");
         add_file(b, "gpu/kernel/scan_lines.cl");
         add_file(b, "gpu/kernel/scan_once.cl");
@@ -375,9 +412,9 @@ static void dump(const tl_scalar *op, const char *shape, const char *prelude, co
     const char *folder = getenv("TALLY_DUMP");
     char path[512];
     if (!folder || !*folder) return;
-    snprintf(path, sizeof path, "%s/%s%s-%s-%s-%s.%s", folder, op->masked == TL_MASKED_MARK ? "marked_" : "", op->file,
-             tally_dtype_name(op->dtype), op->acc ? tally_dtype_name(op->acc) : "none", shape,
-             is_cuda(prelude) ? "cu" : "cl");
+    snprintf(path, sizeof path, "%s/%s%s-%s-%s-%s.%s", folder,
+             op->masked == TL_MASKED_MARK ? "marked_" : "", op->file, tally_dtype_name(op->dtype),
+             op->acc ? tally_dtype_name(op->acc) : "none", shape, is_cuda(prelude) ? "cu" : "cl");
     FILE *f = fopen(path, "wb");
     if (!f) return;
     fwrite(b->text, 1, b->length, f);
@@ -385,12 +422,13 @@ static void dump(const tl_scalar *op, const char *shape, const char *prelude, co
 }
 
 /* The text, or that there was no memory for it. */
-static tally_status end(tally *ctx, buffer *b, const tl_scalar *op, const char *what, const char *prelude, char **text,
-                        size_t *length)
+static tally_status end(tally *ctx, buffer *b, const tl_scalar *op, const char *what,
+                        const char *prelude, char **text, size_t *length)
 {
     if (b->failed) {
         free(b->text);
-        if (*b->missing) return tl_fail(ctx, TALLY_UNSUPPORTED, "%s %s: no text %s", op->file, what, b->missing);
+        if (*b->missing)
+            return tl_fail(ctx, TALLY_UNSUPPORTED, "%s %s: no text %s", op->file, what, b->missing);
         return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory for the text of %s %s", op->file, what);
     }
     dump(op, what, prelude, b);
@@ -399,18 +437,22 @@ static tally_status end(tally *ctx, buffer *b, const tl_scalar *op, const char *
     return TALLY_OK;
 }
 
-tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape, const char *prelude,
-                             const char *kernel, char **text, size_t *length)
+tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
+                             const char *prelude, const char *kernel, char **text, size_t *length)
 {
     buffer b = {0};
     char name[64];
-    static const char *const bases[] = {"reduce", "scan", "window"}; /* with _two, _bits: in place */
+    /* with _two, _bits: in place */
+    static const char *const bases[] = {"reduce", "scan", "window"};
     const char *const dash = strchr(shape, '_'), *const whole_shape = shape;
-    const int bits = dash && !strcmp(dash, "_bits"), in_place = bits || (dash && !strcmp(dash, "_two"));
+    const int bits = dash && !strcmp(dash, "_bits"),
+              in_place = bits || (dash && !strcmp(dash, "_two"));
     for (size_t i = 0; in_place && i < sizeof bases / sizeof *bases; i++)
         if (!strncmp(shape, bases[i], strlen(bases[i]))) shape = bases[i];
-    const int prepare = !strcmp(shape, "prepare"), law = prepare || !strcmp(shape, "law"); /* no schedule */
-    const int along = !strcmp(shape, "window_along"), is_long = along || !strcmp(shape, "window_long"),
+    /* no schedule */
+    const int prepare = !strcmp(shape, "prepare"), law = prepare || !strcmp(shape, "law");
+    const int along = !strcmp(shape, "window_along"),
+              is_long = along || !strcmp(shape, "window_long"),
               window = is_long || !strcmp(shape, "window");
     const int chunks = !law && !window && strcmp(shape, "grid");
     if (kernel) say(&b, "#define TL_ONE_KERNEL 1\n#define TL_PICK_%s 0, 1\n", kernel);
@@ -457,7 +499,8 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
              window ? "window" : shape);
     add_file(&b, name);
     if (is_cuda(prelude) && chunks) add_file(&b, "gpu/kernel/board.cl");
-    if (is_cuda(prelude) && in_place && !strcmp(shape, "reduce")) add_file(&b, "gpu/kernel/once.cl");
+    if (is_cuda(prelude) && in_place && !strcmp(shape, "reduce"))
+        add_file(&b, "gpu/kernel/once.cl");
     if (!strcmp(shape, "reduce") && !in_place) {
         if (is_cuda(prelude)) add_once(&b, op);
         add_file(&b, "gpu/kernel/segments.cl");
@@ -473,7 +516,8 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         snprintf(name, sizeof name, "gpu/kernel/short/middle_%s.cl", shape);
         add_file(&b, name);
     }
-    if (!strcmp(shape, "scan") && is_cuda(prelude) && tl_gpu_once_blocks(op, 0)) add_scan_once(&b, op);
+    if (!strcmp(shape, "scan") && is_cuda(prelude) && tl_gpu_once_blocks(op, 0))
+        add_scan_once(&b, op);
     if (!strcmp(shape, "scan") && is_cuda(prelude) && !in_place && tl_gpu_down_rows(op)) {
         say(&b, "namespace down_once {");
         add_file(&b, "gpu/kernel/scan_down.cl");
@@ -500,7 +544,9 @@ void tl_name_place(const char *line, const char *text, char *to, size_t room)
 {
     static const char nameless[] = "<kernel>:";
     char file[200] = "", *rest = NULL;
-    long wanted = strncmp(line, nameless, sizeof nameless - 1) ? 0 : strtol(line + sizeof nameless - 1, &rest, 10),
+    long wanted = strncmp(line, nameless, sizeof nameless - 1)
+                      ? 0
+                      : strtol(line + sizeof nameless - 1, &rest, 10),
          at = 1;
     for (long n = 1; n < wanted && *text; n++, at++) {
         long next;

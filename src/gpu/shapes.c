@@ -13,15 +13,18 @@ enum {
 /* ---- the board (kernel/board.cl) ---- */
 
 enum { BOARD_SHARE = 16, BOARD_LEAST = 1024 }; /* of what the context may hold; words */
-static const int64_t BOARD_MOST = 64 << 20;    /* bytes; calls that need more (millions of rows) go step by step */
+/* bytes; calls that need more (millions of rows) go step by step */
+static const int64_t BOARD_MOST = 64 << 20;
 
 static int64_t board_most(const tl_gpu_device *d)
 {
-    const int64_t share = (int64_t)(d->limit / BOARD_SHARE), most = d->limit && share < BOARD_MOST ? share : BOARD_MOST;
+    const int64_t share = (int64_t)(d->limit / BOARD_SHARE),
+                  most = d->limit && share < BOARD_MOST ? share : BOARD_MOST;
     return (most - ONCE_HEADER) / ONCE_WORD;
 }
 
-/* A board of at least so many words, none of them of this epoch: a power of two, so that it seldom grows. */
+/* A board of at least so many words, none of them of this epoch: a power of two, so that it
+   seldom grows. */
 static tally_status board_for(tl_gpu_device *d, tally *ctx, int64_t needed)
 {
     d->board.epoch++;
@@ -33,7 +36,8 @@ static tally_status board_for(tl_gpu_device *d, tally *ctx, int64_t needed)
     tl_gpu_give(d, &d->board.memory);
     d->board.words = d->board.taken = 0;
     void *zeros = calloc(1, bytes);
-    tally_status status = zeros ? tl_gpu_take(d, ctx, bytes, &d->board.memory) : tl_no_memory(ctx, bytes, "the board");
+    tally_status status = zeros ? tl_gpu_take(d, ctx, bytes, &d->board.memory)
+                                : tl_no_memory(ctx, bytes, "the board");
     if (!status) status = d->gpu->calls->write(d->gpu, ctx, &d->board.memory, 0, zeros, bytes);
     if (!status) status = d->gpu->calls->wait(d->gpu, ctx);
     free(zeros);
@@ -51,7 +55,8 @@ static tally_status make_nodes(const tl_launch *l, const tl_batch *b, tl_memory 
 {
     int64_t all = 1;
     for (int k = 1; k <= b->levels; k++) all += b->counts[k];
-    tally_status status = tl_gpu_take(l->d, l->ctx, (size_t)all * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);
+    tally_status status =
+        tl_gpu_take(l->d, l->ctx, (size_t)all * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);
     if (status) return status;
     const tl_arguments_batch_part batch = tl_batch_arguments(b, TL_LONG_SEQUENCES);
     const tl_memory_argument to = tl_memory_of(nodes);
@@ -59,11 +64,12 @@ static tally_status make_nodes(const tl_launch *l, const tl_batch *b, tl_memory 
         const int64_t jobs = (b->rows + LANES - 1) / LANES * tl_level_count(b->n, 1);
         status = TL_GO(l, columns, jobs, .batch = batch, .to = to, .jobs = tl_i64(jobs));
     } else {
-        status = TL_GO(l, nodes, b->counts[1], .batch = batch, .to = to, .jobs = tl_i64(b->counts[1]));
+        status =
+            TL_GO(l, nodes, b->counts[1], .batch = batch, .to = to, .jobs = tl_i64(b->counts[1]));
     }
     for (int k = 2; !status && k <= b->levels; k++)
-        status =
-            TL_GO(l, up, b->counts[k], .batch = batch, .nodes = to, .level = tl_i64(k), .jobs = tl_i64(b->counts[k]));
+        status = TL_GO(l, up, b->counts[k], .batch = batch, .nodes = to, .level = tl_i64(k),
+                       .jobs = tl_i64(b->counts[k]));
     return status;
 }
 
@@ -104,20 +110,23 @@ static tally_status reduce_once(const tl_launch *l, const tl_batch *b, const tl_
     const int64_t tiles = plan_reduce(d, b, &more);
     tally_status status = board_for(d, l->ctx, words_of(b, tiles));
     if (status) return status;
-    return TL_GO_AS(l, once, tiles ? tiles : 1, TL_SHARED_JOBS, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
+    return TL_GO_AS(l, once, tiles ? tiles : 1, TL_SHARED_JOBS,
+                    .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
                     .results = tl_results_arguments(r), .board = tl_memory_of(&d->board.memory),
                     .epoch = tl_i64(d->board.epoch), .more = tl_i64(more));
 }
 
 /* The last step of the long sequences; nodes: theirs. */
-static tally_status finish(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_memory *nodes)
+static tally_status finish(const tl_launch *l, const tl_batch *b, const tl_results *r,
+                           const tl_memory *nodes)
 {
-    return TL_GO(l, finish, b->longs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES), .nodes = tl_memory_of(nodes),
-                 .top = tl_i64(b->levels), .results = tl_results_arguments(r));
+    return TL_GO(l, finish, b->longs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
+                 .nodes = tl_memory_of(nodes), .top = tl_i64(b->levels),
+                 .results = tl_results_arguments(r));
 }
 
-tally_status tl_gpu_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tally_view *in,
-                                 const tally_view *out, tally_status status)
+tally_status tl_gpu_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b,
+                                 const tally_view *in, const tally_view *out, tally_status status)
 {
     const tl_scalar *op = b->plan->op;
     tl_results r = {.piece = b->piece};
@@ -125,10 +134,12 @@ tally_status tl_gpu_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
     const int once = !status && reduces_once(d, b, in);
-    const int walks = !status && tl_middle_takes(d, b, 0), longs = b->longs && !once && (!walks || b->listed);
+    const int walks = !status && tl_middle_takes(d, b, 0),
+              longs = b->longs && !once && (!walks || b->listed);
     if (!status) status = tl_results_open(d, ctx, b->piece, out, op->result_bytes, &r);
     if (!status)
-        status = tl_gpu_program(d, ctx, op, tl_in_place_shape(b, "reduce", "reduce_two", "reduce_bits"), &program);
+        status = tl_gpu_program(
+            d, ctx, op, tl_in_place_shape(b, "reduce", "reduce_two", "reduce_bits"), &program);
     if (!status && once) status = reduce_once(&l, b, &r);
     if (!status && longs) status = make_nodes(&l, b, &nodes);
     if (!status && b->shorts) status = tl_forest_reduce(&l, b, &r);
@@ -139,8 +150,8 @@ tally_status tl_gpu_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b
     return status;
 }
 
-tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
-                                 const tally_view *in, const tally_view *out)
+tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
+                                 const tl_piece *piece, const tally_view *in, const tally_view *out)
 {
     tl_batch b;
     tally_status status = tl_batch_open(d, ctx, plan, piece, in, &b);
@@ -189,8 +200,9 @@ static int64_t once_groups(const tl_gpu_device *d, const tl_batch *b, int few)
     return (int64_t)tl_gpu_once_blocks(b->plan->op, few) * d->gpu->calls->processors(d->gpu);
 }
 
-/* Is this for the kernel scan_once (few: scan_few)? Tiles have four digits, nodes numbers of 32 bits, the board a share
- * of the memory. Rows shorter than half a tile, or a quarter of the largest, would leave most of its warps idle. */
+/* Is this for the kernel scan_once (few: scan_few)? Tiles have four digits, nodes numbers of 32
+ * bits, the board a share of the memory. Rows shorter than half a tile, or a quarter of the
+ * largest, would leave most of its warps idle. */
 static int takes_tiles(const tl_gpu_device *d, const tl_batch *b, int few)
 {
     const int64_t tile = (int64_t)1 << tl_gpu_once_log(b->plan->op, few), tiles = b->n / tile + 1;
@@ -201,33 +213,41 @@ static int takes_tiles(const tl_gpu_device *d, const tl_batch *b, int few)
     return plan_once(b, few).words <= board_most(d);
 }
 
-/* By which of them? scan_few where rows are too short for the tiles of scan_once, or where those would be at most half
- * as many as processors: on an H200 up to 2^18 f32 (1.2 to 2.8 times as fast at 2^16, mean i8 most of all), 2^19 i16,
- * 2^20 i8 (1.0 to 1.8). With a tile for each processor it is 0.95 times as fast for f32 and 0.7 to 1.0 for i8. Of keys
- * of 4 bytes, which a lane of scan_once folds by lines, it never pays (argmax f32: 0.73 at 2^16). */
+/* By which of them? scan_few where rows are too short for the tiles of scan_once, or where those
+ * would be at most half as many as processors: on an H200 up to 2^18 f32 (1.2 to 2.8 times as
+ * fast at 2^16, mean i8 most of all), 2^19 i16, 2^20 i8 (1.0 to 1.8). With a tile for each
+ * processor it is 0.95 times as fast for f32 and 0.7 to 1.0 for i8. Of keys of 4 bytes, which a
+ * lane of scan_once folds by lines, it never pays (argmax f32: 0.73 at 2^16). */
 static once_kernel takes_once(const tl_gpu_device *d, const tl_batch *b)
 {
-    if (!d->gpu->calls->once || !tl_gpu_once_blocks(b->plan->op, 0) || b->listed || !b->longs || tl_batch_across(b))
+    if (!d->gpu->calls->once || !tl_gpu_once_blocks(b->plan->op, 0) || b->listed || !b->longs ||
+        tl_batch_across(b))
         return ONCE_NONE;
     const tl_scalar *const op = b->plan->op;
-    const int many = takes_tiles(d, b, 0), wide_lines = op->elem_bytes >= 4 && tl_gpu_once_lines(op);
-    const int large = FEW_SHARE * plan_once(b, 0).tiles * b->rows > d->gpu->calls->processors(d->gpu);
-    /* of large states a row's last tile, part of which is idle, costs more than the steps (rows of 5000: var f64 0.15
-     * of copy instead of 0.22, argmax f32 0.26 instead of 0.37) */
-    const int idle = tl_gpu_state_bytes(op) > 8 && b->rows > 1 && b->n < (int64_t)4 << tl_gpu_once_log(op, 0);
+    const int many = takes_tiles(d, b, 0),
+              wide_lines = op->elem_bytes >= 4 && tl_gpu_once_lines(op);
+    const int large =
+        FEW_SHARE * plan_once(b, 0).tiles * b->rows > d->gpu->calls->processors(d->gpu);
+    /* of large states a row's last tile, part of which is idle, costs more than the steps (rows
+     * of 5000: var f64 0.15 of copy instead of 0.22, argmax f32 0.26 instead of 0.37) */
+    const int idle =
+        tl_gpu_state_bytes(op) > 8 && b->rows > 1 && b->n < (int64_t)4 << tl_gpu_once_log(op, 0);
     if (large && (tl_gpu_scan_steps(op) || idle)) return ONCE_NONE;
     if (many && (wide_lines || large)) return ONCE_MANY;
     return takes_tiles(d, b, 1) ? ONCE_FEW : many ? ONCE_MANY : ONCE_NONE;
 }
 
-static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_batch *b, const tl_results *r,
-                                               const once_plan *p, int64_t jobs, const tl_before *from)
+static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_batch *b,
+                                               const tl_results *r, const once_plan *p,
+                                               int64_t jobs, const tl_before *from)
 {
     return TL_ARGUMENTS(tiled_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                        .results = tl_results_arguments(r), .ticket = tl_memory_of(&d->board.memory),
-                        .ticket0 = tl_i64(d->board.taken), .epoch = tl_i64(d->board.epoch), .tiles = tl_i64(p->tiles),
-                        .levels = tl_i64(p->levels), .jobs = tl_i64(jobs), .exclusive = tl_i64(from->exclusive),
-                        .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory));
+                        .results = tl_results_arguments(r),
+                        .ticket = tl_memory_of(&d->board.memory), .ticket0 = tl_i64(d->board.taken),
+                        .epoch = tl_i64(d->board.epoch), .tiles = tl_i64(p->tiles),
+                        .levels = tl_i64(p->levels), .jobs = tl_i64(jobs),
+                        .exclusive = tl_i64(from->exclusive), .seeded = tl_i64(from->seeded),
+                        .init = tl_memory_of(from->memory));
 }
 
 static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_results *r, int few,
@@ -235,7 +255,8 @@ static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_re
 {
     tl_gpu_device *d = l->d;
     const once_plan p = plan_once(b, few);
-    const int64_t jobs = p.tiles * b->rows, most = once_groups(d, b, few), groups = jobs < most ? jobs : most;
+    const int64_t jobs = p.tiles * b->rows, most = once_groups(d, b, few),
+                  groups = jobs < most ? jobs : most;
     tally_status status = board_for(d, l->ctx, p.words);
     if (status) return status;
     const tl_arguments_tiled_part tiled = tiled_arguments(d, b, r, &p, jobs, from);
@@ -252,32 +273,39 @@ static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_re
 /* Tiles of a column, and words of the board. */
 static once_plan plan_down(const tl_batch *b)
 {
-    const int64_t tile = tl_gpu_down_rows(b->plan->op) * TILE_WARPS, width = (b->rows + LANES - 1) / LANES * LANES;
+    const int64_t tile = tl_gpu_down_rows(b->plan->op) * TILE_WARPS,
+                  width = (b->rows + LANES - 1) / LANES * LANES;
     once_plan p = {.tiles = (b->n + tile - 1) / tile};
     while ((p.tiles - 1) >> (COLUMN_LOG * p.levels)) p.levels++;
     for (int k = 0; k < COLUMN_LEVELS; k++)
-        p.words += width * ((p.tiles >> (COLUMN_LOG * k)) + 1) * ((tl_gpu_state_bytes(b->plan->op) + 7) / 8);
+        p.words += width * ((p.tiles >> (COLUMN_LOG * k)) + 1) *
+                   ((tl_gpu_state_bytes(b->plan->op) + 7) / 8);
     return p;
 }
 
-/* Is this for the kernel scan_down? Of columns that are short the steps read the elements once too. */
+/* Is this for the kernel scan_down? Of columns that are short the steps read the elements once
+   too. */
 static int takes_down(const tl_gpu_device *d, const tl_batch *b)
 {
-    if (!d->gpu->calls->once || !tl_batch_across(b) || b->in_place || !b->longs || !tl_gpu_down_rows(b->plan->op) ||
-        b->rows < LANES)
+    if (!d->gpu->calls->once || !tl_batch_across(b) || b->in_place || !b->longs ||
+        !tl_gpu_down_rows(b->plan->op) || b->rows < LANES)
         return 0;
     const once_plan p = plan_down(b);
     return p.levels < COLUMN_LEVELS && p.words <= board_most(d);
 }
 
-static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_before *from)
+static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_results *r,
+                              const tl_before *from)
 {
     tl_gpu_device *d = l->d;
     const once_plan p = plan_down(b);
-    const int64_t jobs = p.tiles * ((b->rows + LANES - 1) / LANES), most = DOWN_RUN * d->gpu->calls->processors(d->gpu);
+    const int64_t jobs = p.tiles * ((b->rows + LANES - 1) / LANES),
+                  most = DOWN_RUN * d->gpu->calls->processors(d->gpu);
     const int64_t groups = jobs < most ? jobs : most;
     tally_status status = board_for(d, l->ctx, p.words);
-    if (!status) status = TL_GO(l, scan_down, groups * TILE_WARPS, .tiled = tiled_arguments(d, b, r, &p, jobs, from));
+    if (!status)
+        status = TL_GO(l, scan_down, groups * TILE_WARPS,
+                       .tiled = tiled_arguments(d, b, r, &p, jobs, from));
     if (!status) d->board.taken += jobs + groups; /* each group asks once more */
     return status;
 }
@@ -285,44 +313,50 @@ static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_re
 /* ---- scans in steps ---- */
 
 /* S at the first item of each node of the long sequences, from the highest level down. */
-static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_memory *nodes, const tl_before *from,
-                                tl_memory *prefix)
+static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_memory *nodes,
+                                const tl_before *from, tl_memory *prefix)
 {
     int64_t all = 1;
     for (int k = 1; k <= b->levels; k++) all += b->counts[k] + b->longs;
-    tally_status status = tl_gpu_take(l->d, l->ctx, (size_t)all * (size_t)tl_gpu_state_bytes(b->plan->op), prefix);
+    tally_status status =
+        tl_gpu_take(l->d, l->ctx, (size_t)all * (size_t)tl_gpu_state_bytes(b->plan->op), prefix);
     for (int k = b->levels; !status && k >= 1; k--) {
         const int64_t jobs = (k < b->levels ? b->counts[k + 1] : 0) + b->longs;
-        status = TL_GO(l, down, jobs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES), .nodes = tl_memory_of(nodes),
-                       .prefix = tl_memory_of(prefix), .at_level = tl_i64(k), .jobs = tl_i64(jobs),
-                       .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory));
+        status = TL_GO(l, down, jobs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
+                       .nodes = tl_memory_of(nodes), .prefix = tl_memory_of(prefix),
+                       .at_level = tl_i64(k), .jobs = tl_i64(jobs), .seeded = tl_i64(from->seeded),
+                       .init = tl_memory_of(from->memory));
     }
     return status;
 }
 
 /* The elements of sequences that lie across. */
-static tally_status scan_columns(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_memory *prefix,
-                                 const tl_before *from)
+static tally_status scan_columns(const tl_launch *l, const tl_batch *b, const tl_results *r,
+                                 const tl_memory *prefix, const tl_before *from)
 {
-    const int64_t jobs = (b->rows + LANES - 1) / LANES * (tl_level_count(b->n, 1) + (b->n % CHUNK != 0));
+    const int64_t jobs =
+        (b->rows + LANES - 1) / LANES * (tl_level_count(b->n, 1) + (b->n % CHUNK != 0));
     return TL_GO(l, scan_columns, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                 .prefix = tl_memory_of(b->longs ? prefix : &b->x), .results = tl_results_arguments(r),
-                 .jobs = tl_i64(jobs), .exclusive = tl_i64(from->exclusive), .seeded = tl_i64(from->seeded),
+                 .prefix = tl_memory_of(b->longs ? prefix : &b->x),
+                 .results = tl_results_arguments(r), .jobs = tl_i64(jobs),
+                 .exclusive = tl_i64(from->exclusive), .seeded = tl_i64(from->seeded),
                  .init = tl_memory_of(from->memory));
 }
 
 /* The elements of the long sequences. */
-static tally_status scan_elements(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_memory *prefix,
-                                  const tl_before *from)
+static tally_status scan_elements(const tl_launch *l, const tl_batch *b, const tl_results *r,
+                                  const tl_memory *prefix, const tl_before *from)
 {
     const int64_t jobs = b->counts[1] + b->longs;
-    return TL_GO(l, scan, jobs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES), .prefix = tl_memory_of(prefix),
-                 .results = tl_results_arguments(r), .jobs = tl_i64(jobs), .exclusive = tl_i64(from->exclusive),
+    return TL_GO(l, scan, jobs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
+                 .prefix = tl_memory_of(prefix), .results = tl_results_arguments(r),
+                 .jobs = tl_i64(jobs), .exclusive = tl_i64(from->exclusive),
                  .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory));
 }
 
-tally_status tl_gpu_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tally_view *out,
-                               const tally_scan_options *o, tally_status status)
+tally_status tl_gpu_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b,
+                               const tally_view *out, const tally_scan_options *o,
+                               tally_status status)
 {
     const tl_scalar *op = b->plan->op;
     tl_results r = {.piece = b->piece};
@@ -330,14 +364,17 @@ tally_status tl_gpu_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, 
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
     const void *first = b->piece->before ? b->piece->before : o ? o->init : NULL;
-    const size_t first_bytes = b->piece->before ? (size_t)b->rows * op->state_bytes : op->result_bytes;
+    const size_t first_bytes =
+        b->piece->before ? (size_t)b->rows * op->state_bytes : op->result_bytes;
     tl_before from = {b->piece->before ? SEED_STATES
                       : first          ? SEED_VALUE
                                        : SEED_NONE,
                       first ? &init : &b->x, o && o->exclusive};
     if (!status) status = tl_results_open(d, ctx, b->piece, out, op->result_bytes, &r);
     if (!status && first) status = tl_gpu_upload(d, ctx, first, first_bytes, &init);
-    if (!status) status = tl_gpu_program(d, ctx, op, tl_in_place_shape(b, "scan", "scan_two", "scan_bits"), &program);
+    if (!status)
+        status = tl_gpu_program(d, ctx, op, tl_in_place_shape(b, "scan", "scan_two", "scan_bits"),
+                                &program);
     const int walks = !status && tl_middle_takes(d, b, 1);
     const once_kernel once = status || walks ? ONCE_NONE : takes_once(d, b);
     const int down = !status && takes_down(d, b), across = tl_batch_across(b) && !down;
@@ -357,8 +394,9 @@ tally_status tl_gpu_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, 
     return status;
 }
 
-tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
-                               const tally_view *in, const tally_view *out, const tally_scan_options *o)
+tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
+                               const tl_piece *piece, const tally_view *in, const tally_view *out,
+                               const tally_scan_options *o)
 {
     tl_batch b;
     tally_status status = tl_batch_open(d, ctx, plan, piece, in, &b);

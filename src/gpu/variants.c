@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Operators as the kernels have them, where that differs (tl_gpu_variant_of): the device keeps each, since programs are
- * kept under its address. */
+ * Operators as the kernels have them, where that differs (tl_gpu_variant_of): the device keeps
+ * each, since programs are kept under its address. */
 #include "work.h"
 #include <stdlib.h>
 
@@ -18,7 +18,8 @@ tl_scalar tl_gpu_variant_of(const tl_scalar *op, int marked)
     return v;
 }
 
-tally_status tl_gpu_variant(tl_gpu_device *d, tally *ctx, const tl_scalar *op, int marked, const tl_scalar **to)
+tally_status tl_gpu_variant(tl_gpu_device *d, tally *ctx, const tl_scalar *op, int marked,
+                            const tl_scalar **to)
 {
     const int masked = marked ? TL_MASKED_MARK : op->masked;
     *to = op;

@@ -13,8 +13,8 @@ static tally_status range(tally_file *f, const char *at, const tl_bad *bad)
     const uint64_t top = dtype == TALLY_U64 ? UINT64_MAX : (uint64_t)high;
     tally_format_value(TALLY_I64, &low, 0, least, sizeof least);
     tally_format_value(TALLY_U64, &top, 0, greatest, sizeof greatest);
-    return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' does not fit %s (%s..%s)", f->label, at, bad->text,
-                   tally_dtype_name(dtype), least, greatest);
+    return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' does not fit %s (%s..%s)", f->label, at,
+                   bad->text, tally_dtype_name(dtype), least, greatest);
 }
 
 tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l)
@@ -25,52 +25,63 @@ tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l)
     switch (bad->why) {
     case TL_CELL_EMPTY:
         if (*text)
-            return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' stands for no value, and %s has none", f->label, at,
-                           text, dtype);
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: empty cell: %s has no value for it", f->label, at, dtype);
+            return tl_fail(f->ctx, TALLY_BAD_DATA,
+                           "%s%s: '%s' stands for no value, and %s has none", f->label, at, text,
+                           dtype);
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: empty cell: %s has no value for it", f->label,
+                       at, dtype);
     case TL_CELL_WHOLE:
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' is not a whole number, as %s needs", f->label, at, text,
-                       dtype);
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' is not a whole number, as %s needs",
+                       f->label, at, text, dtype);
     case TL_CELL_WIDTH:
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' has not the %zu hexadecimal digits of %s", f->label, at,
-                       text, 2 * tally_dtype_size(f->info.dtype), dtype);
-    case TL_CELL_FIELDS:
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: the line '%s' has no column %lld", f->label, at, text,
-                       (long long)bad->lacks + 1);
-    case TL_CELL_MORE:
         return tl_fail(f->ctx, TALLY_BAD_DATA,
-                       "%s%s: the line '%s' has more than %lld columns, which the lines before it have", f->label, at,
-                       text, (long long)l->fields);
+                       "%s%s: '%s' has not the %zu hexadecimal digits of %s", f->label, at, text,
+                       2 * tally_dtype_size(f->info.dtype), dtype);
+    case TL_CELL_FIELDS:
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: the line '%s' has no column %lld", f->label,
+                       at, text, (long long)bad->lacks + 1);
+    case TL_CELL_MORE:
+        return tl_fail(
+            f->ctx, TALLY_BAD_DATA,
+            "%s%s: the line '%s' has more than %lld columns, which the lines before it have",
+            f->label, at, text, (long long)l->fields);
     case TL_CELL_QUOTE:
         return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: a quoted cell is not closed", f->label, at);
     case TL_CELL_LONG:
         return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: a %s of more than %d bytes", f->label, at,
                        l->columns ? "line" : "cell", TL_LONGEST);
     case TL_CELL_TIME:
-        if (!*text) return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: empty cell: the line has no time", f->label, at);
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' is neither a time (2024-05-01T13:30:00.5Z) nor a number%s",
-                       f->label, at, text,
-                       bad->first ? "; if the first line is a header, say so with --header yes" : "");
+        if (!*text)
+            return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: empty cell: the line has no time",
+                           f->label, at);
+        return tl_fail(
+            f->ctx, TALLY_BAD_DATA,
+            "%s%s: '%s' is neither a time (2024-05-01T13:30:00.5Z) nor a number%s", f->label, at,
+            text, bad->first ? "; if the first line is a header, say so with --header yes" : "");
     case TL_CELL_ERA:
         return tl_fail(f->ctx, TALLY_BAD_DATA,
-                       "%s%s: the time '%s' is not in 1677-09-21T00:12:44Z .. 2262-04-11T23:47:16Z, where nanoseconds "
+                       "%s%s: the time '%s' is not in 1677-09-21T00:12:44Z .. "
+                       "2262-04-11T23:47:16Z, where nanoseconds "
                        "fit 64 bits",
                        f->label, at, text);
     case TL_CELL_FRAME:
         return tl_fail(f->ctx, TALLY_BAD_DATA,
-                       "%s%s: the time '%s' cannot be compared with those before it, which %s%s", f->label, at, text,
+                       "%s%s: the time '%s' cannot be compared with those before it, which %s%s",
+                       f->label, at, text,
                        strcmp(bad->other, "numbers") == 0   ? "are "
                        : strcmp(bad->other, "no zone") == 0 ? "have "
                                                             : "have the zone ",
                        bad->other);
     case TL_CELL_FALLS:
-        return tl_fail(f->ctx, TALLY_BAD_DATA,
-                       "%s%s: the time '%s' is before %s, the last one%s above: times must not fall", f->label, at,
-                       text, bad->other, l->keys ? " of its group" : "");
+        return tl_fail(
+            f->ctx, TALLY_BAD_DATA,
+            "%s%s: the time '%s' is before %s, the last one%s above: times must not fall", f->label,
+            at, text, bad->other, l->keys ? " of its group" : "");
     case TL_CELL_RANGE:
         return range(f, at, bad);
     default:
         return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' is not a number%s", f->label, at, text,
-                       bad->first ? "; if the first line is a header, say so with --header yes" : "");
+                       bad->first ? "; if the first line is a header, say so with --header yes"
+                                  : "");
     }
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * npy and raw elements. A regular file in native byte order is mapped (info.mapped) for use in memory; tally_file_read
- * never goes through the mapping: it copies with large preads, several threads at once, and asks the kernel to read
- * ahead, so a file of any size passes in bounded memory. Pipes are read in order. */
+ * npy and raw elements. A regular file in native byte order is mapped (info.mapped) for use in
+ * memory; tally_file_read never goes through the mapping: it copies with large preads, several
+ * threads at once, and asks the kernel to read ahead, so a file of any size passes in bounded
+ * memory. Pipes are read in order. */
 #define _GNU_SOURCE
 #include "context/threads.h"
 #include "io.h"
@@ -50,7 +51,8 @@ static tally_status truncated(tally_file *f, int64_t have)
     char shape[220];
     const int64_t size = (int64_t)tally_dtype_size(f->info.dtype);
     return tl_fail(f->ctx, TALLY_BAD_DATA,
-                   "%s: the file is truncated: shape %s of %s needs %lld bytes of elements, and %lld are there",
+                   "%s: the file is truncated: shape %s of %s needs %lld bytes of elements, and "
+                   "%lld are there",
                    f->label, shape_text(f, shape, sizeof shape), tally_dtype_name(f->info.dtype),
                    (long long)(f->info.elements * size), (long long)have);
 }
@@ -65,8 +67,9 @@ tally_status tl_binary_start(tally_file *f)
             if (have / size < f->info.elements) return truncated(f, have);
         } else {
             if (have % size)
-                return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %lld bytes is not a multiple of %lld, the size of %s",
-                               f->label, (long long)have, (long long)size, tally_dtype_name(f->info.dtype));
+                return tl_fail(f->ctx, TALLY_BAD_DATA,
+                               "%s: %lld bytes is not a multiple of %lld, the size of %s", f->label,
+                               (long long)have, (long long)size, tally_dtype_name(f->info.dtype));
             f->info.elements = have / size;
         }
         posix_fadvise(f->fd, f->pos, 0, POSIX_FADV_SEQUENTIAL);
@@ -101,7 +104,8 @@ void tl_swap_bytes(unsigned char *p, int64_t n, size_t size)
 /* pread of n bytes by several threads: the bytes that are there, or -1. */
 static int64_t read_shared(tally_file *f, unsigned char *buffer, int64_t n)
 {
-    const int threads = tl_io_threads(f->ctx), parts = threads > n / SHARE ? (int)(n / SHARE) : threads;
+    const int threads = tl_io_threads(f->ctx),
+              parts = threads > n / SHARE ? (int)(n / SHARE) : threads;
     posix_fadvise(f->fd, f->pos + n, AHEAD, POSIX_FADV_WILLNEED);
     if (parts < 2) return tl_pread_full(f->fd, buffer, (size_t)n, f->pos);
     int64_t got = 0;
@@ -138,8 +142,10 @@ tally_status tl_binary_read(tally_file *f, void *buffer, int64_t max, int64_t *g
     if (r < n * size && f->left >= 0) return truncated(f, (f->info.elements - f->left) * size + r);
     if (r % size)
         return tl_fail(f->ctx, TALLY_BAD_DATA,
-                       "%s: the data ends inside an element: %lld bytes is not a multiple of %lld, the size of %s",
-                       f->label, (long long)f->pos, (long long)size, tally_dtype_name(f->info.dtype));
+                       "%s: the data ends inside an element: %lld bytes is not a multiple of %lld, "
+                       "the size of %s",
+                       f->label, (long long)f->pos, (long long)size,
+                       tally_dtype_name(f->info.dtype));
     *got = r / size;
     if (f->left >= 0) f->left -= *got;
     if (f->swap) tl_swap_bytes(buffer, *got, (size_t)size);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * The loops over the cells of a chunk of text. A chunk is whole lines and ends with white space, so the fast path can
- * read on without looking for the end; whatever it declines is cut out and parsed by tl_parse_cell. */
+ * The loops over the cells of a chunk of text. A chunk is whole lines and ends with white space,
+ * so the fast path can read on without looking for the end; whatever it declines is cut out and
+ * parsed by tl_parse_cell. */
 #include "io.h"
 
-/* Notes a bad cell: 1 to go on (skipped), 0 to stop. A quote that is not closed hides what follows it, and no time says
- * which of two frames is the wrong one, so these are never skipped. */
+/* Notes a bad cell: 1 to go on (skipped), 0 to stop. A quote that is not closed hides what
+ * follows it, and no time says which of two frames is the wrong one, so these are never skipped. */
 static int bad(tl_chunk *c, const char *s, const char *e, int why)
 {
     if (c->skip_bad && why != TL_CELL_QUOTE && why != TL_CELL_FRAME) {
@@ -36,7 +37,10 @@ int tl_cell(tally_dtype dtype, const char *s, const char *e, void *value)
     return tl_is_float(dtype) ? tl_parse_cell(dtype, nan_word, nan_word + 3, value) : TL_CELL_EMPTY;
 }
 
-static inline int white(char ch, char d) { return ch == ' ' || (ch >= '\t' && ch <= '\r') || ch == d; }
+static inline int white(char ch, char d)
+{
+    return ch == ' ' || (ch >= '\t' && ch <= '\r') || ch == d;
+}
 
 /* Whether p is the first thing on its line. */
 static int begins_line(const tl_chunk *c, const char *p)
@@ -86,9 +90,10 @@ static inline __attribute__((always_inline)) void every(tl_chunk *const c, const
 
 static inline int blank(char ch) { return ch == ' ' || ch == '\t' || ch == '\r'; }
 
-/* Passes the field at p, which another follows: its end, or NULL (*e is NULL too if its quotes are not closed). */
-static inline const char *pass(const char *p, const char *stop, const tl_layout *l, int simple, const char **s,
-                               const char **e)
+/* Passes the field at p, which another follows: its end, or NULL (*e is NULL too if its quotes
+   are not closed). */
+static inline const char *pass(const char *p, const char *stop, const tl_layout *l, int simple,
+                               const char **s, const char **e)
 {
     if (simple) return memchr(p, l->delimiter, (size_t)(stop - p));
     const char *const q = tl_field(p, stop, l, s, e);
@@ -96,8 +101,9 @@ static inline const char *pass(const char *p, const char *stop, const tl_layout 
 }
 
 /* The cell at p as a value. Returns why it is none (TL_CELL_), and where the field ends. */
-static inline __attribute__((always_inline)) int take(const char *p, const char *stop, const tl_layout *l,
-                                                      tally_dtype dtype, void *value, const char **s, const char **e,
+static inline __attribute__((always_inline)) int take(const char *p, const char *stop,
+                                                      const tl_layout *l, tally_dtype dtype,
+                                                      void *value, const char **s, const char **e,
                                                       const char **q)
 {
     const char *t = p, d = l->delimiter;
@@ -112,10 +118,10 @@ static inline __attribute__((always_inline)) int take(const char *p, const char 
     return *e ? tl_cell(dtype, *s, *e, value) : TL_CELL_QUOTE;
 }
 
-/* The text of the cell at p, for a key or a time. Returns why it is none, and where the cell ends if another follows
- * and that is known, else NULL. */
-static inline int take_text(const char *p, const char *stop, const tl_layout *l, int simple, const char **s,
-                            const char **e, const char **ended)
+/* The text of the cell at p, for a key or a time. Returns why it is none, and where the cell
+ * ends if another follows and that is known, else NULL. */
+static inline int take_text(const char *p, const char *stop, const tl_layout *l, int simple,
+                            const char **s, const char **e, const char **ended)
 {
     *ended = NULL;
     if (!simple) {
@@ -130,22 +136,26 @@ static inline int take_text(const char *p, const char *stop, const tl_layout *l,
     return TL_CELL_OK;
 }
 
-static inline tl_span key_of(const tl_chunk *c, const tl_layout *l, int simple, const char *s, const char *e)
+static inline tl_span key_of(const tl_chunk *c, const tl_layout *l, int simple, const char *s,
+                             const char *e)
 {
     tl_span key = {(uint32_t)(s - c->start), (uint32_t)(e - s)};
-    if (!simple && l->quotes && s > c->start && s[-1] == '"' && memchr(s, '"', key.length)) key.length |= TL_DOUBLED;
+    if (!simple && l->quotes && s > c->start && s[-1] == '"' && memchr(s, '"', key.length))
+        key.length |= TL_DOUBLED;
     return key;
 }
 
-/* A row of values per line, from the columns that are wanted, and its key and time. `columns` is the constant 1 for one
- * and `others`, the columns of keys and times, 0 for none. */
-static inline __attribute__((always_inline)) void
-rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype, const int64_t columns, const int64_t others)
+/* A row of values per line, from the columns that are wanted, and its key and time. `columns` is
+ * the constant 1 for one and `others`, the columns of keys and times, 0 for none. */
+static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const tl_layout *const l,
+                                                       const tally_dtype dtype,
+                                                       const int64_t columns, const int64_t others)
 {
     const size_t size = tally_dtype_size(dtype), row = (size_t)columns * size;
     const int64_t wants = columns + others, keys = others ? l->keys : 0;
     const char *p = c->start, *const end = c->end, d = l->delimiter;
-    const int quoted = c->has_quote, simple = d && !quoted; /* in locals: values that are stored may alias all else */
+    /* in locals: values that are stored may alias all else */
+    const int quoted = c->has_quote, simple = d && !quoted;
     const int64_t only = l->want->column, fields = l->fields;
     unsigned char *out = c->values;
     tl_span *span = c->lines, *key = c->keys;
@@ -178,7 +188,8 @@ rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype, const
                 if (!why) continue;
                 if (why != TL_CELL_QUOTE) q = tl_field(p, stop, l, &s, &e);
             } else if (cell == column) {
-                why = take(p, stop, l, dtype, wants == 1 ? out : out + (size_t)l->want[k].place * size, &s, &e, &q);
+                why = take(p, stop, l, dtype,
+                           wants == 1 ? out : out + (size_t)l->want[k].place * size, &s, &e, &q);
             } else if (e) {
                 why = TL_CELL_FIELDS;
                 c->lacks = column;
@@ -192,7 +203,8 @@ rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype, const
             else
                 p = q;
         }
-        for (; fields && !why && q < stop && *q != '\n'; cell++) { /* cells after the last wanted one */
+        /* cells after the last wanted one */
+        for (; fields && !why && q < stop && *q != '\n'; cell++) {
             if (cell + 1 == fields) {
                 why = TL_CELL_MORE;
                 s = line, e = tl_line_end(line, end);
@@ -205,7 +217,8 @@ rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype, const
         if (!quoted) {
             p = stop + 1;
         } else { /* quoted fields may hold newlines */
-            for (p = q, e = q; e && p < end && *p != '\n';) p = tl_field(d && *p == d ? p + 1 : p, end, l, &s, &e);
+            for (p = q, e = q; e && p < end && *p != '\n';)
+                p = tl_field(d && *p == d ? p + 1 : p, end, l, &s, &e);
             if (!e) {
                 bad(c, s, tl_line_end(s, end), TL_CELL_QUOTE);
                 break;
@@ -221,7 +234,8 @@ rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype, const
     c->count = (out - c->values) / (int64_t)size;
 }
 
-static inline __attribute__((always_inline)) void both(tl_chunk *c, const tl_layout *l, const tally_dtype dtype)
+static inline __attribute__((always_inline)) void both(tl_chunk *c, const tl_layout *l,
+                                                       const tally_dtype dtype)
 {
     if (l->keys + l->times)
         rows(c, l, dtype, l->columns, l->keys + l->times);
@@ -233,14 +247,15 @@ static inline __attribute__((always_inline)) void both(tl_chunk *c, const tl_lay
         every(c, l->delimiter, dtype);
 }
 
-/* TL_CELLS_ONCE: one loop for all types, without the copy below, for the sanitizers' builds, where clang takes half a
- * minute for all of them. */
+/* TL_CELLS_ONCE: one loop for all types, without the copy below, for the sanitizers' builds,
+ * where clang takes half a minute for all of them. */
 #ifdef TL_CELLS_ONCE
 enum { ONCE = 1 };
 #else
 enum { ONCE = 0 };
 #endif
-static inline __attribute__((always_inline)) void cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
+static inline __attribute__((always_inline)) void cells(tl_chunk *c, const tl_layout *l,
+                                                        tally_dtype dtype)
 {
     if (ONCE) {
         both(c, l, dtype);
@@ -267,7 +282,8 @@ static inline __attribute__((always_inline)) void cells(tl_chunk *c, const tl_la
 
 #if defined(__x86_64__) && defined(__GNUC__)
 /* The same text with tzcnt, lzcnt, mulx and shifts that leave the flags alone. */
-static __attribute__((target("bmi,bmi2,lzcnt"))) void cells_bmi(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
+static __attribute__((target("bmi,bmi2,lzcnt"))) void cells_bmi(tl_chunk *c, const tl_layout *l,
+                                                                tally_dtype dtype)
 {
     cells(c, l, dtype);
 }

@@ -2,8 +2,8 @@
  * Which columns of a table are read, and whether its first line is a header.
  *
  *     day,price,qty     a word over a number: a header
- *     mon,,3            an empty cell says nothing: the next lines are looked at, until each column has a number or a
- *                       word
+ *     mon,,3            an empty cell says nothing: the next lines are looked at, until each
+ *                       column has a number or a word
  *     tue,1.5,4         price and qty are columns of numbers */
 #include "io.h"
 #include <stdio.h>
@@ -16,7 +16,8 @@ static int kind_of(const tl_field_text *x, tally_dtype dtype)
 {
     double v;
     if (tl_missing(x->s, x->e)) return NONE;
-    return tl_parse_cell(TALLY_F64, x->s, x->e, &v) == TL_CELL_OK || tl_parse_cell(dtype, x->s, x->e, &v) == TL_CELL_OK
+    return tl_parse_cell(TALLY_F64, x->s, x->e, &v) == TL_CELL_OK ||
+                   tl_parse_cell(dtype, x->s, x->e, &v) == TL_CELL_OK
                ? NUMBER
                : WORD;
 }
@@ -59,7 +60,10 @@ struct choice {
     int named;
 };
 
-static int kind(const struct choice *c, int64_t i) { return column_kind(c->r, c->from, c->records, i, c->dtype); }
+static int kind(const struct choice *c, int64_t i)
+{
+    return column_kind(c->r, c->from, c->records, i, c->dtype);
+}
 
 /* Names the columns in a sentence: 1 'date', 2 'price', ...; those with numbers only, or all. */
 static const char *listed(const struct choice *c, int names, int numbers, char *out, size_t room)
@@ -75,7 +79,8 @@ static const char *listed(const struct choice *c, int names, int numbers, char *
         n += (size_t)snprintf(out + n, room - n, "%s%lld", n ? ", " : "", (long long)i + 1);
         if (names) {
             const int64_t w = c->r[0].f[i].e - c->r[0].f[i].s;
-            n += (size_t)snprintf(out + n, room - n, " '%.*s'", (int)(w < 24 ? w : 24), c->r[0].f[i].s);
+            n += (size_t)snprintf(out + n, room - n, " '%.*s'", (int)(w < 24 ? w : 24),
+                                  c->r[0].f[i].s);
         }
     }
     return out;
@@ -102,7 +107,8 @@ static int64_t by_name(const struct choice *c, const char *s, const char *e, cha
         const tl_field_text *const x = &c->r[0].f[i];
         if (x->e - x->s < e - s) continue;
         const size_t n = plain(x, c->r[0].line, space);
-        if (n == (size_t)(e - s) && memcmp(space, s, n) == 0 && (c->may_name > 1 || kind_of(x, c->dtype) == WORD))
+        if (n == (size_t)(e - s) && memcmp(space, s, n) == 0 &&
+            (c->may_name > 1 || kind_of(x, c->dtype) == WORD))
             return i;
     }
     return -1;
@@ -119,7 +125,8 @@ static tally_status add(struct choice *c, int64_t column)
         return tl_fail(c->f->ctx, TALLY_INVALID, "%s: column %lld is asked for twice", c->f->label,
                        (long long)column + 1);
     c->taken[column] |= as;
-    l->want[l->keys + l->times + l->columns] = (tl_want){column, *count, c->key ? TL_KEY : TL_VALUE};
+    l->want[l->keys + l->times + l->columns] =
+        (tl_want){column, *count, c->key ? TL_KEY : TL_VALUE};
     ++*count;
     return TALLY_OK;
 }
@@ -152,9 +159,11 @@ static tally_status item(struct choice *c, const char *s, const char *e, char *s
         }
         if (p < e || lo < 1 || hi < lo || hi > c->width) {
             int names = c->may_name > 1;
-            for (int64_t i = 0; i < c->r[0].n && c->may_name; i++) names |= kind_of(&c->r[0].f[i], c->dtype) == WORD;
-            return tl_fail(c->f->ctx, TALLY_INVALID, "%s: no column '%.*s'; the columns are %s", c->f->label,
-                           (int)(e - s < 60 ? e - s : 60), s, listed(c, names, 0, list, sizeof list));
+            for (int64_t i = 0; i < c->r[0].n && c->may_name; i++)
+                names |= kind_of(&c->r[0].f[i], c->dtype) == WORD;
+            return tl_fail(c->f->ctx, TALLY_INVALID, "%s: no column '%.*s'; the columns are %s",
+                           c->f->label, (int)(e - s < 60 ? e - s : 60), s,
+                           listed(c, names, 0, list, sizeof list));
         }
     }
     tally_status status = TALLY_OK;
@@ -168,7 +177,8 @@ static tally_status asked(struct choice *c, const char *text)
     const size_t length = strlen(text);
     size_t room = length;
     for (int64_t i = 0; i < c->r[0].n; i++)
-        if ((size_t)(c->r[0].f[i].e - c->r[0].f[i].s) > room) room = (size_t)(c->r[0].f[i].e - c->r[0].f[i].s);
+        if ((size_t)(c->r[0].f[i].e - c->r[0].f[i].s) > room)
+            room = (size_t)(c->r[0].f[i].e - c->r[0].f[i].s);
     char *const space = malloc(2 * (room + 1)), *const own = space + room + 1;
     if (!space) return tl_no_memory(c->f->ctx, 2 * (room + 1), "the columns");
     tally_status status = TALLY_OK;
@@ -184,8 +194,8 @@ static tally_status asked(struct choice *c, const char *text)
         p = tl_field(p, end, &list, &s, &e);
         more = p < end;
         if (!e || (more && *p != ',')) {
-            status =
-                tl_fail(c->f->ctx, TALLY_INVALID, "%s: column '%s': a quote in it is not closed", c->f->label, text);
+            status = tl_fail(c->f->ctx, TALLY_INVALID,
+                             "%s: column '%s': a quote in it is not closed", c->f->label, text);
             break;
         }
         const size_t n = plain(&(tl_field_text){s, e}, from, own);
@@ -199,7 +209,8 @@ static tally_status asked(struct choice *c, const char *text)
 static int ascending(const void *a, const void *b)
 {
     const tl_want *const v = a, *const w = b; /* of a column that is several, the values last */
-    return v->column != w->column ? (v->column > w->column) - (v->column < w->column) : w->role - v->role;
+    return v->column != w->column ? (v->column > w->column) - (v->column < w->column)
+                                  : w->role - v->role;
 }
 
 static tally_status name_columns(struct choice *c)
@@ -208,7 +219,8 @@ static tally_status name_columns(struct choice *c)
     l->names = calloc((size_t)l->columns, sizeof *l->names);
     l->key_names = calloc((size_t)l->keys + 1, sizeof *l->key_names);
     if (!l->names || !l->key_names)
-        return tl_no_memory(c->f->ctx, (size_t)(l->columns + l->keys) * sizeof *l->names, "the columns");
+        return tl_no_memory(c->f->ctx, (size_t)(l->columns + l->keys) * sizeof *l->names,
+                            "the columns");
     for (int64_t k = 0; k < l->columns + l->keys + l->times; k++) {
         static const tl_field_text none = {"", ""};
         const int64_t i = l->want[k].column;
@@ -222,7 +234,8 @@ static tally_status name_columns(struct choice *c)
     return TALLY_OK;
 }
 
-/* Without a choice of the caller's: the one column with numbers, or for a table all that have no words. */
+/* Without a choice of the caller's: the one column with numbers, or for a table all that have no
+   words. */
 static tally_status unasked(struct choice *c)
 {
     char list[320];
@@ -240,10 +253,12 @@ static tally_status unasked(struct choice *c)
     if (c->width <= 1 && !c->l->keys && !c->l->times) found = 1, at = 0;
     if (found == 0)
         return tl_fail(c->f->ctx, TALLY_BAD_DATA,
-                       "%s: the first line of data has no number; choose the column with --column", c->f->label);
+                       "%s: the first line of data has no number; choose the column with --column",
+                       c->f->label);
     if (found > 1)
-        return tl_fail(c->f->ctx, TALLY_INVALID, "%s: %lld columns have numbers: %s; choose one with --column",
-                       c->f->label, (long long)found, listed(c, c->from > 0, 1, list, sizeof list));
+        return tl_fail(c->f->ctx, TALLY_INVALID,
+                       "%s: %lld columns have numbers: %s; choose one with --column", c->f->label,
+                       (long long)found, listed(c, c->from > 0, 1, list, sizeof list));
     return add(c, at);
 }
 
@@ -269,10 +284,11 @@ static tally_status choose(struct choice *c, const tally_file_options *o, int *h
     }
     if (o->column) {
         const tally_status s = asked(c, o->column);
-        for (int64_t k = 0; !s && o->header == 0 && k < c->l->keys + c->l->times + c->l->columns; k++) {
+        for (int64_t k = 0; !s && o->header == 0 && k < c->l->keys + c->l->times + c->l->columns;
+             k++) {
             const int64_t i = c->l->want[k].column;
-            *header |=
-                c->named || (c->l->want[k].role == TL_VALUE && i < first->n && kind_of(&first->f[i], c->dtype) == WORD);
+            *header |= c->named || (c->l->want[k].role == TL_VALUE && i < first->n &&
+                                    kind_of(&first->f[i], c->dtype) == WORD);
         }
         return s;
     }
@@ -288,10 +304,15 @@ static tally_status choose(struct choice *c, const tally_file_options *o, int *h
     return unasked(c);
 }
 
-tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const tl_record *r, int records,
-                               tl_layout *l, int *header)
+tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const tl_record *r,
+                               int records, tl_layout *l, int *header)
 {
-    struct choice c = {.f = f, .r = r, .records = records, .dtype = f->info.dtype, .l = l, .width = widest(r, records)};
+    struct choice c = {.f = f,
+                       .r = r,
+                       .records = records,
+                       .dtype = f->info.dtype,
+                       .l = l,
+                       .width = widest(r, records)};
     c.may_name = o->header < 0 ? 0 : o->header > 0 ? 2 : 1;
     c.taken = calloc((size_t)c.width + 1, 1);
     l->want = malloc((size_t)(2 * c.width + 2) * sizeof *l->want);
@@ -306,7 +327,8 @@ tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const
         l->keys = o->by && !o->by_time;
     } else {
         s = choose(&c, o, header);
-        if (!s) qsort(l->want, (size_t)(l->columns + l->keys + l->times), sizeof *l->want, ascending);
+        if (!s)
+            qsort(l->want, (size_t)(l->columns + l->keys + l->times), sizeof *l->want, ascending);
         if (!s && l->table && !o->column && !o->by && !l->quotes) l->fields = c.width;
         if (!s && *header) s = name_columns(&c);
     }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Where a block of text may be cut for the threads: after a newline that ends a record, not after one in a quoted
- * field. */
+ * Where a block of text may be cut for the threads: after a newline that ends a record, not
+ * after one in a quoted field. */
 #include "io.h"
 #include <string.h>
 
-static int blank(char c, char delimiter) { return (c == ' ' || c == '\t' || c == '\r') && c != delimiter; }
+static int blank(char c, char delimiter)
+{
+    return (c == ' ' || c == '\t' || c == '\r') && c != delimiter;
+}
 
 static int is_comment(const char *line, const char *end, char delimiter)
 {
@@ -28,7 +31,8 @@ void tl_text_cut(const char *b, size_t n, const tl_layout *l, size_t *cuts, int 
         const char *const outside = q ? q : end; /* [p, outside) is outside quotes */
         while (i < k) {
             const char *const from = p > b + cuts[i] ? p : b + cuts[i];
-            const char *const nl = from < outside ? memchr(from, '\n', (size_t)(outside - from)) : NULL;
+            const char *const nl =
+                from < outside ? memchr(from, '\n', (size_t)(outside - from)) : NULL;
             if (!nl) break;
             cuts[i++] = (size_t)(nl + 1 - b);
         }

@@ -9,9 +9,13 @@ const char *tl_line_end(const char *p, const char *end)
     return n ? n : end;
 }
 
-static int blank(char c, char delimiter) { return (c == ' ' || c == '\t' || c == '\r') && c != delimiter; }
+static int blank(char c, char delimiter)
+{
+    return (c == ' ' || c == '\t' || c == '\r') && c != delimiter;
+}
 
-const char *tl_field(const char *p, const char *end, const tl_layout *l, const char **s, const char **e)
+const char *tl_field(const char *p, const char *end, const tl_layout *l, const char **s,
+                     const char **e)
 {
     const char d = l->delimiter;
     while (p < end && blank(*p, d)) p++;
@@ -31,7 +35,8 @@ const char *tl_field(const char *p, const char *end, const tl_layout *l, const c
             return rest;
         }
         if (memchr(p, '\n',
-                   (size_t)(q - p))) { /* over several lines, and something follows: an opening quote too many */
+                   /* over several lines, and something follows: an opening quote too many */
+                   (size_t)(q - p))) {
             *e = NULL;
             return end;
         } /* else all of it is one odd cell */

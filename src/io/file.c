@@ -19,8 +19,9 @@ static int by_name(const char *path)
         const char *end;
         int format;
     } ends[] = {
-        {".npy", NPY},   {".raw", RAW},    {".bin", RAW},    {".txt", TEXT},  {".csv", CSV},    {".tsv", CSV},
-        {".nc", NETCDF}, {".nc4", NETCDF}, {".cdf", NETCDF}, {".h5", NETCDF}, {".he5", NETCDF}, {".hdf5", NETCDF},
+        {".npy", NPY},    {".raw", RAW},   {".bin", RAW},    {".txt", TEXT},
+        {".csv", CSV},    {".tsv", CSV},   {".nc", NETCDF},  {".nc4", NETCDF},
+        {".cdf", NETCDF}, {".h5", NETCDF}, {".he5", NETCDF}, {".hdf5", NETCDF},
     };
     const char *const end = strrchr(path, '.');
     for (size_t i = 0; i < sizeof ends / sizeof *ends && end && end > path; i++)
@@ -39,9 +40,11 @@ static tally_status open_input(tally_file *f)
         if (f->fd < 0) return tl_fail(f->ctx, TALLY_IO, "%s: %s", f->label, strerror(errno));
         f->own_fd = 1;
     }
-    if (fstat(f->fd, &st) != 0) return tl_fail(f->ctx, TALLY_IO, "%s: %s", f->label, strerror(errno));
+    if (fstat(f->fd, &st) != 0)
+        return tl_fail(f->ctx, TALLY_IO, "%s: %s", f->label, strerror(errno));
     if (S_ISDIR(st.st_mode)) return tl_fail(f->ctx, TALLY_IO, "%s: is a directory", f->label);
-    if (S_ISREG(st.st_mode) && st.st_size > 0) { /* /proc has regular files of 0 bytes that must be read like pipes */
+    /* /proc has regular files of 0 bytes that must be read like pipes */
+    if (S_ISREG(st.st_mode) && st.st_size > 0) {
         const off_t at = lseek(f->fd, 0, SEEK_CUR); /* standard input may have been read already */
         f->regular = at >= 0;
         f->pos = at > 0 ? at : 0;
@@ -58,7 +61,8 @@ static tally_status choose(tally_file *f, const tally_file_options *o, int *form
         for (int i = 0; i < UNKNOWN; i++)
             if (strcmp(o->format, formats[i]) == 0) *format = i;
         if (*format == UNKNOWN)
-            return tl_fail(f->ctx, TALLY_INVALID, "format '%s' is not one of auto, npy, raw, text, csv, netcdf",
+            return tl_fail(f->ctx, TALLY_INVALID,
+                           "format '%s' is not one of auto, npy, raw, text, csv, netcdf",
                            o->format);
         return TALLY_OK;
     }
@@ -75,8 +79,8 @@ static tally_status choose(tally_file *f, const tally_file_options *o, int *form
             *format = NPY;
             return TALLY_OK;
         }
-        if (f->peek_n >= 4 &&
-            (memcmp(f->peek, "\x89HDF", 4) == 0 || (memcmp(f->peek, "CDF", 3) == 0 && f->peek[3] < 6))) {
+        if (f->peek_n >= 4 && (memcmp(f->peek, "\x89HDF", 4) == 0 ||
+                               (memcmp(f->peek, "CDF", 3) == 0 && f->peek[3] < 6))) {
             *format = NETCDF;
             return TALLY_OK;
         }
@@ -84,9 +88,10 @@ static tally_status choose(tally_file *f, const tally_file_options *o, int *form
     } while (kind == 2 && f->peek_n > before);
     *format = kind < 0 ? RAW : kind == 1 ? CSV : TEXT;
     if (kind < 0 && !o->dtype && !o->assume)
-        return tl_fail(f->ctx, TALLY_BAD_DATA,
-                       "%s: neither npy nor text; if it is raw elements, say which: --format raw --dtype f64",
-                       f->label);
+        return tl_fail(
+            f->ctx, TALLY_BAD_DATA,
+            "%s: neither npy nor text; if it is raw elements, say which: --format raw --dtype f64",
+            f->label);
     return TALLY_OK;
 }
 
@@ -96,10 +101,12 @@ static tally_status start(tally_file *f, const tally_file_options *o)
     tally_status s;
     const tally_dtype dtype = o->dtype ? o->dtype : o->assume;
     if (dtype && !tally_dtype_size(dtype))
-        return tl_fail(f->ctx, TALLY_INVALID, "options.%s %d is no dtype", o->dtype ? "dtype" : "assume", (int)dtype);
+        return tl_fail(f->ctx, TALLY_INVALID, "options.%s %d is no dtype",
+                       o->dtype ? "dtype" : "assume", (int)dtype);
     if (o->by_time && !o->by)
-        return tl_fail(f->ctx, TALLY_INVALID,
-                       "options.by_time is set and options.by is NULL: which column has the times?");
+        return tl_fail(
+            f->ctx, TALLY_INVALID,
+            "options.by_time is set and options.by is NULL: which column has the times?");
     if ((s = open_input(f)) || (s = choose(f, o, &format))) return s;
     f->info.format = formats[format];
     if ((o->variable || o->more) && format != NETCDF)
@@ -117,18 +124,22 @@ static tally_status start(tally_file *f, const tally_file_options *o)
         return tl_text_start(f, o, format == CSV);
     }
     if (o->column)
-        return tl_fail(f->ctx, TALLY_INVALID, "%s: column '%s': %s files have no columns", f->label, o->column,
-                       formats[format]);
+        return tl_fail(f->ctx, TALLY_INVALID, "%s: column '%s': %s files have no columns", f->label,
+                       o->column, formats[format]);
     if (o->by)
-        return tl_fail(f->ctx, TALLY_INVALID, "%s: key column '%s': %s files have no columns%s", f->label, o->by,
-                       formats[format],
-                       o->by_time && format == NETCDF ? "; --axis says along which dimension the times go" : "");
+        return tl_fail(f->ctx, TALLY_INVALID, "%s: key column '%s': %s files have no columns%s",
+                       f->label, o->by, formats[format],
+                       o->by_time && format == NETCDF
+                           ? "; --axis says along which dimension the times go"
+                           : "");
     if (o->keep)
-        return tl_fail(f->ctx, TALLY_INVALID, "%s: its lines cannot be kept: %s files have none", f->label,
-                       formats[format]);
+        return tl_fail(f->ctx, TALLY_INVALID, "%s: its lines cannot be kept: %s files have none",
+                       f->label, formats[format]);
     if (format == NETCDF) return tl_netcdf_start(f, o);
     if (format == RAW) {
-        if (!dtype) return tl_fail(f->ctx, TALLY_INVALID, "%s: raw elements need a dtype: --dtype f64", f->label);
+        if (!dtype)
+            return tl_fail(f->ctx, TALLY_INVALID, "%s: raw elements need a dtype: --dtype f64",
+                           f->label);
         f->info.dtype = dtype;
     } else if ((s = tl_npy_header(f, o->dtype))) {
         return s;
@@ -136,7 +147,8 @@ static tally_status start(tally_file *f, const tally_file_options *o)
     return tl_binary_start(f);
 }
 
-tally_status tally_file_open(tally *ctx, const char *path, const tally_file_options *options, tally_file **file)
+tally_status tally_file_open(tally *ctx, const char *path, const tally_file_options *options,
+                             tally_file **file)
 {
     static const tally_file_options none = {0};
     tally_status s = tl_file_new(ctx, path, "standard input", file);
@@ -148,16 +160,19 @@ void tally_file_get_info(const tally_file *file, tally_file_info *info)
     struct stat st;
     if (!info) return;
     *info = file ? file->info : (tally_file_info){.bytes_total = -1};
-    if (file && file->map) info->shrunk = fstat(file->fd, &st) != 0 || st.st_size < (off_t)file->map_bytes;
+    if (file && file->map)
+        info->shrunk = fstat(file->fd, &st) != 0 || st.st_size < (off_t)file->map_bytes;
 }
 
-static tally_status read_elements(tally_file *file, void *buffer, int32_t *codes, tl_tick *times, int64_t max,
-                                  int64_t *got)
+static tally_status read_elements(tally_file *file, void *buffer, int32_t *codes, tl_tick *times,
+                                  int64_t max, int64_t *got)
 {
-    if (!file || !got) return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "%s is NULL", file ? "got" : "file");
+    if (!file || !got)
+        return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "%s is NULL", file ? "got" : "file");
     *got = 0;
     if (file->writer) return tl_fail(file->ctx, TALLY_INVALID, "%s: open for writing", file->label);
-    if (max < 0) return tl_fail(file->ctx, TALLY_INVALID, "max is %lld: must be at least 0", (long long)max);
+    if (max < 0)
+        return tl_fail(file->ctx, TALLY_INVALID, "max is %lld: must be at least 0", (long long)max);
     if (max == 0) return TALLY_OK;
     if (!buffer) return tl_fail(file->ctx, TALLY_INVALID, "buffer is NULL");
     return file->text     ? tl_text_read(file, buffer, codes, times, max, got)
@@ -171,39 +186,46 @@ tally_status tally_file_read(tally_file *file, void *buffer, int64_t max, int64_
 }
 
 /* As many lines as max has values for. */
-static tally_status read_lines(tally_file *file, void *buffer, int32_t *codes, tl_tick *times, int64_t max,
-                               int64_t *got)
+static tally_status read_lines(tally_file *file, void *buffer, int32_t *codes, tl_tick *times,
+                               int64_t max, int64_t *got)
 {
     const int64_t line = file && file->info.ndim == 2 ? file->info.shape[1] : 1;
     if (file && max < line)
-        return tl_fail(file->ctx, TALLY_INVALID, "max is %lld: must be at least %lld, the values of a line",
-                       (long long)max, (long long)line);
+        return tl_fail(file->ctx, TALLY_INVALID,
+                       "max is %lld: must be at least %lld, the values of a line", (long long)max,
+                       (long long)line);
     return read_elements(file, buffer, codes, times, max - max % line, got);
 }
 
-tally_status tally_file_read_by(tally_file *file, void *buffer, int32_t *codes, int64_t max, int64_t *got)
+tally_status tally_file_read_by(tally_file *file, void *buffer, int32_t *codes, int64_t max,
+                                int64_t *got)
 {
     if (file && !file->info.key_columns)
-        return tl_fail(file->ctx, TALLY_INVALID, "%s: there are no groups: keys were not asked for (options.by)",
+        return tl_fail(file->ctx, TALLY_INVALID,
+                       "%s: there are no groups: keys were not asked for (options.by)",
                        file->label);
     return read_lines(file, buffer, codes, NULL, max, got);
 }
 
-tally_status tally_file_read_times(tally_file *file, void *buffer, int32_t *codes, void *times, tally_dtype *dtype,
-                                   int64_t max, int64_t *got)
+tally_status tally_file_read_times(tally_file *file, void *buffer, int32_t *codes, void *times,
+                                   tally_dtype *dtype, int64_t max, int64_t *got)
 {
     if (file && (!file->text || !tl_text_timed(file)))
-        return tl_fail(file->ctx, TALLY_INVALID, "%s: times were not asked for (options.by_time)", file->label);
-    if (file && (!times || !dtype)) return tl_fail(file->ctx, TALLY_INVALID, "%s is NULL", times ? "dtype" : "times");
+        return tl_fail(file->ctx, TALLY_INVALID, "%s: times were not asked for (options.by_time)",
+                       file->label);
+    if (file && (!times || !dtype))
+        return tl_fail(file->ctx, TALLY_INVALID, "%s is NULL", times ? "dtype" : "times");
     if (file && codes && !file->info.key_columns)
         return tl_fail(file->ctx, TALLY_INVALID,
-                       "%s: codes must be NULL: options.by has no key column beside the times", file->label);
+                       "%s: codes must be NULL: options.by has no key column beside the times",
+                       file->label);
     const tally_status s = read_lines(file, buffer, codes, times, max, got);
     if (!s) *dtype = tl_text_times(file);
     return s;
 }
 
-tally_status tally_file_read_box(tally_file *file, const int64_t *start, const int64_t *count, void *buffer)
+tally_status tally_file_read_box(tally_file *file, const int64_t *start, const int64_t *count,
+                                 void *buffer)
 {
     if (!file || !start || !count || !buffer)
         return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "%s is NULL",
@@ -212,7 +234,8 @@ tally_status tally_file_read_box(tally_file *file, const int64_t *start, const i
                        : !count ? "count"
                                 : "buffer");
     if (!file->netcdf)
-        return tl_fail(file->ctx, TALLY_UNSUPPORTED, "%s: only netcdf files are read in boxes", file->label);
+        return tl_fail(file->ctx, TALLY_UNSUPPORTED, "%s: only netcdf files are read in boxes",
+                       file->label);
     return tl_netcdf_read_box(file, start, count, buffer);
 }
 
@@ -223,7 +246,8 @@ int64_t tally_file_groups(const tally_file *file)
 
 const char *tally_file_key(const tally_file *file, int64_t group, int64_t column)
 {
-    if (!file || column < 0 || column >= file->info.key_columns || group < 0 || group >= tally_file_groups(file))
+    if (!file || column < 0 || column >= file->info.key_columns || group < 0 ||
+        group >= tally_file_groups(file))
         return NULL;
     return tl_keys_cell(tl_text_keys(file), group, column);
 }
@@ -236,6 +260,7 @@ tally_status tally_file_line(tally_file *file, const char **line, size_t *length
                        : !line ? "line"
                                : "length");
     if (!file->keeps)
-        return tl_fail(file->ctx, TALLY_INVALID, "%s: lines were not asked for (options.keep)", file->label);
+        return tl_fail(file->ctx, TALLY_INVALID, "%s: lines were not asked for (options.keep)",
+                       file->label);
     return tl_text_line(file, line, length);
 }

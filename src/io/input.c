@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Bytes from a regular file (by position) or from a pipe (in order), and a peek at the first ones. */
+ * Bytes from a regular file (by position) or from a pipe (in order), and a peek at the first
+ * ones. */
 #include "io.h"
 #include <errno.h>
 #include <poll.h>
@@ -82,7 +83,8 @@ tally_status tl_input_peek(tally_file *f, size_t want)
     while (f->peek_n < want && !f->peek_end) {
         int64_t r;
         if (f->regular) {
-            r = tl_pread_full(f->fd, f->peek + f->peek_n, want - f->peek_n, f->pos + (int64_t)f->peek_n);
+            r = tl_pread_full(f->fd, f->peek + f->peek_n, want - f->peek_n,
+                              f->pos + (int64_t)f->peek_n);
         } else {
             r = read(f->fd, f->peek + f->peek_n, want - f->peek_n);
             if (r < 0 && errno == EINTR) continue;
@@ -96,7 +98,8 @@ tally_status tl_input_peek(tally_file *f, size_t want)
         if (r == 0) f->peek_end = 1;
         f->peek_n += (size_t)r;
         struct pollfd more = {f->fd, POLLIN, 0};
-        if (!f->regular && r > 0 && poll(&more, 1, 0) == 0) break; /* a pipe: the caller looks whether this is enough */
+        /* a pipe: the caller looks whether this is enough */
+        if (!f->regular && r > 0 && poll(&more, 1, 0) == 0) break;
     }
     memset(f->peek + f->peek_n, 0, TL_PAD);
     return TALLY_OK;

@@ -31,8 +31,9 @@ struct tally_file {
     const char *label; /* for sentences: name, or "standard input" */
     tally_file_info info;
     int fd, own_fd, regular;
-    int64_t pos, size; /* regular: the next byte to read and the file's bytes; else bytes taken so far and -1 */
-    char *peek;        /* bytes read ahead while guessing; for pipes they come first when reading */
+    /* regular: the next byte to read and the file's bytes; else bytes taken so far and -1 */
+    int64_t pos, size;
+    char *peek; /* bytes read ahead while guessing; for pipes they come first when reading */
     size_t peek_n, peek_at, peek_room;
     int peek_end; /* the input ends with the peek */
     int keeps;    /* text: tally_file_line may be called */
@@ -43,20 +44,21 @@ struct tally_file {
     tl_text *text;
     tl_writer *writer;
     tl_netcdf *netcdf;
-    void (*end)(tally_file *f); /* frees the one of these three that is there; NULL: there is none */
+    /* frees the one of these three that is there; NULL: there is none */
+    void (*end)(tally_file *f);
 };
 
-/* file.c: how files begin, for reading and for writing. tl_file_new checks its arguments and makes a file that has its
- * name; standard: what sentences call "-". tl_file_opened comes last: if s is a failure it closes the file and *file is
- * NULL. */
+/* file.c: how files begin, for reading and for writing. tl_file_new checks its arguments and
+ * makes a file that has its name; standard: what sentences call "-". tl_file_opened comes last:
+ * if s is a failure it closes the file and *file is NULL. */
 tally_status tl_file_new(tally *ctx, const char *path, const char *standard, tally_file **file);
 tally_status tl_file_opened(tally_file **file, tally_status s);
 
 /* The threads to use for ctx (weak, so that a test may replace it). */
 int tl_io_threads(tally *ctx);
 
-/* input.c: n bytes or fewer at the end; -1 with errno set. tl_input_read waits for all n, tl_input_some for at least
- * one. */
+/* input.c: n bytes or fewer at the end; -1 with errno set. tl_input_read waits for all n,
+ * tl_input_some for at least one. */
 int64_t tl_input_read(tally_file *f, void *buffer, size_t n);
 int64_t tl_input_some(tally_file *f, void *buffer, size_t n);
 /* Would a pipe make tl_input_some wait? */
@@ -73,7 +75,8 @@ tally_status tl_binary_read(tally_file *f, void *buffer, int64_t max, int64_t *g
 void tl_swap_bytes(unsigned char *p, int64_t n, size_t size);
 /* npy.c: reads the header; sets dtype, shape, order and swap. */
 tally_status tl_npy_header(tally_file *f, tally_dtype want);
-/* The header for a file to be written, padded so that any first extent fits: its length, at most 512. */
+/* The header for a file to be written, padded so that any first extent fits: its length, at most
+   512. */
 size_t tl_npy_write_header(char *out, tally_dtype dtype, int ndim, const int64_t *shape);
 
 /* How the cells of a text are laid out. */
@@ -91,22 +94,27 @@ typedef struct tl_layout {
     int64_t fields;   /* a line with more cells than this is bad (0: it is not) */
     char delimiter;   /* 0: white space */
     int quotes;       /* "..." fields, RFC 4180 */
-    int table;        /* a row of `columns` values per line (ndim 2); else one column, or every cell (ndim 1) */
-    int64_t skip;     /* bytes before the first data line: a byte order mark, a header */
-    char *header;     /* the header's line, or NULL */
-    char **names;     /* with a header: what it calls the columns that are read */
+    /* a row of `columns` values per line (ndim 2); else one column, or every cell (ndim 1) */
+    int table;
+    int64_t skip; /* bytes before the first data line: a byte order mark, a header */
+    char *header; /* the header's line, or NULL */
+    char **names; /* with a header: what it calls the columns that are read */
 } tl_layout;
 void tl_layout_free(tl_layout *l);
 
-/* field.c: one field of a record: [*s, *e) without blanks around it and without quotes; returns the end of the field (a
- * delimiter, a newline or `end`). Quotes that are not closed: *e is NULL. */
-const char *tl_field(const char *p, const char *end, const tl_layout *l, const char **s, const char **e);
+/* field.c: one field of a record: [*s, *e) without blanks around it and without quotes; returns
+ * the end of the field (a delimiter, a newline or `end`). Quotes that are not closed: *e is
+ * NULL. */
+const char *tl_field(const char *p, const char *end, const tl_layout *l, const char **s,
+                     const char **e);
 /* The end of the line at p: its newline, or `end`. */
 const char *tl_line_end(const char *p, const char *end);
 
-/* sniff.c: whether the peek looks like csv (1), text (0), neither (-1) or is too short to tell (2); the layout. */
+/* sniff.c: whether the peek looks like csv (1), text (0), neither (-1) or is too short to tell
+   (2); the layout. */
 int tl_sniff_kind(const tally_file *f);
-tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv, tl_layout *layout);
+tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv,
+                             tl_layout *layout);
 
 /* columns.c: which columns are read, and whether the first of these records is a header. */
 typedef struct tl_field_text {
@@ -117,8 +125,8 @@ typedef struct tl_record {
     int64_t n;
     const char *line, *next; /* next: after its newline */
 } tl_record;
-tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const tl_record *r, int records,
-                               tl_layout *l, int *header);
+tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const tl_record *r,
+                               int records, tl_layout *l, int *header);
 /* Whether every column has a number or a word in the records after the first. */
 int tl_columns_known(const tl_record *r, int records, tally_dtype dtype);
 
@@ -134,9 +142,11 @@ typedef struct tl_time {
 /* Why a cell is not a time that the others can be compared with; more of TL_CELL_. */
 enum { TL_CELL_TIME = TL_CELL_MORE + 1, TL_CELL_ERA, TL_CELL_FRAME, TL_CELL_FALLS };
 int tl_time_parse(const char *s, const char *e, tl_time *t);
-int tl_time_kind(int frame);                                                  /* as in tally_file_info */
+/* as in tally_file_info */
+int tl_time_kind(int frame);
 void tl_time_show(int frame, int real, tl_tick tick, char *out, size_t room); /* 40 characters */
-void tl_time_frame(int frame, char *out, size_t room);                        /* "numbers", "no zone", "Z", "+01:00" */
+/* "numbers", "no zone", "Z", "+01:00" */
+void tl_time_frame(int frame, char *out, size_t room);
 void tl_time_to_real(tl_tick *times, int64_t n);
 
 /* cells.c: what became of a chunk of text. */
@@ -146,12 +156,16 @@ typedef struct tl_span {
 /* In the length of a key's cell: it was quoted, and there are quotes in it. */
 #define TL_DOUBLED ((uint32_t)1 << 31)
 typedef struct tl_chunk {
-    const char *start, *end;  /* whole lines (TL_PAD readable bytes after end) */
-    int mid_line, in_comment; /* start is behind cells of its line; inside a comment; in_comment is updated */
+    const char *start, *end; /* whole lines (TL_PAD readable bytes after end) */
+    /* start is behind cells of its line; inside a comment; in_comment is updated */
+    int mid_line, in_comment;
     int has_quote, skip_bad;
-    unsigned char *values;            /* room for (end - start) / 2 + 1 values, of a table (end - start) + 1 */
-    tl_span *lines;                   /* NULL, or room for (end - start) / 2 + 1: the lines of the rows */
-    tl_span *keys;                    /* the same times the key columns: the cells of the rows' keys, and */
+    /* room for (end - start) / 2 + 1 values, of a table (end - start) + 1 */
+    unsigned char *values;
+    /* NULL, or room for (end - start) / 2 + 1: the lines of the rows */
+    tl_span *lines;
+    /* the same times the key columns: the cells of the rows' keys, and */
+    tl_span *keys;
     int32_t *codes;                   /* the numbers of their groups */
     tl_tick *times;                   /* of the rows, */
     int real, frame;                  /* what they are (frame 0: there is none yet), */
@@ -162,13 +176,14 @@ typedef struct tl_chunk {
     int64_t lacks;             /* TL_CELL_FIELDS: the column that the line has not */
 } tl_chunk;
 void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype);
-/* One cell as a value: tl_parse_cell, and the words for missing values (empty, NA, null in any case), which are NaN or
- * TL_CELL_EMPTY. */
+/* One cell as a value: tl_parse_cell, and the words for missing values (empty, NA, null in any
+ * case), which are NaN or TL_CELL_EMPTY. */
 int tl_cell(tally_dtype dtype, const char *s, const char *e, void *value);
 int tl_missing(const char *s, const char *e);
 
-/* keys.c: the groups of the lines, by the text of their keys. find gives the rows of a chunk their codes, TL_NEW where
- * the key is new; it only reads, so threads may call it for several chunks. settle numbers the new ones. */
+/* keys.c: the groups of the lines, by the text of their keys. find gives the rows of a chunk
+ * their codes, TL_NEW where the key is new; it only reads, so threads may call it for several
+ * chunks. settle numbers the new ones. */
 typedef struct tl_keys tl_keys;
 enum { TL_NEW = -1 };
 tl_keys *tl_keys_open(int64_t columns); /* NULL: no memory */
@@ -180,8 +195,8 @@ const char *tl_keys_cell(const tl_keys *k, int64_t group, int64_t column);
 
 /* time.c: the time [s, e) of row number `row` of a chunk: why it is none. */
 int tl_time_take(tl_chunk *c, int64_t row, const char *s, const char *e);
-/* Whether times rise in each group. check looks at the next rows: the first whose time is before the last of its group,
- * which is *before, or `rows`. */
+/* Whether times rise in each group. check looks at the next rows: the first whose time is before
+ * the last of its group, which is *before, or `rows`. */
 typedef struct tl_order {
     tl_tick *last;
     int64_t known, room; /* groups that have a last, and for which there is room */
@@ -190,8 +205,9 @@ typedef struct tl_order {
 tally_status tl_order_room(tally_file *f, tl_order *o, int64_t groups);
 int64_t tl_order_check(tl_order *o, const tl_chunk *c, int64_t rows, tl_tick *before);
 
-/* cut.c: cuts the block [b, b + n) where records end, near the wanted places cuts[1..k-1] and, if `last`, at the last
- * record's end. cuts[k] is what was cut off in all (0: no record ends here). */
+/* cut.c: cuts the block [b, b + n) where records end, near the wanted places cuts[1..k-1] and,
+ * if `last`, at the last record's end. cuts[k] is what was cut off in all (0: no record ends
+ * here). */
 void tl_text_cut(const char *b, size_t n, const tl_layout *l, size_t *cuts, int k, int last);
 
 /* Why a text cannot be read on: a cell, its place, and the beginning of its text. */
@@ -203,11 +219,13 @@ typedef struct tl_bad {
     char other[48]; /* TL_CELL_FRAME, TL_CELL_FALLS: what it does not go with */
 } tl_bad;
 tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l);
-enum { TL_LONGEST = 64 << 20 }; /* bytes in a line (of a table) or a cell (where every cell is a value) */
+/* bytes in a line (of a table) or a cell (where every cell is a value) */
+enum { TL_LONGEST = 64 << 20 };
 
 /* text.c */
 tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv);
-tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tl_tick *times, int64_t max, int64_t *got);
+tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tl_tick *times, int64_t max,
+                          int64_t *got);
 int tl_text_timed(const tally_file *f);         /* is there a column of times? */
 tally_dtype tl_text_times(const tally_file *f); /* what the times of the last read are */
 const tl_keys *tl_text_keys(const tally_file *f);

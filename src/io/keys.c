@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Groups of lines, by the text of their keys. A table of hashes (open addressing, at most half full) leads to the
- * number of a group, and that to its text. Threads look the keys of a block up, each in its chunk, while the table
- * stands still; then one thread numbers the keys that are new, in the order of the lines. After the first block there
- * are few. */
+ * Groups of lines, by the text of their keys. A table of hashes (open addressing, at most half
+ * full) leads to the number of a group, and that to its text. Threads look the keys of a block
+ * up, each in its chunk, while the table stands still; then one thread numbers the keys that are
+ * new, in the order of the lines. After the first block there are few. */
 #include "io.h"
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +89,8 @@ static inline uint64_t hash_of(const char *text, const tl_span *key, int64_t col
     return h;
 }
 
-/* 8 bytes at a time, here too: keys are short, and a call of memcmp takes as long as all of this. */
+/* 8 bytes at a time, here too: keys are short, and a call of memcmp takes as long as all of
+   this. */
 static inline int same(const cell *g, const char *text, const tl_span *key, int64_t columns)
 {
     for (int64_t c = 0; c < columns; c++) {
@@ -111,7 +112,8 @@ static inline slot *look_up(const tl_keys *k, uint64_t hash, const char *text, c
     for (uint64_t i = hash & k->mask;; i = (i + 1) & k->mask) {
         slot *const s = &k->slots[i];
         if (s->code == TL_NEW) return s;
-        if (s->hash == hash && same(&k->cells[s->code * k->columns], text, key, k->columns)) return s;
+        if (s->hash == hash && same(&k->cells[s->code * k->columns], text, key, k->columns))
+            return s;
     }
 }
 
@@ -199,9 +201,11 @@ tally_status tl_keys_settle(tally_file *f, tl_keys *k, tl_chunk *c, int64_t rows
         c->codes[r] = s->code;
         if (s->code != TL_NEW) continue;
         if (k->count == GROUPS_MOST)
-            return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: there are more than %d groups", f->label, GROUPS_MOST);
+            return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: there are more than %d groups", f->label,
+                           GROUPS_MOST);
         if (!add(k, hash, c->start, key))
-            return tl_no_memory(f->ctx, (size_t)k->count * sizeof(cell) * (size_t)k->columns, "the groups");
+            return tl_no_memory(f->ctx, (size_t)k->count * sizeof(cell) * (size_t)k->columns,
+                                "the groups");
         c->codes[r] = (int32_t)k->count - 1;
     }
     return TALLY_OK;

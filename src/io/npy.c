@@ -18,7 +18,8 @@ struct cursor {
 
 static void blanks(struct cursor *c)
 {
-    while (c->p < c->end && (*c->p == ' ' || *c->p == '\n' || *c->p == '\t' || *c->p == '\r')) c->p++;
+    while (c->p < c->end && (*c->p == ' ' || *c->p == '\n' || *c->p == '\t' || *c->p == '\r'))
+        c->p++;
 }
 
 static int take(struct cursor *c, char want)
@@ -64,15 +65,17 @@ static tally_status shape(tally_file *f, struct cursor *c)
         int64_t v = 0;
         int digits = 0;
         if (c->p < c->end && *c->p == '-')
-            return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: the npy header's shape has a negative extent", f->label);
+            return tl_fail(f->ctx, TALLY_BAD_DATA,
+                           "%s: the npy header's shape has a negative extent", f->label);
         for (; c->p < c->end && *c->p >= '0' && *c->p <= '9'; c->p++, digits++)
             if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *c->p - '0', &v))
-                return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: an extent in the npy header does not fit 64 bits",
-                               f->label);
+                return tl_fail(f->ctx, TALLY_BAD_DATA,
+                               "%s: an extent in the npy header does not fit 64 bits", f->label);
         if (digits == 0) goto bad;
         if (c->p < c->end && *c->p == 'L') c->p++; /* written by Python 2 */
         if (f->info.ndim == 8)
-            return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: the array has more than 8 dimensions", f->label);
+            return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: the array has more than 8 dimensions",
+                           f->label);
         f->info.shape[f->info.ndim++] = v;
         const int comma = take(c, ',');
         if (!comma && f->info.ndim == 1) goto bad; /* (3) is a number in Python, not a tuple */
@@ -83,13 +86,15 @@ static tally_status shape(tally_file *f, struct cursor *c)
     }
     return TALLY_OK;
 bad:
-    return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: the npy header's shape '%.*s' is not a tuple of sizes", f->label,
+    return tl_fail(f->ctx, TALLY_BAD_DATA,
+                   "%s: the npy header's shape '%.*s' is not a tuple of sizes", f->label,
                    (int)(c->end - start < 40 ? c->end - start : 40), start);
 }
 
 static tally_status refuse(tally_file *f, const char *descr, const char *why)
 {
-    return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: elements of npy type '%s' cannot be read: %s", f->label, descr, why);
+    return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: elements of npy type '%s' cannot be read: %s",
+                   f->label, descr, why);
 }
 
 static tally_status dtype(tally_file *f, const char *descr, tally_dtype want)
@@ -128,7 +133,8 @@ static tally_status dtype(tally_file *f, const char *descr, tally_dtype want)
         if (strcmp(code, codes[i].code) == 0) f->info.dtype = codes[i].dtype;
     if (strcmp(code, "V2") == 0) {
         if (want != TALLY_BF16)
-            return refuse(f, descr, "2 raw bytes; if they are bfloat16 numbers, say so with --dtype bf16");
+            return refuse(f, descr,
+                          "2 raw bytes; if they are bfloat16 numbers, say so with --dtype bf16");
         f->info.dtype = TALLY_BF16;
     }
     if (f->info.dtype == 0) {
@@ -138,10 +144,11 @@ static tally_status dtype(tally_file *f, const char *descr, tally_dtype want)
     }
     if (tally_dtype_size(f->info.dtype) == 1) f->swap = 0;
     if (order == '|' && tally_dtype_size(f->info.dtype) > 1 && f->info.dtype != TALLY_BF16)
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: npy type '%s' does not say its byte order", f->label, descr);
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: npy type '%s' does not say its byte order",
+                       f->label, descr);
     if (want && want != f->info.dtype)
-        return tl_fail(f->ctx, TALLY_INVALID, "%s: the elements are %s ('%s'), not %s as asked for", f->label,
-                       tally_dtype_name(f->info.dtype), descr, tally_dtype_name(want));
+        return tl_fail(f->ctx, TALLY_INVALID, "%s: the elements are %s ('%s'), not %s as asked for",
+                       f->label, tally_dtype_name(f->info.dtype), descr, tally_dtype_name(want));
     return TALLY_OK;
 }
 
@@ -158,17 +165,20 @@ static tally_status dict(tally_file *f, const char *text, size_t length, tally_d
                         : strcmp(key, "shape") == 0         ? 4
                                                             : 0;
         if (bit == 0)
-            return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: the npy header has an unknown key '%s'", f->label, key);
+            return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: the npy header has an unknown key '%s'",
+                           f->label, key);
         if (seen & bit)
-            return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: the npy header has the key '%s' twice", f->label, key);
+            return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: the npy header has the key '%s' twice",
+                           f->label, key);
         seen |= bit;
         if (bit == 1) {
             blanks(&c);
             if (c.p < c.end && *c.p == '[')
-                return tl_fail(f->ctx, TALLY_UNSUPPORTED,
-                               "%s: the elements are structures of several fields; save the field you "
-                               "want as an array of its own (numpy.save(path, array['field']))",
-                               f->label);
+                return tl_fail(
+                    f->ctx, TALLY_UNSUPPORTED,
+                    "%s: the elements are structures of several fields; save the field you "
+                    "want as an array of its own (numpy.save(path, array['field']))",
+                    f->label);
             if (!string(&c, descr, sizeof descr)) goto bad;
         } else if (bit == 2) {
             f->info.fortran = word(&c, "True");
@@ -191,8 +201,9 @@ static tally_status dict(tally_file *f, const char *text, size_t length, tally_d
                                      : "shape");
     return dtype(f, descr, want);
 bad:
-    return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: the npy header is not the dict it should be, at byte %lld of it",
-                   f->label, (long long)(c.p - text));
+    return tl_fail(f->ctx, TALLY_BAD_DATA,
+                   "%s: the npy header is not the dict it should be, at byte %lld of it", f->label,
+                   (long long)(c.p - text));
 }
 
 tally_status tl_npy_header(tally_file *f, tally_dtype want)
@@ -201,10 +212,11 @@ tally_status tl_npy_header(tally_file *f, tally_dtype want)
     int64_t r = tl_input_read(f, b, 10);
     if (r < 0) return tl_input_failed(f);
     if (r < 6 || memcmp(b, "\x93NUMPY", 6) != 0)
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: not an npy file: it does not begin with \\x93NUMPY", f->label);
+        return tl_fail(f->ctx, TALLY_BAD_DATA,
+                       "%s: not an npy file: it does not begin with \\x93NUMPY", f->label);
     if (r == 10 && (b[6] < 1 || b[6] > 3 || b[7] != 0))
-        return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: npy version %d.%d; tally reads 1.0, 2.0 and 3.0", f->label, b[6],
-                       b[7]);
+        return tl_fail(f->ctx, TALLY_UNSUPPORTED,
+                       "%s: npy version %d.%d; tally reads 1.0, 2.0 and 3.0", f->label, b[6], b[7]);
     size_t length = (size_t)b[8] | (size_t)b[9] << 8;
     if (r == 10 && b[6] > 1) {
         const int64_t r2 = tl_input_read(f, b + 10, 2);
@@ -212,9 +224,11 @@ tally_status tl_npy_header(tally_file *f, tally_dtype want)
         r = r2 < 2 ? 0 : r;
         length |= (size_t)b[10] << 16 | (size_t)b[11] << 24;
     }
-    if (r < 10) return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: the file ends inside the npy header", f->label);
+    if (r < 10)
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: the file ends inside the npy header", f->label);
     if (length > HEADER_MOST)
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: the npy header claims %zu bytes; the most is %d", f->label, length,
+        return tl_fail(f->ctx, TALLY_BAD_DATA,
+                       "%s: the npy header claims %zu bytes; the most is %d", f->label, length,
                        HEADER_MOST);
     char *const text = malloc(length + 1);
     if (!text) return tl_no_memory(f->ctx, length + 1, "the npy header");
@@ -223,39 +237,44 @@ tally_status tl_npy_header(tally_file *f, tally_dtype want)
     if (r < 0)
         s = tl_input_failed(f);
     else if ((size_t)r < length)
-        s = tl_fail(f->ctx, TALLY_BAD_DATA, "%s: the file ends inside the npy header: %lld of its %zu bytes are there",
+        s = tl_fail(f->ctx, TALLY_BAD_DATA,
+                    "%s: the file ends inside the npy header: %lld of its %zu bytes are there",
                     f->label, (long long)r, length);
     else
         s = dict(f, text, length, want);
     free(text);
     if (s) return s;
     int64_t n = 1, bytes;
-    for (int i = 0; i < f->info.ndim; i++) /* an extent of 0 makes the product 0 whatever the others are */
+    /* an extent of 0 makes the product 0 whatever the others are */
+    for (int i = 0; i < f->info.ndim; i++)
         if (f->info.shape[i] == 0) n = 0;
     for (int i = 0; i < f->info.ndim && n; i++)
         if (__builtin_mul_overflow(n, f->info.shape[i], &n)) n = -1, i = 8;
     if (n < 0 || __builtin_mul_overflow(n, (int64_t)tally_dtype_size(f->info.dtype), &bytes))
         return tl_fail(f->ctx, TALLY_BAD_DATA,
-                       "%s: the npy header's shape has more elements than 64-bit sizes can count", f->label);
+                       "%s: the npy header's shape has more elements than 64-bit sizes can count",
+                       f->label);
     f->info.elements = n;
     return TALLY_OK;
 }
 
 size_t tl_npy_write_header(char *out, tally_dtype dtype, int ndim, const int64_t *shape)
 {
-    static const char *const codes[] = {"", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "V2", "f4", "f8"};
+    static const char *const codes[] = {"",   "i1", "u1", "i2", "u2", "i4", "u4",
+                                        "i8", "u8", "f2", "V2", "f4", "f8"};
     const char order = tally_dtype_size(dtype) == 1 || dtype == TALLY_BF16 ? '|'
                        : __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__         ? '<'
                                                                            : '>';
     char dict[400];
-    size_t n = (size_t)snprintf(dict, sizeof dict, "{'descr': '%c%s', 'fortran_order': False, 'shape': (", order,
-                                codes[dtype]);
+    size_t n =
+        (size_t)snprintf(dict, sizeof dict, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
+                         order, codes[dtype]);
     for (int i = 0; i < ndim; i++)
-        n += (size_t)snprintf(dict + n, sizeof dict - n, "%s%lld%s", i ? ", " : "", (long long)shape[i],
-                              ndim == 1 ? "," : "");
+        n += (size_t)snprintf(dict + n, sizeof dict - n, "%s%lld%s", i ? ", " : "",
+                              (long long)shape[i], ndim == 1 ? "," : "");
     n += (size_t)snprintf(dict + n, sizeof dict - n, "), }");
-    /* The length must not depend on the first extent, which may only be known at the end: count it as 20 characters.
-     * numpy aligns the data at 64 bytes. */
+    /* The length must not depend on the first extent, which may only be known at the end: count
+     * it as 20 characters. numpy aligns the data at 64 bytes. */
     const size_t first = ndim ? (size_t)snprintf(NULL, 0, "%lld", (long long)shape[0]) : 20;
     const size_t widest = (10 + n - first + 20 + 1 + 63) / 64 * 64;
     memcpy(out, "\x93NUMPY\x01\x00", 8);

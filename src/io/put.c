@@ -13,7 +13,8 @@ enum { EARLY = 8 << 20 }; /* bytes after which the disk may begin */
 tally_status tl_write_failed(tally_file *f, const char *what)
 {
     f->writer->failed = 1;
-    if (errno == ENOMEM) return tl_fail(f->ctx, TALLY_NO_MEMORY, "%s: %s: out of memory", f->label, what);
+    if (errno == ENOMEM)
+        return tl_fail(f->ctx, TALLY_NO_MEMORY, "%s: %s: out of memory", f->label, what);
     return tl_fail(f->ctx, TALLY_IO, "%s: %s: %s", f->label, what, strerror(errno));
 }
 
@@ -31,8 +32,8 @@ tally_status tl_write_put(tally_file *f, const void *data, size_t n)
 {
     const char *p = data;
     if (f->writer->netcdf) {
-        const tally_status s =
-            tl_netcdf_put(f, f->writer->netcdf, data, (int64_t)(n / tally_dtype_size(f->info.dtype)));
+        const tally_status s = tl_netcdf_put(f, f->writer->netcdf, data,
+                                             (int64_t)(n / tally_dtype_size(f->info.dtype)));
         f->writer->failed |= s != TALLY_OK;
         return s;
     }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * A new file that takes another's place: it is made beside the target, brought to the disk and renamed. So the target's
- * name holds the old file or the complete new one, also after a power failure.
+ * A new file that takes another's place: it is made beside the target, brought to the disk and
+ * renamed. So the target's name holds the old file or the complete new one, also after a power
+ * failure.
  *
- *     O_TMPFILE       no name until it is complete: if the process dies, however it dies, the file is gone
+ *     O_TMPFILE       no name until it is complete: if the process dies, however it dies, the
+ *                     file is gone
  *     elsewhere       .tally-<random>.tmp, listed as a leftover until it is renamed or removed
  */
 #define _GNU_SOURCE
@@ -47,7 +49,8 @@ static int open_unnamed(const char *target)
     return -1;
 }
 
-/* Gives the new file an unused name beside the target; *fd < 0: makes the file. Returns 0 with errno set on failure. */
+/* Gives the new file an unused name beside the target; *fd < 0: makes the file. Returns 0 with
+   errno set on failure. */
 static int name_it(tl_replacement *r, int *fd)
 {
     const int n = folder_length(r->target);
@@ -58,13 +61,16 @@ static int name_it(tl_replacement *r, int *fd)
     int done = 0;
     if (!(r->temp = malloc(room))) return 0;
     clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t seed = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 16 ^ (uintptr_t)r;
+    uint64_t seed = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 16 ^
+                    (uintptr_t)r;
     tl_leftover_hold(&held);
     for (int i = 0; i < 100 && !done; i++) {
         seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-        snprintf(r->temp, room, "%.*s.tally-%012llx.tmp", n, r->target, (unsigned long long)(seed >> 16));
+        snprintf(r->temp, room, "%.*s.tally-%012llx.tmp", n, r->target,
+                 (unsigned long long)(seed >> 16));
         if (*fd >= 0) {
-            done = linkat(AT_FDCWD, descriptor(*fd, from), AT_FDCWD, r->temp, AT_SYMLINK_FOLLOW) == 0;
+            done =
+                linkat(AT_FDCWD, descriptor(*fd, from), AT_FDCWD, r->temp, AT_SYMLINK_FOLLOW) == 0;
         } else {
             *fd = open(r->temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
             done = *fd >= 0;

@@ -14,8 +14,10 @@ typedef struct tl_replacement {
 /* In this order. Each returns NULL, or what it was doing when errno was set. */
 /* old: whose mode it gets, or NULL. named: it has a name at once. */
 const char *tl_replace_open(tl_replacement *r, const struct stat *old, int named, int *fd);
-const char *tl_replace_finish(tl_replacement *r, int fd); /* all is written: waits for the disk, and names it */
+/* all is written: waits for the disk, and names it */
+const char *tl_replace_finish(tl_replacement *r, int fd);
 const char *tl_replace_commit(tl_replacement *r);
-/* Removes the new file if it has a name and was not committed, and frees. All zero: nothing to do. */
+/* Removes the new file if it has a name and was not committed, and frees. All zero: nothing to
+   do. */
 void tl_replace_drop(tl_replacement *r);
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The layout of a text, from its first lines: which format, which delimiter. Its columns: columns.c. */
+ * The layout of a text, from its first lines: which format, which delimiter. Its columns:
+ * columns.c. */
 #include "io.h"
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,8 @@ int tl_sniff_kind(const tally_file *f)
     return p == end && more ? 2 : 0;
 }
 
-static tally_status record(tally_file *f, const char *p, const char *end, const tl_layout *l, tl_record *r)
+static tally_status record(tally_file *f, const char *p, const char *end, const tl_layout *l,
+                           tl_record *r)
 {
     int64_t room = 0;
     *r = (tl_record){NULL, 0, p, end};
@@ -107,7 +109,8 @@ static int64_t count(const char *p, char c)
     return n;
 }
 
-/* Comma, semicolon or tab: the first that both lines hold equally often, else the most frequent of the first line. */
+/* Comma, semicolon or tab: the first that both lines hold equally often, else the most frequent
+   of the first line. */
 static char guess_delimiter(const char *first, const char *second)
 {
     static const char choices[] = {',', ';', '\t'};
@@ -121,8 +124,10 @@ static char guess_delimiter(const char *first, const char *second)
     return best;
 }
 
-/* The records of the first lines, as many as are needed to know the columns, into r (room for LOOK); *n: how many. */
-static tally_status look(tally_file *f, const tally_file_options *o, tl_layout *l, tl_record *r, int *n)
+/* The records of the first lines, as many as are needed to know the columns, into r (room for
+   LOOK); *n: how many. */
+static tally_status look(tally_file *f, const tally_file_options *o, tl_layout *l, tl_record *r,
+                         int *n)
 {
     static const tl_layout plain = {0};
     tally_status s = TALLY_OK;
@@ -130,14 +135,17 @@ static tally_status look(tally_file *f, const tally_file_options *o, tl_layout *
         if ((s = lines(f, &plain, 2))) return s;
         const char *const end = f->peek + f->peek_n, *const first = data_line(text_of(f), end);
         const char *const second = first ? tl_line_end(first, end) : end;
-        l->delimiter = first ? guess_delimiter(first, second < end ? data_line(second + 1, end) : NULL) : ',';
+        l->delimiter =
+            first ? guess_delimiter(first, second < end ? data_line(second + 1, end) : NULL) : ',';
     }
     for (int want = 2;; want *= 2) {
         if ((s = lines(f, l, want))) return s;
         const char *const end = f->peek + f->peek_n, *p = data_line(text_of(f), end);
         while (*n) free(r[--*n].f);
-        for (; !s && p && *n < want; p = data_line(r[*n - 1].next, end)) s = record(f, p, end, l, &r[(*n)++]);
-        if (s || o->column || *n < want || want == LOOK || tl_columns_known(r, *n, f->info.dtype)) return s;
+        for (; !s && p && *n < want; p = data_line(r[*n - 1].next, end))
+            s = record(f, p, end, l, &r[(*n)++]);
+        if (s || o->column || *n < want || want == LOOK || tl_columns_known(r, *n, f->info.dtype))
+            return s;
     }
 }
 
@@ -146,8 +154,10 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
     const int columns = csv || o->column || o->by || o->table || o->keep;
     *l = (tl_layout){.delimiter = o->delimiter, .quotes = csv, .table = o->table || o->keep};
     const char d = o->delimiter;
-    if (d == '\n' || d == '\r' || d == '"' || d == '#' || d == '.' || d == '-' || d == '+' || (d >= '0' && d <= '9'))
-        return tl_fail(f->ctx, TALLY_INVALID, "delimiter '%c' (byte %d) cannot separate numbers", d < 32 ? '?' : d, d);
+    if (d == '\n' || d == '\r' || d == '"' || d == '#' || d == '.' || d == '-' || d == '+' ||
+        (d >= '0' && d <= '9'))
+        return tl_fail(f->ctx, TALLY_INVALID, "delimiter '%c' (byte %d) cannot separate numbers",
+                       d < 32 ? '?' : d, d);
     if (d == ' ' && !csv) l->delimiter = 0; /* white space already */
     tally_status s;
     if (columns) {
@@ -159,8 +169,10 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
         if (header && n) {
             size_t length = (size_t)(r[0].next - r[0].line);
             l->skip = r[0].next - f->peek;
-            while (length && (r[0].line[length - 1] == '\n' || r[0].line[length - 1] == '\r')) length--;
-            if (!s && !(l->header = strndup(r[0].line, length))) s = tl_no_memory(f->ctx, length + 1, "the header");
+            while (length && (r[0].line[length - 1] == '\n' || r[0].line[length - 1] == '\r'))
+                length--;
+            if (!s && !(l->header = strndup(r[0].line, length)))
+                s = tl_no_memory(f->ctx, length + 1, "the header");
         }
         for (int i = 0; i < n; i++) free(r[i].f);
         return s;
@@ -172,7 +184,9 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
         while (!s && f->peek_n < 3 && f->peek_n && !f->peek_end && f->peek[0] == '\xef');
     }
     if (s) return s;
-    const char *const end = f->peek + f->peek_n, *const first = o->header > 0 ? data_line(text_of(f), end) : NULL;
+    const char *const end = f->peek + f->peek_n, *const first = o->header > 0
+                                                                    ? data_line(text_of(f), end)
+                                                                    : NULL;
     const char *const next = first ? after(first, end, l) : text_of(f);
     l->skip = (next ? next : end) - f->peek;
     return TALLY_OK;

@@ -4,11 +4,12 @@
  *     block  | carried over | read ................................ |   the rest of a line is carried to the next block
  *     chunks | 0            | 1            | 2            |
  *     stage  | values 0     | values 1     | values 2     |   a chunk at byte b of the text has its values from number
- *                                                             b / 2 on: a value takes 2 bytes of text at least
+ *                                                             b / 2 on: a value takes 2 bytes of
+ *                                                             text at least
  *
- * Memory: SHARE bytes of text per thread, and 1 to 4 times as much for the values. The text is read with pread and not
- * mapped: a mapped file that shrinks kills the process. The copy took 5 to 7% of the time (perf, 544 MB of %.6f in the
- * page cache). */
+ * Memory: SHARE bytes of text per thread, and 1 to 4 times as much for the values. The text is
+ * read with pread and not mapped: a mapped file that shrinks kills the process. The copy took 5
+ * to 7% of the time (perf, 544 MB of %.6f in the page cache). */
 #define _GNU_SOURCE
 #include "context/threads.h"
 #include "io.h"
@@ -32,12 +33,15 @@ enum {
 struct tl_text {
     tl_layout layout;
     char *buf;
-    size_t room, n, end; /* bytes the block can hold, holds, and of those parsed; the rest is carried over */
+    /* bytes the block can hold, holds, and of those parsed; the rest is carried over */
+    size_t room, n, end;
     unsigned char *stage;
-    size_t a_value; /* the least bytes of text that a value takes: 2, in rows of several 1 (an empty cell) */
+    /* the least bytes of text that a value takes: 2, in rows of several 1 (an empty cell) */
+    size_t a_value;
     tl_chunk *chunks;
     int team, threads, most, chunks_n,
-        now; /* team: all threads there are; most: chunks in a block, several for each of `threads` */
+        /* team: all threads there are; most: chunks in a block, several for each of `threads` */
+        now;
     int eof, skip_bad, mid_line, in_comment;
     int64_t line, col;    /* where the block begins: lines and bytes of its line before it */
     tl_bad bad;           /* the error that follows the values of this block */
@@ -77,7 +81,8 @@ static tally_status make_room(tally_file *f, size_t room)
     if (!buf) return tl_no_memory(f->ctx, room + TL_PAD, "a block of text");
     t->buf = buf;
     t->room = room;
-    const size_t bytes = (room / t->a_value + (size_t)t->most + 8) * tally_dtype_size(f->info.dtype);
+    const size_t bytes =
+        (room / t->a_value + (size_t)t->most + 8) * tally_dtype_size(f->info.dtype);
     unsigned char *const stage = realloc(t->stage, bytes);
     if (!stage) return tl_no_memory(f->ctx, bytes, "a block of values");
     t->stage = stage;
@@ -88,12 +93,14 @@ static tally_status make_room(tally_file *f, size_t room)
         if (!cells) return tl_no_memory(f->ctx, cell_bytes, "the keys of a block of text");
         t->cells = cells;
         int32_t *const codes = realloc(t->codes, rows * sizeof *codes);
-        if (!codes) return tl_no_memory(f->ctx, rows * sizeof *codes, "the groups of a block of text");
+        if (!codes)
+            return tl_no_memory(f->ctx, rows * sizeof *codes, "the groups of a block of text");
         t->codes = codes;
     }
     if (t->layout.times) {
         tl_tick *const times = realloc(t->times, rows * sizeof *times);
-        if (!times) return tl_no_memory(f->ctx, rows * sizeof *times, "the times of a block of text");
+        if (!times)
+            return tl_no_memory(f->ctx, rows * sizeof *times, "the times of a block of text");
         t->times = times;
     }
     if (!t->keep && !t->layout.times) return TALLY_OK;
@@ -141,7 +148,8 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     t->a_value = t->layout.columns > 1 ? 1 : 2;
     t->header_guessed = o->header == 0 && !t->layout.header;
     t->chunks = calloc((size_t)t->most, sizeof *t->chunks);
-    if (!t->chunks) return tl_no_memory(f->ctx, (size_t)t->most * sizeof *t->chunks, "a text reader");
+    if (!t->chunks)
+        return tl_no_memory(f->ctx, (size_t)t->most * sizeof *t->chunks, "a text reader");
     size_t room = threads < TL_LONGEST / SHARE ? (size_t)threads * SHARE : TL_LONGEST;
     if (f->regular && f->size - f->pos < (int64_t)room)
         room = (size_t)(f->size - f->pos) + 1; /* the end shows as a short read */
@@ -165,8 +173,8 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     return TALLY_OK;
 }
 
-/* Fills the block behind what it holds: 0, or -1 with errno (0: the file became shorter; some of /proc and /sys only
- * said that they were longer). */
+/* Fills the block behind what it holds: 0, or -1 with errno (0: the file became shorter; some of
+ * /proc and /sys only said that they were longer). */
 static int fill(tally_file *f)
 {
     tl_text *const t = f->text;
@@ -180,7 +188,9 @@ static int fill(tally_file *f)
 #pragma omp parallel for num_threads(tl_threads(parts > 1 ? t->team : 1)) schedule(dynamic, 1) \
     reduction(+ : got) reduction(max : error)
         for (int i = 0; i < parts; i++) {
-            const size_t from = each * (size_t)i, n = from >= want ? 0 : want - from < each ? want - from : each;
+            const size_t from = each * (size_t)i, n = from >= want         ? 0
+                                                      : want - from < each ? want - from
+                                                                           : each;
             const int64_t r = tl_pread_full(f->fd, to + from, n, f->pos + (int64_t)from);
             if (r < 0)
                 error = errno;
@@ -193,7 +203,8 @@ static int fill(tally_file *f)
         f->pos += got;
         t->eof = (size_t)got < want;
         struct stat st;
-        if (t->eof && f->pos < f->size && (fstat(f->fd, &st) != 0 || st.st_size < f->size)) return errno = 0, -1;
+        if (t->eof && f->pos < f->size && (fstat(f->fd, &st) != 0 || st.st_size < f->size))
+            return errno = 0, -1;
         return 0;
     }
     while (t->n < t->room) {
@@ -216,7 +227,8 @@ static int is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 static void cut(tl_text *t)
 {
     size_t cuts[32 * CHUNKS + 1] = {0};
-    if (t->eof && t->n && t->buf[t->n - 1] != '\n') t->buf[t->n++] = '\n'; /* there is TL_PAD room */
+    /* there is TL_PAD room */
+    if (t->eof && t->n && t->buf[t->n - 1] != '\n') t->buf[t->n++] = '\n';
     memset(t->buf + t->n, 0, TL_PAD - 1);
     int k = (int)(t->n / SMALL) < t->most ? (int)(t->n / SMALL) : t->most;
     if (k < 1) k = 1;
@@ -261,7 +273,8 @@ static void note(tl_text *t, const tl_chunk *c, int first)
     size_t n = 0;
     for (p = c->bad; p < c->bad_end && n + 4 < sizeof bad->text; p++)
         bad->text[n++] = (unsigned char)*p < 32 || *p == 127 ? '?' : *p;
-    while (p < c->bad_end && n && ((unsigned char)*p & 0xc0) == 0x80) p = c->bad + --n; /* whole UTF-8 characters */
+    /* whole UTF-8 characters */
+    while (p < c->bad_end && n && ((unsigned char)*p & 0xc0) == 0x80) p = c->bad + --n;
     memcpy(bad->text + n, p < c->bad_end ? "..." : "", p < c->bad_end ? 4 : 1);
     if (bad->why == TL_CELL_FRAME) tl_time_frame(t->order.frame, bad->other, sizeof bad->other);
 }
@@ -285,7 +298,8 @@ static void same_kind(tl_text *t)
     int real = t->order.real;
     for (int i = 0; i < t->chunks_n; i++) real |= t->chunks[i].real;
     for (int i = 0; i < t->chunks_n && real; i++)
-        if (!t->chunks[i].real) tl_time_to_real(t->chunks[i].times, t->chunks[i].count / t->layout.columns);
+        if (!t->chunks[i].real)
+            tl_time_to_real(t->chunks[i].times, t->chunks[i].count / t->layout.columns);
     if (real && !t->order.real) tl_time_to_real(t->order.last, t->order.known);
     t->order.real = real;
 }
@@ -303,8 +317,10 @@ static tally_status in_order(tally_file *f, int i)
     if (row == rows) return TALLY_OK;
     const tl_want *w = t->layout.want;
     while (w->role != TL_TIME) w++;
-    const char *p = c->start + c->lines[row].at, *const end = p + c->lines[row].length, *s1 = p, *e1 = end;
-    for (int64_t k = 0; k <= w->column; k++) p = tl_field(p + (k && t->layout.delimiter), end, &t->layout, &s1, &e1);
+    const char *p = c->start + c->lines[row].at, *const end = p + c->lines[row].length, *s1 = p,
+               *e1 = end;
+    for (int64_t k = 0; k <= w->column; k++)
+        p = tl_field(p + (k && t->layout.delimiter), end, &t->layout, &s1, &e1);
     c->count = row * t->layout.columns;
     c->bad = s1;
     c->bad_end = e1 ? e1 : end;
@@ -341,7 +357,8 @@ static tally_status block(tally_file *f)
                 t->bad = (tl_bad){.why = TL_CELL_LONG, .line = t->line + 1, .col = t->col + 1};
                 return TALLY_OK;
             }
-            const tally_status s = make_room(f, t->room < TL_LONGEST / 2 ? 2 * t->room : TL_LONGEST);
+            const tally_status s =
+                make_room(f, t->room < TL_LONGEST / 2 ? 2 * t->room : TL_LONGEST);
             if (s) return s;
         }
         if (fill(f) != 0) return tl_input_failed(f);
@@ -378,7 +395,8 @@ static tally_status block(tally_file *f)
     tally_status s = TALLY_OK;
     if (t->times) same_kind(t);
     for (int i = 0; i < t->chunks_n && !s; i++) {
-        if (t->keys) s = tl_keys_settle(f, t->keys, &t->chunks[i], t->chunks[i].count / t->layout.columns);
+        if (t->keys)
+            s = tl_keys_settle(f, t->keys, &t->chunks[i], t->chunks[i].count / t->layout.columns);
         if (t->times && !s) s = in_order(f, i);
     }
     f->info.times = tl_time_kind(t->order.frame);
@@ -386,11 +404,15 @@ static tally_status block(tally_file *f)
 }
 
 int tl_text_timed(const tally_file *f) { return f->text->layout.times; }
-tally_dtype tl_text_times(const tally_file *f) { return f->text->order.real ? TALLY_F64 : TALLY_I64; }
+tally_dtype tl_text_times(const tally_file *f)
+{
+    return f->text->order.real ? TALLY_F64 : TALLY_I64;
+}
 
 const tl_keys *tl_text_keys(const tally_file *f) { return f->text->keys; }
 
-tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tl_tick *times, int64_t max, int64_t *got)
+tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tl_tick *times, int64_t max,
+                          int64_t *got)
 {
     tl_text *const t = f->text;
     const size_t size = tally_dtype_size(f->info.dtype);
@@ -414,7 +436,8 @@ tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tl_tick *
         *got = n;
         if (n == max || (n && (!f->regular || t->keep || t->times)))
             return TALLY_OK; /* the next block would hide the lines, and may have other times */
-        if (t->bad.why) return n ? TALLY_OK : tl_bad_cell(f, &t->bad, &t->layout); /* the values before it come first */
+        /* the values before it come first */
+        if (t->bad.why) return n ? TALLY_OK : tl_bad_cell(f, &t->bad, &t->layout);
         if (t->eof && t->end == t->n) return TALLY_OK;
         const tally_status s = block(f);
         if (s) return s;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Times in text, as nanoseconds since 1970-01-01 00:00 (of their zone's UTC, or as written where no zone is named), and
- * plain numbers, which are times in a unit of their own.
+ * Times in text, as nanoseconds since 1970-01-01 00:00 (of their zone's UTC, or as written where
+ * no zone is named), and plain numbers, which are times in a unit of their own.
  *
  *     2024-03-31T01:59:59.5+01:00    20240331T015959Z    2024-03-31 01:59    2024-03-31    1711846799.5
  *
- * A frame says what times may be compared with: numbers, times without a zone, times of one zone. */
+ * A frame says what times may be compared with: numbers, times without a zone, times of one
+ * zone. */
 #include "io.h"
 #include <math.h>
 #include <stdio.h>
@@ -13,10 +14,12 @@
 enum { NUMBERS = 1, LOCAL = 2, ZONED = 10000 }; /* ZONED + minutes east of UTC */
 static const int64_t second = 1000000000;
 
-/* Days from 1970-01-01 to a date of the Gregorian calendar: a year begins in March, so that leap days end it. */
+/* Days from 1970-01-01 to a date of the Gregorian calendar: a year begins in March, so that leap
+   days end it. */
 static int64_t days_of(int64_t year, int64_t month, int64_t day)
 {
-    const int64_t y = year - (month <= 2), era = (y >= 0 ? y : y - 399) / 400, of_era = y - era * 400;
+    const int64_t y = year - (month <= 2), era = (y >= 0 ? y : y - 399) / 400,
+                  of_era = y - era * 400;
     const int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
     return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
 }
@@ -86,25 +89,29 @@ static int date_and_time(const char *p, const char *e, tl_time *t)
     int64_t year, month, day, hour = 0, minute = 0, s = 0, nanos = 0, east = 0;
     if (!digits(&p, e, 4, 9999, &year)) return TL_CELL_TIME;
     const int wide = p < e && *p == '-';
-    if (!separated(&p, e, '-', wide) || !digits(&p, e, 2, 12, &month) || month < 1 || !separated(&p, e, '-', wide) ||
-        !digits(&p, e, 2, 31, &day) || day < 1 || day > days_in(year, month))
+    if (!separated(&p, e, '-', wide) || !digits(&p, e, 2, 12, &month) || month < 1 ||
+        !separated(&p, e, '-', wide) || !digits(&p, e, 2, 31, &day) || day < 1 ||
+        day > days_in(year, month))
         return TL_CELL_TIME;
     t->frame = LOCAL;
     if (p < e) {
         if (*p != 'T' && *p != 't' && (*p != ' ' || !wide)) return TL_CELL_TIME;
         p++;
-        if (!digits(&p, e, 2, 23, &hour) || !separated(&p, e, ':', wide) || !digits(&p, e, 2, 59, &minute))
+        if (!digits(&p, e, 2, 23, &hour) || !separated(&p, e, ':', wide) ||
+            !digits(&p, e, 2, 59, &minute))
             return TL_CELL_TIME;
         if (p < e && (wide ? *p == ':' : *p >= '0' && *p <= '9')) {
             if (!separated(&p, e, ':', wide) || !digits(&p, e, 2, 59, &s)) return TL_CELL_TIME;
-            if (p < e && (*p == '.' || *p == ',') && (p++, !fraction(&p, e, &nanos))) return TL_CELL_TIME;
+            if (p < e && (*p == '.' || *p == ',') && (p++, !fraction(&p, e, &nanos)))
+                return TL_CELL_TIME;
         }
         if (p < e) {
             if (!zone(p, e, &east)) return TL_CELL_TIME;
             t->frame = ZONED + (int)east;
         }
     }
-    const int64_t whole = days_of(year, month, day) * 86400 + hour * 3600 + (minute - east) * 60 + s;
+    const int64_t whole =
+        days_of(year, month, day) * 86400 + hour * 3600 + (minute - east) * 60 + s;
     /* the product alone may pass the limit that the sum keeps */
     const __int128 ticks = (__int128)whole * second + nanos;
     t->value.whole = (int64_t)ticks;
@@ -115,7 +122,8 @@ int tl_time_parse(const char *s, const char *e, tl_time *t)
 {
     const int64_t n = e - s;
     t->real = 0;
-    if (n >= 8 && s[0] >= '0' && s[0] <= '9' && (s[4] == '-' || (n > 8 && (s[8] == 'T' || s[8] == 't'))))
+    if (n >= 8 && s[0] >= '0' && s[0] <= '9' &&
+        (s[4] == '-' || (n > 8 && (s[8] == 'T' || s[8] == 't'))))
         return date_and_time(s, e, t);
     t->frame = NUMBERS;
     int why = tl_parse_cell(TALLY_I64, s, e, &t->value.whole);
@@ -145,8 +153,8 @@ void tl_time_show(int frame, int real, tl_tick tick, char *out, size_t room)
     while (days_of(year, 1, 1) > days) year--;
     while (month < 12 && days_of(year, month + 1, 1) <= days) month++;
     int at = snprintf(out, room, "%04d-%02d-%02dT%02d:%02d:%02d", (int)year, (int)month,
-                      (int)(days - days_of(year, month, 1) + 1), (int)(of_day / 3600), (int)(of_day / 60 % 60),
-                      (int)(of_day % 60));
+                      (int)(days - days_of(year, month, 1) + 1), (int)(of_day / 3600),
+                      (int)(of_day / 60 % 60), (int)(of_day % 60));
     if (nanos) {
         at += snprintf(out + at, room - (size_t)at, ".%09d", (int)nanos);
         while (out[at - 1] == '0') out[--at] = 0;
@@ -196,7 +204,8 @@ tally_status tl_order_room(tally_file *f, tl_order *o, int64_t groups)
     if (groups <= o->room) return TALLY_OK;
     const int64_t room = groups > 2 * o->room ? groups : 2 * o->room;
     tl_tick *const more = realloc(o->last, (size_t)room * sizeof *more);
-    if (!more) return tl_no_memory(f->ctx, (size_t)room * sizeof *more, "the last times of the groups");
+    if (!more)
+        return tl_no_memory(f->ctx, (size_t)room * sizeof *more, "the last times of the groups");
     o->last = more;
     o->room = room;
     return TALLY_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Files for writing. A regular target is replaced by tally_file_commit (replace.c), so that its name holds the old file
- * or the complete new one at every moment. Standard output, FIFOs and devices are written directly. */
+ * Files for writing. A regular target is replaced by tally_file_commit (replace.c), so that its
+ * name holds the old file or the complete new one at every moment. Standard output, FIFOs and
+ * devices are written directly. */
 #define _GNU_SOURCE
 #include "writer.h"
 #include <errno.h>
@@ -14,14 +15,16 @@
 /* Opens the file that is to take the target's place, with the target's mode if it exists. */
 static tally_status open_new(tally_file *f, const struct stat *old)
 {
-    const char *const wrong = tl_replace_open(&f->writer->place, old, f->writer->form == TL_NETCDF, &f->fd);
+    const char *const wrong =
+        tl_replace_open(&f->writer->place, old, f->writer->form == TL_NETCDF, &f->fd);
     f->own_fd = f->fd >= 0;
     return wrong ? tl_write_failed(f, wrong) : TALLY_OK;
 }
 
 static tally_status not_a_file(const tally_file *f)
 {
-    return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: %s is written to a file with a name: give another format", f->label,
+    return tl_fail(f->ctx, TALLY_UNSUPPORTED,
+                   "%s: %s is written to a file with a name: give another format", f->label,
                    f->info.format);
 }
 
@@ -37,14 +40,16 @@ static tally_status open_output(tally_file *f)
     if (stat(f->name, &st) != 0) {
         if (errno != ENOENT) return tl_write_failed(f, "creating");
         f->writer->place.target = strdup(f->name);
-        return f->writer->place.target ? open_new(f, NULL) : tl_no_memory(f->ctx, strlen(f->name), "a file's name");
+        return f->writer->place.target ? open_new(f, NULL)
+                                       : tl_no_memory(f->ctx, strlen(f->name), "a file's name");
     }
     if (S_ISDIR(st.st_mode)) return tl_fail(f->ctx, TALLY_IO, "%s: is a directory", f->label);
     if (S_ISREG(st.st_mode)) {
         if (access(f->name, W_OK) != 0)
             return tl_write_failed(f, "writing"); /* a rename would get round a read-only file */
         f->writer->place.target =
-            realpath(f->name, NULL); /* through a symbolic link: replace what it names, not the link */
+            /* through a symbolic link: replace what it names, not the link */
+            realpath(f->name, NULL);
         return f->writer->place.target ? open_new(f, &st) : tl_write_failed(f, "creating");
     }
     if (named) return not_a_file(f);
@@ -77,7 +82,8 @@ static tally_status choose(tally_file *f, const char *format)
             if (strcmp(end, all[i].ends[k]) == 0) at = i;
     }
     if (!found)
-        return tl_fail(f->ctx, TALLY_INVALID, "format '%s' is not one of npy, raw, text, csv, netcdf, netcdf4, hdf5",
+        return tl_fail(f->ctx, TALLY_INVALID,
+                       "format '%s' is not one of npy, raw, text, csv, netcdf, netcdf4, hdf5",
                        format);
     f->writer->form = all[at].form;
     f->writer->hdf5 = all[at].hdf5;
@@ -91,34 +97,40 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
     tally_status s;
     if (!tally_dtype_size(f->info.dtype))
         return tl_fail(f->ctx, TALLY_INVALID, "dtype %d is no dtype", (int)f->info.dtype);
-    if (ndim < 0 || ndim > 8) return tl_fail(f->ctx, TALLY_INVALID, "ndim is %d: must be 0..8", ndim);
+    if (ndim < 0 || ndim > 8)
+        return tl_fail(f->ctx, TALLY_INVALID, "ndim is %d: must be 0..8", ndim);
     if (ndim && !shape) return tl_fail(f->ctx, TALLY_INVALID, "shape is NULL");
     w->rest = 1;
     f->info.ndim = ndim;
     for (int i = 0; i < ndim; i++) {
         if (shape[i] < (i ? 0 : -1))
-            return tl_fail(f->ctx, TALLY_INVALID, "shape[%d] is %lld: must be at least %d", i, (long long)shape[i],
-                           i ? 0 : -1);
+            return tl_fail(f->ctx, TALLY_INVALID, "shape[%d] is %lld: must be at least %d", i,
+                           (long long)shape[i], i ? 0 : -1);
         f->info.shape[i] = shape[i];
         if (i && __builtin_mul_overflow(w->rest, shape[i], &w->rest))
-            return tl_fail(f->ctx, TALLY_INVALID, "shape has more elements than 64-bit sizes can count");
+            return tl_fail(f->ctx, TALLY_INVALID,
+                           "shape has more elements than 64-bit sizes can count");
     }
     w->limit = ndim == 0 ? 1 : -1;
     if (ndim && shape[0] >= 0 && __builtin_mul_overflow(w->rest, shape[0], &w->limit))
-        return tl_fail(f->ctx, TALLY_INVALID, "shape has more elements than 64-bit sizes can count");
+        return tl_fail(f->ctx, TALLY_INVALID,
+                       "shape has more elements than 64-bit sizes can count");
     w->columns = ndim > 1 && shape[ndim - 1] > 0 ? shape[ndim - 1] : 1;
     f->info.elements = w->limit;
     if ((s = choose(f, format)) || (s = open_output(f))) return s;
     if (w->form == TL_NPY && !w->place.target && w->limit < 0)
         return tl_fail(f->ctx, TALLY_UNSUPPORTED,
-                       "%s: npy needs its shape first, and only a file can be completed later: write text, raw, or to "
+                       "%s: npy needs its shape first, and only a file can be completed later: "
+                       "write text, raw, or to "
                        "a file",
                        f->label);
     const int threads = tl_io_threads(f->ctx), text = w->form == TL_TEXT || w->form == TL_CSV;
-    w->room = text ? (size_t)(threads > 0 ? threads : 1) * TL_WRITE_BATCH * TL_VALUE_CHARS : TL_WRITE_ROOM;
+    w->room = text ? (size_t)(threads > 0 ? threads : 1) * TL_WRITE_BATCH * TL_VALUE_CHARS
+                   : TL_WRITE_ROOM;
     if (!(w->text = malloc(w->room))) return tl_no_memory(f->ctx, w->room, "writing");
     if (w->form == TL_NPY) w->used = tl_npy_write_header(w->text, f->info.dtype, ndim, shape);
-    return w->form == TL_NETCDF ? tl_netcdf_create(f, w->place.temp, w->hdf5, &w->netcdf) : TALLY_OK;
+    return w->form == TL_NETCDF ? tl_netcdf_create(f, w->place.temp, w->hdf5, &w->netcdf)
+                                : TALLY_OK;
 }
 
 static void writer_end(tally_file *f)
@@ -130,8 +142,8 @@ static void writer_end(tally_file *f)
     free(w);
 }
 
-tally_status tally_file_create(tally *ctx, const char *path, const char *format, tally_dtype dtype, int ndim,
-                               const int64_t *shape, int hex, tally_file **file)
+tally_status tally_file_create(tally *ctx, const char *path, const char *format, tally_dtype dtype,
+                               int ndim, const int64_t *shape, int hex, tally_file **file)
 {
     tally_status s = tl_file_new(ctx, path, "standard output", file);
     if (s) return s;
@@ -147,9 +159,11 @@ tally_status tally_file_create(tally *ctx, const char *path, const char *format,
 /* Whether more may be written. */
 static tally_status check_open(const tally_file *f)
 {
-    if (!f || !f->writer) return tl_fail(f ? f->ctx : NULL, TALLY_INVALID, "file is not open for writing");
+    if (!f || !f->writer)
+        return tl_fail(f ? f->ctx : NULL, TALLY_INVALID, "file is not open for writing");
     if (f->writer->done) return tl_fail(f->ctx, TALLY_INVALID, "%s: already committed", f->label);
-    if (f->writer->failed) return tl_fail(f->ctx, TALLY_INVALID, "%s: an earlier write failed", f->label);
+    if (f->writer->failed)
+        return tl_fail(f->ctx, TALLY_INVALID, "%s: an earlier write failed", f->label);
     return TALLY_OK;
 }
 
@@ -159,10 +173,13 @@ tally_status tally_file_head(tally_file *file, const char *line)
     if (s) return s;
     tl_writer *const w = file->writer;
     if (!line) return tl_fail(file->ctx, TALLY_INVALID, "line is NULL");
-    if (w->written) return tl_fail(file->ctx, TALLY_INVALID, "%s: the first line comes before elements", file->label);
+    if (w->written)
+        return tl_fail(file->ctx, TALLY_INVALID, "%s: the first line comes before elements",
+                       file->label);
     if (w->form == TL_NETCDF) return tl_netcdf_name(file, w->netcdf, line);
     if (w->form != TL_TEXT && w->form != TL_CSV)
-        return tl_fail(file->ctx, TALLY_UNSUPPORTED, "%s: %s has no lines", file->label, file->info.format);
+        return tl_fail(file->ctx, TALLY_UNSUPPORTED, "%s: %s has no lines", file->label,
+                       file->info.format);
     const size_t n = strlen(line);
     if (n + 1 > w->room - w->used) {
         if ((s = tl_write_flush(file)) || (s = tl_write_put(file, line, n))) return s;
@@ -180,10 +197,12 @@ static tally_status check_netcdf(const tally_file *f)
     const tally_status s = check_open(f);
     if (s) return s;
     if (!f->writer->netcdf)
-        return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: %s has no coordinates and no value for none: only netcdf has",
-                       f->label, f->info.format);
-    return f->writer->written ? tl_fail(f->ctx, TALLY_INVALID, "%s: coordinates come before elements", f->label)
-                              : TALLY_OK;
+        return tl_fail(f->ctx, TALLY_UNSUPPORTED,
+                       "%s: %s has no coordinates and no value for none: only netcdf has", f->label,
+                       f->info.format);
+    return f->writer->written
+               ? tl_fail(f->ctx, TALLY_INVALID, "%s: coordinates come before elements", f->label)
+               : TALLY_OK;
 }
 
 tally_status tally_file_fill(tally_file *file, const void *value)
@@ -194,8 +213,8 @@ tally_status tally_file_fill(tally_file *file, const void *value)
     return tl_netcdf_fill(file, file->writer->netcdf, value);
 }
 
-tally_status tally_file_coordinate(tally_file *file, const char *name, int dimension, tally_dtype dtype,
-                                   const void *values)
+tally_status tally_file_coordinate(tally_file *file, const char *name, int dimension,
+                                   tally_dtype dtype, const void *values)
 {
     const tally_status s = check_netcdf(file);
     if (s) return s;
@@ -209,7 +228,8 @@ tally_status tally_file_like(tally_file *file, const tally_file *source)
     const tally_status s = check_netcdf(file);
     if (s) return s;
     if (!source || !source->netcdf)
-        return tl_fail(file->ctx, TALLY_INVALID, "source is not a NetCDF file that is open for reading");
+        return tl_fail(file->ctx, TALLY_INVALID,
+                       "source is not a NetCDF file that is open for reading");
     return tl_netcdf_like(file, file->writer->netcdf, source);
 }
 
@@ -218,12 +238,14 @@ tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
     tally_status s = check_open(file);
     if (s) return s;
     tl_writer *const w = file->writer;
-    if (n < 0) return tl_fail(file->ctx, TALLY_INVALID, "n is %lld: must be at least 0", (long long)n);
+    if (n < 0)
+        return tl_fail(file->ctx, TALLY_INVALID, "n is %lld: must be at least 0", (long long)n);
     if (n == 0) return TALLY_OK;
     if (!data) return tl_fail(file->ctx, TALLY_INVALID, "data is NULL");
     if (w->limit >= 0 && n > w->limit - w->written)
-        return tl_fail(file->ctx, TALLY_INVALID, "%s: n is %lld, and the shape leaves room for %lld elements",
-                       file->label, (long long)n, (long long)(w->limit - w->written));
+        return tl_fail(file->ctx, TALLY_INVALID,
+                       "%s: n is %lld, and the shape leaves room for %lld elements", file->label,
+                       (long long)n, (long long)(w->limit - w->written));
     if (w->form == TL_TEXT || w->form == TL_CSV) return tl_write_text(file, data, n);
     const size_t bytes = (size_t)n * tally_dtype_size(file->info.dtype);
     if (bytes > w->room - w->used) s = tl_write_flush(file);
@@ -243,13 +265,14 @@ static tally_status complete(tally_file *f)
 {
     tl_writer *const w = f->writer;
     if (w->limit >= 0 && w->written != w->limit)
-        return tl_fail(f->ctx, TALLY_INVALID, "%s: the shape has %lld elements and %lld were written", f->label,
+        return tl_fail(f->ctx, TALLY_INVALID,
+                       "%s: the shape has %lld elements and %lld were written", f->label,
                        (long long)w->limit, (long long)w->written);
     if (w->limit < 0) {
         if (w->rest ? w->written % w->rest != 0 : w->written != 0)
             return tl_fail(f->ctx, TALLY_INVALID,
-                           "%s: %lld elements were written, not a multiple of the %lld of one row", f->label,
-                           (long long)w->written, (long long)w->rest);
+                           "%s: %lld elements were written, not a multiple of the %lld of one row",
+                           f->label, (long long)w->written, (long long)w->rest);
         f->info.shape[0] = w->rest ? w->written / w->rest : 0;
     }
     if (w->netcdf) return tl_netcdf_finish(f, w->netcdf);

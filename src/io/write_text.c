@@ -4,7 +4,8 @@
 #include "writer.h"
 
 /* Formats n values that begin the file's element number `at`; where the text ends. */
-static char *format_values(const tally_file *f, char *out, const unsigned char *p, int64_t n, int64_t at)
+static char *format_values(const tally_file *f, char *out, const unsigned char *p, int64_t n,
+                           int64_t at)
 {
     const tl_writer *const w = f->writer;
     const size_t size = tally_dtype_size(f->info.dtype);
@@ -23,7 +24,8 @@ static char *format_values(const tally_file *f, char *out, const unsigned char *
 tally_status tl_write_text(tally_file *f, const unsigned char *data, int64_t n)
 {
     tl_writer *const w = f->writer;
-    const size_t size = tally_dtype_size(f->info.dtype), part = (size_t)TL_WRITE_BATCH * TL_VALUE_CHARS;
+    const size_t size = tally_dtype_size(f->info.dtype),
+                 part = (size_t)TL_WRITE_BATCH * TL_VALUE_CHARS;
     while (n) {
         const int64_t room = (int64_t)((w->room - w->used) / TL_VALUE_CHARS);
         tally_status s = TALLY_OK;
@@ -33,22 +35,28 @@ tally_status tl_write_text(tally_file *f, const unsigned char *data, int64_t n)
         }
         if (n < 2 * TL_WRITE_BATCH || w->room == part) {
             const int64_t now = n < room ? n : room;
-            w->used = (size_t)(format_values(f, w->text + w->used, data, now, w->written) - w->text);
+            w->used =
+                (size_t)(format_values(f, w->text + w->used, data, now, w->written) - w->text);
             data += (size_t)now * size, n -= now, w->written += now;
             continue;
         }
         const int parts = (int)(w->room / part); /* one per thread, each into its own part */
-        const int64_t now = n < (int64_t)parts * TL_WRITE_BATCH ? n : (int64_t)parts * TL_WRITE_BATCH,
+        const int64_t now =
+                          n < (int64_t)parts * TL_WRITE_BATCH ? n : (int64_t)parts * TL_WRITE_BATCH,
                       each = (now + parts - 1) / parts;
         size_t ends[1024];
         if (parts > 1024) return tl_fail(f->ctx, TALLY_INVALID, "more than 1024 threads");
 #pragma omp parallel for num_threads(tl_threads(parts)) schedule(static, 1)
         for (int i = 0; i < parts; i++) {
-            const int64_t from = each * i < now ? each * i : now, to = from + each < now ? from + each : now;
+            const int64_t from = each * i < now ? each * i : now,
+                          to = from + each < now ? from + each : now;
             char *const out = w->text + (size_t)i * part;
-            ends[i] = (size_t)(format_values(f, out, data + (size_t)from * size, to - from, w->written + from) - out);
+            ends[i] = (size_t)(format_values(f, out, data + (size_t)from * size, to - from,
+                                             w->written + from) -
+                               out);
         }
-        for (int i = 0; i < parts && !s; i++) s = tl_write_put(f, w->text + (size_t)i * part, ends[i]);
+        for (int i = 0; i < parts && !s; i++)
+            s = tl_write_put(f, w->text + (size_t)i * part, ends[i]);
         if (s) return s;
         data += (size_t)now * size, n -= now, w->written += now;
     }

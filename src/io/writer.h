@@ -18,10 +18,12 @@ struct tl_writer {
     int hdf5, hex, failed, done;
     int64_t limit, written, columns; /* elements: in all (-1: any), so far; a line */
     int64_t rest;                    /* elements an extent of the first axis */
-    tl_replacement place;            /* place.target: what commit replaces, NULL when writing directly */
-    char *text;                      /* gathered bytes; for text, threads * TL_WRITE_BATCH values */
+    /* place.target: what commit replaces, NULL when writing directly */
+    tl_replacement place;
+    char *text; /* gathered bytes; for text, threads * TL_WRITE_BATCH values */
     size_t used, room;
-    int64_t put, begun; /* bytes written, of a file to be renamed; and those that the disk was told to begin with */
+    /* bytes written, of a file to be renamed; and those that the disk was told to begin with */
+    int64_t put, begun;
     tl_netcdf_new *netcdf;
 };
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * A slab [start, end) of a sequence as its maximal aligned nodes, left to right: the binary counter of the law, and
- * what a fragment is. From start 0 the nodes are the blocks of S(end); from anywhere, pushing neighbours merges
- * siblings only, so the nodes of a slab do not depend on how it was cut. At most 2 log2 n nodes.
+ * A slab [start, end) of a sequence as its maximal aligned nodes, left to right: the binary
+ * counter of the law, and what a fragment is. From start 0 the nodes are the blocks of S(end);
+ * from anywhere, pushing neighbours merges siblings only, so the nodes of a slab do not depend
+ * on how it was cut. At most 2 log2 n nodes.
  *
- * Where elements may be left out, a counter is `counted`: behind the bytes of each state stands how many elements it
- * has folded, an i64. A node of none is ABSENT, and so all zero. An operator whose state says that itself (nan forms),
- * or has a neutral one (sum), needs no such numbers. */
+ * Where elements may be left out, a counter is `counted`: behind the bytes of each state stands
+ * how many elements it has folded, an i64. A node of none is ABSENT, and so all zero. An
+ * operator whose state says that itself (nan forms), or has a neutral one (sum), needs no such
+ * numbers. */
 #ifndef TALLY_COUNTER_H
 #define TALLY_COUNTER_H
 #include "order.h"
@@ -56,7 +58,8 @@ static inline void tl_counter_init(tl_counter *c, int64_t start)
     c->count = c->counted = 0;
 }
 
-/* Appends the node of 2^level elements that starts at c->end (which must be a multiple of 2^level). */
+/* Appends the node of 2^level elements that starts at c->end (which must be a multiple of
+   2^level). */
 static inline void tl_counter_push(tl_counter *c, const tl_scalar *op, int level, const tl_state *s)
 {
     tl_state node = *s;
@@ -76,7 +79,8 @@ static inline void tl_counter_push(tl_counter *c, const tl_scalar *op, int level
 }
 
 /* Appends the nodes of m elements, the largest first. */
-static inline void tl_counter_push_nodes(tl_counter *c, const tl_scalar *op, const tl_state *nodes, int64_t m)
+static inline void tl_counter_push_nodes(tl_counter *c, const tl_scalar *op, const tl_state *nodes,
+                                         int64_t m)
 {
     for (; m > 0; nodes++) {
         const int level = tl_top_level(m);
@@ -88,14 +92,15 @@ static inline void tl_counter_push_nodes(tl_counter *c, const tl_scalar *op, con
 /* Its states become counted, if they are not: of all elements. */
 static inline void tl_counter_raise(tl_counter *c, const tl_scalar *op)
 {
-    for (int j = 0; j < c->count && !c->counted; j++) tl_set_kept(op, &c->node[j], (int64_t)1 << c->level[j]);
+    for (int j = 0; j < c->count && !c->counted; j++)
+        tl_set_kept(op, &c->node[j], (int64_t)1 << c->level[j]);
     c->counted = 1;
 }
 
-/* *s = S(end) of a counter that started at 0, after init (NULL: none). Returns 0 if that is ABSENT. *n: the elements
- * folded, as `lower` takes them. */
-static inline int tl_counter_total(const tl_counter *c, const tl_scalar *op, const tl_state *init, tl_state *s,
-                                   int64_t *n)
+/* *s = S(end) of a counter that started at 0, after init (NULL: none). Returns 0 if that is
+ * ABSENT. *n: the elements folded, as `lower` takes them. */
+static inline int tl_counter_total(const tl_counter *c, const tl_scalar *op, const tl_state *init,
+                                   tl_state *s, int64_t *n)
 {
     int have = init != NULL;
     *n = 0;
@@ -113,7 +118,8 @@ static inline int tl_counter_total(const tl_counter *c, const tl_scalar *op, con
     return have;
 }
 
-static inline int tl_counter_fold(const tl_counter *c, const tl_scalar *op, const tl_state *init, tl_state *s)
+static inline int tl_counter_fold(const tl_counter *c, const tl_scalar *op, const tl_state *init,
+                                  tl_state *s)
 {
     int64_t n;
     return tl_counter_total(c, op, init, s, &n);

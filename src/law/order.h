@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Order E, v1: the one evaluation order of tally, as index arithmetic. The law in words: doc/order.md.
+ * Order E, v1: the one evaluation order of tally, as index arithmetic. The law in words:
+ * doc/order.md.
  *
  *   n = 13 = 8 + 4 + 1                          S(13) = ((B8 . B4) . B1)
  *
@@ -20,8 +21,8 @@
 
 #define TL_ORDER_VERSION 1
 
-/* A length is a signed 64-bit count below 2^62, so a binary counter never holds more than this many nodes
- * (one per level), plus the init that S(0) may be. */
+/* A length is a signed 64-bit count below 2^62, so a binary counter never holds more than this
+ * many nodes (one per level), plus the init that S(0) may be. */
 enum { TL_MAX_LEVELS = 64 };
 
 /* m without its last block: the prefix that S(m) extends. m > 0. */
@@ -33,8 +34,8 @@ static inline int tl_level(int64_t m) { return __builtin_ctzll((unsigned long lo
 /* The level of the first (largest) block of m. m > 0. */
 static inline int tl_top_level(int64_t m) { return 63 - __builtin_clzll((unsigned long long)m); }
 
-/* The level of the largest aligned node that starts at a and ends at or before b: the step by which a slab [a, b)
- * is cut into maximal aligned nodes. a < b. */
+/* The level of the largest aligned node that starts at a and ends at or before b: the step by
+ * which a slab [a, b) is cut into maximal aligned nodes. a < b. */
 static inline int tl_slab_level(int64_t a, int64_t b)
 {
     int fits = tl_top_level(b - a);

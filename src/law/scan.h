@@ -4,15 +4,18 @@
 #define TALLY_SCAN_H
 #include "counter.h"
 
-/* A scan that continues: where it is and what came before. Starts as zeros with counter and seed set up. */
+/* A scan that continues: where it is and what came before. Starts as zeros with counter and seed
+   set up. */
 typedef struct tl_scan {
     const tl_plan *plan;
     int exclusive;
     int seeded;
-    int ends; /* nothing follows what is pushed: the nodes of its last part of a tile are not needed */
+    /* nothing follows what is pushed: the nodes of its last part of a tile are not needed */
+    int ends;
     tl_state init;
-    tl_counter done;         /* the elements before this point */
-    const tl_counter *ahead; /* NULL, or the nodes of what is pushed next, where somebody has folded it already */
+    tl_counter done; /* the elements before this point */
+    /* NULL, or the nodes of what is pushed next, where somebody has folded it already */
+    const tl_counter *ahead;
 } tl_scan;
 
 static inline void tl_scan_begin(tl_scan *s, const tl_plan *plan, const tally_scan_options *options)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Slabs with gaps (slabs.h). A join takes time for what it adds and for the places of slabs that move, not for all that
- * is known: ten thousand fragments in random order take milliseconds (bench/results). */
+ * Slabs with gaps (slabs.h). A join takes time for what it adds and for the places of slabs that
+ * move, not for all that is known: ten thousand fragments in random order take milliseconds
+ * (bench/results). */
 #include "slabs.h"
 #include <stdlib.h>
 #include <string.h>
@@ -53,13 +54,15 @@ void tl_slab_get(const tl_slab *s, int64_t row, tl_counter *c)
     c->count = s->count;
     c->counted = s->counted;
     memcpy(c->level, s->level, (size_t)s->count);
-    for (int j = 0; j < s->count; j++, state += s->rows * s->bytes) copy_state(&c->node[j], state, s->bytes);
+    for (int j = 0; j < s->count; j++, state += s->rows * s->bytes)
+        copy_state(&c->node[j], state, s->bytes);
 }
 
 void tl_slab_set(tl_slab *s, int64_t row, const tl_counter *c)
 {
     unsigned char *state = s->state + row * s->bytes;
-    for (int j = 0; j < s->count; j++, state += s->rows * s->bytes) copy_state(state, &c->node[j], s->bytes);
+    for (int j = 0; j < s->count; j++, state += s->rows * s->bytes)
+        copy_state(state, &c->node[j], s->bytes);
 }
 
 /* Room for `more` slabs. */
@@ -121,7 +124,8 @@ static void push_slab(tl_counter *c, const tl_scalar *op, const tl_slab *s, int6
     }
 }
 
-/* Slabs of a from number `first` on, `count` of them, and of b from number `from` on, `more` of them, become one. */
+/* Slabs of a from number `first` on, `count` of them, and of b from number `from` on, `more` of
+   them, become one. */
 typedef struct {
     int64_t first, count, from, more;
     int counted;
@@ -129,18 +133,19 @@ typedef struct {
 } change;
 
 /* The next of those slabs, in order. */
-static const tl_slab *next_of(const change *x, const tl_slabs *a, const tl_slabs *b, int64_t *i, int64_t *j)
+static const tl_slab *next_of(const change *x, const tl_slabs *a, const tl_slabs *b, int64_t *i,
+                              int64_t *j)
 {
-    const tl_slab *const of_a = *i < x->count ? a->slab[x->first + *i] : NULL, *const of_b = *j < x->more
-                                                                                                 ? b->slab[x->from + *j]
-                                                                                                 : NULL;
+    const tl_slab *const of_a = *i < x->count ? a->slab[x->first + *i] : NULL,
+                         *const of_b = *j < x->more ? b->slab[x->from + *j] : NULL;
     const int take_a = of_a && (!of_b || of_a->start < of_b->start);
     ++*(take_a ? i : j);
     return take_a ? of_a : of_b;
 }
 
 /* Row by row: the nodes of its first slab become a counter, which takes those of the others. */
-static void join_rows(const change *x, const tl_slabs *a, const tl_slabs *b, const tl_scalar *op, tl_slab *s)
+static void join_rows(const change *x, const tl_slabs *a, const tl_slabs *b, const tl_scalar *op,
+                      tl_slab *s)
 {
     tl_counter c;
     for (int64_t row = 0; row < s->rows; row++) {
@@ -200,7 +205,9 @@ static void run_rows(void *job, int64_t a, int64_t b)
             const step *const t = &w->steps[k];
             const int64_t size = (int64_t)1 << t->left.level;
             tl_state *const l = buffer + t->to * BLOCK, *const r =
-                                                            t->right.slab ? room : buffer + t->right.buffer * BLOCK;
+                                                            t->right.slab
+                                                                ? room
+                                                                : buffer + t->right.buffer * BLOCK;
             if (t->left.slab) read_slab(w, &t->left, a, n, l);
             if (t->right.slab) read_slab(w, &t->right, a, n, r);
             for (int64_t i = 0; i < n; i++)
@@ -214,7 +221,8 @@ static void run_rows(void *job, int64_t a, int64_t b)
             const place *const p = &w->node[j];
             const tl_state *const from = p->slab ? room : buffer + p->buffer * BLOCK;
             if (p->slab && p->slab->counted == s->counted) {
-                memcpy(to, p->slab->state + (p->node * s->rows + a) * s->bytes, (size_t)(n * s->bytes));
+                memcpy(to, p->slab->state + (p->node * s->rows + a) * s->bytes,
+                       (size_t)(n * s->bytes));
                 continue;
             }
             if (p->slab) read_slab(w, p, a, n, room);
@@ -255,13 +263,14 @@ static int find_steps(schedule *w, const change *x, const tl_slabs *a, const tl_
     return count;
 }
 
-static int join_many(const change *x, const tl_slabs *a, const tl_slabs *b, const tl_scalar *op, tl_slab *slab,
-                     tl_share_rows *share, int threads)
+static int join_many(const change *x, const tl_slabs *a, const tl_slabs *b, const tl_scalar *op,
+                     tl_slab *slab, tl_share_rows *share, int threads)
 {
     int64_t i = 0, j = 0, nodes = 0;
     while (i + j < x->count + x->more) nodes += next_of(x, a, b, &i, &j)->count;
     place node[TL_MAX_NODES + 1];
-    schedule w = {.op = op, .slab = slab, .node = node, .steps = malloc((size_t)nodes * sizeof *w.steps)};
+    schedule w = {
+        .op = op, .slab = slab, .node = node, .steps = malloc((size_t)nodes * sizeof *w.steps)};
     if (!w.steps) return 0;
     find_steps(&w, x, a, b);
     share(threads, slab->rows, run_rows, &w);
@@ -270,8 +279,8 @@ static int join_many(const change *x, const tl_slabs *a, const tl_slabs *b, cons
 }
 
 /* The slab of a change. */
-static tl_slab *join(const change *x, const tl_slabs *a, const tl_slabs *b, const tl_scalar *op, tl_share_rows *share,
-                     int threads)
+static tl_slab *join(const change *x, const tl_slabs *a, const tl_slabs *b, const tl_scalar *op,
+                     tl_share_rows *share, int threads)
 {
     int64_t i = 0, j = 0, end;
     const tl_slab *const first = next_of(x, a, b, &i, &j);
@@ -287,8 +296,8 @@ static tl_slab *join(const change *x, const tl_slabs *a, const tl_slabs *b, cons
     return s;
 }
 
-/* What b's slabs do to a, in order; each change takes the slabs of b that meet through slabs of a. Returns the number
- * of changes, -1: no memory. */
+/* What b's slabs do to a, in order; each change takes the slabs of b that meet through slabs of
+ * a. Returns the number of changes, -1: no memory. */
 static int64_t find_changes(const tl_slabs *a, const tl_slabs *b, const tl_scalar *op, int counted,
                             tl_share_rows *share, int threads, change *changes)
 {
@@ -338,17 +347,22 @@ static int raise_all(tl_slabs *a, const tl_scalar *op)
     return good;
 }
 
-int tl_slabs_join(tl_slabs *a, const tl_slabs *b, const tl_scalar *op, tl_share_rows *share, int threads)
+int tl_slabs_join(tl_slabs *a, const tl_slabs *b, const tl_scalar *op, tl_share_rows *share,
+                  int threads)
 {
     const int counted = tl_slabs_counted(a) || tl_slabs_counted(b);
     if (b->count && a->count && counted > tl_slabs_counted(a) && !raise_all(a, op)) return 0;
     change one, *changes = b->count > 1 ? malloc((size_t)b->count * sizeof *changes) : &one;
-    const int64_t n = changes && make_room(a, b->count) ? find_changes(a, b, op, counted, share, threads, changes) : -1;
-    for (int64_t k = n - 1; k >= 0; k--) { /* from the last on, so that places before it stay what they are */
+    const int64_t n = changes && make_room(a, b->count)
+                          ? find_changes(a, b, op, counted, share, threads, changes)
+                          : -1;
+    /* from the last on, so that places before it stay what they are */
+    for (int64_t k = n - 1; k >= 0; k--) {
         const change *x = &changes[k];
         for (int64_t i = 0; i < x->count; i++) free(a->slab[x->first + i]);
         const int64_t after = x->first + x->count;
-        memmove(a->slab + x->first + 1, a->slab + after, (size_t)(a->count - after) * sizeof *a->slab);
+        memmove(a->slab + x->first + 1, a->slab + after,
+                (size_t)(a->count - after) * sizeof *a->slab);
         a->slab[x->first] = x->slab;
         a->count += 1 - x->count;
     }

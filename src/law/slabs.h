@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Slabs of one sequence, with gaps between them: what is known of it so far, in whatever order it came. Slabs that meet
- * become one (counter.h), so what is kept depends on what was given and not on the order. The same of many sequences
- * ("rows") that have the same slabs: every node is then a state of each. */
+ * Slabs of one sequence, with gaps between them: what is known of it so far, in whatever order
+ * it came. Slabs that meet become one (counter.h), so what is kept depends on what was given and
+ * not on the order. The same of many sequences ("rows") that have the same slabs: every node is
+ * then a state of each. */
 #ifndef TALLY_SLABS_H
 #define TALLY_SLABS_H
 #include "counter.h"
@@ -37,11 +38,14 @@ int tl_slabs_overlap(const tl_slabs *a, const tl_slabs *b, int64_t *in_a, int64_
 typedef void tl_rows_part(void *job, int64_t a, int64_t b);
 typedef void tl_share_rows(int threads, int64_t rows, tl_rows_part *part, void *job);
 
-/* Adds the slabs of b to those of a, none of which may overlap; b stays as it is. Returns 0 if there is no memory, and
- * then a is as it was. All slabs of a are counted, or none; so are those of b; if one is, a becomes it. */
-int tl_slabs_join(tl_slabs *a, const tl_slabs *b, const tl_scalar *op, tl_share_rows *share, int threads);
+/* Adds the slabs of b to those of a, none of which may overlap; b stays as it is. Returns 0 if
+ * there is no memory, and then a is as it was. All slabs of a are counted, or none; so are those
+ * of b; if one is, a becomes it. */
+int tl_slabs_join(tl_slabs *a, const tl_slabs *b, const tl_scalar *op, tl_share_rows *share,
+                  int threads);
 int tl_slabs_counted(const tl_slabs *a);
-/* Appends a slab, which must come after all others; it becomes a's. Returns 0: no memory, or s is NULL, and s is freed.
+/* Appends a slab, which must come after all others; it becomes a's. Returns 0: no memory, or s
+ * is NULL, and s is freed.
  */
 int tl_slabs_append(tl_slabs *a, tl_slab *s);
 void tl_slabs_free(tl_slabs *a);

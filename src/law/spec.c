@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Order E, v1, executed as written: node, S, and the three shapes that are defined by S. No threads, no tricks. */
+ * Order E, v1, executed as written: node, S, and the three shapes that are defined by S. No
+ * threads, no tricks. */
 #include "spec.h"
 #include "order.h"
 
@@ -17,7 +18,10 @@ typedef struct {
     int64_t stride; /* elements */
 } sequence;
 
-static const void *element(const sequence *q, int64_t i) { return q->x + i * q->stride * q->op->elem_bytes; }
+static const void *element(const sequence *q, int64_t i)
+{
+    return q->x + i * q->stride * q->op->elem_bytes;
+}
 
 static maybe C(const sequence *q, maybe a, maybe b)
 {
@@ -52,8 +56,8 @@ static void lower(const sequence *q, maybe m, int64_t n, void *out)
         q->op->empty(q->p, out);
 }
 
-void tl_spec_reduce(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n, const void *init,
-                    void *out)
+void tl_spec_reduce(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
+                    const void *init, void *out)
 {
     sequence q = {op, p, x, stride};
     lower(&q, S(&q, n, init), n, out);
@@ -88,7 +92,8 @@ void tl_spec_window(const tl_scalar *op, tl_par p, const void *x, int64_t stride
         int64_t m = end - from, counted = 0;
         sequence w = {op, p, element(&q, from), stride};
         for (int64_t j = 0; j < m; j++) counted += !op->is_masked(element(&w, j), p);
-        int enough = counted >= o->min_count && (whole || o->edges == TALLY_EDGES_SHRINK || o->min_count > 0);
+        int enough = counted >= o->min_count &&
+                     (whole || o->edges == TALLY_EDGES_SHRINK || o->min_count > 0);
         lower(&w, enough ? S(&w, m, NULL) : (maybe){.present = 0}, m, to);
         to += op->result_bytes;
     }

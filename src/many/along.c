@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Long sequences on the host, cut along into a slice for each member. Cuts are at multiples of a power of two that is
- * as large as the pieces a device takes, so that no slice begins with small nodes.
+ * Long sequences on the host, cut along into a slice for each member. Cuts are at multiples of a
+ * power of two that is as large as the pieces a device takes, so that no slice begins with small
+ * nodes.
  *
- * A scan needs the nodes of all slices but the last before it can begin; these elements are folded by all members
- * together, so of two the scan takes 1/4 + 1/2 of the time of one, of four 3/16 + 1/4. */
+ * A scan needs the nodes of all slices but the last before it can begin; these elements are
+ * folded by all members together, so of two the scan takes 1/4 + 1/2 of the time of one, of four
+ * 3/16 + 1/4. */
 #include "many.h"
 #include <stdlib.h>
 
@@ -13,14 +15,18 @@ enum { SLICES_A_MEMBER = 64 }; /* cuts are at most 1/64 of a slice away from whe
 static int64_t grain_of(const tl_team *t, const tl_plan *plan, int64_t n)
 {
     const tl_device *d = t->member[0]->device;
-    const int64_t bytes = plan->op->elem_bytes > plan->op->result_bytes ? plan->op->elem_bytes : plan->op->result_bytes;
+    const int64_t bytes = plan->op->elem_bytes > plan->op->result_bytes ? plan->op->elem_bytes
+                                                                        : plan->op->result_bytes;
     const int64_t least = ((d->calls->least ? d->calls->least(d) : 0) + bytes - 1) / bytes;
-    const int64_t share = n / ((int64_t)SLICES_A_MEMBER * t->count), want = least > share ? least : share;
+    const int64_t share = n / ((int64_t)SLICES_A_MEMBER * t->count),
+                  want = least > share ? least : share;
     return want <= 1 ? 1 : (int64_t)1 << (tl_top_level(want - 1) + 1);
 }
 
-/* How many slices of n elements; cut[k] is where slice k begins, cut[the number] is n. start: index of element 0. */
-static int cut(const tl_team *t, const tl_plan *plan, int64_t start, int64_t n, int64_t overlap, int64_t *cuts)
+/* How many slices of n elements; cut[k] is where slice k begins, cut[the number] is n. start:
+   index of element 0. */
+static int cut(const tl_team *t, const tl_plan *plan, int64_t start, int64_t n, int64_t overlap,
+               int64_t *cuts)
 {
     int64_t grain = grain_of(t, plan, n), least = grain > overlap ? grain : overlap;
     int count = n / least < t->count ? (int)(n / least) : t->count;
@@ -39,7 +45,8 @@ int tl_along_worth(const tl_team *t, const tl_plan *plan, int64_t n, int64_t ove
     return cut(t, plan, 0, n, overlap, cuts) > 1;
 }
 
-tally_status tl_along_slab(const tl_team *t, const tl_plan *plan, const void *x, int64_t n, tl_counter *c)
+tally_status tl_along_slab(const tl_team *t, const tl_plan *plan, const void *x, int64_t n,
+                           tl_counter *c)
 {
     int64_t cuts[TL_MEMBERS_MOST + 1];
     tl_slice *s;
@@ -60,9 +67,10 @@ tally_status tl_along_slab(const tl_team *t, const tl_plan *plan, const void *x,
     return status;
 }
 
-/* The nodes of the slices but the last, each folded in `each` parts, by all members; scans of slices[k] get what comes
- * before them. */
-static tally_status find_starts(const tl_team *t, const tl_scan *before, tl_slice *slices, int count)
+/* The nodes of the slices but the last, each folded in `each` parts, by all members; scans of
+ * slices[k] get what comes before them. */
+static tally_status find_starts(const tl_team *t, const tl_scan *before, tl_slice *slices,
+                                int count)
 {
     const tl_plan *plan = before->plan;
     const int parts = (count - 1) * count;
@@ -75,7 +83,8 @@ static tally_status find_starts(const tl_team *t, const tl_scan *before, tl_slic
         int64_t from = s->start + (int64_t)((__int128)s->n * (i % count) / count), to = end;
         if (i % count) from &= ~(grain - 1);
         if (from < s->start) from = s->start;
-        if (i % count < count - 1) to = (s->start + (int64_t)((__int128)s->n * (i % count + 1) / count)) & ~(grain - 1);
+        if (i % count < count - 1)
+            to = (s->start + (int64_t)((__int128)s->n * (i % count + 1) / count)) & ~(grain - 1);
         if (to < from) to = from;
         p[i].member = i / (count - 1);
         p[i].x = s->x + (from - s->start) * plan->op->elem_bytes;
@@ -135,22 +144,25 @@ static tally_status slide(tally *member, int k, void *data)
     const int64_t from = k ? w->first + w->cuts[k] - w->o->before : 0;
     const int64_t to = last ? w->n : w->first + w->cuts[k + 1] + w->o->after;
     int64_t made = 0;
-    return member->device->calls->window_slice(member->device, member, w->plan, w->count, w->o,
-                                               w->x + from * w->plan->op->elem_bytes, to - from,
-                                               k ? TL_INSIDE : w->at_start, last ? w->at_end : TL_INSIDE,
-                                               w->out + w->cuts[k] * w->plan->op->result_bytes, &made);
+    return member->device->calls->window_slice(
+        member->device, member, w->plan, w->count, w->o, w->x + from * w->plan->op->elem_bytes,
+        to - from, k ? TL_INSIDE : w->at_start, last ? w->at_end : TL_INSIDE,
+        w->out + w->cuts[k] * w->plan->op->result_bytes, &made);
 }
 
-tally_status tl_along_slice(const tl_team *t, const tl_plan *plan, const tl_plan *count, const tally_window_options *o,
-                            const void *x, int64_t n, int at_start, int at_end, void *out, int64_t *produced)
+tally_status tl_along_slice(const tl_team *t, const tl_plan *plan, const tl_plan *count,
+                            const tally_window_options *o, const void *x, int64_t n, int at_start,
+                            int at_end, void *out, int64_t *produced)
 {
     const int edges = o->edges != TALLY_EDGES_VALID;
-    windows w = {plan, count, o, x, out, n, edges && at_start ? 0 : o->before, {0}, 1, at_start, at_end};
+    windows w = {plan, count, o,        x,     out, n, edges && at_start ? 0 : o->before,
+                 {0},  1,     at_start, at_end};
     const int64_t results = (edges && at_end ? n : n - o->after) - w.first;
     if (results > 0) w.slices = cut(t, plan, 0, results, o->before + o->after + 1, w.cuts);
     tl_device *first = t->member[0]->device;
     if (w.slices < 2)
-        return first->calls->window_slice(first, t->ctx, plan, count, o, x, n, at_start, at_end, out, produced);
+        return first->calls->window_slice(first, t->ctx, plan, count, o, x, n, at_start, at_end,
+                                          out, produced);
     *produced = results;
     return tl_team_run(t, slide, &w);
 }

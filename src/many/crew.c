@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Threads that drive devices. Who waits looks at a number a while before it sleeps, since waking takes as long as a
- * reduction of 100 MB does. */
+ * Threads that drive devices. Who waits looks at a number a while before it sleeps, since waking
+ * takes as long as a reduction of 100 MB does. */
 #include "crew.h"
 #include "law/fp.h"
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A device that is several: its calls. Views in device memory go to the member whose memory it is; views on the host
- * are cut into shares of their rows, and long sequences along. What is small, and what cannot be cut, the first member
- * does. */
+ * A device that is several: its calls. Views in device memory go to the member whose memory it
+ * is; views on the host are cut into shares of their rows, and long sequences along. What is
+ * small, and what cannot be cut, the first member does. */
 #include "many.h"
 #include "context/share.h"
 #include "law/counter.h"
@@ -36,7 +36,8 @@ static tl_team team_of(const tl_device *d, tally *ctx)
 
 /* ---- open, close, what it is ---- */
 
-tally_status tl_many_open(tally *ctx, const char *name, tally *const *members, int count, tl_device **device)
+tally_status tl_many_open(tally *ctx, const char *name, tally *const *members, int count,
+                          tl_device **device)
 {
     many *d = calloc(1, sizeof *d);
     if (d) d->team = (tl_team){NULL, members, count, tl_crew_new(count)};
@@ -48,7 +49,8 @@ tally_status tl_many_open(tally *ctx, const char *name, tally *const *members, i
     d->threads = members[0]->device->calls->threads(members[0]->device);
     snprintf(d->name, sizeof d->name, "%s", name);
     for (int k = 0; k < count; k++)
-        if (members[k]->device->calls->share) members[k]->device->calls->share(members[k]->device, count);
+        if (members[k]->device->calls->share)
+            members[k]->device->calls->share(members[k]->device, count);
     *device = &d->base;
     return TALLY_OK;
 }
@@ -76,7 +78,8 @@ static tally_status plan_host(tl_device *d, tally *ctx, const tl_scalar *op, tl_
 /* ---- whose memory ---- */
 
 /* The member that a call on this memory is for: *who, or -1 if all of it is the host's. */
-static tally_status find_owner(const tl_team *t, const void *in, const void *out, const void *offsets, int *who)
+static tally_status find_owner(const tl_team *t, const void *in, const void *out,
+                               const void *offsets, int *who)
 {
     const tl_array all[] = {{"in->data", in}, {"out", out}, {"offsets", offsets}};
     return tl_team_one(t, all, 3, " (tally_reduce_split takes parts on several)", who);
@@ -94,7 +97,8 @@ typedef struct {
     const tally_window_options *window;
 } job;
 
-static tally_status on_device(const job *j, tl_device *d, tally *ctx, const tally_view *in, const tally_view *out)
+static tally_status on_device(const job *j, tl_device *d, tally *ctx, const tally_view *in,
+                              const tally_view *out)
 {
     if (j->verb == REDUCE) return d->calls->reduce(d, ctx, &j->plan, in, out->data);
     if (j->verb == SCAN) return d->calls->scan(d, ctx, &j->plan, in, out, j->scan);
@@ -115,7 +119,8 @@ static tally_view rows_of(const tally_view *v, int64_t from, int64_t to, int64_t
 static tally_status share(tally *member, int k, void *data)
 {
     const job *j = data;
-    const int64_t from = tl_share(&j->in, k, j->team->count), to = tl_share(&j->in, k + 1, j->team->count);
+    const int64_t from = tl_share(&j->in, k, j->team->count),
+                  to = tl_share(&j->in, k + 1, j->team->count);
     if (from >= to) return TALLY_OK;
     const tally_view in = rows_of(&j->in, from, to, j->plan.op->elem_bytes),
                      out = rows_of(&j->out, from, to, j->plan.op->result_bytes);
@@ -134,7 +139,9 @@ static int is_long(const job *j, int64_t r, int64_t total)
     const int64_t n = j->in.offsets ? j->in.offsets[r + 1] - j->in.offsets[r] : j->in.n;
     const int64_t overlap = j->window ? j->window->before + j->window->after + 1 : 0;
     if (n <= total / (2 * count) || (!j->in.offsets && j->in.rows % count == 0)) return 0;
-    if (j->in.stride != 1 || (j->verb != REDUCE && j->out.stride != 1) || (j->scan && j->scan->reverse)) return 0;
+    if (j->in.stride != 1 || (j->verb != REDUCE && j->out.stride != 1) ||
+        (j->scan && j->scan->reverse))
+        return 0;
     return tl_along_worth(j->team, &j->plan, n, overlap);
 }
 
@@ -148,7 +155,8 @@ static tally_status along(const job *j, int64_t r)
     tl_scan s;
     tl_state v;
     if (j->verb == WINDOW)
-        return tl_along_slice(t, &j->plan, j->count, j->window, x, n, TL_AT_END, TL_AT_END, out, &results);
+        return tl_along_slice(t, &j->plan, j->count, j->window, x, n, TL_AT_END, TL_AT_END, out,
+                              &results);
     tl_scan_begin(&s, &j->plan, j->scan);
     if (j->verb == SCAN) return tl_along_scan(t, &s, x, n, out);
     tally_status status = tl_along_slab(t, &j->plan, x, n, &s.done);
@@ -162,11 +170,14 @@ static tally_status spread(job *j)
     const tl_team *t = j->team;
     tl_device *d = t->member[0]->device;
     const int64_t total = elements_of(&j->in), rows = j->in.rows;
-    const int64_t bytes =
-        j->plan.op->elem_bytes > j->plan.op->result_bytes ? j->plan.op->elem_bytes : j->plan.op->result_bytes;
+    const int64_t bytes = j->plan.op->elem_bytes > j->plan.op->result_bytes
+                              ? j->plan.op->elem_bytes
+                              : j->plan.op->result_bytes;
     tl_plan host;
-    if (total < t->count * d->calls->least(d) / bytes) return on_device(j, d, t->ctx, &j->in, &j->out);
-    if (!j->plan.core) { /* a user's operator: whose nodes are joined here, and which no two threads may compile */
+    if (total < t->count * d->calls->least(d) / bytes)
+        return on_device(j, d, t->ctx, &j->in, &j->out);
+    /* a user's operator: whose nodes are joined here, and which no two threads may compile */
+    if (!j->plan.core) {
         if (d->calls->plan_host(d, t->ctx, j->plan.op, j->plan.par, &host))
             return on_device(j, d, t->ctx, &j->in, &j->out);
         j->plan = host;
@@ -192,22 +203,25 @@ static tally_status run(job *j)
     int who;
     tally_status status = find_owner(j->team, j->in.data, j->out.data, NULL, &who);
     if (status) return status;
-    return who < 0 ? spread(j) : on_device(j, j->team->member[who]->device, j->team->ctx, &j->in, &j->out);
+    return who < 0 ? spread(j)
+                   : on_device(j, j->team->member[who]->device, j->team->ctx, &j->in, &j->out);
 }
 
-static tally_status reduce(tl_device *d, tally *ctx, const tl_plan *p, const tally_view *in, void *out)
+static tally_status reduce(tl_device *d, tally *ctx, const tl_plan *p, const tally_view *in,
+                           void *out)
 {
     const tl_team t = team_of(d, ctx);
     return run(&(job){REDUCE, &t, *p, .in = *in, .out = tally_rows(out, p->op->out, in->rows, 1)});
 }
-static tally_status scan(tl_device *d, tally *ctx, const tl_plan *p, const tally_view *in, const tally_view *out,
-                         const tally_scan_options *o)
+static tally_status scan(tl_device *d, tally *ctx, const tl_plan *p, const tally_view *in,
+                         const tally_view *out, const tally_scan_options *o)
 {
     const tl_team t = team_of(d, ctx);
     return run(&(job){SCAN, &t, *p, .in = *in, .out = *out, .scan = o});
 }
-static tally_status window(tl_device *d, tally *ctx, const tl_plan *p, const tl_plan *count, const tally_view *in,
-                           const tally_view *out, const tally_window_options *o)
+static tally_status window(tl_device *d, tally *ctx, const tl_plan *p, const tl_plan *count,
+                           const tally_view *in, const tally_view *out,
+                           const tally_window_options *o)
 {
     const tl_team t = team_of(d, ctx);
     return run(&(job){WINDOW, &t, *p, count, *in, *out, .window = o});
@@ -215,8 +229,8 @@ static tally_status window(tl_device *d, tally *ctx, const tl_plan *p, const tl_
 
 /* ---- offsets in device memory ---- */
 
-static tally_status reduce_segments(tl_device *d, tally *ctx, const tl_plan *p, const tally_view *in, void *out,
-                                    int *done)
+static tally_status reduce_segments(tl_device *d, tally *ctx, const tl_plan *p,
+                                    const tally_view *in, void *out, int *done)
 {
     const tl_team t = team_of(d, ctx);
     int who;
@@ -235,9 +249,9 @@ static tally_status scan_segments(tl_device *d, tally *ctx, const tl_plan *p, co
     tl_device *one = t.member[who]->device;
     return one->calls->scan_segments(one, ctx, p, in, out, o, done);
 }
-static tally_status window_segments(tl_device *d, tally *ctx, const tl_plan *p, const tl_plan *count,
-                                    const tally_view *in, const tally_view *out, const tally_window_options *o,
-                                    int *done)
+static tally_status window_segments(tl_device *d, tally *ctx, const tl_plan *p,
+                                    const tl_plan *count, const tally_view *in,
+                                    const tally_view *out, const tally_window_options *o, int *done)
 {
     const tl_team t = team_of(d, ctx);
     int who;
@@ -280,7 +294,8 @@ static tally_status copy(tl_device *d, tally *ctx, void *to, const void *from, s
 
 /* ---- streams and fragments ---- */
 
-static tally_status slab(tl_device *d, tally *ctx, const tl_plan *p, const void *x, int64_t n, tl_counter *c)
+static tally_status slab(tl_device *d, tally *ctx, const tl_plan *p, const void *x, int64_t n,
+                         tl_counter *c)
 {
     const tl_team t = team_of(d, ctx);
     int who;
@@ -290,7 +305,8 @@ static tally_status slab(tl_device *d, tally *ctx, const tl_plan *p, const void 
     tl_device *one = t.member[who]->device;
     return one->calls->slab(one, ctx, p, x, n, c);
 }
-static tally_status scan_push(tl_device *d, tally *ctx, tl_scan *s, const void *x, int64_t n, void *out)
+static tally_status scan_push(tl_device *d, tally *ctx, tl_scan *s, const void *x, int64_t n,
+                              void *out)
 {
     const tl_team t = team_of(d, ctx);
     int who;
@@ -301,8 +317,8 @@ static tally_status scan_push(tl_device *d, tally *ctx, tl_scan *s, const void *
     return one->calls->scan_push(one, ctx, s, x, n, out);
 }
 static tally_status window_slice(tl_device *d, tally *ctx, const tl_plan *p, const tl_plan *count,
-                                 const tally_window_options *o, const void *x, int64_t n, int at_start, int at_end,
-                                 void *out, int64_t *produced)
+                                 const tally_window_options *o, const void *x, int64_t n,
+                                 int at_start, int at_end, void *out, int64_t *produced)
 {
     const tl_team t = team_of(d, ctx);
     return tl_along_slice(&t, p, count, o, x, n, at_start, at_end, out, produced);
@@ -310,18 +326,20 @@ static tally_status window_slice(tl_device *d, tally *ctx, const tl_plan *p, con
 
 /* ---- in the memory of one ---- */
 
-static tally_status runs(tl_device *d, tally *ctx, const tally_view *keys, int64_t *to, int64_t *number, int *done)
+static tally_status runs(tl_device *d, tally *ctx, const tally_view *keys, int64_t *to,
+                         int64_t *number, int *done)
 {
     const tl_team t = team_of(d, ctx);
     return tl_near_runs(&t, keys, to, number, done);
 }
-static tally_status gather(tl_device *d, tally *ctx, const tally_view *in, const int64_t *order, const tally_view *out,
-                           int64_t *at, int64_t *place, int *done)
+static tally_status gather(tl_device *d, tally *ctx, const tally_view *in, const int64_t *order,
+                           const tally_view *out, int64_t *at, int64_t *place, int *done)
 {
     const tl_team t = team_of(d, ctx);
     return tl_near_gather(&t, in, order, out, at, place, done);
 }
-static tally_status grid(tl_device *d, tally *ctx, const tl_plan *p, int64_t rows, const void *step, tl_grid **to)
+static tally_status grid(tl_device *d, tally *ctx, const tl_plan *p, int64_t rows, const void *step,
+                         tl_grid **to)
 {
     const tl_team t = team_of(d, ctx);
     return tl_near_grid(&t, p, rows, step, to);
@@ -329,8 +347,8 @@ static tally_status grid(tl_device *d, tally *ctx, const tl_plan *p, int64_t row
 
 /* ---- the rest ---- */
 
-static tally_status on_processors(tl_device *d, tally *ctx, const void *p, const char *name, const char *what,
-                                  int64_t elements)
+static tally_status on_processors(tl_device *d, tally *ctx, const void *p, const char *name,
+                                  const char *what, int64_t elements)
 {
     const tl_team t = team_of(d, ctx);
     tally_status status = TALLY_OK;
@@ -357,12 +375,16 @@ static tally_status adopt(tl_device *d, tally *ctx, void *object, void **pointer
                    "(tally_member)",
                    isa(d));
 }
-static tally_status forget(tl_device *d, tally *ctx, void *pointer) { return adopt(d, ctx, pointer, NULL); }
+static tally_status forget(tl_device *d, tally *ctx, void *pointer)
+{
+    return adopt(d, ctx, pointer, NULL);
+}
 
 static void time_on(tl_device *d, tally *ctx, int on)
 {
     const tl_team t = team_of(d, ctx);
-    for (int k = 0; k < t.count; k++) t.member[k]->device->calls->time(t.member[k]->device, ctx, on);
+    for (int k = 0; k < t.count; k++)
+        t.member[k]->device->calls->time(t.member[k]->device, ctx, on);
 }
 static void times(tl_device *d, tally *ctx, tally_times_info *sum)
 {

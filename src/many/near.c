@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * What one member does, since the memory is its own: runs of keys, gathers, and fields. A field lives in the memory of
- * the member whose memory its first step is: a step is memory of one device, and cut by cells it would cross the bus.
- * Steps of another member, and results for one, go through the host. */
+ * What one member does, since the memory is its own: runs of keys, gathers, and fields. A field
+ * lives in the memory of the member whose memory its first step is: a step is memory of one
+ * device, and cut by cells it would cross the bus. Steps of another member, and results for one,
+ * go through the host. */
 #include "many.h"
 #include <stdlib.h>
 
 /* ---- keys ---- */
 
-tally_status tl_near_runs(const tl_team *t, const tally_view *keys, int64_t *offsets, int64_t *runs, int *done)
+tally_status tl_near_runs(const tl_team *t, const tally_view *keys, int64_t *offsets, int64_t *runs,
+                          int *done)
 {
     const tl_array all[] = {{"keys", keys->n ? keys->data : NULL}, {"offsets", offsets}};
     int who;
@@ -18,8 +20,8 @@ tally_status tl_near_runs(const tl_team *t, const tally_view *keys, int64_t *off
     return one->calls->runs ? one->calls->runs(one, t->ctx, keys, offsets, runs, done) : TALLY_OK;
 }
 
-tally_status tl_near_gather(const tl_team *t, const tally_view *in, const int64_t *order, const tally_view *out,
-                            int64_t *at, int64_t *place, int *done)
+tally_status tl_near_gather(const tl_team *t, const tally_view *in, const int64_t *order,
+                            const tally_view *out, int64_t *at, int64_t *place, int *done)
 {
     const tl_array all[] = {{"in", in->n ? in->data : NULL}, {"order", order}, {"out", out->data}};
     int who;
@@ -27,7 +29,8 @@ tally_status tl_near_gather(const tl_team *t, const tally_view *in, const int64_
     const tally_status status = tl_team_one(t, all, 3, "", &who);
     if (status || who < 0) return status;
     tl_device *const one = t->member[who]->device;
-    return one->calls->gather ? one->calls->gather(one, t->ctx, in, order, out, at, place, done) : TALLY_OK;
+    return one->calls->gather ? one->calls->gather(one, t->ctx, in, order, out, at, place, done)
+                              : TALLY_OK;
 }
 
 /* ---- fields ---- */
@@ -52,7 +55,8 @@ static tally_status is_far(const near_grid *g, tally *ctx, const void *p, int *w
 }
 
 /* Between host memory and that of member k. */
-static tally_status carry(const near_grid *g, tally *ctx, int k, void *to, const void *from, int64_t bytes)
+static tally_status carry(const near_grid *g, tally *ctx, int k, void *to, const void *from,
+                          int64_t bytes)
 {
     tl_team t = g->team;
     tl_device *const one = t.member[k]->device;
@@ -61,15 +65,18 @@ static tally_status carry(const near_grid *g, tally *ctx, int k, void *to, const
     return status ? tl_team_fail(&t, k, status) : TALLY_OK;
 }
 
-static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_view *in, const tally_view *out)
+static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_view *in,
+                         const tally_view *out)
 {
     const near_grid *const g = (const near_grid *)base;
     tally_view from = *in;
     int64_t low, high;
     int who, far;
     tally_status status = is_far(g, ctx, in->data, &who, &far);
-    if (status || !far) return status ? status : g->grid->calls->push(ctx, g->grid, threads, in, out);
-    if (!tl_view_extent(in, g->elem_bytes, &low, &high)) return tl_no_memory(ctx, SIZE_MAX, "a step of another device");
+    if (status || !far)
+        return status ? status : g->grid->calls->push(ctx, g->grid, threads, in, out);
+    if (!tl_view_extent(in, g->elem_bytes, &low, &high))
+        return tl_no_memory(ctx, SIZE_MAX, "a step of another device");
     char *const host = malloc((size_t)(high - low) + 1);
     if (!host) return tl_no_memory(ctx, (size_t)(high - low), "a step of another device");
     status = carry(g, ctx, who, host, tl_offset(in->data, low), high - low);
@@ -100,7 +107,8 @@ static tally_status nodes(tally *ctx, tl_grid *base, struct tl_slab *slab)
     return g->grid->calls->nodes(ctx, g->grid, slab);
 }
 
-static tally_status fill(tally *ctx, tl_grid *base, const struct tl_slab *slab, const tl_state *init)
+static tally_status fill(tally *ctx, tl_grid *base, const struct tl_slab *slab,
+                         const tl_state *init)
 {
     const near_grid *const g = (const near_grid *)base;
     return g->grid->calls->fill(ctx, g->grid, slab, init);
@@ -114,7 +122,8 @@ static void close_grid(tl_grid *base)
 
 static const tl_grid_calls calls = {push, result, nodes, fill, close_grid};
 
-tally_status tl_near_grid(const tl_team *t, const tl_plan *plan, int64_t rows, const void *step, tl_grid **grid)
+tally_status tl_near_grid(const tl_team *t, const tl_plan *plan, int64_t rows, const void *step,
+                          tl_grid **grid)
 {
     int who;
     *grid = NULL;
@@ -123,7 +132,8 @@ tally_status tl_near_grid(const tl_team *t, const tl_plan *plan, int64_t rows, c
     if (who < 0) who = 0;
     tl_device *const one = t->member[who]->device;
     if (!one->calls->grid)
-        return tl_fail(t->ctx, TALLY_UNSUPPORTED, "%s keeps no fields in its memory", one->calls->isa(one));
+        return tl_fail(t->ctx, TALLY_UNSUPPORTED, "%s keeps no fields in its memory",
+                       one->calls->isa(one));
     near_grid *const g = calloc(1, sizeof *g);
     if (!g) return tl_no_memory(t->ctx, sizeof *g, "a field");
     *g = (near_grid){.base = {&calls}, .team = *t, .who = who, .width = rows};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Slices of one sequence, folded and scanned by the members that have them; and the calls of all members at once. */
+ * Slices of one sequence, folded and scanned by the members that have them; and the calls of all
+ * members at once. */
 #include "many.h"
 #include <stdlib.h>
 
@@ -25,9 +26,13 @@ tally_status tl_team_owner(const tl_team *t, const void *p, int *who)
     return status;
 }
 
-static const char *name_of(const tl_team *t, int k) { return t->member[k]->device->calls->isa(t->member[k]->device); }
+static const char *name_of(const tl_team *t, int k)
+{
+    return t->member[k]->device->calls->isa(t->member[k]->device);
+}
 
-tally_status tl_team_one(const tl_team *t, const tl_array *all, int count, const char *hint, int *who)
+tally_status tl_team_one(const tl_team *t, const tl_array *all, int count, const char *hint,
+                         int *who)
 {
     const char *name = "";
     *who = -1;
@@ -37,7 +42,8 @@ tally_status tl_team_one(const tl_team *t, const tl_array *all, int count, const
         if (status) return status;
         if (k < 0 || k == *who) continue;
         if (*who >= 0)
-            return tl_fail(t->ctx, TALLY_UNSUPPORTED, "%s is memory of %s and %s of %s: must be of one device%s", name,
+            return tl_fail(t->ctx, TALLY_UNSUPPORTED,
+                           "%s is memory of %s and %s of %s: must be of one device%s", name,
                            name_of(t, *who), all[i].name, name_of(t, k), hint);
         *who = k;
         name = all[i].name;
@@ -73,7 +79,8 @@ tally_status tl_team_run(const tl_team *t, tl_task task, void *data)
 tally_status tl_slices_new(const tl_team *t, int count, tl_slice **slices)
 {
     *slices = calloc((size_t)count, sizeof **slices);
-    return *slices ? TALLY_OK : tl_no_memory(t->ctx, (size_t)count * sizeof **slices, "slices of a sequence");
+    return *slices ? TALLY_OK
+                   : tl_no_memory(t->ctx, (size_t)count * sizeof **slices, "slices of a sequence");
 }
 
 void tl_slices_join(tl_counter *c, const tl_scalar *op, const tl_counter *nodes)
@@ -94,7 +101,8 @@ static tally_status fold(tally *member, int k, void *data)
     for (int i = 0; !status && i < w->count; i++) {
         tl_slice *s = &w->slices[i];
         if (s->member != k || !s->n) continue;
-        status = member->device->calls->slab(member->device, member, w->plan, s->x, s->n, &s->nodes);
+        status =
+            member->device->calls->slab(member->device, member, w->plan, s->x, s->n, &s->nodes);
     }
     return status;
 }
@@ -114,7 +122,8 @@ static tally_status scan(tally *member, int k, void *data)
         tl_slice *s = &w->slices[i];
         if (s->member != k || !s->n) continue;
         s->scan.ahead = s->mine;
-        status = member->device->calls->scan_push(member->device, member, &s->scan, s->x, s->n, s->out);
+        status =
+            member->device->calls->scan_push(member->device, member, &s->scan, s->x, s->n, s->out);
         s->scan.ahead = NULL;
     }
     return status;

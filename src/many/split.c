@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * A sequence in parts, one in the memory of each member. Nodes and states cross through the host: they are a few
- * kilobytes. So do the elements that the windows at the ends of parts need:
+ * A sequence in parts, one in the memory of each member. Nodes and states cross through the
+ * host: they are a few kilobytes. So do the elements that the windows at the ends of parts need:
  *
  *   part k - 1            |                part k                |            part k + 1
  *                   | before | before + after |          | before + after | after |
  *                            [ left  ) the windows inside the part ( right ]
  *
- * The member computes the windows inside its part where they lie. Elements around the ends of all parts come to the
- * host; from these, slices that overlap give the left and right ones (window_slice: small ones the processors compute,
- * large ones the device in pieces). */
+ * The member computes the windows inside its part where they lie. Elements around the ends of
+ * all parts come to the host; from these, slices that overlap give the left and right ones
+ * (window_slice: small ones the processors compute, large ones the device in pieces). */
 #include "many.h"
 #include <stdlib.h>
 #include <string.h>
@@ -27,14 +27,14 @@ tally_status tl_split_place(const tl_team *t, const char *what, int k, const voi
     tally_status status = tl_team_owner(t, p, &who);
     if (status || who < 0 || who == k) return status;
     tl_device *mine = t->member[k]->device, *other = t->member[who]->device;
-    return tl_fail(t->ctx, TALLY_INVALID, "%s[%d] is memory of %s: must be of %s, or of the host", what, k,
-                   other->calls->isa(other), mine->calls->isa(mine));
+    return tl_fail(t->ctx, TALLY_INVALID, "%s[%d] is memory of %s: must be of %s, or of the host",
+                   what, k, other->calls->isa(other), mine->calls->isa(mine));
 }
 
 /* ---- reduce and scan ---- */
 
-static tally_status slices_of(const tl_team *t, const tally_view *parts, const tally_view *outs, int count,
-                              tl_slice **slices)
+static tally_status slices_of(const tl_team *t, const tally_view *parts, const tally_view *outs,
+                              int count, tl_slice **slices)
 {
     int64_t at = 0;
     tally_status status = tl_slices_new(t, count, slices);
@@ -50,7 +50,8 @@ static tally_status slices_of(const tl_team *t, const tally_view *parts, const t
     return status;
 }
 
-tally_status tl_split_reduce(const tl_team *t, const tl_plan *plan, const tally_view *parts, int count, void *out)
+tally_status tl_split_reduce(const tl_team *t, const tl_plan *plan, const tally_view *parts,
+                             int count, void *out)
 {
     const tl_scalar *op = plan->op;
     tl_slice *s;
@@ -76,16 +77,16 @@ tally_status tl_split_reduce(const tl_team *t, const tl_plan *plan, const tally_
 }
 
 /* The scan of a sequence that is one part. */
-static tally_status scan_one(const tl_team *t, const tl_plan *plan, int k, const tally_view *in, const tally_view *out,
-                             const tally_scan_options *o)
+static tally_status scan_one(const tl_team *t, const tl_plan *plan, int k, const tally_view *in,
+                             const tally_view *out, const tally_scan_options *o)
 {
     tally *m = t->member[k];
     tally_status status = m->device->calls->scan(m->device, m, plan, in, out, o);
     return status ? tl_team_fail(t, k, status) : TALLY_OK;
 }
 
-tally_status tl_split_scan(const tl_team *t, const tl_plan *plan, const tally_view *parts, int count,
-                           const tally_view *outs, const tally_scan_options *o)
+tally_status tl_split_scan(const tl_team *t, const tl_plan *plan, const tally_view *parts,
+                           int count, const tally_view *outs, const tally_scan_options *o)
 {
     tl_slice *s;
     int some = 0, only = 0;
@@ -97,7 +98,8 @@ tally_status tl_split_scan(const tl_team *t, const tl_plan *plan, const tally_vi
         free(s);
         return some ? scan_one(t, plan, only, &parts[only], &outs[only], o) : TALLY_OK;
     }
-    /* The nodes of the last part too: they cost no time beside the others', and its last result may need them. */
+    /* The nodes of the last part too: they cost no time beside the others', and its last result
+       may need them. */
     status = tl_slices_fold(t, plan, s, count);
     for (int k = 0; !status && k < count; k++) {
         tl_scan_begin(&s[k].scan, plan, o);
@@ -112,7 +114,8 @@ tally_status tl_split_scan(const tl_team *t, const tl_plan *plan, const tally_vi
 
 /* ---- windows ---- */
 
-int64_t tl_split_length(int64_t start, int64_t n, int64_t all, const tally_window_options *o, int64_t *first)
+int64_t tl_split_length(int64_t start, int64_t n, int64_t all, const tally_window_options *o,
+                        int64_t *first)
 {
     int64_t from = start, to = start + n;
     if (o->edges == TALLY_EDGES_VALID) {
@@ -149,7 +152,8 @@ static tally_status take_border(tally *member, int k, void *data)
     b->kept = b->n < 2 * wide ? b->n : wide;
     const int64_t more = b->kept < b->n ? b->kept : 0;
     b->head = malloc((size_t)((b->kept + more) * bytes) + 1);
-    if (!b->head) return tl_no_memory(member, (size_t)((b->kept + more) * bytes), "the ends of a part");
+    if (!b->head)
+        return tl_no_memory(member, (size_t)((b->kept + more) * bytes), "the ends of a part");
     b->tail = more ? b->head + b->kept * bytes : b->head;
     tally_status status = copy(member, b->head, x, b->kept * bytes);
     return status ? status : copy(member, b->tail, x + (b->n - more) * bytes, more * bytes);
@@ -161,33 +165,41 @@ static void gather(const sliding *w, int64_t from, int64_t to, char *x)
     const int64_t bytes = w->plan->op->elem_bytes;
     for (int k = 0; k < w->used; k++) {
         const border *b = &w->borders[k];
-        const int64_t low = from > b->start ? from : b->start, high = to < b->start + b->n ? to : b->start + b->n;
+        const int64_t low = from > b->start ? from : b->start,
+                      high = to < b->start + b->n ? to : b->start + b->n;
         if (low >= high) continue;
         const int64_t at = low - b->start;
-        const char *place = high - b->start <= b->kept ? b->head + at * bytes : b->tail + (at - b->n + b->kept) * bytes;
+        const char *place = high - b->start <= b->kept ? b->head + at * bytes
+                                                       : b->tail + (at - b->n + b->kept) * bytes;
         memcpy(x + (low - from) * bytes, place, (size_t)((high - low) * bytes));
     }
 }
 
 /* The windows of elements from .. to - 1 of the sequence. */
-static tally_status slide_at_end(const sliding *w, tally *member, int64_t from, int64_t to, char *out)
+static tally_status slide_at_end(const sliding *w, tally *member, int64_t from, int64_t to,
+                                 char *out)
 {
     const tl_scalar *op = w->plan->op;
     const int64_t low = from < w->o->before ? 0 : from - w->o->before;
     const int64_t high = w->all - to < w->o->after ? w->all : to + w->o->after, n = high - low;
     if (from >= to) return TALLY_OK;
-    char *x = malloc((size_t)(n * op->elem_bytes) + 1), *y = malloc((size_t)(n * op->result_bytes) + 1);
+    char *x = malloc((size_t)(n * op->elem_bytes) + 1),
+         *y = malloc((size_t)(n * op->result_bytes) + 1);
     int64_t made;
     tally_status status =
-        x && y ? TALLY_OK : tl_no_memory(member, (size_t)(n * (op->elem_bytes + op->result_bytes)), "windows");
+        x && y ? TALLY_OK
+               : tl_no_memory(member, (size_t)(n * (op->elem_bytes + op->result_bytes)), "windows");
     if (!status) {
         gather(w, low, high, x);
-        status = member->device->calls->window_slice(member->device, member, w->plan, w->count, w->o, x, n,
-                                                     low ? TL_INSIDE : TL_AT_END, high < w->all ? TL_INSIDE : TL_AT_END,
-                                                     y, &made);
+        status = member->device->calls->window_slice(
+            member->device, member, w->plan, w->count, w->o, x, n, low ? TL_INSIDE : TL_AT_END,
+            high < w->all ? TL_INSIDE : TL_AT_END, y, &made);
     }
-    const int64_t first = low || w->o->edges == TALLY_EDGES_VALID ? low + w->o->before : 0; /* the element of y[0] */
-    if (!status) status = copy(member, out, y + (from - first) * op->result_bytes, (to - from) * op->result_bytes);
+    /* the element of y[0] */
+    const int64_t first = low || w->o->edges == TALLY_EDGES_VALID ? low + w->o->before : 0;
+    if (!status)
+        status = copy(member, out, y + (from - first) * op->result_bytes,
+                      (to - from) * op->result_bytes);
     free(x);
     free(y);
     return status;
@@ -201,7 +213,8 @@ static tally_status slide(tally *member, int k, void *data)
     int64_t first;
     if (k >= w->used) return TALLY_OK;
     const border *b = &w->borders[k];
-    const int64_t results = tl_split_length(b->start, b->n, w->all, w->o, &first), last = first + results;
+    const int64_t results = tl_split_length(b->start, b->n, w->all, w->o, &first),
+                  last = first + results;
     char *out = w->outs[k].data;
     if (!results) return TALLY_OK;
     int64_t from = last, to = last; /* the windows inside the part */
@@ -211,19 +224,23 @@ static tally_status slide(tally *member, int k, void *data)
         tally_window_options whole = *w->o;
         whole.edges = TALLY_EDGES_VALID;
         const tally_view in = w->parts[k],
-                         made = tally_flat(out + (from - first) * op->result_bytes, op->out, to - from);
-        tally_status status =
-            member->device->calls->window(member->device, member, w->plan, w->count, &in, &made, &whole);
+                         made = tally_flat(out + (from - first) * op->result_bytes, op->out,
+                                           to - from);
+        tally_status status = member->device->calls->window(member->device, member, w->plan,
+                                                            w->count, &in, &made, &whole);
         if (status) return status;
     }
     tally_status status = slide_at_end(w, member, first, from, out);
-    return status ? status : slide_at_end(w, member, to, last, out + (to - first) * op->result_bytes);
+    return status ? status
+                  : slide_at_end(w, member, to, last, out + (to - first) * op->result_bytes);
 }
 
-tally_status tl_split_window(const tl_team *t, const tl_plan *plan, const tl_plan *counts, const tally_view *parts,
-                             int count, const tally_view *outs, const tally_window_options *o)
+tally_status tl_split_window(const tl_team *t, const tl_plan *plan, const tl_plan *counts,
+                             const tally_view *parts, int count, const tally_view *outs,
+                             const tally_window_options *o)
 {
-    sliding w = {.plan = plan, .count = counts, .o = o, .parts = parts, .outs = outs, .used = count};
+    sliding w = {
+        .plan = plan, .count = counts, .o = o, .parts = parts, .outs = outs, .used = count};
     for (int k = 0; k < count; k++) {
         w.borders[k] = (border){.start = w.all, .n = parts[k].n};
         w.all += parts[k].n;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * argmax: index of the first maximum, counted from the first element of the sequence (or window); the first NaN if
- * there is one. Ties go to the left operand, so combine is associative and not commutative. */
+ * argmax: index of the first maximum, counted from the first element of the sequence (or
+ * window); the first NaN if there is one. Ties go to the left operand, so combine is associative
+ * and not commutative. */
 #define OP_LANE IDX
 #define OP_WIDEN HIGH
 #define OP_NAN_CORE argmax

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * argmin: index of the first minimum, counted from the first element of the sequence (or window); the first NaN if
- * there is one. Ties go to the left operand, so combine is associative and not commutative. */
+ * argmin: index of the first minimum, counted from the first element of the sequence (or
+ * window); the first NaN if there is one. Ties go to the left operand, so combine is associative
+ * and not commutative. */
 #define OP_LANE IDX
 #define OP_WIDEN LOW
 #define OP_NAN_CORE argmin

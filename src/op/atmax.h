@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * atmax: the y of the first maximum of x, in f64; of the first NaN of x if there is one. -0 and +0 are equal. Ties go
- * to the left operand, so combine is associative and not commutative. */
+ * atmax: the y of the first maximum of x, in f64; of the first NaN of x if there is one. -0 and
+ * +0 are equal. Ties go to the left operand, so combine is associative and not commutative. */
 #define OP_INPUTS 2
 #define OP_LANE REAL
 #define OP_WIDEN REAL

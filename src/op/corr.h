@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * corr: Pearson's correlation of x and y, from the sums of squares and of products of deviations, merged pairwise as in
- * op/cov.h; rounding may not take it beyond -1 and 1. Where no two x, or no two y differ, it is NaN. */
+ * corr: Pearson's correlation of x and y, from the sums of squares and of products of
+ * deviations, merged pairwise as in op/cov.h; rounding may not take it beyond -1 and 1. Where no
+ * two x, or no two y differ, it is NaN. */
 #define OP_INPUTS 2
 #define OP_LANE REAL
 #define OP_WIDEN REAL

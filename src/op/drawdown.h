@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * drawdown: the largest fall from an element to a later one, in f64: 0 if there is none. Not commutative. A NaN or an
- * infinity gives NaN: lift starts `fall` at x - x, and a fall that is a NaN stays. */
+ * drawdown: the largest fall from an element to a later one, in f64: 0 if there is none. Not
+ * commutative. A NaN or an infinity gives NaN: lift starts `fall` at x - x, and a fall that is a
+ * NaN stays. */
 #define OP_LANE REAL
 #define OP_WIDEN REAL
 #define OP_EXACT 0

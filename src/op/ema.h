@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * ema: y_0 = x_0, y_i = y_(i-1) + alpha (x_i - y_(i-1)). The state is the affine map of a block in point-slope form: it
- * sends the value before the block, v, to y + a (v - x), where x is the block's first element and a = (1 -
- * alpha)^length. So one element is exact, a constant series stays constant, and maps compose from left to right (not
- * commutative). An init is the value before the first element. */
+ * ema: y_0 = x_0, y_i = y_(i-1) + alpha (x_i - y_(i-1)). The state is the affine map of a block
+ * in point-slope form: it sends the value before the block, v, to y + a (v - x), where x is the
+ * block's first element and a = (1 - alpha)^length. So one element is exact, a constant series
+ * stays constant, and maps compose from left to right (not commutative). An init is the value
+ * before the first element. */
 #define OP_LANE REAL
 #define OP_WIDEN REAL
 #define OP_EXACT 0

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * first: the first element, its bits unchanged (a NaN keeps its payload). Empty: NaN, or 0. Not commutative. */
+ * first: the first element, its bits unchanged (a NaN keeps its payload). Empty: NaN, or 0. Not
+ * commutative. */
 #define OP_LANE ELEM
 #define OP_WIDEN BITS
 #define OP_NAN_WIDEN DOUBLE

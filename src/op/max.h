@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * max: IEEE 754-2019 maximum through an integer key: NaN wins, -0 < +0. Empty: NaN, or the smallest integer. */
+ * max: IEEE 754-2019 maximum through an integer key: NaN wins, -0 < +0. Empty: NaN, or the
+ * smallest integer. */
 #define OP_LANE ORD
 #define OP_WIDEN HIGH
 #define OP_NAN_CORE max

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * mean of floats: the state of sum (op/sum.h), divided once, in lower, by n converted to the accumulator's type. */
+ * mean of floats: the state of sum (op/sum.h), divided once, in lower, by n converted to the
+ * accumulator's type. */
 #define OP_CORE sum
 #define OP_COUNTS 2
 #define OP_LANE REAL

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * min: IEEE 754-2019 minimum through an integer key: NaN wins, -0 < +0. Empty: NaN, or the largest integer. */
+ * min: IEEE 754-2019 minimum through an integer key: NaN wins, -0 < +0. Empty: NaN, or the
+ * largest integer. */
 #define OP_LANE ORD
 #define OP_WIDEN LOW
 #define OP_NAN_CORE min

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * minmax: min and max side by side, two results per element; each by the rules of op/min.h and op/max.h. */
+ * minmax: min and max side by side, two results per element; each by the rules of op/min.h and
+ * op/max.h. */
 #define OP_LANE ORD
 #define OP_WIDEN VALUE
 #define OP_EXACT 1

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * prod: the tree of products. Integers wrap in 64 bits (exact). 1 is exactly neutral: x * 1 == x for every x. */
+ * prod: the tree of products. Integers wrap in 64 bits (exact). 1 is exactly neutral: x * 1 == x
+ * for every x. */
 #define OP_LANE REAL
 #define OP_WIDEN REAL
 #define OP_NAN_CORE prod

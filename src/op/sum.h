@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * sum: the tree of additions. Integers wrap in 64 bits (exact, class X); floats round, so they follow the tree.
- * A float sum is never -0.0: lower adds +0.0. The exact neutral element is -0.0: x + -0.0 == x for every x, -0.0
- * included. */
+ * sum: the tree of additions. Integers wrap in 64 bits (exact, class X); floats round, so they
+ * follow the tree. A float sum is never -0.0: lower adds +0.0. The exact neutral element is
+ * -0.0: x + -0.0 == x for every x, -0.0 included. */
 #define OP_LANE REAL
 #define OP_WIDEN REAL
 #define OP_EXACT REAL_IS_EXACT

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * sumsq: the sum of squares, in f64: squares of f32 are exact, and none overflows. It is never -0, and an element of 0
- * changes nothing. */
+ * sumsq: the sum of squares, in f64: squares of f32 are exact, and none overflows. It is never
+ * -0, and an element of 0 changes nothing. */
 #define OP_LANE REAL
 #define OP_WIDEN REAL
 #define OP_EXACT 0

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * wstd: the standard deviation of x with weights y: the state of wvar (op/wvar.h), and one square root in lower. */
+ * wstd: the standard deviation of x with weights y: the state of wvar (op/wvar.h), and one
+ * square root in lower. */
 #define OP_CORE wvar
 #define OP_NAN_CORE nanwvar
 #define OP_INPUTS 2

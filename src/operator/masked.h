@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * The nan form of an operator: an element that is masked, which is a NaN, is ABSENT. Included twice around the
- * operator's text: before it, so that its functions get other names (plain_lift, ...); after it, where the operator's
- * names are defined over those.
+ * The nan form of an operator: an element that is masked, which is a NaN, is ABSENT. Included
+ * twice around the operator's text: before it, so that its functions get other names
+ * (plain_lift, ...); after it, where the operator's names are defined over those.
  *
- *   NEUTRAL   the text has OP_NEUTRAL, and counts nothing (OP_COUNTS, OP_SIZES): a masked element is the neutral state
- *   ABSENT    the text has OP_ABSENT, a key m that is of no element: that is the key of a masked one; lower of it is
- *             `empty`
- *   COUNTED   any other: a field more, `kept`, the elements of a node that are not masked. Of 0 the state is absent:
- *             combine takes the other side, and lower is `empty`. Else `kept` is the n of the text's lower and combine
+ *   NEUTRAL   the text has OP_NEUTRAL, and counts nothing (OP_COUNTS, OP_SIZES): a masked
+ *             element is the neutral state
+ *   ABSENT    the text has OP_ABSENT, a key m that is of no element: that is the key of a masked
+ *             one; lower of it is `empty`
+ *   COUNTED   any other: a field more, `kept`, the elements of a node that are not masked. Of 0
+ *             the state is absent: combine takes the other side, and lower is `empty`. Else
+ *             `kept` is the n of the text's lower and combine
  *
- * On the processors a nan form has kernels of its own, or those of OP_NAN_CORE, of elements widened by OP_NAN_WIDEN. */
+ * On the processors a nan form has kernels of its own, or those of OP_NAN_CORE, of elements
+ * widened by OP_NAN_WIDEN. */
 #ifndef kept_to_real /* the number of a node's elements for combine; GPUs have their own */
 #define kept_to_real idx_to_real
 #endif
@@ -72,7 +75,8 @@
 #define OP_WIDEN OP_NAN_WIDEN
 #endif
 
-/* An element is masked if one of its inputs is a NaN; if par.marked, only the NaN that is the mark (is_present). */
+/* An element is masked if one of its inputs is a NaN; if par.marked, only the NaN that is the
+   mark (is_present). */
 #if OP_INPUTS == 2
 #define INPUTS elem x, elem y
 #define GIVEN  x, y
@@ -165,7 +169,8 @@ fn state lift(INPUTS, idx i, par p)
 fn state combine(state a, state b)
 {
 #if OP_SIZES /* what the place in the tree says counts absent elements too */
-    plain_state s = plain_combine(plain_of(a), plain_of(b), kept_to_real(a.kept), kept_to_real(b.kept));
+    plain_state s =
+        plain_combine(plain_of(a), plain_of(b), kept_to_real(a.kept), kept_to_real(b.kept));
 #else
     plain_state s = plain_combine(plain_of(a), plain_of(b));
 #endif
@@ -173,8 +178,8 @@ fn state combine(state a, state b)
     OP_STATE(COPY)
     r.kept = a.kept + b.kept;
 #if !OP_NEUTRAL
-#define CHOOSE(type, f)                                                                                                \
-    r.f = pick(b.kept == idx_num(0), a.f, r.f);                                                                        \
+#define CHOOSE(type, f)                                                                            \
+    r.f = pick(b.kept == idx_num(0), a.f, r.f);                                                    \
     r.f = pick(a.kept == idx_num(0), b.f, r.f);
     OP_STATE(CHOOSE)
 #undef CHOOSE

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * An operator resolved for a dtype and an instruction set: what every shape runs on. Static tables and one number; a
- * plan owns nothing and may be copied. */
+ * An operator resolved for a dtype and an instruction set: what every shape runs on. Static
+ * tables and one number; a plan owns nothing and may be copied. */
 #ifndef TALLY_PLAN_H
 #define TALLY_PLAN_H
 #include "kernel.h"
 
-/* How elements of one or two bytes become keys where they are not widened (cpu/narrow/narrow.h). The law's state of an
- * element is its key with the bits of `flip` changed. */
+/* How elements of one or two bytes become keys where they are not widened (cpu/narrow/narrow.h).
+ * The law's state of an element is its key with the bits of `flip` changed. */
 typedef struct tl_keying {
     uint16_t flip;
     uint16_t inf;          /* halves: the bits of infinity, */
@@ -14,10 +14,12 @@ typedef struct tl_keying {
 } tl_keying;
 
 typedef struct tl_plan {
-    const tl_scalar *op;           /* the operator: facts, scalar functions */
-    const tl_kernel *core;         /* its states: nodes, fold, scan_tile, ... (of op->core, on the type op->wide) */
-    const tl_kernel *lower;        /* its results: lower_row */
-    const tl_kernel *fold;         /* nodes and fold: for the elements as they are, or those of core */
+    const tl_scalar *op; /* the operator: facts, scalar functions */
+    /* its states: nodes, fold, scan_tile, ... (of op->core, on the type op->wide) */
+    const tl_kernel *core;
+    const tl_kernel *lower; /* its results: lower_row */
+    /* nodes and fold: for the elements as they are, or those of core */
+    const tl_kernel *fold;
     const tl_convert *fold_in;     /* elements for fold, and */
     const tl_convert *in;          /* for core; NULL: they are the same */
     const tl_convert *out;         /* results of lower; NULL: they are the same */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * The disk cache: $XDG_CACHE_HOME/tally (or ~/.cache/tally), with one file per entry, named by a hash of its key.
- * A file is a header (magic, length, checksum), the key itself and the code. A file that does not fit is ignored and
- * written anew. So is a file that another user owns or may write to: its code would run with our rights. A file is
- * written beside its place and renamed, so processes can share the folder. Files with other names are left alone.
- * A failure here costs time only. */
+ * The disk cache: $XDG_CACHE_HOME/tally (or ~/.cache/tally), with one file per entry, named by a
+ * hash of its key. A file is a header (magic, length, checksum), the key itself and the code. A
+ * file that does not fit is ignored and written anew. So is a file that another user owns or may
+ * write to: its code would run with our rights. A file is written beside its place and renamed,
+ * so processes can share the folder. Files with other names are left alone. A failure here costs
+ * time only. */
 #include "cache.h"
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,7 +16,8 @@
 #include <unistd.h>
 
 enum { PATH_ROOM = 600 };
-static const long long FOLDER_BYTES = 512ll << 20; /* when there is more, the oldest files are removed */
+/* when there is more, the oldest files are removed */
+static const long long FOLDER_BYTES = 512ll << 20;
 
 typedef struct {
     char magic[8];
@@ -53,21 +55,25 @@ static int path_of(char *to, const void *key, size_t key_bytes)
     return 1;
 }
 
-/* A name as path_of makes it, or that with the ending of mkstemp: the file of a process that was killed. */
+/* A name as path_of makes it, or that with the ending of mkstemp: the file of a process that was
+   killed. */
 static int is_ours(const char *name)
 {
     static const char ending[] = ".bin";
-    if (strspn(name, "0123456789abcdef") != 16 || strncmp(name + 16, ending, sizeof ending - 1)) return 0;
+    if (strspn(name, "0123456789abcdef") != 16 || strncmp(name + 16, ending, sizeof ending - 1))
+        return 0;
     const char *rest = name + 16 + sizeof ending - 1;
     return !*rest || (*rest == '.' && strlen(rest) == 7);
 }
 
-/* A regular file that only this user can write; NULL otherwise. (Opening a FIFO would wait for its writer.) */
+/* A regular file that only this user can write; NULL otherwise. (Opening a FIFO would wait for
+   its writer.) */
 static FILE *open_ours(const char *path, struct stat *info)
 {
     int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (descriptor < 0) return NULL;
-    FILE *f = !fstat(descriptor, info) && S_ISREG(info->st_mode) && info->st_uid == geteuid() && !(info->st_mode & 022)
+    FILE *f = !fstat(descriptor, info) && S_ISREG(info->st_mode) && info->st_uid == geteuid() &&
+                      !(info->st_mode & 022)
                   ? fdopen(descriptor, "rb")
                   : NULL;
     if (!f) close(descriptor);
@@ -82,11 +88,13 @@ void *tl_cache_load(const void *key, size_t key_bytes, size_t *bytes)
     char *data = NULL;
     FILE *f = path_of(path, key, key_bytes) ? open_ours(path, &info) : NULL;
     if (!f) return NULL;
-    if (fread(&h, sizeof h, 1, f) == 1 && !memcmp(h.magic, MAGIC, sizeof MAGIC) && h.key_bytes == key_bytes &&
-        h.bytes < 1ull << 32 && (uint64_t)info.st_size == sizeof h + h.key_bytes + h.bytes)
+    if (fread(&h, sizeof h, 1, f) == 1 && !memcmp(h.magic, MAGIC, sizeof MAGIC) &&
+        h.key_bytes == key_bytes && h.bytes < 1ull << 32 &&
+        (uint64_t)info.st_size == sizeof h + h.key_bytes + h.bytes)
         data = malloc(key_bytes + h.bytes);
-    if (data && (fread(data, 1, key_bytes + h.bytes, f) != key_bytes + h.bytes || memcmp(data, key, key_bytes) ||
-                 hash(0, data, key_bytes + h.bytes) != h.checksum)) {
+    if (data &&
+        (fread(data, 1, key_bytes + h.bytes, f) != key_bytes + h.bytes ||
+         memcmp(data, key, key_bytes) || hash(0, data, key_bytes + h.bytes) != h.checksum)) {
         free(data);
         data = NULL;
     }

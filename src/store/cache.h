@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What is kept on disk from one process to the next: compiled programs, and which devices passed the probe. */
+ * What is kept on disk from one process to the next: compiled programs, and which devices passed
+ * the probe. */
 #ifndef TALLY_CACHE_H
 #define TALLY_CACHE_H
 #include <stddef.h>

@@ -9,7 +9,8 @@ tl_key tl_key_add(tl_key key, const void *data, size_t bytes)
 {
     const unsigned char *p = data;
     for (size_t i = 0; i < bytes; i++) {
-        uint64_t low = key.low ^ p[i], part = (low & 0xffffffff) * 0x13b, rest = (low >> 32) * 0x13b + (part >> 32);
+        uint64_t low = key.low ^ p[i], part = (low & 0xffffffff) * 0x13b,
+                 rest = (low >> 32) * 0x13b + (part >> 32);
         key.high = key.high * 0x13b + (rest >> 32) + (low << 24);
         key.low = low * 0x13b;
     }

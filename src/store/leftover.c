@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The list of what must not be left behind, and tally_abandon. A spin lock guards the list. The thread that holds it
- * has its signals blocked, so a handler never waits for the thread that it interrupts. */
+ * The list of what must not be left behind, and tally_abandon. A spin lock guards the list. The
+ * thread that holds it has its signals blocked, so a handler never waits for the thread that it
+ * interrupts. */
 #define _GNU_SOURCE
 #include "leftover.h"
 #include "tally.h"
@@ -83,7 +84,8 @@ static void end_child(pid_t child)
 {
     int status;
     kill(-child, SIGTERM);
-    for (int i = 0; i < PATIENCE && waitpid(child, &status, WNOHANG) == 0; i++) poll(NULL, 0, WAIT_MS);
+    for (int i = 0; i < PATIENCE && waitpid(child, &status, WNOHANG) == 0; i++)
+        poll(NULL, 0, WAIT_MS);
     kill(-child, SIGKILL);
 }
 
@@ -93,7 +95,8 @@ void tally_abandon(void)
     const pid_t here = getpid();
     sigset_t old;
     lock(&old);
-    for (int paths = 0; paths < 2; paths++) /* a compiler writes into its folder as long as it runs */
+    /* a compiler writes into its folder as long as it runs */
+    for (int paths = 0; paths < 2; paths++)
         for (tl_leftover *l = first, *next; l; l = next) {
             next = l->next;
             if ((l->undo != NULL) != paths || l->owner != here) continue;

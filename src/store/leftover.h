@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * What a process must not leave behind if it ends in the middle of a call: files half written, folders and compilers of
- * users' operators. They are listed from their making to their end; tally_abandon, which a signal handler may call,
- * undoes what the list has. */
+ * What a process must not leave behind if it ends in the middle of a call: files half written,
+ * folders and compilers of users' operators. They are listed from their making to their end;
+ * tally_abandon, which a signal handler may call, undoes what the list has. */
 #ifndef TALLY_LEFTOVER_H
 #define TALLY_LEFTOVER_H
 #include <signal.h>
 #include <sys/types.h>
 
 typedef struct tl_leftover {
-    void (*undo)(const char *path); /* calls only what a signal handler may call; NULL: a child to be ended */
-    const char *path;               /* borrowed while it is listed */
-    pid_t child, owner;             /* child: the leader of its process group; owner: who listed it, for after a fork */
+    /* calls only what a signal handler may call; NULL: a child to be ended */
+    void (*undo)(const char *path);
+    const char *path; /* borrowed while it is listed */
+    /* child: the leader of its process group; owner: who listed it, for after a fork */
+    pid_t child, owner;
     struct tl_leftover *next, **at; /* at: NULL when it is not listed */
 } tl_leftover;
 
-/* Between hold and release no signal handler runs in this thread, so that making a thing and listing it are one. */
+/* Between hold and release no signal handler runs in this thread, so that making a thing and
+   listing it are one. */
 void tl_leftover_hold(sigset_t *old);
 void tl_leftover_release(const sigset_t *old);
 

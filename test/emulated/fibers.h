@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A grid of CUDA threads on one thread of the host: a fiber per thread, group after group. A fiber runs until it waits
- * at a barrier or a shuffle for the others of its group or warp. Header only; test_emulated.c is the one user. */
+ * A grid of CUDA threads on one thread of the host: a fiber per thread, group after group. A
+ * fiber runs until it waits at a barrier or a shuffle for the others of its group or warp.
+ * Header only; test_emulated.c is the one user. */
 #ifndef TALLY_TEST_FIBERS_H
 #define TALLY_TEST_FIBERS_H
 #include <setjmp.h>
@@ -22,9 +23,10 @@ static emulator fibers;
 static jmp_buf fiber_home, fiber_at[FIBERS];
 static int fiber_begun[FIBERS];
 static char *fiber_stacks;
-static uint64_t fiber_slots[2][FIBERS]; /* of this shuffle of a warp, and of the one before, which a slow fiber reads */
-static int warp_round[FIBER_WARPS], warp_arrived[FIBER_WARPS], group_round, group_arrived, fibers_alive,
-    fiber_ended[FIBERS];
+/* of this shuffle of a warp, and of the one before, which a slow fiber reads */
+static uint64_t fiber_slots[2][FIBERS];
+static int warp_round[FIBER_WARPS], warp_arrived[FIBER_WARPS], group_round, group_arrived,
+    fibers_alive, fiber_ended[FIBERS];
 static void (*fiber_body)(void);
 
 static void fiber_yield(void)
@@ -75,7 +77,8 @@ static void fiber_start(void)
     }
 }
 
-/* Fiber i goes on where it waits. Jumps, since swapcontext makes a call of the system each time: a third of a test. */
+/* Fiber i goes on where it waits. Jumps, since swapcontext makes a call of the system each time:
+   a third of a test. */
 static void fiber_go_on(int i)
 {
     fibers.thread = i;
@@ -83,7 +86,8 @@ static void fiber_go_on(int i)
     if (fiber_begun[i]) _longjmp(fiber_at[i], 1);
     ucontext_t begin;
     getcontext(&begin);
-    begin.uc_stack = (stack_t){.ss_sp = fiber_stacks + (size_t)i * FIBER_STACK, .ss_size = FIBER_STACK};
+    begin.uc_stack =
+        (stack_t){.ss_sp = fiber_stacks + (size_t)i * FIBER_STACK, .ss_size = FIBER_STACK};
     fiber_begun[i] = 1;
     makecontext(&begin, fiber_start, 0);
     setcontext(&begin);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * A CUDA driver that is none, as libcuda.so.1, for test_embed.c and test_better.c: one device, memory of the host,
- * modules that are looked at and not run, kernels that do nothing. It must have every function of src/gpu/cuda/.
- * fake_cuda_loads() says what was loaded. FAKE_CUDA_REFUSES=1: it takes no fatbinary. As a real one, it does nothing
- * for a thread without a current context. fake_cuda_push_fails: the push of a context that many calls from now fails
- * (0: none). fake_cuda_depth(): contexts that this thread has pushed; fake_cuda_held, _peak: bytes of memory now, and
- * at most. */
+ * A CUDA driver that is none, as libcuda.so.1, for test_embed.c and test_better.c: one device,
+ * memory of the host, modules that are looked at and not run, kernels that do nothing. It must
+ * have every function of src/gpu/cuda/. fake_cuda_loads() says what was loaded.
+ * FAKE_CUDA_REFUSES=1: it takes no fatbinary. As a real one, it does nothing for a thread
+ * without a current context. fake_cuda_push_fails: the push of a context that many calls from
+ * now fails (0: none). fake_cuda_depth(): contexts that this thread has pushed; fake_cuda_held,
+ * _peak: bytes of memory now, and at most. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +40,10 @@ int cuDeviceGetName(char *name, int room, int d) { return snprintf(name, (size_t
 int cuDeviceTotalMem_v2(size_t *bytes, int d) { return *bytes = (size_t)1 << 30, d; }
 int cuDeviceGetAttribute(int *v, int what, int d)
 {
-    *v = what == COMPUTE_MAJOR ? 9 : what == MULTIPROCESSORS ? 4 : what == SHARED_OPTIN ? 227 << 10 : 0;
+    *v = what == COMPUTE_MAJOR     ? 9
+         : what == MULTIPROCESSORS ? 4
+         : what == SHARED_OPTIN    ? 227 << 10
+                                   : 0;
     return d;
 }
 int cuDevicePrimaryCtxRetain(void **c, int d) { return *c = loads, d; }
@@ -84,8 +88,9 @@ int cuPointerGetAttributes(unsigned n, int *what, void **values, uint64_t p)
     return n && what && values && p ? 1 : 1;
 }
 
-/* A fatbinary: magic, version, bytes of its head (u16), bytes that follow (u64). Each image: kind (1 PTX, 2 machine
- * code), version (u16), bytes of its head (u32), of its content (u64), ..., and its architecture (u32) at 28. */
+/* A fatbinary: magic, version, bytes of its head (u16), bytes that follow (u64). Each image:
+ * kind (1 PTX, 2 machine code), version (u16), bytes of its head (u32), of its content (u64),
+ * ..., and its architecture (u32) at 28. */
 int cuModuleLoadData(void **module, const unsigned char *data)
 {
     uint64_t size, at = 16, bytes;
@@ -94,16 +99,19 @@ int cuModuleLoadData(void **module, const unsigned char *data)
     if (!current) return INVALID_CONTEXT;
     *module = loads;
     if (data[0] == CUBIN) {
-        snprintf(loads + used, sizeof loads - used, data[1] == 'E' ? " cubin" : " %s", (const char *)data + 1);
+        snprintf(loads + used, sizeof loads - used, data[1] == 'E' ? " cubin" : " %s",
+                 (const char *)data + 1);
     } else if (data[0] == FATBIN) {
         if (getenv("FAKE_CUDA_REFUSES")) return NO_BINARY_FOR_GPU;
         used += (size_t)snprintf(loads + used, sizeof loads - used, " fatbin(");
-        for (memcpy(&size, data + 8, 8); at < 16 + size && used < sizeof loads; at += head + bytes) {
+        for (memcpy(&size, data + 8, 8); at < 16 + size && used < sizeof loads;
+             at += head + bytes) {
             memcpy(&head, data + at + 4, 4);
             memcpy(&bytes, data + at + 8, 8);
             memcpy(&arch, data + at + 28, 4);
-            used += (size_t)snprintf(loads + used, sizeof loads - used, "%s%s %u", at > 16 ? ", " : "",
-                                     data[at] == 1 ? "ptx" : "elf", (unsigned)arch);
+            used +=
+                (size_t)snprintf(loads + used, sizeof loads - used, "%s%s %u", at > 16 ? ", " : "",
+                                 data[at] == 1 ? "ptx" : "elf", (unsigned)arch);
         }
         if (used < sizeof loads) snprintf(loads + used, sizeof loads - used, ")");
     } else {
@@ -118,11 +126,14 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *f, int thread
 {
     return *blocks = 2, f && threads && shared < 1 << 18 ? 0 : 1;
 }
-int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                   unsigned shared, void *stream, void **parameters, void **extra)
+int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                   unsigned bz, unsigned shared, void *stream, void **parameters, void **extra)
 {
     if (!current) return INVALID_CONTEXT;
-    return f && gx && gy && gz && bx && by && bz && shared < 1 << 18 && stream && parameters && !extra ? 0 : 1;
+    return f && gx && gy && gz && bx && by && bz && shared < 1 << 18 && stream && parameters &&
+                   !extra
+               ? 0
+               : 1;
 }
 int cuStreamCreate(void **s, unsigned flags) { return *s = loads, flags > 1; }
 int cuStreamDestroy_v2(void *s) { return s == NULL; }
@@ -136,10 +147,16 @@ int cuEventRecord(void *event, void *s) { return event && s ? 0 : 1; }
 int cuEventSynchronize(void *event) { return event == NULL; }
 int cuEventElapsedTime(float *ms, void *from, void *to) { return *ms = 0, from && to ? 0 : 1; }
 int cuMemGetInfo_v2(size_t *room, size_t *total) { return *room = *total = (size_t)1 << 30, 0; }
-int cuMemHostAlloc(void **p, size_t bytes, unsigned flags) { return *p = malloc(bytes), *p && !flags ? 0 : 1; }
+int cuMemHostAlloc(void **p, size_t bytes, unsigned flags)
+{
+    return *p = malloc(bytes), *p && !flags ? 0 : 1;
+}
 int cuMemFreeHost(void *p) { return free(p), 0; }
 int cuGetExportTable(const void **table, const void *id)
 {
     return *table = NULL, id ? 500 : 500;
 } /* NVRTC asks; not found */
-int cuGetErrorString(int error, const char **text) { return *text = error ? "an error" : "none", 0; }
+int cuGetErrorString(int error, const char **text)
+{
+    return *text = error ? "an error" : "none", 0;
+}

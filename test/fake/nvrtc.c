@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * An NVRTC that is none, as libnvrtc.so.13, for test_better.c. Its code is "\x7fquick" or "\x7fbest", by the option
- * that asks for quick code, and fake/cuda.c says which of them was loaded. The best takes FAKE_NVRTC_MS milliseconds,
- * in which it asks once each whether to give up; FAKE_NVRTC_FAILS=1: it is not made; FAKE_NVRTC_DEAF=1: nobody can stop
- * it. fake_nvrtc_quick, fake_nvrtc_best: programs it was asked for; fake_nvrtc_running: in the compiler now. It aborts
- * when it is taken apart at the end of a process while it compiles. */
+ * An NVRTC that is none, as libnvrtc.so.13, for test_better.c. Its code is "\x7fquick" or
+ * "\x7fbest", by the option that asks for quick code, and fake/cuda.c says which of them was
+ * loaded. The best takes FAKE_NVRTC_MS milliseconds, in which it asks once each whether to give
+ * up; FAKE_NVRTC_FAILS=1: it is not made; FAKE_NVRTC_DEAF=1: nobody can stop it.
+ * fake_nvrtc_quick, fake_nvrtc_best: programs it was asked for; fake_nvrtc_running: in the
+ * compiler now. It aborts when it is taken apart at the end of a process while it compiles. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * tally_mpi.h on as many ranks as it is started with: random operators, types, lengths and cuts (empty parts too, parts
- * in another order than the ranks), every result by memcmp with the call of one process on the whole sequence. Then
- * wrong arguments on one rank: an error on all, with the same sentence, and no rank waits for ever.
+ * tally_mpi.h on as many ranks as it is started with: random operators, types, lengths and cuts
+ * (empty parts too, parts in another order than the ranks), every result by memcmp with the call
+ * of one process on the whole sequence. Then wrong arguments on one rank: an error on all, with
+ * the same sentence, and no rank waits for ever.
  *   mpirun -n 3 ranks [CASES [SEED [DEVICE [OPERATOR [DTYPE]]]]]
- * DEVICE "cuda" or "opencl": a device for each rank, parts and results in its memory. With -DTEST_NCCL allreduce goes
- * by tally_mpi_nccl.h; with -Itest/mpi/fake NCCL and CUDA's runtime are none, and fail on one rank when told to. */
+ * DEVICE "cuda" or "opencl": a device for each rank, parts and results in its memory. With
+ * -DTEST_NCCL allreduce goes by tally_mpi_nccl.h; with -Itest/mpi/fake NCCL and CUDA's runtime
+ * are none, and fail on one rank when told to. */
 #include <mpi.h>
 #ifdef TEST_NCCL
 #include <tally_mpi_nccl.h>
@@ -23,7 +25,8 @@ static int rank, ranks, failures, passed;
 static tally *ctx, *cpu; /* cpu: what one process gives */
 static const char *only_op;
 static tally_dtype only_dtype;
-static char *device_x, *device_y, *device_bits, *device_out; /* NULL: parts and results are where they are made */
+/* NULL: parts and results are where they are made */
+static char *device_x, *device_y, *device_bits, *device_out;
 enum { FIELDS = 4, EACH = 4000 };
 static char *device_fields, *device_results;
 
@@ -41,7 +44,8 @@ static void check(int good, const char *what, int64_t number)
     if (good) {
         passed++;
     } else if (failures++ < 5) {
-        printf("FAILED on rank %d of %d: %s, case %lld: %s\n", rank, ranks, what, (long long)number, tally_mpi_error());
+        printf("FAILED on rank %d of %d: %s, case %lld: %s\n", rank, ranks, what, (long long)number,
+               tally_mpi_error());
     }
 }
 
@@ -100,8 +104,10 @@ static void one(int64_t number)
     int place[RANKS_MOST]; /* of the ranks in the sequence */
     tally_operator_info info;
     if (tally_operator(ctx, op, two && y_type != dtype ? TALLY_F64 : dtype, &info)) return;
-    if (two && y_type != dtype && dtype != TALLY_F64 && y_type != TALLY_F64) return; /* whose common type is another */
-    const size_t size = tally_dtype_size(dtype), result = tally_dtype_size(info.output) * (size_t)info.lanes;
+    /* whose common type is another */
+    if (two && y_type != dtype && dtype != TALLY_F64 && y_type != TALLY_F64) return;
+    const size_t size = tally_dtype_size(dtype),
+                 result = tally_dtype_size(info.output) * (size_t)info.lanes;
     fill(x, dtype, n);
     fill(y, y_type, n);
     for (int i = 0; i < MOST / 8 + 1; i++) bits[i] = (char)(below(256) | below(256));
@@ -124,8 +130,8 @@ static void one(int64_t number)
     tally_view all = tally_flat(x, dtype, n),
                mine = there(tally_flat(x + (size_t)a * size, dtype, mine_n), device_x, size);
     tally_view all_y = tally_flat(y, y_type, n),
-               mine_y = there(tally_flat(y + (size_t)a * tally_dtype_size(y_type), y_type, mine_n), device_y,
-                              tally_dtype_size(y_type));
+               mine_y = there(tally_flat(y + (size_t)a * tally_dtype_size(y_type), y_type, mine_n),
+                              device_y, tally_dtype_size(y_type));
     if (two) all.next = &all_y, mine.next = &mine_y;
     if (valid && two && below(2))
         all_y.valid = bits, mine_y.valid = bits_there(bits, sizeof bits), mine_y.valid_offset = a;
@@ -146,7 +152,8 @@ static void one(int64_t number)
     tally_scan(cpu, op, &all, &scanned, &scan);
     status = tally_mpi_scan(ctx, op, &mine, start, &out, &scan, MPI_COMM_WORLD);
     back(got, to, (size_t)mine_n * result);
-    check(!status && !memcmp(got, want + (size_t)a * result, (size_t)mine_n * result), "scan", number);
+    check(!status && !memcmp(got, want + (size_t)a * result, (size_t)mine_n * result), "scan",
+          number);
 
     tally_window_options w = {.before = below(60)};
     w.after = below(2) ? below(60) : 0;
@@ -154,7 +161,8 @@ static void one(int64_t number)
     if (below(3) == 0) w.min_count = below(w.before + w.after + 2);
     const int64_t length = tally_window_length(n, &w);
     const tally_view windows = tally_flat(want, info.output, length);
-    int64_t made = -1, first = a, last = a + mine_n; /* with valid edges result i is that of the window at i + before */
+    /* with valid edges result i is that of the window at i + before */
+    int64_t made = -1, first = a, last = a + mine_n;
     if (w.edges == TALLY_EDGES_VALID) {
         first = (a < w.before ? w.before : a) - w.before;
         last = (a + mine_n > n - w.after ? n - w.after : a + mine_n) - w.before;
@@ -175,7 +183,8 @@ static void one(int64_t number)
     int i_have = 0;
     for (int r = 0; r < ranks; r++) { /* element i of rank r */
         fill(others, dtype, m);
-        for (int64_t i = 0; i < m; i++) memcpy(x + (size_t)(i * ranks + r) * size, others + (size_t)i * size, size);
+        for (int64_t i = 0; i < m; i++)
+            memcpy(x + (size_t)(i * ranks + r) * size, others + (size_t)i * size, size);
         if (r == rank) memcpy(mine_x, others, (size_t)m * size);
         const size_t beside = tally_dtype_size(y_type);
         fill(others, y_type, two ? m : 0);
@@ -195,7 +204,8 @@ static void one(int64_t number)
     if (two) ranks_x.next = &ranks_y;
     tally_reduce(cpu, op, &ranks_x, want);
     tally_view element = there(tally_flat(mine_x, dtype, m), device_x, size),
-               second = there(tally_flat(mine_second, y_type, m), device_y, tally_dtype_size(y_type));
+               second =
+                   there(tally_flat(mine_second, y_type, m), device_y, tally_dtype_size(y_type));
     if (two) element.next = &second;
     tally_view *const has_bits = two ? &second : &element;
     const void *const some_there = bits_there(some, sizeof some);
@@ -208,14 +218,17 @@ static void one(int64_t number)
     check(!status && !memcmp(got, want, (size_t)m * result), "allreduce", number);
 }
 
-/* Several fields in one message: sequences go on from rank to rank; some ranks have none of their elements. */
+/* Several fields in one message: sequences go on from rank to rank; some ranks have none of
+   their elements. */
 static void fields(int64_t number)
 {
     static char x[FIELDS][EACH * 8], want[FIELDS][EACH * 16], got[FIELDS][EACH * 16];
-    static const char *const ops[] = {"sum",    "mean",     "max",       "minmax",     "argmin",   "var:1",
-                                      "nansum", "ema:0.25", "sum:exact", "mean:exact", "dot:exact"};
+    static const char *const ops[] = {"sum",       "mean",       "max",      "minmax",
+                                      "argmin",    "var:1",      "nansum",   "ema:0.25",
+                                      "sum:exact", "mean:exact", "dot:exact"};
     static const tally_dtype types[] = {TALLY_F64, TALLY_F32, TALLY_I32, TALLY_U8};
-    const char *const any = ops[below(3) ? below(8) : 8 + below(3)], *const op = only_op ? only_op : any;
+    const char *const any = ops[below(3) ? below(8) : 8 + below(3)], *const op =
+                                                                         only_op ? only_op : any;
     const int count = below(8) ? 1 + (int)below(FIELDS) : 0, exact = strstr(op, "exact") != NULL;
     const int on_device = device_fields != NULL, valid = below(3) == 0;
     static unsigned char bits[EACH / 8 + 1];
@@ -226,13 +239,16 @@ static void fields(int64_t number)
     void *results[FIELDS] = {NULL};
     const void *const field_bits = bits_there(bits, sizeof bits);
     for (int f = 0; f < count; f++) {
-        const tally_dtype type = two ? TALLY_F32 : types[below(exact ? 2 : 4)], dtype = only_dtype ? only_dtype : type;
-        const int64_t rows = below(4) ? 2 + below(40) : below(2), n = below(4) ? below(90) : below(8);
+        const tally_dtype type = two ? TALLY_F32 : types[below(exact ? 2 : 4)],
+                          dtype = only_dtype ? only_dtype : type;
+        const int64_t rows = below(4) ? 2 + below(40) : below(2),
+                      n = below(4) ? below(90) : below(8);
         const size_t size = tally_dtype_size(dtype);
         int64_t first = 0, end = 0, a = 0, b = 0;
         if (tally_operator(ctx, op, dtype, &info[f])) return;
         fill(x[f], dtype, rows * n);
-        whole[f] = below(2) ? tally_columns(x[f], dtype, n, rows) : tally_rows(x[f], dtype, rows, n);
+        whole[f] =
+            below(2) ? tally_columns(x[f], dtype, n, rows) : tally_rows(x[f], dtype, rows, n);
         for (int r = 0; r < ranks; r++, first = end) {
             end = r == ranks - 1 ? n : first + (below(4) ? below(2 * n / ranks + 1) : 0);
             if (end > n) end = n;
@@ -244,7 +260,8 @@ static void fields(int64_t number)
         mine[f] = whole[f];
         mine[f].valid_offset = valid ? a * whole[f].stride : 0;
         char *const at = on_device ? device_fields + f * EACH * 8 : x[f];
-        if (on_device) check(!tally_copy(ctx, at, x[f], sizeof x[f]), "a field to the device", number);
+        if (on_device)
+            check(!tally_copy(ctx, at, x[f], sizeof x[f]), "a field to the device", number);
         mine[f].data = at + (size_t)(a * whole[f].stride) * size;
         mine[f].n = b - a;
         if (valid) mine[f].valid = field_bits;
@@ -254,25 +271,30 @@ static void fields(int64_t number)
         if (two) mine[f].next = &mine_beside[f];
         results[f] = on_device ? device_results + f * EACH * 16 : got[f];
         memset(got[f], 0x5a, sizeof got[f]);
-        if (on_device) check(!tally_copy(ctx, results[f], got[f], sizeof got[f]), "results on the device", number);
+        if (on_device)
+            check(!tally_copy(ctx, results[f], got[f], sizeof got[f]), "results on the device",
+                  number);
         check(!tally_reduce(cpu, op, &whole[f], want[f]), "fields in one process", number);
     }
     const tally_status status = tally_mpi_fields(ctx, op, mine, count, results, MPI_COMM_WORLD);
     check(!status, "fields", number);
     for (int f = 0; f < count && !status; f++) {
-        const size_t bytes = (size_t)whole[f].rows * tally_dtype_size(info[f].output) * (size_t)info[f].lanes;
+        const size_t bytes =
+            (size_t)whole[f].rows * tally_dtype_size(info[f].output) * (size_t)info[f].lanes;
         back(got[f], results[f], sizeof got[f]);
-        check(!memcmp(got[f], want[f], bytes) && got[f][bytes] == 0x5a, "results of fields", number);
+        check(!memcmp(got[f], want[f], bytes) && got[f][bytes] == 0x5a, "results of fields",
+              number);
     }
 }
 
 /* An operator whose text is another on one rank. */
-static const char text[] = "#define OP_STATE(F) F(real, s)\n"
-                           "typedef struct { OP_STATE(FIELD) } state;\n"
-                           "fn state lift(elem x, idx i, par p) { state r; r.s = to_real(x); return r; }\n"
-                           "fn state combine(state a, state b) { state r; r.s = sel(a.s > b.s, a.s, b.s); return r; }\n"
-                           "fn result lower(state a, real n, idx first, par p) { return to_result(a.s); }\n"
-                           "fn result empty(par p) { return to_result(num(0)); }\n";
+static const char text[] =
+    "#define OP_STATE(F) F(real, s)\n"
+    "typedef struct { OP_STATE(FIELD) } state;\n"
+    "fn state lift(elem x, idx i, par p) { state r; r.s = to_real(x); return r; }\n"
+    "fn state combine(state a, state b) { state r; r.s = sel(a.s > b.s, a.s, b.s); return r; }\n"
+    "fn result lower(state a, real n, idx first, par p) { return to_result(a.s); }\n"
+    "fn result empty(par p) { return to_result(num(0)); }\n";
 
 /* A bit of what is merged changes on its way. */
 static int damage;
@@ -314,55 +336,68 @@ static void misuse(void)
     null.data = NULL;
     snprintf(who, sizeof who, "rank %d", bad);
     tally *none;
-    refused(tally_mpi_open(&none, is_bad ? "cpu,threads=0" : "cpu", MPI_COMM_WORLD), TALLY_INVALID, "threads");
+    refused(tally_mpi_open(&none, is_bad ? "cpu,threads=0" : "cpu", MPI_COMM_WORLD), TALLY_INVALID,
+            "threads");
     check(none == NULL, "no context after a failure", -1);
-    refused(tally_mpi_reduce(ctx, "sum", is_bad ? &pitched : &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID,
-            "mine is not dense");
-    refused(tally_mpi_reduce(ctx, "sum", is_bad ? &null : &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID,
-            "mine->data is NULL");
-    refused(tally_mpi_window(ctx, "sum", is_bad ? &null : &mine, -1, &to, &w, NULL, MPI_COMM_WORLD), TALLY_INVALID,
-            "mine->data is NULL");
-    refused(tally_mpi_allreduce(ctx, "sum", &mine, is_bad ? &null : &to, MPI_COMM_WORLD), TALLY_INVALID,
-            "out->data is NULL");
-    refused(tally_mpi_reduce(is_bad ? NULL : ctx, "sum", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID,
-            "ctx is NULL");
-    refused(tally_mpi_reduce(ctx, "summ", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID, "rank 0: op is 'summ'");
-    refused(tally_mpi_reduce(ctx, "sum", &mine, -1, out, ranks, MPI_COMM_WORLD), TALLY_INVALID, "root is");
-    refused(tally_mpi_reduce(ctx, "sum", &mine, -1, is_bad ? NULL : out, -1, MPI_COMM_WORLD), TALLY_INVALID,
-            "out is NULL");
-    refused(tally_mpi_scan(ctx, "sum", &mine, -1, &to, &reverse, MPI_COMM_WORLD), TALLY_UNSUPPORTED, "reverse");
-    refused(tally_mpi_scan(ctx, "sum", &mine, -1, is_bad ? &less : &to, NULL, MPI_COMM_WORLD), TALLY_INVALID,
-            "out has 9 results");
-    refused(tally_mpi_scan(ctx, "sum", &mine, -1, is_bad ? &to_floats : &to, NULL, MPI_COMM_WORLD), TALLY_INVALID,
-            "out is f32");
-    refused(tally_mpi_window(ctx, "sum", &mine, -1, &to, is_bad ? &wrong : &w, NULL, MPI_COMM_WORLD), TALLY_UNSUPPORTED,
-            "before -1");
-    refused(tally_mpi_window(ctx, "sum", &mine, -1, &to, is_bad ? NULL : &w, NULL, MPI_COMM_WORLD), TALLY_INVALID,
-            "options is NULL");
+    refused(tally_mpi_reduce(ctx, "sum", is_bad ? &pitched : &mine, -1, out, 0, MPI_COMM_WORLD),
+            TALLY_INVALID, "mine is not dense");
+    refused(tally_mpi_reduce(ctx, "sum", is_bad ? &null : &mine, -1, out, 0, MPI_COMM_WORLD),
+            TALLY_INVALID, "mine->data is NULL");
+    refused(tally_mpi_window(ctx, "sum", is_bad ? &null : &mine, -1, &to, &w, NULL, MPI_COMM_WORLD),
+            TALLY_INVALID, "mine->data is NULL");
+    refused(tally_mpi_allreduce(ctx, "sum", &mine, is_bad ? &null : &to, MPI_COMM_WORLD),
+            TALLY_INVALID, "out->data is NULL");
+    refused(tally_mpi_reduce(is_bad ? NULL : ctx, "sum", &mine, -1, out, 0, MPI_COMM_WORLD),
+            TALLY_INVALID, "ctx is NULL");
+    refused(tally_mpi_reduce(ctx, "summ", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID,
+            "rank 0: op is 'summ'");
+    refused(tally_mpi_reduce(ctx, "sum", &mine, -1, out, ranks, MPI_COMM_WORLD), TALLY_INVALID,
+            "root is");
+    refused(tally_mpi_reduce(ctx, "sum", &mine, -1, is_bad ? NULL : out, -1, MPI_COMM_WORLD),
+            TALLY_INVALID, "out is NULL");
+    refused(tally_mpi_scan(ctx, "sum", &mine, -1, &to, &reverse, MPI_COMM_WORLD), TALLY_UNSUPPORTED,
+            "reverse");
+    refused(tally_mpi_scan(ctx, "sum", &mine, -1, is_bad ? &less : &to, NULL, MPI_COMM_WORLD),
+            TALLY_INVALID, "out has 9 results");
+    refused(tally_mpi_scan(ctx, "sum", &mine, -1, is_bad ? &to_floats : &to, NULL, MPI_COMM_WORLD),
+            TALLY_INVALID, "out is f32");
+    refused(
+        tally_mpi_window(ctx, "sum", &mine, -1, &to, is_bad ? &wrong : &w, NULL, MPI_COMM_WORLD),
+        TALLY_UNSUPPORTED, "before -1");
+    refused(tally_mpi_window(ctx, "sum", &mine, -1, &to, is_bad ? NULL : &w, NULL, MPI_COMM_WORLD),
+            TALLY_INVALID, "options is NULL");
     tally_view two[2] = {tally_columns(x, TALLY_F64, 2, 5), tally_flat(x, TALLY_F64, 7)};
     void *results[2] = {out, out + 10};
     two[1].data = is_bad ? NULL : x;
-    refused(tally_mpi_fields(ctx, "sum", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID, "x->data is NULL");
+    refused(tally_mpi_fields(ctx, "sum", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID,
+            "x->data is NULL");
     two[1].data = x;
     two[1].n = is_bad ? -1 : 7;
-    refused(tally_mpi_fields(ctx, "sum", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID, "n below 0");
+    refused(tally_mpi_fields(ctx, "sum", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID,
+            "n below 0");
     two[1].n = 7;
-    refused(tally_mpi_fields(ctx, "sum", two, is_bad ? -2 : 2, results, MPI_COMM_WORLD), TALLY_INVALID, "count is -2");
+    refused(tally_mpi_fields(ctx, "sum", two, is_bad ? -2 : 2, results, MPI_COMM_WORLD),
+            TALLY_INVALID, "count is -2");
     results[0] = is_bad ? NULL : out;
-    refused(tally_mpi_fields(ctx, "sum", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID, "results[0] is NULL");
+    refused(tally_mpi_fields(ctx, "sum", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID,
+            "results[0] is NULL");
     results[0] = out;
-    refused(tally_mpi_fields(ctx, "sum", is_bad ? NULL : two, 2, results, MPI_COMM_WORLD), TALLY_INVALID,
-            "fields or results is NULL");
+    refused(tally_mpi_fields(ctx, "sum", is_bad ? NULL : two, 2, results, MPI_COMM_WORLD),
+            TALLY_INVALID, "fields or results is NULL");
     if (ranks == 1) return;
     char bad_reduces[80], bad_scans[80], bad_f32[80];
-    snprintf(bad_reduces, sizeof bad_reduces, "rank %d calls reduce of max of f64 and rank 0 reduce of sum of f64",
-             bad);
-    snprintf(bad_scans, sizeof bad_scans, "rank %d calls scan of sum of f64 and rank 0 reduce of sum of f64", bad);
-    snprintf(bad_f32, sizeof bad_f32, "rank %d calls reduce of sum of f32 and rank 0 reduce of sum of f64", bad);
+    snprintf(bad_reduces, sizeof bad_reduces,
+             "rank %d calls reduce of max of f64 and rank 0 reduce of sum of f64", bad);
+    snprintf(bad_scans, sizeof bad_scans,
+             "rank %d calls scan of sum of f64 and rank 0 reduce of sum of f64", bad);
+    snprintf(bad_f32, sizeof bad_f32,
+             "rank %d calls reduce of sum of f32 and rank 0 reduce of sum of f64", bad);
     if (is_bad)
-        refused(tally_mpi_scan(ctx, "sum", &mine, -1, &to, NULL, MPI_COMM_WORLD), TALLY_INVALID, bad_scans);
+        refused(tally_mpi_scan(ctx, "sum", &mine, -1, &to, NULL, MPI_COMM_WORLD), TALLY_INVALID,
+                bad_scans);
     else
-        refused(tally_mpi_reduce(ctx, "sum", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID, bad_scans);
+        refused(tally_mpi_reduce(ctx, "sum", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID,
+                bad_scans);
     damage = 1;
     refused(tally_mpi_reduce(ctx, "sum", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_BAD_DATA,
             "truncated or altered (checksum)");
@@ -379,33 +414,45 @@ static void misuse(void)
     const tally_status defined = tally_define(ctx, "mine", is_bad ? other : text, NULL);
     if (defined != TALLY_UNSUPPORTED) { /* there is a compiler */
         check(!defined, "an operator of the test's own", -1);
-        refused(tally_mpi_reduce(ctx, "mine", &mine, -1, out, -1, MPI_COMM_WORLD), TALLY_INVALID, "text");
-        refused(tally_mpi_scan(ctx, "mine", &mine, -1, &to, NULL, MPI_COMM_WORLD), TALLY_INVALID, "text");
-        refused(tally_mpi_window(ctx, "mine", &mine, -1, &to, &w, NULL, MPI_COMM_WORLD), TALLY_INVALID, "text");
-        refused(tally_mpi_allreduce(ctx, "mine", &mine, &to, MPI_COMM_WORLD), TALLY_INVALID, "text");
+        refused(tally_mpi_reduce(ctx, "mine", &mine, -1, out, -1, MPI_COMM_WORLD), TALLY_INVALID,
+                "text");
+        refused(tally_mpi_scan(ctx, "mine", &mine, -1, &to, NULL, MPI_COMM_WORLD), TALLY_INVALID,
+                "text");
+        refused(tally_mpi_window(ctx, "mine", &mine, -1, &to, &w, NULL, MPI_COMM_WORLD),
+                TALLY_INVALID, "text");
+        refused(tally_mpi_allreduce(ctx, "mine", &mine, &to, MPI_COMM_WORLD), TALLY_INVALID,
+                "text");
         results[0] = out;
-        refused(tally_mpi_fields(ctx, "mine", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID, "text");
+        refused(tally_mpi_fields(ctx, "mine", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID,
+                "text");
     }
     two[0].rows = is_bad ? 4 : 5;
-    refused(tally_mpi_fields(ctx, "sum", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID, "sequences");
+    refused(tally_mpi_fields(ctx, "sum", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID,
+            "sequences");
     two[0].rows = 5;
-    refused(tally_mpi_fields(ctx, "sum", two, is_bad ? 1 : 2, results, MPI_COMM_WORLD), TALLY_INVALID, who);
-    refused(tally_mpi_reduce(ctx, is_bad ? "max" : "sum", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID,
-            bad_reduces);
-    refused(tally_mpi_reduce(ctx, "sum", is_bad ? &floats : &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID, bad_f32);
-    refused(tally_mpi_reduce(ctx, "sum", &mine, is_bad ? 10 * rank : -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID,
-            "-1 must be on all or none");
-    refused(tally_mpi_reduce(ctx, "sum", &mine, is_bad ? 10 * rank + 1 : 10 * rank, out, 0, MPI_COMM_WORLD),
+    refused(tally_mpi_fields(ctx, "sum", two, is_bad ? 1 : 2, results, MPI_COMM_WORLD),
+            TALLY_INVALID, who);
+    refused(tally_mpi_reduce(ctx, is_bad ? "max" : "sum", &mine, -1, out, 0, MPI_COMM_WORLD),
+            TALLY_INVALID, bad_reduces);
+    refused(tally_mpi_reduce(ctx, "sum", is_bad ? &floats : &mine, -1, out, 0, MPI_COMM_WORLD),
+            TALLY_INVALID, bad_f32);
+    refused(tally_mpi_reduce(ctx, "sum", &mine, is_bad ? 10 * rank : -1, out, 0, MPI_COMM_WORLD),
+            TALLY_INVALID, "-1 must be on all or none");
+    refused(tally_mpi_reduce(ctx, "sum", &mine, is_bad ? 10 * rank + 1 : 10 * rank, out, 0,
+                             MPI_COMM_WORLD),
             TALLY_INVALID, "nobody has [");
-    refused(tally_mpi_reduce(ctx, "sum", &mine, is_bad ? 10 * rank - 1 : 10 * rank, out, 0, MPI_COMM_WORLD),
+    refused(tally_mpi_reduce(ctx, "sum", &mine, is_bad ? 10 * rank - 1 : 10 * rank, out, 0,
+                             MPI_COMM_WORLD),
             TALLY_INVALID, "must not overlap");
-    refused(tally_mpi_allreduce(ctx, "sum", is_bad ? &less : &mine, is_bad ? &less : &to, MPI_COMM_WORLD),
+    refused(tally_mpi_allreduce(ctx, "sum", is_bad ? &less : &mine, is_bad ? &less : &to,
+                                MPI_COMM_WORLD),
             TALLY_INVALID, "length");
 }
 
 #ifdef TEST_NCCL
 #ifdef TEST_FAKE_NCCL_H
-/* NCCL or a GPU fails on one rank: an error on all with its sentence, at this call and at those after it. */
+/* NCCL or a GPU fails on one rank: an error on all with its sentence, at this call and at those
+   after it. */
 static void nccl_fails(void)
 {
     static const struct {
@@ -420,9 +467,11 @@ static void nccl_fails(void)
     for (int k = 0; k < 3; k++) {
         if (ranks == 1 && faults[k].fault == FAKE_SEND) continue; /* there is nobody to send to */
         fake_rank = ranks - 1;
-        if (faults[k].fault == FAKE_MEMORY) cudaFree(nccl.memory), nccl.memory = NULL, nccl.bytes = 0;
+        if (faults[k].fault == FAKE_MEMORY)
+            cudaFree(nccl.memory), nccl.memory = NULL, nccl.bytes = 0;
         fake_fault = faults[k].fault;
-        refused(tally_mpi_allreduce_by(ctx, "sum", &mine, &to, mover, MPI_COMM_WORLD), TALLY_IO, faults[k].says);
+        refused(tally_mpi_allreduce_by(ctx, "sum", &mine, &to, mover, MPI_COMM_WORLD), TALLY_IO,
+                faults[k].says);
         fake_fault = FAKE_WELL;
         if (faults[k].fault == FAKE_MEMORY) continue; /* before anything moved */
         refused(tally_mpi_allreduce_by(ctx, "sum", &mine, &to, mover, MPI_COMM_WORLD), TALLY_IO,
@@ -434,7 +483,8 @@ static void nccl_fails(void)
     refused(tally_mpi_allreduce_by(ctx, "sum", &mine, &to, mover, MPI_COMM_WORLD), TALLY_INVALID,
             "out: it is host memory");
     fake_host = NULL;
-    check(!tally_mpi_allreduce_by(ctx, "sum", &mine, &to, mover, MPI_COMM_WORLD) && out[63] == 63. * ranks,
+    check(!tally_mpi_allreduce_by(ctx, "sum", &mine, &to, mover, MPI_COMM_WORLD) &&
+              out[63] == 63. * ranks,
           "after failures", -1);
 }
 #else
@@ -446,7 +496,8 @@ static void nccl_open(const memory *m)
     if (m->cuda) cudaSetDevice(atoi(strchr(tally_isa(ctx), ':') + 1));
 #endif
     (void)m;
-    if (tally_mpi_nccl_open(&nccl, MPI_COMM_WORLD)) printf("FAILED: %s\n", tally_mpi_error()), exit(1);
+    if (tally_mpi_nccl_open(&nccl, MPI_COMM_WORLD))
+        printf("FAILED: %s\n", tally_mpi_error()), exit(1);
 }
 #endif
 
@@ -460,7 +511,8 @@ int main(int argc, char **argv)
     const char *const device = argc > 3 ? argv[3] : "cpu";
     if (argc > 4) only_op = argv[4];
     if (argc > 5) only_dtype = tally_dtype_parse(argv[5]);
-    if (tally_open(&cpu, rank % 2 ? "cpu,threads=1" : "cpu,threads=2")) return printf("%s\n", tally_error(NULL)), 1;
+    if (tally_open(&cpu, rank % 2 ? "cpu,threads=1" : "cpu,threads=2"))
+        return printf("%s\n", tally_error(NULL)), 1;
     const int on_device = strncmp(device, "cpu", 3) != 0;
     if (tally_mpi_open(&ctx, on_device || rank % 2 ? device : "cpu,threads=2", MPI_COMM_WORLD))
         return printf("FAILED: %s\n", tally_mpi_error()), 1;
@@ -478,7 +530,8 @@ int main(int argc, char **argv)
     nccl_fails();
 #endif
     if (argc > 1 &&
-        !strcmp(argv[1], "lost")) { /* a rank ends in the middle of all; the others must not wait for ever */
+        /* a rank ends in the middle of all; the others must not wait for ever */
+        !strcmp(argv[1], "lost")) {
         one(0);
         if (rank == ranks - 1) raise(SIGKILL);
         one(1);

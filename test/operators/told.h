@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * told: how often combine and twin are told other numbers of elements than their operands have folded (OP_SIZES), which
- * is never. The state counts for itself. */
+ * told: how often combine and twin are told other numbers of elements than their operands have
+ * folded (OP_SIZES), which is never. The state counts for itself. */
 #define OP_TYPES F
 #define OP_SIZES 1
 #define OP_TWIN 1

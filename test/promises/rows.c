@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Compiled once per operator file, as cpu/operator_scalar.c is: the promises of its instances, as promises_<file>[],
- * ended by NULL. TL_PROMISE_TEXT: where the text is, seen from here. */
+ * Compiled once per operator file, as cpu/operator_scalar.c is: the promises of its instances,
+ * as promises_<file>[], ended by NULL. TL_PROMISE_TEXT: where the text is, seen from here. */
 #include "operator/kernel.h"
 #include "dtype/dtype_traits.h"
 #include "cpu/kernel/keys.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What stands in for an operator's text (TL_PROMISE_TEXT) where cpu/kernel/instance.h includes one: the text, or its
- * nan form, then for each of its instances a row with the promises that the scalar row has no room for. The words of
- * the dialect are still in force here. */
+ * What stands in for an operator's text (TL_PROMISE_TEXT) where cpu/kernel/instance.h includes
+ * one: the text, or its nan form, then for each of its instances a row with the promises that
+ * the scalar row has no room for. The words of the dialect are still in force here. */
 #if TL_PROMISE_MASKED
 #include "operator/masked.h"
 #endif
@@ -11,7 +11,8 @@
 #endif
 #include "operator/defaults.h"
 
-#define SAME_real(name)  (a.name != a.name ? b.name != b.name : !memcmp(&a.name, &b.name, sizeof a.name))
+#define SAME_real(name)                                                                            \
+    (a.name != a.name ? b.name != b.name : !memcmp(&a.name, &b.name, sizeof a.name))
 #define SAME_bits(name)  !memcmp(&a.name, &b.name, sizeof a.name)
 #define SAME_ord         SAME_bits
 #define SAME_idx         SAME_bits
@@ -28,14 +29,14 @@ static int TL_N(promise_same)(const tl_state *x, const tl_state *y)
 #undef SAME
 
 /* *x = call, where a and b are *x and *y */
-#define PROMISE_OF_TWO(name, call)                                                                                     \
-    static void TL_N(name)(tl_state * x, const tl_state *y)                                                            \
-    {                                                                                                                  \
-        state a, b;                                                                                                    \
-        memcpy(&a, x, sizeof a);                                                                                       \
-        memcpy(&b, y, sizeof b);                                                                                       \
-        a = call;                                                                                                      \
-        memcpy(x, &a, sizeof a);                                                                                       \
+#define PROMISE_OF_TWO(name, call)                                                                 \
+    static void TL_N(name)(tl_state * x, const tl_state *y)                                        \
+    {                                                                                              \
+        state a, b;                                                                                \
+        memcpy(&a, x, sizeof a);                                                                   \
+        memcpy(&b, y, sizeof b);                                                                   \
+        a = call;                                                                                  \
+        memcpy(x, &a, sizeof a);                                                                   \
     }
 #if OP_TWIN
 static void TL_N(promise_twin)(tl_state *x, const tl_state *y, int64_t n)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Fragments: made of slabs of a sequence, merged in any order, with gaps until the last one is there.
- * fragment_bytes.c has their byte string. A fragment of a view has the same slabs of each of its sequences. */
+ * Fragments: made of slabs of a sequence, merged in any order, with gaps until the last one is
+ * there. fragment_bytes.c has their byte string. A fragment of a view has the same slabs of each
+ * of its sequences. */
 #include "fragment.h"
 #include "context/inputs.h"
 #include "context/threads.h"
@@ -14,20 +15,24 @@
 
 static const char what[] = "fragments of views";
 
-tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int64_t start, int64_t rows,
-                             tally_fragment **fragment)
+tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int64_t start,
+                             int64_t rows, tally_fragment **fragment)
 {
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
-    if (!fragment) return tl_fail(ctx, TALLY_INVALID, "fragment is NULL: must point to where the fragment goes");
+    if (!fragment)
+        return tl_fail(ctx, TALLY_INVALID,
+                       "fragment is NULL: must point to where the fragment goes");
     *fragment = NULL;
     tl_plan plan;
     tally_status status = tl_plan_of_inputs(ctx, op, dtype, &plan);
     if (status) return status;
     if (plan.exact)
         return tl_fail(ctx, TALLY_UNSUPPORTED,
-                       "op is '%.60s': a tally_exact (tally_exact_add) is what a fragment would be", op);
+                       "op is '%.60s': a tally_exact (tally_exact_add) is what a fragment would be",
+                       op);
     if (strlen(op) >= TL_FRAGMENT_NAME)
-        return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': a fragment's operator has at most %d characters", op,
+        return tl_fail(ctx, TALLY_INVALID,
+                       "op is '%.60s': a fragment's operator has at most %d characters", op,
                        TL_FRAGMENT_NAME - 1);
     tally_fragment *f = malloc(sizeof *f);
     if (!f) return tl_no_memory(ctx, sizeof *f, "a fragment");
@@ -40,8 +45,8 @@ tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int6
 static tally_status check_range(tally *ctx, int64_t start, int64_t n)
 {
     if (start < 0 || n < 0 || start >> 61 || n >> 61)
-        return tl_fail(ctx, TALLY_INVALID, "start %lld and n %lld: must be 0..2^61 - 1", (long long)start,
-                       (long long)n);
+        return tl_fail(ctx, TALLY_INVALID, "start %lld and n %lld: must be 0..2^61 - 1",
+                       (long long)start, (long long)n);
     return TALLY_OK;
 }
 
@@ -70,31 +75,36 @@ static tally_status flat_slab(tally_fragment *f, const void *x, int64_t start, i
     return tl_slabs_append(&f->slabs, s) ? TALLY_OK : tl_no_memory(ctx, sizeof nodes, "a fragment");
 }
 
-tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, const void *x, int64_t start, int64_t n,
-                                 tally_fragment **fragment)
+tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, const void *x,
+                                 int64_t start, int64_t n, tally_fragment **fragment)
 {
     if (fragment) *fragment = NULL;
     tally_status status = check_range(ctx, start, n);
     if (status) return status;
-    if (n > 0 && !x) return tl_fail(ctx, TALLY_INVALID, "x is NULL: must point to %lld elements", (long long)n);
+    if (n > 0 && !x)
+        return tl_fail(ctx, TALLY_INVALID, "x is NULL: must point to %lld elements", (long long)n);
     status = tl_fragment_new(ctx, op, dtype, start, 1, fragment);
     if (status) return status;
     tally_fragment *f = *fragment;
     int64_t bytes;
     if (n && f->plan.op->inputs == 2) {
-        status =
-            tl_fail(ctx, TALLY_INVALID,
-                    "op is '%.60s': it takes two inputs, a view whose next is another (tally_fragment_of_view)", op);
+        status = tl_fail(ctx, TALLY_INVALID,
+                         "op is '%.60s': it takes two inputs, a view whose next is another "
+                         "(tally_fragment_of_view)",
+                         op);
     } else if (__builtin_mul_overflow(n, (int64_t)f->plan.op->elem_bytes, &bytes)) {
-        status = tl_fail(ctx, TALLY_INVALID, "n is %lld: its elements are more bytes than 2^63", (long long)n);
+        status = tl_fail(ctx, TALLY_INVALID, "n is %lld: its elements are more bytes than 2^63",
+                         (long long)n);
     } else if (n) {
         status = flat_slab(f, x, start, n);
     }
     return done(status, fragment);
 }
 
-/* The slab of a view of n elements in a row, of which there are some: as they lie, or (fed) by a feed. */
-static tally_status view_slab(tally_fragment *f, const tally_view *in, int64_t start, int64_t n, int fed)
+/* The slab of a view of n elements in a row, of which there are some: as they lie, or (fed) by a
+   feed. */
+static tally_status view_slab(tally_fragment *f, const tally_view *in, int64_t start, int64_t n,
+                              int fed)
 {
     tally *const ctx = f->ctx;
     const int threads = tally_threads(ctx);
@@ -122,11 +132,12 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
     if (!x) return tl_fail(ctx, TALLY_INVALID, "x is NULL: must be a view");
     if (x->offsets)
-        return tl_fail(ctx, TALLY_INVALID, "x->offsets is given: the sequences of a fragment have the same slabs");
+        return tl_fail(ctx, TALLY_INVALID,
+                       "x->offsets is given: the sequences of a fragment have the same slabs");
     tally_status status = check_range(ctx, start, x->n);
     if (!status && x->rows > TL_GRID_MOST)
-        status =
-            tl_fail(ctx, TALLY_INVALID, "x->rows is %lld: must be below 2^%d", (long long)x->rows, TL_GRID_MOST_LOG);
+        status = tl_fail(ctx, TALLY_INVALID, "x->rows is %lld: must be below 2^%d",
+                         (long long)x->rows, TL_GRID_MOST_LOG);
     if (!status) status = tl_fragment_new(ctx, op, tl_inputs_dtype(x), start, x->rows, fragment);
     if (status) return status;
     tally_fragment *f = *fragment;
@@ -140,7 +151,8 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
         const int fed = tl_has_inputs(&in), one = !fed && in.rows == 1 && in.stride == 1;
         if (!one) status = tl_on_processors(ctx, NULL, "x", what, x->rows * x->n);
         if (!status && !one) status = tl_inputs_bring(ctx, &copies, &in, &next, "x", what);
-        if (!status) status = one ? flat_slab(f, in.data, start, x->n) : view_slab(f, &in, start, x->n, fed);
+        if (!status)
+            status = one ? flat_slab(f, in.data, start, x->n) : view_slab(f, &in, start, x->n, fed);
     }
     tl_host_close(&copies);
     return done(status, fragment);
@@ -161,27 +173,34 @@ void tl_share_slabs(int threads, int64_t rows, tl_rows_part *part, void *job)
 tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *right)
 {
     int64_t i, j;
-    if (!left || !right) return tl_fail(NULL, TALLY_INVALID, "left or right is NULL: must be fragments");
+    if (!left || !right)
+        return tl_fail(NULL, TALLY_INVALID, "left or right is NULL: must be fragments");
     if (left->dtype != right->dtype || !tl_user_same(left->plan.op, right->plan.op) ||
         left->plan.par.value != right->plan.par.value)
-        return tl_fail(left->ctx, TALLY_INVALID, "left is %s of %s and right is %s of %s: must be the same", left->op,
+        return tl_fail(left->ctx, TALLY_INVALID,
+                       "left is %s of %s and right is %s of %s: must be the same", left->op,
                        tally_dtype_name(left->dtype), right->op, tally_dtype_name(right->dtype));
     if (left->rows != right->rows)
-        return tl_fail(left->ctx, TALLY_INVALID, "left has %lld sequences and right has %lld: must be as many",
+        return tl_fail(left->ctx, TALLY_INVALID,
+                       "left has %lld sequences and right has %lld: must be as many",
                        (long long)left->rows, (long long)right->rows);
     if (tl_slabs_overlap(&left->slabs, &right->slabs, &i, &j)) {
         const tl_slab *a = left->slabs.slab[i], *b = right->slabs.slab[j];
-        return tl_fail(left->ctx, TALLY_INVALID, "left has [%lld, %lld) and right has [%lld, %lld): must not overlap",
-                       (long long)a->start, (long long)a->end, (long long)b->start, (long long)b->end);
+        return tl_fail(left->ctx, TALLY_INVALID,
+                       "left has [%lld, %lld) and right has [%lld, %lld): must not overlap",
+                       (long long)a->start, (long long)a->end, (long long)b->start,
+                       (long long)b->end);
     }
     tl_fp fp = tl_fp_enter();
-    const int good =
-        tl_slabs_join(&left->slabs, &right->slabs, left->plan.op, tl_share_slabs, tally_threads(left->ctx));
+    const int good = tl_slabs_join(&left->slabs, &right->slabs, left->plan.op, tl_share_slabs,
+                                   tally_threads(left->ctx));
     tl_fp_leave(fp);
-    return good ? TALLY_OK : tl_no_memory(left->ctx, (size_t)left->rows * sizeof(tl_counter), "the merge");
+    return good ? TALLY_OK
+                : tl_no_memory(left->ctx, (size_t)left->rows * sizeof(tl_counter), "the merge");
 }
 
-/* The first range that is not there, before the last that is. Returns 0 if all from 0 on is there. */
+/* The first range that is not there, before the last that is. Returns 0 if all from 0 on is
+   there. */
 static int first_gap(const tally_fragment *f, int64_t *start, int64_t *end)
 {
     const tl_slabs *s = &f->slabs;
@@ -195,9 +214,10 @@ tally_status tl_fragment_whole(tally *ctx, const tally_fragment *f)
 {
     int64_t start, end;
     if (!first_gap(f, &start, &end)) return TALLY_OK;
-    return tl_fail(ctx, TALLY_INVALID,
-                   "the fragment lacks [%lld, %lld): only one that has every element from 0 on has a result",
-                   (long long)start, (long long)end);
+    return tl_fail(
+        ctx, TALLY_INVALID,
+        "the fragment lacks [%lld, %lld): only one that has every element from 0 on has a result",
+        (long long)start, (long long)end);
 }
 
 void tl_fragment_row(const tally_fragment *f, int64_t row, tl_counter *c)
@@ -211,10 +231,13 @@ tally_status tally_fragment_result(const tally_fragment *f, void *out)
     if (!f) return tl_fail(NULL, TALLY_INVALID, "fragment is NULL");
     if (!out && f->rows)
         return tl_fail(f->ctx, TALLY_INVALID, "out is NULL: must have room for %s%s",
-                       f->rows > 1 ? "a result" : "one result", f->rows > 1 ? " of each sequence" : "");
+                       f->rows > 1 ? "a result" : "one result",
+                       f->rows > 1 ? " of each sequence" : "");
     tl_host_copies copies = {.count = 0};
     tally_status status = tl_fragment_whole(f->ctx, f);
-    if (!status) status = tl_host_copy(f->ctx, &copies, &out, 0, f->rows * f->plan.op->result_bytes, 1, "out", what);
+    if (!status)
+        status = tl_host_copy(f->ctx, &copies, &out, 0, f->rows * f->plan.op->result_bytes, 1,
+                              "out", what);
     if (!status) tl_slabs_lower(&f->slabs, &f->plan, tally_threads(f->ctx), f->rows, out);
     return tl_host_end(f->ctx, &copies, status);
 }
@@ -243,7 +266,8 @@ static void lower_rows(void *with, int64_t a, int64_t b)
     }
 }
 
-void tl_slabs_lower(const tl_slabs *slabs, const tl_plan *plan, int threads, int64_t rows, void *out)
+void tl_slabs_lower(const tl_slabs *slabs, const tl_plan *plan, int threads, int64_t rows,
+                    void *out)
 {
     lowering job = {slabs, plan, out};
     tl_share_slabs(threads, rows, lower_rows, &job);
@@ -256,7 +280,8 @@ void tally_fragment_range(const tally_fragment *f, int64_t *start, int64_t *end)
     if (end) *end = !f ? 0 : s->count ? s->slab[s->count - 1]->end : f->start;
 }
 
-int64_t tally_fragment_ranges(const tally_fragment *f, int64_t first, int64_t count, int64_t *starts, int64_t *ends)
+int64_t tally_fragment_ranges(const tally_fragment *f, int64_t first, int64_t count,
+                              int64_t *starts, int64_t *ends)
 {
     const int64_t all = f ? f->slabs.count : 0;
     for (int64_t i = 0; i < count && first >= 0 && first + i < all; i++) {

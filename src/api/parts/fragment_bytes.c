@@ -3,15 +3,19 @@
  *
  *   "tallyfrg"  u32 version  u32 dtype  i64 start  i64 end  u32 nodes
  *   u32 bytes of the name  name  [u64 rows]  [u64 ranges  each i64 start, i64 end]  nodes (level u8, states)
- *                                                                                   u64 checksum of all bytes before
+ *                                                                                   u64 checksum
+ *                                                                                   of all bytes
+ *                                                                                   before
  *
- * All of it is little-endian. Version 2 has one range and does not list it; version 3 has several; both are of one
- * sequence. Version 4 has any number of ranges, and of rows, the sequences, but not 1; each node has a state of every
- * row. Version 5 is as version 4, of any number of rows; behind each state stands how many elements it has folded, an
- * i64: of a fragment from which elements are left out, if the states do not say it themselves (law/counter.h). A state
- * of none is all zero. A state is its fields as a little-endian machine keeps them in memory, and tally builds for no
- * other. In version 1 the states of var, std and their nan forms began with the number of elements (from_version_1).
- * The name of an operator that a user defined is followed by @ and the hash of its text, 16 hexadecimal digits: its
+ * All of it is little-endian. Version 2 has one range and does not list it; version 3 has
+ * several; both are of one sequence. Version 4 has any number of ranges, and of rows, the
+ * sequences, but not 1; each node has a state of every row. Version 5 is as version 4, of any
+ * number of rows; behind each state stands how many elements it has folded, an i64: of a
+ * fragment from which elements are left out, if the states do not say it themselves
+ * (law/counter.h). A state of none is all zero. A state is its fields as a little-endian machine
+ * keeps them in memory, and tally builds for no other. In version 1 the states of var, std and
+ * their nan forms began with the number of elements (from_version_1). The name of an operator
+ * that a user defined is followed by @ and the hash of its text, 16 hexadecimal digits: its
  * states mean nothing to another text of that name. */
 #include "fragment.h"
 #include "context/user.h"
@@ -37,8 +41,8 @@ typedef struct {
 } header;
 _Static_assert(sizeof(header) == 40, "the header has no padding");
 
-/* FNV-1a of 64 bits. From version 4 on, where there may be gigabytes, a step takes 8 bytes, the last ones filled up
- * with zeros, and brings its high bits down. */
+/* FNV-1a of 64 bits. From version 4 on, where there may be gigabytes, a step takes 8 bytes, the
+ * last ones filled up with zeros, and brings its high bits down. */
 static uint64_t checksum(const unsigned char *p, size_t n, uint32_t version)
 {
     uint64_t h = 0xcbf29ce484222325u, word;
@@ -81,7 +85,8 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
     tally_fragment_info info;
     tally_fragment_about(f, &info);
     if (info.nodes > UINT32_MAX)
-        return tl_fail(f->ctx, TALLY_UNSUPPORTED, "the fragment has %lld nodes: a byte string has at most 2^32 - 1",
+        return tl_fail(f->ctx, TALLY_UNSUPPORTED,
+                       "the fragment has %lld nodes: a byte string has at most 2^32 - 1",
                        (long long)info.nodes);
     const int counted = tl_slabs_counted(&f->slabs);
     const uint32_t version = counted           ? VERSION
@@ -89,25 +94,34 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
                              : info.ranges > 1 ? VERSION_RANGES
                                                : VERSION_ONE_RANGE;
     const uint64_t rows = (uint64_t)info.rows, ranges = (uint64_t)info.ranges;
-    const size_t states = (size_t)rows * (f->plan.op->state_bytes + (counted ? sizeof(int64_t) : 0)), name = strlen(op),
-                 room = *bytes,
-                 list = version < VERSION_RANGES ? 0 : sizeof ranges + (size_t)ranges * 2 * sizeof(int64_t),
+    const size_t states =
+                     (size_t)rows * (f->plan.op->state_bytes + (counted ? sizeof(int64_t) : 0)),
+                 name = strlen(op), room = *bytes,
+                 list = version < VERSION_RANGES
+                            ? 0
+                            : sizeof ranges + (size_t)ranges * 2 * sizeof(int64_t),
                  need = sizeof(header) + name + (version < VERSION_ROWS ? 0 : sizeof rows) + list +
                         (size_t)info.nodes * (1 + states) + sizeof(uint64_t);
     *bytes = need;
     if (!buffer) return TALLY_OK;
-    if (room < need) return tl_fail(f->ctx, TALLY_INVALID, "bytes is %zu: this fragment needs %zu", room, need);
-    header h = {.version = version, .dtype = (uint32_t)f->dtype, .nodes = (uint32_t)info.nodes, .name = (uint32_t)name};
+    if (room < need)
+        return tl_fail(f->ctx, TALLY_INVALID, "bytes is %zu: this fragment needs %zu", room, need);
+    header h = {.version = version,
+                .dtype = (uint32_t)f->dtype,
+                .nodes = (uint32_t)info.nodes,
+                .name = (uint32_t)name};
     tally_fragment_range(f, &h.start, &h.end);
     memcpy(h.magic, magic, sizeof magic);
     unsigned char *to = put(put(buffer, &h, sizeof h), op, name);
     if (version >= VERSION_ROWS) to = put(to, &rows, sizeof rows);
     if (version >= VERSION_RANGES) to = put(to, &ranges, sizeof ranges);
     for (int64_t r = 0; r < info.ranges && version >= VERSION_RANGES; r++)
-        to = put(put(to, &f->slabs.slab[r]->start, sizeof(int64_t)), &f->slabs.slab[r]->end, sizeof(int64_t));
+        to = put(put(to, &f->slabs.slab[r]->start, sizeof(int64_t)), &f->slabs.slab[r]->end,
+                 sizeof(int64_t));
     for (int64_t r = 0; r < info.ranges; r++) {
         tl_slab *const slab = f->slabs.slab[r];
-        for (int n = 0; n < slab->count; n++) to = put(put(to, &slab->level[n], 1), tl_slab_state(slab, n, 0), states);
+        for (int n = 0; n < slab->count; n++)
+            to = put(put(to, &slab->level[n], 1), tl_slab_state(slab, n, 0), states);
     }
     const uint64_t sum = checksum(buffer, need - sizeof sum, version);
     memcpy(to, &sum, sizeof sum);
@@ -116,15 +130,18 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
 
 /* ---- load ---- */
 
-/* Does a state of version 1 begin with its number of elements, an f64, which is no field any more? */
+/* Does a state of version 1 begin with its number of elements, an f64, which is no field any
+   more? */
 static int counted_in_1(const tl_scalar *op)
 {
     return !op->user && (!strcmp(op->core, "var") || !strcmp(op->core, "nanvar"));
 }
 
-/* The state of a node of 2^level elements out of version 1, without its number of elements, which must be what it has:
- * those of the node, or in a nan form those that are not NaN, a number that is still there. */
-static int from_version_1(unsigned char *s, const unsigned char *bytes, const tl_scalar *op, int level)
+/* The state of a node of 2^level elements out of version 1, without its number of elements,
+ * which must be what it has: those of the node, or in a nan form those that are not NaN, a
+ * number that is still there. */
+static int from_version_1(unsigned char *s, const unsigned char *bytes, const tl_scalar *op,
+                          int level)
 {
     double n;
     int64_t kept = (int64_t)1 << level;
@@ -141,8 +158,10 @@ typedef struct {
     int counted;   /* end with it, an i64 */
 } reader;
 
-/* A node's states, each with its number of elements: 0 of them, of all zero bytes, or up to 2^level. */
-static int read_counted(unsigned char *to, const unsigned char *from, int64_t rows, const tl_scalar *op, int level)
+/* A node's states, each with its number of elements: 0 of them, of all zero bytes, or up to
+   2^level. */
+static int read_counted(unsigned char *to, const unsigned char *from, int64_t rows,
+                        const tl_scalar *op, int level)
 {
     tl_state s, none;
     memset(&none, 0, sizeof none);
@@ -157,13 +176,15 @@ static int read_counted(unsigned char *to, const unsigned char *from, int64_t ro
     return 1;
 }
 
-/* The nodes of the range [start, end), which must be exactly its maximal aligned ones, into *slab. 0: they are not; -1:
- * one says another number of elements than it has, *level being its own; -2: no memory. */
-static int read_range(reader *r, const tl_scalar *op, int64_t start, int64_t end, int64_t rows, tl_slab **slab,
-                      int *level)
+/* The nodes of the range [start, end), which must be exactly its maximal aligned ones, into
+ * *slab. 0: they are not; -1: one says another number of elements than it has, *level being its
+ * own; -2: no memory. */
+static int read_range(reader *r, const tl_scalar *op, int64_t start, int64_t end, int64_t rows,
+                      tl_slab **slab, int *level)
 {
-    const size_t bytes = op->state_bytes + (r->counted ? sizeof(int64_t) : 0), most = (size_t)(r->end - r->at) / bytes,
-                 states = (size_t)rows * bytes, step = 1 + states + (r->version_1 ? sizeof(double) : 0);
+    const size_t bytes = op->state_bytes + (r->counted ? sizeof(int64_t) : 0),
+                 most = (size_t)(r->end - r->at) / bytes, states = (size_t)rows * bytes,
+                 step = 1 + states + (r->version_1 ? sizeof(double) : 0);
     const unsigned char *p = r->at;
     *slab = NULL;
     if (start < end && (uint64_t)rows > most) return 0;
@@ -195,7 +216,9 @@ static const unsigned char *find_ranges(reader *r, const header *h, uint64_t *ra
     if ((size_t)(r->end - r->at) < sizeof *ranges) return NULL;
     memcpy(ranges, r->at, sizeof *ranges);
     list = r->at + sizeof *ranges;
-    if ((*ranges < 2 && h->version < VERSION_ROWS) || *ranges > (uint64_t)(r->end - list) / sizeof range) return NULL;
+    if ((*ranges < 2 && h->version < VERSION_ROWS) ||
+        *ranges > (uint64_t)(r->end - list) / sizeof range)
+        return NULL;
     for (uint64_t i = 0; i < *ranges; i++) {
         memcpy(range, list + i * sizeof range, sizeof range);
         if (range[0] <= last || range[1] <= range[0] || (!i && range[0] != h->start)) return NULL;
@@ -226,17 +249,21 @@ static tally_status read_nodes(tally_fragment *f, reader *r, const header *h)
     }
     if (good == -2) return tl_no_memory(f->ctx, (size_t)f->rows * sizeof(tl_state), "a fragment");
     if (good < 0)
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "fragment: a node of 2^%d elements says another number of them", level);
+        return tl_fail(f->ctx, TALLY_BAD_DATA,
+                       "fragment: a node of 2^%d elements says another number of them", level);
     if (!good || nodes != h->nodes || r->at != r->end)
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "fragment: its nodes do not cover [%lld, %lld)", (long long)h->start,
-                       (long long)h->end);
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "fragment: its nodes do not cover [%lld, %lld)",
+                       (long long)h->start, (long long)h->end);
     return TALLY_OK;
 }
 
-tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes, tally_fragment **fragment)
+tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes,
+                                 tally_fragment **fragment)
 {
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
-    if (!fragment) return tl_fail(ctx, TALLY_INVALID, "fragment is NULL: must point to where the fragment goes");
+    if (!fragment)
+        return tl_fail(ctx, TALLY_INVALID,
+                       "fragment is NULL: must point to where the fragment goes");
     *fragment = NULL;
     header h;
     char op[HASHED_MOST], hash[20] = "";
@@ -249,7 +276,8 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes, t
     if (memcmp(h.magic, magic, sizeof magic))
         return tl_fail(ctx, TALLY_BAD_DATA, "fragment: these bytes are not a fragment");
     if (h.version < 1 || h.version > VERSION)
-        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: version %u, this library reads 1 to %d", h.version, VERSION);
+        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: version %u, this library reads 1 to %d",
+                       h.version, VERSION);
     if (sum != checksum(p, bytes - sizeof sum, h.version))
         return tl_fail(ctx, TALLY_BAD_DATA, "fragment: truncated or altered (checksum)");
     if (h.name == 0 || h.name >= HASHED_MOST || h.start < 0 || h.end < h.start || h.end >> 62 ||
@@ -262,10 +290,11 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes, t
     const tl_user *user = tl_user_find(ctx, op, strcspn(op, ":"));
     if (user) snprintf(hash, sizeof hash, "%016llx", (unsigned long long)user->hash);
     if (at && !user)
-        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: its operator '%s' is not defined here (tally_define)", op);
+        return tl_fail(ctx, TALLY_BAD_DATA,
+                       "fragment: its operator '%s' is not defined here (tally_define)", op);
     if (user && (!at || strcmp(hash, at + 1)))
-        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: its operator '%s' had another text than %.200s", op,
-                       user->where);
+        return tl_fail(ctx, TALLY_BAD_DATA,
+                       "fragment: its operator '%s' had another text than %.200s", op, user->where);
     reader r = {p + sizeof h + h.name, p + bytes - sizeof sum, 0, h.version == VERSION};
     uint64_t rows = 1;
     if (h.version >= VERSION_ROWS) {
@@ -275,9 +304,11 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes, t
             r.at += sizeof rows;
         }
         if (!there || (rows == 1 && h.version == VERSION_ROWS) || rows > TL_GRID_MOST)
-            return tl_fail(ctx, TALLY_BAD_DATA, "fragment: its number of sequences is out of range");
+            return tl_fail(ctx, TALLY_BAD_DATA,
+                           "fragment: its number of sequences is out of range");
     }
-    tally_status status = tl_fragment_new(ctx, op, (tally_dtype)h.dtype, h.start, (int64_t)rows, fragment);
+    tally_status status =
+        tl_fragment_new(ctx, op, (tally_dtype)h.dtype, h.start, (int64_t)rows, fragment);
     if (status) return status == TALLY_NO_MEMORY || user ? status : TALLY_BAD_DATA;
     r.version_1 = h.version == 1 && counted_in_1((*fragment)->plan.op);
     status = read_nodes(*fragment, &r, &h);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Streams: the verbs on data that comes in chunks. reduce and scan keep a counter. A window of w keeps the last w - 1
- * elements (the tail). A push then runs two windows, and neither copies the chunk:
+ * Streams: the verbs on data that comes in chunks. reduce and scan keep a counter. A window of w
+ * keeps the last w - 1 elements (the tail). A push then runs two windows, and neither copies the
+ * chunk:
  *
  *     tail ++ first w-1 of the chunk     the windows that start in the tail
  *     the chunk itself                   the windows that start in the chunk
  *
- * The first w - 1 elements of the stream are only collected. Their results come when the tail is complete. */
+ * The first w - 1 elements of the stream are only collected. Their results come when the tail is
+ * complete. */
 #include "stream.h"
 #include "api/checks.h"
 #include "context/user.h"
@@ -14,10 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-tally_status tl_stream_open(tally *ctx, tl_stream_verb verb, const char *op, tally_dtype dtype, tally_stream **stream)
+tally_status tl_stream_open(tally *ctx, tl_stream_verb verb, const char *op, tally_dtype dtype,
+                            tally_stream **stream)
 {
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
-    if (!stream) return tl_fail(ctx, TALLY_INVALID, "stream is NULL: must point to where the stream goes");
+    if (!stream)
+        return tl_fail(ctx, TALLY_INVALID, "stream is NULL: must point to where the stream goes");
     *stream = NULL;
     tl_plan plan;
     tally_status status = tl_plan_of_inputs(ctx, op, dtype, &plan);
@@ -37,7 +41,8 @@ tally_status tl_stream_open(tally *ctx, tl_stream_verb verb, const char *op, tal
     return TALLY_OK;
 }
 
-tally_status tally_stream_reduce(tally *ctx, const char *op, tally_dtype dtype, tally_stream **stream)
+tally_status tally_stream_reduce(tally *ctx, const char *op, tally_dtype dtype,
+                                 tally_stream **stream)
 {
     return tl_stream_open(ctx, TL_STREAM_REDUCE, op, dtype, stream);
 }
@@ -48,12 +53,13 @@ void tl_stream_seed(tally_stream *s, const tally_scan_options *o)
     if (s->seeded) memcpy(s->init, o->init, s->plan.op->result_bytes);
 }
 
-tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype, const tally_scan_options *o,
-                               tally_stream **stream)
+tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype,
+                               const tally_scan_options *o, tally_stream **stream)
 {
     if (stream) *stream = NULL;
     if (ctx && o && o->reverse)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "reverse: a stream's last element is not known yet; use tally_scan");
+        return tl_fail(ctx, TALLY_UNSUPPORTED,
+                       "reverse: a stream's last element is not known yet; use tally_scan");
     tally_status status = tl_stream_open(ctx, TL_STREAM_SCAN, op, dtype, stream);
     if (status) return status;
     status = tl_check_scan(ctx, &(*stream)->plan, o);
@@ -82,17 +88,19 @@ tally_status tl_stream_window(tally *ctx, const char *op, tally_dtype dtype, int
     s->rows = rows;
     status = tl_check_window(ctx, o);
     if (!status && !tl_window_streams(o))
-        status =
-            tl_fail(ctx, TALLY_UNSUPPORTED,
-                    "before %lld, after %lld, step %lld: a stream takes before and after of at least 0, and no step",
-                    (long long)o->before, (long long)o->after, (long long)o->step);
+        status = tl_fail(ctx, TALLY_UNSUPPORTED,
+                         "before %lld, after %lld, step %lld: a stream takes before and after of "
+                         "at least 0, and no step",
+                         (long long)o->before, (long long)o->after, (long long)o->step);
     if (!status) status = tl_plan_of_host(ctx, "count", dtype, &s->count_plan);
     if (!status) {
         s->window = *o;
         s->kept = o->before + o->after;
         if (__builtin_mul_overflow(s->kept, 2 * (int64_t)s->plan.op->elem_bytes, &bytes) ||
-            __builtin_mul_overflow(bytes, rows, &bytes) || (rows == 1 && !(s->tail = malloc((size_t)bytes + 1))))
-            status = tl_fail(ctx, TALLY_NO_MEMORY, "out of memory: a window of %lld elements cannot be kept",
+            __builtin_mul_overflow(bytes, rows, &bytes) ||
+            (rows == 1 && !(s->tail = malloc((size_t)bytes + 1))))
+            status = tl_fail(ctx, TALLY_NO_MEMORY,
+                             "out of memory: a window of %lld elements cannot be kept",
                              (long long)s->kept + 1);
     }
     if (status) {
@@ -102,8 +110,8 @@ tally_status tl_stream_window(tally *ctx, const char *op, tally_dtype dtype, int
     return status;
 }
 
-tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype, const tally_window_options *o,
-                                 tally_stream **stream)
+tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype,
+                                 const tally_window_options *o, tally_stream **stream)
 {
     return tl_stream_window(ctx, op, dtype, 1, o, stream);
 }
@@ -114,7 +122,8 @@ int64_t tally_stream_room(const tally_stream *s, int64_t n)
     if (n < 0 && s->verb == TL_STREAM_REDUCE) return s->rows;
     if (s->verb == TL_STREAM_REDUCE || (n < 0 && s->verb == TL_STREAM_SCAN)) return 0;
     int64_t all = s->verb == TL_STREAM_SCAN ? 0 : s->kept;
-    if (__builtin_add_overflow(all, n < 0 ? 0 : n, &all) || __builtin_mul_overflow(all, s->rows, &all))
+    if (__builtin_add_overflow(all, n < 0 ? 0 : n, &all) ||
+        __builtin_mul_overflow(all, s->rows, &all))
         return INT64_MAX;
     return all;
 }
@@ -126,13 +135,15 @@ tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
         return tl_fail(s->ctx, TALLY_UNSUPPORTED,
                        "stream is a window: it needs the elements before it, not a fragment");
     if (s->pushed || s->finished)
-        return tl_fail(s->ctx, TALLY_INVALID, "stream has %lld elements already: must have none", (long long)s->pushed);
+        return tl_fail(s->ctx, TALLY_INVALID, "stream has %lld elements already: must have none",
+                       (long long)s->pushed);
     if (!tl_user_same(s->plan.op, f->plan.op) || s->plan.par.value != f->plan.par.value)
-        return tl_fail(s->ctx, TALLY_INVALID, "before is %s of %s: must be the stream's operator and dtype", f->op,
+        return tl_fail(s->ctx, TALLY_INVALID,
+                       "before is %s of %s: must be the stream's operator and dtype", f->op,
                        tally_dtype_name(f->dtype));
     if (f->rows != s->rows)
-        return tl_fail(s->ctx, TALLY_INVALID, "before is of %lld sequences: the stream is of %lld", (long long)f->rows,
-                       (long long)s->rows);
+        return tl_fail(s->ctx, TALLY_INVALID, "before is of %lld sequences: the stream is of %lld",
+                       (long long)f->rows, (long long)s->rows);
     const tally_status status = tl_fragment_whole(s->ctx, f);
     if (status) return status;
     if (s->many) return tl_stream_take(s, &f->slabs);
@@ -142,22 +153,24 @@ tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
 }
 
 /* One slice through the device's window; *out moves on by the results that it gave. */
-static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_start, int at_end, char **out,
-                          int64_t *produced)
+static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_start, int at_end,
+                          char **out, int64_t *produced)
 {
     int64_t count = 0;
     tally_status status = TALLY_OK;
     if (s->plan.exact)
-        tl_exact_slice(&s->plan, tally_threads(s->ctx), &s->window, x, n, at_start, at_end, *out, &count);
+        tl_exact_slice(&s->plan, tally_threads(s->ctx), &s->window, x, n, at_start, at_end, *out,
+                       &count);
     else
-        status = s->device->calls->window_slice(s->device, s->ctx, &s->plan, &s->count_plan, &s->window, x, n, at_start,
-                                                at_end, *out, &count);
+        status = s->device->calls->window_slice(s->device, s->ctx, &s->plan, &s->count_plan,
+                                                &s->window, x, n, at_start, at_end, *out, &count);
     *out += count * s->plan.op->result_bytes;
     *produced += count;
     return status;
 }
 
-static tally_status push_window(tally_stream *s, const char *x, int64_t n, char *out, int64_t *produced)
+static tally_status push_window(tally_stream *s, const char *x, int64_t n, char *out,
+                                int64_t *produced)
 {
     int64_t bytes = s->plan.op->elem_bytes;
     tally_status status = TALLY_OK;
@@ -185,10 +198,14 @@ static tally_status push_window(tally_stream *s, const char *x, int64_t n, char 
 
 tally_status tl_stream_check(tally_stream *s, int64_t n)
 {
-    if (s->finished) return tl_fail(s->ctx, TALLY_INVALID, "stream is finished: it takes no more data");
-    if (s->broken) return tl_fail(s->ctx, TALLY_INVALID, "stream ran out of memory in an earlier push: close it");
+    if (s->finished)
+        return tl_fail(s->ctx, TALLY_INVALID, "stream is finished: it takes no more data");
+    if (s->broken)
+        return tl_fail(s->ctx, TALLY_INVALID,
+                       "stream ran out of memory in an earlier push: close it");
     if (n < 0 || n >> 61 || s->pushed + n >= (int64_t)1 << 61)
-        return tl_fail(s->ctx, TALLY_INVALID, "n is %lld: must be at least 0, and all pushes together below 2^61",
+        return tl_fail(s->ctx, TALLY_INVALID,
+                       "n is %lld: must be at least 0, and all pushes together below 2^61",
                        (long long)n);
     return TALLY_OK;
 }
@@ -197,7 +214,8 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
 {
     int64_t in, room;
     if (s->many)
-        return tl_fail(s->ctx, TALLY_INVALID, "stream is of %lld sequences: push a view (tally_stream_push_view)",
+        return tl_fail(s->ctx, TALLY_INVALID,
+                       "stream is of %lld sequences: push a view (tally_stream_push_view)",
                        (long long)s->rows);
     if (s->plan.op->inputs == 2)
         return tl_fail(s->ctx, TALLY_INVALID,
@@ -207,16 +225,19 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
     if (status) return status;
     if (__builtin_mul_overflow(n, (int64_t)s->plan.op->elem_bytes, &in) ||
         __builtin_mul_overflow(tally_stream_room(s, n), (int64_t)s->plan.op->result_bytes, &room))
-        return tl_fail(s->ctx, TALLY_INVALID, "n is %lld: its elements or results are more bytes than 2^63",
+        return tl_fail(s->ctx, TALLY_INVALID,
+                       "n is %lld: its elements or results are more bytes than 2^63", (long long)n);
+    if (n && !x)
+        return tl_fail(s->ctx, TALLY_INVALID, "x is NULL: must point to %lld elements",
                        (long long)n);
-    if (n && !x) return tl_fail(s->ctx, TALLY_INVALID, "x is NULL: must point to %lld elements", (long long)n);
     if (s->verb == TL_STREAM_REDUCE || n == 0) return TALLY_OK;
     const int none = s->steps ? !tl_steps_known(s, n) : !s->started && s->have + n <= s->kept;
     if (!out && !(s->verb == TL_STREAM_WINDOW && none))
         return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
                        (long long)tally_stream_room(s, n));
     uintptr_t a = (uintptr_t)x, b = a + (uintptr_t)in, c = (uintptr_t)out, d = c + (uintptr_t)room;
-    int in_place = s->verb == TL_STREAM_SCAN && a == c && s->plan.op->elem_bytes == s->plan.op->result_bytes;
+    int in_place =
+        s->verb == TL_STREAM_SCAN && a == c && s->plan.op->elem_bytes == s->plan.op->result_bytes;
     if (out && a < d && c < b && !in_place)
         return tl_fail(s->ctx, TALLY_INVALID, "out overlaps x: give it memory of its own");
     return TALLY_OK;
@@ -226,14 +247,16 @@ tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out,
 {
     tally_status status = TALLY_OK;
     if (s->scan.done.counted) { /* elements were left out before */
-        const tally_view in = tally_flat(x, s->plan.op->dtype, n), to = tally_flat(out, s->plan.op->out, n);
+        const tally_view in = tally_flat(x, s->plan.op->dtype, n),
+                         to = tally_flat(out, s->plan.op->out, n);
         status = tl_stream_feed(s, &in, &to);
         *made = status || s->verb == TL_STREAM_REDUCE ? 0 : n;
         return status;
     }
     if (s->steps) {
         *made = tl_steps_known(s, n);
-        const tally_view in = tally_flat(x, s->plan.op->dtype, n), to = tally_flat(out, s->plan.op->out, *made);
+        const tally_view in = tally_flat(x, s->plan.op->dtype, n),
+                         to = tally_flat(out, s->plan.op->out, *made);
         return tl_steps_push(s, &in, &to);
     }
     tl_fp fp = tl_fp_enter();
@@ -260,7 +283,8 @@ int tl_stream_mixed(const tally_stream *s, const void *x, const void *out)
 {
     const tl_device_calls *calls = s->device->calls;
     int ours[2] = {0, 0};
-    return s->verb == TL_STREAM_SCAN && calls->owns && !calls->owns(s->device, s->ctx, x, &ours[0]) &&
+    return s->verb == TL_STREAM_SCAN && calls->owns &&
+           !calls->owns(s->device, s->ctx, x, &ours[0]) &&
            !calls->owns(s->device, s->ctx, out, &ours[1]) && ours[0] != ours[1];
 }
 
@@ -270,7 +294,8 @@ static int64_t results_of_push(const tally_stream *s, int64_t n)
     return s->verb == TL_STREAM_WINDOW ? tl_steps_known(s, n) : n;
 }
 
-tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *out, int64_t *produced)
+tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *out,
+                               int64_t *produced)
 {
     int64_t made = 0;
     if (produced) *produced = 0;
@@ -279,12 +304,15 @@ tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *
     if (status || n == 0) return status;
     tl_host_copies copies = {.count = 0};
     void *from = (void *)(uintptr_t)x;
-    if (s->plan.exact || s->verb == TL_STREAM_WINDOW || s->scan.done.counted || tl_stream_mixed(s, x, out)) {
+    if (s->plan.exact || s->verb == TL_STREAM_WINDOW || s->scan.done.counted ||
+        tl_stream_mixed(s, x, out)) {
         static const char what[] = "streams of windows, of exact sums or with elements left out";
-        const int64_t room = s->verb == TL_STREAM_REDUCE ? 0 : results_of_push(s, n) * s->plan.op->result_bytes;
+        const int64_t room =
+            s->verb == TL_STREAM_REDUCE ? 0 : results_of_push(s, n) * s->plan.op->result_bytes;
         status = tl_on_processors(s->ctx, NULL, "x", what, n);
         if (!status)
-            status = tl_host_copy(s->ctx, &copies, &from, 0, n * (int64_t)s->plan.op->elem_bytes, 0, "x", what);
+            status = tl_host_copy(s->ctx, &copies, &from, 0, n * (int64_t)s->plan.op->elem_bytes, 0,
+                                  "x", what);
         if (!status && room) status = tl_host_copy(s->ctx, &copies, &out, 0, room, 1, "out", what);
     }
     if (!status) status = tl_stream_run(s, from, n, out, &made);
@@ -306,15 +334,18 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
     if (produced) *produced = 0;
     if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
     if (s->finished) return tl_fail(s->ctx, TALLY_INVALID, "stream is finished already");
-    if (s->broken) return tl_fail(s->ctx, TALLY_INVALID, "stream ran out of memory in an earlier push: close it");
+    if (s->broken)
+        return tl_fail(s->ctx, TALLY_INVALID,
+                       "stream ran out of memory in an earlier push: close it");
     if (!out && s->verb != TL_STREAM_SCAN && tally_stream_room(s, -1) > 0)
         return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
                        (long long)tally_stream_room(s, -1));
     tl_host_copies copies = {.count = 0};
     const int by_rows = s->many && s->verb == TL_STREAM_REDUCE;
     if (s->verb != TL_STREAM_SCAN && !by_rows)
-        status = tl_host_copy(s->ctx, &copies, &out, 0, results_of_finish(s) * s->plan.op->result_bytes, 1, "out",
-                              "ends of streams");
+        status =
+            tl_host_copy(s->ctx, &copies, &out, 0, results_of_finish(s) * s->plan.op->result_bytes,
+                         1, "out", "ends of streams");
     if (status) return status;
     tl_fp fp = tl_fp_enter();
     if (by_rows) {
@@ -338,7 +369,8 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
         made = status ? 0 : n * s->rows;
     } else if (s->verb == TL_STREAM_WINDOW && s->have) {
         char *to = out;
-        status = slice(s, s->tail, s->have, s->started ? TL_INSIDE : TL_AT_END, TL_AT_END, &to, &made);
+        status =
+            slice(s, s->tail, s->have, s->started ? TL_INSIDE : TL_AT_END, TL_AT_END, &to, &made);
     }
     tl_fp_leave(fp);
     status = tl_host_end(s->ctx, &copies, status);
@@ -358,8 +390,8 @@ void tally_stream_close(tally_stream *s)
     free(s);
 }
 
-tally_status tally_stream_push_folded(tally_stream *s, const void *x, const tally_fragment *folded, void *out,
-                                      int64_t *produced)
+tally_status tally_stream_push_folded(tally_stream *s, const void *x, const tally_fragment *folded,
+                                      void *out, int64_t *produced)
 {
     int64_t start, end;
     int owner;
@@ -368,15 +400,18 @@ tally_status tally_stream_push_folded(tally_stream *s, const void *x, const tall
     if (!s || !folded) return tl_fail(s ? s->ctx : NULL, TALLY_INVALID, "stream or folded is NULL");
     tally_fragment_range(folded, &start, &end);
     if (!tl_user_same(s->plan.op, folded->plan.op) || s->plan.par.value != folded->plan.par.value)
-        return tl_fail(s->ctx, TALLY_INVALID, "folded is %s of %s: must be the stream's operator and dtype", folded->op,
+        return tl_fail(s->ctx, TALLY_INVALID,
+                       "folded is %s of %s: must be the stream's operator and dtype", folded->op,
                        tally_dtype_name(folded->dtype));
     if (folded->rows != 1 || folded->slabs.count > 1 || (folded->slabs.count && start != s->pushed))
         return tl_fail(s->ctx, TALLY_INVALID,
-                       "folded is of [%lld, %lld), %lld sequences, %lld ranges: must be of one, and begin at %lld",
-                       (long long)start, (long long)end, (long long)folded->rows, (long long)folded->slabs.count,
-                       (long long)s->pushed);
+                       "folded is of [%lld, %lld), %lld sequences, %lld ranges: must be of one, "
+                       "and begin at %lld",
+                       (long long)start, (long long)end, (long long)folded->rows,
+                       (long long)folded->slabs.count, (long long)s->pushed);
     if (tl_slabs_counted(&folded->slabs))
-        return tl_fail(s->ctx, TALLY_UNSUPPORTED, "folded left elements out: push the view that it was made of");
+        return tl_fail(s->ctx, TALLY_UNSUPPORTED,
+                       "folded left elements out: push the view that it was made of");
     tally_status status = tally_owner(s->ctx, x, &owner);
     if (status) return status;
     if (folded->slabs.count && owner >= 0 && s->verb == TL_STREAM_SCAN) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Pushes of views into reductions and scans, after their checks: of one sequence by a feed (cpu/inputs/feed.h), of many
- * into the grid, or where that has no road, into one slab with a state of each sequence for each node. The grid is the
- * processors', or where the first steps are memory of a device that has one, the device's; they change by that slab. */
+ * Pushes of views into reductions and scans, after their checks: of one sequence by a feed
+ * (cpu/inputs/feed.h), of many into the grid, or where that has no road, into one slab with a
+ * state of each sequence for each node. The grid is the processors', or where the first steps
+ * are memory of a device that has one, the device's; they change by that slab. */
 #include "api/checks.h"
 #include "context/threads.h"
 #include "context/view.h"
@@ -26,7 +27,8 @@ tally_status tl_stream_feed(tally_stream *s, const tally_view *in, const tally_v
         status = tl_feed_scan(s->ctx, &f, threads, in, out, &s->scan, s->seeded ? s->init : NULL);
     } else {
         tl_slab *const slab = tl_slab_new(done->end, done->end + in->n, 1, s->plan.op, f.counted);
-        status = slab ? tl_feed_slab(s->ctx, &f, threads, in, slab) : tl_no_memory(s->ctx, sizeof nodes, "a push");
+        status = slab ? tl_feed_slab(s->ctx, &f, threads, in, slab)
+                      : tl_no_memory(s->ctx, sizeof nodes, "a push");
         if (!status) tl_slab_get(slab, 0, &nodes);
         for (int j = 0; !status && j < nodes.count; j++)
             tl_counter_push(done, s->plan.op, nodes.level[j], &nodes.node[j]);
@@ -47,7 +49,8 @@ static tally_status leave_grid(tally_stream *s)
         if (status)
             free(slab);
         else if (!tl_slabs_append(&s->slabs, slab))
-            status = tl_no_memory(s->ctx, (size_t)s->rows * sizeof(tl_state), "the nodes of a field");
+            status =
+                tl_no_memory(s->ctx, (size_t)s->rows * sizeof(tl_state), "the nodes of a field");
     }
     if (status) return status;
     tl_grid_close(s->grid);
@@ -60,7 +63,8 @@ static tally_status leave_grid(tally_stream *s)
 /* A grid of what slabs have; step: of the push that it is for. NULL: no memory. */
 static tl_grid *grid_of_slabs(const tally_stream *s, int on_device, const void *step)
 {
-    const tally_scan_options o = {.exclusive = s->scan.exclusive, .init = s->seeded ? s->init : NULL};
+    const tally_scan_options o = {.exclusive = s->scan.exclusive,
+                                  .init = s->seeded ? s->init : NULL};
     tl_grid *grid = NULL;
     if (!on_device)
         grid = tl_grid_open(&s->plan, s->rows, s->verb == TL_STREAM_SCAN, &o);
@@ -76,7 +80,9 @@ static tl_grid *grid_of_slabs(const tally_stream *s, int on_device, const void *
 /* And back, as soon as it can be. Without memory, slabs still give the answer. */
 static void enter_grid(tally_stream *s, const void *step)
 {
-    if (!s->by_slabs || s->plan.op->inputs == 2 || tl_slabs_counted(&s->slabs) || s->pushed % TL_GRID_BLOCK) return;
+    if (!s->by_slabs || s->plan.op->inputs == 2 || tl_slabs_counted(&s->slabs) ||
+        s->pushed % TL_GRID_BLOCK)
+        return;
     tl_grid_close(s->grid); /* one that nothing was pushed into */
     s->on_device = s->place == TL_ON_DEVICE;
     if (!(s->grid = grid_of_slabs(s, s->on_device, step)) && s->on_device) {
@@ -89,7 +95,8 @@ static void enter_grid(tally_stream *s, const void *step)
     s->by_slabs = 0;
 }
 
-/* A stream whose first push has validity: if its operator has a form for marked elements, a grid folds that form. */
+/* A stream whose first push has validity: if its operator has a form for marked elements, a grid
+   folds that form. */
 static tally_status mark_grid(tally_stream *s)
 {
     tl_feed *const f = &s->mark;
@@ -97,12 +104,14 @@ static tally_status mark_grid(tally_stream *s)
     char quiet[16];
     tl_form_begin(&f->form, s->plan.op, s->plan.par, 1);
     if (f->form.kind != TL_FORM_MARK || f->form.op->inputs == 2) return TALLY_OK;
-    const tally_status status = s->device->calls->plan_host(s->device, s->ctx, f->form.op, f->form.par, &f->plan);
+    const tally_status status =
+        s->device->calls->plan_host(s->device, s->ctx, f->form.op, f->form.par, &f->plan);
     if (status) return status;
-    if (s->seeded) f->plan.mask->quiet(quiet, s->init, f->form.op->out, 1); /* a NaN there is a value */
-    tl_grid *const grid =
-        tl_grid_open(&f->plan, s->rows, scans,
-                     &(tally_scan_options){.exclusive = s->scan.exclusive, .init = s->seeded ? quiet : NULL});
+    /* a NaN there is a value */
+    if (s->seeded) f->plan.mask->quiet(quiet, s->init, f->form.op->out, 1);
+    tl_grid *const grid = tl_grid_open(
+        &f->plan, s->rows, scans,
+        &(tally_scan_options){.exclusive = s->scan.exclusive, .init = s->seeded ? quiet : NULL});
     if (!grid) return tl_no_memory(s->ctx, (size_t)s->rows * f->form.op->elem_bytes, "a field");
     tl_grid_close(s->grid);
     s->grid = grid;
@@ -112,7 +121,8 @@ static tally_status mark_grid(tally_stream *s)
 
 static tally_status push_slabs(tally_stream *s, const tally_view *in, const tally_view *out)
 {
-    const int scans = s->verb == TL_STREAM_SCAN, absent = tl_has_absent(in) || tl_slabs_counted(&s->slabs);
+    const int scans = s->verb == TL_STREAM_SCAN,
+              absent = tl_has_absent(in) || tl_slabs_counted(&s->slabs);
     const int64_t end = s->pushed + in->n;
     tl_feed f;
     tally_status status = leave_grid(s);
@@ -124,15 +134,17 @@ static tally_status push_slabs(tally_stream *s, const tally_view *in, const tall
     if (!slab || !tl_slabs_append(&more, slab))
         return tl_no_memory(s->ctx, (size_t)s->rows * sizeof(tl_state), "the nodes of a field");
     if (scans)
-        status = tl_feed_scan_rows(s->ctx, &f, tally_threads(s->ctx), in, out, s->slabs.count ? s->slabs.slab[0] : NULL,
-                                   slab, s->scan.exclusive, init_of(s));
+        status = tl_feed_scan_rows(s->ctx, &f, tally_threads(s->ctx), in, out,
+                                   s->slabs.count ? s->slabs.slab[0] : NULL, slab,
+                                   s->scan.exclusive, init_of(s));
     else
         status = tl_feed_slab(s->ctx, &f, tally_threads(s->ctx), in, slab);
     if (!status && scans) { /* what was before is in it */
         const tl_slabs old = s->slabs;
         s->slabs = more;
         more = old;
-    } else if (!status && !tl_slabs_join(&s->slabs, &more, s->plan.op, tl_share_slabs, tally_threads(s->ctx))) {
+    } else if (!status && !tl_slabs_join(&s->slabs, &more, s->plan.op, tl_share_slabs,
+                                         tally_threads(s->ctx))) {
         status = tl_no_memory(s->ctx, (size_t)s->rows * sizeof(tl_state), "the nodes of a field");
     }
     tl_slabs_free(&more);
@@ -146,10 +158,14 @@ tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const ta
     tally_status status = TALLY_OK;
     tl_feed f;
     if (plain || s->place != TL_ON_DEVICE) enter_grid(s, in->data);
-    if (s->by_slabs && plain && left && left < in->n) { /* to the end of a block, and then into the grid */
-        const int64_t bytes = s->plan.op->elem_bytes, result = s->plan.op->result_bytes, rest = in->n - left;
-        const tally_view a = tl_view_part(in, 0, left, bytes), b = tl_view_part(in, left, rest, bytes),
-                         c = tl_view_part(out, 0, left, result), d = tl_view_part(out, left, rest, result);
+    /* to the end of a block, and then into the grid */
+    if (s->by_slabs && plain && left && left < in->n) {
+        const int64_t bytes = s->plan.op->elem_bytes, result = s->plan.op->result_bytes,
+                      rest = in->n - left;
+        const tally_view a = tl_view_part(in, 0, left, bytes),
+                         b = tl_view_part(in, left, rest, bytes),
+                         c = tl_view_part(out, 0, left, result),
+                         d = tl_view_part(out, left, rest, result);
         status = tl_stream_push_rows(s, &a, &c);
         return status ? status : tl_stream_push_rows(s, &b, &d);
     }
@@ -176,8 +192,8 @@ tally_status tl_stream_for_device(tally_stream *s, const tally_view *in, int *is
 {
     const tl_device_calls *const calls = s->device->calls;
     *is = 0;
-    if (!s->many || s->verb != TL_STREAM_REDUCE || tl_has_inputs(in) || s->marked || s->plan.op->inputs == 2 ||
-        !calls->grid)
+    if (!s->many || s->verb != TL_STREAM_REDUCE || tl_has_inputs(in) || s->marked ||
+        s->plan.op->inputs == 2 || !calls->grid)
         return TALLY_OK;
     if (s->place == TL_NOWHERE) {
         int ours;
@@ -189,7 +205,8 @@ tally_status tl_stream_for_device(tally_stream *s, const tally_view *in, int *is
     return TALLY_OK;
 }
 
-/* The device failed; do the processors go on? If its memory is lost, what the context says stays as it is. */
+/* The device failed; do the processors go on? If its memory is lost, what the context says stays
+   as it is. */
 static int leave_device(tally_stream *s)
 {
     char said[sizeof s->ctx->error];
@@ -218,8 +235,9 @@ static tally_status push_host(tally_stream *s, const tally_view *in)
 tally_status tl_stream_push_device(tally_stream *s, const tally_view *in)
 {
     const int64_t left = -s->pushed & (TL_GRID_BLOCK - 1), bytes = s->plan.op->elem_bytes;
-    if (!s->pushed && !s->on_device && !s->by_slabs) leave_grid(s); /* nothing is in the processors' */
-    if (s->by_slabs && left) {                                      /* to the end of a block */
+    /* nothing is in the processors' */
+    if (!s->pushed && !s->on_device && !s->by_slabs) leave_grid(s);
+    if (s->by_slabs && left) { /* to the end of a block */
         const tally_view a = tl_view_part(in, 0, left < in->n ? left : in->n, bytes),
                          b = tl_view_part(in, a.n, in->n - a.n, bytes);
         const tally_status status = push_host(s, &a);
@@ -227,7 +245,8 @@ tally_status tl_stream_push_device(tally_stream *s, const tally_view *in)
     }
     enter_grid(s, in->data);
     if (!s->on_device) return push_host(s, in);
-    const tally_status status = s->grid->calls->push(s->ctx, s->grid, tally_threads(s->ctx), in, NULL);
+    const tally_status status =
+        s->grid->calls->push(s->ctx, s->grid, tally_threads(s->ctx), in, NULL);
     if (!status) s->pushed += in->n;
     return !status || !leave_device(s) ? status : push_host(s, in);
 }
@@ -241,7 +260,8 @@ tally_status tl_stream_lower_rows(tally_stream *s, void *out)
         status = s->grid->calls->result(s->ctx, s->grid, threads, out);
         if (!status || !leave_device(s)) return status;
     }
-    status = tl_host_copy(s->ctx, &copies, &out, 0, s->rows * s->plan.op->result_bytes, 1, "out", "ends of streams");
+    status = tl_host_copy(s->ctx, &copies, &out, 0, s->rows * s->plan.op->result_bytes, 1, "out",
+                          "ends of streams");
     if (!status && s->by_slabs)
         tl_slabs_lower(&s->slabs, &s->plan, threads, s->rows, out);
     else if (!status && s->rows)
@@ -252,12 +272,13 @@ tally_status tl_stream_lower_rows(tally_stream *s, void *out)
 tally_status tl_stream_take(tally_stream *s, const tl_slabs *slabs)
 {
     tl_fp fp = tl_fp_enter();
-    const int good =
-        !slabs->count || tl_slabs_join(&s->slabs, slabs, s->plan.op, tl_share_slabs, tally_threads(s->ctx));
+    const int good = !slabs->count || tl_slabs_join(&s->slabs, slabs, s->plan.op, tl_share_slabs,
+                                                    tally_threads(s->ctx));
     if (good && slabs->count) {
         s->by_slabs = 1;
         s->pushed = slabs->slab[0]->end;
     }
     tl_fp_leave(fp);
-    return good ? TALLY_OK : tl_no_memory(s->ctx, (size_t)s->rows * sizeof(tl_state), "the nodes of a field");
+    return good ? TALLY_OK
+                : tl_no_memory(s->ctx, (size_t)s->rows * sizeof(tl_state), "the nodes of a field");
 }

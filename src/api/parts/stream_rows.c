@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Streams of many sequences, all of the same length so far: cells of a field, one or more steps at a time; and views
- * for streams of one sequence. */
+ * Streams of many sequences, all of the same length so far: cells of a field, one or more steps
+ * at a time; and views for streams of one sequence. */
 #include "stream.h"
 #include "api/checks.h"
 #include "context/view.h"
@@ -10,24 +10,27 @@
 
 static const char what[] = "streams of views";
 
-static tally_status open_rows(tally *ctx, tl_stream_verb verb, const char *op, tally_dtype dtype, int64_t rows,
-                              const tally_scan_options *o, tally_stream **stream)
+static tally_status open_rows(tally *ctx, tl_stream_verb verb, const char *op, tally_dtype dtype,
+                              int64_t rows, const tally_scan_options *o, tally_stream **stream)
 {
     tally_status status = tl_stream_open(ctx, verb, op, dtype, stream);
     if (status) return status;
     tally_stream *s = *stream;
     if (rows < 0 || rows > TL_GRID_MOST)
-        status = tl_fail(ctx, TALLY_INVALID, "rows is %lld: must be 0..2^%d - 1", (long long)rows, TL_GRID_MOST_LOG);
+        status = tl_fail(ctx, TALLY_INVALID, "rows is %lld: must be 0..2^%d - 1", (long long)rows,
+                         TL_GRID_MOST_LOG);
     else if (s->plan.exact)
         status = tl_fail(ctx, TALLY_UNSUPPORTED,
-                         "op is '%.60s': a stream of many sequences takes none that is exact; use a tally_exact for "
+                         "op is '%.60s': a stream of many sequences takes none that is exact; use "
+                         "a tally_exact for "
                          "each (tally_exact_add)",
                          op);
     else
         status = tl_check_scan(ctx, &s->plan, o);
     s->many = 1;
     s->by_slabs = s->plan.op->inputs == 2;
-    if (!status && !s->by_slabs && !(s->grid = tl_grid_open(&s->plan, rows, verb == TL_STREAM_SCAN, o)))
+    if (!status && !s->by_slabs &&
+        !(s->grid = tl_grid_open(&s->plan, rows, verb == TL_STREAM_SCAN, o)))
         status = tl_no_memory(ctx, (size_t)rows * s->plan.op->elem_bytes, "a field");
     if (!status) tl_stream_seed(s, o);
     if (!status && s->seeded) s->plan.op->seed(&s->scan.init, s->init, s->plan.par);
@@ -51,7 +54,8 @@ tally_status tally_stream_scan_rows(tally *ctx, const char *op, tally_dtype dtyp
 {
     if (stream) *stream = NULL;
     if (ctx && o && o->reverse)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "reverse: a stream's last element is not known yet; use tally_scan");
+        return tl_fail(ctx, TALLY_UNSUPPORTED,
+                       "reverse: a stream's last element is not known yet; use tally_scan");
     return open_rows(ctx, TL_STREAM_SCAN, op, dtype, rows, o, stream);
 }
 
@@ -60,7 +64,8 @@ tally_status tally_stream_window_rows(tally *ctx, const char *op, tally_dtype dt
 {
     if (stream) *stream = NULL;
     if (ctx && (rows < 0 || rows > TL_GRID_MOST))
-        return tl_fail(ctx, TALLY_INVALID, "rows is %lld: must be 0..2^%d - 1", (long long)rows, TL_GRID_MOST_LOG);
+        return tl_fail(ctx, TALLY_INVALID, "rows is %lld: must be 0..2^%d - 1", (long long)rows,
+                       TL_GRID_MOST_LOG);
     const tally_status status = tl_stream_window(ctx, op, dtype, rows, o, stream);
     if (!status) (*stream)->many = 1;
     return status;
@@ -82,19 +87,23 @@ static tally_status check_shape(const tally_stream *s, const tally_view *in, con
     if (given != own)
         return tl_fail(s->ctx, TALLY_INVALID, "%s is %s: the stream's is %s",
                        in->next ? "the common type of in and in->next" : "in->dtype",
-                       tally_dtype_name(given) ? tally_dtype_name(given) : "unknown", tally_dtype_name(own));
+                       tally_dtype_name(given) ? tally_dtype_name(given) : "unknown",
+                       tally_dtype_name(own));
     if (in->rows != s->rows)
-        return tl_fail(s->ctx, TALLY_INVALID, "in->rows is %lld: the stream has %lld sequence%s", (long long)in->rows,
-                       (long long)s->rows, s->rows == 1 ? "" : "s");
+        return tl_fail(s->ctx, TALLY_INVALID, "in->rows is %lld: the stream has %lld sequence%s",
+                       (long long)in->rows, (long long)s->rows, s->rows == 1 ? "" : "s");
     if (in->offsets)
-        return tl_fail(s->ctx, TALLY_INVALID, "in->offsets is given: all sequences of a stream get as many elements");
+        return tl_fail(s->ctx, TALLY_INVALID,
+                       "in->offsets is given: all sequences of a stream get as many elements");
     if (out && s->verb == TL_STREAM_REDUCE)
-        return tl_fail(s->ctx, TALLY_INVALID, "out is given: a reduction has results when it is finished");
+        return tl_fail(s->ctx, TALLY_INVALID,
+                       "out is given: a reduction has results when it is finished");
     return tl_form_fits(s->ctx, s->plan.op->file, s->plan.op, in, "in");
 }
 
 /* The results of a push, as a view of exactly so many. */
-static tally_status check_results(const tally_stream *s, const tally_view *in, const tally_view *out, tally_view *to)
+static tally_status check_results(const tally_stream *s, const tally_view *in,
+                                  const tally_view *out, tally_view *to)
 {
     const int window = s->verb == TL_STREAM_WINDOW;
     const int64_t results = tally_stream_results(s, in->n);
@@ -103,10 +112,13 @@ static tally_status check_results(const tally_stream *s, const tally_view *in, c
         return TALLY_OK;
     }
     if (!out) return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must be a view");
-    if (out->valid) return tl_fail(s->ctx, TALLY_UNSUPPORTED, "out->valid is given: streams write no such bits");
+    if (out->valid)
+        return tl_fail(s->ctx, TALLY_UNSUPPORTED,
+                       "out->valid is given: streams write no such bits");
     *to = *out;
     if (window && out->n < results)
-        return tl_fail(s->ctx, TALLY_INVALID, "out->n is %lld: must have room for %lld results (tally_stream_results)",
+        return tl_fail(s->ctx, TALLY_INVALID,
+                       "out->n is %lld: must have room for %lld results (tally_stream_results)",
                        (long long)out->n, (long long)results);
     if (window) to->n = results;
     tally_status status = tl_check_output(s->ctx, s->plan.op, in, to, results, !window && !s->many);
@@ -119,8 +131,9 @@ static tally_status push(tally_stream *s, const tally_view *in, const tally_view
     tally_status status;
     if (s->verb == TL_STREAM_WINDOW) return tl_steps_push(s, in, out);
     if (s->plan.exact)
-        return s->verb == TL_STREAM_SCAN ? tl_inputs_exact_scan(s->ctx, &s->plan, in, out, s->scan.exclusive, &s->exact)
-                                         : tl_inputs_exact_of(s->ctx, &s->plan, in, &s->exact);
+        return s->verb == TL_STREAM_SCAN
+                   ? tl_inputs_exact_scan(s->ctx, &s->plan, in, out, s->scan.exclusive, &s->exact)
+                   : tl_inputs_exact_of(s->ctx, &s->plan, in, &s->exact);
     if (!s->many) return tl_stream_feed(s, in, out);
     tl_fp fp = tl_fp_enter();
     status = tl_stream_push_rows(s, in, out);
@@ -151,8 +164,10 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
     tl_inputs_normal(&from);
     if (in->next) tl_inputs_normal(&next);
     if (s->verb != TL_STREAM_WINDOW) tl_inputs_normal(&to);
-    if (s->verb != TL_STREAM_WINDOW && !s->many && !s->plan.exact && !tl_has_inputs(&from) && !s->scan.done.counted &&
-        from.stride == 1 && to.stride == 1 && !tl_stream_mixed(s, from.data, to.data)) { /* where it lies */
+    if (s->verb != TL_STREAM_WINDOW && !s->many && !s->plan.exact && !tl_has_inputs(&from) &&
+        !s->scan.done.counted &&
+        /* where it lies */
+        from.stride == 1 && to.stride == 1 && !tl_stream_mixed(s, from.data, to.data)) {
         int64_t made;
         status = tl_stream_run(s, from.data, from.n, to.data, &made);
         if (!status) s->pushed += in->n;
@@ -182,24 +197,29 @@ tally_status tally_stream_finish_view(tally_stream *s, const tally_view *out)
 {
     if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
     if (!out) return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must be a view");
-    if (out->valid) return tl_fail(s->ctx, TALLY_UNSUPPORTED, "out->valid is given: streams write no such bits");
+    if (out->valid)
+        return tl_fail(s->ctx, TALLY_UNSUPPORTED,
+                       "out->valid is given: streams write no such bits");
     const int64_t results = tally_stream_results(s, -1), bytes = s->plan.op->result_bytes;
     if (out->n < results)
-        return tl_fail(s->ctx, TALLY_INVALID, "out->n is %lld: must have room for %lld results (tally_stream_results)",
+        return tl_fail(s->ctx, TALLY_INVALID,
+                       "out->n is %lld: must have room for %lld results (tally_stream_results)",
                        (long long)out->n, (long long)results);
     tally_view to = *out, none = tally_flat(NULL, s->plan.op->dtype, 0);
     none.rows = s->rows;
     to.n = results;
     tally_status status = tl_check_output(s->ctx, s->plan.op, &none, &to, results, 0);
-    if (!status && results == 1 && (to.row_stride == 1 || s->rows == 1)) return tally_stream_finish(s, to.data, NULL);
+    if (!status && results == 1 && (to.row_stride == 1 || s->rows == 1))
+        return tally_stream_finish(s, to.data, NULL);
     tl_host_copies copies = {.count = 0};
     if (!status) status = tl_host_view(s->ctx, &copies, &to, bytes, 1, "out", what);
     char *const dense = status ? NULL : malloc((size_t)(s->rows * results * bytes) + 1);
-    if (!status && !dense) status = tl_no_memory(s->ctx, (size_t)(s->rows * results * bytes), "the results");
+    if (!status && !dense)
+        status = tl_no_memory(s->ctx, (size_t)(s->rows * results * bytes), "the results");
     if (!status) status = tally_stream_finish(s, dense, NULL);
     for (int64_t r = 0; r < s->rows && !status; r++)
-        tl_copy_strided((char *)to.data + r * to.row_stride * bytes, to.stride, dense + r * results * bytes, 1, results,
-                        bytes);
+        tl_copy_strided((char *)to.data + r * to.row_stride * bytes, to.stride,
+                        dense + r * results * bytes, 1, results, bytes);
     free(dense);
     return tl_host_end(s->ctx, &copies, status);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Windows of streams that get views: of many sequences, of two inputs, with validity. What windows still need is kept,
- * step by step, with what is pushed behind it, and tally_window runs on that:
+ * Windows of streams that get views: of many sequences, of two inputs, with validity. What
+ * windows still need is kept, step by step, with what is pushed behind it, and tally_window runs
+ * on that:
  *
  *     steps kept      first ............ n - 1        an element of each sequence in a step
  *     results         given ... n - 1 - after         their windows are known
  *
- * A result from `before` on is that of a full window, whatever the rule for edges; those before it need the sequences'
- * beginning, and those of the finish their end. */
+ * A result from `before` on is that of a full window, whatever the rule for edges; those before
+ * it need the sequences' beginning, and those of the finish their end. */
 #include "context/view.h"
 #include "cpu/inputs/gather.h"
 #include "cpu/shape.h"
@@ -57,7 +58,9 @@ static tally_status make_room(tally_stream *s, int64_t n)
         else
             good = 0;
     }
-    if (!good) return tl_fail(s->ctx, TALLY_NO_MEMORY, "out of memory: %lld steps cannot be kept", (long long)room);
+    if (!good)
+        return tl_fail(s->ctx, TALLY_NO_MEMORY, "out of memory: %lld steps cannot be kept",
+                       (long long)room);
     k->room = room;
     return TALLY_OK;
 }
@@ -90,9 +93,11 @@ static tally_status keep(tally_stream *s, const tally_view *in, int64_t at, int6
     }
     part.next = in->next ? &next : NULL;
     if (!status) status = tl_gather_dense(s->ctx, &form, &part, &s->plan, 0, 0, &made);
-    if (!status && k->there) status = tl_gather_dense(s->ctx, &form, &part, &s->plan, 0, 1, &counts);
+    if (!status && k->there)
+        status = tl_gather_dense(s->ctx, &form, &part, &s->plan, 0, 1, &counts);
     for (int i = 0; i < s->plan.op->inputs && !status; i++)
-        memcpy(k->x[i] + k->have * s->rows * elem(s), (i ? made.second : made.view).data, (size_t)(cells * elem(s)));
+        memcpy(k->x[i] + k->have * s->rows * elem(s), (i ? made.second : made.view).data,
+               (size_t)(cells * elem(s)));
     if (!status && k->there) {
         const float *const there = counts.view.data;
         for (int64_t i = 0; i < cells; i++) k->there[k->have * s->rows + i] = there[i] == there[i];
@@ -116,13 +121,15 @@ static void drop(tally_stream *s, int64_t centre)
     if (k->there) memmove(k->there, k->there + gone * s->rows, (size_t)(k->have * s->rows));
 }
 
-/* The windows of steps from .. from + n - 1, counted from the first kept, into a view of results. */
+/* The windows of steps from .. from + n - 1, counted from the first kept, into a view of
+   results. */
 static tally_status windows(tally_stream *s, int64_t from, int64_t n, const tally_view *out,
                             const tally_window_options *o)
 {
     const struct tl_steps *k = s->steps;
     const int64_t cells = n * s->rows, at = from * s->rows;
-    tally_view in = {k->x[0] + at * elem(s), s->plan.op->dtype, s->rows, n, 1, s->rows}, next = in, to = *out;
+    tally_view in = {k->x[0] + at * elem(s), s->plan.op->dtype, s->rows, n, 1, s->rows}, next = in,
+               to = *out;
     unsigned char *bits = NULL;
     if (s->plan.op->inputs == 2) {
         next.data = k->x[1] + at * elem(s);
@@ -131,7 +138,8 @@ static tally_status windows(tally_stream *s, int64_t from, int64_t n, const tall
     if (k->there && memchr(k->there + at, 0, (size_t)cells)) {
         bits = calloc((size_t)cells / 8 + 1, 1);
         if (!bits) return tl_no_memory(s->ctx, (size_t)cells / 8 + 1, "validity of steps");
-        for (int64_t i = 0; i < cells; i++) bits[i >> 3] |= (unsigned char)(k->there[at + i] << (i & 7));
+        for (int64_t i = 0; i < cells; i++)
+            bits[i >> 3] |= (unsigned char)(k->there[at + i] << (i & 7));
         in.valid = bits;
     }
     tally_status status;
@@ -141,13 +149,15 @@ static tally_status windows(tally_stream *s, int64_t from, int64_t n, const tall
         tl_view_normal(&in);
         tl_view_normal(&to);
         status = s->plan.exact ? tl_exact_window(&s->plan, tally_threads(s->ctx), &in, &to, o)
-                               : tl_window_view(s->ctx, &s->plan, &s->count_plan, tally_threads(s->ctx), &in, &to, o);
+                               : tl_window_view(s->ctx, &s->plan, &s->count_plan,
+                                                tally_threads(s->ctx), &in, &to, o);
     }
     free(bits);
     return status;
 }
 
-/* The results at the centres a .. b - 1, some of whose windows are not full: of all steps up to `end`. */
+/* The results at the centres a .. b - 1, some of whose windows are not full: of all steps up to
+   `end`. */
 static tally_status edge(tally_stream *s, int64_t a, int64_t b, int64_t end, const tally_view *out)
 {
     const int64_t bytes = s->plan.op->result_bytes, first = s->steps->first, n = end - first;
@@ -175,28 +185,33 @@ static int64_t next_centre(const tally_stream *s)
 /* Results that a stream has given which keeps its tail alone. */
 static int64_t given_of_tail(const tally_stream *s)
 {
-    return s->started ? s->pushed - (s->window.edges == TALLY_EDGES_VALID ? s->kept : s->window.after) : 0;
+    return s->started
+               ? s->pushed - (s->window.edges == TALLY_EDGES_VALID ? s->kept : s->window.after)
+               : 0;
 }
 
 int64_t tl_steps_known(const tally_stream *s, int64_t n)
 {
     const int64_t given = s->steps ? s->given : given_of_tail(s);
-    const int64_t length = n < 0 ? tally_window_length(s->pushed, &s->window)
-                                 : s->pushed + n - (s->window.edges == TALLY_EDGES_VALID ? s->kept : s->window.after);
+    const int64_t length =
+        n < 0 ? tally_window_length(s->pushed, &s->window)
+              : s->pushed + n - (s->window.edges == TALLY_EDGES_VALID ? s->kept : s->window.after);
     return larger(length - given, 0);
 }
 
 /* Results that are known of what is kept, up to step `end`, from `given` on. */
 static tally_status give(tally_stream *s, int64_t end, const tally_view *out)
 {
-    const int64_t bytes = s->plan.op->result_bytes, a = next_centre(s), b = larger(a, end - s->window.after),
+    const int64_t bytes = s->plan.op->result_bytes, a = next_centre(s),
+                  b = larger(a, end - s->window.after),
                   middle = smaller(larger(a, s->window.before), b);
     tally_window_options full = s->window;
     full.edges = TALLY_EDGES_VALID;
     tally_status status = edge(s, a, middle, smaller(middle + s->window.after, end), out);
     if (!status && middle < b) {
         const tally_view to = tl_view_part(out, middle - a, b - middle, bytes);
-        status = windows(s, middle - s->window.before - s->steps->first, b - middle + s->kept, &to, &full);
+        status = windows(s, middle - s->window.before - s->steps->first, b - middle + s->kept, &to,
+                         &full);
     }
     if (!status) {
         s->given += b - a;
@@ -229,7 +244,8 @@ tally_status tl_steps_push(tally_stream *s, const tally_view *in, const tally_vi
     tl_fp fp = tl_fp_enter();
     tally_status status = begin(s);
     const int64_t given = s->given;
-    for (int64_t at = 0, n; (at < in->n || !at) && !status; at += n + !n) { /* of no steps: what the tail knew */
+    /* of no steps: what the tail knew */
+    for (int64_t at = 0, n; (at < in->n || !at) && !status; at += n + !n) {
         n = smaller(in->n - at, each);
         if (n) status = keep(s, in, at, n);
         end += n;

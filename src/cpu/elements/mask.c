@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Compiled once an instruction set: elements that a validity bitmap leaves out get a given value, and NaNs lose what
- * could be taken for the mark of those (tl_mask). Plain loops that compilers make vectors of; with AVX-512 by masked
- * instructions, 64 elements for each look at the bitmap. */
+ * Compiled once an instruction set: elements that a validity bitmap leaves out get a given
+ * value, and NaNs lose what could be taken for the mark of those (tl_mask). Plain loops that
+ * compilers make vectors of; with AVX-512 by masked instructions, 64 elements for each look at
+ * the bitmap. */
 #include "dtype/dtype_traits.h"
 #include "operator/kernel.h"
 #include <string.h>
@@ -37,24 +38,27 @@ static inline uint64_t bits_64(const unsigned char *valid, int64_t bit)
     memcpy(&word, at, sizeof word);
     return shift ? word >> shift | (uint64_t)at[8] << (64 - shift) : word;
 }
-#define MANY(name, type, lanes, mask_t, bits)                                                                          \
-    static inline int64_t name(type *to, const type *x, const unsigned char *valid, int64_t bit, int64_t n, type none) \
-    {                                                                                                                  \
-        const __m512i fill = _mm512_set1_epi##bits((int##bits##_t)none);                                               \
-        int64_t i = 0;                                                                                                 \
-        for (; i + 64 <= n; i += 64) {                                                                                 \
-            const uint64_t b = bits_64(valid, bit + i);                                                                \
-            for (int j = 0; j < 64; j += lanes)                                                                        \
-                _mm512_storeu_si512(to + i + j, _mm512_mask_loadu_epi##bits(fill, (mask_t)(b >> j), x + i + j));       \
-        }                                                                                                              \
-        return i;                                                                                                      \
+#define MANY(name, type, lanes, mask_t, bits)                                                      \
+    static inline int64_t name(type *to, const type *x, const unsigned char *valid, int64_t bit,   \
+                               int64_t n, type none)                                               \
+    {                                                                                              \
+        const __m512i fill = _mm512_set1_epi##bits((int##bits##_t)none);                           \
+        int64_t i = 0;                                                                             \
+        for (; i + 64 <= n; i += 64) {                                                             \
+            const uint64_t b = bits_64(valid, bit + i);                                            \
+            for (int j = 0; j < 64; j += lanes)                                                    \
+                _mm512_storeu_si512(                                                               \
+                    to + i + j, _mm512_mask_loadu_epi##bits(fill, (mask_t)(b >> j), x + i + j));   \
+        }                                                                                          \
+        return i;                                                                                  \
     }
 #else
-#define MANY(name, type, lanes, mask_t, bits)                                                                          \
-    static inline int64_t name(type *to, const type *x, const unsigned char *valid, int64_t bit, int64_t n, type none) \
-    {                                                                                                                  \
-        (void)to, (void)x, (void)valid, (void)bit, (void)n, (void)none;                                                \
-        return 0;                                                                                                      \
+#define MANY(name, type, lanes, mask_t, bits)                                                      \
+    static inline int64_t name(type *to, const type *x, const unsigned char *valid, int64_t bit,   \
+                               int64_t n, type none)                                               \
+    {                                                                                              \
+        (void)to, (void)x, (void)valid, (void)bit, (void)n, (void)none;                            \
+        return 0;                                                                                  \
     }
 #endif
 MANY(many_1, uint8_t, 64, __mmask64, 8)
@@ -63,23 +67,25 @@ MANY(many_4, uint32_t, 16, __mmask16, 32)
 MANY(many_8, uint64_t, 8, __mmask8, 64)
 #undef MANY
 
-#define MASK(name, many, type)                                                                                         \
-    static void name(void *to, const void *from, const unsigned char *valid, int64_t bit, int64_t n, uint64_t fill)    \
-    {                                                                                                                  \
-        typedef type __attribute__((aligned(1), may_alias)) any;                                                       \
-        any *t = to;                                                                                                   \
-        const any *x = from;                                                                                           \
-        const type none = (type)fill;                                                                                  \
-        int64_t i = many(to, from, valid, bit, n, none);                                                               \
-        for (; i + GROUP <= n; i += GROUP) {                                                                           \
-            const uint32_t b = bits_at(valid, bit + i, GROUP);                                                         \
-            if (b == UINT32_MAX)                                                                                       \
-                memmove(t + i, x + i, GROUP * sizeof(type));                                                           \
-            else                                                                                                       \
-                for (int j = 0; j < GROUP; j++) t[i + j] = b & (UINT32_C(1) << j) ? x[i + j] : none;                   \
-        }                                                                                                              \
-        const uint32_t b = i < n ? bits_at(valid, bit + i, n - i) : 0;                                                 \
-        for (int j = 0; i + j < n; j++) t[i + j] = b & (UINT32_C(1) << j) ? x[i + j] : none;                           \
+#define MASK(name, many, type)                                                                     \
+    static void name(void *to, const void *from, const unsigned char *valid, int64_t bit,          \
+                     int64_t n, uint64_t fill)                                                     \
+    {                                                                                              \
+        typedef type __attribute__((aligned(1), may_alias)) any;                                   \
+        any *t = to;                                                                               \
+        const any *x = from;                                                                       \
+        const type none = (type)fill;                                                              \
+        int64_t i = many(to, from, valid, bit, n, none);                                           \
+        for (; i + GROUP <= n; i += GROUP) {                                                       \
+            const uint32_t b = bits_at(valid, bit + i, GROUP);                                     \
+            if (b == UINT32_MAX)                                                                   \
+                memmove(t + i, x + i, GROUP * sizeof(type));                                       \
+            else                                                                                   \
+                for (int j = 0; j < GROUP; j++)                                                    \
+                    t[i + j] = b & (UINT32_C(1) << j) ? x[i + j] : none;                           \
+        }                                                                                          \
+        const uint32_t b = i < n ? bits_at(valid, bit + i, n - i) : 0;                             \
+        for (int j = 0; i + j < n; j++) t[i + j] = b & (UINT32_C(1) << j) ? x[i + j] : none;       \
     }
 MASK(mask_1, many_1, uint8_t)
 MASK(mask_2, many_2, uint16_t)
@@ -87,19 +93,23 @@ MASK(mask_4, many_4, uint32_t)
 MASK(mask_8, many_8, uint64_t)
 #undef MASK
 
-static void mask(void *to, const void *from, int bytes, const unsigned char *valid, int64_t bit, int64_t n,
-                 uint64_t fill)
+static void mask(void *to, const void *from, int bytes, const unsigned char *valid, int64_t bit,
+                 int64_t n, uint64_t fill)
 {
-    (bytes == 1 ? mask_1 : bytes == 2 ? mask_2 : bytes == 4 ? mask_4 : mask_8)(to, from, valid, bit, n, fill);
+    (bytes == 1   ? mask_1
+     : bytes == 2 ? mask_2
+     : bytes == 4 ? mask_4
+                  : mask_8)(to, from, valid, bit, n, fill);
 }
 
-#define QUIET(name, type, magnitude, inf, nan)                                                                         \
-    static void name(void *to, const void *from, int64_t n)                                                            \
-    {                                                                                                                  \
-        typedef type __attribute__((aligned(1), may_alias)) any;                                                       \
-        any *t = to;                                                                                                   \
-        const any *x = from;                                                                                           \
-        for (int64_t i = 0; i < n; i++) t[i] = (type)((x[i] & (magnitude)) > (inf) ? (nan) : x[i]);                    \
+#define QUIET(name, type, magnitude, inf, nan)                                                     \
+    static void name(void *to, const void *from, int64_t n)                                        \
+    {                                                                                              \
+        typedef type __attribute__((aligned(1), may_alias)) any;                                   \
+        any *t = to;                                                                               \
+        const any *x = from;                                                                       \
+        for (int64_t i = 0; i < n; i++)                                                            \
+            t[i] = (type)((x[i] & (magnitude)) > (inf) ? (nan) : x[i]);                            \
     }
 QUIET(quiet_f16, uint16_t, 0x7fff, 0x7c00, 0x7e00)
 QUIET(quiet_bf16, uint16_t, 0x7fff, 0x7f80, 0x7fc0)
@@ -116,31 +126,33 @@ static void quiet(void *to, const void *from, tally_dtype dtype, int64_t n)
 }
 
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
-#define KEEP_MANY(type, lanes, mask_t, bits)                                                                           \
-    for (; i + 64 <= n; i += 64) {                                                                                     \
-        const uint64_t b = bits_64(valid, bit + i);                                                                    \
-        for (int j = 0; j < 64; j += lanes) {                                                                          \
-            const mask_t k = (mask_t)(b >> j);                                                                         \
-            _mm512_storeu_si512(t + count, _mm512_maskz_compress_epi##bits(k, _mm512_loadu_si512(x + i + j)));         \
-            count += __builtin_popcount(k);                                                                            \
-        }                                                                                                              \
+#define KEEP_MANY(type, lanes, mask_t, bits)                                                       \
+    for (; i + 64 <= n; i += 64) {                                                                 \
+        const uint64_t b = bits_64(valid, bit + i);                                                \
+        for (int j = 0; j < 64; j += lanes) {                                                      \
+            const mask_t k = (mask_t)(b >> j);                                                     \
+            _mm512_storeu_si512(                                                                   \
+                t + count, _mm512_maskz_compress_epi##bits(k, _mm512_loadu_si512(x + i + j)));     \
+            count += __builtin_popcount(k);                                                        \
+        }                                                                                          \
     }
 #else
 #define KEEP_MANY(type, lanes, mask_t, bits)
 #endif
-#define KEEP(name, type, many)                                                                                         \
-    static int64_t name(void *to, const void *from, const unsigned char *valid, int64_t bit, int64_t n)                \
-    {                                                                                                                  \
-        typedef type __attribute__((aligned(1), may_alias)) any;                                                       \
-        any *t = to;                                                                                                   \
-        const any *x = from;                                                                                           \
-        int64_t i = 0, count = 0;                                                                                      \
-        many for (; i < n; i++)                                                                                        \
-        {                                                                                                              \
-            t[count] = x[i];                                                                                           \
-            count += valid[(bit + i) >> 3] >> ((bit + i) & 7) & 1;                                                     \
-        }                                                                                                              \
-        return count;                                                                                                  \
+#define KEEP(name, type, many)                                                                     \
+    static int64_t name(void *to, const void *from, const unsigned char *valid, int64_t bit,       \
+                        int64_t n)                                                                 \
+    {                                                                                              \
+        typedef type __attribute__((aligned(1), may_alias)) any;                                   \
+        any *t = to;                                                                               \
+        const any *x = from;                                                                       \
+        int64_t i = 0, count = 0;                                                                  \
+        many for (; i < n; i++)                                                                    \
+        {                                                                                          \
+            t[count] = x[i];                                                                       \
+            count += valid[(bit + i) >> 3] >> ((bit + i) & 7) & 1;                                 \
+        }                                                                                          \
+        return count;                                                                              \
     }
 KEEP(keep_1, uint8_t, )
 KEEP(keep_2, uint16_t, )
@@ -149,9 +161,13 @@ KEEP(keep_8, uint64_t, KEEP_MANY(uint64_t, 8, __mmask8, 64))
 #undef KEEP
 #undef KEEP_MANY
 
-static int64_t keep(void *to, const void *from, int bytes, const unsigned char *valid, int64_t bit, int64_t n)
+static int64_t keep(void *to, const void *from, int bytes, const unsigned char *valid, int64_t bit,
+                    int64_t n)
 {
-    return (bytes == 1 ? keep_1 : bytes == 2 ? keep_2 : bytes == 4 ? keep_4 : keep_8)(to, from, valid, bit, n);
+    return (bytes == 1   ? keep_1
+            : bytes == 2 ? keep_2
+            : bytes == 4 ? keep_4
+                         : keep_8)(to, from, valid, bit, n);
 }
 
 const tl_mask TL_CAT(tl_mask_, TL_ISA) = {mask, quiet, keep};

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Compiled once an instruction set: sequences to a matrix whose rows are their elements of one index, and back
- * (tl_transpose_<isa>). Blocks of H sequences and H elements are transposed in registers: step s swaps bit s of the
- * number of a vector with bit s of a lane.
+ * Compiled once an instruction set: sequences to a matrix whose rows are their elements of one
+ * index, and back (tl_transpose_<isa>). Blocks of H sequences and H elements are transposed in
+ * registers: step s swaps bit s of the number of a vector with bit s of a lane.
  *
  *   a0 a1 a2 a3        a0 b0 a2 b2        a0 b0 c0 d0
  *   b0 b1 b2 b3   s=0  a1 b1 a3 b3   s=1  a1 b1 c1 d1
  *   c0 c1 c2 c3  ----> c0 d0 c2 d2  ----> a2 b2 c2 d2
  *   d0 d1 d2 d3        c1 d1 c3 d3        a3 b3 c3 d3
  *
- * With 16 lanes a vector holds 8 elements of two sequences, so that sequences of 8 elements fill it. */
+ * With 16 lanes a vector holds 8 elements of two sequences, so that sequences of 8 elements fill
+ * it. */
 #include "dtype/dtype_traits.h"
 #include "operator/kernel.h"
 #include "cpu/kernel/simd.h"
@@ -25,12 +26,12 @@
 #define ALL16(F, s)        LANES8(F, s, 16, 0), LANES8(F, s, 16, 8)
 
 /* Step s of H vectors. */
-#define STEP(v, H, all, s)                                                                                             \
-    TL_UNROLL for (int j = 0; j < (H); j++) if (!(j >> (s)&1))                                                         \
-    {                                                                                                                  \
-        const __typeof__(v[0]) a = v[j], b = v[j | 1 << (s)];                                                          \
-        v[j] = TL_SHUFFLE(a, b, all(FIRST, s));                                                                        \
-        v[j | 1 << (s)] = TL_SHUFFLE(a, b, all(SECOND, s));                                                            \
+#define STEP(v, H, all, s)                                                                         \
+    TL_UNROLL for (int j = 0; j < (H); j++) if (!(j >> (s)&1))                                     \
+    {                                                                                              \
+        const __typeof__(v[0]) a = v[j], b = v[j | 1 << (s)];                                      \
+        v[j] = TL_SHUFFLE(a, b, all(FIRST, s));                                                    \
+        v[j | 1 << (s)] = TL_SHUFFLE(a, b, all(SECOND, s));                                        \
     }
 
 typedef uint32_t v4 __attribute__((vector_size(TL_VECTOR_BYTES)));
@@ -75,10 +76,8 @@ TL_INLINE v8 get8(const char *const *p, const char *x, int64_t pitch, int64_t c,
 
 /* The first `left` elements, if there are fewer than the H of v. */
 #if TL_VECTOR_BYTES == 64
-TL_INLINE __mmask8 first_of(int64_t left) /* a few or none: without a branch, since lengths are at random */
-{
-    return (__mmask8)((1u << (left < 0 ? 0 : left)) - 1);
-}
+/* a few or none: without a branch, since lengths are at random */
+TL_INLINE __mmask8 first_of(int64_t left) { return (__mmask8)((1u << (left < 0 ? 0 : left)) - 1); }
 TL_INLINE void put_half(char *q, int64_t left, __m256i v)
 {
     if (left >= H4)
@@ -86,12 +85,15 @@ TL_INLINE void put_half(char *q, int64_t left, __m256i v)
     else
         _mm256_mask_storeu_epi32(q, first_of(left), v);
 }
-TL_INLINE void put4(char *const *q, const int64_t *n, char *y, int64_t pitch, int64_t c, int64_t at, int64_t left, v4 v)
+TL_INLINE void put4(char *const *q, const int64_t *n, char *y, int64_t pitch, int64_t c, int64_t at,
+                    int64_t left, v4 v)
 {
     put_half(AT(q, y, pitch, c) + at * 4, n ? n[c] - at : left, _mm512_castsi512_si256((__m512i)v));
-    put_half(AT(q, y, pitch, c + 8) + at * 4, n ? n[c + 8] - at : left, _mm512_extracti64x4_epi64((__m512i)v, 1));
+    put_half(AT(q, y, pitch, c + 8) + at * 4, n ? n[c + 8] - at : left,
+             _mm512_extracti64x4_epi64((__m512i)v, 1));
 }
-TL_INLINE void put8(char *const *q, const int64_t *n, char *y, int64_t pitch, int64_t c, int64_t at, int64_t left, v8 v)
+TL_INLINE void put8(char *const *q, const int64_t *n, char *y, int64_t pitch, int64_t c, int64_t at,
+                    int64_t left, v8 v)
 {
     if (n) left = n[c] - at;
     if (left >= H8)
@@ -100,71 +102,75 @@ TL_INLINE void put8(char *const *q, const int64_t *n, char *y, int64_t pitch, in
         _mm512_mask_storeu_epi64(AT(q, y, pitch, c) + at * 8, first_of(left), (__m512i)v);
 }
 #else
-#define PUT(bytes)                                                                                                     \
-    TL_INLINE void put##bytes(char *const *q, const int64_t *n, char *y, int64_t pitch, int64_t c, int64_t at,         \
-                              int64_t left, v##bytes v)                                                                \
-    {                                                                                                                  \
-        char *to = AT(q, y, pitch, c) + at * bytes;                                                                    \
-        if (n) left = n[c] - at;                                                                                       \
-        if (left >= H##bytes)                                                                                          \
-            memcpy(to, &v, sizeof v);                                                                                  \
-        else                                                                                                           \
-            for (int64_t i = 0; i < left; i++) memcpy(to + i * bytes, (const char *)&v + i * bytes, bytes);            \
+#define PUT(bytes)                                                                                 \
+    TL_INLINE void put##bytes(char *const *q, const int64_t *n, char *y, int64_t pitch, int64_t c, \
+                              int64_t at, int64_t left, v##bytes v)                                \
+    {                                                                                              \
+        char *to = AT(q, y, pitch, c) + at * bytes;                                                \
+        if (n) left = n[c] - at;                                                                   \
+        if (left >= H##bytes)                                                                      \
+            memcpy(to, &v, sizeof v);                                                              \
+        else                                                                                       \
+            for (int64_t i = 0; i < left; i++)                                                     \
+                memcpy(to + i * bytes, (const char *)&v + i * bytes, bytes);                       \
     }
 PUT(4)
 PUT(8)
 #undef PUT
 #endif
 
-#define ROADS(size)                                                                                                    \
-    TL_INLINE void to##size(char *t, int64_t stride, const char *const *p, const char *x, int64_t pitch,               \
-                            int64_t lanes, int64_t n, tl_next next)                                                    \
-    {                                                                                                                  \
-        const int64_t blocks = lanes / PER##size * ((n + H##size - 1) / H##size), share = next.bytes / (blocks + 1);   \
-        int64_t asked = 0, ask = 0;                                                                                    \
-        for (int64_t c = 0; c < lanes; c += PER##size)                                                                 \
-            for (int64_t at = 0; at < n; at += H##size) {                                                              \
-                for (ask += share; asked < ask; asked += 64)                                                           \
-                    __builtin_prefetch((const void *)((uintptr_t)next.at + (uintptr_t)asked), 0, 2);                   \
-                v##size v[H##size];                                                                                    \
-                TL_UNROLL for (int j = 0; j < H##size; j++) v[j] = get##size(p, x, pitch, c + j, at * size);           \
-                STEPS##size(v) TL_UNROLL for (int j = 0; j < H##size; j++)                                             \
-                    memcpy(t + ((at + j) * stride + c) * size, &v[j], sizeof v[j]);                                    \
-            }                                                                                                          \
-    }                                                                                                                  \
-    TL_INLINE void from##size(char *const *q, const int64_t *n, char *y, int64_t pitch, const char *t, int64_t stride, \
-                              int64_t lanes, int64_t most)                                                             \
-    {                                                                                                                  \
-        for (int64_t c = 0; c < lanes; c += PER##size)                                                                 \
-            for (int64_t at = 0; at < most; at += H##size) {                                                           \
-                v##size v[H##size];                                                                                    \
-                TL_UNROLL for (int j = 0; j < H##size; j++)                                                            \
-                    memcpy(&v[j], t + ((at + j) * stride + c) * size, sizeof v[j]);                                    \
-                STEPS##size(v) TL_UNROLL for (int j = 0; j < H##size; j++)                                             \
-                    put##size(q, n, y, pitch, c + j, at, most - at, v[j]);                                             \
-            }                                                                                                          \
-    }                                                                                                                  \
-    static void to_lanes##size(char *t, int64_t stride, const char *const *p, const char *x, int64_t pitch,            \
-                               int64_t lanes, int64_t n, tl_next next)                                                 \
-    {                                                                                                                  \
-        if (p)                                                                                                         \
-            to##size(t, stride, p, NULL, 0, lanes, n, next);                                                           \
-        else                                                                                                           \
-            to##size(t, stride, NULL, x, pitch, lanes, n, next);                                                       \
-    }                                                                                                                  \
-    static void from_lanes##size(char *const *q, const int64_t *n, char *y, int64_t pitch, const char *t,              \
-                                 int64_t stride, int64_t lanes, int64_t most)                                          \
-    {                                                                                                                  \
-        if (q)                                                                                                         \
-            from##size(q, n, NULL, 0, t, stride, lanes, most);                                                         \
-        else                                                                                                           \
-            from##size(NULL, NULL, y, pitch, t, stride, lanes, most);                                                  \
+#define ROADS(size)                                                                                \
+    TL_INLINE void to##size(char *t, int64_t stride, const char *const *p, const char *x,          \
+                            int64_t pitch, int64_t lanes, int64_t n, tl_next next)                 \
+    {                                                                                              \
+        const int64_t blocks = lanes / PER##size * ((n + H##size - 1) / H##size),                  \
+                      share = next.bytes / (blocks + 1);                                           \
+        int64_t asked = 0, ask = 0;                                                                \
+        for (int64_t c = 0; c < lanes; c += PER##size)                                             \
+            for (int64_t at = 0; at < n; at += H##size) {                                          \
+                for (ask += share; asked < ask; asked += 64)                                       \
+                    __builtin_prefetch((const void *)((uintptr_t)next.at + (uintptr_t)asked), 0,   \
+                                       2);                                                         \
+                v##size v[H##size];                                                                \
+                TL_UNROLL for (int j = 0; j < H##size; j++) v[j] =                                 \
+                    get##size(p, x, pitch, c + j, at * size);                                      \
+                STEPS##size(v) TL_UNROLL for (int j = 0; j < H##size; j++)                         \
+                    memcpy(t + ((at + j) * stride + c) * size, &v[j], sizeof v[j]);                \
+            }                                                                                      \
+    }                                                                                              \
+    TL_INLINE void from##size(char *const *q, const int64_t *n, char *y, int64_t pitch,            \
+                              const char *t, int64_t stride, int64_t lanes, int64_t most)          \
+    {                                                                                              \
+        for (int64_t c = 0; c < lanes; c += PER##size)                                             \
+            for (int64_t at = 0; at < most; at += H##size) {                                       \
+                v##size v[H##size];                                                                \
+                TL_UNROLL for (int j = 0; j < H##size; j++)                                        \
+                    memcpy(&v[j], t + ((at + j) * stride + c) * size, sizeof v[j]);                \
+                STEPS##size(v) TL_UNROLL for (int j = 0; j < H##size; j++)                         \
+                    put##size(q, n, y, pitch, c + j, at, most - at, v[j]);                         \
+            }                                                                                      \
+    }                                                                                              \
+    static void to_lanes##size(char *t, int64_t stride, const char *const *p, const char *x,       \
+                               int64_t pitch, int64_t lanes, int64_t n, tl_next next)              \
+    {                                                                                              \
+        if (p)                                                                                     \
+            to##size(t, stride, p, NULL, 0, lanes, n, next);                                       \
+        else                                                                                       \
+            to##size(t, stride, NULL, x, pitch, lanes, n, next);                                   \
+    }                                                                                              \
+    static void from_lanes##size(char *const *q, const int64_t *n, char *y, int64_t pitch,         \
+                                 const char *t, int64_t stride, int64_t lanes, int64_t most)       \
+    {                                                                                              \
+        if (q)                                                                                     \
+            from##size(q, n, NULL, 0, t, stride, lanes, most);                                     \
+        else                                                                                       \
+            from##size(NULL, NULL, y, pitch, t, stride, lanes, most);                              \
     }
 ROADS(4)
 ROADS(8)
 
-static void to_lanes(void *t, int64_t stride, const char *const *p, const char *x, int64_t pitch, int64_t lanes,
-                     int64_t n, int bytes, tl_next next)
+static void to_lanes(void *t, int64_t stride, const char *const *p, const char *x, int64_t pitch,
+                     int64_t lanes, int64_t n, int bytes, tl_next next)
 {
     if (bytes == 4)
         to_lanes4(t, stride, p, x, pitch, lanes, n, next);
@@ -173,11 +179,12 @@ static void to_lanes(void *t, int64_t stride, const char *const *p, const char *
     else
         for (int64_t j = 0; j < n; j++)
             for (int64_t c = 0; c < lanes; c++)
-                memcpy((char *)t + (j * stride + c) * bytes, AT(p, x, pitch, c) + j * bytes, (size_t)bytes);
+                memcpy((char *)t + (j * stride + c) * bytes, AT(p, x, pitch, c) + j * bytes,
+                       (size_t)bytes);
 }
 
-static void from_lanes(char *const *q, const int64_t *n, char *y, int64_t pitch, const void *t, int64_t stride,
-                       int64_t lanes, int64_t most, int bytes)
+static void from_lanes(char *const *q, const int64_t *n, char *y, int64_t pitch, const void *t,
+                       int64_t stride, int64_t lanes, int64_t most, int bytes)
 {
     if (bytes == 4)
         from_lanes4(q, n, y, pitch, t, stride, lanes, most);
@@ -186,7 +193,8 @@ static void from_lanes(char *const *q, const int64_t *n, char *y, int64_t pitch,
     else
         for (int64_t c = 0; c < lanes; c++)
             for (int64_t j = 0; j < (q ? n[c] : most); j++)
-                memcpy(AT(q, y, pitch, c) + j * bytes, (const char *)t + (j * stride + c) * bytes, (size_t)bytes);
+                memcpy(AT(q, y, pitch, c) + j * bytes, (const char *)t + (j * stride + c) * bytes,
+                       (size_t)bytes);
 }
 
 const tl_transpose TL_CAT(tl_transpose_, TL_ISA) = {to_lanes, from_lanes};

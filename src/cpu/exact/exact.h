@@ -1,34 +1,40 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums of views on the processors. A plan with `exact` goes here instead of to the shapes of shape.h: no order is
- * kept, because none matters. reduce.c: elements in bulk, and reduce; series.c: scan and window, element by
- * element, where the element that leaves a window is subtracted. */
+ * Exact sums of views on the processors. A plan with `exact` goes here instead of to the shapes
+ * of shape.h: no order is kept, because none matters. reduce.c: elements in bulk, and reduce;
+ * series.c: scan and window, element by element, where the element that leaves a window is
+ * subtracted. */
 #ifndef TALLY_CPU_EXACT_H
 #define TALLY_CPU_EXACT_H
 #include "context/context.h"
 #include "cpu/keys/ranges.h"
 #include "exact/exact.h"
 
-/* Adds n elements that are `stride` apart; where a plan has a call's own conversion (apply_two), they are dense. The
- * dense ones on up to `threads` threads. */
+/* Adds n elements that are `stride` apart; where a plan has a call's own conversion (apply_two),
+ * they are dense. The dense ones on up to `threads` threads. */
 void tl_exact_add(tl_exact *e, const tl_plan *plan, const void *x, int64_t stride, int64_t n);
 void tl_exact_slab(tl_exact *e, const tl_plan *plan, int threads, const void *x, int64_t n);
 
-tally_status tl_exact_reduce(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, void *out);
-tally_status tl_exact_scan(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, const tally_view *out,
-                           const tally_scan_options *options);
-tally_status tl_exact_window(const tl_plan *plan, int threads, const tally_view *in, const tally_view *out,
+tally_status tl_exact_reduce(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
+                             void *out);
+tally_status tl_exact_scan(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
+                           const tally_view *out, const tally_scan_options *options);
+tally_status tl_exact_window(const tl_plan *plan, int threads, const tally_view *in,
+                             const tally_view *out,
                              const tally_window_options *options); /* cannot fail */
 
-/* The same for windows that are ranges (cpu/keys/ranges.h; count is not used); they cannot fail either. */
-void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *ranges, const void *x, int64_t stride,
-                         void *y, int64_t y_stride);
-tally_status tl_exact_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
-                                  const tally_view *in, const tally_view *out, const tally_window_options *options);
+/* The same for windows that are ranges (cpu/keys/ranges.h; count is not used); they cannot fail
+   either. */
+void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *ranges, const void *x,
+                         int64_t stride, void *y, int64_t y_stride);
+tally_status tl_exact_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan *count,
+                                  int threads, const tally_view *in, const tally_view *out,
+                                  const tally_window_options *options);
 
-/* For streams. A scan begins; its next n results, where it has come to *e; out may be x. And the windows of a slice:
- * the parameters are those of tl_window_run (cpu/window.h). */
+/* For streams. A scan begins; its next n results, where it has come to *e; out may be x. And the
+ * windows of a slice: the parameters are those of tl_window_run (cpu/window.h). */
 void tl_exact_scan_begin(tl_exact *e, const tl_plan *plan, const tally_scan_options *options);
-void tl_exact_scan_push(tl_exact *e, const tl_plan *plan, int exclusive, const void *x, int64_t n, void *out);
-void tl_exact_slice(const tl_plan *plan, int threads, const tally_window_options *options, const void *x, int64_t n,
-                    int at_start, int at_end, void *out, int64_t *count);
+void tl_exact_scan_push(tl_exact *e, const tl_plan *plan, int exclusive, const void *x, int64_t n,
+                        void *out);
+void tl_exact_slice(const tl_plan *plan, int threads, const tally_window_options *options,
+                    const void *x, int64_t n, int at_start, int at_end, void *out, int64_t *count);
 #endif

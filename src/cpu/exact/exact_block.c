@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: MIT
  * Compiled once an instruction set: a block of an exact sum, as tl_exact_kernel_<isa>.
  *
- * Each lane adds into registers that begin at 1.5 2^(52 + u). While such a register stays between 2^(52 + u) and
- * 2^(53 + u), its last bit is worth 2^u, so it is an integer of 52 bits; adding x to it cuts x at 2^u:
+ * Each lane adds into registers that begin at 1.5 2^(52 + u). While such a register stays
+ * between 2^(52 + u) and 2^(53 + u), its last bit is worth 2^u, so it is an integer of 52 bits;
+ * adding x to it cuts x at 2^u:
  *
  *     t = high + x        rounded to a multiple of 2^u
  *     q = t - high        exact: what was added
- *     r = x - q           exact: what was cut off, |r| <= 2^(u - 1); it goes to the next level, whose unit is lower
+ *     r = x - q           exact: what was cut off, |r| <= 2^(u - 1); it goes to the next level,
+ *                         whose unit is lower
  *
  *      x  ------------+  unit[0]
  *      r      --------|-----------+  unit[1]
  *      r              |     ------|-----------+  unit[2]: what is cut off here makes the block FAR
  *
- * Most blocks need one level fewer: of 2^26 normal numbers, 248 of 16370 blocks of f32 were FAR after unit[0], and of
- * f64 none after unit[1]. Without the last level f32 is 1.57 and f64 1.27 times as fast from memory (EPYC, Zen 4).
+ * Most blocks need one level fewer: of 2^26 normal numbers, 248 of 16370 blocks of f32 were FAR
+ * after unit[0], and of f64 none after unit[1]. Without the last level f32 is 1.57 and f64 1.27
+ * times as fast from memory (EPYC, Zen 4).
  *
- * The bound. A lane adds N = BLOCK / (UNROLL LANES) elements below 2^(top + 1), so the partial sums of level 0 are
- * below N (2^(top + 1) + 2^(u - 1)); the second term is rounding. With u = top + log2 N - 49 the first is 2^(50 + u),
- * and N < 2^40 makes the second less than that: together below 2^(51 + u), so the register stays in its binade. It is
- * larger than x, so r is exact (Dekker). Level l + 1 adds N values of at most 2^(u - 1): its unit is u - 51 + log2 N by
- * the same reckoning. No unit needs to be below 2^-1074, where nothing is cut off any more. At the end the bits of a
- * register, less those it began with, are the integer; an element that is too large, infinite or NaN shows in the
- * largest |x| or as a register outside of its binade, from which it does not return. */
+ * The bound. A lane adds N = BLOCK / (UNROLL LANES) elements below 2^(top + 1), so the partial
+ * sums of level 0 are below N (2^(top + 1) + 2^(u - 1)); the second term is rounding. With u =
+ * top + log2 N - 49 the first is 2^(50 + u), and N < 2^40 makes the second less than that:
+ * together below 2^(51 + u), so the register stays in its binade. It is larger than x, so r is
+ * exact (Dekker). Level l + 1 adds N values of at most 2^(u - 1): its unit is u - 51 + log2 N by
+ * the same reckoning. No unit needs to be below 2^-1074, where nothing is cut off any more. At
+ * the end the bits of a register, less those it began with, are the integer; an element that is
+ * too large, infinite or NaN shows in the largest |x| or as a register outside of its binade,
+ * from which it does not return. */
 #include "exact_block.h"
 #include "cpu/kernel/simd.h"
 #include "dtype/dtype_traits.h"
@@ -77,7 +82,8 @@ TL_INLINE vreal load_f32(const void *p)
     vhalf v;
     memcpy(&v, p, sizeof v);
 #if TL_VECTOR_BYTES == 64 && defined(__AVX512F__)
-    return (vreal)_mm512_cvtps_pd((__m256)v); /* gcc 12 makes two halves of it, and half the speed */
+    /* gcc 12 makes two halves of it, and half the speed */
+    return (vreal)_mm512_cvtps_pd((__m256)v);
 #else
     return __builtin_convertvector(v, vreal);
 #endif
@@ -160,38 +166,40 @@ TL_INLINE int block(const char *x, int64_t n, tl_exact_block *b, int levels, int
     return (outside ? TL_EXACT_LARGE : 0) | (far ? TL_EXACT_FAR : 0);
 }
 
-#define BLOCK(name, type, most, without, load)                                                                         \
-    static int name(const type *x, int64_t n, tl_exact_block *b)                                                       \
-    {                                                                                                                  \
-        return b->levels < (most) ? block((const char *)x, n, b, (most)-1, without, (int)sizeof(type), load)           \
-                                  : block((const char *)x, n, b, most, without, (int)sizeof(type), load);              \
+#define BLOCK(name, type, most, without, load)                                                     \
+    static int name(const type *x, int64_t n, tl_exact_block *b)                                   \
+    {                                                                                              \
+        return b->levels < (most)                                                                  \
+                   ? block((const char *)x, n, b, (most)-1, without, (int)sizeof(type), load)      \
+                   : block((const char *)x, n, b, most, without, (int)sizeof(type), load);         \
     }
 BLOCK(block_f32, float, 2, 0, load_f32)
 BLOCK(block_f32_without, float, 2, 1, load_f32)
 BLOCK(block_f64, double, 3, 0, load_f64)
 BLOCK(block_f64_without, double, 3, 1, load_f64)
 
-#define HIGHEST(name, type, bits, infinity)                                                                            \
-    static bits name(const type *x, int64_t n, int *special)                                                           \
-    {                                                                                                                  \
-        bits most = 0, all = 0;                                                                                        \
-        for (int64_t i = 0; i < n; i++) {                                                                              \
-            bits v;                                                                                                    \
-            memcpy(&v, (const char *)x + (size_t)i * sizeof v, sizeof v);                                              \
-            v = (bits)(v << 1) >> 1;                                                                                   \
-            all = v > all ? v : all;                                                                                   \
-            v = v < (infinity) ? v : 0;                                                                                \
-            most = v > most ? v : most;                                                                                \
-        }                                                                                                              \
-        *special = all >= (infinity);                                                                                  \
-        return most;                                                                                                   \
+#define HIGHEST(name, type, bits, infinity)                                                        \
+    static bits name(const type *x, int64_t n, int *special)                                       \
+    {                                                                                              \
+        bits most = 0, all = 0;                                                                    \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            bits v;                                                                                \
+            memcpy(&v, (const char *)x + (size_t)i * sizeof v, sizeof v);                          \
+            v = (bits)(v << 1) >> 1;                                                               \
+            all = v > all ? v : all;                                                               \
+            v = v < (infinity) ? v : 0;                                                            \
+            most = v > most ? v : most;                                                            \
+        }                                                                                          \
+        *special = all >= (infinity);                                                              \
+        return most;                                                                               \
     }
 HIGHEST(highest_f32, float, uint32_t, 0x7f800000)
 HIGHEST(highest_f64, double, uint64_t, 0x7ff0000000000000)
 
-/* A product of two f64 has up to 106 bits: the rounded one, and what it was rounded by. That is an f64 as long as the
- * last of them is worth 2^-1074 or more, and is exact by one fused multiplication, or by Dekker's: each factor is cut
- * into halves of 26 bits, whose four products are exact (where a factor is too large to be cut, low is no number). */
+/* A product of two f64 has up to 106 bits: the rounded one, and what it was rounded by. That is
+ * an f64 as long as the last of them is worth 2^-1074 or more, and is exact by one fused
+ * multiplication, or by Dekker's: each factor is cut into halves of 26 bits, whose four products
+ * are exact (where a factor is too large to be cut, low is no number). */
 #if defined(__FMA__) || defined(__AVX512F__) || defined(__aarch64__)
 #define LOW(x, y, high) __builtin_fma(x, y, -(high))
 #else
@@ -212,7 +220,8 @@ static int products(const double *x, const double *y, int64_t n, double *high, d
     int64_t bad = 0;
     for (int64_t i = 0; i < n; i++) {
         const double p = x[i] * y[i], q = LOW(x[i], y[i], p), size = p < 0 ? -p : p;
-        const int zero = (p == 0) & ((x[i] == 0) | (y[i] == 0)), safe = (size < 0x1p900) & (size >= 0x1p-900);
+        const int zero = (p == 0) & ((x[i] == 0) | (y[i] == 0)),
+                  safe = (size < 0x1p900) & (size >= 0x1p-900);
         bad |= !((zero | safe) & (q - q == 0));
         high[i] = p;
         low[i] = q;
@@ -221,4 +230,5 @@ static int products(const double *x, const double *y, int64_t n, double *high, d
 }
 
 const tl_exact_kernel TL_CAT(tl_exact_kernel_, TL_ISA) = {
-    STEP, block_f32, block_f32_without, block_f64, block_f64_without, highest_f32, highest_f64, products};
+    STEP,        block_f32,   block_f32_without, block_f64, block_f64_without,
+    highest_f32, highest_f64, products};

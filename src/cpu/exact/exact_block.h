@@ -24,8 +24,9 @@ typedef struct tl_exact_block {
     int64_t nan; /* elements that are NaN, where they are left out */
 } tl_exact_block;
 
-/* The loops of one instruction set. n elements, a multiple of `step` and at most TL_EXACT_BLOCK. `without`: NaN is left
- * out and counted. highest: the bits of the largest finite |x|; *special: is there a NaN or an infinity? */
+/* The loops of one instruction set. n elements, a multiple of `step` and at most TL_EXACT_BLOCK.
+ * `without`: NaN is left out and counted. highest: the bits of the largest finite |x|; *special:
+ * is there a NaN or an infinity? */
 typedef struct tl_exact_kernel {
     int step;
     int (*f32)(const float *x, int64_t n, tl_exact_block *b);

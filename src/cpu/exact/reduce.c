@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums in bulk. A block of elements goes through registers of a guessed range of bits (exact_block.c). A
- * block that does not fit is measured and tried again; one whose elements are further apart than the registers reach
- * (f32: 65 binades, f64: 80), or infinite, is added one by one. */
+ * Exact sums in bulk. A block of elements goes through registers of a guessed range of bits
+ * (exact_block.c). A block that does not fit is measured and tried again; one whose elements are
+ * further apart than the registers reach (f32: 65 binades, f64: 80), or infinite, is added one
+ * by one. */
 #include "exact.h"
 #include "exact_block.h"
 #include "context/threads.h"
@@ -11,11 +12,12 @@
 #include <stdlib.h>
 
 enum {
-    ONE_BY_ONE = 48,      /* fewer elements are not worth a block */
-    PIECE = 2048,         /* elements packed and widened at a time, */
-    GATHERED = 1024,      /* and those with validity, and pairs */
-    SHARE = 1 << 18,      /* elements that a thread takes at a time */
-    PAUSE_MOST = 6,       /* where blocks do not fit, 2^6 of them are added one by one before the next try */
+    ONE_BY_ONE = 48, /* fewer elements are not worth a block */
+    PIECE = 2048,    /* elements packed and widened at a time, */
+    GATHERED = 1024, /* and those with validity, and pairs */
+    SHARE = 1 << 18, /* elements that a thread takes at a time */
+    /* where blocks do not fit, 2^6 of them are added one by one before the next try */
+    PAUSE_MOST = 6,
     COLUMNS = 16,         /* columns side by side */
     LONG_BYTES = 4 << 20, /* rows from here on are cut between threads */
     STEP_MOST = 64
@@ -23,8 +25,8 @@ enum {
 
 /* ---- blocks ---- */
 
-static int run_levels(const tl_plan *plan, int is_f64, const tl_exact_guess *g, const void *x, int64_t n, int levels,
-                      tl_exact_block *b)
+static int run_levels(const tl_plan *plan, int is_f64, const tl_exact_guess *g, const void *x,
+                      int64_t n, int levels, tl_exact_block *b)
 {
     const tl_exact_kernel *k = plan->exact;
     b->top = g->top;
@@ -34,7 +36,8 @@ static int run_levels(const tl_plan *plan, int is_f64, const tl_exact_guess *g, 
 }
 
 /* With one level fewer, unless that failed lately; then with all. */
-static int run(const tl_plan *plan, int is_f64, tl_exact_guess *g, const void *x, int64_t n, tl_exact_block *b)
+static int run(const tl_plan *plan, int is_f64, tl_exact_guess *g, const void *x, int64_t n,
+               tl_exact_block *b)
 {
     const int all = is_f64 ? 3 : 2;
     if (g->wide > 0) {
@@ -50,7 +53,8 @@ static int run(const tl_plan *plan, int is_f64, tl_exact_guess *g, const void *x
 }
 
 /* What the block is. */
-static tl_exact_guess measure(const tl_plan *plan, int is_f64, tl_exact_guess g, const void *x, int64_t n)
+static tl_exact_guess measure(const tl_plan *plan, int is_f64, tl_exact_guess g, const void *x,
+                              int64_t n)
 {
     int special = 0;
     if (is_f64) {
@@ -82,7 +86,8 @@ static void one_by_one(tl_exact *e, int is_f64, const void *data, int64_t n)
 }
 
 /* n elements, a multiple of the kernel's step. */
-static void add_block(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int is_f64, const void *x, int64_t n)
+static void add_block(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int is_f64,
+                      const void *x, int64_t n)
 {
     tl_exact_block b;
     if (g->pause > 0) {
@@ -112,7 +117,8 @@ static void add_block(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int i
 }
 
 /* n dense elements of f32 or f64, without the count. */
-static void add_wide(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int is_f64, const char *x, int64_t n)
+static void add_wide(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int is_f64, const char *x,
+                     int64_t n)
 {
     const int64_t bytes = is_f64 ? 8 : 4, step = plan->exact->step;
     for (int64_t m; n > 0; n -= m, x += m * bytes) {
@@ -142,16 +148,18 @@ static int64_t left_out(int is_f64, const char *x, int64_t n)
     int64_t none = 0;
     uint64_t wide;
     uint32_t narrow;
-    for (int64_t i = 0; is_f64 && i < n; i++) none += (memcpy(&wide, x + i * 8, 8), wide == (uint64_t)1 << 63);
-    for (int64_t i = 0; !is_f64 && i < n; i++) none += (memcpy(&narrow, x + i * 4, 4), narrow == (uint32_t)1 << 31);
+    for (int64_t i = 0; is_f64 && i < n; i++)
+        none += (memcpy(&wide, x + i * 8, 8), wide == (uint64_t)1 << 63);
+    for (int64_t i = 0; !is_f64 && i < n; i++)
+        none += (memcpy(&narrow, x + i * 4, 4), narrow == (uint32_t)1 << 31);
     return none;
 }
 
-/* The products of n <= GATHERED pairs: exact, where they are f32, else with what they were rounded by. A pair that is
- * left out, or has a NaN, becomes 0 0, which adds nothing; one with an infinity, or too large or small, sends the piece
- * one by one. */
-static __attribute__((noinline)) void add_products(tl_exact *e, const tl_plan *plan, int is_f64, double *x, double *y,
-                                                   int64_t n)
+/* The products of n <= GATHERED pairs: exact, where they are f32, else with what they were
+ * rounded by. A pair that is left out, or has a NaN, becomes 0 0, which adds nothing; one with
+ * an infinity, or too large or small, sends the piece one by one. */
+static __attribute__((noinline)) void add_products(tl_exact *e, const tl_plan *plan, int is_f64,
+                                                   double *x, double *y, int64_t n)
 {
     double high[GATHERED], low[GATHERED];
     const int leaves_out = tl_exact_form_of(plan->op)->leaves_out;
@@ -183,14 +191,16 @@ static __attribute__((noinline)) void add_products(tl_exact *e, const tl_plan *p
 }
 
 /* Dense elements, as the call's own conversion makes them. */
-static __attribute__((noinline)) void add_gathered(tl_exact *e, const tl_plan *plan, const char *x, int64_t n)
+static __attribute__((noinline)) void add_gathered(tl_exact *e, const tl_plan *plan, const char *x,
+                                                   int64_t n)
 {
     double one[2][GATHERED];
     float narrow[2][GATHERED];
     const int pairs = plan->op->inputs == 2, is_f64 = plan->in->to_bytes == 8,
               leaves_out = tl_exact_form_of(plan->op)->leaves_out;
     for (int64_t m; n > 0; n -= m, x += m * plan->op->elem_bytes) {
-        void *to = is_f64 ? (void *)one[0] : narrow[0], *second = is_f64 ? (void *)one[1] : narrow[1];
+        void *to = is_f64 ? (void *)one[0] : narrow[0],
+             *second = is_f64 ? (void *)one[1] : narrow[1];
         m = n < GATHERED ? n : GATHERED;
         plan->in->apply_two(plan->in, to, pairs ? second : NULL, x, m);
         if (leaves_out) e->count -= left_out(is_f64, to, m);
@@ -205,14 +215,16 @@ static __attribute__((noinline)) void add_gathered(tl_exact *e, const tl_plan *p
 
 /* ---- any elements ---- */
 
-/* Elements that are not dense, or of 16 bits: packed and widened. A function of its own because of its buffers. */
-static __attribute__((noinline)) void add_packed(tl_exact *e, const tl_plan *plan, const char *x, int64_t stride,
-                                                 int64_t n)
+/* Elements that are not dense, or of 16 bits: packed and widened. A function of its own because
+   of its buffers. */
+static __attribute__((noinline)) void add_packed(tl_exact *e, const tl_plan *plan, const char *x,
+                                                 int64_t stride, int64_t n)
 {
     _Alignas(64) char pack[PIECE * 8], wide[PIECE * 4];
     const int64_t bytes = plan->op->elem_bytes;
     for (int64_t at = 0, m; at < n; at += m) {
-        const char *from = x + at * stride * bytes; /* not beyond the last element: a stride may be anything */
+        /* not beyond the last element: a stride may be anything */
+        const char *from = x + at * stride * bytes;
         m = n - at < PIECE ? n - at : PIECE;
         if (stride != 1) {
             tl_copy_strided(pack, 1, from, stride, m, bytes);
@@ -252,7 +264,8 @@ void tl_exact_slab(tl_exact *e, const tl_plan *plan, int threads, const void *x,
 #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t j = 0; j < shares; j++) {
             const int64_t at = j * SHARE;
-            tl_exact_add(&own, plan, (const char *)x + at * bytes, 1, n - at < SHARE ? n - at : SHARE);
+            tl_exact_add(&own, plan, (const char *)x + at * bytes, 1,
+                         n - at < SHARE ? n - at : SHARE);
         }
         /* the sum is the same whoever comes first */
 #pragma omp critical(tally_exact)
@@ -269,8 +282,8 @@ static void lower(const tl_exact *e, const tl_plan *plan, void *out)
 }
 
 /* e: begun, for any sequences before this one. */
-static void reduce_row(tl_exact *e, const tl_plan *plan, int threads, const char *x, int64_t stride, int64_t n,
-                       void *out)
+static void reduce_row(tl_exact *e, const tl_plan *plan, int threads, const char *x, int64_t stride,
+                       int64_t n, void *out)
 {
     tl_exact_clear(e);
     if (stride == 1)
@@ -298,13 +311,15 @@ static void do_share(void *with, const tl_member *m)
             int64_t n;
             const char *x = tl_view_row(a->in, r, a->plan->op->elem_bytes, &n);
             if (n < a->is_long)
-                reduce_row(&own, a->plan, 1, x, a->in->stride, n, a->out + r * a->plan->op->result_bytes);
+                reduce_row(&own, a->plan, 1, x, a->in->stride, n,
+                           a->out + r * a->plan->op->result_bytes);
         }
 }
 
 static void rows(const tl_plan *plan, int threads, const tally_view *in, char *out)
 {
-    const int64_t bytes = plan->op->elem_bytes, result = plan->op->result_bytes, share = in->rows / (32 * threads) + 1;
+    const int64_t bytes = plan->op->elem_bytes, result = plan->op->result_bytes,
+                  share = in->rows / (32 * threads) + 1;
     const int64_t is_long = threads > 1 && in->stride == 1 ? LONG_BYTES / bytes : INT64_MAX;
     int64_t total = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n, n;
     tl_exact e;
@@ -314,32 +329,37 @@ static void rows(const tl_plan *plan, int threads, const tally_view *in, char *o
         if (n >= is_long) reduce_row(&e, plan, threads, x, in->stride, n, out + r * result);
     }
     shares all = {plan, in, out, share, is_long};
-    tl_team(total * bytes > TL_PARALLEL_BYTES ? threads : 1, (in->rows + share - 1) / share, do_share, &all);
+    tl_team(total * bytes > TL_PARALLEL_BYTES ? threads : 1, (in->rows + share - 1) / share,
+            do_share, &all);
 }
 
-/* Neighbouring columns, so that a line of the cache is used whole: COLUMNS of them, a few rows at a time. */
+/* Neighbouring columns, so that a line of the cache is used whole: COLUMNS of them, a few rows
+   at a time. */
 typedef struct {
     tl_exact e[COLUMNS];
     char pack[PIECE * 8];
 } strip;
 
-static void add_strip(strip *s, const tl_plan *plan, const tally_view *in, int64_t first, int64_t width, int64_t from,
-                      int64_t end)
+static void add_strip(strip *s, const tl_plan *plan, const tally_view *in, int64_t first,
+                      int64_t width, int64_t from, int64_t end)
 {
     const int64_t bytes = plan->op->elem_bytes;
     for (int64_t c = 0; c < width; c++) tl_exact_clear(&s->e[c]);
     for (int64_t m; from < end; from += m) {
         m = end - from < PIECE / COLUMNS * 4 ? end - from : PIECE / COLUMNS * 4;
         for (int64_t c = 0; c < width; c++) {
-            tl_copy_strided(s->pack, 1, (const char *)in->data + (from * in->stride + first + c) * bytes, in->stride, m,
-                            bytes);
+            tl_copy_strided(s->pack, 1,
+                            (const char *)in->data + (from * in->stride + first + c) * bytes,
+                            in->stride, m, bytes);
             tl_exact_add(&s->e[c], plan, s->pack, 1, m);
         }
     }
 }
 
-/* Threads take strips; where there are too few, parts of the rows of a strip, whose sums are joined. */
-static tally_status columns(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, char *out)
+/* Threads take strips; where there are too few, parts of the rows of a strip, whose sums are
+   joined. */
+static tally_status columns(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
+                            char *out)
 {
     const int64_t strips = (in->rows + COLUMNS - 1) / COLUMNS;
     const int64_t parts = strips < threads && in->n >= 64 * threads ? threads : 1;
@@ -367,7 +387,8 @@ static tally_status columns(tally *ctx, const tl_plan *plan, int threads, const 
 #pragma omp critical(tally_exact)
                 for (int64_t c = 0; c < width; c++) tl_exact_join(&joined[first + c], &s->e[c], 1);
             } else {
-                for (int64_t c = 0; c < width; c++) lower(&s->e[c], plan, out + (first + c) * plan->op->result_bytes);
+                for (int64_t c = 0; c < width; c++)
+                    lower(&s->e[c], plan, out + (first + c) * plan->op->result_bytes);
             }
         }
         free(s);
@@ -376,10 +397,13 @@ static tally_status columns(tally *ctx, const tl_plan *plan, int threads, const 
     for (int64_t c = 0; joined && !failed && c < in->rows; c++)
         lower(&joined[c], plan, out + c * plan->op->result_bytes);
     free(joined);
-    return failed ? tl_no_memory(ctx, need + (size_t)threads * sizeof(strip), "the sums of the columns") : TALLY_OK;
+    return failed ? tl_no_memory(ctx, need + (size_t)threads * sizeof(strip),
+                                 "the sums of the columns")
+                  : TALLY_OK;
 }
 
-tally_status tl_exact_reduce(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, void *out)
+tally_status tl_exact_reduce(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
+                             void *out)
 {
     int64_t n;
     if (in->rows == 1) {

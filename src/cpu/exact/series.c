@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums element by element: scans, and windows of any length, which cost one addition and one subtraction per
- * result. Both are exact, so nothing of an element stays behind when it has left. */
+ * Exact sums element by element: scans, and windows of any length, which cost one addition and
+ * one subtraction per result. Both are exact, so nothing of an element stays behind when it has
+ * left. */
 #include "exact.h"
 #include "context/device.h"
 #include "context/threads.h"
@@ -19,7 +20,10 @@ typedef struct {
 } line;
 
 /* Number i, which may be the one past the end. */
-static char *place(line l, int64_t i) { return tl_offset(l.at, (int64_t)((uint64_t)i * (uint64_t)l.stride)); }
+static char *place(line l, int64_t i)
+{
+    return tl_offset(l.at, (int64_t)((uint64_t)i * (uint64_t)l.stride));
+}
 
 /* Elements as f64; y: those of a second input. */
 typedef struct {
@@ -54,8 +58,8 @@ static void load(const tl_plan *plan, line x, int64_t i, int64_t m, piece *to)
 }
 
 /* Element j of a piece enters (sign 1) or leaves. */
-static inline __attribute__((always_inline)) void take(tl_exact *e, const tl_exact_form *form, const piece *p,
-                                                       int64_t j, int64_t sign)
+static inline __attribute__((always_inline)) void take(tl_exact *e, const tl_exact_form *form,
+                                                       const piece *p, int64_t j, int64_t sign)
 {
     const double x = p->x[j];
     if (__builtin_expect(form->leaves_out, 0)) {
@@ -106,7 +110,8 @@ static void scan(tl_exact *e, const tl_plan *plan, int exclusive, line x, int64_
     }
 }
 
-void tl_exact_scan_push(tl_exact *e, const tl_plan *plan, int exclusive, const void *x, int64_t n, void *out)
+void tl_exact_scan_push(tl_exact *e, const tl_plan *plan, int exclusive, const void *x, int64_t n,
+                        void *out)
 {
     scan(e, plan, exclusive, (line){(char *)(uintptr_t)x, plan->op->elem_bytes}, n,
          (line){out, plan->op->result_bytes});
@@ -136,11 +141,12 @@ void tl_exact_scan_begin(tl_exact *e, const tl_plan *plan, const tally_scan_opti
         init = narrow;
     }
     tl_exact_element(e, init, 1);
-    if (plan->op->masked && init != init) e->plus = e->minus = 1; /* as in nansum: a NaN that is no element stays */
+    /* as in nansum: a NaN that is no element stays */
+    if (plan->op->masked && init != init) e->plus = e->minus = 1;
 }
 
-tally_status tl_exact_scan(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, const tally_view *out,
-                           const tally_scan_options *o)
+tally_status tl_exact_scan(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
+                           const tally_view *out, const tally_scan_options *o)
 {
     const int exclusive = o && o->exclusive, reverse = o && o->reverse;
     const int64_t bytes = plan->op->elem_bytes, result = plan->op->result_bytes;
@@ -153,7 +159,8 @@ tally_status tl_exact_scan(tally *ctx, const tl_plan *plan, int threads, const t
             tl_fp fp = tl_fp_enter();
             int64_t n, m;
             tl_exact e;
-            const line x = line_of(in, r, bytes, reverse, &n), y = line_of(out, r, result, reverse, &m);
+            const line x = line_of(in, r, bytes, reverse, &n),
+                       y = line_of(out, r, result, reverse, &m);
             tl_exact_scan_begin(&e, plan, o);
             scan(&e, plan, exclusive, x, n, y);
             tl_fp_leave(fp);
@@ -179,7 +186,8 @@ tally_status tl_exact_scan(tally *ctx, const tl_plan *plan, int threads, const t
 #pragma omp parallel for schedule(static, 1) num_threads(tl_threads(threads))
         for (int t = 0; t < threads; t++) {
             tl_fp fp = tl_fp_enter();
-            const line from = {x.at + t * each * x.stride, x.stride}, to = {y.at + t * each * y.stride, y.stride};
+            const line from = {x.at + t * each * x.stride, x.stride},
+                       to = {y.at + t * each * y.stride, y.stride};
             scan(&part[t], plan, exclusive, from, t + 1 < threads ? each : n - t * each, to);
             tl_fp_leave(fp);
         }
@@ -199,7 +207,10 @@ typedef struct {
 } job;
 
 static int64_t start_of(const job *w, int64_t i) { return i > w->o->before ? i - w->o->before : 0; }
-static int64_t end_of(const job *w, int64_t i) { return w->n - i > w->o->after + 1 ? i + w->o->after + 1 : w->n; }
+static int64_t end_of(const job *w, int64_t i)
+{
+    return w->n - i > w->o->after + 1 ? i + w->o->after + 1 : w->n;
+}
 
 static void slide(const job *w, int64_t a, int64_t b)
 {
@@ -214,7 +225,8 @@ static void slide(const job *w, int64_t a, int64_t b)
     tl_exact_add(&e, w->plan, place(w->x, start), w->x.stride / op->elem_bytes, end - start);
     for (int64_t m; a < b; a += m) {
         m = b - a < CHUNK ? b - a : CHUNK;
-        const int64_t to_start = start_of(w, a + m), to_end = a + m < w->n ? end_of(w, a + m) : w->n;
+        const int64_t to_start = start_of(w, a + m),
+                      to_end = a + m < w->n ? end_of(w, a + m) : w->n;
         load(w->plan, w->x, start, to_start - start, &leaves);
         load(w->plan, w->x, end, to_end - end, &enters);
         settle(&e, 2 * m);
@@ -222,7 +234,8 @@ static void slide(const job *w, int64_t a, int64_t b)
         for (int64_t i = a; i < a + m; i++) {
             const int full = i >= o->before && w->n - 1 - i >= o->after;
             const int64_t counted = e.count - (op->masked ? e.nan : 0);
-            if (counted >= o->min_count && (full || o->edges == TALLY_EDGES_SHRINK || o->min_count > 0))
+            if (counted >= o->min_count &&
+                (full || o->edges == TALLY_EDGES_SHRINK || o->min_count > 0))
                 store(&e, w->plan, w->y, i - w->first);
             else
                 op->empty(w->plan->par, place(w->y, i - w->first));
@@ -252,22 +265,24 @@ static int64_t windows(job *w, int threads, int at_start, int at_end)
 #pragma omp parallel for schedule(static, 1) num_threads(tl_threads(threads))
     for (int64_t t = 0; t < parts; t++) {
         tl_fp fp = tl_fp_enter();
-        const int64_t a = results / parts * t, b = t + 1 < parts ? results / parts * (t + 1) : results;
+        const int64_t a = results / parts * t,
+                      b = t + 1 < parts ? results / parts * (t + 1) : results;
         slide(w, w->first + a, w->first + b);
         tl_fp_leave(fp);
     }
     return results;
 }
 
-void tl_exact_slice(const tl_plan *plan, int threads, const tally_window_options *o, const void *x, int64_t n,
-                    int at_start, int at_end, void *out, int64_t *count)
+void tl_exact_slice(const tl_plan *plan, int threads, const tally_window_options *o, const void *x,
+                    int64_t n, int at_start, int at_end, void *out, int64_t *count)
 {
-    job w = {plan, o, {(char *)(uintptr_t)x, plan->op->elem_bytes}, {out, plan->op->result_bytes}, n, 0};
+    job w = {plan, o, {(char *)(uintptr_t)x, plan->op->elem_bytes}, {out, plan->op->result_bytes},
+             n,    0};
     *count = windows(&w, threads, at_start, at_end);
 }
 
-static void window_row(const tl_plan *plan, int threads, const tally_view *in, const tally_view *out, int64_t r,
-                       const tally_window_options *o)
+static void window_row(const tl_plan *plan, int threads, const tally_view *in,
+                       const tally_view *out, int64_t r, const tally_window_options *o)
 {
     int64_t m;
     job w = {.plan = plan, .o = o};
@@ -276,8 +291,8 @@ static void window_row(const tl_plan *plan, int threads, const tally_view *in, c
     windows(&w, threads, TL_AT_END, TL_AT_END);
 }
 
-tally_status tl_exact_window(const tl_plan *plan, int threads, const tally_view *in, const tally_view *out,
-                             const tally_window_options *o)
+tally_status tl_exact_window(const tl_plan *plan, int threads, const tally_view *in,
+                             const tally_view *out, const tally_window_options *o)
 {
     const int64_t total = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
     const int64_t share = in->rows / (32 * threads) + 1;
@@ -317,19 +332,23 @@ static void add_some(tl_exact *e, const tl_plan *plan, line x, int64_t low, int6
     }
 }
 
-/* e, which is the sum of *from .. *end - 1, becomes that of a .. b - 1: by the elements at both ends, or anew. */
-static void move(tl_exact *e, const tl_plan *plan, line x, int64_t *from, int64_t *end, int64_t a, int64_t b)
+/* e, which is the sum of *from .. *end - 1, becomes that of a .. b - 1: by the elements at both
+   ends, or anew. */
+static void move(tl_exact *e, const tl_plan *plan, line x, int64_t *from, int64_t *end, int64_t a,
+                 int64_t b)
 {
     const int64_t ends[2][2] = {{*from, a}, {b, *end}}; /* elements leave between these, or enter */
     int64_t far = 0;
-    for (int k = 0; k < 2; k++) far += ends[k][0] < ends[k][1] ? ends[k][1] - ends[k][0] : ends[k][0] - ends[k][1];
+    for (int k = 0; k < 2; k++)
+        far += ends[k][0] < ends[k][1] ? ends[k][1] - ends[k][0] : ends[k][0] - ends[k][1];
     if (far > b - a || a >= *end || b <= *from) {
         tl_exact_clear(e);
         tl_exact_add(e, plan, place(x, a), x.stride / plan->op->elem_bytes, b - a);
     } else {
         for (int k = 0; k < 2; k++) {
             const int sign = ends[k][0] < ends[k][1] ? -1 : 1;
-            const int64_t low = sign < 0 ? ends[k][0] : ends[k][1], high = sign < 0 ? ends[k][1] : ends[k][0];
+            const int64_t low = sign < 0 ? ends[k][0] : ends[k][1],
+                          high = sign < 0 ? ends[k][1] : ends[k][0];
             add_some(e, plan, x, low, high, sign);
             e->waiting += 2 * (high - low);
         }
@@ -339,8 +358,8 @@ static void move(tl_exact *e, const tl_plan *plan, line x, int64_t *from, int64_
     *end = b;
 }
 
-void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *s, const void *data, int64_t stride,
-                         void *out, int64_t y_stride)
+void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *s, const void *data,
+                         int64_t stride, void *out, int64_t y_stride)
 {
     enum { SHARE = 4096 };
     const line x = {(char *)(uintptr_t)data, tl_step(stride, plan->op->elem_bytes)};
@@ -363,8 +382,9 @@ void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *s, c
     }
 }
 
-tally_status tl_exact_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
-                                  const tally_view *in, const tally_view *out, const tally_window_options *o)
+tally_status tl_exact_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan *count,
+                                  int threads, const tally_view *in, const tally_view *out,
+                                  const tally_window_options *o)
 {
     const int64_t bytes = plan->op->elem_bytes, result = plan->op->result_bytes;
     for (int64_t r = 0; r < in->rows; r++) {

@@ -13,9 +13,11 @@
 enum {
     BLOCK_LOG = 3, /* steps that kernels take at a time, */
     BLOCK = 1 << BLOCK_LOG,
-    TURNED = 2 * BLOCK, /* steps of rows that are turned into columns at a time: a cache line of 4-byte elements */
-    APART = 192,        /* unused ones between steps, so that not all of them lie in one set of a cache */
-    LEVELS_AT_ONCE = 3, /* counters that are added when there are too few */
+    /* steps of rows that are turned into columns at a time: a cache line of 4-byte elements */
+    TURNED = 2 * BLOCK,
+    /* unused ones between steps, so that not all of them lie in one set of a cache */
+    APART = 192,
+    LEVELS_AT_ONCE = 3,         /* counters that are added when there are too few */
     LANES_MOST = TL_LANES_STRIP /* of a strip where its steps are staged */
 };
 
@@ -37,7 +39,10 @@ typedef struct {
 } grid;
 
 static int lanes_of(const grid *g) { return g->plan.core->vector_lanes; }
-static int64_t padded(const grid *g, int64_t width) { return (width + lanes_of(g) - 1) & -(int64_t)lanes_of(g); }
+static int64_t padded(const grid *g, int64_t width)
+{
+    return (width + lanes_of(g) - 1) & -(int64_t)lanes_of(g);
+}
 
 /* A level of all lanes: a vector for each of their vectors. */
 static size_t level_bytes(const grid *g, const strip *t)
@@ -45,15 +50,18 @@ static size_t level_bytes(const grid *g, const strip *t)
     return (size_t)(padded(g, t->width) / lanes_of(g)) * (size_t)g->plan.core->vector_bytes;
 }
 
-/* Counters for n steps: the nodes and, of a scan, what lies before them and S(0), as kernels have them (kernel.h). */
+/* Counters for n steps: the nodes and, of a scan, what lies before them and S(0), as kernels
+   have them (kernel.h). */
 static int grow(grid *g, int64_t n)
 {
     const int need = n >= BLOCK ? tl_top_level(n) - 2 : 1, scans = g->job.verb == TL_SCAN;
     for (int64_t s = 0; s < g->strips; s++) {
         strip *t = &g->strip[s];
         if (t->levels >= need) continue;
-        const size_t level = level_bytes(g, t), levels = (size_t)(need + LEVELS_AT_ONCE), old = (size_t)t->levels;
-        char *const more = aligned_alloc(64, (level * (scans ? 2 * levels + 1 : levels) + 63) & ~(size_t)63);
+        const size_t level = level_bytes(g, t), levels = (size_t)(need + LEVELS_AT_ONCE),
+                     old = (size_t)t->levels;
+        char *const more =
+            aligned_alloc(64, (level * (scans ? 2 * levels + 1 : levels) + 63) & ~(size_t)63);
         if (!more) return 0;
         if (old) memcpy(more, t->carry, level * old);
         if (old && scans) {
@@ -68,11 +76,13 @@ static int grow(grid *g, int64_t n)
 }
 
 /* Steps 0 .. n - 1 of x into the strip's rows from `at` on. */
-static void keep(const grid *g, const strip *t, const tally_view *in, const char *x, int64_t at, int64_t n)
+static void keep(const grid *g, const strip *t, const tally_view *in, const char *x, int64_t at,
+                 int64_t n)
 {
     const int64_t bytes = g->plan.op->elem_bytes, pitch = g->pitch * bytes;
     for (int64_t i = 0; i < n; i++)
-        tl_copy_strided(t->rows + (at + i) * pitch, 1, x + i * in->stride * bytes, in->row_stride, t->width, bytes);
+        tl_copy_strided(t->rows + (at + i) * pitch, 1, x + i * in->stride * bytes, in->row_stride,
+                        t->width, bytes);
 }
 
 static tl_lanes_from kept(const grid *g, const strip *t)
@@ -87,11 +97,13 @@ static int is_direct(const grid *g, const strip *t, const tally_view *in)
 }
 
 /* some: room for TURNED steps. */
-static void fold_strip(const grid *g, tl_lanes_room *room, strip *t, const tally_view *in, int64_t ahead, char *some)
+static void fold_strip(const grid *g, tl_lanes_room *room, strip *t, const tally_view *in,
+                       int64_t ahead, char *some)
 {
     const int64_t bytes = g->plan.op->elem_bytes;
     const tl_lanes_from block = kept(g, t);
-    const int direct = is_direct(g, t, in), turns = !direct && in->stride == 1 && t->width % TL_ABREAST == 0;
+    const int direct = is_direct(g, t, in),
+              turns = !direct && in->stride == 1 && t->width % TL_ABREAST == 0;
     int64_t n, at = g->count, left = in->n;
     const char *x = tl_view_row(in, t->col, bytes, &n);
     for (int64_t now; left > 0; at += now, left -= now, x += now * in->stride * bytes) {
@@ -99,8 +111,8 @@ static void fold_strip(const grid *g, tl_lanes_room *room, strip *t, const tally
         if (!have && left >= BLOCK && turns) {
             const tl_lanes_from from = {some, t->width, t->width, !g->plan.in, 1, 0};
             now = left < TURNED ? BLOCK : TURNED;
-            g->plan.transpose->to_lanes(some, t->width, NULL, x, in->row_stride * bytes, t->width, now, (int)bytes,
-                                        (tl_next){0});
+            g->plan.transpose->to_lanes(some, t->width, NULL, x, in->row_stride * bytes, t->width,
+                                        now, (int)bytes, (tl_next){0});
             tl_lanes_feed(room, &from, at, now, NULL, 0, 0);
             continue;
         }
@@ -117,8 +129,8 @@ static void fold_strip(const grid *g, tl_lanes_room *room, strip *t, const tally
 }
 
 /* some: room for the results of a block. */
-static void scan_strip(const grid *g, tl_lanes_room *room, strip *t, const tally_view *in, const tally_view *out,
-                       int64_t ahead, char *some)
+static void scan_strip(const grid *g, tl_lanes_room *room, strip *t, const tally_view *in,
+                       const tally_view *out, int64_t ahead, char *some)
 {
     const int64_t bytes = g->plan.op->elem_bytes, result = g->plan.op->result_bytes;
     const tl_lanes_from block = kept(g, t);
@@ -133,9 +145,12 @@ static void scan_strip(const grid *g, tl_lanes_room *room, strip *t, const tally
          at += now, left -= now, x += now * in->stride * bytes, y += now * out->stride * result) {
         const int64_t have = at & (BLOCK - 1);
         if (!have && left >= BLOCK) {
-            const tl_lanes_from from = {x, in->stride, t->width, is_direct(g, t, in), in->row_stride, ahead};
-            const tl_lanes_to there = {
-                .out = y, .step = out->stride, .col_step = out->row_stride, .direct = whole && out->row_stride == 1};
+            const tl_lanes_from from = {
+                x, in->stride, t->width, is_direct(g, t, in), in->row_stride, ahead};
+            const tl_lanes_to there = {.out = y,
+                                       .step = out->stride,
+                                       .col_step = out->row_stride,
+                                       .direct = whole && out->row_stride == 1};
             now = left & -(int64_t)BLOCK;
             tl_lanes_scan(room, &from, &there, at, at, now, at + now);
             continue;
@@ -144,8 +159,8 @@ static void scan_strip(const grid *g, tl_lanes_room *room, strip *t, const tally
         keep(g, t, in, x, have, now);
         tl_lanes_scan(room, &block, &to, at - have, at - have, have + now, at + now);
         for (int64_t i = 0; i < now; i++)
-            tl_copy_strided(y + i * out->stride * result, out->row_stride, some + (have + i) * t->width * result, 1,
-                            t->width, result);
+            tl_copy_strided(y + i * out->stride * result, out->row_stride,
+                            some + (have + i) * t->width * result, 1, t->width, result);
     }
 }
 
@@ -156,7 +171,8 @@ static void result_strip(const grid *g, tl_lanes_room *room, strip *t, char *out
     out += t->col * result;
     if (g->count) {
         tl_lanes_feed(room, &block, at, g->count - at, NULL, 0, 1);
-        tl_lower_row(&g->plan, (tl_staging){room->soa, room->r}, out, 0, t->width, g->count, 0, 0, 0, 0);
+        tl_lower_row(&g->plan, (tl_staging){room->soa, room->r}, out, 0, t->width, g->count, 0, 0,
+                     0, 0);
     } else {
         for (int64_t i = 0; i < t->width; i++) g->plan.op->empty(g->plan.par, out + i * result);
     }
@@ -173,8 +189,8 @@ typedef struct {
     int failed; /* a member has no memory */
 } pass;
 
-/* The member's part of the strips, the same one at each push, once all members have their memory: where one has not,
- * nothing changes. */
+/* The member's part of the strips, the same one at each push, once all members have their
+ * memory: where one has not, nothing changes. */
 static void do_strips(void *with, const tl_member *m)
 {
     pass *all = with;
@@ -199,7 +215,8 @@ static void do_strips(void *with, const tl_member *m)
 }
 
 /* All strips, on the threads: in is pushed, or (NULL) the results go to `results`. */
-static tally_status run(tally *ctx, grid *g, int threads, const tally_view *in, const tally_view *out, char *results)
+static tally_status run(tally *ctx, grid *g, int threads, const tally_view *in,
+                        const tally_view *out, char *results)
 {
     const int scans = g->job.verb == TL_SCAN;
     const int64_t bytes = g->width * (in ? in->n : 1) * g->plan.op->elem_bytes;
@@ -213,7 +230,8 @@ static tally_status run(tally *ctx, grid *g, int threads, const tally_view *in, 
     return all.failed ? tl_no_memory(ctx, tl_soa_bytes(&g->plan), "strips of a field") : TALLY_OK;
 }
 
-static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_view *in, const tally_view *out)
+static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_view *in,
+                         const tally_view *out)
 {
     grid *g = (grid *)base;
     if (!grow(g, g->count + in->n))
@@ -264,7 +282,8 @@ static tally_status nodes(tally *ctx, tl_grid *base, tl_slab *slab)
     grid *g = (grid *)base;
     tl_lanes_room room;
     if (!g->strips) return TALLY_OK;
-    if (!tl_scratch_begin(ctx, 1) || !tl_lanes_open(&room, ctx, 0, &g->job, g->strip[0].width, 0, 0))
+    if (!tl_scratch_begin(ctx, 1) ||
+        !tl_lanes_open(&room, ctx, 0, &g->job, g->strip[0].width, 0, 0))
         return tl_no_memory(ctx, tl_soa_bytes(&g->plan), "strips of a field");
     for (int64_t s = 0; s < g->strips; s++) {
         const strip *const t = &g->strip[s];
@@ -272,7 +291,8 @@ static tally_status nodes(tally *ctx, tl_grid *base, tl_slab *slab)
         int j = 0;
         room.k.carry = t->carry;
         room.k.levels = t->levels;
-        for (; j < slab->count && slab->level[j] >= BLOCK_LOG; j++) { /* S of a node's elements is the node */
+        /* S of a node's elements is the node */
+        for (; j < slab->count && slab->level[j] >= BLOCK_LOG; j++) {
             tl_lanes_feed(&room, &none, (int64_t)1 << slab->level[j], 0, NULL, 0, 1);
             unstage(g, &room, t, slab, j);
         }
@@ -293,11 +313,13 @@ static tally_status fill(tally *ctx, tl_grid *base, const tl_slab *slab, const t
 {
     grid *g = (grid *)base;
     const tl_scalar *op = g->plan.op;
-    if (!grow(g, slab->end)) return tl_no_memory(ctx, (size_t)g->width * sizeof(tl_state), "the nodes of a field");
+    if (!grow(g, slab->end))
+        return tl_no_memory(ctx, (size_t)g->width * sizeof(tl_state), "the nodes of a field");
     for (int64_t s = 0; s < g->strips; s++) {
         const strip *const t = &g->strip[s];
         const int64_t pad = padded(g, t->width);
-        const tl_lanes k = {.vectors = (int)(pad / lanes_of(g)), .levels = t->levels, .carry = t->carry};
+        const tl_lanes k = {
+            .vectors = (int)(pad / lanes_of(g)), .levels = t->levels, .carry = t->carry};
         for (int64_t c = 0; c < pad; c++) {
             tl_counter nodes, before;
             tl_state prefix;
@@ -330,7 +352,8 @@ static void close_grid(tl_grid *base)
 
 static const tl_grid_calls calls = {push, result, nodes, fill, close_grid};
 
-tl_grid *tl_grid_open(const tl_plan *plan, int64_t rows, int scans, const tally_scan_options *options)
+tl_grid *tl_grid_open(const tl_plan *plan, int64_t rows, int scans,
+                      const tally_scan_options *options)
 {
     grid *g = calloc(1, sizeof *g);
     if (!g) return NULL;
@@ -339,8 +362,10 @@ tl_grid *tl_grid_open(const tl_plan *plan, int64_t rows, int scans, const tally_
     g->width = rows;
     tl_lanes_begin(&g->job, &g->plan, NULL);
     if (scans) tl_lanes_of_scan(&g->job, NULL, options);
-    /* Strips of whole vectors, so that kernels may read steps where they lie; the rest, less than a vector, alone. */
-    const int64_t each = plan->in || scans ? LANES_MOST : TL_GRID_STRIP, full = rows & -(int64_t)lanes_of(g);
+    /* Strips of whole vectors, so that kernels may read steps where they lie; the rest, less
+       than a vector, alone. */
+    const int64_t each = plan->in || scans ? LANES_MOST : TL_GRID_STRIP,
+                  full = rows & -(int64_t)lanes_of(g);
     g->strips = (full + each - 1) / each + (full < rows);
     g->strip = calloc((size_t)g->strips + 1, sizeof *g->strip);
     g->pitch = padded(g, rows) + APART;

@@ -24,14 +24,17 @@ static unsigned char *state_of(const slab *b, int node, int64_t row)
     return b->states + (node * b->in->rows + row) * b->plan->op->state_bytes;
 }
 
-/* Lanes: node by node. They count from 0, so this is not for operators that look at an element's number. */
-static void slab_strip(const slab *b, tl_lanes_room *room, int64_t col, int64_t width, int direct, int fetch)
+/* Lanes: node by node. They count from 0, so this is not for operators that look at an element's
+   number. */
+static void slab_strip(const slab *b, tl_lanes_room *room, int64_t col, int64_t width, int direct,
+                       int fetch)
 {
     const tl_scalar *op = b->plan->op;
     int64_t n, size;
     const char *x = tl_view_row(b->in, col, op->elem_bytes, &n);
     for (int j = 0; j < b->count; j++, x += size * b->in->stride * op->elem_bytes) {
-        const tl_lanes_from from = {x, b->in->stride, width, direct, b->in->row_stride, fetch ? TL_GRID_AHEAD : 0};
+        const tl_lanes_from from = {x,      b->in->stride,     width,
+                                    direct, b->in->row_stride, fetch ? TL_GRID_AHEAD : 0};
         size = (int64_t)1 << b->level[j];
         tl_lanes_fold(room, &from, size, NULL, 0);
         for (int64_t c = 0; c < width; c++) {
@@ -59,17 +62,19 @@ static void slab_row(const slab *b, int threads, int64_t row)
         tl_copy_strided(pack, 1, x + at * stride * bytes, stride, now, bytes);
         tl_push_slab(b->plan, 1, pack, now, &c);
     }
-    for (int j = 0; j < b->count; j++) memcpy(state_of(b, j, row), &c.node[j], b->plan->op->state_bytes);
+    for (int j = 0; j < b->count; j++)
+        memcpy(state_of(b, j, row), &c.node[j], b->plan->op->state_bytes);
 }
 
-tally_status tl_grid_slab(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, int64_t start, int count,
-                          const unsigned char *level, unsigned char *states)
+tally_status tl_grid_slab(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
+                          int64_t start, int count, const unsigned char *level,
+                          unsigned char *states)
 {
     enum { LONG = 128 }; /* rows from here on go one by one */
     const slab b = {plan, in, start, count, level, states};
     const int lanes = plan->core->vector_lanes, direct = !plan->in && in->row_stride == 1;
-    const int alone =
-        in->rows < lanes || plan->op->indexed || plan->op->inputs == 2 || (in->stride == 1 && in->n >= LONG);
+    const int alone = in->rows < lanes || plan->op->indexed || plan->op->inputs == 2 ||
+                      (in->stride == 1 && in->n >= LONG);
     const int64_t each = alone    ? 1
                          : direct ? TL_GRID_STRIP
                                   : TL_LANES_STRIP,
@@ -89,14 +94,16 @@ tally_status tl_grid_slab(tally *ctx, const tl_plan *plan, int threads, const ta
     {
         tl_fp fp = tl_fp_enter();
         tl_lanes_room room;
-        const int ready = alone || tl_lanes_open(&room, ctx, omp_get_thread_num(), &job, each, in->n, 0);
+        const int ready =
+            alone || tl_lanes_open(&room, ctx, omp_get_thread_num(), &job, each, in->n, 0);
         if (!ready) {
 #pragma omp atomic write
             failed = 1;
         }
 #pragma omp for schedule(static)
         for (int64_t s = 0; s < strips; s++) {
-            const int64_t col = s * each < full ? s * each : full, end = col < full ? full : in->rows,
+            const int64_t col = s * each < full ? s * each : full,
+                          end = col < full ? full : in->rows,
                           width = end - col < each ? end - col : each;
             if (alone)
                 slab_row(&b, 1, s);

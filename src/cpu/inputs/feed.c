@@ -16,16 +16,21 @@ static int has_own_states(const tl_form *form)
 {
     const tl_scalar *a = form->named, *b = form->op;
     const int same = b->dtype == a->dtype || a->acc == TALLY_F64;
-    return same && (b->state_bytes == a->state_bytes || b->state_bytes == a->state_bytes + sizeof(int64_t));
+    return same &&
+           (b->state_bytes == a->state_bytes || b->state_bytes == a->state_bytes + sizeof(int64_t));
 }
 
-static int says_number(const tl_form *form) { return form->op->state_bytes != form->named->state_bytes; }
+static int says_number(const tl_form *form)
+{
+    return form->op->state_bytes != form->named->state_bytes;
+}
 
 void tl_feed_begin(tl_feed *f, const tl_scalar *named, tl_par par, int absent, int by_states)
 {
     *f = (tl_feed){.counted = 0};
     tl_form_begin(&f->form, named, par, absent);
-    const int kind = f->form.kind, own = kind == TL_FORM_NAN || (kind == TL_FORM_BLANK && f->form.op == named);
+    const int kind = f->form.kind,
+              own = kind == TL_FORM_NAN || (kind == TL_FORM_BLANK && f->form.op == named);
     f->counted = kind == TL_FORM_MARK || kind == TL_FORM_STATES || (by_states && absent && !own);
     if (by_states || (kind == TL_FORM_MARK && !has_own_states(&f->form)))
         f->form = (tl_form){TL_FORM_STATES, named, named, par, own ? f->form.fill : 0};
@@ -38,7 +43,8 @@ typedef struct {
     tl_gather gather, counting;
     tl_gathered made, counts;
     tally_view work, next, count_work; /* count_work: what the plan `count` reads */
-    const float *there;                /* of the law's steps: an element is there if this is not a NaN */
+    /* of the law's steps: an element is there if this is not a NaN */
+    const float *there;
 } ready;
 
 static void put_away(ready *r)
@@ -56,7 +62,8 @@ static int turns(const tally_view *in)
 }
 
 /* counts: are numbers of elements asked for? May be put away in any case. */
-static tally_status get_ready(tally *ctx, const tl_feed *f, const tally_view *in, int counts, ready *r)
+static tally_status get_ready(tally *ctx, const tl_feed *f, const tally_view *in, int counts,
+                              ready *r)
 {
     const int states = f->form.kind == TL_FORM_STATES;
     *r = (ready){.plan = f->plan, .count = f->count, .work = *in, .count_work = *in};
@@ -69,7 +76,8 @@ static tally_status get_ready(tally *ctx, const tl_feed *f, const tally_view *in
     const int turn = turns(in);
     const tally_view from = turn ? tl_view_turned(in) : *in;
     tally_status status = tl_gather_dense(ctx, &f->form, &from, &r->plan, 0, 0, &r->made);
-    if (!status && (counts || states)) status = tl_gather_dense(ctx, &f->form, &from, &r->plan, 0, 1, &r->counts);
+    if (!status && (counts || states))
+        status = tl_gather_dense(ctx, &f->form, &from, &r->plan, 0, 1, &r->counts);
     if (status) return status;
     r->work = turn ? tl_view_turned(&r->made.view) : r->made.view;
     r->count_work = turn ? tl_view_turned(&r->counts.view) : r->counts.view;
@@ -79,10 +87,11 @@ static tally_status get_ready(tally *ctx, const tl_feed *f, const tally_view *in
     }
     if (states) {
         r->there = r->counts.view.data;
-        if (r->work.next) r->plan.par.second = (int64_t)((uintptr_t)r->next.data - (uintptr_t)r->work.data);
+        if (r->work.next)
+            r->plan.par.second = (int64_t)((uintptr_t)r->next.data - (uintptr_t)r->work.data);
     } else {
-        const tl_form made = {f->form.kind == TL_FORM_PLAIN ? TL_FORM_PLAIN : TL_FORM_READY, f->form.named, f->form.op,
-                              f->form.par, 0};
+        const tl_form made = {f->form.kind == TL_FORM_PLAIN ? TL_FORM_PLAIN : TL_FORM_READY,
+                              f->form.named, f->form.op, f->form.par, 0};
         tl_gather_direct(&r->gather, &made, &r->work, &r->plan);
     }
     r->work.next = NULL;
@@ -129,7 +138,8 @@ static void walk_result(const walk *w, const tl_plan *plan, void *out)
         plan->op->empty(plan->par, out);
 }
 
-/* The node of the element at x, which is there or not: with its number, or it is one that changes nothing. */
+/* The node of the element at x, which is there or not: with its number, or it is one that
+   changes nothing. */
 static void push_element(const tl_plan *plan, tl_counter *c, const void *x, int is_there)
 {
     tl_state s = {{0}};
@@ -139,8 +149,8 @@ static void push_element(const tl_plan *plan, tl_counter *c, const void *x, int 
 }
 
 /* n elements of a dense sequence, and their results (out NULL: none). */
-static void walk_on(walk *w, const tl_plan *plan, const char *x, const float *there, int64_t n, int exclusive,
-                    char *out, int64_t out_step)
+static void walk_on(walk *w, const tl_plan *plan, const char *x, const float *there, int64_t n,
+                    int exclusive, char *out, int64_t out_step)
 {
     for (int64_t i = 0; i < n; i++, out += out_step) {
         if (exclusive) walk_result(w, plan, out);
@@ -167,14 +177,16 @@ static row_of bring(const ready *r, int64_t row, char *room)
     if (v->stride == 1 || v->n == 1) return (row_of){x, r->there + at};
     float *const there = (float *)(room + ((v->n * bytes + 7) & -(int64_t)8));
     tl_copy_strided(room, 1, x, v->stride, v->n, bytes);
-    tl_copy_strided((char *)there, 1, (const char *)(r->there + at), v->stride, v->n, (int64_t)sizeof(float));
+    tl_copy_strided((char *)there, 1, (const char *)(r->there + at), v->stride, v->n,
+                    (int64_t)sizeof(float));
     return (row_of){room, there};
 }
 
 static size_t room_of(const ready *r)
 {
     if (r->work.stride == 1 || r->work.n == 1) return 1;
-    return ((size_t)(r->work.n * r->plan.op->elem_bytes + 7) & ~(size_t)7) + (size_t)r->work.n * sizeof(float);
+    return ((size_t)(r->work.n * r->plan.op->elem_bytes + 7) & ~(size_t)7) +
+           (size_t)r->work.n * sizeof(float);
 }
 
 /* Rows first .. of a slab from elements by the law's steps. */
@@ -197,7 +209,8 @@ static int slab_by_states(const ready *r, int threads, tl_slab *slab, int64_t fi
             tl_counter_init(&c, slab->start);
             c.counted = slab->counted;
             for (int64_t i = 0; i < r->work.n; i++)
-                push_element(&r->plan, &c, e.x + i * r->plan.op->elem_bytes, e.there[i] == e.there[i]);
+                push_element(&r->plan, &c, e.x + i * r->plan.op->elem_bytes,
+                             e.there[i] == e.there[i]);
             tl_slab_set(slab, first + row, &c);
         }
         free(room);
@@ -211,14 +224,15 @@ static int slab_by_states(const ready *r, int threads, tl_slab *slab, int64_t fi
 /* A state of the form as a counted one of the law; kept: how many elements it has. */
 static void to_law(const tl_form *form, const void *state, int64_t kept, tl_state *s)
 {
-    if (says_number(form)) memcpy(&kept, (const char *)state + form->named->state_bytes, sizeof kept);
+    if (says_number(form))
+        memcpy(&kept, (const char *)state + form->named->state_bytes, sizeof kept);
     memcpy(s, state, form->named->state_bytes);
     tl_set_kept(form->named, s, kept);
 }
 
 /* Rows first .. of the slab, from as many of `in`. */
-static tally_status slab_block(tally *ctx, const tl_feed *f, int threads, const tally_view *in, tl_slab *slab,
-                               int64_t first)
+static tally_status slab_block(tally *ctx, const tl_feed *f, int threads, const tally_view *in,
+                               tl_slab *slab, int64_t first)
 {
     const tl_form *form = &f->form;
     const int counts = f->counted && !says_number(form);
@@ -226,23 +240,28 @@ static tally_status slab_block(tally *ctx, const tl_feed *f, int threads, const 
     ready r;
     tally_status status = get_ready(ctx, f, in, counts, &r);
     if (!status && form->kind == TL_FORM_STATES) {
-        if (!slab_by_states(&r, threads, slab, first)) status = tl_no_memory(ctx, room_of(&r), "a sequence");
+        if (!slab_by_states(&r, threads, slab, first))
+            status = tl_no_memory(ctx, room_of(&r), "a sequence");
         put_away(&r);
         return status;
     }
     unsigned char *const made = status ? NULL : malloc(all * bytes + 1);
     int64_t *const kept = status || !counts ? NULL : malloc(all * sizeof *kept + 1);
     if (!status && (!made || (counts && !kept))) status = tl_no_memory(ctx, all * bytes, "nodes");
-    if (!status) status = tl_grid_slab(ctx, &r.plan, threads, &r.work, slab->start, slab->count, slab->level, made);
+    if (!status)
+        status = tl_grid_slab(ctx, &r.plan, threads, &r.work, slab->start, slab->count, slab->level,
+                              made);
     if (!status && counts)
-        status = tl_grid_slab(ctx, &r.count, threads, &r.count_work, slab->start, slab->count, slab->level,
-                              (unsigned char *)kept);
+        status = tl_grid_slab(ctx, &r.count, threads, &r.count_work, slab->start, slab->count,
+                              slab->level, (unsigned char *)kept);
     for (int node = 0; node < slab->count && !status; node++) {
         const size_t at = (size_t)(node * in->rows);
-        if (!f->counted) memcpy(tl_slab_state(slab, node, first), made + at * bytes, (size_t)in->rows * bytes);
+        if (!f->counted)
+            memcpy(tl_slab_state(slab, node, first), made + at * bytes, (size_t)in->rows * bytes);
         for (int64_t row = 0; row < in->rows && f->counted; row++) {
             tl_state s;
-            to_law(form, made + (at + (size_t)row) * bytes, counts ? kept[at + (size_t)row] : 0, &s);
+            to_law(form, made + (at + (size_t)row) * bytes, counts ? kept[at + (size_t)row] : 0,
+                   &s);
             memcpy(tl_slab_state(slab, node, first + row), &s, slab->bytes);
         }
     }
@@ -258,7 +277,8 @@ static tally_view rows_of(const tally_view *v, int64_t first, int64_t count)
     tally_view part = *v;
     part.rows = count;
     part.valid_offset += first * v->row_stride;
-    if (v->n) part.data = (char *)v->data + first * v->row_stride * (int64_t)tally_dtype_size(v->dtype);
+    if (v->n)
+        part.data = (char *)v->data + first * v->row_stride * (int64_t)tally_dtype_size(v->dtype);
     return part;
 }
 
@@ -269,7 +289,8 @@ static int64_t rows_at_once(const tl_feed *f, const tally_view *in)
     return most < 16 ? 16 : most & -(int64_t)16;
 }
 
-tally_status tl_feed_slab(tally *ctx, const tl_feed *f, int threads, const tally_view *in, tl_slab *slab)
+tally_status tl_feed_slab(tally *ctx, const tl_feed *f, int threads, const tally_view *in,
+                          tl_slab *slab)
 {
     const int64_t each = rows_at_once(f, in);
     tally_status status = TALLY_OK;
@@ -299,7 +320,8 @@ static void to_form(const tl_form *form, const tl_counter *law, tl_counter *to, 
     }
 }
 
-static void from_form(const tl_form *form, const tl_counter *from, const tl_counter *counts, tl_counter *law)
+static void from_form(const tl_form *form, const tl_counter *from, const tl_counter *counts,
+                      tl_counter *law)
 {
     *law = *from;
     law->counted = 1;
@@ -311,8 +333,8 @@ static void from_form(const tl_form *form, const tl_counter *from, const tl_coun
 }
 
 /* Dense results of prepared elements by kernels. */
-static tally_status scan_by_kernels(tally *ctx, const tl_feed *f, int threads, const ready *r, int64_t n, char *out,
-                                    tl_scan *s, const void *init)
+static tally_status scan_by_kernels(tally *ctx, const tl_feed *f, int threads, const ready *r,
+                                    int64_t n, char *out, tl_scan *s, const void *init)
 {
     const tl_form *form = &f->form;
     tl_scan t = *s;
@@ -335,8 +357,8 @@ static tally_status scan_by_kernels(tally *ctx, const tl_feed *f, int threads, c
     return status;
 }
 
-tally_status tl_feed_scan(tally *ctx, const tl_feed *f, int threads, const tally_view *in, const tally_view *out,
-                          tl_scan *s, const void *init)
+tally_status tl_feed_scan(tally *ctx, const tl_feed *f, int threads, const tally_view *in,
+                          const tally_view *out, tl_scan *s, const void *init)
 {
     const tl_form *form = &f->form;
     const int64_t bytes = form->op->result_bytes;
@@ -346,12 +368,15 @@ tally_status tl_feed_scan(tally *ctx, const tl_feed *f, int threads, const tally
     if (!status && form->kind == TL_FORM_STATES) {
         walk w;
         walk_begin(&w, form->op, &s->done, s->seeded ? &s->init : NULL);
-        walk_on(&w, &r.plan, r.work.data, r.there, in->n, s->exclusive, out->data, tl_step(out->stride, bytes));
+        walk_on(&w, &r.plan, r.work.data, r.there, in->n, s->exclusive, out->data,
+                tl_step(out->stride, bytes));
         s->done = w.c;
     } else if (!status) {
         if (out->stride != 1 && in->n > 1 && !(dense = malloc((size_t)(in->n * bytes))))
             status = tl_no_memory(ctx, (size_t)(in->n * bytes), "the results");
-        if (!status) status = scan_by_kernels(ctx, f, threads, &r, in->n, dense ? dense : out->data, s, init);
+        if (!status)
+            status =
+                scan_by_kernels(ctx, f, threads, &r, in->n, dense ? dense : out->data, s, init);
         if (!status && dense) tl_copy_strided(out->data, out->stride, dense, 1, in->n, bytes);
     }
     free(dense);
@@ -359,13 +384,15 @@ tally_status tl_feed_scan(tally *ctx, const tl_feed *f, int threads, const tally
     return status;
 }
 
-tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, int threads, const tally_view *in, const tally_view *out,
-                               const tl_slab *from, tl_slab *to, int exclusive, const tl_state *init)
+tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, int threads, const tally_view *in,
+                               const tally_view *out, const tl_slab *from, tl_slab *to,
+                               int exclusive, const tl_state *init)
 {
     const int64_t bytes = f->form.op->result_bytes, each = rows_at_once(f, in);
     tally_status status = TALLY_OK;
     for (int64_t first = 0; first < in->rows && !status; first += each) {
-        tally_view next, part = rows_of(in, first, in->rows - first < each ? in->rows - first : each);
+        tally_view next,
+            part = rows_of(in, first, in->rows - first < each ? in->rows - first : each);
         if (in->next) next = rows_of(in->next, first, part.rows), part.next = &next;
         ready r;
         int good = 1;
@@ -389,8 +416,8 @@ tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, int threads, const 
                 if (from) tl_slab_get(from, first + row, &c);
                 if (to->counted) tl_counter_raise(&c, f->form.op);
                 walk_begin(w, f->form.op, &c, init);
-                walk_on(w, &r.plan, e.x, e.there, in->n, exclusive, tl_view_row(out, first + row, bytes, &m),
-                        tl_step(out->stride, bytes));
+                walk_on(w, &r.plan, e.x, e.there, in->n, exclusive,
+                        tl_view_row(out, first + row, bytes, &m), tl_step(out->stride, bytes));
                 tl_slab_set(to, first + row, &w->c);
             }
             free(w);
@@ -405,8 +432,8 @@ tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, int threads, const 
 
 /* ---- grids ---- */
 
-tally_status tl_feed_grid(tally *ctx, const tl_feed *f, int threads, const tally_view *in, const tally_view *out,
-                          tl_grid *grid, int64_t *pushed)
+tally_status tl_feed_grid(tally *ctx, const tl_feed *f, int threads, const tally_view *in,
+                          const tally_view *out, tl_grid *grid, int64_t *pushed)
 {
     const tl_scalar *op = f->form.op;
     const int64_t most = BLOCK_BYTES / op->elem_bytes / in->rows,
@@ -415,7 +442,8 @@ tally_status tl_feed_grid(tally *ctx, const tl_feed *f, int threads, const tally
     for (int64_t at = 0; at < in->n && !status; at += each) {
         const int64_t n = in->n - at < each ? in->n - at : each;
         const tally_view part = tl_view_part(in, at, n, (int64_t)tally_dtype_size(in->dtype)),
-                         side = tl_view_turned(&part), to = tl_view_part(out, at, n, op->result_bytes);
+                         side = tl_view_turned(&part),
+                         to = tl_view_part(out, at, n, op->result_bytes);
         tl_gathered made = {.memory = NULL};
         status = tl_gather_dense(ctx, &f->form, &side, &f->plan, 0, 0, &made);
         const tally_view steps = tl_view_turned(&made.view);

@@ -21,12 +21,12 @@ typedef struct {
 /* -0 becomes +0; `bytes` a number. */
 static void unsign(char *x, int64_t bytes, int64_t n)
 {
-#define UNSIGN(type, zero)                                                                                             \
-    for (int64_t i = 0; bytes == sizeof(type) && i < n; i++) {                                                         \
-        type v;                                                                                                        \
-        memcpy(&v, x + i * (int64_t)sizeof v, sizeof v);                                                               \
-        v = v == (zero) ? 0 : v;                                                                                       \
-        memcpy(x + i * (int64_t)sizeof v, &v, sizeof v);                                                               \
+#define UNSIGN(type, zero)                                                                         \
+    for (int64_t i = 0; bytes == sizeof(type) && i < n; i++) {                                     \
+        type v;                                                                                    \
+        memcpy(&v, x + i * (int64_t)sizeof v, sizeof v);                                           \
+        v = v == (zero) ? 0 : v;                                                                   \
+        memcpy(x + i * (int64_t)sizeof v, &v, sizeof v);                                           \
     }
     UNSIGN(uint16_t, 0x8000)
     UNSIGN(uint32_t, 0x80000000)
@@ -52,12 +52,14 @@ static void one_input(const tl_gather *g, int k, const char *x, int64_t m, char 
 static void prepare(const tl_gather *g, const raw *r, int64_t m, char *to, char *second)
 {
     const char *x = r->x[0];
-    if (g->of[0].in || g->quiet || g->unsign || g->zeros || g->joined) one_input(g, 0, x, m, to), x = to;
+    if (g->of[0].in || g->quiet || g->unsign || g->zeros || g->joined)
+        one_input(g, 0, x, m, to), x = to;
     if (g->joined) { /* counts: a NaN if one of the two is */
         _Alignas(64) float other[PIECE];
         float *one = (float *)to;
         one_input(g, 1, r->x[1], m, (char *)other);
-        for (int64_t i = 0; i < m; i++) one[i] = other[i] == other[i] ? one[i] : other[i]; /* inf - inf is one too */
+        /* inf - inf is one too */
+        for (int64_t i = 0; i < m; i++) one[i] = other[i] == other[i] ? one[i] : other[i];
         x = to;
     } else if (second) {
         one_input(g, 1, r->x[1], m, second);
@@ -96,7 +98,8 @@ static void apply_two(const tl_convert *c, void *to, void *second, const void *f
         if (g->late) {
             const int64_t bytes = g->convert.to_bytes;
             g->convert.then->apply(g->convert.then, x + at * bytes, r.x[0], m);
-            g->mask->mask(x + at * bytes, x + at * bytes, (int)bytes, r.valid[0], r.bit[0], m, g->fill);
+            g->mask->mask(x + at * bytes, x + at * bytes, (int)bytes, r.valid[0], r.bit[0], m,
+                          g->fill);
             continue;
         }
         if (!g->convert.then) {
@@ -105,11 +108,15 @@ static void apply_two(const tl_convert *c, void *to, void *second, const void *f
         }
         prepare(g, &r, m, made[0], y ? made[1] : NULL);
         g->convert.then->apply(g->convert.then, x + at * g->convert.then->to_bytes, made[0], m);
-        if (y) g->convert.then->apply(g->convert.then, y + at * g->convert.then->to_bytes, made[1], m);
+        if (y)
+            g->convert.then->apply(g->convert.then, y + at * g->convert.then->to_bytes, made[1], m);
     }
 }
 
-static void apply(const tl_convert *c, void *to, const void *from, int64_t n) { apply_two(c, to, NULL, from, n); }
+static void apply(const tl_convert *c, void *to, const void *from, int64_t n)
+{
+    apply_two(c, to, NULL, from, n);
+}
 
 /* ---- plans ---- */
 
@@ -138,8 +145,8 @@ static void begin(tl_gather *g, const tl_form *form, const tally_view *in, const
                      .late = form->kind == TL_FORM_LATE,
                      .unsign = form->kind == TL_FORM_BLANK && tl_exact_form_of(form->op)};
     for (const tally_view *v = in; v; v = v->next)
-        g->of[v != in] = (tl_source){v->data, (int64_t)tally_dtype_size(v->dtype), widening(plan, v->dtype, g->dtype),
-                                     v->valid, v->valid_offset};
+        g->of[v != in] = (tl_source){v->data, (int64_t)tally_dtype_size(v->dtype),
+                                     widening(plan, v->dtype, g->dtype), v->valid, v->valid_offset};
 }
 
 /* The plan takes what g makes of elements of of[0].bytes bytes. */
@@ -180,7 +187,8 @@ void tl_gather_direct(tl_gather *g, const tl_form *form, const tally_view *in, t
     begin(g, form, in, plan);
     const tl_plan as_it_is = *plan;
     const int masked = form->op->masked || form->kind != TL_FORM_PLAIN,
-              nothing = (form->kind == TL_FORM_PLAIN || form->kind == TL_FORM_READY) && !g->of[0].in && !g->of[1].in;
+              nothing = (form->kind == TL_FORM_PLAIN || form->kind == TL_FORM_READY) &&
+                        !g->of[0].in && !g->of[1].in;
     take(g, plan, in->dtype, masked);
     g->op.leaves_out = form->kind != TL_FORM_PLAIN;
     if (plan->exact || !nothing || (in->next && as_it_is.in)) return;
@@ -190,7 +198,8 @@ void tl_gather_direct(tl_gather *g, const tl_form *form, const tally_view *in, t
 }
 
 /* What g makes for counts: 0, or a NaN for an element that does not count. */
-static void begin_count(tl_gather *g, const tl_form *form, const tally_view *in, const tl_plan *plan)
+static void begin_count(tl_gather *g, const tl_form *form, const tally_view *in,
+                        const tl_plan *plan)
 {
     begin(g, form, in, plan);
     g->zeros = !form->named->masked;
@@ -219,10 +228,12 @@ static void apply_counts(const tl_convert *c, void *to, const void *from, int64_
     memcpy(to, g->of[1].data + place * (int64_t)sizeof(float), (size_t)n * sizeof(float));
 }
 
-void tl_gather_counted(tl_gather *g, const tl_gathered *made, const tl_gathered *counts, tl_plan *plan)
+void tl_gather_counted(tl_gather *g, const tl_gathered *made, const tl_gathered *counts,
+                       tl_plan *plan)
 {
     *g = (tl_gather){.inputs = 1, .dtype = TALLY_F32, .bytes = sizeof(float)};
-    g->of[0] = (tl_source){.data = made->view.data, .bytes = (int64_t)tally_dtype_size(made->view.dtype)};
+    g->of[0] =
+        (tl_source){.data = made->view.data, .bytes = (int64_t)tally_dtype_size(made->view.dtype)};
     g->of[1] = (tl_source){.data = counts->view.data};
     take(g, plan, made->view.dtype, 1);
     g->convert.apply = apply_counts;
@@ -231,8 +242,8 @@ void tl_gather_counted(tl_gather *g, const tl_gathered *made, const tl_gathered 
 /* ---- dense copies ---- */
 
 /* m elements from number i of a sequence on, whose first is number `first` of v, as neighbours. */
-static void pack(const tally_view *v, int k, int64_t bytes, int64_t first, int64_t i, int64_t step, int64_t m,
-                 char *room, unsigned char *bits, raw *r)
+static void pack(const tally_view *v, int k, int64_t bytes, int64_t first, int64_t i, int64_t step,
+                 int64_t m, char *room, unsigned char *bits, raw *r)
 {
     const int64_t place = first + i * v->stride;
     tl_copy_strided(room, 1, (const char *)v->data + place * bytes, step, m, bytes);
@@ -243,21 +254,24 @@ static void pack(const tally_view *v, int k, int64_t bytes, int64_t first, int64
     memset(bits, 0, PIECE / 8);
     for (int64_t j = 0; j < m; j++) {
         const int64_t bit = v->valid_offset + place + j * step;
-        bits[j >> 3] |= (unsigned char)((((const unsigned char *)v->valid)[bit >> 3] >> (bit & 7) & 1) << (j & 7));
+        bits[j >> 3] |=
+            (unsigned char)((((const unsigned char *)v->valid)[bit >> 3] >> (bit & 7) & 1)
+                            << (j & 7));
     }
     r->valid[k] = bits;
     r->bit[k] = 0;
 }
 
-tally_status tl_gather_dense(tally *ctx, const tl_form *form, const tally_view *in, const tl_plan *plan, int reverse,
-                             int counts, tl_gathered *made)
+tally_status tl_gather_dense(tally *ctx, const tl_form *form, const tally_view *in,
+                             const tl_plan *plan, int reverse, int counts, tl_gathered *made)
 {
     tl_gather g;
     (counts ? begin_count : begin)(&g, form, in, plan);
     const int64_t zero = in->offsets ? in->offsets[0] : 0,
                   total = in->offsets ? in->offsets[in->rows] - zero : in->rows * in->n;
     int64_t bytes;
-    if (__builtin_mul_overflow(total, g.bytes * g.inputs, &bytes)) return tl_no_memory(ctx, SIZE_MAX, "a dense copy");
+    if (__builtin_mul_overflow(total, g.bytes * g.inputs, &bytes))
+        return tl_no_memory(ctx, SIZE_MAX, "a dense copy");
     made->memory = malloc((size_t)(bytes ? bytes : 1));
     if (!made->memory) return tl_no_memory(ctx, (size_t)bytes, "a dense copy of the elements");
     char *x = made->memory, *y = g.inputs == 2 && !counts ? x + total * g.bytes : NULL;
@@ -270,9 +284,10 @@ tally_status tl_gather_dense(tally *ctx, const tl_form *form, const tally_view *
             m = least(n - at, PIECE);
             for (const tally_view *v = in; v; v = v->next) {
                 const int k = v != in;
-                const int64_t first = v->offsets ? v->offsets[row] * v->stride : row * v->row_stride;
-                pack(v, k, g.of[k].bytes, first, reverse ? n - 1 - at : at, reverse ? -v->stride : v->stride, m,
-                     room[k], bits[k], &r);
+                const int64_t first =
+                    v->offsets ? v->offsets[row] * v->stride : row * v->row_stride;
+                pack(v, k, g.of[k].bytes, first, reverse ? n - 1 - at : at,
+                     reverse ? -v->stride : v->stride, m, room[k], bits[k], &r);
             }
             prepare(&g, &r, m, x + to * g.bytes, y ? y + to * g.bytes : NULL);
         }

@@ -70,11 +70,13 @@ static int64_t place_of(const unsigned char *valid, int64_t bit, int64_t k)
 
 int tl_present_takes(const tl_scalar *op)
 {
-    return op->exact && op->inputs == 1 && !op->user && (!op->indexed || (op->out == TALLY_I64 && op->lanes == 1));
+    return op->exact && op->inputs == 1 && !op->user &&
+           (!op->indexed || (op->out == TALLY_I64 && op->lanes == 1));
 }
 
 /* Elements from .. to - 1 of the sequence at x, whose first has bit number `bit`. */
-static some fold(const tl_plan *plan, const char *x, const unsigned char *valid, int64_t bit, int64_t from, int64_t to)
+static some fold(const tl_plan *plan, const char *x, const unsigned char *valid, int64_t bit,
+                 int64_t from, int64_t to)
 {
     const tl_scalar *op = plan->op;
     const int64_t bytes = op->elem_bytes;
@@ -83,7 +85,8 @@ static some fold(const tl_plan *plan, const char *x, const unsigned char *valid,
     for (int64_t at = from; at < to; at += PIECE) {
         const int64_t m = to - at < PIECE ? to - at : PIECE;
         for (int64_t line = 0; line < m * bytes; line += 64)
-            __builtin_prefetch((const char *)((uintptr_t)x + (uintptr_t)(at * bytes + line + AHEAD)));
+            __builtin_prefetch(
+                (const char *)((uintptr_t)x + (uintptr_t)(at * bytes + line + AHEAD)));
         piece.n = plan->mask->keep(room, x + at * bytes, (int)bytes, valid, bit + at, m);
         if (!piece.n) continue;
         tl_fold(plan, &piece.s, room, piece.n, 0, TL_CACHED);
@@ -98,11 +101,13 @@ static some fold(const tl_plan *plan, const char *x, const unsigned char *valid,
     return all;
 }
 
-static some fold_row(const tl_plan *plan, const tally_view *in, int64_t r, int64_t part, int64_t parts)
+static some fold_row(const tl_plan *plan, const tally_view *in, int64_t r, int64_t part,
+                     int64_t parts)
 {
     int64_t n;
     const char *x = tl_view_row(in, r, plan->op->elem_bytes, &n);
-    const int64_t bit = in->valid_offset + (x - (const char *)in->data) / plan->op->elem_bytes, to = (part + 1) * PART;
+    const int64_t bit = in->valid_offset + (x - (const char *)in->data) / plan->op->elem_bytes,
+                  to = (part + 1) * PART;
     return fold(plan, x, in->valid, bit, part * PART, part + 1 < parts ? to : n);
 }
 
@@ -121,7 +126,8 @@ static void share(void *with, const tl_member *m)
     const shares *a = with;
     for (int64_t k; (k = tl_deal(m)) < m->end;)
         for (int64_t t = k * SHARE; t < (k + 1) * SHARE && t < a->tasks; t++) {
-            const some s = a->of ? fold_row(a->plan, a->in, 0, t, a->parts) : fold_row(a->plan, a->in, t, 0, 1);
+            const some s = a->of ? fold_row(a->plan, a->in, 0, t, a->parts)
+                                 : fold_row(a->plan, a->in, t, 0, 1);
             if (a->of)
                 a->of[t] = s;
             else
@@ -131,7 +137,8 @@ static void share(void *with, const tl_member *m)
 
 void tl_present_reduce(const tl_plan *plan, int threads, const tally_view *in, char *out)
 {
-    const int64_t parts = in->rows == 1 && threads > 1 && !in->offsets ? (in->n + PART - 1) / PART : 1;
+    const int64_t parts =
+        in->rows == 1 && threads > 1 && !in->offsets ? (in->n + PART - 1) / PART : 1;
     some *const of = parts > 1 ? malloc((size_t)parts * sizeof *of) : NULL;
     const int64_t tasks = of ? parts : in->rows;
     shares all = {plan, in, of, out, parts, tasks};
@@ -144,7 +151,8 @@ void tl_present_reduce(const tl_plan *plan, int threads, const tally_view *in, c
 int tl_present_blank(const tl_form *form, tl_form *blank)
 {
     const tl_scalar *s = form->named, *core = NULL;
-    if (form->kind == TL_FORM_MARK && s->inputs == 1 && !s->user && s->core && strcmp(s->core, s->file))
+    if (form->kind == TL_FORM_MARK && s->inputs == 1 && !s->user && s->core &&
+        strcmp(s->core, s->file))
         core = tl_find_scalar(s->core, s->dtype, s->acc);
     if (!core || !core->blank || core->state_bytes != s->state_bytes || !s->neutral) return 0;
     *blank = (tl_form){TL_FORM_BLANK, s, s, form->par, 0};
@@ -153,7 +161,8 @@ int tl_present_blank(const tl_form *form, tl_form *blank)
     return 1;
 }
 
-void tl_present_reduce_blank(const tl_plan *given, const tl_form *blank, int threads, const tally_view *in, char *out)
+void tl_present_reduce_blank(const tl_plan *given, const tl_form *blank, int threads,
+                             const tally_view *in, char *out)
 {
     int64_t n;
     tl_plan plan = *given;

@@ -40,7 +40,8 @@ static void result(const tl_plan *plan, const maybe *m, void *out)
         plan->op->empty(plan->par, out);
 }
 
-/* The law's counter: block[k] is node number k of S, prefix[k + 1] the fold of the first k + 1 of them after init. */
+/* The law's counter: block[k] is node number k of S, prefix[k + 1] the fold of the first k + 1
+   of them after init. */
 typedef struct {
     maybe block[TL_MAX_LEVELS], prefix[TL_MAX_LEVELS + 1];
     int top;
@@ -84,7 +85,8 @@ static int64_t before(const tally_view *in, int64_t r)
     return in->offsets ? in->offsets[r] - in->offsets[0] : r * in->n;
 }
 
-void tl_states_reduce(const tl_plan *plan, int threads, const tally_view *in, const float *there, char *out)
+void tl_states_reduce(const tl_plan *plan, int threads, const tally_view *in, const float *there,
+                      char *out)
 {
 #pragma omp parallel for schedule(dynamic, 16) num_threads(tl_threads(in->rows > 1 ? threads : 1))
     for (int64_t r = 0; r < in->rows; r++) {
@@ -97,8 +99,8 @@ void tl_states_reduce(const tl_plan *plan, int threads, const tally_view *in, co
     }
 }
 
-void tl_states_scan(const tl_plan *plan, int threads, const tally_view *in, const float *there, const tally_view *out,
-                    const tally_scan_options *o)
+void tl_states_scan(const tl_plan *plan, int threads, const tally_view *in, const float *there,
+                    const tally_view *out, const tally_scan_options *o)
 {
 #pragma omp parallel for schedule(dynamic, 16) num_threads(tl_threads(in->rows > 1 ? threads : 1))
     for (int64_t r = 0; r < in->rows; r++) {
@@ -123,10 +125,11 @@ void tl_states_scan(const tl_plan *plan, int threads, const tally_view *in, cons
     }
 }
 
-void tl_states_ranges(const tl_plan *plan, int threads, const tl_ranges *ranges, const char *x, const float *there,
-                      char *y, int64_t y_stride)
+void tl_states_ranges(const tl_plan *plan, int threads, const tl_ranges *ranges, const char *x,
+                      const float *there, char *y, int64_t y_stride)
 {
-#pragma omp parallel for schedule(dynamic, 64) num_threads(tl_threads(ranges->results > 64 ? threads : 1))
+#pragma omp parallel for schedule(dynamic, 64)                                                     \
+    num_threads(tl_threads(ranges->results > 64 ? threads : 1))
     for (int64_t r = 0; r < ranges->results; r++) {
         tl_fp fp = tl_fp_enter();
         int64_t from, end;

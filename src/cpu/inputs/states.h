@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * Verbs one state after the other, by the law's own steps: for operators that have no form in which an element can be
- * left out (context/inputs.h, TL_FORM_STATES). An element takes 16 ns in a reduction and 21 to 24 in a scan (mean,
- * first and argmin of i64, one thread of an AMD EPYC); a window takes all of its elements anew. */
+ * Verbs one state after the other, by the law's own steps: for operators that have no form in
+ * which an element can be left out (context/inputs.h, TL_FORM_STATES). An element takes 16 ns in
+ * a reduction and 21 to 24 in a scan (mean, first and argmin of i64, one thread of an AMD EPYC);
+ * a window takes all of its elements anew. */
 #ifndef TALLY_STATES_H
 #define TALLY_STATES_H
 #include "cpu/keys/ranges.h"
 
-/* in: dense sequences (tl_gather_dense), whose element number j is there if there[j] is not a NaN. out: as for the
- * verbs. ranges: the windows of a sequence of n elements. */
-void tl_states_reduce(const tl_plan *plan, int threads, const tally_view *in, const float *there, char *out);
-void tl_states_scan(const tl_plan *plan, int threads, const tally_view *in, const float *there, const tally_view *out,
-                    const tally_scan_options *options);
-void tl_states_ranges(const tl_plan *plan, int threads, const tl_ranges *ranges, const char *x, const float *there,
-                      char *y, int64_t y_stride);
+/* in: dense sequences (tl_gather_dense), whose element number j is there if there[j] is not a
+ * NaN. out: as for the verbs. ranges: the windows of a sequence of n elements. */
+void tl_states_reduce(const tl_plan *plan, int threads, const tally_view *in, const float *there,
+                      char *out);
+void tl_states_scan(const tl_plan *plan, int threads, const tally_view *in, const float *there,
+                    const tally_view *out, const tally_scan_options *options);
+void tl_states_ranges(const tl_plan *plan, int threads, const tl_ranges *ranges, const char *x,
+                      const float *there, char *y, int64_t y_stride);
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * Class X on one core: combine is exactly associative, so any road gives the law's bits. Roads, by what the operator
- * says:
+ * Class X on one core: combine is exactly associative, so any road gives the law's bits. Roads,
+ * by what the operator says:
  *
- *   OP_EXTREME 1, -1    max, min and their arg and nan kin: the chunk's extreme by float or integer compares; keys once
- *                       per chunk
- *   OP_ADDS 1, 2        integer sums in 64 bits, in 128: unsigned partial sums in lanes twice as wide as the element;
- *                       128 bits once per chunk
+ *   OP_EXTREME 1, -1    max, min and their arg and nan kin: the chunk's extreme by float or
+ *                       integer compares; keys once per chunk
+ *   OP_ADDS 1, 2        integer sums in 64 bits, in 128: unsigned partial sums in lanes twice as
+ *                       wide as the element; 128 bits once per chunk
  *   OP_PICKS -1, 1      first, last: one element
  *   OP_COMMUTES 1       the rest: four striped accumulators of the vector text
  *
  * W(express)(s, x, n, i, fetch, p): *s = the state of n > 0 elements. */
 
-/* Elements a road takes between two looks at its partial result: 16 KiB where a chunk may be searched again, else
- * 256. */
+/* Elements a road takes between two looks at its partial result: 16 KiB where a chunk may be
+ * searched again, else 256. */
 #if TL_OUT_IDX
 enum { W(CHUNK) = 16384 / TL_SIZE };
 #else
@@ -20,13 +20,14 @@ enum { W(CHUNK) = 262144 / TL_SIZE };
 #endif
 
 /* In a loop that reads `bytes` from x + j on. Beside four vectors the test costs nothing. */
-#define TL_FETCH(j, bytes)                                                                                             \
+#define TL_FETCH(j, bytes)                                                                         \
     if (fetch) tl_fetch(x + (j), bytes, tl_fetch_ahead(fetch), fetch);
 
 #if OP_EXTREME
-/* The chunk's extreme as a key (op/max.h, op/min.h). Floats: plain compares, which skip NaN and cannot tell -0 from +0,
- * beside a sum of x != x; in the rare chunk where that matters (a NaN that must win, an extreme of zero or of the
- * starting infinity) the keys themselves are compared. */
+/* The chunk's extreme as a key (op/max.h, op/min.h). Floats: plain compares, which skip NaN and
+ * cannot tell -0 from +0, beside a sum of x != x; in the rare chunk where that matters (a NaN
+ * that must win, an extreme of zero or of the starting infinity) the keys themselves are
+ * compared. */
 #if OP_EXTREME > 0
 #define BEATS          >
 #define PICK(v, m)     TL_PASTE(TL_OVER_, TL_FLOAT_BYTES)(v, m)
@@ -42,7 +43,8 @@ enum { W(CHUNK) = 262144 / TL_SIZE };
 #endif
 typedef TL_ELEM_T W(evec) __attribute__((vector_size(TL_VECTOR_BYTES)));
 typedef TL_ORD_T W(ovec) __attribute__((vector_size(TL_VECTOR_BYTES)));
-enum { W(LANES) = TL_VECTOR_BYTES / TL_SIZE, W(STEP) = 4 * W(LANES) }; /* four accumulators hide the latency */
+/* four accumulators hide the latency */
+enum { W(LANES) = TL_VECTOR_BYTES / TL_SIZE, W(STEP) = 4 * W(LANES) };
 
 static TL_ORD_T W(key_extreme)(const E *x, int64_t n)
 {
@@ -77,11 +79,13 @@ static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n, int fetch)
                    sizeof v[k]); /* one by one: a copy of all four would go through memory */
             m[k] = PICK(v[k], m[k]);
         }
-        nan |= TL_PASTE(TL_NAN_, TL_FLOAT_BYTES)(v[0], v[1]) | TL_PASTE(TL_NAN_, TL_FLOAT_BYTES)(v[2], v[3]);
+        nan |= TL_PASTE(TL_NAN_, TL_FLOAT_BYTES)(v[0], v[1]) |
+               TL_PASTE(TL_NAN_, TL_FLOAT_BYTES)(v[2], v[3]);
     }
     E best = worst;
     int any_nan = memcmp(&nan, &no_nan, sizeof nan) != 0;
-    m[0] = PICK(PICK(m[0], m[1]), PICK(m[2], m[3])); /* no NaN here, and a zero's sign is looked at below */
+    /* no NaN here, and a zero's sign is looked at below */
+    m[0] = PICK(PICK(m[0], m[1]), PICK(m[2], m[3]));
     for (int l = 0; l < W(LANES); l++) best = m[0][l] BEATS best ? m[0][l] : best;
     for (; j < n; j++) {
         E e;
@@ -108,7 +112,8 @@ static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n, int fetch)
 #if TL_KIND_F
             W(ovec) number = (v[k] & 0x7fff) <= (TL_FORMAT == 16 ? 0x7c00 : 0x7f80);
             v[k] = v[k] ^ ((v[k] >> 15) & 0x7fff);
-            v[k] = TL_BLEND(number, v[k], (W(ovec)){0} + (TL_ORD_T)(OP_MASKED ? KEY_WORST : KEY_BEST));
+            v[k] =
+                TL_BLEND(number, v[k], (W(ovec)){0} + (TL_ORD_T)(OP_MASKED ? KEY_WORST : KEY_BEST));
 #endif
             m[k] = KEY_PICK(v[k], m[k]);
         }
@@ -121,7 +126,8 @@ static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n, int fetch)
 #endif
 
 #if TL_OUT_IDX
-/* The first element with key k; there is one. Blocks of 64 without a branch inside, so that they vectorise. */
+/* The first element with key k; there is one. Blocks of 64 without a branch inside, so that they
+   vectorise. */
 static int64_t W(find_key)(const E *x, int64_t n, TL_ORD_T k, tl_par p)
 {
     int64_t j = 0;
@@ -209,9 +215,9 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_pa
 }
 
 #elif OP_ADDS
-/* The exact sum of up to CHUNK elements, each biased to unsigned: u8 in u16 lanes, u16 in u32, u32 and u64 halves in
- * u64. A lane takes both halves of what lies under it: 2 * CHUNK / lanes values stay below its range for every vector
- * width. */
+/* The exact sum of up to CHUNK elements, each biased to unsigned: u8 in u16 lanes, u16 in u32,
+ * u32 and u64 halves in u64. A lane takes both halves of what lies under it: 2 * CHUNK / lanes
+ * values stay below its range for every vector width. */
 #if TL_SIZE == 1
 typedef uint16_t W(lane_t);
 #elif TL_SIZE == 2
@@ -257,10 +263,12 @@ TL_INLINE unsigned __int128 W(biased_sum)(const E *x, int64_t n, int fetch)
 static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_par p)
 {
     const uint64_t sign = TL_KIND_I ? (uint64_t)1 << (8 * TL_SIZE - 1) : 0;
-    /* u8 lanes of u16 hold 65535 / 255 = 257 additions: 2 * 2 * 128 elements at 16 bytes, more at wider vectors */
+    /* u8 lanes of u16 hold 65535 / 255 = 257 additions: 2 * 2 * 128 elements at 16 bytes, more
+       at wider vectors */
     const int64_t chunk = TL_SIZE == 1 ? 256 * TL_VECTOR_BYTES : 32768;
     unsigned __int128 sum = 0;
-    for (int64_t at = 0; at < n; at += chunk) sum += W(biased_sum)(x + at, n - at < chunk ? n - at : chunk, fetch);
+    for (int64_t at = 0; at < n; at += chunk)
+        sum += W(biased_sum)(x + at, n - at < chunk ? n - at : chunk, fetch);
     sum -= (unsigned __int128)sign * (unsigned __int128)n;
 #if OP_ADDS == 2
     s->lo = (uint64_t)sum;
@@ -304,8 +312,8 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_pa
 }
 #endif
 
-/* Most types have kernels of their own here. Elements of a call's own conversion (cpu/inputs/gather.h) are widened a
- * piece at a time. */
+/* Most types have kernels of their own here. Elements of a call's own conversion
+ * (cpu/inputs/gather.h) are widened a piece at a time. */
 static __attribute__((noinline)) void W(express_from)(SS *s, const char *x, int64_t n, int64_t i,
                                                       const tl_convert *from, int fetch, tl_par p)
 {
@@ -327,18 +335,17 @@ static __attribute__((noinline)) void W(express_from)(SS *s, const char *x, int6
     }
 }
 
-static int W(do_express_nodes)(tl_state *out, const void *data, int64_t n, int64_t i, const tl_convert *from, int fetch,
-                               tl_par p)
+static int W(do_express_nodes)(tl_state *out, const void *data, int64_t n, int64_t i,
+                               const tl_convert *from, int fetch, tl_par p)
 {
     const E *x = data;
     int top = 0;
     for (int64_t at = 0, rest = n; rest > 0; top++) {
         int64_t m = (int64_t)1 << tl_top_level(rest);
         SS s;
-        if (from)
-            W(express_from)(&s, (const char *)data + at * from->from_bytes, m, i + at, from, fetch, p);
-        else
-            W(express)(&s, x + at, m, i + at, fetch, p);
+        if (from) W(express_from)
+        (&s, (const char *)data + at * from->from_bytes, m, i + at, from, fetch, p);
+        else W(express)(&s, x + at, m, i + at, fetch, p);
         memcpy(out + top, &s, sizeof s);
         at += m;
         rest -= m;
@@ -346,8 +353,8 @@ static int W(do_express_nodes)(tl_state *out, const void *data, int64_t n, int64
     return top;
 }
 
-static void W(do_express_fold)(tl_state *out, const void *x, int64_t n, int64_t i, const tl_convert *from, int fetch,
-                               tl_par p)
+static void W(do_express_fold)(tl_state *out, const void *x, int64_t n, int64_t i,
+                               const tl_convert *from, int fetch, tl_par p)
 {
     SS s;
     if (from)

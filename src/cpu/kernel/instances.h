@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Every (dtype, accumulator) of the operator in TL_FILE, one cpu/kernel/instance.h each. From its row in op/ops.def the
- * build passes TL_KINDS_I, _U, _F (0 or 1), TL_RULE_WIDE, _REAL, _F64 or _NONE (the accumulator) and TL_OUT_ACC, _SAME,
- * _IDX or _BIT. */
+ * Every (dtype, accumulator) of the operator in TL_FILE, one cpu/kernel/instance.h each. From
+ * its row in op/ops.def the build passes TL_KINDS_I, _U, _F (0 or 1), TL_RULE_WIDE, _REAL, _F64
+ * or _NONE (the accumulator) and TL_OUT_ACC, _SAME, _IDX or _BIT. */
 #if TL_RULE_WIDE
 #define TL_INT_ACC u64
 #elif TL_RULE_NONE
@@ -82,7 +82,8 @@
 #define TL_EACH_U(F)
 #endif
 #if TL_KINDS_F
-#define TL_EACH_F(F) F(f16, TL_FLOAT_ACC) F(bf16, TL_FLOAT_ACC) F(f32, TL_FLOAT_ACC) F(f64, TL_DOUBLE_ACC)
+#define TL_EACH_F(F)                                                                               \
+    F(f16, TL_FLOAT_ACC) F(bf16, TL_FLOAT_ACC) F(f32, TL_FLOAT_ACC) F(f64, TL_DOUBLE_ACC)
 #else
 #define TL_EACH_F(F)
 #endif

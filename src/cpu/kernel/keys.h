@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Elements as keys and halves as floats, in scalar C that compilers make vectors of: for conversions (convert.c) and
- * the states of operators on keys (scalar.h). The dialect says the same of one word (cpu/kernel/prelude_cpu.h). */
+ * Elements as keys and halves as floats, in scalar C that compilers make vectors of: for
+ * conversions (convert.c) and the states of operators on keys (scalar.h). The dialect says the
+ * same of one word (cpu/kernel/prelude_cpu.h). */
 #ifndef TALLY_KEYS_H
 #define TALLY_KEYS_H
 #include "simd.h"
@@ -32,7 +33,8 @@ TL_INLINE double double_of(uint64_t b)
     return x;
 }
 
-/* As half_bits_to_float of the dialect (cpu/kernel/prelude_cpu.h): exact, and a NaN keeps its payload. */
+/* As half_bits_to_float of the dialect (cpu/kernel/prelude_cpu.h): exact, and a NaN keeps its
+   payload. */
 TL_INLINE float half_to_float(uint16_t h)
 {
     uint32_t b = bits32(float_of((uint32_t)(h & 0x7fff) << 13) * 0x1p112f);
@@ -45,11 +47,14 @@ TL_INLINE float bf16_to_float(uint16_t h) { return float_of((uint32_t)h << 16); 
 TL_INLINE uint16_t float_to_half(uint32_t b)
 {
     uint32_t magnitude = bits32(float_of(b & 0x7fffffff) * 0x1p-112f) >> 13;
-    magnitude = (b & 0x7fffffff) > 0x7f800000 ? 0x7e00 : (b & 0x7fffffff) == 0x7f800000 ? 0x7c00 : magnitude;
+    magnitude = (b & 0x7fffffff) > 0x7f800000    ? 0x7e00
+                : (b & 0x7fffffff) == 0x7f800000 ? 0x7c00
+                                                 : magnitude;
     return (uint16_t)(magnitude | (b >> 16 & 0x8000));
 }
 
-/* Sign and magnitude to two's complement and back, and the ends for a NaN (to_ord and from_ord of the dialect). */
+/* Sign and magnitude to two's complement and back, and the ends for a NaN (to_ord and from_ord
+   of the dialect). */
 TL_INLINE int32_t key16(uint16_t b, int inf, int high)
 {
     int32_t k = (int16_t)b;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * Many sequences at once, lanes as sequences: columns where they lie, and short rows and segments after a transposition
- * (cpu/lanes.h). Every lane has the binary counter of the law, so there are no shuffles. Rows (the elements that have
- * the same index in their sequences) are taken eight at a time:
+ * Many sequences at once, lanes as sequences: columns where they lie, and short rows and
+ * segments after a transposition (cpu/lanes.h). Every lane has the binary counter of the law, so
+ * there are no shuffles. Rows (the elements that have the same index in their sequences) are
+ * taken eight at a time:
  *
- *   fold     rows 8g..8g+7 -> a tree in registers -> a node of level 3 -> the counter: level l and l make l + 1
+ *   fold     rows 8g..8g+7 -> a tree in registers -> a node of level 3 -> the counter: level l
+ *            and l make l + 1
  *   scan     S(8g) and that tree's nodes make S(8g + 1) .. S(8g + 7); the counter makes S(8g + 8)
- *   window   levels of nodes that end at each row, one above the other, and a fold of those at the set bits of w
+ *   window   levels of nodes that end at each row, one above the other, and a fold of those at
+ *            the set bits of w
  */
 
 enum { W(BLOCK_LOG) = 3, W(ROWS) = 1 << W(BLOCK_LOG) };
@@ -22,8 +25,8 @@ TL_INLINE VS W(load_row)(const E *x, int64_t i, tl_par p)
 TL_INLINE void W(fetch_rows)(const E *x, int64_t stride, int64_t ahead)
 {
     if (ahead)
-        TL_UNROLL for (int j = 0; j < W(ROWS); j++)
-            __builtin_prefetch((const void *)((uintptr_t)x + (uintptr_t)((ahead + j) * stride) * sizeof(E)), 0, 2);
+        TL_UNROLL for (int j = 0; j < W(ROWS); j++) __builtin_prefetch(
+            (const void *)((uintptr_t)x + (uintptr_t)((ahead + j) * stride) * sizeof(E)), 0, 2);
 }
 
 /* The node of the 2^k <= 8 rows from x on. */
@@ -36,11 +39,12 @@ TL_INLINE VS W(rows_node)(const E *x, int64_t stride, int k, int64_t i, tl_par p
     return r[0];
 }
 
-/* o[j] = S(at + j + 1), j < 7, from S(at) (absent: there is none) and the states of 8 rows; o[7] = the node of them
- * all. */
+/* o[j] = S(at + j + 1), j < 7, from S(at) (absent: there is none) and the states of 8 rows; o[7]
+ * = the node of them all. */
 TL_INLINE void W(row_prefixes)(VS *o, const VS *v, VS before, int absent, int64_t at)
 {
-    VS a01 = W(twin)(v[0], v[1], 1), a45 = W(twin)(v[4], v[5], 1), a03 = W(twin)(a01, W(twin)(v[2], v[3], 1), 2);
+    VS a01 = W(twin)(v[0], v[1], 1), a45 = W(twin)(v[4], v[5], 1),
+       a03 = W(twin)(a01, W(twin)(v[2], v[3], 1), 2);
     o[7] = W(twin)(a03, W(twin)(a45, W(twin)(v[6], v[7], 1), 2), 4);
     if (absent) {
         o[0] = v[0];
@@ -60,10 +64,12 @@ TL_INLINE void W(row_prefixes)(VS *o, const VS *v, VS before, int absent, int64_
 /* 8 rows, of which `count` are read; the others are row 0 once more. */
 TL_INLINE void W(load_rows)(VS *v, const E *x, int64_t stride, int count, int64_t i, tl_par p)
 {
-    TL_UNROLL for (int j = 0; j < W(ROWS); j++) v[j] = W(load_row)(x + (j < count ? j * stride : 0), i + j, p);
+    TL_UNROLL for (int j = 0; j < W(ROWS); j++) v[j] =
+        W(load_row)(x + (j < count ? j * stride : 0), i + j, p);
 }
 
-/* The node of block g goes into the counter; returns the level above a block that it has reached. */
+/* The node of block g goes into the counter; returns the level above a block that it has
+   reached. */
 TL_INLINE int W(carries)(int64_t g) { return __builtin_ctzll(~(unsigned long long)g); }
 TL_INLINE VS W(carry)(VS *counter, VS s, int carries, int vectors)
 {
@@ -75,8 +81,8 @@ TL_INLINE VS W(carry)(VS *counter, VS s, int carries, int vectors)
 TL_INLINE int64_t W(higher)(int64_t n, int k) { return n & -((int64_t)2 << k); }
 
 /* S of lane c's own number of last rows, ends[c], after s = S(at). */
-TL_INLINE VS W(ragged)(VS s, int absent, const E *x, int64_t stride, int count, int64_t at, const int32_t *ends,
-                       tl_par p)
+TL_INLINE VS W(ragged)(VS s, int absent, const E *x, int64_t stride, int count, int64_t at,
+                       const int32_t *ends, tl_par p)
 {
     VS v[8], o[8];
     typedef int32_t numbers __attribute__((vector_size(TL_V * sizeof(int32_t))));
@@ -87,10 +93,10 @@ TL_INLINE VS W(ragged)(VS s, int absent, const E *x, int64_t stride, int count, 
     TL_UNROLL for (int j = 0; j < 8; j++) /* o[7] is S(8) if nothing is before; else no end is 8 */
     {
         numbers here = end == j + 1;
-#define PICK(type, f)                                                                                                  \
-    {                                                                                                                  \
-        __typeof__(s.f == s.f) m = __builtin_convertvector(here, __typeof__(s.f == s.f));                              \
-        s.f = TL_BLEND(m, o[j].f, s.f);                                                                                \
+#define PICK(type, f)                                                                              \
+    {                                                                                              \
+        __typeof__(s.f == s.f) m = __builtin_convertvector(here, __typeof__(s.f == s.f));          \
+        s.f = TL_BLEND(m, o[j].f, s.f);                                                            \
     }
         OP_FIELDS(PICK)
 #undef PICK
@@ -110,7 +116,8 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
         for (int v = 0; v < k->vectors; v++) {
             W(fetch_rows)(x + v * TL_V, stride, k->ahead);
             W(carry)
-            (counter + v, W(rows_node)(x + v * TL_V, stride, W(BLOCK_LOG), g * W(ROWS), p), carries, k->vectors);
+            (counter + v, W(rows_node)(x + v * TL_V, stride, W(BLOCK_LOG), g * W(ROWS), p), carries,
+             k->vectors);
         }
     }
     if (!k->soa) return;
@@ -121,19 +128,20 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
             const int l = tl_top_level(bits);
             const VS node = counter[l * k->vectors + v];
             bits &= ~((int64_t)1 << l);
-            s = have ? W(combine)(s, node, W(higher)(n, l + W(BLOCK_LOG)), (int64_t)W(ROWS) << l) : node;
+            s = have ? W(combine)(s, node, W(higher)(n, l + W(BLOCK_LOG)), (int64_t)W(ROWS) << l)
+                     : node;
             have = 1;
         }
         const E *row = x + v * TL_V;
         if (k->ends) {
             s = W(ragged)(s, !have, row, stride, rest, n - rest, k->ends + v * TL_V, p);
         } else {
-#define REST(level)                                                                                                    \
-    if (rest >> (level)&1) {                                                                                           \
-        const VS node = W(rows_node)(row, stride, level, W(higher)(n, level), p);                                      \
-        s = have ? W(combine)(s, node, W(higher)(n, level), 1 << (level)) : node;                                      \
-        have = 1;                                                                                                      \
-        row += stride << (level);                                                                                      \
+#define REST(level)                                                                                \
+    if (rest >> (level)&1) {                                                                       \
+        const VS node = W(rows_node)(row, stride, level, W(higher)(n, level), p);                  \
+        s = have ? W(combine)(s, node, W(higher)(n, level), 1 << (level)) : node;                  \
+        have = 1;                                                                                  \
+        row += stride << (level);                                                                  \
     }
             REST(2)
             REST(1)
@@ -148,7 +156,8 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
 /* S(n) as a result of row j. */
 TL_INLINE void W(put_row)(const tl_lanes *k, int64_t j, int v, VS s, int64_t n, tl_par p)
 {
-    TL_VE(result) r = TL_RESULT(TL_VE(lower)(s, (TL_REAL_T)n - (TL_VE(real)){0}, (TL_VE(idx)){0}, p), p);
+    TL_VE(result)
+    r = TL_RESULT(TL_VE(lower)(s, (TL_REAL_T)n - (TL_VE(real)){0}, (TL_VE(idx)){0}, p), p);
     TL_OUT_T *to = (TL_OUT_T *)k->out + j * k->out_step + v * TL_V;
     if (k->stream)
         tl_stream_store(to, &r, sizeof r);
@@ -161,13 +170,16 @@ static void W(do_lanes_scan)(const tl_lanes *k, tl_par p)
 {
     const int64_t stride = k->stride, width = k->vectors * TL_V;
     const int vectors = k->vectors;
-    VS *counter = k->carry, *starts = counter + k->levels * vectors, *init = starts + k->levels * vectors;
+    VS *counter = k->carry, *starts = counter + k->levels * vectors,
+       *init = starts + k->levels * vectors;
     for (int64_t row = 0; row < k->m; row += W(ROWS)) {
         const int64_t at = k->at + row, g = at >> W(BLOCK_LOG), parent = g & (g + 1);
-        const int count = k->m - row < W(ROWS) ? (int)(k->m - row) : W(ROWS), carries = W(carries)(g);
+        const int count = k->m - row < W(ROWS) ? (int)(k->m - row) : W(ROWS),
+                  carries = W(carries)(g);
         /* S(at), and what the node of this block follows in S(at + 8) */
         const VS *from = g ? starts + __builtin_ctzll((unsigned long long)g) * vectors : init;
-        const VS *under = parent ? starts + __builtin_ctzll((unsigned long long)parent) * vectors : init;
+        const VS *under =
+            parent ? starts + __builtin_ctzll((unsigned long long)parent) * vectors : init;
         const int absent = !g && !k->seeded, first = !parent && !k->seeded;
         for (int v = 0; v < vectors; v++) {
             const int64_t to = k->to + row * width + v * TL_V;
@@ -178,10 +190,13 @@ static void W(do_lanes_scan)(const tl_lanes *k, tl_par p)
             W(row_prefixes)(o, x, from[v], absent, at);
 #if TL_SCAN_FULL
             if (k->out) {
-                TL_UNROLL for (int j = 0; j < 7; j++) if (j < count) W(put_row)(k, row + j, v, o[j], at + j + 1, p);
+                TL_UNROLL for (int j = 0; j < 7; j++) if (j < count)
+                    W(put_row)(k, row + j, v, o[j], at + j + 1, p);
                 if (count < W(ROWS)) continue;
                 VS s = W(carry)(counter + v, o[7], carries, vectors);
-                if (!first) s = W(combine)(under[v], s, parent << W(BLOCK_LOG), (int64_t)W(ROWS) << carries);
+                if (!first)
+                    s = W(combine)(under[v], s, parent << W(BLOCK_LOG),
+                                   (int64_t)W(ROWS) << carries);
                 starts[carries * vectors + v] = s;
                 W(put_row)(k, row + 7, v, s, at + 8, p);
                 continue;
@@ -191,21 +206,23 @@ static void W(do_lanes_scan)(const tl_lanes *k, tl_par p)
             TL_UNROLL for (int j = 0; j < 7; j++) W(soa_store)(k->soa, to + (j + 1) * width, o[j]);
             if (count < W(ROWS)) continue;
             VS s = W(carry)(counter + v, o[7], carries, vectors);
-            if (!first) s = W(combine)(under[v], s, parent << W(BLOCK_LOG), (int64_t)W(ROWS) << carries);
+            if (!first)
+                s = W(combine)(under[v], s, parent << W(BLOCK_LOG), (int64_t)W(ROWS) << carries);
             starts[carries * vectors + v] = s;
             W(soa_store)(k->soa, to + W(ROWS) * width, s);
         }
     }
 }
 
-/* Z is the level's nodes that end at rows 2^b - 1 .. m - 1, one vector of lanes; the passes go downwards, so that a
- * level may take the place of the one below it. */
+/* Z is the level's nodes that end at rows 2^b - 1 .. m - 1, one vector of lanes; the passes go
+ * downwards, so that a level may take the place of the one below it. */
 #define ALL8(expression) TL_UNROLL for (int j = 0; j < 8; j++) expression
 #define KEEPS(b)         (!OP_IDEMPOTENT && w >> (b)&1)
 static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
 {
     const int64_t m = k->m, width = k->vectors * TL_V, room = (m + W(ROWS) - 1) & -(int64_t)W(ROWS);
-    const int top = tl_top_level(w), last = tl_level(w); /* the levels of the first and the last node of a window */
+    /* the levels of the first and the last node of a window */
+    const int top = tl_top_level(w), last = tl_level(w);
     for (int v = 0; v < k->vectors; v++) {
         const E *x = (const E *)k->x + v * TL_V;
         const int64_t to = k->to + v * TL_V - (w - 1) * width;
@@ -224,11 +241,14 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
             kept[1] = z1;
             kept[2] = z2;
 #endif
-            VS v0 = W(load_row)(x, k->at, p), v1[2] = {v0, v0}, v2[4] = {v0, v0, v0, v0}; /* of the block before */
+            /* of the block before */
+            VS v0 = W(load_row)(x, k->at, p), v1[2] = {v0, v0}, v2[4] = {v0, v0, v0, v0};
             for (int64_t e = 0; e < m; e += W(ROWS)) {
                 VS a[8], c[8];
                 W(fetch_rows)(x + e * k->stride, k->stride, k->ahead);
-                W(load_rows)(a, x + e * k->stride, k->stride, m - e < W(ROWS) ? (int)(m - e) : W(ROWS), k->at + e, p);
+                W(load_rows)
+                (a, x + e * k->stride, k->stride, m - e < W(ROWS) ? (int)(m - e) : W(ROWS),
+                 k->at + e, p);
                 if (KEEPS(0)) ALL8(z0[e + j] = a[j]);
                 ALL8(c[j] = W(join_twins)(j < 1 ? v0 : a[j - 1], a[j], 1));
                 v0 = a[7];
@@ -249,7 +269,8 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
 #if !OP_IDEMPOTENT
             if (KEEPS(b)) kept[b] = z, z += room;
 #endif
-            for (int64_t e = m - 1; e >= 2 * d - 1; e--) z[e] = W(join_twins)(below[e - d], below[e], d);
+            for (int64_t e = m - 1; e >= 2 * d - 1; e--)
+                z[e] = W(join_twins)(below[e - d], below[e], d);
         }
         int64_t folded = (int64_t)1 << top; /* the last pass puts the windows where they go */
         if (w == 1) {
@@ -265,7 +286,8 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
             for (b = top - 1; b > last; b--) {
                 const int64_t d = (int64_t)1 << b;
                 if (!(w >> b & 1)) continue;
-                for (int64_t e = m - 1; e >= folded + d - 1; e--) z[e] = W(join)(z[e - d], kept[b][e], folded, d);
+                for (int64_t e = m - 1; e >= folded + d - 1; e--)
+                    z[e] = W(join)(z[e - d], kept[b][e], folded, d);
                 folded += d;
             }
             const int64_t d = (int64_t)1 << last;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * lower: staged states to results, a vector at a time. A staging buffer (soa) holds the fields of TL_SOA states one
- * after the other, so an operator's kernels and another operator's lower can share it (mean lowers the states of
- * sum). */
+ * lower: staged states to results, a vector at a time. A staging buffer (soa) holds the fields
+ * of TL_SOA states one after the other, so an operator's kernels and another operator's lower
+ * can share it (mean lowers the states of sum). */
 
 /* Field f of a staging buffer starts after the fields before it: TL_SOA entries each. */
 typedef struct {
@@ -45,7 +45,8 @@ TL_INLINE void W(soa_set)(W(soa) * b, int64_t j, SS s)
 
 TL_INLINE TL_VE(real) W(counts)(int64_t n, int dn) { return W(numbers)(n, W(ramp)(), dn); }
 
-TL_INLINE void W(lower_one)(TL_OUT_T *out, const W(soa) * b, int64_t j, int64_t n, int64_t first, tl_par p)
+TL_INLINE void W(lower_one)(TL_OUT_T *out, const W(soa) * b, int64_t j, int64_t n, int64_t first,
+                            tl_par p)
 {
     SS s = W(soa_get)(b, j);
     TL_OUT_T r = TL_RESULT(TL_S(lower)(s, (TL_REAL_T)n, first, p), p);
@@ -57,8 +58,8 @@ TL_INLINE void W(lower_one)(TL_OUT_T *out, const W(soa) * b, int64_t j, int64_t 
 }
 
 /* Results of states from .. from + m. count: n + j * dn; index origin: first + j * dfirst. */
-TL_INLINE void W(lower_loop)(TL_OUT_T *out, const W(soa) * b, int64_t from, int64_t m, int64_t n, int dn, int64_t first,
-                             int dfirst, int stream, tl_par p)
+TL_INLINE void W(lower_loop)(TL_OUT_T *out, const W(soa) * b, int64_t from, int64_t m, int64_t n,
+                             int dn, int64_t first, int dfirst, int stream, tl_par p)
 {
     int64_t j = 0;
 #if OP_LANES == 1
@@ -68,7 +69,9 @@ TL_INLINE void W(lower_loop)(TL_OUT_T *out, const W(soa) * b, int64_t from, int6
             W(lower_one)(out + j, b, from + j, n + j * dn, first + j * dfirst, p);
     for (; j + TL_V <= m; j += TL_V) {
         TL_VE(idx) origin = dfirst ? W(iota)(first + j) : (TL_VE(idx)){0} + first;
-        TL_VE(result) r = TL_RESULT(TL_VE(lower)(W(soa_load)(b, from + j), W(counts)(n + j * dn, dn), origin, p), p);
+        TL_VE(result)
+        r = TL_RESULT(TL_VE(lower)(W(soa_load)(b, from + j), W(counts)(n + j * dn, dn), origin, p),
+                      p);
         if (stream)
             tl_stream_store(out + j, &r, sizeof r);
         else
@@ -77,22 +80,25 @@ TL_INLINE void W(lower_loop)(TL_OUT_T *out, const W(soa) * b, int64_t from, int6
 #else
     (void)stream;
 #endif
-    for (; j < m; j++) W(lower_one)(out + j * OP_LANES, b, from + j, n + j * dn, first + j * dfirst, p);
+    for (; j < m; j++)
+        W(lower_one)(out + j * OP_LANES, b, from + j, n + j * dn, first + j * dfirst, p);
 }
 
-/* Rows of m results each, row_step results apart, whose count and origin change by row_n and row_first. */
+/* Rows of m results each, row_step results apart, whose count and origin change by row_n and
+   row_first. */
 static void W(do_lower_rows)(void *out, const void *soa, const tl_lower *k, tl_par p)
 {
     TL_OUT_T *to = out;
     int64_t from = k->from, n = k->n, first = k->first;
     if (k->counts && OP_LANES == 2) {
-        for (int64_t j = 0; j < k->m; j++)
-            W(lower_one)(to + j * OP_LANES, soa, from + j, k->counts[j], k->firsts ? k->firsts[j] : first, p);
+        for (int64_t j = 0; j < k->m; j++) W(lower_one)
+        (to + j * OP_LANES, soa, from + j, k->counts[j], k->firsts ? k->firsts[j] : first, p);
         return;
     }
 #if OP_LANES == 1
     if (k->m % TL_V == 0 && !k->dn && !k->dfirst && !k->stream) { /* as rows of lanes are */
-        for (int64_t r = 0; r < k->rows; r++, to += k->row_step, from += k->width, n += k->row_n, first += k->row_first)
+        for (int64_t r = 0; r < k->rows;
+             r++, to += k->row_step, from += k->width, n += k->row_n, first += k->row_first)
             for (int64_t j = 0; j < k->m; j += TL_V) {
                 TL_VE(real) count = (TL_REAL_T)n - (TL_VE(real)){0};
                 if (k->counts) {
@@ -125,8 +131,8 @@ static void W(do_lower_rows)(void *out, const void *soa, const tl_lower *k, tl_p
     }
 }
 
-static void W(do_lower_row)(void *out, const void *soa, int64_t from, int64_t m, int64_t n, int dn, int64_t first,
-                            int dfirst, int stream, tl_par p)
+static void W(do_lower_row)(void *out, const void *soa, int64_t from, int64_t m, int64_t n, int dn,
+                            int64_t first, int dfirst, int stream, tl_par p)
 {
     const tl_lower row = {from, m, n, first, dn, dfirst, stream, 1, 0, 0, 0, 0, NULL, NULL};
     W(do_lower_rows)(out, soa, &row, p);

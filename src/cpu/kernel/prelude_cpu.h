@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The operator dialect on the CPU (the words are explained in doc/dialect.md). Included twice an instance by
- * cpu/kernel/instance.h: with TL_VECTOR 0 every word is a plain C type, with TL_VECTOR 1 a vector of TL_V lanes.
+ * The operator dialect on the CPU (the words are explained in doc/dialect.md). Included twice an
+ * instance by cpu/kernel/instance.h: with TL_VECTOR 0 every word is a plain C type, with
+ * TL_VECTOR 1 a vector of TL_V lanes.
  *
  * In: TL_ELEM_T TL_KIND_x TL_SIZE TL_FORMAT TL_REAL_T TL_REAL_FLOAT TL_OUT_T TL_V TL_N(name)
  * No include guard: the words are redefined for every instance.
@@ -18,11 +19,12 @@
 #define TL_TO(x, T) __builtin_convertvector(x, TL_TYPE(T))
 /* c - 0 keeps the sign of -0.0; c + 0 would not. */
 #define TL_SPLAT(T, c) ((T)(c) - (TL_TYPE(T)){0})
-#define sel(c, a, b)                                                                                                   \
-    ({                                                                                                                 \
-        __typeof__(a) sel_a = (a), sel_b = (b);                                                                        \
-        __typeof__(sel_a == sel_a) sel_c = (c);                                                                        \
-        (__typeof__(sel_a))((sel_c & (__typeof__(sel_c))sel_a) | (~sel_c & (__typeof__(sel_c))sel_b));                 \
+#define sel(c, a, b)                                                                               \
+    ({                                                                                             \
+        __typeof__(a) sel_a = (a), sel_b = (b);                                                    \
+        __typeof__(sel_a == sel_a) sel_c = (c);                                                    \
+        (__typeof__(sel_a))((sel_c & (__typeof__(sel_c))sel_a) |                                   \
+                            (~sel_c & (__typeof__(sel_c))sel_b));                                  \
     })
 #else
 #define TL_TYPE(T)     T
@@ -106,13 +108,13 @@ typedef int mask;
 
 /* The bits of x as another type of the same size. */
 #ifndef TL_BITS
-#define TL_BITS(T, x)                                                                                                  \
-    ({                                                                                                                 \
-        __typeof__(x) bits_x = (x);                                                                                    \
-        T bits_r;                                                                                                      \
-        _Static_assert(sizeof bits_x == sizeof bits_r, "TL_BITS");                                                     \
-        memcpy(&bits_r, &bits_x, sizeof bits_r);                                                                       \
-        bits_r;                                                                                                        \
+#define TL_BITS(T, x)                                                                              \
+    ({                                                                                             \
+        __typeof__(x) bits_x = (x);                                                                \
+        T bits_r;                                                                                  \
+        _Static_assert(sizeof bits_x == sizeof bits_r, "TL_BITS");                                 \
+        memcpy(&bits_r, &bits_x, sizeof bits_r);                                                   \
+        bits_r;                                                                                    \
     })
 #endif
 
@@ -120,22 +122,24 @@ typedef int mask;
 #define TL_HALF_INF  (TL_FORMAT == 16 ? 0x7c00 : 0x7f80)
 #define is_nan(x)    (((x)&0x7fff) > TL_HALF_INF)
 #define is_number(x) (((x)&0x7fff) <= TL_HALF_INF)
-#define is_present(x, p)                                                                                               \
-    (((x)&0x7fff) <= TL_SPLAT(TL_ELEM_T, (p).marked ? TL_MARK_HALF - 1 : TL_FORMAT == 16 ? 0x7c00 : 0x7f80))
+#define is_present(x, p)                                                                           \
+    (((x)&0x7fff) <= TL_SPLAT(TL_ELEM_T, (p).marked        ? TL_MARK_HALF - 1                      \
+                                         : TL_FORMAT == 16 ? 0x7c00                                \
+                                                           : 0x7f80))
 #define is_nonzero(x) (((x)&0x7fff) != 0)
 #else
 #define is_nan(x)    ((x) != (x))
 #define is_number(x) ((x) == (x))
-#define is_present(x, p)                                                                                               \
-    ((TL_BITS(ord, x) & ord_num(TL_ORD_MAX)) <= ord_num(TL_SIZE == 4                                                   \
-                                                            ? ((p).marked ? TL_MARK_F32 - 1 : 0x7f800000)              \
-                                                            : ((p).marked ? TL_MARK_F64 - 1 : 0x7ff0000000000000)))
+#define is_present(x, p)                                                                           \
+    ((TL_BITS(ord, x) & ord_num(TL_ORD_MAX)) <=                                                    \
+     ord_num(TL_SIZE == 4 ? ((p).marked ? TL_MARK_F32 - 1 : 0x7f800000)                            \
+                          : ((p).marked ? TL_MARK_F64 - 1 : 0x7ff0000000000000)))
 #define is_nonzero(x) ((x) != 0)
 #endif
 
 #if TL_FORMAT == 16
-/* f16 -> f32 exactly: shift the fields into place and multiply by 2^112, which also normalises subnormals; inf and NaN
- * get the f32 exponent of all ones. */
+/* f16 -> f32 exactly: shift the fields into place and multiply by 2^112, which also normalises
+ * subnormals; inf and NaN get the f32 exponent of all ones. */
 TL_INLINE TL_TYPE(float) half_bits_to_float(elem x)
 {
     TL_TYPE(uint32_t) h = TL_TO(x, uint32_t);
@@ -163,7 +167,8 @@ TL_INLINE real to_real(elem x)
 #endif
 }
 
-/* Sign-and-magnitude bits to two's complement order and back: flip the magnitude of negatives. Its own inverse. */
+/* Sign-and-magnitude bits to two's complement order and back: flip the magnitude of negatives.
+   Its own inverse. */
 #if TL_KIND_F
 TL_INLINE ord flip(ord b) { return (ord)(b ^ ((b >> (8 * TL_SIZE - 1)) & (TL_ORD_T)TL_ORD_MAX)); }
 TL_INLINE ord to_ord(elem x) { return flip(TL_BITS(ord, x)); }

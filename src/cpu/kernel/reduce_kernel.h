@@ -7,25 +7,26 @@
  *   tiles      binary counter of scalar states, folded from the left at the end
  */
 
-/* 1 <= count < V vectors of neighbouring nodes of n elements (count a power of two) -> the one node above them all. */
+/* 1 <= count < V vectors of neighbouring nodes of n elements (count a power of two) -> the one
+   node above them all. */
 TL_INLINE SS W(finish)(VS *w, int count, int64_t n)
 {
     int across = __builtin_ctz((unsigned)count);
-#define STEP(s)                                                                                                        \
-    if ((s) < TL_LOG_V) {                                                                                              \
-        if (count > 1) {                                                                                               \
-            count /= 2;                                                                                                \
-            for (int j = 0; j < count; j++) w[j] = W(step)(s, w[2 * j], w[2 * j + 1], n << (s));                       \
-        } else {                                                                                                       \
-            w[0] = W(step)(s, w[0], w[0], n << (s));                                                                   \
-        }                                                                                                              \
+#define STEP(s)                                                                                    \
+    if ((s) < TL_LOG_V) {                                                                          \
+        if (count > 1) {                                                                           \
+            count /= 2;                                                                            \
+            for (int j = 0; j < count; j++) w[j] = W(step)(s, w[2 * j], w[2 * j + 1], n << (s));   \
+        } else {                                                                                   \
+            w[0] = W(step)(s, w[0], w[0], n << (s));                                               \
+        }                                                                                          \
     }
     STEP(0)
     STEP(1)
     STEP(2)
     STEP(3)
 #undef STEP
-#define ACROSS(s)                                                                                                      \
+#define ACROSS(s)                                                                                  \
     if ((s) < TL_LOG_V && across > (s)) w[0] = W(step)(s, w[0], w[0], n << (TL_LOG_V + (s)));
     ACROSS(0)
     ACROSS(1)
@@ -41,13 +42,16 @@ TL_INLINE VS W(block)(const E *x, int64_t i, tl_par p)
     return W(network)(v, 1);
 }
 
-enum { W(BLOCKS) = TL_TILE / (TL_V * TL_V), W(PIECE) = 2048 / sizeof(E) }; /* elements widened at a time */
+/* elements widened at a time */
+enum { W(BLOCKS) = TL_TILE / (TL_V * TL_V), W(PIECE) = 2048 / sizeof(E) };
 
 /* Room for n widened elements of every input. */
 #define TL_WIDE_ROOM(n) (OP_INPUTS * (n))
 
-/* n elements at x, which are of `from`'s type, to `wide`, which has room for `room`; *p tells where second ones are. */
-TL_INLINE void W(widened)(E *wide, int64_t room, const tl_convert *from, const void *x, int64_t n, tl_par *p)
+/* n elements at x, which are of `from`'s type, to `wide`, which has room for `room`; *p tells
+   where second ones are. */
+TL_INLINE void W(widened)(E *wide, int64_t room, const tl_convert *from, const void *x, int64_t n,
+                          tl_par *p)
 {
 #if OP_INPUTS == 2
     from->apply_two(from, wide, wide + room, x, n);
@@ -58,7 +62,8 @@ TL_INLINE void W(widened)(E *wide, int64_t room, const tl_convert *from, const v
 #endif
 }
 
-/* Asks for the bytes from .. to - 1 of the next piece, which is converted in one go, to be in the first cache then. */
+/* Asks for the bytes from .. to - 1 of the next piece, which is converted in one go, to be in
+   the first cache then. */
 TL_INLINE void W(soon)(const char *next, int64_t from, int64_t to)
 {
     for (int64_t line = (from + 63) & ~(int64_t)63; line < to; line += 64)
@@ -66,8 +71,9 @@ TL_INLINE void W(soon)(const char *next, int64_t from, int64_t to)
 }
 
 /* The blocks of 2^k elements that are widened a piece at a time. */
-static __attribute__((noinline, unused)) void W(widened_blocks)(VS *w, const char *x, int k, int64_t i,
-                                                                const tl_convert *from, int fetch, tl_par p)
+static __attribute__((noinline, unused)) void W(widened_blocks)(VS *w, const char *x, int k,
+                                                                int64_t i, const tl_convert *from,
+                                                                int fetch, tl_par p)
 {
     _Alignas(64) E wide[TL_WIDE_ROOM(W(PIECE))];
     const int64_t bytes = from->from_bytes;
@@ -84,8 +90,8 @@ static __attribute__((noinline, unused)) void W(widened_blocks)(VS *w, const cha
 }
 
 /* node(x, k) of the aligned 2^k elements at x, LOG_V <= k <= TL_TILE_LEVEL. */
-static __attribute__((noinline, unused)) SS W(node)(const void *x, int k, int64_t i, const tl_convert *from, int fetch,
-                                                    tl_par p)
+static __attribute__((noinline, unused)) SS W(node)(const void *x, int k, int64_t i,
+                                                    const tl_convert *from, int fetch, tl_par p)
 {
     VS w[W(BLOCKS)];
     const int blocks = k >= 2 * TL_LOG_V;
@@ -127,15 +133,18 @@ TL_INLINE SS W(small_node)(const E *x, int k, int64_t i, tl_par p)
     return s[0];
 }
 
-/* The nodes of n elements counted from x[0], largest first; returns how many (one for each set bit of n). */
-TL_INLINE int W(nodes)(SS *stack, const void *data, int64_t n, int64_t i, const tl_convert *from, int fetch, tl_par p)
+/* The nodes of n elements counted from x[0], largest first; returns how many (one for each set
+   bit of n). */
+TL_INLINE int W(nodes)(SS *stack, const void *data, int64_t n, int64_t i, const tl_convert *from,
+                       int fetch, tl_par p)
 {
     const char *x = data;
     int64_t bytes = from ? from->from_bytes : (int64_t)sizeof(E), at = 0;
     int top = 0;
     for (int64_t t = 0; t < n >> TL_TILE_LEVEL; t++, at += TL_TILE) {
         SS s = W(node)(x + at * bytes, TL_TILE_LEVEL, i + at, from, fetch, p);
-        for (int64_t c = t, size = TL_TILE; c & 1; c >>= 1, size *= 2) s = W(twin_s)(stack[--top], s, size);
+        for (int64_t c = t, size = TL_TILE; c & 1; c >>= 1, size *= 2)
+            s = W(twin_s)(stack[--top], s, size);
         stack[top++] = s;
     }
     for (int64_t rest = n - at; from && rest > W(PIECE); rest = n - at) {
@@ -151,16 +160,18 @@ TL_INLINE int W(nodes)(SS *stack, const void *data, int64_t n, int64_t i, const 
     }
     for (; at < n;) {
         int k = tl_top_level(n - at);
-        stack[top++] =
-            k >= TL_LOG_V ? W(node)(e, k, i + at, NULL, from ? TL_CACHED : fetch, p) : W(small_node)(e, k, i + at, p);
+        stack[top++] = k >= TL_LOG_V ? W(node)(e, k, i + at, NULL, from ? TL_CACHED : fetch, p)
+                                     : W(small_node)(e, k, i + at, p);
         at += (int64_t)1 << k;
         e += (int64_t)1 << k;
     }
     return top;
 }
 
-#if !(OP_EXTREME || OP_ADDS || OP_PICKS || OP_COMMUTES) /* those have their own (express_kernel.h) */
-static int W(do_nodes)(tl_state *out, const void *x, int64_t n, int64_t i, const tl_convert *from, int fetch, tl_par p)
+#if !(OP_EXTREME || OP_ADDS || OP_PICKS ||                                                         \
+      OP_COMMUTES) /* those have their own (express_kernel.h) */
+static int W(do_nodes)(tl_state *out, const void *x, int64_t n, int64_t i, const tl_convert *from,
+                       int fetch, tl_par p)
 {
     SS stack[TL_MAX_LEVELS];
     int top = W(nodes)(stack, x, n, i, from, fetch, p);
@@ -168,7 +179,8 @@ static int W(do_nodes)(tl_state *out, const void *x, int64_t n, int64_t i, const
     return top;
 }
 
-static void W(do_fold)(tl_state *out, const void *x, int64_t n, int64_t i, const tl_convert *from, int fetch, tl_par p)
+static void W(do_fold)(tl_state *out, const void *x, int64_t n, int64_t i, const tl_convert *from,
+                       int fetch, tl_par p)
 {
     SS stack[TL_MAX_LEVELS];
     memset(stack, 0, sizeof(SS)); /* n > 0; this only tells the compiler so */

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * scan of one tile: an up-sweep by networks and a down-sweep by their inverses, radix V, all in the first caches.
+ * scan of one tile: an up-sweep by networks and a down-sweep by their inverses, radix V, all in
+ * the first caches.
  *
  *   up      w[0] = the elements, w[l+1][j] = network(w[l][jV .. jV+V-1]), until one vector is left
  *   top     the exclusive starts of its V nodes, in scalar code:
  *               start(0) = P,  start(r) = C(start(parent r), node(parent r))
- *   down    from the starts of V nodes to the starts of their V*V children: the left child starts where its parent
- *           does,
- *           the right one at C(start, left child)
+ *   down    from the starts of V nodes to the starts of their V*V children: the left child
+ *           starts where its parent does, the right one at C(start, left child)
  *
- * soa[j] is then S(b + j). Padding lanes hold anything: S(b + j) uses only nodes that end at or before j.
+ * soa[j] is then S(b + j). Padding lanes hold anything: S(b + j) uses only nodes that end at or
+ * before j.
  *
- * Class X of one field, with a neutral element, runs along instead (TL_RUNS): any association gives the law's bits, so
- * the folds of a vector's first lanes follow the fold of all before it, and a tile is as long as one likes. */
+ * Class X of one field, with a neutral element, runs along instead (TL_RUNS): any association
+ * gives the law's bits, so the folds of a vector's first lanes follow the fold of all before it,
+ * and a tile is as long as one likes. */
 
 #if TL_RUNS
 /* Lane l becomes the fold of lanes 0 .. l. */
@@ -32,8 +34,9 @@ TL_INLINE VS W(prefixes)(VS v, tl_par p)
 }
 
 /* S(b + 1) .. S(b + m) to soa or, as results, to out; there `exclusive` means S(b) .. instead. */
-TL_INLINE void W(run_along)(W(soa) * soa, TL_OUT_T *out, const E *x, int64_t m, int64_t b, const tl_state *prefix,
-                            tl_state *node, int exclusive, int stream, tl_next next, tl_par p)
+TL_INLINE void W(run_along)(W(soa) * soa, TL_OUT_T *out, const E *x, int64_t m, int64_t b,
+                            const tl_state *prefix, tl_state *node, int exclusive, int stream,
+                            tl_next next, tl_par p)
 {
     VS before = TL_VE(neutral)(p), run = before, r = before, last;
     SS s;
@@ -47,7 +50,8 @@ TL_INLINE void W(run_along)(W(soa) * soa, TL_OUT_T *out, const E *x, int64_t m, 
         if (j % W(FETCHED) == 0) TL_FETCH_SOME(next, j, W(FETCHED), sizeof(E));
         r = m - j < TL_V ? W(load_part)(x + j, m - j, b + j, p) : W(load)(x + j, b + j, p);
         r = W(prefixes)(r, p);
-        const VS all = W(ends)(r); /* of r: from vector to vector there is one combine, no shuffle */
+        /* of r: from vector to vector there is one combine, no shuffle */
+        const VS all = W(ends)(r);
         r = W(join)(run, r, 0, 0);
         run = W(join)(run, all, 0, 0);
         const VS whole = W(join)(before, r, 0, 0);
@@ -70,16 +74,17 @@ TL_INLINE void W(run_along)(W(soa) * soa, TL_OUT_T *out, const E *x, int64_t m, 
     memcpy(node, &s, sizeof s);
 }
 
-static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b, const tl_state *prefix, tl_state *node,
-                           tl_next next, tl_par p)
+static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b,
+                           const tl_state *prefix, tl_state *node, tl_next next, tl_par p)
 {
     W(run_along)(soa, NULL, data, m, b, prefix, node, 0, 0, next, p);
     return 1;
 }
 
 #if TL_SCAN_FULL
-static void W(do_scan_full)(void *out, const void *data, int64_t m, int64_t b, const tl_state *prefix, tl_state *node,
-                            int exclusive, int stream, tl_next next, const tl_up *k, tl_par p)
+static void W(do_scan_full)(void *out, const void *data, int64_t m, int64_t b,
+                            const tl_state *prefix, tl_state *node, int exclusive, int stream,
+                            tl_next next, const tl_up *k, tl_par p)
 {
     (void)k;
     if (stream && !exclusive)
@@ -90,31 +95,37 @@ static void W(do_scan_full)(void *out, const void *data, int64_t m, int64_t b, c
 #endif
 
 #else
-/* nodes[2 j] and nodes[2 j + 1] from nodes[j], at step s: the left child of a lane begins where it does. */
+/* nodes[2 j] and nodes[2 j + 1] from nodes[j], at step s: the left child of a lane begins where
+   it does. */
 TL_INLINE void W(nodes_below)(TL_VE(real) * nodes, int j, int s)
 {
     TL_VE(real) left = nodes[j], right = left + (TL_REAL_T)(1 << s);
     int inside = s < TL_LOG_G;
-    nodes[2 * j] = inside ? TL_SHUFFLE(left, right, TL_PATTERN(LOW1)) : TL_SHUFFLE(left, right, TL_PATTERN(LOW2));
-    nodes[2 * j + 1] = inside ? TL_SHUFFLE(left, right, TL_PATTERN(HIGH1)) : TL_SHUFFLE(left, right, TL_PATTERN(HIGH2));
+    nodes[2 * j] = inside ? TL_SHUFFLE(left, right, TL_PATTERN(LOW1))
+                          : TL_SHUFFLE(left, right, TL_PATTERN(LOW2));
+    nodes[2 * j + 1] = inside ? TL_SHUFFLE(left, right, TL_PATTERN(HIGH1))
+                              : TL_SHUFFLE(left, right, TL_PATTERN(HIGH2));
 }
 
-/* v: V vectors of neighbouring nodes of n elements, the first of which begins at element `at`; start: the starts of the
- * V groups they make. v becomes their starts. absent: the first group starts at ABSENT, so the first node's right-hand
- * neighbour starts at the first node itself. */
+/* v: V vectors of neighbouring nodes of n elements, the first of which begins at element `at`;
+ * start: the starts of the V groups they make. v becomes their starts. absent: the first group
+ * starts at ABSENT, so the first node's right-hand neighbour starts at the first node itself. */
 TL_INLINE void W(down)(VS *v, VS start, int absent, int64_t at, int64_t n)
 {
-    VS t[TL_LOG_V][TL_V];    /* t[s]: the vectors before step s of the network */
-    TL_VE(real) nodes[TL_V]; /* how many of v come before a lane of e: constants that go the same way */
+    VS t[TL_LOG_V][TL_V]; /* t[s]: the vectors before step s of the network */
+    /* how many of v come before a lane of e: constants that go the same way */
+    TL_VE(real) nodes[TL_V];
     TL_UNROLL for (int j = 0; j < TL_V; j++) t[0][j] = v[j];
-    TL_UNROLL for (int s = 1; s < TL_LOG_V; s++) TL_UNROLL for (int j = 0; j < TL_V >> s; j++) t[s][j] =
-        W(step)(s - 1, t[s - 1][2 * j], t[s - 1][2 * j + 1], n << (s - 1));
+    TL_UNROLL for (int s = 1; s < TL_LOG_V; s++) TL_UNROLL for (int j = 0; j < TL_V >> s; j++)
+        t[s][j] = W(step)(s - 1, t[s - 1][2 * j], t[s - 1][2 * j + 1], n << (s - 1));
     VS e[TL_V];
     e[0] = start;
     nodes[0] = W(ramp)() * TL_V;
-    TL_UNROLL for (int s = TL_LOG_V - 1; s >= 0; s--) TL_UNROLL for (int j = (TL_V >> (s + 1)) - 1; j >= 0; j--)
+    TL_UNROLL for (int s = TL_LOG_V - 1; s >= 0; s--)
+        TL_UNROLL for (int j = (TL_V >> (s + 1)) - 1; j >= 0; j--)
     {
-        VS left = s < TL_LOG_G ? W(even1)(t[s][2 * j], t[s][2 * j + 1]) : W(even2)(t[s][2 * j], t[s][2 * j + 1]);
+        VS left = s < TL_LOG_G ? W(even1)(t[s][2 * j], t[s][2 * j + 1])
+                               : W(even2)(t[s][2 * j], t[s][2 * j + 1]);
         VS from = e[j];
         VS middle = W(combine_at)(from, left, W(numbers)(at, nodes[j], n), n << s);
         W(nodes_below)(nodes, j, s);
@@ -129,18 +140,20 @@ TL_INLINE void W(down)(VS *v, VS start, int absent, int64_t at, int64_t n)
 TL_INLINE void W(load_block)(VS *v, const E *x, int64_t at, int64_t m, int64_t b, tl_par p)
 {
     if (at + TL_V * TL_V <= m) {
-        TL_UNROLL for (int j = 0; j < TL_V; j++) v[j] = W(load)(x + at + j * TL_V, b + at + j * TL_V, p);
+        TL_UNROLL for (int j = 0; j < TL_V; j++) v[j] =
+            W(load)(x + at + j * TL_V, b + at + j * TL_V, p);
         return;
     }
     for (int j = 0; j < TL_V; j++) {
         int64_t from = at + j * TL_V, left = m - from;
-        v[j] = left >= TL_V ? W(load)(x + from, b + from, p)
-                            : W(load_part)(left > 0 ? x + from : x, left > 0 ? left : 0, b + from, p);
+        v[j] = left >= TL_V
+                   ? W(load)(x + from, b + from, p)
+                   : W(load_part)(left > 0 ? x + from : x, left > 0 ? left : 0, b + from, p);
     }
 }
 
-/* The starts of the V nodes of one vector after *prefix (NULL: ABSENT, lane 0 is garbage), and the node above them. at,
- * n: as in down. */
+/* The starts of the V nodes of one vector after *prefix (NULL: ABSENT, lane 0 is garbage), and
+ * the node above them. at, n: as in down. */
 TL_INLINE VS W(top_starts)(VS top, const SS *prefix, SS *node, int64_t at, int64_t n)
 {
     SS level[TL_LOG_V + 1][TL_V], start[TL_V];
@@ -165,8 +178,8 @@ enum { W(SCAN_VECTORS) = TL_TILE / TL_V }; /* vectors of elements in a tile */
 /* The elements of a lane of level l of the up-sweep. */
 TL_INLINE int64_t W(lane_size)(int l) { return (int64_t)1 << (TL_LOG_V * l); }
 
-static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b, const tl_state *prefix, tl_state *node,
-                           tl_next next, tl_par p)
+static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b,
+                           const tl_state *prefix, tl_state *node, tl_next next, tl_par p)
 {
     const E *x = data;
     W(soa) *out = soa;
@@ -183,7 +196,8 @@ static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b, co
     for (int64_t used = 0; count[top] > 1; top++) {
         count[top + 1] = (count[top] + TL_V - 1) / TL_V;
         w[top + 1] = room + used;
-        used += (count[top + 1] + TL_V - 1) / TL_V * TL_V; /* whole groups: padding vectors are read, never used */
+        /* whole groups: padding vectors are read, never used */
+        used += (count[top + 1] + TL_V - 1) / TL_V * TL_V;
     }
     if (top == 0) {
         VS only = m == TL_V ? W(load)(x, b, p) : W(load_part)(x, m, b, p);
@@ -198,7 +212,8 @@ static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b, co
     for (int l = 1; l <= top; l++) {
         for (int64_t j = count[l]; j % TL_V; j++) w[l][j] = w[l][j - 1];
         if (l < top)
-            for (int64_t j = 0; j < count[l + 1]; j++) w[l + 1][j] = W(network)(w[l] + j * TL_V, W(lane_size)(l));
+            for (int64_t j = 0; j < count[l + 1]; j++)
+                w[l + 1][j] = W(network)(w[l] + j * TL_V, W(lane_size)(l));
     }
     w[top][0] = W(top_starts)(w[top][0], start, &whole, b, W(lane_size)(top));
     for (int l = top; l > 1; l--)
@@ -224,25 +239,28 @@ static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b, co
 }
 
 #if TL_SCAN_FULL
-/* One block of V*V elements from number `at` on to results: its V vectors v, the starts of their V groups and the ends
- * (the starts of the groups after them). Both go down together: the left child of (from, to) is (from, middle), the
- * right one (middle, to). */
-TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, VS start, VS end, int absent, int exclusive, int64_t at, int stream,
-                           tl_par p)
+/* One block of V*V elements from number `at` on to results: its V vectors v, the starts of their
+ * V groups and the ends (the starts of the groups after them). Both go down together: the left
+ * child of (from, to) is (from, middle), the right one (middle, to). */
+TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, VS start, VS end, int absent, int exclusive,
+                           int64_t at, int stream, tl_par p)
 {
     VS t[TL_LOG_V][TL_V], from[TL_V], to[TL_V];
     TL_VE(real) nodes[TL_V]; /* as in down */
     TL_UNROLL for (int j = 0; j < TL_V; j++) t[0][j] = v[j];
-    TL_UNROLL for (int s = 1; s < TL_LOG_V; s++) TL_UNROLL for (int j = 0; j < TL_V >> s; j++) t[s][j] =
-        W(step)(s - 1, t[s - 1][2 * j], t[s - 1][2 * j + 1], 1 << (s - 1));
+    TL_UNROLL for (int s = 1; s < TL_LOG_V; s++) TL_UNROLL for (int j = 0; j < TL_V >> s; j++)
+        t[s][j] = W(step)(s - 1, t[s - 1][2 * j], t[s - 1][2 * j + 1], 1 << (s - 1));
     from[0] = start;
     nodes[0] = W(ramp)() * TL_V;
     to[0] = end;
-    TL_UNROLL for (int s = TL_LOG_V - 1; s >= 0; s--) TL_UNROLL for (int j = (TL_V >> (s + 1)) - 1; j >= 0; j--)
+    TL_UNROLL for (int s = TL_LOG_V - 1; s >= 0; s--)
+        TL_UNROLL for (int j = (TL_V >> (s + 1)) - 1; j >= 0; j--)
     {
         int inside = s < TL_LOG_G;
-        VS left = inside ? W(even1)(t[s][2 * j], t[s][2 * j + 1]) : W(even2)(t[s][2 * j], t[s][2 * j + 1]);
-        VS a = from[j], z = to[j], middle = W(combine_at)(a, left, W(numbers)(at, nodes[j], 1), 1 << s);
+        VS left = inside ? W(even1)(t[s][2 * j], t[s][2 * j + 1])
+                         : W(even2)(t[s][2 * j], t[s][2 * j + 1]);
+        VS a = from[j], z = to[j],
+           middle = W(combine_at)(a, left, W(numbers)(at, nodes[j], 1), 1 << s);
         W(nodes_below)(nodes, j, s);
         if (absent && j == 0) W(put)(&middle, 0, W(lane)(left, 0));
         if (s > 0 || exclusive) {
@@ -257,7 +275,8 @@ TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, VS start, VS end, int absent, i
     TL_UNROLL for (int k = 0; k < TL_V; k++)
     {
         TL_VE(real) count = W(numbers)(at + !exclusive, W(ramp)() + (TL_REAL_T)(k * TL_V), 1);
-        TL_VE(result) r = TL_RESULT(TL_VE(lower)(exclusive ? from[k] : to[k], count, (TL_VE(idx)){0}, p), p);
+        TL_VE(result)
+        r = TL_RESULT(TL_VE(lower)(exclusive ? from[k] : to[k], count, (TL_VE(idx)){0}, p), p);
         if (stream)
             tl_stream_store(out + k * TL_V, &r, sizeof r);
         else
@@ -286,10 +305,12 @@ static void W(do_scan_node)(tl_state *node, const void *up)
     memcpy(node, &s, sizeof s);
 }
 
-/* A tile straight to results, without staging. Exclusive without a prefix leaves out[0] to the caller, and so does a
- * whole tile, inclusive, with its last result. stream: out is aligned to a vector of results. */
-static void W(do_scan_full)(void *to, const void *data, int64_t m, int64_t b, const tl_state *prefix, tl_state *node,
-                            int exclusive, int stream, tl_next next, const tl_up *k, tl_par p)
+/* A tile straight to results, without staging. Exclusive without a prefix leaves out[0] to the
+ * caller, and so does a whole tile, inclusive, with its last result. stream: out is aligned to a
+ * vector of results. */
+static void W(do_scan_full)(void *to, const void *data, int64_t m, int64_t b,
+                            const tl_state *prefix, tl_state *node, int exclusive, int stream,
+                            tl_next next, const tl_up *k, tl_par p)
 {
     enum { BLOCK = TL_V * TL_V };
     const E *x = data, *soon = k ? k->soon : NULL;
@@ -298,8 +319,10 @@ static void W(do_scan_full)(void *to, const void *data, int64_t m, int64_t b, co
     memset(&before, 0, sizeof before); /* never used without a prefix, but compilers cannot tell */
     if (prefix) memcpy(&before, prefix, sizeof before);
     const int64_t blocks = m / BLOCK;
-    int64_t count[TL_TILE_LEVEL + 1]; /* vectors of each level: the starts of the blocks, and the end of a part */
-    VS *w[TL_TILE_LEVEL + 1], room[W(SCAN_VECTORS) / TL_V * 2 + TL_TILE_LEVEL * TL_V], *make = k ? k->make : NULL;
+    /* vectors of each level: the starts of the blocks, and the end of a part */
+    int64_t count[TL_TILE_LEVEL + 1];
+    VS *w[TL_TILE_LEVEL + 1], room[W(SCAN_VECTORS) / TL_V * 2 + TL_TILE_LEVEL * TL_V],
+        *make = k ? k->make : NULL;
     int top = 1;
     count[1] = blocks + (m < TL_TILE);
     w[1] = k && k->up ? k->up : room;
@@ -315,7 +338,8 @@ static void W(do_scan_full)(void *to, const void *data, int64_t m, int64_t b, co
     }
     for (int l = 1; l < top; l++) {
         for (int64_t j = count[l]; j % TL_V; j++) w[l][j] = w[l][j - 1];
-        for (int64_t j = 0; j < count[l + 1]; j++) w[l + 1][j] = W(network)(w[l] + j * TL_V, W(lane_size)(l));
+        for (int64_t j = 0; j < count[l + 1]; j++)
+            w[l + 1][j] = W(network)(w[l] + j * TL_V, W(lane_size)(l));
     }
     w[top][0] = W(top_starts)(w[top][0], prefix ? &before : NULL, &whole, b, W(lane_size)(top));
     for (int l = top; l > 1; l--)
@@ -346,9 +370,12 @@ static void W(do_scan_full)(void *to, const void *data, int64_t m, int64_t b, co
         TL_OUT_T part[BLOCK];
         VS v[TL_V], start = w[1][blocks];
         W(load_block)(v, x, blocks * BLOCK, m, b, p);
-        W(down_out)(part, v, start, W(next)(start, start), blocks == 0 && !prefix, exclusive, b + blocks * BLOCK, 0, p);
+        W(down_out)
+        (part, v, start, W(next)(start, start), blocks == 0 && !prefix, exclusive,
+         b + blocks * BLOCK, 0, p);
         const int64_t skip = blocks == 0 && !prefix && exclusive;
-        memcpy(out + blocks * BLOCK + skip, part + skip, (size_t)(m - blocks * BLOCK - skip) * sizeof *out);
+        memcpy(out + blocks * BLOCK + skip, part + skip,
+               (size_t)(m - blocks * BLOCK - skip) * sizeof *out);
     }
     memcpy(node, &whole, sizeof whole);
 }

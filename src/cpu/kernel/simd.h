@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * The one shuffle network of the CPU kernels, over GCC/Clang vectors of V lanes.
  *
- * A network turns V vectors of V neighbouring nodes into one vector of V nodes a level log2(V) higher, in order. Each
- * step combines the even with the odd neighbours of two vectors. Shuffles inside 128-bit groups are cheapest on x86
- * (one shufps or unpcklpd), so the first log2(G) steps pair lanes inside their group (EVEN1, ODD1) and the last
- * log2(V/G) steps pair whole groups (EVEN2, ODD2; vperm2f128, vshuff32x4). V=8, G=4, the quad a b c d, then the quads
- * of a..d and e..h:
+ * A network turns V vectors of V neighbouring nodes into one vector of V nodes a level log2(V)
+ * higher, in order. Each step combines the even with the odd neighbours of two vectors. Shuffles
+ * inside 128-bit groups are cheapest on x86 (one shufps or unpcklpd), so the first log2(G) steps
+ * pair lanes inside their group (EVEN1, ODD1) and the last log2(V/G) steps pair whole groups
+ * (EVEN2, ODD2; vperm2f128, vshuff32x4). V=8, G=4, the quad a b c d, then the quads of a..d and
+ * e..h:
  *
  *   a0 a1 a2 a3|a4 a5 a6 a7   b0..            EVEN1: a0 a2 b0 b2|a4 a6 b4 b6     ODD1: a1 a3 b1 b3|a5 a7 b5 b7
  *   after two steps                           a0-3 b0-3 c0-3 d0-3|a4-7 b4-7 c4-7 d4-7
@@ -107,51 +108,58 @@
 #define TL_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (__typeof__((a) == (a))){__VA_ARGS__})
 #endif
 
-/* In a pass over memory that has come to the `bytes` bytes at x, asks for what lies `ahead` bytes on, in one of two
- * ways (kernel.h). TL_LINES: the same lines in order. TL_PAGES: while the lines of four pages (an aligned 16 KiB) are
- * read in order, two lines of each of another four pages in turn (in the address of a line, bits 13..9, the row, and
- * 8..7, the pair, become 11..7 and 13..12); ahead is a multiple of 16 KiB. Past the end of an array a prefetch does
+/* In a pass over memory that has come to the `bytes` bytes at x, asks for what lies `ahead`
+ * bytes on, in one of two ways (kernel.h). TL_LINES: the same lines in order. TL_PAGES: while
+ * the lines of four pages (an aligned 16 KiB) are read in order, two lines of each of another
+ * four pages in turn (in the address of a line, bits 13..9, the row, and 8..7, the pair, become
+ * 11..7 and 13..12); ahead is a multiple of 16 KiB. Past the end of an array a prefetch does
  * nothing. */
 TL_INLINE void tl_fetch(const void *x, size_t bytes, int64_t ahead, int way)
 {
     if (way == TL_LINES) {
         const char *at = (const char *)((uintptr_t)x + (uintptr_t)ahead);
-        TL_UNROLL for (size_t line = 0; line < bytes; line += 64) __builtin_prefetch(at + line, 0, 2);
+        TL_UNROLL for (size_t line = 0; line < bytes; line += 64)
+            __builtin_prefetch(at + line, 0, 2);
         return;
     }
-    const size_t unit = bytes < 256 ? bytes : 256; /* a power of two, or x would not tell its place in the four pages */
+    /* a power of two, or x would not tell its place in the four pages */
+    const size_t unit = bytes < 256 ? bytes : 256;
     TL_UNROLL for (size_t o = 0; o < bytes; o += unit)
     {
         uintptr_t a = ((uintptr_t)x + o) & ~(uintptr_t)(unit - 1);
-        a = (a & ~(uintptr_t)0x3fff) + (uintptr_t)ahead + ((a & 0x180) << 5) + ((a & 0x3e00) >> 2) + (a & 64);
+        a = (a & ~(uintptr_t)0x3fff) + (uintptr_t)ahead + ((a & 0x180) << 5) + ((a & 0x3e00) >> 2) +
+            (a & 64);
         TL_UNROLL for (size_t line = 0; line < unit; line += 64)
             __builtin_prefetch((const char *)a + ((line & 0x180) << 5) + (line & 64), 0, 2);
     }
 }
 
-/* The same for elements from .. from + count of what comes next (kernel.h), once every 256 bytes of them. own: the
- * bytes of the kernels' own elements, for which the compiler knows how many lines there are. */
-#define TL_FETCH_SOME(next, from, count, own)                                                                          \
-    do {                                                                                                               \
-        const int64_t first_ = (from) * (next).bytes, end_ = first_ + (count) * (next).bytes;                          \
-        if ((next).bytes == 0) break;                                                                                  \
-        if ((next).bytes != (int64_t)(own)) {                                                                          \
-            for (int64_t o = (first_ + 255) & ~(int64_t)255; o < end_; o += 256)                                       \
-                tl_fetch((next).at + o, 256, 0, (next).way);                                                           \
-        } else if ((count) * (own) >= 256) {                                                                           \
-            tl_fetch((next).at + (from) * (int64_t)(own), (count) * (own), 0, (next).way);                             \
-        } else if ((from) * (int64_t)(own) % 256 == 0) {                                                               \
-            tl_fetch((next).at + (from) * (int64_t)(own), 256, 0, (next).way);                                         \
-        }                                                                                                              \
+/* The same for elements from .. from + count of what comes next (kernel.h), once every 256 bytes
+ * of them. own: the bytes of the kernels' own elements, for which the compiler knows how many
+ * lines there are. */
+#define TL_FETCH_SOME(next, from, count, own)                                                      \
+    do {                                                                                           \
+        const int64_t first_ = (from) * (next).bytes, end_ = first_ + (count) * (next).bytes;      \
+        if ((next).bytes == 0) break;                                                              \
+        if ((next).bytes != (int64_t)(own)) {                                                      \
+            for (int64_t o = (first_ + 255) & ~(int64_t)255; o < end_; o += 256)                   \
+                tl_fetch((next).at + o, 256, 0, (next).way);                                       \
+        } else if ((count) * (own) >= 256) {                                                       \
+            tl_fetch((next).at + (from) * (int64_t)(own), (count) * (own), 0, (next).way);         \
+        } else if ((from) * (int64_t)(own) % 256 == 0) {                                           \
+            tl_fetch((next).at + (from) * (int64_t)(own), 256, 0, (next).way);                     \
+        }                                                                                          \
     } while (0)
 
-/* Stores a vector of `bytes` past the caches where the ISA can (to must then be aligned to it); fence afterwards. */
+/* Stores a vector of `bytes` past the caches where the ISA can (to must then be aligned to it);
+   fence afterwards. */
 TL_INLINE void tl_stream_store(void *to, const void *from, size_t bytes)
 {
 #if defined(__AVX512F__)
     if (bytes % 64 == 0) {
         for (size_t at = 0; at < bytes; at += 64)
-            _mm512_stream_si512((__m512i *)((char *)to + at), _mm512_loadu_si512((const char *)from + at));
+            _mm512_stream_si512((__m512i *)((char *)to + at),
+                                _mm512_loadu_si512((const char *)from + at));
         return;
     }
 #endif
@@ -166,7 +174,8 @@ TL_INLINE void tl_stream_store(void *to, const void *from, size_t bytes)
 #if defined(__SSE2__)
     if (bytes % 16 == 0) {
         for (size_t at = 0; at < bytes; at += 16)
-            _mm_stream_si128((__m128i *)((char *)to + at), _mm_loadu_si128((const __m128i *)((const char *)from + at)));
+            _mm_stream_si128((__m128i *)((char *)to + at),
+                             _mm_loadu_si128((const __m128i *)((const char *)from + at)));
         return;
     }
 #endif
@@ -180,8 +189,8 @@ TL_INLINE void tl_stream_fence(void)
 #endif
 }
 
-/* v > m ? v : m and v < m ? v : m by float lane (maxps and minps exactly: m where v is NaN or equal), and
- * where v or w is NaN (TL_NANS). */
+/* v > m ? v : m and v < m ? v : m by float lane (maxps and minps exactly: m where v is NaN or
+ * equal), and where v or w is NaN (TL_NANS). */
 #if defined(__AVX512F__)
 #define TL_OVER_4(v, m)  ((__typeof__(m))_mm512_max_ps((__m512)(v), (__m512)(m)))
 #define TL_OVER_8(v, m)  ((__typeof__(m))_mm512_max_pd((__m512d)(v), (__m512d)(m)))
@@ -195,8 +204,10 @@ TL_INLINE void tl_stream_fence(void)
 #define TL_OVER_8(v, m)  ((__typeof__(m))_mm256_max_pd((__m256d)(v), (__m256d)(m)))
 #define TL_UNDER_4(v, m) ((__typeof__(m))_mm256_min_ps((__m256)(v), (__m256)(m)))
 #define TL_UNDER_8(v, m) ((__typeof__(m))_mm256_min_pd((__m256d)(v), (__m256d)(m)))
-#define TL_NAN_4(v, w)   ((__typeof__((v) != (v)))_mm256_cmp_ps((__m256)(v), (__m256)(w), _CMP_UNORD_Q))
-#define TL_NAN_8(v, w)   ((__typeof__((v) != (v)))_mm256_cmp_pd((__m256d)(v), (__m256d)(w), _CMP_UNORD_Q))
+#define TL_NAN_4(v, w)                                                                             \
+    ((__typeof__((v) != (v)))_mm256_cmp_ps((__m256)(v), (__m256)(w), _CMP_UNORD_Q))
+#define TL_NAN_8(v, w)                                                                             \
+    ((__typeof__((v) != (v)))_mm256_cmp_pd((__m256d)(v), (__m256d)(w), _CMP_UNORD_Q))
 #elif defined(__SSE2__)
 #define TL_OVER_4(v, m)  ((__typeof__(m))_mm_max_ps((__m128)(v), (__m128)(m)))
 #define TL_OVER_8(v, m)  ((__typeof__(m))_mm_max_pd((__m128d)(v), (__m128d)(m)))
@@ -218,16 +229,19 @@ TL_INLINE void tl_stream_fence(void)
 #endif
 
 /* Lanes of a where the mask c is set, of b elsewhere. */
-#define TL_BLEND(c, a, b) ((__typeof__(b))(((c) & (__typeof__(c))(a)) | (~(c) & (__typeof__(c))(b))))
+#define TL_BLEND(c, a, b)                                                                          \
+    ((__typeof__(b))(((c) & (__typeof__(c))(a)) | (~(c) & (__typeof__(c))(b))))
 
-/* The MOST or LEAST below for the keys of an instance (dtype_traits.h): TL_EXTREME(TL_MOST_)(a, b). */
+/* The MOST or LEAST below for the keys of an instance (dtype_traits.h): TL_EXTREME(TL_MOST_)(a,
+   b). */
 #define TL_EXTREME(which) TL_PASTE(TL_PASTE(which, TL_PASTE(TL_SIGN_, TL_KIND)), TL_SIZE)
 #define TL_SIGN_1         I
 #define TL_SIGN_2         U
 #define TL_SIGN_3         I
 
-/* The larger (MOST) and the smaller (LEAST) of full vectors' lanes of 1, 2, 4 or 8 bytes, signed (I) or not (U): one
- * instruction where compare and select are two. TL_HAVE_MOST_n says that there is one. */
+/* The larger (MOST) and the smaller (LEAST) of full vectors' lanes of 1, 2, 4 or 8 bytes, signed
+ * (I) or not (U): one instruction where compare and select are two. TL_HAVE_MOST_n says that
+ * there is one. */
 #if defined(__AVX512F__)
 #define TL_INTS(op, a, b) ((__typeof__(a))_mm512_##op((__m512i)(a), (__m512i)(b)))
 #define TL_HAVE_MOST_8    1

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the kernels of an instance share: vectors of states, loads, and the network of simd.h over whole states.
+ * What the kernels of an instance share: vectors of states, loads, and the network of simd.h
+ * over whole states.
  *
  * SS is a scalar state, VS a vector of TL_V states (structure of arrays). E is an element. */
 #define SS      TL_S(state)
@@ -7,9 +8,9 @@
 #define E       TL_ELEM_T
 #define W(name) TL_VE(k_##name)
 
-/* C(a, b) of states that have folded na and nb elements. A text with OP_SIZES gets the numbers; for others they cost
- * nothing. They follow from the place in the tree, so they are numbers of a whole level in nodes and windows; in scans
- * each lane has its own (combine_at). */
+/* C(a, b) of states that have folded na and nb elements. A text with OP_SIZES gets the numbers;
+ * for others they cost nothing. They follow from the place in the tree, so they are numbers of a
+ * whole level in nodes and windows; in scans each lane has its own (combine_at). */
 TL_INLINE VS W(combine_at)(VS a, VS b, TL_VE(real) na, int64_t nb)
 {
 #if OP_SIZES
@@ -35,7 +36,8 @@ TL_INLINE SS W(combine_s)(SS a, SS b, int64_t na, int64_t nb)
 #endif
 }
 
-/* Both operands of twin are full nodes of n elements; operators with a cheaper combine for that say so (OP_TWIN). */
+/* Both operands of twin are full nodes of n elements; operators with a cheaper combine for that
+   say so (OP_TWIN). */
 TL_INLINE VS W(twin)(VS a, VS b, int64_t n)
 {
 #if OP_TWIN && OP_SIZES
@@ -74,7 +76,8 @@ TL_INLINE TL_VE(real) W(ramp)(void)
     return r;
 }
 
-/* from + k * step, k a small number in each lane, rounded once. (Numbers of elements lie below 2^53: f64 is exact.) */
+/* from + k * step, k a small number in each lane, rounded once. (Numbers of elements lie below
+   2^53: f64 is exact.) */
 TL_INLINE TL_VE(real) W(numbers)(int64_t from, TL_VE(real) k, int64_t step)
 {
 #if TL_REAL_FLOAT && TL_REAL_SIZE == 4
@@ -98,11 +101,12 @@ TL_INLINE TL_VE(real) W(numbers)(int64_t from, TL_VE(real) k, int64_t step)
 
 /* The state of e, which is m elements at x; N: of a vector (TL_VE) or of one (TL_S). */
 #if OP_INPUTS == 2
-#define TL_LIFTED(N, e, x, m, i, p)                                                                                    \
-    ({                                                                                                                 \
-        N(elem) lifted_y = e;                                                                                          \
-        memcpy(&lifted_y, (const char *)((uintptr_t)(x) + (uintptr_t)(p).second), (size_t)(m) * sizeof(E));            \
-        N(lift)(TL_FLIPPED(e, p), TL_FLIPPED(lifted_y, p), i, p);                                                      \
+#define TL_LIFTED(N, e, x, m, i, p)                                                                \
+    ({                                                                                             \
+        N(elem) lifted_y = e;                                                                      \
+        memcpy(&lifted_y, (const char *)((uintptr_t)(x) + (uintptr_t)(p).second),                  \
+               (size_t)(m) * sizeof(E));                                                           \
+        N(lift)(TL_FLIPPED(e, p), TL_FLIPPED(lifted_y, p), i, p);                                  \
     })
 #else
 #define TL_LIFTED(N, e, x, m, i, p) N(lift)(TL_FLIPPED(e, p), i, p)
@@ -140,12 +144,12 @@ TL_INLINE void W(put)(VS *v, int lane, SS s)
 #undef PUT
 }
 
-#define SHUFFLER(name, pattern)                                                                                        \
-    TL_INLINE VS W(name)(VS a, VS b)                                                                                   \
-    {                                                                                                                  \
-        VS r;                                                                                                          \
-        OP_FIELDS(pattern)                                                                                             \
-        return r;                                                                                                      \
+#define SHUFFLER(name, pattern)                                                                    \
+    TL_INLINE VS W(name)(VS a, VS b)                                                               \
+    {                                                                                              \
+        VS r;                                                                                      \
+        OP_FIELDS(pattern)                                                                         \
+        return r;                                                                                  \
     }
 #define MOVE_NEXT(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(NEXT));
 #define MOVE_EVEN1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(EVEN1));
@@ -179,9 +183,13 @@ SHUFFLER(high2, MOVE_HIGH2)
 TL_INLINE VS W(pair1)(VS a, VS b, int64_t n) { return W(twin)(W(even1)(a, b), W(odd1)(a, b), n); }
 TL_INLINE VS W(pair2)(VS a, VS b, int64_t n) { return W(twin)(W(even2)(a, b), W(odd2)(a, b), n); }
 
-/* Step s of the network: pairs inside the 128-bit groups first, then pairs of groups. n: elements of a lane. */
+/* Step s of the network: pairs inside the 128-bit groups first, then pairs of groups. n:
+   elements of a lane. */
 #define TL_LOG_G (TL_G / 2)
-TL_INLINE VS W(step)(int s, VS a, VS b, int64_t n) { return s < TL_LOG_G ? W(pair1)(a, b, n) : W(pair2)(a, b, n); }
+TL_INLINE VS W(step)(int s, VS a, VS b, int64_t n)
+{
+    return s < TL_LOG_G ? W(pair1)(a, b, n) : W(pair2)(a, b, n);
+}
 
 /* V vectors of neighbouring nodes of n elements -> one vector of V nodes, log2 V levels higher. */
 TL_INLINE VS W(network)(const VS *v, int64_t n)
@@ -195,7 +203,8 @@ TL_INLINE VS W(network)(const VS *v, int64_t n)
 #if TL_V == 8
     return W(step)(2, QUAD(0), QUAD(4), 4 * n);
 #else
-    return W(step)(3, W(step)(2, QUAD(0), QUAD(4), 4 * n), W(step)(2, QUAD(8), QUAD(12), 4 * n), 8 * n);
+    return W(step)(3, W(step)(2, QUAD(0), QUAD(4), 4 * n), W(step)(2, QUAD(8), QUAD(12), 4 * n),
+                   8 * n);
 #endif
 #undef QUAD
 #endif

@@ -1,30 +1,36 @@
 /* SPDX-License-Identifier: MIT
  * The roads of window_kernel.h for operators of class X, where any association gives the bits.
  *
- * SLIDE (OP_INVERSE): the next V windows are the one before plus the prefixes of what comes in less what goes out.
+ * SLIDE (OP_INVERSE): the next V windows are the one before plus the prefixes of what comes in
+ * less what goes out.
  *
- * BLOCKS (OP_IDEMPOTENT): van Herk / Gil-Werman down each lane, on nodes of V elements, in blocks of w / V vectors:
+ * BLOCKS (OP_IDEMPOTENT): van Herk / Gil-Werman down each lane, on nodes of V elements, in
+ * blocks of w / V vectors:
  *
- *   |.....[sssss|ppp].....|      a window that ends in a block is a suffix s of the last block and a prefix p of this
+ *   |.....[sssss|ppp].....|      a window that ends in a block is a suffix s of the last block
+ *                                and a prefix p of this
  * one
  *
- * so three combines an element for any w. What w / V leaves over is covered by one overlapping node in window_lower.
+ * so three combines an element for any w. What w / V leaves over is covered by one overlapping
+ * node in window_lower.
  *
  * Operands overlap, or are differences: a text with OP_SIZES states neither fact. */
 #define JOIN(a, b) W(join)(a, b, 0, 0)
 
 #if OP_INVERSE
-/* The V windows after *before, from the differences d = (what comes in) - (what goes out): prefixes in a register. */
+/* The V windows after *before, from the differences d = (what comes in) - (what goes out):
+   prefixes in a register. */
 TL_INLINE VS W(slide_some)(VS *before, VS d, tl_par p)
 {
     d = W(prefixes)(d, p);
     VS r = JOIN(*before, d);
-    *before = JOIN(*before, W(ends)(d)); /* of d, not of r: one addition from vector to vector, no shuffle */
+    *before = JOIN(*before,
+                   W(ends)(d)); /* of d, not of r: one addition from vector to vector, no shuffle */
     return r;
 }
 
-static __attribute__((noinline)) void W(slide)(tl_window_work *k, const E *x, const E *old, int64_t at, int64_t m,
-                                               int64_t i, tl_par p)
+static __attribute__((noinline)) void W(slide)(tl_window_work *k, const E *x, const E *old,
+                                               int64_t at, int64_t m, int64_t i, tl_par p)
 {
     W(soa) *past = k->past;
     VS *carry = k->carry;
@@ -40,7 +46,8 @@ static __attribute__((noinline)) void W(slide)(tl_window_work *k, const E *x, co
     }
     *carry = before;
     if (j == m) return;
-    VS d = TL_VE(uncombine)(W(load_part)(x + j, m - j, i + j, p), W(load_part)(old + j, m - j, i + j, p));
+    VS d = TL_VE(uncombine)(W(load_part)(x + j, m - j, i + j, p),
+                            W(load_part)(old + j, m - j, i + j, p));
     W(soa_store)(past, at + j, W(slide_some)(&before, d, p));
     SS s = W(soa_get)(past, at + m - 1);
     for (int l = 0; l < TL_V; l++) W(put)(carry, l, s);
@@ -48,10 +55,12 @@ static __attribute__((noinline)) void W(slide)(tl_window_work *k, const E *x, co
 #endif
 
 #if OP_IDEMPOTENT
-/* block[c]: before vector c of this block, the suffix from c of the last one; after it, vector c itself. */
+/* block[c]: before vector c of this block, the suffix from c of the last one; after it, vector c
+   itself. */
 static __attribute__((noinline)) void W(blocks)(tl_window_work *k, int64_t rows, tl_par p)
 {
-    VS *block = k->ring, *carry = k->carry, prefix = carry[0], last[3] = {carry[1], carry[2], carry[3]};
+    VS *block = k->ring, *carry = k->carry, prefix = carry[0],
+       last[3] = {carry[1], carry[2], carry[3]};
     const void *z0 = k->z0;
     W(soa) *nodes = k->w & (TL_V - 1) ? k->z2 : NULL, *past = k->past;
     int64_t length = k->w >> TL_LOG_V, c = k->row;

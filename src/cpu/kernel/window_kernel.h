@@ -1,31 +1,37 @@
 /* SPDX-License-Identifier: MIT
- * windows as a causal filter: every element is read once, in order, and every window comes out as its last element goes
- in.
- *
- * Z_k[e] is the node of the 2^k elements that end at e, and the windows fold Z at the set bits b1 > b2 > ... of w:
- *
- *   Z_k[e] = C(Z_{k-1}[e - 2^(k-1)], Z_{k-1}[e])          x -> Z_0 -> delay 1 -> Z_1 -> delay 2 -> Z_2 -> delay 4 ->
- ...
- *   P_1[e] = Z_b1[e]                                                      |               |
- *   P_m[e] = C(P_{m-1}[e - 2^bm], Z_bm[e])                 the window <- P_m <- delay <- P_{m-1} <- ...
- *
- * Delays below a vector are unaligned loads from a tile in the first cache (stage, quads, low). From a vector on (level
- * LOG_V) a delay of 2^t vectors is a ring in which the slot that is read is the slot that is written: one load, one
- store
- * and one combine a level, all aligned, nothing computed twice (ladder). The rings hold at most 2 w states.
- *
- * Two roads for class X instead of the ladder:
- *   SLIDE   (OP_INVERSE) prefixes of the differences x[e] - x[e-w], which begin at one folded window
- *   BLOCKS  (OP_IDEMPOTENT) van Herk / Gil-Werman down each lane, in blocks of w / V vectors: suffixes of the last
- *           block, prefixes of this one; what w / V leaves over is covered by one overlapping node of V elements.
- Windows too short for that to pay are TWO overlapping nodes of the ladder */
+   * windows as a causal filter: every element is read once, in order, and every window comes out
+     as its last element goes
+   in.
+   *
+   * Z_k[e] is the node of the 2^k elements that end at e, and the windows fold Z at the set bits
+     b1 > b2 > ... of w:
+   *
+   *   Z_k[e] = C(Z_{k-1}[e - 2^(k-1)], Z_{k-1}[e])          x -> Z_0 -> delay 1 -> Z_1 -> delay 2 -> Z_2 -> delay 4 ->
+   ...
+   *   P_1[e] = Z_b1[e]                                                      |               |
+   *   P_m[e] = C(P_{m-1}[e - 2^bm], Z_bm[e])                 the window <- P_m <- delay <- P_{m-1} <- ...
+   *
+   * Delays below a vector are unaligned loads from a tile in the first cache (stage, quads,
+     low). From a vector on (level
+   * LOG_V) a delay of 2^t vectors is a ring in which the slot that is read is the slot that is
+     written: one load, one
+   store
+   * and one combine a level, all aligned, nothing computed twice (ladder). The rings hold at
+     most 2 w states.
+   *
+   * Two roads for class X instead of the ladder:
+   *   SLIDE   (OP_INVERSE) prefixes of the differences x[e] - x[e-w], which begin at one folded window
+   *   BLOCKS  (OP_IDEMPOTENT) van Herk / Gil-Werman down each lane, in blocks of w / V vectors: suffixes of the last
+   *           block, prefixes of this one; what w / V leaves over is covered by one overlapping
+               node of V elements.
+   Windows too short for that to pay are TWO overlapping nodes of the ladder */
 #include "window_ladder_kernel.h"
 #include "window_exact_kernel.h"
 
-/* The states (DIRECT: the elements) of m elements, behind the history, of which `back` are before x, and `lead` places.
- * Fetches a tile ahead. */
-static __attribute__((noinline)) void W(window_stage)(tl_window_work *k, const E *x, int64_t back, int64_t lead,
-                                                      int64_t m, int64_t i, tl_par p)
+/* The states (DIRECT: the elements) of m elements, behind the history, of which `back` are
+ * before x, and `lead` places. Fetches a tile ahead. */
+static __attribute__((noinline)) void W(window_stage)(tl_window_work *k, const E *x, int64_t back,
+                                                      int64_t lead, int64_t m, int64_t i, tl_par p)
 {
     void *z = k->stage;
     int64_t at = W(HISTORY) + lead - back, j = 0;
@@ -62,11 +68,12 @@ static void W(do_window_start)(tl_window_work *k, const tl_state *before)
 #endif
 }
 
-/* Feeds m elements, a multiple of the row (with `lead` places before them that hold nothing) but for the last of a
- * stream, whose elements before x are `back` >= 0 or more, and 2 V after x + m if beyond. The windows that end at them
- * are then for window_lower, numbered from the first place. */
-static void W(do_window_feed)(tl_window_work *k, const void *x, const void *old, int64_t back, int64_t beyond,
-                              int64_t lead, int64_t m, int64_t i, tl_par p)
+/* Feeds m elements, a multiple of the row (with `lead` places before them that hold nothing) but
+ * for the last of a stream, whose elements before x are `back` >= 0 or more, and 2 V after x + m
+ * if beyond. The windows that end at them are then for window_lower, numbered from the first
+ * place. */
+static void W(do_window_feed)(tl_window_work *k, const void *x, const void *old, int64_t back,
+                              int64_t beyond, int64_t lead, int64_t m, int64_t i, tl_par p)
 {
 #if OP_INVERSE
     if (k->mode == TL_WINDOW_SLIDE) {
@@ -101,27 +108,29 @@ static void W(do_window_feed)(tl_window_work *k, const void *x, const void *old,
 TL_INLINE VS W(blend)(int bit, VS a, VS b)
 {
     VS r;
-#define BLEND(type, f)                                                                                                 \
-    {                                                                                                                  \
-        __typeof__(a.f == a.f) m;                                                                                      \
-        TL_UNROLL for (int l = 0; l < TL_V; l++) m[l] = (TL_V - 1 - l) >> bit & 1 ? -1 : 0;                            \
-        r.f = (__typeof__(a.f))((m & (__typeof__(m))a.f) | (~m & (__typeof__(m))b.f));                                 \
+#define BLEND(type, f)                                                                             \
+    {                                                                                              \
+        __typeof__(a.f == a.f) m;                                                                  \
+        TL_UNROLL for (int l = 0; l < TL_V; l++) m[l] = (TL_V - 1 - l) >> bit & 1 ? -1 : 0;        \
+        r.f = (__typeof__(a.f))((m & (__typeof__(m))a.f) | (~m & (__typeof__(m))b.f));             \
     }
     OP_FIELDS(BLEND)
 #undef BLEND
     return r;
 }
 
-/* After a ladder whose last element is the one before `end` (index `stop`) and whose top level is a ring too: the
- * suffixes of lengths from V high + V - 1 down to V (high - blocks + 1) > 0, into past from TL_WINDOW_HISTORY on.
+/* After a ladder whose last element is the one before `end` (index `stop`) and whose top level
+ * is a ring too: the suffixes of lengths from V high + V - 1 down to V (high - blocks + 1) > 0,
+ * into past from TL_WINDOW_HISTORY on.
  *
  *   length L = 13, V = 4: the last 8, 4 and 1 elements' nodes   Z_3[n-1-5] Z_2[n-1-1] Z_0[n-1]      L mod 2^k is how
  * far
  *
- * So at level k only the last 2^k nodes count, and those are what the rings hold. Lanes are neighbouring lengths: they
- * differ in the low bits only, whose nodes are the same for every vector. */
-static void W(do_window_suffix)(tl_window_work *k, const void *end, int64_t stop, int64_t high, int64_t blocks,
-                                tl_par p)
+ * So at level k only the last 2^k nodes count, and those are what the rings hold. Lanes are
+ * neighbouring lengths: they differ in the low bits only, whose nodes are the same for every
+ * vector. */
+static void W(do_window_suffix)(tl_window_work *k, const void *end, int64_t stop, int64_t high,
+                                int64_t blocks, tl_par p)
 {
     VS(*ring)[W(VECTORS)] = k->ring, *carry = k->carry, near[TL_LOG_V];
     for (int b = 0; b < TL_LOG_V; b++) {
@@ -138,15 +147,20 @@ static void W(do_window_suffix)(tl_window_work *k, const void *end, int64_t stop
             int t = tl_top_level(bits);
             bits &= ~((int64_t)1 << t);
             int64_t at =
-                ((int64_t)1 << t) - 1 - (m & (((int64_t)1 << t) - 1)); /* of the last 2^t vectors of the level */
-            VS v = t < W(LOG_VECTORS) ? carry[((int64_t)1 << t) - 1 + at]
-                                      : ring[W(ring_base)(t - W(LOG_VECTORS)) + at / W(VECTORS)][at % W(VECTORS)];
-            acc = t == top ? v : W(combine)(acc, v, (m & -((int64_t)2 << t)) << TL_LOG_V, (int64_t)TL_V << t);
+                /* of the last 2^t vectors of the level */
+                ((int64_t)1 << t) - 1 - (m & (((int64_t)1 << t) - 1));
+            VS v = t < W(LOG_VECTORS)
+                       ? carry[((int64_t)1 << t) - 1 + at]
+                       : ring[W(ring_base)(t - W(LOG_VECTORS)) + at / W(VECTORS)][at % W(VECTORS)];
+            acc = t == top ? v
+                           : W(combine)(acc, v, (m & -((int64_t)2 << t)) << TL_LOG_V,
+                                        (int64_t)TL_V << t);
         }
         TL_UNROLL for (int b = TL_LOG_V - 1; b >= 0; b--)
         {
             TL_VE(real) before = {0}; /* m vectors, and a lane's higher bits */
-            TL_UNROLL for (int l = 0; l < TL_V; l++) before[l] = (TL_REAL_T)(m * TL_V + ((TL_V - 1 - l) & -(2 << b)));
+            TL_UNROLL for (int l = 0; l < TL_V; l++) before[l] =
+                (TL_REAL_T)(m * TL_V + ((TL_V - 1 - l) & -(2 << b)));
             acc = W(blend)(b, W(combine_at)(acc, near[b], before, 1 << b), acc);
         }
         W(soa_store)(k->past, W(HISTORY) + (high - m) * TL_V, acc);

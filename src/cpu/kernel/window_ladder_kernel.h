@@ -7,12 +7,13 @@
  *                  v             v             v             v                   v                    |
  *   past <- delay 1 C <- delay 2 C <- delay 4 C <--- ring C <----- ring C <-----------                        down
  *
- * Delays shorter than a row move registers. A ring's slot is read and written at once. Stashes are only kept at the set
- * bits of w. A row is 8 vectors (4 of operators with several fields): all of a row's work at a level is independent,
- * and with only 4 the additions of a row would wait for each other up the ladder (w = 4096: 0.85 ns an element instead
- * of 0.6). */
+ * Delays shorter than a row move registers. A ring's slot is read and written at once. Stashes
+ * are only kept at the set bits of w. A row is 8 vectors (4 of operators with several fields):
+ * all of a row's work at a level is independent, and with only 4 the additions of a row would
+ * wait for each other up the ladder (w = 4096: 0.85 ns an element instead of 0.6). */
 
-/* Fetches the row after the next of a ring too long for the first cache: there are more rings than prefetchers. */
+/* Fetches the row after the next of a ring too long for the first cache: there are more rings
+   than prefetchers. */
 TL_INLINE void W(fetch_row)(const void *slot, int64_t size)
 {
     if (size * (int64_t)sizeof(VS) < 1024) return;
@@ -24,30 +25,34 @@ TL_INLINE void W(fetch_row)(const void *slot, int64_t size)
 TL_INLINE int64_t W(ring_base)(int j) { return ((int64_t)1 << j) - 1 + j * TL_WINDOW_PAD; }
 
 #define EACH(expression) TL_UNROLL for (int j = 0; j < W(VECTORS); j++) expression
-/* v[] = op(v[] delayed by `by` vectors, other, counts); carry[] holds the last `by` of the row before. */
-#define DELAYED(by, carry, op, other, ...)                                                                             \
-    {                                                                                                                  \
-        VS keep[by];                                                                                                   \
-        TL_UNROLL for (int j = 0; j < (by); j++) keep[j] = v[W(VECTORS) - (by) + j];                                   \
-        TL_UNROLL for (int j = W(VECTORS) - 1; j >= 0; j--) v[j] =                                                     \
-            op(j < (by) ? (carry)[j] : v[j - (by)], (other)[j], __VA_ARGS__);                                          \
-        TL_UNROLL for (int j = 0; j < (by); j++)(carry)[j] = keep[j];                                                  \
+/* v[] = op(v[] delayed by `by` vectors, other, counts); carry[] holds the last `by` of the row
+   before. */
+#define DELAYED(by, carry, op, other, ...)                                                         \
+    {                                                                                              \
+        VS keep[by];                                                                               \
+        TL_UNROLL for (int j = 0; j < (by); j++) keep[j] = v[W(VECTORS) - (by) + j];               \
+        TL_UNROLL for (int j = W(VECTORS) - 1; j >= 0; j--) v[j] =                                 \
+            op(j < (by) ? (carry)[j] : v[j - (by)], (other)[j], __VA_ARGS__);                      \
+        TL_UNROLL for (int j = 0; j < (by); j++)(carry)[j] = keep[j];                              \
     }
 /* Level t of the way up, and of the way down, where the delay is shorter than a row. */
-#define UP(t)                                                                                                          \
-    if (levels > (t)) {                                                                                                \
-        if (high >> (t)&1) EACH(stash[t][j] = v[j]);                                                                   \
-        DELAYED(1 << (t), carry + (1 << (t)) - 1, W(join_twins), v, TL_V << (t))                                       \
+#define UP(t)                                                                                      \
+    if (levels > (t)) {                                                                            \
+        if (high >> (t)&1) EACH(stash[t][j] = v[j]);                                               \
+        DELAYED(1 << (t), carry + (1 << (t)) - 1, W(join_twins), v, TL_V << (t))                   \
     }
-#define DOWN(t)                                                                                                        \
-    if (levels > (t) && high >> (t)&1)                                                                                 \
-    DELAYED(1 << (t), carry + W(VECTORS) + (1 << (t)) - 1, W(join), stash[t], w & -((int64_t)2 * TL_V << (t)),         \
-            TL_V << (t))
+#define DOWN(t)                                                                                    \
+    if (levels > (t) && high >> (t)&1)                                                             \
+    DELAYED(1 << (t), carry + W(VECTORS) + (1 << (t)) - 1, W(join), stash[t],                      \
+            w & -((int64_t)2 * TL_V << (t)), TL_V << (t))
 
-static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, int64_t rows, tl_par p)
+static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, int64_t rows,
+                                                tl_par p)
 {
-    VS(*ring)[W(VECTORS)] = k->ring, (*delay)[W(VECTORS)] = k->delay, (*stash)[W(VECTORS)] = k->stash;
-    VS *carry = k->carry, *climbing = carry + 2 * W(VECTORS), last[3] = {climbing[0], climbing[1], climbing[2]};
+    VS(*ring)
+    [W(VECTORS)] = k->ring, (*delay)[W(VECTORS)] = k->delay, (*stash)[W(VECTORS)] = k->stash;
+    VS *carry = k->carry, *climbing = carry + 2 * W(VECTORS),
+       last[3] = {climbing[0], climbing[1], climbing[2]};
     const void *z0 = k->z0;
     W(soa) *z2 = TL_LOG_V > 2 && w & (TL_V - 1) & ~3 ? k->z2 : NULL, *past = k->past;
     int64_t high = w >> TL_LOG_V, counted = k->row;
@@ -55,7 +60,9 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
     struct {
         VS (*ring)[W(VECTORS)], *stash;
         int64_t size, before, elements; /* before: what is folded already */
-    } fold[TL_MAX_LEVELS];              /* the set bits of high below the first whose delays are rings, high to low */
+    } fold
+        /* the set bits of high below the first whose delays are rings, high to low */
+        [TL_MAX_LEVELS];
     for (int t = levels - 1; t >= W(LOG_VECTORS); t--)
         if (high >> t & 1) {
             fold[folds].ring = delay + W(ring_base)(t - W(LOG_VECTORS));

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * windows below the width of a vector: a tile of elements in the first cache, read at small offsets. The levels 0 ..
- * LOG_V of window_kernel.h's ladder, from these two rows of a tile:
+ * windows below the width of a vector: a tile of elements in the first cache, read at small
+ * offsets. The levels 0 .. LOG_V of window_kernel.h's ladder, from these two rows of a tile:
  *
  *   z0   Z_0, and Z_1, Z_2 by two and four unaligned loads     x itself, where a state is as cheap as an element
  *   z2   Z_2, kept by `climb` if w has bits that need it; Z_3 and Z_4 from it by two and four loads
  *
- * climb itself goes through registers: from Z_1 on its delays are shuffles, cheaper than loads that straddle lines. */
+ * climb itself goes through registers: from Z_1 on its delays are shuffles, cheaper than loads
+ * that straddle lines. */
 #include "window_work.h"
 #define TL_COUNT_FIELD(type, f) +1
 #define TL_ONE_FIELD            (0 OP_FIELDS(TL_COUNT_FIELD) == 1)
@@ -16,13 +17,16 @@ enum {
     W(VECTORS) = 1 << W(LOG_VECTORS), /* vectors of a row, the unit of the ladder */
     W(ROW) = W(VECTORS) * TL_V,
     W(FETCHED) = 16 * TL_V, /* elements between two looks at what comes next */
-    /* z0 holds elements, not states, and then x itself will do without staging: for float sums, and for keys. */
-    W(DIRECT) = sizeof(SS) == sizeof(E) && (OP_INPUTS) == 1 && !(OP_MASKED) && (!(OP_EXACT) || TL_BARE)
+    /* z0 holds elements, not states, and then x itself will do without staging: for float sums,
+       and for keys. */
+    W(DIRECT) =
+        sizeof(SS) == sizeof(E) && (OP_INPUTS) == 1 && !(OP_MASKED) && (!(OP_EXACT) || TL_BARE)
 };
 
-/* combine and twin of states that have folded na and nb, or n and n elements; the extremes of keys that fill a vector
- * in one instruction. */
-#if OP_EXTREME && TL_ONE_FIELD && ((TL_SIZE == 4 && TL_HAVE_MOST_4) || (TL_SIZE == 8 && TL_HAVE_MOST_8))
+/* combine and twin of states that have folded na and nb, or n and n elements; the extremes of
+ * keys that fill a vector in one instruction. */
+#if OP_EXTREME && TL_ONE_FIELD &&                                                                  \
+    ((TL_SIZE == 4 && TL_HAVE_MOST_4) || (TL_SIZE == 8 && TL_HAVE_MOST_8))
 TL_INLINE VS W(join)(VS a, VS b, int64_t na, int64_t nb)
 {
     VS r;
@@ -96,12 +100,12 @@ TL_INLINE VS W(low)(const void *z, const void *z2, int b, int64_t at, tl_par p)
 #define MOVE2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_DELAY2);
 #define MOVE4(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_DELAY4);
 #define MOVE8(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_DELAY8);
-#define DELAYER(name, move)                                                                                            \
-    TL_INLINE VS W(name)(VS a, VS b)                                                                                   \
-    {                                                                                                                  \
-        VS r;                                                                                                          \
-        OP_FIELDS(move)                                                                                                \
-        return r;                                                                                                      \
+#define DELAYER(name, move)                                                                        \
+    TL_INLINE VS W(name)(VS a, VS b)                                                               \
+    {                                                                                              \
+        VS r;                                                                                      \
+        OP_FIELDS(move)                                                                            \
+        return r;                                                                                  \
     }
 DELAYER(delay1, MOVE1)
 #if TL_LOG_V >= 2
@@ -134,14 +138,14 @@ TL_INLINE VS W(ends)(VS a)
 #undef TL_DELAY4
 #undef TL_DELAY8
 
-/* Z_LOG_V at `at`, the next vector after the one before; last[] holds what it needs of that. z2: NULL, or keep Z_2
- * there. */
+/* Z_LOG_V at `at`, the next vector after the one before; last[] holds what it needs of that. z2:
+ * NULL, or keep Z_2 there. */
 TL_INLINE VS W(climb)(VS *last, const void *z, W(soa) * z2, int64_t at, tl_par p)
 {
     VS v = W(z1)(z, at, p), before = v;
-#define CLIMB(level, delay)                                                                                            \
-    before = W(delay)(last[level], v);                                                                                 \
-    last[level] = v;                                                                                                   \
+#define CLIMB(level, delay)                                                                        \
+    before = W(delay)(last[level], v);                                                             \
+    last[level] = v;                                                                               \
     v = W(join_twins)(before, v, 2 << (level));
 #if TL_LOG_V >= 2
     CLIMB(0, delay2)
@@ -158,9 +162,10 @@ TL_INLINE VS W(climb)(VS *last, const void *z, W(soa) * z2, int64_t at, tl_par p
     return v;
 }
 
-/* Lowers one vector of states that starts at result `to` of sequence index `first`: m of its lanes, aligned streaming
- * if so. */
-TL_INLINE void W(lower_some)(TL_OUT_T *out, VS s, int64_t m, TL_VE(real) n, int64_t first, int stream, tl_par p)
+/* Lowers one vector of states that starts at result `to` of sequence index `first`: m of its
+ * lanes, aligned streaming if so. */
+TL_INLINE void W(lower_some)(TL_OUT_T *out, VS s, int64_t m, TL_VE(real) n, int64_t first,
+                             int stream, tl_par p)
 {
     TL_VE(idx) origin = W(iota)(first);
     TL_VE(result) r = TL_RESULT(TL_VE(lower)(s, n, origin, p), p);
@@ -183,8 +188,9 @@ TL_INLINE void W(lower_some)(TL_OUT_T *out, VS s, int64_t m, TL_VE(real) n, int6
 #endif
 }
 
-/* How the windows of a tile are put together: the fold of the high bits `high_at` places back (small: a low node), then
- * the nodes of the low bits, high to low. BLOCKS and TWO: one overlapping node instead of the low bits. */
+/* How the windows of a tile are put together: the fold of the high bits `high_at` places back
+ * (small: a low node), then the nodes of the low bits, high to low. BLOCKS and TWO: one
+ * overlapping node instead of the low bits. */
 typedef struct {
     const void *z, *z2, *past, *node; /* node: NULL, or the states that overlap */
     int64_t w, over, high_at;
@@ -216,7 +222,8 @@ TL_INLINE W(recipe) W(window_recipe)(const tl_window_work *k)
 /* `vectors` of windows (1 or 4) that end at `at` and on. */
 TL_INLINE void W(window_row)(VS *acc, const W(recipe) * r, int vectors, int64_t at, tl_par p)
 {
-#define EACH_VECTOR(value) TL_UNROLL for (int j = 0, o = 0; j < vectors; j++, o += TL_V) acc[j] = value
+#define EACH_VECTOR(value)                                                                         \
+    TL_UNROLL for (int j = 0, o = 0; j < vectors; j++, o += TL_V) acc[j] = value
     if (r->small)
         EACH_VECTOR(W(low)(r->z, NULL, r->top, at + o - r->high_at, p));
     else
@@ -224,15 +231,17 @@ TL_INLINE void W(window_row)(VS *acc, const W(recipe) * r, int vectors, int64_t 
     TL_UNROLL for (int b = TL_LOG_V - 1; b >= 0; b--)
     {
         int64_t back = at - (r->over & ((1 << b) - 1)), before = r->w & -((int64_t)2 << b);
-        if (r->bits >> b & 1) EACH_VECTOR(W(join)(acc[j], W(low)(r->z, r->z2, b, back + o, p), before, 1 << b));
+        if (r->bits >> b & 1)
+            EACH_VECTOR(W(join)(acc[j], W(low)(r->z, r->z2, b, back + o, p), before, 1 << b));
     }
     if (OP_IDEMPOTENT && r->node) EACH_VECTOR(W(join)(acc[j], W(soa_load)(r->node, at + o), 0, 0));
 #undef EACH_VECTOR
 }
 
-/* The results of m windows, the first of which ends at the tile's place `from` and begins at index `first`. */
-static void W(do_window_lower)(void *to, const tl_window_work *k, int64_t from, int64_t m, int64_t first, int stream,
-                               tl_par p)
+/* The results of m windows, the first of which ends at the tile's place `from` and begins at
+   index `first`. */
+static void W(do_window_lower)(void *to, const tl_window_work *k, int64_t from, int64_t m,
+                               int64_t first, int stream, tl_par p)
 {
     TL_OUT_T *out = to;
     W(recipe) r = W(window_recipe)(k);
@@ -241,9 +250,11 @@ static void W(do_window_lower)(void *to, const tl_window_work *k, int64_t from, 
     while (j < m) {
         VS acc[4];
         /* Streaming stores need an aligned target. */
-        int64_t askew = stream ? (int64_t)((uintptr_t)(out + j * (OP_LANES)) / sizeof *out & (TL_V - 1)) : 0;
+        int64_t askew =
+            stream ? (int64_t)((uintptr_t)(out + j * (OP_LANES)) / sizeof *out & (TL_V - 1)) : 0;
         if (!askew && m - j >= 4 * TL_V) {
-            if (W(DIRECT) && r.small && stream) TL_FETCH_SOME(k->next, at + j - TL_WINDOW_HISTORY, 4 * TL_V, sizeof(E));
+            if (W(DIRECT) && r.small && stream)
+                TL_FETCH_SOME(k->next, at + j - TL_WINDOW_HISTORY, 4 * TL_V, sizeof(E));
             W(window_row)(acc, &r, 4, at + j, p);
             TL_UNROLL for (int v = 0; v < 4; v++, j += TL_V)
                 W(lower_some)(out + j * (OP_LANES), acc[v], TL_V, n, first + j, stream, p);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Windows over sorted keys. The rows whose keys lie in an interval are neighbours. Where the interval is as far from
- * every key, its ends move one way only, and each thread follows them from row to row; where every row has an
- * interval of its own, they are looked for by halving. Descending keys are ascending ones read from the end. */
+ * Windows over sorted keys. The rows whose keys lie in an interval are neighbours. Where the
+ * interval is as far from every key, its ends move one way only, and each thread follows them
+ * from row to row; where every row has an interval of its own, they are looked for by halving.
+ * Descending keys are ascending ones read from the end. */
 #include "bounds.h"
 #include "context/threads.h"
 #include "law/fp.h"
@@ -76,9 +77,12 @@ int64_t tl_bounds_order(int threads, const tally_view *keys, int *descending)
     if (compare(&l, at(&l, 0), at(&l, 0)) == 2) return 0;
     while (i < l.n && compare(&l, at(&l, i - 1), at(&l, i)) == 0) i++;
     if (i == l.n) return l.n;
-    const int wrong = compare(&l, at(&l, i - 1), at(&l, i)) == 1 ? -1 : 1; /* of a key and the one after it */
+    /* of a key and the one after it */
+    const int wrong = compare(&l, at(&l, i - 1), at(&l, i)) == 1 ? -1 : 1;
     *descending = wrong == -1;
-#pragma omp parallel for schedule(static) num_threads(tl_threads(l.n > PART_LEAST ? threads : 1)) reduction(min : first)
+#pragma omp parallel for schedule(static) num_threads(tl_threads(l.n > PART_LEAST ? threads : 1))  \
+    reduction(min                                                                                  \
+              : first)
     for (int64_t j = i; j < l.n; j++) {
         const int order = compare(&l, at(&l, j - 1), at(&l, j));
         if ((order == wrong || order == 2) && j < first) first = j;
@@ -88,8 +92,8 @@ int64_t tl_bounds_order(int threads, const tally_view *keys, int *descending)
 
 /* ---- bounds ---- */
 
-/* Is place p before the interval's first: below the limit, or at it and the limit is open? And before the place after
- * its last: not above the limit, nor at it if it is open? */
+/* Is place p before the interval's first: below the limit, or at it and the limit is open? And
+ * before the place after its last: not above the limit, nor at it if it is open? */
 static inline int before_first(const line *l, int64_t p, key low, int open)
 {
     const int order = compare(l, at(l, p), low);
@@ -101,7 +105,8 @@ static inline int before_end(const line *l, int64_t p, key high, int open)
     return order < 0 || (!open && order == 0);
 }
 
-static int64_t halve(const line *l, key limit, int open, int (*before)(const line *, int64_t, key, int))
+static int64_t halve(const line *l, key limit, int open,
+                     int (*before)(const line *, int64_t, key, int))
 {
     int64_t low = 0, high = l->n;
     while (low < high) {
@@ -120,9 +125,10 @@ static inline key moved(const line *l, key k, int64_t whole, double real)
 }
 
 /* The rows of places a .. b - 1. `given` is *l, of a dtype that is a constant. */
-static inline __attribute__((always_inline)) void part_of(const line given, tally_dtype dtype, int descending,
-                                                          const tally_key_window *w, int64_t a, int64_t b,
-                                                          int64_t *start, int64_t *end)
+static inline __attribute__((always_inline)) void part_of(const line given, tally_dtype dtype,
+                                                          int descending, const tally_key_window *w,
+                                                          int64_t a, int64_t b, int64_t *start,
+                                                          int64_t *end)
 {
     line own = given;
     const line *const l = &own;
@@ -160,13 +166,16 @@ static inline int64_t whole_at(const line *l, tally_dtype dtype, int64_t p)
     return dtype == TALLY_U64 ? whole ^ INT64_MIN : whole;
 }
 
-/* An end of the interval is the first place whose key is not below key[p] + add; it is not before `place`. */
+/* An end of the interval is the first place whose key is not below key[p] + add; it is not
+   before `place`. */
 typedef struct {
     int64_t add, place;
 } edge;
 
-/* Is the interval the same for all rows, and no limit beyond 64 bits? low and high: what to add for the edges. */
-static int is_whole(const line *l, const tally_key_window *w, int64_t a, int64_t b, edge *low, edge *high)
+/* Is the interval the same for all rows, and no limit beyond 64 bits? low and high: what to add
+   for the edges. */
+static int is_whole(const line *l, const tally_key_window *w, int64_t a, int64_t b, edge *low,
+                    edge *high)
 {
     int64_t sum;
     if (l->dtype == TALLY_F64 || w->lows || w->highs || a >= b) return 0;
@@ -174,21 +183,23 @@ static int is_whole(const line *l, const tally_key_window *w, int64_t a, int64_t
     if (__builtin_add_overflow(w->low, w->low_open != 0, &low->add) ||
         __builtin_add_overflow(w->high, w->high_open == 0, &high->add))
         return 0;
-    return !__builtin_add_overflow(least, low->add, &sum) && !__builtin_add_overflow(most, low->add, &sum) &&
-           !__builtin_add_overflow(least, high->add, &sum) && !__builtin_add_overflow(most, high->add, &sum);
+    return !__builtin_add_overflow(least, low->add, &sum) &&
+           !__builtin_add_overflow(most, low->add, &sum) &&
+           !__builtin_add_overflow(least, high->add, &sum) &&
+           !__builtin_add_overflow(most, high->add, &sum);
 }
 
-static inline __attribute__((always_inline)) void whole_part(const line given, tally_dtype dtype, int descending,
-                                                             const tally_key_window *w, int64_t a, int64_t b, edge low,
-                                                             edge high, int64_t *start, int64_t *end)
+static inline __attribute__((always_inline)) void
+whole_part(const line given, tally_dtype dtype, int descending, const tally_key_window *w,
+           int64_t a, int64_t b, edge low, edge high, int64_t *start, int64_t *end)
 {
     const line *const l = &given;
     const int64_t n = l->n;
     const int row_ends = w->ties == TALLY_TIES_ROW;
     int64_t first = low.place, stop = high.place;
     for (int64_t p = a; p < b; p++) {
-        const int64_t row = descending ? n - 1 - p : p, k = whole_at(l, dtype, p), from_key = k + low.add,
-                      stop_key = k + high.add;
+        const int64_t row = descending ? n - 1 - p : p, k = whole_at(l, dtype, p),
+                      from_key = k + low.add, stop_key = k + high.add;
         while (first < n && whole_at(l, dtype, first) < from_key) first++;
         while (stop < n && whole_at(l, dtype, stop) < stop_key) stop++;
         int64_t from = descending ? n - stop : first, to = descending ? n - first : stop;
@@ -199,8 +210,8 @@ static inline __attribute__((always_inline)) void whole_part(const line given, t
     }
 }
 
-static void part(const line *l, int descending, const tally_key_window *w, int64_t a, int64_t b, int64_t *start,
-                 int64_t *end)
+static void part(const line *l, int descending, const tally_key_window *w, int64_t a, int64_t b,
+                 int64_t *start, int64_t *end)
 {
     edge low = {0, 0}, high = {0, 0};
     if (is_whole(l, w, a, b, &low, &high)) {
@@ -208,7 +219,8 @@ static void part(const line *l, int descending, const tally_key_window *w, int64
         low.place = halve(l, moved(l, k, w->low, 0), w->low_open, before_first);
         high.place = halve(l, moved(l, k, w->high, 0), w->high_open, before_end);
         if (l->dtype == TALLY_I64 && l->step == sizeof(int64_t) && !descending)
-            whole_part((line){l->data, l->n, sizeof(int64_t), TALLY_I64}, TALLY_I64, 0, w, a, b, low, high, start, end);
+            whole_part((line){l->data, l->n, sizeof(int64_t), TALLY_I64}, TALLY_I64, 0, w, a, b,
+                       low, high, start, end);
         else if (l->dtype == TALLY_I64)
             whole_part(*l, TALLY_I64, descending, w, a, b, low, high, start, end);
         else if (l->dtype == TALLY_I32)
@@ -233,15 +245,16 @@ static void part(const line *l, int descending, const tally_key_window *w, int64
     }
 }
 
-void tl_bounds(int threads, const tally_view *keys, int descending, const tally_key_window *w, int64_t *start,
-               int64_t *end)
+void tl_bounds(int threads, const tally_view *keys, int descending, const tally_key_window *w,
+               int64_t *start, int64_t *end)
 {
     const line l = line_of(keys, descending);
     const int64_t parts = l.n / PART_LEAST + 1 < threads ? l.n / PART_LEAST + 1 : threads;
 #pragma omp parallel for schedule(static, 1) num_threads(tl_threads(parts > 1 ? threads : 1))
     for (int64_t t = 0; t < parts; t++) {
         tl_fp fp = tl_fp_enter();
-        part(&l, descending, w, l.n / parts * t, t + 1 < parts ? l.n / parts * (t + 1) : l.n, start, end);
+        part(&l, descending, w, l.n / parts * t, t + 1 < parts ? l.n / parts * (t + 1) : l.n, start,
+             end);
         tl_fp_leave(fp);
     }
 }

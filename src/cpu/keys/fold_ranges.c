@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Ranges, on as many threads as there are, a batch of neighbouring results at a time. Where the ranges of a batch
- * overlap and lie in one tile, the tile's nodes are made once, of every level and at every place, and a result takes
- * the binary digits of its length from them (kernel/spans_kernel.h). Other ranges are folded one by one, and one that
- * is the same as the one before it once. */
+ * Ranges, on as many threads as there are, a batch of neighbouring results at a time. Where the
+ * ranges of a batch overlap and lie in one tile, the tile's nodes are made once, of every level
+ * and at every place, and a result takes the binary digits of its length from them
+ * (kernel/spans_kernel.h). Other ranges are folded one by one, and one that is the same as the
+ * one before it once. */
 #include "ranges.h"
 #include "context/threads.h"
 #include "context/view.h"
@@ -11,9 +12,10 @@
 #include <stdlib.h>
 
 enum {
-    SHARE = 4096,          /* results that a thread takes at a time */
-    WORTH = 1 << 15,       /* elements worth a second thread */
-    BATCH = 1024,          /* results of a batch: the nodes of 100 elements each are in the second cache at most */
+    SHARE = 4096,    /* results that a thread takes at a time */
+    WORTH = 1 << 15, /* elements worth a second thread */
+    /* results of a batch: the nodes of 100 elements each are in the second cache at most */
+    BATCH = 1024,
     LONGEST = TL_TILE / 2, /* range of a batch */
     LEVELS = TL_TILE_LEVEL,
     ALONE = 64 /* a fold alone costs so many elements more, about */
@@ -24,7 +26,8 @@ typedef struct {
     char *memory, *wide, *soa, *tables, *result, *out; /* memory NULL: there is none, or not yet */
     int64_t *counts;
     int failed;
-    int32_t from[BATCH], length[BATCH], place[BATCH]; /* of a batch; place: its result's number there */
+    /* of a batch; place: its result's number there */
+    int32_t from[BATCH], length[BATCH], place[BATCH];
 } room;
 
 typedef struct {
@@ -33,7 +36,8 @@ typedef struct {
     const char *x;
     char *y;
     int64_t y_stride;
-    const int64_t *counts; /* NULL, or the elements that count for min_count of result r at r - counts_from */
+    /* NULL, or the elements that count for min_count of result r at r - counts_from */
+    const int64_t *counts;
     int64_t counts_from;
 } job;
 
@@ -41,7 +45,8 @@ typedef struct {
     int64_t from, end, r;
 } range;
 
-/* The next range of a .. b - 1 that has elements enough; the results of those before it are empty. 0: there is none. */
+/* The next range of a .. b - 1 that has elements enough; the results of those before it are
+   empty. 0: there is none. */
 static int next_range(const job *j, int64_t a, int64_t b, range *at)
 {
     for (int64_t r = a; r < b; r++) {
@@ -59,7 +64,9 @@ static int has_room(room *m, const job *j)
 {
     enum { WIDE = 2 * TL_WIDE_BYTES, RESULTS = BATCH * 2 * 8 };
     if (m->memory || m->failed) return !m->failed;
-    const tl_kernel *const core = j->plan->core, *const other = j->count && j->count->core ? j->count->core : core;
+    const tl_kernel *const core = j->plan->core, *const other = j->count && j->count->core
+                                                                    ? j->count->core
+                                                                    : core;
     size_t soa = (size_t)(core->soa_bytes > other->soa_bytes ? core->soa_bytes : other->soa_bytes);
     soa = (soa + 63) & ~(size_t)63;
     m->memory = aligned_alloc(64, WIDE + 2 * RESULTS + (LEVELS + 1) * soa);
@@ -74,10 +81,12 @@ static int has_room(room *m, const job *j)
 }
 
 /* `count` ranges of a tile of n elements at x; the first result is at y. */
-static void fold_batch(const job *j, room *m, const char *x, int64_t n, int levels, int64_t count, char *y)
+static void fold_batch(const job *j, room *m, const char *x, int64_t n, int levels, int64_t count,
+                       char *y)
 {
     const tl_plan *const plan = j->plan;
-    const int64_t bytes = plan->op->result_bytes, padded = (count + TL_ABREAST - 1) & -(int64_t)TL_ABREAST;
+    const int64_t bytes = plan->op->result_bytes,
+                  padded = (count + TL_ABREAST - 1) & -(int64_t)TL_ABREAST;
     tl_par par = plan->par;
     for (int64_t i = count; i < padded; i++) m->from[i] = 0, m->length[i] = 1;
     if (plan->in && plan->op->inputs == 2) {
@@ -86,9 +95,11 @@ static void fold_batch(const job *j, room *m, const char *x, int64_t n, int leve
     } else if (plan->in) {
         plan->in->apply(plan->in, m->wide, x, n);
     }
-    const tl_spans k = {plan->in ? m->wide : x, n, padded, m->from, m->length, levels, m->tables, m->soa};
+    const tl_spans k = {
+        plan->in ? m->wide : x, n, padded, m->from, m->length, levels, m->tables, m->soa};
     plan->core->spans(&k, par);
-    const tl_lower l = {.m = padded, .rows = 1, .counts = m->length, .firsts = plan->op->indexed ? m->from : NULL};
+    const tl_lower l = {
+        .m = padded, .rows = 1, .counts = m->length, .firsts = plan->op->indexed ? m->from : NULL};
     const int dense = j->y_stride == bytes && m->place[count - 1] == count - 1;
     if (dense && !plan->out && padded == count) {
         plan->lower->lower_rows(y, m->soa, &l, plan->par);
@@ -97,18 +108,20 @@ static void fold_batch(const job *j, room *m, const char *x, int64_t n, int leve
     char *from = m->result;
     if (!plan->out || !plan->lower->bare) plan->lower->lower_rows(m->result, m->soa, &l, plan->par);
     if (plan->out) {
-        plan->out->apply(plan->out, m->out, plan->lower->bare ? m->soa : m->result, count * plan->op->lanes);
+        plan->out->apply(plan->out, m->out, plan->lower->bare ? m->soa : m->result,
+                         count * plan->op->lanes);
         from = m->out;
     }
     if (dense) {
         memcpy(y, from, (size_t)(count * bytes));
         return;
     }
-    for (int64_t i = 0; i < count; i++) memcpy(y + m->place[i] * j->y_stride, from + i * bytes, (size_t)bytes);
+    for (int64_t i = 0; i < count; i++)
+        memcpy(y + m->place[i] * j->y_stride, from + i * bytes, (size_t)bytes);
 }
 
-/* A batch from `first` on, which is a range of results .. b - 1: up to *stop, which comes after its last. Returns
- * whether it was worth it, and is done. */
+/* A batch from `first` on, which is a range of results .. b - 1: up to *stop, which comes after
+ * its last. Returns whether it was worth it, and is done. */
 static int batch(const job *j, room *m, range first, int64_t b, int64_t *stop)
 {
     int64_t low = first.from, high = first.end, all = 0, count = 0, r = first.r;
@@ -117,7 +130,8 @@ static int batch(const job *j, room *m, range first, int64_t b, int64_t *stop)
     int32_t bits = 0;
     range at = first;
     if (!j->plan->core || !j->plan->core->spans) return 0;
-    while (r < b && count < BATCH) { /* as many as lie in a tile; their places are relative to the first's for now */
+    /* as many as lie in a tile; their places are relative to the first's for now */
+    while (r < b && count < BATCH) {
         if (start && ends[r] - start[r] >= least)
             at = (range){start[r], ends[r], r};
         else if (next_range(j, r, b, &at), at.r == b)
@@ -138,7 +152,8 @@ static int batch(const job *j, room *m, range first, int64_t b, int64_t *stop)
     const int levels = tl_top_level(bits) + 1;
     if ((high - low) * levels > all + ALONE * count || !has_room(m, j)) return 0;
     for (int64_t i = 0; i < count; i++) m->from[i] += (int32_t)(first.from - low);
-    fold_batch(j, m, j->x + low * j->plan->op->elem_bytes, high - low, levels, count, j->y + first.r * j->y_stride);
+    fold_batch(j, m, j->x + low * j->plan->op->elem_bytes, high - low, levels, count,
+               j->y + first.r * j->y_stride);
     return 1;
 }
 
@@ -146,7 +161,8 @@ static int batch(const job *j, room *m, range first, int64_t b, int64_t *stop)
 static void fold_ranges(const job *j, room *m, int64_t a, int64_t b)
 {
     const tl_scalar *op = j->plan->op;
-    const char *last = NULL; /* the result of the range before, which was last_from .. last_end - 1 */
+    /* the result of the range before, which was last_from .. last_end - 1 */
+    const char *last = NULL;
     int64_t last_from = 0, last_end = 0, alone = 0, stop = 0;
     range at;
     for (int have = next_range(j, a, b, &at); have;) {
@@ -170,7 +186,8 @@ static void fold_ranges(const job *j, room *m, int64_t a, int64_t b)
     }
 }
 
-/* The same, and before it what counts for min_count of an operator that leaves elements out. 0: no memory. */
+/* The same, and before it what counts for min_count of an operator that leaves elements out. 0:
+   no memory. */
 static int fold_share(const job *given, room *m, int64_t a, int64_t b)
 {
     job j = *given;
@@ -221,8 +238,9 @@ static tally_status no_memory(tally *ctx, int64_t bytes, const char *what)
 }
 
 /* m: NULL, or the room of the thread that calls, which does all of it. */
-static tally_status run(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads, const tl_ranges *ranges,
-                        const void *x, int64_t stride, void *y, int64_t y_stride, room *m)
+static tally_status run(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
+                        const tl_ranges *ranges, const void *x, int64_t stride, void *y,
+                        int64_t y_stride, room *m)
 {
     const int64_t bytes = plan->op->elem_bytes, shares = (ranges->results + SHARE - 1) / SHARE;
     char *dense = NULL;
@@ -257,30 +275,35 @@ static tally_status run(tally *ctx, const tl_plan *plan, const tl_plan *count, i
     return good ? TALLY_OK : no_memory(ctx, sizeof *m, "windows by ranges");
 }
 
-tally_status tl_ranges_run(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads, const tl_ranges *ranges,
-                           const void *x, int64_t stride, void *y, int64_t y_stride)
+tally_status tl_ranges_run(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
+                           const tl_ranges *ranges, const void *x, int64_t stride, void *y,
+                           int64_t y_stride)
 {
     return run(ctx, plan, count, threads, ranges, x, stride, y, y_stride, NULL);
 }
 
-static tally_status row(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads, const tally_view *in,
-                        const tally_view *out, int64_t r, const tally_window_options *o, room *m)
+static tally_status row(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
+                        const tally_view *in, const tally_view *out, int64_t r,
+                        const tally_window_options *o, room *m)
 {
     int64_t n, k;
     const char *x = tl_view_row(in, r, plan->op->elem_bytes, &n);
     char *y = tl_view_row(out, r, plan->op->result_bytes, &k);
     const tl_ranges ranges = tl_ranges_of(o, n);
-    return run(ctx, plan, count, threads, &ranges, x, in->stride, y, tl_step(out->stride, plan->op->result_bytes), m);
+    return run(ctx, plan, count, threads, &ranges, x, in->stride, y,
+               tl_step(out->stride, plan->op->result_bytes), m);
 }
 
-tally_status tl_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads, const tally_view *in,
-                            const tally_view *out, const tally_window_options *o)
+tally_status tl_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
+                            const tally_view *in, const tally_view *out,
+                            const tally_window_options *o)
 {
     tally_status failed = TALLY_OK;
     const int64_t total = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
     const int64_t share = in->rows / (32 * threads) + 1;
     if (threads > 1 && in->rows < threads) {
-        for (int64_t r = 0; r < in->rows && !failed; r++) failed = row(ctx, plan, count, threads, in, out, r, o, NULL);
+        for (int64_t r = 0; r < in->rows && !failed; r++)
+            failed = row(ctx, plan, count, threads, in, out, r, o, NULL);
         return failed;
     }
 #pragma omp parallel num_threads(tl_threads(total < WORTH ? 1 : threads))
@@ -289,7 +312,8 @@ tally_status tl_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan *coun
         room *const own = new_room();
 #pragma omp for schedule(dynamic, share)
         for (int64_t r = 0; r < in->rows; r++) {
-            const tally_status status = own ? row(ctx, plan, count, 1, in, out, r, o, own) : TALLY_NO_MEMORY;
+            const tally_status status =
+                own ? row(ctx, plan, count, 1, in, out, r, o, own) : TALLY_NO_MEMORY;
             if (status) {
 #pragma omp atomic write
                 failed = status;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Keys on the processors. Threads take neighbouring parts, so that what they find is in order:
  *
- *   runs     a part that begins at element a writes the ends it finds at offsets[a + 1] and up, where no other part
- *            writes (there are no more ends than elements); then they are moved together
- *   groups   each part counts its codes; the sums over groups, and over parts within a group, say where each part's
- *            elements of each group go */
+ *   runs     a part that begins at element a writes the ends it finds at offsets[a + 1] and up,
+ *            where no other part writes (there are no more ends than elements); then they are
+ *            moved together
+ *   groups   each part counts its codes; the sums over groups, and over parts within a group,
+ *            say where each part's elements of each group go */
 #include "keys.h"
 #include "context/threads.h"
 #include "context/view.h"
@@ -18,13 +19,19 @@
 
 enum { BLOCK = 32, CHUNK = 2048, PART_LEAST = 1 << 16 };
 
-static int64_t parts_of(int threads, int64_t n) { return n / PART_LEAST + 1 < threads ? n / PART_LEAST + 1 : threads; }
-static int64_t part_begin(int64_t n, int64_t parts, int64_t p) { return p == parts ? n : n / parts * p; }
+static int64_t parts_of(int threads, int64_t n)
+{
+    return n / PART_LEAST + 1 < threads ? n / PART_LEAST + 1 : threads;
+}
+static int64_t part_begin(int64_t n, int64_t parts, int64_t p)
+{
+    return p == parts ? n : n / parts * p;
+}
 
 /* ---- runs ---- */
 
-/* Are two keys of different bits different? NaN equals NaN, -0 equals +0. magnitude: without the sign; infinity: NaNs
- * are above it. Integers have neither: infinity is the largest magnitude. */
+/* Are two keys of different bits different? NaN equals NaN, -0 equals +0. magnitude: without the
+ * sign; infinity: NaNs are above it. Integers have neither: infinity is the largest magnitude. */
 typedef struct {
     uint64_t magnitude, infinity;
 } equality;
@@ -53,14 +60,14 @@ static int differ(uint64_t a, uint64_t b, equality q)
 }
 
 /* Which of the BLOCK keys from x on differ from the one after them: bit j for x[j]. */
-#define OTHERS(bits)                                                                                                   \
-    static inline __attribute__((always_inline)) uint32_t others_##bits(const key_##bits *x)                           \
-    {                                                                                                                  \
-        uint##bits##_t other = 0;                                                                                      \
-        uint32_t mask = 0;                                                                                             \
-        for (int j = 0; j < BLOCK; j++) other |= (uint##bits##_t)(x[j] ^ x[j + 1]);                                    \
-        for (int j = 0; other && j < BLOCK; j++) mask |= (uint32_t)(x[j] != x[j + 1]) << j;                            \
-        return mask;                                                                                                   \
+#define OTHERS(bits)                                                                               \
+    static inline __attribute__((always_inline)) uint32_t others_##bits(const key_##bits *x)       \
+    {                                                                                              \
+        uint##bits##_t other = 0;                                                                  \
+        uint32_t mask = 0;                                                                         \
+        for (int j = 0; j < BLOCK; j++) other |= (uint##bits##_t)(x[j] ^ x[j + 1]);                \
+        for (int j = 0; other && j < BLOCK; j++) mask |= (uint32_t)(x[j] != x[j + 1]) << j;        \
+        return mask;                                                                               \
     }
 typedef uint8_t key_8;
 typedef uint16_t key_16 __attribute__((aligned(1), may_alias));
@@ -71,26 +78,27 @@ OTHERS(16)
 OTHERS(32)
 OTHERS(64)
 
-/* The places i, 1 <= i <= n, at which x[i] is not x[i - 1], plus `at`; to NULL: their number alone. Most blocks have
- * none. */
-#define ENDS(name, target, bits, others)                                                                               \
-    static target int64_t name(const void *data, int64_t n, int64_t at, equality q, int64_t *to)                       \
-    {                                                                                                                  \
-        const key_##bits *x = data;                                                                                    \
-        int64_t count = 0, i = 0;                                                                                      \
-        for (; i + BLOCK <= n; i += BLOCK)                                                                             \
-            for (uint32_t mask = others(x + i); mask; mask &= mask - 1) {                                              \
-                const int64_t j = i + __builtin_ctz(mask);                                                             \
-                if (q.infinity != UINT64_MAX && !differ(x[j], x[j + 1], q)) continue;                                  \
-                if (to) to[count] = at + j + 1;                                                                        \
-                count++;                                                                                               \
-            }                                                                                                          \
-        for (; i < n; i++) {                                                                                           \
-            if (x[i] == x[i + 1] || (q.infinity != UINT64_MAX && !differ(x[i], x[i + 1], q))) continue;                \
-            if (to) to[count] = at + i + 1;                                                                            \
-            count++;                                                                                                   \
-        }                                                                                                              \
-        return count;                                                                                                  \
+/* The places i, 1 <= i <= n, at which x[i] is not x[i - 1], plus `at`; to NULL: their number
+ * alone. Most blocks have none. */
+#define ENDS(name, target, bits, others)                                                           \
+    static target int64_t name(const void *data, int64_t n, int64_t at, equality q, int64_t *to)   \
+    {                                                                                              \
+        const key_##bits *x = data;                                                                \
+        int64_t count = 0, i = 0;                                                                  \
+        for (; i + BLOCK <= n; i += BLOCK)                                                         \
+            for (uint32_t mask = others(x + i); mask; mask &= mask - 1) {                          \
+                const int64_t j = i + __builtin_ctz(mask);                                         \
+                if (q.infinity != UINT64_MAX && !differ(x[j], x[j + 1], q)) continue;              \
+                if (to) to[count] = at + j + 1;                                                    \
+                count++;                                                                           \
+            }                                                                                      \
+        for (; i < n; i++) {                                                                       \
+            if (x[i] == x[i + 1] || (q.infinity != UINT64_MAX && !differ(x[i], x[i + 1], q)))      \
+                continue;                                                                          \
+            if (to) to[count] = at + i + 1;                                                        \
+            count++;                                                                               \
+        }                                                                                          \
+        return count;                                                                              \
     }
 ENDS(ends_8, , 8, others_8)
 ENDS(ends_16, , 16, others_16)
@@ -104,8 +112,9 @@ static inline AVX2 uint32_t others_avx2_64(const key_64 *x)
 {
     uint32_t same = 0;
     for (int j = 0; j < BLOCK; j += 4)
-        same |= (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(
-                    _mm256_loadu_si256((const void *)(x + j)), _mm256_loadu_si256((const void *)(x + j + 1)))))
+        same |= (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(
+                    _mm256_cmpeq_epi64(_mm256_loadu_si256((const void *)(x + j)),
+                                       _mm256_loadu_si256((const void *)(x + j + 1)))))
                 << j;
     return ~same;
 }
@@ -113,8 +122,9 @@ static inline AVX2 uint32_t others_avx2_32(const key_32 *x)
 {
     uint32_t same = 0;
     for (int j = 0; j < BLOCK; j += 8)
-        same |= (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(
-                    _mm256_loadu_si256((const void *)(x + j)), _mm256_loadu_si256((const void *)(x + j + 1)))))
+        same |= (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(
+                    _mm256_cmpeq_epi32(_mm256_loadu_si256((const void *)(x + j)),
+                                       _mm256_loadu_si256((const void *)(x + j + 1)))))
                 << j;
     return ~same;
 }
@@ -128,7 +138,10 @@ static int64_t ends_of(int64_t bytes, const void *x, int64_t n, int64_t at, equa
     if (bytes >= 4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"))
         return (bytes == 8 ? ends_avx2_64 : ends_avx2_32)(x, n, at, q, to);
 #endif
-    return (bytes == 8 ? ends_64 : bytes == 4 ? ends_32 : bytes == 2 ? ends_16 : ends_8)(x, n, at, q, to);
+    return (bytes == 8   ? ends_64
+            : bytes == 4 ? ends_32
+            : bytes == 2 ? ends_16
+                         : ends_8)(x, n, at, q, to);
 }
 
 /* The ends among elements a + 1 .. b of the keys. */
@@ -162,7 +175,8 @@ int64_t tl_runs(int threads, const tally_view *keys, int64_t *offsets)
     }
     for (int64_t p = 0; p < parts; p++) {
         if (offsets && p > 0)
-            memmove(offsets + 1 + total, offsets + 1 + part_begin(last, parts, p), (size_t)found[p] * sizeof *offsets);
+            memmove(offsets + 1 + total, offsets + 1 + part_begin(last, parts, p),
+                    (size_t)found[p] * sizeof *offsets);
         total += found[p];
     }
     if (offsets) offsets[total + 1] = keys->n;
@@ -176,14 +190,15 @@ static void load(const tally_view *codes, int64_t i, int64_t m, int64_t *to)
 {
     const int64_t bytes = (int64_t)tally_dtype_size(codes->dtype);
     char pack[CHUNK * 8];
-    tl_copy_strided(pack, 1, (const char *)codes->data + i * codes->stride * bytes, codes->stride, m, bytes);
-#define LOAD(dtype, type)                                                                                              \
-    case dtype:                                                                                                        \
-        for (int64_t j = 0; j < m; j++) {                                                                              \
-            type v;                                                                                                    \
-            memcpy(&v, pack + j * (int64_t)sizeof v, sizeof v);                                                        \
-            to[j] = (int64_t)v;                                                                                        \
-        }                                                                                                              \
+    tl_copy_strided(pack, 1, (const char *)codes->data + i * codes->stride * bytes, codes->stride,
+                    m, bytes);
+#define LOAD(dtype, type)                                                                          \
+    case dtype:                                                                                    \
+        for (int64_t j = 0; j < m; j++) {                                                          \
+            type v;                                                                                \
+            memcpy(&v, pack + j * (int64_t)sizeof v, sizeof v);                                    \
+            to[j] = (int64_t)v;                                                                    \
+        }                                                                                          \
         break;
     switch (codes->dtype) {
         LOAD(TALLY_I8, int8_t)
@@ -198,7 +213,8 @@ static void load(const tally_view *codes, int64_t i, int64_t m, int64_t *to)
 #undef LOAD
 }
 
-/* Counts the codes of elements a .. b - 1. Returns the place of the first that is no group; b: there is none. */
+/* Counts the codes of elements a .. b - 1. Returns the place of the first that is no group; b:
+   there is none. */
 static int64_t count(const tally_view *codes, int64_t a, int64_t b, int64_t groups, int64_t *counts)
 {
     int64_t code[CHUNK];
@@ -224,8 +240,8 @@ static void scatter(const tally_view *codes, int64_t a, int64_t b, int64_t *next
     }
 }
 
-tally_status tl_groups(tally *ctx, int threads, const tally_view *codes, int64_t groups, int64_t *order,
-                       int64_t *offsets, int64_t *bad)
+tally_status tl_groups(tally *ctx, int threads, const tally_view *codes, int64_t groups,
+                       int64_t *order, int64_t *offsets, int64_t *bad)
 {
     const int64_t n = codes->n;
     int64_t parts = parts_of(threads, n), room;
@@ -235,7 +251,9 @@ tally_status tl_groups(tally *ctx, int threads, const tally_view *codes, int64_t
     int64_t *const counts = room < INT64_MAX ? calloc((size_t)room + 1, 1) : NULL;
     if (!counts) return tl_no_memory(ctx, (size_t)room, "the counts of the groups");
     int64_t first = n;
-#pragma omp parallel for schedule(static, 1) num_threads(tl_threads(parts > 1 ? threads : 1)) reduction(min : first)
+#pragma omp parallel for schedule(static, 1) num_threads(tl_threads(parts > 1 ? threads : 1))      \
+    reduction(min                                                                                  \
+              : first)
     for (int64_t p = 0; p < parts; p++) {
         const int64_t end = part_begin(n, parts, p + 1),
                       at = count(codes, part_begin(n, parts, p), end, groups, counts + p * groups);
@@ -256,7 +274,8 @@ tally_status tl_groups(tally *ctx, int threads, const tally_view *codes, int64_t
         offsets[groups] = sum;
 #pragma omp parallel for schedule(static, 1) num_threads(tl_threads(parts > 1 ? threads : 1))
         for (int64_t p = 0; p < parts; p++)
-            scatter(codes, part_begin(n, parts, p), part_begin(n, parts, p + 1), counts + p * groups, order);
+            scatter(codes, part_begin(n, parts, p), part_begin(n, parts, p + 1),
+                    counts + p * groups, order);
     }
     free(counts);
     return TALLY_OK;
@@ -268,7 +287,9 @@ int64_t tl_take_check(int threads, const int64_t *order, int64_t n, int64_t leng
 {
     const int64_t parts = parts_of(threads, n);
     int64_t first = n;
-#pragma omp parallel for schedule(static, 1) num_threads(tl_threads(parts > 1 ? threads : 1)) reduction(min : first)
+#pragma omp parallel for schedule(static, 1) num_threads(tl_threads(parts > 1 ? threads : 1))      \
+    reduction(min                                                                                  \
+              : first)
     for (int64_t p = 0; p < parts; p++) {
         const int64_t end = part_begin(n, parts, p + 1);
         for (int64_t i = part_begin(n, parts, p); i < end; i++)
@@ -280,20 +301,22 @@ int64_t tl_take_check(int threads, const int64_t *order, int64_t n, int64_t leng
     return first;
 }
 
-#define TAKE(bits)                                                                                                     \
-    static void take_##bits(const char *x, int64_t step, const int64_t *order, int64_t n, char *y, int64_t to)         \
-    {                                                                                                                  \
-        for (int64_t i = 0; i < n; i++) memcpy(y + i * to, x + order[i] * step, bits / 8);                             \
+#define TAKE(bits)                                                                                 \
+    static void take_##bits(const char *x, int64_t step, const int64_t *order, int64_t n, char *y, \
+                            int64_t to)                                                            \
+    {                                                                                              \
+        for (int64_t i = 0; i < n; i++) memcpy(y + i * to, x + order[i] * step, bits / 8);         \
     }
 TAKE(8)
 TAKE(16)
 TAKE(32)
 TAKE(64)
 
-void tl_take(int threads, const tally_view *in, const int64_t *order, int64_t n, const tally_view *out)
+void tl_take(int threads, const tally_view *in, const int64_t *order, int64_t n,
+             const tally_view *out)
 {
-    const int64_t parts = parts_of(threads, n), bytes = (int64_t)tally_dtype_size(in->dtype), step = in->stride * bytes,
-                  to = out->stride * bytes;
+    const int64_t parts = parts_of(threads, n), bytes = (int64_t)tally_dtype_size(in->dtype),
+                  step = in->stride * bytes, to = out->stride * bytes;
 #pragma omp parallel for schedule(static, 1) num_threads(tl_threads(parts > 1 ? threads : 1))
     for (int64_t p = 0; p < parts; p++) {
         const int64_t a = part_begin(n, parts, p), m = part_begin(n, parts, p + 1) - a;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Windows that are any ranges of a sequence: given one by one, or by options that the streaming engine (window.h) has
- * no road for: negative offsets, and a step. Each is folded by itself, from its own first element. */
+ * Windows that are any ranges of a sequence: given one by one, or by options that the streaming
+ * engine (window.h) has no road for: negative offsets, and a step. Each is folded by itself,
+ * from its own first element. */
 #ifndef TALLY_RANGES_H
 #define TALLY_RANGES_H
 #include "context/context.h"
@@ -21,8 +22,8 @@ static inline tl_ranges tl_ranges_of(const tally_window_options *o, int64_t n)
     return (tl_ranges){NULL, NULL, o, n, tally_window_length(n, o), first, step, o->min_count};
 }
 
-/* Range r: *from .. *end - 1. Returns whether a window of so many elements has a result at all: 0 if it is not full,
- * and the rule for edges gives the empty value. */
+/* Range r: *from .. *end - 1. Returns whether a window of so many elements has a result at all:
+ * 0 if it is not full, and the rule for edges gives the empty value. */
 static inline int tl_range_at(const tl_ranges *s, int64_t r, int64_t *from, int64_t *end)
 {
     if (s->start) {
@@ -36,12 +37,14 @@ static inline int tl_range_at(const tl_ranges *s, int64_t r, int64_t *from, int6
     return (low >= 0 && high <= s->n) || s->o->edges == TALLY_EDGES_SHRINK || s->min_count > 0;
 }
 
-/* The results of one sequence's ranges. x: its elements, `stride` apart. count: as for tl_window_view. y: results,
- * y_stride bytes apart. TALLY_NO_MEMORY only. */
-tally_status tl_ranges_run(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads, const tl_ranges *ranges,
-                           const void *x, int64_t stride, void *y, int64_t y_stride);
+/* The results of one sequence's ranges. x: its elements, `stride` apart. count: as for
+ * tl_window_view. y: results, y_stride bytes apart. TALLY_NO_MEMORY only. */
+tally_status tl_ranges_run(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
+                           const tl_ranges *ranges, const void *x, int64_t stride, void *y,
+                           int64_t y_stride);
 
 /* tally_window on a view, by ranges. */
-tally_status tl_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads, const tally_view *in,
-                            const tally_view *out, const tally_window_options *options);
+tally_status tl_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
+                            const tally_view *in, const tally_view *out,
+                            const tally_window_options *options);
 #endif

@@ -8,8 +8,9 @@ void tl_narrow_plan(tl_plan *plan, const tl_narrow *roads)
 {
     const tl_scalar *op = plan->op;
     const int high = op->widen == TL_WIDEN_HIGH;
-    if (!op->extreme || op->elem_bytes > 2 || op->state_bytes != op->elem_bytes || op->out != op->dtype ||
-        op->lanes != 1 || plan->par.marked || plan->fold == plan->core || !(high || op->widen == TL_WIDEN_LOW))
+    if (!op->extreme || op->elem_bytes > 2 || op->state_bytes != op->elem_bytes ||
+        op->out != op->dtype || op->lanes != 1 || plan->par.marked || plan->fold == plan->core ||
+        !(high || op->widen == TL_WIDEN_LOW))
         return;
     const int floats = op->dtype == TALLY_F16 || op->dtype == TALLY_BF16,
               sign = floats || op->dtype == TALLY_I8 || op->dtype == TALLY_I16;

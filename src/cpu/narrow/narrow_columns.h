@@ -2,19 +2,20 @@
  * Columns, a lane for each (narrow_kernel.h). */
 
 /* One vector of columns, of `lanes` that are there. */
-#define COLUMN(load_it, put_it)                                                                                        \
-    {                                                                                                                  \
-        V a = N(get)(acc + c);                                                                                         \
-        for (int64_t j = 0; j < rows; j++) {                                                                           \
-            __builtin_prefetch((const void *)((uintptr_t)(x + j * step + c) + (uintptr_t)ahead), 0, 2);                \
-            const V v = load_it(x + j * step + c), last = a;                                                           \
-            a = MOST(a, v);                                                                                            \
-            if (out) put_it(out + j * out_step + c, exclusive ? last : a);                                             \
-        }                                                                                                              \
-        N(set)(acc + c, a);                                                                                            \
+#define COLUMN(load_it, put_it)                                                                    \
+    {                                                                                              \
+        V a = N(get)(acc + c);                                                                     \
+        for (int64_t j = 0; j < rows; j++) {                                                       \
+            __builtin_prefetch((const void *)((uintptr_t)(x + j * step + c) + (uintptr_t)ahead),   \
+                               0, 2);                                                              \
+            const V v = load_it(x + j * step + c), last = a;                                       \
+            a = MOST(a, v);                                                                        \
+            if (out) put_it(out + j * out_step + c, exclusive ? last : a);                         \
+        }                                                                                          \
+        N(set)(acc + c, a);                                                                        \
     }
-TL_INLINE void N(some_columns)(T *out, int64_t out_step, const T *x, int64_t step, int64_t rows, int64_t width, T *acc,
-                               int exclusive, tl_keying k)
+TL_INLINE void N(some_columns)(T *out, int64_t out_step, const T *x, int64_t step, int64_t rows,
+                               int64_t width, T *acc, int exclusive, tl_keying k)
 {
     const int64_t ahead = 8 * step * (int64_t)sizeof(T);
     int64_t c = 0;
@@ -31,8 +32,8 @@ TL_INLINE void N(some_columns)(T *out, int64_t out_step, const T *x, int64_t ste
 }
 #undef COLUMN
 
-/* Folds of rows that follow each other and are so short that a vector holds several: as one row of them all, whose
- * parts are folded at the end. Returns how many rows were done. */
+/* Folds of rows that follow each other and are so short that a vector holds several: as one row
+ * of them all, whose parts are folded at the end. Returns how many rows were done. */
 static int64_t N(fold_narrow)(const T *x, int64_t rows, int64_t width, T *acc, tl_keying k)
 {
     const int64_t per = LANES / width, step = per * width;
@@ -46,12 +47,13 @@ static int64_t N(fold_narrow)(const T *x, int64_t rows, int64_t width, T *acc, t
     }
     N(set)(keys, MOST(a, b));
     for (int64_t part = 0; part < step && r; part += width)
-        for (int64_t c = 0; c < width; c++) acc[c] = acc[c] > keys[part + c] ? acc[c] : keys[part + c];
+        for (int64_t c = 0; c < width; c++)
+            acc[c] = acc[c] > keys[part + c] ? acc[c] : keys[part + c];
     return r;
 }
 
-static void N(columns)(void *to, int64_t out_step, const void *data, int64_t step, int64_t rows, int64_t width,
-                       void *acc, int exclusive, tl_keying k)
+static void N(columns)(void *to, int64_t out_step, const void *data, int64_t step, int64_t rows,
+                       int64_t width, void *acc, int exclusive, tl_keying k)
 {
     enum { BLOCK = 8 };
     T *out = to;
@@ -76,7 +78,8 @@ static void N(columns)(void *to, int64_t out_step, const void *data, int64_t ste
     }
 }
 
-/* Windows down columns, as in window_long: blocks of w - 1 rows, of which suffix has a row for each. */
+/* Windows down columns, as in window_long: blocks of w - 1 rows, of which suffix has a row for
+   each. */
 TL_INLINE void N(row_of)(T *to, const T *a, const T *x, int64_t ahead, int64_t width, tl_keying k)
 {
     int64_t c = 0;
@@ -87,8 +90,8 @@ TL_INLINE void N(row_of)(T *to, const T *a, const T *x, int64_t ahead, int64_t w
     if (c < width) N(set)(to + c, MOST(N(get)(a + c), N(load_some)(x + c, width - c, k)));
 }
 
-static void N(column_windows)(void *to, int64_t out_step, const void *data, int64_t step, int64_t m, int64_t w,
-                              int64_t width, void *room, tl_keying k)
+static void N(column_windows)(void *to, int64_t out_step, const void *data, int64_t step, int64_t m,
+                              int64_t w, int64_t width, void *room, tl_keying k)
 {
     const int64_t block = w - 1, pitch = (width + LANES - 1) & -LANES;
     T *out = to, *prefix = room, *suffix = prefix + pitch;
@@ -97,14 +100,18 @@ static void N(column_windows)(void *to, int64_t out_step, const void *data, int6
         now = m < block ? m : block;
         memset(prefix, 0, (size_t)pitch * sizeof(T));
         for (int64_t r = block - 1; r >= 0; r--) N(row_of)
-        (suffix + r * pitch, r == block - 1 ? prefix : suffix + (r + 1) * pitch, x + r * step, 0, width, k);
+        (suffix + r * pitch, r == block - 1 ? prefix : suffix + (r + 1) * pitch, x + r * step, 0,
+         width, k);
         for (int64_t r = 0; r < now; r++) {
             const T *const s = suffix + r * pitch;
             T *const y = out + r * out_step;
             int64_t c = 0;
-            N(row_of)(prefix, prefix, x + (block + r) * step, 16 * step * (int64_t)sizeof(T), width, k);
-            for (; c + LANES <= width; c += LANES) N(put)(y + c, MOST(N(get)(s + c), N(get)(prefix + c)), 0, k);
-            if (c < width) N(put_some)(y + c, MOST(N(get)(s + c), N(get)(prefix + c)), width - c, k);
+            N(row_of)
+            (prefix, prefix, x + (block + r) * step, 16 * step * (int64_t)sizeof(T), width, k);
+            for (; c + LANES <= width; c += LANES)
+                N(put)(y + c, MOST(N(get)(s + c), N(get)(prefix + c)), 0, k);
+            if (c < width)
+                N(put_some)(y + c, MOST(N(get)(s + c), N(get)(prefix + c)), width - c, k);
         }
     }
 }

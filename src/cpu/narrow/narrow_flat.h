@@ -52,15 +52,16 @@ TL_INLINE V N(suffixes)(V v, V *all)
 
 /* ---- scan ---- */
 
-static uint16_t N(scan)(void *to, const void *data, int64_t m, uint16_t first, int exclusive, int stream, int64_t ahead,
-                        tl_keying k)
+static uint16_t N(scan)(void *to, const void *data, int64_t m, uint16_t first, int exclusive,
+                        int stream, int64_t ahead, tl_keying k)
 {
     const T *x = data;
     T *out = to;
     const int way = ahead ? tl_fetch_way() : 0;
     V before = (V){0} + (T)first, run = {0}, all = {0};
     int64_t j = 0;
-    if (exclusive) { /* each result goes one place on; its place may be that of the next vector's first element */
+    /* each result goes one place on; its place may be that of the next vector's first element */
+    if (exclusive) {
         V v = N(load_some)(x, m, k), r;
         N(put_some)(out, before, 1, k);
         for (; j + LANES < m; j += LANES) {
@@ -81,13 +82,15 @@ static uint16_t N(scan)(void *to, const void *data, int64_t m, uint16_t first, i
         run += r[head - 1];
         j = head;
     }
-#define STEPS(streams)                                                                                                 \
-    for (; j + LANES <= m; j += LANES) {                                                                               \
-        if (way == TL_LINES) __builtin_prefetch((const void *)((uintptr_t)(x + j) + (uintptr_t)ahead), 0, 2);          \
-        if (way == TL_PAGES && j * (int64_t)sizeof(T) % 256 < TL_VECTOR_BYTES) tl_fetch(x + j, 256, ahead, way);       \
-        const V r = N(prefixes)(N(load)(x + j, k), &all);                                                              \
-        N(put)(out + j, MOST(MOST(r, run), before), streams, k);                                                       \
-        run = MOST(run, all);                                                                                          \
+#define STEPS(streams)                                                                             \
+    for (; j + LANES <= m; j += LANES) {                                                           \
+        if (way == TL_LINES)                                                                       \
+            __builtin_prefetch((const void *)((uintptr_t)(x + j) + (uintptr_t)ahead), 0, 2);       \
+        if (way == TL_PAGES && j * (int64_t)sizeof(T) % 256 < TL_VECTOR_BYTES)                     \
+            tl_fetch(x + j, 256, ahead, way);                                                      \
+        const V r = N(prefixes)(N(load)(x + j, k), &all);                                          \
+        N(put)(out + j, MOST(MOST(r, run), before), streams, k);                                   \
+        run = MOST(run, all);                                                                      \
     }
     if (stream) {
         STEPS(1)
@@ -106,11 +109,11 @@ static uint16_t N(scan)(void *to, const void *data, int64_t m, uint16_t first, i
 /* The largest of 2^levels elements that end at each lane; last[] has the vectors before. */
 TL_INLINE V N(climb)(V v, V *last, int levels)
 {
-#define CLIMB(level)                                                                                                   \
-    if (levels > (level) && (sizeof(T) << (level)) < TL_VECTOR_BYTES) {                                                \
-        const V before = last[level];                                                                                  \
-        last[level] = v;                                                                                               \
-        v = MOST(v, (V)DELAYED(before, v, ((int)sizeof(T) << (level)) % TL_VECTOR_BYTES));                             \
+#define CLIMB(level)                                                                               \
+    if (levels > (level) && (sizeof(T) << (level)) < TL_VECTOR_BYTES) {                            \
+        const V before = last[level];                                                              \
+        last[level] = v;                                                                           \
+        v = MOST(v, (V)DELAYED(before, v, ((int)sizeof(T) << (level)) % TL_VECTOR_BYTES));         \
     }
     CLIMB(0)
     CLIMB(1)
@@ -122,9 +125,10 @@ TL_INLINE V N(climb)(V v, V *last, int levels)
     return v;
 }
 
-/* y[i], `count` of them: the largest of the 2^levels elements that end at x[i]. Nothing is read before `begin`, nor
- * from `end` on; the first elements have fewer before them. */
-TL_INLINE void N(climb_all)(T *y, const T *x, int64_t count, const T *begin, const T *end, int levels, tl_keying k)
+/* y[i], `count` of them: the largest of the 2^levels elements that end at x[i]. Nothing is read
+ * before `begin`, nor from `end` on; the first elements have fewer before them. */
+TL_INLINE void N(climb_all)(T *y, const T *x, int64_t count, const T *begin, const T *end,
+                            int levels, tl_keying k)
 {
     V last[6] = {{0}};
     for (int64_t i = 0; i < count; i += LANES) {
@@ -133,7 +137,8 @@ TL_INLINE void N(climb_all)(T *y, const T *x, int64_t count, const T *begin, con
         if (before > 0) {
             T some[LANES] = {0};
             memcpy(some + before, begin,
-                   (size_t)(end - begin < LANES - before ? end - begin : LANES - before) * sizeof(T));
+                   (size_t)(end - begin < LANES - before ? end - begin : LANES - before) *
+                       sizeof(T));
             v = N(load)(some, k);
         } else {
             v = N(load_some)(x + i, end - (x + i), k);
@@ -142,13 +147,15 @@ TL_INLINE void N(climb_all)(T *y, const T *x, int64_t count, const T *begin, con
     }
 }
 
-/* The largest of 2, 4, 8 .. elements that end at each place of a tile, then two of them that overlap. */
+/* The largest of 2, 4, 8 .. elements that end at each place of a tile, then two of them that
+   overlap. */
 static void N(window_short)(T *out, const T *x, int64_t m, int64_t w, int stream, tl_keying k)
 {
     enum { TILE = 4096 / sizeof(T), WITHIN = TL_VECTOR_BYTES / sizeof(T) };
     _Alignas(64) T y[TILE + TL_NARROW_SHORT + 3 * WITHIN];
     const int64_t top = tl_top_level(w), over = w - ((int64_t)1 << top),
-                  lead = -(w - 1) & (LANES - 1); /* places before x, so that results begin with a vector */
+                  /* places before x, so that results begin with a vector */
+        lead = -(w - 1) & (LANES - 1);
     const T *const begin = x, *const end = x + m + w - 1;
     int64_t now = N(head)(out, stream);
     for (now = now && now < m ? now
@@ -157,8 +164,8 @@ static void N(window_short)(T *out, const T *x, int64_t m, int64_t w, int stream
          m > 0; x += now, out += now, m -= now, now = m < TILE ? m : TILE) {
         const int64_t count = lead + now + w - 1;
         switch (top) {
-#define LEVELS(n)                                                                                                      \
-    N(climb_all)(y, x - lead, count, begin, end, n, k);                                                                \
+#define LEVELS(n)                                                                                  \
+    N(climb_all)(y, x - lead, count, begin, end, n, k);                                            \
     break;
         case 0:
             LEVELS(0)
@@ -182,14 +189,17 @@ static void N(window_short)(T *out, const T *x, int64_t m, int64_t w, int stream
         const T *const z = y + lead + w - 1;
         const int streams = stream && (uintptr_t)out % TL_VECTOR_BYTES == 0;
         int64_t i = 0;
-        for (; i + LANES <= now; i += LANES) N(put)(out + i, MOST(N(get)(z + i), N(get)(z + i - over)), streams, k);
+        for (; i + LANES <= now; i += LANES)
+            N(put)(out + i, MOST(N(get)(z + i), N(get)(z + i - over)), streams, k);
         if (i < now) N(put_some)(out + i, MOST(N(get)(z + i), N(get)(z + i - over)), now - i, k);
     }
 }
 
-/* Blocks of as many whole vectors as w - 1 elements have: a window is a suffix of one and a prefix of the next, which
- * ends as far on and `more` elements further (van Herk, Gil and Werman). */
-static void N(window_long)(T *out, const T *x, int64_t m, int64_t w, T *suffix, int stream, tl_keying k)
+/* Blocks of as many whole vectors as w - 1 elements have: a window is a suffix of one and a
+ * prefix of the next, which ends as far on and `more` elements further (van Herk, Gil and
+ * Werman). */
+static void N(window_long)(T *out, const T *x, int64_t m, int64_t w, T *suffix, int stream,
+                           tl_keying k)
 {
     const int64_t block = (w - 1) & -LANES, more = (w - 1) & (LANES - 1);
     int64_t now = N(head)(out, stream);
@@ -219,7 +229,8 @@ static void N(window_long)(T *out, const T *x, int64_t m, int64_t w, T *suffix, 
     }
 }
 
-static void N(window)(void *out, const void *x, int64_t m, int64_t w, void *room, int stream, tl_keying k)
+static void N(window)(void *out, const void *x, int64_t m, int64_t w, void *room, int stream,
+                      tl_keying k)
 {
     if (w <= TL_NARROW_SHORT)
         N(window_short)(out, x, m, w, stream, k);

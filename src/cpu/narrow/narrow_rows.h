@@ -9,13 +9,16 @@ TL_INLINE T N(most)(V v)
     typedef T half __attribute__((vector_size(32)));
     typedef T quarter __attribute__((vector_size(16)));
     const half a = (half)_mm512_castsi512_si256(w), b = (half)_mm512_extracti64x4_epi64(w, 1);
-    const __m256i h =
-        sizeof(T) == 1 ? _mm256_max_epu8((__m256i)a, (__m256i)b) : _mm256_max_epu16((__m256i)a, (__m256i)b);
-    const quarter c = (quarter)_mm256_castsi256_si128(h), d = (quarter)_mm256_extracti128_si256(h, 1);
-    const __m128i q = sizeof(T) == 1 ? _mm_max_epu8((__m128i)c, (__m128i)d) : _mm_max_epu16((__m128i)c, (__m128i)d);
+    const __m256i h = sizeof(T) == 1 ? _mm256_max_epu8((__m256i)a, (__m256i)b)
+                                     : _mm256_max_epu16((__m256i)a, (__m256i)b);
+    const quarter c = (quarter)_mm256_castsi256_si128(h),
+                  d = (quarter)_mm256_extracti128_si256(h, 1);
+    const __m128i q = sizeof(T) == 1 ? _mm_max_epu8((__m128i)c, (__m128i)d)
+                                     : _mm_max_epu16((__m128i)c, (__m128i)d);
     return (T)most_of_16(q, sizeof(T));
 #elif defined(__AVX2__)
-    const __m128i c = _mm256_castsi256_si128((__m256i)v), d = _mm256_extracti128_si256((__m256i)v, 1);
+    const __m128i c = _mm256_castsi256_si128((__m256i)v),
+                  d = _mm256_extracti128_si256((__m256i)v, 1);
     return (T)most_of_16(sizeof(T) == 1 ? _mm_max_epu8(c, d) : _mm_max_epu16(c, d), sizeof(T));
 #else
     v = MOST(v, (V)GROUP_DOWN(v, 8));
@@ -26,7 +29,8 @@ TL_INLINE T N(most)(V v)
 #endif
 }
 
-/* 0 < n < LANES elements; in the other lanes are some of them once more, or keys that change nothing. */
+/* 0 < n < LANES elements; in the other lanes are some of them once more, or keys that change
+   nothing. */
 TL_INLINE V N(load_again)(const T *x, int64_t n, tl_keying k)
 {
     const int64_t bytes = n * (int64_t)sizeof(T);
@@ -48,7 +52,8 @@ TL_INLINE V N(load_again)(const T *x, int64_t n, tl_keying k)
 #if defined(__AVX2__)
     __m128i end = (__m128i)low;
     if (bytes >= 16)
-        low = (pair)_mm_loadu_si128((const __m128i *)b), end = _mm_loadu_si128((const __m128i *)(b + bytes - 16));
+        low = (pair)_mm_loadu_si128((const __m128i *)b),
+        end = _mm_loadu_si128((const __m128i *)(b + bytes - 16));
     return N(key)((V)_mm256_set_m128i(end, (__m128i)low), k);
 #else
     return N(key)((V)low, k);
@@ -76,23 +81,26 @@ TL_INLINE T N(fold)(const T *x, int64_t n, tl_keying k)
     return N(most)(MOST(a, b));
 }
 
-/* Sequences that follow each other, of 2, 4 or 8 bytes each: lanes of so many bytes. Returns how many were done. */
-#define EACH_TINY(F)                                                                                                   \
-    if (n * (int64_t)sizeof(T) == 8) {                                                                                 \
-        F(uint64_t, 8)                                                                                                 \
-    } else if (n * (int64_t)sizeof(T) == 4) {                                                                          \
-        F(uint32_t, 4)                                                                                                 \
-    } else if (n * (int64_t)sizeof(T) == 2 && sizeof(T) == 1) {                                                        \
-        F(uint16_t, 2)                                                                                                 \
+/* Sequences that follow each other, of 2, 4 or 8 bytes each: lanes of so many bytes. Returns how
+   many were done. */
+#define EACH_TINY(F)                                                                               \
+    if (n * (int64_t)sizeof(T) == 8) {                                                             \
+        F(uint64_t, 8)                                                                             \
+    } else if (n * (int64_t)sizeof(T) == 4) {                                                      \
+        F(uint32_t, 4)                                                                             \
+    } else if (n * (int64_t)sizeof(T) == 2 && sizeof(T) == 1) {                                    \
+        F(uint16_t, 2)                                                                             \
     }
-#define FOLD_TINY(type, bytes)                                                                                         \
-    {                                                                                                                  \
-        typedef type words __attribute__((vector_size(TL_VECTOR_BYTES)));                                              \
-        for (const int64_t per = TL_VECTOR_BYTES / (bytes); r + per <= rows; r += per, x += LANES) {                   \
-            V v = N(load)(x, k);                                                                                       \
-            TL_UNROLL for (int s = (bytes) / 2; s >= (int)sizeof(T); s /= 2) v = MOST(v, (V)((words)v >> 8 * s));      \
-            put_firsts(out + r, (vec)N(value)(v, k), bytes, sizeof(T));                                                \
-        }                                                                                                              \
+#define FOLD_TINY(type, bytes)                                                                     \
+    {                                                                                              \
+        typedef type words __attribute__((vector_size(TL_VECTOR_BYTES)));                          \
+        for (const int64_t per = TL_VECTOR_BYTES / (bytes); r + per <= rows;                       \
+             r += per, x += LANES) {                                                               \
+            V v = N(load)(x, k);                                                                   \
+            TL_UNROLL for (int s = (bytes) / 2; s >= (int)sizeof(T); s /= 2) v =                   \
+                MOST(v, (V)((words)v >> 8 * s));                                                   \
+            put_firsts(out + r, (vec)N(value)(v, k), bytes, sizeof(T));                            \
+        }                                                                                          \
     }
 TL_INLINE int64_t N(fold_tiny)(T *out, const T *x, int64_t rows, int64_t n, tl_keying k)
 {
@@ -115,9 +123,10 @@ TL_INLINE void N(same_row)(V *same, int64_t n)
 /* Prefixes of each row of n <= LANES / 2. */
 TL_INLINE V N(row_prefixes)(V v, int64_t n, const V *same)
 {
-#define JOIN(level)                                                                                                    \
-    if ((sizeof(T) << (level)) < TL_VECTOR_BYTES && n > 1 << (level))                                                  \
-        v = MOST(v, (V)DELAYED((V){0}, v, ((int)sizeof(T) << (level)) % TL_VECTOR_BYTES) & same[level]);
+#define JOIN(level)                                                                                \
+    if ((sizeof(T) << (level)) < TL_VECTOR_BYTES && n > 1 << (level))                              \
+        v = MOST(v, (V)DELAYED((V){0}, v, ((int)sizeof(T) << (level)) % TL_VECTOR_BYTES) &         \
+                        same[level]);
     JOIN(0)
     JOIN(1)
     JOIN(2)
@@ -160,15 +169,16 @@ static int64_t N(fold_small)(T *out, const T *x, int64_t rows, int64_t n, tl_key
     return r;
 }
 
-static void N(fold_rows)(void *to, const void *data, int64_t rows, int64_t n, int64_t pitch, const int64_t *offsets,
-                         tl_keying k)
+static void N(fold_rows)(void *to, const void *data, int64_t rows, int64_t n, int64_t pitch,
+                         const int64_t *offsets, tl_keying k)
 {
     T *out = to, keys[LANES];
     const T *x = data;
     int64_t r = 0;
     if (!offsets && pitch == n) {
         r = N(fold_tiny)(out, x, rows, n, k);
-        if (n > 1 && n <= LANES / (GROUPS == 4 ? 5 : 2) && (rows - r) * n >= 4 * LANES) /* else not worth its masks */
+        /* else not worth its masks */
+        if (n > 1 && n <= LANES / (GROUPS == 4 ? 5 : 2) && (rows - r) * n >= 4 * LANES)
             r += N(fold_small)(out + r, x + r * n, rows - r, n, k);
     }
     for (int64_t now; r < rows; r += now) {
@@ -207,20 +217,23 @@ TL_INLINE void N(scan_one)(T *out, const T *x, int64_t n, V run, tl_keying k)
         N(put)(out + j, MOST(r, run), 0, k);
         run = MOST(run, all);
     }
-    if (j < n) N(put_some)(out + j, MOST(N(prefixes)(N(load_some)(x + j, n - j, k), &all), run), n - j, k);
+    if (j < n)
+        N(put_some)(out + j, MOST(N(prefixes)(N(load_some)(x + j, n - j, k), &all), run), n - j, k);
 }
 
-#define SCAN_TINY(type, bytes)                                                                                         \
-    {                                                                                                                  \
-        typedef type words __attribute__((vector_size(TL_VECTOR_BYTES)));                                              \
-        for (const int64_t per = TL_VECTOR_BYTES / (bytes); r + per <= rows; r += per) {                               \
-            V v = N(load)(x + r * n, k);                                                                               \
-            TL_UNROLL for (int s = sizeof(T); s < (bytes); s *= 2) v = MOST(v, (V)((words)v << 8 * s));                \
-            N(put)(out + r * n, MOST(v, run), 0, k);                                                                   \
-        }                                                                                                              \
+#define SCAN_TINY(type, bytes)                                                                     \
+    {                                                                                              \
+        typedef type words __attribute__((vector_size(TL_VECTOR_BYTES)));                          \
+        for (const int64_t per = TL_VECTOR_BYTES / (bytes); r + per <= rows; r += per) {           \
+            V v = N(load)(x + r * n, k);                                                           \
+            TL_UNROLL for (int s = sizeof(T); s < (bytes); s *= 2) v =                             \
+                MOST(v, (V)((words)v << 8 * s));                                                   \
+            N(put)(out + r * n, MOST(v, run), 0, k);                                               \
+        }                                                                                          \
     }
-static void N(scan_rows)(void *to, const void *data, int64_t rows, int64_t n, int64_t out_pitch, int64_t pitch,
-                         const int64_t *offsets, uint16_t before, int exclusive, tl_keying k)
+static void N(scan_rows)(void *to, const void *data, int64_t rows, int64_t n, int64_t out_pitch,
+                         int64_t pitch, const int64_t *offsets, uint16_t before, int exclusive,
+                         tl_keying k)
 {
     T *out = to;
     const T *x = data;
@@ -228,14 +241,16 @@ static void N(scan_rows)(void *to, const void *data, int64_t rows, int64_t n, in
     int64_t r = 0;
     if (exclusive) {
         for (int64_t at = 0; r < rows; r++) {
-            const int64_t m = offsets ? offsets[r + 1] - offsets[r] : n, o = offsets ? offsets[r] : r * out_pitch;
+            const int64_t m = offsets ? offsets[r + 1] - offsets[r] : n,
+                          o = offsets ? offsets[r] : r * out_pitch;
             at = offsets ? o : r * pitch;
             if (m > 0) N(scan)(out + o, x + at, m, before, 1, 0, 0, k);
         }
         return;
     }
     if (offsets) {
-        for (; r < rows; r++) N(scan_one)(out + offsets[r], x + offsets[r], offsets[r + 1] - offsets[r], run, k);
+        for (; r < rows; r++)
+            N(scan_one)(out + offsets[r], x + offsets[r], offsets[r + 1] - offsets[r], run, k);
         return;
     }
     if (pitch == n && out_pitch == n) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Scans by the road of narrow types (narrow.h): the state before comes from the counter of the law, and goes back to it
- * as nodes. */
+ * Scans by the road of narrow types (narrow.h): the state before comes from the counter of the
+ * law, and goes back to it as nodes. */
 #include "narrow.h"
 #include "context/view.h"
 
@@ -14,7 +14,8 @@ static void push_part(const tl_plan *plan, tl_counter *c, const char *x, int64_t
     tl_counter_push_nodes(c, plan->op, nodes, m);
 }
 
-void tl_narrow_scan(const tl_scan *s, tl_counter *c, const char *x, int64_t n, char *out, int stream, int64_t ahead)
+void tl_narrow_scan(const tl_scan *s, tl_counter *c, const char *x, int64_t n, char *out,
+                    int stream, int64_t ahead)
 {
     const tl_plan *plan = s->plan;
     const tl_scalar *op = plan->op;
@@ -24,10 +25,12 @@ void tl_narrow_scan(const tl_scan *s, tl_counter *c, const char *x, int64_t n, c
         const int64_t b = c->end;
         m = n < TILE ? n : TILE;
         if (b && (b & -b) < m) m = b & -b;
-        const int whole = !(m & (m - 1)), have = tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &before);
-        if (!whole && !(s->ends && m == n)) push_part(plan, c, x, m); /* now: results may take the elements' place */
-        const uint16_t key =
-            plan->narrow->scan(out, x, m, have ? tl_key_of(plan, &before) : 0, s->exclusive, fits, ahead, plan->keys);
+        const int whole = !(m & (m - 1)),
+                  have = tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &before);
+        /* now: results may take the elements' place */
+        if (!whole && !(s->ends && m == n)) push_part(plan, c, x, m);
+        const uint16_t key = plan->narrow->scan(out, x, m, have ? tl_key_of(plan, &before) : 0,
+                                                s->exclusive, fits, ahead, plan->keys);
         if (s->exclusive && !have) op->empty(plan->par, out);
         if (!whole) continue;
         tl_of_key(plan, key, &node);
@@ -35,8 +38,8 @@ void tl_narrow_scan(const tl_scan *s, tl_counter *c, const char *x, int64_t n, c
     }
 }
 
-void tl_narrow_scan_rows(const tl_plan *plan, const tally_view *in, const tally_view *out, const tally_scan_options *o,
-                         int64_t r, int64_t end)
+void tl_narrow_scan_rows(const tl_plan *plan, const tally_view *in, const tally_view *out,
+                         const tally_scan_options *o, int64_t r, int64_t end)
 {
     const int64_t bytes = plan->op->elem_bytes;
     int64_t n, m;
@@ -46,6 +49,7 @@ void tl_narrow_scan_rows(const tl_plan *plan, const tally_view *in, const tally_
     tl_scan s;
     tl_scan_begin(&s, plan, o);
     if (in->offsets) x -= in->offsets[r] * bytes, y -= in->offsets[r] * bytes;
-    plan->narrow->scan_rows(y, x, end - r, in->n, out->row_stride, in->row_stride, in->offsets ? in->offsets + r : NULL,
+    plan->narrow->scan_rows(y, x, end - r, in->n, out->row_stride, in->row_stride,
+                            in->offsets ? in->offsets + r : NULL,
                             s.seeded ? tl_key_of(plan, &s.init) : 0, s.exclusive, plan->keys);
 }

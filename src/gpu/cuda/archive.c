@@ -7,7 +7,8 @@
 const char tl_archive_magic[8] = "tally-k1";
 tl_key tl_archive_key(const char *text, size_t length)
 {
-    return tl_key_add(tl_key_add(tl_key_start, tl_nvrtc_options, strlen(tl_nvrtc_options)), text, length);
+    return tl_key_add(tl_key_add(tl_key_start, tl_nvrtc_options, strlen(tl_nvrtc_options)), text,
+                      length);
 }
 
 const void *tl_archive_find(const void *archive, tl_key key, size_t *bytes)

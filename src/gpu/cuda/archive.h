@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * Compiled CUDA programs in the library (TALLY_CUDA_KERNELS), found by what they were compiled from:
+ * Compiled CUDA programs in the library (TALLY_CUDA_KERNELS), found by what they were compiled
+ * from:
  *
  *   head     "tally-k1", number of entries (u64)
  *   entries  key (2 x u64), place and bytes of the code (2 x u64); ascending keys
  *   code     a fatbinary each, of every architecture asked for and PTX for what comes after them
  *
- * cmake/kernels.c writes it, embedded.c holds it. A key is a hash of the assembled text and the compiler's options, so
- * a text that was changed since (an archive left over, TALLY_KERNELS) is not found, and is compiled. */
+ * cmake/kernels.c writes it, embedded.c holds it. A key is a hash of the assembled text and the
+ * compiler's options, so a text that was changed since (an archive left over, TALLY_KERNELS) is
+ * not found, and is compiled. */
 #ifndef TALLY_ARCHIVE_H
 #define TALLY_ARCHIVE_H
 #include "store/key.h"

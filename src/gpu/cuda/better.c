@@ -5,10 +5,11 @@
  *             |              ^
  *   thread    +-> NVRTC -----+      one program after the other; it ends with the last of them
  *
- * The thread reads no environment of ours, writes no file and sees no CUDA context: the callers do. No thread outlives
- * tally_close, and none is in the compiler when the process runs its exit handlers, which take the compiler's library
- * apart: ours, registered after that was opened, comes before. In a forked child there is no thread, and locks may be
- * held for ever: there nothing is asked for, and what is dropped is only freed. */
+ * The thread reads no environment of ours, writes no file and sees no CUDA context: the callers
+ * do. No thread outlives tally_close, and none is in the compiler when the process runs its exit
+ * handlers, which take the compiler's library apart: ours, registered after that was opened,
+ * comes before. In a forked child there is no thread, and locks may be held for ever: there
+ * nothing is asked for, and what is dropped is only freed. */
 #define _GNU_SOURCE
 #include "better.h"
 #include "nvrtc.h"
@@ -74,7 +75,8 @@ static void *work(void *argument)
         b->first = j->next;
         if (!b->first) b->last = &b->first;
         pthread_mutex_unlock(&b->lock);
-        if (tl_cuda_code_make(NULL, &j->text, TL_CODE_BEST, &j->stop, &j->code, &j->bytes)) j->code = NULL;
+        if (tl_cuda_code_make(NULL, &j->text, TL_CODE_BEST, &j->stop, &j->code, &j->bytes))
+            j->code = NULL;
         pthread_mutex_lock(&b->lock);
         b->now = NULL;
         atomic_fetch_sub(&b->waiting, 1);
@@ -88,7 +90,8 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Its signals are the callers': none is handled here. It has the floating-point environment of the call. */
+/* Its signals are the callers': none is handled here. It has the floating-point environment of
+   the call. */
 static int start(tl_beside *b)
 {
     pthread_attr_t attributes;
@@ -169,7 +172,8 @@ int tl_better_room(const tl_beside *b) { return !b || atomic_load(&b->waiting) <
 
 tl_better *tl_better_ask(tl_beside **beside, const tl_cuda_text *text)
 {
-    if (!tl_nvrtc_open(NULL) || (!*beside && !(*beside = new_beside())) || !is_here(*beside)) return NULL;
+    if (!tl_nvrtc_open(NULL) || (!*beside && !(*beside = new_beside())) || !is_here(*beside))
+        return NULL;
     tl_beside *b = *beside;
     tl_better *j = calloc(1, sizeof *j);
     char *copy = malloc(text->length + 1);

@@ -9,7 +9,10 @@
 enum { ARCH_ROOM = 16 };
 
 static const char *wish_of(tl_code how) { return how == TL_CODE_QUICK ? tl_nvrtc_quick : NULL; }
-static void name_arch(char *to, const tl_cuda_text *t) { snprintf(to, ARCH_ROOM, "sm_%d", t->capability); }
+static void name_arch(char *to, const tl_cuda_text *t)
+{
+    snprintf(to, ARCH_ROOM, "sm_%d", t->capability);
+}
 
 /* Of the cache: architecture, options and text. Caller frees; NULL: out of memory. */
 static char *key_of(const tl_cuda_text *t, tl_code how, size_t *length)
@@ -36,8 +39,8 @@ void *tl_cuda_code_load(const tl_cuda_text *t, tl_code how, size_t *bytes)
     return code;
 }
 
-tally_status tl_cuda_code_make(tally *ctx, const tl_cuda_text *t, tl_code how, const atomic_int *stop, void **code,
-                               size_t *bytes)
+tally_status tl_cuda_code_make(tally *ctx, const tl_cuda_text *t, tl_code how,
+                               const atomic_int *stop, void **code, size_t *bytes)
 {
     char arch[ARCH_ROOM];
     name_arch(arch, t);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * A CUDA device's calls, through the driver (libcuda), opened at run time. API calls only; the shapes are in gpu/.
+ * A CUDA device's calls, through the driver (libcuda), opened at run time. API calls only; the
+ * shapes are in gpu/.
  *
  *   cuda.c      the device, its memory; sees the other three
- *   program.c   loads code, launches; better.c makes better code beside the calls, code.c makes it at all
+ *   program.c   loads code, launches; better.c makes better code beside the calls, code.c makes
+ *               it at all
  *   lanes.c     copies, page-locked memory, events
  *   devices.c   the driver, which devices it has, its errors; sees none of the others
  *
- * The primary context is used, so memory of the CUDA runtime in the same process is this device's memory too. */
+ * The primary context is used, so memory of the CUDA runtime in the same process is this
+ * device's memory too. */
 #include "better.h"
 #include "cuda.h"
 #include <stdlib.h>
@@ -18,27 +21,29 @@ enum {
     CU_STREAM_NON_BLOCKING = 1,
 };
 
-#define DRIVER_CALLS(F)                                                                                                \
-    F(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice))                                     \
-    F(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (CUdevice))                                             \
-    F(cuCtxPushCurrent, cuCtxPushCurrent_v2, (CUcontext))                                                              \
-    F(cuCtxPopCurrent, cuCtxPopCurrent_v2, (CUcontext *))                                                              \
-    F(cuMemAlloc, cuMemAlloc_v2, (CUdeviceptr *, size_t))                                                              \
-    F(cuMemFree, cuMemFree_v2, (CUdeviceptr))                                                                          \
-    F(cuPointerGetAttributes, cuPointerGetAttributes, (unsigned, int *, void **, CUdeviceptr))                         \
-    F(cuStreamCreate, cuStreamCreate, (CUstream *, unsigned))                                                          \
-    F(cuStreamDestroy, cuStreamDestroy_v2, (CUstream))                                                                 \
+#define DRIVER_CALLS(F)                                                                            \
+    F(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice))                 \
+    F(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (CUdevice))                         \
+    F(cuCtxPushCurrent, cuCtxPushCurrent_v2, (CUcontext))                                          \
+    F(cuCtxPopCurrent, cuCtxPopCurrent_v2, (CUcontext *))                                          \
+    F(cuMemAlloc, cuMemAlloc_v2, (CUdeviceptr *, size_t))                                          \
+    F(cuMemFree, cuMemFree_v2, (CUdeviceptr))                                                      \
+    F(cuPointerGetAttributes, cuPointerGetAttributes, (unsigned, int *, void **, CUdeviceptr))     \
+    F(cuStreamCreate, cuStreamCreate, (CUstream *, unsigned))                                      \
+    F(cuStreamDestroy, cuStreamDestroy_v2, (CUstream))                                             \
     F(cuStreamSynchronize, cuStreamSynchronize, (CUstream))
 TL_CUDA_CALLS(DRIVER_CALLS, find_calls)
 
-/* Finds all functions of the driver that these files call, once a process. 0: some are not there. */
+/* Finds all functions of the driver that these files call, once a process. 0: some are not
+   there. */
 static int find_all(void)
 {
     static int whole = -1;
 #pragma omp critical(tally_cuda_calls)
     if (whole < 0) {
         void *const library = tl_cuda_library();
-        whole = library && find_calls(library) && tl_cuda_find_programs(library) && tl_cuda_find_lanes(library);
+        whole = library && find_calls(library) && tl_cuda_find_programs(library) &&
+                tl_cuda_find_lanes(library);
     }
     return whole;
 }
@@ -85,9 +90,12 @@ static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
     tally_device_info info;
     int count;
     const tl_cuda_found *found = find_device(index, &count);
-    if (!found) return tl_fail(ctx, TALLY_NO_DEVICE, "cuda:%d: there are %d CUDA devices here", index, count);
+    if (!found)
+        return tl_fail(ctx, TALLY_NO_DEVICE, "cuda:%d: there are %d CUDA devices here", index,
+                       count);
     cu_describe(index, &info);
-    if (!info.usable) return tl_fail(ctx, TALLY_NO_DEVICE, "%s (%s): %s", info.name, info.text, info.reason);
+    if (!info.usable)
+        return tl_fail(ctx, TALLY_NO_DEVICE, "%s (%s): %s", info.name, info.text, info.reason);
     cuda *g = calloc(1, sizeof *g);
     if (!g) return tl_no_memory(ctx, sizeof *g, "a device");
     *g = (cuda){.base = {&calls},
@@ -99,7 +107,8 @@ static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
     CUresult error = cuDevicePrimaryCtxRetain(&g->context, g->device);
     if (!error) error = cuCtxPushCurrent(g->context);
     if (!error) {
-        error = cuStreamCreate(&g->own, 0); /* waits for, and is waited for by, the caller's default stream */
+        /* waits for, and is waited for by, the caller's default stream */
+        error = cuStreamCreate(&g->own, 0);
         for (int lane = TL_IN; !error && lane < TL_LANES; lane++)
             error = cuStreamCreate(&g->stream[lane], CU_STREAM_NON_BLOCKING);
         cuCtxPopCurrent(NULL);
@@ -129,7 +138,10 @@ static int cu_warps_in_group(const tl_gpu *gpu)
     (void)gpu;
     return 8;
 }
-static int64_t cu_local_bytes(const tl_gpu *gpu) { return ((const cuda *)gpu)->shared - SHARED_ANYWAY; }
+static int64_t cu_local_bytes(const tl_gpu *gpu)
+{
+    return ((const cuda *)gpu)->shared - SHARED_ANYWAY;
+}
 
 static tally_status cu_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)
 {
@@ -148,13 +160,14 @@ static void cu_release(tl_gpu *gpu, tl_memory *memory)
     *memory = (tl_memory){0};
 }
 
-static tally_status cu_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset, const void *from,
-                             size_t bytes)
+static tally_status cu_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset,
+                             const void *from, size_t bytes)
 {
     return tl_cuda_copy_in(gpu, ctx, TL_RUN, to, offset, from, bytes);
 }
 
-static tally_status cu_read(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from, size_t offset, size_t bytes)
+static tally_status cu_read(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from, size_t offset,
+                            size_t bytes)
 {
     tally_status status = tl_cuda_copy_out(gpu, ctx, TL_RUN, to, from, offset, bytes);
     if (status) return status;
@@ -164,10 +177,12 @@ static tally_status cu_read(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *
 
 static int cu_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset)
 {
-    int what[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL}, kind = 0, where = -1;
+    int what[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL}, kind = 0,
+        where = -1;
     void *values[] = {&kind, &where};
     CUdeviceptr at = (CUdeviceptr)(uintptr_t)p;
-    if (cuPointerGetAttributes(2, what, values, at) || kind != CU_MEMORYTYPE_DEVICE || where != ((cuda *)gpu)->number)
+    if (cuPointerGetAttributes(2, what, values, at) || kind != CU_MEMORYTYPE_DEVICE ||
+        where != ((cuda *)gpu)->number)
         return 0;
     *memory = (tl_memory){at, NULL, 0};
     *offset = 0;

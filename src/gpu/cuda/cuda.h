@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the files of CUDA devices share: declarations with the names and values of NVIDIA's headers, so that building
- * needs none, and the opened device. */
+ * What the files of CUDA devices share: declarations with the names and values of NVIDIA's
+ * headers, so that building needs none, and the opened device. */
 #ifndef TALLY_CUDA_H
 #define TALLY_CUDA_H
 #include "gpu/gpu.h"
@@ -25,16 +25,17 @@ typedef struct {
     int capability, processors, shared, number;
 } cuda;
 
-/* Functions of libcuda that a file calls: LIST(F) has F(name, symbol, parameters) for each. Static pointers of these
- * names, and a function that finds them; 0: some are not there. */
+/* Functions of libcuda that a file calls: LIST(F) has F(name, symbol, parameters) for each.
+ * Static pointers of these names, and a function that finds them; 0: some are not there. */
 #define TL_CUDA_DECLARE(name, symbol, parameters) static int(*name) parameters;
-#define TL_CUDA_FIND(name, symbol, parameters)    whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
-#define TL_CUDA_CALLS(LIST, find)                                                                                      \
-    LIST(TL_CUDA_DECLARE)                                                                                              \
-    static int find(void *library)                                                                                     \
-    {                                                                                                                  \
-        int whole = 1;                                                                                                 \
-        LIST(TL_CUDA_FIND) return whole;                                                                               \
+#define TL_CUDA_FIND(name, symbol, parameters)                                                     \
+    whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
+#define TL_CUDA_CALLS(LIST, find)                                                                  \
+    LIST(TL_CUDA_DECLARE)                                                                          \
+    static int find(void *library)                                                                 \
+    {                                                                                              \
+        int whole = 1;                                                                             \
+        LIST(TL_CUDA_FIND) return whole;                                                           \
     }
 
 /* ---- devices.c ---- */
@@ -57,12 +58,14 @@ const tl_cuda_found *tl_cuda_find(int index, int *count);
 /* Finds its functions in libcuda; 0: some are not there. */
 int tl_cuda_find_programs(void *library);
 /* Calls of tl_gpu_calls. */
-tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code how, tl_program **program);
+tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code how,
+                           tl_program **program);
 void tl_cuda_unload(tl_gpu *gpu, tl_program *program);
 int tl_cuda_refresh(tl_gpu *gpu, tl_program *program);
 void tl_cuda_improve(tl_gpu *gpu, tl_program *program, const char *text, size_t length);
-tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t number,
-                            tl_spread spread, int threads, const tl_argument *arguments, int count);
+tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name,
+                            int64_t number, tl_spread spread, int threads,
+                            const tl_argument *arguments, int count);
 
 /* ---- lanes.c ---- */
 
@@ -74,10 +77,10 @@ void tl_cuda_room(tl_gpu *gpu, size_t *all, size_t *once);
 tally_status tl_cuda_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
 void tl_cuda_unlock(tl_gpu *gpu, tl_memory *memory);
 int tl_cuda_locked(tl_gpu *gpu, const void *p, size_t bytes);
-tally_status tl_cuda_copy_in(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t offset, const void *from,
-                             size_t bytes);
-tally_status tl_cuda_copy_out(tl_gpu *gpu, tally *ctx, int lane, void *to, const tl_memory *from, size_t offset,
-                              size_t bytes);
+tally_status tl_cuda_copy_in(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t offset,
+                             const void *from, size_t bytes);
+tally_status tl_cuda_copy_out(tl_gpu *gpu, tally *ctx, int lane, void *to, const tl_memory *from,
+                              size_t offset, size_t bytes);
 tally_status tl_cuda_mark(tl_gpu *gpu, tally *ctx, int lane, int event);
 tally_status tl_cuda_follow(tl_gpu *gpu, tally *ctx, int lane, int event);
 tally_status tl_cuda_reached(tl_gpu *gpu, tally *ctx, int event);

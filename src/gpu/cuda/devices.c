@@ -16,14 +16,14 @@ enum {
     CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
 };
 
-#define DEVICE_CALLS(F)                                                                                                \
-    F(cuInit, cuInit, (unsigned))                                                                                      \
-    F(cuDriverGetVersion, cuDriverGetVersion, (int *))                                                                 \
-    F(cuDeviceGetCount, cuDeviceGetCount, (int *))                                                                     \
-    F(cuDeviceGet, cuDeviceGet, (CUdevice *, int))                                                                     \
-    F(cuDeviceGetName, cuDeviceGetName, (char *, int, CUdevice))                                                       \
-    F(cuDeviceTotalMem, cuDeviceTotalMem_v2, (size_t *, CUdevice))                                                     \
-    F(cuDeviceGetAttribute, cuDeviceGetAttribute, (int *, int, CUdevice))                                              \
+#define DEVICE_CALLS(F)                                                                            \
+    F(cuInit, cuInit, (unsigned))                                                                  \
+    F(cuDriverGetVersion, cuDriverGetVersion, (int *))                                             \
+    F(cuDeviceGetCount, cuDeviceGetCount, (int *))                                                 \
+    F(cuDeviceGet, cuDeviceGet, (CUdevice *, int))                                                 \
+    F(cuDeviceGetName, cuDeviceGetName, (char *, int, CUdevice))                                   \
+    F(cuDeviceTotalMem, cuDeviceTotalMem_v2, (size_t *, CUdevice))                                 \
+    F(cuDeviceGetAttribute, cuDeviceGetAttribute, (int *, int, CUdevice))                          \
     F(cuGetErrorString, cuGetErrorString, (CUresult, const char **))
 TL_CUDA_CALLS(DEVICE_CALLS, find_calls)
 
@@ -39,7 +39,8 @@ static void driver_version(char *to, size_t room)
     if (f && !fgets(line, sizeof line, f)) line[0] = 0;
     if (f) fclose(f);
     to[0] = 0;
-    for (char *rest, *at = strtok_r(line, " \t\n", &rest); at && !to[0]; at = strtok_r(NULL, " \t\n", &rest))
+    for (char *rest, *at = strtok_r(line, " \t\n", &rest); at && !to[0];
+         at = strtok_r(NULL, " \t\n", &rest))
         if (*at >= '0' && *at <= '9' && strchr(at, '.')) snprintf(to, room, " %s", at);
 }
 
@@ -59,8 +60,8 @@ tally_status tl_cuda_failed(tally *ctx, CUresult error, const char *call)
 {
     const char *text = NULL;
     if (cuGetErrorString(error, &text) || !text) text = "unknown error";
-    return tl_fail(ctx, error == CUDA_ERROR_OUT_OF_MEMORY ? TALLY_NO_MEMORY : TALLY_NO_DEVICE, "CUDA: %s: %s (%d)",
-                   call, text, error);
+    return tl_fail(ctx, error == CUDA_ERROR_OUT_OF_MEMORY ? TALLY_NO_MEMORY : TALLY_NO_DEVICE,
+                   "CUDA: %s: %s (%d)", call, text, error);
 }
 
 static void find_devices(void)
@@ -73,7 +74,8 @@ static void find_devices(void)
         int count = 0, version = 0;
         char driver[40];
         driver_version(driver, sizeof driver);
-        if (library && find_calls(library) && !cuInit(0) && !cuDeviceGetCount(&count)) cuDriverGetVersion(&version);
+        if (library && find_calls(library) && !cuInit(0) && !cuDeviceGetCount(&count))
+            cuDriverGetVersion(&version);
         for (int i = 0; i < count && i < DEVICES_MOST; i++) {
             char name[80] = "";
             size_t bytes = 0;
@@ -84,13 +86,16 @@ static void find_devices(void)
             cuDeviceTotalMem(&bytes, d);
             cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, d);
             cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, d);
-            cuDeviceGetAttribute(&devices[i].processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, d);
-            cuDeviceGetAttribute(&devices[i].shared, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, d);
+            cuDeviceGetAttribute(&devices[i].processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+                                 d);
+            cuDeviceGetAttribute(&devices[i].shared,
+                                 CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, d);
             devices[i].capability = 10 * major + minor;
             snprintf(devices[i].name, sizeof devices[i].name, "cuda:%d", i);
             snprintf(devices[i].text, sizeof devices[i].text,
-                     "%s, %.1f GB, compute capability %d.%d, driver%s for CUDA %d.%d", name, (double)bytes * 1e-9,
-                     major, minor, driver, version / 1000, version % 1000 / 10);
+                     "%s, %.1f GB, compute capability %d.%d, driver%s for CUDA %d.%d", name,
+                     (double)bytes * 1e-9, major, minor, driver, version / 1000,
+                     version % 1000 / 10);
             device_count = i + 1;
         }
     }

@@ -2,19 +2,19 @@
  * CUDA's copies, page-locked memory and events between streams. API calls only. */
 #include "cuda.h"
 
-#define LANE_CALLS(F)                                                                                                  \
-    F(cuStreamSynchronize, cuStreamSynchronize, (CUstream))                                                            \
-    F(cuPointerGetAttributes, cuPointerGetAttributes, (unsigned, int *, void **, CUdeviceptr))                         \
-    F(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, (CUdeviceptr, const void *, size_t, CUstream))                          \
-    F(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void *, CUdeviceptr, size_t, CUstream))                                \
-    F(cuStreamWaitEvent, cuStreamWaitEvent, (CUstream, CUevent, unsigned))                                             \
-    F(cuEventCreate, cuEventCreate, (CUevent *, unsigned))                                                             \
-    F(cuEventDestroy, cuEventDestroy_v2, (CUevent))                                                                    \
-    F(cuEventRecord, cuEventRecord, (CUevent, CUstream))                                                               \
-    F(cuEventSynchronize, cuEventSynchronize, (CUevent))                                                               \
-    F(cuEventElapsedTime, cuEventElapsedTime, (float *, CUevent, CUevent))                                             \
-    F(cuMemGetInfo, cuMemGetInfo_v2, (size_t *, size_t *))                                                             \
-    F(cuMemHostAlloc, cuMemHostAlloc, (void **, size_t, unsigned))                                                     \
+#define LANE_CALLS(F)                                                                              \
+    F(cuStreamSynchronize, cuStreamSynchronize, (CUstream))                                        \
+    F(cuPointerGetAttributes, cuPointerGetAttributes, (unsigned, int *, void **, CUdeviceptr))     \
+    F(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, (CUdeviceptr, const void *, size_t, CUstream))      \
+    F(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void *, CUdeviceptr, size_t, CUstream))            \
+    F(cuStreamWaitEvent, cuStreamWaitEvent, (CUstream, CUevent, unsigned))                         \
+    F(cuEventCreate, cuEventCreate, (CUevent *, unsigned))                                         \
+    F(cuEventDestroy, cuEventDestroy_v2, (CUevent))                                                \
+    F(cuEventRecord, cuEventRecord, (CUevent, CUstream))                                           \
+    F(cuEventSynchronize, cuEventSynchronize, (CUevent))                                           \
+    F(cuEventElapsedTime, cuEventElapsedTime, (float *, CUevent, CUevent))                         \
+    F(cuMemGetInfo, cuMemGetInfo_v2, (size_t *, size_t *))                                         \
+    F(cuMemHostAlloc, cuMemHostAlloc, (void **, size_t, unsigned))                                 \
     F(cuMemFreeHost, cuMemFreeHost, (void *))
 TL_CUDA_CALLS(LANE_CALLS, find)
 int tl_cuda_find_lanes(void *library) { return find(library); }
@@ -57,20 +57,23 @@ int tl_cuda_locked(tl_gpu *gpu, const void *p, size_t bytes)
     CUdeviceptr at = (CUdeviceptr)(uintptr_t)p;
     (void)gpu;
     return bytes && !cuPointerGetAttributes(1, &what, &value, at) && kind == CU_MEMORYTYPE_HOST &&
-           !cuPointerGetAttributes(1, &what, &value_last, at + bytes - 1) && last == CU_MEMORYTYPE_HOST;
+           !cuPointerGetAttributes(1, &what, &value_last, at + bytes - 1) &&
+           last == CU_MEMORYTYPE_HOST;
 }
 
-tally_status tl_cuda_copy_in(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t offset, const void *from,
-                             size_t bytes)
+tally_status tl_cuda_copy_in(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t offset,
+                             const void *from, size_t bytes)
 {
-    CUresult error = cuMemcpyHtoDAsync(to->address + offset, from, bytes, ((cuda *)gpu)->stream[lane]);
+    CUresult error =
+        cuMemcpyHtoDAsync(to->address + offset, from, bytes, ((cuda *)gpu)->stream[lane]);
     return error ? tl_cuda_failed(ctx, error, "copying to the device") : TALLY_OK;
 }
 
-tally_status tl_cuda_copy_out(tl_gpu *gpu, tally *ctx, int lane, void *to, const tl_memory *from, size_t offset,
-                              size_t bytes)
+tally_status tl_cuda_copy_out(tl_gpu *gpu, tally *ctx, int lane, void *to, const tl_memory *from,
+                              size_t offset, size_t bytes)
 {
-    CUresult error = cuMemcpyDtoHAsync(to, from->address + offset, bytes, ((cuda *)gpu)->stream[lane]);
+    CUresult error =
+        cuMemcpyDtoHAsync(to, from->address + offset, bytes, ((cuda *)gpu)->stream[lane]);
     return error ? tl_cuda_failed(ctx, error, "copying from the device") : TALLY_OK;
 }
 
@@ -78,7 +81,8 @@ tally_status tl_cuda_mark(tl_gpu *gpu, tally *ctx, int lane, int event)
 {
     cuda *g = (cuda *)gpu;
     CUresult error = 0;
-    if (!g->events[event]) error = cuEventCreate(&g->events[event], event < TL_EVENTS ? CU_EVENT_DISABLE_TIMING : 0);
+    if (!g->events[event])
+        error = cuEventCreate(&g->events[event], event < TL_EVENTS ? CU_EVENT_DISABLE_TIMING : 0);
     if (!error) error = cuEventRecord(g->events[event], g->stream[lane]);
     return error ? tl_cuda_failed(ctx, error, "cuEventRecord") : TALLY_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * NVRTC (nvrtc.h). The few declarations needed are here, with the names and values of NVIDIA's headers. */
+ * NVRTC (nvrtc.h). The few declarations needed are here, with the names and values of NVIDIA's
+ * headers. */
 #include "nvrtc.h"
 #include "gpu/gpu.h"
 #include "store/note.h"
@@ -8,41 +9,50 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Its interface changes with the first number, so no other is opened: FIRST(the newest), NEXT(the others). */
+/* Its interface changes with the first number, so no other is opened: FIRST(the newest),
+   NEXT(the others). */
 #define NVRTC                     "libnvrtc.so."
 #define NVRTC_MAJORS(FIRST, NEXT) FIRST("13") NEXT("12") NEXT("11.2")
 #define FIRST_SONAME(major)       "\"" NVRTC major "\""
 #define NEXT_SONAME(major)        "," FIRST_SONAME(major)
-TL_OPENS("nvrtc", "kernels for NVIDIA GPUs that are not embedded", NVRTC_MAJORS(FIRST_SONAME, NEXT_SONAME));
+TL_OPENS("nvrtc", "kernels for NVIDIA GPUs that are not embedded",
+         NVRTC_MAJORS(FIRST_SONAME, NEXT_SONAME));
 
 typedef struct _nvrtcProgram *nvrtcProgram;
-#define CALLS(F)                                                                                                       \
-    F(nvrtcVersion, (int *, int *))                                                                                    \
-    F(nvrtcCreateProgram, (nvrtcProgram *, const char *, const char *, int, const char *const *, const char *const *)) \
-    F(nvrtcDestroyProgram, (nvrtcProgram *))                                                                           \
-    F(nvrtcCompileProgram, (nvrtcProgram, int, const char *const *))                                                   \
-    F(nvrtcGetCUBINSize, (nvrtcProgram, size_t *))                                                                     \
-    F(nvrtcGetCUBIN, (nvrtcProgram, char *))                                                                           \
-    F(nvrtcGetPTXSize, (nvrtcProgram, size_t *))                                                                       \
-    F(nvrtcGetPTX, (nvrtcProgram, char *))                                                                             \
-    F(nvrtcGetProgramLogSize, (nvrtcProgram, size_t *))                                                                \
+#define CALLS(F)                                                                                   \
+    F(nvrtcVersion, (int *, int *))                                                                \
+    F(nvrtcCreateProgram,                                                                          \
+      (nvrtcProgram *, const char *, const char *, int, const char *const *, const char *const *)) \
+    F(nvrtcDestroyProgram, (nvrtcProgram *))                                                       \
+    F(nvrtcCompileProgram, (nvrtcProgram, int, const char *const *))                               \
+    F(nvrtcGetCUBINSize, (nvrtcProgram, size_t *))                                                 \
+    F(nvrtcGetCUBIN, (nvrtcProgram, char *))                                                       \
+    F(nvrtcGetPTXSize, (nvrtcProgram, size_t *))                                                   \
+    F(nvrtcGetPTX, (nvrtcProgram, char *))                                                         \
+    F(nvrtcGetProgramLogSize, (nvrtcProgram, size_t *))                                            \
     F(nvrtcGetProgramLog, (nvrtcProgram, char *))
 #define DECLARE(name, parameters) static int(*name) parameters;
 CALLS(DECLARE)
 #undef DECLARE
 static int (*nvrtcGetNumSupportedArchs)(int *), (*nvrtcGetSupportedArchs)(int *);
-static int (*nvrtcSetFlowCallback)(nvrtcProgram, int (*)(void *, void *), void *); /* newer ones have it */
+/* newer ones have it */
+static int (*nvrtcSetFlowCallback)(nvrtcProgram, int (*)(void *, void *), void *);
 
-#define OPTIONS(F)                                                                                                     \
-    F("--fmad=false")                                                                                                  \
-    F("--ftz=false")                                                                                                   \
-    F("--prec-div=true")                                                                                               \
-    F("--prec-sqrt=true")                                                                                              \
+#define OPTIONS(F)                                                                                 \
+    F("--fmad=false")                                                                              \
+    F("--ftz=false")                                                                               \
+    F("--prec-div=true")                                                                           \
+    F("--prec-sqrt=true")                                                                          \
     F("--std=c++17")
 #define JOINED(option) option " "
 const char tl_nvrtc_options[] = OPTIONS(JOINED);
 const char tl_nvrtc_quick[] = "--Ofast-compile=mid";
-enum { OPTIONS_MOST = 8, ARCHS_MOST = 64, NVRTC_ERROR_INVALID_OPTION = 5, NVRTC_ERROR_COMPILATION = 6 };
+enum {
+    OPTIONS_MOST = 8,
+    ARCHS_MOST = 64,
+    NVRTC_ERROR_INVALID_OPTION = 5,
+    NVRTC_ERROR_COMPILATION = 6
+};
 
 int tl_nvrtc_open(const char *path)
 {
@@ -78,8 +88,8 @@ int tl_nvrtc_version(void)
 int tl_nvrtc_knows(int capability)
 {
     int archs[ARCHS_MOST], count = 0;
-    if (!nvrtcGetNumSupportedArchs || !nvrtcGetSupportedArchs || nvrtcGetNumSupportedArchs(&count) ||
-        count > ARCHS_MOST || nvrtcGetSupportedArchs(archs))
+    if (!nvrtcGetNumSupportedArchs || !nvrtcGetSupportedArchs ||
+        nvrtcGetNumSupportedArchs(&count) || count > ARCHS_MOST || nvrtcGetSupportedArchs(archs))
         return 1;
     for (int i = 0; i < count; i++)
         if (archs[i] == capability) return 1;
@@ -87,8 +97,8 @@ int tl_nvrtc_knows(int capability)
 }
 
 /* Bytes of a program's result, fetched into memory of its own. -1: out of memory. */
-static int fetch(nvrtcProgram program, int (*size)(nvrtcProgram, size_t *), int (*get)(nvrtcProgram, char *), void **to,
-                 size_t *bytes)
+static int fetch(nvrtcProgram program, int (*size)(nvrtcProgram, size_t *),
+                 int (*get)(nvrtcProgram, char *), void **to, size_t *bytes)
 {
     int error = size(program, bytes);
     if (error) return error;
@@ -110,9 +120,10 @@ static int asks_to_stop(void *stop, void *unused)
     return atomic_load_explicit((const atomic_int *)stop, memory_order_relaxed);
 }
 
-/* wish: the last option is left out if this NVRTC does not know it. *program: NULL if it cannot be made. */
-static int compile(nvrtcProgram *program, const char *text, const char *const *options, int count, int wish,
-                   const atomic_int *stop)
+/* wish: the last option is left out if this NVRTC does not know it. *program: NULL if it cannot
+   be made. */
+static int compile(nvrtcProgram *program, const char *text, const char *const *options, int count,
+                   int wish, const atomic_int *stop)
 {
     int error = nvrtcCreateProgram(program, text, "tally.cu", 0, NULL, NULL);
     if (error) *program = NULL;
@@ -124,8 +135,9 @@ static int compile(nvrtcProgram *program, const char *text, const char *const *o
     return compile(program, text, options, count - 1, 0, stop);
 }
 
-tally_status tl_nvrtc_compile(tally *ctx, const char *text, const char *arch, const char *wish, const char *more,
-                              const atomic_int *stop, void **code, size_t *bytes, char **log)
+tally_status tl_nvrtc_compile(tally *ctx, const char *text, const char *arch, const char *wish,
+                              const char *more, const atomic_int *stop, void **code, size_t *bytes,
+                              char **log)
 {
     char architecture[48];
 #define LISTED(option) option,
@@ -137,9 +149,9 @@ tally_status tl_nvrtc_compile(tally *ctx, const char *text, const char *arch, co
     *code = NULL;
     if (log) *log = NULL;
     if (!tl_nvrtc_open(NULL))
-        return tl_fail(
-            ctx, TALLY_NO_DEVICE,
-            "CUDA: libnvrtc is not here: it is needed to compile kernels that this build of tally does not hold");
+        return tl_fail(ctx, TALLY_NO_DEVICE,
+                       "CUDA: libnvrtc is not here: it is needed to compile kernels that this "
+                       "build of tally does not hold");
     snprintf(architecture, sizeof architecture, "--gpu-architecture=%s", arch);
     if (more) options[count++] = more;
     if (wish) options[count++] = wish;
@@ -148,7 +160,8 @@ tally_status tl_nvrtc_compile(tally *ctx, const char *text, const char *arch, co
     if (!error)
         error = ptx ? fetch(program, nvrtcGetPTXSize, nvrtcGetPTX, code, bytes)
                     : fetch(program, nvrtcGetCUBINSize, nvrtcGetCUBIN, code, bytes);
-    if ((error > 0 || log) && fetch(program, nvrtcGetProgramLogSize, nvrtcGetProgramLog, &messages, &length))
+    if ((error > 0 || log) &&
+        fetch(program, nvrtcGetProgramLogSize, nvrtcGetProgramLog, &messages, &length))
         messages = NULL;
     nvrtcDestroyProgram(&program);
     tally_status status = TALLY_OK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The words of the kernel texts on CUDA (NVRTC, nvcc). prelude_opencl.h has the same words. No headers are needed. */
+ * The words of the kernel texts on CUDA (NVRTC, nvcc). prelude_opencl.h has the same words. No
+ * headers are needed. */
 #define TL_CUDA 1
 typedef signed char i8;
 typedef unsigned char u8;
@@ -15,9 +16,10 @@ typedef double f64;
 #define fn        static __device__ __forceinline__
 #define seldom_fn fn /* prelude_opencl.h */
 /* Roads seldom taken: out of line, or they would be copied everywhere. */
-#define far_fn                                 static __device__ __noinline__
-#define KERNEL_1(name, threads)                extern "C" __global__ void __launch_bounds__(threads) name
-#define KERNEL_BLOCKS_1(name, threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks) name
+#define far_fn                  static __device__ __noinline__
+#define KERNEL_1(name, threads) extern "C" __global__ void __launch_bounds__(threads) name
+#define KERNEL_BLOCKS_1(name, threads, blocks)                                                     \
+    extern "C" __global__ void __launch_bounds__(threads, blocks) name
 #ifdef TL_ONE_KERNEL /* gpu/program.c: TL_PICK_name is `0, 1` for the one kernel that is asked for */
 /* Nobody calls it, so it costs its parsing. */
 #define KERNEL_0(name, threads)                static __device__ void name
@@ -27,7 +29,8 @@ typedef double f64;
 #define CHOSEN_(which, pick)                   which##pick
 #define CHOSEN_KERNEL(which, pick)             CHOSEN_(which, pick)
 #define KERNEL(name, threads)                  CHOSEN_KERNEL(KERNEL_, PICK(TL_PICK_##name))(name, threads)
-#define KERNEL_BLOCKS(name, threads, most)     CHOSEN_KERNEL(KERNEL_BLOCKS_, PICK(TL_PICK_##name))(name, threads, most)
+#define KERNEL_BLOCKS(name, threads, most)                                                         \
+    CHOSEN_KERNEL(KERNEL_BLOCKS_, PICK(TL_PICK_##name))(name, threads, most)
 #else
 #define KERNEL        KERNEL_1
 #define KERNEL_BLOCKS KERNEL_BLOCKS_1
@@ -45,13 +48,18 @@ extern __shared__ __align__(16) u8 tl_room[];
 #define ROLLED         _Pragma("unroll 1")
 #define BARRIER()      __syncthreads()
 #define WARP_BARRIER() __syncwarp() /* of the lanes of a warp alone */
-/* Copies from global to local memory that are on their way until COPY_WAIT, of this lane's: 16 bytes, aligned; 8. */
-#define COPY_UNIT(to, from)                                                                                            \
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from)       \
-                 : "memory")
-#define COPY_WORD(to, from)                                                                                            \
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from)        \
-                 : "memory")
+/* Copies from global to local memory that are on their way until COPY_WAIT, of this lane's: 16
+   bytes, aligned; 8. */
+#define COPY_UNIT(to, from)                                                                        \
+    asm volatile(                                                                                  \
+        "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((u32)__cvta_generic_to_shared(to)),      \
+        "l"(from)                                                                                  \
+        : "memory")
+#define COPY_WORD(to, from)                                                                        \
+    asm volatile(                                                                                  \
+        "cp.async.ca.shared.global [%0], [%1], 8;" ::"r"((u32)__cvta_generic_to_shared(to)),       \
+        "l"(from)                                                                                  \
+        : "memory")
 /* The line of memory at p is brought to the second cache. */
 #define PREFETCH(p)      asm volatile("prefetch.global.L2 [%0];" ::"l"(p))
 #define COPY_WAIT()      asm volatile("cp.async.wait_all;" ::: "memory")
@@ -62,16 +70,18 @@ extern __shared__ __align__(16) u8 tl_room[];
 #define SKIPS            1 /* warps may leave out work that others do: exchanges need no barrier */
 #define ADDRESS(p)       ((u64)(p))
 
-/* 16 bytes that other groups see whole or not at all: a value and a mark. (PTX says so of .b128 since CUDA 12.3; before
- * that of no vector, though every GPU does it.) */
+/* 16 bytes that other groups see whole or not at all: a value and a mark. (PTX says so of .b128
+ * since CUDA 12.3; before that of no vector, though every GPU does it.) */
 fn void post_word(GLOBAL u64 *p, u64 value, u64 mark)
 {
 #if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203
-    asm volatile("{ .reg .b128 t; mov.b128 t, {%1, %2}; st.relaxed.gpu.global.b128 [%0], t; }" ::"l"(p), "l"(value),
-                 "l"(mark)
-                 : "memory");
+    asm volatile(
+        "{ .reg .b128 t; mov.b128 t, {%1, %2}; st.relaxed.gpu.global.b128 [%0], t; }" ::"l"(p),
+        "l"(value), "l"(mark)
+        : "memory");
 #else
-    asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(p), "l"(value), "l"(mark) : "memory");
+    asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(p), "l"(value), "l"(mark)
+                 : "memory");
 #endif
 }
 fn u64 look_word(GLOBAL const u64 *p, u64 *value) /* the mark */
@@ -83,7 +93,10 @@ fn u64 look_word(GLOBAL const u64 *p, u64 *value) /* the mark */
                  : "l"(p)
                  : "memory");
 #else
-    asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(*value), "=l"(mark) : "l"(p) : "memory");
+    asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(*value), "=l"(mark)
+                 : "l"(p)
+                 : "memory");
 #endif
     return mark;
 }
@@ -100,19 +113,21 @@ fn f64 fma_f64(f64 x, f64 y, f64 z) { return __fma_rn(x, y, z); }
 #define SURELY(c) __builtin_assume(c)
 #define HERE(x)   asm volatile("" : "+l"(x)) /* what comes of x, of 8 bytes, is not made earlier */
 
-/* Of the halves of two words, 16 bits signed or unsigned: the larger ones, the smaller ones. (One instruction since
- * sm_90.) */
+/* Of the halves of two words, 16 bits signed or unsigned: the larger ones, the smaller ones.
+ * (One instruction since sm_90.) */
 fn u32 pair_max_s(u32 a, u32 b) { return __vmaxs2(a, b); }
 fn u32 pair_max_u(u32 a, u32 b) { return __vmaxu2(a, b); }
 fn u32 pair_min_s(u32 a, u32 b) { return __vmins2(a, b); }
 fn u32 pair_min_u(u32 a, u32 b) { return __vminu2(a, b); }
 /* sum, and the elements of a word, which have 1 or 2 bytes. */
-#define WORD_SUM(w, sum)                                                                                               \
-    (TL_SIZE == 1   ? TL_KIND == 1 ? (u32)__dp4a((i32)(w), 0x01010101, (i32)(sum)) : __dp4a(w, 0x01010101u, sum)       \
-       : TL_KIND == 1 ? (u32)__dp2a_lo((i32)(w), 0x0101, (i32)(sum))                                                   \
+#define WORD_SUM(w, sum)                                                                           \
+    (TL_SIZE == 1   ? TL_KIND == 1 ? (u32)__dp4a((i32)(w), 0x01010101, (i32)(sum))                 \
+                                   : __dp4a(w, 0x01010101u, sum)                                   \
+       : TL_KIND == 1 ? (u32)__dp2a_lo((i32)(w), 0x0101, (i32)(sum))                               \
                     : __dp2a_lo(w, 0x0101u, sum))
 /* sum, and the squares of the four bytes of a word. */
-#define WORD_SQUARES(w, sum) (TL_KIND == 1 ? (u32)__dp4a((i32)(w), (i32)(w), (i32)(sum)) : __dp4a(w, w, sum))
+#define WORD_SQUARES(w, sum)                                                                       \
+    (TL_KIND == 1 ? (u32)__dp4a((i32)(w), (i32)(w), (i32)(sum)) : __dp4a(w, w, sum))
 /* From the bits of an f16; exact. */
 #define HALF_TO_F32
 fn f32 half_to_f32(u16 x)
@@ -136,7 +151,8 @@ fn int lane_index() { return threadIdx.x & 31; }
 fn i64 warp_index() { return (i64)blockIdx.x * WARPS_IN_GROUP + threadIdx.x / 32; }
 fn i64 warp_count() { return (i64)gridDim.x * WARPS_IN_GROUP; }
 
-/* What another lane holds: lane number `at`, or (across) the one whose number differs from mine in the bits of `at`. */
+/* What another lane holds: lane number `at`, or (across) the one whose number differs from mine
+   in the bits of `at`. */
 template <bool across, class B> fn B shuffle_bits(B b, int at)
 {
     return across ? __shfl_xor_sync(0xffffffffu, b, at) : __shfl_sync(0xffffffffu, b, at);
@@ -159,7 +175,7 @@ template <bool across, class T> fn T shuffle(T v, int at)
 /* Four neighbours in memory, one access (two of 16 bytes for elements of 8). */
 #define QUAD_ALIGN     (TL_SIZE * 4 > 16 ? 16 : TL_SIZE * 4)
 #define QUAD_OUT_ALIGN (TL_OUT_SIZE * 4 > 16 ? 16 : TL_OUT_SIZE * 4)
-#define QUAD_OF(T, align)                                                                                              \
-    struct ALIGNED(align) {                                                                                            \
-        T x, y, z, w;                                                                                                  \
+#define QUAD_OF(T, align)                                                                          \
+    struct ALIGNED(align) {                                                                        \
+        T x, y, z, w;                                                                              \
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A CUDA device's programs: where their code comes from (the archive in the library, else the cache on disk, else
- * NVRTC, which nobody opens before), better code later, and launches of their kernels. API calls only. */
+ * A CUDA device's programs: where their code comes from (the archive in the library, else the
+ * cache on disk, else NVRTC, which nobody opens before), better code later, and launches of
+ * their kernels. API calls only. */
 #include "archive.h"
 #include "better.h"
 #include "cuda.h"
@@ -8,33 +9,38 @@
 
 enum {
     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
-    WORTH = 3,                 /* the launch from which on a program is worth better code: the probe's scan has two */
-    SHARED_UNASKED = 32 << 10, /* with what kernels have anyway below 48 KiB; more only if it is set to */
+    /* the launch from which on a program is worth better code: the probe's scan has two */
+    WORTH = 3,
+    /* with what kernels have anyway below 48 KiB; more only if it is set to */
+    SHARED_UNASKED = 32 << 10,
 };
 
-#define PROGRAM_CALLS(F)                                                                                               \
-    F(cuModuleLoadData, cuModuleLoadData, (CUmodule *, const void *))                                                  \
-    F(cuModuleUnload, cuModuleUnload, (CUmodule))                                                                      \
-    F(cuModuleGetFunction, cuModuleGetFunction, (CUfunction *, CUmodule, const char *))                                \
-    F(cuFuncSetAttribute, cuFuncSetAttribute, (CUfunction, int, int))                                                  \
-    F(cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor,                        \
-      (int *, CUfunction, int, size_t))                                                                                \
-    F(cuStreamIsCapturing, cuStreamIsCapturing, (CUstream, int *))                                                     \
-    F(cuLaunchKernel, cuLaunchKernel,                                                                                  \
-      (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **))
+#define PROGRAM_CALLS(F)                                                                           \
+    F(cuModuleLoadData, cuModuleLoadData, (CUmodule *, const void *))                              \
+    F(cuModuleUnload, cuModuleUnload, (CUmodule))                                                  \
+    F(cuModuleGetFunction, cuModuleGetFunction, (CUfunction *, CUmodule, const char *))            \
+    F(cuFuncSetAttribute, cuFuncSetAttribute, (CUfunction, int, int))                              \
+    F(cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor,    \
+      (int *, CUfunction, int, size_t))                                                            \
+    F(cuStreamIsCapturing, cuStreamIsCapturing, (CUstream, int *))                                 \
+    F(cuLaunchKernel, cuLaunchKernel,                                                              \
+      (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, \
+       void **, void **))
 TL_CUDA_CALLS(PROGRAM_CALLS, find)
 int tl_cuda_find_programs(void *library) { return find(library); }
 
 struct tl_program {
-    CUmodule module, before; /* before: the quick code that it had first; work under way may still want it */
+    /* before: the quick code that it had first; work under way may still want it */
+    CUmodule module, before;
     int count;
     int launches;      /* of quick code that is to become better; -1: of code that stays */
     tl_better *better; /* asked for */
     struct {
         char name[TL_KERNEL_NAME];
         CUfunction function;
-        int room;     /* bytes of local memory it is set to */
-        int resident; /* groups of it that run at the same time, if it was asked; without local memory */
+        int room; /* bytes of local memory it is set to */
+        /* groups of it that run at the same time, if it was asked; without local memory */
+        int resident;
     } kernels[TL_KERNELS_MOST];
 };
 
@@ -49,7 +55,8 @@ void tl_cuda_unload(tl_gpu *gpu, tl_program *program)
 
 /* ---- where code comes from ---- */
 
-/* From the disk. Code that the driver does not take (it is older, or the device is) is as good as none. */
+/* From the disk. Code that the driver does not take (it is older, or the device is) is as good
+   as none. */
 static int load_stored(const tl_cuda_text *t, tl_code how, CUmodule *module)
 {
     size_t bytes;
@@ -73,7 +80,8 @@ static tally_status load(tally *ctx, const tl_cuda_text *t, tl_code how, CUmodul
     return status;
 }
 
-tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code how, tl_program **program)
+tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code how,
+                           tl_program **program)
 {
     const tl_cuda_text t = {text, length, ((const cuda *)gpu)->capability};
     size_t bytes;
@@ -138,7 +146,8 @@ void tl_cuda_improve(tl_gpu *gpu, tl_program *p, const char *text, size_t length
     cuda *g = (cuda *)gpu;
     const tl_cuda_text t = {text, length, g->capability};
     size_t bytes;
-    void *code = tl_cuda_code_load(&t, TL_CODE_BEST, &bytes); /* made meanwhile, for another context */
+    /* made meanwhile, for another context */
+    void *code = tl_cuda_code_load(&t, TL_CODE_BEST, &bytes);
     if (code)
         replace(p, code);
     else
@@ -149,22 +158,26 @@ void tl_cuda_improve(tl_gpu *gpu, tl_program *p, const char *text, size_t length
 
 /* ---- launches ---- */
 
-tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t number,
-                            tl_spread spread, int threads, const tl_argument *arguments, int count)
+tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name,
+                            int64_t number, tl_spread spread, int threads,
+                            const tl_argument *arguments, int count)
 {
     cuda *g = (cuda *)gpu;
     int64_t groups = number;
     CUresult error = 0;
     void *values[64];
     int room = 0, captured = 0;
-    /* a launch has numbers of its own (the board's epoch), and a graph would run it again with the same */
+    /* a launch has numbers of its own (the board's epoch), and a graph would run it again with
+       the same */
     if (g->stream[TL_RUN] != g->own) error = cuStreamIsCapturing(g->stream[TL_RUN], &captured);
     if (error) return tl_cuda_failed(ctx, error, "cuStreamIsCapturing");
     if (captured)
         return tl_fail(ctx, TALLY_UNSUPPORTED,
-                       "kernel %s: the stream of tally_use_stream is captured into a graph: calls must be made outside",
+                       "kernel %s: the stream of tally_use_stream is captured into a graph: calls "
+                       "must be made outside",
                        name);
-    const int at = tl_kernel_number(ctx, program->kernels[0].name, sizeof program->kernels[0], program->count, name);
+    const int at = tl_kernel_number(ctx, program->kernels[0].name, sizeof program->kernels[0],
+                                    program->count, name);
     if (at < 0) return TALLY_UNSUPPORTED;
     if (at == program->count) {
         error = cuModuleGetFunction(&program->kernels[at].function, program->module, name);
@@ -193,7 +206,7 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const 
         int64_t rounds = (number - 1) / program->kernels[at].resident + 1;
         groups = (number + rounds - 1) / rounds;
     }
-    error = cuLaunchKernel(f, (unsigned)groups, 1, 1, (unsigned)threads, 1, 1, (unsigned)room, g->stream[TL_RUN],
-                           values, NULL);
+    error = cuLaunchKernel(f, (unsigned)groups, 1, 1, (unsigned)threads, 1, 1, (unsigned)room,
+                           g->stream[TL_RUN], values, NULL);
     return error ? tl_cuda_failed(ctx, error, name) : TALLY_OK;
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * What every GPU shape starts from: a batch of sequences in memory, and states that lanes pass to each other.
+ * What every GPU shape starts from: a batch of sequences in memory, and states that lanes pass
+ * to each other.
  *
- * A sequence of n items is cut into chunks of 1024 elements; their nodes are level 1. 256 nodes of a level make one of
- * the next, so level l has n >> LEVEL_LOG(l) full nodes (constants.h). First node of sequence s: first[l][s] if lengths
- * differ, else s * count. */
+ * A sequence of n items is cut into chunks of 1024 elements; their nodes are level 1. 256 nodes
+ * of a level make one of the next, so level l has n >> LEVEL_LOG(l) full nodes (constants.h).
+ * First node of sequence s: first[l][s] if lengths differ, else s * count. */
 typedef struct {
     GLOBAL const u8 *x;          /* element 0 of row 0 */
     i64 row_stride, stride, n;   /* in elements; n: of every sequence without offsets */
-    i64 seqs, flags;             /* OFFSETS: offsets and first are used; CHOSEN: ids too; STATES: reduce gives states */
+    /* OFFSETS: offsets and first are used; CHOSEN: ids too; STATES: reduce gives states */
+    i64 seqs, flags;
     GLOBAL const i64 *offsets;   /* rows + 1 */
     GLOBAL const i64 *ids;       /* row of sequence s */
     GLOBAL const i64 *first;     /* [level][seqs + 1] */
@@ -20,16 +22,16 @@ typedef struct {
 } batch;
 
 #define BATCH_PARAMETERS PARAMETERS_OF(BATCH)
-#define BATCH_OF_PARAMETERS                                                                                            \
-    batch b;                                                                                                           \
-    b.x = in_data + in_byte, b.row_stride = in_row_stride, b.stride = in_stride, b.n = in_n, b.seqs = in_seqs,         \
-    b.flags = in_flags, b.offsets = in_offsets, b.ids = in_ids, b.first = in_first, b.p.value = parameter,             \
+#define BATCH_OF_PARAMETERS                                                                        \
+    batch b;                                                                                       \
+    b.x = in_data + in_byte, b.row_stride = in_row_stride, b.stride = in_stride, b.n = in_n, b.seqs = in_seqs, \
+    b.flags = in_flags, b.offsets = in_offsets, b.ids = in_ids, b.first = in_first, b.p.value = parameter, \
     b.p.origin = origin IN_PLACE_OF_PARAMETERS
 
 #define IN_PLACE_PARAMETERS PARAMETERS_OF(IN_PLACE)
 #if TL_IN_PLACE
-#define IN_PLACE_OF_PARAMETERS                                                                                         \
-    , b.y = y_data + y_byte, b.x_there = x_there, b.x_bit = x_bit, b.y_there = y_there, b.y_bit = y_bit,               \
+#define IN_PLACE_OF_PARAMETERS                                                                     \
+    , b.y = y_data + y_byte, b.x_there = x_there, b.x_bit = x_bit, b.y_there = y_there, b.y_bit = y_bit, \
       b.left_out = (u64)left_out
 #else
 #define IN_PLACE_OF_PARAMETERS
@@ -48,7 +50,8 @@ fn i64 start_of(batch b, i64 s) /* in elements of memory */
     return b.flags & OFFSETS ? b.offsets[r] * b.stride : r * b.row_stride;
 }
 fn i64 level_count(i64 n, int level) { return level ? n >> LEVEL_LOG(level) : n; }
-fn i64 level_size(int level) { return level ? (i64)1 << LEVEL_LOG(level) : 1; } /* elements of a node */
+/* elements of a node */
+fn i64 level_size(int level) { return level ? (i64)1 << LEVEL_LOG(level) : 1; }
 fn i64 level_first(batch b, int level, i64 s)
 {
     return b.flags & OFFSETS ? b.first[level * (b.seqs + 1) + s] : s * level_count(b.n, level);
@@ -98,8 +101,8 @@ fn state choose(int c, state a, state b)
     return r;
 }
 
-/* C(a, b), of na and nb elements. Where the operator has a neutral state ABSENT is that, which leaves out a choice for
- * each field. */
+/* C(a, b), of na and nb elements. Where the operator has a neutral state ABSENT is that, which
+ * leaves out a choice for each field. */
 fn maybe then(maybe a, state b, amount na, amount nb)
 {
     maybe r;
@@ -118,11 +121,11 @@ enum { PACKED = 0 OP_FIELDS(SIZE_OF) };
 #undef SIZE_OF
 far_fn void pack(GLOBAL u8 *to, state v)
 {
-#define PACK(type, f)                                                                                                  \
-    {                                                                                                                  \
-        const u8 *from = (const u8 *)&v.f;                                                                             \
-        UNROLL for (int k = 0; k < (int)sizeof(type); k++) to[k] = from[k];                                            \
-        to += sizeof(type);                                                                                            \
+#define PACK(type, f)                                                                              \
+    {                                                                                              \
+        const u8 *from = (const u8 *)&v.f;                                                         \
+        UNROLL for (int k = 0; k < (int)sizeof(type); k++) to[k] = from[k];                        \
+        to += sizeof(type);                                                                        \
     }
     OP_FIELDS(PACK)
 #undef PACK
@@ -130,11 +133,11 @@ far_fn void pack(GLOBAL u8 *to, state v)
 far_fn state unpack(GLOBAL const u8 *from)
 {
     state v;
-#define UNPACK(type, f)                                                                                                \
-    {                                                                                                                  \
-        u8 *to = (u8 *)&v.f;                                                                                           \
-        UNROLL for (int k = 0; k < (int)sizeof(type); k++) to[k] = from[k];                                            \
-        from += sizeof(type);                                                                                          \
+#define UNPACK(type, f)                                                                            \
+    {                                                                                              \
+        u8 *to = (u8 *)&v.f;                                                                       \
+        UNROLL for (int k = 0; k < (int)sizeof(type); k++) to[k] = from[k];                        \
+        from += sizeof(type);                                                                      \
     }
     OP_FIELDS(UNPACK)
 #undef UNPACK
@@ -155,7 +158,8 @@ fn maybe nothing(par p)
     return r;
 }
 
-/* The node of lane m's neighbourhood and mine, n elements each: `right` says that mine is the right one. */
+/* The node of lane m's neighbourhood and mine, n elements each: `right` says that mine is the
+   right one. */
 fn state meet(state mine, state got, int right, amount n)
 {
 #if OP_COMMUTES || (OP_NEUTRAL && !TL_USER) /* every built-in one with a neutral state also commutes, bit for bit (the
@@ -235,10 +239,12 @@ far_fn quad gather(GLOBAL const u8 *x, i64 step, i64 i, i64 limit)
     return q;
 }
 
-/* The first `all` of the `left` elements of a sequence, `step` bytes apart; the last one again if there are fewer. */
+/* The first `all` of the `left` elements of a sequence, `step` bytes apart; the last one again
+   if there are fewer. */
 fn void load_down(elem *e, const int all, GLOBAL const u8 *x, i64 step, i64 left)
 {
-    if (left >= all && ADDRESS(x) % TL_SIZE == 0) { /* a sequence is aligned everywhere, or nowhere */
+    /* a sequence is aligned everywhere, or nowhere */
+    if (left >= all && ADDRESS(x) % TL_SIZE == 0) {
         UNROLL for (int k = 0; k < all; k++) e[k] = *(GLOBAL const elem *)(x + k * step);
     } else {
         UNROLL for (int k = 0; k < all; k++) e[k] = load_element(x + (k < left ? k : left - 1) * step);
@@ -247,37 +253,38 @@ fn void load_down(elem *e, const int all, GLOBAL const u8 *x, i64 step, i64 left
 
 /* ---- items of a chunk: elements, or states that are nodes of the level below ---- */
 
-/* A lane's items of ROWS rows: item k of row r is number at + r * 128 + lane * 4 + k of the sequence that starts at
- * `start`. Numbers from `limit` on repeat the last one; limit 0 gives zeros. One test a chunk, so that the loads run
- * together. */
-#define LOAD_ROWS(name, item, rows_, fast_load, slow_load, none)                                                       \
-    fn void name(item e[rows_][QUAD], batch b, i64 start, i64 at, i64 limit)                                           \
-    {                                                                                                                  \
-        i64 mine = at + lane_index() * QUAD;                                                                           \
-        if (at + rows_ * LANES * QUAD <= limit && can_##name(b, start + at)) {                                         \
-            UNROLL for (int r = 0; r < rows_; r++) fast_load;                                                          \
-        } else if (at + rows_ * LANES * QUAD <= limit && near_##name(b, start + at)) {                                 \
-            UNROLL for (int r = 0; r < rows_; r++)                                                                     \
-            {                                                                                                          \
-                GLOBAL const item *x = (GLOBAL const item *)b.x + start + mine + r * LANES * QUAD;                     \
-                UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = x[k];                                                  \
-            }                                                                                                          \
-        } else {                                                                                                       \
-            UNROLL for (int r = 0; r < rows_; r++)                                                                     \
-            {                                                                                                          \
-                i64 i = mine + r * LANES * QUAD;                                                                       \
-                if (limit <= 0) {                                                                                      \
-                    UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = none;                                              \
-                } else if (!SKIPS || at + r * LANES * QUAD < limit) {                                                  \
-                    slow_load;                                                                                         \
-                }                                                                                                      \
-            }                                                                                                          \
-        }                                                                                                              \
+/* A lane's items of ROWS rows: item k of row r is number at + r * 128 + lane * 4 + k of the
+ * sequence that starts at `start`. Numbers from `limit` on repeat the last one; limit 0 gives
+ * zeros. One test a chunk, so that the loads run together. */
+#define LOAD_ROWS(name, item, rows_, fast_load, slow_load, none)                                   \
+    fn void name(item e[rows_][QUAD], batch b, i64 start, i64 at, i64 limit)                       \
+    {                                                                                              \
+        i64 mine = at + lane_index() * QUAD;                                                       \
+        if (at + rows_ * LANES * QUAD <= limit && can_##name(b, start + at)) {                     \
+            UNROLL for (int r = 0; r < rows_; r++) fast_load;                                      \
+        } else if (at + rows_ * LANES * QUAD <= limit && near_##name(b, start + at)) {             \
+            UNROLL for (int r = 0; r < rows_; r++)                                                 \
+            {                                                                                      \
+                GLOBAL const item *x = (GLOBAL const item *)b.x + start + mine + r * LANES * QUAD; \
+                UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = x[k];                              \
+            }                                                                                      \
+        } else {                                                                                   \
+            UNROLL for (int r = 0; r < rows_; r++)                                                 \
+            {                                                                                      \
+                i64 i = mine + r * LANES * QUAD;                                                   \
+                if (limit <= 0) {                                                                  \
+                    UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = none;                          \
+                } else if (!SKIPS || at + r * LANES * QUAD < limit) {                              \
+                    slow_load;                                                                     \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
     }
 
 #if !TL_IN_PLACE
 fn int can_load_e(batch b, i64 first) { return b.stride == 1 && ADDRESS(b.x + first * TL_SIZE) % QUAD_ALIGN == 0; }
-/* Side by side, but not aligned as quads: four loads, of which three find their line in the first cache. */
+/* Side by side, but not aligned as quads: four loads, of which three find their line in the
+   first cache. */
 fn int near_load_e(batch b, i64 first) { return SKIPS && b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0; }
 #define near_load_h near_load_e
 #define near_load_d near_load_e
@@ -292,8 +299,8 @@ fn void get_states(state *v, GLOBAL const state *x, i64 i, i64 limit)
 }
 #define STATES_OF(b) ((GLOBAL const state *)(b).x + start)
 #if !TL_IN_PLACE
-/* Some of a row, or a row that is not aligned: a call for every lane's four (gather) would wait for the loads before
- * it. */
+/* Some of a row, or a row that is not aligned: a call for every lane's four (gather) would wait
+ * for the loads before it. */
 seldom_fn quad load_some(batch b, i64 start, i64 i, i64 limit)
 {
     if (b.stride == 1 && i + QUAD <= limit && can_load_e(b, start + i))
@@ -344,8 +351,8 @@ typedef struct {
     i64 row_stride, stride;
 } results;
 #define RESULTS_PARAMETERS PARAMETERS_OF(RESULTS)
-#define RESULTS_OF_PARAMETERS                                                                                          \
-    results out;                                                                                                       \
+#define RESULTS_OF_PARAMETERS                                                                      \
+    results out;                                                                                   \
     out.x = out_data + out_byte, out.row_stride = out_row_stride, out.stride = out_stride
 
 far_fn void store_apart(GLOBAL u8 *p, result v)
@@ -371,7 +378,8 @@ fn GLOBAL u8 *place(results out, batch b, i64 s, i64 i)
     i64 r = row_of(b, s), at = (b.flags & OFFSETS ? b.offsets[r] * out.stride : r * out.row_stride) + i * out.stride;
     return out.x + at * (i64)(OP_LANES * sizeof(result));
 }
-/* Result i of sequence s: the state of n elements, and those before this piece, whose first has index `first`. */
+/* Result i of sequence s: the state of n elements, and those before this piece, whose first has
+   index `first`. */
 fn void store_state(GLOBAL u8 *p, state v, i64 n, i64 first, par q)
 {
     n += q.origin;
@@ -389,9 +397,9 @@ fn void store_empty(GLOBAL u8 *p, par q)
 }
 #if OP_LANES == 1
 typedef QUAD_OF(result, QUAD_OUT_ALIGN) result_quad;
-/* The results of a warp's quads side by side; to: lane 0's first one, aligned as a quad. Results of 8 bytes are
- * exchanged by pairs of lanes first: a store of 16 bytes of every lane's 32 would send half sectors to memory (scan of
- * f64 0.54 of a copy). */
+/* The results of a warp's quads side by side; to: lane 0's first one, aligned as a quad. Results
+ * of 8 bytes are exchanged by pairs of lanes first: a store of 16 bytes of every lane's 32 would
+ * send half sectors to memory (scan of f64 0.54 of a copy). */
 fn void store_row(GLOBAL u8 *to, const result *w)
 {
     result_quad r;

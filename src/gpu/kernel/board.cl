@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The board (CUDA): states that one group posts and another looks for, in the same launch. A piece is 8 bytes of a
- * state and the epoch in one word of 16 bytes, which is seen whole or not at all: no fence, no counter, nothing to
- * clear. Every launch has an epoch of its own. */
+ * The board (CUDA): states that one group posts and another looks for, in the same launch. A
+ * piece is 8 bytes of a state and the epoch in one word of 16 bytes, which is seen whole or not
+ * at all: no fence, no counter, nothing to clear. Every launch has an epoch of its own. */
 enum { PIECES = (sizeof(state) + 7) / 8 };
 typedef union {
     state s;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * One warp, one chunk of ROWS rows of 32 lanes of LANE_ITEMS items, next to each other. The text is used for elements
- * (N(x) = x_e, ITEM elem, 8 rows of 128), for states that are nodes of the level below (x_s, state, 2 rows), and its
- * first part, without ITEM, for the chunks of tile.cl. unit: the elements of an item. */
+ * One warp, one chunk of ROWS rows of 32 lanes of LANE_ITEMS items, next to each other. The text
+ * is used for elements (N(x) = x_e, ITEM elem, 8 rows of 128), for states that are nodes of the
+ * level below (x_s, state, 2 rows), and its first part, without ITEM, for the chunks of tile.cl.
+ * unit: the elements of an item. */
 enum { N(ROW) = LANES * LANE_ITEMS, N(CHUNK) = ROWS * LANES * LANE_ITEMS };
 
-/* The nodes of a full chunk's rows, from one a lane and row: in v[0] of the lanes l whose low bits, the first for the
- * highest, spell the row. Rows are folded by a transposing butterfly: at step s the lane whose bit s is 0 keeps row j
- * and gives row j + m away, its partner the reverse: ROWS rows cost ROWS - 1 + 5 - LOG_ROWS exchanges, not 5 ROWS. */
+/* The nodes of a full chunk's rows, from one a lane and row: in v[0] of the lanes l whose low
+ * bits, the first for the highest, spell the row. Rows are folded by a transposing butterfly: at
+ * step s the lane whose bit s is 0 keeps row j and gives row j + m away, its partner the
+ * reverse: ROWS rows cost ROWS - 1 + 5 - LOG_ROWS exchanges, not 5 ROWS. */
 fn void N(fold_across)(state *v, amount unit, LOCAL state *box)
 {
     const int lane = lane_index();
@@ -23,8 +25,8 @@ fn void N(fold_across)(state *v, amount unit, LOCAL state *box)
         unit * (LANE_ITEMS << s));
 }
 
-/* The node of a full chunk, in every lane, from what fold_across left. Bit s of the lane is bit LOG_ROWS - 1 - s of the
- * row it holds. */
+/* The node of a full chunk, in every lane, from what fold_across left. Bit s of the lane is bit
+ * LOG_ROWS - 1 - s of the row it holds. */
 fn state N(fold_lanes)(state v, amount unit, LOCAL state *box)
 {
     UNROLL for (int s = LOG_ROWS - 1; s >= 0; s--) v = meet(v, exchange(v, 1 << s, box), lane_index() >> s & 1,
@@ -59,8 +61,8 @@ fn state N(chunk_node)(batch b, i64 from, i64 at, amount unit, LOCAL state *box)
     return N(fold_lanes)(v[0], unit, box);
 }
 
-/* The node of a row from v, the lane's node of n elements; left: what the lane's neighbours at its bits hold, for
- * row_start. */
+/* The node of a row from v, the lane's node of n elements; left: what the lane's neighbours at
+ * its bits hold, for row_start. */
 fn state N(row_node)(state v, amount n, state *left, LOCAL state *box)
 {
     const int lane = lane_index();
@@ -72,8 +74,8 @@ fn state N(row_node)(state v, amount n, state *left, LOCAL state *box)
     return v;
 }
 
-/* S at the lane's first item: the row's, of `before` elements, and the left neighbours at the lane's set bits, high to
- * low. n: elements of a lane. */
+/* S at the lane's first item: the row's, of `before` elements, and the left neighbours at the
+ * lane's set bits, high to low. n: elements of a lane. */
 fn maybe N(row_start)(maybe row, amount before, amount n, const state *left)
 {
     const int lane = lane_index();
@@ -87,8 +89,8 @@ fn maybe N(row_start)(maybe row, amount before, amount n, const state *left)
     return row;
 }
 
-/* The rows' prefixes: rows[r] = S at row r, from the nodes of the rows before it, of n elements each. Calls with r = 0,
- * 1, 2, ... before: the elements of rows[0]. */
+/* The rows' prefixes: rows[r] = S at row r, from the nodes of the rows before it, of n elements
+ * each. Calls with r = 0, 1, 2, ... before: the elements of rows[0]. */
 fn void N(next_row)(maybe *rows, state *stack, int r, state node, amount before, amount n)
 {
     UNROLL for (int k = 0; k < LOG_ROWS; k++)
@@ -103,8 +105,8 @@ fn void N(next_row)(maybe *rows, state *stack, int r, state node, amount before,
     rows[r + 1] = then(rows[0], node, before, n * (1 << LOG_ROWS));
 }
 
-/* S at item `count` of the chunk at `at` (0 <= count < CHUNK), which `before` has come to with `done` elements; in
- * every lane. */
+/* S at item `count` of the chunk at `at` (0 <= count < CHUNK), which `before` has come to with
+ * `done` elements; in every lane. */
 seldom_fn maybe N(append)(maybe before, amount done, batch b, i64 from, i64 at, i64 count, amount unit,
     LOCAL state *box)
 {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * A grid: many sequences (cells) that grow together. It keeps, from push to push, in memory of the device:
+ * A grid: many sequences (cells) that grow together. It keeps, from push to push, in memory of
+ * the device:
  *
- *   kept    up to GRID_BLOCK - 1 steps, as they came: a node of GRID_BLOCK steps is made when the last one is there, of
- *           which no copy is made
+ *   kept    up to GRID_BLOCK - 1 steps, as they came: a node of GRID_BLOCK steps is made when
+ *           the last one is there, of which no copy is made
  *   nodes   the binary counter of each cell above that: [level][field of a state][cell]
  *
- * A lane takes a cell, neighbouring lanes neighbouring cells, so that a warp reads and writes whole lines. All cells
- * have the same number of steps, so every lane takes the same branches. `pitch`: cells from a row of these to the next,
- * a multiple of 16, so that all rows begin at multiples of 16 bytes. */
+ * A lane takes a cell, neighbouring lanes neighbouring cells, so that a warp reads and writes
+ * whole lines. All cells have the same number of steps, so every lane takes the same branches.
+ * `pitch`: cells from a row of these to the next, a multiple of 16, so that all rows begin at
+ * multiples of 16 bytes. */
 #define GRID_PARAMETERS  PARAMETERS_OF(GRID)
 #define STEPS_PARAMETERS PARAMETERS_OF(STEPS)
 
@@ -20,8 +22,8 @@ fn state node_at(GLOBAL const u8 *nodes, i64 pitch, int level, i64 c)
 {
     state v;
     nodes += level * pitch * PACKED;
-#define GET(type, f)                                                                                                   \
-    v.f = ((GLOBAL const type *)nodes)[c];                                                                             \
+#define GET(type, f)                                                                               \
+    v.f = ((GLOBAL const type *)nodes)[c];                                                         \
     nodes += pitch * (i64)sizeof(type);
     OP_FIELDS(GET)
 #undef GET
@@ -30,8 +32,8 @@ fn state node_at(GLOBAL const u8 *nodes, i64 pitch, int level, i64 c)
 fn void put_node(GLOBAL u8 *nodes, i64 pitch, int level, i64 c, state v)
 {
     nodes += level * pitch * PACKED;
-#define PUT(type, f)                                                                                                   \
-    ((GLOBAL type *)nodes)[c] = v.f;                                                                                   \
+#define PUT(type, f)                                                                               \
+    ((GLOBAL type *)nodes)[c] = v.f;                                                               \
     nodes += pitch * (i64)sizeof(type);
     OP_FIELDS(PUT)
 #undef PUT
@@ -40,7 +42,8 @@ fn amount size_of_node(int level) { return (amount)((i64)GRID_BLOCK << level); }
 
 /* ---- pushes ---- */
 
-/* Steps that do not fill a block. Side by side they are copied 16 bytes at a time, some of them at once. */
+/* Steps that do not fill a block. Side by side they are copied 16 bytes at a time, some of them
+   at once. */
 KERNEL_OF(grid_keep)
 {
     typedef struct ALIGNED(16) { u32 w[4]; } bundle;
@@ -69,7 +72,8 @@ KERNEL_OF(grid_keep)
     }
 }
 
-/* Steps that fill a block or several: the first one of them may have begun in `kept`. What is left is kept. */
+/* Steps that fill a block or several: the first one of them may have begun in `kept`. What is
+   left is kept. */
 KERNEL_OF(grid_push)
 {
     const i64 step = step_stride * TL_SIZE, row = pitch * TL_SIZE;
@@ -78,7 +82,8 @@ KERNEL_OF(grid_push)
     p.value = parameter, p.origin = 0;
     for (i64 c = first_cell + my_cell(); c < cells; c += cells_at_once()) {
         GLOBAL u8 *own = kept + c * TL_SIZE;
-        GLOBAL const u8 *x = steps_data + steps_byte + c * cell_stride * TL_SIZE - begun * step; /* of the block */
+        /* of the block */
+        GLOBAL const u8 *x = steps_data + steps_byte + c * cell_stride * TL_SIZE - begun * step;
         i64 at = count - begun, left = steps + begun;
         int have = begun;
         ROLLED for (; left >= GRID_BLOCK; left -= GRID_BLOCK, at += GRID_BLOCK, x += GRID_BLOCK * step)
@@ -107,8 +112,8 @@ KERNEL_OF(grid_push)
 
 /* ---- results ---- */
 
-/* S(total) as results; or (STATES) one node of it, packed. blocks: a bit for each level of nodes that there is; of the
- * kept steps `rows`, from first_row on, number `first` among all steps. */
+/* S(total) as results; or (STATES) one node of it, packed. blocks: a bit for each level of nodes
+ * that there is; of the kept steps `rows`, from first_row on, number `first` among all steps. */
 KERNEL_OF(grid_result)
 {
     RESULTS_OF_PARAMETERS;
@@ -145,7 +150,8 @@ KERNEL_OF(grid_result)
     }
 }
 
-/* Nodes of a level, as packed states, onto the counters: as many merges as the node's number has ones at its end. */
+/* Nodes of a level, as packed states, onto the counters: as many merges as the node's number has
+   ones at its end. */
 KERNEL_OF(grid_add)
 {
     for (i64 c = first_cell + my_cell(); c < cells; c += cells_at_once()) {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * Keys: runs of equal neighbours, and a gather. No operator is known to this text, and types are numbers (constants.h):
- * one program serves all.
+ * Keys: runs of equal neighbours, and a gather. No operator is known to this text, and types are
+ * numbers (constants.h): one program serves all.
  *
  *   keys --runs_heads--> heads: a bit for each key, 1 where a run begins; counts: how many in each part
  *   heads, counts --runs_places--> offsets
  *
- * So the keys are read once, and what is read twice is 1/64 of keys of 64 bits. A place is a key's number plus `lead`,
- * the keys between the 16 bytes that hold the first one and itself: places that are multiples of a unit are aligned. A
- * part is some neighbouring steps of KEYS_STEP places, a step some tiles of KEYS_TILE. */
+ * So the keys are read once, and what is read twice is 1/64 of keys of 64 bits. A place is a
+ * key's number plus `lead`, the keys between the 16 bytes that hold the first one and itself:
+ * places that are multiples of a unit are aligned. A part is some neighbouring steps of
+ * KEYS_STEP places, a step some tiles of KEYS_TILE. */
 
 fn u32 ones(u32 x)
 {
@@ -16,7 +17,8 @@ fn u32 ones(u32 x)
     return ((x + (x >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24;
 }
 
-/* The sum, or the least, of what the threads of a group give. All of them call it, and get the result. */
+/* The sum, or the least, of what the threads of a group give. All of them call it, and get the
+   result. */
 enum { KEYS_SUM, KEYS_LEAST };
 fn i64 of_two(int what, i64 a, i64 b) { return what == KEYS_SUM ? a + b : b < a ? b : a; }
 fn i64 of_group(LOCAL i64 *room, int what, i64 mine)
@@ -76,7 +78,8 @@ fn u32 is_head(key_line l, i64 place)
     return (u32)differ(bits_at(at, l.bytes), bits_at(at - l.stride * l.bytes, l.bytes), l.sign, l.infinite);
 }
 
-/* The bits of each unit of `each` places of a tile, whose first place is `first`, to a byte of `to`. */
+/* The bits of each unit of `each` places of a tile, whose first place is `first`, to a byte of
+   `to`. */
 fn void any_units(key_line l, i64 first, int each, LOCAL u8 *to)
 {
     for (int u = thread_index(); u < KEYS_TILE / each; u += KEYS_THREADS) {
@@ -86,45 +89,46 @@ fn void any_units(key_line l, i64 first, int each, LOCAL u8 *to)
     }
 }
 
-/* The same of a tile in the middle of keys that lie side by side: some loads of a unit run together. */
-#define KEY_UNITS(name, word, each_)                                                                                   \
-    fn void name(key_line l, i64 first, LOCAL u8 *to)                                                                  \
-    {                                                                                                                  \
-        enum { EACH = each_, ROUNDS = KEYS_TILE / EACH / KEYS_THREADS, TOGETHER = 4 };                                 \
-        typedef struct ALIGNED(EACH * sizeof(word)) { word w[EACH]; } unit;                                            \
-        GLOBAL const word *const from = (GLOBAL const word *)l.data + (first - l.lead);                                \
-        const word sign = (word)l.sign, infinite = (word)l.infinite;                                                   \
-        ROLLED for (int round = 0; round < ROUNDS; round += TOGETHER)                                                  \
-        {                                                                                                              \
-            unit v[TOGETHER];                                                                                          \
-            word before[TOGETHER];                                                                                     \
-            UNROLL for (int k = 0; k < TOGETHER; k++)                                                                  \
-            {                                                                                                          \
-                const int u = (round + k) * KEYS_THREADS + thread_index();                                             \
-                v[k] = ((GLOBAL const unit *)from)[u];                                                                 \
-                before[k] = from[u * EACH - 1];                                                                        \
-            }                                                                                                          \
-            UNROLL for (int k = 0; k < TOGETHER; k++)                                                                  \
-            {                                                                                                          \
-                word a = before[k];                                                                                    \
-                u32 bits = 0;                                                                                          \
-                UNROLL for (int c = 0; c < EACH; c++)                                                                  \
-                {                                                                                                      \
-                    bits |= (u32)(a != v[k].w[c]) << c;                                                                \
-                    a = v[k].w[c];                                                                                     \
-                }                                                                                                      \
-                a = before[k];                                                                                         \
-                if (bits && sign) { /* of floats: which are equal all the same */                                      \
-                    UNROLL for (int c = 0; c < EACH; c++)                                                              \
-                    {                                                                                                  \
-                        const word b = v[k].w[c], x = (word)(a & ~sign), y = (word)(b & ~sign);                        \
-                        bits &= ~((u32)(((x > infinite) & (y > infinite)) | ((x | y) == 0)) << c);                     \
-                        a = b;                                                                                         \
-                    }                                                                                                  \
-                }                                                                                                      \
-                to[(round + k) * KEYS_THREADS + thread_index()] = (u8)bits;                                            \
-            }                                                                                                          \
-        }                                                                                                              \
+/* The same of a tile in the middle of keys that lie side by side: some loads of a unit run
+   together. */
+#define KEY_UNITS(name, word, each_)                                                               \
+    fn void name(key_line l, i64 first, LOCAL u8 *to)                                              \
+    {                                                                                              \
+        enum { EACH = each_, ROUNDS = KEYS_TILE / EACH / KEYS_THREADS, TOGETHER = 4 };             \
+        typedef struct ALIGNED(EACH * sizeof(word)) { word w[EACH]; } unit;                        \
+        GLOBAL const word *const from = (GLOBAL const word *)l.data + (first - l.lead);            \
+        const word sign = (word)l.sign, infinite = (word)l.infinite;                               \
+        ROLLED for (int round = 0; round < ROUNDS; round += TOGETHER)                              \
+        {                                                                                          \
+            unit v[TOGETHER];                                                                      \
+            word before[TOGETHER];                                                                 \
+            UNROLL for (int k = 0; k < TOGETHER; k++)                                              \
+            {                                                                                      \
+                const int u = (round + k) * KEYS_THREADS + thread_index();                         \
+                v[k] = ((GLOBAL const unit *)from)[u];                                             \
+                before[k] = from[u * EACH - 1];                                                    \
+            }                                                                                      \
+            UNROLL for (int k = 0; k < TOGETHER; k++)                                              \
+            {                                                                                      \
+                word a = before[k];                                                                \
+                u32 bits = 0;                                                                      \
+                UNROLL for (int c = 0; c < EACH; c++)                                              \
+                {                                                                                  \
+                    bits |= (u32)(a != v[k].w[c]) << c;                                            \
+                    a = v[k].w[c];                                                                 \
+                }                                                                                  \
+                a = before[k];                                                                     \
+                if (bits && sign) { /* of floats: which are equal all the same */                  \
+                    UNROLL for (int c = 0; c < EACH; c++)                                          \
+                    {                                                                              \
+                        const word b = v[k].w[c], x = (word)(a & ~sign), y = (word)(b & ~sign);    \
+                        bits &= ~((u32)(((x > infinite) & (y > infinite)) | ((x | y) == 0)) << c); \
+                        a = b;                                                                     \
+                    }                                                                              \
+                }                                                                                  \
+                to[(round + k) * KEYS_THREADS + thread_index()] = (u8)bits;                        \
+            }                                                                                      \
+        }                                                                                          \
     }
 KEY_UNITS(key_units_1, u8, 8)
 KEY_UNITS(key_units_2, u16, 8)
@@ -203,7 +207,8 @@ KERNEL_OF(runs_places)
             UNROLL for (int k = 0; k < KEYS_TILES; k++) mine += ones(v.w[k]);
             sums[t] = mine;
             BARRIER();
-            for (int m = 1; m < KEYS_THREADS; m <<= 1) { /* Hillis and Steele, between two halves of sums */
+            /* Hillis and Steele, between two halves of sums */
+            for (int m = 1; m < KEYS_THREADS; m <<= 1) {
                 const u32 s = sums[turn + t] + (t >= m ? sums[turn + t - m] : 0);
                 turn ^= KEYS_THREADS;
                 sums[turn + t] = s;
@@ -236,8 +241,8 @@ KERNEL_OF(runs_places)
 
 /* ---- take ---- */
 
-/* Of each part of `each` numbers of order the first that is no place of a sequence of `length`; count: there is
- * none. */
+/* Of each part of `each` numbers of order the first that is no place of a sequence of `length`;
+ * count: there is none. */
 KERNEL_OF(take_check)
 {
     SHARED i64 room[KEYS_THREADS];
@@ -253,19 +258,19 @@ KERNEL_OF(take_check)
     }
 }
 
-#define TAKE(name, word)                                                                                               \
-    fn void name(GLOBAL const u8 *x, i64 x_stride, GLOBAL const i64 *order, GLOBAL u8 *y, i64 y_stride, i64 count)     \
-    {                                                                                                                  \
-        enum { TOGETHER = 8 };                                                                                         \
-        const i64 step = group_count() * KEYS_THREADS;                                                                 \
-        i64 i = group_index() * KEYS_THREADS + thread_index();                                                         \
-        for (; i + (TOGETHER - 1) * step < count; i += TOGETHER * step) {                                              \
-            i64 at[TOGETHER];                                                                                          \
-            word v[TOGETHER];                                                                                          \
-            UNROLL for (int k = 0; k < TOGETHER; k++) at[k] = order[i + k * step];                                     \
-            UNROLL for (int k = 0; k < TOGETHER; k++) v[k] = ((GLOBAL const word *)x)[at[k] * x_stride];               \
-            UNROLL for (int k = 0; k < TOGETHER; k++)((GLOBAL word *)y)[(i + k * step) * y_stride] = v[k];             \
-        }                                                                                                              \
+#define TAKE(name, word)                                                                           \
+    fn void name(GLOBAL const u8 *x, i64 x_stride, GLOBAL const i64 *order, GLOBAL u8 *y, i64 y_stride, i64 count) \
+    {                                                                                              \
+        enum { TOGETHER = 8 };                                                                     \
+        const i64 step = group_count() * KEYS_THREADS;                                             \
+        i64 i = group_index() * KEYS_THREADS + thread_index();                                     \
+        for (; i + (TOGETHER - 1) * step < count; i += TOGETHER * step) {                          \
+            i64 at[TOGETHER];                                                                      \
+            word v[TOGETHER];                                                                      \
+            UNROLL for (int k = 0; k < TOGETHER; k++) at[k] = order[i + k * step];                 \
+            UNROLL for (int k = 0; k < TOGETHER; k++) v[k] = ((GLOBAL const word *)x)[at[k] * x_stride]; \
+            UNROLL for (int k = 0; k < TOGETHER; k++)((GLOBAL word *)y)[(i + k * step) * y_stride] = v[k]; \
+        }                                                                                          \
         for (; i < count; i += step) ((GLOBAL word *)y)[i * y_stride] = ((GLOBAL const word *)x)[order[i] * x_stride]; \
     }
 TAKE(take_1, u8)
@@ -281,8 +286,8 @@ fn void take_bytes(GLOBAL const u8 *x, i64 x_stride, GLOBAL const i64 *order, GL
         for (int k = 0; k < bytes; k++) y[i * y_stride * bytes + k] = x[order[i] * x_stride * bytes + k];
 }
 
-/* said: how far before the end the first number is that is no place (0: there is none, and only then something is
- * taken), and that number. */
+/* said: how far before the end the first number is that is no place (0: there is none, and only
+ * then something is taken), and that number. */
 KERNEL_OF(take)
 {
     SHARED i64 room[KEYS_THREADS];

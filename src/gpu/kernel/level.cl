@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * The nodes of chunks, level by level, for reduce and scan. */
 
-/* S after `count` < 32 nodes of n elements, one a lane, which `before` has come to with `done` elements. */
+/* S after `count` < 32 nodes of n elements, one a lane, which `before` has come to with `done`
+   elements. */
 fn maybe append_lanes(maybe before, amount done, state node, amount n, int count, LOCAL state *box)
 {
     state left[5];
     if (SKIPS && count == 0) return before;
     row_node_s(node, n, left, box);
-    before.s = from_lane(row_start_s(before, done, n, left).s, count, box); /* lane 0 has `before` */
+    /* lane 0 has `before` */
+    before.s = from_lane(row_start_s(before, done, n, left).s, count, box);
     before.have = before.have || count;
     return before;
 }
@@ -44,12 +46,14 @@ KERNEL_OF(nodes)
 }
 
 #if !TL_IN_PLACE
-/* The same for neighbouring sequences that lie across (columns): a lane a column, so that a warp reads whole lines.
- * Job: a chunk of 32 columns, all columns of a chunk before the next. Each warp of the group has a part of the chunk:
- * of 1000 columns var f32 went from 0.43 to 0.51 of read, f64 from 0.48 to 0.65, sum f32 stayed at 0.67 (H200). */
+/* The same for neighbouring sequences that lie across (columns): a lane a column, so that a warp
+ * reads whole lines. Job: a chunk of 32 columns, all columns of a chunk before the next. Each
+ * warp of the group has a part of the chunk: of 1000 columns var f32 went from 0.43 to 0.51 of
+ * read, f64 from 0.48 to 0.65, sum f32 stayed at 0.67 (H200). */
 KERNEL_OF(columns)
 {
-    enum { STEP = sizeof(state) > 8 ? 8 : 16, PART = CHUNK_e / COLUMN_PARTS, STEPS = PART / STEP }; /* registers */
+    /* registers */
+    enum { STEP = sizeof(state) > 8 ? 8 : 16, PART = CHUNK_e / COLUMN_PARTS, STEPS = PART / STEP };
     SHARED state parts[COLUMN_PARTS][LANES];
     BATCH_OF_PARAMETERS;
     const i64 step = b.stride * TL_SIZE;
@@ -73,8 +77,9 @@ KERNEL_OF(columns)
                 }
                 UNROLL for (int k = 0; k < STEP; k++) v[k] = lift_e(e[k], at + k, b.p);
                 x += STEP * step;
-                UNROLL for (int k = 0; k < 4; k++) /* halving a bound instead is not unrolled, and v goes to local
-                                                      memory: 3 times slower */
+                /* halving a bound instead is not unrolled, and v goes to local memory: 3 times
+                   slower */
+                UNROLL for (int k = 0; k < 4; k++)
                     UNROLL for (int i = 0; i + (1 << k) < STEP; i += 2 << k) v[i] = TWIN(v[i], v[i + (1 << k)], 1 << k);
                 for (int t = j, size = STEP; t & 1; t >>= 1, size *= 2) v[0] = TWIN(stack[--top], v[0], size);
                 stack[top++] = v[0];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * One long sequence in one launch (CUDA), by the tree. Each group posts the nodes of its tiles on the board (board.cl).
- * The last group, which begins last, looks for all of them when it has made its own, and makes the nodes of 256 tiles
- * and the result. Others wait for nobody, so it does not matter which groups run at the same time. (With a counter the
- * group that finished last did this, after a fence, the counter's answer and the nodes' loads, one after the other.) */
+ * One long sequence in one launch (CUDA), by the tree. Each group posts the nodes of its tiles
+ * on the board (board.cl). The last group, which begins last, looks for all of them when it has
+ * made its own, and makes the nodes of 256 tiles and the result. Others wait for nobody, so it
+ * does not matter which groups run at the same time. (With a counter the group that finished
+ * last did this, after a fence, the counter's answer and the nodes' loads, one after the other.) */
 #if defined(TL_CUDA) && !STRIPED
 /* ---- tiles: 8 warps of 1 << more chunks each ---- */
 typedef char a_group_is_a_tile[WARPS_IN_GROUP == TILE_WARPS ? 1 : -1];
@@ -27,9 +28,9 @@ fn void post_tile(state mine, i64 t, int turn, tiling d, i64 n, LOCAL state *par
 }
 
 #if WIDE
-/* Chunks of 4 KiB, for elements of one or two bytes and for states of more than 8 bytes. A lane takes ROW_PACKS
- * packs of each of ROWS_W rows: as many bytes are on their way as for elements of 4 bytes, and large states cost fewer
- * exchanges. */
+/* Chunks of 4 KiB, for elements of one or two bytes and for states of more than 8 bytes. A lane
+ * takes ROW_PACKS packs of each of ROWS_W rows: as many bytes are on their way as for elements
+ * of 4 bytes, and large states cost fewer exchanges. */
 enum { PACKS_W = ROWS_W * ROW_PACKS, ITEMS_W = ROW_PACKS * PACK };
 
 /* The node of a lane's packs of a row. */
@@ -106,13 +107,13 @@ fn void fold_wide_tiles(batch b, tiling d, LOCAL state *parts, LOCAL state *box)
 #define REDUCE_BLOCKS 1
 #endif
 
-/* The group's tiles, t = its number, its number + groups of the launch, ... dense: full chunks can be loaded by quads;
- * then the next one is asked for before the exchanges of this one. */
+/* The group's tiles, t = its number, its number + groups of the launch, ... dense: full chunks
+ * can be loaded by quads; then the next one is asked for before the exchanges of this one. */
 fn void fold_tiles(batch b, tiling d, int dense, LOCAL state *parts, LOCAL state *box)
 {
     const int lane = lane_index();
-    const i64 jump = ((group_count() * TILE_WARPS - 1) * d.each + 1) * CHUNK_e; /* from a tile's last chunk to the next
-                                                                                   tile's first */
+    /* from a tile's last chunk to the next tile's first */
+    const i64 jump = ((group_count() * TILE_WARPS - 1) * d.each + 1) * CHUNK_e;
     i64 at = (group_index() * TILE_WARPS + d.warp) * d.each * CHUNK_e;
     strip e;
     int turn = 0;
@@ -140,8 +141,8 @@ fn void fold_tiles(batch b, tiling d, int dense, LOCAL state *parts, LOCAL state
     }
 }
 
-/* What is left for the last group: nodes of 256 tiles, the tiles after the last of these, the chunks after the last
- * tile, the rows after the last chunk. */
+/* What is left for the last group: nodes of 256 tiles, the tiles after the last of these, the
+ * chunks after the last tile, the rows after the last chunk. */
 typedef struct {
     state groups[TILE_GROUPS], tiles[CHUNK_s], chunks[CHUNKS_MOST], rows[ROWS_MOST];
 } tail;
@@ -233,8 +234,9 @@ KERNEL_OF(once)
 #ifdef TL_CUDA
 #if STRIPED
 #define REDUCE_BLOCKS 3 /* the spans of 24 warps in flight; left alone, the compiler takes up to 174 registers */
-/* The lane's pile of the spans of its warp: number k, k + the warps of the launch, ... of the packs from x on. A pack
- * of the next span is asked for as soon as that of this one is folded. first: the index of the first span. */
+/* The lane's pile of the spans of its warp: number k, k + the warps of the launch, ... of the
+ * packs from x on. A pack of the next span is asked for as soon as that of this one is folded.
+ * first: the index of the first span. */
 fn pile fold_spans(GLOBAL const bundle *x, i64 spans, i64 first, i64 k, par p)
 {
     const i64 step = group_count() * WARPS_IN_GROUP;
@@ -261,8 +263,8 @@ fn pile fold_spans(GLOBAL const bundle *x, i64 spans, i64 first, i64 k, par p)
 }
 
 enum { AT_ONCE = 8 };
-/* v, and elements i of the sequence: the warps' own from number `me` on, in steps of `all`. Of the first `count` of
- * them, those from `gap` on are `skip` further on. */
+/* v, and elements i of the sequence: the warps' own from number `me` on, in steps of `all`. Of
+ * the first `count` of them, those from `gap` on are `skip` further on. */
 fn state fold_others(state v, batch b, i64 me, i64 all, i64 count, i64 gap, i64 skip)
 {
     for (i64 j = me; j < count; j += AT_ONCE * all) {
@@ -282,8 +284,8 @@ fn state fold_others(state v, batch b, i64 me, i64 all, i64 count, i64 gap, i64 
 }
 
 #if FINDS
-/* v, whose index is that of a span's first element: the first element of the span, `at` elements from x on, that has
- * its key. */
+/* v, whose index is that of a span's first element: the first element of the span, `at` elements
+ * from x on, that has its key. */
 fn state find(state v, GLOBAL const bundle *x, i64 at, LOCAL state *box)
 {
     const int lane = lane_index();
@@ -313,8 +315,8 @@ fn state join_group(state v, LOCAL state *parts, LOCAL state *box)
     return join_lanes(parts[lane_index() & (WARPS_IN_GROUP - 1)], WARPS_IN_GROUP, box);
 }
 
-/* Spans of packs, shared by all warps; the elements before the first aligned one and after the last span, or those of a
- * view that is not side by side, by all threads. */
+/* Spans of packs, shared by all warps; the elements before the first aligned one and after the
+ * last span, or those of a view that is not side by side, by all threads. */
 KERNEL_OF(once)
 {
     BATCH_OF_PARAMETERS;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Elements in packs of 16 bytes, and the first road that folds packs (the others: stripes.cl, once.cl). */
+ * Elements in packs of 16 bytes, and the first road that folds packs (the others: stripes.cl,
+ * once.cl). */
 enum { PACK = 16 / TL_SIZE };
 typedef struct ALIGNED(16) {
     u32 w[4];
@@ -30,9 +31,10 @@ fn elem pack_element(bundle v, int k)
 
 fn int is_packed(batch b, i64 first) { return b.stride == 1 && ADDRESS(b.x + first * TL_SIZE) % 16 == 0; }
 
-/* Mean and sum of squared deviations (OP_MOMENTS) of integers of 8 or 16 bits. Every mean and m2 of a node of 2^k such
- * elements, k <= 11, is a multiple of 2^-k below 2^53 times that, and so is all that combine makes on the way: nothing
- * rounds. So the node is what the sums of the elements and of their squares say, in any order:
+/* Mean and sum of squared deviations (OP_MOMENTS) of integers of 8 or 16 bits. Every mean and m2
+ * of a node of 2^k such elements, k <= 11, is a multiple of 2^-k below 2^53 times that, and so
+ * is all that combine makes on the way: nothing rounds. So the node is what the sums of the
+ * elements and of their squares say, in any order:
  *
  *   mean = sum / n        m2 = (n squares - sum sum) / n
  *

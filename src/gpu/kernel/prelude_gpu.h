@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * The operator dialect on a GPU, after prelude_cuda.h or prelude_opencl.h: every word is a plain type or function of
- * one work-item. The assembler (gpu/program.c) defines, for the instance:
+ * The operator dialect on a GPU, after prelude_cuda.h or prelude_opencl.h: every word is a plain
+ * type or function of one work-item. The assembler (gpu/program.c) defines, for the instance:
  *
  *   ELEM_T REAL_T ORD_T OUT_T    its types                       TL_SIZE       bytes of an element
  *   TL_KIND                      1 signed, 2 unsigned, 3 float   TL_FORMAT     16 f16, 17 bf16, else 0
  *   TL_OUT_SIZE                  bytes of one value of a result   STATE_BYTES bytes of a state
  *   TL_REAL_FLOAT TL_OUT_FLOAT   0 integer, 4 f32, 8 f64         ROOM_LOG      states of a tile of window, log2
- *   ONCE_BLOCKS, FEW_BLOCKS      groups of scan_once and scan_few a processor, 0 if they are not for this instance
+ *   ONCE_BLOCKS, FEW_BLOCKS      groups of scan_once and scan_few a processor, 0 if they are not
+ *                                for this instance
  *   SCAN_LINES                   their warps take lines (scan_lines.cl)             WHOLE_LOG     of window_whole
  *   TL_MARKED                    defined where a nan form leaves out the mark, not every NaN
  *   RUNS                         threads of window_whole have 8 items side by side, two quads
- *   PASS_LOG, PASS_RUN           log2 of the radix of window/passes.cl, items of a thread; 0 if it is not for this one
+ *   PASS_LOG, PASS_RUN           log2 of the radix of window/passes.cl, items of a thread; 0 if
+ *                                it is not for this one
  */
 #if TL_KIND == 2
 #define ORD_LOW  0
@@ -27,18 +29,20 @@ typedef i64 idx;
 typedef u64 wide;
 typedef int mask;
 typedef struct {
-    f64 value;  /* the operator's parameter */
-    i64 origin; /* index of the first element here in its whole sequence: 0 but for pieces of longer ones (batch.cl) */
+    f64 value; /* the operator's parameter */
+    /* index of the first element here in its whole sequence: 0 but for pieces of longer ones
+       (batch.cl) */
+    i64 origin;
 } par;
 
 #define REAL_IS_EXACT     (!TL_REAL_FLOAT)
 #define FIELD(type, name) type name;
 #ifdef POCL_DEVICE_ADDRESS_BITS /* both, then a choice: ?: of divisions would be branches (prelude_opencl.h, BARRIER) */
-#define sel(c, a, b)                                                                                                   \
-    ({                                                                                                                 \
-        __typeof__(a) a_ = (a);                                                                                        \
-        __typeof__(b) b_ = (b);                                                                                        \
-        (c) ? a_ : b_;                                                                                                 \
+#define sel(c, a, b)                                                                               \
+    ({                                                                                             \
+        __typeof__(a) a_ = (a);                                                                    \
+        __typeof__(b) b_ = (b);                                                                    \
+        (c) ? a_ : b_;                                                                             \
     })
 #else
 #define sel(c, a, b) ((c) ? (a) : (b))
@@ -142,24 +146,28 @@ fn real root(real x) { return sqrt_f64(x); }
 #define SURELY(c) (void)0
 #define HERE(x)   (void)0
 #endif
-/* y + d / 2, and y + x (n / 2) for n = 1, 2, 4, .. and y, x that are not negative. Where the product is exact, a fused
- * instruction has the same bits and saves one. d / 2 and x / 2 are exact but for the smallest numbers, and elements of
- * up to 4 bytes have none: means of 2^k of them are multiples of 2^-(149 + k), their squares of 2^-(298 + 2 k).
- * x (n / 2) of a larger n can only overflow, and then the sum does so too (of f64 in programs that know n). */
+/* y + d / 2, and y + x (n / 2) for n = 1, 2, 4, .. and y, x that are not negative. Where the
+ * product is exact, a fused instruction has the same bits and saves one. d / 2 and x / 2 are
+ * exact but for the smallest numbers, and elements of up to 4 bytes have none: means of 2^k of
+ * them are multiples of 2^-(149 + k), their squares of 2^-(298 + 2 k). x (n / 2) of a larger n
+ * can only overflow, and then the sum does so too (of f64 in programs that know n). */
 #if defined(FUSES) && TL_REAL_FLOAT == 8 && (TL_SIZE <= 4 || defined(TL_LONG))
-#define plus_half(y, d)      (TL_SIZE <= 4 ? fma_f64(d, 0.5, y) : (y) + (d)*0.5)
-#define plus_halves(y, x, n) (TL_SIZE <= 4 || (n) > 1.0 ? fma_f64(x, (n)*0.5, y) : (y) + (x) * ((n)*0.5))
+#define plus_half(y, d) (TL_SIZE <= 4 ? fma_f64(d, 0.5, y) : (y) + (d)*0.5)
+#define plus_halves(y, x, n)                                                                       \
+    (TL_SIZE <= 4 || (n) > 1.0 ? fma_f64(x, (n)*0.5, y) : (y) + (x) * ((n)*0.5))
 #else
 #define plus_half(y, d)      ((y) + (d)*num(0.5))
 #define plus_halves(y, x, n) ((y) + (x) * ((n)*num(0.5)))
 #endif
 
-/* x / n. Where all results of a launch have the same n (SAME_LENGTH), 1 / n is made once, and then a product and two
- * fused ones give the correctly rounded quotient (Brisebarre, Muller and Raina, "Accelerating Correctly Rounded
- * Floating-Point Division When the Divisor Is Known in Advance", IEEE Transactions on Computers 53, 2004, algorithm 1),
- * if all of them are exact below: n from 1 to BOUND and a quotient of 1 / BOUND or more. (0 is none; a NaN is none.)
- * Not for f32 in window_flat: no gain was seen there (means at w = 50, 0.97 to 0.99; H200). */
-#if defined(FUSES) && SAME_LENGTH && (TL_REAL_FLOAT == 8 || (TL_REAL_FLOAT == 4 && defined(TL_LONG)))
+/* x / n. Where all results of a launch have the same n (SAME_LENGTH), 1 / n is made once, and
+ * then a product and two fused ones give the correctly rounded quotient (Brisebarre, Muller and
+ * Raina, "Accelerating Correctly Rounded Floating-Point Division When the Divisor Is Known in
+ * Advance", IEEE Transactions on Computers 53, 2004, algorithm 1), if all of them are exact
+ * below: n from 1 to BOUND and a quotient of 1 / BOUND or more. (0 is none; a NaN is none.) Not
+ * for f32 in window_flat: no gain was seen there (means at w = 50, 0.97 to 0.99; H200). */
+#if defined(FUSES) && SAME_LENGTH &&                                                               \
+    (TL_REAL_FLOAT == 8 || (TL_REAL_FLOAT == 4 && defined(TL_LONG)))
 #if TL_REAL_FLOAT == 4
 #define FMA_REAL fma_f32
 #define BOUND    as_f32(0x71800000u) /* 2^100 */
@@ -184,6 +192,6 @@ fn real over_size(real x, real n)
 #define signed_to_real(x) ((real)(i64)(x))
 #define wide_to_real(x)   ((real)(u64)(x))
 #define idx_to_real(x)    ((real)(i64)(x))
-/* Of none 1: combine takes the other side whatever comes, and a division of 0 leaves the quick road of f64: a call
- * for the whole warp as soon as one lane has an absent element. */
+/* Of none 1: combine takes the other side whatever comes, and a division of 0 leaves the quick
+ * road of f64: a call for the whole warp as soon as one lane has an absent element. */
 #define kept_to_real(x) idx_to_real((x) + ((x) == 0))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * reduce: after the nodes of all levels (level.cl) one warp a sequence puts S(n) together: what is left over of each
- * level, the highest first. Short sequences: forest.cl. */
+ * reduce: after the nodes of all levels (level.cl) one warp a sequence puts S(n) together: what
+ * is left over of each level, the highest first. Short sequences: forest.cl. */
 
 KERNEL_OF(finish)
 {

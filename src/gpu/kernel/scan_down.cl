@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * scan of columns in one launch that reads every element once (CUDA): look-back by a lane for each column.
+ * scan of columns in one launch that reads every element once (CUDA): look-back by a lane for
+ * each column.
  *
- * A tile is 32 columns wide; each of its 8 warps has DOWN_ROWS rows of it in registers, a column per lane. With a
- * tile's number in base 8, S before it is a fold of nodes that others have posted: its left neighbours (here: those
- * above it) among 8 tiles, those among 8 groups of 8 tiles, and so on. Warp w asks for neighbour w of every level, all
- * at once; the last warp posts the tile's node, and the nodes of the groups that it ends. Only fixed nodes are
- * combined, so it does not matter who comes first. Tiles are taken from a counter, row after row of tiles: whoever
- * waits, waits for groups that run. */
+ * A tile is 32 columns wide; each of its 8 warps has DOWN_ROWS rows of it in registers, a column
+ * per lane. With a tile's number in base 8, S before it is a fold of nodes that others have
+ * posted: its left neighbours (here: those above it) among 8 tiles, those among 8 groups of 8
+ * tiles, and so on. Warp w asks for neighbour w of every level, all at once; the last warp posts
+ * the tile's node, and the nodes of the groups that it ends. Only fixed nodes are combined, so
+ * it does not matter who comes first. Tiles are taken from a counter, row after row of tiles:
+ * whoever waits, waits for groups that run. */
 enum { DOWN_TILE = DOWN_ROWS * TILE_WARPS, DOWN_GROUPS = DOWN_ROWS / DOWN };
 
 /* Posted nodes: [level][number][column]. */
@@ -26,8 +28,8 @@ fn void post_node(column_board d, int level, i64 number, i64 column, state v)
     post_state(d.words, place_of(d, level, number, column), v, d.epoch);
 }
 
-/* What the warps of a group share. nodes[level][digit]: those left of the tile, and in the place of its own digit the
- * node that it ends. */
+/* What the warps of a group share. nodes[level][digit]: those left of the tile, and in the place
+ * of its own digit the node that it ends. */
 typedef struct {
     state warps[TILE_WARPS][LANES], nodes[COLUMN_LEVELS][TILE_WARPS][LANES];
     i64 job;
@@ -94,7 +96,8 @@ fn maybe tile_start(LOCAL down_room *room, maybe v, i64 k, int levels, int after
     return v;
 }
 
-/* The lane's results of its `count` elements e from number `at` on; v: S there; after: S after all of them. */
+/* The lane's results of its `count` elements e from number `at` on; v: S there; after: S after
+   all of them. */
 fn void scan_strip(GLOBAL u8 *to, i64 step, const elem *e, int count, i64 at, maybe v, maybe after, i64 exclusive,
                    par p)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * A warp's part of scan_once for class X: up to 4 KiB of elements, of which each lane scans its lines, side by side,
- * one element after the other. They come and go through local memory in lines of 16 bytes, a row of 32 lines at a time;
- * there line u is at place u ^ (u / 8 & 7), so that rows and the lines of a lane meet no bank twice. */
+ * A warp's part of scan_once for class X: up to 4 KiB of elements, of which each lane scans its
+ * lines, side by side, one element after the other. They come and go through local memory in
+ * lines of 16 bytes, a row of 32 lines at a time; there line u is at place u ^ (u / 8 & 7), so
+ * that rows and the lines of a lane meet no bank twice. */
 #if SCAN_LINES
 enum { LINES = ONCE_ITEMS / (LANES * PACK), LANE_ITEMS_L = LINES * PACK, WARP_ITEMS = LANES * LANE_ITEMS_L };
 #define LINE_PLACE(u) ((u) ^ ((u) >> 3 & 7))
@@ -100,8 +101,8 @@ fn bundle line_of(const result *w)
 }
 #endif
 
-/* Four results of each lane, of 8 bytes, whole sectors at a time: those of an even lane, then those of its neighbour,
- * by both. even, odd: where they belong; aligned for 16 bytes. */
+/* Four results of each lane, of 8 bytes, whole sectors at a time: those of an even lane, then
+ * those of its neighbour, by both. even, odd: where they belong; aligned for 16 bytes. */
 #if TL_OUT_SIZE == 8
 fn void store_pair(GLOBAL u8 *even, GLOBAL u8 *odd, const result *w)
 {
@@ -117,7 +118,8 @@ fn void store_pair(GLOBAL u8 *even, GLOBAL u8 *odd, const result *w)
 }
 #endif
 
-/* A chunk's results. start: S before the lane's first element; at: number of the chunk's first one. */
+/* A chunk's results. start: S before the lane's first element; at: number of the chunk's first
+   one. */
 fn void lines_scan(results out, batch b, i64 s, LOCAL bundle *stage, i64 at, maybe start, i64 exclusive)
 {
     const int lane = lane_index(), u = lane * LINES;

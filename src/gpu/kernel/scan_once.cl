@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: MIT
- * scan of dense long sequences in one launch that reads every element once (Merrill and Garland 2016, decoupled
- * look-back), with fixed nodes instead of running sums, so that it does not matter who comes first.
+ * scan of dense long sequences in one launch that reads every element once (Merrill and Garland
+ * 2016, decoupled look-back), with fixed nodes instead of running sums, so that it does not
+ * matter who comes first.
  *
- * A tile is 8 chunks (of wide elements or states: half chunks; of arrays of few tiles: smaller ones), one for each of 8
- * warps, the workers; a ninth warp posts, a tenth looks back. With a tile's number in base 32, S before it is a fold of
- * nodes that others have posted: its left neighbours among 32 tiles, those among 32 groups of 32 tiles, and so on: at
- * most 31 of each level, all asked for at once. The tile that ends a group posts the group's node.
+ * A tile is 8 chunks (of wide elements or states: half chunks; of arrays of few tiles: smaller
+ * ones), one for each of 8 warps, the workers; a ninth warp posts, a tenth looks back. With a
+ * tile's number in base 32, S before it is a fold of nodes that others have posted: its left
+ * neighbours among 32 tiles, those among 32 groups of 32 tiles, and so on: at most 31 of each
+ * level, all asked for at once. The tile that ends a group posts the group's node.
  *
  * 8 workers tile i + 3: elements into registers | tile i: scan, out of local memory | tile i + 3: node, into local
  * memory
- *   poster      tile i + 4: taken | tile i + 2: its node posted | tile i + 2: the groups it ends posted
+ *   poster      tile i + 4: taken | tile i + 2: its node posted | tile i + 2: the groups it ends
+ *               posted
  *   looker      tile i + 1: S before it and after it
  *
- * So nodes are posted long before they are asked for. Tiles are taken from a counter: whoever waits, waits for groups
- * that run. Where each group has one tile, its number is the group's: groups begin in order. The counter and the board
- * are never cleared: ticket0 and epoch tell this call's from those before it.
+ * So nodes are posted long before they are asked for. Tiles are taken from a counter: whoever
+ * waits, waits for groups that run. Where each group has one tile, its number is the group's:
+ * groups begin in order. The counter and the board are never cleared: ticket0 and epoch tell
+ * this call's from those before it.
  *
- * This text and scan_lines.cl are in a program twice, in the namespaces many and few (gpu/program.c). */
+ * This text and scan_lines.cl are in a program twice, in the namespaces many and few
+ * (gpu/program.c). */
 enum { TILE_LOG = ONCE_LOG };
 #if !SCAN_LINES
 enum { WARP_ITEMS = ONCE_ITEMS, ROWS_P = WARP_ITEMS / ROW_e };
@@ -43,9 +48,9 @@ fn void post(board d, int level, i64 s, i64 k, state v)
     const int at = place_on(d, level, s, k);
     if (lane_index() == 0) post_state(d.words, at, v, d.epoch);
 }
-/* What others posted to the left of tile k: v[level] is, in the lanes below the digit of that level, the node with the
- * lane's number, and `own` in the others; levels from 0 to `top`. All are asked for at once: an answer takes the best
- * part of a microsecond. */
+/* What others posted to the left of tile k: v[level] is, in the lanes below the digit of that
+ * level, the node with the lane's number, and `own` in the others; levels from 0 to `top`. All
+ * are asked for at once: an answer takes the best part of a microsecond. */
 fn void neighbours(board d, i64 s, i64 k, int top, state own, state *v)
 {
     const int lane = lane_index();
@@ -69,7 +74,8 @@ fn int groups_ended(i64 k)
     while ((k >> (RADIX_LOG * ends) & 31) == 31) ends++;
     return ends;
 }
-/* Posts the nodes of the groups that tile k ends; own: the tile's node, posted before. The node of the largest. */
+/* Posts the nodes of the groups that tile k ends; own: the tile's node, posted before. The node
+   of the largest. */
 fn state post_groups(board d, i64 s, i64 k, state own, LOCAL state *box)
 {
     const int ends = groups_ended(k);
@@ -84,15 +90,16 @@ fn state post_groups(board d, i64 s, i64 k, state own, LOCAL state *box)
     }
     return own;
 }
-/* S before tile k, and after it if it is full; own: what post_groups gave. (By the poster too, this was what all waited
- * for: f64 0.60 of a copy instead of 0.77.) */
+/* S before tile k, and after it if it is full; own: what post_groups gave. (By the poster too,
+ * this was what all waited for: f64 0.60 of a copy instead of 0.77.) */
 fn void look_back(board d, i64 s, i64 k, int full, state own, maybe start, i64 origin, maybe *before, maybe *after,
     LOCAL state *box)
 {
     const int ends = full ? groups_ended(k) : 0, top = d.levels > ends ? d.levels : ends;
     state left[BOARD_LEVELS][5], v[BOARD_LEVELS];
-    const int together = sizeof(state) <= 4; /* the levels' exchanges side by side: 2^20 f32 6 % faster; 2^27 f64, with
-                                                its registers, 16 % slower */
+    /* the levels' exchanges side by side: 2^20 f32 6 % faster; 2^27 f64, with its registers, 16
+       % slower */
+    const int together = sizeof(state) <= 4;
     neighbours(d, s, k, top, own, v);
     *after = start;
     UNROLL for (int level = BOARD_LEVELS - 1; together && level >= 0; level--) row_node_s(v[level],
@@ -117,13 +124,14 @@ fn void look_back(board d, i64 s, i64 k, int full, state own, maybe start, i64 o
 
 /* ---- the roles; turn i of each is the same turn of the group ---- */
 
-/* What they hand to each other: rings, by the turn that a tile is scanned in. TAKEN, NODES_KEPT and PAIR are powers of
- * two. */
+/* What they hand to each other: rings, by the turn that a tile is scanned in. TAKEN, NODES_KEPT
+ * and PAIR are powers of two. */
 enum { TAKEN = 8, NODES_KEPT = 4, PAIR = 2 };
 typedef struct {
     i64 taken[TAKEN];                    /* the tiles' numbers; jobs or more: there is none */
     state nodes[NODES_KEPT][TILE_WARPS]; /* of a tile's chunks */
-    state posted[PAIR];                  /* of the largest group that a tile ends; the tile's own if it ends none */
+    /* of the largest group that a tile ends; the tile's own if it ends none */
+    state posted[PAIR];
     state before[PAIR], after[PAIR];     /* S before a tile, and after it if it is full */
     int have[PAIR];                      /* is `before` there? */
 } rings;
@@ -209,7 +217,8 @@ fn around around_chunk(task t, const LOCAL rings *r, int i, spot p, int warp, LO
 }
 
 #if SCAN_LINES
-/* As worker below. mine: the nodes of this lane's elements of tiles i, i + 1, i + 2; one further afterwards. */
+/* As worker below. mine: the nodes of this lane's elements of tiles i, i + 1, i + 2; one further
+   afterwards. */
 fn void worker(task t, LOCAL rings *r, int i, LOCAL bundle *stages, state *mine, int warp, bundle *e, LOCAL state *box)
 {
     const int turn = (i + STAGES) % STAGES * TILE_WARPS + warp;
@@ -261,9 +270,9 @@ fn void scan_chunk(task t, LOCAL rings *r, int i, const LOCAL quad *stage, int w
     }
 }
 
-/* The elements of a chunk of tile i + 3 are asked for, tile i is scanned, then the elements go to local memory, and
- * their node. e: room for them in registers (the caller's: with an array of its own this function spilled 176 bytes
- * instead of 32 for max of i16 on sm_90). */
+/* The elements of a chunk of tile i + 3 are asked for, tile i is scanned, then the elements go
+ * to local memory, and their node. e: room for them in registers (the caller's: with an array of
+ * its own this function spilled 176 bytes instead of 32 for max of i16 on sm_90). */
 fn void worker(task t, LOCAL rings *r, int i, LOCAL quad *stages, int warp, elem (*e)[QUAD], LOCAL state *box)
 {
     const i64 next = RING(r->taken, TAKEN, i + 3);

@@ -3,11 +3,12 @@
 
 enum { FIRSTS_ITEMS = 8 };
 
-/* Into the slot of `measured` (constants.h), which is zero: how many segments are long (`least` elements or more);
- * whether any descend or begin below zero, are not as long as the first one, have MIDDLE_END elements or more; the long
- * ones' nodes of each level. ids: the long ones, in any order (their nodes lie in that order; no result depends on it).
- * A thread takes MEASURE_EACH segments, all of whose offsets are on their way at once. The last ones come first, so
- * that the first ones are in the cache for the kernel that comes next. */
+/* Into the slot of `measured` (constants.h), which is zero: how many segments are long (`least`
+ * elements or more); whether any descend or begin below zero, are not as long as the first one,
+ * have MIDDLE_END elements or more; the long ones' nodes of each level. ids: the long ones, in
+ * any order (their nodes lie in that order; no result depends on it). A thread takes
+ * MEASURE_EACH segments, all of whose offsets are on their way at once. The last ones come
+ * first, so that the first ones are in the cache for the kernel that comes next. */
 KERNEL_OF(measure)
 {
     SHARED u32 part[MEASURED_WORDS], base;
@@ -94,7 +95,8 @@ KERNEL_OF(firsts)
             int turn = 0;
             sums[t] = sum;
             BARRIER();
-            for (int m = 1; m < MEASURE_THREADS; m <<= 1) { /* Hillis and Steele, between two halves of sums */
+            /* Hillis and Steele, between two halves of sums */
+            for (int m = 1; m < MEASURE_THREADS; m <<= 1) {
                 i64 v = sums[turn + t] + (t >= m ? sums[turn + t - m] : 0);
                 turn ^= MEASURE_THREADS;
                 sums[turn + t] = v;

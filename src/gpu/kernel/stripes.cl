@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * Class X by any road (order.md, 6): operators that also commute are folded in stripes, without the tree's exchanges.
- * A lane takes a pack, 16 bytes, of each row of 32 lanes, keeps a pile of all that it has folded, and the lanes join
- * at the end. STRIPED: the operator says one of
+ * Class X by any road (order.md, 6): operators that also commute are folded in stripes, without
+ * the tree's exchanges. A lane takes a pack, 16 bytes, of each row of 32 lanes, keeps a pile of
+ * all that it has folded, and the lanes join at the end. STRIPED: the operator says one of
  *
- *   OP_EXTREME 1, -1   a maximum or minimum: keys, in pairs of 16 bits where an element has one or two bytes. Of an
- *                      index the lane keeps the span of 8 rows that it found its best key in; which element of the
- *                      span that was is looked up once, at the end
- *   OP_ADDS 1, 2       an integer sum: whole words by one instruction each, 64 or 128 bits once a span
+ *   OP_EXTREME 1, -1   a maximum or minimum: keys, in pairs of 16 bits where an element has one
+ *                      or two bytes. Of an index the lane keeps the span of 8 rows that it found
+ *                      its best key in; which element of the span that was is looked up once, at
+ *                      the end
+ *   OP_ADDS 1, 2       an integer sum: whole words by one instruction each, 64 or 128 bits once
+ *                      a span
  *   OP_COMMUTES 1      and has a neutral state: element by element */
 #define LANE_IS_IDX         1
 #define LANE_IS_(lane)      LANE_IS_##lane
@@ -16,8 +18,8 @@
 
 #if STRIPED
 enum { SPAN_ROWS = 8, SPAN = SPAN_ROWS * LANES * PACK, CHUNK_ROWS = CHUNK / (LANES * PACK) };
-/* a pile: pile_none, then pile_pack for each pack and pile_span after each span; pile_state is all of it. i: the index
- * of the pack's, the span's first element. */
+/* a pile: pile_none, then pile_pack for each pack and pile_span after each span; pile_state is
+ * all of it. i: the index of the pack's, the span's first element. */
 #if OP_EXTREME
 #if OP_EXTREME > 0
 #define BEATS(a, b) ((a) > (b))
@@ -46,9 +48,9 @@ enum { SPAN_ROWS = 8, SPAN = SPAN_ROWS * LANES * PACK, CHUNK_ROWS = CHUNK / (LAN
 #define PAIR_LEAST PAIR_MAX
 #endif
 #define TWICE(k) ((u32)(k) << 16 | ((u32)(k)&0xffff))
-/* Pairs of 16 bits. Bytes: a has the odd ones as the high halves of its pairs, with the even ones below them, which
- * decide only where no odd one does; b the even ones in the same way. Halves: a the most, b the least of the keys,
- * which shows a NaN of either sign. */
+/* Pairs of 16 bits. Bytes: a has the odd ones as the high halves of its pairs, with the even
+ * ones below them, which decide only where no odd one does; b the even ones in the same way.
+ * Halves: a the most, b the least of the keys, which shows a NaN of either sign. */
 typedef struct {
     u32 a, b;
 } keys;

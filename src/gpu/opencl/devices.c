@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Which OpenCL 1.2 devices there are, and whether they have what the law and the kernels need (fp64, subnormals). The
- * ICD loader is opened at run time, once per process, and asked. Its functions and its errors are here too. This file
- * sees no other file of this folder. */
+ * Which OpenCL 1.2 devices there are, and whether they have what the law and the kernels need
+ * (fp64, subnormals). The ICD loader is opened at run time, once per process, and asked. Its
+ * functions and its errors are here too. This file sees no other file of this folder. */
 #include "opencl.h"
 #include "store/note.h"
 #include <dlfcn.h>
@@ -19,9 +19,10 @@ static int device_count;
 
 tally_status tl_opencl_failed(tally *ctx, cl_int error, const char *call)
 {
-    if (error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES || error == CL_OUT_OF_HOST_MEMORY ||
-        error == CL_INVALID_BUFFER_SIZE)
-        return tl_fail(ctx, TALLY_NO_MEMORY, "OpenCL: %s: out of device memory or resources (error %d)", call, error);
+    if (error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
+        error == CL_OUT_OF_HOST_MEMORY || error == CL_INVALID_BUFFER_SIZE)
+        return tl_fail(ctx, TALLY_NO_MEMORY,
+                       "OpenCL: %s: out of device memory or resources (error %d)", call, error);
     return tl_fail(ctx, TALLY_NO_DEVICE, "OpenCL: %s failed with error %d", call, error);
 }
 
@@ -77,7 +78,8 @@ static void find_devices(void)
         done = 1;
         void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
         int whole = library != NULL;
-#define FIND(result, name, parameters) whole = whole && (*(void **)&tl_cl.name = dlsym(library, #name)) != NULL;
+#define FIND(result, name, parameters)                                                             \
+    whole = whole && (*(void **)&tl_cl.name = dlsym(library, #name)) != NULL;
         OPENCL_CALLS(FIND)
 #undef FIND
         cl_platform_id platforms[8];
@@ -86,7 +88,8 @@ static void find_devices(void)
         for (cl_uint p = 0; p < count && p < 8; p++) {
             cl_device_id ids[DEVICES_MOST];
             cl_uint found = 0;
-            if (tl_cl.clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, DEVICES_MOST, ids, &found) != CL_SUCCESS)
+            if (tl_cl.clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, DEVICES_MOST, ids, &found) !=
+                CL_SUCCESS)
                 continue;
             for (cl_uint i = 0; i < found && i < DEVICES_MOST && device_count < DEVICES_MOST; i++) {
                 devices[device_count].id = ids[i];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * OpenCL's memory: buffers and the addresses that stand for them, copies, page-locked memory, events between queues. */
+ * OpenCL's memory: buffers and the addresses that stand for them, copies, page-locked memory,
+ * events between queues. */
 #include "opencl.h"
 #include <stdlib.h>
 #include <string.h>
@@ -23,12 +24,14 @@ void tl_opencl_release_ranges(opencl *g)
 /* ---- memory ---- */
 
 /* Gives object an address. */
-static tally_status add_range(opencl *g, tally *ctx, cl_mem object, size_t bytes, int adopted, char **begin)
+static tally_status add_range(opencl *g, tally *ctx, cl_mem object, size_t bytes, int adopted,
+                              char **begin)
 {
     if (g->range_count == g->range_room) {
         int room = 2 * g->range_room + 16;
         range *more = realloc(g->ranges, (size_t)room * sizeof *more);
-        if (!more) return tl_no_memory(ctx, (size_t)room * sizeof *more, "the list of device memory");
+        if (!more)
+            return tl_no_memory(ctx, (size_t)room * sizeof *more, "the list of device memory");
         g->ranges = more;
         g->range_room = room;
     }
@@ -62,17 +65,19 @@ void tl_cl_release(tl_gpu *gpu, tl_memory *memory)
     *memory = (tl_memory){0};
 }
 
-tally_status tl_cl_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset, const void *from, size_t bytes)
+tally_status tl_cl_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset,
+                         const void *from, size_t bytes)
 {
-    cl_int error =
-        tl_cl.clEnqueueWriteBuffer(((opencl *)gpu)->queue[TL_RUN], to->object, 1, offset, bytes, from, 0, NULL, NULL);
+    cl_int error = tl_cl.clEnqueueWriteBuffer(((opencl *)gpu)->queue[TL_RUN], to->object, 1, offset,
+                                              bytes, from, 0, NULL, NULL);
     return error ? tl_opencl_failed(ctx, error, "clEnqueueWriteBuffer") : TALLY_OK;
 }
 
-tally_status tl_cl_read(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from, size_t offset, size_t bytes)
+tally_status tl_cl_read(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from, size_t offset,
+                        size_t bytes)
 {
-    cl_int error =
-        tl_cl.clEnqueueReadBuffer(((opencl *)gpu)->queue[TL_RUN], from->object, 1, offset, bytes, to, 0, NULL, NULL);
+    cl_int error = tl_cl.clEnqueueReadBuffer(((opencl *)gpu)->queue[TL_RUN], from->object, 1,
+                                             offset, bytes, to, 0, NULL, NULL);
     return error ? tl_opencl_failed(ctx, error, "clEnqueueReadBuffer") : TALLY_OK;
 }
 
@@ -96,11 +101,15 @@ tally_status tl_cl_adopt(tl_gpu *gpu, tally *ctx, void *object, void **pointer)
     cl_context context = NULL;
     char *begin;
     cl_int error = tl_cl.clGetMemObjectInfo(object, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
-    if (!error) error = tl_cl.clGetMemObjectInfo(object, CL_MEM_CONTEXT, sizeof context, &context, NULL);
-    if (error) return tl_fail(ctx, TALLY_INVALID, "object is no cl_mem (clGetMemObjectInfo: error %d)", error);
+    if (!error)
+        error = tl_cl.clGetMemObjectInfo(object, CL_MEM_CONTEXT, sizeof context, &context, NULL);
+    if (error)
+        return tl_fail(ctx, TALLY_INVALID, "object is no cl_mem (clGetMemObjectInfo: error %d)",
+                       error);
     if (context != g->context)
-        return tl_fail(ctx, TALLY_INVALID,
-                       "object is of another cl_context: give tally_use_stream a queue of its context first");
+        return tl_fail(
+            ctx, TALLY_INVALID,
+            "object is of another cl_context: give tally_use_stream a queue of its context first");
     error = tl_cl.clRetainMemObject(object);
     if (error) return tl_opencl_failed(ctx, error, "clRetainMemObject");
     tally_status status = add_range(g, ctx, object, bytes, 1, &begin);
@@ -120,7 +129,8 @@ tally_status tl_cl_forget(tl_gpu *gpu, tally *ctx, void *pointer)
             drop_range(g, i);
             return TALLY_OK;
         }
-    return tl_fail(ctx, TALLY_INVALID, "pointer is %p: must be one that tally_device_pointer gave", pointer);
+    return tl_fail(ctx, TALLY_INVALID, "pointer is %p: must be one that tally_device_pointer gave",
+                   pointer);
 }
 
 /* ---- pieces ---- */
@@ -135,9 +145,11 @@ tally_status tl_cl_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory
 {
     opencl *g = (opencl *)gpu;
     cl_int error;
-    cl_mem m = tl_cl.clCreateBuffer(g->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, NULL, &error);
+    cl_mem m = tl_cl.clCreateBuffer(g->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes,
+                                    NULL, &error);
     if (!m) return tl_opencl_failed(ctx, error, "clCreateBuffer");
-    void *p = tl_cl.clEnqueueMapBuffer(g->queue[TL_RUN], m, 1, CL_MAP_READ_WRITE, 0, bytes, 0, NULL, NULL, &error);
+    void *p = tl_cl.clEnqueueMapBuffer(g->queue[TL_RUN], m, 1, CL_MAP_READ_WRITE, 0, bytes, 0, NULL,
+                                       NULL, &error);
     if (!p) {
         tl_cl.clReleaseMemObject(m);
         return tl_opencl_failed(ctx, error, "clEnqueueMapBuffer");
@@ -148,8 +160,8 @@ tally_status tl_cl_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory
 
 void tl_cl_unlock(tl_gpu *gpu, tl_memory *memory)
 {
-    tl_cl.clEnqueueUnmapMemObject(((opencl *)gpu)->queue[TL_RUN], memory->object, (void *)(uintptr_t)memory->address, 0,
-                                  NULL, NULL);
+    tl_cl.clEnqueueUnmapMemObject(((opencl *)gpu)->queue[TL_RUN], memory->object,
+                                  (void *)(uintptr_t)memory->address, 0, NULL, NULL);
     tl_cl.clFinish(((opencl *)gpu)->queue[TL_RUN]);
     tl_cl.clReleaseMemObject(memory->object);
     *memory = (tl_memory){0};
@@ -161,19 +173,19 @@ int tl_cl_locked(tl_gpu *gpu, const void *p, size_t bytes)
     return 0;
 }
 
-tally_status tl_cl_copy_in(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t offset, const void *from,
-                           size_t bytes)
+tally_status tl_cl_copy_in(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t offset,
+                           const void *from, size_t bytes)
 {
-    cl_int error =
-        tl_cl.clEnqueueWriteBuffer(((opencl *)gpu)->queue[lane], to->object, 0, offset, bytes, from, 0, NULL, NULL);
+    cl_int error = tl_cl.clEnqueueWriteBuffer(((opencl *)gpu)->queue[lane], to->object, 0, offset,
+                                              bytes, from, 0, NULL, NULL);
     return error ? tl_opencl_failed(ctx, error, "clEnqueueWriteBuffer") : TALLY_OK;
 }
 
-tally_status tl_cl_copy_out(tl_gpu *gpu, tally *ctx, int lane, void *to, const tl_memory *from, size_t offset,
-                            size_t bytes)
+tally_status tl_cl_copy_out(tl_gpu *gpu, tally *ctx, int lane, void *to, const tl_memory *from,
+                            size_t offset, size_t bytes)
 {
-    cl_int error =
-        tl_cl.clEnqueueReadBuffer(((opencl *)gpu)->queue[lane], from->object, 0, offset, bytes, to, 0, NULL, NULL);
+    cl_int error = tl_cl.clEnqueueReadBuffer(((opencl *)gpu)->queue[lane], from->object, 0, offset,
+                                             bytes, to, 0, NULL, NULL);
     return error ? tl_opencl_failed(ctx, error, "clEnqueueReadBuffer") : TALLY_OK;
 }
 
@@ -190,8 +202,9 @@ tally_status tl_cl_mark(tl_gpu *gpu, tally *ctx, int lane, int event)
 tally_status tl_cl_follow(tl_gpu *gpu, tally *ctx, int lane, int event)
 {
     opencl *g = (opencl *)gpu;
-    cl_int error =
-        g->events[event] ? tl_cl.clEnqueueBarrierWithWaitList(g->queue[lane], 1, &g->events[event], NULL) : CL_SUCCESS;
+    cl_int error = g->events[event] ? tl_cl.clEnqueueBarrierWithWaitList(g->queue[lane], 1,
+                                                                         &g->events[event], NULL)
+                                    : CL_SUCCESS;
     return error ? tl_opencl_failed(ctx, error, "clEnqueueBarrierWithWaitList") : TALLY_OK;
 }
 
@@ -206,7 +219,8 @@ double tl_cl_elapsed(tl_gpu *gpu, int from, int to)
 {
     opencl *g = (opencl *)gpu;
     uint64_t a, b;
-    if (tl_cl.clGetEventProfilingInfo(g->events[from], CL_PROFILING_COMMAND_END, sizeof a, &a, NULL) ||
+    if (tl_cl.clGetEventProfilingInfo(g->events[from], CL_PROFILING_COMMAND_END, sizeof a, &a,
+                                      NULL) ||
         tl_cl.clGetEventProfilingInfo(g->events[to], CL_PROFILING_COMMAND_END, sizeof b, &b, NULL))
         return -1;
     return b > a ? 1e-9 * (double)(b - a) : 0;

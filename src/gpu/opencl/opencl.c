@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * An OpenCL device's calls: contexts, queues, programs, launches. Which devices there are is found in devices.c,
- * memory is in memory.c. API calls only; the shapes are in gpu/. */
+ * An OpenCL device's calls: contexts, queues, programs, launches. Which devices there are is
+ * found in devices.c, memory is in memory.c. API calls only; the shapes are in gpu/. */
 #include "opencl.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,9 @@ static cl_int open_queues(opencl *g, cl_command_queue run)
     cl_int error = CL_SUCCESS;
     if (run && !(error = tl_cl.clRetainCommandQueue(run))) g->queue[TL_RUN] = run;
     for (int lane = 0; lane < TL_LANES && !error; lane++)
-        if (!g->queue[lane]) g->queue[lane] = tl_cl.clCreateCommandQueue(g->context, g->id, CL_QUEUE_PROFILING, &error);
+        if (!g->queue[lane])
+            g->queue[lane] =
+                tl_cl.clCreateCommandQueue(g->context, g->id, CL_QUEUE_PROFILING, &error);
     return error;
 }
 
@@ -55,8 +57,12 @@ static tally_status cl_open(tally *ctx, int index, tl_gpu **gpu)
     cl_int error;
     int count;
     const tl_opencl_found *found = tl_opencl_find(index, &count);
-    if (!found) return tl_fail(ctx, TALLY_NO_DEVICE, "opencl:%d: there are %d OpenCL devices here", index, count);
-    if (found->reason[0]) return tl_fail(ctx, TALLY_NO_DEVICE, "opencl:%d (%s): %s", index, found->text, found->reason);
+    if (!found)
+        return tl_fail(ctx, TALLY_NO_DEVICE, "opencl:%d: there are %d OpenCL devices here", index,
+                       count);
+    if (found->reason[0])
+        return tl_fail(ctx, TALLY_NO_DEVICE, "opencl:%d (%s): %s", index, found->text,
+                       found->reason);
     opencl *g = calloc(1, sizeof *g);
     if (!g) return tl_no_memory(ctx, sizeof *g, "a device");
     g->base.calls = &calls;
@@ -76,7 +82,10 @@ static tally_status cl_open(tally *ctx, int index, tl_gpu **gpu)
     return TALLY_OK;
 }
 
-static tally_status nothing_to_enter(tl_gpu *gpu, tally *ctx) { return (void)gpu, (void)ctx, TALLY_OK; }
+static tally_status nothing_to_enter(tl_gpu *gpu, tally *ctx)
+{
+    return (void)gpu, (void)ctx, TALLY_OK;
+}
 static void nothing_to_do(tl_gpu *gpu) { (void)gpu; }
 static int cl_processors(const tl_gpu *gpu) { return ((const opencl *)gpu)->processors; }
 static int cl_has_box(const tl_gpu *gpu) { return !((const opencl *)gpu)->shuffles; }
@@ -111,8 +120,8 @@ static tally_status cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t l
     if (!p) return tl_no_memory(ctx, sizeof *p, "a program");
     p->program = tl_cl.clCreateProgramWithSource(g->context, 1, &text, &length, &error);
     if (p->program)
-        error =
-            tl_cl.clBuildProgram(p->program, 1, &g->id, g->shuffles ? OPTIONS " -D TL_SHUFFLES" : OPTIONS, NULL, NULL);
+        error = tl_cl.clBuildProgram(p->program, 1, &g->id,
+                                     g->shuffles ? OPTIONS " -D TL_SHUFFLES" : OPTIONS, NULL, NULL);
     if (!error) {
         *program = p;
         return TALLY_OK;
@@ -122,8 +131,8 @@ static tally_status cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t l
         size_t bytes = 0;
         tl_cl.clGetProgramBuildInfo(p->program, g->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes);
         char *all = malloc(bytes + 1);
-        if (all &&
-            tl_cl.clGetProgramBuildInfo(p->program, g->id, CL_PROGRAM_BUILD_LOG, bytes, all, NULL) == CL_SUCCESS) {
+        if (all && tl_cl.clGetProgramBuildInfo(p->program, g->id, CL_PROGRAM_BUILD_LOG, bytes, all,
+                                               NULL) == CL_SUCCESS) {
             all[bytes] = 0;
             tl_name_place(tl_first_error(all), text, log, sizeof log);
         }
@@ -135,14 +144,17 @@ static tally_status cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t l
                    "OpenCL: the kernels do not compile (error %d): %s", error, log);
 }
 
-static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t groups,
-                              tl_spread spread, int threads, const tl_argument *arguments, int count)
+static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name,
+                              int64_t groups, tl_spread spread, int threads,
+                              const tl_argument *arguments, int count)
 {
     opencl *g = (opencl *)gpu;
     if (spread != TL_GROUPS)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "OpenCL: kernel %s: launches are numbers of groups", name);
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "OpenCL: kernel %s: launches are numbers of groups",
+                       name);
     cl_int error = CL_SUCCESS;
-    const int at = tl_kernel_number(ctx, program->kernels[0].name, sizeof program->kernels[0], program->count, name);
+    const int at = tl_kernel_number(ctx, program->kernels[0].name, sizeof program->kernels[0],
+                                    program->count, name);
     if (at < 0) return TALLY_UNSUPPORTED;
     if (at == program->count) {
         program->kernels[at].kernel = tl_cl.clCreateKernel(program->program, name, &error);
@@ -152,7 +164,8 @@ static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program, cons
     const cl_kernel kernel = program->kernels[at].kernel;
     for (int i = 0; i < count && !error; i++) switch (arguments[i].kind) {
         case TL_ARG_MEMORY:
-            error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem), &arguments[i].memory.object);
+            error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem),
+                                         &arguments[i].memory.object);
             break;
         case TL_ARG_I64:
             error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, 8, &arguments[i].i64);
@@ -164,10 +177,13 @@ static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program, cons
             error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, (size_t)arguments[i].i64, NULL);
             break;
         case TL_ARG_NONE:
-            return tl_fail(ctx, TALLY_INVALID, "OpenCL: kernel %s: argument %d is missing", name, i + 1);
+            return tl_fail(ctx, TALLY_INVALID, "OpenCL: kernel %s: argument %d is missing", name,
+                           i + 1);
         }
     size_t local = (size_t)threads, global = local * (size_t)groups;
-    if (!error) error = tl_cl.clEnqueueNDRangeKernel(g->queue[TL_RUN], kernel, 1, NULL, &global, &local, 0, NULL, NULL);
+    if (!error)
+        error = tl_cl.clEnqueueNDRangeKernel(g->queue[TL_RUN], kernel, 1, NULL, &global, &local, 0,
+                                             NULL, NULL);
     return error ? tl_opencl_failed(ctx, error, name) : TALLY_OK;
 }
 
@@ -177,7 +193,8 @@ static tally_status cl_wait(tl_gpu *gpu, tally *ctx)
     return error ? tl_opencl_failed(ctx, error, "clFinish") : TALLY_OK;
 }
 
-/* The caller's queue brings its context. Programs and memory of the last context were released before. */
+/* The caller's queue brings its context. Programs and memory of the last context were released
+   before. */
 static tally_status cl_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
 {
     opencl *g = (opencl *)gpu;
@@ -186,12 +203,18 @@ static tally_status cl_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
     cl_bitfield properties = 0;
     cl_int error = CL_SUCCESS;
     if (stream) {
-        error = tl_cl.clGetCommandQueueInfo(stream, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
-        if (!error) error = tl_cl.clGetCommandQueueInfo(stream, CL_QUEUE_DEVICE, sizeof id, &id, NULL);
+        error =
+            tl_cl.clGetCommandQueueInfo(stream, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
         if (!error)
-            error = tl_cl.clGetCommandQueueInfo(stream, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
-        if (error) return tl_fail(ctx, TALLY_INVALID, "stream is no cl_command_queue (error %d)", error);
-        if (id != g->id) return tl_fail(ctx, TALLY_INVALID, "stream is a queue of another device than this context's");
+            error = tl_cl.clGetCommandQueueInfo(stream, CL_QUEUE_DEVICE, sizeof id, &id, NULL);
+        if (!error)
+            error = tl_cl.clGetCommandQueueInfo(stream, CL_QUEUE_PROPERTIES, sizeof properties,
+                                                &properties, NULL);
+        if (error)
+            return tl_fail(ctx, TALLY_INVALID, "stream is no cl_command_queue (error %d)", error);
+        if (id != g->id)
+            return tl_fail(ctx, TALLY_INVALID,
+                           "stream is a queue of another device than this context's");
         if (properties & CL_QUEUE_OUT_OF_ORDER)
             return tl_fail(ctx, TALLY_UNSUPPORTED,
                            "stream is an out-of-order queue: tally needs one that keeps the order");

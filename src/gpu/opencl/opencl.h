@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What the files of OpenCL devices share: the few declarations of OpenCL that are needed, with the names and values of
- * the Khronos headers, so that building needs none, and the opened device. */
+ * What the files of OpenCL devices share: the few declarations of OpenCL that are needed, with
+ * the names and values of the Khronos headers, so that building needs none, and the opened
+ * device. */
 #ifndef TALLY_OPENCL_H
 #define TALLY_OPENCL_H
 #include "gpu/gpu.h"
@@ -50,50 +51,59 @@ enum {
     CL_FP_DENORM = 1 << 0,
     CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT = 1 << 7
 };
-static const cl_bitfield CL_DEVICE_TYPE_ALL = 0xFFFFFFFF, CL_MEM_READ_WRITE = 1, CL_MEM_ALLOC_HOST_PTR = 16;
+static const cl_bitfield CL_DEVICE_TYPE_ALL = 0xFFFFFFFF, CL_MEM_READ_WRITE = 1,
+                         CL_MEM_ALLOC_HOST_PTR = 16;
 
-#define OPENCL_CALLS(F)                                                                                                \
-    F(cl_int, clGetPlatformIDs, (cl_uint, cl_platform_id *, cl_uint *))                                                \
-    F(cl_int, clGetDeviceIDs, (cl_platform_id, cl_bitfield, cl_uint, cl_device_id *, cl_uint *))                       \
-    F(cl_int, clGetDeviceInfo, (cl_device_id, cl_uint, size_t, void *, size_t *))                                      \
-    F(cl_context, clCreateContext,                                                                                     \
-      (const intptr_t *, cl_uint, const cl_device_id *, void (*)(const char *, const void *, size_t, void *), void *,  \
-       cl_int *))                                                                                                      \
-    F(cl_int, clRetainContext, (cl_context))                                                                           \
-    F(cl_int, clReleaseContext, (cl_context))                                                                          \
-    F(cl_int, clRetainCommandQueue, (cl_command_queue))                                                                \
-    F(cl_int, clGetCommandQueueInfo, (cl_command_queue, cl_uint, size_t, void *, size_t *))                            \
-    F(cl_int, clRetainMemObject, (cl_mem))                                                                             \
-    F(cl_int, clGetMemObjectInfo, (cl_mem, cl_uint, size_t, void *, size_t *))                                         \
-    F(void *, clEnqueueMapBuffer,                                                                                      \
-      (cl_command_queue, cl_mem, cl_uint, cl_bitfield, size_t, size_t, cl_uint, const cl_event *, cl_event *,          \
-       cl_int *))                                                                                                      \
-    F(cl_int, clEnqueueUnmapMemObject, (cl_command_queue, cl_mem, void *, cl_uint, const cl_event *, cl_event *))      \
-    F(cl_int, clEnqueueMarkerWithWaitList, (cl_command_queue, cl_uint, const cl_event *, cl_event *))                  \
-    F(cl_int, clEnqueueBarrierWithWaitList, (cl_command_queue, cl_uint, const cl_event *, cl_event *))                 \
-    F(cl_int, clWaitForEvents, (cl_uint, const cl_event *))                                                            \
-    F(cl_int, clReleaseEvent, (cl_event))                                                                              \
-    F(cl_int, clGetEventProfilingInfo, (cl_event, cl_uint, size_t, void *, size_t *))                                  \
-    F(cl_int, clFlush, (cl_command_queue))                                                                             \
-    F(cl_command_queue, clCreateCommandQueue, (cl_context, cl_device_id, cl_bitfield, cl_int *))                       \
-    F(cl_int, clReleaseCommandQueue, (cl_command_queue))                                                               \
-    F(cl_mem, clCreateBuffer, (cl_context, cl_bitfield, size_t, void *, cl_int *))                                     \
-    F(cl_int, clReleaseMemObject, (cl_mem))                                                                            \
-    F(cl_int, clEnqueueWriteBuffer,                                                                                    \
-      (cl_command_queue, cl_mem, cl_uint, size_t, size_t, const void *, cl_uint, const cl_event *, cl_event *))        \
-    F(cl_int, clEnqueueReadBuffer,                                                                                     \
-      (cl_command_queue, cl_mem, cl_uint, size_t, size_t, void *, cl_uint, const cl_event *, cl_event *))              \
-    F(cl_program, clCreateProgramWithSource, (cl_context, cl_uint, const char **, const size_t *, cl_int *))           \
-    F(cl_int, clBuildProgram,                                                                                          \
-      (cl_program, cl_uint, const cl_device_id *, const char *, void (*)(cl_program, void *), void *))                 \
-    F(cl_int, clGetProgramBuildInfo, (cl_program, cl_device_id, cl_uint, size_t, void *, size_t *))                    \
-    F(cl_int, clReleaseProgram, (cl_program))                                                                          \
-    F(cl_kernel, clCreateKernel, (cl_program, const char *, cl_int *))                                                 \
-    F(cl_int, clReleaseKernel, (cl_kernel))                                                                            \
-    F(cl_int, clSetKernelArg, (cl_kernel, cl_uint, size_t, const void *))                                              \
-    F(cl_int, clEnqueueNDRangeKernel,                                                                                  \
-      (cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *, cl_uint,                  \
-       const cl_event *, cl_event *))                                                                                  \
+#define OPENCL_CALLS(F)                                                                            \
+    F(cl_int, clGetPlatformIDs, (cl_uint, cl_platform_id *, cl_uint *))                            \
+    F(cl_int, clGetDeviceIDs, (cl_platform_id, cl_bitfield, cl_uint, cl_device_id *, cl_uint *))   \
+    F(cl_int, clGetDeviceInfo, (cl_device_id, cl_uint, size_t, void *, size_t *))                  \
+    F(cl_context, clCreateContext,                                                                 \
+      (const intptr_t *, cl_uint, const cl_device_id *,                                            \
+       void (*)(const char *, const void *, size_t, void *), void *, cl_int *))                    \
+    F(cl_int, clRetainContext, (cl_context))                                                       \
+    F(cl_int, clReleaseContext, (cl_context))                                                      \
+    F(cl_int, clRetainCommandQueue, (cl_command_queue))                                            \
+    F(cl_int, clGetCommandQueueInfo, (cl_command_queue, cl_uint, size_t, void *, size_t *))        \
+    F(cl_int, clRetainMemObject, (cl_mem))                                                         \
+    F(cl_int, clGetMemObjectInfo, (cl_mem, cl_uint, size_t, void *, size_t *))                     \
+    F(void *, clEnqueueMapBuffer,                                                                  \
+      (cl_command_queue, cl_mem, cl_uint, cl_bitfield, size_t, size_t, cl_uint, const cl_event *,  \
+       cl_event *, cl_int *))                                                                      \
+    F(cl_int, clEnqueueUnmapMemObject,                                                             \
+      (cl_command_queue, cl_mem, void *, cl_uint, const cl_event *, cl_event *))                   \
+    F(cl_int, clEnqueueMarkerWithWaitList,                                                         \
+      (cl_command_queue, cl_uint, const cl_event *, cl_event *))                                   \
+    F(cl_int, clEnqueueBarrierWithWaitList,                                                        \
+      (cl_command_queue, cl_uint, const cl_event *, cl_event *))                                   \
+    F(cl_int, clWaitForEvents, (cl_uint, const cl_event *))                                        \
+    F(cl_int, clReleaseEvent, (cl_event))                                                          \
+    F(cl_int, clGetEventProfilingInfo, (cl_event, cl_uint, size_t, void *, size_t *))              \
+    F(cl_int, clFlush, (cl_command_queue))                                                         \
+    F(cl_command_queue, clCreateCommandQueue, (cl_context, cl_device_id, cl_bitfield, cl_int *))   \
+    F(cl_int, clReleaseCommandQueue, (cl_command_queue))                                           \
+    F(cl_mem, clCreateBuffer, (cl_context, cl_bitfield, size_t, void *, cl_int *))                 \
+    F(cl_int, clReleaseMemObject, (cl_mem))                                                        \
+    F(cl_int, clEnqueueWriteBuffer,                                                                \
+      (cl_command_queue, cl_mem, cl_uint, size_t, size_t, const void *, cl_uint, const cl_event *, \
+       cl_event *))                                                                                \
+    F(cl_int, clEnqueueReadBuffer,                                                                 \
+      (cl_command_queue, cl_mem, cl_uint, size_t, size_t, void *, cl_uint, const cl_event *,       \
+       cl_event *))                                                                                \
+    F(cl_program, clCreateProgramWithSource,                                                       \
+      (cl_context, cl_uint, const char **, const size_t *, cl_int *))                              \
+    F(cl_int, clBuildProgram,                                                                      \
+      (cl_program, cl_uint, const cl_device_id *, const char *, void (*)(cl_program, void *),      \
+       void *))                                                                                    \
+    F(cl_int, clGetProgramBuildInfo,                                                               \
+      (cl_program, cl_device_id, cl_uint, size_t, void *, size_t *))                               \
+    F(cl_int, clReleaseProgram, (cl_program))                                                      \
+    F(cl_kernel, clCreateKernel, (cl_program, const char *, cl_int *))                             \
+    F(cl_int, clReleaseKernel, (cl_kernel))                                                        \
+    F(cl_int, clSetKernelArg, (cl_kernel, cl_uint, size_t, const void *))                          \
+    F(cl_int, clEnqueueNDRangeKernel,                                                              \
+      (cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *,       \
+       cl_uint, const cl_event *, cl_event *))                                                     \
     F(cl_int, clFinish, (cl_command_queue))
 /* The API's functions, found once per process. */
 typedef struct {
@@ -103,9 +113,9 @@ typedef struct {
 } tl_opencl_api;
 extern tl_opencl_api tl_cl;
 
-/* Addresses that stand for a memory object. They are reserved from the operating system, so nothing else has them. They
- * allow no access, so they cannot be used as host memory by mistake. A pointer into them plus a number of bytes is the
- * place that many bytes further in the object. */
+/* Addresses that stand for a memory object. They are reserved from the operating system, so
+ * nothing else has them. They allow no access, so they cannot be used as host memory by mistake.
+ * A pointer into them plus a number of bytes is the place that many bytes further in the object. */
 typedef struct {
     char *begin;
     size_t bytes;
@@ -121,7 +131,8 @@ typedef struct {
     cl_event events[TL_EVENTS_ALL];
     range *ranges;
     int range_count, range_room;
-    int processors, shuffles; /* shuffles: warps of 32 work-items in step, and PTX in texts (prelude_opencl.h) */
+    /* shuffles: warps of 32 work-items in step, and PTX in texts (prelude_opencl.h) */
+    int processors, shuffles;
 } opencl;
 
 /* ---- devices.c ---- */
@@ -142,8 +153,10 @@ uint64_t tl_opencl_number(cl_device_id id, cl_uint what);
 /* ---- memory.c: calls of tl_gpu_calls ---- */
 tally_status tl_cl_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
 void tl_cl_release(tl_gpu *gpu, tl_memory *memory);
-tally_status tl_cl_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset, const void *from, size_t bytes);
-tally_status tl_cl_read(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from, size_t offset, size_t bytes);
+tally_status tl_cl_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset,
+                         const void *from, size_t bytes);
+tally_status tl_cl_read(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from, size_t offset,
+                        size_t bytes);
 int tl_cl_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset);
 tally_status tl_cl_adopt(tl_gpu *gpu, tally *ctx, void *object, void **pointer);
 tally_status tl_cl_forget(tl_gpu *gpu, tally *ctx, void *pointer);
@@ -151,10 +164,10 @@ void tl_cl_room(tl_gpu *gpu, size_t *all, size_t *once);
 tally_status tl_cl_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
 void tl_cl_unlock(tl_gpu *gpu, tl_memory *memory);
 int tl_cl_locked(tl_gpu *gpu, const void *p, size_t bytes);
-tally_status tl_cl_copy_in(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t offset, const void *from,
-                           size_t bytes);
-tally_status tl_cl_copy_out(tl_gpu *gpu, tally *ctx, int lane, void *to, const tl_memory *from, size_t offset,
-                            size_t bytes);
+tally_status tl_cl_copy_in(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t offset,
+                           const void *from, size_t bytes);
+tally_status tl_cl_copy_out(tl_gpu *gpu, tally *ctx, int lane, void *to, const tl_memory *from,
+                            size_t offset, size_t bytes);
 tally_status tl_cl_mark(tl_gpu *gpu, tally *ctx, int lane, int event);
 tally_status tl_cl_follow(tl_gpu *gpu, tally *ctx, int lane, int event);
 tally_status tl_cl_reached(tl_gpu *gpu, tally *ctx, int event);

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT
- * Pieces along sequences that are too long for the device. They are cut at multiples of a power of two, so a piece is a
- * node of the order:
+ * Pieces along sequences that are too long for the device. They are cut at multiples of a power
+ * of two, so a piece is a node of the order:
  *
- *   reduce   the nodes of a piece come back as states, and the host pushes them to the binary counter of each sequence
- *   scan     the same, and the state before a piece, S(b) of that counter, goes along with the piece's scan
- *   window   pieces overlap by the window's length less one; a piece inside is "valid" windows, one at an edge has the
- *            edge's, and what it computes beyond its own results is left out */
+ *   reduce   the nodes of a piece come back as states, and the host pushes them to the binary
+ *            counter of each sequence
+ *   scan     the same, and the state before a piece, S(b) of that counter, goes along with the
+ *            piece's scan
+ *   window   pieces overlap by the window's length less one; a piece inside is "valid" windows,
+ *            one at an edge has the edge's, and what it computes beyond its own results is left
+ *            out */
 #include "pieces.h"
 #include <stdlib.h>
 #include <string.h>
 
 int64_t tl_along_step(const tl_plan *plan, int64_t budget, int64_t width)
 {
-    int64_t bytes = plan->op->elem_bytes > plan->op->result_bytes ? plan->op->elem_bytes : plan->op->result_bytes;
+    int64_t bytes = plan->op->elem_bytes > plan->op->result_bytes ? plan->op->elem_bytes
+                                                                  : plan->op->result_bytes;
     int64_t fit = budget / (bytes * width);
     return fit < 1 ? 1 : (int64_t)1 << tl_top_level(fit);
 }
@@ -28,8 +32,8 @@ static char *before_of(const tl_along *a, int slot)
     return nodes_of(a, TL_RING) + (size_t)(slot * a->width * a->plan->op->state_bytes);
 }
 
-tally_status tl_along_nodes(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in, int64_t at,
-                            const tl_memory *states, unsigned char *level, int *count)
+tally_status tl_along_nodes(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
+                            int64_t at, const tl_memory *states, unsigned char *level, int *count)
 {
     const int64_t each = in->rows * plan->op->state_bytes, end = at + in->n;
     tally_status status = TALLY_OK;
@@ -37,8 +41,8 @@ tally_status tl_along_nodes(tl_gpu_device *d, tally *ctx, const tl_plan *plan, c
     for (int64_t i = at; !status && i < end; i += (int64_t)1 << level[(*count)++]) {
         level[*count] = (unsigned char)tl_slab_level(i, end);
         tally_view x = tl_view_part(in, i - at, (int64_t)1 << level[*count], plan->op->elem_bytes);
-        tally_view to =
-            tally_rows((void *)(uintptr_t)(states->address + (uint64_t)(*count * each)), plan->op->out, in->rows, 1);
+        tally_view to = tally_rows((void *)(uintptr_t)(states->address + (uint64_t)(*count * each)),
+                                   plan->op->out, in->rows, 1);
         const tl_piece piece = {.end = TL_PIPE_WAITS, .gives = TL_STATES, .origin = i};
         status = tl_gpu_reduce_whole(d, ctx, plan, &piece, &x, &to);
     }
@@ -51,8 +55,8 @@ static tally_status ask_nodes(tl_along *a, const tally_view *in, int64_t at, int
     tl_gpu_device *d = a->pipe.d;
     const tl_gpu_calls *c = d->gpu->calls;
     int count;
-    tally_status status =
-        tl_along_nodes(d, a->pipe.ctx, a->plan, in, a->base + at, &a->states[slot], a->level[slot], &count);
+    tally_status status = tl_along_nodes(d, a->pipe.ctx, a->plan, in, a->base + at,
+                                         &a->states[slot], a->level[slot], &count);
     if (!status)
         status = c->copy_out(d->gpu, a->pipe.ctx, TL_RUN, nodes_of(a, slot), &a->states[slot], 0,
                              (size_t)(count * a->width * a->plan->op->state_bytes));
@@ -62,8 +66,8 @@ static tally_status ask_nodes(tl_along *a, const tally_view *in, int64_t at, int
     return status;
 }
 
-/* S at the end of a piece carries into the pieces before it if that is an even number of them, which the piece's own
- * kernels cannot know: only the last result of an inclusive scan shows it. */
+/* S at the end of a piece carries into the pieces before it if that is an even number of them,
+ * which the piece's own kernels cannot know: only the last result of an inclusive scan shows it. */
 static int carries(const tl_along *a, int64_t end)
 {
     return a->scan && !a->exclusive && end % a->step == 0 && end / a->step % 2 == 0;
@@ -85,18 +89,21 @@ static void note_end(tl_along *a, int64_t end)
 static tally_status put_ends(tl_along *a, const tally_view *out)
 {
     const tl_gpu_calls *c = a->pipe.d->gpu->calls;
-    const int64_t bytes = a->plan->op->result_bytes, pair = 2 * a->step, run = out->row_stride == 1 ? a->width : 1;
+    const int64_t bytes = a->plan->op->result_bytes, pair = 2 * a->step,
+                  run = out->row_stride == 1 ? a->width : 1;
     tally_status status = TALLY_OK;
     const char *from = a->ends;
     tl_memory memory;
     size_t offset;
     for (int64_t k = 0, end = (a->base + pair) / pair * pair; k < a->end_count; k++, end += pair)
         for (int64_t s = 0; !status && s < a->width; s += run, from += run * bytes) {
-            char *to = tl_offset(out->data, ((end - a->base - 1) * out->stride + s * out->row_stride) * bytes);
+            char *to = tl_offset(out->data,
+                                 ((end - a->base - 1) * out->stride + s * out->row_stride) * bytes);
             if (!a->pipe.out.here)
                 memcpy(to, from, (size_t)(run * bytes));
             else if (c->owns(a->pipe.d->gpu, to, &memory, &offset))
-                status = c->write(a->pipe.d->gpu, a->pipe.ctx, &memory, offset, from, (size_t)(run * bytes));
+                status = c->write(a->pipe.d->gpu, a->pipe.ctx, &memory, offset, from,
+                                  (size_t)(run * bytes));
         }
     tally_status waited = a->pipe.out.here ? c->wait(a->pipe.d->gpu, a->pipe.ctx) : TALLY_OK;
     return status ? status : waited;
@@ -108,7 +115,8 @@ static tally_status push_nodes(tl_along *a, int slot)
     const tl_scalar *op = a->plan->op;
     const int count = a->nodes[slot];
     if (!count) return TALLY_OK;
-    tally_status status = a->pipe.d->gpu->calls->reached(a->pipe.d->gpu, a->pipe.ctx, TL_NODES + slot);
+    tally_status status =
+        a->pipe.d->gpu->calls->reached(a->pipe.d->gpu, a->pipe.ctx, TL_NODES + slot);
     if (status) return status;
     const char *from = nodes_of(a, slot);
     for (int k = 0; k < count; k++)
@@ -145,25 +153,30 @@ static int next_fold(tl_pipe *p, tl_part *part)
     return 1;
 }
 
-/* The nodes of a piece are asked for before those of the piece before it are waited for: the device is never idle. */
-static tally_status work_fold(tl_pipe *p, const tl_part *part, const tally_view *in, const tally_view *out, int slot)
+/* The nodes of a piece are asked for before those of the piece before it are waited for: the
+   device is never idle. */
+static tally_status work_fold(tl_pipe *p, const tl_part *part, const tally_view *in,
+                              const tally_view *out, int slot)
 {
     tl_along *a = (tl_along *)p;
     const tally_scan_options o = {.exclusive = a->exclusive};
     tally_status status = TALLY_OK;
     int last = part->in.i1 == a->n;
-    if (!a->scan || a->keep || !last || carries(a, a->base + a->n)) status = ask_nodes(a, in, part->in.i0, slot);
+    if (!a->scan || a->keep || !last || carries(a, a->base + a->n))
+        status = ask_nodes(a, in, part->in.i0, slot);
     if (!status) status = push_nodes(a, (slot + TL_RING - 1) % TL_RING);
     a->pieces++;
     if (status || !a->scan) return status;
-    const tl_piece piece = {.end = TL_PIPE_WAITS, .origin = a->base + part->in.i0, .before = states_before(a, slot)};
+    const tl_piece piece = {
+        .end = TL_PIPE_WAITS, .origin = a->base + part->in.i0, .before = states_before(a, slot)};
     return tl_gpu_scan_whole(p->d, p->ctx, a->plan, &piece, in, out, &o);
 }
 
 /* Nodes of a piece: one if it is whole, else one for each set bit of its length. */
 static int nodes_most(const tl_along *a) { return tl_top_level(a->step) + 1; }
 
-tally_status tl_along_fold(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in, const tally_view *out)
+tally_status tl_along_fold(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in,
+                           const tally_view *out)
 {
     const tl_scalar *op = a->plan->op;
     const size_t each = (size_t)a->width * op->state_bytes;
@@ -185,8 +198,10 @@ tally_status tl_along_fold(tl_along *a, tl_gpu_device *d, tally *ctx, const tall
     if (!a->scan) p->out.here = 1; /* results are made of the counters */
     const size_t ends = (size_t)(a->n / a->step / 2 + 1) * (size_t)(a->width * op->result_bytes);
     tally_status status = tl_stage_room(d, ctx, &d->small, TL_RING * (a->nodes_room + each));
-    if (!status && a->scan && !(a->ends = malloc(ends))) status = tl_no_memory(ctx, ends, "the ends of pieces");
-    for (int i = 0; !status && i < TL_RING; i++) status = tl_gpu_take(d, ctx, a->nodes_room, &a->states[i]);
+    if (!status && a->scan && !(a->ends = malloc(ends)))
+        status = tl_no_memory(ctx, ends, "the ends of pieces");
+    for (int i = 0; !status && i < TL_RING; i++)
+        status = tl_gpu_take(d, ctx, a->nodes_room, &a->states[i]);
     if (!status) status = tl_pipe_run(p);
     if (!status && a->pieces) status = push_nodes(a, (int)((a->pieces - 1) % TL_RING));
     if (!status && a->scan) status = put_ends(a, out);
@@ -209,23 +224,26 @@ static int next_window(tl_pipe *p, tl_part *part)
     if (high > a->n) high = a->n;
     part->in = (tl_rect){0, a->width, low, high};
     part->out = (tl_rect){0, a->width, from - a->first, to - a->first};
-    part->made = left || right ? (tl_rect){0, a->width, low - a->first, high - a->first} : part->out;
+    part->made =
+        left || right ? (tl_rect){0, a->width, low - a->first, high - a->first} : part->out;
     a->at = to;
     return 1;
 }
 
-static tally_status work_window(tl_pipe *p, const tl_part *part, const tally_view *in, const tally_view *out, int slot)
+static tally_status work_window(tl_pipe *p, const tl_part *part, const tally_view *in,
+                                const tally_view *out, int slot)
 {
     tl_along *a = (tl_along *)p;
     tally_window_options o = *a->window;
     (void)slot;
     if (part->made.i1 - part->made.i0 != in->n) o.edges = TALLY_EDGES_VALID;
     if (o.before + o.after == 0) o.edges = TALLY_EDGES_VALID; /* the same windows */
-    return tl_gpu_window_whole(p->d, p->ctx, a->plan, a->count, &(tl_piece){.end = TL_PIPE_WAITS}, in, out, &o);
+    return tl_gpu_window_whole(p->d, p->ctx, a->plan, a->count, &(tl_piece){.end = TL_PIPE_WAITS},
+                               in, out, &o);
 }
 
-tally_status tl_along_window(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in, const tally_view *out,
-                             int64_t *made)
+tally_status tl_along_window(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in,
+                             const tally_view *out, int64_t *made)
 {
     const tally_window_options *o = a->window;
     const tl_scalar *op = a->plan->op;
@@ -240,7 +258,8 @@ tally_status tl_along_window(tl_along *a, tl_gpu_device *d, tally *ctx, const ta
     a->end = edges && a->at_end ? a->n : a->n - o->after;
     *made = a->end > a->first ? a->end - a->first : 0;
     if (!*made) return TALLY_OK;
-    /* at least as many results as elements of the overlap, or most of the copies and kernels would be for nothing */
+    /* at least as many results as elements of the overlap, or most of the copies and kernels
+       would be for nothing */
     const int64_t overlap = o->before + o->after < a->n ? o->before + o->after : a->n;
     a->step = tl_along_step(a->plan, a->budget, a->width);
     if (a->step < overlap && !a->shrunk) a->step = overlap;
@@ -249,7 +268,8 @@ tally_status tl_along_window(tl_along *a, tl_gpu_device *d, tally *ctx, const ta
     tl_side_open(d, &p->out, out, op->result_bytes);
     if (p->out.here && edges && a->step < *made)
         return tl_fail(ctx, TALLY_UNSUPPORTED,
-                       "out->data is memory of the device and the input does not fit beside it: use edges valid, or "
+                       "out->data is memory of the device and the input does not fit beside it: "
+                       "use edges valid, or "
                        "results in host memory");
     p->in.across = p->out.across = a->width > 1;
     p->in.most = p->out.most = a->width * (a->step + overlap < a->n ? a->step + overlap : a->n);

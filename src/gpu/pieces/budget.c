@@ -3,10 +3,12 @@
 #include "pieces.h"
 
 enum {
-    SHARE = 16,         /* a buffer's part of the memory: 6 buffers, and room for nodes, levels of windows, tables */
+    /* a buffer's part of the memory: 6 buffers, and room for nodes, levels of windows, tables */
+    SHARE = 16,
     BUDGET_LEAST = 1024 /* bytes */
 };
-static const int64_t BUDGET_MOST = 32 << 20;  /* crosses a bus in 0.6 ms, 100 times what issuing it takes */
+/* crosses a bus in 0.6 ms, 100 times what issuing it takes */
+static const int64_t BUDGET_MOST = 32 << 20;
 static const int64_t PIECES_LEAST = 32 << 20; /* smaller arrays are copied at once */
 
 static int64_t host_bytes(tl_gpu_device *d, const tally_view *v, int64_t bytes)
@@ -15,7 +17,8 @@ static int64_t host_bytes(tl_gpu_device *d, const tally_view *v, int64_t bytes)
     size_t offset;
     tl_memory memory;
     tl_view_extent(v, bytes, &low, &high);
-    if (high <= low || d->gpu->calls->owns(d->gpu, tl_offset(v->data, low), &memory, &offset)) return 0;
+    if (high <= low || d->gpu->calls->owns(d->gpu, tl_offset(v->data, low), &memory, &offset))
+        return 0;
     return high - low;
 }
 
@@ -54,7 +57,8 @@ int tl_pieces_can(tl_gpu_device *d, tally *ctx, const tl_call *call)
 {
     tl_plan host;
     const tl_plan *p = call->plan;
-    return call->verb == TL_WINDOW || !p->op->user || !tl_gpu_plan_host(&d->base, ctx, p->op, p->par, &host);
+    return call->verb == TL_WINDOW || !p->op->user ||
+           !tl_gpu_plan_host(&d->base, ctx, p->op, p->par, &host);
 }
 
 int64_t tl_pieces_budget(tl_gpu_device *d)
@@ -72,7 +76,8 @@ int64_t tl_pieces_budget(tl_gpu_device *d)
 int tl_pieces_again(tally_status status, const tl_pipe *p, int64_t *budget)
 {
     if (status != TALLY_NO_MEMORY || *budget < 2 * BUDGET_LEAST) return 0;
-    if (p->wrote && p->in.view.data == p->out.view.data) return 0; /* in place, and some of it is no longer there */
+    /* in place, and some of it is no longer there */
+    if (p->wrote && p->in.view.data == p->out.view.data) return 0;
     *budget /= 2;
     return 1;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The processors' part of pieces on their way: elements between the caller's memory and page-locked blocks, by threads.
- * What is not dense is packed, so only elements cross the bus. */
+ * The processors' part of pieces on their way: elements between the caller's memory and
+ * page-locked blocks, by threads. What is not dense is packed, so only elements cross the bus. */
 #include "context/threads.h"
 #include "pieces.h"
 #include <string.h>
@@ -19,18 +19,21 @@ int64_t tl_side_count(const tl_side *s, const tl_rect *r)
 char *tl_side_corner(const tl_side *s, const tl_rect *r)
 {
     const tally_view *v = &s->view;
-    int64_t at = v->offsets ? v->offsets[r->r0] * v->stride : r->r0 * v->row_stride + r->i0 * v->stride;
+    int64_t at =
+        v->offsets ? v->offsets[r->r0] * v->stride : r->r0 * v->row_stride + r->i0 * v->stride;
     return tl_offset(v->data, at * s->bytes);
 }
 
-/* memcpy to memory that is not read soon. It stores past the caches, which need not fetch the lines they fill. */
+/* memcpy to memory that is not read soon. It stores past the caches, which need not fetch the
+   lines they fill. */
 static void copy_past(char *to, const char *from, int64_t bytes)
 {
 #ifdef __SSE2__
     int64_t head = (int64_t)(-(uintptr_t)to & 63);
     if (bytes >= head + 4096) {
         memcpy(to, from, (size_t)head);
-        for (to += head, from += head, bytes -= head; bytes >= 64; to += 64, from += 64, bytes -= 64)
+        for (to += head, from += head, bytes -= head; bytes >= 64;
+             to += 64, from += 64, bytes -= 64)
             for (int i = 0; i < 64; i += 16)
                 _mm_stream_si128((__m128i *)(void *)(to + i),
                                  _mm_loadu_si128((const __m128i *)(const void *)(from + i)));

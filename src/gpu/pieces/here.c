@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Slabs that are in the device's memory, from any index on: parts of a sequence that lies on several devices, pushes of
- * streams, fragments.
+ * Slabs that are in the device's memory, from any index on: parts of a sequence that lies on
+ * several devices, pushes of streams, fragments.
  *
  *   fold   |head|   node   |       node       |   node   | node |tail|
- *          The maximal aligned nodes of the slab, a launch each; those below 2^SMALL_LOG elements, in the head and the
- *          tail, are the processors'.
+ *          The maximal aligned nodes of the slab, a launch each; those below 2^SMALL_LOG
+ *          elements, in the head and the tail, are the processors'.
  *   scan   |head|  piece   |      piece       |        piece         |
- *          A piece begins at a multiple of a power of two that is not below its length, so kernels that count from its
- *          first element meet the nodes of the order. */
+ *          A piece begins at a multiple of a power of two that is not below its length, so
+ *          kernels that count from its first element meet the nodes of the order. */
 #include "pieces.h"
 #include <stdlib.h>
 #include <string.h>
@@ -42,21 +42,24 @@ static tally_status room_of(tl_gpu_device *d, tally *ctx, size_t bytes, char **r
 }
 
 /* Issues a copy of `bytes` bytes that begin `from` bytes after x. */
-static tally_status ask(tl_gpu_device *d, tally *ctx, char *to, const char *x, int64_t from, int64_t bytes)
+static tally_status ask(tl_gpu_device *d, tally *ctx, char *to, const char *x, int64_t from,
+                        int64_t bytes)
 {
     tl_memory memory;
     size_t offset;
     if (!bytes) return TALLY_OK;
     if (!d->gpu->calls->owns(d->gpu, x + from, &memory, &offset))
-        return tl_fail(ctx, TALLY_INVALID, "x is memory of %s, and %lld bytes after it are not", d->name,
-                       (long long)from);
+        return tl_fail(ctx, TALLY_INVALID, "x is memory of %s, and %lld bytes after it are not",
+                       d->name, (long long)from);
     tl_clock_begin(d, ctx, TL_RUN);
-    tally_status status = d->gpu->calls->copy_out(d->gpu, ctx, TL_RUN, to, &memory, offset, (size_t)bytes);
+    tally_status status =
+        d->gpu->calls->copy_out(d->gpu, ctx, TL_RUN, to, &memory, offset, (size_t)bytes);
     tl_clock_end(d, ctx, TL_RUN, TL_TIME_FROM, (size_t)bytes);
     return status;
 }
 
-tally_status tl_here_fold(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const void *x, int64_t n, tl_counter *c)
+tally_status tl_here_fold(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const void *x,
+                          int64_t n, tl_counter *c)
 {
     const tl_scalar *op = plan->op;
     const ends e = ends_of(c->end, n);
@@ -65,16 +68,20 @@ tally_status tl_here_fold(tl_gpu_device *d, tally *ctx, const tl_plan *plan, con
     tl_memory states = {0};
     int count = 0;
     char *head;
-    tally_status status = room_of(d, ctx, (size_t)((e.head + e.tail) * elem) + (size_t)NODES * op->state_bytes, &head);
-    char *const tail = tl_offset(head, e.head * elem), *const nodes = tl_offset(tail, e.tail * elem);
+    tally_status status = room_of(
+        d, ctx, (size_t)((e.head + e.tail) * elem) + (size_t)NODES * op->state_bytes, &head);
+    char *const tail = tl_offset(head, e.head * elem), *const nodes =
+                                                           tl_offset(tail, e.tail * elem);
     if (!status) status = ask(d, ctx, head, x, 0, e.head * elem);
     if (!status) status = ask(d, ctx, tail, x, (n - e.tail) * elem, e.tail * elem);
     if (!status && inner) {
         const tally_view in = tally_flat((const char *)x + e.head * elem, op->dtype, inner);
         status = tl_gpu_take(d, ctx, (size_t)NODES * op->state_bytes, &states);
-        if (!status) status = tl_along_nodes(d, ctx, plan, &in, c->end + e.head, &states, level, &count);
         if (!status)
-            status = d->gpu->calls->copy_out(d->gpu, ctx, TL_RUN, nodes, &states, 0, (size_t)count * op->state_bytes);
+            status = tl_along_nodes(d, ctx, plan, &in, c->end + e.head, &states, level, &count);
+        if (!status)
+            status = d->gpu->calls->copy_out(d->gpu, ctx, TL_RUN, nodes, &states, 0,
+                                             (size_t)count * op->state_bytes);
     }
     tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
     if (!status) status = waited;
@@ -91,7 +98,8 @@ tally_status tl_here_fold(tl_gpu_device *d, tally *ctx, const tl_plan *plan, con
 }
 
 /* The first `head` elements, on the processors. */
-static tally_status scan_head(tl_gpu_device *d, tally *ctx, tl_scan *s, const char *x, int64_t head, char *out)
+static tally_status scan_head(tl_gpu_device *d, tally *ctx, tl_scan *s, const char *x, int64_t head,
+                              char *out)
 {
     const tl_scalar *op = s->plan->op;
     const size_t bytes = (size_t)(head * op->result_bytes);
@@ -113,9 +121,10 @@ static tally_status scan_head(tl_gpu_device *d, tally *ctx, tl_scan *s, const ch
     return status;
 }
 
-/* A piece of n elements; *next: the first of own's nodes that belongs to it. room: for a state and a result. */
-static tally_status scan_piece(tl_gpu_device *d, tally *ctx, tl_scan *s, const tl_counter *own, int *next,
-                               const char *x, int64_t n, char *out, char *room)
+/* A piece of n elements; *next: the first of own's nodes that belongs to it. room: for a state
+   and a result. */
+static tally_status scan_piece(tl_gpu_device *d, tally *ctx, tl_scan *s, const tl_counter *own,
+                               int *next, const char *x, int64_t n, char *out, char *room)
 {
     const tl_scalar *op = s->plan->op;
     const int64_t at = s->done.end, end = at + n;
@@ -132,16 +141,19 @@ static tally_status scan_piece(tl_gpu_device *d, tally *ctx, tl_scan *s, const t
         tl_counter_push(&s->done, op, own->level[*next], &own->node[*next]);
         ++*next;
     }
-    /* A full piece is a right sibling: its last result is of the nodes that S(end) joins, which its kernels cannot
-     * know. */
+    /* A full piece is a right sibling: its last result is of the nodes that S(end) joins, which
+     * its kernels cannot know. */
     if (status || s->exclusive || !at || n != at - tl_parent(at)) return status;
     tl_counter_fold(&s->done, op, init, &v);
     op->lower(&v, end, 0, s->plan->par, room + sizeof(tl_state));
-    if (!d->gpu->calls->owns(d->gpu, out + (n - 1) * op->result_bytes, &memory, &offset)) return TALLY_OK;
-    return d->gpu->calls->write(d->gpu, ctx, &memory, offset, room + sizeof(tl_state), op->result_bytes);
+    if (!d->gpu->calls->owns(d->gpu, out + (n - 1) * op->result_bytes, &memory, &offset))
+        return TALLY_OK;
+    return d->gpu->calls->write(d->gpu, ctx, &memory, offset, room + sizeof(tl_state),
+                                op->result_bytes);
 }
 
-tally_status tl_here_scan(tl_gpu_device *d, tally *ctx, tl_scan *s, const void *x, int64_t n, void *out)
+tally_status tl_here_scan(tl_gpu_device *d, tally *ctx, tl_scan *s, const void *x, int64_t n,
+                          void *out)
 {
     enum { STEP = 2 * sizeof(tl_state) };
     const tl_scalar *op = s->plan->op;
@@ -163,7 +175,8 @@ tally_status tl_here_scan(tl_gpu_device *d, tally *ctx, tl_scan *s, const void *
     for (int k = 0; !status && s->done.end < from + n; k++) {
         const int64_t at = s->done.end, left = from + n - at, most = at ? at - tl_parent(at) : left;
         status = scan_piece(d, ctx, s, own, &next, (const char *)x + (at - from) * op->elem_bytes,
-                            left < most ? left : most, (char *)out + (at - from) * op->result_bytes, room + k * STEP);
+                            left < most ? left : most, (char *)out + (at - from) * op->result_bytes,
+                            room + k * STEP);
     }
     tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
     free(mine);

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * The verbs on views with validity, and of two inputs: kernels read them where they lie, or their elements are
- * prepared on the device, then they are views like any other. What the device has no road for, or no memory, is left
- * to the caller, who has the processors. */
+ * The verbs on views with validity, and of two inputs: kernels read them where they lie, or
+ * their elements are prepared on the device, then they are views like any other. What the device
+ * has no road for, or no memory, is left to the caller, who has the processors. */
 #include "exact/exact.h"
 #include "pieces.h"
 
 /* Windows whose elements are counted one by one, for their minimum. */
-static tally_status counted_windows(tl_gpu_device *d, tally *ctx, const tl_prepared *p, const tl_inputs_call *c)
+static tally_status counted_windows(tl_gpu_device *d, tally *ctx, const tl_prepared *p,
+                                    const tl_inputs_call *c)
 {
     tl_batch b, counts = {0};
     tally_status status = tl_batch_open(d, ctx, &p->plan, &tl_no_piece, &p->view, &b);
-    if (!status) status = tl_batch_open(d, ctx, &p->count_plan, &tl_no_piece, &p->count_view, &counts);
+    if (!status)
+        status = tl_batch_open(d, ctx, &p->count_plan, &tl_no_piece, &p->count_view, &counts);
     b.counts_of = &counts;
     status = tl_gpu_window_batch(d, ctx, &b, &p->count_plan, c->out, c->window, status);
     tl_batch_close(d, &counts);
@@ -62,7 +64,10 @@ static int exact_in_place(const tl_inputs_call *c)
 }
 
 /* Can the processors still do it? Not where results may be over the elements already. */
-static int may_leave(const tl_inputs_call *c, int begun) { return !begun || c->in->data != c->out->data; }
+static int may_leave(const tl_inputs_call *c, int begun)
+{
+    return !begun || c->in->data != c->out->data;
+}
 
 tally_status tl_gpu_inputs(tl_device *base, tally *ctx, const tl_inputs_call *c, int *done)
 {

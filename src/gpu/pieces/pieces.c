@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The verbs on host arrays that are large, or larger than the device. Views are cut into groups of rows or segments
- * that fit. A sequence that does not fit by itself is cut along its elements (along.c). pieces.h has the picture. */
+ * The verbs on host arrays that are large, or larger than the device. Views are cut into groups
+ * of rows or segments that fit. A sequence that does not fit by itself is cut along its elements
+ * (along.c). pieces.h has the picture. */
 #include "pieces.h"
 #include <stdlib.h>
 
@@ -23,8 +24,8 @@ typedef struct {
     int64_t group;     /* rows at a time, without offsets */
 } call;
 
-tally_status tl_call_whole(tl_gpu_device *d, tally *ctx, const tl_call *c, const tl_piece *piece, const tally_view *in,
-                           const tally_view *out)
+tally_status tl_call_whole(tl_gpu_device *d, tally *ctx, const tl_call *c, const tl_piece *piece,
+                           const tally_view *in, const tally_view *out)
 {
     switch (c->verb) {
     case TL_REDUCE:
@@ -82,7 +83,8 @@ static int next_rows(tl_pipe *p, tl_part *part)
     return 1;
 }
 
-static tally_status work_rows(tl_pipe *p, const tl_part *part, const tally_view *in, const tally_view *out, int slot)
+static tally_status work_rows(tl_pipe *p, const tl_part *part, const tally_view *in,
+                              const tally_view *out, int slot)
 {
     call *c = (call *)p;
     (void)part, (void)slot;
@@ -109,7 +111,9 @@ static tally_status run_rows(call *c, int64_t stop)
         int64_t total = c->of->in->offsets[stop] - c->of->in->offsets[c->row];
         int64_t most = c->budget / op->elem_bytes, rows = c->budget / op->result_bytes;
         p->in.most = total < most ? total : most;
-        p->out.most = c->of->verb != TL_REDUCE ? p->in.most : stop - c->row < rows ? stop - c->row : rows;
+        p->out.most = c->of->verb != TL_REDUCE ? p->in.most
+                      : stop - c->row < rows   ? stop - c->row
+                                               : rows;
     } else {
         int64_t group = stop - c->row < c->group ? stop - c->row : c->group;
         p->in.most = group * c->of->in->n;
@@ -190,11 +194,13 @@ static tally_status run_along(call *c, int64_t r, int64_t width)
 
 /* ---- the verbs ---- */
 
-/* Neighbouring sequences that are cut along together: as many as leave a piece some elements of each. */
+/* Neighbouring sequences that are cut along together: as many as leave a piece some elements of
+   each. */
 static int64_t strip_width(const call *c, int64_t rows)
 {
     const tl_scalar *op = c->of->plan->op;
-    int64_t bytes = op->elem_bytes > op->result_bytes ? op->elem_bytes : op->result_bytes, least = STEP_LEAST;
+    int64_t bytes = op->elem_bytes > op->result_bytes ? op->elem_bytes : op->result_bytes,
+            least = STEP_LEAST;
     if (c->of->window && c->of->window->before + c->of->window->after > least / 2)
         least = 2 * (c->of->window->before + c->of->window->after);
     int64_t fit = c->budget / bytes / least;

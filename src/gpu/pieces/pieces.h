@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Work in pieces: a view is cut into rectangles of sequences and elements, and each rectangle goes through three lanes.
+ * Work in pieces: a view is cut into rectangles of sequences and elements, and each rectangle
+ * goes through three lanes.
  *
  *   host memory            TL_IN                  TL_RUN               TL_OUT                host memory
  *   caller's --threads--> page-locked --copy--> device --kernels--> device --copy--> page-locked --threads--> caller's
  *                         4 blocks              3 buffers           3 buffers        4 blocks
  *
- * While the threads fill blocks with piece j, kernels run on piece j - 1, and the results of piece j - 2 go to the
- * caller:
+ * While the threads fill blocks with piece j, kernels run on piece j - 1, and the results of
+ * piece j - 2 go to the caller:
  *
  *   time  -->        |             |             |             |
  *   elements in      |      j      |    j + 1    |    j + 2    |
@@ -31,9 +32,10 @@
 /* A call of a verb. */
 typedef struct tl_call {
     tl_verb verb;
-    const tl_plan *plan, *count;        /* count: of a window's elements that count (device.h) */
-    const tally_view *in, *out;         /* out of a reduce: rows of one result */
-    const tally_scan_options *scan;     /* or NULL; forward: a reversed one comes as views that walk backwards */
+    const tl_plan *plan, *count; /* count: of a window's elements that count (device.h) */
+    const tally_view *in, *out;  /* out of a reduce: rows of one result */
+    /* or NULL; forward: a reversed one comes as views that walk backwards */
+    const tally_scan_options *scan;
     const tally_window_options *window; /* of TL_WINDOW */
 } tl_call;
 
@@ -41,7 +43,8 @@ enum { TL_RING = 3 }; /* buffers on the device, for each direction */
 
 /* Events, by number. */
 enum {
-    TL_STAGED_IN = 0,                         /* [TL_STAGES] a block of page-locked memory was read */
+    /* [TL_STAGES] a block of page-locked memory was read */
+    TL_STAGED_IN = 0,
     TL_STAGED_OUT = TL_STAGED_IN + TL_STAGES, /* [TL_STAGES] one was written */
     TL_LOADED = TL_STAGED_OUT + TL_STAGES,    /* [TL_RING] a buffer holds its piece */
     TL_DONE = TL_LOADED + TL_RING,            /* [TL_RING] its kernels are done */
@@ -56,7 +59,8 @@ typedef struct tl_rect {
     int64_t r0, r1, i0, i1;
 } tl_rect;
 
-/* One piece. out: the results that are kept; made: those that the kernels compute (windows at an edge: more). */
+/* One piece. out: the results that are kept; made: those that the kernels compute (windows at an
+   edge: more). */
 typedef struct tl_part {
     tl_rect in, out, made;
 } tl_part;
@@ -79,9 +83,11 @@ struct tl_pipe {
     tl_side in, out;
     /* The next piece; 0: there is none. */
     int (*next)(tl_pipe *, tl_part *);
-    /* Issues a piece's kernels to TL_RUN. in, out: the piece on the device. slot: number of the piece modulo TL_RING.
+    /* Issues a piece's kernels to TL_RUN. in, out: the piece on the device. slot: number of the
+     * piece modulo TL_RING.
      */
-    tally_status (*work)(tl_pipe *, const tl_part *, const tally_view *in, const tally_view *out, int slot);
+    tally_status (*work)(tl_pipe *, const tl_part *, const tally_view *in, const tally_view *out,
+                         int slot);
     int wrote; /* results have reached the caller's host memory */
 };
 
@@ -96,7 +102,8 @@ tally_view tl_view_reversed(const tally_view *v, int64_t bytes);
 
 /* Sets up a side: where the memory is. output: elements are results of `bytes` bytes. */
 void tl_side_open(tl_gpu_device *d, tl_side *s, const tally_view *v, int64_t bytes);
-/* Runs all pieces and waits for all work, also after a failure. Then no work is left, and all memory is given back. */
+/* Runs all pieces and waits for all work, also after a failure. Then no work is left, and all
+   memory is given back. */
 tally_status tl_pipe_run(tl_pipe *p);
 /* Page-locked memory of at least `bytes` bytes, in place of *m. */
 tally_status tl_stage_room(tl_gpu_device *d, tally *ctx, tl_memory *m, size_t bytes);
@@ -106,8 +113,8 @@ tally_status tl_stage_room(tl_gpu_device *d, tally *ctx, tl_memory *m, size_t by
 /* Elements of a rectangle; where its (r0, i0) lies in the caller's memory. */
 int64_t tl_side_count(const tl_side *s, const tl_rect *r);
 char *tl_side_corner(const tl_side *s, const tl_rect *r);
-/* A part of a rectangle in the order of its copy on the device, elements e0 .. e1 - 1, and the block it goes to or
- * comes from; e0 = e1: nothing. */
+/* A part of a rectangle in the order of its copy on the device, elements e0 .. e1 - 1, and the
+ * block it goes to or comes from; e0 = e1: nothing. */
 typedef struct tl_haul {
     const tl_side *side;
     tl_rect rect;
@@ -121,13 +128,14 @@ void tl_carry(int threads, const tl_haul *in, const tl_haul *out);
 
 /* ---- along.c ---- */
 
-/* Pieces along sequences that are too long for the device: in's sequences (no offsets), neighbours if there are
- * several. budget: bytes of a piece on the device. */
+/* Pieces along sequences that are too long for the device: in's sequences (no offsets),
+ * neighbours if there are several. budget: bytes of a piece on the device. */
 typedef struct tl_along {
     tl_pipe pipe;
     const tl_plan *plan, *count;
-    int64_t budget, width;    /* width: sequences */
-    int64_t step, at, end, n; /* elements (windows: centres) per piece; next; end of them; elements */
+    int64_t budget, width; /* width: sequences */
+    /* elements (windows: centres) per piece; next; end of them; elements */
+    int64_t step, at, end, n;
     /* reduce, scan */
     int scan, exclusive, keep; /* keep: the counters must hold the whole sequence at the end */
     int64_t base;              /* index of element 0 in the whole sequence, a multiple of step */
@@ -148,24 +156,28 @@ typedef struct tl_along {
     int64_t first; /* the centre of result 0 */
 } tl_along;
 
-/* How many elements a piece may have: the largest power of two whose piece fits the budget, at least 1. */
+/* How many elements a piece may have: the largest power of two whose piece fits the budget, at
+   least 1. */
 int64_t tl_along_step(const tl_plan *plan, int64_t budget, int64_t width);
-/* Issues what makes the nodes of in's elements, the first of which has the index `at`: count of them, of these levels,
- * packed in `states`, those of all sequences one after the other. */
-tally_status tl_along_nodes(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in, int64_t at,
-                            const tl_memory *states, unsigned char *level, int *count);
+/* Issues what makes the nodes of in's elements, the first of which has the index `at`: count of
+ * them, of these levels, packed in `states`, those of all sequences one after the other. */
+tally_status tl_along_nodes(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
+                            int64_t at, const tl_memory *states, unsigned char *level, int *count);
 /* Pushes the nodes of in's elements to a->counters, and with a->scan writes the scan to out. */
-tally_status tl_along_fold(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in, const tally_view *out);
+tally_status tl_along_fold(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in,
+                           const tally_view *out);
 /* The windows of in's sequences. *made: results of each. */
-tally_status tl_along_window(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in, const tally_view *out,
-                             int64_t *made);
+tally_status tl_along_window(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in,
+                             const tally_view *out, int64_t *made);
 
 /* ---- here.c; between enter and leave ---- */
 
-/* A slab that is in the device's memory. Nodes of its n elements, pushed to *c; and the scan of them, which reads the
- * elements twice if s->ahead is NULL. */
-tally_status tl_here_fold(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const void *x, int64_t n, tl_counter *c);
-tally_status tl_here_scan(tl_gpu_device *d, tally *ctx, tl_scan *s, const void *x, int64_t n, void *out);
+/* A slab that is in the device's memory. Nodes of its n elements, pushed to *c; and the scan of
+ * them, which reads the elements twice if s->ahead is NULL. */
+tally_status tl_here_fold(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const void *x,
+                          int64_t n, tl_counter *c);
+tally_status tl_here_scan(tl_gpu_device *d, tally *ctx, tl_scan *s, const void *x, int64_t n,
+                          void *out);
 
 /* ---- pieces.c; between enter and leave ---- */
 
@@ -179,9 +191,11 @@ tally_status tl_pieces_run(tl_gpu_device *d, tally *ctx, const tl_call *call);
 
 /* Should this call be done in pieces? */
 int tl_pieces_wanted(tl_gpu_device *d, const tl_call *call);
-/* Is any of its memory on the host? Then pieces may help where the device's memory did not suffice. */
+/* Is any of its memory on the host? Then pieces may help where the device's memory did not
+   suffice. */
 int tl_pieces_possible(tl_gpu_device *d, const tl_call *call);
-/* The processors join the pieces of one sequence. For a user's operator: can a compiler make its functions? */
+/* The processors join the pieces of one sequence. For a user's operator: can a compiler make its
+   functions? */
 int tl_pieces_can(tl_gpu_device *d, tally *ctx, const tl_call *call);
 /* From this many bytes of host memory on, a call is done in pieces. */
 int64_t tl_pieces_least(const tl_gpu_device *d);

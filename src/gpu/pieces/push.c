@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Streams and fragments on a GPU device: a large push goes to the device in pieces (along.c), one of device memory is
- * folded there (here.c). The processors take everything else. */
+ * Streams and fragments on a GPU device: a large push goes to the device in pieces (along.c),
+ * one of device memory is folded there (here.c). The processors take everything else. */
 #include "pieces.h"
 
 static int worth(const tl_gpu_device *d, const tl_plan *plan, int64_t n)
@@ -8,10 +8,10 @@ static int worth(const tl_gpu_device *d, const tl_plan *plan, int64_t n)
     return n * plan->op->elem_bytes >= tl_pieces_least(d);
 }
 
-/* n more elements after those in *done. The processors take the elements before the first multiple of the step, and
- * pushes that are not large. After a failure *done is as it was. */
-static tally_status push(tl_gpu_device *d, tally *ctx, const tl_plan *plan, tl_scan *s, tl_counter *done, const void *x,
-                         int64_t n, void *out)
+/* n more elements after those in *done. The processors take the elements before the first
+ * multiple of the step, and pushes that are not large. After a failure *done is as it was. */
+static tally_status push(tl_gpu_device *d, tally *ctx, const tl_plan *plan, tl_scan *s,
+                         tl_counter *done, const void *x, int64_t n, void *out)
 {
     const tl_scalar *op = plan->op;
     const tl_counter start = *done;
@@ -20,7 +20,8 @@ static tally_status push(tl_gpu_device *d, tally *ctx, const tl_plan *plan, tl_s
     status = TALLY_NO_MEMORY;
     int64_t budget = worth(d, plan, n) ? tl_pieces_budget(d) : 0, head = n;
     if (budget) {
-        int64_t step = tl_along_step(plan, budget, 1); /* half of it divides it, if memory is scarce */
+        /* half of it divides it, if memory is scarce */
+        int64_t step = tl_along_step(plan, budget, 1);
         head = -done->end & (step - 1);
         if (head > n) head = n;
     }
@@ -41,7 +42,8 @@ static tally_status push(tl_gpu_device *d, tally *ctx, const tl_plan *plan, tl_s
                       .exclusive = s && s->exclusive,
                       .init = s && s->seeded ? &s->init : NULL};
         tally_view in = tally_flat((const char *)x + head * op->elem_bytes, op->dtype, n - head);
-        tally_view to = tally_flat(s ? (char *)out + head * op->result_bytes : NULL, op->out, s ? n - head : 0);
+        tally_view to =
+            tally_flat(s ? (char *)out + head * op->result_bytes : NULL, op->out, s ? n - head : 0);
         status = tl_along_fold(&a, d, ctx, &in, &to);
         if (!status) break;
         if (tl_pieces_again(status, &a.pipe, &budget)) status = TALLY_OK;
@@ -51,7 +53,8 @@ static tally_status push(tl_gpu_device *d, tally *ctx, const tl_plan *plan, tl_s
     return status;
 }
 
-tally_status tl_gpu_slab(tl_device *base, tally *ctx, const tl_plan *plan, const void *x, int64_t n, tl_counter *c)
+tally_status tl_gpu_slab(tl_device *base, tally *ctx, const tl_plan *plan, const void *x, int64_t n,
+                         tl_counter *c)
 {
     tl_gpu_device *d = tl_gpu_of(base);
     const tl_counter start = *c;
@@ -66,7 +69,8 @@ tally_status tl_gpu_slab(tl_device *base, tally *ctx, const tl_plan *plan, const
     return status;
 }
 
-tally_status tl_gpu_scan_push(tl_device *base, tally *ctx, tl_scan *s, const void *x, int64_t n, void *out)
+tally_status tl_gpu_scan_push(tl_device *base, tally *ctx, tl_scan *s, const void *x, int64_t n,
+                              void *out)
 {
     tl_gpu_device *d = tl_gpu_of(base);
     const tl_counter start = s->done;
@@ -74,8 +78,9 @@ tally_status tl_gpu_scan_push(tl_device *base, tally *ctx, tl_scan *s, const voi
     tally_status status = tl_gpu_owns(base, ctx, x, &here);
     if (!status) status = tl_gpu_owns(base, ctx, out, &there);
     if (!status && here != there)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "%s is memory of %s: x and out must both be, or neither",
-                       here ? "x" : "out", d->name);
+        return tl_fail(ctx, TALLY_UNSUPPORTED,
+                       "%s is memory of %s: x and out must both be, or neither", here ? "x" : "out",
+                       d->name);
     if (!status && !here) return push(d, ctx, s->plan, s, &s->done, x, n, out);
     if (!status) status = d->gpu->calls->enter(d->gpu, ctx);
     if (status) return status;
@@ -85,9 +90,9 @@ tally_status tl_gpu_scan_push(tl_device *base, tally *ctx, tl_scan *s, const voi
     return status;
 }
 
-tally_status tl_gpu_window_slice(tl_device *base, tally *ctx, const tl_plan *plan, const tl_plan *count,
-                                 const tally_window_options *o, const void *x, int64_t n, int at_start, int at_end,
-                                 void *out, int64_t *produced)
+tally_status tl_gpu_window_slice(tl_device *base, tally *ctx, const tl_plan *plan,
+                                 const tl_plan *count, const tally_window_options *o, const void *x,
+                                 int64_t n, int at_start, int at_end, void *out, int64_t *produced)
 {
     tl_gpu_device *d = tl_gpu_of(base);
     tally_status status = tl_gpu_host_only(d, ctx, x, "x", "streams");
@@ -95,7 +100,8 @@ tally_status tl_gpu_window_slice(tl_device *base, tally *ctx, const tl_plan *pla
     if (status) return status;
     if (!worth(d, plan, n)) {
         d->on_processors += n;
-        return tl_device_cpu.window_slice(d->cpu, ctx, plan, count, o, x, n, at_start, at_end, out, produced);
+        return tl_device_cpu.window_slice(d->cpu, ctx, plan, count, o, x, n, at_start, at_end, out,
+                                          produced);
     }
     tally_view in = tally_flat(x, plan->op->dtype, n), to = tally_flat(out, plan->op->out, n);
     status = d->gpu->calls->enter(d->gpu, ctx);

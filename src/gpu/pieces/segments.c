@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Segments whose offsets are memory of the device. The kernel `measure` reads them once and tells the host what it
- * needs: whether they ascend, where they begin and end, how many are long. That costs one wait per call, for 64 bytes,
- * which is mostly behind the kernel that goes ahead. Offsets on the host cost a check, a copy and a list of the long
- * segments: 10 times the time of the sums (1M segments of 256 on an H200). */
+ * Segments whose offsets are memory of the device. The kernel `measure` reads them once and
+ * tells the host what it needs: whether they ascend, where they begin and end, how many are
+ * long. That costs one wait per call, for 64 bytes, which is mostly behind the kernel that goes
+ * ahead. Offsets on the host cost a check, a copy and a list of the long segments: 10 times the
+ * time of the sums (1M segments of 256 on an H200). */
 #include "pieces.h"
 #include "gpu/kernel/constants.h"
 #include <stdlib.h>
@@ -36,13 +37,15 @@ static tally_status have_slots(tl_gpu_device *d, tally *ctx)
     static const char zeros[MEASURED_SLOTS * SLOT_BYTES];
     const tl_gpu_calls *c = d->gpu->calls;
     tally_status status = TALLY_OK;
-    if (c->sees_locked && !d->measured.said.bytes) status = c->lock(d->gpu, ctx, SLOT_BYTES, &d->measured.said);
+    if (c->sees_locked && !d->measured.said.bytes)
+        status = c->lock(d->gpu, ctx, SLOT_BYTES, &d->measured.said);
     if (status || d->measured.slots.bytes) return status;
     status = tl_gpu_take(d, ctx, sizeof zeros, &d->measured.slots);
     return status ? status : c->write(d->gpu, ctx, &d->measured.slots, 0, zeros, sizeof zeros);
 }
 
-static tally_status begin_measure(tl_gpu_device *d, tally *ctx, const tl_plan *plan, int64_t least, segments *s)
+static tally_status begin_measure(tl_gpu_device *d, tally *ctx, const tl_plan *plan, int64_t least,
+                                  segments *s)
 {
     const tl_gpu_calls *c = d->gpu->calls;
     const int64_t rows = s->in->rows;
@@ -54,14 +57,16 @@ static tally_status begin_measure(tl_gpu_device *d, tally *ctx, const tl_plan *p
     if (!status) status = tl_gpu_take(d, ctx, (size_t)rows * sizeof(int64_t), &s->ids);
     if (status) return status;
     d->measured.slot ^= 1;
-    status = TL_GO(&l, measure, (rows + MEASURE_GROUP - 1) / MEASURE_GROUP, .offsets = tl_memory_of(&s->offsets),
-                   .rows = tl_i64(rows), .least = tl_i64(least), .ids = tl_memory_of(&s->ids),
+    status = TL_GO(&l, measure, (rows + MEASURE_GROUP - 1) / MEASURE_GROUP,
+                   .offsets = tl_memory_of(&s->offsets), .rows = tl_i64(rows),
+                   .least = tl_i64(least), .ids = tl_memory_of(&s->ids),
                    .measured = tl_memory_of(&d->measured.slots), .slot = tl_i64(d->measured.slot),
                    .said = tl_memory_of(c->sees_locked ? &d->measured.said : &d->measured.slots));
     return status || !c->sees_locked ? status : c->mark(d->gpu, ctx, TL_RUN, TL_MEASURED);
 }
 
-/* Waits for what begin_measure began, and for nothing after it where kernels write the host's memory. */
+/* Waits for what begin_measure began, and for nothing after it where kernels write the host's
+   memory. */
 static tally_status end_measure(tl_gpu_device *d, tally *ctx, segments *s, tally_status status)
 {
     const tl_gpu_calls *c = d->gpu->calls;
@@ -93,7 +98,8 @@ typedef struct {
     const tally_scan_options *scan;
 } ahead_of;
 
-/* The largest last offset for which results at `out` and the elements surely lie apart, or in the same place. */
+/* The largest last offset for which results at `out` and the elements surely lie apart, or in
+   the same place. */
 static int64_t offsets_most(const tl_scalar *op, const tally_view *in, const ahead_of *a)
 {
     const int64_t bytes = op->elem_bytes, each = op->result_bytes,
@@ -105,24 +111,27 @@ static int64_t offsets_most(const tl_scalar *op, const tally_view *in, const ahe
     return apart < (uintptr_t)limit ? (int64_t)apart : limit;
 }
 
-/* Launches, between begin_measure and end_measure, the kernel that the segments will want if they are like the last
- * ones. It does nothing if they are not. (So the wait is behind the kernel's work. Nothing that was found
- * may be kept for the next call: the caller can write other offsets there.) */
-static tally_status go_ahead(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const ahead_of *a, segments *s)
+/* Launches, between begin_measure and end_measure, the kernel that the segments will want if
+ * they are like the last ones. It does nothing if they are not. (So the wait is behind the
+ * kernel's work. Nothing that was found may be kept for the next call: the caller can write
+ * other offsets there.) */
+static tally_status go_ahead(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const ahead_of *a,
+                             segments *s)
 {
     const tl_scalar *const op = plan->op;
     const tally_view *const in = s->in;
     const int scan = a->road == SCAN, seeded = scan && a->scan && a->scan->init;
     size_t out_at;
     tl_results r = {.piece = &tl_no_piece, .row_stride = 1, .stride = 1};
-    if (a->road == OTHER || seeded || in->stride != 1 || (scan && a->stride != 1) || in->valid || in->next ||
-        !d->gpu->calls->owns(d->gpu, a->out, &r.y, &out_at))
+    if (a->road == OTHER || seeded || in->stride != 1 || (scan && a->stride != 1) || in->valid ||
+        in->next || !d->gpu->calls->owns(d->gpu, a->out, &r.y, &out_at))
         return TALLY_OK;
     r.byte = (int64_t)out_at;
-    s->ahead = (tl_ahead){.measured = d->measured.slots,
-                          .slot = d->measured.slot,
-                          .most = offsets_most(op, in, a),
-                          .may_walk = tl_middle_pays(d, op, in->rows, in->rows * MIDDLE_MEAN, scan)};
+    s->ahead =
+        (tl_ahead){.measured = d->measured.slots,
+                   .slot = d->measured.slot,
+                   .most = offsets_most(op, in, a),
+                   .may_walk = tl_middle_pays(d, op, in->rows, in->rows * MIDDLE_MEAN, scan)};
     const tl_batch b = {.plan = plan,
                         .x = s->data,
                         .piece = &tl_no_piece,
@@ -138,14 +147,16 @@ static tally_status go_ahead(tl_gpu_device *d, tally *ctx, const tl_plan *plan, 
     tally_status status = tl_gpu_program(d, ctx, op, scan ? "scan" : "reduce", &program);
     if (status) return status;
     s->went = s->ahead.may_walk && d->measured.walked ? MIDDLE : FOREST;
-    if (s->went == MIDDLE) return scan ? tl_middle_scan(&l, &b, &r, &from) : tl_middle_reduce(&l, &b, &r);
+    if (s->went == MIDDLE)
+        return scan ? tl_middle_scan(&l, &b, &r, &from) : tl_middle_reduce(&l, &b, &r);
     return scan ? tl_forest_scan(&l, &b, &r, &from) : tl_forest_reduce(&l, &b, &r);
 }
 
 /* What the kernel found (jobs_ahead, gpu/kernel/short/ahead.cl): is its work done? */
 static int went_ahead(const segments *s)
 {
-    const int walks = s->ahead.may_walk && s->m.count[LONGS] && s->ends[1] - s->ends[0] >= s->in->rows * MIDDLE_MEAN;
+    const int walks = s->ahead.may_walk && s->m.count[LONGS] &&
+                      s->ends[1] - s->ends[0] >= s->in->rows * MIDDLE_MEAN;
     return s->went && !s->m.count[BAD] && s->m.count[DIFFERENT] && s->ends[1] <= s->ahead.most &&
            walks == (s->went == MIDDLE);
 }
@@ -159,10 +170,13 @@ static tally_status put_firsts(tl_gpu_device *d, tally *ctx, tl_batch *b)
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
     tally_status status = tl_gpu_program(d, ctx, b->plan->op, "reduce", &program);
-    if (!status) status = tl_gpu_take(d, ctx, (size_t)levels * (size_t)(b->longs + 1) * sizeof(int64_t), &b->first);
+    if (!status)
+        status = tl_gpu_take(d, ctx, (size_t)levels * (size_t)(b->longs + 1) * sizeof(int64_t),
+                             &b->first);
     if (status) return status;
-    return TL_GO(&l, firsts, levels, .offsets = tl_memory_of(&b->offsets), .ids = tl_memory_of(&b->ids),
-                 .longs = tl_i64(b->longs), .levels = tl_i64(levels), .first = tl_memory_of(&b->first));
+    return TL_GO(&l, firsts, levels, .offsets = tl_memory_of(&b->offsets),
+                 .ids = tl_memory_of(&b->ids), .longs = tl_i64(b->longs), .levels = tl_i64(levels),
+                 .first = tl_memory_of(&b->first));
 }
 
 /* Segments of one length are rows; of rows->data elements of `bytes` bytes. */
@@ -187,8 +201,8 @@ static tally_status list_beyond(tl_gpu_device *d, tally *ctx, const tl_plan *pla
 }
 
 /* The batch of the segments; ids become its own. */
-static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s, segment_road road,
-                                  tl_batch *b)
+static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s,
+                                  segment_road road, tl_batch *b)
 {
     int64_t low, high;
     tl_view_extent(&s->all, plan->op->elem_bytes, &low, &high);
@@ -196,8 +210,8 @@ static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_plan *p
     b->offsets = s->offsets;
     b->elements = s->ends[1] - s->ends[0];
     b->longest = s->m.count[LONGS] ? b->elements : CHUNK - 1; /* at most */
-    b->walked =
-        road != OTHER && s->m.count[LONGS] && tl_middle_pays(d, plan->op, s->in->rows, b->elements, road == SCAN);
+    b->walked = road != OTHER && s->m.count[LONGS] &&
+                tl_middle_pays(d, plan->op, s->in->rows, b->elements, road == SCAN);
     if (road != OTHER) d->measured.walked = b->walked;
     if (!status && b->walked) status = list_beyond(d, ctx, plan, s);
     b->ids = s->ids;
@@ -210,14 +224,16 @@ static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_plan *p
     return status || !b->longs ? status : put_firsts(d, ctx, b);
 }
 
-static tally_status reduce(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s, void *out)
+static tally_status reduce(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s,
+                           void *out)
 {
     int64_t bytes = plan->op->elem_bytes;
     tally_view to = tally_rows(out, plan->op->out, s->in->rows, 1), rows;
     tally_status status = tl_view_check(ctx, &to, "out", plan->op->result_bytes);
     if (!status) status = tl_view_overlap(ctx, &s->all, bytes, &to, plan->op->result_bytes, 0);
     if (status) return status;
-    if (are_rows(s->in, &s->m, bytes, &rows)) return tl_gpu_reduce_whole(d, ctx, plan, &tl_no_piece, &rows, &to);
+    if (are_rows(s->in, &s->m, bytes, &rows))
+        return tl_gpu_reduce_whole(d, ctx, plan, &tl_no_piece, &rows, &to);
     tl_batch b;
     status = open_segments(d, ctx, plan, s, REDUCE, &b);
     status = tl_gpu_reduce_batch(d, ctx, &b, s->in, &to, status);
@@ -232,18 +248,20 @@ typedef struct {
     const tl_plan *count;
 } each_verb;
 
-static tally_status each_of(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s, const tally_view *out,
-                            const each_verb *v)
+static tally_status each_of(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s,
+                            const tally_view *out, const each_verb *v)
 {
     int64_t bytes = plan->op->elem_bytes, each = plan->op->result_bytes;
     tally_view to = s->all, rows, out_rows;
-    to.data = out->data, to.dtype = out->dtype, to.stride = out->stride, to.row_stride = out->row_stride;
+    to.data = out->data, to.dtype = out->dtype, to.stride = out->stride,
+    to.row_stride = out->row_stride;
     tally_status status = tl_view_check(ctx, &to, "out", each);
     if (!status) status = tl_view_distinct(ctx, &to, "out");
     if (!status) status = tl_view_overlap(ctx, &s->all, bytes, &to, each, !v->window);
     if (status) return status;
     if (are_rows(s->in, &s->m, bytes, &rows) && are_rows(out, &s->m, each, &out_rows))
-        return v->window ? tl_gpu_window_whole(d, ctx, plan, v->count, &tl_no_piece, &rows, &out_rows, v->window)
+        return v->window ? tl_gpu_window_whole(d, ctx, plan, v->count, &tl_no_piece, &rows,
+                                               &out_rows, v->window)
                          : tl_gpu_scan_whole(d, ctx, plan, &tl_no_piece, &rows, &out_rows, v->scan);
     tl_batch b;
     status = open_segments(d, ctx, plan, s, v->window ? OTHER : SCAN, &b);
@@ -261,17 +279,18 @@ static int has_offsets(tl_gpu_device *d, const tally_view *v, tl_memory *memory,
     return v->offsets && d->gpu->calls->owns(d->gpu, v->offsets, memory, at);
 }
 
-/* Looks at `in`, if its data and offsets are the device's. 0: they are not, or the offsets are bad; those are left to
- * the checks of the host, which say where, and so is what lies inside another object of OpenCL's. */
-static int look(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in, const ahead_of *a, segments *s,
-                tally_status *status)
+/* Looks at `in`, if its data and offsets are the device's. 0: they are not, or the offsets are
+ * bad; those are left to the checks of the host, which say where, and so is what lies inside
+ * another object of OpenCL's. */
+static int look(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
+                const ahead_of *a, segments *s, tally_status *status)
 {
     const tl_gpu_calls *c = d->gpu->calls;
     size_t at;
     int64_t low, high;
     *s = (segments){.in = in, .all = *in};
-    if (!has_offsets(d, in, &s->offsets, &at) || at || (uintptr_t)in->offsets % sizeof(int64_t) || in->rows < 1 ||
-        in->rows > INT64_MAX / (int64_t)sizeof(int64_t) || !in->data ||
+    if (!has_offsets(d, in, &s->offsets, &at) || at || (uintptr_t)in->offsets % sizeof(int64_t) ||
+        in->rows < 1 || in->rows > INT64_MAX / (int64_t)sizeof(int64_t) || !in->data ||
         !c->owns(d->gpu, in->data, &s->data, &s->data_at))
         return 0;
     *status = begin_measure(d, ctx, plan, CHUNK, s);
@@ -281,11 +300,12 @@ static int look(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_v
     s->all.rows = 1;
     s->all.offsets = s->ends;
     s->done = went_ahead(s);
-    return *status || (!s->m.count[BAD] && tl_view_extent(&s->all, plan->op->elem_bytes, &low, &high));
+    return *status ||
+           (!s->m.count[BAD] && tl_view_extent(&s->all, plan->op->elem_bytes, &low, &high));
 }
 
-tally_status tl_gpu_reduce_segments(tl_device *base, tally *ctx, const tl_plan *plan, const tally_view *in, void *out,
-                                    int *done)
+tally_status tl_gpu_reduce_segments(tl_device *base, tally *ctx, const tl_plan *plan,
+                                    const tally_view *in, void *out, int *done)
 {
     tl_gpu_device *d = tl_gpu_of(base);
     segments s;
@@ -304,7 +324,8 @@ static tally_status each_if(tl_gpu_device *d, tally *ctx, const tl_plan *plan, c
 {
     segments s;
     *done = 0;
-    if (out->offsets != in->offsets || out->rows != in->rows || out->dtype != plan->op->out) return TALLY_OK;
+    if (out->offsets != in->offsets || out->rows != in->rows || out->dtype != plan->op->out)
+        return TALLY_OK;
     tally_status status = d->gpu->calls->enter(d->gpu, ctx);
     if (status) return status;
     const ahead_of a = {v->window ? OTHER : SCAN, out->data, out->stride, v->scan};
@@ -315,19 +336,21 @@ static tally_status each_if(tl_gpu_device *d, tally *ctx, const tl_plan *plan, c
     return status;
 }
 
-tally_status tl_gpu_scan_segments(tl_device *base, tally *ctx, const tl_plan *plan, const tally_view *in,
-                                  const tally_view *out, const tally_scan_options *o, int *done)
+tally_status tl_gpu_scan_segments(tl_device *base, tally *ctx, const tl_plan *plan,
+                                  const tally_view *in, const tally_view *out,
+                                  const tally_scan_options *o, int *done)
 {
     *done = 0;
     if (o && o->reverse) return TALLY_OK;
     return each_if(tl_gpu_of(base), ctx, plan, in, out, &(each_verb){.scan = o}, done);
 }
 
-tally_status tl_gpu_window_segments(tl_device *base, tally *ctx, const tl_plan *plan, const tl_plan *count,
-                                    const tally_view *in, const tally_view *out, const tally_window_options *o,
-                                    int *done)
+tally_status tl_gpu_window_segments(tl_device *base, tally *ctx, const tl_plan *plan,
+                                    const tl_plan *count, const tally_view *in,
+                                    const tally_view *out, const tally_window_options *o, int *done)
 {
-    return each_if(tl_gpu_of(base), ctx, plan, in, out, &(each_verb){.window = o, .count = count}, done);
+    return each_if(tl_gpu_of(base), ctx, plan, in, out, &(each_verb){.window = o, .count = count},
+                   done);
 }
 
 tally_status tl_gpu_offsets(tl_device *base, tally *ctx, const tally_view *v, int64_t **copy)
@@ -341,8 +364,8 @@ tally_status tl_gpu_offsets(tl_device *base, tally *ctx, const tally_view *v, in
     if (status) return status;
     if (has_offsets(d, v, &offsets, &at)) {
         *copy = malloc(bytes);
-        status =
-            *copy ? c->read(d->gpu, ctx, *copy, &offsets, at, bytes) : tl_no_memory(ctx, bytes, "a copy of offsets");
+        status = *copy ? c->read(d->gpu, ctx, *copy, &offsets, at, bytes)
+                       : tl_no_memory(ctx, bytes, "a copy of offsets");
         if (!status) status = c->wait(d->gpu, ctx);
     }
     c->leave(d->gpu);

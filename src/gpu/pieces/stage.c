@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Pieces on their way: from the caller's memory through page-locked blocks to the device, and back (pieces.h). A
- * piece crosses in `steps` parts of at most STAGE_BYTES; step k of piece j moves part k of j in and part k of j - 2
- * out; carry.c fills and empties the blocks. */
+ * Pieces on their way: from the caller's memory through page-locked blocks to the device, and
+ * back (pieces.h). A piece crosses in `steps` parts of at most STAGE_BYTES; step k of piece j
+ * moves part k of j in and part k of j - 2 out; carry.c fills and empties the blocks. */
 #include "pieces.h"
 
-static const int64_t STAGE_BYTES = 8 << 20; /* 8 blocks of it stay in a third cache of 64 MB, and cross in 150 us */
+/* 8 blocks of it stay in a third cache of 64 MB, and cross in 150 us */
+static const int64_t STAGE_BYTES = 8 << 20;
 
 /* ---- sides ---- */
 
@@ -63,7 +64,8 @@ static tally_status take_side(tl_pipe *p, tl_side *s, tl_memory *stage, int64_t 
 {
     tally_status status = TALLY_OK;
     size_t part = (size_t)((s->most / steps + 1) * s->bytes);
-    for (int i = 0; !status && i < TL_STAGES && staged(s); i++) status = tl_stage_room(p->d, p->ctx, &stage[i], part);
+    for (int i = 0; !status && i < TL_STAGES && staged(s); i++)
+        status = tl_stage_room(p->d, p->ctx, &stage[i], part);
     for (int i = 0; !status && i < TL_RING && !s->here; i++)
         status = tl_gpu_take(p->d, p->ctx, (size_t)(s->most * s->bytes), &s->buffer[i]);
     return status;
@@ -71,14 +73,17 @@ static tally_status take_side(tl_pipe *p, tl_side *s, tl_memory *stage, int64_t 
 
 /* ---- the pipe ---- */
 
-enum { LAG = 2, PARTS = 4 }; /* results leave while the second piece after theirs comes in; parts remembered */
+/* results leave while the second piece after theirs comes in; parts remembered */
+enum { LAG = 2, PARTS = 4 };
 
 typedef struct {
     tl_pipe *pipe;
     const tl_gpu_calls *c;
     tl_gpu *gpu;
     int64_t steps,
-        blocks;     /* of a piece; blocks used for results: no more than steps, so that they belong to issued work */
+        /* of a piece; blocks used for results: no more than steps, so that they belong to issued
+           work */
+        blocks;
     int64_t pieces; /* how many there are, once it is known */
     int64_t loads;  /* parts that came in */
     tl_part part[PARTS];
@@ -86,7 +91,8 @@ typedef struct {
 } run;
 
 /* Part k of a rectangle. */
-static tl_haul haul_of(const run *r, const tl_side *s, const tl_rect *rect, int64_t k, tl_memory *block)
+static tl_haul haul_of(const run *r, const tl_side *s, const tl_rect *rect, int64_t k,
+                       tl_memory *block)
 {
     int64_t count = tl_side_count(s, rect);
     return (tl_haul){.side = s,
@@ -97,20 +103,24 @@ static tl_haul haul_of(const run *r, const tl_side *s, const tl_rect *rect, int6
                      .way = s == &r->pipe->in ? TL_TO_BLOCK : TL_FROM_BLOCK};
 }
 
-static tally_status to_device(const run *r, const tl_memory *to, int64_t offset, const void *from, int64_t bytes)
+static tally_status to_device(const run *r, const tl_memory *to, int64_t offset, const void *from,
+                              int64_t bytes)
 {
     if (!bytes) return TALLY_OK;
     tl_clock_begin(r->pipe->d, r->pipe->ctx, TL_IN);
-    tally_status status = r->c->copy_in(r->gpu, r->pipe->ctx, TL_IN, to, (size_t)offset, from, (size_t)bytes);
+    tally_status status =
+        r->c->copy_in(r->gpu, r->pipe->ctx, TL_IN, to, (size_t)offset, from, (size_t)bytes);
     tl_clock_end(r->pipe->d, r->pipe->ctx, TL_IN, TL_TIME_TO, (size_t)bytes);
     return status;
 }
 
-static tally_status to_host(const run *r, void *to, const tl_memory *from, int64_t offset, int64_t bytes)
+static tally_status to_host(const run *r, void *to, const tl_memory *from, int64_t offset,
+                            int64_t bytes)
 {
     if (!bytes) return TALLY_OK;
     tl_clock_begin(r->pipe->d, r->pipe->ctx, TL_OUT);
-    tally_status status = r->c->copy_out(r->gpu, r->pipe->ctx, TL_OUT, to, from, (size_t)offset, (size_t)bytes);
+    tally_status status =
+        r->c->copy_out(r->gpu, r->pipe->ctx, TL_OUT, to, from, (size_t)offset, (size_t)bytes);
     tl_clock_end(r->pipe->d, r->pipe->ctx, TL_OUT, TL_TIME_FROM, (size_t)bytes);
     return status;
 }
@@ -130,12 +140,14 @@ static tally_status fetch(run *r, int64_t q)
     const tl_part *part = &r->part[j % PARTS];
     tl_memory *to = &r->pipe->d->stage[TL_STAGES + block];
     tl_haul h = haul_of(r, s, &part->out, k, to);
-    tally_status status = k ? TALLY_OK : r->c->follow(r->gpu, ctx, TL_OUT, TL_DONE + (int)(j % TL_RING));
+    tally_status status =
+        k ? TALLY_OK : r->c->follow(r->gpu, ctx, TL_OUT, TL_DONE + (int)(j % TL_RING));
     if (!status)
-        status = to_host(r, h.block, &s->buffer[j % TL_RING], (kept_from(s, part) + h.e0) * s->bytes,
-                         (h.e1 - h.e0) * s->bytes);
+        status = to_host(r, h.block, &s->buffer[j % TL_RING],
+                         (kept_from(s, part) + h.e0) * s->bytes, (h.e1 - h.e0) * s->bytes);
     if (!status) status = r->c->mark(r->gpu, ctx, TL_OUT, TL_STAGED_OUT + (int)block);
-    if (!status && k == r->steps - 1) status = r->c->mark(r->gpu, ctx, TL_OUT, TL_STORED + (int)(j % TL_RING));
+    if (!status && k == r->steps - 1)
+        status = r->c->mark(r->gpu, ctx, TL_OUT, TL_STORED + (int)(j % TL_RING));
     return status;
 }
 
@@ -162,11 +174,13 @@ static tally_status step(run *r, int64_t j, int64_t k)
     tl_carry(r->threads, &in, &out);
     if (comes) {
         r->loads++;
-        status = to_device(r, &p->in.buffer[j % TL_RING], in.e0 * p->in.bytes, in.block, (in.e1 - in.e0) * p->in.bytes);
+        status = to_device(r, &p->in.buffer[j % TL_RING], in.e0 * p->in.bytes, in.block,
+                           (in.e1 - in.e0) * p->in.bytes);
         if (!status) status = r->c->mark(r->gpu, p->ctx, TL_IN, TL_STAGED_IN + block);
     }
     int64_t q = (j - LAG) * r->steps + k + r->blocks;
-    if (!status && staged(&p->out) && q >= 0 && q / r->steps < r->pieces && q / r->steps < j) status = fetch(r, q);
+    if (!status && staged(&p->out) && q >= 0 && q / r->steps < r->pieces && q / r->steps < j)
+        status = fetch(r, q);
     return status;
 }
 
@@ -181,9 +195,11 @@ static tally_status issue(run *r, int64_t j)
         status = r->c->mark(r->gpu, p->ctx, TL_IN, TL_LOADED + slot);
         if (!status) status = r->c->follow(r->gpu, p->ctx, TL_RUN, TL_LOADED + slot);
     }
-    if (!status && !p->out.here && j >= TL_RING) status = r->c->follow(r->gpu, p->ctx, TL_RUN, TL_STORED + slot);
+    if (!status && !p->out.here && j >= TL_RING)
+        status = r->c->follow(r->gpu, p->ctx, TL_RUN, TL_STORED + slot);
     if (status) return status;
-    tally_view in = device_view(&p->in, &part->in, slot), out = device_view(&p->out, &part->made, slot);
+    tally_view in = device_view(&p->in, &part->in, slot),
+               out = device_view(&p->out, &part->made, slot);
     status = p->work(p, part, &in, &out, slot);
     if (!status) status = r->c->mark(r->gpu, p->ctx, TL_RUN, TL_DONE + slot);
     if (status || !p->out.straight) return status;
@@ -191,7 +207,8 @@ static tally_status issue(run *r, int64_t j)
     p->wrote = 1;
     if (!status)
         status = to_host(r, tl_side_corner(&p->out, &part->out), &p->out.buffer[slot],
-                         kept_from(&p->out, part) * p->out.bytes, tl_side_count(&p->out, &part->out) * p->out.bytes);
+                         kept_from(&p->out, part) * p->out.bytes,
+                         tl_side_count(&p->out, &part->out) * p->out.bytes);
     if (!status) status = r->c->mark(r->gpu, p->ctx, TL_OUT, TL_STORED + slot);
     return status;
 }
@@ -199,7 +216,8 @@ static tally_status issue(run *r, int64_t j)
 static tally_status run_pieces(run *r)
 {
     tl_pipe *p = r->pipe;
-    tally_status status = r->c->mark(r->gpu, p->ctx, TL_RUN, TL_START); /* who had the buffers before */
+    /* who had the buffers before */
+    tally_status status = r->c->mark(r->gpu, p->ctx, TL_RUN, TL_START);
     if (!status) status = r->c->follow(r->gpu, p->ctx, TL_IN, TL_START);
     if (!status) status = r->c->follow(r->gpu, p->ctx, TL_OUT, TL_START);
     for (int64_t j = 0; !status; j++) {
@@ -231,7 +249,8 @@ tally_status tl_pipe_run(tl_pipe *p)
     tally_status status = take_side(p, &p->in, d->stage, r.steps);
     if (!status) status = take_side(p, &p->out, d->stage + TL_STAGES, r.steps);
     if (!status) status = run_pieces(&r);
-    tally_status waited = r.c->quiet(d->gpu, status ? NULL : p->ctx); /* the first failure's sentence stays */
+    /* the first failure's sentence stays */
+    tally_status waited = r.c->quiet(d->gpu, status ? NULL : p->ctx);
     if (!status) status = waited;
     for (int i = 0; i < TL_RING; i++) {
         tl_gpu_give(d, &p->in.buffer[i]);

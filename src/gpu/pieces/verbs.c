@@ -2,12 +2,15 @@
  * The three verbs on a GPU device: a call is done in one piece, or in several (pieces.h). */
 #include "pieces.h"
 
-/* A call is done in pieces where host arrays are large, and where the device's memory did not suffice for one piece. */
+/* A call is done in pieces where host arrays are large, and where the device's memory did not
+   suffice for one piece. */
 tally_status tl_call_run(tl_gpu_device *d, tally *ctx, const tl_call *call)
 {
     int pieces = tl_pieces_wanted(d, call) && tl_pieces_can(d, ctx, call);
-    tally_status status = pieces ? TALLY_OK : tl_call_whole(d, ctx, call, &tl_no_piece, call->in, call->out);
-    if (status == TALLY_NO_MEMORY) pieces = tl_pieces_possible(d, call) && tl_pieces_can(d, ctx, call);
+    tally_status status =
+        pieces ? TALLY_OK : tl_call_whole(d, ctx, call, &tl_no_piece, call->in, call->out);
+    if (status == TALLY_NO_MEMORY)
+        pieces = tl_pieces_possible(d, call) && tl_pieces_can(d, ctx, call);
     if (pieces) status = tl_pieces_run(d, ctx, call);
     return status;
 }
@@ -21,10 +24,13 @@ static tally_status run(tl_gpu_device *d, tally *ctx, const tl_call *call)
     return status;
 }
 
-tally_status tl_gpu_reduce(tl_device *base, tally *ctx, const tl_plan *plan, const tally_view *in, void *out)
+tally_status tl_gpu_reduce(tl_device *base, tally *ctx, const tl_plan *plan, const tally_view *in,
+                           void *out)
 {
-    const tally_view to = tally_rows(out, plan->op->out, in->rows, 1); /* a result for each sequence */
-    return run(tl_gpu_of(base), ctx, &(tl_call){.verb = TL_REDUCE, .plan = plan, .in = in, .out = &to});
+    /* a result for each sequence */
+    const tally_view to = tally_rows(out, plan->op->out, in->rows, 1);
+    return run(tl_gpu_of(base), ctx,
+               &(tl_call){.verb = TL_REDUCE, .plan = plan, .in = in, .out = &to});
 }
 
 tally_view tl_view_reversed(const tally_view *v, int64_t bytes)
@@ -36,20 +42,24 @@ tally_view tl_view_reversed(const tally_view *v, int64_t bytes)
 }
 
 /* Reversed scans of segments, on the processors: every segment has its own last element. */
-static tally_status scan_on_host(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
-                                 const tally_view *out, const tally_scan_options *o)
+static tally_status scan_on_host(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
+                                 const tally_view *in, const tally_view *out,
+                                 const tally_scan_options *o)
 {
-    tally_status status = tl_gpu_host_only(d, ctx, in->data, "in->data", "reversed scans of segments");
-    if (!status) status = tl_gpu_host_only(d, ctx, out->data, "out->data", "reversed scans of segments");
+    tally_status status =
+        tl_gpu_host_only(d, ctx, in->data, "in->data", "reversed scans of segments");
+    if (!status)
+        status = tl_gpu_host_only(d, ctx, out->data, "out->data", "reversed scans of segments");
     tl_plan host = *plan;
-    if (!status && !plan->core) status = tl_gpu_plan_host(&d->base, ctx, plan->op, plan->par, &host);
+    if (!status && !plan->core)
+        status = tl_gpu_plan_host(&d->base, ctx, plan->op, plan->par, &host);
     if (!status) status = tl_device_cpu.scan(d->cpu, ctx, &host, in, out, o);
     d->on_processors += status ? 0 : in->offsets[in->rows] - in->offsets[0];
     return status;
 }
 
-tally_status tl_gpu_scan(tl_device *base, tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out,
-                         const tally_scan_options *o)
+tally_status tl_gpu_scan(tl_device *base, tally *ctx, const tl_plan *plan, const tally_view *in,
+                         const tally_view *out, const tally_scan_options *o)
 {
     tally_view x = *in, y = *out;
     if (o && o->reverse && in->offsets) return scan_on_host(tl_gpu_of(base), ctx, plan, in, out, o);
@@ -57,12 +67,16 @@ tally_status tl_gpu_scan(tl_device *base, tally *ctx, const tl_plan *plan, const
         x = tl_view_reversed(in, plan->op->elem_bytes);
         y = tl_view_reversed(out, plan->op->result_bytes);
     }
-    return run(tl_gpu_of(base), ctx, &(tl_call){.verb = TL_SCAN, .plan = plan, .in = &x, .out = &y, .scan = o});
+    return run(tl_gpu_of(base), ctx,
+               &(tl_call){.verb = TL_SCAN, .plan = plan, .in = &x, .out = &y, .scan = o});
 }
 
-tally_status tl_gpu_window(tl_device *base, tally *ctx, const tl_plan *plan, const tl_plan *count, const tally_view *in,
-                           const tally_view *out, const tally_window_options *o)
+tally_status tl_gpu_window(tl_device *base, tally *ctx, const tl_plan *plan, const tl_plan *count,
+                           const tally_view *in, const tally_view *out,
+                           const tally_window_options *o)
 {
-    return run(tl_gpu_of(base), ctx,
-               &(tl_call){.verb = TL_WINDOW, .plan = plan, .count = count, .in = in, .out = out, .window = o});
+    return run(
+        tl_gpu_of(base), ctx,
+        &(tl_call){
+            .verb = TL_WINDOW, .plan = plan, .count = count, .in = in, .out = out, .window = o});
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Long windows on a GPU in one trip through memory (gpu/kernel/window/along.cl). A group of a launch takes tiles one
- * after the other, so there are as many groups as the multiprocessors hold at once. */
+ * Long windows on a GPU in one trip through memory (gpu/kernel/window/along.cl). A group of a
+ * launch takes tiles one after the other, so there are as many groups as the multiprocessors
+ * hold at once. */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 
 enum {
     RESERVED = 1536, /* bytes of local memory of a group besides its room */
     GROUPS = 2,      /* of a multiprocessor: what registers allow */
-    /* As passes.cl: on an H200 f32 of 2000 is 0.96 to 0.99 times as fast as there, f64 of 500 0.9, of 1000 1.05. */
+    /* As passes.cl: on an H200 f32 of 2000 is 0.96 to 0.99 times as fast as there, f64 of 500
+       0.9, of 1000 1.05. */
     LEAST_SMALL = 2048,
     LEAST = 1000
 };
@@ -26,28 +28,32 @@ static int64_t room_of(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 
 int tl_along_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g)
 {
-    const int log = log_of(d, b), beside = b->stride == 1 && !b->listed && (b->rows == 1 || b->row_stride == b->n);
+    const int log = log_of(d, b),
+              beside = b->stride == 1 && !b->listed && (b->rows == 1 || b->row_stride == b->n);
     const int64_t w = width(g), least = tl_gpu_state_bytes(b->plan->op) > 4 ? LEAST : LEAST_SMALL;
-    return log && beside && !b->in_place && w >= least && w >> (2 * log) < 2 << PASS_TOP && g->least <= w &&
-           room_of(d, b, w) <= d->gpu->calls->local_bytes(d->gpu) &&
+    return log && beside && !b->in_place && w >= least && w >> (2 * log) < 2 << PASS_TOP &&
+           g->least <= w && room_of(d, b, w) <= d->gpu->calls->local_bytes(d->gpu) &&
            b->elements >= ALONG(log) * d->gpu->calls->processors(d->gpu);
 }
 
-tally_status tl_window_along(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g,
-                             int64_t j0, int64_t j1, int edges)
+tally_status tl_window_along(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+                             const tl_geometry *g, int64_t j0, int64_t j1, int edges)
 {
     const int64_t each = ALONG(log_of(d, b)), count = j1 - j0, jobs = (count + each - 1) / each;
     const int64_t room = room_of(d, b, width(g)), at = j0 - (g->valid ? 0 : g->before);
     const int64_t fit = (d->gpu->calls->local_bytes(d->gpu) + RESERVED) / (room + RESERVED);
-    const int64_t most = d->gpu->calls->processors(d->gpu) * (fit < 1 ? 1 : fit < GROUPS ? fit : GROUPS);
+    const int64_t most = d->gpu->calls->processors(d->gpu) * (fit < 1        ? 1
+                                                              : fit < GROUPS ? fit
+                                                                             : GROUPS);
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
     tally_status status = tl_gpu_program(d, ctx, b->plan->op, "window_along", &program);
     if (status) return status;
     const tl_arguments_tiles_part tiles = tl_tiles_arguments(count, each, edges);
     return TL_GO(&l, window_along, jobs < most ? jobs : most,
-                 .part = TL_ARGUMENTS(part_part, .whole = tl_whole_arguments(b, r, g, tiles, (tl_levels){0}),
-                                      .states = tl_memory_of(&b->x), .what = tl_i64(PART_RESULTS), .at = tl_i64(at),
-                                      .shift = tl_i64(0), .width = tl_i64(1)),
+                 .part = TL_ARGUMENTS(part_part,
+                                      .whole = tl_whole_arguments(b, r, g, tiles, (tl_levels){0}),
+                                      .states = tl_memory_of(&b->x), .what = tl_i64(PART_RESULTS),
+                                      .at = tl_i64(at), .shift = tl_i64(0), .width = tl_i64(1)),
                  .local_bytes = tl_room(room));
 }

@@ -3,8 +3,9 @@
 #include "window.h"
 #include "gpu/kernel/constants.h"
 
-/* A tile has up to ROUNDS_MOST rounds of results, so that it reads few items twice: none more if it has OVERLAP * w
- * results. GROUPS: as many tiles share the local memory, or fewer if theirs would have less than w results. */
+/* A tile has up to ROUNDS_MOST rounds of results, so that it reads few items twice: none more if
+ * it has OVERLAP * w results. GROUPS: as many tiles share the local memory, or fewer if theirs
+ * would have less than w results. */
 enum { ROUNDS_MOST = 8, OVERLAP = 5, GROUPS = 3 };
 
 static int64_t width(const tl_geometry *g) { return g->before + g->after + 1; }
@@ -17,36 +18,45 @@ static int64_t each_of(const tl_batch *b, int rounds)
 static int64_t room_of(const tl_batch *b, int64_t w, int rounds)
 {
     const tl_scalar *op = b->plan->op;
-    return EXACT_BYTES(op->elem_bytes, tl_gpu_state_bytes(op), op->result_bytes, each_of(b, rounds), w - 1);
+    return EXACT_BYTES(op->elem_bytes, tl_gpu_state_bytes(op), op->result_bytes, each_of(b, rounds),
+                       w - 1);
 }
 
-/* The rounds of a tile; 0: local memory would not hold tiles of half as many results as a window has elements. */
+/* The rounds of a tile; 0: local memory would not hold tiles of half as many results as a window
+   has elements. */
 static int rounds_of(const tl_batch *b, int64_t w, int64_t room)
 {
     for (int groups = GROUPS; groups > 0; groups--) {
         int rounds = 0;
-        while (rounds < ROUNDS_MOST && each_of(b, rounds) < OVERLAP * w && room_of(b, w, rounds + 1) <= room / groups)
+        while (rounds < ROUNDS_MOST && each_of(b, rounds) < OVERLAP * w &&
+               room_of(b, w, rounds + 1) <= room / groups)
             rounds++;
         if (rounds && each_of(b, rounds) >= (groups > 1 ? w : w / 2)) return rounds;
     }
     return 0;
 }
 
-int tl_exact_takes(const tl_gpu_device *d, const tl_batch *b, const tl_results *r, const tl_geometry *g)
+int tl_exact_takes(const tl_gpu_device *d, const tl_batch *b, const tl_results *r,
+                   const tl_geometry *g)
 {
     const int64_t w = width(g), room = d->gpu->calls->local_bytes(d->gpu);
     const int dense = b->rows == 1 && !b->listed && b->stride == 1 && r->stride == 1;
-    /* Below: window_whole. Keys of f32 and of two bytes lose there (w = 20: 0.71 and 0.49 of copy instead of 0.81 and
-     * 0.51), others win (max i32 0.89 instead of 0.86, sum i32 0.93 instead of 0.56; H200). */
+    /* Below: window_whole. Keys of f32 and of two bytes lose there (w = 20: 0.71 and 0.49 of
+     * copy instead of 0.81 and 0.51), others win (max i32 0.89 instead of 0.86, sum i32 0.93
+     * instead of 0.56; H200). */
     const tl_scalar *op = b->plan->op;
-    const int slow = op->result_bytes == op->elem_bytes && (op->elem_bytes == 2 || op->dtype == TALLY_F32);
+    const int slow =
+        op->result_bytes == op->elem_bytes && (op->elem_bytes == 2 || op->dtype == TALLY_F32);
     return op->exact && dense && (g->valid || g->whole) && g->least <= w && w <= b->n &&
-           w > EXACT_RUN(tl_gpu_state_bytes(op)) && w >= (slow ? 32 : 0) && w < room && rounds_of(b, w, room) > 0;
+           w > EXACT_RUN(tl_gpu_state_bytes(op)) && w >= (slow ? 32 : 0) && w < room &&
+           rounds_of(b, w, room) > 0;
 }
 
-tally_status tl_window_exact(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g)
+tally_status tl_window_exact(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+                             const tl_geometry *g)
 {
-    const int64_t w = width(g), count = g->valid ? b->n - (w - 1) : b->n, room = d->gpu->calls->local_bytes(d->gpu);
+    const int64_t w = width(g), count = g->valid ? b->n - (w - 1) : b->n,
+                  room = d->gpu->calls->local_bytes(d->gpu);
     const int rounds = rounds_of(b, w, room);
     const int64_t each = each_of(b, rounds), jobs = (count + each - 1) / each;
     tl_built program = {0};
@@ -54,7 +64,7 @@ tally_status tl_window_exact(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
     tally_status status = tl_gpu_program(d, ctx, b->plan->op, "window", &program);
     if (status) return status;
     return TL_GO(&l, window_exact, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                 .results = tl_results_arguments(r), .lead = tl_i64(g->valid ? 0 : -g->before), .width = tl_i64(w),
-                 .count = tl_i64(count), .each = tl_i64(each), .jobs = tl_i64(jobs),
-                 .local_bytes = tl_room(room_of(b, w, rounds)));
+                 .results = tl_results_arguments(r), .lead = tl_i64(g->valid ? 0 : -g->before),
+                 .width = tl_i64(w), .count = tl_i64(count), .each = tl_i64(each),
+                 .jobs = tl_i64(jobs), .local_bytes = tl_room(room_of(b, w, rounds)));
 }

@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: MIT
- * Windows on a GPU that no tile of local memory holds. Full windows go through memory once per group of levels
- * (gpu/kernel/window/long.cl). Windows that are not full go through memory once per level (window.cl). All sequences of
- * a batch go together, as one with borders (window/place.cl), or as columns side by side. */
+ * Windows on a GPU that no tile of local memory holds. Full windows go through memory once per
+ * group of levels (gpu/kernel/window/long.cl). Windows that are not full go through memory once
+ * per level (window.cl). All sequences of a batch go together, as one with borders
+ * (window/place.cl), or as columns side by side. */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 
 enum {
-    /* The lowest group has levels 0 .. LOW - 1, a tile being 2^(LOW + 3) elements: an eighth of it is read twice. In
-     * passes it has as many as these take. */
+    /* The lowest group has levels 0 .. LOW - 1, a tile being 2^(LOW + 3) elements: an eighth of
+     * it is read twice. In passes it has as many as these take. */
     LOW_LESS = 3,
     LOW_DIGITS = 8,
-    /* Levels of every other group, and of all groups of columns: a tile has TILE_ROWS rows; windows of up to 2^7 - 1
-     * rows read as many more. */
+    /* Levels of every other group, and of all groups of columns: a tile has TILE_ROWS rows;
+     * windows of up to 2^7 - 1 rows read as many more. */
     HIGH = 6,
     GROUPS_MOST = 11, /* 63 bits */
-    /* Columns: whole lines of memory at a time, and more results of each than a window has elements. */
+    /* Columns: whole lines of memory at a time, and more results of each than a window has
+       elements. */
     COLUMNS_LEAST = 32,
     LONGER = 4
 };
-/* Bytes of results computed at a time, or as many results as a window has elements. Level by level there are some
- * twenty arrays of that size, with groups two to four. (With 16 MB, which stay in an H200's cache, w = 10000 took 1.4
- * times as long: there are more launches, and the end of each launch leaves the device idle.) */
+/* Bytes of results computed at a time, or as many results as a window has elements. Level by
+ * level there are some twenty arrays of that size, with groups two to four. (With 16 MB, which
+ * stay in an H200's cache, w = 10000 took 1.4 times as long: there are more launches, and the
+ * end of each launch leaves the device idle.) */
 static const int64_t SLAB = 1 << 22, SLAB_BYTES = 1 << 27;
 
 typedef struct {
@@ -32,7 +35,10 @@ typedef struct {
     int64_t w;
 } long_case;
 
-static tl_launch launch_of(const long_case *c, const tl_built *program) { return (tl_launch){c->d, c->ctx, program}; }
+static tl_launch launch_of(const long_case *c, const tl_built *program)
+{
+    return (tl_launch){c->d, c->ctx, program};
+}
 /* Elements before and after the one whose number a result has (gpu/kernel/window/place.cl). */
 static int64_t before(const long_case *c) { return c->g->valid ? 0 : c->g->before; }
 static int64_t after(const long_case *c) { return c->w - 1 - before(c); }
@@ -41,27 +47,31 @@ static int64_t after(const long_case *c) { return c->w - 1 - before(c); }
 
 static int64_t groups(int64_t items) { return (items + WINDOW_THREADS - 1) / WINDOW_THREADS; }
 
-static tally_status slab_by_levels(const long_case *c, const tl_built *program, int64_t j0, int64_t j1)
+static tally_status slab_by_levels(const long_case *c, const tl_built *program, int64_t j0,
+                                   int64_t j1)
 {
     const int64_t lo = j0 > before(c) ? j0 - before(c) : 0,
-                  hi = after(c) < c->b->elements - j1 ? j1 + after(c) : c->b->elements, items = hi - lo;
+                  hi = after(c) < c->b->elements - j1 ? j1 + after(c) : c->b->elements,
+                  items = hi - lo;
     int levels = 1;
     while (levels < 62 && c->w >> levels && items >> levels) levels++;
     const tl_launch l = launch_of(c, program);
     tl_memory y = {0};
-    tally_status status =
-        tl_gpu_take(c->d, c->ctx, (size_t)items * (size_t)levels * (size_t)tl_gpu_state_bytes(c->b->plan->op), &y);
+    tally_status status = tl_gpu_take(
+        c->d, c->ctx, (size_t)items * (size_t)levels * (size_t)tl_gpu_state_bytes(c->b->plan->op),
+        &y);
     const tl_arguments_batch_part batch = tl_batch_arguments(c->b, TL_ALL_SEQUENCES);
     if (!status)
-        status = TL_GO(&l, lift_all, groups(items), .batch = batch, .y = tl_memory_of(&y), .lo = tl_i64(lo),
-                       .count = tl_i64(items));
+        status = TL_GO(&l, lift_all, groups(items), .batch = batch, .y = tl_memory_of(&y),
+                       .lo = tl_i64(lo), .count = tl_i64(items));
     for (int k = 0; !status && k + 1 < levels; k++)
-        status = TL_GO(&l, double_all, groups(items), .y = tl_memory_of(&y), .room = tl_i64(items), .level = tl_i64(k),
-                       .count = tl_i64(items));
+        status = TL_GO(&l, double_all, groups(items), .y = tl_memory_of(&y), .room = tl_i64(items),
+                       .level = tl_i64(k), .count = tl_i64(items));
     if (!status)
-        status = TL_GO(&l, fold_all, groups(j1 - j0), .batch = batch, .results = tl_results_arguments(c->r),
-                       .windows = tl_window_arguments(c->g), .y = tl_memory_of(&y), .room = tl_i64(items),
-                       .lo = tl_i64(lo), .j0 = tl_i64(j0), .j1 = tl_i64(j1));
+        status = TL_GO(&l, fold_all, groups(j1 - j0), .batch = batch,
+                       .results = tl_results_arguments(c->r), .windows = tl_window_arguments(c->g),
+                       .y = tl_memory_of(&y), .room = tl_i64(items), .lo = tl_i64(lo),
+                       .j0 = tl_i64(j0), .j1 = tl_i64(j1));
     tl_gpu_give(c->d, &y);
     return status;
 }
@@ -69,26 +79,32 @@ static tally_status slab_by_levels(const long_case *c, const tl_built *program, 
 static tally_status by_levels(const long_case *c, int64_t j0, int64_t j1)
 {
     tl_built program = {0};
-    tally_status status = j0 < j1 ? tl_gpu_program(c->d, c->ctx, c->b->plan->op, "window", &program) : TALLY_OK;
-    for (; !status && j0 < j1; j0 += SLAB) status = slab_by_levels(c, &program, j0, j0 + SLAB < j1 ? j0 + SLAB : j1);
+    tally_status status =
+        j0 < j1 ? tl_gpu_program(c->d, c->ctx, c->b->plan->op, "window", &program) : TALLY_OK;
+    for (; !status && j0 < j1; j0 += SLAB)
+        status = slab_by_levels(c, &program, j0, j0 + SLAB < j1 ? j0 + SLAB : j1);
     return status;
 }
 
 /* ---- full windows: every group of levels is an array ---- */
 
-/* How windows of w are cut: group i is levels first[i] .. first[i + 1] - 1, number `last` all above. */
+/* How windows of w are cut: group i is levels first[i] .. first[i + 1] - 1, number `last` all
+   above. */
 typedef struct {
     int log, last; /* log: elements of a tile, as a power of 2 */
     int first[GROUPS_MOST + 1];
-    int64_t state;     /* bytes of it */
-    int64_t across;    /* items side by side that are the same element of columns, in whole tiles; flat: 1 */
+    int64_t state; /* bytes of it */
+    /* items side by side that are the same element of columns, in whole tiles; flat: 1 */
+    int64_t across;
     int edges, passes; /* passes: the lowest group goes in these (gpu/kernel/window/passes.cl) */
 } cutting;
 
 /* The bits of w that group i folds, as a window of its own; 0: none. */
 static int64_t bits_of(const cutting *k, int64_t w, int i)
 {
-    return i == k->last ? w >> k->first[i] : (w >> k->first[i]) & (((int64_t)1 << (k->first[i + 1] - k->first[i])) - 1);
+    return i == k->last
+               ? w >> k->first[i]
+               : (w >> k->first[i]) & (((int64_t)1 << (k->first[i + 1] - k->first[i])) - 1);
 }
 /* log2 of the items of a tile's row. */
 static int row_of(const cutting *k) { return k->log - TILE_ROWS_LOG; }
@@ -105,7 +121,8 @@ static int64_t low_room(const long_case *c, const cutting *k, int columns, int64
 {
     if (!columns && k->passes) return tl_pass_room(c->d, c->b, w);
     return columns ? rows_room(c, k, w)
-                   : tl_whole_room(c->d, c->b, tl_whole_levels(c->d, c->b, w, TL_LONG_TILES), TL_LONG_TILES);
+                   : tl_whole_room(c->d, c->b, tl_whole_levels(c->d, c->b, w, TL_LONG_TILES),
+                                   TL_LONG_TILES);
 }
 
 /* 0: a launch would need more local memory than there is. */
@@ -118,8 +135,12 @@ static int cut_levels(const long_case *c, int columns, cutting *k)
                    .across = 1,
                    .edges = EDGES_TOO,
                    .passes = pass != 0};
-    k->first[1] = columns ? HIGH : !pass ? k->log - LOW_LESS : pass == DIGIT_LOG ? LOW_DIGITS : pass + PASS_TOP;
-    for (; c->w >> k->first[k->last] >= 2 << HIGH; k->last++) k->first[k->last + 1] = k->first[k->last] + HIGH;
+    k->first[1] = columns             ? HIGH
+                  : !pass             ? k->log - LOW_LESS
+                  : pass == DIGIT_LOG ? LOW_DIGITS
+                                      : pass + PASS_TOP;
+    for (; c->w >> k->first[k->last] >= 2 << HIGH; k->last++)
+        k->first[k->last + 1] = k->first[k->last] + HIGH;
     int64_t most = low_room(c, k, columns, (int64_t)1 << k->first[1]); /* on the way up */
     for (int i = 0; i <= k->last; i++) {
         const int64_t bits = bits_of(k, c->w, i);
@@ -131,16 +152,21 @@ static int cut_levels(const long_case *c, int columns, cutting *k)
     return most <= c->d->gpu->calls->local_bytes(c->d->gpu);
 }
 
-/* A launch of tiles of neighbouring items, or of columns: a part of the windows (of every column). */
+/* A launch of tiles of neighbouring items, or of columns: a part of the windows (of every
+   column). */
 static tally_status items(const long_case *c, const cutting *k, const tl_built *program, tl_part i)
 {
     const tl_launch l = launch_of(c, program);
     const int passes = k->passes;
-    const tl_levels levels = passes ? (tl_levels){0} : tl_whole_levels(c->d, c->b, i.width, TL_LONG_TILES);
-    const int64_t each = passes ? tl_pass_each(c->d, c->b, i.width) : (((int64_t)1 << k->log) - (i.width - 1)) & -QUAD;
-    return tl_window_part(&l, c->b, c->r, c->g, i, each, levels, low_room(c, k, 0, i.width), k->edges);
+    const tl_levels levels =
+        passes ? (tl_levels){0} : tl_whole_levels(c->d, c->b, i.width, TL_LONG_TILES);
+    const int64_t each = passes ? tl_pass_each(c->d, c->b, i.width)
+                                : (((int64_t)1 << k->log) - (i.width - 1)) & -QUAD;
+    return tl_window_part(&l, c->b, c->r, c->g, i, each, levels, low_room(c, k, 0, i.width),
+                          k->edges);
 }
-static tally_status columns(const long_case *c, const cutting *k, const tl_built *program, tl_part i)
+static tally_status columns(const long_case *c, const cutting *k, const tl_built *program,
+                            tl_part i)
 {
     const tl_launch l = launch_of(c, program);
     tl_levels levels = tl_levels_of(i.width << row_of(k), row_of(k));
@@ -149,19 +175,21 @@ static tally_status columns(const long_case *c, const cutting *k, const tl_built
     tl_arguments_tiles_part tiles = tl_tiles_arguments(i.count, each, k->edges);
     tiles.jobs = tl_i64(jobs), levels.top -= row_of(k);
     return TL_GO(&l, window_tall_part, jobs,
-                 .part = TL_ARGUMENTS(part_part, .whole = tl_whole_arguments(c->b, c->r, c->g, tiles, levels),
-                                      .states = tl_memory_of(i.states), .what = tl_i64(i.what), .at = tl_i64(i.at),
-                                      .shift = tl_i64(i.shift), .width = tl_i64(i.width)),
+                 .part = TL_ARGUMENTS(
+                     part_part, .whole = tl_whole_arguments(c->b, c->r, c->g, tiles, levels),
+                     .states = tl_memory_of(i.states), .what = tl_i64(i.what), .at = tl_i64(i.at),
+                     .shift = tl_i64(i.shift), .width = tl_i64(i.width)),
                  .local_bytes = tl_room(room));
 }
 
-/* Windows of w rows of `across` times 2^log items, from row `shift` on of from's `count` items, for `results` items of
- * to. */
+/* Windows of w rows of `across` times 2^log items, from row `shift` on of from's `count` items,
+ * for `results` items of to. */
 typedef struct {
     const tl_memory *from, *to;
     int log;
     int64_t count, shift, results, w;
-    enum { SET, FOLD_ONTO } how; /* what `to` holds is replaced, or w's lower bits are folded onto it */
+    /* what `to` holds is replaced, or w's lower bits are folded onto it */
+    enum { SET, FOLD_ONTO } how;
 } row_case;
 
 static tally_status rows(const long_case *c, const cutting *k, const tl_built *program, row_case r)
@@ -169,19 +197,21 @@ static tally_status rows(const long_case *c, const cutting *k, const tl_built *p
     const tl_launch l = launch_of(c, program);
     const int row = row_of(k);
     const tl_levels levels = tl_levels_of(r.w << row, row);
-    const int64_t pitch = k->across << r.log, each = TILE_ROWS - (r.w - 1), height = (r.results - 1) / pitch + 1;
+    const int64_t pitch = k->across << r.log, each = TILE_ROWS - (r.w - 1),
+                  height = (r.results - 1) / pitch + 1;
     const int64_t jobs = (height + each - 1) / each * (pitch >> row);
-    return TL_GO(&l, window_rows, jobs, .from = tl_memory_of(r.from), .to = tl_memory_of(r.to), .log = tl_i64(r.log),
-                 .quads = tl_i64(pitch / QUAD), .count = tl_i64(r.count), .shift = tl_i64(r.shift),
-                 .results = tl_i64(r.results), .rows = tl_i64(r.w),
-                 .levels = tl_levels_arguments(levels.top - row, levels.kept), .more = tl_i64(r.how == FOLD_ONTO),
-                 .each = tl_i64(each), .jobs = tl_i64(jobs), .local_bytes = tl_room(room_of(c, levels)));
+    return TL_GO(&l, window_rows, jobs, .from = tl_memory_of(r.from), .to = tl_memory_of(r.to),
+                 .log = tl_i64(r.log), .quads = tl_i64(pitch / QUAD), .count = tl_i64(r.count),
+                 .shift = tl_i64(r.shift), .results = tl_i64(r.results), .rows = tl_i64(r.w),
+                 .levels = tl_levels_arguments(levels.top - row, levels.kept),
+                 .more = tl_i64(r.how == FOLD_ONTO), .each = tl_i64(each), .jobs = tl_i64(jobs),
+                 .local_bytes = tl_room(room_of(c, levels)));
 }
 
-/* Results of `count` windows that begin at element `at` and after. y[i]: Y at level first[i]; y[0]: what the higher
- * bits gave. */
-static tally_status slab_by_groups(const long_case *c, const cutting *k, const tl_built *program, int64_t at,
-                                   int64_t count)
+/* Results of `count` windows that begin at element `at` and after. y[i]: Y at level first[i];
+ * y[0]: what the higher bits gave. */
+static tally_status slab_by_groups(const long_case *c, const cutting *k, const tl_built *program,
+                                   int64_t at, int64_t count)
 {
     tl_memory y[GROUPS_MOST + 1] = {{0}};
     const int last = k->last, low = k->first[1];
@@ -194,17 +224,20 @@ static tally_status slab_by_groups(const long_case *c, const cutting *k, const t
         const int64_t have = (i ? ITEMS(k->first[i]) : count) * k->across;
         status = tl_gpu_take(c->d, c->ctx, (size_t)(have + 3) / 4 * 4 * (size_t)k->state, &y[i]);
     }
-    if (!status) status = part(c, k, program, (tl_part){PART_LEVEL, at, 0, (int64_t)1 << low, ITEMS(low), &y[1]});
+    if (!status)
+        status =
+            part(c, k, program, (tl_part){PART_LEVEL, at, 0, (int64_t)1 << low, ITEMS(low), &y[1]});
     for (int i = 1; !status && i < last; i++)
         status = rows(c, k, program,
                       (row_case){&y[i], &y[i + 1], k->first[i], ITEMS(k->first[i]) * k->across, 0,
                                  ITEMS(k->first[i + 1]) * k->across, 1 << HIGH, SET});
     for (int i = last; !status && i > 0; i--) {
-        const int64_t w = bits_of(k, c->w, i), above = i < last ? c->w >> k->first[i + 1] << HIGH : 0;
+        const int64_t w = bits_of(k, c->w, i),
+                      above = i < last ? c->w >> k->first[i + 1] << HIGH : 0;
         if (!w) continue;
         status = rows(c, k, program,
-                      (row_case){&y[i], &y[0], k->first[i], ITEMS(k->first[i]) * k->across, above, count * k->across, w,
-                                 i < last ? FOLD_ONTO : SET});
+                      (row_case){&y[i], &y[0], k->first[i], ITEMS(k->first[i]) * k->across, above,
+                                 count * k->across, w, i < last ? FOLD_ONTO : SET});
     }
     const int64_t w = bits_of(k, c->w, 0), above = c->w - w;
     const tl_part bits = {PART_LAST_BITS, at, above, w, count, &y[0]},
@@ -215,10 +248,12 @@ static tally_status slab_by_groups(const long_case *c, const cutting *k, const t
 #undef ITEMS
 }
 
-/* Results j0 .. j1 - 1 (of every column); those whose windows are not full are empty, or left out (k->edges). */
+/* Results j0 .. j1 - 1 (of every column); those whose windows are not full are empty, or left
+   out (k->edges). */
 static tally_status by_groups(const long_case *c, const cutting *k, int64_t j0, int64_t j1)
 {
-    const int64_t most = SLAB_BYTES / (k->state * k->across) & -4, slab = c->w > most ? (c->w + 3) & -4 : most;
+    const int64_t most = SLAB_BYTES / (k->state * k->across) & -4,
+                  slab = c->w > most ? (c->w + 3) & -4 : most;
     tl_built program = {0};
     tally_status status = tl_gpu_program(c->d, c->ctx, c->b->plan->op, "window_long", &program);
     for (; !status && j0 < j1; j0 += slab)
@@ -233,10 +268,11 @@ int tl_long_columns_takes(tl_gpu_device *d, tally *ctx, const tl_batch *b, const
     return c.w > TILE_ROWS / 2 && c.w <= b->n && tl_batch_across(b) && cut_levels(&c, 1, &k);
 }
 
-tally_status tl_long_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g,
-                             int edges)
+tally_status tl_long_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+                             const tl_geometry *g, int edges)
 {
-    const int64_t w = g->before + 1 + g->after, op_in = b->plan->op->elem_bytes, op_out = b->plan->op->result_bytes;
+    const int64_t w = g->before + 1 + g->after, op_in = b->plan->op->elem_bytes,
+                  op_out = b->plan->op->result_bytes;
     const int64_t most = SLAB_BYTES / LONGER / tl_gpu_state_bytes(b->plan->op) / w & -COLUMNS_LEAST;
     const int64_t many = most > COLUMNS_LEAST ? most : COLUMNS_LEAST;
     tally_status status = TALLY_OK;
@@ -269,9 +305,10 @@ static tl_batch one_of(const tl_batch *b, const tl_results *r, int64_t s, tl_res
     return one;
 }
 
-/* A batch in one go. Windows that are not full and yet have a value are made level by level; of a batch of one they are
- * the first and the last ones. */
-static tally_status together(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g)
+/* A batch in one go. Windows that are not full and yet have a value are made level by level; of
+ * a batch of one they are the first and the last ones. */
+static tally_status together(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+                             const tl_geometry *g)
 {
     const long_case c = {d, ctx, b, r, g, g->before + 1 + g->after};
     const int64_t count = tl_windows_of(b, g), shrink = !g->valid && !g->whole;
@@ -281,16 +318,20 @@ static tally_status together(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
     if (count <= 0) return TALLY_OK;
     const int along = tl_along_takes(d, b, g);
     if (along && !shrink) return tl_window_along(d, ctx, b, r, g, 0, count, EDGES_TOO);
-    if (whole >= end || g->least > c.w || (shrink && b->rows > 1) || !cut_levels(&c, 0, &k)) whole = end = count;
+    if (whole >= end || g->least > c.w || (shrink && b->rows > 1) || !cut_levels(&c, 0, &k))
+        whole = end = count;
     tally_status status = by_levels(&c, 0, whole);
     if (!status && whole < end)
-        status = along ? tl_window_along(d, ctx, b, r, g, whole, end, EDGES_TOO) : by_groups(&c, &k, whole, end);
+        status = along ? tl_window_along(d, ctx, b, r, g, whole, end, EDGES_TOO)
+                       : by_groups(&c, &k, whole, end);
     return status ? status : by_levels(&c, end, count);
 }
 
-tally_status tl_window_long(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g)
+tally_status tl_window_long(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+                            const tl_geometry *g)
 {
-    enum { FEW = 16 }; /* sequences that may have launches of their own, so that levels are made at their ends alone */
+    /* sequences that may have launches of their own, so that levels are made at their ends alone */
+    enum { FEW = 16 };
     tally_status status = TALLY_OK;
     if (b->rows == 1 || b->rows > FEW || g->valid || g->whole || (b->listed && !b->host_offsets))
         return together(d, ctx, b, r, g);

@@ -5,9 +5,10 @@
 
 enum {
     FEW_TILES = 4, /* per sequence */
-    /* Elements of windows that window/passes.cl takes: of states of 4 bytes if w has some bits, which all keep an array
-     * in whole_windows, or is long. On an H200 means of f32 in passes are 0.86 (w = 64), 1.1 (127), 0.97 (200), 1.2
-     * (300) and 1.1 (512) times as fast as there, of f64 1.1 (64), 1.05 (100), 1.2 (127), 1.1 (200). */
+    /* Elements of windows that window/passes.cl takes: of states of 4 bytes if w has some bits,
+     * which all keep an array in whole_windows, or is long. On an H200 means of f32 in passes
+     * are 0.86 (w = 64), 1.1 (127), 0.97 (200), 1.2 (300) and 1.1 (512) times as fast as there,
+     * of f64 1.1 (64), 1.05 (100), 1.2 (127), 1.1 (200). */
     PASSES_LEAST = 64,
     PASSES_ALL = 256,
     PASSES_ARRAYS = 5,
@@ -16,7 +17,8 @@ enum {
 
 tl_levels tl_levels_of(int64_t w, int from)
 {
-    int unkept[2] = {from == 0 && (!(w & 1) || w == 1), 0}; /* the two buffers that levels alternate between */
+    /* the two buffers that levels alternate between */
+    int unkept[2] = {from == 0 && (!(w & 1) || w == 1), 0};
     tl_levels l = {.top = 63 - __builtin_clzll((unsigned long long)w),
                    .kept = __builtin_popcountll((unsigned long long)w) - 1};
     for (int k = from ? from : 2; k < l.top; k++)
@@ -94,41 +96,47 @@ static int in_passes(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 {
     const int bytes = tl_gpu_state_bytes(b->plan->op), small = bytes <= 4;
     const int arrays = tl_whole_levels(d, b, w, TL_TILES).arrays;
-    /* window_flat has these: at w = 50 ema f32 is as fast in passes, descent 0.90 times as fast (H200) */
+    /* window_flat has these: at w = 50 ema f32 is as fast in passes, descent 0.90 times as fast
+       (H200) */
     const int flat = bytes == 12 && b->plan->op->elem_bytes == 4;
     const int64_t least = bytes > 8 && !flat ? DIGITS_LEAST : PASSES_LEAST;
-    if (w < least || (small && w < PASSES_ALL && arrays < PASSES_ARRAYS) || !tl_pass_takes(d, b, w)) return 0;
-    return b->elements >= tl_pass_each(d, b, w) * d->gpu->calls->processors(d->gpu); /* tiles are twice as large */
+    if (w < least || (small && w < PASSES_ALL && arrays < PASSES_ARRAYS) || !tl_pass_takes(d, b, w))
+        return 0;
+    /* tiles are twice as large */
+    return b->elements >= tl_pass_each(d, b, w) * d->gpu->calls->processors(d->gpu);
 }
 
-/* A launch: window_whole (of one sequence window_flat) for full windows and window for all others (EDGES_APART), or one
- * of them for all. */
-static tally_status launch(tl_gpu_device *d, const tl_batch *batch, const tl_results *r, const tl_geometry *g,
-                           const tl_launch *l, tl_gpu_kernel_id kernel, int edges)
+/* A launch: window_whole (of one sequence window_flat) for full windows and window for all
+ * others (EDGES_APART), or one of them for all. */
+static tally_status launch(tl_gpu_device *d, const tl_batch *batch, const tl_results *r,
+                           const tl_geometry *g, const tl_launch *l, tl_gpu_kernel_id kernel,
+                           int edges)
 {
     const int64_t w = width(g);
     const int whole = kernel == TL_KERNEL_window_whole,
               flat = d->gpu->calls->once && batch->rows == 1 && !batch->listed;
     const tl_levels levels = tl_whole_levels(d, batch, w, TL_TILES);
-    const int64_t each =
-        whole ? whole_each(tl_whole_log(d, batch, TL_TILES), w) : any_each(tl_gpu_room_log(batch->plan->op), w);
+    const int64_t each = whole ? whole_each(tl_whole_log(d, batch, TL_TILES), w)
+                               : any_each(tl_gpu_room_log(batch->plan->op), w);
     const int64_t count = tl_windows_of(batch, g), jobs = (count + each - 1) / each;
     tl_batch b = *batch;
     tally_status status = tl_tile_firsts(l, &b, g->valid ? 0 : -g->before, each, jobs);
-    const tl_arguments_whole_part of = tl_whole_arguments(&b, r, g, tl_tiles_arguments(count, each, edges), levels);
+    const tl_arguments_whole_part of =
+        tl_whole_arguments(&b, r, g, tl_tiles_arguments(count, each, edges), levels);
     const tl_room_argument room = tl_room(whole_room(d, &b, w));
     if (!status && whole && flat)
         status = TL_GO(l, window_flat, jobs, .whole = of, .local_bytes = room);
     else if (!status && whole)
         status = TL_GO(l, window_whole, jobs, .whole = of, .local_bytes = room);
     else if (!status)
-        status =
-            TL_GO(l, window, jobs, .batch = of.batch, .results = of.results, .windows = of.windows, .tiles = of.tiles);
+        status = TL_GO(l, window, jobs, .batch = of.batch, .results = of.results,
+                       .windows = of.windows, .tiles = of.tiles);
     tl_gpu_give(d, &b.first);
     return status;
 }
 
-tally_status tl_window_tiles(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g)
+tally_status tl_window_tiles(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+                             const tl_geometry *g)
 {
     const tl_taken takes = tl_whole_takes(d, b, g);
     const int edges = takes == TL_TAKES_WHOLE ? EDGES_APART : EDGES_TOO;
@@ -140,8 +148,10 @@ tally_status tl_window_tiles(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
                           : passes ? tl_window_passes(d, ctx, b, r, g, edges)
                                    : TALLY_OK;
     if (status || (passes && takes == TL_TAKES_ALL)) return status;
-    status = tl_gpu_program(d, ctx, b->plan->op, tl_in_place_shape(b, "window", "window_two", "window_bits"), &program);
-    if (!status && takes != TL_TAKES_NONE && !passes) status = launch(d, b, r, g, &l, TL_KERNEL_window_whole, edges);
+    status = tl_gpu_program(d, ctx, b->plan->op,
+                            tl_in_place_shape(b, "window", "window_two", "window_bits"), &program);
+    if (!status && takes != TL_TAKES_NONE && !passes)
+        status = launch(d, b, r, g, &l, TL_KERNEL_window_whole, edges);
     if (!status && takes != TL_TAKES_ALL) status = launch(d, b, r, g, &l, TL_KERNEL_window, edges);
     return status;
 }

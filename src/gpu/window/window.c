@@ -3,7 +3,8 @@
 #include "window.h"
 #include "gpu/kernel/constants.h"
 
-static tally_status windows(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g)
+static tally_status windows(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+                            const tl_geometry *g)
 {
     int done;
     tally_status status = tl_window_columns(d, ctx, b, r, g, &done);
@@ -15,8 +16,8 @@ static tally_status windows(tl_gpu_device *d, tally *ctx, const tl_batch *b, con
 }
 
 /* For operators that skip NaN: results with fewer than `least` elements that count become empty. */
-static tally_status blank(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_plan *count,
-                          const tl_geometry *g, int64_t least)
+static tally_status blank(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+                          const tl_plan *count, const tl_geometry *g, int64_t least)
 {
     const tally_view *v = r->view;
     const int64_t total = v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->rows * v->n;
@@ -32,22 +33,26 @@ static tally_status blank(tl_gpu_device *d, tally *ctx, const tl_batch *b, const
     if (!status) status = windows(d, ctx, &counted, &counts, &all);
     if (!status) status = tl_gpu_program(d, ctx, b->plan->op, "window", &program);
     if (!status)
-        status = TL_GO(&l, blank, (total + WINDOW_THREADS - 1) / WINDOW_THREADS,
-                       .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .results = tl_results_arguments(r),
-                       .counts = tl_memory_of(&counts.y), .least = tl_i64(least), .results_each = tl_i64(v->n),
-                       .total = tl_i64(total));
+        status =
+            TL_GO(&l, blank, (total + WINDOW_THREADS - 1) / WINDOW_THREADS,
+                  .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                  .results = tl_results_arguments(r), .counts = tl_memory_of(&counts.y),
+                  .least = tl_i64(least), .results_each = tl_i64(v->n), .total = tl_i64(total));
     tl_gpu_give(d, &counts.y);
     return status;
 }
 
-tally_status tl_gpu_window_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_plan *count,
-                                 const tally_view *out, const tally_window_options *o, tally_status status)
+tally_status tl_gpu_window_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b,
+                                 const tl_plan *count, const tally_view *out,
+                                 const tally_window_options *o, tally_status status)
 {
     const tl_scalar *op = b->plan->op;
     tl_results r = {.piece = b->piece};
     int masked = op->masked || b->counts_of;
-    int shrink = o->edges == TALLY_EDGES_SHRINK || (o->edges == TALLY_EDGES_MISSING && o->min_count > 0);
-    tl_geometry g = {o->before, o->after, masked ? 0 : o->min_count, o->edges == TALLY_EDGES_VALID, !shrink};
+    int shrink =
+        o->edges == TALLY_EDGES_SHRINK || (o->edges == TALLY_EDGES_MISSING && o->min_count > 0);
+    tl_geometry g = {o->before, o->after, masked ? 0 : o->min_count, o->edges == TALLY_EDGES_VALID,
+                     !shrink};
     int64_t w = o->before + 1 + o->after;
     if (!shrink && !g.valid && g.least < w) g.least = w;
     if (!status) status = tl_results_open(d, ctx, b->piece, out, op->result_bytes, &r);
@@ -55,13 +60,14 @@ tally_status tl_gpu_window_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b
     if (!g.valid && g.before > b->longest) g.before = b->longest;
     if (!g.valid && g.after > b->longest) g.after = b->longest;
     if (!status) status = windows(d, ctx, b, &r, &g);
-    if (!status && masked && o->min_count > 0) status = blank(d, ctx, b, &r, count, &g, o->min_count);
+    if (!status && masked && o->min_count > 0)
+        status = blank(d, ctx, b, &r, count, &g, o->min_count);
     return tl_results_close(d, ctx, &r, op->result_bytes, status);
 }
 
-tally_status tl_gpu_window_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_plan *count,
-                                 const tl_piece *piece, const tally_view *in, const tally_view *out,
-                                 const tally_window_options *o)
+tally_status tl_gpu_window_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
+                                 const tl_plan *count, const tl_piece *piece, const tally_view *in,
+                                 const tally_view *out, const tally_window_options *o)
 {
     tl_batch b;
     tally_status status = tl_batch_open(d, ctx, plan, piece, in, &b);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Which variable of a NetCDF file is meant, and what the error says where none is. All of it is within the critical
- * region of its caller. */
+ * Which variable of a NetCDF file is meant, and what the error says where none is. All of it is
+ * within the critical region of its caller. */
 #include "netcdf.h"
 #include <stdint.h>
 #include <stdio.h>
@@ -29,7 +29,8 @@ static int is_field(const tl_netcdf_api *api, int group, int variable)
     size_t length;
     if (api->nc_inq_var(group, variable, name, &type, &ndims, dims, &attributes)) return 0;
     return tl_packed_dtype(type) && ndims > 0 &&
-           !(ndims == 1 && !api->nc_inq_dim(group, dims[0], dim, &length) && strcmp(dim, name) == 0);
+           !(ndims == 1 && !api->nc_inq_dim(group, dims[0], dim, &length) &&
+             strcmp(dim, name) == 0);
 }
 
 static size_t listed(const tl_netcdf_api *api, int group, int fields, char *out, size_t room)
@@ -61,8 +62,8 @@ tally_status tl_netcdf_find(const tl_source *in, const char *name, int *group, i
     if (name) {
         if (!api->nc_inq_varid(*group, slash ? slash + 1 : name, variable)) return TALLY_OK;
         listed(api, *group, 0, list, sizeof list);
-        return tl_fail(in->ctx, TALLY_INVALID, "%s: no variable '%s'; the variables are %s", in->path, name,
-                       *list ? list : "none");
+        return tl_fail(in->ctx, TALLY_INVALID, "%s: no variable '%s'; the variables are %s",
+                       in->path, name, *list ? list : "none");
     }
     int count = 0, found = 0;
     api->nc_inq_nvars(in->group, &count);
@@ -84,13 +85,15 @@ tally_status tl_netcdf_text(const tl_source *of, const char *name, char **value)
     char *one = NULL;
     *value = NULL;
     if (api->nc_inq_att(of->group, of->variable, name, &type, &length)) return TALLY_OK;
-    if (type == NC_STRING && length == 1 && !api->nc_get_att_string(of->group, of->variable, name, &one)) {
+    if (type == NC_STRING && length == 1 &&
+        !api->nc_get_att_string(of->group, of->variable, name, &one)) {
         *value = strdup(one ? one : "");
         api->nc_free_string(1, &one);
         return *value ? TALLY_OK : tl_no_memory(of->ctx, 1, "an attribute");
     }
     if (type != NC_CHAR) return TALLY_OK;
-    if (length == SIZE_MAX || !(*value = calloc(length + 1, 1))) return tl_no_memory(of->ctx, length, "an attribute");
+    if (length == SIZE_MAX || !(*value = calloc(length + 1, 1)))
+        return tl_no_memory(of->ctx, length, "an attribute");
     if (!api->nc_get_att_text(of->group, of->variable, name, *value)) return TALLY_OK;
     free(*value);
     *value = NULL;
@@ -100,7 +103,8 @@ tally_status tl_netcdf_text(const tl_source *of, const char *name, char **value)
 /*     shape 4 x 3 x 5, elements 7..39:   . . . . .   . . 3 3 3   3 3 3 3 3   1: rest of a row   [0, 1, 2:5]
  *                                        . . 1 1 1   3 3 3 3 3   3 3 3 3 3   2: rest of a layer [0, 2:3, :]
  *                                        2 2 2 2 2   3 3 3 3 3   4 4 4 4 4   3: whole layers, and so on down */
-int64_t tl_netcdf_box(int ndim, const int64_t *shape, int64_t at, int64_t rest, int64_t *start, int64_t *count)
+int64_t tl_netcdf_box(int ndim, const int64_t *shape, int64_t at, int64_t rest, int64_t *start,
+                      int64_t *count)
 {
     int64_t inner = 1;
     int d = ndim - 1;

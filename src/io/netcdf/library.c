@@ -13,8 +13,8 @@ static char reason[200];
 
 const tl_netcdf_api *tl_netcdf_library(const char **why)
 {
-    static const char *const names[] = {"libnetcdf.so.22", "libnetcdf.so.19", "libnetcdf.so.18", "libnetcdf.so.15",
-                                        "libnetcdf.so"};
+    static const char *const names[] = {"libnetcdf.so.22", "libnetcdf.so.19", "libnetcdf.so.18",
+                                        "libnetcdf.so.15", "libnetcdf.so"};
     static int done, whole;
 #pragma omp critical(tally_netcdf)
     if (!done) {
@@ -24,10 +24,10 @@ const tl_netcdf_api *tl_netcdf_library(const char **why)
             library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
         whole = library != NULL;
         snprintf(reason, sizeof reason, "libnetcdf is not here (Debian: libnetcdf19)");
-#define FIND(result, name, parameters)                                                                                 \
-    if (whole && !(*(void **)&calls.name = dlsym(library, #name))) {                                                   \
-        whole = 0;                                                                                                     \
-        snprintf(reason, sizeof reason, "libnetcdf has no function " #name ": it is too old");                         \
+#define FIND(result, name, parameters)                                                             \
+    if (whole && !(*(void **)&calls.name = dlsym(library, #name))) {                               \
+        whole = 0;                                                                                 \
+        snprintf(reason, sizeof reason, "libnetcdf has no function " #name ": it is too old");     \
     }
         NETCDF_CALLS(FIND)
 #undef FIND

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * NetCDF: one variable of a file, or of several files that are joined along its first dimension. All formats that
- * libnetcdf reads: classic, 64-bit, netCDF-4, and HDF5 files of plain arrays. What packed values mean is unpack.c's. */
+ * NetCDF: one variable of a file, or of several files that are joined along its first dimension.
+ * All formats that libnetcdf reads: classic, 64-bit, netCDF-4, and HDF5 files of plain arrays.
+ * What packed values mean is unpack.c's. */
 #include "netcdf.h"
 #include "unpack.h"
 #include <errno.h>
@@ -21,8 +22,9 @@ typedef struct {
     int file, open, group, variable;
     int64_t length; /* along the first dimension */
     tl_packing packing;
-    size_t chunk[DIMS];               /* elements that are stored together; 0: not in chunks */
-    size_t layer_bytes, layer_chunks; /* of the chunks side by side along all dimensions but the first; bytes 0: none */
+    size_t chunk[DIMS]; /* elements that are stored together; 0: not in chunks */
+    /* of the chunks side by side along all dimensions but the first; bytes 0: none */
+    size_t layer_bytes, layer_chunks;
     enum { BY_LIBRARY, DIRECT, LAYERS } cache;
 } part;
 
@@ -60,7 +62,8 @@ static tally_status failed(const tally_file *f, const part *p, int error, const 
 
 /* Calls that ask the library are within the critical region of tl_netcdf_start. */
 
-/* The dimensions of a part: of the first those of the file, of the others all but the first are the same. */
+/* The dimensions of a part: of the first those of the file, of the others all but the first are
+   the same. */
 static tally_status shape(tally_file *f, part *p, const int *dims, int ndims)
 {
     tl_netcdf *const n = f->netcdf;
@@ -71,21 +74,24 @@ static tally_status shape(tally_file *f, part *p, const int *dims, int ndims)
         size_t length;
         const int error = api->nc_inq_dim(p->group, dims[d], name, &length);
         if (error || length > INT64_MAX)
-            return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: dimension %d: %s", p->path, d, api->nc_strerror(error));
+            return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: dimension %d: %s", p->path, d,
+                           api->nc_strerror(error));
         if (d == 0) p->length = (int64_t)length;
         if (p == n->parts) {
             f->info.shape[d] = (int64_t)length;
-            if (!(n->names[d] = strdup(name))) return tl_no_memory(f->ctx, strlen(name) + 1, "a dimension's name");
+            if (!(n->names[d] = strdup(name)))
+                return tl_no_memory(f->ctx, strlen(name) + 1, "a dimension's name");
         } else {
-            same = strcmp(name, n->names[d]) == 0 && (d == 0 || f->info.shape[d] == (int64_t)length);
+            same =
+                strcmp(name, n->names[d]) == 0 && (d == 0 || f->info.shape[d] == (int64_t)length);
         }
     }
     if (same) return TALLY_OK;
     tl_netcdf_describe(api, p->group, p->variable, one, sizeof one);
     tl_netcdf_describe(api, n->parts->group, n->parts->variable, other, sizeof other);
     return tl_fail(f->ctx, TALLY_INVALID,
-                   "%s: %s cannot be joined with %s of %s: only the length of the first may differ", p->path, one,
-                   other, n->parts->path);
+                   "%s: %s cannot be joined with %s of %s: only the length of the first may differ",
+                   p->path, one, other, n->parts->path);
 }
 
 /* How the variable is stored. */
@@ -94,14 +100,18 @@ static void look_at_chunks(tally_file *f, part *p)
     const tl_netcdf_api *const api = f->netcdf->api;
     size_t bytes = tally_dtype_size(p->packing.stored), count = 1;
     int storage = 1;
-    if (f->info.ndim < 1 || api->nc_inq_var_chunking(p->group, p->variable, &storage, p->chunk) || storage) {
+    if (f->info.ndim < 1 || api->nc_inq_var_chunking(p->group, p->variable, &storage, p->chunk) ||
+        storage) {
         memset(p->chunk, 0, sizeof p->chunk);
         return;
     }
     for (int d = 0; d < f->info.ndim; d++) {
-        const size_t across = d && p->chunk[d] ? ((size_t)f->info.shape[d] + p->chunk[d] - 1) / p->chunk[d] : 1;
-        if (p == f->netcdf->parts) f->info.chunk[d] = p->chunk[d] < INT64_MAX ? (int64_t)p->chunk[d] : INT64_MAX;
-        if (__builtin_mul_overflow(bytes, across * p->chunk[d], &bytes) || bytes > CACHE_MOST) bytes = CACHE_MOST + 1;
+        const size_t across =
+            d && p->chunk[d] ? ((size_t)f->info.shape[d] + p->chunk[d] - 1) / p->chunk[d] : 1;
+        if (p == f->netcdf->parts)
+            f->info.chunk[d] = p->chunk[d] < INT64_MAX ? (int64_t)p->chunk[d] : INT64_MAX;
+        if (__builtin_mul_overflow(bytes, across * p->chunk[d], &bytes) || bytes > CACHE_MOST)
+            bytes = CACHE_MOST + 1;
         count *= across;
     }
     if (f->info.ndim < 2 || bytes > CACHE_MOST) return;
@@ -109,9 +119,10 @@ static void look_at_chunks(tally_file *f, part *p)
     p->layer_chunks = count;
 }
 
-/* Which chunks the library keeps. Of a box of whole chunks none: what is not compressed then goes straight from the
- * file to the caller (0.10 instead of 0.19 s per GB where a chunk has 4 MB). From the first box on that has parts of
- * chunks a layer of them stays in memory, which reads in order come back to. */
+/* Which chunks the library keeps. Of a box of whole chunks none: what is not compressed then
+ * goes straight from the file to the caller (0.10 instead of 0.19 s per GB where a chunk has 4
+ * MB). From the first box on that has parts of chunks a layer of them stays in memory, which
+ * reads in order come back to. */
 static void cache(const tally_file *f, part *p, const size_t *from, const size_t *n)
 {
     const tl_netcdf_api *const api = f->netcdf->api;
@@ -119,11 +130,14 @@ static void cache(const tally_file *f, part *p, const size_t *from, const size_t
     if (!p->chunk[0] || p->cache == LAYERS) return;
     for (int d = 0; d < f->info.ndim; d++) {
         const size_t end = d ? (size_t)f->info.shape[d] : (size_t)p->length;
-        whole &= p->chunk[d] && from[d] % p->chunk[d] == 0 && (n[d] % p->chunk[d] == 0 || from[d] + n[d] == end);
+        whole &= p->chunk[d] && from[d] % p->chunk[d] == 0 &&
+                 (n[d] % p->chunk[d] == 0 || from[d] + n[d] == end);
     }
-    if (whole && p->cache == BY_LIBRARY) api->nc_set_var_chunk_cache(p->group, p->variable, 0, 0, 0.75f);
+    if (whole && p->cache == BY_LIBRARY)
+        api->nc_set_var_chunk_cache(p->group, p->variable, 0, 0, 0.75f);
     if (!whole && p->layer_bytes)
-        api->nc_set_var_chunk_cache(p->group, p->variable, p->layer_bytes, 10 * p->layer_chunks + 1, 0.75f);
+        api->nc_set_var_chunk_cache(p->group, p->variable, p->layer_bytes, 10 * p->layer_chunks + 1,
+                                    0.75f);
     else if (!whole && p->cache == DIRECT)
         api->nc_set_var_chunk_cache(p->group, p->variable, CACHE_USUAL, CACHE_SLOTS, 0.75f);
     p->cache = whole ? DIRECT : LAYERS;
@@ -136,35 +150,39 @@ static tally_status open_part(tally_file *f, part *p, const tally_file_options *
     char what[400];
     int type = 0, ndims = 0, dims[NC_MAX_VAR_DIMS], attributes;
     struct stat st; /* libnetcdf would fetch a URL */
-    if (stat(p->path, &st) != 0) return tl_fail(f->ctx, TALLY_IO, "%s: %s", p->path, strerror(errno));
+    if (stat(p->path, &st) != 0)
+        return tl_fail(f->ctx, TALLY_IO, "%s: %s", p->path, strerror(errno));
     if (!S_ISREG(st.st_mode)) return tl_fail(f->ctx, TALLY_IO, "%s: must be a file", p->path);
     int error = api->nc_open(p->path, 0, &p->file);
     if (error) return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s", p->path, api->nc_strerror(error));
     p->open = 1;
-    tally_status s =
-        tl_netcdf_find(&(tl_source){f->ctx, api, p->path, NULL, p->file, 0}, o->variable, &p->group, &p->variable);
+    tally_status s = tl_netcdf_find(&(tl_source){f->ctx, api, p->path, NULL, p->file, 0},
+                                    o->variable, &p->group, &p->variable);
     if (s) return s;
     error = api->nc_inq_varndims(p->group, p->variable, &ndims);
     if (!error && ndims <= NC_MAX_VAR_DIMS)
         error = api->nc_inq_var(p->group, p->variable, what, &type, &ndims, dims, &attributes);
     if (error) return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s", p->path, api->nc_strerror(error));
-    if (p == n->parts && !(n->variable = strdup(what))) return tl_no_memory(f->ctx, strlen(what), "a variable's name");
+    if (p == n->parts && !(n->variable = strdup(what)))
+        return tl_no_memory(f->ctx, strlen(what), "a variable's name");
     tl_netcdf_describe(api, p->group, p->variable, what, sizeof what);
     if (ndims > DIMS)
-        return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: %s has %d dimensions: at most %d", p->path, n->variable, ndims,
-                       DIMS);
+        return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: %s has %d dimensions: at most %d", p->path,
+                       n->variable, ndims, DIMS);
     if (ndims == 0 && n->count > 1)
-        return tl_fail(f->ctx, TALLY_INVALID, "%s: %s has no dimension along which files can be joined", p->path, what);
+        return tl_fail(f->ctx, TALLY_INVALID,
+                       "%s: %s has no dimension along which files can be joined", p->path, what);
     if ((s = shape(f, p, dims, ndims)) ||
-        (s = tl_packing_read(&(tl_source){f->ctx, api, p->path, what, p->group, p->variable}, type, o->dtype,
-                             &p->packing)))
+        (s = tl_packing_read(&(tl_source){f->ctx, api, p->path, what, p->group, p->variable}, type,
+                             o->dtype, &p->packing)))
         return s;
     f->info.ndim = ndims;
     if (p == n->parts)
         f->info.dtype = p->packing.given;
     else if (p->packing.given != f->info.dtype)
-        return tl_fail(f->ctx, TALLY_INVALID, "%s: %s is %s, and in %s it is %s; --dtype f64 makes them the same",
-                       p->path, what, tally_dtype_name(p->packing.given), n->parts->path,
+        return tl_fail(f->ctx, TALLY_INVALID,
+                       "%s: %s is %s, and in %s it is %s; --dtype f64 makes them the same", p->path,
+                       what, tally_dtype_name(p->packing.given), n->parts->path,
                        tally_dtype_name(f->info.dtype));
     look_at_chunks(f, p);
     if (p != n->parts) return TALLY_OK;
@@ -184,7 +202,8 @@ static tally_status total(tally_file *f)
     f->info.elements = 1;
     for (int d = 0; d < f->info.ndim; d++)
         if (__builtin_mul_overflow(bytes, f->info.shape[d], &bytes))
-            return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s has more than 2^63 bytes", f->label, n->variable);
+            return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s has more than 2^63 bytes", f->label,
+                           n->variable);
         else
             f->info.elements *= f->info.shape[d];
     if (f->info.ndim == 0) { /* a single value is an array of one */
@@ -203,9 +222,12 @@ tally_status tl_netcdf_start(tally_file *f, const tally_file_options *o)
 {
     const char *why;
     const tl_netcdf_api *const api = tl_netcdf_library(&why);
-    if (!api) return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: NetCDF and HDF5 are read by libnetcdf: %s", f->label, why);
+    if (!api)
+        return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: NetCDF and HDF5 are read by libnetcdf: %s",
+                       f->label, why);
     if (!f->regular || !strcmp(f->name, "-"))
-        return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: NetCDF and HDF5 must be files with a name, not pipes", f->label);
+        return tl_fail(f->ctx, TALLY_UNSUPPORTED,
+                       "%s: NetCDF and HDF5 must be files with a name, not pipes", f->label);
     tl_netcdf *const n = f->netcdf = calloc(1, sizeof *n);
     if (!n) return tl_no_memory(f->ctx, sizeof *n, "a NetCDF reader");
     f->end = netcdf_end;
@@ -229,7 +251,8 @@ tally_status tl_netcdf_start(tally_file *f, const tally_file_options *o)
 
 /* ---- reading ---- */
 
-static tally_status read_part(tally_file *f, part *p, const int64_t *start, const int64_t *count, char *out)
+static tally_status read_part(tally_file *f, part *p, const int64_t *start, const int64_t *count,
+                              char *out)
 {
     size_t from[DIMS] = {0}, n[DIMS] = {0};
     int64_t elements = 1, bad;
@@ -254,8 +277,10 @@ static tally_status read_part(tally_file *f, part *p, const int64_t *start, cons
         rest /= count[d];
     }
     for (int d = 0, k = 0; d < f->info.ndim; d++)
-        k += snprintf(place + k, sizeof place - (size_t)k, "%s%lld", d ? ", " : "", (long long)at[d]);
-    tally_format_value(p->packing.stored, stored + bad * (int64_t)tally_dtype_size(p->packing.stored), 0, value,
+        k += snprintf(place + k, sizeof place - (size_t)k, "%s%lld", d ? ", " : "",
+                      (long long)at[d]);
+    tally_format_value(p->packing.stored,
+                       stored + bad * (int64_t)tally_dtype_size(p->packing.stored), 0, value,
                        sizeof value);
     return tl_fail(f->ctx, TALLY_BAD_DATA,
                    "%s: %s[%s] is %s, which stands for a missing value, and %s has none; "
@@ -263,7 +288,8 @@ static tally_status read_part(tally_file *f, part *p, const int64_t *start, cons
                    p->path, f->netcdf->variable, place, value, tally_dtype_name(p->packing.given));
 }
 
-/* A box of all parts: along the first dimension they follow each other, in the file and in the buffer. */
+/* A box of all parts: along the first dimension they follow each other, in the file and in the
+   buffer. */
 static tally_status read_box(tally_file *f, const int64_t *start, const int64_t *count, char *out)
 {
     const tl_netcdf *const n = f->netcdf;
@@ -286,14 +312,16 @@ static tally_status read_box(tally_file *f, const int64_t *start, const int64_t 
     return s;
 }
 
-tally_status tl_netcdf_read_box(tally_file *f, const int64_t *start, const int64_t *count, void *buffer)
+tally_status tl_netcdf_read_box(tally_file *f, const int64_t *start, const int64_t *count,
+                                void *buffer)
 {
     for (int d = 0; d < f->info.ndim; d++)
         if (start[d] < 0 || count[d] < 0 || count[d] > f->info.shape[d] - start[d])
-            return tl_fail(f->ctx, TALLY_INVALID,
-                           "start[%d] is %lld and count[%d] %lld: must be within 0..%lld, the length of %s", d,
-                           (long long)start[d], d, (long long)count[d], (long long)f->info.shape[d],
-                           f->info.dimensions[d] ? f->info.dimensions[d] : "the value");
+            return tl_fail(
+                f->ctx, TALLY_INVALID,
+                "start[%d] is %lld and count[%d] %lld: must be within 0..%lld, the length of %s", d,
+                (long long)start[d], d, (long long)count[d], (long long)f->info.shape[d],
+                f->info.dimensions[d] ? f->info.dimensions[d] : "the value");
     for (int d = 0; d < f->info.ndim; d++)
         if (count[d] == 0) return TALLY_OK;
     return read_box(f, start, count, buffer);
@@ -302,13 +330,15 @@ tally_status tl_netcdf_read_box(tally_file *f, const int64_t *start, const int64
 tally_status tl_netcdf_read(tally_file *f, void *buffer, int64_t max, int64_t *got)
 {
     tl_netcdf *const n = f->netcdf;
-    const int64_t size = (int64_t)tally_dtype_size(f->info.dtype), left = f->info.elements - n->next;
+    const int64_t size = (int64_t)tally_dtype_size(f->info.dtype),
+                  left = f->info.elements - n->next;
     char *out = buffer;
     tally_status s = TALLY_OK;
     *got = 0;
     for (int64_t rest = max < left ? max : left; rest && !s;) {
         int64_t start[DIMS], count[DIMS];
-        const int64_t elements = tl_netcdf_box(f->info.ndim, f->info.shape, n->next, rest, start, count);
+        const int64_t elements =
+            tl_netcdf_box(f->info.ndim, f->info.shape, n->next, rest, start, count);
         s = read_box(f, start, count, out);
         if (s) break;
         out += elements * size;
@@ -322,7 +352,8 @@ tally_status tl_netcdf_read(tally_file *f, void *buffer, int64_t max, int64_t *g
 
 int tl_netcdf_parts(const tally_file *f) { return f->netcdf->count; }
 
-int tl_netcdf_coordinate_of(const tally_file *f, int part_number, int dimension, int *group, int *variable)
+int tl_netcdf_coordinate_of(const tally_file *f, int part_number, int dimension, int *group,
+                            int *variable)
 {
     const tl_netcdf *const n = f->netcdf;
     const part *const p = &n->parts[part_number];
@@ -332,8 +363,9 @@ int tl_netcdf_coordinate_of(const tally_file *f, int part_number, int dimension,
     if (part_number >= n->count) return 0;
     for (int i = 0; i < 2; i++)
         if (!n->api->nc_inq_varid(groups[i], n->names[dimension], variable) &&
-            !n->api->nc_inq_var(groups[i], *variable, name, &type, &ndims, dims, &attributes) && ndims == 1 &&
-            !n->api->nc_inq_dim(groups[i], dims[0], name, &(size_t){0}) && !strcmp(name, n->names[dimension])) {
+            !n->api->nc_inq_var(groups[i], *variable, name, &type, &ndims, dims, &attributes) &&
+            ndims == 1 && !n->api->nc_inq_dim(groups[i], dims[0], name, &(size_t){0}) &&
+            !strcmp(name, n->names[dimension])) {
             *group = groups[i];
             return 1;
         }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * _FillValue, missing_value, scale_factor, add_offset and _Unsigned:
  *
- *     stored, without scale and offset    its own dtype; of floats missing ones become NaN, of integers they are errors
- *     with scale or offset                f64: stored * scale + offset, each rounded once; missing ones NaN
+ *     stored, without scale and offset    its own dtype; of floats missing ones become NaN, of
+ *                                         integers they are errors
+ *     with scale or offset                f64: stored * scale + offset, each rounded once;
+ *                                         missing ones NaN
  *     options.dtype f64                   f64
  *
- * The stored values lie at the end of the buffer, so that the given ones, which are as large or larger, never overtake
- * them. */
+ * The stored values lie at the end of the buffer, so that the given ones, which are as large or
+ * larger, never overtake them. */
 #include "unpack.h"
 #include "law/fp.h"
 #include <string.h>
@@ -14,28 +16,30 @@
 tally_dtype tl_packed_dtype(int type)
 {
     static const unsigned char dtypes[] = {
-        [NC_BYTE] = TALLY_I8,    [NC_SHORT] = TALLY_I16, [NC_INT] = TALLY_I32,    [NC_FLOAT] = TALLY_F32,
-        [NC_DOUBLE] = TALLY_F64, [NC_UBYTE] = TALLY_U8,  [NC_USHORT] = TALLY_U16, [NC_UINT] = TALLY_U32,
-        [NC_INT64] = TALLY_I64,  [NC_UINT64] = TALLY_U64};
+        [NC_BYTE] = TALLY_I8,    [NC_SHORT] = TALLY_I16,  [NC_INT] = TALLY_I32,
+        [NC_FLOAT] = TALLY_F32,  [NC_DOUBLE] = TALLY_F64, [NC_UBYTE] = TALLY_U8,
+        [NC_USHORT] = TALLY_U16, [NC_UINT] = TALLY_U32,   [NC_INT64] = TALLY_I64,
+        [NC_UINT64] = TALLY_U64};
     return type > 0 && type <= NC_UINT64 ? (tally_dtype)dtypes[type] : 0;
 }
 
 /* The stored types: KIND(dtype, C type). */
-#define KINDS(KIND)                                                                                                    \
-    KIND(TALLY_I8, int8_t)                                                                                             \
-    KIND(TALLY_U8, uint8_t)                                                                                            \
-    KIND(TALLY_I16, int16_t)                                                                                           \
-    KIND(TALLY_U16, uint16_t)                                                                                          \
-    KIND(TALLY_I32, int32_t)                                                                                           \
-    KIND(TALLY_U32, uint32_t)                                                                                          \
-    KIND(TALLY_I64, int64_t)                                                                                           \
-    KIND(TALLY_U64, uint64_t)                                                                                          \
-    KIND(TALLY_F32, float)                                                                                             \
+#define KINDS(KIND)                                                                                \
+    KIND(TALLY_I8, int8_t)                                                                         \
+    KIND(TALLY_U8, uint8_t)                                                                        \
+    KIND(TALLY_I16, int16_t)                                                                       \
+    KIND(TALLY_U16, uint16_t)                                                                      \
+    KIND(TALLY_I32, int32_t)                                                                       \
+    KIND(TALLY_U32, uint32_t)                                                                      \
+    KIND(TALLY_I64, int64_t)                                                                       \
+    KIND(TALLY_U64, uint64_t)                                                                      \
+    KIND(TALLY_F32, float)                                                                         \
     KIND(TALLY_F64, double)
 
 static tally_status attribute_failed(const tl_source *from, const char *name, const char *why)
 {
-    return tl_fail(from->ctx, TALLY_BAD_DATA, "%s: %s: the attribute %s %s", from->path, from->what, name, why);
+    return tl_fail(from->ctx, TALLY_BAD_DATA, "%s: %s: the attribute %s %s", from->path, from->what,
+                   name, why);
 }
 
 static tally_status number(const tl_source *from, const char *name, int *there, double *value)
@@ -45,7 +49,8 @@ static tally_status number(const tl_source *from, const char *name, int *there, 
     size_t length;
     *there = api->nc_inq_att(from->group, from->variable, name, &type, &length) == NC_NOERR;
     if (!*there) return TALLY_OK;
-    if (!tl_packed_dtype(type) || length != 1) return attribute_failed(from, name, "is not one number");
+    if (!tl_packed_dtype(type) || length != 1)
+        return attribute_failed(from, name, "is not one number");
     const int error = api->nc_get_att_double(from->group, from->variable, name, value);
     return error ? attribute_failed(from, name, api->nc_strerror(error)) : TALLY_OK;
 }
@@ -64,7 +69,8 @@ static tally_status missing(const tl_source *from, const char *name, tl_packing 
     if (api->nc_inq_att(from->group, from->variable, name, &type, &length)) return TALLY_OK;
     if (!tl_packed_dtype(type)) return attribute_failed(from, name, "is not a number");
     if (length > (size_t)(TL_MISSING_MOST - p->missing))
-        return attribute_failed(from, name, "has too many values: at most 8 may stand for missing ones");
+        return attribute_failed(from, name,
+                                "has too many values: at most 8 may stand for missing ones");
     const int real = tl_is_float(p->stored), natural = p->stored == TALLY_U64 && type == NC_UINT64;
     if (real)
         error = api->nc_get_att_double(from->group, from->variable, name, v.real);
@@ -78,11 +84,11 @@ static tally_status missing(const tl_source *from, const char *name, tl_packing 
         char *const to = p->value[p->missing];
         int fits = 1;
         switch (p->stored) {
-#define KIND(dtype, T)                                                                                                 \
-    case dtype: {                                                                                                      \
-        const T x = real ? (T)v.real[i] : natural ? (T)v.natural[i] : (T)v.whole[i];                                   \
-        memcpy(to, &x, sizeof x);                                                                                      \
-        break;                                                                                                         \
+#define KIND(dtype, T)                                                                             \
+    case dtype: {                                                                                  \
+        const T x = real ? (T)v.real[i] : natural ? (T)v.natural[i] : (T)v.whole[i];               \
+        memcpy(to, &x, sizeof x);                                                                  \
+        break;                                                                                     \
     }
             KINDS(KIND)
 #undef KIND
@@ -101,13 +107,17 @@ static void other_sign(const tl_source *from, tl_packing *p)
     char text[8] = "";
     int type;
     size_t length;
-    if (api->nc_inq_att(from->group, from->variable, "_Unsigned", &type, &length) || type != NC_CHAR ||
-        length >= sizeof text || api->nc_get_att_text(from->group, from->variable, "_Unsigned", text))
+    if (api->nc_inq_att(from->group, from->variable, "_Unsigned", &type, &length) ||
+        type != NC_CHAR || length >= sizeof text ||
+        api->nc_get_att_text(from->group, from->variable, "_Unsigned", text))
         return;
-    const int wanted = strcmp(text, "true") == 0, is_unsigned = p->stored == TALLY_U8 || p->stored == TALLY_U16 ||
-                                                                p->stored == TALLY_U32 || p->stored == TALLY_U64;
-    if (tl_is_float(p->stored) || wanted == is_unsigned || (!wanted && strcmp(text, "false") != 0)) return;
-    p->stored = (tally_dtype)(p->stored + (wanted ? 1 : -1)); /* of a size the signed one comes first */
+    const int wanted = strcmp(text, "true") == 0,
+              is_unsigned = p->stored == TALLY_U8 || p->stored == TALLY_U16 ||
+                            p->stored == TALLY_U32 || p->stored == TALLY_U64;
+    if (tl_is_float(p->stored) || wanted == is_unsigned || (!wanted && strcmp(text, "false") != 0))
+        return;
+    /* of a size the signed one comes first */
+    p->stored = (tally_dtype)(p->stored + (wanted ? 1 : -1));
 }
 
 tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, tl_packing *p)
@@ -116,8 +126,8 @@ tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, 
     memset(p, 0, sizeof *p);
     p->stored = tl_packed_dtype(type);
     if (!p->stored)
-        return tl_fail(from->ctx, TALLY_UNSUPPORTED, "%s: %s has %s, not numbers", from->path, from->what,
-                       type == NC_CHAR ? "characters" : "values of another type");
+        return tl_fail(from->ctx, TALLY_UNSUPPORTED, "%s: %s has %s, not numbers", from->path,
+                       from->what, type == NC_CHAR ? "characters" : "values of another type");
     other_sign(from, p);
     tally_status s = number(from, "scale_factor", &p->scaled, &p->scale);
     if (!s) s = number(from, "add_offset", &p->shifted, &p->offset);
@@ -125,8 +135,9 @@ tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, 
     if (s) return s;
     p->given = p->scaled || p->shifted || want == TALLY_F64 ? TALLY_F64 : p->stored;
     if (want && want != p->given)
-        return tl_fail(from->ctx, TALLY_INVALID, "%s: %s is %s: --dtype may be that or f64, and %s was asked for",
-                       from->path, from->what, tally_dtype_name(p->given), tally_dtype_name(want));
+        return tl_fail(from->ctx, TALLY_INVALID,
+                       "%s: %s is %s: --dtype may be that or f64, and %s was asked for", from->path,
+                       from->what, tally_dtype_name(p->given), tally_dtype_name(want));
     return TALLY_OK;
 }
 
@@ -135,40 +146,42 @@ char *tl_unpack_place(const tl_packing *p, char *out, int64_t n)
     return out + n * (int64_t)(tally_dtype_size(p->given) - tally_dtype_size(p->stored));
 }
 
-#define KIND(dtype, T)                                                                                                 \
-    static inline int is_missing_##T(const T *none, int count, T x)                                                    \
-    {                                                                                                                  \
-        int is = 0;                                                                                                    \
-        for (int k = 0; k < count; k++) is |= x == none[k];                                                            \
-        return is;                                                                                                     \
-    }                                                                                                                  \
-    static inline __attribute__((unused)) int64_t look_##T(const tl_packing *p, const char *at, int64_t n)             \
-    {                                                                                                                  \
-        T none[TL_MISSING_MOST], x;                                                                                    \
-        for (int k = 0; k < p->missing; k++) memcpy(&none[k], p->value[k], sizeof x);                                  \
-        for (int64_t i = 0; i < n; i++) {                                                                              \
-            memcpy(&x, at + i * (int64_t)sizeof x, sizeof x);                                                          \
-            if (is_missing_##T(none, p->missing, x)) return i;                                                         \
-        }                                                                                                              \
-        return n;                                                                                                      \
-    }                                                                                                                  \
-    static void to_real_##T(const tl_packing *p, const char *at, char *out, int64_t n)                                 \
-    {                                                                                                                  \
-        T none[TL_MISSING_MOST], x;                                                                                    \
-        for (int k = 0; k < p->missing; k++) memcpy(&none[k], p->value[k], sizeof x);                                  \
-        for (int64_t i = 0; i < n; i++) {                                                                              \
-            memcpy(&x, at + i * (int64_t)sizeof x, sizeof x);                                                          \
-            double y = (double)x;                                                                                      \
-            if (p->scaled) y *= p->scale;                                                                              \
-            if (p->shifted) y += p->offset;                                                                            \
-            if (is_missing_##T(none, p->missing, x)) y = __builtin_nan("");                                            \
-            memcpy(out + i * (int64_t)sizeof y, &y, sizeof y);                                                         \
-        }                                                                                                              \
+#define KIND(dtype, T)                                                                             \
+    static inline int is_missing_##T(const T *none, int count, T x)                                \
+    {                                                                                              \
+        int is = 0;                                                                                \
+        for (int k = 0; k < count; k++) is |= x == none[k];                                        \
+        return is;                                                                                 \
+    }                                                                                              \
+    static inline __attribute__((unused))                                                          \
+    int64_t look_##T(const tl_packing *p, const char *at, int64_t n)                               \
+    {                                                                                              \
+        T none[TL_MISSING_MOST], x;                                                                \
+        for (int k = 0; k < p->missing; k++) memcpy(&none[k], p->value[k], sizeof x);              \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            memcpy(&x, at + i * (int64_t)sizeof x, sizeof x);                                      \
+            if (is_missing_##T(none, p->missing, x)) return i;                                     \
+        }                                                                                          \
+        return n;                                                                                  \
+    }                                                                                              \
+    static void to_real_##T(const tl_packing *p, const char *at, char *out, int64_t n)             \
+    {                                                                                              \
+        T none[TL_MISSING_MOST], x;                                                                \
+        for (int k = 0; k < p->missing; k++) memcpy(&none[k], p->value[k], sizeof x);              \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            memcpy(&x, at + i * (int64_t)sizeof x, sizeof x);                                      \
+            double y = (double)x;                                                                  \
+            if (p->scaled) y *= p->scale;                                                          \
+            if (p->shifted) y += p->offset;                                                        \
+            if (is_missing_##T(none, p->missing, x)) y = __builtin_nan("");                        \
+            memcpy(out + i * (int64_t)sizeof y, &y, sizeof y);                                     \
+        }                                                                                          \
     }
 KINDS(KIND)
 #undef KIND
 
-static inline __attribute__((always_inline)) void to_nan_of(const tl_packing *p, int count, char *out, int64_t n)
+static inline __attribute__((always_inline)) void to_nan_of(const tl_packing *p, int count,
+                                                            char *out, int64_t n)
 {
     float none[TL_MISSING_MOST], x;
     for (int k = 0; k < count; k++) memcpy(&none[k], p->value[k], sizeof x);
@@ -179,7 +192,8 @@ static inline __attribute__((always_inline)) void to_nan_of(const tl_packing *p,
     }
 }
 
-/* One missing value, or two, is what nearly every file has: with their number known the loop has no inner one. */
+/* One missing value, or two, is what nearly every file has: with their number known the loop has
+   no inner one. */
 static void to_nan(const tl_packing *p, char *out, int64_t n)
 {
     if (p->missing == 1)
@@ -195,9 +209,9 @@ static int unpack(const tl_packing *p, const char *stored, char *out, int64_t n,
     if (p->given == TALLY_F64) {
         if (p->stored == TALLY_F64 && !p->missing && !p->scaled && !p->shifted) return 1;
         switch (p->stored) {
-#define KIND(dtype, T)                                                                                                 \
-    case dtype:                                                                                                        \
-        to_real_##T(p, stored, out, n);                                                                                \
+#define KIND(dtype, T)                                                                             \
+    case dtype:                                                                                    \
+        to_real_##T(p, stored, out, n);                                                            \
         return 1;
             KINDS(KIND)
 #undef KIND
@@ -210,9 +224,9 @@ static int unpack(const tl_packing *p, const char *stored, char *out, int64_t n,
     case TALLY_F32:
         to_nan(p, out, n);
         return 1;
-#define KIND(dtype, T)                                                                                                 \
-    case dtype:                                                                                                        \
-        *bad = look_##T(p, stored, n);                                                                                 \
+#define KIND(dtype, T)                                                                             \
+    case dtype:                                                                                    \
+        *bad = look_##T(p, stored, n);                                                             \
         return *bad == n;
         KIND(TALLY_I8, int8_t)
         KIND(TALLY_U8, uint8_t)

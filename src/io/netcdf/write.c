@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * A new NetCDF file of one variable and the coordinates of its dimensions, by libnetcdf: CDF-5 (64-bit data), which
- * every libnetcdf since 4.4 reads, or NetCDF-4, which is HDF5.
+ * A new NetCDF file of one variable and the coordinates of its dimensions, by libnetcdf: CDF-5
+ * (64-bit data), which every libnetcdf since 4.4 reads, or NetCDF-4, which is HDF5.
  *
- *     name, fill                     what the file has; the first coordinate (coordinate.c), the first element
- *                                    or the end writes it down
+ *     name, fill                     what the file has; the first coordinate (coordinate.c), the
+ *                                    first element or the end writes it down
  *     put                            elements, in order
  *     finish                         closes it
  *
@@ -20,11 +20,13 @@
 #include <unistd.h>
 
 enum {
-    CHUNK = 1 << 20,   /* bytes that are stored together where the first extent is not known */
-    AROUND = 4 * CHUNK /* more bytes than a file has besides its elements: headers, part of a chunk */
+    CHUNK = 1 << 20, /* bytes that are stored together where the first extent is not known */
+    /* more bytes than a file has besides its elements: headers, part of a chunk */
+    AROUND = 4 * CHUNK
 };
 
-tally_status tl_netcdf_failed(const tally_file *f, const tl_netcdf_new *n, int error, const char *doing)
+tally_status tl_netcdf_failed(const tally_file *f, const tl_netcdf_new *n, int error,
+                              const char *doing)
 {
     const char *const why = error > 0 ? strerror(error) : n->api->nc_strerror(error);
     return tl_fail(f->ctx, TALLY_IO, "%s: %s: %s", f->label, doing, why);
@@ -42,7 +44,9 @@ static size_t name_of(const char *names, int number, const char **name)
 
 int tl_netcdf_is_name(const char *name, size_t n)
 {
-    if (!n || n > NC_MAX_NAME || name[n - 1] == ' ' || strchr("!\"#$%&'*+,-.:;<=>?@[\\]^`{|}~ ", *name)) return 0;
+    if (!n || n > NC_MAX_NAME || name[n - 1] == ' ' ||
+        strchr("!\"#$%&'*+,-.:;<=>?@[\\]^`{|}~ ", *name))
+        return 0;
     for (size_t i = 0; i < n; i++)
         if (name[i] == '/' || name[i] == 127 || (name[i] > 0 && name[i] < 32)) return 0;
     return 1;
@@ -69,10 +73,10 @@ tally_status tl_netcdf_name(tally_file *f, tl_netcdf_new *n, const char *names)
 {
     if (n->defined) return tl_fail(f->ctx, TALLY_INVALID, "%s: the names come first", f->label);
     if (!are_names(names, f->info.ndim))
-        return tl_fail(
-            f->ctx, TALLY_INVALID,
-            "%s: line is '%.100s': must be the name of the variable and of %d dimensions, like mean(lat, lon)",
-            f->label, names, f->info.ndim);
+        return tl_fail(f->ctx, TALLY_INVALID,
+                       "%s: line is '%.100s': must be the name of the variable and of %d "
+                       "dimensions, like mean(lat, lon)",
+                       f->label, names, f->info.ndim);
     char *const own = strdup(names);
     if (!own) return tl_no_memory(f->ctx, strlen(names), "the names of the dimensions");
     free(n->names);
@@ -115,17 +119,20 @@ tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n)
     }
     chunk[0] = rest < CHUNK ? CHUNK / rest : 1;
     if (!error)
-        error = api->nc_def_var(n->file, tl_netcdf_copy_name(n->names, 0, name), tl_netcdf_type(f->info.dtype), ndim,
-                                n->dims, &n->variable);
-    if (!error && ndim && f->info.shape[0] <= 0) /* the library's own are of 4 KiB; a classic file has none */
+        error = api->nc_def_var(n->file, tl_netcdf_copy_name(n->names, 0, name),
+                                tl_netcdf_type(f->info.dtype), ndim, n->dims, &n->variable);
+    /* the library's own are of 4 KiB; a classic file has none */
+    if (!error && ndim && f->info.shape[0] <= 0)
         api->nc_def_var_chunking(n->file, n->variable, 0, chunk);
-    if (!error) error = api->nc_def_var_fill(n->file, n->variable, !n->fills, n->fills ? n->fill : NULL);
+    if (!error)
+        error = api->nc_def_var_fill(n->file, n->variable, !n->fills, n->fills ? n->fill : NULL);
     n->defined = !error;
     return error ? tl_netcdf_failed(f, n, error, n->names) : TALLY_OK;
 }
 
-/* The disk's room for all bytes up to element `elements`. HDF5 1.10 has a write that fails behind it when the process
- * ends, and crashes; so it must not fail. Not every file system can do this (EOPNOTSUPP). */
+/* The disk's room for all bytes up to element `elements`. HDF5 1.10 has a write that fails
+ * behind it when the process ends, and crashes; so it must not fail. Not every file system can
+ * do this (EOPNOTSUPP). */
 static tally_status reserve(tally_file *f, tl_netcdf_new *n, int64_t elements)
 {
     int64_t bytes = elements * (int64_t)tally_dtype_size(f->info.dtype) + AROUND;
@@ -134,10 +141,12 @@ static tally_status reserve(tally_file *f, tl_netcdf_new *n, int64_t elements)
     if (f->info.shape[0] < 0) bytes += bytes / 2; /* of how many, is not known */
     n->reserved = bytes;
     struct rlimit most; /* which fallocate does not ask where a file keeps its size */
-    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY && (rlim_t)bytes > most.rlim_cur)
+    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
+        (rlim_t)bytes > most.rlim_cur)
         return tl_netcdf_failed(f, n, EFBIG, "writing");
     while (fallocate(f->fd, FALLOC_FL_KEEP_SIZE, 0, bytes) != 0) {
-        if (errno == ENOSPC || errno == EFBIG || errno == EDQUOT) return tl_netcdf_failed(f, n, errno, "writing");
+        if (errno == ENOSPC || errno == EFBIG || errno == EDQUOT)
+            return tl_netcdf_failed(f, n, errno, "writing");
         if (errno != EINTR) break;
     }
     return TALLY_OK;
@@ -147,7 +156,8 @@ static tally_status reserve(tally_file *f, tl_netcdf_new *n, int64_t elements)
 static void release(const tally_file *f)
 {
     struct stat st;
-    if (fstat(f->fd, &st) == 0 && ftruncate(f->fd, st.st_size) != 0) errno = 0; /* it is only room */
+    /* it is only room */
+    if (fstat(f->fd, &st) == 0 && ftruncate(f->fd, st.st_size) != 0) errno = 0;
 }
 
 /* The end of what is defined: the coordinates get their values. */
@@ -158,7 +168,9 @@ static tally_status begin(const tally_file *f, tl_netcdf_new *n)
     if (s) return s;
     int error = n->api->nc_enddef(n->file);
     for (const tl_netcdf_kept *k = n->coordinates; k && !error; k = k->next)
-        error = k->count ? n->api->nc_put_vara(n->file, k->variable, &(size_t){0}, &k->count, k->values) : 0;
+        error = k->count
+                    ? n->api->nc_put_vara(n->file, k->variable, &(size_t){0}, &k->count, k->values)
+                    : 0;
     n->data = !error;
     return error ? tl_netcdf_failed(f, n, error, "writing") : TALLY_OK;
 }
@@ -168,11 +180,13 @@ static tally_status put(tally_file *f, tl_netcdf_new *n, const char *data, int64
     int64_t shape[TL_DIMS], start[TL_DIMS], count[TL_DIMS];
     tally_status s = reserve(f, n, n->next + rest);
     if (!s) s = begin(f, n);
-    for (int d = 0; d < f->info.ndim; d++) shape[d] = f->info.shape[d] < 0 ? INT64_MAX : f->info.shape[d];
+    for (int d = 0; d < f->info.ndim; d++)
+        shape[d] = f->info.shape[d] < 0 ? INT64_MAX : f->info.shape[d];
     while (rest && !s) {
         size_t from[TL_DIMS] = {0}, box[TL_DIMS] = {0};
         const int64_t now = tl_netcdf_box(f->info.ndim, shape, n->next, rest, start, count);
-        for (int d = 0; d < f->info.ndim; d++) from[d] = (size_t)start[d], box[d] = (size_t)count[d];
+        for (int d = 0; d < f->info.ndim; d++)
+            from[d] = (size_t)start[d], box[d] = (size_t)count[d];
         const int error = n->api->nc_put_vara(n->file, n->variable, from, box, data);
         if (error) s = tl_netcdf_failed(f, n, error, "writing");
         data += now * (int64_t)tally_dtype_size(f->info.dtype);
@@ -191,13 +205,16 @@ tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netc
     int error, at;
     *made = NULL;
     if (!api)
-        return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: NetCDF and HDF5 are written by libnetcdf: %s", f->label, why);
+        return tl_fail(f->ctx, TALLY_UNSUPPORTED,
+                       "%s: NetCDF and HDF5 are written by libnetcdf: %s", f->label, why);
     if (!tl_netcdf_type(f->info.dtype))
         return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: %s has no type %s", f->label, f->info.format,
                        tally_dtype_name(f->info.dtype));
     for (int d = 1; d < f->info.ndim; d++)
-        if (f->info.shape[d] == 0) /* in a file, a length of 0 means: as many as there are records */
-            return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: shape[%d] is 0: in %s only the first may be", f->label, d,
+        /* in a file, a length of 0 means: as many as there are records */
+        if (f->info.shape[d] == 0)
+            return tl_fail(f->ctx, TALLY_UNSUPPORTED,
+                           "%s: shape[%d] is 0: in %s only the first may be", f->label, d,
                            f->info.format);
     tl_netcdf_new *const n = *made = calloc(1, sizeof *n);
     char *const names = malloc(160);
@@ -218,7 +235,9 @@ tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netc
 
 tally_status tl_netcdf_fill(tally_file *f, tl_netcdf_new *n, const void *value)
 {
-    if (n->defined) return tl_fail(f->ctx, TALLY_INVALID, "%s: the value for none comes before coordinates", f->label);
+    if (n->defined)
+        return tl_fail(f->ctx, TALLY_INVALID, "%s: the value for none comes before coordinates",
+                       f->label);
     memcpy(n->fill, value, tally_dtype_size(f->info.dtype));
     n->fills = 1;
     return TALLY_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * As much of CUDA's runtime as tally_mpi_nccl.h uses, over host memory; a stream ends when what fake nccl.h sends and
- * receives is there. */
+ * As much of CUDA's runtime as tally_mpi_nccl.h uses, over host memory; a stream ends when what
+ * fake nccl.h sends and receives is there. */
 #ifndef TEST_FAKE_CUDA_RUNTIME_API_H
 #define TEST_FAKE_CUDA_RUNTIME_API_H
 #include <mpi.h>
@@ -13,7 +13,11 @@ typedef enum {
     cudaErrorECCUncorrectable = 214,
     cudaErrorNotReady = 600
 } cudaError_t;
-typedef enum { cudaMemoryTypeHost = 1, cudaMemoryTypeDevice = 2, cudaMemoryTypeManaged = 3 } cudaMemoryType;
+typedef enum {
+    cudaMemoryTypeHost = 1,
+    cudaMemoryTypeDevice = 2,
+    cudaMemoryTypeManaged = 3
+} cudaMemoryType;
 typedef enum { cudaMemcpyDeviceToDevice = 3 } cudaMemcpyKind;
 typedef struct fake_stream *cudaStream_t;
 enum { cudaStreamNonBlocking = 1, FAKE_REQUESTS = 256 };
@@ -30,7 +34,9 @@ static int fake_requests;
 
 static inline const char *cudaGetErrorString(cudaError_t e)
 {
-    return e == cudaErrorECCUncorrectable ? "uncorrectable ECC error encountered" : e ? "out of memory" : "no error";
+    return e == cudaErrorECCUncorrectable ? "uncorrectable ECC error encountered"
+           : e                            ? "out of memory"
+                                          : "no error";
 }
 static inline cudaError_t cudaMalloc(void **p, size_t bytes)
 {
@@ -47,7 +53,8 @@ static inline cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes 
 {
     return a->type = p == fake_host ? cudaMemoryTypeHost : cudaMemoryTypeDevice, cudaSuccess;
 }
-static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, cudaMemcpyKind kind, cudaStream_t s)
+static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, cudaMemcpyKind kind,
+                                          cudaStream_t s)
 {
     return (void)kind, (void)s, memcpy(to, from, n), cudaSuccess;
 }
@@ -55,7 +62,8 @@ static inline cudaError_t cudaStreamQuery(cudaStream_t s)
 {
     int done = 0;
     (void)s;
-    if (fake_fault == FAKE_STREAM) return fake_me == fake_rank ? cudaErrorECCUncorrectable : cudaErrorNotReady;
+    if (fake_fault == FAKE_STREAM)
+        return fake_me == fake_rank ? cudaErrorECCUncorrectable : cudaErrorNotReady;
     while (fake_requests) {
         MPI_Test(&fake_request[fake_requests - 1], &done, MPI_STATUS_IGNORE);
         if (!done) return cudaErrorNotReady;

@@ -13,8 +13,14 @@ typedef struct ncclUniqueId {
     char internal[128];
 } ncclUniqueId;
 
-static inline const char *ncclGetErrorString(ncclResult_t e) { return e ? "unhandled system error" : "no error"; }
-static inline ncclResult_t ncclGetUniqueId(ncclUniqueId *id) { return memset(id, 1, sizeof *id), ncclSuccess; }
+static inline const char *ncclGetErrorString(ncclResult_t e)
+{
+    return e ? "unhandled system error" : "no error";
+}
+static inline ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
+{
+    return memset(id, 1, sizeof *id), ncclSuccess;
+}
 static inline ncclResult_t ncclCommInitRank(ncclComm_t *c, int ranks, ncclUniqueId id, int rank)
 {
     (void)ranks, (void)id;
@@ -35,7 +41,8 @@ static inline ncclResult_t ncclCommAbort(ncclComm_t c)
         MPI_Request_free(&fake_request[k]);
     }
     fake_requests = 0;
-    free(c); /* its MPI communicator stays: messages that nobody takes must not meet those of the next one */
+    /* its MPI communicator stays: messages that nobody takes must not meet those of the next one */
+    free(c);
     return ncclSuccess;
 }
 static inline ncclResult_t ncclCommGetAsyncError(ncclComm_t c, ncclResult_t *e)
@@ -44,14 +51,16 @@ static inline ncclResult_t ncclCommGetAsyncError(ncclComm_t c, ncclResult_t *e)
 }
 static inline ncclResult_t ncclGroupStart(void) { return ncclSuccess; }
 static inline ncclResult_t ncclGroupEnd(void) { return ncclSuccess; }
-static inline ncclResult_t ncclSend(const void *p, size_t n, ncclDataType_t t, int rank, ncclComm_t c, cudaStream_t s)
+static inline ncclResult_t ncclSend(const void *p, size_t n, ncclDataType_t t, int rank,
+                                    ncclComm_t c, cudaStream_t s)
 {
     (void)t, (void)s;
     if (fake_fault == FAKE_SEND && fake_me == fake_rank) return ncclSystemError;
     MPI_Isend(p, (int)n, MPI_BYTE, rank, 0, c->comm, &fake_request[fake_requests++]);
     return ncclSuccess;
 }
-static inline ncclResult_t ncclRecv(void *p, size_t n, ncclDataType_t t, int rank, ncclComm_t c, cudaStream_t s)
+static inline ncclResult_t ncclRecv(void *p, size_t n, ncclDataType_t t, int rank, ncclComm_t c,
+                                    cudaStream_t s)
 {
     (void)t, (void)s;
     MPI_Irecv(p, (int)n, MPI_BYTE, rank, 0, c->comm, &fake_request[fake_requests++]);

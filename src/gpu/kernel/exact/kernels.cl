@@ -13,8 +13,8 @@ fn exact_row exact_row_of(GLOBAL const u8 *x, i64 stride, GLOBAL const u8 *y, i6
     return row;
 }
 #define EXACT_AT(r, from, stride, row_stride) ((in_flags & OFFSETS ? (from) * (stride) : (r) * (row_stride)) * TL_SIZE)
-#define EXACT_ROW(r, from)                                                                                             \
-    exact_row_of(in_data + (in_byte + EXACT_AT(r, from, in_stride, in_row_stride)), in_stride,                         \
+#define EXACT_ROW(r, from)                                                                         \
+    exact_row_of(in_data + (in_byte + EXACT_AT(r, from, in_stride, in_row_stride)), in_stride,     \
                  second_data + (second_byte + EXACT_AT(r, from, second_stride, second_row_stride)), second_stride)
 
 KERNEL_OF(exact_clear)
@@ -23,8 +23,8 @@ KERNEL_OF(exact_clear)
         bins[k] = 0;
 }
 
-/* Adds a group's bins to a row's, with one step of carries, so that as many jobs as there can be may add to a row.
- * Lane t of `lanes` takes its share. */
+/* Adds a group's bins to a row's, with one step of carries, so that as many jobs as there can be
+ * may add to a row. Lane t of `lanes` takes its share. */
 fn void exact_merge(GLOBAL u32 *to, LOCAL const u32 *own, int t, int lanes)
 {
     for (int k = t; 2 * k < EXACT_WORDS; k += lanes) {

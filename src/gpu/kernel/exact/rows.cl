@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums of short rows, of which some lanes take one each, a power of 2. The lanes look for the row's largest
- * element, and then all have registers of the same units (sum.cl). So what they hold in the end are EXACT_LEVELS
- * integers, which the lanes add up: the row's sum is an integer of 192 bits, and needs no bins. With bins for each row,
- * rows of 8 f32 had 0.05 of a read on an H200.
+ * Exact sums of short rows, of which some lanes take one each, a power of 2. The lanes look for
+ * the row's largest element, and then all have registers of the same units (sum.cl). So what
+ * they hold in the end are EXACT_LEVELS integers, which the lanes add up: the row's sum is an
+ * integer of 192 bits, and needs no bins. With bins for each row, rows of 8 f32 had 0.05 of a
+ * read on an H200.
  *
- * The registers do not hold rows with an infinity, a NaN that counts, elements that are far apart, or none above
- * 2^-950. All lanes together take those, one after the other, with bins. */
+ * The registers do not hold rows with an infinity, a NaN that counts, elements that are far
+ * apart, or none above 2^-950. All lanes together take those, one after the other, with bins. */
 
 /* A row's words: its largest element, elements left out, and is it too wide? */
 enum { NARROW_TOP, NARROW_LEFT, NARROW_WIDE };
-/* Items that a lane adds before it reads its registers, and how often: 2^49 each time at most, so that the sum over 32
- * lanes has less than 2^62. */
+/* Items that a lane adds before it reads its registers, and how often: 2^49 each time at most,
+ * so that the sum over 32 lanes has less than 2^62. */
 enum { NARROW_ITEMS = 1 << (EXACT_LOG - 2), NARROW_TIMES = 1 << 8 };
 
-/* The integers of a row's registers, n items from `first` on, added up, in sums[EXACT_LEVELS][LANES] of its first lane;
- * any: is a row of the group too wide? All lanes of the group call it; there: the lane has a row. */
+/* The integers of a row's registers, n items from `first` on, added up, in
+ * sums[EXACT_LEVELS][LANES] of its first lane; any: is a row of the group too wide? All lanes of
+ * the group call it; there: the lane has a row. */
 fn void narrow_sums(exact_row x, i64 first, i64 n, int there, int at, int lanes, i64 flags, LOCAL u32 *own,
                     LOCAL u32 *any, LOCAL i64 *sums)
 {
@@ -28,7 +30,8 @@ fn void narrow_sums(exact_row x, i64 first, i64 n, int there, int at, int lanes,
     const u32 most = own[NARROW_TOP];
     const i64 each = (i64)lanes * NARROW_ITEMS;
     const int top = exact_top_of(most), held = most < HIGH(EXACT_TOP_MOST + 1) && n <= each * NARROW_TIMES,
-              lowest = exact_unit(top, EXACT_LEVELS - 1) == -1074; /* so units are not equally far apart */
+              /* so units are not equally far apart */
+              lowest = exact_unit(top, EXACT_LEVELS - 1) == -1074;
     i64 part[EXACT_LEVELS];
     UNROLL for (int l = 0; l < EXACT_LEVELS; l++) part[l] = 0;
     for (i64 from = 0; there && held && from < n; from += each) {
@@ -171,8 +174,9 @@ KERNEL_OF(exact_rows)
     }
 }
 
-/* Part j % parts, of `each` items, of LANES rows that lie across, so that lanes read side by side: the sums of the
- * registers, or all elements, go to bins, and those to the row's, one row after the other. */
+/* Part j % parts, of `each` items, of LANES rows that lie across, so that lanes read side by
+ * side: the sums of the registers, or all elements, go to bins, and those to the row's, one row
+ * after the other. */
 KERNEL_OF(exact_down)
 {
     LOCAL i64 *const sums = (LOCAL i64 *)ROOM_OF_PARAMETER;

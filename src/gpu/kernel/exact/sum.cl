@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums (src/exact/exact.h): the real sum of the elements, or of the real products of pairs, rounded once.
+ * Exact sums (src/exact/exact.h): the real sum of the elements, or of the real products of
+ * pairs, rounded once.
  *
  *      elements --> a lane's registers --> the bins of a group --> the bins of a row --> its result
  *                   (integers in f64)       (local memory)         (global memory)
  *
- * Registers, as on processors (src/cpu/exact/exact_block.c has the proof). Each begins at 1.5 2^(52 + u), and is an
- * integer of 52 bits in units of 2^u while it stays in its binade. Adding x cuts x at 2^u; what was cut off is exact
- * and goes to the next register, whose unit is lower. What the last one cuts off, and elements too large for any
- * register, go to the bins by themselves: nothing is ever tried twice. A lane's units follow from the largest exponent
- * it has met. After 2^EXACT_LOG values, or for a larger exponent, its registers are read as integers.
+ * Registers, as on processors (src/cpu/exact/exact_block.c has the proof). Each begins at 1.5
+ * 2^(52 + u), and is an integer of 52 bits in units of 2^u while it stays in its binade. Adding
+ * x cuts x at 2^u; what was cut off is exact and goes to the next register, whose unit is lower.
+ * What the last one cuts off, and elements too large for any register, go to the bins by
+ * themselves: nothing is ever tried twice. A lane's units follow from the largest exponent it
+ * has met. After 2^EXACT_LOG values, or for a larger exponent, its registers are read as
+ * integers.
  *
- * Bins: digit k is worth 2^(32 k - EXACT_UNIT). A bin is a signed integer of 64 bits in two words of 32, added to by
- * atomic operations of 32 bits, whose carry is seen in what was there before; so no API needs any of 64 bits, and no
- * order matters. A value adds at most 3 2^32 to a bin and a job has at most EXACT_MOST items, so no bin overflows.
- * Behind the digits are four counts: elements that are NaN, +inf, -inf, left out. */
+ * Bins: digit k is worth 2^(32 k - EXACT_UNIT). A bin is a signed integer of 64 bits in two
+ * words of 32, added to by atomic operations of 32 bits, whose carry is seen in what was there
+ * before; so no API needs any of 64 bits, and no order matters. A value adds at most 3 2^32 to a
+ * bin and a job has at most EXACT_MOST items, so no bin overflows. Behind the digits are four
+ * counts: elements that are NaN, +inf, -inf, left out. */
 #define EXACT_PACKS  (EXACT_PAIRS ? 2 : 4) /* of 16 bytes, that a lane asks for at a time, of each input */
 #define EXACT_LOADED (EXACT_PACKS * 16 / TL_SIZE)
 #define EXACT_BATCH  (EXACT_LOADED < 8 ? EXACT_LOADED : 8) /* items that go to the registers at a time */
@@ -48,7 +52,8 @@ fn void exact_count(LOCAL u32 *at, u32 more)
     if (old + more < old) ADD_LOCAL(at + 1, 1u);
 }
 
-/* An integer times 2^(at - EXACT_UNIT). The low words first, all of them: each waits for what was there. */
+/* An integer times 2^(at - EXACT_UNIT). The low words first, all of them: each waits for what
+   was there. */
 fn void exact_put_here(LOCAL u32 *bins, i64 value, int at)
 {
     const u32 shift = (u32)at & 31, minus = (u32)(value < 0), low = (u32)value, high = (u32)((u64)value >> 32);
@@ -60,7 +65,8 @@ fn void exact_put_here(LOCAL u32 *bins, i64 value, int at)
     UNROLL for (int k = 0; k < 3; k++)
     {
         const u32 old = add[k] ? ADD_LOCAL(bins + 2 * k, add[k]) : 0;
-        more[k] = (u32)(old + add[k] < old) - (k == 2 ? minus : 0); /* the last of a negative one is 2^32 less */
+        /* the last of a negative one is 2^32 less */
+        more[k] = (u32)(old + add[k] < old) - (k == 2 ? minus : 0);
     }
     UNROLL for (int k = 0; k < 3; k++)
     {
@@ -131,13 +137,15 @@ far_fn void exact_put_pair(LOCAL u32 *bins, f64 x, f64 y)
 
 /* ---- a lane's registers ---- */
 
-/* What is done with elements: what the registers cannot hold goes to the bins; or (rows.cl) their largest is looked
- * for, then they go to the registers alone. */
+/* What is done with elements: what the registers cannot hold goes to the bins; or (rows.cl)
+ * their largest is looked for, then they go to the registers alone. */
 typedef enum { EXACT_WIDE, EXACT_LOOK, EXACT_NARROW } exact_mode;
 
 typedef struct {
     f64 sum[EXACT_ALL];
-    int far;   /* all registers are in use, and not EXACT_LEVELS alone; not EXACT_WIDE: they do not hold the row */
+    /* all registers are in use, and not EXACT_LEVELS alone; not EXACT_WIDE: they do not hold the
+       row */
+    int far;
     u32 limit; /* HIGH_OF all that they take is below it; EXACT_LOOK: the largest */
     int top, left;
     u32 marks; /* elements that were left out */
@@ -145,7 +153,8 @@ typedef struct {
 
 fn int exact_unit(int top, int level)
 {
-    if (TL_FORMAT == 16 && !EXACT_PAIRS) return -24; /* an f16 is an integer of 40 bits in these units */
+    /* an f16 is an integer of 40 bits in these units */
+    if (TL_FORMAT == 16 && !EXACT_PAIRS) return -24;
     const int unit = top + EXACT_LOG - 49 - level * (51 - EXACT_LOG);
     return unit < -1074 ? -1074 : unit;
 }
@@ -198,17 +207,18 @@ fn u64 exact_cut(exact_lane *w, f64 *v, int from, int end)
     return cut;
 }
 
-/* The largest that the lanes of these bins have met. A lane that must begin again begins there: lanes that begin again
- * one by one make their warp wait nearly always (f32 of all exponents on an H200: 4470 us, 640 without). The second
- * step sees what the lanes beside it brought in the first. */
+/* The largest that the lanes of these bins have met. A lane that must begin again begins there:
+ * lanes that begin again one by one make their warp wait nearly always (f32 of all exponents on
+ * an H200: 4470 us, 640 without). The second step sees what the lanes beside it brought in the
+ * first. */
 fn u32 exact_top(LOCAL u32 *bins, u32 most)
 {
     MAX_LOCAL(bins + EXACT_TOP, most);
     return MAX_LOCAL(bins + EXACT_TOP, most);
 }
 
-/* Values of a batch. v is not changed before its values go into the registers: what changes it in a branch costs a move
- * for each value, there or not. */
+/* Values of a batch. v is not changed before its values go into the registers: what changes it
+ * in a branch costs a move for each value, there or not. */
 fn void exact_take(exact_lane *w, f64 *v, exact_mode mode, LOCAL u32 *bins)
 {
     u32 most = 0;
@@ -237,7 +247,8 @@ fn void exact_take(exact_lane *w, f64 *v, exact_mode mode, LOCAL u32 *bins)
         const u64 cut = exact_cut(w, v, 0, EXACT_LEVELS);
         if (EXACT_LEFT_OVER) alone = cut << 1 != 0; /* but for the sign of 0 */
 #if EXACT_ALL > EXACT_LEVELS
-        if (cut << 1) w->far = 1; /* from now on nothing is cut: EXACT_ALL registers hold all bits of such elements */
+        /* from now on nothing is cut: EXACT_ALL registers hold all bits of such elements */
+        if (cut << 1) w->far = 1;
         if (w->far) exact_cut(w, v, EXACT_LEVELS, EXACT_ALL);
 #endif
     }
@@ -251,7 +262,8 @@ fn void exact_take(exact_lane *w, f64 *v, exact_mode mode, LOCAL u32 *bins)
 
 /* ---- elements ---- */
 
-/* Item k of a batch becomes its values. masked: a NaN is left out; EXACT_WIDE counts it in the bins. */
+/* Item k of a batch becomes its values. masked: a NaN is left out; EXACT_WIDE counts it in the
+   bins. */
 fn void exact_item(exact_lane *w, f64 *v, int k, f64 x, f64 y, int marked, int masked, exact_mode mode, LOCAL u32 *bins)
 {
     const int mark =
@@ -338,7 +350,8 @@ fn void exact_add_packs(exact_lane *w, GLOBAL const u8 *x, GLOBAL const u8 *y, i
 #endif
         UNROLL for (int i = 0; i < EXACT_LOADED; i += EXACT_BATCH)
         {
-            if (mode != EXACT_WIDE && i && j + i * TL_SIZE / 16 * lanes >= packs) continue; /* there is none left */
+            /* there is none left */
+            if (mode != EXACT_WIDE && i && j + i * TL_SIZE / 16 * lanes >= packs) continue;
             UNROLL for (int k = 0; k < EXACT_BATCH; k++)
                 exact_item(w, v, k, WORD_VALUE(word, i + k), WORD_VALUE(second, i + k), marked, masked, mode, bins);
             exact_take(w, v, mode, bins);
@@ -346,8 +359,8 @@ fn void exact_add_packs(exact_lane *w, GLOBAL const u8 *x, GLOBAL const u8 *y, i
     }
 }
 
-/* n items from number `at` on; lane t of `lanes` takes its share. Those side by side and aligned go in packs of 16
- * bytes. */
+/* n items from number `at` on; lane t of `lanes` takes its share. Those side by side and aligned
+ * go in packs of 16 bytes. */
 fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, int t, int lanes, i64 flags, exact_mode mode,
                   LOCAL u32 *bins)
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * The value of an exact sum from its bins (sum.cl), as tl_exact_lower in src/exact/exact.c. One lane makes it. */
+ * The value of an exact sum from its bins (sum.cl), as tl_exact_lower in src/exact/exact.c. One
+ * lane makes it. */
 #define DIGIT(k) bins[2 * (k)]
 #define EXACT_COUNT(word) ((i64)((u64)bins[(word) + 1] << 32 | bins[word]))
 fn u64 digit_at(LOCAL const u32 *bins, int k) { return k >= 0 && k < EXACT_DIGITS ? DIGIT(k) : 0; }
 
-/* Lane t of `lanes`, a power of 2, says in the words behind the bins which of its digits are not 0. */
+/* Lane t of `lanes`, a power of 2, says in the words behind the bins which of its digits are not
+   0. */
 fn void exact_mark(LOCAL u32 *bins, int t, int lanes)
 {
     for (int m = 0; m < EXACT_MASKS; m++) {
@@ -39,8 +41,8 @@ fn int exact_magnitude(LOCAL u32 *bins, int low, int high, int *top)
     return carry < 0;
 }
 
-/* The digits low .. top - 1 become those of a quotient by n: 8 of them, as far as there are. Returns whether anything
- * is left over. */
+/* The digits low .. top - 1 become those of a quotient by n: 8 of them, as far as there are.
+ * Returns whether anything is left over. */
 fn int exact_divide(LOCAL u32 *bins, int low, int top, u64 n)
 {
     const int end = top > 8 ? top - 8 : 0;
@@ -70,8 +72,8 @@ fn int exact_divide(LOCAL u32 *bins, int low, int top, u64 n)
     return more;
 }
 
-/* The digits below `top`, rounded to nearest even to a format of `mantissa` bits below the first, whose unit is
- * 2^(unit - 1074), and whose infinity has the exponent `most`. */
+/* The digits below `top`, rounded to nearest even to a format of `mantissa` bits below the
+ * first, whose unit is 2^(unit - 1074), and whose infinity has the exponent `most`. */
 fn u64 exact_round(LOCAL const u32 *bins, int top, int more, int mantissa, int unit, u64 most)
 {
     const int first = 32 * (top - 1) + 31 - high_zeros(DIGIT(top - 1)), least = 32 * EXACT_LOW + unit,

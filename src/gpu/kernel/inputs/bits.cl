@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * An element of 1, 2, 4 or 8 bytes as bits, of any type; where it lies may be no multiple of its size. */
+ * An element of 1, 2, 4 or 8 bytes as bits, of any type; where it lies may be no multiple of its
+ * size. */
 
 fn u64 bits_at(GLOBAL const u8 *p, int bytes)
 {

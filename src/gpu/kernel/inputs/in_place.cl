@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Elements of views with validity, or of two inputs, where the caller has them: the loads of kernels that read x, y and
- * the bitmaps themselves, without prepared elements (prepare.cl). Both inputs have the kernels' type
- * and lie side by side, the rows of both as far apart. Where they are aligned as quads, and the bits of a quad are in
- * one byte, a lane asks for quads; else for its elements one by one. */
+ * Elements of views with validity, or of two inputs, where the caller has them: the loads of
+ * kernels that read x, y and the bitmaps themselves, without prepared elements (prepare.cl).
+ * Both inputs have the kernels' type and lie side by side, the rows of both as far apart. Where
+ * they are aligned as quads, and the bits of a quad are in one byte, a lane asks for quads; else
+ * for its elements one by one. */
 typedef QUAD_OF(input, INPUT_BYTES * 4 > 16 ? 16 : INPUT_BYTES * 4) input_quad;
 
 fn int quads_at(GLOBAL const u8 *p, i64 first) { return ADDRESS(p + first * INPUT_BYTES) % sizeof(input_quad) == 0; }
@@ -87,25 +88,25 @@ fn void take(elem *e, asked a, batch b, i64 first)
     e[2] = made(a.x.z, y.z, there & 4, b.left_out), e[3] = made(a.x.w, y.w, there & 8, b.left_out);
 }
 
-#define LOAD_IN_PLACE(name, rows_)                                                                                     \
-    fn void name(elem e[rows_][QUAD], batch b, i64 start, i64 at, i64 limit)                                           \
-    {                                                                                                                  \
-        if (at + rows_ * LANES * QUAD <= limit && can_load_e(b, start + at)) {                                         \
-            asked a[rows_];                                                                                            \
-            ask(a, rows_, b, start + at);                                                                              \
-            UNROLL for (int r = 0; r < rows_; r++) take(e[r], a[r], b, start + at);                                    \
-        } else {                                                                                                       \
-            UNROLL for (int r = 0; r < rows_; r++)                                                                     \
-            {                                                                                                          \
-                const i64 i = at + r * LANES * QUAD + lane_index() * QUAD;                                             \
-                if (limit <= 0) {                                                                                      \
-                    UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = NO_ELEMENT;                                        \
-                } else if (!SKIPS || at + r * LANES * QUAD < limit) {                                                  \
-                    UNROLL for (int k = 0; k < QUAD; k++)                                                              \
-                        e[r][k] = element_at(b, start + (i + k < limit ? i + k : limit - 1));                          \
-                }                                                                                                      \
-            }                                                                                                          \
-        }                                                                                                              \
+#define LOAD_IN_PLACE(name, rows_)                                                                 \
+    fn void name(elem e[rows_][QUAD], batch b, i64 start, i64 at, i64 limit)                       \
+    {                                                                                              \
+        if (at + rows_ * LANES * QUAD <= limit && can_load_e(b, start + at)) {                     \
+            asked a[rows_];                                                                        \
+            ask(a, rows_, b, start + at);                                                          \
+            UNROLL for (int r = 0; r < rows_; r++) take(e[r], a[r], b, start + at);                \
+        } else {                                                                                   \
+            UNROLL for (int r = 0; r < rows_; r++)                                                 \
+            {                                                                                      \
+                const i64 i = at + r * LANES * QUAD + lane_index() * QUAD;                         \
+                if (limit <= 0) {                                                                  \
+                    UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = NO_ELEMENT;                    \
+                } else if (!SKIPS || at + r * LANES * QUAD < limit) {                              \
+                    UNROLL for (int k = 0; k < QUAD; k++)                                          \
+                        e[r][k] = element_at(b, start + (i + k < limit ? i + k : limit - 1));      \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
     }
 LOAD_IN_PLACE(load_e, 8)
 LOAD_IN_PLACE(load_r, 1)

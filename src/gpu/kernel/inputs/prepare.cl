@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * What the other kernels get of views with validity, and of two inputs (context/inputs.h): dense elements of one type,
- * without the bitmaps. A launch makes all elements of a view, in rows of `inner`; those of two inputs lie in pairs. No
- * operator, and no type, is known to this text: one program serves them all.
+ * What the other kernels get of views with validity, and of two inputs (context/inputs.h): dense
+ * elements of one type, without the bitmaps. A launch makes all elements of a view, in rows of
+ * `inner`; those of two inputs lie in pairs. No operator, and no type, is known to this text:
+ * one program serves them all.
  *
  *   x --to the type `type`--> NaNs made quiet --> those that are left out get `fill` --> to
  *   y --to the type `type`-->                                                            beside it
  *
- * Types are numbers TYPE(kind, bytes). Elements are bits here: a NaN keeps its payload unless it is made quiet. */
+ * Types are numbers TYPE(kind, bytes). Elements are bits here: a NaN keeps its payload unless it
+ * is made quiet. */
 #define X_SOURCE_PARAMETERS PARAMETERS_OF(X_SOURCE)
 #define Y_SOURCE_PARAMETERS PARAMETERS_OF(Y_SOURCE)
 
@@ -23,7 +25,8 @@ fn f32 float_of(u64 bits, int type)
 
 fn i64 signed_of(u64 bits, int bytes) { return (i64)(bits << (64 - 8 * bytes)) >> (64 - 8 * bytes); }
 
-/* An element of type `from` as one of a type that is wider: f64, f32 of a float, 64 bits of an integer. */
+/* An element of type `from` as one of a type that is wider: f64, f32 of a float, 64 bits of an
+   integer. */
 fn u64 widened(u64 bits, int from, int to)
 {
     const int kind = TYPE_KIND(from), bytes = TYPE_BYTES(from);
@@ -105,7 +108,8 @@ fn i64 row_number(i64 j, i64 inner)
     return ((j | inner) >> 32) == 0 ? (i64)((u32)j / (u32)inner) : long_quotient(j, inner);
 }
 
-/* Do the elements of a row lie side by side, of the prepared type, and do rows begin where units do? */
+/* Do the elements of a row lie side by side, of the prepared type, and do rows begin where units
+   do? */
 fn int is_beside(source s, int type, i64 inner, i64 count, int each)
 {
     return s.type == type && s.inner == 1 && ADDRESS(s.data) % TYPE_BYTES(type) == 0 &&
@@ -123,64 +127,65 @@ fn u32 bits_from(source s, i64 place, int each)
     return ((u32)s.bits[b >> 3] | (u32)s.bits[(b + each - 1) >> 3] << 8) >> (b & 7);
 }
 
-/* The elements of a thread: PREPARE_UNITS units, whose loads run together. A unit: `each` elements, at most 16 bytes of
- * what is written. The result: how many elements were taken; the others come after them. */
+/* The elements of a thread: PREPARE_UNITS units, whose loads run together. A unit: `each`
+ * elements, at most 16 bytes of what is written. The result: how many elements were taken; the
+ * others come after them. */
 enum { PREPARE_UNITS = 2 };
-#define BESIDE(name, word, each_, pairs)                                                                               \
-    fn i64 name(source x, source y, i64 count, i64 inner, filling f, int counted, GLOBAL u8 *to, GLOBAL u8 *counts)    \
-    {                                                                                                                  \
-        enum { EACH = each_, ALL = EACH * (1 + pairs), TILE = PREPARE_UNITS * PREPARE_THREADS };                       \
-        typedef struct ALIGNED(EACH * sizeof(word)) { word w[EACH]; } unit;                                            \
-        typedef struct ALIGNED(ALL * sizeof(word)) { word w[ALL]; } made;                                              \
-        const i64 units = count / EACH, step = group_count() * TILE;                                                   \
-        const int x_aligned = is_aligned(x, inner, count, EACH), y_aligned = is_aligned(y, inner, count, EACH);        \
-        const word sign = (word)f.sign;                                                                                \
-        for (i64 first = group_index() * TILE + thread_index(); first < units; first += step) {                        \
-            unit v[PREPARE_UNITS], w[PREPARE_UNITS];                                                                   \
-            u32 there[PREPARE_UNITS];                                                                                  \
-            UNROLL for (int k = 0; k < PREPARE_UNITS; k++)                                                             \
-            {                                                                                                          \
+#define BESIDE(name, word, each_, pairs)                                                           \
+    fn i64 name(source x, source y, i64 count, i64 inner, filling f, int counted, GLOBAL u8 *to, GLOBAL u8 *counts) \
+    {                                                                                              \
+        enum { EACH = each_, ALL = EACH * (1 + pairs), TILE = PREPARE_UNITS * PREPARE_THREADS };   \
+        typedef struct ALIGNED(EACH * sizeof(word)) { word w[EACH]; } unit;                        \
+        typedef struct ALIGNED(ALL * sizeof(word)) { word w[ALL]; } made;                          \
+        const i64 units = count / EACH, step = group_count() * TILE;                               \
+        const int x_aligned = is_aligned(x, inner, count, EACH), y_aligned = is_aligned(y, inner, count, EACH); \
+        const word sign = (word)f.sign;                                                            \
+        for (i64 first = group_index() * TILE + thread_index(); first < units; first += step) {    \
+            unit v[PREPARE_UNITS], w[PREPARE_UNITS];                                               \
+            u32 there[PREPARE_UNITS];                                                              \
+            UNROLL for (int k = 0; k < PREPARE_UNITS; k++)                                         \
+            {                                                                                      \
                 const i64 u = first + k * PREPARE_THREADS < units ? first + k * PREPARE_THREADS : first, j = u * EACH; \
-                const i64 outer = inner < count ? row_number(j, inner) : 0, in = j - outer * inner;                    \
-                GLOBAL const word *a = (GLOBAL const word *)x.data + (in + outer * x.outer);                           \
-                if (x_aligned) {                                                                                       \
-                    v[k] = *(GLOBAL const unit *)a;                                                                    \
-                } else {                                                                                               \
-                    UNROLL for (int c = 0; c < EACH; c++) v[k].w[c] = a[c];                                            \
-                }                                                                                                      \
-                there[k] = bits_from(x, in + outer * x.outer, EACH);                                                   \
-                if (!pairs) continue;                                                                                  \
-                a = (GLOBAL const word *)y.data + (in + outer * y.outer);                                              \
-                if (y_aligned) {                                                                                       \
-                    w[k] = *(GLOBAL const unit *)a;                                                                    \
-                } else {                                                                                               \
-                    UNROLL for (int c = 0; c < EACH; c++) w[k].w[c] = a[c];                                            \
-                }                                                                                                      \
-                there[k] &= bits_from(y, in + outer * y.outer, EACH);                                                  \
-            }                                                                                                          \
-            UNROLL for (int k = 0; k < PREPARE_UNITS; k++)                                                             \
-            {                                                                                                          \
-                const i64 u = first + k * PREPARE_THREADS;                                                             \
-                made m;                                                                                                \
-                u32 counting = there[k];                                                                               \
-                if (u >= units) continue;                                                                              \
-                UNROLL for (int c = 0; c < EACH; c++)                                                                  \
-                {                                                                                                      \
-                    word e = v[k].w[c], magnitude = (word)(e & ~sign);                                                 \
-                    e = magnitude > (word)f.quiet_more ? (word)f.quiet : magnitude ? e : e & (word)f.zero;             \
-                    counting &= magnitude > (word)f.masked_more ? ~(1u << c) : ~0u;                                    \
-                    m.w[pairs ? 2 * c : c] = there[k] >> c & 1 ? e : (word)f.fill;                                     \
-                    if (!pairs) continue;                                                                              \
-                    e = w[k].w[c], magnitude = (word)(e & ~sign);                                                      \
-                    counting &= magnitude > (word)f.masked_more ? ~(1u << c) : ~0u;                                    \
-                    m.w[pairs ? 2 * c + 1 : 0] = magnitude > (word)f.quiet_more ? (word)f.quiet : e;                   \
-                }                                                                                                      \
-                ((GLOBAL made *)to)[u] = m;                                                                            \
-                if (!counted) continue;                                                                                \
-                UNROLL for (int c = 0; c < EACH; c++) counts[u * EACH + c] = (u8)(counting >> c & 1);                  \
-            }                                                                                                          \
-        }                                                                                                              \
-        return units * EACH;                                                                                           \
+                const i64 outer = inner < count ? row_number(j, inner) : 0, in = j - outer * inner; \
+                GLOBAL const word *a = (GLOBAL const word *)x.data + (in + outer * x.outer);       \
+                if (x_aligned) {                                                                   \
+                    v[k] = *(GLOBAL const unit *)a;                                                \
+                } else {                                                                           \
+                    UNROLL for (int c = 0; c < EACH; c++) v[k].w[c] = a[c];                        \
+                }                                                                                  \
+                there[k] = bits_from(x, in + outer * x.outer, EACH);                               \
+                if (!pairs) continue;                                                              \
+                a = (GLOBAL const word *)y.data + (in + outer * y.outer);                          \
+                if (y_aligned) {                                                                   \
+                    w[k] = *(GLOBAL const unit *)a;                                                \
+                } else {                                                                           \
+                    UNROLL for (int c = 0; c < EACH; c++) w[k].w[c] = a[c];                        \
+                }                                                                                  \
+                there[k] &= bits_from(y, in + outer * y.outer, EACH);                              \
+            }                                                                                      \
+            UNROLL for (int k = 0; k < PREPARE_UNITS; k++)                                         \
+            {                                                                                      \
+                const i64 u = first + k * PREPARE_THREADS;                                         \
+                made m;                                                                            \
+                u32 counting = there[k];                                                           \
+                if (u >= units) continue;                                                          \
+                UNROLL for (int c = 0; c < EACH; c++)                                              \
+                {                                                                                  \
+                    word e = v[k].w[c], magnitude = (word)(e & ~sign);                             \
+                    e = magnitude > (word)f.quiet_more ? (word)f.quiet : magnitude ? e : e & (word)f.zero; \
+                    counting &= magnitude > (word)f.masked_more ? ~(1u << c) : ~0u;                \
+                    m.w[pairs ? 2 * c : c] = there[k] >> c & 1 ? e : (word)f.fill;                 \
+                    if (!pairs) continue;                                                          \
+                    e = w[k].w[c], magnitude = (word)(e & ~sign);                                  \
+                    counting &= magnitude > (word)f.masked_more ? ~(1u << c) : ~0u;                \
+                    m.w[pairs ? 2 * c + 1 : 0] = magnitude > (word)f.quiet_more ? (word)f.quiet : e; \
+                }                                                                                  \
+                ((GLOBAL made *)to)[u] = m;                                                        \
+                if (!counted) continue;                                                            \
+                UNROLL for (int c = 0; c < EACH; c++) counts[u * EACH + c] = (u8)(counting >> c & 1); \
+            }                                                                                      \
+        }                                                                                          \
+        return units * EACH;                                                                       \
     }
 BESIDE(beside_1, u8, 8, 0)
 BESIDE(beside_2, u16, 8, 0)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Launches of segments that do not wait until the host knows what `measure` (segments.cl) found of their offsets. The
- * host guesses which kernel it will want and launches that at once; the kernel reads what was found, and has no jobs if
- * the guess was wrong or the host will refuse the call. */
+ * Launches of segments that do not wait until the host knows what `measure` (segments.cl) found
+ * of their offsets. The host guesses which kernel it will want and launches that at once; the
+ * kernel reads what was found, and has no jobs if the guess was wrong or the host will refuse
+ * the call. */
 
 #define AHEAD_PARAMETERS PARAMETERS_OF(AHEAD)
 
@@ -16,8 +17,9 @@ fn i64 jobs_ahead(i64 jobs, GLOBAL const u32 *measured, i64 slot, i64 most, i64 
     return good && long_ones == walks ? jobs : 0;
 }
 
-/* The warp's next job after `job`. Segments of random lengths are given out one by one where there is a counter, so
- * that no warp is left with much more work than others. Lane 0 asks before the work (ask_job). */
+/* The warp's next job after `job`. Segments of random lengths are given out one by one where
+ * there is a counter, so that no warp is left with much more work than others. Lane 0 asks
+ * before the work (ask_job). */
 fn u32 ask_job(GLOBAL u32 *measured, i64 slot)
 {
     u32 next = 0;

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * Short sequences, of fewer elements than a chunk: rows and segments of any mixture of lengths. A warp takes as many
- * neighbours as its room holds, a window of the batch, and folds all their trees at once:
+ * Short sequences, of fewer elements than a chunk: rows and segments of any mixture of lengths.
+ * A warp takes as many neighbours as its room holds, a window of the batch, and folds all their
+ * trees at once:
  *
  *   elements   a a a a a a a a a b b c c c c c c c c c c c c c c c c d ...
  *   groups     [a 0..7         ]     [c 0..7         ][c 8..15       ]     8 neighbours, from a sequence's start
  *   nodes            a0                     c0              c1             numbered from left to right
  *
- * Each lane takes group after group: it finds whose it is by how many groups there are before a sequence, and folds its
- * 8 elements. 8 nodes of one sequence make one of the next level. There a lane looks at a bucket of 8 places: groups of
- * nodes are disjoint, so at most one begins in each bucket, and its sequence is the last one that begins in the bucket
- * or before it. (If another began later in the same bucket, the group would have to end before that.) At the end one
- * lane per sequence folds what is left over of each level, the highest first: S(n).
+ * Each lane takes group after group: it finds whose it is by how many groups there are before a
+ * sequence, and folds its 8 elements. 8 nodes of one sequence make one of the next level. There
+ * a lane looks at a bucket of 8 places: groups of nodes are disjoint, so at most one begins in
+ * each bucket, and its sequence is the last one that begins in the bucket or before it. (If
+ * another began later in the same bucket, the group would have to end before that.) At the end
+ * one lane per sequence folds what is left over of each level, the highest first: S(n).
  *
- * Elements are copied to local memory 16 bytes at a time, past the registers, so that a processor has room for many
- * warps and some compute while others wait. The offsets of a warp's next job are on their way meanwhile (a job:
- * FOREST_SEQUENCES segments, or the rows of a window). Nothing is exchanged but through local memory, so every device
- * runs this text. */
+ * Elements are copied to local memory 16 bytes at a time, past the registers, so that a
+ * processor has room for many warps and some compute while others wait. The offsets of a warp's
+ * next job are on their way meanwhile (a job: FOREST_SEQUENCES segments, or the rows of a
+ * window). Nothing is exchanged but through local memory, so every device runs this text. */
 
 enum { GROUP_LOG = 3, GROUP = 1 << GROUP_LOG, UNIT = 16 / TL_SIZE };
 
@@ -25,8 +27,8 @@ typedef struct {
     LOCAL elem *x;
     LOCAL i64 *offsets;          /* of the next job's segments */
     LOCAL u32 *begins;           /* of this job's */
-    GLOBAL const u8 *low, *high; /* what is all elements between these may be read 16 bytes at a time; NULL: nothing is
-                                    */
+    /* what is all elements between these may be read 16 bytes at a time; NULL: nothing is */
+    GLOBAL const u8 *low, *high;
     i64 jobs, each, longest;
     i64 self, all_warps; /* this warp and how many there are, in the launch */
     int n, groups, part; /* of every sequence without offsets; part: 2^20 / groups, rounded up */
@@ -42,14 +44,16 @@ typedef struct {
     LOCAL u32 *begin;             /* of the first one */
 } window;
 
-/* Where a segment begins, seen from its job: elements before it in the low bits, groups in the high ones. One that is
- * another launch's counts as a room and one more, so that no window has it together with others. */
+/* Where a segment begins, seen from its job: elements before it in the low bits, groups in the
+ * high ones. One that is another launch's counts as a room and one more, so that no window has
+ * it together with others. */
 enum { PLACE_BITS = 18, LONG_PLACES = FOREST_ELEMENTS + 1 };
 typedef char the_places_of_a_job_fit[FOREST_SEQUENCES * LONG_PLACES < 1 << PLACE_BITS ? 1 : -1];
 fn int begin_place(u32 begin) { return (int)(begin & ((1u << PLACE_BITS) - 1)); }
 fn int begin_groups(u32 begin) { return (int)(begin >> PLACE_BITS); }
 
-/* A sequence of the window: its length, where it begins in the room, groups of the window before it. */
+/* A sequence of the window: its length, where it begins in the room, groups of the window before
+   it. */
 typedef struct {
     int n, place, groups;
 } sequence;
@@ -78,15 +82,16 @@ enum { FEW_SEQUENCES = 16 };
 fn int sequence_before(const forest *f, const window *w, int end)
 {
     if (!f->listed) {
-        const int j = (int)((u32)(end - 1) * (u32)f->part >> 20); /* exact, since (end - 1) * groups < 2^20 */
+        /* exact, since (end - 1) * groups < 2^20 */
+        const int j = (int)((u32)(end - 1) * (u32)f->part >> 20);
         return j < w->count ? j : w->count - 1;
     }
     const u32 limit = (u32)(end + begin_groups(w->begin[0])) << PLACE_BITS;
     int j = 0;
-#define STEP(step)                                                                                                     \
-    {                                                                                                                  \
-        const int there = j + (step);                                                                                  \
-        if (there < w->count && w->begin[there < w->count ? there : 0] < limit) j = there;                             \
+#define STEP(step)                                                                                 \
+    {                                                                                              \
+        const int there = j + (step);                                                              \
+        if (there < w->count && w->begin[there < w->count ? there : 0] < limit) j = there;         \
     }
     if (w->count > FEW_SEQUENCES) { /* the same for all lanes */
         UNROLL for (int step = FOREST_SEQUENCES / 2; step >= FEW_SEQUENCES; step >>= 1) STEP(step)
@@ -98,8 +103,9 @@ fn int sequence_before(const forest *f, const window *w, int end)
 
 /* ---- trees ---- */
 
-/* Eight neighbours from place p of the room. Where an element has a bank of its own, 16 bytes at a time, and what was
- * asked for chosen from them: lanes are 8 elements apart, and one at a time each bank would serve 8 of them. */
+/* Eight neighbours from place p of the room. Where an element has a bank of its own, 16 bytes at
+ * a time, and what was asked for chosen from them: lanes are 8 elements apart, and one at a time
+ * each bank would serve 8 of them. */
 fn void load_group(elem *e, LOCAL const elem *x, int p)
 {
 #if TL_SIZE >= 4
@@ -131,18 +137,18 @@ fn void load_group(elem *e, LOCAL const elem *x, int p)
 #define NODE_8(item, k, n) TWIN(NODE_4(item, k, n), NODE_4(item, (k) + 4, n), 4 * (n))
 
 /* v, which has come to `done` elements, after `count` < 8 items of n elements each, item(0) .. */
-#define APPEND(v, done, item, count, n)                                                                                \
-    {                                                                                                                  \
-        int at_ = 0;                                                                                                   \
-        if ((count)&4) {                                                                                               \
-            v = then(v, NODE_4(item, 0, n), done, 4 * (n));                                                            \
-            at_ = 4;                                                                                                   \
-        }                                                                                                              \
-        if ((count)&2) {                                                                                               \
-            v = then(v, NODE_2(item, at_, n), (done) + at_ * (n), 2 * (n));                                            \
-            at_ += 2;                                                                                                  \
-        }                                                                                                              \
-        if ((count)&1) v = then(v, item(at_), (done) + at_ * (n), n);                                                  \
+#define APPEND(v, done, item, count, n)                                                            \
+    {                                                                                              \
+        int at_ = 0;                                                                               \
+        if ((count)&4) {                                                                           \
+            v = then(v, NODE_4(item, 0, n), done, 4 * (n));                                        \
+            at_ = 4;                                                                               \
+        }                                                                                          \
+        if ((count)&2) {                                                                           \
+            v = then(v, NODE_2(item, at_, n), (done) + at_ * (n), 2 * (n));                        \
+            at_ += 2;                                                                              \
+        }                                                                                          \
+        if ((count)&1) v = then(v, item(at_), (done) + at_ * (n), n);                              \
     }
 
 /* The nodes of all groups, of both levels. */
@@ -172,7 +178,8 @@ fn void forest_up(const forest *f, const window *w, par p)
     }
 }
 
-/* S at the first element of a sequence's group number `groups`, from v, which is S at its first one. */
+/* S at the first element of a sequence's group number `groups`, from v, which is S at its first
+   one. */
 fn maybe forest_start(const forest *f, par p, sequence s, maybe v, int groups)
 {
     const int uppers = groups >> GROUP_LOG, left = groups & (GROUP - 1);
@@ -243,7 +250,8 @@ fn void stage_elements(const forest *f, window *w, batch b)
         return;
     }
 #endif
-    /* along the sequences, or across them where that is how memory lies; segments are one row of the window */
+    /* along the sequences, or across them where that is how memory lies; segments are one row of
+       the window */
     const int across = !f->listed && b.row_stride * b.row_stride < b.stride * b.stride;
     const int by = f->listed ? FOREST_ELEMENTS : across ? w->count : f->n;
     const i64 first = f->listed ? w->base * b.stride : w->first * b.row_stride;
@@ -305,8 +313,8 @@ fn void find_begins(const forest *f, const window *w)
     WARP_BARRIER();
 }
 
-/* Is this a job whose segments are all below WALK_END, and those of each pass fit the room (walk.cl)? Then begins are
- * elements before them in the job. */
+/* Is this a job whose segments are all below WALK_END, and those of each pass fit the room
+ * (walk.cl)? Then begins are elements before them in the job. */
 enum { WALK_END = 64 };
 #ifdef TL_SHUFFLES
 #define WALKS 1

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * scan of short sequences (forest.cl): one lane per group of 8 elements makes S at its first one from the nodes before
- * it, then the 8 results; one lane per sequence does the elements after its last group. Results lie in local memory
- * until all of the window are there, and leave it side by side: in the places of their elements, which no other lane
- * needs, where they are of one kind and size (a third of a warp's room, so that half as many warps more run). */
-#define SCANS_IN_ROOM                                                                                                  \
+ * scan of short sequences (forest.cl): one lane per group of 8 elements makes S at its first one
+ * from the nodes before it, then the 8 results; one lane per sequence does the elements after
+ * its last group. Results lie in local memory until all of the window are there, and leave it
+ * side by side: in the places of their elements, which no other lane needs, where they are of
+ * one kind and size (a third of a warp's room, so that half as many warps more run). */
+#define SCANS_IN_ROOM                                                                              \
     (OP_INPUTS == 1 && OP_LANES == 1 && TL_OUT_SIZE == TL_SIZE && (TL_OUT_FLOAT != 0) == (TL_KIND == 3 && !TL_FORMAT))
 
-/* Result number i of a sequence, which begins at place `place`: S of i elements (exclusive) or of i + 1. */
+/* Result number i of a sequence, which begins at place `place`: S of i elements (exclusive) or
+   of i + 1. */
 fn void put_result(LOCAL result *to, int place, int i, maybe v, i64 exclusive, par p)
 {
     const i64 n = p.origin + i + !exclusive;
@@ -40,7 +42,8 @@ fn void store_window(const forest *f, const window *w, batch b, results out, LOC
     const int beside = out.stride == 1 && (f->listed || out.row_stride == f->n || w->count == 1) &&
                        ADDRESS(to) % sizeof(result) == 0;
 #ifdef COPY_UNIT
-    if (SCANS_IN_ROOM && beside && ADDRESS(to) % 16 == w->off * sizeof(result)) { /* 16 bytes at a time */
+    /* 16 bytes at a time */
+    if (SCANS_IN_ROOM && beside && ADDRESS(to) % 16 == w->off * sizeof(result)) {
         const int head = (UNIT - w->off) & (UNIT - 1), first = head < all ? head : all, units = (all - first) / UNIT;
         GLOBAL bundle *const far = (GLOBAL bundle *)((GLOBAL result *)to + first);
         LOCAL const bundle *const near = (LOCAL const bundle *)(from + first);
@@ -65,9 +68,10 @@ fn void store_window(const forest *f, const window *w, batch b, results out, LOC
 /* Of larger states the walk has not enough registers (var f32: a kilobyte spilled). */
 #define WALKS_SCANS (WALKS && STATE_BYTES <= 8)
 #if WALKS_SCANS
-/* The results of a segment of n < WALK_END elements from place `at` of the room; v: S before them; off: of the results.
- * All lanes are at their group k at the same time. start[l]: S at the last multiple of 2^l groups; node[l]: the last
- * node of 2^l groups. A loop: eight copies of a mean's divisions would spill. */
+/* The results of a segment of n < WALK_END elements from place `at` of the room; v: S before
+ * them; off: of the results. All lanes are at their group k at the same time. start[l]: S at the
+ * last multiple of 2^l groups; node[l]: the last node of 2^l groups. A loop: eight copies of a
+ * mean's divisions would spill. */
 fn void walk_scan_one(LOCAL result *to, LOCAL const elem *x, int at, int off, int n, maybe v, i64 exclusive, par p)
 {
     maybe start[3];
@@ -160,8 +164,8 @@ fn void forest_scan(batch b, results out, i64 longest, i64 each, i64 jobs, int w
             load_group(e, f.x, s.place + i);
             scan_group(to, s.place - w.off, e, i, GROUP, start, after, exclusive, b.p);
         }
-        /* PoCL 3.1, where it optimises, loses the stores of the first of two such loops without a barrier between
-         * them. */
+        /* PoCL 3.1, where it optimises, loses the stores of the first of two such loops without
+         * a barrier between them. */
         WARP_BARRIER();
         for (int j = lane_index(); j < w.count; j += LANES) {
             const sequence s = sequence_in(&f, &w, j);

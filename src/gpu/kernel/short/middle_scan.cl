@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * scan of sequences of some chunks: one warp walks down each, and reads every element once. It keeps the node of chunk
- * c in lane c, so S after a chunk is a fold over its lanes. Of states above 8 bytes it was slower than the steps (var:
- * 0.82 to 0.90 times as fast, segments of 3000, H200): too many registers. */
+ * scan of sequences of some chunks: one warp walks down each, and reads every element once. It
+ * keeps the node of chunk c in lane c, so S after a chunk is a fold over its lanes. Of states
+ * above 8 bytes it was slower than the steps (var: 0.82 to 0.90 times as fast, segments of 3000,
+ * H200): too many registers. */
 #if STATE_BYTES <= 8
 
 #define MIDDLE_PARAMETERS PARAMETERS_OF(MIDDLE)

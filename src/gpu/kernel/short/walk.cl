@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Segments below WALK_END elements: a lane takes each, and walks down it, 8 elements at a time. A job's segments go in
- * passes of 32, as many of which as fit are in the room. Nobody looks up whose a group is, which is most of what the
- * forest does (counted in the machine code, at a mean of 20 elements about a third of its instructions are left).
- * Longer segments among them would let all other lanes wait; such jobs are the forest's. */
+ * Segments below WALK_END elements: a lane takes each, and walks down it, 8 elements at a time.
+ * A job's segments go in passes of 32, as many of which as fit are in the room. Nobody looks up
+ * whose a group is, which is most of what the forest does (counted in the machine code, at a
+ * mean of 20 elements about a third of its instructions are left). Longer segments among them
+ * would let all other lanes wait; such jobs are the forest's. */
 #if WALKS
 
 /* The passes of a walk that are in the room at the same time. */
@@ -28,8 +29,9 @@ fn walk walk_on(const forest *f, const window *w, int done, batch b)
     return k;
 }
 
-/* Eight neighbours from place p of the room. Lanes lie at any distance, so that one element at a time meets no more of
- * the others in its bank than 16 bytes at a time would, and leaves nothing to choose. */
+/* Eight neighbours from place p of the room. Lanes lie at any distance, so that one element at a
+ * time meets no more of the others in its bank than 16 bytes at a time would, and leaves nothing
+ * to choose. */
 fn void walk_load(elem *e, LOCAL const elem *x, int p)
 {
 #if TL_SIZE >= 4
@@ -40,8 +42,8 @@ fn void walk_load(elem *e, LOCAL const elem *x, int p)
 }
 
 #if STRIPED && OP_EXTREME && !FINDS && TL_SIZE == 1
-/* S(n) of n < WALK_END bytes from place `at` of the room, word by word (stripes.cl): eight of them cost a quarter of
- * what they cost one by one. */
+/* S(n) of n < WALK_END bytes from place `at` of the room, word by word (stripes.cl): eight of
+ * them cost a quarter of what they cost one by one. */
 fn maybe walk_fold(LOCAL const elem *x, int at, int n, par p)
 {
     enum { BYTES = 4, FILL = (int)((u32)(u8)WORST * 0x01010101u) };

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: MIT
- * Windows that are longer than those of passes.cl, in one trip through memory (CUDA; states of at most 8 bytes; no
- * segments). A group takes tiles one after the other along the sequences, and keeps in local memory what the next ones
- * need of these:
+ * Windows that are longer than those of passes.cl, in one trip through memory (CUDA; states of
+ * at most 8 bytes; no segments). A group takes tiles one after the other along the sequences,
+ * and keeps in local memory what the next ones need of these:
  *
  *   x     items           the last RADIX - 1 before a tile's new ones
  *   low   Y_a             the last SQUARE - RADIX       a = PASS_LOG, RADIX = 2^a, SQUARE = 2^2a
  *   high  Y_2a            the last w - SQUARE
  *
  * A tile brings ALONG_TILE items: x -> low -> high, each in registers as in `up` of passes.cl. Then its windows are
- * folded at w's bits: from 2a on from high (to where their first nodes were, which no later tile needs), from a on from
- * low, and below from x. Last, everything moves to the left by a tile. So an item is read once, where the passes of
- * long.cl take seven streams through memory; a group's first tiles, of w items, have no results.
+ * folded at w's bits: from 2a on from high (to where their first nodes were, which no later tile
+ * needs), from a on from low, and below from x. Last, everything moves to the left by a tile. So
+ * an item is read once, where the passes of long.cl take seven streams through memory; a group's
+ * first tiles, of w items, have no results.
  *
- * Numbers of items, seen from the first window of the tile: x[k] is w - RADIX + k, low[k] begins at w - SQUARE + k,
- * high[k] at k. */
+ * Numbers of items, seen from the first window of the tile: x[k] is w - RADIX + k, low[k] begins
+ * at w - SQUARE + k, high[k] at k. */
 #if PASS_LOG && PASS_LOG != DIGIT_LOG && defined(TL_CUDA)
 enum {
     SQUARE = RADIX * RADIX,
     ALONG_TILE = ALONG(PASS_LOG),
-    ALONG_RUN = ALONG_TILE / WINDOW_THREADS | 1, /* neighbouring items of a thread: odd, for the banks */
+    /* neighbouring items of a thread: odd, for the banks */
+    ALONG_RUN = ALONG_TILE / WINDOW_THREADS | 1,
     ALONG_ROWS = ALONG_TILE / WINDOW_THREADS,    /* rows of RADIX items */
     KEPT_LOW = SQUARE - RADIX,
     COPIES = ALONG_TILE / QUAD
@@ -38,7 +40,8 @@ fn void along_up(LOCAL state *to, LOCAL const state *from, const int many, const
     UNROLL for (int j = 0; j < many; j++) to[j * pitch] = s[j];
 }
 
-/* The bits of w, from Y_2a, from Y_a and from items, onto the results at the beginning of `high`. */
+/* The bits of w, from Y_2a, from Y_a and from items, onto the results at the beginning of
+   `high`. */
 fn void along_high(LOCAL state *high, int w)
 {
     enum { ROWS = ALONG_TILE / SQUARE };
@@ -80,8 +83,9 @@ fn void along_move(LOCAL state *z, int first, int many)
     for (int q = first + thread_index(); q < many && q < first + COPIES; q += WINDOW_THREADS) to[q] = to[q + COPIES];
 }
 
-/* Items number item .. item + ALONG_TILE - 1 of all sequences, end to end; those that are none stay as they are. They
- * are on their way while the tile before them is stored: as copies past the registers they were no faster. */
+/* Items number item .. item + ALONG_TILE - 1 of all sequences, end to end; those that are none
+ * stay as they are. They are on their way while the tile before them is stored: as copies past
+ * the registers they were no faster. */
 fn void along_load(elem *e, GLOBAL const u8 *x, i64 item, i64 all)
 {
     const int me = thread_index();

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * Windows of sequences that lie across (columns). Whole ones go by tiles (window_tall; of more than half a tile by
- * groups of levels as flat ones do, long.cl), others by a lane for each column (window_columns). */
+ * Windows of sequences that lie across (columns). Whole ones go by tiles (window_tall; of more
+ * than half a tile by groups of levels as flat ones do, long.cl), others by a lane for each
+ * column (window_columns). */
 
 /* ---- tiles (of window_long's program) ---- */
 
 #ifdef TL_LONG
 
-/* Tiles of TILE_ROWS elements of some columns, as window_rows has them: a quad is an element each of four columns, and
- * a distance of r elements one of r << FIRST_LEVEL items. So a level is a store and a load of a quad, where a lane that
- * walks has eight loads, eight stores and the rings' places. Elements that the columns do not have are others of
- * theirs, and in no result. */
+/* Tiles of TILE_ROWS elements of some columns, as window_rows has them: a quad is an element
+ * each of four columns, and a distance of r elements one of r << FIRST_LEVEL items. So a level
+ * is a store and a load of a quad, where a lane that walks has eight loads, eight stores and the
+ * rings' places. Elements that the columns do not have are others of theirs, and in no result. */
 /* A tile, and a thread's columns of it. */
 typedef struct {
     i64 first;       /* the element that the window of row 0 begins at */
@@ -41,7 +42,8 @@ fn void put_tall(const tall *t, GLOBAL u8 *to, int i, int dense, const four *v, 
         if (c < t->columns) store_maybe(to + c * t->side, m, w, t->first + i, p);
     }
 }
-/* Windows of every column, a tile's results being `each` rows. States lie in rows of whole tiles' columns. */
+/* Windows of every column, a tile's results being `each` rows. States lie in rows of whole
+   tiles' columns. */
 /* The rows of a tile: asked for, one by each thread. */
 fn void ask_for_rows(batch b, windows of, i64 job, i64 groups, i64 each)
 {
@@ -51,7 +53,8 @@ fn void ask_for_rows(batch b, windows of, i64 job, i64 groups, i64 each)
 }
 fn void tall_windows(LOCAL four *z, batch b, results out, windows of, i64 jobs, i64 each, LEVELS_PARAMETERS, part make)
 {
-    enum { COLUMNS = 1 << FIRST_LEVEL, STEP = WINDOW_THREADS / COLUMN_QUADS }; /* STEP: rows between a thread's quads */
+    /* STEP: rows between a thread's quads */
+    enum { COLUMNS = 1 << FIRST_LEVEL, STEP = WINDOW_THREADS / COLUMN_QUADS };
     const int top = (int)top_level + FIRST_LEVEL, kept = (int)kept_levels, row = thread_index() / COLUMN_QUADS;
     const int width = (int)of.width << FIRST_LEVEL, column = thread_index() % COLUMN_QUADS;
     const i64 groups = (b.seqs + COLUMNS - 1) / COLUMNS, w = length_in(of), back = of.valid ? 0 : of.before;
@@ -126,20 +129,22 @@ KERNEL_OF(window_tall)
 
 /* ---- lanes ---- */
 
-/* A lane walks down from the first element of its first window, WALK elements at a time, so that a warp reads and
- * writes whole lines. Z_k[e], the node of the 2^k elements that end at e, is C(Z_(k-1)[e - 2^(k-1)], Z_(k-1)[e]), and
- * the window of L elements that ends there folds Z at the bits of L, high to low, each as far back as the bits below it
- * count:
+/* A lane walks down from the first element of its first window, WALK elements at a time, so that
+ * a warp reads and writes whole lines. Z_k[e], the node of the 2^k elements that end at e, is
+ * C(Z_(k-1)[e - 2^(k-1)], Z_(k-1)[e]), and the window of L elements that ends there folds Z at
+ * the bits of L, high to low, each as far back as the bits below it count:
  *
  *   L = 13 ending at e:   Z_3[e - 5]   Z_2[e - 1]   Z_0[e]
  *
- * So a level is a ring of its last nodes in local memory, the lane's own, and nothing is exchanged. The lowest levels
- * are made in registers, and have a ring only if a window folds them. */
+ * So a level is a ring of its last nodes in local memory, the lane's own, and nothing is
+ * exchanged. The lowest levels are made in registers, and have a ring only if a window folds
+ * them. */
 /* Groups of a processor, for the registers. */
 #define WALK_BLOCKS (sizeof(state) > 8 ? 12 : sizeof(state) * OP_LANES > 4 ? 16 : 24)
 enum { LOW_LEVELS = WALK_LOG(sizeof(state)), WALK = 1 << LOW_LEVELS };
 
-/* A lane's rings: that of level 0 comes first. at[k]: where the next step's nodes will be in theirs. */
+/* A lane's rings: that of level 0 comes first. at[k]: where the next step's nodes will be in
+   theirs. */
 typedef struct {
     LOCAL state *room; /* the lane's first place; from one place to the next: LANES */
     int at[WALK_LEVELS], size[WALK_LEVELS];
@@ -176,7 +181,8 @@ fn void walk_folds(const rings *r, state *v, int w)
         base -= size;
         if (!(w >> k & 1)) continue;
         const int lag = w & ((1 << k) - 1), part = lag & (WALK - 1);
-        int near_ = ring_place(r, k, size) - (lag - part), far_ = near_ - WALK; /* far_: of the first `part` nodes */
+        /* far_: of the first `part` nodes */
+        int near_ = ring_place(r, k, size) - (lag - part), far_ = near_ - WALK;
         if (near_ < 0) near_ += size;
         if (far_ < 0) far_ += size;
         LOCAL const state *const late = r->room + (base + near_ - part) * LANES;
@@ -189,7 +195,8 @@ fn void walk_folds(const rings *r, state *v, int w)
     }
 }
 
-/* Levels that are made in registers, from level 0 in v on; last: the nodes of them that the next step needs. */
+/* Levels that are made in registers, from level 0 in v on; last: the nodes of them that the next
+   step needs. */
 fn void walk_low(rings *r, state *v, state last[LOW_LEVELS][WALK / 2], int *base)
 {
     UNROLL for (int k = 0; k < LOW_LEVELS; k++)
@@ -258,13 +265,15 @@ fn void put_step(const column *o, i64 r, const state *v, int w, i64 first, par p
     UNROLL for (int c = 0; c < WALK; c++) put_column(o, r + c, v[c], w, first + c, p);
 }
 
-/* Job: `each` results, the first one's number a multiple of jump, of 32 columns. fold: levels that windows fold. */
+/* Job: `each` results, the first one's number a multiple of jump, of 32 columns. fold: levels
+   that windows fold. */
 KERNEL_OF(window_columns)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     const i64 groups = (b.seqs + LANES - 1) / LANES, step = b.stride * TL_SIZE;
-    const i64 back = valid ? 0 : before, on = valid ? before + after : after; /* elements before and after a result's */
+    /* elements before and after a result's */
+    const i64 back = valid ? 0 : before, on = valid ? before + after : after;
     const int w = (int)(before + after + 1), lane = thread_index();
     rings r;
     r.room = (LOCAL state *)ROOM_OF_PARAMETER + lane;

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * Passes (passes.cl) of states of 12 to 24 bytes. A register file has room for few of these, so the radix is 8: w is
- * taken as octal digits. Local memory holds the elements, and nodes of 8 and of 64 items:
+ * Passes (passes.cl) of states of 12 to 24 bytes. A register file has room for few of these, so
+ * the radix is 8: w is taken as octal digits. Local memory holds the elements, and nodes of 8
+ * and of 64 items:
  *
- *   up      a thread has a run of neighbouring items and the 7 after them: elements -> Y_3; of items that lie 8 apart:
- *           Y_3 -> Y_6, where w has three digits
- *   digits  from high to low: nodes of a column, 64, 8 and at last 1 item apart, folded onto the thread's results
+ *   up      a thread has a run of neighbouring items and the 7 after them: elements -> Y_3; of
+ *           items that lie 8 apart: Y_3 -> Y_6, where w has three digits
+ *   digits  from high to low: nodes of a column, 64, 8 and at last 1 item apart, folded onto the
+ *           thread's results
  *
- * A thread walks down its items and keeps the last nodes of each level alone, 8 at most. With a run of 11 items a level
- * costs 1.3 nodes for each item and no store; a digit reads its nodes once for two bits, and again for the third.
- * Neighbouring lanes meet no other in a bank: runs are odd, columns are neighbours. */
+ * A thread walks down its items and keeps the last nodes of each level alone, 8 at most. With a
+ * run of 11 items a level costs 1.3 nodes for each item and no store; a digit reads its nodes
+ * once for two bits, and again for the third. Neighbouring lanes meet no other in a bank: runs
+ * are odd, columns are neighbours. */
 #define NODE_ALIGN (FOUR_LOW_BIT(sizeof(state)) > 16 ? 16 : FOUR_LOW_BIT(sizeof(state)))
 /* A state in the local memory of passes: one load. */
 typedef struct ALIGNED(NODE_ALIGN) {
@@ -45,13 +48,14 @@ fn void digit_up(LOCAL node *to, const int elements, LOCAL const u8 *from, int l
     }
 }
 
-/* The bits 4 and 2 of a digit: `bits` is 2, 4 or 6. Their nodes, from item i on, folded onto the results y (if they
- * have something: have). Before them a window has `done` elements. */
+/* The bits 4 and 2 of a digit: `bits` is 2, 4 or 6. Their nodes, from item i on, folded onto the
+ * results y (if they have something: have). Before them a window has `done` elements. */
 fn void digit_fold(state *y, const int have, const int bits, const int elements, LOCAL const u8 *from, int i, int log,
     i64 done, i64 number, par p)
 {
     state s[PASS_NODES], two[PASS_NODES], four_[PASS_NODES];
-    if (!elements) SURELY((real)((i64)1 << log) > num(1.0) && (real)((i64)2 << log) > num(1.0)); /* plus_halves */
+    /* plus_halves */
+    if (!elements) SURELY((real)((i64)1 << log) > num(1.0) && (real)((i64)2 << log) > num(1.0));
     UNROLL for (int j = 0; j < PASS_RUN + bits - 1; j++)
     {
         const int r = j - bits + 1; /* the result whose last node this is */
@@ -85,8 +89,8 @@ fn void digit_folds(state *y, const int have, int digit, const int elements, LOC
 
 /* Where results have what the higher digits gave: nowhere, in z, in global memory. */
 enum { HAVE_NONE, HAVE_LOCAL, HAVE_GLOBAL };
-/* A digit of w, not 0, from nodes or elements `far` items on, to z. in_place: those nodes are z itself. (What a tile is
- * is read where it is needed: registers.) */
+/* A digit of w, not 0, from nodes or elements `far` items on, to z. in_place: those nodes are z
+ * itself. (What a tile is is read where it is needed: registers.) */
 fn void digit_pass(LOCAL node *z, int in_place, int digit, int have, LOCAL const stretch *p, windows of, part make,
     const int elements, LOCAL const u8 *from, int far, int log, par par_)
 {
@@ -111,7 +115,8 @@ fn void digit_pass(LOCAL node *z, int in_place, int digit, int have, LOCAL const
     BARRIER();
 }
 
-/* Arrays of nodes for windows of w, but at least one for results: Y_3 comes last, before the elements. */
+/* Arrays of nodes for windows of w, but at least one for results: Y_3 comes last, before the
+   elements. */
 fn int digit_levels(int w) { return (w >= 1 << DIGIT_LOG) + (w >= 1 << (2 * DIGIT_LOG)); }
 fn LOCAL pass_item *pass_items(LOCAL u8 *room, int w)
 {

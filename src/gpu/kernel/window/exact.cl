@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT
- * Windows of class X, of one sequence that lies side by side: any bracket of a window's elements gives its bits, so the
- * work for a result does not grow with w (van Herk 1992, Gil and Werman 1993). Elements are cut into runs of RUN, one
- * for each thread. The windows that begin in a run of which the thread makes the results:
+ * Windows of class X, of one sequence that lies side by side: any bracket of a window's elements
+ * gives its bits, so the work for a result does not grow with w (van Herk 1992, Gil and Werman
+ * 1993). Elements are cut into runs of RUN, one for each thread. The windows that begin in a run
+ * of which the thread makes the results:
  *
  *   item         run          (run + 1) RUN                     run RUN + w - 1
  *   window j     j ---------- | whole runs | the first `part` items of one | ---------- j + w - 1
  *                end of a run    middle of all windows of the run           beginning of its last items
  *
- * The ends of its run are folded from the right, the beginnings of its last items from the left, and the middle is that
- * of neighbours: windows of whole runs' nodes, doubled in local memory. The order of the operands is kept. */
+ * The ends of its run are folded from the right, the beginnings of its last items from the left,
+ * and the middle is that of neighbours: windows of whole runs' nodes, doubled in local memory.
+ * The order of the operands is kept. */
 #if OP_EXACT && !defined(TL_LONG)
 enum { RUN = EXACT_RUN(STATE_BYTES), VALUES = OP_LANES, OUT_BYTES = OP_LANES * TL_OUT_SIZE };
 #define EXACT_BLOCKS (STATE_BYTES > 8 ? 2 : 4)
 
-/* What is in local memory: elements, or, where they have the same size and cost more to make, states. */
+/* What is in local memory: elements, or, where they have the same size and cost more to make,
+   states. */
 #define KEEPS_STATES (TL_KIND == 3 && STATE_BYTES == TL_SIZE)
 #if KEEPS_STATES
 typedef state kept;
@@ -31,7 +34,8 @@ typedef struct ALIGNED(16) {
 enum { LINE = 16 / TL_SIZE, LOADS = 8 };
 fn int lesser(int a, int b) { return a < b ? a : b; }
 
-/* Items `from` .. to - 1 of a tile whose item 0 has number lo. Where that is in z: item 0 is at its place in its line.
+/* Items `from` .. to - 1 of a tile whose item 0 has number lo. Where that is in z: item 0 is at
+ * its place in its line.
  */
 fn int load_items_exact(LOCAL kept *z, batch b, i64 lo, int from, int to)
 {
@@ -39,7 +43,8 @@ fn int load_items_exact(LOCAL kept *z, batch b, i64 lo, int from, int to)
     GLOBAL const u8 *x = b.x + lo * TL_SIZE;
     const int near = ADDRESS(x) % TL_SIZE == 0, shift = near ? (int)(ADDRESS(x) % 16) / TL_SIZE : 0;
     z += shift;
-    if (!SKIPS || !near) { /* No else for PoCL 5.0 (prelude_opencl.h, BARRIER): there all go one by one, or none do. */
+    /* No else for PoCL 5.0 (prelude_opencl.h, BARRIER): there all go one by one, or none do. */
+    if (!SKIPS || !near) {
         const int end = SKIPS || !near ? to : from;
         ROLLED for (int i = from + me; i < end; i += WINDOW_THREADS)
             z[i] = keep(load_element(x + i * TL_SIZE), lo + i, b.p);
@@ -110,8 +115,9 @@ fn void nodes_of_runs(LOCAL const kept *z, LOCAL state *all, LOCAL state *first,
     }
 }
 
-/* mid[g] of the first `heads` runs: the fold of the `middle` runs after run g. y, next: `runs` nodes; both are changed.
- * Two levels at a time; the digits of `middle` in base 4 are taken from the lowest to the highest, as the levels come.
+/* mid[g] of the first `heads` runs: the fold of the `middle` runs after run g. y, next: `runs`
+ * nodes; both are changed. Two levels at a time; the digits of `middle` in base 4 are taken from
+ * the lowest to the highest, as the levels come.
  */
 fn void middles(LOCAL state *y, LOCAL state *next, LOCAL state *mid, int heads, int runs, int middle)
 {
@@ -139,8 +145,8 @@ fn void middles(LOCAL state *y, LOCAL state *next, LOCAL state *mid, int heads, 
     }
 }
 
-/* The folds of the RUN windows that begin in a run. x: its items, of which the first has number `start`; d: w - 1; q:
- * the middle, of d - RUN elements. */
+/* The folds of the RUN windows that begin in a run. x: its items, of which the first has number
+ * `start`; d: w - 1; q: the middle, of d - RUN elements. */
 fn void windows_of_run(state *v, LOCAL const kept *x, int d, maybe q, i64 start, par p)
 {
     v[RUN - 1] = state_of(x[RUN - 1], start + RUN - 1, p);
@@ -179,9 +185,9 @@ far_fn void set_empty(LOCAL result *to, i64 start, int d, i64 n, par p)
     }
 }
 
-/* lead: number of the first item of result 0's window; each: results of a tile, a round of WINDOW_THREADS runs or
- * several. Windows that are not whole are empty. Results go through local memory, where a round's items were if they
- * are not larger than those. */
+/* lead: number of the first item of result 0's window; each: results of a tile, a round of
+ * WINDOW_THREADS runs or several. Windows that are not whole are empty. Results go through local
+ * memory, where a round's items were if they are not larger than those. */
 KERNEL_OF(window_exact)
 {
     BATCH_OF_PARAMETERS;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT
- * Whole windows that are longer than window_whole's. The levels are taken in groups, the lowest LOW by tiles of
- * neighbouring items, then HIGH at a time by tiles of rows: the items that lie 2^l apart, l being the group's first
- * level, are neighbours there. (Who launches them cuts the levels: window_long.c.)
+ * Whole windows that are longer than window_whole's. The levels are taken in groups, the lowest
+ * LOW by tiles of neighbouring items, then HIGH at a time by tiles of rows: the items that lie
+ * 2^l apart, l being the group's first level, are neighbours there. (Who launches them cuts the
+ * levels: window_long.c.)
  *
  *   window_part  PART_LEVEL      x              -> Y_LOW                the tiles of whole.cl
  *   window_rows                  Y_LOW          -> Y_(LOW + HIGH) ...   while w has bits beyond the next group
  *   window_rows                  the highest Y  -> its bits of w        then onto those the bits of the groups below it
  *   window_part  PART_LAST_BITS  x              -> the bits below LOW folded onto that, and the results
  *
- * A window is folded at its bits from high to low, as order.md has it, so a group's bits come after those of all higher
- * groups. In a tile of rows item (row, column) is number row * COLUMNS + column, and a distance of r rows one of r *
- * COLUMNS items: the levels of window_whole again.
+ * A window is folded at its bits from high to low, as order.md has it, so a group's bits come
+ * after those of all higher groups. In a tile of rows item (row, column) is number row * COLUMNS
+ * + column, and a distance of r rows one of r * COLUMNS items: the levels of window_whole again.
  *
- * Of columns window_tall_part has the place of window_part. Y then lies in rows too, an item for each column, so that
- * items which are 2^l elements apart lie that many of those rows apart. */
+ * Of columns window_tall_part has the place of window_part. Y then lies in rows too, an item for
+ * each column, so that items which are 2^l elements apart lie that many of those rows apart. */
 KERNEL_OF(window_tall_part)
 {
     PART_OF_PARAMETERS;
@@ -32,9 +33,10 @@ KERNEL_OF(window_part)
 #endif
 }
 
-/* Rows of `quads` quads, 2^log elements of a sequence. from: `count` items; to: results of windows of `rows` rows, from
- * row + shift on, for `results` items. more: folded onto what `to` holds, of the rows before them. A tile: `each` rows
- * of results, a row's quads column * COLUMN_QUADS and after. All quads in whole. */
+/* Rows of `quads` quads, 2^log elements of a sequence. from: `count` items; to: results of
+ * windows of `rows` rows, from row + shift on, for `results` items. more: folded onto what `to`
+ * holds, of the rows before them. A tile: `each` rows of results, a row's quads column *
+ * COLUMN_QUADS and after. All quads in whole. */
 KERNEL_OF(window_rows)
 {
     LOCAL four *z = (LOCAL four *)ROOM_OF_PARAMETER;

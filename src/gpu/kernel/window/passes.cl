@@ -1,36 +1,41 @@
 /* SPDX-License-Identifier: MIT
- * Long whole windows: the levels in passes of a high radix, as FFTs are made. Between two passes nodes lie in local
- * memory; inside a pass they are in registers, where a level costs no local memory. Larger states: digits.cl. Of states
- * of at most 8 bytes:
+ * Long whole windows: the levels in passes of a high radix, as FFTs are made. Between two passes
+ * nodes lie in local memory; inside a pass they are in registers, where a level costs no local
+ * memory. Larger states: digits.cl. Of states of at most 8 bytes:
  *
- *   up    a thread has a run of neighbouring items and the RADIX - 1 after them: Y_0 -> Y_a, a = PASS_LOG
- *   rows  w's bits from a on. Item i lies in row i / RADIX, so nodes of 2^(a + k) items are 2^k nodes Y_a of a column.
- *         A thread has some neighbouring rows of one column. For each bit, from high to low, it reads the Y_a that the
- *         bit's nodes cover, doubles them k times and folds them onto its results
+ *   up    a thread has a run of neighbouring items and the RADIX - 1 after them: Y_0 -> Y_a, a =
+ *         PASS_LOG
+ *   rows  w's bits from a on. Item i lies in row i / RADIX, so nodes of 2^(a + k) items are 2^k
+ *         nodes Y_a of a column. A thread has some neighbouring rows of one column. For each
+ *         bit, from high to low, it reads the Y_a that the bit's nodes cover, doubles them k
+ *         times and folds them onto its results
  *   low   w's bits below a, in the same way: neighbouring items, made of Y_0
  *
- * A bit k reads 1 + (2^k - 1) / rows of a thread nodes for each result; keeping every level, as whole.cl does, a
- * store and a load for each level, a load for each bit, and room for an array for each bit. Runs have an odd number of
- * items: so lanes that read a run each meet no other lane in a bank. */
+ * A bit k reads 1 + (2^k - 1) / rows of a thread nodes for each result; keeping every level, as
+ * whole.cl does, a store and a load for each level, a load for each bit, and room for an array
+ * for each bit. Runs have an odd number of items: so lanes that read a run each meet no other
+ * lane in a bank. */
 #if PASS_LOG && PASS_LOG != DIGIT_LOG
 typedef state pass_item;
 enum {
     RADIX = 1 << PASS_LOG,
     PASS_ROOM = PASS_TILE + RADIX,          /* the last run reads further */
-    PASS_ROWS = RADIX / 2,                  /* of a thread; a group has PASS_BAND of them at a time */
+    /* of a thread; a group has PASS_BAND of them at a time */
+    PASS_ROWS = RADIX / 2,
     PASS_BAND = WINDOW_THREADS / RADIX * PASS_ROWS,
     PASS_LOW = PASS_ROWS + 1,               /* items of a thread, low */
     PASS_NODES = PASS_LOW + (1 << PASS_TOP) /* registers at most */
 };
 
-/* Nodes s of 2^(level + more) items become nodes of twice as many. (Levels and bits are numbers in the text, not
- * variables of loops: compilers left loops whose end depends on an outer loop as they were, and so s in memory.) */
+/* Nodes s of 2^(level + more) items become nodes of twice as many. (Levels and bits are numbers
+ * in the text, not variables of loops: compilers left loops whose end depends on an outer loop
+ * as they were, and so s in memory.) */
 fn void pass_double(state *s, const int many, const int level, const int more)
 {
     UNROLL for (int j = 0; j < many; j++) s[j] = TWIN(s[j], s[j + (1 << level)], (i64)1 << (level + more));
 }
-/* For `many` neighbouring items their nodes of 2^k, made of those at z, which are `pitch` apart and have 2^more items
- * each. */
+/* For `many` neighbouring items their nodes of 2^k, made of those at z, which are `pitch` apart
+ * and have 2^more items each. */
 fn void pass_nodes(state *s, const int many, LOCAL const state *z, const int k, const int pitch, const int more)
 {
     const int last = many + (1 << k);
@@ -41,13 +46,14 @@ fn void pass_nodes(state *s, const int many, LOCAL const state *z, const int k, 
     if (k > 3) pass_double(s, last - 16, 3, more);
     if (k > 4) pass_double(s, last - 32, 4, more);
 }
-/* For `many` neighbouring results y: the bit k of their windows, whose nodes begin at z, folded onto y (if it has
- * something: have). Before the bit's items a window has `done`. */
+/* For `many` neighbouring results y: the bit k of their windows, whose nodes begin at z, folded
+ * onto y (if it has something: have). Before the bit's items a window has `done`. */
 fn void pass_fold(state *y, int have, const int many, LOCAL const state *z, const int k, const int pitch, i64 done,
     const int more)
 {
     state s[PASS_NODES];
-    if (k == PASS_TOP && sizeof(state) > 4) { /* the halves one after the other: for the registers */
+    /* the halves one after the other: for the registers */
+    if (k == PASS_TOP && sizeof(state) > 4) {
         state t[PASS_NODES];
         pass_nodes(s, many, z, k - 1, pitch, more);
         pass_nodes(t, many, z + (pitch << (k - 1)), k - 1, pitch, more);
@@ -65,11 +71,11 @@ fn void pass_fold(state *y, int have, const int many, LOCAL const state *z, cons
 fn void pass_bits(state *y, int have, const int many, LOCAL const state *z, int bits, const int top, const int pitch,
     i64 done, const int more)
 {
-#define PASS_BIT(k)                                                                                                    \
-    if ((k) <= top && (bits >> (k)&1)) {                                                                               \
-        const int far = bits >> ((k) + 1) << ((k) + 1);                                                                \
-        pass_fold(y, have, many, z + far * pitch, k, pitch, done + ((i64)far << more), more);                          \
-        have = 1;                                                                                                      \
+#define PASS_BIT(k)                                                                                \
+    if ((k) <= top && (bits >> (k)&1)) {                                                           \
+        const int far = bits >> ((k) + 1) << ((k) + 1);                                            \
+        pass_fold(y, have, many, z + far * pitch, k, pitch, done + ((i64)far << more), more);      \
+        have = 1;                                                                                  \
     }
     PASS_BIT(5)
     PASS_BIT(4)
@@ -96,8 +102,8 @@ fn void pass_up(LOCAL state *to, LOCAL const state *x)
     UNROLL for (int j = 0; j < PASS_RUN; j++) to[i + j] = s[j];
     BARRIER();
 }
-/* The bits from a on, from Y_a in z to z; have: onto what the higher bits gave. A band of rows needs itself and those
- * after it, so it may be replaced before the next one is read. */
+/* The bits from a on, from Y_a in z to z; have: onto what the higher bits gave. A band of rows
+ * needs itself and those after it, so it may be replaced before the next one is read. */
 fn void pass_rows(LOCAL state *z, LOCAL const stretch *p, int bits, part make, int have, i64 done)
 {
     GLOBAL const state *high = (GLOBAL const state *)make.states + (have ? p->done : 0);
@@ -155,7 +161,8 @@ fn void pass_tile(LOCAL u8 *room, LOCAL const stretch *p, batch b, windows of, p
 #else
 #define PASS_ITEM(e, item, p) lift(e, item, p)
 #endif
-/* Items. Of a tile where they lie side by side all that it has room for, so that no load is asked about. */
+/* Items. Of a tile where they lie side by side all that it has room for, so that no load is
+   asked about. */
 fn void pass_load(LOCAL pass_item *x, LOCAL const stretch *p, batch b, windows w)
 {
     const int me = thread_index();
@@ -165,7 +172,8 @@ fn void pass_load(LOCAL pass_item *x, LOCAL const stretch *p, batch b, windows w
             x[i] = PASS_ITEM(item_of(p, b, w, i), item + i, b.p);
         return;
     }
-    enum { MANY = PASS_LOG == 5 ? PASS_RUN / 3 : PASS_RUN }; /* loads side by side: what the registers allow */
+    /* loads side by side: what the registers allow */
+    enum { MANY = PASS_LOG == 5 ? PASS_RUN / 3 : PASS_RUN };
     for (int k = 0; k < PASS_RUN; k += MANY) {
         const int i = me + k * WINDOW_THREADS;
         elem e[MANY];
@@ -178,7 +186,8 @@ fn void pass_store(LOCAL const node *z, LOCAL const stretch *p, LOCAL const bord
     windows w, part make)
 {
 #if SKIPS
-    const int count = p->results, inside = p->inside; /* a tile's facts are read once: stores may change memory */
+    /* a tile's facts are read once: stores may change memory */
+    const int count = p->results, inside = p->inside;
     const i64 lo = p->lo;
     i64 length = length_in(w);
     HERE(length); /* or 1 / n takes registers all the time */
@@ -267,11 +276,11 @@ fn void pass_windows(LOCAL u8 *room, LOCAL stretch *tiles, LOCAL borders *cuts, 
 /* ---- launches of a part ---- */
 
 #define PART_PARAMETERS PARAMETERS_OF(PART)
-#define PART_OF_PARAMETERS                                                                                             \
-    BATCH_OF_PARAMETERS;                                                                                               \
-    RESULTS_OF_PARAMETERS;                                                                                             \
-    windows of;                                                                                                        \
-    part make;                                                                                                         \
-    of.at = at, of.count = count, of.before = before, of.after = after, of.valid = valid;                              \
-    of.least = least, of.edges = edges, of.shift = shift, of.width = width;                                            \
+#define PART_OF_PARAMETERS                                                                         \
+    BATCH_OF_PARAMETERS;                                                                           \
+    RESULTS_OF_PARAMETERS;                                                                         \
+    windows of;                                                                                    \
+    part make;                                                                                     \
+    of.at = at, of.count = count, of.before = before, of.after = after, of.valid = valid;          \
+    of.least = least, of.edges = edges, of.shift = shift, of.width = width;                        \
     make.what = (int)what, make.states = states

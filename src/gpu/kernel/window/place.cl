@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Where windows lie. The sequences of a batch are numbered end to end, so that tiles hold as many of them as they meet:
- * element i of row r has the flat number r * n + i, an element of a segment its place behind the first offset. A node
- * that reaches over the border between two sequences means nothing, and no window asks for it. Borders are looked up
- * where a window is cut off by one: of rows by a division, of segments by a bit for each element of the tile. */
+ * Where windows lie. The sequences of a batch are numbered end to end, so that tiles hold as
+ * many of them as they meet: element i of row r has the flat number r * n + i, an element of a
+ * segment its place behind the first offset. A node that reaches over the border between two
+ * sequences means nothing, and no window asks for it. Borders are looked up where a window is
+ * cut off by one: of rows by a division, of segments by a bit for each element of the tile. */
 
 
 #define WINDOW_PARAMETERS PARAMETERS_OF(WINDOW)
@@ -35,7 +36,8 @@ fn i64 offset_after(batch b, i64 f)
 }
 fn i64 quotient(i64 f, i64 n) { return ((f | n) >> 32) == 0 ? (i64)((u32)f / (u32)n) : f / n; }
 
-/* The sequence of the element with flat number f: its number, the element's in it, and its elements. */
+/* The sequence of the element with flat number f: its number, the element's in it, and its
+   elements. */
 typedef struct {
     i64 s, i, n;
 } member;
@@ -69,11 +71,13 @@ fn GLOBAL u8 *result_of(results out, batch b, i64 f)
 
 /* ---- of a tile ---- */
 
-/* What a launch is about: windows that begin at flat number `at` and after, each with its result. */
+/* What a launch is about: windows that begin at flat number `at` and after, each with its
+   result. */
 typedef struct {
     i64 at, count;                    /* of the first window; windows of the launch */
     i64 before, after, valid, least, edges;
-    i64 shift, width;                 /* tiles fold `width` elements of each, from its element number `shift` on */
+    /* tiles fold `width` elements of each, from its element number `shift` on */
+    i64 shift, width;
 } windows;
 fn i64 length_in(windows w) { return w.before + w.after + 1; }
 
@@ -81,15 +85,19 @@ fn i64 length_in(windows w) { return w.before + w.after + 1; }
 typedef struct {
     GLOBAL const u8 *x;               /* item 0, if items lie one stride apart */
     GLOBAL u8 *out;                   /* the first result, if they lie one stride apart */
-    i64 lo, done;                     /* flat number of the first window's element; windows of the launch before it */
+    /* flat number of the first window's element; windows of the launch before it */
+    i64 lo, done;
     i64 border;                       /* of segments: the first offset behind lo */
-    int first, n;                     /* of rows: the place of the first border; places from one to the next */
+    /* of rows: the place of the first border; places from one to the next */
+    int first, n;
     u32 part;                         /* 2^31 / n, rounded up */
-    int results, before, beyond;      /* items from `before` on and below `beyond` are elements of the batch */
+    /* items from `before` on and below `beyond` are elements of the batch */
+    int results, before, beyond;
     int beside, out_beside;           /* do items, results lie one stride apart? */
     int dense_items;                  /* ... side by side, as many as the tile has room for */
     int inside;                       /* no window reaches over a border */
-    int quads;                        /* results are stored by quads: side by side, aligned, none left out */
+    /* results are stored by quads: side by side, aligned, none left out */
+    int quads;
 } stretch;
 
 /* The borders between segments in a tile, by the place of the window that begins there. */
@@ -115,8 +123,9 @@ fn void set_borders(LOCAL borders *d, LOCAL const stretch *p, batch b)
     }
 }
 
-/* How far place q is from the border before it, in elements of its sequence; q where none is in the tile. How many
- * elements its sequence has from q on; PLACES or more where no border comes in the tile. */
+/* How far place q is from the border before it, in elements of its sequence; q where none is in
+ * the tile. How many elements its sequence has from q on; PLACES or more where no border comes
+ * in the tile. */
 fn int behind_in_rows(LOCAL const stretch *p, int q)
 {
     const u32 a = (u32)(q - p->first); /* a mod n: exact, since a * n < 2^31 */
@@ -166,7 +175,8 @@ fn int is_whole(LOCAL const stretch *p, LOCAL const borders *d, batch b, windows
     return m.n - m.i >= length_in(w);
 }
 
-/* The windows of the quad at q that do not: a bit for each. Windows end in the tile, or sequences are rows. */
+/* The windows of the quad at q that do not: a bit for each. Windows end in the tile, or
+   sequences are rows. */
 fn int cut_windows(LOCAL const stretch *p, LOCAL const borders *d, batch b, int q, int length)
 {
     int to = 0, cut = 0; /* to: the first border behind window q + c's first item, from q on */
@@ -177,7 +187,8 @@ fn int cut_windows(LOCAL const stretch *p, LOCAL const borders *d, batch b, int 
     return cut;
 }
 
-/* Of segments, what tile_firsts found for a tile: the first offset behind its first window's element, and its place. */
+/* Of segments, what tile_firsts found for a tile: the first offset behind its first window's
+   element, and its place. */
 typedef struct {
     i64 border, place;
 } mark;
@@ -223,9 +234,9 @@ fn void stretch_of(LOCAL stretch *p, batch b, results out, windows w, i64 job, m
                                  !w.valid));
 }
 
-/* In arrays of quads of states of 8, 16 or 32 bytes the states of a quad lie in another order, so that neighbouring
- * lanes do not meet in a bank: state c of quad q is at place c ^ turn_of(q). Of runs those of a run do so, or one quad
- * in nine is left empty. */
+/* In arrays of quads of states of 8, 16 or 32 bytes the states of a quad lie in another order,
+ * so that neighbouring lanes do not meet in a bank: state c of quad q is at place c ^
+ * turn_of(q). Of runs those of a run do so, or one quad in nine is left empty. */
 enum {
     TURNED = sizeof(state) == 8 || sizeof(state) == 16 || sizeof(state) == 32,
     PADDED = RUNS && sizeof(state) == 12
@@ -258,7 +269,8 @@ fn elem item_of(LOCAL const stretch *p, batch b, windows w, int i)
 #endif
 
 enum { LINE_ITEMS = 128 / TL_SIZE };
-/* The elements of a tile that comes next, of `items` items, are asked for while this one is made. */
+/* The elements of a tile that comes next, of `items` items, are asked for while this one is
+   made. */
 fn void ask_for(LOCAL const stretch *p, int items)
 {
 #if !TL_IN_PLACE
@@ -268,7 +280,8 @@ fn void ask_for(LOCAL const stretch *p, int items)
 #endif
 }
 
-/* Y_0: items, lifted; in quads, or one after the other. Those that are no elements of the batch are in no result. */
+/* Y_0: items, lifted; in quads, or one after the other. Those that are no elements of the batch
+   are in no result. */
 fn void load_items(LOCAL state *z, int quads, LOCAL const stretch *p, batch b, windows w)
 {
     const i64 item = p->lo + w.shift;

@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: MIT
- * Windows of their whole length w. A thread holds quads of four neighbouring items: Y_1 and Y_2 of a quad need its
- * right neighbour only, and from level 2 on a level is one store and one load of a quad:
+ * Windows of their whole length w. A thread holds quads of four neighbouring items: Y_1 and Y_2
+ * of a quad need its right neighbour only, and from level 2 on a level is one store and one load
+ * of a quad:
  *
  *   Y_0 in local memory -> own quad, next quad -> Y_1, Y_2 in registers
  *   level k >= 2:  store Y_k, barrier, load the quad 2^k items to the right, Y_(k+1) in registers
- *   w's set bits:  Y_k stays in an array of its own (the highest one in registers); the others change between two
- *                  arrays
+ *   w's set bits:  Y_k stays in an array of its own (the highest one in registers); the others
+ *                  change between two arrays
  *
- * The result at item i is the fold of Y_k[i + higher bits of w], high to low. Tiles begin where results are aligned for
- * quads, so loads are single elements, side by side.
+ * The result at item i is the fold of Y_k[i + higher bits of w], high to low. Tiles begin where
+ * results are aligned for quads, so loads are single elements, side by side.
  *
- * RUNS (tl_gpu_runs): of some states of 12 and 16 bytes, which cost most on their way to local memory and back, a
- * thread holds 8 items side by side, and local memory has the elements instead of Y_0:
+ * RUNS (tl_gpu_runs): of some states of 12 and 16 bytes, which cost most on their way to local
+ * memory and back, a thread holds 8 items side by side, and local memory has the elements
+ * instead of Y_0:
  *
  *   own run of elements, next run -> lifted, Y_1, Y_2, Y_3 in registers
  *   level k >= 3:  as above
- *   w's lowest bits:  the run of elements that they begin in, and the next -> Y_2, Y_1, Y_0 in registers */
+ *   w's lowest bits:  the run of elements that they begin in, and the next -> Y_2, Y_1, Y_0 in
+ *                     registers */
 /* Groups of a processor, for the registers. */
 #define WHOLE_BLOCKS (RUNS && sizeof(state) == 16 ? 2 : RUNS || sizeof(state) > 8 ? 3 : 4)
 enum { WHOLE_QUADS = WHOLE / QUAD, MINE = WHOLE_QUADS / WINDOW_THREADS };
 enum { ARRAY_QUADS = WHOLE_QUADS + (PADDED ? WHOLE_QUADS / 8 : 0), RUN_LOG = 3, RUN_ITEMS = 1 << RUN_LOG };
-/* Of a tile that has TILE_ROWS rows (long.cl, columns.cl), in a row: quads, and log2 of the items. */
+/* Of a tile that has TILE_ROWS rows (long.cl, columns.cl), in a row: quads, and log2 of the
+   items. */
 enum { COLUMN_QUADS = MINE, FIRST_LEVEL = WHOLE_LOG - TILE_ROWS_LOG };
 
 #define FOUR_LOW_BIT(bytes) ((bytes) & -(bytes))
@@ -29,14 +33,15 @@ typedef struct ALIGNED(FOUR_ALIGN) {
     state s[QUAD];
 } four;
 
-/* Quad q of an array in local memory: in pieces of 16 bytes where its states lie in another order (place.cl). */
+/* Quad q of an array in local memory: in pieces of 16 bytes where its states lie in another
+   order (place.cl). */
 enum { TOGETHER = sizeof(state) == 8 ? 2 : 1 };
 typedef struct ALIGNED(16) {
     state s[TOGETHER];
 } together;
-/* State c of quad q. Not place_of alone: then each of a thread's quads has its own exclusive-or, where one serves all
- * (windows of sums of f64: 0.95 times as fast, means: 0.85; H200). */
-#define STATE_AT(z, q, c)                                                                                              \
+/* State c of quad q. Not place_of alone: then each of a thread's quads has its own exclusive-or,
+ * where one serves all (windows of sums of f64: 0.95 times as fast, means: 0.85; H200). */
+#define STATE_AT(z, q, c)                                                                          \
     (RUNS ? (LOCAL const state *)(z) + place_of((q) * QUAD + (c)) : &(z)[q].s[(c) ^ turn_of(q)])
 fn four get_four(LOCAL const four *z, int q)
 {
@@ -67,8 +72,8 @@ fn int quad_number(int runs, int m)
 
 /* ---- runs ---- */
 
-/* Elements in local memory, in pieces of a quad (or 16 bytes, if that is less), in an order without conflicts of lanes
- * that read a run each. */
+/* Elements in local memory, in pieces of a quad (or 16 bytes, if that is less), in an order
+ * without conflicts of lanes that read a run each. */
 enum { PIECE = QUAD * TL_SIZE > 16 ? 16 / TL_SIZE : QUAD, PIECES = RUN_ITEMS / PIECE, BANKS = 128 / (PIECE * TL_SIZE) };
 typedef struct ALIGNED(PIECE * TL_SIZE) {
     elem e[PIECE];
@@ -110,7 +115,8 @@ fn void join(four *y, const state *s, int have, i64 done, int n)
 {
     UNROLL for (int c = 0; c < QUAD; c++) y->s[c] = have ? COMBINE(y->s[c], s[c], done, n) : s[c];
 }
-/* The lowest bits of w, `low`, folded onto the quad y, if that is there; x[i]: where they begin. first: of x[0]. */
+/* The lowest bits of w, `low`, folded onto the quad y, if that is there; x[i]: where they begin.
+   first: of x[0]. */
 fn void run_low(four *y, int have, int low, LOCAL const elem *x, int i, i64 first, i64 done, par p)
 {
     elem e[2 * QUAD];
@@ -154,8 +160,8 @@ fn void load_whole(LOCAL state *z, LOCAL const stretch *p, batch b, windows w)
     }
 }
 
-/* The results of a tile, of folds v of all elements of its windows: of four windows, by quads; of all, side by side in
- * local memory. */
+/* The results of a tile, of folds v of all elements of its windows: of four windows, by quads;
+ * of all, side by side in local memory. */
 #if OP_LANES == 1
 fn void lower_quad(result *x, LOCAL const stretch *p, LOCAL const borders *d, batch b, windows w, int q, const four *v)
 {
@@ -169,8 +175,8 @@ fn void lower_quad(result *x, LOCAL const stretch *p, LOCAL const borders *d, ba
         UNROLL for (int c = 0; c < QUAD; c++) x[c] = ahead_in_rows(p, q + c) < length_in(w) ? empty(b.p) : x[c];
     }
 }
-/* A warp's runs of results; at: the lane's first. Full sectors at a time: lanes exchange by pairs what lies in the
- * other's 16 bytes. */
+/* A warp's runs of results; at: the lane's first. Full sectors at a time: lanes exchange by
+ * pairs what lies in the other's 16 bytes. */
 fn void store_full_runs(GLOBAL u8 *at, const result *x)
 {
 #if TL_OUT_SIZE >= 4 && defined(TL_SHUFFLES)
@@ -248,18 +254,20 @@ fn void store_items(LOCAL const stretch *p, LOCAL const borders *d, batch b, res
     }
 }
 
-/* Quad q of an array; what lies beyond its end is in no result. m, far: q is less than (m + 1) * 256 + far, far at most
- * that. */
+/* Quad q of an array; what lies beyond its end is in no result. m, far: q is less than (m + 1) *
+ * 256 + far, far at most that. */
 fn four quad_at(LOCAL const four *z, int q, int m, int far)
 {
     if ((m + 1) * WINDOW_THREADS + far > WHOLE_QUADS && q >= WHOLE_QUADS) q = WHOLE_QUADS - 1;
     return get_four(z, q);
 }
-enum { FAR_LEVEL = WHOLE_QUADS / 4, FAR_BITS = WHOLE_QUADS / 2 + 1 }; /* of windows of at most WHOLE / 2 */
+/* of windows of at most WHOLE / 2 */
+enum { FAR_LEVEL = WHOLE_QUADS / 4, FAR_BITS = WHOLE_QUADS / 2 + 1 };
 
-/* Y_top of the quads whose Y_from is y. The levels of w's set bits stay in the arrays slot, slot + 1, ... Nodes of
- * level k have 2^(k + more) elements: more is 0 but for tiles of rows (long.cl, columns.cl). Levels that
- * do not stay change between two arrays; of runs they have one. ones: the first nodes may have one element. */
+/* Y_top of the quads whose Y_from is y. The levels of w's set bits stay in the arrays slot, slot
+ * + 1, ... Nodes of level k have 2^(k + more) elements: more is 0 but for tiles of rows
+ * (long.cl, columns.cl). Levels that do not stay change between two arrays; of runs they have
+ * one. ones: the first nodes may have one element. */
 fn void double_quads(LOCAL four *z, four *y, int from, int top, int w, int kept, int slot, int more, int runs,
     const int ones)
 {
@@ -277,8 +285,8 @@ fn void double_quads(LOCAL four *z, four *y, int from, int top, int w, int kept,
         }
     }
 }
-/* The levels of w's bits below top, in `kept` arrays, folded onto y. Before the items of this launch the window has
- * `done` elements. */
+/* The levels of w's bits below top, in `kept` arrays, folded onto y. Before the items of this
+ * launch the window has `done` elements. */
 fn void fold_bits(LOCAL const four *z, four *y, int top, int w, int kept, int more, i64 done, int runs)
 {
     int slot = kept;
@@ -303,12 +311,13 @@ fn void fold_bits(LOCAL const four *z, four *y, int top, int w, int kept, int mo
 /* What a launch makes of its tiles. */
 typedef struct {
     int what;            /* PART_RESULTS; of a longer window (long.cl) one of the others */
-    GLOBAL four *states; /* PART_LEVEL: Y_top, to be stored; PART_LAST_BITS: what the higher bits gave, onto which those
-                            of the launch are folded; PART_RESULTS_ALONE: what is lowered */
+    /* PART_LEVEL: Y_top, to be stored; PART_LAST_BITS: what the higher bits gave, onto which
+       those of the launch are folded; PART_RESULTS_ALONE: what is lowered */
+    GLOBAL four *states;
 } part;
-/* The highest bit of the launch, Y_top in y (if it has one: some_y), folded onto what the window's `done` elements
- * before it gave, if there are any: quad m of a thread has that at quad_ + m * step, if bit m of `some` is set. All
- * loads before the first fold. */
+/* The highest bit of the launch, Y_top in y (if it has one: some_y), folded onto what the
+ * window's `done` elements before it gave, if there are any: quad m of a thread has that at
+ * quad_ + m * step, if bit m of `some` is set. All loads before the first fold. */
 fn void fold_onto(four *y, int some_y, part make, i64 quad_, i64 step, int some, i64 done, int top, int more)
 {
     four high[MINE];
@@ -325,16 +334,17 @@ fn void fold_onto(four *y, int some_y, part make, i64 quad_, i64 step, int some,
     }
 }
 
-/* each: a multiple of 4. EDGES_APART: `window` has the windows that are not whole, else they get the empty value. Room:
- * an array of WHOLE states for each level that is kept, and up to two; of runs first the elements. tiles, cuts: of this
- * turn and the next, which is prepared meanwhile. */
+/* each: a multiple of 4. EDGES_APART: `window` has the windows that are not whole, else they get
+ * the empty value. Room: an array of WHOLE states for each level that is kept, and up to two; of
+ * runs first the elements. tiles, cuts: of this turn and the next, which is prepared meanwhile. */
 #define LEVELS_PARAMETERS PARAMETERS_OF(LEVELS)
 #define WHOLE_PARAMETERS  PARAMETERS_OF(WHOLE)
 fn void whole_windows(LOCAL four *room, LOCAL stretch *tiles, LOCAL borders *cuts, batch b, results out, windows of,
     i64 jobs, i64 each, LEVELS_PARAMETERS, part make)
 {
     const int w = (int)of.width, top = (int)top_level, kept = (int)kept_levels, me = thread_index();
-    const int low = RUNS ? w & (RUN_ITEMS - 1) : 0, high = w - low; /* of runs low bits are made of elements */
+    /* of runs low bits are made of elements */
+    const int low = RUNS ? w & (RUN_ITEMS - 1) : 0, high = w - low;
     LOCAL four *z = RUNS ? (LOCAL four *)((LOCAL u8 *)room + WHOLE * TL_SIZE) : room;
     int turn = 0;
     if (me == 0 && group_index() < jobs)
@@ -422,13 +432,13 @@ fn void whole_windows(LOCAL four *room, LOCAL stretch *tiles, LOCAL borders *cut
     }
 }
 
-#define WHOLE_OF_PARAMETERS                                                                                            \
-    BATCH_OF_PARAMETERS;                                                                                               \
-    RESULTS_OF_PARAMETERS;                                                                                             \
-    windows of;                                                                                                        \
-    part make;                                                                                                         \
-    of.at = valid ? 0 : -before, of.count = count, of.before = before, of.after = after, of.valid = valid;             \
-    of.least = least, of.edges = edges, of.shift = 0, of.width = before + after + 1;                                   \
+#define WHOLE_OF_PARAMETERS                                                                        \
+    BATCH_OF_PARAMETERS;                                                                           \
+    RESULTS_OF_PARAMETERS;                                                                         \
+    windows of;                                                                                    \
+    part make;                                                                                     \
+    of.at = valid ? 0 : -before, of.count = count, of.before = before, of.after = after, of.valid = valid; \
+    of.least = least, of.edges = edges, of.shift = 0, of.width = before + after + 1;               \
     make.what = PART_RESULTS, make.states = 0
 #ifndef TL_LONG
 KERNEL_OF(window_whole)
@@ -439,8 +449,8 @@ KERNEL_OF(window_whole)
     whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, top_level, kept_levels,
         make);
 }
-/* The same of one sequence: the compiler leaves out what is for borders, two fifths of the code. (With two kernels of
- * this text PoCL 5.0 made wrong code of them: prelude_opencl.h, BARRIER.) */
+/* The same of one sequence: the compiler leaves out what is for borders, two fifths of the code.
+ * (With two kernels of this text PoCL 5.0 made wrong code of them: prelude_opencl.h, BARRIER.) */
 #ifdef TL_CUDA
 KERNEL_OF(window_flat)
 {

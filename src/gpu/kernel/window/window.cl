@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * window: result j folds elements start .. start + length - 1, numbered from start. Doubling: Y_k[i] is the node of the
- * 2^k items from i on, Y_(k+1)[i] = C(Y_k[i], Y_k[i + 2^k]), and the window folds Y at the set bits of its length, high
- * to low:
+ * window: result j folds elements start .. start + length - 1, numbered from start. Doubling:
+ * Y_k[i] is the node of the 2^k items from i on, Y_(k+1)[i] = C(Y_k[i], Y_k[i + 2^k]), and the
+ * window folds Y at the set bits of its length, high to low:
  *
  *   length 13:  Y_3[start]  Y_2[start + 8]  Y_0[start + 12]        in general Y_k[start + (higher bits of the length)]
  *
- * That covers windows cut off by an edge too: they only have another length. Nothing is ever subtracted.
- *   window_whole    (whole.cl) levels in registers and local memory, where every window has its whole length
+ * That covers windows cut off by an edge too: they only have another length. Nothing is ever
+ * subtracted.
+ *   window_whole    (whole.cl) levels in registers and local memory, where every window has its
+ *                   whole length
  *   window          all levels in local memory, for windows of at most ROOM / 2 and any edge
  *   window_columns  (columns.cl) of columns, by lanes
- *   window_part, window_rows          (long.cl, a program of its own) longer ones of their whole length
+ *   window_part, window_rows          (long.cl, a program of its own) longer ones of their whole
+ *                                     length
  *   window_tall                       (columns.cl, in that program) of columns, by tiles
- *   lift_all, double_all, fold_all    each level an array in global memory, for longer ones at an edge */
+ *   lift_all, double_all, fold_all    each level an array in global memory, for longer ones at
+ *                                     an edge */
 enum { WINDOW_LEVELS = ROOM_LOG };
 enum { OUTPUTS = ROOM / 2 / WINDOW_THREADS, ITEMS = ROOM / WINDOW_THREADS };
 
@@ -43,7 +47,8 @@ KERNEL_OF(window)
         int start[OUTPUTS], length[OUTPUTS];
         UNROLL for (int o = 0; o < OUTPUTS; o++)
         {
-            /* the window around place c, of which the sequence has some elements before it and some from it on */
+            /* the window around place c, of which the sequence has some elements before it and
+               some from it on */
             const int j = o * WINDOW_THREADS + me, c = valid ? j : j + (int)before;
             start[o] = j, length[o] = w;
             if (j < p->results && !p->inside) {
@@ -133,7 +138,8 @@ KERNEL_OF(fold_all)
     }
 }
 
-/* Results whose window has too few elements that count become empty. counts: dense, in the order of the results. */
+/* Results whose window has too few elements that count become empty. counts: dense, in the order
+   of the results. */
 KERNEL_OF(blank)
 {
     BATCH_OF_PARAMETERS;

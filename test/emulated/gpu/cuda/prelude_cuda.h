@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The words of src/gpu/cuda/prelude_cuda.h in C++ for a processor: a thread is a fiber (fibers.h). test_emulated.c puts
- * it in the place of the other (TALLY_KERNELS). */
+ * The words of src/gpu/cuda/prelude_cuda.h in C++ for a processor: a thread is a fiber
+ * (fibers.h). test_emulated.c puts it in the place of the other (TALLY_KERNELS). */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -92,12 +92,14 @@ fn f64 fma_f64(f64 x, f64 y, f64 z) { return fma(x, y, z); }
 
 template <class T> static u32 pair_max(u32 a, u32 b)
 {
-    const T l = (T)a > (T)b ? (T)a : (T)b, h = (T)(a >> 16) > (T)(b >> 16) ? (T)(a >> 16) : (T)(b >> 16);
+    const T l = (T)a > (T)b ? (T)a : (T)b,
+            h = (T)(a >> 16) > (T)(b >> 16) ? (T)(a >> 16) : (T)(b >> 16);
     return (u32)(u16)h << 16 | (u16)l;
 }
 template <class T> static u32 pair_min(u32 a, u32 b)
 {
-    const T l = (T)a < (T)b ? (T)a : (T)b, h = (T)(a >> 16) < (T)(b >> 16) ? (T)(a >> 16) : (T)(b >> 16);
+    const T l = (T)a < (T)b ? (T)a : (T)b,
+            h = (T)(a >> 16) < (T)(b >> 16) ? (T)(a >> 16) : (T)(b >> 16);
     return (u32)(u16)h << 16 | (u16)l;
 }
 #define pair_max_s pair_max<i16>
@@ -116,7 +118,8 @@ fn u32 word_sum(u32 w, u32 sum, int bytes, int is_signed)
 }
 fn u32 word_squares(u32 w, u32 sum, int is_signed)
 {
-    for (int k = 0; k < 4; k++) sum += word_element(w, k, 1, is_signed) * word_element(w, k, 1, is_signed);
+    for (int k = 0; k < 4; k++)
+        sum += word_element(w, k, 1, is_signed) * word_element(w, k, 1, is_signed);
     return sum;
 }
 #define WORD_SUM(w, sum)     word_sum(w, sum, TL_SIZE, TL_KIND == 1)
@@ -141,7 +144,7 @@ template <class T> static T shuffle(T v, int at, int across)
 #define SHUFFLE(across, type, to, from, at) to = shuffle(from, at, across)
 #define QUAD_ALIGN                          (TL_SIZE * 4 > 16 ? 16 : TL_SIZE * 4)
 #define QUAD_OUT_ALIGN                      (TL_OUT_SIZE * 4 > 16 ? 16 : TL_OUT_SIZE * 4)
-#define QUAD_OF(T, align)                                                                                              \
-    struct ALIGNED(align) {                                                                                            \
-        T x, y, z, w;                                                                                                  \
+#define QUAD_OF(T, align)                                                                          \
+    struct ALIGNED(align) {                                                                        \
+        T x, y, z, w;                                                                              \
     }
