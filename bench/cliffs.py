@@ -12,7 +12,6 @@ Only the standard library. Of a cell that a file has twice the last row counts.
 """
 import argparse
 import csv
-import fnmatch
 import html
 import os
 import re
@@ -208,24 +207,33 @@ def html_map(table, path):
 
 # ---- the terminal ----
 
+WHICH = ("op", "dtype", "shape", "view", "size")
+
+
 def reasons():
-    """reasons.csv: where a cell may be below the floor, and why; the first row that fits counts."""
-    return list(csv.DictReader(line for line in open(os.path.join(HERE, "reasons.csv"), encoding="utf-8")
-                               if not line.startswith("#")))
+    """reasons.csv: which cells may be below the floor, how far, and why."""
+    path = os.path.join(HERE, "reasons.csv")
+    rows = list(csv.DictReader(line for line in open(path, encoding="utf-8") if not line.startswith("#")))
+    for row in rows:
+        if any(not row[k] or set(row[k]) & set("* ?[") for k in WHICH):
+            sys.exit(f"cliffs.py: bench/reasons.csv: {' '.join(row[k] for k in WHICH)}: a reason names one operator, "
+                     "type, shape, view and size, without wildcards")
+        row["used"] = False
+    return rows
 
 
 def reason_of(rows, kind, c):
-    """Why the cell is slow; None: nobody has said."""
+    """Why the cell is slow; None where no row names it, or where it is slower than its row allows."""
     for row in rows:
-        if row["kind"] == kind and all(any(fnmatch.fnmatchcase(c[k], one) for one in row[k].split())
-                                       for k in ("op", "dtype", "shape", "view", "size")):
+        if row["kind"] == kind and all(c[k] == row[k] for k in WHICH) and c["ratio"] >= float(row["at_least"]):
+            row["used"] = True
             return row["reason"]
     return None
 
 
-def low_by_reason(table):
+def low_by_reason(table, rows):
     """The cells below the floor: {reason: cells}, the reason with most cells first, those without one last."""
-    rows, groups = reasons(), {}
+    groups = {}
     for c in sorted(table.full, key=lambda c: c["ratio"]):
         if c["ratio"] < BARS[table.kind]:
             groups.setdefault(reason_of(rows, table.kind, c), []).append(c)
@@ -257,7 +265,7 @@ def report(args):
     print(f"{len(low)} of {len(table.full)} cells are below {BARS[table.kind]}; median ratio "
           f"{statistics.median(c['ratio'] for c in table.full or table.cells):.2f}; median spread "
           f"{statistics.median(spreads or [0]):.2f}")
-    for reason, cells in low_by_reason(table).items():
+    for reason, cells in low_by_reason(table, reasons()).items():
         print(f"\n{len(cells)} below it: {reason or 'nobody has said why (bench/reasons.csv)'}")
         for c in cells:
             print(f"  {words(c):52} {c['ratio']:6.3f}")
@@ -343,11 +351,16 @@ def check(_):
     if now != want:
         sys.exit(f"cliffs.py: README.md says something else than {' and '.join(names)}: "
                  f"bench/cliffs.py readme {' '.join(names)}\n--- README.md\n{now}\n--- the tables\n{want}")
+    rows = reasons()
     for n in names:
-        unsaid = low_by_reason(Table(os.path.join(ROOT, n))).get(None)
+        unsaid = low_by_reason(Table(os.path.join(ROOT, n)), rows).get(None)
         if unsaid:
             sys.exit(f"cliffs.py: {n}: below the floor, and bench/reasons.csv does not say why: "
                      + "; ".join(f"{words(c)} {c['ratio']:.3f}" for c in unsaid))
+    for row in rows:
+        if not row["used"]:
+            sys.exit(f"cliffs.py: bench/reasons.csv: {row['kind']} {' '.join(row[k] for k in WHICH)}: no table of "
+                     "README.md has this cell below the floor: take the row out")
     print(f"README.md and {' and '.join(names)} agree")
 
 

@@ -63,14 +63,28 @@ grep -q '^cpu' liar.csv && fail "a wrong result is in the table"
 
 # a table whose words README has not: the check sees it
 mkdir -p copy/bench && cp "$TALLY_SOURCE/bench/cliffs.py" "$TALLY_SOURCE/bench/cells.def" "$TALLY_SOURCE/bench/reasons.csv" copy/bench/ && cp a.csv copy/bench/
-printf 'cpu,*,*,*,*,*,a test\n' >>copy/bench/reasons.csv
 printf 'A\n<!-- cliffs: x (by hand) -->\n<!-- /cliffs -->\nZ\n' >copy/README.md
-python3 copy/bench/cliffs.py readme copy/bench/a.csv && python3 copy/bench/cliffs.py check >/dev/null || fail "writing a README"
+check() { python3 copy/bench/cliffs.py check 2>&1; }
+head -n 4 "$TALLY_SOURCE/bench/reasons.csv" >copy/bench/none.csv # its comments and its first line
+awk -F, -v OFS=, '/^cpu,/ { $16 = "0.9" } 1' a.csv >copy/bench/a.csv
+cp copy/bench/none.csv copy/bench/reasons.csv
+python3 copy/bench/cliffs.py readme copy/bench/a.csv && check >/dev/null || fail "writing a README"
 [ "$(sed -n '1p;$p' copy/README.md | tr -d '\n')" = AZ ] || fail "the rest of README"
-awk -F, -v OFS=, '/^cpu,/ { $16 = "0.1" } 1' a.csv >copy/bench/low.csv
-cp "$TALLY_SOURCE/bench/reasons.csv" copy/bench/ && sed -i '/^cpu/d' copy/bench/reasons.csv
+# a reason excuses its own cell down to its own ratio, and no other
+awk -F, -v OFS=, '/^cpu,/ { $16 = $3 == "sum" && $4 == "i8" && $5 == "scan" && $6 == "rows=8" ? "0.1" : "0.9" } 1' \
+    a.csv >copy/bench/low.csv
 python3 copy/bench/cliffs.py readme copy/bench/low.csv
-[[ $(python3 copy/bench/cliffs.py check 2>&1) == *"low.csv: below the floor, and bench/reasons.csv does not say why"* ]] || fail "a low cell without a reason"
+unsaid="low.csv: below the floor, and bench/reasons.csv does not say why: sum i8, scan, rows=8, dram, 1 thread 0.100"
+[[ $(check) == *"$unsaid" ]] || fail "a low cell without a reason"
+reason() { { cat copy/bench/none.csv && printf '%s\n' "$@"; } >copy/bench/reasons.csv; }
+reason 'cpu,sum,i8,scan,rows=8,dram,0.10,a test' && check >/dev/null || fail "a cell with its reason: $(check)"
+reason 'cpu,sum,i8,scan,rows=8,dram,0.11,a test' && [[ $(check) == *"$unsaid" ]] || fail "slower than its reason allows"
+reason 'cpu,sum,i8,scan,rows=8,l2,0.10,a test' && [[ $(check) == *"$unsaid" ]] || fail "the reason of another cell"
+reason 'cpu,sum,*,scan,rows=8,dram,0.10,a test' && [[ $(check) == *"without wildcards" ]] || fail "a wildcard"
+reason 'cpu,sum,i8,scan,rows=8,dram,0.10,a' 'cpu,max,i8,scan,rows=8,dram,0.10,b' &&
+    [[ $(check) == *"max i8 scan rows=8 dram: no table of README.md has this cell below the floor"* ]] ||
+    fail "a reason that nothing needs"
+cp copy/bench/none.csv copy/bench/reasons.csv
 python3 copy/bench/cliffs.py readme copy/bench/a.csv
 sed -i 's/worst/best/' copy/README.md
 python3 copy/bench/cliffs.py check >/dev/null 2>&1 && fail "a README that says something else is not seen"
