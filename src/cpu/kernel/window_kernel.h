@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: MIT
-   * windows as a causal filter: every element is read once, in order, and every window comes out
-     as its last element goes
-   in.
-   *
-   * Z_k[e] is the node of the 2^k elements that end at e, and the windows fold Z at the set bits
-     b1 > b2 > ... of w:
-   *
-   *   Z_k[e] = C(Z_{k-1}[e - 2^(k-1)], Z_{k-1}[e])          x -> Z_0 -> delay 1 -> Z_1 -> delay 2 -> Z_2 -> delay 4 ->
-   ...
-   *   P_1[e] = Z_b1[e]                                                      |               |
-   *   P_m[e] = C(P_{m-1}[e - 2^bm], Z_bm[e])                 the window <- P_m <- delay <- P_{m-1} <- ...
-   *
-   * Delays below a vector are unaligned loads from a tile in the first cache (stage, quads,
-     low). From a vector on (level
-   * LOG_V) a delay of 2^t vectors is a ring in which the slot that is read is the slot that is
-     written: one load, one
-   store
-   * and one combine a level, all aligned, nothing computed twice (ladder). The rings hold at
-     most 2 w states.
-   *
-   * Two roads for class X instead of the ladder:
-   *   SLIDE   (OP_INVERSE) prefixes of the differences x[e] - x[e-w], which begin at one folded window
-   *   BLOCKS  (OP_IDEMPOTENT) van Herk / Gil-Werman down each lane, in blocks of w / V vectors: suffixes of the last
-   *           block, prefixes of this one; what w / V leaves over is covered by one overlapping
-               node of V elements.
-   Windows too short for that to pay are TWO overlapping nodes of the ladder */
+ * Windows as a causal filter: every element is read once, in order, and a window is complete when
+ * its last element has been read.
+ *
+ * Z_k[e] is the node of the 2^k elements that end at e. A window folds Z at the set bits
+ * b1 > b2 > ... of its length w, high to low:
+ *
+ *   Z_k[e] = C(Z_{k-1}[e - 2^(k-1)], Z_{k-1}[e])
+ *   P_1[e] = Z_b1[e]
+ *   P_m[e] = C(P_{m-1}[e - 2^bm], Z_bm[e])
+ *
+ *   x -> Z_0 -> delay 1 -> Z_1 -> delay 2 -> Z_2 -> delay 4 -> ...
+ *                           |               |
+ *   window <- P_m <- delay <-- P_{m-1} <- delay <- ...
+ *
+ * Delays shorter than a vector are unaligned loads from a tile in the first-level cache (stage,
+ * quads, low). From a vector on (level LOG_V), a delay of 2^t vectors is a ring buffer in which
+ * the slot that is read is the slot that is written next: one load, one store and one combine for
+ * each level, all aligned, nothing computed twice (ladder). The rings hold at most 2 w states.
+ *
+ * Class X has two other ways, which are faster:
+ *   SLIDE   (OP_INVERSE) prefix sums of the differences x[e] - x[e-w], from one folded window on
+ *   BLOCKS  (OP_IDEMPOTENT) van Herk / Gil-Werman down each lane, in blocks of w / V vectors:
+ *           suffixes of the last block, prefixes of this one; the remainder of w / V is covered
+ *           by one overlapping node of V elements
+ * Windows too short for BLOCKS are TWO overlapping nodes of the ladder. */
 #include "window_ladder_kernel.h"
 #include "window_exact_kernel.h"
 
