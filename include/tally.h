@@ -779,8 +779,10 @@ TALLY_API tally_status tally_take(tally *ctx, const tally_view *in, const int64_
 
 /* out[r] = reduce of elements start[r] .. end[r] - 1 of one sequence, counted from start[r]; an
  * empty range, or one with fewer than min_count elements (not counting NaN for nan* operators),
- * gives the empty value. Ranges may come in any order and overlap; each takes the time of its
- * elements (of exact sums, of those that differ from the range before it). 0 <= start[r] <=
+ * gives the empty value. Ranges may come in any order and overlap. One takes the time
+ * of log2 of its length, or of its elements where that is less; of exact sums, of the elements
+ * that differ from the range before it. Each thread keeps about two states for each element of
+ * the longest range. 0 <= start[r] <=
  * end[r] <= in->n, else TALLY_INVALID, and nothing is written. out: one sequence of `results`
  * results, no overlap with in. */
 TALLY_API tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *in,

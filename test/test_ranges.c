@@ -74,6 +74,62 @@ static void dense(tally *ctx, int64_t n, int64_t length, int irregular)
                irregular ? ", irregular" : "");
 }
 
+enum {
+    AS_ROWS,     /* a length for all, as windows of rows have */
+    AS_TIMES,    /* lengths that change little, ends that never go back */
+    AS_FALLING,  /* the same backwards */
+    ANYWHERE,    /* any ranges in any order */
+    SOME_GIANTS, /* short ones, and a few of most of the sequence */
+    WITH_GAPS,   /* bursts of long ranges, far apart */
+    PATTERNS
+};
+
+/* Range r of a pattern; length: about. */
+static void pattern_range(int pattern, int64_t r, int64_t results, int64_t n, int64_t length)
+{
+    int64_t last = (int64_t)((double)r / (double)results * (double)n), have = length;
+    if (pattern == AS_FALLING) last = n - 1 - last;
+    if (pattern == AS_TIMES || pattern == AS_FALLING) have += check_below(length / 4 + 1);
+    if (pattern == ANYWHERE) last = check_below(n), have = check_below(2 * length);
+    if (pattern == SOME_GIANTS) have = check_below(700) ? 1 + check_below(90) : n - n / 9;
+    if (pattern == WITH_GAPS && last / 6000 % 3 == 1) have = check_below(3);
+    end[r] = last + 1;
+    start[r] = last + 1 - have < 0 ? 0 : last + 1 - have;
+}
+
+/* Ranges of up to the whole sequence. All results are made; the law makes some of them. */
+static void longer(tally *ctx, int pattern)
+{
+    enum { SAMPLES = 40 };
+    const check_operator o = check_operator_random();
+    const tl_scalar *op;
+    tl_par par;
+    if (tl_resolve(NULL, o.op, o.dtype, &op, &par)) return;
+    const int64_t n = 20000 + check_below(MOST - 20000), results = 9000 + check_below(n - 9000),
+                  length = 1 + check_below(check_below(2) ? 3000 : n), least = check_below(2) * 40;
+    check_fill(data, o.dtype, n, (tl_data)check_below(TL_DATA_KINDS));
+    for (int64_t r = 0; r < results; r++) pattern_range(pattern, r, results, n, length);
+    const tally_view in = tally_flat(data, o.dtype, n),
+                     out = tally_flat(got, o.info.output, results);
+    memset(got, 0x55, sizeof got);
+    check_ok(ctx, tally_window_ranges(ctx, o.op, &in, start, end, results, &out, least), o.op);
+    for (int k = 0; k < SAMPLES; k++) {
+        const int64_t r = k ? check_below(results) : results - 1;
+        int64_t counted = 0;
+        for (int64_t i = start[r]; i < end[r]; i++)
+            counted += !op->masked || !op->is_masked(data + i * o.bytes, par);
+        if (counted >= least)
+            tl_spec_reduce(op, par, data + start[r] * o.bytes, 1, end[r] - start[r], NULL, want);
+        else
+            op->empty(par, want);
+        check_same(got + r * o.result, want, 1, o.result,
+                   "%s %s n=%lld pattern %d range %lld of %lld: %lld..%lld min_count %lld", o.op,
+                   tally_dtype_name(o.dtype), (long long)n, pattern, (long long)r,
+                   (long long)results, (long long)start[r], (long long)end[r], (long long)least);
+    }
+    check(got[results * o.result] == 0x55, "a byte behind the results");
+}
+
 /* Exact sums of ranges: those of each range alone, whatever the order. */
 static void exact(tally *ctx, int sorted)
 {
@@ -255,6 +311,7 @@ int main(void)
             dense(ctx, check_size(3000), 1 + check_below(150), k & 1);
         if (t == 2) dense(ctx, 9000, 2000, 0);
         if (t == 2) dense(ctx, 9000, 2100, 1);
+        for (int k = 0; k < (check_quick ? 1 : 4) * PATTERNS; k++) longer(ctx, k % PATTERNS);
         for (int k = 0; k < 6; k++) exact(ctx, k & 1);
         for (int k = 0; k < 30; k++) {
             static const tally_dtype types[] = {TALLY_I32, TALLY_I64, TALLY_U64, TALLY_F64};

@@ -151,17 +151,34 @@ typedef struct tl_up {
     void *make; /* to where */
 } tl_up;
 
-/* Windows that are ranges of a tile (cpu/kernel/spans_kernel.h): window r is length[r] > 0
- * elements from from[r] on, of the n <= TL_TILE at x, which has index 0. results: a multiple of
- * TL_ABREAST. levels: one more than the highest bit of any length. tables: so many staging
- * buffers. Their states are staged from soa[0] on. */
-typedef struct tl_spans {
+/* Ranges of a sequence (cpu/kernel/ranges_kernel.h). Level l keeps the nodes that end in the last
+ * `tiles` tiles of TL_TILE places: a ring of staging buffers, of which number `first` is the
+ * first and `current` is that of the current tile. */
+typedef struct tl_range_ring {
+    int64_t first;
+    int32_t tiles, current;
+} tl_range_ring;
+static inline int64_t tl_range_tiles(int level)
+{
+    return level < TL_TILE_LEVEL ? 2 : ((int64_t)1 << (level - TL_TILE_LEVEL)) + 1;
+}
+
+/* One step: the elements of places at .. at + m - 1 become nodes of all levels, and then ranges
+ * are folded, whose last elements lie in the tile of number `tile`. Places count from a multiple
+ * of TL_TILE. */
+typedef struct tl_range_work {
+    /* at: a multiple of TL_ABREAST; all m elements lie in the tile; m may be 0 */
     const void *x;
-    int64_t n, results;
+    int64_t at, m;
+    int64_t tile;
+    int levels; /* at least one more than the highest bit of any length */
+    const tl_range_ring *rings;
+    void *nodes; /* the rings' staging buffers, all bytes 0 at first */
+    /* range r is length[r] > 0 elements from place from[r] on; results: a multiple of TL_ABREAST */
+    int64_t results;
     const int32_t *from, *length;
-    int levels;
-    void *tables, *soa;
-} tl_spans;
+    void *soa; /* their states are staged from soa[0] on */
+} tl_range_work;
 
 struct tl_window_work; /* cpu/kernel/window_work.h */
 
@@ -274,7 +291,7 @@ typedef struct tl_kernel {
     void (*lanes_window)(const tl_lanes *k, int64_t w, tl_par p);
     void (*lanes_put)(const tl_lanes *k, int slot, int64_t lane, const tl_state *s);
 
-    void (*spans)(const tl_spans *k, tl_par p);
+    void (*ranges)(const tl_range_work *k, tl_par p);
     int64_t soa_bytes; /* of a staging buffer */
 
     /* Windows: cpu/kernel/window_kernel.h. A vector of states has vector_lanes lanes and

@@ -23,7 +23,7 @@
 #include "scan_kernel.h"
 #include "window_kernel.h"
 #include "lanes_kernel.h"
-#include "spans_kernel.h"
+#include "ranges_kernel.h"
 #endif
 
 static const tl_kernel W(row) = {
@@ -64,7 +64,7 @@ static const tl_kernel W(row) = {
     .lanes_window = W(do_lanes_window),
     .lanes_put = W(do_lanes_put),
     .unstage = W(do_unstage),
-    .spans = W(do_spans),
+    .ranges = W(do_ranges),
     .soa_bytes = sizeof(W(soa)),
 #endif
 #if TL_LOWERS

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Ranges, on as many threads as there are, a batch of neighbouring results at a time. Where the
- * ranges of a batch overlap and lie in one tile, the tile's nodes are made once, of every level
- * and at every place, and a result takes the binary digits of its length from them
- * (kernel/spans_kernel.h). Other ranges are folded one by one, and one that is the same as the
- * one before it once. */
+ * Windows that are any ranges, on as many threads as there are.
+ *
+ *   results          in the order of the tiles that their ranges end in (order; NULL: they are)
+ *     share          of one thread, cut into
+ *       batch        results whose ranges end in one tile: folded together, from the nodes of
+ *                    every level (range_nodes.h), if that is less work than
+ *       one by one   from the elements themselves */
 #include "ranges.h"
+#include "range_nodes.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include "law/fp.h"
@@ -12,221 +15,250 @@
 #include <stdlib.h>
 
 enum {
-    SHARE = 4096,    /* results that a thread takes at a time */
-    WORTH = 1 << 15, /* elements worth a second thread */
-    /* results of a batch: the nodes of 100 elements each are in the second cache at most */
-    BATCH = 1024,
-    LONGEST = TL_TILE / 2, /* range of a batch */
-    LEVELS = TL_TILE_LEVEL,
-    ALONE = 64 /* a fold alone costs so many elements more, about */
+    SHARE = 4096,            /* results of a share, at least */
+    SECOND_THREAD = 1 << 15, /* elements from which on a second thread pays */
+    FOLD_ALONE = 64          /* elements' time that a range folded alone costs beside its own */
 };
 
-/* What a thread works with. */
+/* What one thread works with. */
 typedef struct {
-    char *memory, *wide, *soa, *tables, *result, *out; /* memory NULL: there is none, or not yet */
-    int64_t *counts;
-    int failed;
-    /* of a batch; place: its result's number there */
-    int32_t from[BATCH], length[BATCH], place[BATCH];
-} room;
+    tl_range_nodes nodes, count_nodes;
+    int64_t *counts; /* of a share's results: elements that count for min_count */
+} worker;
 
+/* One call. Range number r of the caller's stands at place i of the order. */
 typedef struct {
-    const tl_plan *plan, *count;
+    const tl_plan *plan,
+        *count; /* count: of elements that are not left out (NULL: all are there) */
     const tl_ranges *ranges;
     const char *x;
-    char *y;
+    char *y; /* its results, y_stride bytes apart, */
     int64_t y_stride;
-    /* NULL, or the elements that count for min_count of result r at r - counts_from */
-    const int64_t *counts;
+    int y_by_place;        /* of range r at number r, or at place i - counts_from */
+    const int64_t *order;  /* place i has range order[i]; NULL: range i */
+    const int64_t *counts; /* NULL, or of place counts_from + k the elements that count */
     int64_t counts_from;
+    int levels; /* ranges of 2^levels elements and more are folded one by one */
 } job;
 
 typedef struct {
-    int64_t from, end, r;
+    int64_t from, end, place;
+    int64_t number; /* of its result in y */
 } range;
 
-/* The next range of a .. b - 1 that has elements enough; the results of those before it are
-   empty. 0: there is none. */
+/* The first range of places a .. b - 1 that has enough elements; the results of those before it
+   are empty. 0: there is none. */
 static int next_range(const job *j, int64_t a, int64_t b, range *at)
 {
-    for (int64_t r = a; r < b; r++) {
+    for (int64_t i = a; i < b; i++) {
+        const int64_t r = j->order ? j->order[i] : i;
         const int full = tl_range_at(j->ranges, r, &at->from, &at->end);
-        const int64_t have = j->counts ? j->counts[r - j->counts_from] : at->end - at->from;
-        at->r = r;
+        const int64_t have = j->counts ? j->counts[i - j->counts_from] : at->end - at->from;
+        at->number = j->y_by_place ? i - j->counts_from : r;
+        at->place = i;
         if (full && at->from < at->end && have >= j->ranges->min_count) return 1;
-        j->plan->op->empty(j->plan->par, j->y + r * j->y_stride);
+        j->plan->op->empty(j->plan->par, j->y + at->number * j->y_stride);
     }
-    at->r = b;
+    at->place = b;
     return 0;
 }
 
-static int has_room(room *m, const job *j)
-{
-    enum { WIDE = 2 * TL_WIDE_BYTES, RESULTS = BATCH * 2 * 8 };
-    if (m->memory || m->failed) return !m->failed;
-    const tl_kernel *const core = j->plan->core, *const other = j->count && j->count->core
-                                                                    ? j->count->core
-                                                                    : core;
-    size_t soa = (size_t)(core->soa_bytes > other->soa_bytes ? core->soa_bytes : other->soa_bytes);
-    soa = (soa + 63) & ~(size_t)63;
-    m->memory = aligned_alloc(64, WIDE + 2 * RESULTS + (LEVELS + 1) * soa);
-    m->failed = !m->memory;
-    m->wide = m->memory;
-    if (m->failed) return 0;
-    m->result = m->wide + WIDE;
-    m->out = m->result + RESULTS;
-    m->soa = m->out + RESULTS;
-    m->tables = m->soa + soa;
-    return 1;
-}
-
-/* `count` ranges of a tile of n elements at x; the first result is at y. */
-static void fold_batch(const job *j, room *m, const char *x, int64_t n, int levels, int64_t count,
-                       char *y)
+/* The states of a batch to results. */
+static void lower_batch(const job *j, tl_range_nodes *s, int64_t count)
 {
     const tl_plan *const plan = j->plan;
-    const int64_t bytes = plan->op->result_bytes,
+    const int64_t bytes = plan->op->result_bytes, first = s->number[0],
                   padded = (count + TL_ABREAST - 1) & -(int64_t)TL_ABREAST;
-    tl_par par = plan->par;
-    for (int64_t i = count; i < padded; i++) m->from[i] = 0, m->length[i] = 1;
-    if (plan->in && plan->op->inputs == 2) {
-        plan->in->apply_two(plan->in, m->wide, m->wide + TL_WIDE_BYTES, x, n);
-        par.second = TL_WIDE_BYTES;
-    } else if (plan->in) {
-        plan->in->apply(plan->in, m->wide, x, n);
-    }
-    const tl_spans k = {
-        plan->in ? m->wide : x, n, padded, m->from, m->length, levels, m->tables, m->soa};
-    plan->core->spans(&k, par);
     const tl_lower l = {
-        .m = padded, .rows = 1, .counts = m->length, .firsts = plan->op->indexed ? m->from : NULL};
-    const int dense = j->y_stride == bytes && m->place[count - 1] == count - 1;
+        .m = padded, .rows = 1, .counts = s->length, .firsts = plan->op->indexed ? s->place : NULL};
+    int dense = j->y_stride == bytes;
+    for (int64_t i = 0; i < count && dense; i++) dense = s->number[i] == first + i;
     if (dense && !plan->out && padded == count) {
-        plan->lower->lower_rows(y, m->soa, &l, plan->par);
+        plan->lower->lower_rows(j->y + first * bytes, s->soa, &l, plan->par);
         return;
     }
-    char *from = m->result;
-    if (!plan->out || !plan->lower->bare) plan->lower->lower_rows(m->result, m->soa, &l, plan->par);
+    char *from = s->result;
+    if (!plan->out || !plan->lower->bare) plan->lower->lower_rows(s->result, s->soa, &l, plan->par);
     if (plan->out) {
-        plan->out->apply(plan->out, m->out, plan->lower->bare ? m->soa : m->result,
+        plan->out->apply(plan->out, s->out, plan->lower->bare ? s->soa : s->result,
                          count * plan->op->lanes);
-        from = m->out;
+        from = s->out;
     }
     if (dense) {
-        memcpy(y, from, (size_t)(count * bytes));
+        memcpy(j->y + first * bytes, from, (size_t)(count * bytes));
         return;
     }
     for (int64_t i = 0; i < count; i++)
-        memcpy(y + m->place[i] * j->y_stride, from + i * bytes, (size_t)bytes);
+        memcpy(j->y + s->number[i] * j->y_stride, from + i * bytes, (size_t)bytes);
 }
 
-/* A batch from `first` on, which is a range of results .. b - 1: up to *stop, which comes after
- * its last. Returns whether it was worth it, and is done. */
-static int batch(const job *j, room *m, range first, int64_t b, int64_t *stop)
+/* Tries the ranges from `at` on, of places up to b - 1, that end in the tile that `at` ends in.
+ * *stop: the place after the last of them. Returns whether they are done; 0: it is less work to
+ * fold each alone. */
+static int batch(const job *j, tl_range_nodes *s, range at, int64_t b, int64_t *stop)
 {
-    int64_t low = first.from, high = first.end, all = 0, count = 0, r = first.r;
-    const int64_t least = j->ranges->min_count > 1 ? j->ranges->min_count : 1;
-    const int64_t *const start = j->counts ? NULL : j->ranges->start, *const ends = j->ranges->end;
-    int32_t bits = 0;
-    range at = first;
-    if (!j->plan->core || !j->plan->core->spans) return 0;
-    /* as many as lie in a tile; their places are relative to the first's for now */
-    while (r < b && count < BATCH) {
-        if (start && ends[r] - start[r] >= least)
-            at = (range){start[r], ends[r], r};
-        else if (next_range(j, r, b, &at), at.r == b)
-            break;
-        const int64_t below = at.from < low ? at.from : low, above = at.end > high ? at.end : high;
-        if (at.end - at.from > LONGEST || above - below > TL_TILE) break;
-        low = below;
-        high = above;
-        m->from[count] = (int32_t)(at.from - first.from);
-        m->length[count] = (int32_t)(at.end - at.from);
-        m->place[count] = (int32_t)(at.r - first.r);
-        bits |= m->length[count];
-        all += m->length[count++];
-        r = at.r + 1;
+    const int64_t first = at.from, tile = (at.end - 1) >> TL_TILE_LEVEL;
+    int64_t low = at.from, high = at.end, all = 0, count = 0;
+    int have = 1;
+    while (have && count < TL_RANGE_BATCH && (at.end - 1) >> TL_TILE_LEVEL == tile &&
+           at.end - at.from < (int64_t)1 << j->levels) {
+        low = at.from < low ? at.from : low;
+        high = at.end > high ? at.end : high;
+        s->place[count] = (int32_t)(at.from - first);
+        s->length[count] = (int32_t)(at.end - at.from);
+        s->number[count] = at.number;
+        all += s->length[count++];
+        have = next_range(j, at.place + 1, b, &at);
     }
-    *stop = r;
-    if (!count) return 0;
-    const int levels = tl_top_level(bits) + 1;
-    if ((high - low) * levels > all + ALONE * count || !has_room(m, j)) return 0;
-    for (int64_t i = 0; i < count; i++) m->from[i] += (int32_t)(first.from - low);
-    fold_batch(j, m, j->x + low * j->plan->op->elem_bytes, high - low, levels, count,
-               j->y + first.r * j->y_stride);
+    *stop = at.place;
+    if (!count || tl_range_nodes_cost(s, low, high) * j->levels > all + FOLD_ALONE * count)
+        return 0;
+    for (int64_t i = 0; i < count; i++) s->place[i] += (int32_t)(first - low);
+    tl_range_nodes_fold(s, j->plan, j->x, low, high, count);
+    lower_batch(j, s, count);
     return 1;
 }
 
-/* Results a .. b - 1. */
-static void fold_ranges(const job *j, room *m, int64_t a, int64_t b)
+/* Folds the ranges of places a .. b - 1 one by one; one that is the range before it once. */
+static void one_by_one(const job *j, int64_t a, int64_t b)
 {
-    const tl_scalar *op = j->plan->op;
-    /* the result of the range before, which was last_from .. last_end - 1 */
-    const char *last = NULL;
-    int64_t last_from = 0, last_end = 0, alone = 0, stop = 0;
-    range at;
-    for (int have = next_range(j, a, b, &at); have;) {
-        if (alone <= at.r && batch(j, m, at, b, &stop)) {
-            have = next_range(j, stop, b, &at);
+    const tl_scalar *const op = j->plan->op;
+    const char *last = NULL; /* the result of the range before */
+    range at, before = {0};
+    for (int have = next_range(j, a, b, &at); have; have = next_range(j, at.place + 1, b, &at)) {
+        char *const out = j->y + at.number * j->y_stride;
+        if (last && at.from == before.from && at.end == before.end) {
+            memcpy(out, last, op->result_bytes);
             continue;
         }
-        if (alone <= at.r) alone = stop > at.r ? stop : at.r + 1; /* these are no batch */
-        char *const out = j->y + at.r * j->y_stride;
-        if (last && at.from == last_from && at.end == last_end) {
-            memcpy(out, last, op->result_bytes);
-        } else {
-            tl_state s;
-            tl_fold(j->plan, &s, j->x + at.from * op->elem_bytes, at.end - at.from, 0, TL_CACHED);
-            op->lower(&s, at.end - at.from, 0, j->plan->par, out);
-            last = out;
-            last_from = at.from;
-            last_end = at.end;
+        tl_state s;
+        tl_fold(j->plan, &s, j->x + at.from * op->elem_bytes, at.end - at.from, 0, TL_CACHED);
+        op->lower(&s, at.end - at.from, 0, j->plan->par, out);
+        last = out;
+        before = at;
+    }
+}
+
+/* The results of places a .. b - 1. */
+static void fold_places(const job *j, tl_range_nodes *s, int64_t a, int64_t b)
+{
+    const int nodes = tl_range_nodes_open(s, j->plan, j->levels);
+    range at;
+    for (int have = next_range(j, a, b, &at); have; have = next_range(j, at.place, b, &at)) {
+        int64_t stop = at.place + 1;
+        const int64_t begin = at.place;
+        if (nodes && batch(j, s, at, b, &stop)) {
+            at.place = stop;
+            continue;
         }
-        have = next_range(j, at.r + 1, b, &at);
+        if (stop == begin) stop = begin + 1; /* too long for a batch */
+        one_by_one(j, begin, nodes ? stop : b);
+        at.place = nodes ? stop : b;
     }
 }
 
 /* The same, and before it what counts for min_count of an operator that leaves elements out. 0:
    no memory. */
-static int fold_share(const job *given, room *m, int64_t a, int64_t b)
+static int fold_share(const job *given, worker *w, int64_t a, int64_t b)
 {
     job j = *given;
     if (j.plan->op->masked && j.ranges->min_count > 0) {
-        if (!m->counts && !(m->counts = malloc(SHARE * sizeof *m->counts))) return 0;
+        int64_t *const counts = realloc(w->counts, (size_t)(b - a) * sizeof *counts);
+        if (!counts) return 0;
+        w->counts = counts;
         tl_ranges any = *j.ranges;
         any.min_count = 1;
-        const job count = {j.count, j.plan, &any, j.x, (char *)(m->counts - a), 8, NULL, 0};
-        fold_ranges(&count, m, a, b);
-        j.counts = m->counts;
+        job count = j;
+        count.plan = j.count;
+        count.ranges = &any;
+        count.y = (char *)counts;
+        count.y_stride = sizeof *counts;
+        count.y_by_place = 1;
+        count.counts_from = a;
+        fold_places(&count, &w->count_nodes, a, b);
+        j.counts = counts;
         j.counts_from = a;
     }
-    fold_ranges(&j, m, a, b);
+    fold_places(&j, &w->nodes, a, b);
     return 1;
 }
 
-/* Shares a .. b - 1 of the results. 0: no memory. */
-static int fold_shares(const job *j, room *m, int64_t a, int64_t b)
+/* What the ranges of a call are like. */
+typedef struct {
+    int64_t all;                           /* elements, counted once for each range */
+    int64_t by_level[TL_RANGE_LEVELS + 1]; /* of ranges whose length has so many bits; last: more */
+    int sorted;                            /* the tiles that they end in never go down */
+    int64_t longest;
+} survey;
+
+static survey survey_of(const tl_ranges *ranges)
 {
-    const int64_t end = b * SHARE < j->ranges->results ? b * SHARE : j->ranges->results;
-    int good = 1;
-    for (int64_t r = a * SHARE; r < end && good; r += SHARE)
-        good = fold_share(j, m, r, r + SHARE < end ? r + SHARE : end);
-    return good;
+    survey v = {.sorted = 1};
+    int64_t from, end, tile = 0;
+    for (int64_t r = 0; r < ranges->results; r++) {
+        tl_range_at(ranges, r, &from, &end);
+        if (end <= from) continue;
+        const int64_t length = end - from, bits = tl_top_level(length) + 1;
+        v.by_level[bits < TL_RANGE_LEVELS ? bits : TL_RANGE_LEVELS] += length;
+        v.all += length;
+        if (length > v.longest) v.longest = length;
+        if ((end - 1) >> TL_TILE_LEVEL < tile) v.sorted = 0;
+        tile = (end - 1) >> TL_TILE_LEVEL;
+    }
+    return v;
 }
 
-static room *new_room(void)
+/* How many levels of nodes make the least work: each costs a step for every element, and ranges
+   that are longer are folded from their elements. */
+static int best_levels(const survey *v, int64_t n)
 {
-    room *const m = malloc(sizeof *m);
-    if (m) m->memory = NULL, m->counts = NULL, m->failed = 0;
-    return m;
+    const double each = (double)(v->all < n ? v->all : n);
+    double alone = (double)v->all, best = alone;
+    int levels = 0;
+    for (int l = 1; l < TL_RANGE_LEVELS; l++) {
+        alone -= (double)v->by_level[l];
+        if (each * l + alone < best) best = each * l + alone, levels = l;
+    }
+    return levels;
 }
 
-static void free_room(room *m)
+/* The numbers of the ranges by the tile that they end in (a counting sort). NULL: no memory. */
+static int64_t *order_of(const tl_ranges *ranges)
 {
-    if (!m) return;
-    free(m->memory);
-    free(m->counts);
-    free(m);
+    const int64_t tiles = (ranges->n >> TL_TILE_LEVEL) + 1;
+    int64_t *const order = malloc((size_t)ranges->results * sizeof *order);
+    int64_t *const next = calloc((size_t)tiles + 1, sizeof *next);
+    int64_t from, end;
+    for (int64_t r = 0; order && next && r < ranges->results; r++) {
+        tl_range_at(ranges, r, &from, &end);
+        next[((end > 0 ? end - 1 : 0) >> TL_TILE_LEVEL) + 1]++;
+    }
+    for (int64_t t = 0; order && next && t < tiles; t++) next[t + 1] += next[t];
+    for (int64_t r = 0; order && next && r < ranges->results; r++) {
+        tl_range_at(ranges, r, &from, &end);
+        order[next[(end > 0 ? end - 1 : 0) >> TL_TILE_LEVEL]++] = r;
+    }
+    free(next);
+    return order;
+}
+
+static worker *new_worker(void)
+{
+    worker *const w = malloc(sizeof *w);
+    if (!w) return NULL;
+    w->nodes.memory = w->count_nodes.memory = NULL;
+    w->nodes.levels = w->count_nodes.levels = w->nodes.failed = w->count_nodes.failed = 0;
+    w->counts = NULL;
+    return w;
+}
+
+static void free_worker(worker *w)
+{
+    if (!w) return;
+    tl_range_nodes_close(&w->nodes);
+    tl_range_nodes_close(&w->count_nodes);
+    free(w->counts);
+    free(w);
 }
 
 static tally_status no_memory(tally *ctx, int64_t bytes, const char *what)
@@ -237,91 +269,119 @@ static tally_status no_memory(tally *ctx, int64_t bytes, const char *what)
     return status;
 }
 
-/* m: NULL, or the room of the thread that calls, which does all of it. */
-static tally_status run(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
-                        const tl_ranges *ranges, const void *x, int64_t stride, void *y,
-                        int64_t y_stride, room *m)
+/* The shares of a call, which threads take. */
+typedef struct {
+    const job *j;
+    int64_t share; /* places of each */
+    int failed;
+} shares;
+
+static void take_shares(void *with, const tl_member *m)
 {
-    const int64_t bytes = plan->op->elem_bytes, shares = (ranges->results + SHARE - 1) / SHARE;
-    char *dense = NULL;
-    int good = 1;
-    if (stride != 1 && ranges->n > 1) {
-        dense = malloc((size_t)(ranges->n * bytes));
-        if (!dense) return no_memory(ctx, ranges->n * bytes, "a dense copy of a sequence");
-        tl_copy_strided(dense, 1, x, stride, ranges->n, bytes);
-        x = dense;
+    shares *const s = with;
+    const int64_t results = s->j->ranges->results;
+    worker *const w = new_worker();
+    int good = w != NULL;
+    for (int64_t t; good && (t = tl_deal(m)) < m->end;) {
+        const int64_t a = t * s->share, b = a + s->share < results ? a + s->share : results;
+        good = fold_share(s->j, w, a, b);
     }
-    const job j = {plan, count, ranges, x, y, y_stride, NULL, 0};
-    if (m) {
-        good = fold_shares(&j, m, 0, shares);
+    if (!good) __atomic_store_n(&s->failed, 1, __ATOMIC_RELAXED);
+    free_worker(w);
+}
+
+/* All ranges of a dense sequence. w: NULL, or the worker of the thread that calls, which does all
+   of it. 0: no memory. */
+static int fold_dense(job *j, int threads, worker *w)
+{
+    const survey v = survey_of(j->ranges);
+    int64_t *const order = v.sorted ? NULL : order_of(j->ranges);
+    j->order = order; /* without memory for it: in the caller's order */
+    j->levels = best_levels(&v, j->ranges->n);
+    shares s = {.j = j, .share = SHARE};
+    if (w) {
+        w->nodes.from = w->nodes.head = w->count_nodes.from = w->count_nodes.head = 0;
+        s.failed = !fold_share(j, w, 0, j->ranges->results);
     } else {
-#pragma omp parallel num_threads(tl_threads(shares > 1 && ranges->n >= WORTH ? threads : 1))
-        {
-            tl_fp fp = tl_fp_enter();
-            room *const own = new_room();
-            int fine = own != NULL;
-#pragma omp for schedule(dynamic, 1)
-            for (int64_t t = 0; t < shares; t++)
-                if (fine) fine = fold_shares(&j, own, t, t + 1);
-            if (!fine) {
-#pragma omp atomic write
-                good = 0;
-            }
-            free_room(own);
-            tl_fp_leave(fp);
-        }
+        /* a thread reads `longest` elements before its first result, so it gets one share */
+        const int64_t each = (j->ranges->results + threads - 1) / threads;
+        if (v.longest > SHARE && each > SHARE) s.share = each;
+        const int64_t count = (j->ranges->results + s.share - 1) / s.share;
+        tl_team(count > 1 && v.all >= SECOND_THREAD ? threads : 1, count, take_shares, &s);
     }
+    free(order);
+    return !s.failed;
+}
+
+static tally_status run(const job *given, tally *ctx, int threads, int64_t stride, worker *w)
+{
+    job j = *given;
+    const int64_t bytes = j.plan->op->elem_bytes, n = j.ranges->n;
+    char *dense = NULL;
+    if (stride != 1 && n > 1) {
+        dense = malloc((size_t)(n * bytes));
+        if (!dense) return no_memory(ctx, n * bytes, "a dense copy of a sequence");
+        tl_copy_strided(dense, 1, j.x, stride, n, bytes);
+        j.x = dense;
+    }
+    const int good = fold_dense(&j, threads, w);
     free(dense);
-    return good ? TALLY_OK : no_memory(ctx, sizeof *m, "windows by ranges");
+    return good ? TALLY_OK : no_memory(ctx, sizeof *w, "windows by ranges");
 }
 
 tally_status tl_ranges_run(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
                            const tl_ranges *ranges, const void *x, int64_t stride, void *y,
                            int64_t y_stride)
 {
-    return run(ctx, plan, count, threads, ranges, x, stride, y, y_stride, NULL);
+    const job j = {
+        .plan = plan, .count = count, .ranges = ranges, .x = x, .y = y, .y_stride = y_stride};
+    return run(&j, ctx, threads, stride, NULL);
 }
 
-static tally_status row(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
-                        const tally_view *in, const tally_view *out, int64_t r,
-                        const tally_window_options *o, room *m)
+/* The rows of a view, which threads take. */
+typedef struct {
+    tally *ctx;
+    const tl_plan *plan, *count;
+    const tally_view *in, *out;
+    const tally_window_options *o;
+    tally_status failed;
+} rows;
+
+static tally_status row(const rows *v, int threads, int64_t r, worker *w)
 {
     int64_t n, k;
-    const char *x = tl_view_row(in, r, plan->op->elem_bytes, &n);
-    char *y = tl_view_row(out, r, plan->op->result_bytes, &k);
-    const tl_ranges ranges = tl_ranges_of(o, n);
-    return run(ctx, plan, count, threads, &ranges, x, in->stride, y,
-               tl_step(out->stride, plan->op->result_bytes), m);
+    const char *x = tl_view_row(v->in, r, v->plan->op->elem_bytes, &n);
+    char *y = tl_view_row(v->out, r, v->plan->op->result_bytes, &k);
+    const tl_ranges ranges = tl_ranges_of(v->o, n);
+    const job j = {.plan = v->plan,
+                   .count = v->count,
+                   .ranges = &ranges,
+                   .x = x,
+                   .y = y,
+                   .y_stride = tl_step(v->out->stride, v->plan->op->result_bytes)};
+    return run(&j, v->ctx, threads, v->in->stride, w);
+}
+
+static void take_rows(void *with, const tl_member *m)
+{
+    rows *const v = with;
+    worker *const w = new_worker();
+    tally_status status = w ? TALLY_OK : no_memory(v->ctx, sizeof *w, "windows by ranges");
+    for (int64_t r; !status && (r = tl_deal(m)) < m->end;) status = row(v, 1, r, w);
+    if (status) __atomic_store_n(&v->failed, status, __ATOMIC_RELAXED);
+    free_worker(w);
 }
 
 tally_status tl_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
                             const tally_view *in, const tally_view *out,
                             const tally_window_options *o)
 {
-    tally_status failed = TALLY_OK;
     const int64_t total = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
-    const int64_t share = in->rows / (32 * threads) + 1;
+    rows v = {ctx, plan, count, in, out, o, TALLY_OK};
     if (threads > 1 && in->rows < threads) {
-        for (int64_t r = 0; r < in->rows && !failed; r++)
-            failed = row(ctx, plan, count, threads, in, out, r, o, NULL);
-        return failed;
+        for (int64_t r = 0; r < in->rows && !v.failed; r++) v.failed = row(&v, threads, r, NULL);
+        return v.failed;
     }
-#pragma omp parallel num_threads(tl_threads(total < WORTH ? 1 : threads))
-    {
-        tl_fp fp = tl_fp_enter();
-        room *const own = new_room();
-#pragma omp for schedule(dynamic, share)
-        for (int64_t r = 0; r < in->rows; r++) {
-            const tally_status status =
-                own ? row(ctx, plan, count, 1, in, out, r, o, own) : TALLY_NO_MEMORY;
-            if (status) {
-#pragma omp atomic write
-                failed = status;
-            }
-        }
-        if (!own) no_memory(ctx, sizeof *own, "windows by ranges");
-        free_room(own);
-        tl_fp_leave(fp);
-    }
-    return failed;
+    tl_team(total < SECOND_THREAD ? 1 : threads, in->rows, take_rows, &v);
+    return v.failed;
 }

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ * Windows that are any ranges of a sequence, in O(log length) combines each. Z_k[e] is the node
+ * of the 2^k elements that end at e, for every e. A range is the fold of those at the set bits of
+ * its length, from the high bits to the low ones. A lane is a range.
+ *
+ *   Z_0   x0 x1 x2 x3 x4 x5 ...              range 1..7 = 4 + 2 + 1:
+ *   Z_1       01 12 23 34 45 ...                 C(C(Z_2[4], Z_1[6]), Z_0[7])
+ *   Z_2             03 14 25 ...
+ *
+ * Elements are read once, in order. Of each level only the nodes are kept that a range can still
+ * need: ring buffers of tiles (tl_range_ring), so memory grows with the longest range and not
+ * with the sequence. Ranges are folded when the tile of their last element has been read. */
+
+/* A place or a length for each lane. */
+typedef int32_t W(places) __attribute__((vector_size(TL_V * sizeof(int32_t))));
+
+/* The tile of level l, `back` tiles before the current one. */
+TL_INLINE W(soa) * W(range_tile)(const tl_range_work *k, int l, int64_t back)
+{
+    const tl_range_ring *const ring = k->rings + l;
+    const int64_t slot = ring->current - back;
+    return (W(soa) *)k->nodes + ring->first + (slot < 0 ? slot + ring->tiles : slot);
+}
+
+/* Level l of the tile from place a to b - 1, out of level l - 1. Both are multiples of TL_V, but
+   for b where the sequence ends. */
+TL_INLINE void W(range_level)(const tl_range_work *k, int l, int64_t a, int64_t b)
+{
+    const int64_t half = (int64_t)1 << (l - 1), back = half >> TL_TILE_LEVEL;
+    const W(soa) *const low = W(range_tile)(k, l - 1, 0);
+    W(soa) *const to = W(range_tile)(k, l, 0);
+    int64_t j = a;
+    if (half < TL_TILE && j < half) { /* the left halves end in the tile before */
+        W(soa) *const before = W(range_tile)(k, l - 1, 1);
+        /* a vector that begins there may end here */
+        if (half < TL_V) W(soa_store)(before, TL_TILE, W(soa_load)(low, 0));
+        for (; j < half && j < b; j += TL_V) W(soa_store)
+        (to, j, W(twin)(W(soa_load)(before, TL_TILE + j - half), W(soa_load)(low, j), half));
+    }
+    const W(soa) *const left = back ? W(range_tile)(k, l - 1, back) : low;
+    const int64_t shift = back ? 0 : half;
+    for (; j < b; j += TL_V)
+        W(soa_store)(to, j, W(twin)(W(soa_load)(left, j - shift), W(soa_load)(low, j), half));
+}
+
+/* All levels of the next m elements. */
+static __attribute__((noinline)) void W(range_feed)(const tl_range_work *k, tl_par p)
+{
+    W(soa) *const z = W(range_tile)(k, 0, 0);
+    const E *const x = k->x;
+    const int64_t a = k->at & (TL_TILE - 1), b = a + k->m;
+    int64_t j = 0;
+    for (; j + TL_V <= k->m; j += TL_V) W(soa_store)(z, a + j, W(load)(x + j, k->at + j, p));
+    if (j < k->m) W(soa_store)(z, a + j, W(load_part)(x + j, k->m - j, k->at + j, p));
+    for (int l = 1; l < k->levels; l++) W(range_level)(k, l, a, b);
+}
+
+/* The nodes of level l that end at the places e, which are lanes. */
+TL_INLINE VS W(range_gather)(const tl_range_work *k, int l, W(places) e)
+{
+    typedef int64_t offsets __attribute__((vector_size(TL_V * sizeof(int64_t))));
+    const tl_range_ring *const ring = k->rings + l;
+    W(places) slot = ring->current - (int32_t)k->tile + (e >> TL_TILE_LEVEL);
+    slot += (slot < 0) & ring->tiles;
+    const offsets tile = __builtin_convertvector(slot, offsets) * (int64_t)sizeof(W(soa)),
+                  at = __builtin_convertvector(e & (TL_TILE - 1), offsets);
+    const char *const nodes = (const char *)((const W(soa) *)k->nodes + ring->first);
+    VS node;
+#define GATHER(type, f)                                                                            \
+    {                                                                                              \
+        const offsets from =                                                                       \
+            tile + at * (int64_t)sizeof(TL_S(type)) + (int64_t) __builtin_offsetof(W(soa), f);     \
+        __typeof__(node.f) lanes = {0};                                                            \
+        TL_UNROLL for (int v = 0; v < TL_V; v++) lanes[v] =                                        \
+            *(const TL_S(type) *)(nodes + from[v]);                                                \
+        node.f = lanes;                                                                            \
+    }
+    OP_FIELDS(GATHER)
+#undef GATHER
+    return node;
+}
+
+/* The same where the places are neighbours. */
+TL_INLINE VS W(range_neighbours)(const tl_range_work *k, int l, int32_t first)
+{
+    const int32_t at = first & (TL_TILE - 1);
+    if (at + TL_V <= TL_TILE)
+        return W(soa_load)(W(range_tile)(k, l, k->tile - (first >> TL_TILE_LEVEL)), at);
+    W(places) e;
+    TL_UNROLL for (int v = 0; v < TL_V; v++) e[v] = first + v;
+    return W(range_gather)(k, l, e);
+}
+
+/* V ranges of one length that begin at neighbours: no lane differs. */
+TL_INLINE VS W(ranges_alike)(const tl_range_work *k, int32_t from, int32_t length)
+{
+    int l = tl_top_level(length);
+    int32_t done = (int32_t)1 << l;
+    VS s = W(range_neighbours)(k, l, from + done - 1);
+    for (int32_t rest = length & ~done; rest; rest &= ~((int32_t)1 << l)) {
+        l = tl_top_level(rest);
+        const int32_t size = (int32_t)1 << l;
+        s = W(combine)(s, W(range_neighbours)(k, l, from + done + size - 1), done, size);
+        done += size;
+    }
+    return s;
+}
+
+/* Any V ranges. A lane whose length has not the bit keeps what it had. */
+TL_INLINE VS W(ranges_any)(const tl_range_work *k, const int32_t *from, const int32_t *length)
+{
+    W(places) begin, n, done = {0};
+    int32_t bits = 0;
+    memcpy(&begin, from, sizeof begin);
+    memcpy(&n, length, sizeof n);
+    TL_UNROLL for (int v = 0; v < TL_V; v++) bits |= length[v];
+    VS s = W(soa_load)(W(range_tile)(k, 0, 0), 0);
+    for (; bits; bits &= ~((int32_t)1 << tl_top_level(bits))) {
+        const int l = tl_top_level(bits);
+        const int32_t size = (int32_t)1 << l;
+        const W(places) hit = (n & size) != 0, first = hit & (done == 0), more = hit & (done != 0);
+        /* lanes without the bit read a place that is there: the last one of their range */
+        const W(places) last = begin + (hit & (done + size)) + (~hit & n) - 1;
+        const VS node = W(range_gather)(k, l, last);
+        const VS both = W(combine_at)(s, node, TL_TO(done, TL_REAL_T), (int64_t)1 << l);
+#define PICK(type, f)                                                                              \
+    {                                                                                              \
+        s.f = TL_BLEND(__builtin_convertvector(first, __typeof__(s.f == s.f)), node.f, s.f);       \
+        s.f = TL_BLEND(__builtin_convertvector(more, __typeof__(s.f == s.f)), both.f, s.f);        \
+    }
+        OP_FIELDS(PICK)
+#undef PICK
+        done += hit & size;
+    }
+    return s;
+}
+
+static void W(do_ranges)(const tl_range_work *k, tl_par p)
+{
+    if (k->m) W(range_feed)(k, p);
+    for (int64_t j = 0; j < k->results; j += TL_V) {
+        const int32_t *const from = k->from + j, *const length = k->length + j;
+        int32_t differ = 0;
+        TL_UNROLL for (int v = 1; v < TL_V; v++) differ |=
+            (length[v] ^ length[0]) | (from[v] - v - from[0]);
+        W(soa_store)
+        (k->soa, j,
+         differ ? W(ranges_any)(k, from, length) : W(ranges_alike)(k, from[0], length[0]));
+    }
+}

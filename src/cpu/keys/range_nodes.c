@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ * The nodes of one thread's ranges. */
+#include "range_nodes.h"
+#include "cpu/widen.h"
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGN = 64, WIDE = 2 * TL_WIDE_BYTES, RESULTS = TL_RANGE_BATCH * 2 * 8 };
+
+void tl_range_nodes_close(tl_range_nodes *s)
+{
+    free(s->memory);
+    s->memory = NULL;
+    s->levels = 0;
+}
+
+int tl_range_nodes_open(tl_range_nodes *s, const tl_plan *plan, int levels)
+{
+    assert(0 < levels && levels <= TL_RANGE_LEVELS);
+    if (s->memory && levels <= s->levels) return 1;
+    if (s->failed || !plan->core || !plan->core->ranges) return 0;
+    tl_range_nodes_close(s);
+    int64_t tiles = 0;
+    for (int l = 0; l < levels; l++) {
+        s->rings[l] = (tl_range_ring){.first = tiles, .tiles = (int32_t)tl_range_tiles(l)};
+        tiles += s->rings[l].tiles;
+    }
+    const size_t soa = (size_t)plan->core->soa_bytes,
+                 room = WIDE + 2 * RESULTS + ((soa + ALIGN - 1) & -(size_t)ALIGN);
+    /* pages that are never written cost nothing, so a short sequence does not use whole rings */
+    s->memory = calloc(1, room + ALIGN + (size_t)tiles * soa);
+    s->failed = !s->memory;
+    if (s->failed) return 0;
+    s->wide = (char *)(((uintptr_t)s->memory + ALIGN - 1) & -(uintptr_t)ALIGN);
+    s->result = s->wide + WIDE;
+    s->out = s->result + RESULTS;
+    s->soa = s->out + RESULTS;
+    s->nodes = s->wide + room;
+    s->levels = levels;
+    s->base = s->from = s->head = 0;
+    return 1;
+}
+
+/* The number of the tile that element e lies in. */
+static int64_t tile_of(const tl_range_nodes *s, int64_t e)
+{
+    return (e - s->base) >> TL_TILE_LEVEL;
+}
+
+/* Is everything read again from `low` on? Because what has been read begins later or is far away,
+   or because the rings are in a later tile already. */
+static int starts_again(const tl_range_nodes *s, int64_t low, int64_t high)
+{
+    return s->from == s->head || low < s->from || low > s->head ||
+           high - s->base > TL_RANGE_PLACES || tile_of(s, high - 1) < tile_of(s, s->head - 1);
+}
+
+int64_t tl_range_nodes_cost(const tl_range_nodes *s, int64_t low, int64_t high)
+{
+    if (starts_again(s, low, high)) return high - low;
+    return high > s->head ? high - s->head : 0;
+}
+
+/* Reads the next elements, up to `end` of them or to the end of a tile; folds ranges, if any. */
+static void step(tl_range_nodes *s, const tl_plan *plan, const char *x, int64_t end, int64_t count)
+{
+    tl_par par = plan->par;
+    tl_range_work k = {.levels = s->levels, .rings = s->rings, .nodes = s->nodes, .soa = s->soa};
+    if (end > s->head) {
+        /* a vector that was begun is made again: what follows its elements was not known */
+        k.at = (s->head - s->base) & -(int64_t)TL_ABREAST;
+        k.tile = tile_of(s, s->head);
+        const int64_t tile_end = (k.tile + 1) << TL_TILE_LEVEL;
+        k.m = (end - s->base < tile_end ? end - s->base : tile_end) - k.at;
+        s->head = s->base + k.at + k.m;
+        k.x = x + (s->base + k.at) * plan->op->elem_bytes;
+        if (plan->in && plan->op->inputs == 2) {
+            plan->in->apply_two(plan->in, s->wide, s->wide + TL_WIDE_BYTES, k.x, k.m);
+            par.second = TL_WIDE_BYTES;
+        } else if (plan->in) {
+            plan->in->apply(plan->in, s->wide, k.x, k.m);
+        }
+        if (plan->in) k.x = s->wide;
+    } else {
+        k.tile = tile_of(s, s->head - 1);
+    }
+    for (int l = 0; l < s->levels; l++) s->rings[l].current = (int32_t)(k.tile % s->rings[l].tiles);
+    k.results = count;
+    k.from = s->place;
+    k.length = s->length;
+    plan->core->ranges(&k, par);
+}
+
+void tl_range_nodes_fold(tl_range_nodes *s, const tl_plan *plan, const char *x, int64_t low,
+                         int64_t high, int64_t count)
+{
+    if (starts_again(s, low, high)) {
+        s->base = low & -(int64_t)TL_TILE;
+        s->from = s->head = low & -(int64_t)TL_ABREAST;
+    }
+    const int64_t tile = tile_of(s, high - 1);
+    while (s->head < high && tile_of(s, s->head) < tile) step(s, plan, x, high, 0);
+    assert(high - s->base <= TL_RANGE_PLACES);
+    for (int64_t i = 0; i < count; i++) s->place[i] += (int32_t)(low - s->base);
+    for (; count & (TL_ABREAST - 1); count++) { /* the last vectors are whole */
+        s->place[count] = (int32_t)(high - s->base - 1);
+        s->length[count] = 1;
+    }
+    step(s, plan, x, high, count);
+}
