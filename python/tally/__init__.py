@@ -24,7 +24,7 @@ from ._here import define, device, devices, operators, progress, verify
 from ._keys import bounds, by_key, groups, runs, take
 from ._rolling import Rolling
 
-_core.helpers(_kinds.take, _kinds.give)
+_core.helpers(_kinds.take, _kinds.give, _kinds.same_labels)
 __version__ = _core.version()
 
 _reduce, _scan, _window = _core.reduce, _core.scan, _core.window
