@@ -281,7 +281,7 @@ typedef enum tally_edges {
  * i. Such windows, and those of a step, are folded one by one: their time is that of all their
  * elements. On a GPU the processors do that, and streams refuse them. */
 typedef struct tally_window_options {
-    int64_t before, after; /* both 0: each element alone */
+    int64_t before, after;
     tally_edges edges;
     int64_t
         min_count; /* 0, or: a window with fewer elements (not counting NaN for nan* operators) is empty. With
@@ -316,13 +316,10 @@ struct tally_view {
     /* element (0, 0); never written through an input view; NULL allowed when there is no element */
     void *data;
     tally_dtype dtype;
-    /* how many sequences: 0 are nothing to do, but with n (or data and stride 0) and row_stride 0
-       rows was not filled in, which is refused */
-    int64_t rows;
+    int64_t rows;       /* how many sequences */
     int64_t n;          /* elements in each (ignored with offsets) */
     int64_t row_stride; /* elements from one sequence to the next (ignored with offsets) */
-    /* elements from one element to the next: 1 dense, k every k-th, negative walks backwards. A
-       stride that is not filled in is 0: every element of the sequence is its first one */
+    /* elements from one element to the next: 1 dense, k every k-th, negative walks backwards */
     int64_t stride;
     /* NULL, or rows + 1 ascending offsets (CSR): sequence r is [offsets[r], offsets[r+1]) *
      * stride. On a GPU device they may be in host or in device memory (section 3) */
@@ -799,9 +796,7 @@ typedef enum tally_ties { TALLY_TIES_ALL = 0, TALLY_TIES_ROW } tally_ties;
  * windows of a time t: low = -t, high = 0; pandas' closed="right" is low_open = 1 and
  * TALLY_TIES_ROW. */
 typedef struct tally_key_window {
-    /* for keys of i32, i64 and u64; sums beyond 64 bits are right. Both 0: the same key. Keys of
-       f64 have the two below, and what is not for a key's type must be 0 */
-    int64_t low, high;
+    int64_t low, high;          /* for keys of i32, i64 and u64; sums beyond 64 bits are right */
     double low_real, high_real; /* for keys of f64; the sums round once */
     int low_open, high_open;    /* 1: a key at this end is outside */
     tally_ties ties;

@@ -192,7 +192,7 @@ static void errors(tally *ctx)
     int64_t a[2] = {0, 3}, b[2] = {2, 6}, s[5] = {9, 9, 9, 9, 9};
     const tally_view in = tally_flat(x, TALLY_F64, 5), out = tally_flat(y, TALLY_F64, 2),
                      two = tally_rows(x, TALLY_F64, 2, 2), five = tally_flat(y, TALLY_F64, 5);
-    tally_key_window w = {.low = -1};
+    tally_key_window w = {.low_real = -1};
     tally_window_options o = {.before = -3, .after = 2};
     tally_stream *stream;
     refused(ctx, tally_window_ranges(ctx, "sum", &in, a, b, 2, &out, 0), TALLY_INVALID,

@@ -27,6 +27,8 @@ def keys_and_length(x, on, window):
         same_labels(x, on, "on")
     keys, unit = _keys(on)
     whole = _core.like(keys, "on")[0] != "float64"
+    if isinstance(keys, memoryview):  # which does not read big-endian elements itself
+        keys = _core.reduce("first", keys, (), False, None, None, None, None)
     falling = len(keys) > 1 and keys[0] > keys[-1]
     if unit is None:  # numbers without a unit
         return keys, _number(window, whole), falling

@@ -92,12 +92,13 @@ assert tally.sum([]) == 0 and tally.sum(7) == 7 and tally.all([True, False]) is 
 assert tally.rolling(x, 2).sum()[1] == 4.0 and tally.segments(x, [0, 2, 5], "max").tolist() == [3, 5]
 out = array("d", [0])
 assert tally.mean(memoryview(x).cast("B").cast("d", (1, 5)), axis=1, out=out) is out and out[0] == 2.8
+assert tally.sum([[1, 2], [3, 4]], axis=0).tolist() == [4, 6]
 try:
-    tally.sum([[1, 2]])
+    tally.sum([[1, "2"]])
 except TypeError as e:
-    assert "must be numbers" in str(e)
+    assert "x has elements of type str: must be numbers" in str(e)
 else:
-    raise SystemExit("a nested list")
+    raise SystemExit("a list of text")
 """
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -10,6 +10,8 @@ import sys
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from conftest import DTYPES, numbers, same_bits
 from hypothesis import given
