@@ -39,6 +39,8 @@ static void names(void)
             "op is 'cumsum:f64': did you mean a scan of 'sum'? must be one of", NULL, NULL);
     refused(reduce("frobnicate", flat(x, 4)), TALLY_INVALID, ctx,
             "op is 'frobnicate': must be one of", NULL, NULL);
+    check(!strcmp(tally_error(ctx) + strlen(tally_error(ctx)) - 4, " ..."), "the list ends: %s",
+          tally_error(ctx));
     refused(reduce("summ", flat(x, 4)), TALLY_INVALID, ctx, "did you mean 'sum'?", "must be one of",
             "sum prod mean");
     refused(reduce("", flat(x, 4)), TALLY_INVALID, ctx, "op is ''", "must be one of", "ema");

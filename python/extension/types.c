@@ -22,7 +22,7 @@ static const char use_parts[] = "give its real and its imaginary part",
                   use_f64[] = "convert it to float64",
                   use_field[] = "give one of its fields, as in x['a']",
                   use_codes[] = "pandas.factorize makes integers of them",
-                  use_times[] = "times go into on= of rolling; for numbers give x.view('int64')";
+                  use_times[] = "times go into on= of rolling; for numbers give x.astype('int64')";
 
 /* ---- buffers and array interfaces ---- */
 
@@ -49,7 +49,7 @@ static int refuse_kind(const pt_operand *a, char kind, long bytes, const char *u
         return refuse(a, kind == 'U' ? "string" : "bytes (strings of bytes)", use_codes);
     case 'O':
         return refuse(a, "object (any Python objects)",
-                      "numbers among them become floats by x.astype('float64')");
+                      "x.astype('float64') makes floats of numbers, pandas.factorize integers of text");
     default:
         snprintf(words, sizeof words, "void (%ld bytes without a meaning)", bytes);
         return refuse(a, words, NULL);

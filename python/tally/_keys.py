@@ -108,13 +108,13 @@ def by_key(x, codes, op, /, *, groups=None, dtype=None, next=None, where=None):
 
 def _checked(codes):
     """The shape of codes, which must be integers."""
-    step = "pandas.factorize(codes)[0] has such codes of any keys"
+    step = "must be integers from 0; pandas.factorize(codes)[0] has such codes of any keys"
     try:
         dtype, shape = _core.like(codes, "codes")[:2]
     except TypeError as wrong:
-        raise TypeError(f"{wrong}. {step}") from None
+        raise TypeError(f"{str(wrong).partition(': must be')[0]}: {step}") from None
     if "int" not in dtype and dtype != "bool":
-        raise TypeError(f"codes has dtype {dtype}: must be integers. {step}")
+        raise TypeError(f"codes has dtype {dtype}: {step}")
     return shape
 
 

@@ -64,6 +64,8 @@ def _length(window):
     elif isinstance(window, datetime.timedelta):  # pandas.Timedelta is one, with nanoseconds
         value = ((window.days * 86400 + window.seconds) * 10**6 + window.microseconds) * 1000
         value += getattr(window, "nanoseconds", 0)
+    elif type(window).__name__ == "Week" and getattr(window, "weekday", 0) is None:  # pandas': 7 days, of no weekday
+        value = window.n * _NUMPY["W"]
     elif _library(window) == "pandas":
         try:
             value = getattr(window, "nanos", None)  # of its offsets

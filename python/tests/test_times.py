@@ -106,6 +106,8 @@ WAYS = {
     "numpy": np.timedelta64(2000, "ms"),
     "pandas": pd.Timedelta("2s"),
     "offset": pd.offsets.Second(2),
+    "fine": np.timedelta64(2 * 10**12, "ps"),
+    "swapped": np.array([2], ">m8[s]")[0],
 }
 
 
@@ -132,7 +134,10 @@ def test_ways_to_say_times_and_windows(rng):
     assert same_bits(tally.rolling(x, 2.0, on=times.view("i8").astype("f8")).sum(), want)
     assert same_bits(tally.rolling(pa.array(x), "2s", on=pa.array(times)).sum().to_numpy(), want)
     days = np.array(["2026-01-01", "2026-01-02", "2026-01-05"], "M8[D]")
-    assert tally.rolling([1.0, 2.0, 3.0], "2D", on=days).sum().tolist() == [1.0, 3.0, 3.0]
+    for window in ("2D", pd.offsets.Day(2), datetime.timedelta(days=2)):
+        assert tally.rolling([1.0, 2.0, 3.0], window, on=days).sum().tolist() == [1.0, 3.0, 3.0]
+    for window in ("7D", pd.offsets.Week(1), np.timedelta64(1, "W")):
+        assert tally.rolling([1.0, 2.0, 3.0], window, on=days).sum().tolist() == [1.0, 3.0, 6.0]
 
 
 def test_byte_order_and_units(rng):

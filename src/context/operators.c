@@ -53,15 +53,19 @@ static tally_status no_operator(tally *ctx, const char *op)
 {
     enum { MOST = 200, OWN = 50 };
     const char *names[MOST + 1];
-    char given[64], list[400] = "", hint[TL_HINT];
+    char given[64], list[360] = "", hint[TL_HINT];
     int count = 0;
     size_t used = 0;
     for (const tl_user *u = ctx ? ctx->users : NULL; u && count < OWN; u = u->next)
         names[count++] = u->name;
     for (const char *const *n = tally_operators(); *n && count < MOST; n++) names[count++] = *n;
     names[count] = NULL;
-    for (int i = 0; i < count && used < sizeof list; i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? " " : "", names[i]);
+    for (int i = 0; i < count; i++) { /* whole names, and " ..." where they do not all fit */
+        const int fits = used + strlen(names[i]) + sizeof "  ..." < sizeof list;
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? " " : "",
+                                 fits ? names[i] : "...");
+        if (!fits) break;
+    }
     snprintf(given, sizeof given, "%.*s", (int)strcspn(op, ":"), op);
     return tl_fail(ctx, TALLY_INVALID, "op is '%.60s':%s must be one of %s", op,
                    tl_hint("operator", given, names, hint), list);
