@@ -175,6 +175,31 @@ static void segments(tally_dtype d)
             }
 }
 
+/* Fragments and streams of many sequences, and exact sums. */
+static void parts_nowhere(const char *op, const tally_view *in)
+{
+    tally_fragment *f;
+    tally_stream *s;
+    tally_exact sum;
+    const tally_view many = tally_rows(NULL, in->dtype, 5, 0);
+    tally_view steps = many;
+    steps.valid = in->valid;
+    if (in->next) steps.next = &many;
+    if (!strstr(op, ":exact")) {
+        if (check_ok(ctx, tally_fragment_of_view(ctx, op, &steps, 3, &f), op))
+            tally_fragment_free(f);
+        if (!in->next && !in->valid &&
+            check_ok(ctx, tally_fragment_make(ctx, op, in->dtype, NULL, 3, 0, &f), op))
+            tally_fragment_free(f);
+        check_ok(ctx, tally_stream_reduce_rows(ctx, op, in->dtype, 5, &s), op);
+        check_ok(ctx, tally_stream_push_view(s, &steps, NULL), op);
+        check_ok(ctx, tally_stream_finish(s, results, NULL), op);
+        tally_stream_close(s);
+    }
+    tally_exact_init(&sum);
+    check_ok(ctx, tally_exact_add(ctx, &sum, &steps), "exact");
+}
+
 /* Every verb of this operator on a view without elements, whose data is NULL: the undefined
  * behaviour sanitizer finds arithmetic with that pointer. */
 static void verbs_nowhere(const char *op, const tally_view *in, int one)
@@ -194,6 +219,7 @@ static void verbs_nowhere(const char *op, const tally_view *in, int one)
     if (!one) return;
     out = tally_flat(results, info.output, 2);
     check_ok(ctx, tally_window_ranges(ctx, op, in, places, places, 2, &out, 0), op);
+    parts_nowhere(op, in);
     if (in->next || in->valid) return;
     tally_stream *s;
     int64_t made;
@@ -222,8 +248,8 @@ static void nowhere(void)
                                 tally_segments(NULL, TALLY_F32, none, MANY),
                                 tally_segments(NULL, TALLY_F32, late, 20),
                                 tally_segments(NULL, TALLY_F32, none, 0)};
-    static const char *const ops[] = {"sum", "max", "nanmax", "var", "mean", "argmin",
-                                      "sum:exact", "ema:0.5", "first", "dot", "corr"};
+    static const char *const ops[] = {"sum",       "max",     "nanmax", "var", "mean", "argmin",
+                                      "sum:exact", "ema:0.5", "first",  "dot", "corr"};
     for (size_t k = 0; k < sizeof ops / sizeof *ops; k++)
         for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
             tally_view in = views[i];

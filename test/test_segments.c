@@ -215,8 +215,8 @@ static void check_others(void)
             check_same(y, wanted, n, 4, "scan, reverse %d", r);
         check_ok(ctx, tally_times(ctx, &after), "times");
         const int64_t counted = after.on_processors - before.on_processors;
-        check(counted == (r ? n : 0), "scan, reverse %d: %lld of %lld elements on the processors", r,
-              (long long)counted, (long long)n);
+        check(counted == (r ? n : 0), "scan, reverse %d: %lld of %lld elements on the processors",
+              r, (long long)counted, (long long)n);
     }
     by.offsets = offsets;
     check_ok(cpu, tally_window(cpu, "max", &a, &to, &w), "cpu");

@@ -127,7 +127,7 @@ int pt_believe(const pt_operand *a);
 PyObject *pt_attribute(PyObject *object, const char *name);
 /* Arguments of array interfaces: a tuple of sizes or byte strides. */
 int pt_sizes(PyObject *tuple, const char *what, const pt_operand *a, int64_t *sizes, int *count);
-extern PyObject *pt_numpy_empty, *pt_no_index;    /* numpy.empty, if NumPy is there; () */
+extern PyObject *pt_numpy_empty, *pt_no_index; /* numpy.empty, if NumPy is there; () */
 /* tally._kinds: see module.c */
 extern PyObject *pt_take_helper, *pt_give_helper, *pt_labels_helper;
 

@@ -48,8 +48,9 @@ static int refuse_kind(const pt_operand *a, char kind, long bytes, const char *u
     case 'S':
         return refuse(a, kind == 'U' ? "string" : "bytes (strings of bytes)", use_codes);
     case 'O':
-        return refuse(a, "object (any Python objects)",
-                      "x.astype('float64') makes floats of numbers, pandas.factorize integers of text");
+        return refuse(
+            a, "object (any Python objects)",
+            "x.astype('float64') makes floats of numbers, pandas.factorize integers of text");
     default:
         snprintf(words, sizeof words, "void (%ld bytes without a meaning)", bytes);
         return refuse(a, words, NULL);
@@ -196,7 +197,8 @@ int pt_refuse_arrow(const pt_operand *a, const char *format, int dictionary)
         snprintf(words, sizeof words, "dictionary (codes of values)");
         step = "its codes are its indices; dictionary_decode() has its values";
     }
-    PyErr_Format(PyExc_TypeError, "%s has elements of Arrow's type %s: must be integers or floats%s%s",
-                 a->name, words, step ? "; " : "", step ? step : "");
+    PyErr_Format(PyExc_TypeError,
+                 "%s has elements of Arrow's type %s: must be integers or floats%s%s", a->name,
+                 words, step ? "; " : "", step ? step : "");
     return -1;
 }

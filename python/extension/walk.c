@@ -253,9 +253,8 @@ static tally_status ranges(tally *ctx, const pt_verb *verb, const tally_view *in
         for (int i = 0; i < 2 && from[i]; i++) {
             *to[i] = *from[i];
             to[i]->rows = 1;
-            to[i]->data =
-                pt_offset(from[i]->data, row * from[i]->row_stride *
-                                             (int64_t)tally_dtype_size(from[i]->dtype));
+            to[i]->data = pt_offset(from[i]->data, row * from[i]->row_stride *
+                                                       (int64_t)tally_dtype_size(from[i]->dtype));
             to[i]->valid_offset += row * from[i]->row_stride;
         }
         if (in->next) x.next = &second;

@@ -159,6 +159,7 @@ tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
 void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t n,
                      int64_t bytes)
 {
+    if (n == 0) return; /* either may be NULL */
     if (to_stride == 1 && from_stride == 1) {
         memcpy(to, from, (size_t)(n * bytes));
         return;
