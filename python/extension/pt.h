@@ -146,6 +146,9 @@ const char *pt_dtype_format(tally_dtype dtype, int is_bool);
 int pt_refuse_format(const pt_operand *a, const char *format, int64_t bytes);
 int pt_refuse_typestr(const pt_operand *a, PyObject *object, const char *typestr);
 int pt_refuse_arrow(const pt_operand *a, const char *format, int dictionary);
+int pt_refuse_dlpack(const pt_operand *a, int code, int bits, int lanes);
+/* DLPack's number of a device. */
+int pt_refuse_device(const pt_operand *a, int type);
 /* at + bytes, also of the NULL of an array without elements, or of no second array, where pointer
    arithmetic is undefined. */
 static inline char *pt_offset(const void *at, int64_t bytes)

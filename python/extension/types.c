@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Element types that tally does not take, in words, with what to do about them: from the formats
- * of buffers (struct's letters, and NumPy's), the typestrs of array interfaces, and Arrow's
- * formats. */
+ * of buffers (struct's letters, and NumPy's), the typestrs of array interfaces, Arrow's formats
+ * and DLPack's numbers. */
 #include "pt.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,5 +200,36 @@ int pt_refuse_arrow(const pt_operand *a, const char *format, int dictionary)
     PyErr_Format(PyExc_TypeError,
                  "%s has elements of Arrow's type %s: must be integers or floats%s%s", a->name,
                  words, step ? "; " : "", step ? step : "");
+    return -1;
+}
+
+/* ---- DLPack ---- */
+
+int pt_refuse_dlpack(const pt_operand *a, int code, int bits, int lanes)
+{
+    enum { INTEGER, UNSIGNED, FLOATING, HANDLE, BFLOAT, COMPLEX, TRUTH }; /* DLDataTypeCode */
+    static const char *const names[] = {
+        "int%d",    "uint%d",    "float%d",        "handle of %d bits",
+        "bfloat%d", "complex%d", "bool of %d bits"};
+    char words[WORDS], one[WORDS];
+    if (code == COMPLEX && lanes == 1) return refuse_kind(a, 'c', bits / 8, "");
+    snprintf(one, sizeof one,
+             code >= INTEGER && code <= TRUTH ? names[code] : "float%d (of few bits)", bits);
+    if (lanes == 1) return refuse(a, one, code >= FLOATING ? "convert it to float32" : NULL);
+    snprintf(words, sizeof words, "vector of %d lanes of %.40s", lanes, one);
+    return refuse(a, words, "give its lanes an axis of their own");
+}
+
+int pt_refuse_device(const pt_operand *a, int type)
+{
+    static const char *const names[] = {
+        /* DLDeviceType */
+        [4] = "OpenCL", [7] = "Vulkan",  [8] = "Metal",   [9] = "VPI",
+        [10] = "ROCm",  [14] = "oneAPI", [15] = "WebGPU", [16] = "Hexagon"};
+    const int known = type >= 0 && type < (int)(sizeof names / sizeof *names) && names[type];
+    PyErr_Format(PyExc_ValueError,
+                 "%s is on a device of %s (%d in DLPack): must be host memory or CUDA; bring it to "
+                 "the host first",
+                 a->name, known ? names[type] : "another kind", type);
     return -1;
 }

@@ -44,17 +44,18 @@ def same_labels(x, other, name):
     mine, theirs = _labels(x), _labels(other)
     if mine is None or theirs is None or hasattr(x, "dims") != hasattr(other, "dims"):
         return
+    who, name = ("the second array", "y") if name == "next" else (name, name)  # next=, y, other
     for (axis, a), (axis_of_other, b) in zip(reversed(mine), reversed(theirs)):
         if hasattr(x, "dims") and axis != axis_of_other:
             raise ValueError(
-                f"{name} has the dimensions {other.dims}: must be those of x, {x.dims}, in their order, as "
+                f"{who} has the dimensions {other.dims}: must be those of x, {x.dims}, in their order, as "
                 f"{name}.transpose(*x.dims) has them"
             )
         if a is not None and b is not None and a is not b and not a.equals(b):
             align = f"xarray.align(x, {name})" if hasattr(x, "dims") else f"x.align({name}, join='inner')"
             what = f"coordinates along {axis}" if hasattr(x, "dims") else axis_of_other
             raise ValueError(
-                f"{name} differs from x in its {what}: elements are paired by place, so the labels must be equal, as "
+                f"{who} differs from x in its {what}: elements are paired by place, so the labels must be equal, as "
                 f"x, {name} = {align} makes them"
             )
 

@@ -228,6 +228,7 @@ def test_dtypes_that_tally_has_not():
         (np.zeros(3, [("r", "f8"), ("i", "f8")]), "struct"),  # complex numbers as HDF5 has them
         (np.zeros(3, ml_dtypes.float8_e4m3fn), "float8_e4m3fn: .*convert it to float32"),
         (memoryview(b"abc").cast("c"), "bytes"),
+        (DLPack(np.zeros(3, "c16")), r"complex float64 \(complex128\): .*its real"),
     ):
         with pytest.raises(TypeError, match=f"x has elements of type {words}"):
             tally.sum(wrong)
