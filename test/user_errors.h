@@ -139,7 +139,7 @@ static const struct {
      "mine.h:4:63: if, ?:, && and || are for one value, and kernels have many: write sel(c, a, b)"},
     {GOOD_STATE GOOD_LIFT "fn state combine(state a, state b) { state r; if (a.s > b.s) return a; "
                           "return b; }\n" GOOD_REST,
-     "mine.h:4:"},
+     "mine.h:4:51: if, ?:, && and || are for one value"},
     {GOOD_STATE "fn state lift(elem x, idx i, par p) { state r; r.s = log(to_real(x)); return r; "
                 "}\n" GOOD_COMBINE GOOD_REST,
      "mine.h:3:54: there is no function 'log': an operator has no mathematical library"},

@@ -303,6 +303,7 @@ static void say_plainly(char *message, size_t room)
         {"used type '", "where arithmetic or pointer type is required", choose},
         {"logical expression with vector types", "", choose},
         {"wrong type argument to unary exclamation mark", "", choose},
+        {"invalid argument type '", "(vector of ", choose},
         {"implicit declaration of function '", "", nothing},
         {"implicitly declaring library function '", "", nothing},
         {"call to undeclared ", "function '", nothing},
