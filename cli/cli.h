@@ -31,7 +31,6 @@ int fail_status(const tally *ctx, tally_status status); /* the library's sentenc
 int fail_memory(const char *what, int64_t bytes);
 /* "<what> '<given>': <problem>; choices: a, b, c (did you mean 'b'?)" */
 int fail_choice(int code, const char *what, const char *given, const char *const *names);
-const char *nearest(const char *given, const char *const *names); /* NULL if nothing is near */
 /* the same as a remark, unless --quiet */
 void note(const options *o, const char *format, ...) NOTE_FORMAT;
 /* before the first write to it: makes writing wait */

@@ -250,7 +250,7 @@ TALLY_API tally_status tally_reduce(tally *ctx, const char *op, const tally_view
 TALLY_API tally_status tally_reduce_valid(tally *ctx, const char *op, const tally_view *in,
                                           void *valid, int64_t valid_offset);
 
-/* How a scan runs. NULL options: inclusive, forward, no init. */
+/* How a scan runs. NULL options, or all 0: inclusive, forward, no init. */
 typedef struct tally_scan_options {
     int exclusive; /* out[i] leaves out element i; out[0] is init, or the empty value */
     /* scan the reversed sequence and write it reversed: out[i] folds x[n-1], ..., x[i], in that
@@ -281,7 +281,7 @@ typedef enum tally_edges {
  * i. Such windows, and those of a step, are folded one by one: their time is that of all their
  * elements. On a GPU the processors do that, and streams refuse them. */
 typedef struct tally_window_options {
-    int64_t before, after;
+    int64_t before, after; /* both 0: each element alone */
     tally_edges edges;
     int64_t
         min_count; /* 0, or: a window with fewer elements (not counting NaN for nan* operators) is empty. With
@@ -316,10 +316,13 @@ struct tally_view {
     /* element (0, 0); never written through an input view; NULL allowed when there is no element */
     void *data;
     tally_dtype dtype;
-    int64_t rows;       /* how many sequences */
+    /* how many sequences; 0: nothing to do. A view whose rows and row_stride are 0 but whose n is
+     * not (or with data and stride 0) was not filled in: it is refused. One sequence: rows = 1 */
+    int64_t rows;
     int64_t n;          /* elements in each (ignored with offsets) */
     int64_t row_stride; /* elements from one sequence to the next (ignored with offsets) */
-    /* elements from one element to the next: 1 dense, k every k-th, negative walks backwards */
+    /* elements from one element to the next: 1 dense, k every k-th, negative walks backwards. A
+       stride that is not filled in is 0: every element of the sequence is its first one */
     int64_t stride;
     /* NULL, or rows + 1 ascending offsets (CSR): sequence r is [offsets[r], offsets[r+1]) *
      * stride. On a GPU device they may be in host or in device memory (section 3) */
@@ -798,7 +801,9 @@ typedef enum tally_ties { TALLY_TIES_ALL = 0, TALLY_TIES_ROW } tally_ties;
  * windows of a time t: low = -t, high = 0; pandas' closed="right" is low_open = 1 and
  * TALLY_TIES_ROW. */
 typedef struct tally_key_window {
-    int64_t low, high;          /* for keys of i32, i64 and u64; sums beyond 64 bits are right */
+    /* for keys of i32, i64 and u64; sums beyond 64 bits are right. Both 0: the same key. Keys of
+       f64 have the two below, and what is not for a key's type must be 0 */
+    int64_t low, high;
     double low_real, high_real; /* for keys of f64; the sums round once */
     int low_open, high_open;    /* 1: a key at this end is outside */
     tally_ties ties;

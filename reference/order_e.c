@@ -287,19 +287,23 @@ static number empty(const op *o)
     }
 }
 
+/* ABSENT: a state that is not present. */
+static const state absent;
+
 /* An initial value, of the type of the results, as a state. Mean, var and argmin take none. */
 static state seed(const op *o, number init)
 {
     state s = {1, 0, {{0}}};
-    if (o->k == MIN || o->k == MAX) return lift(o, init, 0);
+    /* a NaN before the minimum of what is no NaN is left out, as an element would be */
+    if (o->k == MIN || o->k == MAX)
+        return o->masked && is_nan(o->t, init) ? absent : lift(o, init, 0);
     s.v[0] = s.v[1] = s.v[2] = init;
     if (o->k == EMA) s.v[0] = from_double(o->acc, 1);
     return s;
 }
 
 /* ---- 3 the order -------------------------------------------------------------------------------------------------
- * x: the elements of one sequence. ABSENT is a state that is not present. */
-static const state absent;
+ * x: the elements of one sequence. */
 
 static state C(const op *o, state a, state b)
 {

@@ -218,7 +218,8 @@ class Min(Operator):
         return b if (right < left if self.side < 0 else right > left) else a
 
     def seed(self, v):
-        return (v, 0)
+        """A NaN before the minimum of what is no NaN is left out, as an element would be."""
+        return None if self.leaves_out(v) else (v, 0)
 
     def lower(self, s, n):
         return s[0]

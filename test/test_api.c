@@ -33,7 +33,15 @@ static tally_view flat(const void *p, int64_t n) { return tally_flat(p, TALLY_F3
 
 static void names(void)
 {
-    refused(reduce("summ", flat(x, 4)), TALLY_INVALID, ctx, "op is 'summ'", "must be one of",
+    refused(reduce("avg", flat(x, 4)), TALLY_INVALID, ctx,
+            "op is 'avg': did you mean 'mean'? must be one of sum", NULL, NULL);
+    refused(reduce("cumsum:f64", flat(x, 4)), TALLY_INVALID, ctx,
+            "op is 'cumsum:f64': did you mean a scan of 'sum'? must be one of", NULL, NULL);
+    refused(reduce("frobnicate", flat(x, 4)), TALLY_INVALID, ctx,
+            "op is 'frobnicate': must be one of", NULL, NULL);
+    check(!strcmp(tally_error(ctx) + strlen(tally_error(ctx)) - 4, " ..."), "the list ends: %s",
+          tally_error(ctx));
+    refused(reduce("summ", flat(x, 4)), TALLY_INVALID, ctx, "did you mean 'sum'?", "must be one of",
             "sum prod mean");
     refused(reduce("", flat(x, 4)), TALLY_INVALID, ctx, "op is ''", "must be one of", "ema");
     refused(reduce(NULL, flat(x, 4)), TALLY_INVALID, ctx, "op is NULL", NULL, NULL);
@@ -259,6 +267,33 @@ static void pointers_and_sizes(void)
     check(tally_reduce(ctx, "sum", &(tally_view){NULL, TALLY_F32, 0, 4, 4, 1, NULL}, NULL) ==
               TALLY_OK,
           "no rows, nowhere");
+    /* what a caller did not fill in is 0: rows, and with it nothing would be written */
+    static const struct {
+        tally_view v;
+        const char *why;
+    } unfilled[] = {
+        {{.data = x, .dtype = TALLY_F32, .n = 4}, "n is not"},
+        {{.data = x, .dtype = TALLY_F32, .n = 4, .stride = 1}, "n is not"},
+        {{.data = NULL, .dtype = TALLY_F32, .n = 4, .stride = 1}, "n is not"},
+        {{.data = x, .dtype = TALLY_F32}, "data is not NULL"},
+    };
+    for (size_t i = 0; i < sizeof unfilled / sizeof *unfilled; i++) {
+        const tally_view *v = &unfilled[i].v;
+        refused(reduce("sum", *v), TALLY_INVALID, ctx, "in->rows is 0, and", unfilled[i].why,
+                "must be at least 1");
+        refused(scan("sum", *v, *v), TALLY_INVALID, ctx, "in->rows is 0, and", unfilled[i].why,
+                "must be at least 1");
+        tally_view pair = flat(x, 4);
+        pair.next = v;
+        refused(reduce("dot", pair), TALLY_INVALID, ctx, "in->next->rows is 0", NULL, NULL);
+    }
+    check(!reduce("sum", tally_rows(x, TALLY_F32, 0, 0)), "no rows of nothing");
+    check(!reduce("sum", tally_columns(x, TALLY_F32, 4, 0)), "no columns");
+    check(!reduce("sum", tally_columns(x, TALLY_F32, 0, 0)), "no columns of nothing");
+    check(!reduce("sum", (tally_view){.dtype = TALLY_F32}), "all 0: nothing to do");
+    y[0] = 5;
+    check(!reduce("sum", (tally_view){.data = x, .dtype = TALLY_F32, .rows = 1, .n = 4}),
+          "stride 0: an element four times");
 }
 
 static void offsets(void)

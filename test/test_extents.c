@@ -175,6 +175,98 @@ static void segments(tally_dtype d)
             }
 }
 
+/* Fragments and streams of many sequences, and exact sums. */
+static void parts_nowhere(const char *op, const tally_view *in)
+{
+    tally_fragment *f;
+    tally_stream *s;
+    tally_exact sum;
+    const tally_view many = tally_rows(NULL, in->dtype, 5, 0);
+    tally_view steps = many;
+    steps.valid = in->valid;
+    if (in->next) steps.next = &many;
+    if (!strstr(op, ":exact")) {
+        if (check_ok(ctx, tally_fragment_of_view(ctx, op, &steps, 3, &f), op))
+            tally_fragment_free(f);
+        if (!in->next && !in->valid &&
+            check_ok(ctx, tally_fragment_make(ctx, op, in->dtype, NULL, 3, 0, &f), op))
+            tally_fragment_free(f);
+        check_ok(ctx, tally_stream_reduce_rows(ctx, op, in->dtype, 5, &s), op);
+        check_ok(ctx, tally_stream_push_view(s, &steps, NULL), op);
+        check_ok(ctx, tally_stream_finish(s, results, NULL), op);
+        tally_stream_close(s);
+    }
+    tally_exact_init(&sum);
+    check_ok(ctx, tally_exact_add(ctx, &sum, &steps), "exact");
+}
+
+/* Every verb of this operator on a view without elements, whose data is NULL: the undefined
+ * behaviour sanitizer finds arithmetic with that pointer. */
+static void verbs_nowhere(const char *op, const tally_view *in, int one)
+{
+    static const int64_t places[2] = {0, 0};
+    tally_operator_info info;
+    if (!check_ok(ctx, tally_operator(ctx, op, in->dtype, &info), op)) return;
+    tally_view out = *in;
+    out.dtype = info.output;
+    out.next = NULL, out.valid = NULL;
+    const tally_scan_options options[] = {{0}, {.exclusive = 1}, {.reverse = 1}};
+    check_ok(ctx, tally_reduce(ctx, op, in, results), op);
+    check_ok(ctx, tally_reduce_valid(ctx, op, in, want, 3), op);
+    for (int i = 0; i < 3; i++) check_ok(ctx, tally_scan(ctx, op, in, &out, &options[i]), op);
+    check_ok(ctx, tally_window(ctx, op, in, &out, &(tally_window_options){.before = 2}), op);
+    check_ok(ctx, tally_window(ctx, op, in, &out, &(tally_window_options){-1, 2, 1, 0, 0}), op);
+    if (!one) return;
+    out = tally_flat(results, info.output, 2);
+    check_ok(ctx, tally_window_ranges(ctx, op, in, places, places, 2, &out, 0), op);
+    parts_nowhere(op, in);
+    if (in->next || in->valid) return;
+    tally_stream *s;
+    int64_t made;
+    check_ok(ctx, tally_stream_reduce(ctx, op, in->dtype, &s), op);
+    check_ok(ctx, tally_stream_push(s, NULL, 0, NULL, &made), op);
+    check_ok(ctx, tally_stream_finish(s, results, &made), op);
+    tally_stream_close(s);
+    check_ok(ctx, tally_stream_scan(ctx, op, in->dtype, NULL, &s), op);
+    check_ok(ctx, tally_stream_push(s, NULL, 0, NULL, &made), op);
+    tally_stream_close(s);
+}
+
+/* Many empty sequences too, which kernels take side by side. */
+static void nowhere(void)
+{
+    enum { MANY = 100 }; /* results have place for so many */
+    static int64_t none[MANY + 1], late[MANY + 1];
+    static const uint8_t bits[8] = {0};
+    for (int r = 0; r <= MANY; r++) late[r] = 7;
+    const tally_view views[] = {tally_flat(NULL, TALLY_F32, 0),
+                                tally_rows(NULL, TALLY_F32, 3, 0),
+                                tally_rows(NULL, TALLY_F32, 0, 3),
+                                tally_columns(NULL, TALLY_F32, 0, 3),
+                                tally_columns(NULL, TALLY_F32, 3, 0),
+                                tally_segments(NULL, TALLY_F32, none, 3),
+                                tally_segments(NULL, TALLY_F32, none, MANY),
+                                tally_segments(NULL, TALLY_F32, late, 20),
+                                tally_segments(NULL, TALLY_F32, none, 0)};
+    static const char *const ops[] = {"sum",       "max",     "nanmax", "var", "mean", "argmin",
+                                      "sum:exact", "ema:0.5", "first",  "dot", "corr"};
+    for (size_t k = 0; k < sizeof ops / sizeof *ops; k++)
+        for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+            tally_view in = views[i];
+            const int two = !strcmp(ops[k], "dot") || !strcmp(ops[k], "corr");
+            if (two) in.next = &views[i];
+            verbs_nowhere(ops[k], &in, i == 0);
+            in.valid = bits;
+            verbs_nowhere(ops[k], &in, i == 0);
+        }
+    tally_view keys = tally_flat(NULL, TALLY_I64, 0), out = keys;
+    int64_t offsets[2], runs;
+    check_ok(ctx, tally_runs(ctx, &keys, offsets, &runs), "runs");
+    check_ok(ctx, tally_groups(ctx, &keys, 1, NULL, offsets), "groups");
+    check_ok(ctx, tally_take(ctx, &keys, NULL, 0, &out), "take");
+    check_ok(ctx, tally_window_bounds(ctx, &keys, &(tally_key_window){0}, NULL, NULL), "bounds");
+}
+
 /* Streams, lengths and files: functions that take a size or a handle. */
 static void sizes(void)
 {
@@ -211,6 +303,7 @@ int main(int count, char **arguments)
         segments(now->dtype);
     }
     sizes();
+    nowhere();
     check(refusals > 1000 && calls > 4 * refusals / 3, "%d calls, %d refused", calls, refusals);
     printf("%d calls, %d refused\n", calls, refusals);
     tally_close(ctx);

@@ -103,4 +103,11 @@ for shared in OFF ON; do
     [[ $(ldd inside/consumer) == *libtally* ]] && found=ON || found=OFF
     [ $found = $shared ] || wrong "BUILD_SHARED_LIBS=$shared gives tally::tally the other library"
 done
+
+# an instruction set that is none, and a list with commas: one sentence, before anything is compiled
+for isas in avx9 sse2,avx2; do
+    cmake -S "$TALLY_SOURCE" -B none "-DTALLY_ISAS=$isas" >none.log 2>&1 && wrong "TALLY_ISAS=$isas is taken"
+    tr -s ' \n' ' ' <none.log | grep -q "TALLY_ISAS has '$isas': must be of .* and generic" ||
+        wrong "TALLY_ISAS=$isas: $(tail -n 3 none.log)"
+done
 echo "install: moved prefix works with find_package, pkg-config and C++; so does a folder of a project"

@@ -172,6 +172,10 @@ static void bounds(tally *ctx, tally_dtype d, int64_t n, int falls)
     w.high = w.low + check_below(25) - 2;
     w.low_real = (double)w.low / 2;
     w.high_real = (double)w.high / 2;
+    if (d == TALLY_F64)
+        w.low = w.high = 0;
+    else
+        w.low_real = w.high_real = 0;
     const int each = d != TALLY_F64 && check_below(3) == 0;
     int64_t at = 1000 + (falls ? 3 * n : 0); /* small numbers: exact as f64 */
     for (int64_t i = 0; i < n; i++) {
@@ -244,7 +248,7 @@ static void errors(tally *ctx)
     int64_t a[2] = {0, 3}, b[2] = {2, 6}, s[5] = {9, 9, 9, 9, 9};
     const tally_view in = tally_flat(x, TALLY_F64, 5), out = tally_flat(y, TALLY_F64, 2),
                      two = tally_rows(x, TALLY_F64, 2, 2), five = tally_flat(y, TALLY_F64, 5);
-    tally_key_window w = {.low = -1};
+    tally_key_window w = {.low_real = -1};
     tally_window_options o = {.before = -3, .after = 2};
     tally_stream *stream;
     refused(ctx, tally_window_ranges(ctx, "sum", &in, a, b, 2, &out, 0), TALLY_INVALID,
@@ -283,6 +287,15 @@ static void errors(tally *ctx)
     refused(ctx, tally_window_bounds(ctx, &in, &w, s, s), TALLY_INVALID, "lows: keys of f64");
     w = (tally_key_window){.low_real = 0.0 / 0.0};
     refused(ctx, tally_window_bounds(ctx, &in, &w, s, s), TALLY_INVALID, "low_real is NaN");
+    /* the numbers of the other type of keys, which would be taken for 0 */
+    w = (tally_key_window){.low = -2};
+    refused(ctx, tally_window_bounds(ctx, &in, &w, s, s), TALLY_INVALID,
+            "low is not 0, and keys are f64: they have low_real and high_real");
+    const tally_view whole = tally_flat(a, TALLY_I64, 2);
+    w = (tally_key_window){.high_real = 2};
+    refused(ctx, tally_window_bounds(ctx, &whole, &w, s, s), TALLY_INVALID,
+            "high_real is not 0, and keys are i64: they have low and high");
+    w = (tally_key_window){.low_real = -1};
     const tally_view narrow = tally_flat(x, TALLY_F32, 5);
     refused(ctx, tally_window_bounds(ctx, &narrow, &w, s, s), TALLY_UNSUPPORTED,
             "keys->dtype is f32");

@@ -27,7 +27,7 @@ plant() {
     ! cmp -s "$from/$1" "planted/$1" || fail "'$2' changes nothing in $1"
 }
 for bug in 's/return combine(o, a, b);/return combine(o, b, a);/' 's/const int64_t q = m & (m - 1);/const int64_t q = m - 1;/' \
-    's/if (BIT(at - 1) && (sticky || m & 1)) m++;/if (BIT(at - 1)) m++;/' 's/|| l.at % ((int64_t)2 << l.level)//'; do
+    's/if (BIT(at - 1) && (sticky || m & 1)) m++;/if (BIT(at - 1)) m++;/' 's/l.at % ((int64_t)2 << l.level))/0)/'; do
     plant order_e.c "$bug"
     write planted.out planted/order_e.c -O0 -Wno-error && cmp -s planted.out.json "$golden" &&
         fail "order_e.c with '$bug' writes the same vectors"
@@ -35,6 +35,10 @@ done
 
 command -v python3 >/dev/null || { echo "no python3: the second implementation and the library were not asked"; exit $failed; }
 python3 "$from/order_e.py" "$golden" || fail "order_e.py and the vectors"
+# the same vectors with a NaN as the initial value, which a nan form of a minimum leaves out
+plant order_e.c 's/from_double(o->out, 1.25)/quiet_nan(o->out)/'
+write nan_init planted/order_e.c -O0 || fail "order_e.c from a NaN"
+python3 "$from/order_e.py" nan_init.json || fail "order_e.py and a NaN as the initial value"
 for bug in 's/top = join(self.op, self.stack.pop(), top)/top = join(self.op, top, self.stack.pop())/' \
     's/found.append(c.result())$/found.append(reduce(op, x[1:]))/' 's/e = max(e, least)/pass/' \
     's/self.n += 1$/self.n += 2/'; do
@@ -48,6 +52,7 @@ if [ -n "${TALLY_SANITIZE-}" ] || [ ! -e "$library" ]; then
     exit $failed
 fi
 python3 "$TALLY_SOURCE/test/reference.py" "$from" "$golden" "$library" || fail "the library and the vectors"
+python3 "$TALLY_SOURCE/test/reference.py" "$from" nan_init.json "$library" || fail "the library and a NaN as the initial value"
 # one digit of a vector of each verb, and of each key
 cp "$golden" planted.json
 changes=0

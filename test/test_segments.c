@@ -209,8 +209,14 @@ static void check_others(void)
     for (int r = 0; r < 2; r++) {
         check_ok(cpu, tally_scan(cpu, "sum", &a, &to, r ? &reverse : NULL), "cpu");
         memset(y, 0, (size_t)n * 4);
+        tally_times_info before, after;
+        check_ok(ctx, tally_times(ctx, &before), "times");
         if (check_ok(ctx, tally_scan(ctx, "sum", &b, &by, r ? &reverse : NULL), "scan"))
             check_same(y, wanted, n, 4, "scan, reverse %d", r);
+        check_ok(ctx, tally_times(ctx, &after), "times");
+        const int64_t counted = after.on_processors - before.on_processors;
+        check(counted == (r ? n : 0), "scan, reverse %d: %lld of %lld elements on the processors",
+              r, (long long)counted, (long long)n);
     }
     by.offsets = offsets;
     check_ok(cpu, tally_window(cpu, "max", &a, &to, &w), "cpu");

@@ -133,6 +133,19 @@ static const struct {
      "fn result lower(state a, real n, idx first, par p) { return to_result(a.s); }\n"
      "fn result empty(par p) { return to_result(0.0); }\n",
      "mine.h:6:"},
+    /* with the words that help instead of a compiler's */
+    {GOOD_STATE GOOD_LIFT "fn state combine(state a, state b) { state r; r.s = a.s > b.s ? a.s : "
+                          "b.s; return r; }\n" GOOD_REST,
+     "mine.h:4:63: if, ?:, && and || are for one value, and kernels have many: write sel(c, a, b)"},
+    {GOOD_STATE GOOD_LIFT "fn state combine(state a, state b) { state r; if (a.s > b.s) return a; "
+                          "return b; }\n" GOOD_REST,
+     "mine.h:4:51: if, ?:, && and || are for one value"},
+    {GOOD_STATE "fn state lift(elem x, idx i, par p) { state r; r.s = log(to_real(x)); return r; "
+                "}\n" GOOD_COMBINE GOOD_REST,
+     "mine.h:3:54: there is no function 'log': an operator has no mathematical library"},
+    {GOOD_STATE "fn state lift(elem x, idx i, par p) { state r; r.s = sel(i > idx_num(3), "
+                "to_real(x), num(0.0)); return r; }\n" GOOD_COMBINE GOOD_REST,
+     "mine.h:3:54: the condition of sel compares values of another width than it chooses"},
 };
 
 /* Every mistake gives TALLY_BAD_DATA and its place, on this device. */

@@ -7,6 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int has(PyObject *object, const char *name)
+{
+    PyObject *method = pt_attribute((PyObject *)Py_TYPE(object), name);
+    PyErr_Clear();
+    Py_XDECREF(method);
+    return method != NULL;
+}
+
 /* format and numpy-like kind */
 static tally_dtype dtype_of(const char *format)
 {
@@ -22,15 +30,14 @@ static int read_schema(const pt_arrow_schema *schema, pt_operand *a)
 {
     const char *format = schema->format ? schema->format : "";
     a->dtype = schema->dictionary ? 0 : dtype_of(format);
-    if (a->dtype) return 0;
-    if (!strcmp(format, "b"))
-        PyErr_Format(PyExc_TypeError,
-                     "%s has Arrow's booleans, which are packed bits: cast them to uint8", a->name);
-    else
-        PyErr_Format(PyExc_TypeError,
-                     "%s has elements of Arrow's format '%.40s'%s: must be integers or floats",
-                     a->name, format, schema->dictionary ? " in a dictionary" : "");
-    return -1;
+    return a->dtype ? 0 : pt_refuse_arrow(a, format, schema->dictionary != NULL);
+}
+
+/* An array of NumPy's kind whose Arrow form is a table: xarray.DataArray, with its coordinates. */
+static int is_table_of(PyObject *object, const pt_arrow_schema *schema)
+{
+    return schema->format && !strcmp(schema->format, "+s") && has(object, "__array_ufunc__") &&
+           has(object, "__array__");
 }
 
 /* Is an element null? A producer may leave the count to its readers (-1). */
@@ -70,8 +77,7 @@ static int read_array(const pt_arrow_array *array, pt_operand *a, pt_chunk *chun
     chunk->n = array->length;
     chunk->data = array->buffers[1];
     if (array->length)
-        chunk->data =
-            (const char *)chunk->data + array->offset * (int64_t)tally_dtype_size(a->dtype);
+        chunk->data = pt_offset(chunk->data, array->offset * (int64_t)tally_dtype_size(a->dtype));
     return 0;
 }
 
@@ -116,6 +122,7 @@ static int from_array(PyObject *object, pt_operand *a)
         return used(a);
     }
     if (!schema->release || !array->release) return used(a);
+    if (is_table_of(object, schema)) return 0;
     pt_chunk chunk;
     return read_schema(schema, a) || read_array(array, a, &chunk) ? -1 : one_dense(a, &chunk);
 }
@@ -195,8 +202,9 @@ static int from_stream(PyObject *object, pt_operand *a)
     pt_arrow_schema schema;
     memset(&schema, 0, sizeof schema);
     if (stream->get_schema(stream, &schema)) return failed(a, stream);
-    int bad = read_schema(&schema, a);
+    const int other = is_table_of(object, &schema), bad = other || read_schema(&schema, a);
     if (schema.release) schema.release(&schema);
+    if (other) return 0;
     if (bad || read_parts(a, p, stream)) return -1;
 
     int64_t total = 0, kept = 0;
@@ -210,16 +218,14 @@ static int from_stream(PyObject *object, pt_operand *a)
     return one_dense(a, &(pt_chunk){.n = total});
 }
 
-static int has(PyObject *object, const char *name)
-{
-    PyObject *method = pt_attribute((PyObject *)Py_TYPE(object), name);
-    PyErr_Clear();
-    Py_XDECREF(method);
-    return method != NULL;
-}
-
 int pt_from_arrow(PyObject *object, pt_operand *a)
 {
-    if (has(object, "__arrow_c_array__")) return from_array(object, a);
-    return has(object, "__arrow_c_stream__") ? from_stream(object, a) : 0;
+    const int read = has(object, "__arrow_c_array__")    ? from_array(object, a)
+                     : has(object, "__arrow_c_stream__") ? from_stream(object, a)
+                                                         : 0;
+    if (!read && a->release) { /* another protocol reads it */
+        a->release(a);
+        a->release = NULL;
+    }
+    return read;
 }

@@ -8,30 +8,45 @@
 #include "pt.h"
 #include <string.h>
 
-static int no_dtype(const pt_operand *a, const char *text)
+/* Big-endian elements, in host memory, become a copy in C order of which the bytes are those of
+   this machine. */
+static int swap(pt_operand *a)
 {
-    PyErr_Format(PyExc_TypeError,
-                 "%s has elements of type '%.40s': must be bool, integers of 1 to 8 bytes or "
-                 "floats of 2, 4 or 8 bytes",
-                 a->name, text);
-    return -1;
-}
-
-static int swapped(const pt_operand *a)
-{
-    PyErr_Format(PyExc_TypeError,
-                 "%s has big-endian elements: must be little-endian, as this machine is", a->name);
-    return -1;
+    pt_operand dense;
+    if (a->device >= 0) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s has big-endian elements on a device: must be little-endian", a->name);
+        return -1;
+    }
+    tally_status status;
+    Py_BEGIN_ALLOW_THREADS status = pt_pack_axes(a, NULL, &dense);
+    Py_END_ALLOW_THREADS if (status)
+    {
+        PyErr_NoMemory();
+        return -1;
+    }
+    const int64_t bytes = pt_bytes(a);
+    for (char *at = dense.data; at < dense.data + a->size * bytes; at += bytes)
+        for (int64_t i = 0; i < bytes / 2; i++) {
+            const char byte = at[i];
+            at[i] = at[bytes - 1 - i];
+            at[bytes - 1 - i] = byte;
+        }
+    memcpy(a->strides, dense.strides, sizeof a->strides);
+    a->copy = a->data = dense.data;
+    a->readonly = 1;
+    return 1;
 }
 
 /* ---- buffers ---- */
 
 static void release_buffer(pt_operand *a) { PyBuffer_Release(&a->buffer); }
 
-static int read_format(pt_operand *a, const char *format, int64_t bytes)
+/* *swapped: of bytes in the other order. */
+static int read_format(pt_operand *a, const char *format, int64_t bytes, int *swapped)
 {
     const char *at = format ? format : "B";
-    int swap = *at == '>' || *at == '!';
+    *swapped = (*at == '>' || *at == '!') && bytes > 1;
     if (*at && strchr("@=<>!", *at)) at++;
     char kind = !*at || at[1]           ? 0
                 : strchr("bhilqn", *at) ? 'i'
@@ -40,8 +55,7 @@ static int read_format(pt_operand *a, const char *format, int64_t bytes)
                                         : 0;
     if (!strcmp(at, "?")) kind = 'b';
     a->dtype = kind ? pt_dtype_find(kind, bytes, &a->is_bool) : 0;
-    if (!a->dtype) return no_dtype(a, !strcmp(at, "O") ? "object" : format ? format : "B");
-    return swap && bytes > 1 ? swapped(a) : 0;
+    return a->dtype ? 0 : pt_refuse_format(a, format ? format : "B", bytes);
 }
 
 int pt_from_buffer(PyObject *object, pt_operand *a, int writable)
@@ -59,8 +73,15 @@ int pt_from_buffer(PyObject *object, pt_operand *a, int writable)
     }
     a->release = release_buffer;
     a->readonly = b->readonly;
+    int swapped;
     if (writable && a->readonly) return 1;
-    if (read_format(a, b->format, b->itemsize)) return -1;
+    if (read_format(a, b->format, b->itemsize, &swapped)) return -1;
+    if (writable && swapped) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s has big-endian elements: must be little-endian, as this machine is",
+                     a->name);
+        return -1;
+    }
     a->data = b->buf;
     a->ndim = b->ndim;
     if (a->ndim < 0 || a->ndim > PT_DIMS || (a->ndim && !b->shape) || b->suboffsets) {
@@ -73,7 +94,8 @@ int pt_from_buffer(PyObject *object, pt_operand *a, int writable)
         a->shape[i] = b->shape[i];
         a->strides[i] = b->strides ? b->strides[i] : 0;
     }
-    return pt_settle(a, b->strides != NULL) ? -1 : 1;
+    if (pt_settle(a, b->strides != NULL)) return -1;
+    return swapped && a->size ? swap(a) : 1;
 }
 
 /* ---- array interfaces ---- */
@@ -90,7 +112,7 @@ static int is_bfloat16(PyObject *object)
     return is;
 }
 
-static int read_typestr(PyObject *object, pt_operand *a, PyObject *typestr)
+static int read_typestr(PyObject *object, pt_operand *a, PyObject *typestr, int *swapped)
 {
     Py_ssize_t length = 0;
     const char *text =
@@ -106,9 +128,8 @@ static int read_typestr(PyObject *object, pt_operand *a, PyObject *typestr)
         bytes = *p >= '0' && *p <= '9' && bytes < 1000 ? bytes * 10 + *p - '0' : 1000;
     int other = text[1] == 'V' && !is_bfloat16(object);
     a->dtype = other || !strchr("iufbV", text[1]) ? 0 : pt_dtype_find(text[1], bytes, &a->is_bool);
-    if (!a->dtype) return no_dtype(a, text[1] == 'O' ? "object" : text);
-    if (text[0] == '>' && bytes > 1) return swapped(a);
-    if (!strchr("<>|=", text[0])) return no_dtype(a, text);
+    if (!a->dtype || !strchr("<>|=", text[0])) return pt_refuse_typestr(a, object, text);
+    *swapped = text[0] == '>' && bytes > 1;
     return 0;
 }
 
@@ -146,7 +167,8 @@ static int read_interface(PyObject *object, pt_operand *a, PyObject *dict)
                      "%s has a mask: this version of tally has none; fill it with NaN", a->name);
         return -1;
     }
-    if (read_typestr(object, a, PyDict_GetItemString(dict, "typestr"))) return -1;
+    int swapped = 0;
+    if (read_typestr(object, a, PyDict_GetItemString(dict, "typestr"), &swapped)) return -1;
     if (read_data(a, PyDict_GetItemString(dict, "data"))) return -1;
     if (pt_sizes(shape ? shape : Py_None, "shape", a, a->shape, &a->ndim)) return -1;
     int given = strides && strides != Py_None, count;
@@ -156,7 +178,8 @@ static int read_interface(PyObject *object, pt_operand *a, PyObject *dict)
         return -1;
     }
     if (pt_settle(a, given)) return -1;
-    return a->device < 0 && a->kind != PT_NUMPY && pt_believe(a) ? -1 : 1;
+    if (a->device < 0 && a->kind != PT_NUMPY && pt_believe(a)) return -1;
+    return swapped && a->size ? swap(a) : 1;
 }
 
 /* The dictionary stays alive with the operand: its producer may have tied the memory to it. */

@@ -23,21 +23,10 @@ static int read_tensor(const pt_dl_tensor *t, pt_operand *a)
     a->dtype = kind && t->dtype.lanes == 1 && t->dtype.bits % 8 == 0
                    ? pt_dtype_find(kind, t->dtype.bits / 8, &a->is_bool)
                    : 0;
-    if (!a->dtype) {
-        PyErr_Format(PyExc_TypeError,
-                     "%s has elements of DLPack's type %d with %d bits and %d lanes: must be bool, "
-                     "integers of 1 to 8 "
-                     "bytes or floats of 2, 4 or 8 bytes",
-                     a->name, t->dtype.code, t->dtype.bits, t->dtype.lanes);
-        return -1;
-    }
+    if (!a->dtype) return pt_refuse_dlpack(a, t->dtype.code, t->dtype.bits, t->dtype.lanes);
     int host = t->device.type == PT_DL_CPU || t->device.type == PT_DL_CUDA_HOST;
-    if (!host && t->device.type != PT_DL_CUDA && t->device.type != PT_DL_CUDA_MANAGED) {
-        PyErr_Format(PyExc_ValueError,
-                     "%s is on a device of DLPack's type %d: must be the host (1) or CUDA (2)",
-                     a->name, t->device.type);
-        return -1;
-    }
+    if (!host && t->device.type != PT_DL_CUDA && t->device.type != PT_DL_CUDA_MANAGED)
+        return pt_refuse_device(a, t->device.type);
     a->device = host ? -1 : t->device.id;
     a->ndim = t->ndim;
     if (t->ndim < 0 || t->ndim > PT_DIMS || (t->ndim && !t->shape) || (!host && t->device.id < 0)) {

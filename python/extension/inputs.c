@@ -133,7 +133,9 @@ int pt_leave_out(pt_operand *a, PyObject *where, const char *name, int inverted)
                      a->name);
         return -1;
     }
-    if (pt_flatten(a) || pt_open_plain(where, name, "what leaves elements out", &w)) return -1;
+    if (pt_same_labels(a, where, name) || pt_flatten(a) ||
+        pt_open_plain(where, name, "what leaves elements out", &w))
+        return -1;
     if (w.dtype != TALLY_U8) {
         PyErr_Format(PyExc_TypeError, "%s has dtype %s: must be bool (or uint8)", name,
                      pt_dtype_name(w.dtype, 0));
@@ -238,7 +240,8 @@ int pt_open_next(PyObject *object, pt_operand *a, pt_operand *next, const pt_ope
 {
     *given = NULL;
     if (object == Py_None) return 0;
-    if (pt_flatten(a) || pt_open(object, "next", next)) return -1;
+    if (pt_same_labels(a, object, "next") || pt_flatten(a) || pt_open(object, "next", next))
+        return -1;
     if (pt_flatten(next) || broadcast(next, a)) {
         pt_close(next);
         return -1;

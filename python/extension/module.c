@@ -5,16 +5,18 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* helpers(take, give): take(object, name) -> (array, kind of results); give(object, array) -> a result of the
- * object's kind; give(object, dtype, shape) -> an empty one on its device */
+/* helpers(take, give, labels): take(object, name) -> (array, kind of results); give(object, array) -> a result of the
+ * object's kind; give(object, dtype, shape) -> an empty one on its device; labels(x, other, name) raises where the
+ * labels differ */
 static PyObject *helpers(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    if (pt_count("helpers", count, 2)) return NULL;
-    PyObject *old[] = {pt_take_helper, pt_give_helper};
-    pt_take_helper = Py_NewRef(args[0]);
-    pt_give_helper = Py_NewRef(args[1]);
-    Py_XDECREF(old[0]);
-    Py_XDECREF(old[1]);
+    if (pt_count("helpers", count, 3)) return NULL;
+    PyObject **const places[] = {&pt_take_helper, &pt_give_helper, &pt_labels_helper};
+    for (int i = 0; i < 3; i++) {
+        PyObject *old = *places[i];
+        *places[i] = Py_NewRef(args[i]);
+        Py_XDECREF(old);
+    }
     Py_RETURN_NONE;
 }
 

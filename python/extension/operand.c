@@ -18,7 +18,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-PyObject *pt_take_helper, *pt_give_helper;
+PyObject *pt_take_helper, *pt_give_helper, *pt_labels_helper;
 
 PyObject *pt_attribute(PyObject *object, const char *name)
 {
@@ -121,13 +121,14 @@ static int readable(const char *at)
 
 int pt_believe(const pt_operand *a)
 {
+    if (!a->size) return 0;
     const char *low = a->data, *high = a->data + tally_dtype_size(a->dtype) - 1;
     for (int i = 0; i < a->ndim; i++)
         if (a->strides[i] < 0)
             low += (a->shape[i] - 1) * a->strides[i];
         else
             high += (a->shape[i] - 1) * a->strides[i];
-    if (!a->size || (readable(low) && readable(high))) return 0;
+    if (readable(low) && readable(high)) return 0;
     PyErr_Format(PyExc_ValueError, "%s: its address, %p, is no memory of this process", a->name,
                  (void *)a->data);
     return -1;
@@ -196,15 +197,34 @@ static int speaks(PyObject *object, const char *name)
     return found != NULL;
 }
 
-static int is_pandas(PyObject *object)
+/* Is the object's class from this package? */
+static int is_of(PyObject *object, const char *package)
 {
+    const size_t length = strlen(package);
     PyObject *module = pt_attribute((PyObject *)Py_TYPE(object), "__module__");
     const char *name =
         module && PyUnicode_Check(module) ? PyUnicode_AsUTF8AndSize(module, NULL) : NULL;
-    int is = name && !strncmp(name, "pandas", 6) && (!name[6] || name[6] == '.');
+    int is = name && !strncmp(name, package, length) && (!name[length] || name[length] == '.');
     Py_XDECREF(module);
     PyErr_Clear();
     return is;
+}
+
+static int is_labelled(PyObject *object)
+{
+    return !is_ndarray(object) && (is_of(object, "pandas") || is_of(object, "xarray"));
+}
+
+int pt_same_labels(const pt_operand *a, PyObject *object, const char *name)
+{
+    if (!a->object || !pt_labels_helper || !is_labelled(object) || !is_labelled(a->object))
+        return 0;
+    PyObject *text = PyUnicode_FromString(name);
+    PyObject *done =
+        text ? PyObject_CallFunctionObjArgs(pt_labels_helper, a->object, object, text, NULL) : NULL;
+    Py_XDECREF(text);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
 }
 
 static int open_ndarray(PyObject *object, pt_operand *a, int writable)
@@ -279,7 +299,7 @@ static int open_protocol(PyObject *object, pt_operand *a, int writable)
         if (!speaks(object, "__array_wrap__") && (read = pt_from_buffer(object, a, writable)))
             return read;
     }
-    if (!writable && is_pandas(object)) return open_converted(object, a);
+    if (!writable && is_of(object, "pandas")) return open_converted(object, a);
     a->kind = PT_OTHER;
     if (!writable && (read = pt_from_arrow(object, a))) return read;
     if (speaks(object, "__dlpack__") && (!writable || speaks(object, "__setitem__")) &&

@@ -86,6 +86,9 @@ int pt_open_places(PyObject *object, const char *name, pt_operand *a);
 
 /* ---- what is left out, and second arrays ---- */
 
+/* An error where a's object and this one have labels (pandas, xarray) that differ: elements are
+   paired by place. */
+int pt_same_labels(const pt_operand *a, PyObject *object, const char *name);
 /* Leaves the elements out for which `where`, which is broadcast to a, is 0 (not 0 if
    `inverted`). None: nothing. */
 int pt_leave_out(pt_operand *a, PyObject *where, const char *name, int inverted);
@@ -124,8 +127,9 @@ int pt_believe(const pt_operand *a);
 PyObject *pt_attribute(PyObject *object, const char *name);
 /* Arguments of array interfaces: a tuple of sizes or byte strides. */
 int pt_sizes(PyObject *tuple, const char *what, const pt_operand *a, int64_t *sizes, int *count);
-extern PyObject *pt_numpy_empty, *pt_no_index;    /* numpy.empty, if NumPy is there; () */
-extern PyObject *pt_take_helper, *pt_give_helper; /* tally._kinds: see module.c */
+extern PyObject *pt_numpy_empty, *pt_no_index; /* numpy.empty, if NumPy is there; () */
+/* tally._kinds: see module.c */
+extern PyObject *pt_take_helper, *pt_give_helper, *pt_labels_helper;
 
 /* ---- dtypes ---- */
 
@@ -138,6 +142,19 @@ tally_dtype pt_dtype_find(char kind, int64_t bytes, int *is_bool);
 const char *pt_dtype_name(tally_dtype dtype, int is_bool);
 const char *pt_dtype_typestr(tally_dtype dtype, int is_bool);
 const char *pt_dtype_format(tally_dtype dtype, int is_bool);
+/* Sentences about types that tally does not take, by what a protocol calls them; -1 (types.c). */
+int pt_refuse_format(const pt_operand *a, const char *format, int64_t bytes);
+int pt_refuse_typestr(const pt_operand *a, PyObject *object, const char *typestr);
+int pt_refuse_arrow(const pt_operand *a, const char *format, int dictionary);
+int pt_refuse_dlpack(const pt_operand *a, int code, int bits, int lanes);
+/* DLPack's number of a device. */
+int pt_refuse_device(const pt_operand *a, int type);
+/* at + bytes, also of the NULL of an array without elements, or of no second array, where pointer
+   arithmetic is undefined. */
+static inline char *pt_offset(const void *at, int64_t bytes)
+{
+    return (char *)((uintptr_t)at + (uintptr_t)bytes);
+}
 /* One value as a Python number. */
 PyObject *pt_value(tally_dtype dtype, int is_bool, const void *value);
 /* Element number `at` of dense ones (no f16, bf16) as a double; whether the element at this

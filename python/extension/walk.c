@@ -19,9 +19,9 @@ typedef struct {
 
 static void move(place *p, const pt_dim *d, int64_t by)
 {
-    p->in += by * d->in;
-    p->next += by * d->next;
-    p->out += by * d->out;
+    p->in = pt_offset(p->in, by * d->in);
+    p->next = pt_offset(p->next, by * d->next);
+    p->out = pt_offset(p->out, by * d->out);
 }
 
 /* The next places; 0 at the end. */
@@ -65,7 +65,7 @@ static const void *next_piece(pieces *p, int64_t *n)
         return p->chunks++->data;
     }
     if (p->dims < 0) {
-        const char *part = p->from + p->at * p->bytes;
+        const char *part = pt_offset(p->from, p->at * p->bytes);
         *n = pt_piece(LONG_PIECE) < p->n - p->at ? pt_piece(LONG_PIECE) : p->n - p->at;
         p->at += *n;
         return part;
@@ -253,8 +253,8 @@ static tally_status ranges(tally *ctx, const pt_verb *verb, const tally_view *in
         for (int i = 0; i < 2 && from[i]; i++) {
             *to[i] = *from[i];
             to[i]->rows = 1;
-            to[i]->data = (char *)from[i]->data +
-                          row * from[i]->row_stride * (int64_t)tally_dtype_size(from[i]->dtype);
+            to[i]->data = pt_offset(from[i]->data, row * from[i]->row_stride *
+                                                       (int64_t)tally_dtype_size(from[i]->dtype));
             to[i]->valid_offset += row * from[i]->row_stride;
         }
         if (in->next) x.next = &second;
@@ -262,7 +262,7 @@ static tally_status ranges(tally *ctx, const pt_verb *verb, const tally_view *in
         for (int64_t at = 0; !status && at < out->n; at += PART) {
             y.n = out->n - at < PART ? out->n - at : PART;
             y.data =
-                (char *)out->data + (row * out->row_stride + at * out->stride) * verb->out_bytes;
+                pt_offset(out->data, (row * out->row_stride + at * out->stride) * verb->out_bytes);
             status = tally_window_ranges(ctx, verb->op, &x, verb->start + at, verb->end + at, y.n,
                                          &y, verb->least);
             if (!status) status = pt_went_on(0);

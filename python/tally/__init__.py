@@ -24,7 +24,7 @@ from ._here import define, device, devices, operators, progress, verify
 from ._keys import bounds, by_key, groups, runs, take
 from ._rolling import Rolling
 
-_core.helpers(_kinds.take, _kinds.give)
+_core.helpers(_kinds.take, _kinds.give, _kinds.same_labels)
 __version__ = _core.version()
 
 _reduce, _scan, _window = _core.reduce, _core.scan, _core.window
@@ -49,7 +49,8 @@ def reduce(x, op, /, *, axis=None, dtype=None, keepdims=False, next=None, where=
     result's shape and type that gets the result.
 
     ``next`` is the second array of an operator of two (``"dot"``, ``"wmean"``, ``"cov"``, ``"corr"``, ``"slope"``);
-    ``where`` has a bool for each element, and False leaves it out. Both are broadcast to the shape of ``x``. Nulls of
+    ``where`` has a bool for each element, and False leaves it out. Both are broadcast to the shape of ``x``, and
+    paired with it by place: the labels of pandas and xarray must be equal, as ``x.align(y)`` makes them. Nulls of
     Arrow and masked elements are left out too. What is left out is absent in its place: the elements around it do not
     move together, so a float sum may differ in its last bits from the sum of the other elements alone.
 
@@ -187,16 +188,17 @@ def rolling(
 ):
     """Windows with the words and results of ``pandas.Series.rolling``: ``rolling(x, 20).mean()``.
 
-    ``window`` is a number of elements along ``axis``. ``closed`` says which ends of the interval belong to it:
-    ``"right"`` (also None), ``"both"``, ``"left"``, ``"neither"``. NaN, null and masked elements are no observations: a
-    window with fewer than ``min_periods`` observations (default: ``window``) gives NaN. ``step`` keeps each ``step``-th
-    result. Results are float64, computed in float64; ``dtype="float32"`` keeps float32.
+    ``window`` is a number of elements along ``axis``, at least 1. ``closed`` says which ends of the interval belong
+    to it: ``"right"`` (also None), ``"both"``, ``"left"``, ``"neither"``. NaN, null and masked elements are no
+    observations: a window with fewer than ``min_periods`` observations (default: ``window``) gives NaN. ``step``
+    keeps each ``step``-th result. Results are float64, computed in float64; ``dtype="float32"`` keeps float32.
 
-    Windows of time: ``on`` has a time (or any number) for each row, ascending or descending, and ``window`` is a length
-    of time, ``"2s"``, a timedelta, or a number in the units of ``on``. ``on`` may be left out for pandas objects whose
-    index has times. The window of a row at time t has the times from t - window to t (without its beginning, unless
-    ``closed`` says so), or with ``center`` those half a window around t. Here ``min_periods`` is 1 unless given. Of
-    rows with the same time, ``ties="row"`` leaves out those after the row itself, as pandas does; ``"all"`` has all.
+    Windows of time: ``on`` has a time (or any number) for each row, ascending or descending, and ``window`` is a
+    length of time, ``"2s"``, a timedelta, or a number in the units of ``on``. ``on`` may be left out for pandas
+    objects whose index has times. Times are of any unit and byte order; none is rounded. The window of a row at time
+    t has the times from t - window to t (without its beginning, unless ``closed`` says so), or with ``center`` those
+    half a window around t. Here ``min_periods`` is 1 unless given. Of rows with the same time, ``ties="row"`` leaves
+    out those after the row itself, as pandas does; ``"all"`` has all.
 
     Two things differ from pandas: an infinity is a number here (pandas takes it for NaN), and a result does not depend
     on elements outside its window, not even in its last bit.
@@ -207,8 +209,8 @@ def rolling(
     >>> tally.rolling([1.0, 2.0, 3.0, 4.0], 10, on=[0, 5, 10, 30]).sum().tolist()
     [1.0, 3.0, 5.0, 4.0]
 
-    ValueError: a window that is no number of elements and no length of time, ``min_periods`` above a number of
-    elements, times that are not sorted.
+    ValueError: a window that is no number of elements and no fixed length of time (months, years), ``min_periods``
+    above a number of elements, times that are not sorted.
     """
     return Rolling(x, window, axis, on, center, closed, min_periods, step, ties, dtype)
 

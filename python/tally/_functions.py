@@ -108,7 +108,7 @@ def _function(op):
     function.__name__ = function.__qualname__ = name
     function.__module__ = "tally"
     pair = numbers[::-1] if about["inputs"] == 2 else None
-    second = array(code, pair) if pair else None  # no list, for which NumPy would be imported
+    second = array(code, pair) if pair else None
     value = _core.reduce(op + suffix, array(code, numbers), None, False, None, None, second, None)
     several = about["lanes"] > 1
     function.__doc__ = _DOC.format(

@@ -53,7 +53,9 @@ def groups(codes, groups, /):
 
     ValueError: a code that is not in 0 to ``groups - 1``.
     """
-    return _core.groups(_plain_array(codes), groups)
+    codes = _plain_array(codes)
+    _checked(codes)
+    return _core.groups(codes, groups)
 
 
 def take(x, order, /):
@@ -85,21 +87,41 @@ def by_key(x, codes, op, /, *, groups=None, dtype=None, next=None, where=None):
 
     ValueError: codes of another length than ``x``, or not in 0 to ``groups - 1``.
     """
-    x, codes = _plain_array(x), _plain_array(codes)
+    for other, name in ((codes, "codes"), (next, "next"), (where, "where")):
+        _same_labels(x, other, name)
+    x, codes, next, where = (_plain_array(each) for each in (x, codes, next, where))
+    shape, wanted = _core.like(x)[1], _checked(codes)
+    if shape != wanted:
+        raise ValueError(f"x has shape {shape}, codes {wanted}: one axis, and a code for each element")
     if groups is None:
         some = int(_core.reduce("count", codes, None, False, None, None, None, None))
         groups = 1 + int(_core.reduce("max", codes, None, False, None, None, None, None)) if some else 0
     order, offsets = _core.groups(codes, groups)
-    shape, wanted = _core.like(x)[1], _core.like(codes, "codes")[1]
-    if shape != wanted:
-        raise ValueError(f"x has shape {shape}, codes {wanted}: one axis, and a code for each element")
     there = _core.present(x, where, next)
     if there is not None:
         there = _core.take(there, order, True)
     if next is not None:
-        next = _core.take(_plain_array(next), order, True)
+        next = _core.take(next, order, True)
     x = _core.take(x, order, True)
     return _core.segments(0, op, x, offsets, dtype, False, False, 0, 0, 0, 0, next, there)
+
+
+def _checked(codes):
+    """The shape of codes, which must be integers."""
+    step = "must be integers from 0; pandas.factorize(codes)[0] has such codes of any keys"
+    try:
+        dtype, shape = _core.like(codes, "codes")[:2]
+    except TypeError as wrong:
+        raise TypeError(f"{str(wrong).partition(': must be')[0]}: {step}") from None
+    if "int" not in dtype and dtype != "bool":
+        raise TypeError(f"codes has dtype {dtype}: {step}")
+    return shape
+
+
+def _same_labels(x, other, name):
+    libraries = {_kinds._library(x), _kinds._library(other)}
+    if libraries <= {"pandas", "xarray"}:
+        _kinds.same_labels(x, other, name)
 
 
 def _plain_array(x):

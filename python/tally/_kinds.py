@@ -3,7 +3,7 @@
 
 import sys
 
-__all__ = ["give", "take"]
+__all__ = ["give", "same_labels", "take"]
 
 
 def _library(object):
@@ -30,6 +30,36 @@ def take(object, name):
     raise TypeError(f"{name} is of type {type(object).__name__}: must be an array")
 
 
+def _labels(object):
+    """The labels of each axis, and what makes two arrays agree in them; None: it has none."""
+    if hasattr(object, "dims"):  # xarray.DataArray
+        return [(dim, object.indexes.get(dim)) for dim in object.dims]
+    if not hasattr(object, "index") or callable(object.index):
+        return None
+    return [("index", object.index), *([("columns", object.columns)] if hasattr(object, "columns") else [])]
+
+
+def same_labels(x, other, name):
+    """Raises where the labels of `other` are not those of `x`, along the axes that are paired (the last ones)."""
+    mine, theirs = _labels(x), _labels(other)
+    if mine is None or theirs is None or hasattr(x, "dims") != hasattr(other, "dims"):
+        return
+    who, name = ("the second array", "y") if name == "next" else (name, name)  # next=, y, other
+    for (axis, a), (axis_of_other, b) in zip(reversed(mine), reversed(theirs)):
+        if hasattr(x, "dims") and axis != axis_of_other:
+            raise ValueError(
+                f"{who} has the dimensions {other.dims}: must be those of x, {x.dims}, in their order, as "
+                f"{name}.transpose(*x.dims) has them"
+            )
+        if a is not None and b is not None and a is not b and not a.equals(b):
+            align = f"xarray.align(x, {name})" if hasattr(x, "dims") else f"x.align({name}, join='inner')"
+            what = f"coordinates along {axis}" if hasattr(x, "dims") else axis_of_other
+            raise ValueError(
+                f"{who} differs from x in its {what}: elements are paired by place, so the labels must be equal, as "
+                f"x, {name} = {align} makes them"
+            )
+
+
 def _numpy(object):
     """As NumPy converts it."""
     import numpy
@@ -37,21 +67,41 @@ def _numpy(object):
     return numpy.asarray(object)
 
 
+_NUMBERS = {bool, int, float}
+
+
 def _from_list(values, name):
+    """Lists of Python's numbers without NumPy, so that it does not matter whether it is there; others with it."""
+    shape, flat = _flatten(values, name)
+    if {type(value) for value in flat} <= _NUMBERS:
+        return _plain(flat, shape, name)
     try:
         import numpy
     except ImportError:
-        return _plain(list(values), (len(values),), name)
+        other = next(type(value) for value in flat if type(value) not in _NUMBERS)
+        raise TypeError(f"{name} has elements of type {other.__name__}: must be numbers") from None
     return numpy.asarray(values)
 
 
+def _flatten(values, name):
+    """The shape of lists in lists, and what is in them, one after the other."""
+    if not any(isinstance(value, (list, tuple, range)) for value in values):
+        return (len(values),), list(values)
+    rows = [_flatten(v, name) if isinstance(v, (list, tuple, range)) else ((), [v]) for v in values]
+    for at, (shape, _) in enumerate(rows):
+        if shape != rows[0][0]:
+            raise ValueError(
+                f"{name}[{at}] has shape {shape} and {name}[0] {rows[0][0]}: all must be alike; rows of several "
+                "lengths go into tally.segments, one after the other"
+            )
+    return (len(rows), *rows[0][0]), [value for _, row in rows for value in row]
+
+
 def _plain(values, shape, name):
-    """Numbers as NumPy's types for them, without NumPy: bool, int64 (uint64 where it must be), float64."""
+    """Numbers as bool, int64 (uint64 where one is above 2^63 - 1), float64."""
     from . import _core
 
     kinds = {type(value) for value in values}
-    if not kinds <= {bool, int, float}:
-        raise TypeError(f"{name} has elements of type {(kinds - {bool, int, float}).pop().__name__}: must be numbers")
     if kinds == {bool}:
         dtype, code = "bool", "?"
     elif float in kinds or not kinds:
@@ -60,16 +110,21 @@ def _plain(values, shape, name):
         high = max(values) >= 1 << 63
         dtype, code = ("uint64", "Q") if high else ("int64", "q")
         if not (0 if high else -(1 << 63)) <= min(values) <= max(values) < 1 << 64:
-            raise TypeError(f"{name} has integers of more than 64 bits")
+            raise TypeError(
+                f"{name} has integers of more than 64 bits, {min(values)} to {max(values)}: must be all within int64, "
+                "or all within uint64; float(i) makes a float of one"
+            )
     import struct
 
     array = _core.empty(shape, dtype)
-    memory = memoryview(array).cast("B") if shape else memoryview(array)
-    raw = struct.pack(f"{len(values)}{code}", *values)
-    if shape:
-        memory[:] = raw
-    else:
-        memory[()] = values[0]
+    try:
+        raw = struct.pack(f"{len(values)}{code}", *values)
+    except OverflowError:
+        raise TypeError(f"{name} has floats, and an integer that is larger than any float") from None
+    if not shape:
+        memoryview(array)[()] = values[0]
+    elif values:
+        memoryview(array).cast("B")[:] = raw
     return array
 
 

@@ -48,8 +48,9 @@ class Rolling:
         ends(closed)
         self._step = 1 if step is None else _integer(step, "step", 1)
         self._start = self._end = None
-        if on is None and hasattr(window, "__index__"):
-            self._rows(_integer(window, "window", 0), center, closed, min_periods)
+        is_time = getattr(getattr(window, "dtype", None), "kind", "") == "m"  # numpy.timedelta64, which has __index__
+        if on is None and hasattr(window, "__index__") and not is_time:
+            self._rows(_integer(window, "window", 1), center, closed, min_periods)
         else:
             self._times(window, on, center, closed, min_periods, ties)
 

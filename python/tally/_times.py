@@ -7,7 +7,7 @@ import sys
 from operator import index
 
 from . import _core
-from ._kinds import _library
+from ._kinds import _library, same_labels
 
 __all__ = ["keys_and_length"]
 
@@ -23,8 +23,12 @@ def keys_and_length(x, on, window):
         if _library(x) != "pandas" or getattr(on.dtype, "kind", "") not in "mM":
             _length(window)  # raises if it is none
             raise ValueError(f"on: windows of time ({window!r}) need the time of each row: give on=")
+    elif _library(x) in ("pandas", "xarray") and _library(on) == _library(x):
+        same_labels(x, on, "on")
     keys, unit = _keys(on)
     whole = _core.like(keys, "on")[0] != "float64"
+    if isinstance(keys, memoryview):  # which does not read big-endian elements itself
+        keys = _core.reduce("first", keys, (), False, None, None, None, None)
     falling = len(keys) > 1 and keys[0] > keys[-1]
     if unit is None:  # numbers without a unit
         return keys, _number(window, whole), falling
@@ -53,15 +57,22 @@ def _length(window):
         match = re.fullmatch(r"\s*(\d*)\s*([A-Za-z]+)\s*", window)
         if match and match[2] in _NANOSECONDS:
             value = int(match[1] or 1) * _NANOSECONDS[match[2]]
+        elif match and match[2] in _CALENDAR:
+            raise _calendar(window)
     elif _library(window) == "numpy" and getattr(window, "dtype", None) is not None and window.dtype.kind == "m":
-        numpy = sys.modules["numpy"]
-        if not numpy.isnat(window):
-            value = int(window.astype("m8[ns]").astype("i8"))
+        value = _of_timedelta64(window)
     elif isinstance(window, datetime.timedelta):  # pandas.Timedelta is one, with nanoseconds
         value = ((window.days * 86400 + window.seconds) * 10**6 + window.microseconds) * 1000
         value += getattr(window, "nanoseconds", 0)
-    else:
-        value = getattr(window, "nanos", None)  # pandas' offsets
+    elif type(window).__name__ == "Week" and getattr(window, "weekday", 0) is None:  # pandas': 7 days, of no weekday
+        value = window.n * _NUMPY["W"]
+    elif _library(window) == "pandas":
+        try:
+            value = getattr(window, "nanos", None)  # of its offsets
+        except ValueError:
+            raise _calendar(window) from None
+        if value is None and hasattr(window, "rollback"):
+            raise _calendar(window)
     if not isinstance(value, int) or value <= 0:
         raise ValueError(
             f"window is {window!r}: must be a number of rows, or a length of time above 0 such as '2s', '5min', '1h' "
@@ -70,30 +81,86 @@ def _length(window):
     return value
 
 
+_CALENDAR = {"M", "ME", "MS", "mo", "Q", "QE", "QS", "q", "A", "Y", "YE", "YS", "y"}
+
+
+def _calendar(window):
+    return ValueError(
+        f"window is {window!r}: months, quarters and years have no fixed length: give days, such as '30D', or one "
+        "result for each month by tally.by_key with codes of the months"
+    )
+
+
+def _of_timedelta64(window):
+    """Nanoseconds, exactly; None for NaT."""
+    numpy = sys.modules["numpy"]
+    if numpy.isnat(window):
+        return None
+    unit, count = numpy.datetime_data(window.dtype)
+    ticks = int(window.astype("i8")) * count
+    if unit in ("Y", "M"):
+        raise _calendar(window)
+    if unit in _FINER:
+        if ticks % _FINER[unit]:
+            raise ValueError(f"window is {window!r}: must be a whole number of nanoseconds")
+        return ticks // _FINER[unit]
+    if unit not in _NUMPY:
+        raise ValueError(f"window is {window!r}: has no unit: give one, as in numpy.timedelta64({ticks}, 's')")
+    return ticks * _NUMPY[unit]
+
+
+_FINER = {"ps": 10**3, "fs": 10**6, "as": 10**9}  # of a nanosecond
+_NUMPY = {"W": 7 * 86400 * 10**9, **{unit: _NANOSECONDS[unit] for unit in ("D", "h", "m", "s", "ms", "us", "ns")}}
+
+
 def _keys(on):
+    """An array that the extension reads, and its unit; None: numbers."""
     library = _library(on)
     if library == "pandas":
         return _of_pandas(on)
-    if library == "pyarrow":
+    if library == "xarray":
+        on = on.to_numpy()
+    elif library == "pyarrow":
         import pyarrow
 
         if pyarrow.types.is_timestamp(on.type):
             return _no_nulls(on).cast(pyarrow.int64()).to_numpy(zero_copy_only=False), on.type.unit
-        return on.to_numpy(zero_copy_only=False), None
-    if library == "polars":
+        on = _no_nulls(on).to_numpy(zero_copy_only=False)
+    elif library == "polars":
         if str(on.dtype).startswith("Datetime"):
             return _no_nulls(on).to_physical().to_numpy(), on.dtype.time_unit
-        return on.to_numpy(), None
-    if library == "numpy" and on.dtype.kind == "M":
+        on = _no_nulls(on).to_numpy()
+    elif isinstance(on, (list, tuple)) and on:
+        on = _of_list(on)
+        if _library(on) == "pandas":
+            return _of_pandas(on)
+    elif isinstance(on, (list, tuple)):
+        on = _kinds_take(on)
+    if _library(on) == "numpy" and on.dtype.kind in "mM":
         return _of_numpy(on)
-    if isinstance(on, (list, tuple)) and on and isinstance(on[0], datetime.datetime):
-        numpy = __import__("numpy")
-        return _of_numpy(numpy.array(on, "M8[us]"))
-    if isinstance(on, (list, tuple)):
-        from ._kinds import take
-
-        return take(on, "on")[0], None
     return on, None
+
+
+def _kinds_take(on):
+    from ._kinds import take
+
+    return take(on, "on")[0]
+
+
+def _of_list(on):
+    """Times of a list: pandas', which have nanoseconds, the standard library's, or whatever NumPy makes of them."""
+    if all(_library(time) == "pandas" for time in on):
+        return sys.modules["pandas"].DatetimeIndex(on)
+    if all(isinstance(time, datetime.datetime) for time in on):
+        return __import__("numpy").array([_utc(time) for time in on], "M8[us]")
+    if all(isinstance(time, datetime.date) for time in on):
+        return __import__("numpy").array(on, "M8[D]")
+    return _kinds_take(on)
+
+
+def _utc(time):
+    """Without its time zone, as NumPy wants it."""
+    return time if time.tzinfo is None else time.astimezone(datetime.timezone.utc).replace(tzinfo=None)
 
 
 def _no_nulls(on):
@@ -103,19 +170,41 @@ def _no_nulls(on):
 
 
 def _of_numpy(on):
+    """Times as 64-bit ticks of this machine's byte order, and their unit. None is cut: what nanoseconds, or seconds in
+    64 bits, cannot hold is refused."""
     numpy = sys.modules["numpy"]
-    unit, count = numpy.datetime_data(on.dtype)
-    if unit not in ("s", "ms", "us", "ns") or count != 1:
-        unit = "s" if unit in ("Y", "M", "W", "D", "h", "m") else "ns"
-        on = on.astype(f"M8[{unit}]")
     if numpy.isnat(on).any():
         raise ValueError("on has times that are missing (NaT): each row must have one")
-    return on.view("i8"), unit
+    unit, count = numpy.datetime_data(on.dtype)
+    kind = on.dtype.kind
+    if unit == "generic":
+        raise ValueError(f"on has {on.dtype} without a unit: give one, as in on.astype('m8[s]')")
+    if kind == "m" and unit in ("Y", "M"):
+        raise ValueError(f"on has {on.dtype}: months and years have no fixed length: give dates (datetime64)")
+    if unit not in ("s", "ms", "us", "ns") or count != 1:
+        unit = "ns" if unit in _FINER else unit if unit in ("ms", "us", "ns") else "s"
+    wanted = numpy.dtype(f"{kind}8[{unit}]")  # of this machine's byte order
+    if on.dtype == wanted:
+        return on.view("i8"), unit
+    try:
+        found = on.astype(wanted)
+        exact = not numpy.isnat(found).any() and bool((found.astype(on.dtype) == on).all())
+    except OverflowError:
+        exact = False
+    if not exact:
+        raise ValueError(
+            f"on has times of {on.dtype.newbyteorder('=')} that are no whole number of {unit} in 64 bits, and none is "
+            "rounded: give on.astype('int64'), and the window as a number of the same units"
+        )
+    return found.view("i8"), unit
 
 
 def _of_pandas(on):
     pandas = sys.modules["pandas"]
-    if getattr(on.dtype, "kind", "") != "M":
+    kind = getattr(on.dtype, "kind", "")
+    if kind == "m":
+        return _of_numpy(pandas.TimedeltaIndex(on).to_numpy())
+    if kind != "M":
         return on.to_numpy(), None
     times = pandas.DatetimeIndex(on)
     return _of_numpy(times.tz_convert(None).to_numpy() if times.tz is not None else times.to_numpy())

@@ -38,7 +38,6 @@ WRONG = [
     {"typestr": "<f8x"},
     {"typestr": "f8f"},
     {"typestr": "|O8"},
-    {"typestr": ">f8"},
     {"typestr": "<c8"},
     {"typestr": "<V2"},
     {"typestr": "\udcff<8"},

@@ -10,6 +10,8 @@ import sys
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from conftest import DTYPES, numbers, same_bits
 from hypothesis import given
@@ -176,7 +178,12 @@ def test_errors_of_keys():
         (lambda: tally.groups(np.array([0, -1]), 3), "element 1 is -1"),
         (lambda: tally.groups(np.array([0]), -1), "groups is -1"),
         (lambda: tally.groups(np.array([0]), 1 << 61), "groups is"),
-        (lambda: tally.groups(x, 3), "f64"),
+        (lambda: tally.groups(x, 3), r"codes has dtype float64: must be integers from 0; pandas.factorize\(codes\)"),
+        (lambda: tally.by_key(x, x, "sum"), "codes has dtype float64: must be integers from 0; pandas.factorize"),
+        (lambda: tally.by_key(x, list("abab"), "sum"), "codes has elements of type string: .*pandas.factorize"),
+        (lambda: tally.by_key(x, pd.Series(list("abab")), "sum"), "codes has elements of type .*pandas.factorize"),
+        (lambda: tally.by_key(x, pa.array(list("abab")), "sum"), "codes has elements of Arrow's type string.*factor"),
+        (lambda: tally.by_key(list("abab"), [0, 1, 0, 1], "sum"), "x has elements of type string"),
         (lambda: tally.take(x, np.array([4])), r"order\[0\] is 4"),
         (lambda: tally.take(x, np.array([-1])), r"order\[0\] is -1"),
         (lambda: tally.take(x, np.array([1.0])), "int64"),

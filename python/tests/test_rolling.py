@@ -35,7 +35,7 @@ def agree(mine, theirs, scale):
 @pytest.mark.parametrize("op", OPS)
 @given(
     n=st.integers(0, 40),
-    w=st.integers(0, 12),
+    w=st.integers(1, 12),
     options=words,
     dtype=st.sampled_from(["float64", "float32", "int64", "int8", "uint16"]),
     missing=st.sampled_from([0.0, 0.2, 0.9]),
@@ -145,6 +145,7 @@ def test_words_that_cannot_be_said():
         ((pd.Timedelta("2s"),), "need the time of each row"),
         ((2.5,), "window is 2.5: must be a number of rows, or a length of time"),
         ((-1,), "window is -1"),
+        ((0,), "window is 0: must be 1"),
         ((2**80,), "window is"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -106,6 +106,8 @@ WAYS = {
     "numpy": np.timedelta64(2000, "ms"),
     "pandas": pd.Timedelta("2s"),
     "offset": pd.offsets.Second(2),
+    "fine": np.timedelta64(2 * 10**12, "ps"),
+    "swapped": np.array([2], ">m8[s]")[0],
 }
 
 
@@ -132,7 +134,86 @@ def test_ways_to_say_times_and_windows(rng):
     assert same_bits(tally.rolling(x, 2.0, on=times.view("i8").astype("f8")).sum(), want)
     assert same_bits(tally.rolling(pa.array(x), "2s", on=pa.array(times)).sum().to_numpy(), want)
     days = np.array(["2026-01-01", "2026-01-02", "2026-01-05"], "M8[D]")
-    assert tally.rolling([1.0, 2.0, 3.0], "2D", on=days).sum().tolist() == [1.0, 3.0, 3.0]
+    for window in ("2D", pd.offsets.Day(2), datetime.timedelta(days=2)):
+        assert tally.rolling([1.0, 2.0, 3.0], window, on=days).sum().tolist() == [1.0, 3.0, 3.0]
+    for window in ("7D", pd.offsets.Week(1), np.timedelta64(1, "W")):
+        assert tally.rolling([1.0, 2.0, 3.0], window, on=days).sum().tolist() == [1.0, 3.0, 6.0]
+
+
+def test_byte_order_and_units(rng):
+    x, times = rng.standard_normal(50), times_of(rng, 50, "ms", False).astype("M8[ms]")
+    want = tally.rolling(x, "7ms", on=times).sum()
+    for on in (
+        times.astype(">M8[ms]"),
+        times.astype(">M8[ns]"),
+        np.stack([times, times], 1).astype(">M8[us]")[:, 1],
+        times.astype("M8[1000us]"),
+        times - times[0],
+        (times - times[0]).astype(">m8[us]"),
+        pd.TimedeltaIndex(times - times[0]),
+        list(times),
+        pa.array(times - times[0]),
+    ):
+        assert same_bits(tally.rolling(x, "7ms", on=on).sum(), want), (type(on), getattr(on, "dtype", None))
+    ticks = times.view("i8")
+    for on in (ticks.astype(">i8"), ticks.astype(">f8"), memoryview(ticks.astype(">i8"))):
+        assert same_bits(tally.rolling(x, 7, on=on).sum(), want)
+    days = [datetime.date(2026, 1, 1), datetime.date(2026, 1, 2), datetime.date(2026, 1, 5)]
+    for on in (days, pa.array(days), np.array(days, "M8[D]"), np.array(days, "M8[2D]").astype(">M8[D]")[[0, 1, 2]]):
+        assert tally.rolling([1.0, 2.0, 3.0], "2D", on=on).sum().tolist() == [1.0, 3.0, 3.0], on
+    months = np.array(["2026-01", "2026-02", "2026-03"], "M8[M]")  # their first days
+    assert tally.rolling([1.0, 2.0, 3.0], "29D", on=months).sum().tolist() == [1.0, 2.0, 5.0]
+
+
+@pytest.mark.parametrize("unit", ["ps", "fs", "as"])
+def test_finer_than_nanoseconds(unit):
+    """Either exact, or refused: nothing is cut."""
+    x, per = np.ones(3), {"ps": 10**3, "fs": 10**6, "as": 10**9}[unit]
+    whole = (np.array([1, 2, 5]) * per).astype(f"M8[{unit}]")
+    for window in ("2ns", np.timedelta64(2 * per, unit), np.timedelta64(2, "ns")):
+        assert tally.rolling(x, window, on=whole).sum().tolist() == [1.0, 2.0, 1.0]
+    with pytest.raises(ValueError, match=rf"on has times of datetime64\[{unit}\] that are no whole number of ns"):
+        tally.rolling(x, "2ns", on=whole + np.timedelta64(1, unit))
+    with pytest.raises(ValueError, match="must be a whole number of nanoseconds"):
+        tally.rolling(x, np.timedelta64(2 * per + 1, unit), on=whole)
+    fine = np.array([1, 2, 5], f"M8[{unit}]")
+    assert tally.rolling(x, 2, on=fine.astype("i8")).sum().tolist() == [1.0, 2.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        np.timedelta64(1, "M"),
+        np.timedelta64(2, "Y"),
+        "1M",
+        "2Y",
+        "ME",
+        "3mo",
+        "1q",
+        pd.offsets.MonthEnd(1),
+        pd.offsets.DateOffset(months=1),
+        pd.offsets.YearBegin(2),
+    ],
+)
+def test_calendar_lengths(window):
+    with pytest.raises(ValueError, match="months, quarters and years have no fixed length: give days, such as '30D'"):
+        tally.rolling(np.ones(3), window, on=np.array([1, 2, 3], "M8[s]"))
+
+
+def test_times_that_do_not_fit():
+    for on, words in (
+        (np.array([1, 2], "M8[Y]").astype("M8[Y]") + np.timedelta64(10**15, "Y"), "no whole number of s in 64 bits"),
+        (np.array(["2026-01-01", "NaT"], ">M8[ns]"), "missing"),
+        (np.array([1, 2], "m8[M]"), "months and years have no fixed length"),
+        (np.array([1, 2], "m8"), "without a unit"),
+        (["a", "b"], "on has elements of type string"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=words):
+            tally.rolling(np.ones(2), "2s", on=on)
+    with pytest.raises(ValueError, match="has no unit: give one"):
+        tally.rolling(np.ones(2), np.timedelta64(5), on=np.array([1, 2], "M8[s]"))
+    series = pd.Series(np.ones(3), index=pd.to_datetime([0, 1, 2], unit="s"))
+    assert tally.rolling(series, np.timedelta64(2, "s")).sum().tolist() == [1.0, 2.0, 2.0]
 
 
 def test_errors_of_times():

@@ -157,6 +157,13 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
     if (d == TALLY_F64 && (w->low_real != w->low_real || w->high_real != w->high_real))
         return tl_fail(ctx, TALLY_INVALID, "%s is NaN: must be a number",
                        w->low_real != w->low_real ? "low_real" : "high_real");
+    if (d == TALLY_F64 ? w->low || w->high : w->low_real != 0 || w->high_real != 0)
+        return tl_fail(
+            ctx, TALLY_INVALID, "%s is not 0, and keys are %s: they have low%s and high%s",
+            d == TALLY_F64     ? w->low ? "low" : "high"
+            : w->low_real != 0 ? "low_real"
+                               : "high_real",
+            tally_dtype_name(d), d == TALLY_F64 ? "_real" : "", d == TALLY_F64 ? "_real" : "");
     const int64_t bytes = (int64_t)tally_dtype_size(d);
     tally_status status = one_sequence(ctx, keys, "keys", bytes, &v);
     if (status || v.n == 0) return status;

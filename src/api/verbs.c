@@ -70,8 +70,10 @@ static const char what_exact[] = "exact sums",
 static tally_status bring(tally *ctx, tl_host_copies *c, const tl_plan *plan, tally_view *in,
                           tally_view *out, const char *what)
 {
-    const int64_t elements =
-        in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
+    /* a device counts the elements of reversed scans itself, when it hands them on */
+    const int64_t elements = what == what_reversed ? 0
+                             : in->offsets         ? in->offsets[in->rows] - in->offsets[0]
+                                                   : in->rows * in->n;
     tally_status status = tl_on_processors(ctx, NULL, "in", what, elements);
     if (!status) status = tl_host_view(ctx, c, in, plan->op->elem_bytes, 0, "in->data", what);
     return status ? status

@@ -3,6 +3,7 @@
 #include "operators.h"
 #include "dtype/dtype.h"
 #include "exact/exact.h"
+#include "hint.h"
 #include "user.h"
 #include <math.h>
 #include <stdio.h>
@@ -47,14 +48,27 @@ const tl_scalar *tl_find_scalar(const char *file, tally_dtype dtype, tally_dtype
 
 /* ---- names ---- */
 
-static void list_operators(const tally *ctx, char *to, size_t room)
+/* No operator has the name with which op begins. */
+static tally_status no_operator(tally *ctx, const char *op)
 {
+    enum { MOST = 200, OWN = 50 };
+    const char *names[MOST + 1];
+    char given[64], list[360] = "", hint[TL_HINT];
+    int count = 0;
     size_t used = 0;
-    to[0] = 0;
-    for (const tl_user *u = ctx ? ctx->users : NULL; u && used < room / 2; u = u->next)
-        used += (size_t)snprintf(to + used, room - used, "%s%s", used ? " " : "", u->name);
-    for (const char *const *n = tally_operators(); *n && used < room; n++)
-        used += (size_t)snprintf(to + used, room - used, "%s%s", used ? " " : "", *n);
+    for (const tl_user *u = ctx ? ctx->users : NULL; u && count < OWN; u = u->next)
+        names[count++] = u->name;
+    for (const char *const *n = tally_operators(); *n && count < MOST; n++) names[count++] = *n;
+    names[count] = NULL;
+    for (int i = 0; i < count; i++) { /* whole names, and " ..." where they do not all fit */
+        const int fits = used + strlen(names[i]) + sizeof "  ..." < sizeof list;
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? " " : "",
+                                 fits ? names[i] : "...");
+        if (!fits) break;
+    }
+    snprintf(given, sizeof given, "%.*s", (int)strcspn(op, ":"), op);
+    return tl_fail(ctx, TALLY_INVALID, "op is '%.60s':%s must be one of %s", op,
+                   tl_hint("operator", given, names, hint), list);
 }
 
 /* The row of an operator that a user defined. */
@@ -94,7 +108,7 @@ static tally_status resolve_exact(tally *ctx, const char *op, size_t length, tal
 tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_scalar **scalar,
                         tl_par *par)
 {
-    char name[64], list[400];
+    char name[64];
     const char kind = tl_dtype_kind(dtype);
     if (!op) return tl_fail(ctx, TALLY_INVALID, "op is NULL: must be an operator's name");
     if (!kind)
@@ -109,10 +123,7 @@ tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_
             known = 1;
             if (strchr(rows[i].kinds, kind)) row = &rows[i];
         }
-    if (!known) {
-        list_operators(ctx, list, sizeof list);
-        return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': must be one of %s", op, list);
-    }
+    if (!known) return no_operator(ctx, op);
     if (!row && user)
         return tl_fail(ctx, TALLY_UNSUPPORTED,
                        "op '%.60s' is for the types %s (OP_TYPES in %.100s), not %s", op, own.kinds,

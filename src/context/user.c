@@ -283,6 +283,44 @@ static void plain_words(char *message)
     }
 }
 
+/* What compilers say of common mistakes, of gcc and clang, and what helps: `said` and then `also`
+ * are in the message, which `plain` takes the place of, with the first name in quotes for %s. */
+static void say_plainly(char *message, size_t room)
+{
+    static const char choose[] =
+        "if, ?:, && and || are for one value, and kernels have many: write sel(c, a, b), which is "
+        "a where c holds, else b";
+    static const char nothing[] =
+        "there is no function '%.40s': an operator has no mathematical library, but + - * /, "
+        "root(x), the words of doc/dialect.md and functions of its own (fn)";
+    static const char width[] =
+        "the condition of sel compares values of another width than it chooses: compare the type "
+        "of its results, as in sel(a.n < b.n, a.n, b.n), or use sel_idx, or idx_if(c), 1 or 0";
+    static const struct {
+        const char *said, *also, *plain;
+    } known[] = {
+        {"used vector type where scalar is required", "", choose},
+        {"used type '", "where arithmetic or pointer type is required", choose},
+        {"logical expression with vector types", "", choose},
+        {"wrong type argument to unary exclamation mark", "", choose},
+        {"invalid argument type '", "(vector of ", choose},
+        {"implicit declaration of function '", "", nothing},
+        {"implicitly declaring library function '", "", nothing},
+        {"call to undeclared ", "function '", nothing},
+        {"incompatible types when initializing type '__vector(", "using type '__vector(", width},
+        {"initializing 'typeof (sel_a == sel_a)'", "(vector of ", width},
+    };
+    char *text = message + strspn(message, "0123456789:"), name[48] = "";
+    text += *text == ' ';
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const char *const said = strstr(text, known[i].said);
+        if (!said || !strstr(said, known[i].also)) continue;
+        sscanf(said, "%*[^']'%40[^']", name);
+        snprintf(text, room - (size_t)(text - message), known[i].plain, name);
+        return;
+    }
+}
+
 /* An error inside a word of the dialect: gcc names the word's line, and in a note behind it the
  * text's, "NAME:7:11: note: in expansion of macro 'sel'". Copies "7:11: m (in 'sel', where a
  * constant is written num(c))". next: the line behind the error's. */
@@ -317,6 +355,7 @@ tally_status tl_user_error(tally *ctx, const tl_user *u, const char *log)
             if (about(line, length, u->name, message, sizeof message) ||
                 about_word(line, length, line + length, u->name, message, sizeof message)) {
                 plain_words(message);
+                say_plainly(message, sizeof message);
                 return tl_fail(ctx, TALLY_BAD_DATA, "%.180s:%s", u->where, message);
             }
             if (!*first) snprintf(first, sizeof first, "%.*s", (int)length, line);

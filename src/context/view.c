@@ -44,6 +44,14 @@ int tl_view_extent(const tally_view *v, int64_t bytes, int64_t *low, int64_t *hi
            !__builtin_sub_overflow(*high, *low, &reach);
 }
 
+/* A struct whose caller filled in data or n, and left rows and row_stride out: they are 0. The
+ * helpers of tally.h write no such view: no rows of n elements have row_stride n. */
+static int is_unfilled(const tally_view *v)
+{
+    return v->rows == 0 && !v->offsets && v->row_stride == 0 &&
+           (v->n > 0 || (v->data && v->stride == 0));
+}
+
 tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, int64_t bytes)
 {
     int64_t low, high;
@@ -55,6 +63,11 @@ tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, in
     if (v->rows < 0)
         return tl_fail(ctx, TALLY_INVALID, "%s->rows is %lld: must be at least 0", name,
                        (long long)v->rows);
+    if (is_unfilled(v))
+        return tl_fail(ctx, TALLY_INVALID,
+                       "%s->rows is 0, and %s: must be at least 1 (one sequence has .rows = 1, "
+                       ".stride = 1)",
+                       name, v->n ? "n is not" : "data is not NULL");
     if (!v->offsets) {
         if (v->n < 0)
             return tl_fail(ctx, TALLY_INVALID, "%s->n is %lld: must be at least 0", name,
@@ -146,6 +159,7 @@ tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
 void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t n,
                      int64_t bytes)
 {
+    if (n == 0) return; /* either may be NULL */
     if (to_stride == 1 && from_stride == 1) {
         memcpy(to, from, (size_t)(n * bytes));
         return;

@@ -412,7 +412,8 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
     const int as_they_come = longest <= OVER && !job->reverse && !job->after;
     int64_t length, s = 0, alone = 0;
     take_in(b);
-    b->near_end = b->x + (offset[b->count] - offset[0] + 2 * longest + 3 * OVER) * b->elem > b->end;
+    const int64_t reach = (offset[b->count] - offset[0] + 2 * longest + 3 * OVER) * b->elem;
+    b->near_end = (uintptr_t)b->x + (uintptr_t)reach > (uintptr_t)b->end;
     b->y = !job->out       ? NULL
            : b->direct_out ? tl_view_row(job->out, b->r0, job->plan->op->result_bytes, &length)
                            : b->out;
@@ -423,7 +424,8 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
         s = sort(b, longest);
     const int64_t begin = s,
                   all = b->fetch && b->direct_in ? (offset[b->count] - offset[0]) * b->elem : 0;
-    const char *next = b->x + all; /* of the next batch, as much as this one has */
+    const char *next =
+        tl_offset((char *)(uintptr_t)b->x, all); /* of the next batch, as much as this one has */
     for (int64_t count; longest && s < b->count; s += count) {
         const int64_t first = as_they_come ? 0 : b->sorted[s].n, lanes = lanes_for(first + OVER),
                       most = lanes < b->count - s ? lanes : b->count - s;
@@ -457,7 +459,8 @@ void tl_lanes_rows(tl_lanes_batch *b, int64_t r0, int64_t r1, tl_lanes_one *one,
     if (r0 >= r1) return;
     /* rows of other threads may be written meanwhile, so nothing is read behind these */
     if (b->direct_in)
-        b->end = tl_view_row(in, r1 - 1, b->elem, &length) + length_of(in, r1 - 1) * b->elem;
+        b->end =
+            tl_offset(tl_view_row(in, r1 - 1, b->elem, &length), length_of(in, r1 - 1) * b->elem);
     if (!in->offsets) {
         if (in->n > 0 && in->n <= b->longest)
             rows_of_one_length(b, r0, r1);

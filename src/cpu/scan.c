@@ -414,11 +414,11 @@ static void single(void *with, int64_t r)
     int64_t n, m;
     const char *x = tl_view_row(in, r, op->elem_bytes, &n);
     char *y = tl_view_row(out, r, op->result_bytes, &m);
-    if (n >= a->is_long) return;
+    if (n == 0 || n >= a->is_long) return; /* data of no elements may be NULL */
     tl_scan_begin(&scan, a->plan, a->o);
     scan.ends = 1;
     if (in->stride * sign == 1 && out->stride * sign == 1) {
-        const int64_t first = reverse && n ? n - 1 : 0; /* of the scan, in the view's order */
+        const int64_t first = reverse ? n - 1 : 0; /* of the scan, in the view's order */
         x += first * in->stride * op->elem_bytes;
         y += first * out->stride * op->result_bytes;
         scan_serial(&scan, &scan.done, x, n, y, a->stream, a->ahead, staging, NULL);

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""Second arrays, where=, codes and times that have labels of their own: elements are paired by place, so labels that
+differ are refused, and after x.align(other) the results are pandas'."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tally
+from conftest import same_bits
+
+
+@pytest.fixture
+def pair():
+    x = pd.Series([1.0, 2.0, 3.0], index=["a", "b", "c"])
+    return x, pd.Series([30.0, 20.0, 10.0], index=["c", "b", "a"])
+
+
+def test_second_array(pair):
+    x, y = pair  # by label the correlation is +1, by place it is -1
+    assert x.corr(y) == pytest.approx(1)
+    words = r"the second array differs from x in its index: .*x.align\(y, join='inner'\)"
+    for call in (
+        lambda: tally.corr(x, y),
+        lambda: tally.reduce(x, "dot", next=y),
+        lambda: tally.scan(x, "dot", next=y),
+        lambda: tally.window(x, "dot", 2, next=y),
+        lambda: tally.segments(x, [0, 3], "dot", next=y),
+        lambda: tally.ranges(x, [0], [3], "dot", next=y),
+        lambda: tally.rolling(x, 2).corr(y),
+        lambda: tally.by_key(x, [0, 0, 0], "dot", next=y),
+        lambda: tally.Fragment("dot", x, next=y),
+        lambda: tally.Stream("dot", "float64").push(x, next=y),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()
+    x, y = x.align(y, join="inner")
+    assert tally.dot(x, y) == 140.0 and tally.corr(x, y) > 0
+    assert tally.dot(x, y.to_numpy()) == tally.dot(x.to_numpy(), y) == 140.0  # only one of them has labels
+
+
+def test_where(pair):
+    x, y = pair
+    for call in (
+        lambda: tally.sum(x, where=y > 15),
+        lambda: tally.cumulative_sum(x, where=y > 15),
+        lambda: tally.by_key(x, [0, 0, 0], "sum", where=y > 15),
+        lambda: tally.Exact(x, where=y > 15),
+    ):
+        with pytest.raises(ValueError, match="where differs from x in its index"):
+            call()
+    assert tally.sum(x, where=x > 1.5) == 5.0
+    assert tally.sum(x, where=(y > 15).reindex(x.index)) == 5.0
+
+
+def test_codes_and_times(pair):
+    x, y = pair
+    with pytest.raises(ValueError, match="codes differs from x in its index"):
+        tally.by_key(x, (y > 15).astype(int), "sum")
+    codes = (y > 15).astype(int).reindex(x.index)
+    assert tally.by_key(x, codes, "sum").tolist() == x.groupby(codes).sum().tolist()
+    times = pd.Series(pd.to_datetime([0, 1, 2], unit="s"), index=y.index)
+    with pytest.raises(ValueError, match="on differs from x in its index"):
+        tally.rolling(x, "1s", on=times)
+    assert tally.rolling(x, "1s", on=times.set_axis(x.index)).sum().tolist() == [1.0, 2.0, 3.0]
+
+
+def test_frames():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]}, index=[5, 6])
+    turned = frame[["b", "a"]]
+    with pytest.raises(ValueError, match="the second array differs from x in its columns"):
+        tally.reduce(frame, "dot", axis=0, next=turned)
+    with pytest.raises(ValueError, match="the second array differs from x in its index"):
+        tally.reduce(frame, "dot", axis=0, next=frame.set_axis([6, 5]))
+    assert tally.reduce(frame, "dot", axis=0, next=frame).tolist() == [5.0, 25.0]
+    weights = pd.Series([1.0, 2.0], index=["a", "b"])  # one for each column, as frame * weights
+    assert tally.reduce(frame, "dot", axis=1, next=weights).tolist() == [7.0, 10.0]
+    with pytest.raises(ValueError, match="the second array differs from x in its index"):
+        tally.reduce(frame, "dot", axis=1, next=weights[::-1])
+
+
+def test_xarray():
+    xr = pytest.importorskip("xarray")
+    x = xr.DataArray(np.arange(6.0).reshape(2, 3), dims=("t", "y"), coords={"y": [10, 20, 30]})
+    assert tally.sum(x) == 15.0 and isinstance(tally.sum(x, axis=0), np.ndarray)
+    assert same_bits(tally.cumulative_sum(x, axis=1), tally.cumulative_sum(x.values, axis=1))
+    assert tally.sum(x[0]) == 3.0 and tally.max(x[1, 2]) == 5.0
+    assert tally.sum(x, where=x > 3) == 9.0
+    words = r"the second array differs from x in its coordinates along y: .*xarray.align\(x, y\)"
+    with pytest.raises(ValueError, match=words):
+        tally.reduce(x, "dot", next=x.assign_coords(y=[30, 20, 10]))
+    with pytest.raises(ValueError, match=r"the second array has the dimensions .*transpose"):
+        tally.reduce(x, "dot", next=x.rename(t="y", y="t"))
+    times = xr.DataArray(np.array([1, 2, 3], "M8[s]"), dims="t")
+    assert tally.rolling(np.ones(3), "2s", on=times).sum().tolist() == [1.0, 2.0, 2.0]
