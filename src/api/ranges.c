@@ -9,6 +9,8 @@
 #include "cpu/keys/ranges.h"
 #include "inputs.h"
 #include "law/fp.h"
+#include <stdio.h>
+#include <string.h>
 
 static const char what[] = "windows by ranges";
 
@@ -138,6 +140,34 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     return tl_host_end(ctx, &c, status);
 }
 
+static tally_status parts_check(tally *ctx, tally_dtype keys, const tally_key_window *w)
+{
+    const struct {
+        const char *name;
+        int64_t value;
+    } parts[] = {{"low_part", w->low_part}, {"high_part", w->high_part}};
+    for (int i = 0; i < 2; i++)
+        if (parts[i].value < 0 || parts[i].value >= TALLY_KEY_PART)
+            return tl_fail(ctx, TALLY_INVALID, "%s is %lld: must be in 0..10^18 - 1", parts[i].name,
+                           (long long)parts[i].value);
+    if (keys == TALLY_F64 && (w->parts || w->low_part || w->high_part))
+        return tl_fail(ctx, TALLY_INVALID, "%s: keys of f64 have no parts",
+                       w->parts      ? "parts"
+                       : w->low_part ? "low_part"
+                                     : "high_part");
+    return TALLY_OK;
+}
+
+/* A key with its part, in at most 72 characters. */
+static void key_text(const tally_view *keys, const int64_t *parts, int64_t row, char text[72])
+{
+    const int64_t bytes = (int64_t)tally_dtype_size(keys->dtype);
+    tally_format_value(keys->dtype, (const char *)keys->data + row * keys->stride * bytes, 0, text,
+                       48);
+    if (parts && parts[row])
+        snprintf(text + strlen(text), 24, " + 0.%018lld", (long long)parts[row]);
+}
+
 tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally_key_window *w,
                                  int64_t *start, int64_t *end)
 {
@@ -158,32 +188,47 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
         return tl_fail(ctx, TALLY_INVALID, "%s is NaN: must be a number",
                        w->low_real != w->low_real ? "low_real" : "high_real");
     const int64_t bytes = (int64_t)tally_dtype_size(d);
-    tally_status status = one_sequence(ctx, keys, "keys", bytes, &v);
+    tally_status status = parts_check(ctx, d, w);
+    if (!status) status = one_sequence(ctx, keys, "keys", bytes, &v);
     if (status || v.n == 0) return status;
     if (!start || !end)
         return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must have room for %lld places",
                        start ? "end" : "start", (long long)v.n);
     tl_host_copies c = {0};
     tally_key_window window = *w;
-    int64_t *lows = as_places(w->lows), *highs = as_places(w->highs);
+    int64_t *lows = as_places(w->lows), *highs = as_places(w->highs), *parts = as_places(w->parts);
     int descending;
     status = tl_on_processors(ctx, NULL, "keys", what, v.n);
     if (!status) status = tl_host_view(ctx, &c, &v, bytes, 0, "keys", what);
     if (!status) status = tl_host_numbers(ctx, &c, &lows, v.n, 0, "lows", what);
     if (!status) status = tl_host_numbers(ctx, &c, &highs, v.n, 0, "highs", what);
-    window.lows = lows, window.highs = highs;
-    const int64_t bad = status ? v.n : tl_bounds_order(tally_threads(ctx), &v, &descending);
+    if (!status) status = tl_host_numbers(ctx, &c, &parts, v.n, 0, "parts", what);
+    window.lows = lows, window.highs = highs, window.parts = parts;
+    for (int64_t i = 0; parts && i < v.n && !status; i++)
+        if (parts[i] < 0 || parts[i] >= TALLY_KEY_PART)
+            status = tl_fail(ctx, TALLY_INVALID, "parts[%lld] is %lld: must be in 0..10^18 - 1",
+                             (long long)i, (long long)parts[i]);
+    const int64_t bad =
+        status ? v.n : tl_bounds_order(tally_threads(ctx), &v, &window, &descending);
     if (bad < v.n) {
-        char text[2][48] = {"", ""};
-        for (int k = 0; k < 2 && bad - k >= 0; k++)
-            tally_format_value(d, (const char *)v.data + (bad - k) * v.stride * bytes, 0, text[k],
-                               sizeof text[k]);
+        char text[2][72] = {"", ""};
+        for (int k = 0; k < 2 && bad - k >= 0; k++) key_text(&v, parts, bad - k, text[k]);
         status =
             tl_fail(ctx, TALLY_INVALID, "keys: row %lld is %s%s%s: keys must be numbers that %s",
                     (long long)bad, text[0], bad ? ", after " : "", text[1],
                     descending ? "descend" : "ascend");
     }
     if (!status) status = bring_places(ctx, &c, &start, &end, v.n, 1);
-    if (!status) tl_bounds(tally_threads(ctx), &v, descending, &window, start, end);
+    const int64_t row =
+        status ? v.n : tl_bounds(tally_threads(ctx), &v, descending, &window, start, end);
+    if (row < v.n) {
+        char text[72];
+        key_text(&v, parts, row, text);
+        status = tl_fail(ctx, TALLY_INVALID,
+                         "ties is 1 (row): rows %lld and %lld have the key %s, and the window of "
+                         "row %lld goes on behind them: without the second it would not be one "
+                         "range; use ties 0 (all)",
+                         (long long)row, (long long)row + 1, text, (long long)row);
+    }
     return tl_host_end(ctx, &c, status);
 }
