@@ -65,11 +65,11 @@ static int to_unit(span_length *l, const coordinate *c, int64_t nanos)
 {
     if (!l->given || l->number) return DONE;
     const int64_t given = l->whole;
-    const __int128 units = (__int128)given * TALLY_KEY_PART;
+    const __int128 wide = (__int128)given * TALLY_KEY_PART;
     l->number = 1;
-    l->exact = units % nanos == 0;
+    l->exact = wide % nanos == 0;
     l->whole = given / nanos - (given % nanos < 0);
-    l->part = (int64_t)(units / nanos - (__int128)l->whole * TALLY_KEY_PART);
+    l->part = (int64_t)(wide / nanos - (__int128)l->whole * TALLY_KEY_PART);
     l->real = (double)given / (double)nanos;
     const int real =
         (__int128)(double)given == given && fma(l->real, (double)nanos, -(double)given) == 0;

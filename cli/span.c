@@ -190,11 +190,11 @@ int span_unit(const span *s, const char *label, const char *what, int times)
         label, what, option, option);
 }
 
-/* The one place where a length becomes a limit of keys: *limit and *rest are units / 10^18, which
+/* The one place where a length becomes a limit of keys: *limit and *rest are given / 10^18, which
  * must be a number of i64 and its part. */
-static int limit_of(const span_length *l, __int128 units, int64_t *limit, int64_t *rest)
+static int limit_of(const span_length *l, __int128 given, int64_t *limit, int64_t *rest)
 {
-    __int128 whole = units / TALLY_KEY_PART, part = units % TALLY_KEY_PART;
+    __int128 whole = given / TALLY_KEY_PART, part = given % TALLY_KEY_PART;
     if (part < 0) part += TALLY_KEY_PART, whole--;
     if (!l->exact || whole != (int64_t)whole)
         return bad_length(l, "must be a number above -2^63 and below 2^63 with at most 18 digits "

@@ -236,7 +236,7 @@ static void solve(tally *ctx, const problem *p, const char *kind)
     for (int64_t i = p->n - 1; i >= 0; i--)
         if (!wanted(p, i, &first, &stop)) hole = i;
     if (hole < p->n) {
-        char words[60];
+        char words[100];
         snprintf(words, sizeof words, "ties is 1 (row): rows %lld and %lld have the key ",
                  (long long)hole, (long long)hole + 1);
         check(status == TALLY_INVALID && strstr(tally_error(ctx), words) && start[0] == -7 &&

@@ -13,6 +13,8 @@ __all__ = ["keys_and_length"]
 
 _NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "m": 60 * 10**9}
 _NANOSECONDS |= {"h": 3600 * 10**9, "D": 86400 * 10**9, "d": 86400 * 10**9}
+_OF_NUMPY = {"as": 1, "fs": 10**3, "ps": 10**6, "ns": 10**9, "us": 10**12, "ms": 10**15, "s": 10**18}
+_OF_NUMPY |= {"m": 60 * 10**18, "h": 3600 * 10**18, "D": 86400 * 10**18, "W": 7 * 86400 * 10**18}  # in attoseconds
 
 
 def keys_and_length(x, on, window):
@@ -38,7 +40,9 @@ def keys_and_length(x, on, window):
 def _number(window, whole):
     try:
         number = index(window) if whole else float(window)
-    except (TypeError, ValueError):
+        if number != window:
+            raise ValueError
+    except (TypeError, ValueError, OverflowError):
         kind = "an integer, as on is" if whole else "a number, as on is"
         raise ValueError(f"window is {window!r}: must be {kind}") from None
     if not number > 0:
@@ -55,8 +59,10 @@ def _length(window):
             value = int(match[1] or 1) * _NANOSECONDS[match[2]]
     elif _library(window) == "numpy" and getattr(window, "dtype", None) is not None and window.dtype.kind == "m":
         numpy = sys.modules["numpy"]
-        if not numpy.isnat(window):
-            value = int(window.astype("m8[ns]").astype("i8"))
+        unit, count = numpy.datetime_data(window.dtype)
+        if not numpy.isnat(window) and unit in _OF_NUMPY:
+            value, finer = divmod(int(window.astype("i8")) * count * _OF_NUMPY[unit], 10**9)
+            value = None if finer else value
     elif isinstance(window, datetime.timedelta):  # pandas.Timedelta is one, with nanoseconds
         value = ((window.days * 86400 + window.seconds) * 10**6 + window.microseconds) * 1000
         value += getattr(window, "nanoseconds", 0)
@@ -106,8 +112,10 @@ def _of_numpy(on):
     numpy = sys.modules["numpy"]
     unit, count = numpy.datetime_data(on.dtype)
     if unit not in ("s", "ms", "us", "ns") or count != 1:
-        unit = "s" if unit in ("Y", "M", "W", "D", "h", "m") else "ns"
-        on = on.astype(f"M8[{unit}]")
+        unit, given = "s" if unit in ("Y", "M", "W", "D", "h", "m") else "ns", on
+        on = given.astype(f"M8[{unit}]")
+        if (on.astype(given.dtype) != given)[~numpy.isnat(given)].any():
+            raise ValueError(f"on has times of type {given.dtype} that are no int64 number of {unit}")
     if numpy.isnat(on).any():
         raise ValueError("on has times that are missing (NaT): each row must have one")
     return on.view("i8"), unit
