@@ -53,8 +53,9 @@ static int ascending(const void *a, const void *b)
 {
     const sorting *const x = a, *const y = b;
     for (int64_t c = 0; c < x->in->info.key_columns; c++) {
-        const char *const s = tally_file_key(x->in->file, x->group, c),
-                         *const t = tally_file_key(x->in->file, y->group, c);
+        const char *const s = tally_file_key(x->in->file, x->group, c), *const t = tally_file_key(
+                                                                            x->in->file, y->group,
+                                                                            c);
         if (x->numbers[c]) {
             const double v = x->numbers[c][x->group], w = x->numbers[c][y->group];
             const int v_nan = v != v, w_nan = w != w; /* NaN comes last */

@@ -47,6 +47,37 @@ bad 2 'tally window sum --by 1 --column 2 --last 9223372037s six.csv' "tally: --
 bad 2 'tally window sum --by 1 --column 2 --last nan six.csv' "tally: --last is 'nan', which is no length of time: 500ms, 2s, 1.5h, 1h30min (units: ns, us, ms, s, min, h, d, w), or a plain number where the times are numbers"
 bad 2 'tally window sum --by 1 --column 2 --last=-9007199254740993 --next 9007199254740992 six.csv' 'tally: the window would end before it begins: --last is -9007199254740993 and --next 9007199254740992'
 
+# along coordinates that fall: the value of a key counts
+if command -v ncgen >/dev/null; then
+    cat >falling.cdl <<'END'
+netcdf falling {
+dimensions: lev = 4 ; x = 2 ; t = 4 ; d = 4 ;
+variables: int lev(lev) ; lev:units = "hPa" ; float v(lev, x) ; int t(t) ; t:units = "seconds since 2000-1-1" ; double one(t) ;
+ float d(d) ; double two(d) ;
+data: lev = 1000, 925, 850, 500 ; v = 1, 1, 2, 2, 3, 3, 4, 4 ; t = 4, 3, 3, 2 ; one = 1, 2, 4, 8 ; d = 4, 3, 3, 2 ; two = 1, 2, 4, 8 ;
+}
+END
+    ncgen -4 -o falling.nc falling.cdl
+    tally reduce sum --variable one falling.nc >has.txt 2>&1
+fi
+if [ -e has.txt ] && ! grep -q 'libnetcdf is not here' has.txt; then
+    ok "tally window mean --variable v --axis lev --by lev --last 500 --to csv falling.nc | paste -sd' '" 'mean.0,mean.1 2,2 3,3 3.5,3.5 4,4'
+    along() { ok "tally window sum --variable one --axis t --by t $1 falling.nc | paste -sd' '" "$2"; }
+    along '--last 2s' '7 14 14 8'
+    along '--last 2s --ties all' '7 14 14 8'
+    along '--next 2s' '0 1 1 7'
+    along '--next 1s --closed both' '1 7 7 14'
+    along '--next=-1s --last 2s' '6 8 8 0'
+    along '--next=-1s --last 2s --ties row' '6 8 8 0'
+    along '--last 1500ms' '7 14 14 8'
+    along '--last 1ms --closed both' '1 6 6 8'
+    along '--last 0s --closed both --ties row' '1 2 6 8'
+    bad 1 'tally window sum --variable one --axis t --by t --last 2s --ties row falling.nc' 'tally: falling.nc: --by t: ties is 1 (row): rows 1 and 2 have the key 3, and the window of row 1 goes on behind them: without the second it would not be one range; use ties 0 (all)'
+    for two in 2 2.0 2e0; do
+        ok "tally window sum --variable two --axis d --by d --last $two falling.nc | paste -sd' '" '7 14 14 8'
+    done
+fi
+
 python3 "$here/spans.py" "$binary" >"$work/random" 2>&1
 verdict 'random cases' $? "$(tail -5 "$work/random")"
 head -1 "$work/random"
