@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Windows along keys, on the command line, beside Python's integers and fractions: random cases with equal, huge,
-fractional and (in NetCDF files) falling keys, for every closed side, ties, --next and --center. Run by test_spans.sh."""
+"""Windows along keys, on the command line, beside Python's integers and fractions: random cases with equal,
+huge, fractional and (in NetCDF files) falling keys, for every closed side, ties, --next and --center. Run by
+test_spans.sh."""
 import os
 import random
 import shutil

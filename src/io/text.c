@@ -392,10 +392,7 @@ static tally_status block(tally_file *f)
 }
 
 int tl_text_timed(const tally_file *f) { return f->text->layout.times; }
-tally_dtype tl_text_times(const tally_file *f)
-{
-    return tl_order_dtype(&f->text->order);
-}
+tally_dtype tl_text_times(const tally_file *f) { return tl_order_dtype(&f->text->order); }
 
 const tl_keys *tl_text_keys(const tally_file *f) { return f->text->keys; }
 
