@@ -324,7 +324,7 @@ static void errors(tally *ctx)
     refused(ctx, TALLY_F64, &(tally_key_window){.high_real = NAN}, "high_real is NaN");
     parts[2] = 6;
     refused(ctx, TALLY_I64, &(tally_key_window){.parts = parts},
-            "keys: row 3 is 0, after 0 + 0.000000000000000006: keys must be numbers that ascend");
+            "keys: row 3 is 0, after 0.000000000000000006: keys must be numbers that ascend");
 }
 
 /* Long sequences on several threads, where a part begins in the middle of equal keys: of integers

@@ -7,9 +7,9 @@
 #include "cpu/keys/bounds.h"
 #include "cpu/exact/exact.h"
 #include "cpu/keys/ranges.h"
+#include "dtype/decimal.h"
 #include "inputs.h"
 #include "law/fp.h"
-#include <stdio.h>
 #include <string.h>
 
 static const char what[] = "windows by ranges";
@@ -158,14 +158,17 @@ static tally_status parts_check(tally *ctx, tally_dtype keys, const tally_key_wi
     return TALLY_OK;
 }
 
-/* A key with its part, in at most 72 characters. */
-static void key_text(const tally_view *keys, const int64_t *parts, int64_t row, char text[72])
+/* A key with its part. */
+static void key_text(const tally_view *keys, const int64_t *parts, int64_t row,
+                     char text[TL_DECIMAL_CHARS])
 {
-    const int64_t bytes = (int64_t)tally_dtype_size(keys->dtype);
-    tally_format_value(keys->dtype, (const char *)keys->data + row * keys->stride * bytes, 0, text,
-                       48);
-    if (parts && parts[row])
-        snprintf(text + strlen(text), 24, " + 0.%018lld", (long long)parts[row]);
+    const void *const at =
+        (const char *)keys->data + row * keys->stride * (int64_t)tally_dtype_size(keys->dtype);
+    tally_format_value(keys->dtype, at, 0, text, TL_DECIMAL_CHARS);
+    if (!parts) return;
+    __int128 units;
+    tl_decimal_parse(text, text + strlen(text), &units);
+    tl_decimal_format(units + parts[row], text);
 }
 
 tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally_key_window *w,
@@ -211,7 +214,7 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
     const int64_t bad =
         status ? v.n : tl_bounds_order(tally_threads(ctx), &v, &window, &descending);
     if (bad < v.n) {
-        char text[2][72] = {"", ""};
+        char text[2][TL_DECIMAL_CHARS] = {"", ""};
         for (int k = 0; k < 2 && bad - k >= 0; k++) key_text(&v, parts, bad - k, text[k]);
         status =
             tl_fail(ctx, TALLY_INVALID, "keys: row %lld is %s%s%s: keys must be numbers that %s",
@@ -222,7 +225,7 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
     const int64_t row =
         status ? v.n : tl_bounds(tally_threads(ctx), &v, descending, &window, start, end);
     if (row < v.n) {
-        char text[72];
+        char text[TL_DECIMAL_CHARS];
         key_text(&v, parts, row, text);
         status = tl_fail(ctx, TALLY_INVALID,
                          "ties is 1 (row): rows %lld and %lld have the key %s, and the window of "
