@@ -10,6 +10,8 @@
 #include <assert.h>
 #include <stdarg.h>
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
 enum { KEYS = 64, TEXT = 128 };
 static char said[1000];
 
