@@ -179,8 +179,7 @@ static inline key distance_of(const line *l, int64_t whole, int64_t part, double
     return (key){l->scaled ? (__int128)whole * part_unit + part : whole, 0};
 }
 
-/* The rows with the key of place p are *first .. *end - 1. Known up to the place before; of
-   place a the neighbours are looked at. */
+/* The rows with the key of place p are *first .. *end - 1. */
 static inline void equal_rows(const job *j, int64_t p, int64_t *first, int64_t *end)
 {
     const line *const l = &j->l;
