@@ -126,8 +126,8 @@ typedef struct input {
     int64_t columns;  /* a table of text or csv: its columns; else 0 */
     int32_t *codes;   /* --by: the group of each line, when data is there */
     int timed;
-    void *times; /* --by with --last or --next: its time, 8 bytes, */
-    tally_dtype times_dtype;
+    tally_line_time *times;  /* --by with --last or --next: the time of each line, */
+    tally_dtype times_dtype; /* and the type of its whole number */
     int keep;
     lines kept; /* --keep: the lines whose elements were read, until they are taken */
     int64_t skipped;
@@ -271,16 +271,18 @@ const char *groups_dimension(const answer *a);
 
 /* ---- span.c: --last and --next ----------------------------------------------------------------------------------- */
 typedef struct span_length {
-    int given, number; /* number: plain, without a unit; else whole is nanoseconds */
-    int fraction;      /* a number that is not whole */
-    int64_t whole;
-    double real;
+    const char *option, *text; /* as in --last 2.5 */
+    int given, number;         /* number: plain, without a unit; else nanoseconds */
+    /* whole + part / TALLY_KEY_PART; exact 0: that does not hold it, and real alone is there */
+    int exact;
+    int64_t whole, part;
+    double real; /* of a number: the nearest f64 */
 } span_length;
 typedef struct span {
     int on; /* there is --last or --next */
     span_length last, next;
     int center, low_open, high_open;
-    tally_ties ties;
+    int ties; /* -1: not given; else tally_ties */
 } span;
 int span_options(const options *o, span *s);
 /* The window of each line among the values that groups_take gives, as tally_window_ranges takes
@@ -288,8 +290,8 @@ int span_options(const options *o, span *s);
 int span_bounds(const span *s, const groups *g, const input *in, int64_t **start, int64_t **end);
 /* Whether the lengths of s have a unit just where the keys are times. what: "the column of --by". */
 int span_unit(const span *s, const char *label, const char *what, int times);
-/* the window for keys of that dtype */
-int span_window(const span *s, tally_dtype keys, tally_key_window *w);
+/* The window for keys of that dtype, which rise or fall. */
+int span_window(const span *s, tally_dtype keys, int falling, tally_key_window *w);
 /* --by names the coordinate of windows along --axis, in a NetCDF file */
 int by_coordinate(const options *o);
 

@@ -60,23 +60,22 @@ static int unit_of(const coordinate *c, int64_t *nanos)
     return c->calendar ? fail_choice(BAD_DATA, what, c->calendar, calendars) : DONE;
 }
 
-/* A length in nanoseconds as a number of units. */
-static int to_unit(const span_length *given, const char *option, const char *text,
-                   const coordinate *c, int64_t nanos, span_length *l)
+/* A length in nanoseconds as a number of units: exactly, in the type of the coordinate. */
+static int to_unit(span_length *l, const coordinate *c, int64_t nanos)
 {
-    *l = *given;
-    if (!given->given || given->number) return DONE;
-    const double whole = (double)given->whole, unit = (double)nanos;
+    if (!l->given || l->number) return DONE;
+    const int64_t given = l->whole;
+    const __int128 wide = (__int128)given * TALLY_KEY_PART;
     l->number = 1;
-    l->whole = given->whole / nanos;
-    l->fraction = given->whole % nanos != 0;
-    l->real = l->fraction ? whole / unit : (double)l->whole;
-    const int exact = l->fraction
-                          ? (__int128)whole == given->whole && fma(l->real, unit, -whole) == 0
-                          : (__int128)l->real == l->whole;
-    if (exact) return DONE;
-    return fail(USAGE, "--%s is '%s', which is no exact number in the unit of %s, '%s'", option,
-                text, c->name, c->units);
+    l->exact = wide % nanos == 0;
+    l->whole = given / nanos - (given % nanos < 0);
+    l->part = (int64_t)(wide / nanos - (__int128)l->whole * TALLY_KEY_PART);
+    l->real = (double)given / (double)nanos;
+    const int real =
+        (__int128)(double)given == given && fma(l->real, (double)nanos, -(double)given) == 0;
+    if (c->dtype == TALLY_F64 ? real : l->exact) return DONE;
+    return fail(USAGE, "--%s is '%s', which is no exact number in the unit of %s, '%s'", l->option,
+                l->text, c->name, c->units);
 }
 
 /* "lev(x 2)" */
@@ -168,6 +167,16 @@ void coordinate_free(coordinate *c)
     *c = (coordinate){.of = NULL};
 }
 
+/* Is the last value below the first? */
+static int falls(const coordinate *c)
+{
+    if (c->n < 2) return 0;
+    const void *const last = c->values + (size_t)(c->n - 1) * tally_dtype_size(c->dtype);
+    if (c->dtype == TALLY_F64) return real_value(c->dtype, last) < real_value(c->dtype, c->values);
+    const int64_t a = whole_value(c->dtype, c->values), b = whole_value(c->dtype, last);
+    return c->dtype == TALLY_U64 ? (uint64_t)b < (uint64_t)a : b < a;
+}
+
 int coordinate_bounds(const span *s, const options *o, const input *in, const layout *l,
                       int64_t **start, int64_t **end)
 {
@@ -178,9 +187,9 @@ int coordinate_bounds(const span *s, const options *o, const input *in, const la
     int code = coordinate_read(&c, o, l);
     if (!code) code = unit_of(&c, &nanos);
     if (!code) code = span_unit(s, in->label, "the variable of --by", nanos != 0);
-    if (!code) code = to_unit(&s->last, "last", o->value[OPT_last], &c, nanos, &own.last);
-    if (!code) code = to_unit(&s->next, "next", o->value[OPT_next], &c, nanos, &own.next);
-    if (!code) code = span_window(&own, c.dtype, &w);
+    if (!code) code = to_unit(&own.last, &c, nanos);
+    if (!code) code = to_unit(&own.next, &c, nanos);
+    if (!code) code = span_window(&own, c.dtype, falls(&c), &w);
     if (!code) {
         *start = malloc((size_t)c.n * 8 + 8);
         *end = malloc((size_t)c.n * 8 + 8);

@@ -38,18 +38,33 @@ typedef struct sorting { /* of one group */
     const double *const *numbers; /* of each key column, of all groups; NULL: it has words */
 } sorting;
 
+/* Numbers whose nearest f64 is the same: as decimals, where both fit; else 0. */
+static int exact_order(const char *a, const char *b)
+{
+    int64_t whole[2], part[2];
+    if (tally_parse_decimal(a, strlen(a), &whole[0], &part[0]) ||
+        tally_parse_decimal(b, strlen(b), &whole[1], &part[1]))
+        return 0;
+    if (whole[0] != whole[1]) return whole[0] < whole[1] ? -1 : 1;
+    return (part[0] > part[1]) - (part[0] < part[1]);
+}
+
 static int ascending(const void *a, const void *b)
 {
     const sorting *const x = a, *const y = b;
     for (int64_t c = 0; c < x->in->info.key_columns; c++) {
+        const char *const s = tally_file_key(x->in->file, x->group, c), *const t = tally_file_key(
+                                                                            x->in->file, y->group,
+                                                                            c);
         if (x->numbers[c]) {
             const double v = x->numbers[c][x->group], w = x->numbers[c][y->group];
             const int v_nan = v != v, w_nan = w != w; /* NaN comes last */
             if (v < w || v_nan < w_nan) return -1;
             if (v > w || v_nan > w_nan) return 1;
+            const int exact = exact_order(s, t);
+            if (exact) return exact;
         }
-        const int order = strcmp(tally_file_key(x->in->file, x->group, c),
-                                 tally_file_key(x->in->file, y->group, c));
+        const int order = strcmp(s, t);
         if (order) return order;
     }
     return 0;

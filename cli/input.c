@@ -145,29 +145,12 @@ static void gather(const input *in, int64_t from, int64_t count, char *out)
     }
 }
 
-/* Times to `times`; those before it, in in->times, become what they are. */
-static tally_status read_times(input *in, void *buffer, int32_t *codes, char *times, int64_t max,
-                               int64_t *got)
-{
-    tally_dtype dtype;
-    const tally_status status =
-        tally_file_read_times(in->file, buffer, codes, times, &dtype, max, got);
-    if (status) return status;
-    for (char *t = in->times; t < times && dtype != in->times_dtype; t += 8) {
-        int64_t whole;
-        memcpy(&whole, t, 8);
-        const double real = (double)whole;
-        memcpy(t, &real, 8);
-    }
-    in->times_dtype = dtype;
-    return TALLY_OK;
-}
-
 static int read_file(input *in, void *buffer, int64_t line, int64_t max, int64_t *got)
 {
     int32_t *const codes = in->codes ? in->codes + line : NULL;
     const tally_status status =
-        in->times ? read_times(in, buffer, codes, (char *)in->times + line * 8, max, got)
+        in->times ? tally_file_read_times(in->file, buffer, codes, in->times + line,
+                                          &in->times_dtype, max, got)
         : codes   ? tally_file_read_by(in->file, buffer, codes, max, got)
                   : tally_file_read(in->file, buffer, max, got);
     if (status) return fail_status(in->ctx, status);
@@ -189,10 +172,11 @@ static int by_room(input *in, int64_t count)
         large_pages(codes, (size_t)count * sizeof *codes);
     }
     if (in->timed) {
-        void *const times = realloc(in->times, (size_t)count * 8 + 8);
-        if (!times) return fail_memory("--by", count * 8);
+        const size_t bytes = ((size_t)count + 1) * sizeof *in->times;
+        tally_line_time *const times = realloc(in->times, bytes);
+        if (!times) return fail_memory("--by", (int64_t)bytes);
         in->times = times;
-        large_pages(times, (size_t)count * 8);
+        large_pages(times, bytes);
     }
     return DONE;
 }

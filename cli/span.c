@@ -6,7 +6,7 @@
  *     --last 2s --center     (t - 1s, t + 1s]
  *
  * A length is a duration (2s, 1h30min) where the column has times, and a plain number where it
- * has numbers. */
+ * has numbers. It is a decimal, not a f64: 0.1 is a tenth. */
 #include "cli.h"
 
 #include <math.h>
@@ -26,22 +26,28 @@ static const struct {
              {"w", 604800000000000}};
 enum { UNITS = sizeof units / sizeof *units };
 
-static int not_a_length(enum option id, const char *text)
+/* A length that cannot be: it says what it must be. */
+static int bad_length(const span_length *l, const char *must)
+{
+    return fail(USAGE, "--%s is '%s': %s", l->option, l->text, must);
+}
+
+static int not_a_length(const span_length *l)
 {
     return fail(USAGE,
                 "--%s is '%s', which is no length of time: 500ms, 2s, 1.5h, 1h30min (units: ns, "
                 "us, ms, s, min, "
                 "h, d, w), or a plain number where the times are numbers",
-                option_table[id].name, text);
+                l->option, l->text);
 }
 
-/* A part such as 1.5h of a duration, in nanoseconds: -1 if it is none, 1 if it is no whole
- * number of them or too many.
- */
+enum { IS_PART, NO_PART, TOO_FINE, TOO_LONG };
+
+/* A part such as 1.5h of a duration, in nanoseconds. */
 static int part(const char **at, int64_t *nanos)
 {
     int64_t whole = 0, scale = 1;
-    int figures = 0, point = 0, unit = 0, big = 0;
+    int figures = 0, point = 0, unit = 0, big = 0, fine = 0;
     const char *p = *at;
     for (; (*p >= '0' && *p <= '9') || (*p == '.' && !point); p++) {
         if (*p == '.') {
@@ -51,46 +57,68 @@ static int part(const char **at, int64_t *nanos)
         figures++;
         big |= __builtin_mul_overflow(whole, 10, &whole) ||
                __builtin_add_overflow(whole, *p - '0', &whole);
-        if (point) big |= __builtin_mul_overflow(scale, 10, &scale);
+        if (point) fine |= __builtin_mul_overflow(scale, 10, &scale);
     }
     const size_t length = strspn(p, "abcdefghijklmnopqrstuvwxyz");
     while (unit < UNITS &&
            (strlen(units[unit].name) != length || memcmp(units[unit].name, p, length) != 0))
         unit++;
-    if (!figures || unit == UNITS) return -1;
+    if (!figures || unit == UNITS) return NO_PART;
     *at = p + length;
-    const __int128 product = (__int128)whole * units[unit].nanos;
-    if (big || product % scale || product / scale > INT64_MAX) return 1;
-    *nanos = (int64_t)(product / scale);
-    return 0;
+    /* the last digit stands for a whole number of nanoseconds: nine digits of a second */
+    if (fine || units[unit].nanos % scale) return TOO_FINE;
+    const __int128 product = (__int128)whole * (units[unit].nanos / scale);
+    if (big || product > INT64_MAX) return TOO_LONG;
+    *nanos = (int64_t)product;
+    return IS_PART;
+}
+
+/* A plain number: exact if it is a decimal that fits; real is the nearest f64. Is it none? */
+static int parse_number(const char *text, span_length *l)
+{
+    const size_t length = strlen(text);
+    if (tally_parse_value(TALLY_F64, text, length, &l->real) || !isfinite(l->real)) return 0;
+    l->number = 1;
+    l->exact = tally_parse_decimal(text, length, &l->whole, &l->part) == TALLY_OK;
+    return 1;
 }
 
 static int parse_length(const options *o, enum option id, span_length *l)
 {
     const char *const text = o->value[id], *at = text;
-    memset(l, 0, sizeof *l);
+    *l = (span_length){.option = option_table[id].name, .text = text, .exact = 1};
     if (!text) return DONE;
     l->given = 1;
-    const size_t length = strlen(text);
-    if (tally_parse_value(TALLY_F64, text, length, &l->real) == TALLY_OK) {
-        l->number = 1;
-        if (!isfinite(l->real)) return not_a_length(id, text);
-        if (tally_parse_value(TALLY_I64, text, length, &l->whole)) l->fraction = 1;
-        return DONE;
-    }
+    if (parse_number(text, l)) return DONE;
+    if (l->real != 0) return not_a_length(l); /* infinite, or nan */
     const int negative = *at == '-';
     at += negative;
     do {
-        int64_t nanos;
+        int64_t nanos = 0;
         const int bad = part(&at, &nanos);
-        if (bad < 0) return not_a_length(id, text);
+        if (bad == NO_PART) return not_a_length(l);
+        if (bad == TOO_FINE)
+            return bad_length(l, "must have no digits of less than a nanosecond, as in nine after "
+                                 "the point of a second");
         if (bad || __builtin_add_overflow(l->whole, nanos, &l->whole))
-            return fail(USAGE, "--%s is '%s': must be a whole number of nanoseconds below 2^63",
-                        option_table[id].name, text);
+            return bad_length(l, "must be below 2^63 nanoseconds");
     } while (*at);
     if (negative) l->whole = -l->whole;
     return DONE;
 }
+
+/* whole and part in units of 1 / TALLY_KEY_PART. */
+static __int128 units_of(const span_length *l)
+{
+    return (__int128)l->whole * TALLY_KEY_PART + l->part;
+}
+
+/* Is -a > b? */
+static int is_beyond(const span_length *a, const span_length *b)
+{
+    return a->exact && b->exact ? -units_of(a) > units_of(b) : -a->real > b->real;
+}
+static int is_above_zero(const span_length *l) { return l->exact ? units_of(l) > 0 : l->real > 0; }
 
 static int excluded(const options *o)
 {
@@ -134,14 +162,11 @@ int span_options(const options *o, span *s)
                       *const ties = o->value[OPT_ties];
     s->low_open = *closed == 'r' || *closed == 'n';
     s->high_open = *closed == 'l' || *closed == 'n';
-    const int beyond = s->center || s->next.whole > 0 || s->next.real > 0;
-    if (ties && *ties == 'r' && beyond)
+    if (ties && *ties == 'r' && (s->center || is_above_zero(&s->next)))
         return fail(USAGE, "--ties row ends a window at its line, and --%s reaches beyond it",
                     s->center ? "center" : "next");
-    s->ties = beyond || (ties && *ties == 'a') ? TALLY_TIES_ALL : TALLY_TIES_ROW;
-    const double low = s->last.number ? -s->last.real : -(double)s->last.whole,
-                 high = s->next.number ? s->next.real : (double)s->next.whole;
-    if (low > high || (s->center && low > 0))
+    s->ties = !ties ? -1 : *ties == 'a' ? TALLY_TIES_ALL : TALLY_TIES_ROW;
+    if (is_beyond(&s->last, s->center ? &s->last : &s->next))
         return fail(USAGE, "the window would end before it begins: --last is %s%s%s",
                     s->last.given ? o->value[OPT_last] : "not there",
                     s->next.given ? " and --next " : "", s->next.given ? o->value[OPT_next] : "");
@@ -151,14 +176,6 @@ int span_options(const options *o, span *s)
 int by_coordinate(const options *o)
 {
     return has(o, OPT_by) && has(o, OPT_axis) && (has(o, OPT_last) || has(o, OPT_next));
-}
-
-/* An end of the window for keys that are whole: of 2.5 the next whole number inside, which then
-   belongs to it. */
-static void whole_end(double real, double (*inward)(double), int64_t *end, int *open)
-{
-    *open = 0;
-    *end = (int64_t)inward(real);
 }
 
 int span_unit(const span *s, const char *label, const char *what, int times)
@@ -173,55 +190,94 @@ int span_unit(const span *s, const char *label, const char *what, int times)
         label, what, option, option);
 }
 
-int span_window(const span *s, tally_dtype keys, tally_key_window *w)
+/* The one place where a length becomes a limit of keys: *limit and *rest are given / 10^18, which
+ * must be a number of i64 and its part. */
+static int limit_of(const span_length *l, __int128 given, int64_t *limit, int64_t *rest)
 {
-    const span_length *const shown = s->last.given ? &s->last : &s->next;
-    const char *const option = s->last.given ? "last" : "next";
-    *w = (tally_key_window){.low_open = s->low_open, .high_open = s->high_open, .ties = s->ties};
-    if (keys == TALLY_F64) {
-        w->low_real = s->center ? -s->last.real / 2 : -s->last.real;
-        w->high_real = s->center ? s->last.real / 2 : s->next.real;
-        return DONE;
-    }
-    const double limit = 9.2e18;
-    if (shown->number && (fabs(s->last.real) > limit || fabs(s->next.real) > limit))
-        return fail(USAGE, "--%s: must be below %g where the numbers of --by are whole", option,
-                    limit);
-    w->low = s->last.whole == INT64_MIN ? INT64_MAX : -s->last.whole;
-    w->high = s->next.whole;
-    if (s->center) { /* as pandas has it: halves rounded down, and then with both ends */
-        w->high = s->last.fraction ? 0 : s->last.whole / 2;
-        w->low = -w->high;
-        if (s->last.whole % 2) w->low_open = w->high_open = 0;
-    }
-    if (s->last.fraction)
-        whole_end(s->center ? -s->last.real / 2 : -s->last.real, ceil, &w->low, &w->low_open);
-    if (s->next.fraction) whole_end(s->next.real, floor, &w->high, &w->high_open);
-    if (s->center && s->last.fraction) whole_end(s->last.real / 2, floor, &w->high, &w->high_open);
+    __int128 whole = given / TALLY_KEY_PART, part = given % TALLY_KEY_PART;
+    if (part < 0) part += TALLY_KEY_PART, whole--;
+    if (!l->exact || whole != (int64_t)whole)
+        return bad_length(l, "must be a number above -2^63 and below 2^63 with at most 18 digits "
+                             "after the point, as the keys of --by are integers or decimals");
+    *limit = (int64_t)whole;
+    *rest = (int64_t)part;
     return DONE;
+}
+
+/* Keys of f64: a length is the nearest f64. */
+static int real_window(const span *s, tally_key_window *w)
+{
+    const span_length *const both[] = {&s->last, &s->next};
+    for (int i = 0; i < 2; i++)
+        if (both[i]->real == 0 && (!both[i]->exact || units_of(both[i])))
+            return bad_length(both[i], "must be 0 or a number that a f64 holds");
+    w->low_real = s->center ? -s->last.real / 2 : -s->last.real;
+    w->high_real = s->center ? s->last.real / 2 : s->next.real;
+    return DONE;
+}
+
+/* Integers and decimals. Of an odd length a half is no number of 18 digits: keys are none either,
+ * so it is rounded down, and then both ends belong to the window. */
+static int exact_window(const span *s, tally_key_window *w)
+{
+    __int128 low = units_of(&s->last), high = units_of(&s->next);
+    if (s->center) {
+        if (low % 2) w->low_open = w->high_open = 0;
+        low = high = low / 2;
+    }
+    const int code = limit_of(&s->last, -low, &w->low, &w->low_part);
+    return code ? code : limit_of(s->center ? &s->last : &s->next, high, &w->high, &w->high_part);
+}
+
+int span_window(const span *s, tally_dtype keys, int falling, tally_key_window *w)
+{
+    *w = (tally_key_window){.low_open = s->low_open, .high_open = s->high_open};
+    /* do windows have rows after their own with other keys? */
+    const int beyond = s->center || is_above_zero(&s->next) || (falling && is_above_zero(&s->last));
+    w->ties = s->ties >= 0 ? (tally_ties)s->ties : beyond ? TALLY_TIES_ALL : TALLY_TIES_ROW;
+    return keys == TALLY_F64 ? real_window(s, w) : exact_window(s, w);
+}
+
+/* The lines' times in the order of the groups: whole numbers, and their parts, NULL if all are
+ * integers. */
+static tally_status take_times(const groups *g, const input *in, int64_t *whole, int64_t *parts,
+                               int *has_parts)
+{
+    tally_view from = tally_flat(&in->times->whole, TALLY_I64, g->lines),
+               to = tally_flat(whole, TALLY_I64, g->lines);
+    *has_parts = 0;
+    if (g->lines == 0) return TALLY_OK;
+    from.stride = sizeof *in->times / sizeof(int64_t);
+    tally_status status = tally_take(in->ctx, &from, g->order, g->lines, &to);
+    for (int64_t i = 0; i < g->lines && !*has_parts; i++) *has_parts = in->times[i].part != 0;
+    if (status || !*has_parts) return status;
+    from.data = &in->times->part;
+    to.data = parts;
+    return tally_take(in->ctx, &from, g->order, g->lines, &to);
 }
 
 int span_bounds(const span *s, const groups *g, const input *in, int64_t **start, int64_t **end)
 {
     tally_key_window w;
+    const size_t bytes = (size_t)g->lines * 8 + 8;
+    int has_parts = 0;
     *start = *end = NULL;
     int code =
         in->info.times ? span_unit(s, in->label, "the column of --by", in->info.times != 1) : DONE;
-    if (!code) code = span_window(s, in->times_dtype, &w);
+    if (!code) code = span_window(s, in->times_dtype, 0, &w);
     if (code) return code;
-    int64_t *const first = *start = malloc((size_t)g->lines * 8 + 8),
-                   *const stop = *end = malloc((size_t)g->lines * 8 + 8),
-                   *const times = malloc((size_t)g->lines * 8 + 8);
-    if (!first || !stop || !times) code = fail_memory("the windows", 3 * g->lines * 8);
-    const tally_view all = tally_flat(in->times, in->times_dtype, g->lines),
-                     dense = tally_flat(times, in->times_dtype, g->lines);
-    tally_status status = code ? TALLY_OK : tally_take(in->ctx, &all, g->order, g->lines, &dense);
+    int64_t *const first = *start = malloc(bytes), *const stop = *end = malloc(bytes),
+                   *const times = malloc(bytes), *const parts = malloc(bytes);
+    if (!first || !stop || !times || !parts) code = fail_memory("the windows", 4 * g->lines * 8);
+    tally_status status = code ? TALLY_OK : take_times(g, in, times, parts, &has_parts);
     for (int64_t i = 0; i < g->count && !code && !status; i++) {
         const int64_t at = g->offsets[i], n = g->offsets[i + 1] - at;
         const tally_view keys = tally_flat(times + at, in->times_dtype, n);
+        w.parts = has_parts ? parts + at : NULL;
         status = tally_window_bounds(in->ctx, &keys, &w, first + at, stop + at);
         for (int64_t j = at; j < at + n && !status && at; j++) first[j] += at, stop[j] += at;
     }
     free(times);
+    free(parts);
     return code ? code : status ? fail_status(in->ctx, status) : DONE;
 }

@@ -600,15 +600,20 @@ TALLY_API tally_status tally_file_read_box(tally_file *file, const int64_t *star
  * code for each line of them; max is at least a line. codes NULL: none. */
 TALLY_API tally_status tally_file_read_by(tally_file *file, void *buffer, int32_t *codes,
                                           int64_t max, int64_t *got);
-/* options.by_time: the same, and the time of each line, 8 bytes. Times are ISO 8601
- * (2024-05-01T13:30:00.5+02:00, also 20240501T1330, and a blank for T) and become i64
- * nanoseconds since 1970; all have the same zone, or none has one. Or they are numbers: i64, or
- * f64 from the read on that meets a fraction (*dtype says what this read gave, and the caller
- * converts what it has). Within a group times must not fall. codes must be NULL if there is no
- * key column. */
+/* The time of a line: whole nanoseconds since 1970, part 0; or the number
+ * whole + part / TALLY_KEY_PART, exactly. */
+typedef struct tally_line_time {
+    int64_t whole, part;
+} tally_line_time;
+/* options.by_time: the same, and the time of each line. Times are ISO 8601
+ * (2024-05-01T13:30:00.5+02:00, also 20240501T1330, and a blank for T), with at most nine digits
+ * after the second; all have the same zone, or none has one. Or they are numbers from -2^63 to
+ * 2^64 - 1 with at most 18 digits after the point. *dtype, of `whole`, is i64, or u64 from the
+ * read on that meets a number above 2^63 - 1; a column that has a number below 0 too is an error.
+ * Within a group times must not fall. codes must be NULL if there is no key column. */
 TALLY_API tally_status tally_file_read_times(tally_file *file, void *buffer, int32_t *codes,
-                                             void *times, tally_dtype *dtype, int64_t max,
-                                             int64_t *got);
+                                             tally_line_time *times, tally_dtype *dtype,
+                                             int64_t max, int64_t *got);
 /* How many groups there are so far (0: none, or no options.by), and cell `column` of a group's
  * key, both from 0. The text is the file's, until it is closed; NULL: there is no such cell. */
 TALLY_API int64_t tally_file_groups(const tally_file *file);
@@ -665,6 +670,14 @@ TALLY_API int tally_format_value(tally_dtype dtype, const void *value, int hex, 
  * rounded. Returns TALLY_BAD_DATA if it is not one. */
 TALLY_API tally_status tally_parse_value(tally_dtype dtype, const char *text, size_t length,
                                          void *value);
+/* 10^18: the parts of a decimal that an integer has. */
+#define TALLY_KEY_PART INT64_C(1000000000000000000)
+/* One decimal of `length` characters (2, 2.5, 25e-1) as whole + part / TALLY_KEY_PART, exactly,
+ * with 0 <= part < TALLY_KEY_PART: what tally_key_window takes. Returns TALLY_BAD_DATA if it is no
+ * decimal, TALLY_UNSUPPORTED if it is not in -2^63 .. 2^63 or has more than 18 digits after the
+ * point. */
+TALLY_API tally_status tally_parse_decimal(const char *text, size_t length, int64_t *whole,
+                                           int64_t *part);
 
 /* ---- 10 what is here --------------------------------------------------------------------------------------------- */
 
@@ -794,26 +807,34 @@ TALLY_API tally_status tally_window_ranges(tally *ctx, const char *op, const tal
                                            int64_t min_count);
 
 /* What the window of row i has of rows with the same key: all of them (SQL's peers, Polars), or
- * none after row i (pandas). */
+ * none after row i (pandas). Rows with other keys are not touched. */
 typedef enum tally_ties { TALLY_TIES_ALL = 0, TALLY_TIES_ROW } tally_ties;
 
-/* The window of row i: the rows whose keys lie in key[i] + low .. key[i] + high. Trailing
+/* The window of row i: the rows j whose distance key[j] - key[i] lies in low .. high. Distances
+ * are exact: nothing is rounded, and no sum overflows. It is the value of a key that counts, not
+ * its place: of descending keys, low = -t and high = 0 give the rows after row i. Trailing
  * windows of a time t: low = -t, high = 0; pandas' closed="right" is low_open = 1 and
- * TALLY_TIES_ROW. */
+ * TALLY_TIES_ROW. Infinite keys of f64 are 0 apart where they are equal, and infinitely far from
+ * all others; an infinite low or high has these at its end. */
 typedef struct tally_key_window {
-    /* for keys of i32, i64 and u64; sums beyond 64 bits are right. Both 0: the same key. Keys of
-       f64 have the two below, and what is not for a key's type must be 0 */
+    /* for keys of i32, i64 and u64. Both 0: the same key. Keys of f64 have the two below, and what
+       is not for a key's type must be 0 */
     int64_t low, high;
-    double low_real, high_real; /* for keys of f64; the sums round once */
+    double low_real, high_real; /* for keys of f64, not NaN */
     int low_open, high_open;    /* 1: a key at this end is outside */
     tally_ties ties;
     /* NULL, or a low, a high for each row (calendar months): for keys that are integers */
     const int64_t *lows, *highs;
+    /* Decimals: parts is NULL, or key i is the integer keys[i] + parts[i] / TALLY_KEY_PART. So are
+     * low + low_part / TALLY_KEY_PART, high and high_part. All parts are in
+     * 0 .. TALLY_KEY_PART - 1: -0.5 is -1 and TALLY_KEY_PART / 2. */
+    const int64_t *parts;
+    int64_t low_part, high_part;
 } tally_key_window;
 /* start and end of the window of each row, for tally_window_ranges. keys: one sequence of i32,
  * i64, u64 or f64, sorted, ascending or descending; one that is not, or NaN, is TALLY_INVALID:
- * the sentence names the row and both keys, and nothing is written. start and end have room for
- * keys->n. */
+ * the sentence names the row and both keys, and nothing is written. So is TALLY_TIES_ROW where a
+ * window would go on behind a row that it leaves out. start and end have room for keys->n. */
 TALLY_API tally_status tally_window_bounds(tally *ctx, const tally_view *keys,
                                            const tally_key_window *window, int64_t *start,
                                            int64_t *end);

@@ -19,10 +19,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 typedef struct outcome {
     tally_status status;
     char error[512];
-    unsigned char *values; /* room for 8 bytes each byte of the input and some */
-    char *lines;           /* with options.keep: each with a newline */
-    int32_t *codes;        /* with options.by and a key in it: of each line */
-    char *times;           /* with options.by_time, 8 bytes each, as dtype */
+    unsigned char *values;  /* room for 8 bytes each byte of the input and some */
+    char *lines;            /* with options.keep: each with a newline */
+    int32_t *codes;         /* with options.by and a key in it: of each line */
+    tally_line_time *times; /* with options.by_time; of that dtype */
     tally_dtype dtype;
     int64_t groups;
     int64_t bytes, rows, lengths, skipped;
@@ -44,18 +44,9 @@ static tally_status read_some(tally_file *f, outcome *to, int64_t n, int64_t col
                               int64_t max, int64_t *got)
 {
     if (to->times) {
-        char *const at = to->times + n / columns * 8;
-        tally_dtype dtype = 0;
-        const tally_status s =
-            tally_file_read_times(f, to->values + n * width,
-                                  to->codes ? to->codes + n / columns : NULL, at, &dtype, max, got);
-        for (char *t = to->times; !s && t < at && dtype != to->dtype; t += 8) {
-            int64_t whole;
-            memcpy(&whole, t, 8);
-            memcpy(t, &(double){(double)whole}, 8);
-        }
-        if (!s) to->dtype = dtype;
-        return s;
+        return tally_file_read_times(f, to->values + n * width,
+                                     to->codes ? to->codes + n / columns : NULL,
+                                     to->times + n / columns, &to->dtype, max, got);
     }
     if (!to->codes) return tally_file_read(f, to->values + n * width, max, got);
     return tally_file_read_by(f, to->values + n * width, to->codes + n / columns, max, got);
@@ -75,7 +66,7 @@ static void load(int fd, const tally_file_options *o, int64_t size, int64_t step
     if (!to->status) {
         tally_file_get_info(f, &info);
         if (info.key_columns) to->codes = calloc((size_t)room, sizeof *to->codes);
-        if (o->by_time) to->times = calloc((size_t)room, 8);
+        if (o->by_time) to->times = calloc((size_t)room, sizeof *to->times);
         const int64_t width = (int64_t)tally_dtype_size(info.dtype),
                       columns = info.ndim > 1 ? info.shape[1] : 1;
         if (columns < 1 || info.ndim > 2 || !width) abort();
@@ -121,7 +112,8 @@ static void same(const outcome *x, const outcome *y)
         (!x->status && x->codes &&
          (x->groups != y->groups || memcmp(x->codes, y->codes, (size_t)x->bytes / 8))) ||
         (!x->status && x->times &&
-         (x->dtype != y->dtype || memcmp(x->times, y->times, (size_t)x->rows * 8)))) {
+         (x->dtype != y->dtype ||
+          memcmp(x->times, y->times, (size_t)x->rows * sizeof *x->times)))) {
         fprintf(stderr,
                 "status %d %d, bytes %lld %lld, lines %lld %lld, skipped %lld %lld\n'%s'\n'%s'\n",
                 x->status, y->status, (long long)x->bytes, (long long)y->bytes,

@@ -244,7 +244,7 @@ static void file_stamps(void)
 {
     static const struct {
         const char *text;
-        int64_t nanos;
+        int64_t nanos, part;
     } stamps[] = {{"1970-01-01T00:00:00Z", 0},
                   {"2024-05-01T14:00:00.5+02:00", 1714564800500000000},
                   {"2024-05-01T07:30:00,25-0430", 1714564800250000000},
@@ -255,10 +255,33 @@ static void file_stamps(void)
                   {"1969-12-31T23:59:59.999999999-00:00", -1},
                   {"1677-09-21T00:12:43.145224192Z", INT64_MIN},
                   {"2262-04-11T23:47:16.854775807Z", INT64_MAX},
-                  {"2262-04-12T01:47:16.8547758070+02", INT64_MAX},
+                  {"2262-04-12T01:47:16.854775807+02", INT64_MAX},
                   {"-12", -12},
+                  {"-12.25e1", -123, TALLY_KEY_PART / 2},
+                  {"1e-18", 0, 1},
+                  {"-1e-18", -1, TALLY_KEY_PART - 1},
+                  {"0.100000000000000000000", 0, TALLY_KEY_PART / 10},
+                  {"9223372036854775807.5", INT64_MAX, TALLY_KEY_PART / 2},
+                  {"0e999999999999999999999", 0},
+                  {"0x000000000000000a", 10},
+                  {"-9223372036854775808.00", INT64_MIN},
                   {"9223372036854775807", INT64_MAX}};
-    for (size_t i = 0; i < sizeof stamps / sizeof *stamps; i++) {
+    static const struct {
+        const char *text, *words;
+    } wrong[] = {
+        {"2262-04-12T01:47:16.8547758070+02", "has more than nine digits after the second"},
+        {"2024-05-01T12:00:00.0000000000", "has more than nine digits after the second"},
+        {"18446744073709551616", "must be in -2^63 .. 2^64 - 1"},
+        {"-9223372036854775808.000000001", "must be in -2^63 .. 2^64 - 1"},
+        {"1e99999999999999999999", "must be in -2^63 .. 2^64 - 1"},
+        {"1.0000000000000000001", "at most 18 digits after the point"},
+        {"1e-19", "at most 18 digits after the point"},
+        {"inf", "is neither a time"},
+        {"1e", "is neither a time"},
+        {".", "is neither a time"}};
+    const size_t good = sizeof stamps / sizeof *stamps, bad = sizeof wrong / sizeof *wrong;
+    for (size_t i = 0; i < good + bad; i++) {
+        const char *const text = i < good ? stamps[i].text : wrong[i - good].text;
         const tally_file_options o = {.format = "csv",
                                       .by = "1",
                                       .by_time = 1,
@@ -267,20 +290,24 @@ static void file_stamps(void)
                                       .delimiter = ';'};
         char line[80];
         double x;
-        int64_t nanos = 7, got = 0;
+        int64_t got = 0;
+        tally_line_time t = {7, 7};
         tally_dtype dtype = 0;
         tally_file *in = NULL;
-        save("s.csv", line, (size_t)snprintf(line, sizeof line, "%s;1\n", stamps[i].text));
+        save("s.csv", line, (size_t)snprintf(line, sizeof line, "%s;1\n", text));
         check_ok(NULL, tally_file_open(NULL, path("s.csv"), &o, &in), "open");
-        check_ok(NULL, tally_file_read_times(in, &x, NULL, &nanos, &dtype, 1, &got),
-                 stamps[i].text);
-        check(got == 1 && dtype == TALLY_I64 && nanos == stamps[i].nanos, "%s: %lld",
-              stamps[i].text, (long long)nanos);
+        const tally_status status = tally_file_read_times(in, &x, NULL, &t, &dtype, 1, &got);
+        if (i < good)
+            check(!status && got == 1 && dtype == TALLY_I64 && t.whole == stamps[i].nanos &&
+                      t.part == stamps[i].part,
+                  "%s: %lld %lld", text, (long long)t.whole, (long long)t.part);
+        else
+            refused(NULL, status, TALLY_BAD_DATA, wrong[i - good].words);
         tally_file_close(in);
     }
 }
 
-/* Times of lines: whole ticks until a fraction comes, then real; by groups or without. */
+/* Times of lines: numbers that all fit i64 until a larger one comes; by groups or without. */
 static void file_times(void)
 {
     enum { LINES = 600000, LATE = 570000 };
@@ -289,7 +316,8 @@ static void file_times(void)
     FILE *const f = fopen(path("t.csv"), "w");
     fprintf(f, "t,k,x\n");
     for (int i = 0; i < LINES; i++)
-        fprintf(f, "%d%s,%c,%d\n", i / 3, i < LATE ? "" : ".5", 'a' + i % 5, i % 100);
+        fprintf(f, "%s%d%s,%c,%d\n", i < LATE ? "" : "18446744073700", 100000 + i / 6,
+                i / 3 % 2 ? ".5" : "", 'a' + i % 5, i % 100);
     fclose(f);
     for (int keyed = 0; keyed < 2; keyed++) {
         const tally_file_options o = {
@@ -297,10 +325,7 @@ static void file_times(void)
         tally_file *in = NULL;
         tally_file_info info;
         static int32_t x[LINES + 1], codes[LINES + 1];
-        static union {
-            int64_t whole;
-            double real;
-        } times[LINES + 1];
+        static tally_line_time times[LINES + 1];
         tally_dtype dtype = 0;
         int64_t n = 0, got = 1, wholes = 0;
         check_ok(ctx, tally_file_open(ctx, path("t.csv"), &o, &in), "open");
@@ -312,11 +337,12 @@ static void file_times(void)
             if (n + got > LINES) break;
             if (dtype == TALLY_I64) wholes = n + got;
         }
-        int good = n == LINES && dtype == TALLY_F64 && wholes > 0 && wholes <= LATE;
+        int good = n == LINES && dtype == TALLY_U64 && wholes > 0 && wholes <= LATE;
         for (int i = 0; i < LINES && good; i++)
             good = x[i] == i % 100 && (!keyed || codes[i] == i % 5) &&
-                   (i < wholes ? times[i].whole == i / 3
-                               : times[i].real == i / 3 + (i < LATE ? 0 : 0.5));
+                   (uint64_t)times[i].whole ==
+                       (i < LATE ? 0 : 18446744073700000000u) + 100000u + (unsigned)i / 6 &&
+                   times[i].part == (i / 3 % 2 ? TALLY_KEY_PART / 2 : 0);
         tally_file_get_info(in, &info);
         check(good && info.times == 1 && info.key_columns == keyed,
               "times of lines: %lld, whole %lld", (long long)n, (long long)wholes);
@@ -330,11 +356,12 @@ static void file_times(void)
     tally_file *in = NULL;
     int64_t got;
     tally_dtype dtype;
+    tally_line_time one;
     check_ok(
         ctx,
         tally_file_open(ctx, path("t.csv"), &(tally_file_options){.by = "k", .column = "x"}, &in),
         "open");
-    refused(ctx, tally_file_read_times(in, &got, NULL, &got, &dtype, 1, &got), TALLY_INVALID,
+    refused(ctx, tally_file_read_times(in, &got, NULL, &one, &dtype, 1, &got), TALLY_INVALID,
             "times were not asked for");
     tally_file_close(in);
     refused(ctx, tally_file_open(ctx, path("t.csv"), &(tally_file_options){.by_time = 1}, &in),

@@ -372,7 +372,7 @@ static tally_status s_times(void)
     int64_t shape[] = {1500, 2}, got = 0, total = 0;
     float *const lines = room(8 * 1500);
     int32_t *const codes = room(4 * 1500);
-    double *const times = room(8 * 1500);
+    tally_line_time *const times = room(16 * 1500);
     tally_dtype dtype;
     const tally_file_options o = {
         .by = "2,1", .by_time = 1, .column = "1", .dtype = TALLY_F32, .header = -1};
@@ -392,7 +392,9 @@ static tally_status s_times(void)
         total += got;
     } while (!status && got && total < 1501);
     if (!status)
-        check(total == 1500 && tally_file_groups(f) == 700 && dtype == TALLY_F64, "times.csv");
+        check(total == 1500 && tally_file_groups(f) == 700 && dtype == TALLY_I64 &&
+                  times[1].part == TALLY_KEY_PART / 2,
+              "times.csv");
     tally_file_close(f);
     return status;
 }

@@ -188,7 +188,8 @@ static void bounds(tally *ctx, tally_dtype d, int64_t n, int falls)
     }
     if (each) w.lows = lows, w.highs = highs;
     const tally_view keys = tally_flat(data, d, n);
-    check_ok(ctx, tally_window_bounds(ctx, &keys, &w, start, end), "bounds");
+    const tally_status status = tally_window_bounds(ctx, &keys, &w, start, end);
+    int hole = 0; /* a window with a row of ties left out, and a later one not */
     for (int64_t i = 0; i < n; i++) {
         const double low = real_at(d, i) + (each             ? (double)lows[i]
                                             : d == TALLY_F64 ? w.low_real
@@ -196,15 +197,18 @@ static void bounds(tally *ctx, tally_dtype d, int64_t n, int falls)
                      high = real_at(d, i) + (each             ? (double)highs[i]
                                              : d == TALLY_F64 ? w.high_real
                                                               : (double)w.high);
-        int64_t first = -1, last = -1;
+        int64_t first = -1, last = -1, count = 0;
         for (int64_t j = i < 400 ? 0 : i - 400; j < n && j < i + 400; j++) {
             const double k = real_at(d, j);
             if (k < low || k > high || (w.low_open && k == low) || (w.high_open && k == high))
                 continue;
-            if (w.ties == TALLY_TIES_ROW && j > i) continue;
+            if (w.ties == TALLY_TIES_ROW && j > i && k == real_at(d, i)) continue;
             if (first < 0) first = j;
             last = j;
+            count++;
         }
+        hole |= count && last - first + 1 != count;
+        if (status) continue;
         const int good = first < 0 ? start[i] == end[i] : start[i] == first && end[i] == last + 1;
         if (!check(good && start[i] >= 0 && end[i] <= n,
                    "%s row %lld of %lld: %lld..%lld, not %lld..%lld (low %g high %g open %d %d "
@@ -214,6 +218,7 @@ static void bounds(tally *ctx, tally_dtype d, int64_t n, int falls)
                    w.high_open, (int)w.ties, falls))
             break;
     }
+    check(hole ? status == TALLY_INVALID : !status, "ties %d: %s", (int)w.ties, tally_error(ctx));
 }
 
 /* Keys at the ends of their type: limits go beyond it. */

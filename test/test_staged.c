@@ -167,11 +167,12 @@ static void bounds(int each, int bad)
     const tally_view v = {keys, TALLY_I64, 1, n, n, stride, NULL};
     tally_key_window w = {.low = -3, .high = 2};
     if (each) w.lows = numbers(n, 9, 0), w.highs = numbers(n, 9, 0);
+    if (!each) w.parts = numbers(n, 1, 0), w.low_part = TALLY_KEY_PART / 2;
     int64_t *const start = numbers(n + 1, 9, 0), *const end = numbers(n + 1, 9, 0);
     spread();
     const tally_status wanted = tally_window_bounds(cpu, &v, &w, start, end);
     const tally_view a = placed(&v, NULL);
-    w.lows = place(w.lows), w.highs = place(w.highs);
+    w.lows = place(w.lows), w.highs = place(w.highs), w.parts = place(w.parts);
     compare(wanted, tally_window_bounds(ctx, &a, &w, place(start), place(end)), "bounds");
 }
 

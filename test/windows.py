@@ -36,7 +36,8 @@ class View(ctypes.Structure):
 class KeyWindow(ctypes.Structure):
     _fields_ = [("low", ctypes.c_int64), ("high", ctypes.c_int64), ("low_real", ctypes.c_double),
                 ("high_real", ctypes.c_double), ("low_open", ctypes.c_int), ("high_open", ctypes.c_int),
-                ("ties", ctypes.c_int), ("lows", ctypes.c_void_p), ("highs", ctypes.c_void_p)]
+                ("ties", ctypes.c_int), ("lows", ctypes.c_void_p), ("highs", ctypes.c_void_p),
+                ("parts", ctypes.c_void_p), ("low_part", ctypes.c_int64), ("high_part", ctypes.c_int64)]
 
 
 class Options(ctypes.Structure):

@@ -281,6 +281,31 @@ PyObject *pt_gather(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return object;
 }
 
+/* low or high, as the keys are: nothing is rounded. */
+static int open_limit(PyObject *object, const char *name, tally_dtype keys, int64_t *whole,
+                      double *real)
+{
+    int beyond = 0;
+    if (keys == TALLY_F64) {
+        *real = PyFloat_AsDouble(object);
+        if (*real == -1 && PyErr_Occurred()) return -1;
+        if (!PyLong_Check(object)) return 0;
+        PyObject *const back = PyLong_FromDouble(*real);
+        const int same = back ? PyObject_RichCompareBool(back, object, Py_EQ) : -1;
+        Py_XDECREF(back);
+        if (same == 0)
+            PyErr_Format(PyExc_ValueError, "%s is %S: must be a number that float64 holds", name,
+                         object);
+        return same == 1 ? 0 : -1;
+    }
+    PyObject *const number = PyNumber_Index(object);
+    *whole = number ? PyLong_AsLongLongAndOverflow(number, &beyond) : -1;
+    Py_XDECREF(number);
+    if (!beyond) return *whole == -1 && PyErr_Occurred() ? -1 : 0;
+    PyErr_Format(PyExc_OverflowError, "%s is %S: must be in -2^63..2^63 - 1", name, object);
+    return -1;
+}
+
 /* bounds(keys, low, high, low_open, high_open, ties) -> (start, end); low and high as the keys
    are */
 PyObject *pt_bounds(PyObject *module, PyObject *const *args, Py_ssize_t count)
@@ -295,14 +320,9 @@ PyObject *pt_bounds(PyObject *module, PyObject *const *args, Py_ssize_t count)
     w.ties = PyObject_IsTrue(args[5]) ? TALLY_TIES_ROW : TALLY_TIES_ALL;
     pt_slot *slot = NULL;
     int made = 0;
-    if (a.dtype == TALLY_F64) {
-        w.low_real = PyFloat_AsDouble(args[1]);
-        w.high_real = PyFloat_AsDouble(args[2]);
-    } else {
-        w.low = PyLong_AsLongLong(args[1]);
-        w.high = PyErr_Occurred() ? 0 : PyLong_AsLongLong(args[2]);
-    }
-    if (PyErr_Occurred() || !(slot = pt_take(&a, NULL))) goto done;
+    if (open_limit(args[1], "low", a.dtype, &w.low, &w.low_real) ||
+        open_limit(args[2], "high", a.dtype, &w.high, &w.high_real) || !(slot = pt_take(&a, NULL)))
+        goto done;
     for (; made < 2; made++)
         if (make_places(&a, a.size, &bound[made], &places[made])) goto done;
     tally_status status;

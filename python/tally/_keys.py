@@ -10,10 +10,13 @@ __all__ = ["bounds", "by_key", "groups", "runs", "take"]
 def bounds(keys, low, high, /, *, closed="both", ties="all"):
     """The windows of rows over sorted ``keys``: ``(start, end)`` for :func:`ranges`.
 
-    The window of row ``i`` has the rows whose keys lie between ``keys[i] + low`` and ``keys[i] + high``. ``closed``
-    says which ends belong to it: ``"both"``, ``"right"``, ``"left"``, ``"neither"``. ``keys`` have one axis and are
-    int32, int64, uint64 or float64, ascending or descending. ``ties="row"`` leaves out the rows after ``i`` that have
-    the same key, as pandas does; ``"all"`` has all of them, as SQL and Polars do.
+    To look back 5 units: ``bounds(t, -5, 0)``. The window of row ``i`` has the rows ``j`` whose distance
+    ``keys[j] - keys[i]`` lies between ``low`` and ``high``. Distances are exact: no key is rounded, and no sum
+    overflows. ``closed`` says which ends belong to the window: ``"both"``, ``"right"``, ``"left"``, ``"neither"``.
+    ``keys`` have one axis and are int32, int64, uint64 or float64, ascending or descending; it is their value that
+    counts, so of descending keys ``bounds(t, -5, 0)`` has rows after ``i``. ``ties="row"`` leaves out the rows after
+    ``i`` that have the same key, as pandas does, and no others; ``"all"`` has all of them, as SQL and Polars do.
+    Infinite keys are 0 apart where they are equal, and infinitely far from all others.
 
     >>> import tally
     >>> start, end = tally.bounds([0, 1, 1, 5], -1, 0)
@@ -22,7 +25,9 @@ def bounds(keys, low, high, /, *, closed="both", ties="all"):
     >>> tally.ranges([1.0, 2.0, 3.0, 4.0], start, end, "sum").tolist()
     [1.0, 6.0, 6.0, 4.0]
 
-    ValueError: keys that are not sorted, or NaN; the sentence names the row.
+    ValueError: keys that are not sorted, or NaN; a window with ``ties="row"`` that goes on behind a row which it
+    leaves out, and so is not one range; an integer that float64, the type of the keys, does not hold. The sentence
+    names the row. OverflowError: ``low`` or ``high`` beyond int64.
     """
     return _core.bounds(_plain_array(keys), low, high, *ends(closed), _words.ties(ties))
 

@@ -13,6 +13,8 @@ __all__ = ["keys_and_length"]
 
 _NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "m": 60 * 10**9}
 _NANOSECONDS |= {"h": 3600 * 10**9, "D": 86400 * 10**9, "d": 86400 * 10**9}
+_OF_NUMPY = {"as": 1, "fs": 10**3, "ps": 10**6, "ns": 10**9, "us": 10**12, "ms": 10**15, "s": 10**18}
+_OF_NUMPY |= {"m": 60 * 10**18, "h": 3600 * 10**18, "D": 86400 * 10**18, "W": 7 * 86400 * 10**18}  # in attoseconds
 
 
 def keys_and_length(x, on, window):
@@ -42,7 +44,9 @@ def keys_and_length(x, on, window):
 def _number(window, whole):
     try:
         number = index(window) if whole else float(window)
-    except (TypeError, ValueError):
+        if number != window:
+            raise ValueError
+    except (TypeError, ValueError, OverflowError):
         kind = "an integer, as on is" if whole else "a number, as on is"
         raise ValueError(f"window is {window!r}: must be {kind}") from None
     if not number > 0:

@@ -97,6 +97,10 @@ expect(tally.wmean([1.0, 2.0], [3, 1]) == 1.25 and tally.scan([1, 2], "dot", nex
 expect(tally.rolling(x, 20).corr(x)[-1] <= 1.0, "corr")
 start, end = tally.bounds(array("q", [0, 1, 1, 5]), -1, 0)
 expect(tally.ranges(x[:4], start, end, "sum")[2] == tally.sum(x[:3]), "ranges")
+start, end = tally.bounds(array("Q", [2**64 - 3, 2**64 - 2, 2**64 - 1]), -2, 0, closed="right")
+expect(start.tolist() == [0, 0, 1] and end.tolist() == [1, 2, 3], "large keys")
+start, end = tally.bounds(array("q", [4, 2, 1]), -2, 0)
+expect(start.tolist() == [0, 1, 2] and end.tolist() == [2, 3, 3], "falling keys")
 expect(tally.rolling(x[:4], 2, on=array("q", [0, 1, 1, 5])).sum().tolist()[3] == x[3], "times")
 expect(tally.by_key(array("d", [1, 2, 4]), [1, 0, 1], "sum").tolist() == [2.0, 5.0], "keys")
 parts = [tally.Fragment("mean", x[a:b], a, where=where[a:b]) for a, b in zip(cuts, cuts[1:])]

@@ -3,6 +3,7 @@
 to the drift of the other library, and which results are NaN exactly. The bits are those of each window's own rows."""
 
 import datetime
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -234,6 +235,10 @@ def test_errors_of_times():
         (lambda: tally.rolling(x, "2s", on=times, ties="some"), "ties is 'some'"),
         (lambda: tally.rolling(x, 2, on=np.array([1.0, np.nan, 2.0])), "window is 2|nan|NaN"),
         (lambda: tally.rolling(x, 2.5, on=np.array([1, 2, 3])), "window is 2.5: must be an integer, as on is"),
+        (lambda: tally.rolling(x, 2**53 + 1, on=np.array([1.0, 2.0, 3.0])), "window is 9007199254740993: must be a n"),
+        (lambda: tally.rolling(x, np.timedelta64(1500, "ps"), on=times), "window is"),
+        (lambda: tally.rolling(x, "2s", on=np.array([1, 2, 3], "M8[ps]")), "no int64 number of ns"),
+        (lambda: tally.rolling(x, "2s", on=np.array([1, 2, 2**60], "M8[D]")), "no int64 number of s|out of|overflow"),
     ):
         with pytest.raises(ValueError, match=words):
             call()
@@ -285,27 +290,65 @@ def test_ranges_of_two_arrays_and_of_what_is_left_out(rng, op):
             assert same_bits(mine[r, k], tally.reduce(x[r, part], op, **one))
 
 
-@given(
-    st.integers(0, 40),
-    st.integers(-5, 5),
-    st.integers(0, 5),
-    st.sampled_from(["both", "right", "left", "neither"]),
-    st.booleans(),
-    st.sampled_from(["int32", "int64", "uint64", "float64"]),
-    st.integers(0, 10**6),
-)
-def test_bounds(n, low, more, closed, row, dtype, seed):
-    keys = np.sort(np.random.default_rng(seed).integers(0, 20, n)).astype(dtype)
-    start, end = tally.bounds(keys, low, low + more, closed=closed, ties="row" if row else "all")
-    k = keys.astype("i8")
-    for i in range(n):
-        inside = (k > k[i] + low) if closed in ("right", "neither") else (k >= k[i] + low)
-        inside &= (k < k[i] + low + more) if closed in ("left", "neither") else (k <= k[i] + low + more)
-        if row:
-            inside &= ~((k == k[i]) & (np.arange(n) > i))
-        places = np.flatnonzero(inside)
-        got = np.arange(start[i], end[i])
-        assert np.array_equal(got, places) or (len(got) == len(places) == 0) or row, (i, keys)
+FAR = {"int32": 2**31, "int64": 2**63, "uint64": 2**64}
+
+
+@st.composite
+def windows_of_keys(draw):
+    """Sorted keys, at the ends of their type too, and limits."""
+    dtype = draw(st.sampled_from(["int32", "int64", "uint64", "float64"]))
+    n, seed = draw(st.integers(1, 30)), draw(st.integers(0, 10**6))
+    rng = np.random.default_rng(seed)
+    steps = sorted(int(v) for v in rng.integers(0, 20, n))
+    if dtype == "float64":
+        base = draw(st.sampled_from([0.0, 0.1, 2.0**53, 1e17, -1e300]))
+        keys = sorted(base + v for v in steps)
+    else:
+        end = FAR[dtype]
+        base = draw(st.sampled_from([0, end // 2, end - 21 if dtype == "uint64" else end // 2 - 21, 0]))
+        base = -(end // 2) if dtype != "uint64" and draw(st.booleans()) else base
+        keys = [base + v for v in steps]
+    if draw(st.booleans()):
+        keys = keys[::-1]
+    limits = st.integers(-6, 6) | st.sampled_from([-(2**63), 2**63 - 1])
+    return np.array(keys, dtype), draw(limits), draw(limits)
+
+
+@given(windows_of_keys(), st.sampled_from(["both", "right", "left", "neither"]), st.sampled_from(["row", "all"]))
+def test_bounds(window, closed, ties):
+    """Beside integers of any width, or fractions: nothing is rounded."""
+    keys, low, high = window
+    if keys.dtype.kind == "f":
+        low, high = max(low, -6) / 2, min(high, 6) / 2
+    exact = [Fraction(k) for k in keys.tolist()]
+    want, hole = [], False
+    for i, here in enumerate(exact):
+        rows = []
+        for j, key in enumerate(exact):
+            above = key - here > low if closed in ("right", "neither") else key - here >= low
+            below = key - here < high if closed in ("left", "neither") else key - here <= high
+            if above and below and (ties == "all" or j <= i or key != here):
+                rows.append(j)
+        want.append(rows)
+        hole |= bool(rows) and rows[-1] - rows[0] + 1 != len(rows)
+    if hole:
+        with pytest.raises(ValueError, match="have the key"):
+            tally.bounds(keys, low, high, closed=closed, ties=ties)
+        return
+    start, end = tally.bounds(keys, low, high, closed=closed, ties=ties)
+    assert [list(range(a, b)) for a, b in zip(start, end)] == want, (keys, low, high)
+
+
+def test_bounds_of_ties_and_falling_keys():
+    start, end = tally.bounds([0, 1, 1, 2, 3], 0, 1, closed="right", ties="row")
+    assert start.tolist() == [1, 3, 3, 4, 5] and end.tolist() == [3, 4, 4, 5, 5]  # other keys are not left out
+    start, end = tally.bounds([1000, 925, 850, 500], -500, 0, closed="right")
+    assert start.tolist() == [0, 1, 2, 3] and end.tolist() == [3, 4, 4, 4]
+    inf = float("inf")
+    start, end = tally.bounds([-inf, 1.0, inf], -inf, 0.0)
+    assert start.tolist() == [0, 0, 0] and end.tolist() == [1, 2, 3]
+    start, end = tally.bounds([-inf, 1.0, inf], -5.0, 5.0)
+    assert start.tolist() == [0, 1, 2] and end.tolist() == [1, 2, 3]
 
 
 def test_errors_of_ranges():
@@ -320,10 +363,14 @@ def test_errors_of_ranges():
         (lambda: tally.bounds([2, 1, 3], 0, 1), "sorted|ascend|descend"),
         (lambda: tally.bounds([1, 2], 0, 1, closed=None), "closed is None"),
         (lambda: tally.bounds([1, 2], 0, 1, ties="none"), "ties is 'none'"),
+        (lambda: tally.bounds([0, 1, 1, 2], -1, 1, ties="row"), "rows 1 and 2 have the key 1"),
+        (lambda: tally.bounds([1.0, 2.0], -(2**53) - 1, 1), "low is -9007199254740993: must be a number that float64"),
     ):
         with pytest.raises(ValueError, match=words):
             call()
     with pytest.raises(TypeError):
         tally.bounds([1, 2], "a", 1)
-    with pytest.raises(OverflowError):
+    with pytest.raises(OverflowError, match="low is -1180591620717411303424: must be in -2.63..2.63 - 1"):
         tally.bounds([1, 2], -(2**70), 1)
+    with pytest.raises(OverflowError, match="high is 9223372036854775808"):
+        tally.bounds([1, 2], 1, 2**63)

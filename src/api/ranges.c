@@ -7,8 +7,10 @@
 #include "cpu/keys/bounds.h"
 #include "cpu/exact/exact.h"
 #include "cpu/keys/ranges.h"
+#include "dtype/decimal.h"
 #include "inputs.h"
 #include "law/fp.h"
+#include <string.h>
 
 static const char what[] = "windows by ranges";
 
@@ -138,12 +140,39 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     return tl_host_end(ctx, &c, status);
 }
 
-tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally_key_window *w,
-                                 int64_t *start, int64_t *end)
+static tally_status parts_check(tally *ctx, tally_dtype keys, const tally_key_window *w)
 {
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
-    if (!keys || !w) return tl_fail(ctx, TALLY_INVALID, "%s is NULL", keys ? "window" : "keys");
-    tally_view v;
+    const struct {
+        const char *name;
+        int64_t value;
+    } parts[] = {{"low_part", w->low_part}, {"high_part", w->high_part}};
+    for (int i = 0; i < 2; i++)
+        if (parts[i].value < 0 || parts[i].value >= TALLY_KEY_PART)
+            return tl_fail(ctx, TALLY_INVALID, "%s is %lld: must be in 0..10^18 - 1", parts[i].name,
+                           (long long)parts[i].value);
+    if (keys == TALLY_F64 && (w->parts || w->low_part || w->high_part))
+        return tl_fail(ctx, TALLY_INVALID, "%s: keys of f64 have no parts",
+                       w->parts      ? "parts"
+                       : w->low_part ? "low_part"
+                                     : "high_part");
+    return TALLY_OK;
+}
+
+/* A key with its part. */
+static void key_text(const tally_view *keys, const int64_t *parts, int64_t row,
+                     char text[TL_DECIMAL_CHARS])
+{
+    const void *const at =
+        (const char *)keys->data + row * keys->stride * (int64_t)tally_dtype_size(keys->dtype);
+    tally_format_value(keys->dtype, at, 0, text, TL_DECIMAL_CHARS);
+    if (!parts) return;
+    __int128 units;
+    tl_decimal_parse(text, text + strlen(text), &units);
+    tl_decimal_format(units + parts[row], text);
+}
+
+static tally_status window_check(tally *ctx, const tally_view *keys, const tally_key_window *w)
+{
     const tally_dtype d = keys->dtype;
     if (d != TALLY_I32 && d != TALLY_I64 && d != TALLY_U64 && d != TALLY_F64)
         return tl_fail(ctx, TALLY_UNSUPPORTED, "keys->dtype is %s: must be i32, i64, u64 or f64",
@@ -164,33 +193,66 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
             : w->low_real != 0 ? "low_real"
                                : "high_real",
             tally_dtype_name(d), d == TALLY_F64 ? "_real" : "", d == TALLY_F64 ? "_real" : "");
-    const int64_t bytes = (int64_t)tally_dtype_size(d);
-    tally_status status = one_sequence(ctx, keys, "keys", bytes, &v);
+    return parts_check(ctx, d, w);
+}
+
+/* The keys are sorted, and their parts are parts. */
+static tally_status keys_check(tally *ctx, const tally_view *v, const tally_key_window *w,
+                               int *descending)
+{
+    for (int64_t i = 0; w->parts && i < v->n; i++)
+        if (w->parts[i] < 0 || w->parts[i] >= TALLY_KEY_PART)
+            return tl_fail(ctx, TALLY_INVALID, "parts[%lld] is %lld: must be in 0..10^18 - 1",
+                           (long long)i, (long long)w->parts[i]);
+    const int64_t bad = tl_bounds_order(tally_threads(ctx), v, w, descending);
+    if (bad == v->n) return TALLY_OK;
+    char text[2][TL_DECIMAL_CHARS] = {"", ""};
+    for (int k = 0; k < 2 && bad - k >= 0; k++) key_text(v, w->parts, bad - k, text[k]);
+    return tl_fail(ctx, TALLY_INVALID, "keys: row %lld is %s%s%s: keys must be numbers that %s",
+                   (long long)bad, text[0], bad ? ", after " : "", text[1],
+                   *descending ? "descend" : "ascend");
+}
+
+/* The window of `row` leaves out the next row, whose key is the same, and has a later one. */
+static tally_status not_a_range(tally *ctx, const tally_view *v, const tally_key_window *w,
+                                int64_t row)
+{
+    char text[TL_DECIMAL_CHARS];
+    key_text(v, w->parts, row, text);
+    return tl_fail(ctx, TALLY_INVALID,
+                   "ties is 1 (row): rows %lld and %lld have the key %s, and the window of row "
+                   "%lld goes on behind them: without the second it would not be one range; use "
+                   "ties 0 (all)",
+                   (long long)row, (long long)row + 1, text, (long long)row);
+}
+
+tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally_key_window *w,
+                                 int64_t *start, int64_t *end)
+{
+    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!keys || !w) return tl_fail(ctx, TALLY_INVALID, "%s is NULL", keys ? "window" : "keys");
+    tally_view v;
+    const int64_t bytes = (int64_t)tally_dtype_size(keys->dtype);
+    tally_status status = window_check(ctx, keys, w);
+    if (!status) status = one_sequence(ctx, keys, "keys", bytes, &v);
     if (status || v.n == 0) return status;
     if (!start || !end)
         return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must have room for %lld places",
                        start ? "end" : "start", (long long)v.n);
     tl_host_copies c = {0};
     tally_key_window window = *w;
-    int64_t *lows = as_places(w->lows), *highs = as_places(w->highs);
-    int descending;
+    int64_t *lows = as_places(w->lows), *highs = as_places(w->highs), *parts = as_places(w->parts);
+    int descending = 0;
     status = tl_on_processors(ctx, NULL, "keys", what, v.n);
     if (!status) status = tl_host_view(ctx, &c, &v, bytes, 0, "keys", what);
     if (!status) status = tl_host_numbers(ctx, &c, &lows, v.n, 0, "lows", what);
     if (!status) status = tl_host_numbers(ctx, &c, &highs, v.n, 0, "highs", what);
-    window.lows = lows, window.highs = highs;
-    const int64_t bad = status ? v.n : tl_bounds_order(tally_threads(ctx), &v, &descending);
-    if (bad < v.n) {
-        char text[2][48] = {"", ""};
-        for (int k = 0; k < 2 && bad - k >= 0; k++)
-            tally_format_value(d, (const char *)v.data + (bad - k) * v.stride * bytes, 0, text[k],
-                               sizeof text[k]);
-        status =
-            tl_fail(ctx, TALLY_INVALID, "keys: row %lld is %s%s%s: keys must be numbers that %s",
-                    (long long)bad, text[0], bad ? ", after " : "", text[1],
-                    descending ? "descend" : "ascend");
-    }
+    if (!status) status = tl_host_numbers(ctx, &c, &parts, v.n, 0, "parts", what);
+    window.lows = lows, window.highs = highs, window.parts = parts;
+    if (!status) status = keys_check(ctx, &v, &window, &descending);
     if (!status) status = bring_places(ctx, &c, &start, &end, v.n, 1);
-    if (!status) tl_bounds(tally_threads(ctx), &v, descending, &window, start, end);
+    const int64_t row =
+        status ? v.n : tl_bounds(tally_threads(ctx), &v, descending, &window, start, end);
+    if (row < v.n) status = not_a_range(ctx, &v, &window, row);
     return tl_host_end(ctx, &c, status);
 }

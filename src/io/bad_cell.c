@@ -64,6 +64,24 @@ tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l)
                        "2262-04-11T23:47:16Z, where nanoseconds "
                        "fit 64 bits",
                        f->label, at, text);
+    case TL_CELL_NANOS:
+        return tl_fail(f->ctx, TALLY_BAD_DATA,
+                       "%s%s: the time '%s' has more than nine digits after the second", f->label,
+                       at, text);
+    case TL_CELL_LARGE:
+        return tl_fail(f->ctx, TALLY_BAD_DATA,
+                       "%s%s: the number '%s' is a time, and must be in -2^63 .. 2^64 - 1",
+                       f->label, at, text);
+    case TL_CELL_DIGITS:
+        return tl_fail(f->ctx, TALLY_BAD_DATA,
+                       "%s%s: the number '%s' is a time, and must have at most 18 digits after the "
+                       "point",
+                       f->label, at, text);
+    case TL_CELL_SIGN:
+        return tl_fail(f->ctx, TALLY_BAD_DATA,
+                       "%s%s: the time '%s' does not go with %s above: times must all be in "
+                       "-2^63 .. 2^63 - 1, or all in 0 .. 2^64 - 1",
+                       f->label, at, text, bad->other);
     case TL_CELL_FRAME:
         return tl_fail(f->ctx, TALLY_BAD_DATA,
                        "%s%s: the time '%s' cannot be compared with those before it, which %s%s",

@@ -295,7 +295,7 @@ void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
 {
     c->count = c->given = c->skipped = 0;
     c->bad = NULL;
-    c->real = c->frame = 0;
+    c->frame = 0;
 #if defined(__x86_64__) && defined(__GNUC__)
     if (!ONCE && __builtin_cpu_supports("bmi") &&
         __builtin_cpu_supports("bmi2")) { /* every processor with bmi2 has lzcnt */

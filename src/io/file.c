@@ -164,8 +164,8 @@ void tally_file_get_info(const tally_file *file, tally_file_info *info)
         info->shrunk = fstat(file->fd, &st) != 0 || st.st_size < (off_t)file->map_bytes;
 }
 
-static tally_status read_elements(tally_file *file, void *buffer, int32_t *codes, tl_tick *times,
-                                  int64_t max, int64_t *got)
+static tally_status read_elements(tally_file *file, void *buffer, int32_t *codes,
+                                  tally_line_time *times, int64_t max, int64_t *got)
 {
     if (!file || !got)
         return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "%s is NULL", file ? "got" : "file");
@@ -186,8 +186,8 @@ tally_status tally_file_read(tally_file *file, void *buffer, int64_t max, int64_
 }
 
 /* As many lines as max has values for. */
-static tally_status read_lines(tally_file *file, void *buffer, int32_t *codes, tl_tick *times,
-                               int64_t max, int64_t *got)
+static tally_status read_lines(tally_file *file, void *buffer, int32_t *codes,
+                               tally_line_time *times, int64_t max, int64_t *got)
 {
     const int64_t line = file && file->info.ndim == 2 ? file->info.shape[1] : 1;
     if (file && max < line)
@@ -207,8 +207,9 @@ tally_status tally_file_read_by(tally_file *file, void *buffer, int32_t *codes, 
     return read_lines(file, buffer, codes, NULL, max, got);
 }
 
-tally_status tally_file_read_times(tally_file *file, void *buffer, int32_t *codes, void *times,
-                                   tally_dtype *dtype, int64_t max, int64_t *got)
+tally_status tally_file_read_times(tally_file *file, void *buffer, int32_t *codes,
+                                   tally_line_time *times, tally_dtype *dtype, int64_t max,
+                                   int64_t *got)
 {
     if (file && (!file->text || !tl_text_timed(file)))
         return tl_fail(file->ctx, TALLY_INVALID, "%s: times were not asked for (options.by_time)",

@@ -130,24 +130,30 @@ tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const
 /* Whether every column has a number or a word in the records after the first. */
 int tl_columns_known(const tl_record *r, int records, tally_dtype dtype);
 
-/* time.c: a time, or a number instead of one. */
-typedef union tl_tick {
-    int64_t whole; /* nanoseconds, or a number */
-    double real;   /* a number */
-} tl_tick;
+/* time.c: a time in nanoseconds, or a number instead of one, in units of 1 / TALLY_KEY_PART. */
+typedef __int128 tl_tick;
 typedef struct tl_time {
     tl_tick value;
-    int real, frame;
+    int frame;
 } tl_time;
 /* Why a cell is not a time that the others can be compared with; more of TL_CELL_. */
-enum { TL_CELL_TIME = TL_CELL_MORE + 1, TL_CELL_ERA, TL_CELL_FRAME, TL_CELL_FALLS };
+enum {
+    TL_CELL_TIME = TL_CELL_MORE + 1,
+    TL_CELL_ERA,
+    TL_CELL_NANOS,  /* more than nine digits after the second */
+    TL_CELL_LARGE,  /* a number beyond 64 bits */
+    TL_CELL_DIGITS, /* a number with more digits after the point than a tick has */
+    TL_CELL_FRAME,
+    TL_CELL_FALLS,
+    TL_CELL_SIGN /* one number below 0, one above 2^63 - 1 */
+};
 int tl_time_parse(const char *s, const char *e, tl_time *t);
 /* as in tally_file_info */
 int tl_time_kind(int frame);
-void tl_time_show(int frame, int real, tl_tick tick, char *out, size_t room); /* 40 characters */
+void tl_time_show(int frame, tl_tick tick, char *out, size_t room); /* 48 characters */
 /* "numbers", "no zone", "Z", "+01:00" */
 void tl_time_frame(int frame, char *out, size_t room);
-void tl_time_to_real(tl_tick *times, int64_t n);
+tally_line_time tl_time_give(int frame, tl_tick tick);
 
 /* cells.c: what became of a chunk of text. */
 typedef struct tl_span {
@@ -168,7 +174,7 @@ typedef struct tl_chunk {
     tl_span *keys;
     int32_t *codes;                   /* the numbers of their groups */
     tl_tick *times;                   /* of the rows, */
-    int real, frame;                  /* what they are (frame 0: there is none yet), */
+    int frame;                        /* what they are (0: there is none yet), */
     const char *frame_at, *frame_end; /* and the first of them */
     int64_t count, given, skipped;
     const char *bad, *bad_end; /* the first bad cell, or NULL */
@@ -195,15 +201,18 @@ const char *tl_keys_cell(const tl_keys *k, int64_t group, int64_t column);
 
 /* time.c: the time [s, e) of row number `row` of a chunk: why it is none. */
 int tl_time_take(tl_chunk *c, int64_t row, const char *s, const char *e);
-/* Whether times rise in each group. check looks at the next rows: the first whose time is before
- * the last of its group, which is *before, or `rows`. */
+/* Whether times rise in each group, and numbers fit one type of 64 bits. check looks at the next
+ * rows: the first that does not go with those before it, *with, and why; or `rows`. */
 typedef struct tl_order {
     tl_tick *last;
     int64_t known, room; /* groups that have a last, and for which there is room */
-    int real, frame;
+    int frame;
+    tl_tick least, greatest; /* of numbers */
 } tl_order;
 tally_status tl_order_room(tally_file *f, tl_order *o, int64_t groups);
-int64_t tl_order_check(tl_order *o, const tl_chunk *c, int64_t rows, tl_tick *before);
+int64_t tl_order_check(tl_order *o, const tl_chunk *c, int64_t rows, tl_tick *with, int *why);
+/* the type of the times so far */
+tally_dtype tl_order_dtype(const tl_order *o);
 
 /* cut.c: cuts the block [b, b + n) where records end, near the wanted places cuts[1..k-1] and,
  * if `last`, at the last record's end. cuts[k] is what was cut off in all (0: no record ends
@@ -216,7 +225,7 @@ typedef struct tl_bad {
     int first; /* it is the first cell of the data */
     int64_t line, col, lacks;
     char text[48];
-    char other[48]; /* TL_CELL_FRAME, TL_CELL_FALLS: what it does not go with */
+    char other[48]; /* TL_CELL_FRAME, _FALLS, _SIGN: what it does not go with */
 } tl_bad;
 tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l);
 /* bytes in a line (of a table) or a cell (where every cell is a value) */
@@ -224,8 +233,8 @@ enum { TL_LONGEST = 64 << 20 };
 
 /* text.c */
 tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv);
-tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tl_tick *times, int64_t max,
-                          int64_t *got);
+tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tally_line_time *times,
+                          int64_t max, int64_t *got);
 int tl_text_timed(const tally_file *f);         /* is there a column of times? */
 tally_dtype tl_text_times(const tally_file *f); /* what the times of the last read are */
 const tl_keys *tl_text_keys(const tally_file *f);

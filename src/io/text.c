@@ -292,18 +292,6 @@ static void same_frame(tl_text *t, tl_chunk *c)
     c->count = 0;
 }
 
-/* Times of the block are all whole or all real: real as soon as one is. */
-static void same_kind(tl_text *t)
-{
-    int real = t->order.real;
-    for (int i = 0; i < t->chunks_n; i++) real |= t->chunks[i].real;
-    for (int i = 0; i < t->chunks_n && real; i++)
-        if (!t->chunks[i].real)
-            tl_time_to_real(t->chunks[i].times, t->chunks[i].count / t->layout.columns);
-    if (real && !t->order.real) tl_time_to_real(t->order.last, t->order.known);
-    t->order.real = real;
-}
-
 /* The rows of chunk i are in order, or the first that is not is bad. */
 static tally_status in_order(tally_file *f, int i)
 {
@@ -312,8 +300,9 @@ static tally_status in_order(tally_file *f, int i)
     const int64_t rows = c->count / t->layout.columns;
     const tally_status s = tl_order_room(f, &t->order, t->keys ? tl_keys_count(t->keys) : 1);
     if (s) return s;
-    tl_tick before;
-    const int64_t row = tl_order_check(&t->order, c, rows, &before);
+    tl_tick with;
+    int why;
+    const int64_t row = tl_order_check(&t->order, c, rows, &with, &why);
     if (row == rows) return TALLY_OK;
     const tl_want *w = t->layout.want;
     while (w->role != TL_TIME) w++;
@@ -324,9 +313,9 @@ static tally_status in_order(tally_file *f, int i)
     c->count = row * t->layout.columns;
     c->bad = s1;
     c->bad_end = e1 ? e1 : end;
-    c->why = TL_CELL_FALLS;
+    c->why = why;
     note(t, c, 0);
-    tl_time_show(t->order.frame, t->order.real, before, t->bad.other, sizeof t->bad.other);
+    tl_time_show(t->order.frame, with, t->bad.other, sizeof t->bad.other);
     t->chunks_n = i + 1;
     return TALLY_OK;
 }
@@ -393,7 +382,6 @@ static tally_status block(tally_file *f)
         break;
     }
     tally_status s = TALLY_OK;
-    if (t->times) same_kind(t);
     for (int i = 0; i < t->chunks_n && !s; i++) {
         if (t->keys)
             s = tl_keys_settle(f, t->keys, &t->chunks[i], t->chunks[i].count / t->layout.columns);
@@ -404,15 +392,12 @@ static tally_status block(tally_file *f)
 }
 
 int tl_text_timed(const tally_file *f) { return f->text->layout.times; }
-tally_dtype tl_text_times(const tally_file *f)
-{
-    return f->text->order.real ? TALLY_F64 : TALLY_I64;
-}
+tally_dtype tl_text_times(const tally_file *f) { return tl_order_dtype(&f->text->order); }
 
 const tl_keys *tl_text_keys(const tally_file *f) { return f->text->keys; }
 
-tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tl_tick *times, int64_t max,
-                          int64_t *got)
+tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tally_line_time *times,
+                          int64_t max, int64_t *got)
 {
     tl_text *const t = f->text;
     const size_t size = tally_dtype_size(f->info.dtype);
@@ -426,9 +411,9 @@ tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tl_tick *
             if (codes)
                 memcpy(codes + n / t->layout.columns, c->codes + c->given / t->layout.columns,
                        (size_t)(take / t->layout.columns) * sizeof *codes);
-            if (times)
-                memcpy(times + n / t->layout.columns, c->times + c->given / t->layout.columns,
-                       (size_t)(take / t->layout.columns) * sizeof *times);
+            for (int64_t i = 0; times && i < take / t->layout.columns; i++)
+                times[n / t->layout.columns + i] =
+                    tl_time_give(t->order.frame, c->times[c->given / t->layout.columns + i]);
             c->given += take;
             n += take;
             if (c->given < c->count) break;

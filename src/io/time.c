@@ -6,8 +6,8 @@
  *
  * A frame says what times may be compared with: numbers, times without a zone, times of one
  * zone. */
+#include "dtype/decimal.h"
 #include "io.h"
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -69,19 +69,17 @@ static int zone(const char *p, const char *e, int64_t *minutes)
     return p == e;
 }
 
-/* Nanoseconds after a point; what is finer must be zeros. */
+/* Nanoseconds after a point: TL_CELL_OK, or why there are none. */
 static int fraction(const char **p, const char *e, int64_t *nanos)
 {
     int n = 0;
     *nanos = 0;
     for (; *p < e && **p >= '0' && **p <= '9'; ++*p, n++) {
-        if (n < 9)
-            *nanos = *nanos * 10 + (**p - '0');
-        else if (**p != '0')
-            return 0;
+        if (n == 9) return TL_CELL_NANOS;
+        *nanos = *nanos * 10 + (**p - '0');
     }
     for (int i = n; i < 9; i++) *nanos *= 10;
-    return n > 0;
+    return n ? TL_CELL_OK : TL_CELL_TIME;
 }
 
 static int date_and_time(const char *p, const char *e, tl_time *t)
@@ -102,8 +100,11 @@ static int date_and_time(const char *p, const char *e, tl_time *t)
             return TL_CELL_TIME;
         if (p < e && (wide ? *p == ':' : *p >= '0' && *p <= '9')) {
             if (!separated(&p, e, ':', wide) || !digits(&p, e, 2, 59, &s)) return TL_CELL_TIME;
-            if (p < e && (*p == '.' || *p == ',') && (p++, !fraction(&p, e, &nanos)))
-                return TL_CELL_TIME;
+            if (p < e && (*p == '.' || *p == ',')) {
+                p++;
+                const int why = fraction(&p, e, &nanos);
+                if (why) return why;
+            }
         }
         if (p < e) {
             if (!zone(p, e, &east)) return TL_CELL_TIME;
@@ -114,35 +115,50 @@ static int date_and_time(const char *p, const char *e, tl_time *t)
         days_of(year, month, day) * 86400 + hour * 3600 + (minute - east) * 60 + s;
     /* the product alone may pass the limit that the sum keeps */
     const __int128 ticks = (__int128)whole * second + nanos;
-    t->value.whole = (int64_t)ticks;
-    return ticks == t->value.whole ? TL_CELL_OK : TL_CELL_ERA;
+    t->value = ticks;
+    return ticks == (int64_t)ticks ? TL_CELL_OK : TL_CELL_ERA;
+}
+
+static int number(const char *s, const char *e, tl_tick *value)
+{
+    static const int why[] = {TL_CELL_OK, TL_CELL_TIME, TL_CELL_LARGE, TL_CELL_DIGITS};
+    const int r = tl_decimal_parse(s, e, value);
+    int64_t bits;
+    if (r != TL_DECIMAL_BAD || tl_parse_cell(TALLY_I64, s, e, &bits)) return why[r];
+    *value = (tl_tick)bits * TALLY_KEY_PART; /* 0x and hexadecimal digits */
+    return TL_CELL_OK;
 }
 
 int tl_time_parse(const char *s, const char *e, tl_time *t)
 {
     const int64_t n = e - s;
-    t->real = 0;
     if (n >= 8 && s[0] >= '0' && s[0] <= '9' &&
         (s[4] == '-' || (n > 8 && (s[8] == 'T' || s[8] == 't'))))
         return date_and_time(s, e, t);
     t->frame = NUMBERS;
-    int why = tl_parse_cell(TALLY_I64, s, e, &t->value.whole);
-    if (why != TL_CELL_WHOLE && why != TL_CELL_RANGE) return why ? TL_CELL_TIME : TL_CELL_OK;
-    why = tl_parse_cell(TALLY_F64, s, e, &t->value.real);
-    t->real = 1;
-    return why || !isfinite(t->value.real) ? TL_CELL_TIME : TL_CELL_OK;
+    return number(s, e, &t->value);
 }
 
 int tl_time_kind(int frame) { return frame < ZONED / 2 ? frame : 3; }
 
-void tl_time_show(int frame, int real, tl_tick tick, char *out, size_t room)
+tally_line_time tl_time_give(int frame, tl_tick tick)
+{
+    __int128 whole = tick;
+    int64_t part = 0;
+    if (frame == NUMBERS) tl_decimal_split(tick, &whole, &part);
+    return (tally_line_time){(int64_t)(uint64_t)whole, part};
+}
+
+void tl_time_show(int frame, tl_tick tick, char *out, size_t room)
 {
     if (frame == NUMBERS) {
-        tally_format_value(real ? TALLY_F64 : TALLY_I64, &tick, 0, out, room);
+        char text[TL_DECIMAL_CHARS];
+        tl_decimal_format(tick, text);
+        snprintf(out, room, "%s", text);
         return;
     }
     const int64_t east = frame == LOCAL ? 0 : frame - ZONED;
-    const __int128 local = (__int128)tick.whole + (__int128)east * 60 * second;
+    const __int128 local = tick + (__int128)east * 60 * second;
     int64_t seconds = (int64_t)(local / second), nanos = (int64_t)(local % second);
     if (nanos < 0) seconds--, nanos += second;
     int64_t days = seconds / 86400, of_day = seconds % 86400;
@@ -187,16 +203,8 @@ int tl_time_take(tl_chunk *c, int64_t row, const char *s, const char *e)
     } else if (c->frame != t.frame) {
         return TL_CELL_FRAME;
     }
-    if (t.real && !c->real) tl_time_to_real(c->times, row);
-    if (!t.real && c->real) t.value.real = (double)t.value.whole;
-    c->real |= t.real;
     c->times[row] = t.value;
     return TL_CELL_OK;
-}
-
-void tl_time_to_real(tl_tick *times, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) times[i].real = (double)times[i].whole;
 }
 
 tally_status tl_order_room(tally_file *f, tl_order *o, int64_t groups)
@@ -211,15 +219,34 @@ tally_status tl_order_room(tally_file *f, tl_order *o, int64_t groups)
     return TALLY_OK;
 }
 
-int64_t tl_order_check(tl_order *o, const tl_chunk *c, int64_t rows, tl_tick *before)
+static const tl_tick end_of_i64 = ((tl_tick)INT64_MAX + 1) * TALLY_KEY_PART;
+
+/* Takes note of a number: does it go with *other in one type of 64 bits? */
+static int one_type(tl_order *o, tl_tick now, tl_tick *other)
+{
+    *other = now < 0 ? o->greatest : o->least;
+    if (now < o->least) o->least = now;
+    if (now > o->greatest) o->greatest = now;
+    return o->least >= 0 || o->greatest < end_of_i64;
+}
+
+tally_dtype tl_order_dtype(const tl_order *o)
+{
+    return o->greatest < end_of_i64 ? TALLY_I64 : TALLY_U64;
+}
+
+int64_t tl_order_check(tl_order *o, const tl_chunk *c, int64_t rows, tl_tick *with, int *why)
 {
     for (int64_t r = 0; r < rows; r++) {
         const int64_t group = c->codes ? c->codes[r] : 0;
         const tl_tick now = c->times[r];
+        *why = TL_CELL_SIGN;
+        if (o->frame == NUMBERS && !one_type(o, now, with)) return r;
+        *why = TL_CELL_FALLS;
         if (group == o->known) { /* groups are numbered in the order in which they appear */
             o->known++;
-        } else if (o->real ? now.real < o->last[group].real : now.whole < o->last[group].whole) {
-            *before = o->last[group];
+        } else if (now < o->last[group]) {
+            *with = o->last[group];
             return r;
         }
         o->last[group] = now;

@@ -2,15 +2,21 @@
  * Windows over sorted keys. The rows whose keys lie in an interval are neighbours. Where the
  * interval is as far from every key, its ends move one way only, and each thread follows them
  * from row to row; where every row has an interval of its own, they are looked for by halving.
- * Descending keys are ascending ones read from the end. */
+ * Descending keys are ascending ones read from the end.
+ *
+ * Row j is in the window of row i if key[j] - key[i] lies in low .. high. No difference is
+ * rounded: integers have 128 bits here, and a sum of two f64 is kept with its rounding error. */
 #include "bounds.h"
 #include "context/threads.h"
 #include "law/fp.h"
+#include <math.h>
 #include <string.h>
 
 enum { PART_LEAST = 1 << 14 };
+static const int64_t part_unit = TALLY_KEY_PART;
 
-/* A key, and a limit: of integers exact, whatever is added to a key of 64 bits. */
+/* A key, or a distance between two: an integer (with parts in units of 1 / TALLY_KEY_PART), or a
+ * f64. */
 typedef struct {
     __int128 whole;
     double real;
@@ -19,7 +25,10 @@ typedef struct {
 /* The keys in ascending order: place p is row p, or row n - 1 - p. */
 typedef struct {
     const char *data;
-    int64_t n, step; /* bytes from one place to the next */
+    const int64_t *parts; /* NULL, or of place 0 */
+    int64_t n, step;      /* bytes from one place to the next */
+    int direction;        /* from a place's part to the next: 1 or -1 */
+    int scaled;           /* whole has units of 1 / TALLY_KEY_PART */
     tally_dtype dtype;
 } line;
 
@@ -47,6 +56,7 @@ static inline key at(const line *l, int64_t p)
         memcpy(&k.real, x, sizeof k.real);
         break;
     }
+    if (l->scaled) k.whole = k.whole * part_unit + (l->parts ? l->parts[p * l->direction] : 0);
     return k;
 }
 
@@ -58,19 +68,52 @@ static inline int compare(const line *l, key a, key b)
     return (a.real > b.real) - (a.real < b.real);
 }
 
-static line line_of(const tally_view *keys, int descending)
+static int sign(double x) { return (x > 0) - (x < 0); }
+
+/* The sign of (k - from) - distance, of real numbers. Equal keys are 0 apart, infinite ones too;
+ * an infinite key is infinitely far from any other. */
+static inline int order_of_reals(double k, double from, double distance)
+{
+    if (k == from) return -sign(distance);
+    if (isinf(k) || isinf(from) || isinf(distance)) {
+        const double apart = isinf(k) || isinf(from) ? (k > from ? INFINITY : -INFINITY) : 0;
+        return (apart > distance) - (apart < distance);
+    }
+    /* from + distance = sum + rest exactly (Dekker 1971); a sum that overflows is beyond any k */
+    const double sum = from + distance, rest = fabs(from) >= fabs(distance)
+                                                   ? distance - (sum - from)
+                                                   : from - (sum - distance);
+    return k < sum ? -1 : k > sum ? 1 : -sign(rest);
+}
+
+/* The sign of (key of place p - from) - distance. */
+static inline int order(const line *l, int64_t p, key from, key distance)
+{
+    const key k = at(l, p);
+    if (l->dtype == TALLY_F64) return order_of_reals(k.real, from.real, distance.real);
+    const __int128 apart = k.whole - from.whole;
+    return (apart > distance.whole) - (apart < distance.whole);
+}
+
+static line line_of(const tally_view *keys, int descending, const tally_key_window *w)
 {
     const int64_t step = keys->stride * (int64_t)tally_dtype_size(keys->dtype);
-    const line l = {keys->data, keys->n, step, keys->dtype};
+    line l = {keys->data, w->parts, keys->n, step, 1, 0, keys->dtype};
+    l.scaled = keys->dtype != TALLY_F64 && (w->parts || w->low_part || w->high_part);
     if (!descending || keys->n == 0) return l;
-    return (line){l.data + (keys->n - 1) * step, keys->n, -step, keys->dtype};
+    l.data += (keys->n - 1) * step;
+    if (l.parts) l.parts += keys->n - 1;
+    l.step = -step;
+    l.direction = -1;
+    return l;
 }
 
 /* ---- order ---- */
 
-int64_t tl_bounds_order(int threads, const tally_view *keys, int *descending)
+int64_t tl_bounds_order(int threads, const tally_view *keys, const tally_key_window *w,
+                        int *descending)
 {
-    const line l = line_of(keys, 0);
+    const line l = line_of(keys, 0, w);
     int64_t i = 1, first = l.n;
     *descending = 0;
     if (l.n == 0) return 0;
@@ -92,26 +135,37 @@ int64_t tl_bounds_order(int threads, const tally_view *keys, int *descending)
 
 /* ---- bounds ---- */
 
+/* What all rows share. */
+typedef struct {
+    line l;
+    int descending;
+    const tally_key_window *w;
+    int row_ends;         /* TALLY_TIES_ROW */
+    int beyond;           /* windows may reach rows after their own that have other keys */
+    int64_t *start, *end; /* of each row; or NULL: only the rule of TALLY_TIES_ROW is checked */
+} job;
+
 /* Is place p before the interval's first: below the limit, or at it and the limit is open? And
  * before the place after its last: not above the limit, nor at it if it is open? */
-static inline int before_first(const line *l, int64_t p, key low, int open)
+static inline int before_first(const line *l, int64_t p, key from, key low, int open)
 {
-    const int order = compare(l, at(l, p), low);
-    return order < 0 || (open && order == 0);
+    const int o = order(l, p, from, low);
+    return o < 0 || (open && o == 0);
 }
-static inline int before_end(const line *l, int64_t p, key high, int open)
+static inline int before_end(const line *l, int64_t p, key from, key high, int open)
 {
-    const int order = compare(l, at(l, p), high);
-    return order < 0 || (!open && order == 0);
+    const int o = order(l, p, from, high);
+    return o < 0 || (!open && o == 0);
 }
 
-static int64_t halve(const line *l, key limit, int open,
-                     int (*before)(const line *, int64_t, key, int))
+/* The first place that is not before the first, or (of_end) before the end. */
+static int64_t halve(const line *l, key from, key limit, int open, int of_end)
 {
     int64_t low = 0, high = l->n;
     while (low < high) {
         const int64_t mid = low + (high - low) / 2;
-        if (before(l, mid, limit, open))
+        if (of_end ? before_end(l, mid, from, limit, open)
+                   : before_first(l, mid, from, limit, open))
             low = mid + 1;
         else
             high = mid;
@@ -119,35 +173,57 @@ static int64_t halve(const line *l, key limit, int open,
     return low;
 }
 
-static inline key moved(const line *l, key k, int64_t whole, double real)
+static inline key distance_of(const line *l, int64_t whole, int64_t part, double real)
 {
-    return l->dtype == TALLY_F64 ? (key){0, k.real + real} : (key){k.whole + whole, 0};
+    if (l->dtype == TALLY_F64) return (key){0, real};
+    return (key){l->scaled ? (__int128)whole * part_unit + part : whole, 0};
 }
 
-/* The rows of places a .. b - 1. `given` is *l, of a dtype that is a constant. */
-static inline __attribute__((always_inline)) void part_of(const line given, tally_dtype dtype,
-                                                          int descending, const tally_key_window *w,
-                                                          int64_t a, int64_t b, int64_t *start,
-                                                          int64_t *end)
+/* The rows with the key of place p are *first .. *end - 1. */
+static inline void equal_rows(const job *j, int64_t p, int64_t *first, int64_t *end)
 {
-    line own = given;
+    const line *const l = &j->l;
+    const int64_t n = l->n;
+    int64_t low = p, high = p + 1;
+    while (low > 0 && compare(l, at(l, low - 1), at(l, p)) == 0) low--;
+    while (high < n && compare(l, at(l, high), at(l, p)) == 0) high++;
+    *first = j->descending ? n - high : low;
+    *end = j->descending ? n - low : high;
+}
+
+/* The rows of places a .. b - 1. `dtype` is a constant. Returns the first row found whose window
+ * would not be one range, or n: one with a row of its key left out, and a later one not. */
+static inline __attribute__((always_inline)) int64_t part_of(const job *j, tally_dtype dtype,
+                                                             int64_t a, int64_t b)
+{
+    line own = j->l;
     const line *const l = &own;
-    int64_t first = -1, stop = -1;
+    const tally_key_window *const w = j->w;
+    int64_t first = -1, stop = -1, bad = l->n, same = 0, same_end = -1;
     own.dtype = dtype;
     for (int64_t p = a; p < b; p++) {
-        const int64_t row = descending ? l->n - 1 - p : p;
-        const key k = at(l, p), low = moved(l, k, w->lows ? w->lows[row] : w->low, w->low_real),
-                  high = moved(l, k, w->highs ? w->highs[row] : w->high, w->high_real);
-        if (first < 0 || w->lows) first = halve(l, low, w->low_open, before_first);
-        if (stop < 0 || w->highs) stop = halve(l, high, w->high_open, before_end);
-        while (first < l->n && before_first(l, first, low, w->low_open)) first++;
-        while (stop < l->n && before_end(l, stop, high, w->high_open)) stop++;
-        int64_t from = descending ? l->n - stop : first, to = descending ? l->n - first : stop;
-        if (w->ties == TALLY_TIES_ROW && to > row + 1) to = row + 1;
+        const int64_t row = j->descending ? l->n - 1 - p : p;
+        const key k = at(l, p),
+                  low = distance_of(l, w->lows ? w->lows[row] : w->low, w->low_part, w->low_real),
+                  high = distance_of(l, w->highs ? w->highs[row] : w->high, w->high_part,
+                                     w->high_real);
+        if (first < 0 || w->lows) first = halve(l, k, low, w->low_open, 0);
+        if (stop < 0 || w->highs) stop = halve(l, k, high, w->high_open, 1);
+        while (first < l->n && before_first(l, first, k, low, w->low_open)) first++;
+        while (stop < l->n && before_end(l, stop, k, high, w->high_open)) stop++;
+        int64_t from = j->descending ? l->n - stop : first,
+                to = j->descending ? l->n - first : stop;
+        if (j->row_ends && from <= row && row + 1 < to) {
+            if (row < same || row >= same_end) equal_rows(j, p, &same, &same_end);
+            if (row + 1 < same_end && to > same_end && row < bad) bad = row;
+            if (row + 1 < same_end) to = row + 1;
+        }
         if (from > to) from = to; /* nothing: an empty range */
-        start[row] = from;
-        end[row] = to;
+        if (!j->start) continue;
+        j->start[row] = from;
+        j->end[row] = to;
     }
+    return bad;
 }
 
 /* ---- integer keys whose limits are numbers of 64 bits too ---- */
@@ -174,11 +250,13 @@ typedef struct {
 
 /* Is the interval the same for all rows, and no limit beyond 64 bits? low and high: what to add
    for the edges. */
-static int is_whole(const line *l, const tally_key_window *w, int64_t a, int64_t b, edge *low,
-                    edge *high)
+static int is_whole(const job *j, int64_t a, int64_t b, edge *low, edge *high)
 {
+    const line *const l = &j->l;
+    const tally_key_window *const w = j->w;
     int64_t sum;
-    if (l->dtype == TALLY_F64 || w->lows || w->highs || a >= b) return 0;
+    if (l->dtype == TALLY_F64 || l->scaled || w->lows || w->highs || a >= b) return 0;
+    if (j->row_ends && j->beyond) return 0;
     const int64_t least = whole_at(l, l->dtype, a), most = whole_at(l, l->dtype, b - 1);
     if (__builtin_add_overflow(w->low, w->low_open != 0, &low->add) ||
         __builtin_add_overflow(w->high, w->high_open == 0, &high->add))
@@ -189,72 +267,102 @@ static int is_whole(const line *l, const tally_key_window *w, int64_t a, int64_t
            !__builtin_add_overflow(most, high->add, &sum);
 }
 
-static inline __attribute__((always_inline)) void
-whole_part(const line given, tally_dtype dtype, int descending, const tally_key_window *w,
-           int64_t a, int64_t b, edge low, edge high, int64_t *start, int64_t *end)
+/* No window goes on behind the rows of its own key, so TALLY_TIES_ROW ends it at its row. */
+static inline __attribute__((always_inline)) void whole_part(const job *j, const line given,
+                                                             int descending, int64_t a, int64_t b,
+                                                             const edge edges[2])
 {
     const line *const l = &given;
     const int64_t n = l->n;
-    const int row_ends = w->ties == TALLY_TIES_ROW;
-    int64_t first = low.place, stop = high.place;
+    const int row_ends = j->row_ends;
+    const tally_dtype dtype = given.dtype;
+    int64_t first = edges[0].place,
+            stop = edges[1].place, *const start = j->start, *const end = j->end;
     for (int64_t p = a; p < b; p++) {
         const int64_t row = descending ? n - 1 - p : p, k = whole_at(l, dtype, p),
-                      from_key = k + low.add, stop_key = k + high.add;
+                      from_key = k + edges[0].add, stop_key = k + edges[1].add;
         while (first < n && whole_at(l, dtype, first) < from_key) first++;
         while (stop < n && whole_at(l, dtype, stop) < stop_key) stop++;
         int64_t from = descending ? n - stop : first, to = descending ? n - first : stop;
-        if (row_ends && to > row + 1) to = row + 1;
+        if (row_ends && from <= row && to > row + 1) to = row + 1;
         if (from > to) from = to;
         start[row] = from;
         end[row] = to;
     }
 }
 
-static void part(const line *l, int descending, const tally_key_window *w, int64_t a, int64_t b,
-                 int64_t *start, int64_t *end)
+static int64_t part(const job *j, int64_t a, int64_t b)
 {
-    edge low = {0, 0}, high = {0, 0};
-    if (is_whole(l, w, a, b, &low, &high)) {
+    const line *const l = &j->l;
+    edge edges[2] = {{0, 0}, {0, 0}};
+    if (is_whole(j, a, b, &edges[0], &edges[1])) {
         const key k = at(l, a);
-        low.place = halve(l, moved(l, k, w->low, 0), w->low_open, before_first);
-        high.place = halve(l, moved(l, k, w->high, 0), w->high_open, before_end);
-        if (l->dtype == TALLY_I64 && l->step == sizeof(int64_t) && !descending)
-            whole_part((line){l->data, l->n, sizeof(int64_t), TALLY_I64}, TALLY_I64, 0, w, a, b,
-                       low, high, start, end);
-        else if (l->dtype == TALLY_I64)
-            whole_part(*l, TALLY_I64, descending, w, a, b, low, high, start, end);
-        else if (l->dtype == TALLY_I32)
-            whole_part(*l, TALLY_I32, descending, w, a, b, low, high, start, end);
-        else
-            whole_part(*l, TALLY_U64, descending, w, a, b, low, high, start, end);
-        return;
+        edges[0].place = halve(l, k, distance_of(l, j->w->low, 0, 0), j->w->low_open, 0);
+        edges[1].place = halve(l, k, distance_of(l, j->w->high, 0, 0), j->w->high_open, 1);
+        line own = *l;
+        own.parts = NULL;
+        if (l->dtype == TALLY_I64 && l->step == sizeof(int64_t) && !j->descending) {
+            own.step = sizeof(int64_t);
+            own.dtype = TALLY_I64;
+            whole_part(j, own, 0, a, b, edges);
+        } else if (l->dtype == TALLY_I64) {
+            own.dtype = TALLY_I64;
+            whole_part(j, own, j->descending, a, b, edges);
+        } else if (l->dtype == TALLY_I32) {
+            own.dtype = TALLY_I32;
+            whole_part(j, own, j->descending, a, b, edges);
+        } else {
+            own.dtype = TALLY_U64;
+            whole_part(j, own, j->descending, a, b, edges);
+        }
+        return l->n;
     }
     switch (l->dtype) {
     case TALLY_I32:
-        part_of(*l, TALLY_I32, descending, w, a, b, start, end);
-        break;
+        return part_of(j, TALLY_I32, a, b);
     case TALLY_I64:
-        part_of(*l, TALLY_I64, descending, w, a, b, start, end);
-        break;
+        return part_of(j, TALLY_I64, a, b);
     case TALLY_U64:
-        part_of(*l, TALLY_U64, descending, w, a, b, start, end);
-        break;
+        return part_of(j, TALLY_U64, a, b);
     default:
-        part_of(*l, TALLY_F64, descending, w, a, b, start, end);
-        break;
+        return part_of(j, TALLY_F64, a, b);
     }
 }
 
-void tl_bounds(int threads, const tally_view *keys, int descending, const tally_key_window *w,
-               int64_t *start, int64_t *end)
+static int64_t parts_of(int threads, const job *j)
 {
-    const line l = line_of(keys, descending);
-    const int64_t parts = l.n / PART_LEAST + 1 < threads ? l.n / PART_LEAST + 1 : threads;
-#pragma omp parallel for schedule(static, 1) num_threads(tl_threads(parts > 1 ? threads : 1))
+    const int64_t n = j->l.n, parts = n / PART_LEAST + 1 < threads ? n / PART_LEAST + 1 : threads;
+    int64_t bad = n;
+#pragma omp parallel for schedule(static, 1) num_threads(tl_threads(parts > 1 ? threads : 1))      \
+    reduction(min                                                                                  \
+              : bad)
     for (int64_t t = 0; t < parts; t++) {
         tl_fp fp = tl_fp_enter();
-        part(&l, descending, w, l.n / parts * t, t + 1 < parts ? l.n / parts * (t + 1) : l.n, start,
-             end);
+        const int64_t found = part(j, n / parts * t, t + 1 < parts ? n / parts * (t + 1) : n);
         tl_fp_leave(fp);
+        if (found < bad) bad = found;
     }
+    return bad;
+}
+
+/* May a window have rows after its own with other keys? Of ascending keys those are larger. */
+static int reaches_beyond(const job *j)
+{
+    const tally_key_window *const w = j->w;
+    if (w->lows || w->highs) return 1;
+    if (j->l.dtype == TALLY_F64) return j->descending ? w->low_real < 0 : w->high_real > 0;
+    return j->descending ? w->low < 0 : w->high > 0 || (w->high == 0 && w->high_part > 0);
+}
+
+int64_t tl_bounds(int threads, const tally_view *keys, int descending, const tally_key_window *w,
+                  int64_t *start, int64_t *end)
+{
+    job j = {.l = line_of(keys, descending, w), .descending = descending, .w = w};
+    j.row_ends = w->ties == TALLY_TIES_ROW;
+    j.beyond = reaches_beyond(&j);
+    const int64_t bad = j.row_ends && j.beyond ? parts_of(threads, &j) : j.l.n;
+    if (bad < j.l.n) return bad;
+    j.start = start;
+    j.end = end;
+    return parts_of(threads, &j);
 }
