@@ -91,6 +91,10 @@ int bitmap_write(bitmap *b, const void *places, int64_t count);
 int bitmap_end(bitmap *b);
 int bitmap_close(bitmap *b, int code); /* commits if code is DONE */
 
+/* ---- same.c ------------------------------------------------------------------------------------------------------ */
+int same_file(const char *a,
+              const char *b); /* are two names one file, also one that is not there yet? */
+
 /* ---- lines.c: the lines that --keep passes through --------------------------------------------------------------- */
 typedef struct lines {
     char *text;
@@ -115,7 +119,8 @@ typedef struct input {
     tally_file_info info;
     const char *name, *label; /* as given; for sentences, where - is standard input */
     tally_dtype dtype;
-    int64_t n; /* elements, -1: unknown until the end */
+    int64_t n;    /* elements, -1: unknown until the end */
+    int64_t most; /* refuse more than these, if n is unknown; 0: more than the memory holds */
     int ndim;
     int64_t shape[DIMS];
     const char *data; /* all elements in memory, or NULL: input_read them */
@@ -248,20 +253,13 @@ typedef struct folded {
     const operators *ops;
     tally_dtype dtype;
     size_t size;
-    /* values in a line; groups with streams, and room for; lines that were read */
-    int64_t width, groups, room, lines;
-    /* group by group, of a group column by column, of a column each operator */
-    tally_stream **streams;
-    /* values that are not pushed yet: group by group, column by column */
-    char *waiting;
-    int32_t *waits; /* how many of a group and column */
+    int64_t width, lines;   /* values in a line; lines that were read */
+    tally_stream **streams; /* of each column each operator; NULL: groups_open does it */
 } folded;
-/* Reads as much as goes this way (perhaps nothing); groups_open has the rest. Close also after a
-   failure. */
+/* Reads all of the file, or where this way does not go nothing. Close also after a failure. */
 int folded_read(folded *f, input *in, const operators *ops);
-/* The result of a group < f->groups, whose last n values of that column are `rest`. */
-int folded_result(folded *f, int64_t group, int64_t column, int op, const char *rest, int64_t n,
-                  void *out);
+/* The results of a column and operator, of `bytes` bytes each, in the order of g. Once each. */
+int folded_results(folded *f, const groups *g, int64_t column, int op, size_t bytes, char *out);
 void folded_close(folded *f);
 
 int groups_names(const groups *g, const input *in, answer *a);

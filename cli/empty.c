@@ -55,7 +55,7 @@ static int check_place(const options *o)
                     value, format_name(format), "; --empty WORD marks them there");
     if (!word && (!strcmp(value, "-") || !*value))
         return fail(USAGE, "--out-valid is '%s': must be the name of a file", value);
-    if (!word && !strcmp(value, o->value[OPT_output]))
+    if (!word && same_file(value, o->value[OPT_output]))
         return fail(USAGE, "--out-valid is '%s', which is --output too: must be another file",
                     value);
     return DONE;

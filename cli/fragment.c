@@ -11,25 +11,42 @@ static const int64_t START_MOST = ((int64_t)1 << 61) - 1;
 
 /* ---- fragments in files ---- */
 
+/* All bytes of the file into *buffer, which the caller frees, also after a failure. A few come
+ * first: what is no fragment need not end (/dev/zero). */
+static int read_bytes(tally *ctx, tally_file *file, const char *path, char **buffer,
+                      int64_t *length)
+{
+    static const char magic[] = "tallyfrg"; /* doc/formats.md */
+    const int64_t most = physical_memory() / 4;
+    for (int64_t room = 0, want = sizeof magic - 1, got = 1; got; want = room - *length) {
+        if (room - *length < want || !want) {
+            char *const more = realloc(*buffer, (size_t)(room = 2 * room + READ_BYTES));
+            if (!more) return fail_memory(path, room);
+            *buffer = more;
+            if (*length) want = room - *length;
+        }
+        const tally_status status = tally_file_read(file, *buffer + *length, want, &got);
+        if (status) return fail_status(ctx, status);
+        *length += got;
+        if (got && *length == sizeof magic - 1 && memcmp(*buffer, magic, sizeof magic - 1) != 0)
+            return fail(BAD_DATA, "%s: fragment: these bytes are not a fragment", path);
+        if (*length > most)
+            return fail(BAD_DATA, "%s: more than %lld bytes, a quarter of the memory", path,
+                        (long long)most);
+    }
+    return DONE;
+}
+
 static int fragment_load(tally *ctx, const char *path, tally_fragment **f)
 {
     static const tally_file_options bytes = {.format = "raw", .dtype = TALLY_U8};
     tally_file *file = NULL;
     char *buffer = NULL;
-    int64_t length = 0, room = 0, got = 1;
+    int64_t length = 0;
     *f = NULL;
-    tally_status status = tally_file_open(ctx, path, &bytes, &file);
-    while (!status && got) {
-        if (room - length < READ_BYTES) {
-            char *const more = realloc(buffer, (size_t)(room = 2 * room + READ_BYTES));
-            if (!more) break;
-            buffer = more;
-        }
-        status = tally_file_read(file, buffer + length, room - length, &got);
-        length += got;
-    }
+    const tally_status status = tally_file_open(ctx, path, &bytes, &file);
+    int code = status ? fail_status(ctx, status) : read_bytes(ctx, file, path, &buffer, &length);
     tally_file_close(file);
-    int code = status ? fail_status(ctx, status) : got ? fail_memory(path, room) : DONE;
     if (!code && tally_fragment_load(ctx, buffer, (size_t)length, f))
         code = fail(BAD_DATA, "%s: %s", path, tally_error(ctx));
     free(buffer);

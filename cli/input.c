@@ -47,6 +47,19 @@ static int delimiter_option(const options *o, char *delimiter)
         USAGE, "--delimiter is '%s': must be one character, or tab, space, comma, semicolon", text);
 }
 
+/* --comment and --thousands: one character each. */
+static int character_options(const options *o, tally_file_options *f)
+{
+    const char *const comment = o->value[OPT_comment], *const thousands = o->value[OPT_thousands];
+    if (comment && strlen(comment) > 1)
+        return fail(USAGE, "--comment is '%s': must be one character, or '' for none", comment);
+    if (thousands && (strlen(thousands) != 1 || !strchr(",' _", *thousands)))
+        return fail(USAGE, "--thousands is '%s': must be one of , ' _ and a space", thousands);
+    f->comment = !comment ? 0 : *comment ? (unsigned char)*comment : -1;
+    f->thousands = thousands ? *thousands : 0;
+    return DONE;
+}
+
 static int file_options(const options *o, tally_file_options *f)
 {
     memset(f, 0, sizeof *f);
@@ -60,7 +73,8 @@ static int file_options(const options *o, tally_file_options *f)
     f->by = has(o, OPT_axis) ? NULL : o->value[OPT_by]; /* bands.c, coordinate.c */
     f->variable = o->value[OPT_variable];
     f->by_time = f->by && (has(o, OPT_last) || has(o, OPT_next));
-    const int code = dtype_option(o, OPT_dtype, &f->dtype);
+    int code = dtype_option(o, OPT_dtype, &f->dtype);
+    if (!code) code = character_options(o, f);
     return code ? code : delimiter_option(o, &f->delimiter);
 }
 
@@ -181,11 +195,13 @@ static int by_room(input *in, int64_t count)
     return DONE;
 }
 
-/* Everything that is left, into memory; for a length that is unknown the buffer doubles. */
+/* Everything that is left, into memory; for a length that is unknown the buffer doubles, and what
+ * does not end (/dev/zero) is refused. */
 static int load(input *in)
 {
     const size_t size = tally_dtype_size(in->dtype);
-    const int64_t width = in->columns ? in->columns : 1;
+    const int64_t width = in->columns ? in->columns : 1,
+                  most = in->most ? in->most : physical_memory() / (int64_t)size;
     int64_t room = in->n >= 0 ? in->n : (1 << 16) * width, n = 0, got = 0;
     char *all = NULL;
     int code = DONE;
@@ -208,6 +224,12 @@ static int load(input *in)
             n += got;
         if (code || n < room || in->n >= 0) break;
         room *= 2;
+        if (n > most) {
+            free(all);
+            return fail(BAD_DATA, "%s: there are more than %lld elements, %s", in->label,
+                        (long long)most,
+                        in->most ? "too many beside the data" : "which the memory has no room for");
+        }
     }
     if (code) {
         free(all);
@@ -304,6 +326,9 @@ void input_note(input *in, const options *o)
     if (in->skipped)
         note(o, "%s: skipped %lld bad cell%s", in->label, (long long)in->skipped,
              in->skipped == 1 ? "" : "s");
+    if (in->keep && in->info.comments)
+        note(o, "%s: %lld comment line%s not kept", in->label, (long long)in->info.comments,
+             in->info.comments == 1 ? " was" : "s were");
 }
 
 void input_close(input *in)

@@ -79,6 +79,8 @@ int run_ladder(const options *o)
         if (!*known) return fail_choice(USAGE, "rung", plain, ladder_rungs());
         at += n + (at[n] == ',');
     }
+    if (l.html && l.json && strcmp(l.html, "-") != 0 && same_file(l.html, l.json))
+        return fail(USAGE, "--html is '%s', which is --json too: must be another file", l.html);
     const int exports = word && (which == EXPORT || (which == SHOW && l.host));
     if (l.plain && which != SHOW) return fail(USAGE, "--plain is for `tally ladder show` alone");
     if ((l.output || l.to || l.host) && !exports)

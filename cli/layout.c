@@ -143,6 +143,7 @@ static int read_offsets(layout *l, tally *ctx, const char *path, int64_t *count)
     input in;
     int code = input_open_beside(&in, ctx, &numbers, path);
     if (code) return code;
+    in.most = 1 << 28;
     code = in.dtype >= TALLY_F16
                ? fail(BAD_DATA, "--segments %s: offsets must be whole numbers, and these are %s",
                       path, tally_dtype_name(in.dtype))

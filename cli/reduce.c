@@ -321,16 +321,11 @@ static int by_groups(const job *j, input *in, answer *a)
             if (!code && !(r->bits = calloc((size_t)a->count + 1, result_bytes(&r->info))))
                 code = fail_memory("the results", a->count * (int64_t)result_bytes(&r->info));
             const tally_view own = second_for(&part, &j->ops, i, &view);
+            if (!code && f.streams)
+                code = folded_results(&f, &g, c, i, result_bytes(&r->info), r->bits);
             const tally_status status =
-                code ? TALLY_OK : tally_reduce(j->ctx, j->ops.name[i], &own, r->bits);
+                code || f.streams ? TALLY_OK : tally_reduce(j->ctx, j->ops.name[i], &own, r->bits);
             if (status) code = fail_status(j->ctx, status);
-            /* those that began while the file was read */
-            for (int64_t k = 0; k < g.count && !code; k++)
-                if (g.shown[k] < f.groups)
-                    code = folded_result(&f, g.shown[k], c, i,
-                                         dense + (size_t)g.offsets[k] * tally_dtype_size(in->dtype),
-                                         g.offsets[k + 1] - g.offsets[k],
-                                         (char *)r->bits + (size_t)k * result_bytes(&r->info));
         }
         second_close(&part);
         if (!code) find_places(j, a, c);

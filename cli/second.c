@@ -24,7 +24,9 @@ static void shape_text(const input *in, char *text, size_t bytes)
 static int load_beside(input *beside, const input *in, const options *o, enum option id, int line)
 {
     const char *const name = option_table[id].name;
+    enum { COUNTED = 1 << 24 }; /* a wrong number up to this is told */
     char given[DIMS * 24], wanted[DIMS * 24];
+    beside->most = in->n > COUNTED ? in->n : COUNTED;
     int code = input_load(beside, 0);
     if (code) return code;
     if (beside->n != in->n)

@@ -2,6 +2,7 @@
  * session.c - opens the context that the options ask for, and looks names up. */
 #include "cli.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -95,6 +96,8 @@ int session_operators(const options *o)
                         "--op-file %s: '%s' is a built-in operator; give yours a name of its own: "
                         "--op-file NAME=%s",
                         given, own[owned].name, path);
+        if (access(path, F_OK) != 0) /* before a sentence about the operator's name */
+            return fail(BAD_DATA, "%s: %s", path, strerror(errno));
         own[owned++].path = path;
     }
     return DONE;

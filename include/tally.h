@@ -436,6 +436,19 @@ TALLY_API int64_t tally_stream_results(const tally_stream *stream, int64_t n);
 /* As tally_stream_finish, into a view of as many results of each sequence. */
 TALLY_API tally_status tally_stream_finish_view(tally_stream *stream, const tally_view *out);
 
+/* Many sequences that grow in any order, such as groups of equal keys: the result of tally_reduce
+ * for each group's elements alone, in the order of the pushes. Element i of a push belongs to
+ * group codes[i], 0 <= codes[i] < groups; groups may grow from push to push, and a group may stay
+ * without elements. finish writes a result for each of the `groups` of the last push. Dense
+ * elements in host memory, of operators of one input; the processors do it. State: 16 bytes for
+ * each group, and for g elements of a group at most floor(log2 g) + 1 nodes, twice as many while
+ * it grows (an exact sum: up to 256 elements, with more of them 2.2 KB); 1 KB more for at most
+ * 4096 groups with many elements. */
+TALLY_API tally_status tally_stream_reduce_groups(tally *ctx, const char *op, tally_dtype dtype,
+                                                  tally_stream **stream);
+TALLY_API tally_status tally_stream_push_groups(tally_stream *stream, const void *x,
+                                                const int32_t *codes, int64_t n, int64_t groups);
+
 /* ---- 7 fragments --------------------------------------------------------------------------------------------------
  * The reduction of slabs [start, start + n) of a longer sequence, each as at most 2 log2 n
  * aligned nodes. Fragments merge exactly, in any order and with gaps until the last slab is
@@ -519,7 +532,9 @@ typedef struct tally_file_options {
      * line by line */
     const char *column;
     char delimiter; /* 0: guess (csv: comma, semicolon or tab; text: white space) */
-    int header;     /* 0 guess, 1 the first line is a header, -1 it is not */
+    /* 0: guess, and refuse where the first lines do not say it; 1 the first line is a header, -1
+     * it is not */
+    int header;
     /* bad cells are skipped and counted instead of being an error; in a table each with its line */
     int skip_bad;
     /* raw, text, csv: the dtype if `dtype` is 0 (a file that says its own type keeps that) */
@@ -542,6 +557,11 @@ typedef struct tally_file_options {
     /* the last column of `by` is no key but has the times of the lines: see
        tally_file_read_times */
     int by_time;
+    /* csv, text: lines that begin with this character are skipped. 0: '#' in text, none in csv;
+     * -1: none */
+    int comment;
+    /* csv, text: a character between groups of three digits, as in "4,903,185"; 0: none */
+    char thousands;
 } tally_file_options;
 
 typedef struct tally_file_info {
@@ -572,6 +592,7 @@ typedef struct tally_file_info {
     /* options.by_time, what has been read: 0 nothing, 1 numbers, 2 times without a zone, 3 with
        one */
     int times;
+    int64_t comments; /* of a table: lines skipped so far because they are comments */
     /* netcdf: elements along each dimension that are stored, and best read, together; 0: unknown */
     int64_t chunk[8];
     /* netcdf: these attributes of the variable ("days since 1970-01-01"); else NULL */

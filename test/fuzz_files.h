@@ -152,7 +152,9 @@ static void every_way(const uint8_t *data, size_t size, const char *format)
                                   .header = (b >> 3) % 3 - 1,
                                   .skip_bad = b >> 5 & 1,
                                   .table = b >> 6 & 1,
-                                  .keep = b >> 7};
+                                  .keep = b >> 7,
+                                  .comment = (a ^ b) % 5 ? 0 : '%',
+                                  .thousands = (a ^ b) % 7 ? 0 : ','};
     const int fd = memfd_create("fuzz", 0);
     outcome one, other;
     if (fd < 0 || write(fd, data, size) != (ssize_t)size) abort();

@@ -68,6 +68,7 @@ declare -A sees=(
     [cpu/exact]='dtype operator law exact context cpu cpu/kernel cpu/keys'
     [cpu/keys]='dtype operator law context cpu'
     [cpu/grid]='operator law context cpu'
+    [cpu/groups]='operator law exact context cpu cpu/exact'
     [cpu/inputs]='dtype operator law exact context cpu cpu/keys cpu/grid'
     [gpu/kernel]=''
     [gpu/kernel/inputs]=''
@@ -81,7 +82,7 @@ declare -A sees=(
     [gpu/opencl]='store context gpu'
     [many]='operator law context'
     [api]='op dtype operator law exact store context cpu cpu/exact cpu/keys cpu/grid cpu/inputs many'
-    [api/parts]='operator law exact context cpu cpu/exact cpu/grid cpu/inputs api'
+    [api/parts]='operator law exact context cpu cpu/exact cpu/grid cpu/groups cpu/inputs api'
     [io]='dtype law store context io/netcdf'
     [io/netcdf]='dtype law store context io'
 )

@@ -18,7 +18,7 @@ static void text(const char *content, tally_file_options o, int64_t want, const 
 
 static void texts(void)
 {
-    const tally_file_options none = {0}, txt = {.format = "text"}, csv = {.format = "csv"},
+    const tally_file_options none = {0}, txt = {.format = "text"},
                              i32 = {.format = "text", .dtype = TALLY_I32};
     text("", none, 0, "");
     text("\n\n  \n", txt, 0, "");
@@ -62,7 +62,8 @@ static void texts(void)
     text("a;b\n1;2\n3;4\n", (tally_file_options){.format = "csv", .column = "2"}, 2, "");
     expect(values[0] == 2 && values[1] == 4, "semicolon", "");
     text("a\tb\n1\t2\n", (tally_file_options){.format = "csv", .column = "b"}, 1, "");
-    text("v\n1\n\n# c\nNA\n\"2.5\"\nnan\nNULL\n", csv, 5, "");
+    text("v\n1\n\n# c\nNA\n\"2.5\"\nnan\nNULL\n",
+         (tally_file_options){.format = "csv", .comment = '#'}, 5, "");
     expect(values[2] == 2.5 && isnan(values[1]) && isnan(values[4]), "csv missing", "");
     text("a,v\nx,1\nx,\nx,3\n", (tally_file_options){.column = "v"}, 3, "");
     expect(isnan(values[1]), "csv empty", "");
@@ -114,7 +115,8 @@ static void found(void)
          ":2:1: 'nan' is not a whole number");
     /* An empty first cell says nothing about its column: the next lines do. */
     text("a,b\n,1\n3,2\n4,5\n", csv, -1, "2 columns have numbers: 1 'a', 2 'b'");
-    text(",1\n3,2\n4,5\n", csv, -1, "2 columns have numbers: 1, 2");
+    text(",1\n3,2\n4,5\n", (tally_file_options){.format = "csv", .header = -1}, -1,
+         "2 columns have numbers: 1, 2");
     text("a,b\n,1\nx,2\ny,5\n", csv, 3, "");
     text("a,b\n,1\n,2\n", csv, 2, "");
     expect(values[1] == 2, "an empty column", "");
@@ -124,7 +126,7 @@ static void found(void)
     text("1\n2\n\"3\n4\n5\n", skip, -1, ":3:1: a quoted cell is not closed");
     text("1\n2\n\"3\n4\n\"5\n6\n", skip, -1, ":3:1: a quoted cell is not closed");
     text("x,1\n\"y,2\nz,3\n\"w,4\n",
-         (tally_file_options){.format = "csv", .column = "2", .skip_bad = 1}, -1,
+         (tally_file_options){.format = "csv", .column = "2", .skip_bad = 1, .header = -1}, -1,
          ":2:1: a quoted cell is not closed");
     text("1\n\"2\"x\n3\n", skip, 2, ""); /* on one line it is an odd cell */
     /* A first word that is no number may be a header. */

@@ -56,6 +56,9 @@ tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, in
     return status;
 }
 
+/* offsets of so many are fewer than 2^62 bytes */
+static const int64_t GROUPS_MOST = ((int64_t)1 << 59) - 1;
+
 tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, int64_t *order,
                           int64_t *offsets)
 {
@@ -66,10 +69,9 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
     if (tl_dtype_kind(v.dtype) == 'F')
         return tl_fail(ctx, TALLY_UNSUPPORTED, "codes->dtype is %s: must be an integer type",
                        tally_dtype_name(v.dtype));
-    if (groups < 0)
-        return tl_fail(ctx, TALLY_INVALID, "groups is %lld: must be at least 0", (long long)groups);
-    if (groups >= INT64_MAX / (int64_t)sizeof *offsets)
-        return tl_no_memory(ctx, SIZE_MAX, "the counts of the groups");
+    if (groups < 0 || groups > GROUPS_MOST)
+        return tl_fail(ctx, TALLY_INVALID, "groups is %lld: must be in 0..%lld", (long long)groups,
+                       (long long)GROUPS_MOST);
     if (!offsets || (v.n && !order))
         return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must have room for %lld numbers",
                        offsets ? "order" : "offsets",

@@ -17,6 +17,23 @@ static tally_status range(tally_file *f, const char *at, const tl_bad *bad)
                    bad->text, tally_dtype_name(dtype), least, greatest);
 }
 
+/* Which option may read it. */
+static const char *hint(const tl_bad *bad, const tl_layout *l)
+{
+    static const struct {
+        char between;
+        const char *text;
+    } hints[] = {{',', "; --thousands , reads such numbers"},
+                 {'\'', "; --thousands \"'\" reads such numbers"},
+                 {'_', "; --thousands _ reads such numbers"},
+                 {' ', "; --thousands ' ' reads such numbers"}};
+    const char between = tl_grouped(bad->text, bad->text + strlen(bad->text));
+    for (size_t i = 0; i < sizeof hints / sizeof *hints && between; i++)
+        if (hints[i].between == between && between != l->thousands) return hints[i].text;
+    return *bad->text == '#' && l->comment < 0 ? "; --comment '#' skips lines that begin with #"
+                                               : "";
+}
+
 tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l)
 {
     const char *const dtype = tally_dtype_name(f->info.dtype), *const text = bad->text;
@@ -38,8 +55,8 @@ tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l)
                        "%s%s: '%s' has not the %zu hexadecimal digits of %s", f->label, at, text,
                        2 * tally_dtype_size(f->info.dtype), dtype);
     case TL_CELL_FIELDS:
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: the line '%s' has no column %lld", f->label,
-                       at, text, (long long)bad->lacks + 1);
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: the line '%s' has no column %lld%s", f->label,
+                       at, text, (long long)bad->lacks + 1, hint(bad, l));
     case TL_CELL_MORE:
         return tl_fail(
             f->ctx, TALLY_BAD_DATA,
@@ -98,7 +115,8 @@ tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l)
     case TL_CELL_RANGE:
         return range(f, at, bad);
     default:
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' is not a number%s", f->label, at, text,
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' is not a number%s%s", f->label, at, text,
+                       hint(bad, l),
                        bad->first ? "; if the first line is a header, say so with --header yes"
                                   : "");
     }

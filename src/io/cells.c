@@ -3,6 +3,7 @@
  * so the fast path can read on without looking for the end; whatever it declines is cut out and
  * parsed by tl_parse_cell. */
 #include "io.h"
+#include <string.h>
 
 /* Notes a bad cell: 1 to go on (skipped), 0 to stop. A quote that is not closed hides what
  * follows it, and no time says which of two frames is the wrong one, so these are never skipped. */
@@ -18,25 +19,6 @@ static int bad(tl_chunk *c, const char *s, const char *e, int why)
     return 0;
 }
 
-int tl_missing(const char *s, const char *e)
-{
-    static const char *const words[] = {"", "na", "null"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        const char *w = words[i], *p = s;
-        while (p < e && *w && (*p >= 'A' && *p <= 'Z' ? *p + 32 : *p) == *w) p++, w++;
-        if (p == e && !*w) return 1;
-    }
-    return 0;
-}
-
-int tl_cell(tally_dtype dtype, const char *s, const char *e, void *value)
-{
-    static const char nan_word[] = "nan";
-    const int why = tl_parse_cell(dtype, s, e, value);
-    if (why == TL_CELL_OK || !tl_missing(s, e)) return why;
-    return tl_is_float(dtype) ? tl_parse_cell(dtype, nan_word, nan_word + 3, value) : TL_CELL_EMPTY;
-}
-
 static inline int white(char ch, char d)
 {
     return ch == ' ' || (ch >= '\t' && ch <= '\r') || ch == d;
@@ -50,11 +32,13 @@ static int begins_line(const tl_chunk *c, const char *p)
 }
 
 /* Every cell is a value. */
-static inline __attribute__((always_inline)) void every(tl_chunk *const c, const char delimiter,
+static inline __attribute__((always_inline)) void every(tl_chunk *const c, const tl_layout *const l,
                                                         const tally_dtype dtype)
 {
     const size_t size = tally_dtype_size(dtype);
-    const char *p = c->start, *const end = c->end, d = delimiter ? delimiter : ' ';
+    const char *p = c->start, *const end = c->end, d = l->delimiter ? l->delimiter : ' ',
+               thousands = l->thousands;
+    const int comment = l->comment;
     unsigned char *out = c->values;
     if (c->in_comment) {
         p = tl_line_end(p, end);
@@ -72,13 +56,13 @@ static inline __attribute__((always_inline)) void every(tl_chunk *const c, const
             p++;
             continue;
         }
-        if (*p == '#' && begins_line(c, p)) {
+        if ((unsigned char)*p == comment && begins_line(c, p)) {
             p = tl_line_end(p, end);
             c->in_comment = p == end;
             continue;
         }
         for (t = p; t < end && !white(*t, d);) t++;
-        const int why = tl_cell(dtype, p, t, out);
+        const int why = tl_cell(dtype, p, t, thousands, out);
         if (why == TL_CELL_OK)
             out += size;
         else if (!bad(c, p, t, why))
@@ -115,7 +99,7 @@ static inline __attribute__((always_inline)) int take(const char *p, const char 
         if (t == stop || *t == '\n' || (d ? *t == d : t > end)) return TL_CELL_OK;
     }
     *q = tl_field(p, stop, l, s, e);
-    return *e ? tl_cell(dtype, *s, *e, value) : TL_CELL_QUOTE;
+    return *e ? tl_cell(dtype, *s, *e, l->thousands, value) : TL_CELL_QUOTE;
 }
 
 /* The text of the cell at p, for a key or a time. Returns why it is none, and where the cell
@@ -157,6 +141,7 @@ static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const 
     /* in locals: values that are stored may alias all else */
     const int quoted = c->has_quote, simple = d && !quoted;
     const int64_t only = l->want->column, fields = l->fields;
+    const int comment = l->comment;
     unsigned char *out = c->values;
     tl_span *span = c->lines, *key = c->keys;
     int64_t row_number = 0;
@@ -167,7 +152,8 @@ static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const 
             p++;
             continue;
         }
-        if (*p == '#') {
+        if ((unsigned char)*p == comment) {
+            c->comments++;
             p = tl_line_end(p, end) + 1;
             continue;
         }
@@ -210,8 +196,7 @@ static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const 
                 s = line, e = tl_line_end(line, end);
                 break;
             }
-            q = tl_field(d ? q + 1 : q, stop, l, &s, &e);
-            if (!e) why = TL_CELL_QUOTE;
+            q = tl_field(d ? q + 1 : q, stop, l, &s, &e); /* fields: there are no quotes */
         }
         if (why && !bad(c, s, e ? e : tl_line_end(s, end), why)) break;
         if (!quoted) {
@@ -244,7 +229,7 @@ static inline __attribute__((always_inline)) void both(tl_chunk *c, const tl_lay
     else if (l->columns)
         rows(c, l, dtype, l->columns, 0);
     else
-        every(c, l->delimiter, dtype);
+        every(c, l, dtype);
 }
 
 /* TL_CELLS_ONCE: one loop for all types, without the copy below, for the sanitizers' builds,
@@ -293,7 +278,7 @@ static void cells_any(tl_chunk *c, const tl_layout *l, tally_dtype dtype) { cell
 
 void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
 {
-    c->count = c->given = c->skipped = 0;
+    c->count = c->given = c->skipped = c->comments = 0;
     c->bad = NULL;
     c->frame = 0;
 #if defined(__x86_64__) && defined(__GNUC__)

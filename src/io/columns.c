@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Which columns of a table are read, and whether its first line is a header.
+ * Which columns of a table are read.
  *
- *     day,price,qty     a word over a number: a header
+ *     day,price,qty     a header (header.c)
  *     mon,,3            an empty cell says nothing: the next lines are looked at, until each
  *                       column has a number or a word
  *     tue,1.5,4         price and qty are columns of numbers */
@@ -10,48 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORD, NUMBER, NONE }; /* NONE: empty, or a word for a missing value */
-
-static int kind_of(const tl_field_text *x, tally_dtype dtype)
-{
-    double v;
-    if (tl_missing(x->s, x->e)) return NONE;
-    return tl_parse_cell(TALLY_F64, x->s, x->e, &v) == TL_CELL_OK ||
-                   tl_parse_cell(dtype, x->s, x->e, &v) == TL_CELL_OK
-               ? NUMBER
-               : WORD;
-}
-
-/* What column i has, by the first of the records from..records - 1 that says it. */
-static int column_kind(const tl_record *r, int from, int records, int64_t i, tally_dtype dtype)
-{
-    int kind = NONE;
-    for (int k = from; k < records && kind == NONE; k++)
-        if (i < r[k].n) kind = kind_of(&r[k].f[i], dtype);
-    return kind;
-}
-
-static int64_t widest(const tl_record *r, int records)
-{
-    int64_t most = 0;
-    for (int k = 0; k < records; k++)
-        if (r[k].n > most) most = r[k].n;
-    return most;
-}
-
-int tl_columns_known(const tl_record *r, int records, tally_dtype dtype)
-{
-    for (int64_t i = widest(r, records); i-- > 0;)
-        if (column_kind(r, 1, records, i, dtype) == NONE) return 0;
-    return 1;
-}
-
 /* What the choice is made from: the records, of which those from `from` on are data. */
 struct choice {
     tally_file *f;
-    const tl_record *r;
-    int records, from;
-    tally_dtype dtype;
+    tl_lines lines;
+    const tl_record *r; /* of lines */
+    int from;
     tl_layout *l;
     int64_t width; /* columns there are */
     char *taken;   /* those that are chosen, */
@@ -60,10 +24,7 @@ struct choice {
     int named;
 };
 
-static int kind(const struct choice *c, int64_t i)
-{
-    return column_kind(c->r, c->from, c->records, i, c->dtype);
-}
+static int kind(const struct choice *c, int64_t i) { return tl_column_kind(&c->lines, c->from, i); }
 
 /* Names the columns in a sentence: 1 'date', 2 'price', ...; those with numbers only, or all. */
 static const char *listed(const struct choice *c, int names, int numbers, char *out, size_t room)
@@ -71,7 +32,7 @@ static const char *listed(const struct choice *c, int names, int numbers, char *
     size_t n = 0;
     *out = 0;
     for (int64_t i = 0; i < (names ? c->r[0].n : c->width); i++) {
-        if (numbers && kind(c, i) != NUMBER) continue;
+        if (numbers && kind(c, i) != TL_NUMBER) continue;
         if (n + 60 > room) {
             snprintf(out + n, room - n, ", ...");
             break;
@@ -99,16 +60,17 @@ static size_t plain(const tl_field_text *x, const char *line, char *out)
     return n;
 }
 
-/* The column that a header calls [s, e): from 0, or -1. */
-static int64_t by_name(const struct choice *c, const char *s, const char *e, char *space)
+/* The next column from `at` on that a header calls [s, e): from 0, or -1. */
+static int64_t named_from(const struct choice *c, int64_t at, const char *s, const char *e,
+                          char *space)
 {
     if (!c->may_name) return -1;
-    for (int64_t i = 0; i < c->r[0].n; i++) {
+    for (int64_t i = at; i < c->r[0].n; i++) {
         const tl_field_text *const x = &c->r[0].f[i];
         if (x->e - x->s < e - s) continue;
         const size_t n = plain(x, c->r[0].line, space);
         if (n == (size_t)(e - s) && memcmp(space, s, n) == 0 &&
-            (c->may_name > 1 || kind_of(x, c->dtype) == WORD))
+            (c->may_name > 1 || tl_kind(&c->lines, x) == TL_WORD))
             return i;
     }
     return -1;
@@ -144,7 +106,13 @@ static int64_t number(const char **s, const char *e)
 static tally_status item(struct choice *c, const char *s, const char *e, char *space)
 {
     char list[320];
-    int64_t lo = by_name(c, s, e, space) + 1, hi = lo;
+    int64_t lo = named_from(c, 0, s, e, space) + 1, hi = lo;
+    const int64_t twin = lo ? named_from(c, lo, s, e, space) + 1 : 0;
+    if (twin)
+        return tl_fail(c->f->ctx, TALLY_INVALID,
+                       "%s: columns %lld and %lld are both called '%.*s': choose by number",
+                       c->f->label, (long long)lo, (long long)twin, (int)(e - s < 60 ? e - s : 60),
+                       s);
     if (lo)
         c->named = 1;
     else {
@@ -160,7 +128,7 @@ static tally_status item(struct choice *c, const char *s, const char *e, char *s
         if (p < e || lo < 1 || hi < lo || hi > c->width) {
             int names = c->may_name > 1;
             for (int64_t i = 0; i < c->r[0].n && c->may_name; i++)
-                names |= kind_of(&c->r[0].f[i], c->dtype) == WORD;
+                names |= tl_kind(&c->lines, &c->r[0].f[i]) == TL_WORD;
             return tl_fail(c->f->ctx, TALLY_INVALID, "%s: no column '%.*s'; the columns are %s",
                            c->f->label, (int)(e - s < 60 ? e - s : 60), s,
                            listed(c, names, 0, list, sizeof list));
@@ -182,7 +150,7 @@ static tally_status asked(struct choice *c, const char *text)
     char *const space = malloc(2 * (room + 1)), *const own = space + room + 1;
     if (!space) return tl_no_memory(c->f->ctx, 2 * (room + 1), "the columns");
     tally_status status = TALLY_OK;
-    if (by_name(c, text, text + length, space) >= 0) { /* a name with commas in it */
+    if (named_from(c, 0, text, text + length, space) >= 0) { /* a name with commas in it */
         status = item(c, text, text + length, space);
         free(space);
         return status;
@@ -234,6 +202,33 @@ static tally_status name_columns(struct choice *c)
     return TALLY_OK;
 }
 
+/* Refuses column i of words if its first one is a number in another spelling: it must not be
+   passed over in silence. */
+static tally_status no_number(const struct choice *c, int64_t i)
+{
+    const tl_field_text *x = NULL;
+    for (int k = c->from; k < c->lines.records && !x; k++)
+        if (i < c->r[k].n && tl_kind(&c->lines, &c->r[k].f[i]) != TL_NONE) x = &c->r[k].f[i];
+    const char between = x ? tl_grouped(x->s, x->e) : 0;
+    const char *p = x ? x->s + (x->s < x->e && (*x->s == '-' || *x->s == '+')) : NULL;
+    while (x && p < x->e && *p >= '0' && *p <= '9') p++;
+    const char *const digits = p;
+    if (x && p < x->e && *p == ',')
+        for (p++; p < x->e && *p >= '0' && *p <= '9';) p++;
+    const int comma = x && digits > x->s && p > digits + 1 && p == x->e;
+    if (!between && !comma) return TALLY_OK;
+    char option[40] = "";
+    const char quote = between == '\'' ? '"' : '\'';
+    if (between)
+        snprintf(option, sizeof option, "read it with --thousands %c%c%c, or ", quote, between,
+                 quote);
+    return tl_fail(c->f->ctx, TALLY_INVALID,
+                   "%s: column %lld has '%.*s', which is no number here: %schoose the columns "
+                   "with --column",
+                   c->f->label, (long long)i + 1, (int)(x->e - x->s < 40 ? x->e - x->s : 40), x->s,
+                   option);
+}
+
 /* Without a choice of the caller's: the one column with numbers, or for a table all that have no
    words. */
 static tally_status unasked(struct choice *c)
@@ -244,9 +239,10 @@ static tally_status unasked(struct choice *c)
     for (int64_t i = 0; i < c->width && !s; i++) {
         if (c->taken[i]) continue; /* a key */
         const int what = kind(c, i);
-        if (what == NUMBER) found++, at = i;
-        if (what == NONE) maybe++, maybe_at = i;
-        if (c->l->table && what != WORD) s = add(c, i);
+        if (what == TL_NUMBER) found++, at = i;
+        if (what == TL_NONE) maybe++, maybe_at = i;
+        if (what == TL_WORD) s = no_number(c, i);
+        if (c->l->table && what != TL_WORD && !s) s = add(c, i);
     }
     if (s || (c->l->table && found)) return s;
     if (found == 0 && maybe == 1) found = 1, at = maybe_at;
@@ -269,62 +265,71 @@ static void last_is_time(tl_layout *l)
     l->times = 1;
 }
 
+static tally_status uncertain(const struct choice *c)
+{
+    const int64_t n = tl_line_end(c->r[0].line, c->r[0].next) - c->r[0].line;
+    return tl_fail(c->f->ctx, TALLY_INVALID,
+                   "%s: the first line, '%.*s', may be a header or data: say --header yes or "
+                   "--header no",
+                   c->f->label, (int)(n < 60 ? n : 60), c->r[0].line);
+}
+
+/* A first line of csv that may be a comment: it begins with '#' and has fewer cells than the next. */
+static tally_status maybe_comment(const struct choice *c)
+{
+    const char *p = c->r[0].line;
+    while (p < c->r[0].next && (*p == ' ' || *p == '\t' || *p == '\r')) p++;
+    if (p == c->r[0].next || *p != '#' || c->lines.records < 2 || c->r[0].n >= c->r[1].n)
+        return TALLY_OK;
+    const int64_t n = tl_line_end(p, c->r[0].next) - p;
+    return tl_fail(c->f->ctx, TALLY_INVALID,
+                   "%s: the first line, '%.*s', may be a comment: say --comment '#' if lines that "
+                   "begin with # are to be skipped, --comment '' if not",
+                   c->f->label, (int)(n < 60 ? n : 60), p);
+}
+
 /* The header, if the caller left it to us, and the columns. */
 static tally_status choose(struct choice *c, const tally_file_options *o, int *header)
 {
-    const tl_record *const first = &c->r[0];
-    *header = o->header > 0;
-    if (o->by) {
+    tally_status s = c->l->quotes && !o->comment ? maybe_comment(c) : TALLY_OK;
+    if (!s && o->by) {
         c->key = 1;
-        const tally_status s = asked(c, o->by);
+        s = asked(c, o->by);
         c->key = 0;
-        if (s) return s;
-        if (o->by_time) last_is_time(c->l);
-        *header |= c->named && o->header == 0;
+        if (!s && o->by_time) last_is_time(c->l);
     }
-    if (o->column) {
-        const tally_status s = asked(c, o->column);
-        for (int64_t k = 0; !s && o->header == 0 && k < c->l->keys + c->l->times + c->l->columns;
-             k++) {
-            const int64_t i = c->l->want[k].column;
-            *header |= c->named || (c->l->want[k].role == TL_VALUE && i < first->n &&
-                                    kind_of(&first->f[i], c->dtype) == WORD);
-        }
-        return s;
+    if (!s && o->column) s = asked(c, o->column);
+    if (s) return s;
+    int guess = o->header > 0 || c->named;
+    if (!guess && !o->header) {
+        char *const values = calloc((size_t)c->width + 1, 1);
+        if (!values) return tl_no_memory(c->f->ctx, (size_t)c->width + 1, "the columns");
+        for (int64_t i = 0; i < c->width; i++) values[i] = (c->taken[i] & VALUE) != 0;
+        guess = tl_header_guess(&c->lines, values);
+        free(values);
     }
-    int words = 0, numbers = 0;
-    for (int64_t i = 0; i < first->n && o->header == 0; i++) {
-        const int what = kind_of(&first->f[i], c->dtype);
-        words |= what == WORD;
-        numbers |= what == NUMBER;
-        *header |= what == WORD && column_kind(c->r, 1, c->records, i, c->dtype) == NUMBER;
-    }
-    *header |= words && !numbers;
-    c->from = *header;
-    return unasked(c);
+    if (guess == TL_HEADER_UNCERTAIN) return uncertain(c);
+    c->from = *header = guess == TL_HEADER_YES;
+    return o->column ? TALLY_OK : unasked(c);
 }
 
 tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const tl_record *r,
                                int records, tl_layout *l, int *header)
 {
-    struct choice c = {.f = f,
-                       .r = r,
-                       .records = records,
-                       .dtype = f->info.dtype,
-                       .l = l,
-                       .width = widest(r, records)};
+    struct choice c = {.f = f, .lines = {r, records, l, f->info.dtype}, .r = r, .l = l};
+    c.width = tl_widest(&c.lines);
     c.may_name = o->header < 0 ? 0 : o->header > 0 ? 2 : 1;
     c.taken = calloc((size_t)c.width + 1, 1);
     l->want = malloc((size_t)(2 * c.width + 2) * sizeof *l->want);
     tally_status s = TALLY_OK;
     if (!c.taken || !l->want) {
         s = tl_no_memory(f->ctx, (size_t)(2 * c.width + 2) * sizeof *l->want, "the columns");
-    } else if (records == 0) { /* no data: nothing will be read */
+    } else if (records == 0 && (o->column || o->by)) {
+        s = tl_fail(f->ctx, TALLY_BAD_DATA, "%s: no column '%s': the input is empty", f->label,
+                    o->column ? o->column : o->by);
+    } else if (records == 0) { /* nothing will be read */
         l->want[0] = (tl_want){0, 0, 0};
-        l->want[1] = (tl_want){0, 0, o->by_time ? TL_TIME : TL_KEY};
         l->columns = 1;
-        l->times = o->by_time != 0;
-        l->keys = o->by && !o->by_time;
     } else {
         s = choose(&c, o, header);
         if (!s)

@@ -9,10 +9,10 @@ static int blank(char c, char delimiter)
     return (c == ' ' || c == '\t' || c == '\r') && c != delimiter;
 }
 
-static int is_comment(const char *line, const char *end, char delimiter)
+static int is_comment(const char *line, const char *end, const tl_layout *l)
 {
-    while (line < end && blank(*line, delimiter)) line++;
-    return line < end && *line == '#';
+    while (line < end && blank(*line, l->delimiter)) line++;
+    return line < end && (unsigned char)*line == l->comment;
 }
 
 /* Whether the quote at q, on a line that begins at `line`, comes first in its field. */
@@ -25,7 +25,7 @@ static int is_first(const char *line, const char *q, char delimiter)
 void tl_text_cut(const char *b, size_t n, const tl_layout *l, size_t *cuts, int k, int last)
 {
     const char *const end = b + n, *p = b, *at = b; /* at: the start of p's line */
-    int i = 1, comment = is_comment(b, end, l->delimiter);
+    int i = 1, comment = is_comment(b, end, l);
     while (p < end) {
         const char *q = l->quotes ? memchr(p, '"', (size_t)(end - p)) : NULL;
         const char *const outside = q ? q : end; /* [p, outside) is outside quotes */
@@ -39,7 +39,7 @@ void tl_text_cut(const char *b, size_t n, const tl_layout *l, size_t *cuts, int 
         for (const char *x = outside; x > p; x--)
             if (x[-1] == '\n') {
                 at = x;
-                comment = is_comment(at, end, l->delimiter);
+                comment = is_comment(at, end, l);
                 break;
             }
         if (!q) break;

@@ -9,6 +9,27 @@ const char *tl_line_end(const char *p, const char *end)
     return n ? n : end;
 }
 
+void tl_unify_lines(char *p, size_t n, int last)
+{
+    typedef unsigned char v16 __attribute__((vector_size(16)));
+    typedef uint64_t v2 __attribute__((vector_size(16)));
+    char *const end = p + n;
+    p = memchr(p, '\r', n);
+    while (p && p < end) {
+        v16 at, next;
+        while (end - p > 16) { /* files with CR LF have one in each line */
+            memcpy(&at, p, 16);
+            memcpy(&next, p + 1, 16);
+            const v2 lone = (v2)((at == '\r') & (next != '\n'));
+            if (lone[0] | lone[1]) break;
+            p += 16;
+        }
+        char *const stop = end - p > 16 ? p + 16 : end;
+        for (; p < stop; p++)
+            if (*p == '\r' && (p + 1 < end ? p[1] != '\n' : last)) *p = '\n';
+    }
+}
+
 static int blank(char c, char delimiter)
 {
     return (c == ' ' || c == '\t' || c == '\r') && c != delimiter;

@@ -68,7 +68,8 @@ static tally_status choose(tally_file *f, const tally_file_options *o, int *form
     }
     *format = by_name(f->name);
     if (*format != UNKNOWN) return TALLY_OK;
-    tally_status s;
+    tally_status s = tl_refuse_foreign(f, !o->dtype && !o->assume);
+    if (s) return s;
     size_t before;
     int kind;
     do { /* a pipe may give the magic bytes, or the first line, one by one */
@@ -108,6 +109,7 @@ static tally_status start(tally_file *f, const tally_file_options *o)
             f->ctx, TALLY_INVALID,
             "options.by_time is set and options.by is NULL: which column has the times?");
     if ((s = open_input(f)) || (s = choose(f, o, &format))) return s;
+    if (format != RAW && (s = tl_refuse_foreign(f, format == TEXT || format == CSV))) return s;
     f->info.format = formats[format];
     if ((o->variable || o->more) && format != NETCDF)
         return tl_fail(f->ctx, TALLY_INVALID,

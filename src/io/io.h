@@ -5,7 +5,9 @@
  *     input.c   bytes from a regular file or a pipe, and a peek at them  field.c    one cell of a line
  *     binary.c  npy and raw elements      npy.c   the npy header         write.c    create, write, commit
  *     sniff.c   the layout of a text: format, delimiter, first lines     columns.c  which columns, and the header
+ *     header.c  is the first line a header?                              foreign.c  formats that tally does not read
  *     text.c    blocks of text over threads, in order                    cells.c    the loops over cells
+ *     cell.c    one cell as a value
  *     cut.c     where a block may be cut                                 bad_cell.c the sentence about a cell
  *     replace.c a new file that takes another's place                    keys.c     groups of lines, by their keys
  *     time.c    times of lines, and whether they rise
@@ -94,6 +96,8 @@ typedef struct tl_layout {
     int64_t fields;   /* a line with more cells than this is bad (0: it is not) */
     char delimiter;   /* 0: white space */
     int quotes;       /* "..." fields, RFC 4180 */
+    int comment;      /* lines that begin with this character are skipped; -1: none are */
+    char thousands;   /* between groups of three digits; 0: none */
     /* a row of `columns` values per line (ndim 2); else one column, or every cell (ndim 1) */
     int table;
     int64_t skip; /* bytes before the first data line: a byte order mark, a header */
@@ -109,10 +113,16 @@ const char *tl_field(const char *p, const char *end, const tl_layout *l, const c
                      const char **e);
 /* The end of the line at p: its newline, or `end`. */
 const char *tl_line_end(const char *p, const char *end);
+/* Carriage returns without a newline behind them become newlines. last: nothing follows; else a
+ * last carriage return stays as it is, and is looked at again with what follows. */
+void tl_unify_lines(char *p, size_t n, int last);
 
 /* sniff.c: whether the peek looks like csv (1), text (0), neither (-1) or is too short to tell
    (2); the layout. */
 int tl_sniff_kind(const tally_file *f);
+/* foreign.c: refuses a file whose first bytes say that it is compressed, UTF-16, or of a format
+ * that tally does not read, and says what to do. text: it is read as text. */
+tally_status tl_refuse_foreign(tally_file *f, int text);
 tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv,
                              tl_layout *layout);
 
@@ -127,8 +137,24 @@ typedef struct tl_record {
 } tl_record;
 tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const tl_record *r,
                                int records, tl_layout *l, int *header);
+
+/* header.c: what a cell is, and whether the first record is a header. */
+enum { TL_WORD, TL_NUMBER, TL_NONE }; /* TL_NONE: empty, or a word for a missing value */
+typedef struct tl_lines {
+    const tl_record *r;
+    int records;
+    const tl_layout *l;
+    tally_dtype dtype;
+} tl_lines;
+int tl_kind(const tl_lines *t, const tl_field_text *x);
+/* What column i has, by the first of the records from..records - 1 that says it. */
+int tl_column_kind(const tl_lines *t, int from, int64_t i);
+int64_t tl_widest(const tl_lines *t);
 /* Whether every column has a number or a word in the records after the first. */
-int tl_columns_known(const tl_record *r, int records, tally_dtype dtype);
+int tl_columns_known(const tl_lines *t);
+/* values: NULL, or for each column whether it is known to have values. */
+enum { TL_HEADER_NO, TL_HEADER_YES, TL_HEADER_UNCERTAIN };
+int tl_header_guess(const tl_lines *t, const char *values);
 
 /* time.c: a time in nanoseconds, or a number instead of one, in units of 1 / TALLY_KEY_PART. */
 typedef __int128 tl_tick;
@@ -176,16 +202,18 @@ typedef struct tl_chunk {
     tl_tick *times;                   /* of the rows, */
     int frame;                        /* what they are (0: there is none yet), */
     const char *frame_at, *frame_end; /* and the first of them */
-    int64_t count, given, skipped;
+    int64_t count, given, skipped, comments;
     const char *bad, *bad_end; /* the first bad cell, or NULL */
     int why;                   /* TL_CELL_ */
     int64_t lacks;             /* TL_CELL_FIELDS: the column that the line has not */
 } tl_chunk;
 void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype);
-/* One cell as a value: tl_parse_cell, and the words for missing values (empty, NA, null in any
- * case), which are NaN or TL_CELL_EMPTY. */
-int tl_cell(tally_dtype dtype, const char *s, const char *e, void *value);
+/* cell.c: one cell as a value: tl_parse_cell, and the words for missing values (empty, NA, null in any
+ * case), which are NaN or TL_CELL_EMPTY. thousands: as in tl_layout. */
+int tl_cell(tally_dtype dtype, const char *s, const char *e, char thousands, void *value);
 int tl_missing(const char *s, const char *e);
+/* Of a word: a number in groups of three digits, and what is between them; else 0. */
+char tl_grouped(const char *s, const char *e);
 
 /* keys.c: the groups of the lines, by the text of their keys. find gives the rows of a chunk
  * their codes, TL_NEW where the key is new; it only reads, so threads may call it for several

@@ -3,9 +3,13 @@
  * full) leads to the number of a group, and that to its text. Threads look the keys of a block
  * up, each in its chunk, while the table stands still; then one thread numbers the keys that are
  * new, in the order of the lines. After the first block there are few. */
+#define _GNU_SOURCE
+#include "hash.h"
 #include "io.h"
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
 
 enum { SLOTS = 1 << 10, BLOCK = 1 << 16, GROUPS_MOST = INT32_MAX };
 
@@ -22,6 +26,7 @@ typedef struct {
 
 struct tl_keys {
     int64_t columns, count;
+    uint64_t secret[2];
     slot *slots;
     uint64_t mask;
     cell *cells; /* of all groups */
@@ -38,11 +43,22 @@ static slot *new_slots(uint64_t n)
     return s;
 }
 
+/* A secret of this table. Results do not depend on it: groups are numbered as they appear. */
+static void choose_secret(uint64_t secret[2])
+{
+    if (getrandom(secret, 16, GRND_NONBLOCK) == 16) return;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    secret[0] = (uint64_t)now.tv_nsec ^ (uint64_t)(uintptr_t)secret << 20;
+    secret[1] = (uint64_t)now.tv_sec ^ (uint64_t)(uintptr_t)&choose_secret << 16;
+}
+
 tl_keys *tl_keys_open(int64_t columns)
 {
     tl_keys *const k = calloc(1, sizeof *k);
     if (!k) return NULL;
     k->columns = columns;
+    choose_secret(k->secret);
     k->slots = new_slots(SLOTS);
     k->mask = SLOTS - 1;
     if (k->slots) return k;
@@ -66,30 +82,16 @@ const char *tl_keys_cell(const tl_keys *k, int64_t group, int64_t column)
     return k->cells[group * k->columns + column].shown;
 }
 
-/* Reads 8 bytes at a time: TL_PAD bytes behind a text may be read. */
-static inline uint64_t hash_of(const char *text, const tl_span *key, int64_t columns)
+/* TL_PAD bytes behind a text may be read. */
+static inline uint64_t hash_of(const tl_keys *k, const char *text, const tl_span *key)
 {
-    uint64_t h = 0x243f6a8885a308d3u;
-    for (int64_t c = 0; c < columns; c++) {
-        const char *p = text + key[c].at;
-        uint32_t n = key[c].length & ~TL_DOUBLED;
-        uint64_t w = key[c].length;
-        for (;; p += 8, n -= 8) {
-            const unsigned __int128 m = (unsigned __int128)(h ^ w) * 0x9e3779b97f4a7c15u;
-            h = (uint64_t)m ^ (uint64_t)(m >> 64);
-            if (!n) break;
-            memcpy(&w, p, 8);
-            if (n < 8) {
-                w &= ~(uint64_t)0 >> (64 - 8 * n);
-                n = 8;
-            }
-            w += 0x452821e638d01377u; /* not 0, which h may be */
-        }
-    }
-    return h;
+    tl_hash h = tl_hash_begin(k->secret);
+    for (int64_t c = 0; c < k->columns; c++)
+        tl_hash_text(&h, text + key[c].at, key[c].length & ~TL_DOUBLED);
+    return tl_hash_end(&h);
 }
 
-/* 8 bytes at a time, here too: keys are short, and a call of memcmp takes as long as all of
+/* 8 bytes at a time: keys are short, and a call of memcmp takes as long as all of
    this. */
 static inline int same(const cell *g, const char *text, const tl_span *key, int64_t columns)
 {
@@ -117,11 +119,80 @@ static inline slot *look_up(const tl_keys *k, uint64_t hash, const char *text, c
     }
 }
 
+enum { ROWS = 128, RECENT = 256, TRIAL = 1024 };
+
+/* The codes of n rows. Their misses of the caches overlap: the slots, the cells that they lead to,
+ * and the texts of these are all fetched ahead. */
+static void find_rows(const tl_keys *k, tl_chunk *c, const int64_t *row, int64_t n)
+{
+    uint64_t hash[ROWS];
+    for (int64_t i = 0; i < n; i++) {
+        hash[i] = hash_of(k, c->start, c->keys + row[i] * k->columns);
+        __builtin_prefetch(&k->slots[hash[i] & k->mask]);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const slot *const s = &k->slots[hash[i] & k->mask];
+        if (s->code != TL_NEW) __builtin_prefetch(&k->cells[s->code * k->columns]);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const slot *const s = &k->slots[hash[i] & k->mask];
+        if (s->code != TL_NEW) __builtin_prefetch(k->cells[s->code * k->columns].raw);
+    }
+    for (int64_t i = 0; i < n; i++)
+        c->codes[row[i]] = look_up(k, hash[i], c->start, c->keys + row[i] * k->columns)->code;
+}
+
+/* A short key that was found a while ago: its text as two words, and its group. */
+typedef struct {
+    uint64_t w[2];
+    uint32_t length;
+    int32_t code;
+} recent;
+
+/* The entry where the key belongs, or NULL: it is too long. *now: the key without its code. Texts
+ * that share an entry cost a look-up in the table, no more. */
+static inline recent *recent_of(recent *all, const char *text, const tl_span *key, recent *now)
+{
+    const uint32_t n = key->length;
+    if (n > 16) return NULL;
+    memcpy(now->w, text + key->at, 16);
+    now->w[0] &= n < 8 ? ~(~(uint64_t)0 << 8 * n) : ~(uint64_t)0;
+    now->w[1] &= n <= 8 ? 0 : n < 16 ? ~(~(uint64_t)0 << 8 * (n - 8)) : ~(uint64_t)0;
+    now->length = n;
+    return &all[((now->w[0] ^ now->w[1] * 31) * 0x9e3779b97f4a7c15u) >> 56];
+}
+
+static void keep_recent(const tl_keys *k, tl_chunk *c, recent *all, const int64_t *row, int64_t n)
+{
+    recent now;
+    for (int64_t i = 0; i < n; i++) {
+        recent *const e = recent_of(all, c->start, c->keys + row[i] * k->columns, &now);
+        now.code = c->codes[row[i]];
+        if (e && now.code != TL_NEW) *e = now;
+    }
+}
+
 void tl_keys_find(const tl_keys *k, tl_chunk *c, int64_t rows)
 {
-    const tl_span *key = c->keys;
-    for (int64_t r = 0; r < rows; r++, key += k->columns)
-        c->codes[r] = look_up(k, hash_of(c->start, key, k->columns), c->start, key)->code;
+    recent all[RECENT], now;
+    int64_t row[ROWS], n = 0, hits = 0;
+    int useful = k->columns == 1 && k->count > 0;
+    for (int i = 0; i < RECENT; i++) all[i].length = UINT32_MAX;
+    for (int64_t r = 0; r < rows; r++) {
+        const recent *const e = useful ? recent_of(all, c->start, c->keys + r, &now) : NULL;
+        if (e && e->w[0] == now.w[0] && e->w[1] == now.w[1] && e->length == now.length) {
+            c->codes[r] = e->code;
+            hits++;
+        } else {
+            row[n++] = r;
+        }
+        if (n == ROWS || (r + 1 == rows && n)) {
+            find_rows(k, c, row, n);
+            if (useful) keep_recent(k, c, all, row, n);
+            n = 0;
+        }
+        if (r + 1 == TRIAL) useful &= hits > TRIAL / 4;
+    }
 }
 
 /* ---- new keys ---- */
@@ -174,16 +245,19 @@ static int add(tl_keys *k, uint64_t hash, const char *text, const tl_span *key)
     if (!grow(k)) return 0;
     cell *const cells = &k->cells[k->count * k->columns];
     for (int64_t c = 0; c < k->columns; c++) {
+        const int doubled = (key[c].length & TL_DOUBLED) != 0;
         const size_t n = key[c].length & ~TL_DOUBLED;
-        char *const raw = text_room(k, 2 * n + 1 + 8), *shown = raw ? raw + n : NULL;
+        char *const raw = text_room(k, (doubled ? 2 * n : n) + 2 + 8), *shown = raw;
         if (!raw) return 0; /* 8: what `same` may read behind raw */
         memcpy(raw, text + key[c].at, n);
+        raw[n] = 0;
+        if (doubled) shown += n + 1;
         cells[c] = (cell){raw, shown, key[c].length};
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; doubled && i < n; i++) {
             *shown++ = raw[i];
-            if (key[c].length & TL_DOUBLED && raw[i] == '"' && i + 1 < n && raw[i + 1] == '"') i++;
+            if (raw[i] == '"' && i + 1 < n && raw[i + 1] == '"') i++;
+            *shown = 0;
         }
-        *shown = 0;
     }
     slot *const s = look_up(k, hash, text, key);
     s->hash = hash;
@@ -196,7 +270,7 @@ tally_status tl_keys_settle(tally_file *f, tl_keys *k, tl_chunk *c, int64_t rows
     for (int64_t r = 0; r < rows; r++) {
         const tl_span *const key = &c->keys[r * k->columns];
         if (c->codes[r] != TL_NEW) continue;
-        const uint64_t hash = hash_of(c->start, key, k->columns);
+        const uint64_t hash = hash_of(k, c->start, key);
         const slot *const s = look_up(k, hash, c->start, key);
         c->codes[r] = s->code;
         if (s->code != TL_NEW) continue;

@@ -12,14 +12,14 @@ enum {
 }; /* lines that are looked at, if the first ones have empty cells */
 
 /* The start of the first line at or after p that is neither blank nor a comment, or NULL. */
-static const char *data_line(const char *p, const char *end)
+static const char *data_line(const char *p, const char *end, int comment)
 {
     while (p < end) {
         const char *q = p;
         while (q < end && (*q == ' ' || *q == '\t' || *q == '\r')) q++;
         if (q == end) return NULL;
-        if (*q != '\n' && *q != '#') return p;
-        q = tl_line_end(q, end);
+        if (*q != '\n' && (unsigned char)*q != comment) return p;
+        while (q < end && *q != '\n' && *q != '\r') q++;
         p = q < end ? q + 1 : end;
     }
     return NULL;
@@ -35,11 +35,11 @@ int tl_sniff_kind(const tally_file *f)
     const char *const end = f->peek + f->peek_n;
     for (const char *p = f->peek; p < end; p++)
         if ((unsigned char)*p < 32 && !(*p >= 9 && *p <= 13)) return -1;
-    const char *p = data_line(text_of(f), end);
+    const char *p = data_line(text_of(f), end, '#');
     const int more = !f->peek_end && f->peek_n < SNIFF;
     if (!p) return more ? 2 : 0;
     int quoted = 0;
-    for (; p < end && *p != '\n'; p++) {
+    for (; p < end && *p != '\n' && *p != '\r'; p++) {
         quoted ^= *p == '"';
         if (!quoted && (*p == ',' || *p == ';')) return 1;
     }
@@ -90,9 +90,10 @@ static tally_status lines(tally_file *f, const tl_layout *l, int n)
         const size_t before = f->peek_n;
         const tally_status s = tl_input_peek(f, want);
         if (s) return s;
-        const char *const end = f->peek + f->peek_n, *p = data_line(text_of(f), end);
+        tl_unify_lines(f->peek, f->peek_n, f->peek_end);
+        const char *const end = f->peek + f->peek_n, *p = data_line(text_of(f), end, l->comment);
         int have = 0;
-        for (; p && have < n && (p = after(p, end, l)); have++) p = data_line(p, end);
+        for (; p && have < n && (p = after(p, end, l)); have++) p = data_line(p, end, l->comment);
         if (have == n || f->peek_end || want >= TL_LONGEST) return TALLY_OK;
         if (f->peek_n == before || f->peek_n == want) want *= 4;
     }
@@ -129,37 +130,68 @@ static char guess_delimiter(const char *first, const char *second)
 static tally_status look(tally_file *f, const tally_file_options *o, tl_layout *l, tl_record *r,
                          int *n)
 {
-    static const tl_layout plain = {0};
+    const tl_layout plain = {.comment = l->comment};
     tally_status s = TALLY_OK;
     if (l->quotes && !l->delimiter) {
         if ((s = lines(f, &plain, 2))) return s;
-        const char *const end = f->peek + f->peek_n, *const first = data_line(text_of(f), end);
+        const char *const end = f->peek + f->peek_n, *const first =
+                                                         data_line(text_of(f), end, l->comment);
         const char *const second = first ? tl_line_end(first, end) : end;
         l->delimiter =
-            first ? guess_delimiter(first, second < end ? data_line(second + 1, end) : NULL) : ',';
+            first ? guess_delimiter(first,
+                                    second < end ? data_line(second + 1, end, l->comment) : NULL)
+                  : ',';
     }
     for (int want = 2;; want *= 2) {
         if ((s = lines(f, l, want))) return s;
-        const char *const end = f->peek + f->peek_n, *p = data_line(text_of(f), end);
+        const char *const end = f->peek + f->peek_n, *p = data_line(text_of(f), end, l->comment);
         while (*n) free(r[--*n].f);
-        for (; !s && p && *n < want; p = data_line(r[*n - 1].next, end))
+        for (; !s && p && *n < want; p = data_line(r[*n - 1].next, end, l->comment))
             s = record(f, p, end, l, &r[(*n)++]);
-        if (s || o->column || *n < want || want == LOOK || tl_columns_known(r, *n, f->info.dtype))
+        if (s || *n < want || want == LOOK) return s;
+        const tl_lines t = {r, *n, l, f->info.dtype};
+        if ((o->header || tl_header_guess(&t, NULL) != TL_HEADER_UNCERTAIN) &&
+            (o->column || tl_columns_known(&t)))
             return s;
     }
+}
+
+/* What comments begin with, and what is between three digits. */
+static tally_status check_characters(tally_file *f, const tally_file_options *o)
+{
+    const int c = o->comment;
+    if (c < -1 || c > 255 || (c > 0 && strchr("\n\r\t \"+-.0123456789", c)) ||
+        (c > 0 && (char)c == o->delimiter))
+        return tl_fail(
+            f->ctx, TALLY_INVALID,
+            "comment is '%c' (%d): must be a character that begins no cell and separates "
+            "none",
+            c < 32 || c > 126 ? '?' : c, c);
+    if (o->thousands && (!strchr(",' _", o->thousands) || o->thousands == o->delimiter))
+        return tl_fail(f->ctx, TALLY_INVALID,
+                       "thousands is '%c': must be one of , ' _ and a space, and not the delimiter",
+                       o->thousands < 32 ? '?' : o->thousands);
+    return TALLY_OK;
 }
 
 tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv, tl_layout *l)
 {
     const int columns = csv || o->column || o->by || o->table || o->keep;
-    *l = (tl_layout){.delimiter = o->delimiter, .quotes = csv, .table = o->table || o->keep};
+    *l = (tl_layout){.delimiter = o->delimiter,
+                     .quotes = csv,
+                     .table = o->table || o->keep,
+                     .comment = o->comment ? o->comment
+                                : csv      ? -1
+                                           : '#',
+                     .thousands = o->thousands};
+    tally_status s = check_characters(f, o);
+    if (s) return s;
     const char d = o->delimiter;
     if (d == '\n' || d == '\r' || d == '"' || d == '#' || d == '.' || d == '-' || d == '+' ||
         (d >= '0' && d <= '9'))
         return tl_fail(f->ctx, TALLY_INVALID, "delimiter '%c' (byte %d) cannot separate numbers",
                        d < 32 ? '?' : d, d);
     if (d == ' ' && !csv) l->delimiter = 0; /* white space already */
-    tally_status s;
     if (columns) {
         tl_record r[LOOK] = {{0}};
         int n = 0, header = 0;
@@ -184,9 +216,10 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
         while (!s && f->peek_n < 3 && f->peek_n && !f->peek_end && f->peek[0] == '\xef');
     }
     if (s) return s;
-    const char *const end = f->peek + f->peek_n, *const first = o->header > 0
-                                                                    ? data_line(text_of(f), end)
-                                                                    : NULL;
+    const char *const end = f->peek + f->peek_n, *const first =
+                                                     o->header > 0
+                                                         ? data_line(text_of(f), end, l->comment)
+                                                         : NULL;
     const char *const next = first ? after(first, end, l) : text_of(f);
     l->skip = (next ? next : end) - f->peek;
     return TALLY_OK;

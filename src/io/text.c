@@ -42,6 +42,7 @@ struct tl_text {
     int team, threads, most, chunks_n,
         /* team: all threads there are; most: chunks in a block, several for each of `threads` */
         now;
+    int held; /* a carriage return after the n bytes, which may end a line or have \n behind it */
     int eof, skip_bad, mid_line, in_comment;
     int64_t line, col;    /* where the block begins: lines and bytes of its line before it */
     tl_bad bad;           /* the error that follows the values of this block */
@@ -173,9 +174,9 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     return TALLY_OK;
 }
 
-/* Fills the block behind what it holds: 0, or -1 with errno (0: the file became shorter; some of
+/* Reads behind what the block holds: 0, or -1 with errno (0: the file became shorter; some of
  * /proc and /sys only said that they were longer). */
-static int fill(tally_file *f)
+static int read_more(tally_file *f)
 {
     tl_text *const t = f->text;
     const size_t want = t->room - t->n;
@@ -195,8 +196,10 @@ static int fill(tally_file *f)
             if (r < 0)
                 error = errno;
             else
-                got += r;
+                tl_unify_lines(to + from, (size_t)r, 0), got += r;
         }
+        for (size_t i = 1; i < (size_t)parts && each * i < (size_t)got; i++)
+            tl_unify_lines(to + each * i - 1, 2, 0);
         errno = error;
         if (error) return -1;
         t->n += (size_t)got;
@@ -214,10 +217,28 @@ static int fill(tally_file *f)
             t->eof = 1;
             break;
         }
+        tl_unify_lines(t->buf + t->n, (size_t)r, 0);
         const int line = memchr(t->buf + t->n, '\n', (size_t)r) != NULL;
+        if (t->n) tl_unify_lines(t->buf + t->n - 1, 2, 0);
         t->n += (size_t)r;
         if (line && tl_input_would_wait(f)) break; /* parse what is there while more comes */
     }
+    return 0;
+}
+
+/* Fills the block behind what it holds, with a newline at the end of each line. As read_more. */
+static int fill(tally_file *f)
+{
+    tl_text *const t = f->text;
+    const size_t before = t->n;
+    if (t->held) t->buf[t->n++] = '\r';
+    t->held = 0;
+    const int failed = read_more(f);
+    if (failed || t->n == before) return failed;
+    if (before + 1 < t->n) tl_unify_lines(t->buf + before, 2, 0);
+    if (t->eof) tl_unify_lines(t->buf + t->n - 1, 1, 1);
+    t->held = t->buf[t->n - 1] == '\r';
+    t->n -= (size_t)t->held;
     return 0;
 }
 
@@ -240,7 +261,7 @@ static void cut(tl_text *t)
         size_t x = t->n;
         const char *first = t->buf;
         while (is_blank(*first)) first++;
-        while (!t->in_comment && (t->mid_line || *first != '#') && x &&
+        while (!t->in_comment && (t->mid_line || (unsigned char)*first != t->layout.comment) && x &&
                !(t->buf[x - 1] == ' ' || t->buf[x - 1] == '\t' ||
                  (t->layout.delimiter && t->buf[x - 1] == t->layout.delimiter)))
             x--;
@@ -341,7 +362,7 @@ static tally_status block(tally_file *f)
     t->chunks_n = t->now = t->line_chunk = 0;
     t->line_row = 0;
     while (t->end == 0) {
-        if (t->n == t->room) {
+        if (t->n + (size_t)t->held >= t->room) {
             if (t->room >= TL_LONGEST) {
                 t->bad = (tl_bad){.why = TL_CELL_LONG, .line = t->line + 1, .col = t->col + 1};
                 return TALLY_OK;
@@ -374,6 +395,7 @@ static tally_status block(tally_file *f)
     int first = !t->begun && t->header_guessed;
     for (int i = 0; i < k; i++) {
         f->info.skipped += t->chunks[i].skipped;
+        f->info.comments += t->chunks[i].comments;
         if (t->times) same_frame(t, &t->chunks[i]);
         first &= t->chunks[i].count == 0;
         if (!t->chunks[i].bad) continue;

@@ -10,6 +10,7 @@
  * complete. */
 #include "stream.h"
 #include "api/checks.h"
+#include "cpu/groups/counters.h"
 #include "context/user.h"
 #include "fragment.h"
 #include "law/fp.h"
@@ -131,6 +132,8 @@ int64_t tally_stream_room(const tally_stream *s, int64_t n)
 tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
 {
     if (!s || !f) return tl_fail(NULL, TALLY_INVALID, "stream or before is NULL");
+    if (s->groups)
+        return tl_fail(s->ctx, TALLY_UNSUPPORTED, "stream is of groups: it takes no fragment");
     if (s->verb == TL_STREAM_WINDOW)
         return tl_fail(s->ctx, TALLY_UNSUPPORTED,
                        "stream is a window: it needs the elements before it, not a fragment");
@@ -213,6 +216,9 @@ tally_status tl_stream_check(tally_stream *s, int64_t n)
 static tally_status check_push(tally_stream *s, const void *x, int64_t n, const void *out)
 {
     int64_t in, room;
+    if (s->groups)
+        return tl_fail(s->ctx, TALLY_INVALID,
+                       "stream is of groups: push with tally_stream_push_groups");
     if (s->many)
         return tl_fail(s->ctx, TALLY_INVALID,
                        "stream is of %lld sequences: push a view (tally_stream_push_view)",
@@ -348,7 +354,10 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
                          1, "out", "ends of streams");
     if (status) return status;
     tl_fp fp = tl_fp_enter();
-    if (by_rows) {
+    if (s->groups) {
+        tl_counters_results(s->groups, out);
+        made = s->rows;
+    } else if (by_rows) {
         status = tl_stream_lower_rows(s, out);
         made = status ? 0 : s->rows;
     } else if (s->verb == TL_STREAM_REDUCE && s->plan.exact) {
@@ -384,6 +393,7 @@ void tally_stream_close(tally_stream *s)
 {
     if (!s) return;
     tl_grid_close(s->grid);
+    tl_counters_close(s->groups);
     tl_slabs_free(&s->slabs);
     tl_steps_close(s->steps);
     free(s->tail);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A stream: of one sequence (stream.c), or of many (stream_rows.c). */
+ * A stream: of one sequence (stream.c), of many (stream_rows.c), or of groups (stream_groups.c). */
 #ifndef TALLY_STREAM_H
 #define TALLY_STREAM_H
 #include "context/device.h"
@@ -43,6 +43,7 @@ struct tally_stream {
        (context/inputs.h) */
     int marked;
     tl_feed mark;
+    struct tl_counters *groups; /* NULL, or a stream of groups: their reductions so far */
 };
 
 tally_status tl_stream_open(tally *ctx, tl_stream_verb verb, const char *op, tally_dtype dtype,

@@ -147,6 +147,9 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
     tl_host_copies copies = {.count = 0};
     if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
     if (!in) return tl_fail(s->ctx, TALLY_INVALID, "in is NULL: must be a view");
+    if (s->groups)
+        return tl_fail(s->ctx, TALLY_INVALID,
+                       "stream is of groups: push with tally_stream_push_groups");
     tally_status status = check_shape(s, in, out);
     if (!status) status = tl_inputs_check(s->ctx, in, "in", &from, &next);
     if (!status) status = tl_stream_check(s, in->n);

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Text and CSV on the command line where the meaning is not certain; files that are something else or do not end; outputs
+# that are one file; groups of chosen keys. test_csv.c has the cases that need no command line.
+# shellcheck source=test/cli/check.sh
+source "$(dirname "${BASH_SOURCE[0]}")/cli/check.sh"
+
+printf 'region,2023,2024,2025\nEMEA,10,20,30\nAPAC,5,6,7\n' >years.csv
+bad 2 'tally reduce sum --axis 0 years.csv' "tally: years.csv: the first line, 'region,2023,2024,2025', may be a header or data: say --header yes or --header no"
+ok 'tally reduce sum --axis 0 --header yes years.csv' $'15\n26\n37'
+ok 'tally reduce sum --by region --column 2 years.csv | tail -n 1' "APAC${t}5"
+printf 'tag,v\n#1,10\n#2,20\nx,30\n' >hash.csv
+ok 'tally reduce sum --column v hash.csv' 60
+ok "tally reduce sum --column v --comment '#' hash.csv" 30
+ok "tally reduce sum --column v --comment '' hash.csv" 60
+ok 'tally scan sum --column v --keep hash.csv | tail -n 2' $'#2,20,30\nx,30,60'
+says "tally scan sum --column v --keep --comment '#' hash.csv >k.csv && tail -n 1 k.csv >&2" 'tally: hash.csv: 2 comment lines were not kept
+x,30,30'
+bad 2 'tally reduce sum --comment // hash.csv' "tally: --comment is '//': must be one character, or '' for none"
+printf 'state,pop,tax\nAL,"4,903,185",4\nAK,"731,545",0\n' >thousands.csv
+bad 2 'tally reduce sum thousands.csv' "tally: thousands.csv: column 2 has '4,903,185', which is no number here: read it with --thousands ',', or choose the columns with --column"
+ok 'tally reduce sum --thousands , --column pop thousands.csv' 5634730
+bad 2 'tally reduce sum --thousands . thousands.csv' "tally: --thousands is '.': must be one of , ' _ and a space"
+ok 'printf "a,v\r1,2\r3,4\r" | tally reduce sum --column v' 6
+ok 'printf "a,v\r1,2\r3,4\r" | tally scan sum --column v --keep' $'a,v,sum\n1,2,2\n3,4,6'
+ok 'printf "1\r# 9\r2\r" | tally reduce sum' 3
+bad 1 'tally reduce sum --column v --format csv </dev/null' "tally: standard input: no column 'v': the input is empty"
+bad 2 'printf "v,w,v\n1,2,3\n" | tally reduce sum --column v' "tally: standard input: columns 1 and 3 are both called 'v': choose by number"
+
+# ---- files that are something else: by their bytes, whatever they are called ----
+gzip -c years.csv >years.csv.gz && cp years.csv.gz wrong.csv
+what='this is compressed by gzip: decompress it first: gzip -dc FILE | tally ...'
+bad 2 'tally reduce sum years.csv.gz' "tally: years.csv.gz: $what"
+bad 2 'tally reduce sum wrong.csv' "tally: wrong.csv: $what"
+bad 2 'tally reduce sum <wrong.csv' "tally: standard input: $what"
+bad 2 'printf "\377\3761\0\n\0" | tally reduce sum' 'tally: standard input: this is UTF-16 text: tally reads UTF-8: iconv -f UTF-16 -t UTF-8 FILE'
+bad 1 'tally reduce mine --op-file nope.h years.csv' 'tally: nope.h: No such file or directory'
+
+# ---- files that do not end ----
+bad 1 'timeout 60 tally fragment show /dev/zero' 'tally: /dev/zero: fragment: these bytes are not a fragment'
+bad 1 'timeout 60 tally reduce sum --op-file x=/dev/zero years.csv' 'tally: /dev/zero: byte 0 is zero: an operator is a text'
+bad 1 'seq 3 | timeout 60 tally reduce sum --valid /dev/zero' 'tally: /dev/zero: there are more than 16777216 elements, too many beside the data'
+bad 1 'seq 3 >x.txt; yes 1 | timeout 60 tally reduce dot --with - x.txt' 'tally: standard input: there are more than 16777216 elements, too many beside the data'
+
+# ---- outputs that are one file ----
+one="which is --output too: must be another file"
+for name in ./o.npy "$PWD/o.npy" sub/../o.npy link; do
+    mkdir -p sub && rm -f link && ln -s o.npy link
+    bad 2 "seq 3 | tally window sum -w 2 -o o.npy --out-valid $name" "tally: --out-valid is '$name', $one"
+done
+seq 3 | tally window sum -w 2 -o o.npy && ln o.npy hard
+bad 2 'seq 3 | tally window sum -w 2 -o o.npy --out-valid hard' "tally: --out-valid is 'hard', $one"
+ok 'seq 3 | tally window sum -w 2 -o o.npy --out-valid sub/o.npy && wc -c <sub/o.npy' 1
+bad 2 'tally ladder reduce --html a.html --json ./a.html' "tally: --html is 'a.html', which is --json too: must be another file"
+
+# ---- groups ----
+python3 - >many.csv <<'END'
+print("k,v")
+for i in range(120000): print("key%d,%d" % (i * 7919 % 30011, i % 100))
+END
+python3 - >want.csv <<'END'
+total = {}
+for i in range(120000):
+    k = i * 7919 % 30011
+    total.setdefault(k, []).append(i % 100)
+print("k,sum,max,count")
+for k, v in total.items(): print("key%d,%d,%d,%d" % (k, sum(v), max(v), len(v)))
+END
+for threads in 1 2 3; do
+    ok "tally reduce sum,max,count --by k --column v --threads $threads --to csv many.csv | cmp - want.csv" ''
+done
+ok '(head -n 1 want.csv; tail -n +2 want.csv | LC_ALL=C sort -t, -k1,1) >sorted.csv; tally reduce sum,max,count --sort --by k --column v --to csv many.csv | cmp - sorted.csv' ''
+finish
