@@ -103,6 +103,7 @@ int input_open(input *in, tally *ctx, const options *o, const char *path, char *
     const int code = file_options(o, &f);
     if (code) return code;
     f.more = (const char *const *)(size_t)more;
+    f.along = more ? o->value[OPT_axis] : NULL;
     if (!strcmp(path, "-") && isatty(0) && !has(o, OPT_quiet))
         fputs("tally: reading from the terminal; end with Ctrl-D\n", stderr);
     if (is_operator(path) && access(path, F_OK) != 0)

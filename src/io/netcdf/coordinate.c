@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * The coordinates of a new NetCDF file: variables of one dimension, given or copied from a file
  * that is read. */
-#include "netcdf.h"
+#include "parts.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- within the critical region of the functions at the end ---- */
+/* ---- locked by the functions at the end ---- */
 
 /* A coordinate and room for its values. */
 static tally_status add(const tally_file *f, tl_netcdf_new *n, const char *name, int dimension,
@@ -38,72 +38,81 @@ static void copy_attributes(const tl_netcdf_new *n, int group, int variable, int
     }
 }
 
-/* Are the coordinates of the files that are joined one: of one type, in one unit? Their places,
-   and how many. */
+/* A coordinate in one of the files. */
 typedef struct piece {
+    const tl_part *of;
     int group, variable;
     size_t count;
 } piece;
 
+/* Are the coordinates of the files that are joined one: of one type, in one unit, together of
+ * `count` numbers? Their places. */
 static int is_one(const tl_netcdf_api *api, const tally_file *source, int dimension, piece *p,
-                  int pieces, int *type)
+                  int pieces, size_t count, int *type)
 {
     char name[NC_MAX_NAME + 1], *units[2] = {NULL, NULL};
     int same = 1;
     for (int i = 0; i < pieces && same; i++) {
-        int own, ndims, dims[NC_MAX_VAR_DIMS], attributes;
-        if (!tl_netcdf_coordinate_of(source, i, dimension, &p[i].group, &p[i].variable) ||
-            api->nc_inq_var(p[i].group, p[i].variable, name, &own, &ndims, dims, &attributes) ||
-            api->nc_inq_dim(p[i].group, dims[0], name, &p[i].count) || !tl_packed_dtype(own)) {
+        tl_netcdf_variable v;
+        p[i].of = &source->netcdf->parts[i];
+        if (!tl_part_coordinate(source, p[i].of, dimension, &p[i].group, &p[i].variable) ||
+            tl_netcdf_inquire(api, p[i].group, p[i].variable, &v) ||
+            api->nc_inq_dim(p[i].group, v.dims[0], name, &p[i].count) ||
+            !tl_packed_dtype(v.type) || p[i].count > count) {
             same = 0;
             break;
         }
-        if (!i) *type = own;
+        count -= p[i].count;
+        if (!i) *type = v.type;
         const tl_source of = {source->ctx, api, source->label, name, p[i].group, p[i].variable};
-        same = own == *type && !tl_netcdf_text(&of, "units", &units[i > 0]) &&
+        same = v.type == *type && !tl_netcdf_text(&of, "units", &units[i > 0]) &&
                (!i || (!units[0] == !units[1] && (!units[0] || !strcmp(units[0], units[1]))));
         if (i) free(units[1]), units[1] = NULL;
     }
     free(units[0]);
-    return same;
+    return same && !count;
 }
 
 static tally_status copy_coordinate(const tally_file *f, tl_netcdf_new *n, int to,
-                                    const tally_file *source, int from, piece *p, int pieces)
+                                    const tally_file *source, int from, piece *p)
 {
     const tl_netcdf_api *const api = n->api;
     const char *const name = source->info.dimensions[from];
+    const int pieces = from == source->netcdf->join ? source->netcdf->count : 1;
     int type, there;
     tl_netcdf_kept *k;
-    if (!api->nc_inq_varid(n->file, name, &there) || !is_one(api, source, from, p, pieces, &type))
+    if (!api->nc_inq_varid(n->file, name, &there) ||
+        !is_one(api, source, from, p, pieces, (size_t)f->info.shape[to], &type))
         return TALLY_OK;
     tally_status s = add(f, n, name, to, type, (size_t)f->info.shape[to], &k);
     if (s) return s;
     copy_attributes(n, p->group, p->variable, k->variable);
     char *at = k->values;
-    for (int i = 0; i < pieces; i++) {
+    for (int i = 0; i < pieces && !s; i++) {
         const size_t start = 0;
-        const int error =
-            p[i].count ? api->nc_get_vara(p[i].group, p[i].variable, &start, &p[i].count, at) : 0;
-        if (error) return tl_netcdf_failed(f, n, error, name);
+        s = tl_part_whole(source, p[i].of, p[i].group, p[i].variable, name);
+        const int error = !s && p[i].count ? api->nc_get_vara(p[i].group, p[i].variable, &start,
+                                                              &p[i].count, at)
+                                           : 0;
+        if (error) s = tl_netcdf_failed(f, n, error, name);
         at += p[i].count * tally_dtype_size(tl_packed_dtype(type));
     }
-    return TALLY_OK;
+    return s;
 }
 
 static tally_status copy_coordinates(const tally_file *f, tl_netcdf_new *n,
                                      const tally_file *source)
 {
     char name[NC_MAX_NAME + 1];
-    const int parts = tl_netcdf_parts(source);
-    piece *const p = calloc((size_t)parts, sizeof *p);
-    if (!p) return tl_no_memory(f->ctx, (size_t)parts * sizeof *p, "the coordinates");
+    const size_t parts = (size_t)source->netcdf->count;
+    piece *const p = calloc(parts, sizeof *p);
+    if (!p) return tl_no_memory(f->ctx, parts * sizeof *p, "the coordinates");
     tally_status s = tl_netcdf_define(f, n);
     for (int d = 0; d < f->info.ndim; d++)
         for (int k = 0; k < source->info.ndim && !s; k++)
             if (source->info.dimensions[k] && source->info.shape[k] == f->info.shape[d] &&
                 !strcmp(tl_netcdf_copy_name(n->names, d + 1, name), source->info.dimensions[k]))
-                s = copy_coordinate(f, n, d, source, k, p, k ? 1 : parts);
+                s = copy_coordinate(f, n, d, source, k, p);
     free(p);
     return s;
 }
@@ -129,22 +138,22 @@ tally_status tl_netcdf_coordinate(tally_file *f, tl_netcdf_new *n, const char *n
     if (!tl_netcdf_type(dtype))
         return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: %s has no type %s", f->label, f->info.format,
                        tally_dtype_name(dtype) ? tally_dtype_name(dtype) : "of that number");
-#pragma omp critical(tally_netcdf)
-    {
-        s = tl_netcdf_define(f, n);
-        if (!s && !n->api->nc_inq_varid(n->file, name, &there))
-            s = tl_fail(f->ctx, TALLY_INVALID,
-                        "%s: name is '%s', and there is a variable of that name", f->label, name);
-        if (!s) s = add(f, n, name, dimension, tl_netcdf_type(dtype), (size_t)count, &k);
-        if (!s) memcpy(k->values, values, k->count * tally_dtype_size(dtype));
-    }
+    tl_netcdf_lock();
+    s = tl_netcdf_define(f, n);
+    if (!s && !n->api->nc_inq_varid(n->file, name, &there))
+        s = tl_fail(f->ctx, TALLY_INVALID, "%s: name is '%s', and there is a variable of that name",
+                    f->label, name);
+    if (!s) s = add(f, n, name, dimension, tl_netcdf_type(dtype), (size_t)count, &k);
+    if (!s) memcpy(k->values, values, k->count * tally_dtype_size(dtype));
+    tl_netcdf_unlock();
     return s;
 }
 
 tally_status tl_netcdf_like(tally_file *f, tl_netcdf_new *n, const tally_file *source)
 {
     tally_status s;
-#pragma omp critical(tally_netcdf)
+    tl_netcdf_lock();
     s = copy_coordinates(f, n, source);
+    tl_netcdf_unlock();
     return s;
 }

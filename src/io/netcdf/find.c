@@ -1,22 +1,32 @@
 /* SPDX-License-Identifier: MIT
  * Which variable of a NetCDF file is meant, and what the error says where none is. All of it is
- * within the critical region of its caller. */
+ * locked by its caller. */
 #include "netcdf.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+int tl_netcdf_inquire(const tl_netcdf_api *api, int group, int variable, tl_netcdf_variable *v)
+{
+    int attributes, error;
+    error = api->nc_inq_var(group, variable, v->name, &v->type, &v->ndims, NULL, &attributes);
+    if (error || v->ndims > TL_DIMS) return error;
+    return api->nc_inq_var(group, variable, NULL, NULL, NULL, v->dims, NULL);
+}
+
 /* "temp(time 12, lat 3)" */
 size_t tl_netcdf_describe(const tl_netcdf_api *api, int group, int variable, char *out, size_t room)
 {
+    tl_netcdf_variable v;
     char name[NC_MAX_NAME + 1];
-    int type, ndims, dims[NC_MAX_VAR_DIMS], attributes;
     size_t length, n;
-    if (api->nc_inq_var(group, variable, name, &type, &ndims, dims, &attributes)) return 0;
-    n = (size_t)snprintf(out, room, "%.64s(", name);
-    for (int d = 0; d < ndims && n + 60 < room; d++)
-        if (!api->nc_inq_dim(group, dims[d], name, &length))
+    if (tl_netcdf_inquire(api, group, variable, &v)) return (size_t)(*out = 0);
+    if (v.ndims > TL_DIMS)
+        return (size_t)snprintf(out, room, "%.64s(%d dimensions)", v.name, v.ndims);
+    n = (size_t)snprintf(out, room, "%.64s(", v.name);
+    for (int d = 0; d < v.ndims && n + 60 < room; d++)
+        if (!api->nc_inq_dim(group, v.dims[d], name, &length))
             n += (size_t)snprintf(out + n, room - n, "%s%.30s %zu", d ? ", " : "", name, length);
     return n + (size_t)snprintf(out + n, room - n, ")");
 }
@@ -24,13 +34,13 @@ size_t tl_netcdf_describe(const tl_netcdf_api *api, int group, int variable, cha
 /* A variable that holds numbers and is not the coordinate of a dimension. */
 static int is_field(const tl_netcdf_api *api, int group, int variable)
 {
-    char name[NC_MAX_NAME + 1], dim[NC_MAX_NAME + 1];
-    int type, ndims, dims[NC_MAX_VAR_DIMS], attributes;
+    tl_netcdf_variable v;
+    char dim[NC_MAX_NAME + 1];
     size_t length;
-    if (api->nc_inq_var(group, variable, name, &type, &ndims, dims, &attributes)) return 0;
-    return tl_packed_dtype(type) && ndims > 0 &&
-           !(ndims == 1 && !api->nc_inq_dim(group, dims[0], dim, &length) &&
-             strcmp(dim, name) == 0);
+    if (tl_netcdf_inquire(api, group, variable, &v)) return 0;
+    return tl_packed_dtype(v.type) && v.ndims > 0 &&
+           !(v.ndims == 1 && !api->nc_inq_dim(group, v.dims[0], dim, &length) &&
+             strcmp(dim, v.name) == 0);
 }
 
 static size_t listed(const tl_netcdf_api *api, int group, int fields, char *out, size_t room)

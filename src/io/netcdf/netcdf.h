@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * NetCDF through the system's libnetcdf, which is opened at run time; its declarations that are
- * used here, as its interface (stable since 4.0) gives them. library.c opens it, read.c reads
- * files, write.c writes them. */
+ * used here, as its interface (stable since 4.0) gives them. library.c opens it, classic.c checks
+ * files before it reads them, open.c and read.c read them, write.c writes them. */
 #ifndef TALLY_IO_NETCDF_H
 #define TALLY_IO_NETCDF_H
 #include "io/io.h"
@@ -19,7 +19,11 @@ enum {
     NC_UINT,
     NC_INT64,
     NC_UINT64,
-    NC_STRING
+    NC_STRING,
+    NC_VLEN, /* kinds of types that a file defines */
+    NC_OPAQUE,
+    NC_ENUM,
+    NC_COMPOUND
 };
 enum { NC_64BIT_DATA = 0x20, NC_NETCDF4 = 0x1000, NC_UNLIMITED = 0 };
 enum {
@@ -27,8 +31,7 @@ enum {
     NC_ENOTATT = -43,
     NC_ENOTVAR = -49,
     NC_ERANGE = -60,
-    NC_MAX_NAME = 256,
-    NC_MAX_VAR_DIMS = 1024
+    NC_MAX_NAME = 256
 };
 
 #define NETCDF_CALLS(CALL)                                                                         \
@@ -55,6 +58,8 @@ enum {
          (int file, int variable, size_t bytes, size_t chunks, float preemption))                  \
     CALL(int, nc_get_vara,                                                                         \
          (int file, int variable, const size_t *start, const size_t *count, void *values))         \
+    CALL(int, nc_inq_user_type,                                                                    \
+         (int file, int type, char *name, size_t *bytes, int *base, size_t *fields, int *kind))    \
     CALL(int, nc_inq_attname, (int file, int variable, int number, char *name))                    \
     CALL(int, nc_create, (const char *path, int mode, int *file))                                  \
     CALL(int, nc_def_dim, (int file, const char *name, size_t length, int *dim))                   \
@@ -74,22 +79,18 @@ typedef struct tl_netcdf_api {
 } tl_netcdf_api;
 
 /* The library, or NULL and why there is none. It is not made for threads: every call to it is
- * within omp critical(tally_netcdf). */
+ * between lock and unlock, below "locked". There HDF5 prints nothing. */
 const tl_netcdf_api *tl_netcdf_library(const char **why);
+void tl_netcdf_lock(void);
+void tl_netcdf_unlock(void);
 
 enum { TL_DIMS = 8 };
 
-/* read.c. start: options->variable, and the files of options->more. */
+/* open.c, read.c. start: options->variable, and the files of options->more along options->along. */
 tally_status tl_netcdf_start(tally_file *f, const tally_file_options *o);
 tally_status tl_netcdf_read(tally_file *f, void *buffer, int64_t max, int64_t *got);
 tally_status tl_netcdf_read_box(tally_file *f, const int64_t *start, const int64_t *count,
                                 void *buffer);
-
-/* How many files are joined; the variable of a dimension's name that has this dimension alone in
- * one of them: whether there is one. Within the critical region. */
-int tl_netcdf_parts(const tally_file *f);
-int tl_netcdf_coordinate_of(const tally_file *f, int part, int dimension, int *group,
-                            int *variable);
 
 /* A variable, in words too: of a file and a group of it. */
 typedef struct tl_source {
@@ -98,8 +99,16 @@ typedef struct tl_source {
     const char *path, *what; /* of the file and the variable, for sentences */
     int group, variable;
 } tl_source;
-/* find.c. name: "temp", or "model/temp" in a group of in->group; NULL: the only field there.
- * describe: "temp(time 12, lat 3)". */
+
+/* What the library says of a variable. dims: not set if there are more than TL_DIMS. */
+typedef struct tl_netcdf_variable {
+    char name[NC_MAX_NAME + 1];
+    int type, ndims, dims[TL_DIMS];
+} tl_netcdf_variable;
+
+/* find.c, locked. inquire: an error of the library, or 0. find: name is "temp", or "model/temp" in
+ * a group of in->group; NULL: the only field there. describe: "temp(time 12, lat 3)". */
+int tl_netcdf_inquire(const tl_netcdf_api *api, int group, int variable, tl_netcdf_variable *v);
 tally_status tl_netcdf_find(const tl_source *in, const char *name, int *group, int *variable);
 size_t tl_netcdf_describe(const tl_netcdf_api *api, int group, int variable, char *out,
                           size_t room);
@@ -145,8 +154,7 @@ tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const void *data, in
 tally_status tl_netcdf_finish(tally_file *f, tl_netcdf_new *n);
 void tl_netcdf_drop(tl_netcdf_new *n);
 
-/* What the two files share. define: the dimensions and the variable, once; within the critical
- * region. copy_name: of the variable (0) or of dimension number - 1, into NC_MAX_NAME + 1
+/* What the two files share. define: the dimensions and the variable, once; locked. copy_name: of the variable (0) or of dimension number - 1, into NC_MAX_NAME + 1
  * characters. */
 tally_status tl_netcdf_failed(const tally_file *f, const tl_netcdf_new *n, int error,
                               const char *doing);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ * A NetCDF variable that is read: of one file, or of several parts that are one array, one after
+ * the other along one dimension. */
+#ifndef TALLY_IO_PARTS_H
+#define TALLY_IO_PARTS_H
+#include "classic.h"
+#include "unpack.h"
+
+typedef struct tl_part {
+    char *path; /* as given, owned */
+    int file, open, group, variable, dims[TL_DIMS];
+    int64_t length; /* along the dimension of the join */
+    tl_classic header;
+    tl_packing packing;
+    size_t chunk[TL_DIMS]; /* elements that are stored together; 0: not in chunks */
+    /* of the chunks side by side along all dimensions but the first; bytes 0: none */
+    size_t layer_bytes, layer_chunks;
+    enum { BY_LIBRARY, DIRECT, LAYERS } cache;
+} tl_part;
+
+struct tl_netcdf {
+    const tl_netcdf_api *api;
+    tl_part *parts;
+    int count, join; /* parts; the dimension along which they follow each other */
+    int64_t next;    /* the element that is read next */
+    char *variable, *names[TL_DIMS], *units, *calendar;
+};
+
+/* open.c, locked. Whether all bytes of a variable are in a part's file. */
+tally_status tl_part_whole(const tally_file *f, const tl_part *p, int group, int variable,
+                           const char *name);
+/* join.c, locked. The variable of a dimension's name that has this dimension alone: whether there
+ * is one in that part. */
+int tl_part_coordinate(const tally_file *f, const tl_part *p, int dimension, int *group,
+                       int *variable);
+/* Whether each part goes on where the one before ends, as their coordinates say. */
+tally_status tl_parts_ascend(tally_file *f);
+#endif
