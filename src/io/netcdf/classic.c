@@ -161,6 +161,9 @@ static void variable(header *h, extent *v)
 {
     name(h);
     int64_t n = count(h), product = 1;
+    if (n > NC_MAX_VAR_DIMS)
+        fault(h, "a variable in its header has %lld dimensions: must be at most %d", (long long)n,
+              NC_MAX_VAR_DIMS);
     for (int64_t d = 0; d < n && !*h->why; d++) {
         const int64_t dimension = count(h);
         if (dimension >= h->dimensions) {
@@ -207,6 +210,7 @@ static void place(header *h, const extent *v, tl_classic *c)
             fault(h, "a variable begins at byte %lld, within the header of %lld bytes",
                   (long long)v[i].begin, (long long)h->at);
         c->end[i] = plus(v[i].begin, plus(before, v[i].bytes));
+        if (c->end[i] == INT64_MAX) fault(h, "a variable in its header has 2^63 bytes or more");
     }
 }
 

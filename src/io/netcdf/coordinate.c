@@ -79,7 +79,7 @@ static tally_status copy_coordinate(const tally_file *f, tl_netcdf_new *n, int t
     const tl_netcdf_api *const api = n->api;
     const char *const name = source->info.dimensions[from];
     const int pieces = from == source->netcdf->join ? source->netcdf->count : 1;
-    int type, there;
+    int type = 0, there;
     tl_netcdf_kept *k;
     if (!api->nc_inq_varid(n->file, name, &there) ||
         !is_one(api, source, from, p, pieces, (size_t)f->info.shape[to], &type))

@@ -23,7 +23,8 @@ size_t tl_netcdf_describe(const tl_netcdf_api *api, int group, int variable, cha
     size_t length, n;
     if (tl_netcdf_inquire(api, group, variable, &v)) return (size_t)(*out = 0);
     if (v.ndims > TL_DIMS)
-        return (size_t)snprintf(out, room, "%.64s(%d dimensions)", v.name, v.ndims);
+        return (size_t)snprintf(out, room, "%.64s(%d dimensions: at most %d)", v.name, v.ndims,
+                                TL_DIMS);
     n = (size_t)snprintf(out, room, "%.64s(", v.name);
     for (int d = 0; d < v.ndims && n + 60 < room; d++)
         if (!api->nc_inq_dim(group, v.dims[d], name, &length))
@@ -58,10 +59,29 @@ static size_t listed(const tl_netcdf_api *api, int group, int fields, char *out,
     return n;
 }
 
+/* There is no such variable, or no field: an array of HDF5 that holds no numbers is not shown by
+   libnetcdf. */
+static tally_status not_found(const tl_source *in, const char *name, int group, int fields)
+{
+    char list[800], found[NC_MAX_NAME + 1];
+    const char *const kind = fields ? NULL : tl_hdf5_kind(in->path, name, found, sizeof found);
+    if (kind)
+        return tl_fail(in->ctx, TALLY_UNSUPPORTED, "%s: %s has %s, not numbers", in->path, found,
+                       kind);
+    listed(in->api, group, !name && fields, list, sizeof list);
+    if (name)
+        return tl_fail(in->ctx, TALLY_INVALID, "%s: no variable '%s'; the variables are %s",
+                       in->path, name, *list ? list : "none");
+    return tl_fail(in->ctx, TALLY_INVALID,
+                   fields ? "%s: %d variables are no coordinates: %s; choose one with --variable"
+                          : "%s: %d variables are fields of numbers; there are %s",
+                   in->path, fields, *list ? list : "none");
+}
+
 tally_status tl_netcdf_find(const tl_source *in, const char *name, int *group, int *variable)
 {
     const tl_netcdf_api *const api = in->api;
-    char list[800], own[NC_MAX_NAME + 1];
+    char own[NC_MAX_NAME + 1];
     const char *const slash = name ? strrchr(name, '/') : NULL;
     *group = in->group;
     if (slash && slash > name) {
@@ -69,22 +89,15 @@ tally_status tl_netcdf_find(const tl_source *in, const char *name, int *group, i
         if (api->nc_inq_grp_full_ncid(in->group, own, group))
             return tl_fail(in->ctx, TALLY_INVALID, "%s: no group '%s'", in->path, own);
     }
-    if (name) {
-        if (!api->nc_inq_varid(*group, slash ? slash + 1 : name, variable)) return TALLY_OK;
-        listed(api, *group, 0, list, sizeof list);
-        return tl_fail(in->ctx, TALLY_INVALID, "%s: no variable '%s'; the variables are %s",
-                       in->path, name, *list ? list : "none");
-    }
+    if (name)
+        return api->nc_inq_varid(*group, slash ? slash + 1 : name, variable)
+                   ? not_found(in, name, *group, 0)
+                   : TALLY_OK;
     int count = 0, found = 0;
     api->nc_inq_nvars(in->group, &count);
     for (int v = 0; v < count; v++)
         if (is_field(api, in->group, v)) found++, *variable = v;
-    if (found == 1) return TALLY_OK;
-    listed(api, in->group, found > 0, list, sizeof list);
-    return tl_fail(in->ctx, TALLY_INVALID,
-                   found ? "%s: %d variables are no coordinates: %s; choose one with --variable"
-                         : "%s: %d variables are fields of numbers; there are %s",
-                   in->path, found, *list ? list : "none");
+    return found == 1 ? TALLY_OK : not_found(in, NULL, in->group, found);
 }
 
 tally_status tl_netcdf_text(const tl_source *of, const char *name, char **value)

@@ -23,9 +23,9 @@ int tl_part_coordinate(const tally_file *f, const tl_part *p, int dimension, int
     return 0;
 }
 
-/* The first and the last number along the join. */
+/* The first and the last number along a dimension of a part. */
 typedef struct ends {
-    const tl_part *of;
+    const tl_part *of; /* NULL: they are not known */
     tally_dtype dtype;
     char value[2][8];
     char *units, *calendar;
@@ -37,17 +37,32 @@ static void ends_free(ends *e)
     free(e->calendar);
 }
 
-/* there: whether they are known. */
-static tally_status ends_read(const tally_file *f, const tl_part *p, ends *e, int *there)
+static tally_status ends_values(const tally_file *f, const tl_source *of,
+                                const tl_packing *packing, size_t length, ends *e)
+{
+    for (int i = 0; i < 2; i++) {
+        const size_t start = i ? length - 1 : 0, count = 1;
+        char *const stored = tl_unpack_place(packing, e->value[i], 1);
+        int64_t bad;
+        const int error = of->api->nc_get_vara(of->group, of->variable, &start, &count, stored);
+        if (error)
+            return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s: %s", of->path, of->what,
+                           of->api->nc_strerror(error));
+        if (!tl_unpack(packing, stored, e->value[i], 1, &bad)) e->of = NULL; /* it is missing */
+    }
+    return TALLY_OK;
+}
+
+static tally_status ends_read(const tally_file *f, const tl_part *p, int dimension, ends *e)
 {
     const tl_netcdf *const n = f->netcdf;
-    const char *const name = n->names[n->join];
+    const char *const name = n->names[dimension];
+    const int64_t length = dimension == n->join ? p->length : f->info.shape[dimension];
     int group, variable;
     tl_netcdf_variable v;
     tl_packing packing;
-    *e = (ends){.of = p};
-    *there = 0;
-    if (!p->length || !tl_part_coordinate(f, p, n->join, &group, &variable) ||
+    *e = (ends){.of = NULL};
+    if (!length || !tl_part_coordinate(f, p, dimension, &group, &variable) ||
         tl_netcdf_inquire(n->api, group, variable, &v) || !tl_packed_dtype(v.type))
         return TALLY_OK;
     const tl_source of = {f->ctx, n->api, p->path, name, group, variable};
@@ -55,20 +70,9 @@ static tally_status ends_read(const tally_file *f, const tl_part *p, ends *e, in
     if (!s) s = tl_part_whole(f, p, group, variable, name);
     if (!s) s = tl_netcdf_text(&of, "units", &e->units);
     if (!s) s = tl_netcdf_text(&of, "calendar", &e->calendar);
-    if (s) return s;
+    e->of = p;
     e->dtype = packing.given;
-    *there = 1;
-    for (int i = 0; i < 2 && *there; i++) {
-        const size_t start = i ? (size_t)p->length - 1 : 0, count = 1;
-        char *const stored = tl_unpack_place(&packing, e->value[i], 1);
-        int64_t bad;
-        const int error = n->api->nc_get_vara(group, variable, &start, &count, stored);
-        if (error)
-            return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s: %s", p->path, name,
-                           n->api->nc_strerror(error));
-        *there = tl_unpack(&packing, stored, e->value[i], 1, &bad); /* not a missing value */
-    }
-    return TALLY_OK;
+    return s ? s : ends_values(f, &of, &packing, (size_t)length, e);
 }
 
 static __int128 whole(tally_dtype dtype, const char *value)
@@ -95,6 +99,12 @@ static int compare(tally_dtype a, const char *x, tally_dtype b, const char *y)
 
 static int same(const char *a, const char *b) { return !a == !b && (!a || !strcmp(a, b)); }
 
+/* Can they be compared? */
+static int alike(const ends *a, const ends *b)
+{
+    return a->of && b->of && same(a->units, b->units) && same(a->calendar, b->calendar);
+}
+
 static tally_status goes_back(const tally_file *f, const ends *before, const ends *after, int way)
 {
     char last[48], first[48];
@@ -107,29 +117,74 @@ static tally_status goes_back(const tally_file *f, const ends *before, const end
                    last, way < 0 ? "descending" : "ascending");
 }
 
-tally_status tl_parts_ascend(tally_file *f)
+static tally_status turns(const tally_file *f, const ends *e, int way)
+{
+    char first[48], last[48];
+    tally_format_value(e->dtype, e->value[0], 0, first, sizeof first);
+    tally_format_value(e->dtype, e->value[1], 0, last, sizeof last);
+    return tl_fail(f->ctx, TALLY_BAD_DATA,
+                   "%s: %s goes from %s to %s, and the files that are joined with it are %s",
+                   e->of->path, f->netcdf->names[f->netcdf->join], first, last,
+                   way < 0 ? "descending" : "ascending");
+}
+
+/* Along the join each part goes on where the one before ends. */
+static tally_status ascend(const tally_file *f)
 {
     const tl_netcdf *const n = f->netcdf;
-    ends before = {.of = NULL}, after;
+    ends before = {.of = NULL}, e;
     tally_status s = TALLY_OK;
     int way = 0; /* 1: the numbers rise, -1: they fall */
     for (int i = 0; i < n->count && !s; i++) {
-        int there;
-        if ((s = ends_read(f, &n->parts[i], &after, &there)) || !there) {
-            ends_free(&after);
+        s = ends_read(f, &n->parts[i], n->join, &e);
+        if (s || !e.of) {
+            ends_free(&e);
             continue;
         }
-        const int within = compare(after.dtype, after.value[1], after.dtype, after.value[0]);
+        const int within = compare(e.dtype, e.value[1], e.dtype, e.value[0]),
+                  step = alike(&before, &e)
+                             ? compare(e.dtype, e.value[0], before.dtype, before.value[1])
+                             : 2;
         if (!way && within != 2) way = within;
-        if (before.of && same(before.units, after.units) && same(before.calendar, after.calendar)) {
-            const int step =
-                compare(after.dtype, after.value[0], before.dtype, before.value[1]);
-            if (!way && step != 2) way = step;
-            if (step != 2 && (!step || step != way)) s = goes_back(f, &before, &after, way);
-        }
+        if (!way && step != 2) way = step;
+        if (step != 2 && (!step || step != way)) s = goes_back(f, &before, &e, way);
+        if (!s && within == -way && way) s = turns(f, &e, way);
         ends_free(&before);
-        before = after;
+        before = e;
     }
     ends_free(&before);
+    return s;
+}
+
+/* Along the other dimensions all parts have the same numbers. */
+static tally_status agree(const tally_file *f, int dimension)
+{
+    const tl_netcdf *const n = f->netcdf;
+    ends first = {.of = NULL}, e = {.of = NULL};
+    tally_status s = ends_read(f, n->parts, dimension, &first);
+    for (int i = 1; i < n->count && !s && first.of; i++) {
+        s = ends_read(f, &n->parts[i], dimension, &e);
+        for (int k = 0; k < 2 && !s && alike(&first, &e); k++) {
+            if (compare(first.dtype, first.value[k], e.dtype, e.value[k]) % 2 == 0) continue;
+            char one[48], other[48];
+            tally_format_value(first.dtype, first.value[k], 0, one, sizeof one);
+            tally_format_value(e.dtype, e.value[k], 0, other, sizeof other);
+            s = tl_fail(f->ctx, TALLY_BAD_DATA,
+                        "%s: %s %s %s, and in %s %s: files that are joined along %s must have the "
+                        "same %s",
+                        e.of->path, n->names[dimension], k ? "ends at" : "begins at", other,
+                        first.of->path, one, n->names[n->join], n->names[dimension]);
+        }
+        ends_free(&e);
+    }
+    ends_free(&first);
+    return s;
+}
+
+tally_status tl_parts_fit(const tally_file *f)
+{
+    tally_status s = ascend(f);
+    for (int d = 0; d < f->info.ndim && !s; d++)
+        if (d != f->netcdf->join) s = agree(f, d);
     return s;
 }

@@ -11,31 +11,46 @@ TL_OPENS("netcdf", "NetCDF and HDF5 files",
          "\"libnetcdf.so.22\",\"libnetcdf.so.19\",\"libnetcdf.so.18\",\"libnetcdf.so.15\"");
 
 static tl_netcdf_api calls;
+static tl_hdf5_api hdf5; /* a function that is not there: NULL */
+static int has_hdf5;
 static char reason[200];
 
 /* HDF5 prints every error on standard error, unless its reporter is NULL. It has one for each
- * thread, and libnetcdf clears only that of the thread that called it first. The functions are
- * those of HDF5 1.8 and later; an identifier of 0 is the thread's own stack of errors. */
-typedef int reporter(int64_t stack, void *data);
-static int (*get_reporter)(int64_t stack, reporter **report, void **data);
-static int (*set_reporter)(int64_t stack, reporter *report, void *data);
-
+ * thread, and libnetcdf clears only that of the thread that called it first. An identifier of 0 is
+ * the thread's own stack of errors. */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-static reporter *callers; /* the reporter of the thread whose turn it is, as it was before */
+static tl_hdf5_reporter *callers; /* of the thread whose turn it is, as it was before */
 static void *callers_data;
 static int known;
 
 void tl_netcdf_lock(void)
 {
     pthread_mutex_lock(&turn);
-    known = get_reporter && set_reporter && get_reporter(0, &callers, &callers_data) >= 0;
-    if (set_reporter) set_reporter(0, NULL, NULL);
+    if (!hdf5.H5Eget_auto2 || !hdf5.H5Eset_auto2) return;
+    known = hdf5.H5Eget_auto2(0, &callers, &callers_data) >= 0;
+    hdf5.H5Eset_auto2(0, NULL, NULL);
 }
 
 void tl_netcdf_unlock(void)
 {
-    if (known) set_reporter(0, callers, callers_data);
+    if (known) hdf5.H5Eset_auto2(0, callers, callers_data);
+    known = 0;
     pthread_mutex_unlock(&turn);
+}
+
+const tl_hdf5_api *tl_hdf5_library(void) { return has_hdf5 ? &hdf5 : NULL; }
+
+static int find_hdf5(void *library)
+{
+    unsigned major, minor, release;
+    int whole = 1;
+#define FIND(result, name, parameters)                                                             \
+    *(void **)&hdf5.name = dlsym(library, #name);                                                  \
+    whole &= hdf5.name != NULL;
+    HDF5_CALLS(FIND)
+#undef FIND
+    return whole && hdf5.H5get_libversion(&major, &minor, &release) >= 0 &&
+           (major > 1 || minor >= 10);
 }
 
 static int open_library(void)
@@ -54,10 +69,7 @@ static int open_library(void)
     }
     NETCDF_CALLS(FIND)
 #undef FIND
-    if (whole) { /* of the HDF5 that libnetcdf uses, if it uses one */
-        *(void **)&get_reporter = dlsym(library, "H5Eget_auto2");
-        *(void **)&set_reporter = dlsym(library, "H5Eset_auto2");
-    }
+    if (whole) has_hdf5 = find_hdf5(library); /* the one that libnetcdf uses, if it uses one */
     return whole;
 }
 

@@ -63,13 +63,9 @@ tally_status tl_part_whole(const tally_file *f, const tl_part *p, int group, int
     const tl_classic *const h = &p->header; /* classic files have one group */
     if (!h->end || group != p->file || variable >= h->count || h->end[variable] <= h->size)
         return TALLY_OK;
-    return h->end[variable] == INT64_MAX
-               ? tl_fail(f->ctx, TALLY_BAD_DATA,
-                         "%s: its header promises more than 2^63 bytes of %s, and it has %lld",
-                         p->path, name, (long long)h->size)
-               : tl_fail(f->ctx, TALLY_BAD_DATA,
-                         "%s: is too short: %s ends at byte %lld, and it has %lld bytes", p->path,
-                         name, (long long)h->end[variable], (long long)h->size);
+    return tl_fail(f->ctx, TALLY_BAD_DATA,
+                   "%s: is too short: %s ends at byte %lld, and it has %lld bytes", p->path, name,
+                   (long long)h->end[variable], (long long)h->size);
 }
 
 static tally_status cannot_join(const tally_file *f, const tl_part *p)
@@ -277,7 +273,7 @@ tally_status tl_netcdf_start(tally_file *f, const tally_file_options *o)
     }
     if (!s && n->count > 1) {
         tl_netcdf_lock();
-        s = tl_parts_ascend(f);
+        s = tl_parts_fit(f);
         tl_netcdf_unlock();
     }
     return s ? s : total(f);

@@ -33,6 +33,7 @@ tally_status tl_part_whole(const tally_file *f, const tl_part *p, int group, int
  * is one in that part. */
 int tl_part_coordinate(const tally_file *f, const tl_part *p, int dimension, int *group,
                        int *variable);
-/* Whether each part goes on where the one before ends, as their coordinates say. */
-tally_status tl_parts_ascend(tally_file *f);
+/* Whether each part goes on where the one before ends, and along the other dimensions all are the
+ * same, as their coordinates say. */
+tally_status tl_parts_fit(const tally_file *f);
 #endif

@@ -116,22 +116,22 @@ static tally_status other_sign(const tl_source *from, tl_packing *p)
 static tally_status no_numbers(const tl_source *from, int type)
 {
     static const char *const kinds[] = {
-        [NC_VLEN] = "of rows that differ in length",
-        [NC_OPAQUE] = "of opaque bytes",
-        [NC_ENUM] = "of an enumeration (h5py writes booleans so)",
-        [NC_COMPOUND] = "of a compound type, which has several fields"};
-    char name[NC_MAX_NAME + 1] = "";
-    int base, kind = 0;
+        [NC_CHAR] = "characters",
+        [NC_STRING] = "strings",
+        [NC_VLEN] = "rows that differ in length",
+        [NC_OPAQUE] = "opaque bytes",
+        [NC_ENUM] = "values of an enumeration (h5py writes booleans so)",
+        [NC_COMPOUND] = "values of a compound type, which has several fields"};
+    char name[NC_MAX_NAME + 1];
+    int base, kind = type;
     size_t bytes, fields;
-    if (type == NC_CHAR || type == NC_STRING)
-        return tl_fail(from->ctx, TALLY_UNSUPPORTED, "%s: %s has %s, not numbers", from->path,
-                       from->what, type == NC_CHAR ? "characters" : "strings");
-    if (from->api->nc_inq_user_type(from->group, type, name, &bytes, &base, &fields, &kind) ||
-        kind < NC_VLEN || kind > NC_COMPOUND)
+    if (type > NC_STRING && /* a type of the file's own */
+        from->api->nc_inq_user_type(from->group, type, name, &bytes, &base, &fields, &kind))
         kind = 0;
-    return tl_fail(from->ctx, TALLY_UNSUPPORTED, "%s: %s has values %s%s%s, not numbers",
-                   from->path, from->what, kind ? kinds[kind] : "of a type of the file's own",
-                   *name ? ", " : "", name);
+    const char *const has =
+        kind > 0 && kind <= NC_COMPOUND && kinds[kind] ? kinds[kind] : "values of another type";
+    return tl_fail(from->ctx, TALLY_UNSUPPORTED, "%s: %s has %s, not numbers", from->path,
+                   from->what, has);
 }
 
 tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, tl_packing *p)
