@@ -16,7 +16,9 @@ if tally reduce sum m.nc 2>&1 | grep -q 'libnetcdf is not here'; then echo "netc
 
 # ---- a value that is no number of the stored type stands for nothing ----
 missing() { # TYPE ATTRIBUTES VALUES RESULT: as f64, missing ones nan
-    for kind in netCDF-4 64-bit-data; do
+    local kinds=netCDF-4
+    [[ "$1 $2" =~ uint|int64|ubyte|ll ]] || kinds+=' classic'
+    for kind in $kinds; do
         make m.nc $kind "dimensions: t = 4 ; variables: $1 v(t) ; $2 data: v = $3 ;"
         line 'scan last --dtype f64 m.nc' "$4"
     done
