@@ -117,7 +117,8 @@ static int put_keys(tally_file *file, tally *ctx, const answer *a, int at)
             const char *const cell = a->keys[i * a->key_columns + c];
             tally_parse_value(a->key_dtypes[c], cell, strlen(cell), values + (size_t)i * size);
         }
-        const tally_status status = tally_file_coordinate(file, key_name(a, c), at, a->key_dtypes[c], values);
+        const tally_status status =
+            tally_file_coordinate(file, key_name(a, c), at, a->key_dtypes[c], values);
         if (status) code = fail_status(ctx, status);
     }
     free(values);

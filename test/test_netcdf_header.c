@@ -152,9 +152,9 @@ static void put(tally_dtype d, int64_t whole, void *out)
 /* Is a whole number below 2^62 one of the type, exactly? */
 static int has(tally_dtype d, int64_t whole)
 {
-    static const int bits[] = {[TALLY_I8] = 7,   [TALLY_U8] = 8,   [TALLY_I16] = 15,
-                               [TALLY_U16] = 16, [TALLY_I32] = 31, [TALLY_U32] = 32,
-                               [TALLY_I64] = 63, [TALLY_U64] = 63};
+    static const int bits[] = {
+        [TALLY_I8] = 7,   [TALLY_U8] = 8,   [TALLY_I16] = 15, [TALLY_U16] = 16,
+        [TALLY_I32] = 31, [TALLY_U32] = 32, [TALLY_I64] = 63, [TALLY_U64] = 63};
     if (d == TALLY_F64) return (int64_t)(double)whole == whole;
     if (d == TALLY_F32) return (int64_t)(float)whole == whole;
     const int is_signed = bits[d] % 8 == 7 && d != TALLY_U64;
@@ -166,8 +166,8 @@ static void casts(void)
 {
     for (int from = TALLY_I8; from <= TALLY_F64; from++)
         for (int to = TALLY_I8; to <= TALLY_F64; to++)
-            for (int k = 0; k < 63 && from != TALLY_F16 && from != TALLY_BF16 &&
-                            to != TALLY_F16 && to != TALLY_BF16;
+            for (int k = 0; k < 63 && from != TALLY_F16 && from != TALLY_BF16 && to != TALLY_F16 &&
+                            to != TALLY_BF16;
                  k++)
                 for (int near = -1; near <= 1; near++)
                     for (int sign = -1; sign <= 1; sign += 2) {
@@ -178,8 +178,7 @@ static void casts(void)
                         put((tally_dtype)to, n, want);
                         const int fits = has((tally_dtype)to, n) || to >= TALLY_F16;
                         check(tl_cast((tally_dtype)to, out, (tally_dtype)from, in) == fits &&
-                                  (!fits ||
-                                   !memcmp(out, want, tally_dtype_size((tally_dtype)to))),
+                                  (!fits || !memcmp(out, want, tally_dtype_size((tally_dtype)to))),
                               "%lld as %s of %s", (long long)n, tally_dtype_name((tally_dtype)to),
                               tally_dtype_name((tally_dtype)from));
                     }

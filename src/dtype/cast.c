@@ -58,9 +58,9 @@ static int to_whole(tally_dtype to, void *out, any a)
         a.whole = (uint64_t)size;
     }
     tl_whole_range(to, &least, &greatest);
-    const uint64_t most = a.negative          ? 0 - (uint64_t)least
+    const uint64_t most = a.negative        ? 0 - (uint64_t)least
                           : to == TALLY_U64 ? UINT64_MAX
-                                              : (uint64_t)greatest;
+                                            : (uint64_t)greatest;
     if (a.whole > most) return 0;
     tl_store(out, a.negative ? 0 - a.whole : a.whole, tally_dtype_size(to));
     return 1;

@@ -172,7 +172,8 @@ static void variable(header *h, extent *v)
             return;
         }
         if (!*h->why && !h->length[dimension]) {
-            if (d) fault(h, "a variable in its header has records that are not its first dimension");
+            if (d)
+                fault(h, "a variable in its header has records that are not its first dimension");
             v->by_record = 1;
         } else {
             product = times(product, h->length[dimension]);
@@ -230,8 +231,7 @@ int tl_classic_read(int fd, int64_t size, tl_classic *c)
     c->count = list(&h, VARIABLES, "variables");
     extent *const v = calloc((size_t)c->count + 1, sizeof *v);
     c->end = calloc((size_t)c->count + 1, sizeof *c->end);
-    if (!v || !c->end)
-        fault(&h, "there is no memory for %lld variables", (long long)c->count);
+    if (!v || !c->end) fault(&h, "there is no memory for %lld variables", (long long)c->count);
     for (int64_t i = 0; i < c->count && !*h.why; i++) variable(&h, &v[i]);
     if (!*h.why) place(&h, v, c);
     free(v);

@@ -7,8 +7,8 @@
 typedef struct tl_classic {
     int64_t size;  /* the file's bytes */
     int64_t count; /* variables, numbered as libnetcdf numbers them */
-    /* of each, the byte after its last one: the file is too short if it is beyond `size`. NULL: this
-     * is no classic file */
+    /* of each, the byte after its last one: the file is too short if it is beyond `size`.
+     * NULL: this is no classic file */
     int64_t *end;
     char why[160]; /* what is wrong, as "its header ..." */
 } tl_classic;

@@ -57,8 +57,8 @@ static int is_one(const tl_netcdf_api *api, const tally_file *source, int dimens
         p[i].of = &source->netcdf->parts[i];
         if (!tl_part_coordinate(source, p[i].of, dimension, &p[i].group, &p[i].variable) ||
             tl_netcdf_inquire(api, p[i].group, p[i].variable, &v) ||
-            api->nc_inq_dim(p[i].group, v.dims[0], name, &p[i].count) ||
-            !tl_packed_dtype(v.type) || p[i].count > count) {
+            api->nc_inq_dim(p[i].group, v.dims[0], name, &p[i].count) || !tl_packed_dtype(v.type) ||
+            p[i].count > count) {
             same = 0;
             break;
         }
@@ -91,9 +91,9 @@ static tally_status copy_coordinate(const tally_file *f, tl_netcdf_new *n, int t
     for (int i = 0; i < pieces && !s; i++) {
         const size_t start = 0;
         s = tl_part_whole(source, p[i].of, p[i].group, p[i].variable, name);
-        const int error = !s && p[i].count ? api->nc_get_vara(p[i].group, p[i].variable, &start,
-                                                              &p[i].count, at)
-                                           : 0;
+        const int error = !s && p[i].count
+                              ? api->nc_get_vara(p[i].group, p[i].variable, &start, &p[i].count, at)
+                              : 0;
         if (error) s = tl_netcdf_failed(f, n, error, name);
         at += p[i].count * tally_dtype_size(tl_packed_dtype(type));
     }

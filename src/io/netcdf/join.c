@@ -37,8 +37,8 @@ static void ends_free(ends *e)
     free(e->calendar);
 }
 
-static tally_status ends_values(const tally_file *f, const tl_source *of,
-                                const tl_packing *packing, size_t length, ends *e)
+static tally_status ends_values(const tally_file *f, const tl_source *of, const tl_packing *packing,
+                                size_t length, ends *e)
 {
     for (int i = 0; i < 2; i++) {
         const size_t start = i ? length - 1 : 0, count = 1;

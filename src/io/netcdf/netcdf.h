@@ -90,8 +90,8 @@ void tl_netcdf_unlock(void);
 typedef int tl_hdf5_reporter(int64_t stack, void *data);
 #define HDF5_CALLS(CALL)                                                                           \
     CALL(int, H5get_libversion, (unsigned *major, unsigned *minor, unsigned *release))             \
-    CALL(int, H5Eget_auto2, (int64_t stack, tl_hdf5_reporter **report, void **data))               \
-    CALL(int, H5Eset_auto2, (int64_t stack, tl_hdf5_reporter *report, void *data))                 \
+    CALL(int, H5Eget_auto2, (int64_t stack, tl_hdf5_reporter * *report, void **data))              \
+    CALL(int, H5Eset_auto2, (int64_t stack, tl_hdf5_reporter * report, void *data))                \
     CALL(int64_t, H5Fopen, (const char *path, unsigned flags, int64_t access))                     \
     CALL(int, H5Fclose, (int64_t file))                                                            \
     CALL(ptrdiff_t, H5Lget_name_by_idx,                                                            \
@@ -111,7 +111,8 @@ typedef struct tl_hdf5_api {
 
 /* NULL: libnetcdf has no HDF5, or one that is too old. */
 const tl_hdf5_api *tl_hdf5_library(void);
-/* hdf5.c, locked. What an array has that libnetcdf does not show, as in "it has references", or NULL. name NULL: of the first such array in the root group. found: its name. */
+/* hdf5.c, locked. What an array has that libnetcdf does not show, as in "it has references", or
+ * NULL. name NULL: of the first such array in the root group. found: its name. */
 const char *tl_hdf5_kind(const char *path, const char *name, char *found, size_t room);
 
 enum { TL_DIMS = 8 };
@@ -184,8 +185,8 @@ tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const void *data, in
 tally_status tl_netcdf_finish(tally_file *f, tl_netcdf_new *n);
 void tl_netcdf_drop(tl_netcdf_new *n);
 
-/* What the two files share. define: the dimensions and the variable, once; locked. copy_name: of the variable (0) or of dimension number - 1, into NC_MAX_NAME + 1
- * characters. */
+/* What the two files share. define: the dimensions and the variable, once; locked. copy_name: of
+ * the variable (0) or of dimension number - 1, into NC_MAX_NAME + 1 characters. */
 tally_status tl_netcdf_failed(const tally_file *f, const tl_netcdf_new *n, int error,
                               const char *doing);
 tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n);

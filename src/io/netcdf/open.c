@@ -90,7 +90,9 @@ static tally_status first_shape(tally_file *f, const tl_part *p, const tl_netcdf
     f->info.ndim = v->ndims;
     for (int d = 0; d < v->ndims; d++) {
         const int error = n->api->nc_inq_dim(p->group, v->dims[d], name, &unused);
-        if (error) return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s", p->path, v->name);
+        if (error)
+            return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: dimension %d: %s", p->path, d,
+                           n->api->nc_strerror(error));
         f->info.shape[d] = (int64_t)lengths[d];
         if (!(n->names[d] = strdup(name)))
             return tl_no_memory(f->ctx, strlen(name) + 1, "a dimension's name");
@@ -117,9 +119,8 @@ static tally_status shape(tally_file *f, tl_part *p, const tl_netcdf_variable *v
         if (error || lengths[d] > INT64_MAX)
             return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: dimension %d: %s", p->path, d,
                            n->api->nc_strerror(error));
-        same = p == n->parts ||
-               (strcmp(name, n->names[d]) == 0 &&
-                (d == n->join || f->info.shape[d] == (int64_t)lengths[d]));
+        same = p == n->parts || (strcmp(name, n->names[d]) == 0 &&
+                                 (d == n->join || f->info.shape[d] == (int64_t)lengths[d]));
     }
     if (!same) return cannot_join(f, p);
     const tally_status s =

@@ -39,8 +39,7 @@ static void cache(const tally_file *f, tl_part *p, const size_t *from, const siz
     int whole = 1;
     if (!p->chunk[0] || p->cache == LAYERS) return;
     for (int d = 0; d < f->info.ndim; d++) {
-        const size_t end =
-            (size_t)(d == f->netcdf->join ? p->length : f->info.shape[d]);
+        const size_t end = (size_t)(d == f->netcdf->join ? p->length : f->info.shape[d]);
         whole &= p->chunk[d] && from[d] % p->chunk[d] == 0 &&
                  (n[d] % p->chunk[d] == 0 || from[d] + n[d] == end);
     }
@@ -151,7 +150,8 @@ static tally_status read_part(tally_file *f, tl_part *p, const box *b)
     if (chunks <= CHUNKS_MOST) return read_at_once(f, p, b->start, b->count, b->out);
     const int64_t chunk = (int64_t)p->chunk[cut], others = chunks / most,
                   bytes = elements_from(f, b, 0) / b->count[cut] *
-                          (int64_t)tally_dtype_size(f->info.dtype) * chunk; /* of a chunk along cut */
+                          (int64_t)tally_dtype_size(f->info.dtype) *
+                          chunk; /* of a chunk along cut */
     int64_t some = CHUNKS_MOST / others < 1 ? 1 : CHUNKS_MOST / others;
     if (some > PIECE_MOST / bytes) some = PIECE_MOST / bytes < 1 ? 1 : PIECE_MOST / bytes;
     tally_status s = TALLY_OK;

@@ -85,8 +85,7 @@ static tally_status missing(const tl_source *from, const char *name, tally_dtype
         error = api->nc_get_att_longlong(from->group, from->variable, name, v.whole);
     if (error) return attribute_failed(from, name, api->nc_strerror(error));
     for (size_t i = 0; i < length; i++)
-        p->missing +=
-            tl_cast(is == own ? own : p->stored, p->value[p->missing], as, &v.real[i]);
+        p->missing += tl_cast(is == own ? own : p->stored, p->value[p->missing], as, &v.real[i]);
     return TALLY_OK;
 }
 
