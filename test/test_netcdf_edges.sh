@@ -152,11 +152,10 @@ for shape in 2,1,2 90,1,1 1,60,1 7,1,1; do
     same 'tally scan sum --hex --digest chunks.nc' 'tally scan sum --dtype f32 --hex --digest chunks.txt'
 done
 chunks small.nc 250 1,1,2 # 30,000 chunks, 200 MB if they were one call
-ok '(ulimit -v 4000000; tally reduce count small.nc)' 60000
-has 'python3 -c "
+if [ -z "${TALLY_SANITIZE-}" ]; then has 'python3 -c "
 import resource, subprocess
 subprocess.run([\"tally\", \"reduce\", \"sum\", \"--axis\", \"0\", \"--threads\", \"1\", \"small.nc\"], check=True, stdout=subprocess.DEVNULL)
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 130000)"' True
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 130000)"' True; fi
 
 # ---- keys that are called like the operator ----
 make keys.nc classic 'dimensions: time = 3 ; x = 2 ; variables: int sum(time), sum_result(time) ; float v(time, x) ; data: v = 1, 2, 3, 4, 5, 6 ; sum = 4, 5, 4 ; sum_result = 1, 1, 1 ;'
