@@ -107,10 +107,12 @@ bad 1 ': >empty.nc; tally reduce sum empty.nc' 'tally: empty.nc: is empty: it ha
 bad 1 'tally reduce sum --axis d --variable v good.nc empty.nc' 'tally: empty.nc: is empty: it has 0 bytes'
 
 # ---- a dimension of a group that hides another one: no coordinate of that one ----
-make shadow.nc netCDF-4 'dimensions: x = 1000 ; variables: double x(x) ; group: g { dimensions: x = 5 ; y = 3 ; variables: float v(y, x) ;
- data: v = 0,1,2,3,4, 5,6,7,8,9, 10,11,12,13,14 ; }'
-for end in nc nc4 h5; do
-    ok "tally reduce sum --variable g/v --axis y shadow.nc -o o.$end && ncdump -n o o.$end | paste -sd' ' | tr -s ' \\t' ' '" 'netcdf o { dimensions: x = 5 ; variables: float sum(x) ; data: sum = 15, 18, 21, 24, 27 ; }'
+for length in 1000 5; do
+    make shadow.nc netCDF-4 "dimensions: x = $length ; variables: double x(x) ; group: g { dimensions: x = 5 ; y = 3 ; variables: float v(y, x) ;
+ data: v = 0,1,2,3,4, 5,6,7,8,9, 10,11,12,13,14 ; }"
+    for end in nc nc4 h5; do
+        ok "tally reduce sum --variable g/v --axis y shadow.nc -o o.$end && ncdump -n o o.$end | paste -sd' ' | tr -s ' \\t' ' '" 'netcdf o { dimensions: x = 5 ; variables: float sum(x) ; data: sum = 15, 18, 21, 24, 27 ; }'
+    done
 done
 
 # ---- joined along the dimension of --axis, whichever it is ----
