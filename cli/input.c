@@ -60,7 +60,8 @@ static int file_options(const options *o, tally_file_options *f)
     f->by = has(o, OPT_axis) ? NULL : o->value[OPT_by]; /* bands.c, coordinate.c */
     f->variable = o->value[OPT_variable];
     f->by_time = f->by && (has(o, OPT_last) || has(o, OPT_next));
-    const int code = dtype_option(o, OPT_dtype, &f->dtype);
+    int code = dtype_option(o, OPT_dtype, &f->dtype);
+    if (!code) code = opt_count(o, OPT_memory, 1, INT64_MAX, 0, &f->memory);
     return code ? code : delimiter_option(o, &f->delimiter);
 }
 

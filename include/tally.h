@@ -541,6 +541,9 @@ typedef struct tally_file_options {
        tally_file_read_times */
     int by_time;
     const char *along; /* netcdf, with `more`: the name of a dimension; NULL: the first */
+    /* netcdf: how many bytes of chunks may stay in memory because parts of them are read again; 0:
+       512 MiB */
+    int64_t memory;
 } tally_file_options;
 
 typedef struct tally_file_info {

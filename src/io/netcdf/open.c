@@ -132,9 +132,10 @@ static tally_status shape(tally_file *f, tl_part *p, const tl_netcdf_variable *v
 }
 
 /* How the variable is stored. */
-static void look_at_chunks(tally_file *f, tl_part *p)
+static void look_at_chunks(tally_file *f, tl_part *p, int64_t memory)
 {
     const tl_netcdf *const n = f->netcdf;
+    const size_t keep = memory > 0 && memory < CACHE_MOST ? (size_t)memory : CACHE_MOST;
     size_t bytes = tally_dtype_size(p->packing.stored), count = 1;
     int storage = 1;
     if (f->info.ndim < 1 ||
@@ -151,7 +152,7 @@ static void look_at_chunks(tally_file *f, tl_part *p)
             bytes = CACHE_MOST + 1;
         count = count > CACHE_MOST / (across + 1) ? CACHE_MOST : count * across;
     }
-    if (f->info.ndim < 2 || bytes + count * CACHE_EACH > CACHE_MOST) return;
+    if (f->info.ndim < 2 || bytes + count * CACHE_EACH > keep) return;
     p->layer_bytes = bytes;
     p->layer_chunks = count;
 }
@@ -201,7 +202,7 @@ static tally_status open_part(tally_file *f, tl_part *p, const tally_file_option
                        "%s: %s is %s, and in %s it is %s; --dtype f64 makes them the same", p->path,
                        what, tally_dtype_name(p->packing.given), n->parts->path,
                        tally_dtype_name(f->info.dtype));
-    look_at_chunks(f, p);
+    look_at_chunks(f, p, o->memory);
     if (p != n->parts) return TALLY_OK;
     s = tl_netcdf_text(&own, "units", &n->units);
     return s ? s : tl_netcdf_text(&own, "calendar", &n->calendar);
@@ -253,6 +254,9 @@ tally_status tl_netcdf_start(tally_file *f, const tally_file_options *o)
         return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: NetCDF and HDF5 are read by libnetcdf: %s",
                        f->label, why);
     if (!f->regular || !strcmp(f->name, "-")) return not_a_file(f);
+    if (o->memory < 0)
+        return tl_fail(f->ctx, TALLY_INVALID, "options.memory is %lld: must be at least 0",
+                       (long long)o->memory);
     tl_netcdf *const n = f->netcdf = calloc(1, sizeof *n);
     if (!n) return tl_no_memory(f->ctx, sizeof *n, "a NetCDF reader");
     f->end = netcdf_end;
