@@ -4,7 +4,7 @@
  * libnetcdf nor gives elements that are not in the file. (Where libnetcdf is not, only the parser
  * runs.) */
 #define _GNU_SOURCE
-#include "io/netcdf/classic.h"
+#include "io/netcdf/netcdf.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>

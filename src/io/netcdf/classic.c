@@ -12,11 +12,13 @@
  *     name        count characters         padded to 4 bytes, as the values of attributes are
  *
  * A count has 4 bytes, in CDF-5 (version 5) 8; begin has 4 in CDF-1 and 8 in the others. */
-#include "classic.h"
+#define _GNU_SOURCE
+#include "netcdf.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { DIMENSIONS = 10, VARIABLES = 11, ATTRIBUTES = 12, TYPES = 11, CDF5 = 5 };
 
@@ -58,7 +60,7 @@ static uint64_t number(header *h, int bytes)
     if (*h->why) return 0;
     if (from < h->window_at || from + bytes > h->window_at + h->window_bytes) {
         h->window_at = from;
-        h->window_bytes = tl_pread_full(h->fd, h->window, sizeof h->window, from);
+        h->window_bytes = pread(h->fd, h->window, sizeof h->window, from);
         if (h->window_bytes < bytes) return (uint64_t)fault(h, "it cannot be read");
     }
     for (int i = 0; i < bytes; i++) n = n << 8 | h->window[from - h->window_at + i];

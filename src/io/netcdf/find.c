@@ -2,9 +2,7 @@
  * Which variable of a NetCDF file is meant, and what the error says where none is. All of it is
  * locked by its caller. */
 #include "netcdf.h"
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 int tl_netcdf_inquire(const tl_netcdf_api *api, int group, int variable, tl_netcdf_variable *v)
@@ -98,29 +96,6 @@ tally_status tl_netcdf_find(const tl_source *in, const char *name, int *group, i
     for (int v = 0; v < count; v++)
         if (is_field(api, in->group, v)) found++, *variable = v;
     return found == 1 ? TALLY_OK : not_found(in, NULL, in->group, found);
-}
-
-tally_status tl_netcdf_text(const tl_source *of, const char *name, char **value)
-{
-    const tl_netcdf_api *const api = of->api;
-    int type;
-    size_t length;
-    char *one = NULL;
-    *value = NULL;
-    if (api->nc_inq_att(of->group, of->variable, name, &type, &length)) return TALLY_OK;
-    if (type == NC_STRING && length == 1 &&
-        !api->nc_get_att_string(of->group, of->variable, name, &one)) {
-        *value = strdup(one ? one : "");
-        api->nc_free_string(1, &one);
-        return *value ? TALLY_OK : tl_no_memory(of->ctx, 1, "an attribute");
-    }
-    if (type != NC_CHAR) return TALLY_OK;
-    if (length == SIZE_MAX || !(*value = calloc(length + 1, 1)))
-        return tl_no_memory(of->ctx, length, "an attribute");
-    if (!api->nc_get_att_text(of->group, of->variable, name, *value)) return TALLY_OK;
-    free(*value);
-    *value = NULL;
-    return TALLY_OK;
 }
 
 /*     shape 4 x 3 x 5, elements 7..39:   . . . . .   . . 3 3 3   3 3 3 3 3   1: rest of a row   [0, 1, 2:5]

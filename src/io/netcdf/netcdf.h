@@ -143,8 +143,23 @@ int tl_netcdf_inquire(const tl_netcdf_api *api, int group, int variable, tl_netc
 tally_status tl_netcdf_find(const tl_source *in, const char *name, int *group, int *variable);
 size_t tl_netcdf_describe(const tl_netcdf_api *api, int group, int variable, char *out,
                           size_t room);
-/* An attribute that is text, or NULL: the caller frees it. */
+/* unpack.c, locked. An attribute that is text, or NULL: the caller frees it. */
 tally_status tl_netcdf_text(const tl_source *of, const char *name, char **value);
+
+/* classic.c. The header of a classic file (CDF-1, CDF-2, CDF-5). */
+typedef struct tl_classic {
+    int64_t size;  /* the file's bytes */
+    int64_t count; /* variables, numbered as libnetcdf numbers them */
+    /* of each, the byte after its last one: the file is too short if it is beyond `size`.
+     * NULL: this is no classic file */
+    int64_t *end;
+    char why[160]; /* what is wrong, as "its header ..." */
+} tl_classic;
+
+/* Reads the header of the file of `size` bytes behind fd: 1, or 0 and `why`. Every count in it is
+ * checked against the file's size before memory is taken for it. Free it also after a failure. */
+int tl_classic_read(int fd, int64_t size, tl_classic *c);
+void tl_classic_free(tl_classic *c);
 
 tally_dtype tl_packed_dtype(int type); /* of a type of NetCDF; 0: it is no number */
 

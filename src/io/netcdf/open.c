@@ -49,23 +49,12 @@ static tally_status check_file(tally_file *f, tl_part *p)
         return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: is empty: it has 0 bytes", p->path);
     const int fd = open(p->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return tl_fail(f->ctx, TALLY_IO, "%s: %s", p->path, strerror(errno));
-    const int classic = tl_pread_full(fd, magic, 3, 0) == 3 && !memcmp(magic, "CDF", 3),
+    const int classic = pread(fd, magic, 3, 0) == 3 && !memcmp(magic, "CDF", 3),
               good = !classic || tl_classic_read(fd, st.st_size, &p->header);
     close(fd);
     return good ? TALLY_OK
                 : tl_fail(f->ctx, TALLY_BAD_DATA, "%s: is no NetCDF file: %s", p->path,
                           p->header.why);
-}
-
-tally_status tl_part_whole(const tally_file *f, const tl_part *p, int group, int variable,
-                           const char *name)
-{
-    const tl_classic *const h = &p->header; /* classic files have one group */
-    if (!h->end || group != p->file || variable >= h->count || h->end[variable] <= h->size)
-        return TALLY_OK;
-    return tl_fail(f->ctx, TALLY_BAD_DATA,
-                   "%s: is too short: %s ends at byte %lld, and it has %lld bytes", p->path, name,
-                   (long long)h->end[variable], (long long)h->size);
 }
 
 static tally_status cannot_join(const tally_file *f, const tl_part *p)

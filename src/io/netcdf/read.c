@@ -6,6 +6,7 @@
  *     . 1 1|2 2 .      do not follow each other in the caller's buffer is read into one of its
  *     . 1 1|2 2 .      own and copied */
 #include "parts.h"
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,28 +105,31 @@ static int64_t elements_from(const tally_file *f, const box *b, int d)
     return n;
 }
 
-typedef tally_status box_reader(tally_file *f, tl_part *p, const box *b);
+/* Steps [at, at + n) along dimension d of a box; the first of them is number `from` of the part. */
+typedef struct piece {
+    int d;
+    int64_t at, n, from;
+} piece;
 
-/* Reads steps [at, at + n) along dimension d of a box, counted from its start, by `read`. from:
- * the number of the first of them in the part. */
-static tally_status read_piece(tally_file *f, tl_part *p, const box *b, int d, int64_t at,
-                               int64_t n, int64_t from, box_reader *read)
+static tally_status read_part(tally_file *f, tl_part *p, const box *b);
+
+static tally_status read_piece(tally_file *f, tl_part *p, const box *b, const piece *c)
 {
     const int64_t size = (int64_t)tally_dtype_size(f->info.dtype),
-                  step = elements_from(f, b, d + 1) * size, /* bytes along d */
-        outer = step && b->count[d] ? elements_from(f, b, 0) * size / (step * b->count[d]) : 0;
-    box piece = *b;
-    piece.start[d] = from;
-    piece.count[d] = n;
-    piece.out = b->out + at * step;
-    if (outer == 1) return read(f, p, &piece);
-    if (!(piece.out = malloc((size_t)(outer * n * step))))
-        return tl_no_memory(f->ctx, (size_t)(outer * n * step), "a part of the variable");
-    const tally_status s = read(f, p, &piece);
+                  step = elements_from(f, b, c->d + 1) * size, /* bytes along d */
+        all = step * b->count[c->d], outer = elements_from(f, b, 0) * size / all, own = c->n * step;
+    box to = *b;
+    assert(c->n > 0 && c->at >= 0 && c->n <= b->count[c->d] - c->at);
+    to.start[c->d] = c->from;
+    to.count[c->d] = c->n;
+    to.out = b->out + c->at * step;
+    if (outer == 1) return read_part(f, p, &to);
+    if (!(to.out = malloc((size_t)(outer * own))))
+        return tl_no_memory(f->ctx, (size_t)(outer * own), "a part of the variable");
+    const tally_status s = read_part(f, p, &to);
     for (int64_t i = 0; i < outer && !s; i++)
-        memcpy(b->out + (i * b->count[d] + at) * step, piece.out + i * n * step,
-               (size_t)(n * step));
-    free(piece.out);
+        memcpy(b->out + i * all + c->at * step, to.out + i * own, (size_t)own);
+    free(to.out);
     return s;
 }
 
@@ -159,7 +163,7 @@ static tally_status read_part(tally_file *f, tl_part *p, const box *b)
         const int64_t from = b->start[cut] + at;
         n = (from / chunk + some) * chunk - from;
         if (n > b->count[cut] - at) n = b->count[cut] - at;
-        s = read_piece(f, p, b, cut, at, n, from, read_part);
+        s = read_piece(f, p, b, &(piece){cut, at, n, from});
     }
     return s;
 }
@@ -175,9 +179,8 @@ static tally_status read_box(tally_file *f, const box *b)
     for (int i = 0; i < n->count && !s; begin += n->parts[i++].length) {
         const int64_t low = b->start[d] > begin ? b->start[d] : begin,
                       stop = begin + n->parts[i].length, high = end < stop ? end : stop;
-        if (low < high)
-            s = read_piece(f, &n->parts[i], b, d, low - b->start[d], high - low, low - begin,
-                           read_part);
+        if (low >= high) continue;
+        s = read_piece(f, &n->parts[i], b, &(piece){d, low - b->start[d], high - low, low - begin});
     }
     return s;
 }

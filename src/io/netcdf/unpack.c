@@ -9,8 +9,9 @@
  *
  * The stored values lie at the end of the buffer, so that the given ones, which are as large or
  * larger, never overtake them. */
-#include "unpack.h"
+#include "parts.h"
 #include "law/fp.h"
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -37,6 +38,29 @@ tally_dtype tl_packed_dtype(int type)
     KIND(TALLY_U64, uint64_t)                                                                      \
     KIND(TALLY_F32, float)                                                                         \
     KIND(TALLY_F64, double)
+
+tally_status tl_netcdf_text(const tl_source *of, const char *name, char **value)
+{
+    const tl_netcdf_api *const api = of->api;
+    int type;
+    size_t length;
+    char *one = NULL;
+    *value = NULL;
+    if (api->nc_inq_att(of->group, of->variable, name, &type, &length)) return TALLY_OK;
+    if (type == NC_STRING && length == 1 &&
+        !api->nc_get_att_string(of->group, of->variable, name, &one)) {
+        *value = strdup(one ? one : "");
+        api->nc_free_string(1, &one);
+        return *value ? TALLY_OK : tl_no_memory(of->ctx, 1, "an attribute");
+    }
+    if (type != NC_CHAR) return TALLY_OK;
+    if (length == SIZE_MAX || !(*value = calloc(length + 1, 1)))
+        return tl_no_memory(of->ctx, length, "an attribute");
+    if (!api->nc_get_att_text(of->group, of->variable, name, *value)) return TALLY_OK;
+    free(*value);
+    *value = NULL;
+    return TALLY_OK;
+}
 
 static tally_status attribute_failed(const tl_source *from, const char *name, const char *why)
 {

@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: MIT
- * Coordinates of a variable that is read, and whether the files that are joined follow each other
- * along one. All of it is locked by its caller. */
+ * The parts of a variable that is read: whether a file has all of it, its coordinates, and whether
+ * the files that are joined follow each other. All of it is locked by its caller. */
 #include "parts.h"
 #include <stdlib.h>
 #include <string.h>
+
+tally_status tl_part_whole(const tally_file *f, const tl_part *p, int group, int variable,
+                           const char *name)
+{
+    const tl_classic *const h = &p->header; /* classic files have one group */
+    if (!h->end || group != p->file || variable >= h->count || h->end[variable] <= h->size)
+        return TALLY_OK;
+    return tl_fail(f->ctx, TALLY_BAD_DATA,
+                   "%s: is too short: %s ends at byte %lld, and it has %lld bytes", p->path, name,
+                   (long long)h->end[variable], (long long)h->size);
+}
 
 int tl_part_coordinate(const tally_file *f, const tl_part *p, int dimension, int *group,
                        int *variable)
