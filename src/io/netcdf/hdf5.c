@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What an array of an HDF5 file is that libnetcdf leaves out: libnetcdf shows arrays of numbers and
- * of text, and those whose type has a name in the file. Only for sentences. */
+ * What libnetcdf does not say of an HDF5 file: what the arrays hold that it leaves out (it shows
+ * arrays of numbers and of text, and those whose type has a name in the file), and how long the
+ * others are. */
 #include "netcdf.h"
 #include <stdio.h>
 
@@ -40,4 +41,26 @@ const char *tl_hdf5_kind(const char *path, const char *name, char *found, size_t
     }
     h->H5Fclose(file);
     return kind;
+}
+
+int tl_hdf5_extents(const tl_netcdf_api *api, const char *path, int group, const char *name,
+                    uint64_t *extents)
+{
+    const tl_hdf5_api *const h = tl_hdf5_library();
+    char full[4 * NC_MAX_NAME];
+    size_t n;
+    int ndim = -1;
+    if (!h || api->nc_inq_grpname_full(group, &n, NULL) || n + NC_MAX_NAME + 2 > sizeof full ||
+        api->nc_inq_grpname_full(group, &n, full))
+        return 0;
+    snprintf(full + n, sizeof full - n, "/%s", name);
+    const int64_t file = h->H5Fopen(path, 0, 0), set = file < 0 ? -1 : h->H5Dopen2(file, full, 0),
+                  space = set < 0 ? -1 : h->H5Dget_space(set);
+    if (space >= 0) ndim = h->H5Sget_simple_extent_ndims(space);
+    if (ndim > TL_DIMS) ndim = 0;
+    if (ndim > 0 && h->H5Sget_simple_extent_dims(space, extents, NULL) < 0) ndim = 0;
+    if (space >= 0) h->H5Sclose(space);
+    if (set >= 0) h->H5Dclose(set);
+    if (file >= 0) h->H5Fclose(file);
+    return ndim < 0 ? 0 : ndim;
 }

@@ -40,6 +40,7 @@ enum {
     CALL(int, nc_open, (const char *path, int mode, int *file))                                    \
     CALL(int, nc_close, (int file))                                                                \
     CALL(int, nc_inq_grp_full_ncid, (int file, const char *name, int *group))                      \
+    CALL(int, nc_inq_grpname_full, (int group, size_t *length, char *name))                        \
     CALL(int, nc_inq_nvars, (int file, int *count))                                                \
     CALL(int, nc_inq_varid, (int file, const char *name, int *variable))                           \
     CALL(int, nc_inq_varndims, (int file, int variable, int *count))                               \
@@ -99,7 +100,11 @@ typedef int tl_hdf5_reporter(int64_t stack, void *data);
           size_t room, int64_t access))                                                            \
     CALL(int64_t, H5Dopen2, (int64_t file, const char *name, int64_t access))                      \
     CALL(int64_t, H5Dget_type, (int64_t set))                                                      \
+    CALL(int64_t, H5Dget_space, (int64_t set))                                                     \
     CALL(int, H5Dclose, (int64_t set))                                                             \
+    CALL(int, H5Sget_simple_extent_ndims, (int64_t space))                                         \
+    CALL(int, H5Sget_simple_extent_dims, (int64_t space, uint64_t * extents, uint64_t * most))     \
+    CALL(int, H5Sclose, (int64_t space))                                                           \
     CALL(int, H5Tget_class, (int64_t type))                                                        \
     CALL(int, H5Tclose, (int64_t type))
 
@@ -114,6 +119,10 @@ const tl_hdf5_api *tl_hdf5_library(void);
 /* hdf5.c, locked. What an array has that libnetcdf does not show, as in "it has references", or
  * NULL. name NULL: of the first such array in the root group. found: its name. */
 const char *tl_hdf5_kind(const char *path, const char *name, char *found, size_t room);
+/* The extents of a variable as HDF5 stores it, which need not be the lengths of its dimensions: how
+ * many, at most TL_DIMS, or 0: they are not known. */
+int tl_hdf5_extents(const tl_netcdf_api *api, const char *path, int group, const char *name,
+                    uint64_t *extents);
 
 enum { TL_DIMS = 8 };
 

@@ -5,12 +5,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Does HDF5 have no more of a variable than its dimensions show? */
+static tally_status stored_whole(const tally_file *f, const tl_part *p, int group, int variable,
+                                 const char *name)
+{
+    const tl_netcdf_api *const api = f->netcdf->api;
+    tl_netcdf_variable v;
+    uint64_t extents[TL_DIMS];
+    if (tl_netcdf_inquire(api, group, variable, &v) || v.ndims > TL_DIMS ||
+        tl_hdf5_extents(api, p->path, group, v.name, extents) != v.ndims)
+        return TALLY_OK;
+    for (int d = 0; d < v.ndims; d++) {
+        size_t length;
+        if (!api->nc_inq_dim(group, v.dims[d], NULL, &length) && extents[d] > length)
+            return tl_fail(f->ctx, TALLY_BAD_DATA,
+                           "%s: %s is stored with %llu elements along dimension %d, which has the "
+                           "length %zu: the others would be lost",
+                           p->path, name, (unsigned long long)extents[d], d, length);
+    }
+    return TALLY_OK;
+}
+
 tally_status tl_part_whole(const tally_file *f, const tl_part *p, int group, int variable,
                            const char *name)
 {
     const tl_classic *const h = &p->header; /* classic files have one group */
-    if (!h->end || group != p->file || variable >= h->count || h->end[variable] <= h->size)
-        return TALLY_OK;
+    if (!h->end) return stored_whole(f, p, group, variable, name);
+    if (group != p->file || variable >= h->count || h->end[variable] <= h->size) return TALLY_OK;
     return tl_fail(f->ctx, TALLY_BAD_DATA,
                    "%s: is too short: %s ends at byte %lld, and it has %lld bytes", p->path, name,
                    (long long)h->end[variable], (long long)h->size);
@@ -21,6 +42,7 @@ int tl_part_coordinate(const tally_file *f, const tl_part *p, int dimension, int
 {
     const tl_netcdf *const n = f->netcdf;
     const int groups[] = {p->group, p->file};
+    uint64_t extents[TL_DIMS];
     tl_netcdf_variable v;
     if (!n->names[dimension]) return 0; /* a single value */
     /* a dimension of a group hides another one of its name: the number says which it is */
@@ -29,7 +51,10 @@ int tl_part_coordinate(const tally_file *f, const tl_part *p, int dimension, int
             !tl_netcdf_inquire(n->api, groups[i], *variable, &v) && v.ndims == 1 &&
             v.dims[0] == p->dims[dimension]) {
             *group = groups[i];
-            return 1;
+            /* HDF5 may have fewer numbers than the dimension is long */
+            return p->header.end || !tl_hdf5_extents(n->api, p->path, groups[i], v.name, extents) ||
+                   extents[0] ==
+                       (uint64_t)(dimension == n->join ? p->length : f->info.shape[dimension]);
         }
     return 0;
 }
