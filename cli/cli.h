@@ -56,6 +56,9 @@ const char *const *device_names(void); /* auto and those of tally_device; static
 const char *const *isa_names(void);
 const char *const *dtype_names(void);
 int dtype_option(const options *o, enum option id, tally_dtype *dtype); /* 0 if not given */
+/* An option's text as a value of dtype: 0 if it is none, or a number so large that it would become
+ * infinite. */
+int parse_literal(tally_dtype dtype, const char *text, void *value);
 /* takes note of every --op-file, for the calls below */
 int session_operators(const options *o);
 int operator_check(const char *op, size_t length); /* a known name before the colon? */

@@ -139,10 +139,6 @@ static int append(coordinate *c, const layout *l, const char *path)
 int coordinate_read(coordinate *c, const options *o, const layout *l)
 {
     const int joined = axis_named(o);
-    if (joined && o->nargs > 2 && l->axis)
-        return fail(
-            USAGE, "--by is '%s': where files are joined, --axis must be their first dimension, %s",
-            c->name, c->of->info.dimensions[0]);
     int code = DONE;
     for (int i = 1; i < o->nargs && joined && !code; i++) code = append(c, l, o->args[i]);
     if (!joined) code = append(c, l, c->of->name);

@@ -75,6 +75,7 @@ static int file_options(const options *o, tally_file_options *f)
     f->by_time = f->by && (has(o, OPT_last) || has(o, OPT_next));
     int code = dtype_option(o, OPT_dtype, &f->dtype);
     if (!code) code = character_options(o, f);
+    if (!code) code = opt_count(o, OPT_memory, 1, INT64_MAX, 0, &f->memory);
     return code ? code : delimiter_option(o, &f->delimiter);
 }
 
@@ -117,6 +118,7 @@ int input_open(input *in, tally *ctx, const options *o, const char *path, char *
     const int code = file_options(o, &f);
     if (code) return code;
     f.more = (const char *const *)(size_t)more;
+    f.along = more ? o->value[OPT_axis] : NULL;
     if (!strcmp(path, "-") && isatty(0) && !has(o, OPT_quiet))
         fputs("tally: reading from the terminal; end with Ctrl-D\n", stderr);
     if (is_operator(path) && access(path, F_OK) != 0)

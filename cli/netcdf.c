@@ -26,24 +26,70 @@ char *dimensions_of(const input *in, int axis, const char *name)
     return text;
 }
 
-/* The operator, and the dimensions as in "lat, lon". Names that cannot be written: there are
-   others without them. */
-static tally_status name_all(tally_file *file, const char *op, const char *dimensions, int lanes)
+static const char *key_name(const answer *a, int64_t c) /* without its group */
 {
+    const char *const slash = strrchr(a->key_names[c], '/');
+    return slash ? slash + 1 : a->key_names[c];
+}
+
+/* Is there a dimension of that name, or a key: a variable beside that of the results? */
+static int is_taken(const char *name, const char *dimensions, const answer *a)
+{
+    const size_t n = strlen(name);
+    for (const char *at = dimensions; *at; at += strspn(at, ", ")) {
+        const size_t length = strcspn(at, ",");
+        if (length == n && !memcmp(at, name, n)) return 1;
+        at += length;
+    }
+    for (int64_t c = 0; a && a->key_dtypes && c < a->key_columns; c++)
+        if (!strcmp(key_name(a, c), name)) return 1;
+    return 0;
+}
+
+/* The name of the results' variable and of their dimensions: of keys that are called sum,
+   "sum_result(sum, lat)". */
+static tally_status name_as(tally_file *file, const char *name, const char *dimensions,
+                            const answer *a)
+{
+    static const char more[] = "_result";
     char line[1024], *at = line;
-    if (!dimensions || strlen(op) + strlen(dimensions) + 16 > sizeof line) return TALLY_OK;
-    for (; *op; op++) *at++ = strchr(":=", *op) ? '_' : *op; /* which names need not have */
-    sprintf(at, "(%s%s%s)", dimensions, lanes > 1 && *dimensions ? ", " : "",
-            lanes > 1 ? "value" : "");
-    const tally_status status = tally_file_head(file, line);
-    return status == TALLY_INVALID ? TALLY_OK : status;
+    if (strlen(name) + strlen(dimensions) + 64 > sizeof line) return TALLY_INVALID;
+    for (; *name; name++) *at++ = strchr(":=", *name) ? '_' : *name; /* which names need not have */
+    *at = 0;
+    while (is_taken(line, dimensions, a)) {
+        if (at + sizeof more + strlen(dimensions) + 3 > line + sizeof line) return TALLY_INVALID;
+        at = strcpy(at, more) + sizeof more - 1;
+    }
+    sprintf(at, "(%s)", dimensions);
+    return tally_file_head(file, line);
+}
+
+/* The operator, and the dimensions as in "lat, lon". Names that cannot be written: there are
+   others. */
+static tally_status name_all(tally_file *file, const netcdf_of *of)
+{
+    char plain[8 * DIMS + 8] = "", *at = plain;
+    tally_file_info info;
+    tally_status status = TALLY_INVALID;
+    if (!of->dimensions) return TALLY_OK;
+    char *const dimensions = malloc(strlen(of->dimensions) + 16);
+    if (dimensions) {
+        sprintf(dimensions, "%s%s%s", of->dimensions, of->lanes > 1 && *of->dimensions ? ", " : "",
+                of->lanes > 1 ? "value" : "");
+        status = name_as(file, of->op, dimensions, of->groups);
+    }
+    free(dimensions);
+    if (status != TALLY_INVALID) return status;
+    tally_file_get_info(file, &info);
+    for (int d = 0; d < info.ndim; d++) at += sprintf(at, "%sdim%d", d ? ", " : "", d);
+    return name_as(file, "data", plain, of->groups);
 }
 
 static int set_fill(tally_file *file, tally *ctx, const options *o, tally_dtype dtype, void *value)
 {
     const char *const word = o->value[OPT_empty];
     if (!has(o, OPT_empty)) return DONE;
-    if (tally_parse_value(dtype, word, strlen(word), value))
+    if (!parse_literal(dtype, word, value))
         return fail(USAGE, "--empty is '%s': must be a %s, the value that stands for none in %s",
                     word, tally_dtype_name(dtype), o->value[OPT_output]);
     const tally_status status = tally_file_fill(file, value);
@@ -67,13 +113,12 @@ static int put_keys(tally_file *file, tally *ctx, const answer *a, int at)
     int code = values ? DONE : fail_memory("the keys", a->key_groups * 8);
     for (int64_t c = 0; c < a->key_columns && !code; c++) {
         const size_t size = tally_dtype_size(a->key_dtypes[c]);
-        const char *const slash = strrchr(a->key_names[c], '/');
         for (int64_t i = 0; i < a->key_groups; i++) { /* their shortest decimals are exact */
             const char *const cell = a->keys[i * a->key_columns + c];
             tally_parse_value(a->key_dtypes[c], cell, strlen(cell), values + (size_t)i * size);
         }
-        const tally_status status = tally_file_coordinate(file, slash ? slash + 1 : a->key_names[c],
-                                                          at, a->key_dtypes[c], values);
+        const tally_status status =
+            tally_file_coordinate(file, key_name(a, c), at, a->key_dtypes[c], values);
         if (status) code = fail_status(ctx, status);
     }
     free(values);
@@ -83,7 +128,7 @@ static int put_keys(tally_file *file, tally *ctx, const answer *a, int at)
 int netcdf_describe(tally_file *file, tally *ctx, const netcdf_of *of)
 {
     const answer *const a = of->groups;
-    tally_status status = name_all(file, of->op, of->dimensions, of->lanes);
+    tally_status status = name_all(file, of);
     int code = status ? fail_status(ctx, status) : set_fill(file, ctx, of->o, of->dtype, of->fill);
     if (!code && a && a->key_dtypes) code = put_keys(file, ctx, a, a->axis);
     if (!code && of->dimensions && of->source && (status = tally_file_like(file, of->source)))

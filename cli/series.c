@@ -470,7 +470,7 @@ static int parse_init(run *r)
     r->init = calloc((size_t)r->ops.count, sizeof *r->init);
     if (!r->init) return fail_memory("--init", r->ops.count * (int64_t)sizeof *r->init);
     for (int i = 0; i < r->ops.count; i++)
-        if (tally_parse_value(r->ops.info[i].output, text, strlen(text), &r->init[i]) != TALLY_OK)
+        if (!parse_literal(r->ops.info[i].output, text, &r->init[i]))
             return fail(USAGE, "--init is '%s', which is not a value of %s, the output of %s", text,
                         tally_dtype_name(r->ops.info[i].output), r->ops.name[i]);
     return DONE;

@@ -40,6 +40,16 @@ const char *const *dtype_names(void)
     return names;
 }
 
+int parse_literal(tally_dtype dtype, const char *text, void *value)
+{
+    char shown[48];
+    if (tally_parse_value(dtype, text, strlen(text), value)) return 0;
+    tally_format_value(dtype, value, 0, shown, sizeof shown);
+    const int infinite = !strcmp(shown, "inf") || !strcmp(shown, "-inf"),
+              hex = text[0] == '0' && (text[1] | 32) == 'x';
+    return !infinite || hex || strpbrk(text, "iI");
+}
+
 int dtype_option(const options *o, enum option id, tally_dtype *dtype)
 {
     const char *text = o->value[id];

@@ -233,7 +233,7 @@ if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CROSSCOMPILING AND
   set(fuzz_definitions TALLY_BUILDING TL_TEXT_SHARE=64 TL_TEXT_SMALL=16 TL_CELLS_ONCE)
   set(fuzz_options -g -O1 -fsanitize=fuzzer,address,undefined ${OpenMP_C_FLAGS})
   file(GLOB fuzzers CONFIGURE_DEPENDS test/fuzz_*.c)
-  file(GLOB readers CONFIGURE_DEPENDS src/io/*.c)
+  file(GLOB readers CONFIGURE_DEPENDS src/io/*.c src/io/netcdf/*.c)
   add_library(fuzz_readers OBJECT ${readers})
   target_include_directories(fuzz_readers PRIVATE src include)
   target_compile_definitions(fuzz_readers PRIVATE ${fuzz_definitions})

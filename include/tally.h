@@ -552,7 +552,8 @@ typedef struct tally_file_options {
      * f64 asks for f64 */
     const char *variable;
     /* netcdf: NULL, or files with the same variable, and NULL: they are one array, one after the
-     * other along the first dimension */
+     * other along the dimension `along`. Their numbers along it (the variable of its name) must go
+     * on from file to file, without one that repeats or goes back */
     const char *const *more;
     /* the last column of `by` is no key but has the times of the lines: see
        tally_file_read_times */
@@ -562,6 +563,10 @@ typedef struct tally_file_options {
     int comment;
     /* csv, text: a character between groups of three digits, as in "4,903,185"; 0: none */
     char thousands;
+    const char *along; /* netcdf, with `more`: the name of a dimension; NULL: the first */
+    /* netcdf: how many bytes of chunks may stay in memory because parts of them are read again; 0:
+       512 MiB */
+    int64_t memory;
 } tally_file_options;
 
 typedef struct tally_file_info {

@@ -22,9 +22,12 @@ data:
  packed = 0,1,2,3,4,5,6,-1 ; days = 1,2,3,4,5,6,7,8 ; raw = -1, -2, 3 ; name = "abc" ; one = 42 ; wrong = 1, 2 ;
 }
 END
-sed 's/days = 1,2/days = 1,-1/' a.cdl >b.cdl
+later() { sed "s/time = 0, 1, 2, 3/time = $1/"; }
+later '4, 5, 6, 7' <a.cdl | sed 's/days = 1,2/days = 1,-1/' >b.cdl
 echo 'netcdf narrow { dimensions: time = 4 ; lat = 2 ; lon = 2 ; variables: float temp(time, lat, lon) ; }' >narrow.cdl
-for kind in classic 64-bit-offset 64-bit-data netCDF-4; do ncgen -k $kind -o $kind.nc a.cdl || exit 1; done
+for kind in classic 64-bit-offset 64-bit-data; do ncgen -k $kind -o $kind.nc a.cdl || exit 1; done
+later '4, 5, 6, 7' <a.cdl >c.cdl && ncgen -k netCDF-4 -o netCDF-4.nc c.cdl || exit 1
+later '8, 9, 10, 11' <a.cdl >c.cdl && ncgen -o third.nc c.cdl || exit 1
 ncgen -o b.nc b.cdl && ncgen -o narrow.nc narrow.cdl || exit 1
 tally reduce sum --variable one classic.nc >has.txt 2>&1
 if grep -q 'libnetcdf is not here' has.txt; then echo "netcdf: skipped: no libnetcdf"; exit 77; fi
@@ -39,7 +42,7 @@ line 'reduce nanmean --variable temp --axis lat classic.nc' '2.5 3.5 4.5 8.5 11 
 line 'reduce nansum --variable temp --axis lon classic.nc' '6 15 16 33 27 33 60 69'
 line 'reduce nansum --variable temp --axis=-1 classic.nc' '6 15 16 33 27 33 60 69'
 line 'reduce nanmean --variable temp --axis time classic.nc netCDF-4.nc' '10 12 11 13 14 14'
-line 'reduce count --variable temp --axis time classic.nc netCDF-4.nc classic.nc' '12 9 9 12 12 9'
+line 'reduce count --variable temp --axis time classic.nc netCDF-4.nc third.nc' '12 9 9 12 12 9'
 line 'scan sum --variable days --axis time classic.nc b.nc --dtype f64 --to csv' 'sum.0,sum.1 1,2 4,6 9,12 16,20 17,nan 20,nan 25,nan 32,nan'
 line 'window nansum -w 2 --edges shrink --variable days --axis time classic.nc --to csv' 'nansum.0,nansum.1 1,2 4,6 8,10 12,14'
 ok 'tally reduce sum --variable days classic.nc netCDF-4.nc' "file${t}sum
@@ -58,7 +61,7 @@ bad 2 'tally reduce sum --variable temp --axis tme b.nc' "tally: there is no dim
 bad 2 'tally reduce sum --axis time m.npy' "tally: --axis is 'time', and the dimensions of m.npy have no names: give a number, 0 for the first"
 bad 2 'tally reduce sum --variable x m.npy' "tally: m.npy: variable 'x': npy files have no variables"
 bad 2 'tally reduce sum --variable model/temp b.nc' "tally: b.nc: no group 'model'"
-bad 2 'tally reduce sum --variable temp --axis time b.nc narrow.nc' 'tally: narrow.nc: temp(time 4, lat 2, lon 2) cannot be joined with temp(time 4, lat 2, lon 3) of b.nc: only the length of the first may differ'
+bad 2 'tally reduce sum --variable temp --axis time b.nc narrow.nc' 'tally: narrow.nc: temp(time 4, lat 2, lon 2) cannot be joined with temp(time 4, lat 2, lon 3) of b.nc: only the length of time may differ'
 bad 2 'tally reduce sum --variable one --axis time b.nc b.nc' 'tally: b.nc: one() has no dimension along which files can be joined'
 bad 2 'tally reduce sum --variable temp --dtype i32 b.nc' 'tally: b.nc: temp(time 4, lat 2, lon 3) is f32: --dtype may be that or f64, and i32 was asked for'
 bad 2 'tally reduce sum --variable name b.nc' 'tally: b.nc: name(lon 3) has characters, not numbers'
@@ -107,7 +110,7 @@ same 'tally window mean --variable temp --axis time --by time --last 2d --valid 
 flat '--last 24h --to csv w.nc' 'sum.0,sum.1 1,10 2,20 5,50 7,70 5,50 11,110'
 coordinates 'days since 2000-1-1' noleap int '0, 1, 2, 3, 10, 11'
 flat '--last 36h --to csv w.nc' 'sum.0,sum.1 1,10 3,30 5,50 7,70 5,50 11,110'
-bad 1 "$by --last 2d w.nc w.nc" "tally: w.nc: --by time: keys: row 6 is 0, after 11: keys must be numbers that ascend"
+bad 1 "$by --last 2d w.nc w.nc" "tally: w.nc: time begins at 0, and w.nc, which comes before, ends at 11: files that are joined must go on ascending"
 bad 2 "$by --last 20min w.nc" "tally: --last is '20min', which is no exact number in the unit of time, 'days since 2000-1-1'"
 bad 2 "$by --last 2 w.nc" 'tally: w.nc: the variable of --by has times, so --last needs a unit, as in --last 2s'
 bad 2 "tally window sum --variable temp --axis x --by lev --last 2s w.nc" 'tally: w.nc: the variable of --by has plain numbers, so --last is a number of the same unit, as in --last 2'
@@ -136,7 +139,7 @@ data 'reduce nanmean:f64 --variable temp --axis time classic.nc' 'netcdf o { dim
 data 'reduce sum --variable days --axis 1 classic.nc' 'netcdf o { dimensions: time = 4 ; variables: int64 sum(time) ; double time(time) ; data: sum = 3, 7, 11, 15 ; time = 0, 1, 2, 3 ; }'
 data 'reduce minmax --variable days --axis lat classic.nc' 'netcdf o { dimensions: time = 4 ; value = 2 ; variables: short minmax(time, value) ; double time(time) ; data: minmax = 1, 2, 3, 4, 5, 6, 7, 8 ; time = 0, 1, 2, 3 ; }'
 data 'scan max --variable days --axis time classic.nc' 'netcdf o { dimensions: time = 4 ; lat = 2 ; variables: short max(time, lat) ; double time(time) ; float lat(lat) ; data: max = 1, 2, 3, 4, 5, 6, 7, 8 ; time = 0, 1, 2, 3 ; lat = 10, 20 ; }'
-data 'scan max --variable days --axis time classic.nc netCDF-4.nc' 'netcdf o { dimensions: time = 8 ; lat = 2 ; variables: short max(time, lat) ; double time(time) ; float lat(lat) ; data: max = 1, 2, 3, 4, 5, 6, 7, 8, 7, 8, 7, 8, 7, 8, 7, 8 ; time = 0, 1, 2, 3, 0, 1, 2, 3 ; lat = 10, 20 ; }'
+data 'scan max --variable days --axis time classic.nc netCDF-4.nc' 'netcdf o { dimensions: time = 8 ; lat = 2 ; variables: short max(time, lat) ; double time(time) ; float lat(lat) ; data: max = 1, 2, 3, 4, 5, 6, 7, 8, 7, 8, 7, 8, 7, 8, 7, 8 ; time = 0, 1, 2, 3, 4, 5, 6, 7 ; lat = 10, 20 ; }'
 data 'scan max --dtype u8 bytes.txt' 'netcdf o { dimensions: dim0 = UNLIMITED ; // (5 currently) variables: ubyte data(dim0) ; data: data = 1, 2, 3, 4, 255 ; }'
 data 'reduce max --variable days classic.nc classic.nc' 'netcdf o { dimensions: dim0 = 2 ; variables: short data(dim0) ; data: data = 8, 8 ; }'
 echo 'netcdf odd { dimensions: a\ b = 2 ; x = 2 ; variables: int v(a\ b, x) ; data: v = 1, 2, 3, 4 ; }' >odd.cdl && ncgen -o odd.nc odd.cdl
@@ -214,7 +217,7 @@ for files in all.nc 'one.nc two.nc three.nc'; do
     same "$w --axis time --by time --last 72h $files" "$w --axis 0 --shape 40x13x17 -w 3 --edges shrink all.txt"
 done
 same "$w --axis lon --by lon --last 3 all.nc" "$w --axis 2 --shape 40x13x17 -w 3 --edges shrink all.txt"
-bad 2 "$w --axis lon --by lon --last 3 one.nc two.nc" "tally: --by is 'lon': where files are joined, --axis must be their first dimension, time"
+bad 2 "$w --axis lon --by lon --last 3 one.nc two.nc" "tally: two.nc: x(time 1, lat 13, lon 17) cannot be joined with x(time 23, lat 13, lon 17) of one.nc: only the length of lon may differ"
 same 'tally reduce sum --hex all.nc' 'tally reduce sum --hex all.txt'
 same 'tally scan sum --hex all.nc' 'tally scan sum --hex all.txt'
 

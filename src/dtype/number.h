@@ -34,6 +34,11 @@ int tl_parse_cell(tally_dtype dtype, const char *s, const char *e, void *value);
 enum { TL_VALUE_CHARS = 32 }; /* the longest value as text has 24 characters */
 char *tl_format(char *out, tally_dtype dtype, const void *value, int hex);
 
+/* cast.c: a number of type `from` as one of type `to`: 1, or 0: it is not a number of that type. An
+ * integer must be whole and in range. To a float it is rounded to nearest (in the caller's rounding
+ * mode), and is out of range where a finite number would become infinite. Not of f16 and bf16. */
+int tl_cast(tally_dtype to, void *out, tally_dtype from, const void *value);
+
 /* A binary floating-point format, for the rounding below. */
 struct tl_fmt {
     int mant, bias, inf, qmin, qmax, even_lo, even_hi;

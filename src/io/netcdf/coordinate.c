@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * The coordinates of a new NetCDF file: variables of one dimension, given or copied from a file
  * that is read. */
-#include "netcdf.h"
+#include "parts.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- within the critical region of the functions at the end ---- */
+/* ---- locked by the functions at the end ---- */
 
 /* A coordinate and room for its values. */
 static tally_status add(const tally_file *f, tl_netcdf_new *n, const char *name, int dimension,
@@ -38,73 +38,85 @@ static void copy_attributes(const tl_netcdf_new *n, int group, int variable, int
     }
 }
 
-/* Are the coordinates of the files that are joined one: of one type, in one unit? Their places,
-   and how many. */
-typedef struct piece {
-    int group, variable;
-    size_t count;
-} piece;
+/* A coordinate in the files that are joined, one piece in each. */
+typedef struct pieces {
+    struct piece {
+        const tl_part *of;
+        int group, variable;
+        size_t count;
+    } * at;
+    int n, type;
+} pieces;
 
-static int is_one(const tl_netcdf_api *api, const tally_file *source, int dimension, piece *p,
-                  int pieces, int *type)
+/* Are they one coordinate: of one type, in one unit, together of `count` numbers? */
+static int is_one(const tally_file *source, int dimension, size_t count, pieces *all)
 {
+    const tl_netcdf_api *const api = source->netcdf->api;
     char name[NC_MAX_NAME + 1], *units[2] = {NULL, NULL};
     int same = 1;
-    for (int i = 0; i < pieces && same; i++) {
-        int own, ndims, dims[NC_MAX_VAR_DIMS], attributes;
-        if (!tl_netcdf_coordinate_of(source, i, dimension, &p[i].group, &p[i].variable) ||
-            api->nc_inq_var(p[i].group, p[i].variable, name, &own, &ndims, dims, &attributes) ||
-            api->nc_inq_dim(p[i].group, dims[0], name, &p[i].count) || !tl_packed_dtype(own)) {
+    for (int i = 0; i < all->n && same; i++) {
+        struct piece *const p = &all->at[i];
+        tl_netcdf_variable v;
+        p->of = &source->netcdf->parts[i];
+        if (!tl_part_coordinate(source, p->of, dimension, &p->group, &p->variable) ||
+            tl_netcdf_inquire(api, p->group, p->variable, &v) ||
+            api->nc_inq_dim(p->group, v.dims[0], name, &p->count) || !tl_packed_dtype(v.type) ||
+            p->count > count) {
             same = 0;
             break;
         }
-        if (!i) *type = own;
-        const tl_source of = {source->ctx, api, source->label, name, p[i].group, p[i].variable};
-        same = own == *type && !tl_netcdf_text(&of, "units", &units[i > 0]) &&
+        count -= p->count;
+        if (!i) all->type = v.type;
+        const tl_source of = {source->ctx, api, source->label, name, p->group, p->variable};
+        same = v.type == all->type && !tl_netcdf_text(&of, "units", &units[i > 0]) &&
                (!i || (!units[0] == !units[1] && (!units[0] || !strcmp(units[0], units[1]))));
         if (i) free(units[1]), units[1] = NULL;
     }
     free(units[0]);
-    return same;
+    return same && !count;
 }
 
 static tally_status copy_coordinate(const tally_file *f, tl_netcdf_new *n, int to,
-                                    const tally_file *source, int from, piece *p, int pieces)
+                                    const tally_file *source, int from, struct piece *room)
 {
     const tl_netcdf_api *const api = n->api;
     const char *const name = source->info.dimensions[from];
-    int type, there;
+    const size_t count = (size_t)f->info.shape[to];
+    pieces all = {room, from == source->netcdf->join ? source->netcdf->count : 1, 0};
+    int there;
     tl_netcdf_kept *k;
-    if (!api->nc_inq_varid(n->file, name, &there) || !is_one(api, source, from, p, pieces, &type))
+    if (!api->nc_inq_varid(n->file, name, &there) || !is_one(source, from, count, &all))
         return TALLY_OK;
-    tally_status s = add(f, n, name, to, type, (size_t)f->info.shape[to], &k);
+    tally_status s = add(f, n, name, to, all.type, count, &k);
     if (s) return s;
-    copy_attributes(n, p->group, p->variable, k->variable);
+    copy_attributes(n, room->group, room->variable, k->variable);
     char *at = k->values;
-    for (int i = 0; i < pieces; i++) {
-        const size_t start = 0;
-        const int error =
-            p[i].count ? api->nc_get_vara(p[i].group, p[i].variable, &start, &p[i].count, at) : 0;
-        if (error) return tl_netcdf_failed(f, n, error, name);
-        at += p[i].count * tally_dtype_size(tl_packed_dtype(type));
+    for (int i = 0; i < all.n && !s; i++) {
+        const struct piece *const p = &all.at[i];
+        s = tl_part_whole(source, p->of, p->group, p->variable, name);
+        const int error = !s && p->count
+                              ? api->nc_get_vara(p->group, p->variable, &(size_t){0}, &p->count, at)
+                              : 0;
+        if (error) s = tl_netcdf_failed(f, n, error, name);
+        at += p->count * tally_dtype_size(tl_packed_dtype(all.type));
     }
-    return TALLY_OK;
+    return s;
 }
 
 static tally_status copy_coordinates(const tally_file *f, tl_netcdf_new *n,
                                      const tally_file *source)
 {
     char name[NC_MAX_NAME + 1];
-    const int parts = tl_netcdf_parts(source);
-    piece *const p = calloc((size_t)parts, sizeof *p);
-    if (!p) return tl_no_memory(f->ctx, (size_t)parts * sizeof *p, "the coordinates");
+    const size_t parts = (size_t)source->netcdf->count;
+    struct piece *const room = calloc(parts, sizeof *room);
+    if (!room) return tl_no_memory(f->ctx, parts * sizeof *room, "the coordinates");
     tally_status s = tl_netcdf_define(f, n);
     for (int d = 0; d < f->info.ndim; d++)
         for (int k = 0; k < source->info.ndim && !s; k++)
             if (source->info.dimensions[k] && source->info.shape[k] == f->info.shape[d] &&
                 !strcmp(tl_netcdf_copy_name(n->names, d + 1, name), source->info.dimensions[k]))
-                s = copy_coordinate(f, n, d, source, k, p, k ? 1 : parts);
-    free(p);
+                s = copy_coordinate(f, n, d, source, k, room);
+    free(room);
     return s;
 }
 
@@ -129,22 +141,22 @@ tally_status tl_netcdf_coordinate(tally_file *f, tl_netcdf_new *n, const char *n
     if (!tl_netcdf_type(dtype))
         return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: %s has no type %s", f->label, f->info.format,
                        tally_dtype_name(dtype) ? tally_dtype_name(dtype) : "of that number");
-#pragma omp critical(tally_netcdf)
-    {
-        s = tl_netcdf_define(f, n);
-        if (!s && !n->api->nc_inq_varid(n->file, name, &there))
-            s = tl_fail(f->ctx, TALLY_INVALID,
-                        "%s: name is '%s', and there is a variable of that name", f->label, name);
-        if (!s) s = add(f, n, name, dimension, tl_netcdf_type(dtype), (size_t)count, &k);
-        if (!s) memcpy(k->values, values, k->count * tally_dtype_size(dtype));
-    }
+    tl_netcdf_lock();
+    s = tl_netcdf_define(f, n);
+    if (!s && !n->api->nc_inq_varid(n->file, name, &there))
+        s = tl_fail(f->ctx, TALLY_INVALID, "%s: name is '%s', and there is a variable of that name",
+                    f->label, name);
+    if (!s) s = add(f, n, name, dimension, tl_netcdf_type(dtype), (size_t)count, &k);
+    if (!s) memcpy(k->values, values, k->count * tally_dtype_size(dtype));
+    tl_netcdf_unlock();
     return s;
 }
 
 tally_status tl_netcdf_like(tally_file *f, tl_netcdf_new *n, const tally_file *source)
 {
     tally_status s;
-#pragma omp critical(tally_netcdf)
+    tl_netcdf_lock();
     s = copy_coordinates(f, n, source);
+    tl_netcdf_unlock();
     return s;
 }

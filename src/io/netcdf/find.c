@@ -1,22 +1,31 @@
 /* SPDX-License-Identifier: MIT
  * Which variable of a NetCDF file is meant, and what the error says where none is. All of it is
- * within the critical region of its caller. */
+ * locked by its caller. */
 #include "netcdf.h"
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+int tl_netcdf_inquire(const tl_netcdf_api *api, int group, int variable, tl_netcdf_variable *v)
+{
+    int attributes, error;
+    error = api->nc_inq_var(group, variable, v->name, &v->type, &v->ndims, NULL, &attributes);
+    if (error || v->ndims > TL_DIMS) return error;
+    return api->nc_inq_var(group, variable, NULL, NULL, NULL, v->dims, NULL);
+}
 
 /* "temp(time 12, lat 3)" */
 size_t tl_netcdf_describe(const tl_netcdf_api *api, int group, int variable, char *out, size_t room)
 {
+    tl_netcdf_variable v;
     char name[NC_MAX_NAME + 1];
-    int type, ndims, dims[NC_MAX_VAR_DIMS], attributes;
     size_t length, n;
-    if (api->nc_inq_var(group, variable, name, &type, &ndims, dims, &attributes)) return 0;
-    n = (size_t)snprintf(out, room, "%.64s(", name);
-    for (int d = 0; d < ndims && n + 60 < room; d++)
-        if (!api->nc_inq_dim(group, dims[d], name, &length))
+    if (tl_netcdf_inquire(api, group, variable, &v)) return (size_t)(*out = 0);
+    if (v.ndims > TL_DIMS)
+        return (size_t)snprintf(out, room, "%.64s(%d dimensions: at most %d)", v.name, v.ndims,
+                                TL_DIMS);
+    n = (size_t)snprintf(out, room, "%.64s(", v.name);
+    for (int d = 0; d < v.ndims && n + 60 < room; d++)
+        if (!api->nc_inq_dim(group, v.dims[d], name, &length))
             n += (size_t)snprintf(out + n, room - n, "%s%.30s %zu", d ? ", " : "", name, length);
     return n + (size_t)snprintf(out + n, room - n, ")");
 }
@@ -24,13 +33,13 @@ size_t tl_netcdf_describe(const tl_netcdf_api *api, int group, int variable, cha
 /* A variable that holds numbers and is not the coordinate of a dimension. */
 static int is_field(const tl_netcdf_api *api, int group, int variable)
 {
-    char name[NC_MAX_NAME + 1], dim[NC_MAX_NAME + 1];
-    int type, ndims, dims[NC_MAX_VAR_DIMS], attributes;
+    tl_netcdf_variable v;
+    char dim[NC_MAX_NAME + 1];
     size_t length;
-    if (api->nc_inq_var(group, variable, name, &type, &ndims, dims, &attributes)) return 0;
-    return tl_packed_dtype(type) && ndims > 0 &&
-           !(ndims == 1 && !api->nc_inq_dim(group, dims[0], dim, &length) &&
-             strcmp(dim, name) == 0);
+    if (tl_netcdf_inquire(api, group, variable, &v)) return 0;
+    return tl_packed_dtype(v.type) && v.ndims > 0 &&
+           !(v.ndims == 1 && !api->nc_inq_dim(group, v.dims[0], dim, &length) &&
+             strcmp(dim, v.name) == 0);
 }
 
 static size_t listed(const tl_netcdf_api *api, int group, int fields, char *out, size_t room)
@@ -48,10 +57,29 @@ static size_t listed(const tl_netcdf_api *api, int group, int fields, char *out,
     return n;
 }
 
+/* There is no such variable, or no field: an array of HDF5 that holds no numbers is not shown by
+   libnetcdf. */
+static tally_status not_found(const tl_source *in, const char *name, int group, int fields)
+{
+    char list[800], found[NC_MAX_NAME + 1];
+    const char *const kind = fields ? NULL : tl_hdf5_kind(in->path, name, found, sizeof found);
+    if (kind)
+        return tl_fail(in->ctx, TALLY_UNSUPPORTED, "%s: %s has %s, not numbers", in->path, found,
+                       kind);
+    listed(in->api, group, !name && fields, list, sizeof list);
+    if (name)
+        return tl_fail(in->ctx, TALLY_INVALID, "%s: no variable '%s'; the variables are %s",
+                       in->path, name, *list ? list : "none");
+    return tl_fail(in->ctx, TALLY_INVALID,
+                   fields ? "%s: %d variables are no coordinates: %s; choose one with --variable"
+                          : "%s: %d variables are fields of numbers; there are %s",
+                   in->path, fields, *list ? list : "none");
+}
+
 tally_status tl_netcdf_find(const tl_source *in, const char *name, int *group, int *variable)
 {
     const tl_netcdf_api *const api = in->api;
-    char list[800], own[NC_MAX_NAME + 1];
+    char own[NC_MAX_NAME + 1];
     const char *const slash = name ? strrchr(name, '/') : NULL;
     *group = in->group;
     if (slash && slash > name) {
@@ -59,45 +87,15 @@ tally_status tl_netcdf_find(const tl_source *in, const char *name, int *group, i
         if (api->nc_inq_grp_full_ncid(in->group, own, group))
             return tl_fail(in->ctx, TALLY_INVALID, "%s: no group '%s'", in->path, own);
     }
-    if (name) {
-        if (!api->nc_inq_varid(*group, slash ? slash + 1 : name, variable)) return TALLY_OK;
-        listed(api, *group, 0, list, sizeof list);
-        return tl_fail(in->ctx, TALLY_INVALID, "%s: no variable '%s'; the variables are %s",
-                       in->path, name, *list ? list : "none");
-    }
+    if (name)
+        return api->nc_inq_varid(*group, slash ? slash + 1 : name, variable)
+                   ? not_found(in, name, *group, 0)
+                   : TALLY_OK;
     int count = 0, found = 0;
     api->nc_inq_nvars(in->group, &count);
     for (int v = 0; v < count; v++)
         if (is_field(api, in->group, v)) found++, *variable = v;
-    if (found == 1) return TALLY_OK;
-    listed(api, in->group, found > 0, list, sizeof list);
-    return tl_fail(in->ctx, TALLY_INVALID,
-                   found ? "%s: %d variables are no coordinates: %s; choose one with --variable"
-                         : "%s: %d variables are fields of numbers; there are %s",
-                   in->path, found, *list ? list : "none");
-}
-
-tally_status tl_netcdf_text(const tl_source *of, const char *name, char **value)
-{
-    const tl_netcdf_api *const api = of->api;
-    int type;
-    size_t length;
-    char *one = NULL;
-    *value = NULL;
-    if (api->nc_inq_att(of->group, of->variable, name, &type, &length)) return TALLY_OK;
-    if (type == NC_STRING && length == 1 &&
-        !api->nc_get_att_string(of->group, of->variable, name, &one)) {
-        *value = strdup(one ? one : "");
-        api->nc_free_string(1, &one);
-        return *value ? TALLY_OK : tl_no_memory(of->ctx, 1, "an attribute");
-    }
-    if (type != NC_CHAR) return TALLY_OK;
-    if (length == SIZE_MAX || !(*value = calloc(length + 1, 1)))
-        return tl_no_memory(of->ctx, length, "an attribute");
-    if (!api->nc_get_att_text(of->group, of->variable, name, *value)) return TALLY_OK;
-    free(*value);
-    *value = NULL;
-    return TALLY_OK;
+    return found == 1 ? TALLY_OK : not_found(in, NULL, in->group, found);
 }
 
 /*     shape 4 x 3 x 5, elements 7..39:   . . . . .   . . 3 3 3   3 3 3 3 3   1: rest of a row   [0, 1, 2:5]

@@ -1,37 +1,85 @@
 /* SPDX-License-Identifier: MIT
- * Opens libnetcdf, once for each process. */
+ * Opens libnetcdf, once for each process, and guards every call to it: one thread at a time, and
+ * HDF5 prints nothing. */
 #include "netcdf.h"
 #include "store/note.h"
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 
 TL_OPENS("netcdf", "NetCDF and HDF5 files",
          "\"libnetcdf.so.22\",\"libnetcdf.so.19\",\"libnetcdf.so.18\",\"libnetcdf.so.15\"");
 
 static tl_netcdf_api calls;
+static tl_hdf5_api hdf5; /* a function that is not there: NULL */
+static int has_hdf5;
 static char reason[200];
 
-const tl_netcdf_api *tl_netcdf_library(const char **why)
+/* HDF5 prints every error on standard error, unless its reporter is NULL. It has one for each
+ * thread, and libnetcdf clears only that of the thread that called it first. An identifier of 0 is
+ * the thread's own stack of errors. */
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+static tl_hdf5_reporter *callers; /* of the thread whose turn it is, as it was before */
+static void *callers_data;
+static int known;
+
+void tl_netcdf_lock(void)
+{
+    pthread_mutex_lock(&turn);
+    if (!hdf5.H5Eget_auto2 || !hdf5.H5Eset_auto2) return;
+    known = hdf5.H5Eget_auto2(0, &callers, &callers_data) >= 0;
+    hdf5.H5Eset_auto2(0, NULL, NULL);
+}
+
+void tl_netcdf_unlock(void)
+{
+    if (known) hdf5.H5Eset_auto2(0, callers, callers_data);
+    known = 0;
+    pthread_mutex_unlock(&turn);
+}
+
+const tl_hdf5_api *tl_hdf5_library(void) { return has_hdf5 ? &hdf5 : NULL; }
+
+static int find_hdf5(void *library)
+{
+    unsigned major, minor, release;
+    int whole = 1;
+#define FIND(result, name, parameters)                                                             \
+    *(void **)&hdf5.name = dlsym(library, #name);                                                  \
+    whole &= hdf5.name != NULL;
+    HDF5_CALLS(FIND)
+#undef FIND
+    return whole && hdf5.H5get_libversion(&major, &minor, &release) >= 0 &&
+           (major > 1 || minor >= 10);
+}
+
+static int open_library(void)
 {
     static const char *const names[] = {"libnetcdf.so.22", "libnetcdf.so.19", "libnetcdf.so.18",
                                         "libnetcdf.so.15", "libnetcdf.so"};
-    static int done, whole;
-#pragma omp critical(tally_netcdf)
-    if (!done) {
-        void *library = NULL;
-        done = 1;
-        for (size_t i = 0; i < sizeof names / sizeof *names && !library; i++)
-            library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-        whole = library != NULL;
-        snprintf(reason, sizeof reason, "libnetcdf is not here (Debian: libnetcdf19)");
+    void *library = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !library; i++)
+        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    int whole = library != NULL;
+    snprintf(reason, sizeof reason, "libnetcdf is not here (Debian: libnetcdf19)");
 #define FIND(result, name, parameters)                                                             \
     if (whole && !(*(void **)&calls.name = dlsym(library, #name))) {                               \
         whole = 0;                                                                                 \
         snprintf(reason, sizeof reason, "libnetcdf has no function " #name ": it is too old");     \
     }
-        NETCDF_CALLS(FIND)
+    NETCDF_CALLS(FIND)
 #undef FIND
-    }
+    if (whole) has_hdf5 = find_hdf5(library); /* the one that libnetcdf uses, if it uses one */
+    return whole;
+}
+
+const tl_netcdf_api *tl_netcdf_library(const char **why)
+{
+    static int done, whole;
+    pthread_mutex_lock(&turn);
+    if (!done) whole = open_library();
+    done = 1;
+    pthread_mutex_unlock(&turn);
     *why = reason;
     return whole ? &calls : NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * NetCDF through the system's libnetcdf, which is opened at run time; its declarations that are
- * used here, as its interface (stable since 4.0) gives them. library.c opens it, read.c reads
- * files, write.c writes them. */
+ * used here, as its interface (stable since 4.0) gives them. library.c opens it, classic.c checks
+ * files before it reads them, open.c and read.c read them, write.c writes them. */
 #ifndef TALLY_IO_NETCDF_H
 #define TALLY_IO_NETCDF_H
 #include "io/io.h"
@@ -19,7 +19,11 @@ enum {
     NC_UINT,
     NC_INT64,
     NC_UINT64,
-    NC_STRING
+    NC_STRING,
+    NC_VLEN, /* kinds of types that a file defines */
+    NC_OPAQUE,
+    NC_ENUM,
+    NC_COMPOUND
 };
 enum { NC_64BIT_DATA = 0x20, NC_NETCDF4 = 0x1000, NC_UNLIMITED = 0 };
 enum {
@@ -36,6 +40,7 @@ enum {
     CALL(int, nc_open, (const char *path, int mode, int *file))                                    \
     CALL(int, nc_close, (int file))                                                                \
     CALL(int, nc_inq_grp_full_ncid, (int file, const char *name, int *group))                      \
+    CALL(int, nc_inq_grpname_full, (int group, size_t *length, char *name))                        \
     CALL(int, nc_inq_nvars, (int file, int *count))                                                \
     CALL(int, nc_inq_varid, (int file, const char *name, int *variable))                           \
     CALL(int, nc_inq_varndims, (int file, int variable, int *count))                               \
@@ -55,6 +60,8 @@ enum {
          (int file, int variable, size_t bytes, size_t chunks, float preemption))                  \
     CALL(int, nc_get_vara,                                                                         \
          (int file, int variable, const size_t *start, const size_t *count, void *values))         \
+    CALL(int, nc_inq_user_type,                                                                    \
+         (int file, int type, char *name, size_t *bytes, int *base, size_t *fields, int *kind))    \
     CALL(int, nc_inq_attname, (int file, int variable, int number, char *name))                    \
     CALL(int, nc_create, (const char *path, int mode, int *file))                                  \
     CALL(int, nc_def_dim, (int file, const char *name, size_t length, int *dim))                   \
@@ -74,22 +81,56 @@ typedef struct tl_netcdf_api {
 } tl_netcdf_api;
 
 /* The library, or NULL and why there is none. It is not made for threads: every call to it is
- * within omp critical(tally_netcdf). */
+ * between lock and unlock, below "locked". There HDF5 prints nothing. */
 const tl_netcdf_api *tl_netcdf_library(const char **why);
+void tl_netcdf_lock(void);
+void tl_netcdf_unlock(void);
+
+/* Of HDF5, which libnetcdf reads NetCDF-4 with, the few functions that it does not offer itself; an
+ * identifier (hid_t) is an int64_t since HDF5 1.10. */
+typedef int tl_hdf5_reporter(int64_t stack, void *data);
+#define HDF5_CALLS(CALL)                                                                           \
+    CALL(int, H5get_libversion, (unsigned *major, unsigned *minor, unsigned *release))             \
+    CALL(int, H5Eget_auto2, (int64_t stack, tl_hdf5_reporter * *report, void **data))              \
+    CALL(int, H5Eset_auto2, (int64_t stack, tl_hdf5_reporter * report, void *data))                \
+    CALL(int64_t, H5Fopen, (const char *path, unsigned flags, int64_t access))                     \
+    CALL(int, H5Fclose, (int64_t file))                                                            \
+    CALL(ptrdiff_t, H5Lget_name_by_idx,                                                            \
+         (int64_t file, const char *group, int index, int order, uint64_t number, char *name,      \
+          size_t room, int64_t access))                                                            \
+    CALL(int64_t, H5Dopen2, (int64_t file, const char *name, int64_t access))                      \
+    CALL(int64_t, H5Dget_type, (int64_t set))                                                      \
+    CALL(int64_t, H5Dget_space, (int64_t set))                                                     \
+    CALL(int, H5Dclose, (int64_t set))                                                             \
+    CALL(int, H5Sget_simple_extent_ndims, (int64_t space))                                         \
+    CALL(int, H5Sget_simple_extent_dims, (int64_t space, uint64_t * extents, uint64_t * most))     \
+    CALL(int, H5Sclose, (int64_t space))                                                           \
+    CALL(int, H5Tget_class, (int64_t type))                                                        \
+    CALL(int, H5Tclose, (int64_t type))
+
+typedef struct tl_hdf5_api {
+#define DECLARE(result, name, parameters) result(*name) parameters;
+    HDF5_CALLS(DECLARE)
+#undef DECLARE
+} tl_hdf5_api;
+
+/* NULL: libnetcdf has no HDF5, or one that is too old. */
+const tl_hdf5_api *tl_hdf5_library(void);
+/* hdf5.c, locked. What an array has that libnetcdf does not show, as in "it has references", or
+ * NULL. name NULL: of the first such array in the root group. found: its name. */
+const char *tl_hdf5_kind(const char *path, const char *name, char *found, size_t room);
+/* The extents of a variable as HDF5 stores it, which need not be the lengths of its dimensions: how
+ * many, at most TL_DIMS, or 0: they are not known. */
+int tl_hdf5_extents(const tl_netcdf_api *api, const char *path, int group, const char *name,
+                    uint64_t *extents);
 
 enum { TL_DIMS = 8 };
 
-/* read.c. start: options->variable, and the files of options->more. */
+/* open.c, read.c. start: options->variable, and the files of options->more along options->along. */
 tally_status tl_netcdf_start(tally_file *f, const tally_file_options *o);
 tally_status tl_netcdf_read(tally_file *f, void *buffer, int64_t max, int64_t *got);
 tally_status tl_netcdf_read_box(tally_file *f, const int64_t *start, const int64_t *count,
                                 void *buffer);
-
-/* How many files are joined; the variable of a dimension's name that has this dimension alone in
- * one of them: whether there is one. Within the critical region. */
-int tl_netcdf_parts(const tally_file *f);
-int tl_netcdf_coordinate_of(const tally_file *f, int part, int dimension, int *group,
-                            int *variable);
 
 /* A variable, in words too: of a file and a group of it. */
 typedef struct tl_source {
@@ -98,13 +139,36 @@ typedef struct tl_source {
     const char *path, *what; /* of the file and the variable, for sentences */
     int group, variable;
 } tl_source;
-/* find.c. name: "temp", or "model/temp" in a group of in->group; NULL: the only field there.
- * describe: "temp(time 12, lat 3)". */
+
+/* What the library says of a variable. dims: not set if there are more than TL_DIMS. */
+typedef struct tl_netcdf_variable {
+    char name[NC_MAX_NAME + 1];
+    int type, ndims, dims[TL_DIMS];
+} tl_netcdf_variable;
+
+/* find.c, locked. inquire: an error of the library, or 0. find: name is "temp", or "model/temp" in
+ * a group of in->group; NULL: the only field there. describe: "temp(time 12, lat 3)". */
+int tl_netcdf_inquire(const tl_netcdf_api *api, int group, int variable, tl_netcdf_variable *v);
 tally_status tl_netcdf_find(const tl_source *in, const char *name, int *group, int *variable);
 size_t tl_netcdf_describe(const tl_netcdf_api *api, int group, int variable, char *out,
                           size_t room);
-/* An attribute that is text, or NULL: the caller frees it. */
+/* unpack.c, locked. An attribute that is text, or NULL: the caller frees it. */
 tally_status tl_netcdf_text(const tl_source *of, const char *name, char **value);
+
+/* classic.c. The header of a classic file (CDF-1, CDF-2, CDF-5). */
+typedef struct tl_classic {
+    int64_t size;  /* the file's bytes */
+    int64_t count; /* variables, numbered as libnetcdf numbers them */
+    /* of each, the byte after its last one: the file is too short if it is beyond `size`.
+     * NULL: this is no classic file */
+    int64_t *end;
+    char why[160]; /* what is wrong, as "its header ..." */
+} tl_classic;
+
+/* Reads the header of the file of `size` bytes behind fd: 1, or 0 and `why`. Every count in it is
+ * checked against the file's size before memory is taken for it. Free it also after a failure. */
+int tl_classic_read(int fd, int64_t size, tl_classic *c);
+void tl_classic_free(tl_classic *c);
 
 tally_dtype tl_packed_dtype(int type); /* of a type of NetCDF; 0: it is no number */
 
@@ -145,9 +209,8 @@ tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const void *data, in
 tally_status tl_netcdf_finish(tally_file *f, tl_netcdf_new *n);
 void tl_netcdf_drop(tl_netcdf_new *n);
 
-/* What the two files share. define: the dimensions and the variable, once; within the critical
- * region. copy_name: of the variable (0) or of dimension number - 1, into NC_MAX_NAME + 1
- * characters. */
+/* What the two files share. define: the dimensions and the variable, once; locked. copy_name: of
+ * the variable (0) or of dimension number - 1, into NC_MAX_NAME + 1 characters. */
 tally_status tl_netcdf_failed(const tally_file *f, const tl_netcdf_new *n, int error,
                               const char *doing);
 tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n);

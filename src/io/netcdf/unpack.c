@@ -9,9 +9,12 @@
  *
  * The stored values lie at the end of the buffer, so that the given ones, which are as large or
  * larger, never overtake them. */
-#include "unpack.h"
+#include "parts.h"
 #include "law/fp.h"
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 tally_dtype tl_packed_dtype(int type)
 {
@@ -36,6 +39,29 @@ tally_dtype tl_packed_dtype(int type)
     KIND(TALLY_F32, float)                                                                         \
     KIND(TALLY_F64, double)
 
+tally_status tl_netcdf_text(const tl_source *of, const char *name, char **value)
+{
+    const tl_netcdf_api *const api = of->api;
+    int type;
+    size_t length;
+    char *one = NULL;
+    *value = NULL;
+    if (api->nc_inq_att(of->group, of->variable, name, &type, &length)) return TALLY_OK;
+    if (type == NC_STRING && length == 1 &&
+        !api->nc_get_att_string(of->group, of->variable, name, &one)) {
+        *value = strdup(one ? one : "");
+        api->nc_free_string(1, &one);
+        return *value ? TALLY_OK : tl_no_memory(of->ctx, 1, "an attribute");
+    }
+    if (type != NC_CHAR) return TALLY_OK;
+    if (length == SIZE_MAX || !(*value = calloc(length + 1, 1)))
+        return tl_no_memory(of->ctx, length, "an attribute");
+    if (!api->nc_get_att_text(of->group, of->variable, name, *value)) return TALLY_OK;
+    free(*value);
+    *value = NULL;
+    return TALLY_OK;
+}
+
 static tally_status attribute_failed(const tl_source *from, const char *name, const char *why)
 {
     return tl_fail(from->ctx, TALLY_BAD_DATA, "%s: %s: the attribute %s %s", from->path, from->what,
@@ -55,11 +81,13 @@ static tally_status number(const tl_source *from, const char *name, int *there, 
     return error ? attribute_failed(from, name, api->nc_strerror(error)) : TALLY_OK;
 }
 
-/* The values of an attribute as stored ones, which are of the same type or ought to be. */
-static tally_status missing(const tl_source *from, const char *name, tl_packing *p)
+/* The values of an attribute as stored ones. A value that is not a number of the stored type is
+ * none of them. own: the type in the file; an attribute of that type has the sign of the stored
+ * one. */
+static tally_status missing(const tl_source *from, const char *name, tally_dtype own, tl_packing *p)
 {
     const tl_netcdf_api *const api = from->api;
-    int type, error = 0;
+    int type, error;
     size_t length;
     union {
         double real[TL_MISSING_MOST];
@@ -67,71 +95,80 @@ static tally_status missing(const tl_source *from, const char *name, tl_packing 
         unsigned long long natural[TL_MISSING_MOST];
     } v;
     if (api->nc_inq_att(from->group, from->variable, name, &type, &length)) return TALLY_OK;
-    if (!tl_packed_dtype(type)) return attribute_failed(from, name, "is not a number");
+    const tally_dtype is = tl_packed_dtype(type);
+    if (!is) return attribute_failed(from, name, "is not a number");
     if (length > (size_t)(TL_MISSING_MOST - p->missing))
         return attribute_failed(from, name,
                                 "has too many values: at most 8 may stand for missing ones");
-    const int real = tl_is_float(p->stored), natural = p->stored == TALLY_U64 && type == NC_UINT64;
-    if (real)
+    const tally_dtype as = tl_is_float(is) ? TALLY_F64 : is == TALLY_U64 ? TALLY_U64 : TALLY_I64;
+    if (as == TALLY_F64)
         error = api->nc_get_att_double(from->group, from->variable, name, v.real);
-    else if (natural)
+    else if (as == TALLY_U64)
         error = api->nc_get_att_ulonglong(from->group, from->variable, name, v.natural);
     else
         error = api->nc_get_att_longlong(from->group, from->variable, name, v.whole);
-    if (error == NC_ERANGE) return TALLY_OK; /* no stored value is so large */
     if (error) return attribute_failed(from, name, api->nc_strerror(error));
-    for (size_t i = 0; i < length; i++) {
-        char *const to = p->value[p->missing];
-        int fits = 1;
-        switch (p->stored) {
-#define KIND(dtype, T)                                                                             \
-    case dtype: {                                                                                  \
-        const T x = real ? (T)v.real[i] : natural ? (T)v.natural[i] : (T)v.whole[i];               \
-        memcpy(to, &x, sizeof x);                                                                  \
-        break;                                                                                     \
-    }
-            KINDS(KIND)
-#undef KIND
-        default:
-            fits = 0;
-        }
-        p->missing += fits;
-    }
+    for (size_t i = 0; i < length; i++)
+        p->missing += tl_cast(is == own ? own : p->stored, p->value[p->missing], as, &v.real[i]);
     return TALLY_OK;
 }
 
 /* _Unsigned = "true", which classic files have for unsigned integers. */
-static void other_sign(const tl_source *from, tl_packing *p)
+static tally_status other_sign(const tl_source *from, tl_packing *p)
 {
-    const tl_netcdf_api *const api = from->api;
-    char text[8] = "";
+    const int is_unsigned = p->stored == TALLY_U8 || p->stored == TALLY_U16 ||
+                            p->stored == TALLY_U32 || p->stored == TALLY_U64;
+    char *text;
     int type;
     size_t length;
-    if (api->nc_inq_att(from->group, from->variable, "_Unsigned", &type, &length) ||
-        type != NC_CHAR || length >= sizeof text ||
-        api->nc_get_att_text(from->group, from->variable, "_Unsigned", text))
-        return;
-    const int wanted = strcmp(text, "true") == 0,
-              is_unsigned = p->stored == TALLY_U8 || p->stored == TALLY_U16 ||
-                            p->stored == TALLY_U32 || p->stored == TALLY_U64;
-    if (tl_is_float(p->stored) || wanted == is_unsigned || (!wanted && strcmp(text, "false") != 0))
-        return;
+    if (tl_is_float(p->stored) ||
+        from->api->nc_inq_att(from->group, from->variable, "_Unsigned", &type, &length))
+        return TALLY_OK;
+    const tally_status s = tl_netcdf_text(from, "_Unsigned", &text);
+    if (s) return s;
+    for (size_t n = text ? strlen(text) : 0; n && text[n - 1] == ' ';) text[--n] = 0;
+    const int wanted = text && !strcasecmp(text, "true"),
+              known = wanted || (text && !strcasecmp(text, "false"));
+    free(text);
+    if (!known) return attribute_failed(from, "_Unsigned", "is neither true nor false");
     /* of a size the signed one comes first */
-    p->stored = (tally_dtype)(p->stored + (wanted ? 1 : -1));
+    if (wanted != is_unsigned) p->stored = (tally_dtype)(p->stored + (wanted ? 1 : -1));
+    return TALLY_OK;
+}
+
+static tally_status no_numbers(const tl_source *from, int type)
+{
+    static const char *const kinds[] = {
+        [NC_CHAR] = "characters",
+        [NC_STRING] = "strings",
+        [NC_VLEN] = "rows that differ in length",
+        [NC_OPAQUE] = "opaque bytes",
+        [NC_ENUM] = "values of an enumeration (h5py writes booleans so)",
+        [NC_COMPOUND] = "values of a compound type, which has several fields"};
+    char name[NC_MAX_NAME + 1];
+    int base, kind = type;
+    size_t bytes, fields;
+    if (type > NC_STRING && /* a type of the file's own */
+        from->api->nc_inq_user_type(from->group, type, name, &bytes, &base, &fields, &kind))
+        kind = 0;
+    const char *const has =
+        kind > 0 && kind <= NC_COMPOUND && kinds[kind] ? kinds[kind] : "values of another type";
+    return tl_fail(from->ctx, TALLY_UNSUPPORTED, "%s: %s has %s, not numbers", from->path,
+                   from->what, has);
 }
 
 tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, tl_packing *p)
 {
     static const char *const names[] = {"_FillValue", "missing_value"};
     memset(p, 0, sizeof *p);
-    p->stored = tl_packed_dtype(type);
-    if (!p->stored)
-        return tl_fail(from->ctx, TALLY_UNSUPPORTED, "%s: %s has %s, not numbers", from->path,
-                       from->what, type == NC_CHAR ? "characters" : "values of another type");
-    other_sign(from, p);
-    tally_status s = number(from, "scale_factor", &p->scaled, &p->scale);
+    const tally_dtype own = p->stored = tl_packed_dtype(type);
+    if (!own) return no_numbers(from, type);
+    tally_status s = other_sign(from, p);
+    if (!s) s = number(from, "scale_factor", &p->scaled, &p->scale);
     if (!s) s = number(from, "add_offset", &p->shifted, &p->offset);
-    for (int i = 0; i < 2 && !s; i++) s = missing(from, names[i], p);
+    const tl_fp fp = tl_fp_enter();
+    for (int i = 0; i < 2 && !s; i++) s = missing(from, names[i], own, p);
+    tl_fp_leave(fp);
     if (s) return s;
     p->given = p->scaled || p->shifted || want == TALLY_F64 ? TALLY_F64 : p->stored;
     if (want && want != p->given)

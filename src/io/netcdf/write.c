@@ -84,7 +84,7 @@ tally_status tl_netcdf_name(tally_file *f, tl_netcdf_new *n, const char *names)
     return TALLY_OK;
 }
 
-/* ---- what the file has: within the critical region of the functions at the end ---- */
+/* ---- what the file has: locked by the functions at the end ---- */
 
 int tl_netcdf_type(tally_dtype dtype)
 {
@@ -227,8 +227,9 @@ tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netc
     at = sprintf(names, "data(");
     for (int d = 0; d < f->info.ndim; d++) at += sprintf(names + at, "%sdim%d", d ? ", " : "", d);
     strcpy(names + at, ")");
-#pragma omp critical(tally_netcdf)
+    tl_netcdf_lock();
     error = api->nc_create(path, hdf5 ? NC_NETCDF4 : NC_64BIT_DATA, &n->file);
+    tl_netcdf_unlock();
     n->open = !error;
     return error ? tl_netcdf_failed(f, n, error, "creating") : TALLY_OK;
 }
@@ -245,32 +246,31 @@ tally_status tl_netcdf_fill(tally_file *f, tl_netcdf_new *n, const void *value)
 
 tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const void *data, int64_t elements)
 {
-    tally_status s;
-#pragma omp critical(tally_netcdf)
-    s = put(f, n, data, elements);
+    tl_netcdf_lock();
+    const tally_status s = put(f, n, data, elements);
+    tl_netcdf_unlock();
     return s;
 }
 
 tally_status tl_netcdf_finish(tally_file *f, tl_netcdf_new *n)
 {
-    tally_status s;
-#pragma omp critical(tally_netcdf)
-    {
-        s = reserve(f, n, 0);
-        if (!s) s = begin(f, n);
-        const int error = n->api->nc_close(n->file);
-        n->open = 0;
-        release(f);
-        if (!s && error) s = tl_netcdf_failed(f, n, error, "closing");
-    }
+    tl_netcdf_lock();
+    tally_status s = reserve(f, n, 0);
+    if (!s) s = begin(f, n);
+    const int error = n->api->nc_close(n->file);
+    n->open = 0;
+    release(f);
+    if (!s && error) s = tl_netcdf_failed(f, n, error, "closing");
+    tl_netcdf_unlock();
     return s;
 }
 
 void tl_netcdf_drop(tl_netcdf_new *n)
 {
     if (!n) return;
-#pragma omp critical(tally_netcdf)
+    tl_netcdf_lock();
     if (n->open) n->api->nc_close(n->file);
+    tl_netcdf_unlock();
     for (tl_netcdf_kept *k = n->coordinates, *next; k; k = next) {
         next = k->next;
         free(k);

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT
+ * The parts of a variable that is read: whether a file has all of it, its coordinates, and whether
+ * the files that are joined follow each other. All of it is locked by its caller. */
+#include "parts.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Does HDF5 have no more of a variable than its dimensions show? */
+static tally_status stored_whole(const tally_file *f, const tl_part *p, int group, int variable,
+                                 const char *name)
+{
+    const tl_netcdf_api *const api = f->netcdf->api;
+    tl_netcdf_variable v;
+    uint64_t extents[TL_DIMS];
+    if (tl_netcdf_inquire(api, group, variable, &v) || v.ndims > TL_DIMS ||
+        tl_hdf5_extents(api, p->path, group, v.name, extents) != v.ndims)
+        return TALLY_OK;
+    for (int d = 0; d < v.ndims; d++) {
+        size_t length;
+        if (!api->nc_inq_dim(group, v.dims[d], NULL, &length) && extents[d] > length)
+            return tl_fail(f->ctx, TALLY_BAD_DATA,
+                           "%s: %s is stored with %llu elements along dimension %d, which has the "
+                           "length %zu: the others would be lost",
+                           p->path, name, (unsigned long long)extents[d], d, length);
+    }
+    return TALLY_OK;
+}
+
+tally_status tl_part_whole(const tally_file *f, const tl_part *p, int group, int variable,
+                           const char *name)
+{
+    const tl_classic *const h = &p->header; /* classic files have one group */
+    if (!h->end) return stored_whole(f, p, group, variable, name);
+    if (group != p->file || variable >= h->count || h->end[variable] <= h->size) return TALLY_OK;
+    return tl_fail(f->ctx, TALLY_BAD_DATA,
+                   "%s: is too short: %s ends at byte %lld, and it has %lld bytes", p->path, name,
+                   (long long)h->end[variable], (long long)h->size);
+}
+
+int tl_part_coordinate(const tally_file *f, const tl_part *p, int dimension, int *group,
+                       int *variable)
+{
+    const tl_netcdf *const n = f->netcdf;
+    const int groups[] = {p->group, p->file};
+    uint64_t extents[TL_DIMS];
+    tl_netcdf_variable v;
+    if (!n->names[dimension]) return 0; /* a single value */
+    /* a dimension of a group hides another one of its name: the number says which it is */
+    for (int i = 0; i < 2; i++)
+        if (!n->api->nc_inq_varid(groups[i], n->names[dimension], variable) &&
+            !tl_netcdf_inquire(n->api, groups[i], *variable, &v) && v.ndims == 1 &&
+            v.dims[0] == p->dims[dimension]) {
+            *group = groups[i];
+            /* HDF5 may have fewer numbers than the dimension is long */
+            return p->header.end || !tl_hdf5_extents(n->api, p->path, groups[i], v.name, extents) ||
+                   extents[0] ==
+                       (uint64_t)(dimension == n->join ? p->length : f->info.shape[dimension]);
+        }
+    return 0;
+}
+
+/* The first and the last number along a dimension of a part. */
+typedef struct ends {
+    const tl_part *of; /* NULL: they are not known */
+    tally_dtype dtype;
+    char value[2][8];
+    char *units, *calendar;
+} ends;
+
+static void ends_free(ends *e)
+{
+    free(e->units);
+    free(e->calendar);
+}
+
+static tally_status ends_values(const tally_file *f, const tl_source *of, const tl_packing *packing,
+                                size_t length, ends *e)
+{
+    for (int i = 0; i < 2; i++) {
+        const size_t start = i ? length - 1 : 0, count = 1;
+        char *const stored = tl_unpack_place(packing, e->value[i], 1);
+        int64_t bad;
+        const int error = of->api->nc_get_vara(of->group, of->variable, &start, &count, stored);
+        if (error)
+            return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s: %s", of->path, of->what,
+                           of->api->nc_strerror(error));
+        if (!tl_unpack(packing, stored, e->value[i], 1, &bad)) e->of = NULL; /* it is missing */
+    }
+    return TALLY_OK;
+}
+
+static tally_status ends_read(const tally_file *f, const tl_part *p, int dimension, ends *e)
+{
+    const tl_netcdf *const n = f->netcdf;
+    const char *const name = n->names[dimension];
+    const int64_t length = dimension == n->join ? p->length : f->info.shape[dimension];
+    int group, variable;
+    tl_netcdf_variable v;
+    tl_packing packing;
+    *e = (ends){.of = NULL};
+    if (!length || !tl_part_coordinate(f, p, dimension, &group, &variable) ||
+        tl_netcdf_inquire(n->api, group, variable, &v) || !tl_packed_dtype(v.type))
+        return TALLY_OK;
+    const tl_source of = {f->ctx, n->api, p->path, name, group, variable};
+    tally_status s = tl_packing_read(&of, v.type, 0, &packing);
+    if (!s) s = tl_part_whole(f, p, group, variable, name);
+    if (!s) s = tl_netcdf_text(&of, "units", &e->units);
+    if (!s) s = tl_netcdf_text(&of, "calendar", &e->calendar);
+    e->of = p;
+    e->dtype = packing.given;
+    return s ? s : ends_values(f, &of, &packing, (size_t)length, e);
+}
+
+static __int128 whole(tally_dtype dtype, const char *value)
+{
+    int64_t x;
+    uint64_t y = 0;
+    if (tl_cast(TALLY_I64, &x, dtype, value)) return x;
+    tl_cast(TALLY_U64, &y, dtype, value);
+    return y;
+}
+
+/* -1, 0, 1, or 2: one is NaN. */
+static int compare(tally_dtype a, const char *x, tally_dtype b, const char *y)
+{
+    double left, right;
+    if (!tl_is_float(a) && !tl_is_float(b)) {
+        const __int128 v = whole(a, x), w = whole(b, y);
+        return (v > w) - (v < w);
+    }
+    tl_cast(TALLY_F64, &left, a, x);
+    tl_cast(TALLY_F64, &right, b, y);
+    return left != left || right != right ? 2 : (left > right) - (left < right);
+}
+
+static int same(const char *a, const char *b) { return !a == !b && (!a || !strcmp(a, b)); }
+
+/* Can they be compared? */
+static int alike(const ends *a, const ends *b)
+{
+    return a->of && b->of && same(a->units, b->units) && same(a->calendar, b->calendar);
+}
+
+static tally_status goes_back(const tally_file *f, const ends *before, const ends *after, int way)
+{
+    char last[48], first[48];
+    tally_format_value(before->dtype, before->value[1], 0, last, sizeof last);
+    tally_format_value(after->dtype, after->value[0], 0, first, sizeof first);
+    return tl_fail(f->ctx, TALLY_BAD_DATA,
+                   "%s: %s begins at %s, and %s, which comes before, ends at %s: files that are "
+                   "joined must go on %s",
+                   after->of->path, f->netcdf->names[f->netcdf->join], first, before->of->path,
+                   last, way < 0 ? "descending" : "ascending");
+}
+
+static tally_status turns(const tally_file *f, const ends *e, int way)
+{
+    char first[48], last[48];
+    tally_format_value(e->dtype, e->value[0], 0, first, sizeof first);
+    tally_format_value(e->dtype, e->value[1], 0, last, sizeof last);
+    return tl_fail(f->ctx, TALLY_BAD_DATA,
+                   "%s: %s goes from %s to %s, and the files that are joined with it are %s",
+                   e->of->path, f->netcdf->names[f->netcdf->join], first, last,
+                   way < 0 ? "descending" : "ascending");
+}
+
+/* Along the join each part goes on where the one before ends. */
+static tally_status ascend(const tally_file *f)
+{
+    const tl_netcdf *const n = f->netcdf;
+    ends before = {.of = NULL}, e;
+    tally_status s = TALLY_OK;
+    int way = 0; /* 1: the numbers rise, -1: they fall */
+    for (int i = 0; i < n->count && !s; i++) {
+        s = ends_read(f, &n->parts[i], n->join, &e);
+        if (s || !e.of) {
+            ends_free(&e);
+            continue;
+        }
+        const int within = compare(e.dtype, e.value[1], e.dtype, e.value[0]),
+                  step = alike(&before, &e)
+                             ? compare(e.dtype, e.value[0], before.dtype, before.value[1])
+                             : 2;
+        if (!way && within != 2) way = within;
+        if (!way && step != 2) way = step;
+        if (step != 2 && (!step || step != way)) s = goes_back(f, &before, &e, way);
+        if (!s && within == -way && way) s = turns(f, &e, way);
+        ends_free(&before);
+        before = e;
+    }
+    ends_free(&before);
+    return s;
+}
+
+/* Along the other dimensions all parts have the same numbers. */
+static tally_status agree(const tally_file *f, int dimension)
+{
+    const tl_netcdf *const n = f->netcdf;
+    ends first = {.of = NULL}, e = {.of = NULL};
+    tally_status s = ends_read(f, n->parts, dimension, &first);
+    for (int i = 1; i < n->count && !s && first.of; i++) {
+        s = ends_read(f, &n->parts[i], dimension, &e);
+        for (int k = 0; k < 2 && !s && alike(&first, &e); k++) {
+            if (compare(first.dtype, first.value[k], e.dtype, e.value[k]) % 2 == 0) continue;
+            char one[48], other[48];
+            tally_format_value(first.dtype, first.value[k], 0, one, sizeof one);
+            tally_format_value(e.dtype, e.value[k], 0, other, sizeof other);
+            s = tl_fail(f->ctx, TALLY_BAD_DATA,
+                        "%s: %s %s %s, and in %s %s: files that are joined along %s must have the "
+                        "same %s",
+                        e.of->path, n->names[dimension], k ? "ends at" : "begins at", other,
+                        first.of->path, one, n->names[n->join], n->names[dimension]);
+        }
+        ends_free(&e);
+    }
+    ends_free(&first);
+    return s;
+}
+
+tally_status tl_parts_fit(const tally_file *f)
+{
+    tally_status s = ascend(f);
+    for (int d = 0; d < f->info.ndim && !s; d++)
+        if (d != f->netcdf->join) s = agree(f, d);
+    return s;
+}
