@@ -42,7 +42,7 @@ static tally_status clear(const job *j, const tl_memory *bins, int64_t rows)
                  .bins = tl_memory_of(bins), .count = tl_i64(count));
 }
 
-/* What the kernels read. y: the second input; of one input x again. */
+/* What the kernels read. y: the second input; of one input its address is null. */
 typedef struct {
     tl_batch x, y;
 } arrays;
@@ -50,7 +50,7 @@ typedef struct {
 static tl_arguments_second_part second(const arrays *a)
 {
     return TL_ARGUMENTS(
-        second_part, .second_data = tl_memory_of(&a->y.x), .second_byte = tl_i64(a->y.x_byte),
+        second_part, .second_data = tl_memory_of(a->y.x.address ? &a->y.x : NULL), .second_byte = tl_i64(a->y.x_byte),
         .second_row_stride = tl_i64(a->y.row_stride), .second_stride = tl_i64(a->y.stride));
 }
 
@@ -80,7 +80,6 @@ static tally_status open_arrays(const job *j, const tally_view *in, arrays *a)
     }
     tally_status status = open_one(j, &x, &a->x);
     if (!status && j->pairs) status = open_one(j, &y, &a->y);
-    if (!j->pairs) a->y = a->x, a->y.owned = 0;
     if (!status && in->offsets)
         status = tl_gpu_upload(j->l.d, j->l.ctx, in->offsets,
                                (size_t)(in->rows + 1) * sizeof(int64_t), &a->x.offsets);

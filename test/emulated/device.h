@@ -52,14 +52,14 @@ static tally_status d_read(tl_gpu *g, tally *c, void *to, const tl_memory *from,
 {
     return (void)g, (void)c, memcpy(to, (char *)(uintptr_t)from->address + at, bytes), TALLY_OK;
 }
+/* CUDA names the address itself, OpenCL the object and a place in it. */
 static int d_owns(tl_gpu *g, const void *p, tl_memory *m, size_t *at)
 {
-    (void)g;
     for (int i = 0; i < DEVICE_BLOCKS; i++) {
         const uintptr_t from = (uintptr_t)p - (uintptr_t)blocks[i].at;
         if (!blocks[i].at || from >= blocks[i].bytes) continue;
-        *m = (tl_memory){(uintptr_t)blocks[i].at, NULL, 0};
-        *at = from;
+        *at = g->calls->once ? 0 : from;
+        *m = (tl_memory){(uintptr_t)p - *at, NULL, 0};
         return 1;
     }
     return 0;
@@ -121,6 +121,7 @@ static tally *open_none(int cuda, const tl_gpu_calls *own, tl_device **cpu)
         (tl_gpu_calls){.name = "none",
                        .prelude = cuda ? "gpu/cuda/prelude_cuda.h" : "gpu/opencl/prelude_opencl.h",
                        .once = cuda,
+                       .sees_locked = cuda,
                        .open = d_open,
                        .close = d_nothing,
                        .enter = d_enter,

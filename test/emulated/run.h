@@ -52,6 +52,7 @@ tally_status __wrap_tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_m
     const tally_status status = __real_tl_gpu_take(d, ctx, bytes, memory);
     char *const p = (char *)(uintptr_t)memory->address;
     if (status) return status;
+    allow(p, memory->bytes);
     memset(p, 0xa5, memory->bytes);
     forbid(p + bytes, memory->bytes - bytes);
     return status;
