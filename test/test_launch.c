@@ -36,6 +36,8 @@ static void answer_measure(const tl_arguments_measure *a)
     count[LONGS] = 2, count[DIFFERENT] = 1, count[NODES] = 5;
     ((int64_t *)count)[FIRST_OFFSET] = offsets[0],
               ((int64_t *)count)[LAST_OFFSET] = offsets[a->rows.is.i64];
+    if (a->said.is.kind == TL_ARG_MEMORY)
+        memcpy((void *)(uintptr_t)a->said.is.memory.address, count, MEASURED_DONE * sizeof *count);
 }
 
 static tally_status d_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t number,

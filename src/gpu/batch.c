@@ -132,12 +132,11 @@ static tl_arguments_in_place_part in_place_arguments(const tl_batch *b)
     static const tl_in_place nothing;
     const tl_in_place *const p = b->in_place ? b->in_place : &nothing;
     const int two = b->in_place && b->plan->op->inputs == 2;
-    return TL_ARGUMENTS(in_place_part, .y_data = tl_memory_of(two ? &p->y.data : NULL),
-                        .y_byte = tl_i64(two ? p->y.byte : 0),
-                        .x_there = tl_memory_of(p->bits ? &p->x.bits : NULL),
-                        .x_bit = tl_i64(p->x.bit),
-                        .y_there = tl_memory_of(p->bits && two ? &p->y.bits : NULL),
-                        .y_bit = tl_i64(p->y.bit), .left_out = tl_i64(p->fill));
+    return TL_ARGUMENTS(
+        in_place_part, .y_data = tl_memory_of(two ? &p->y.data : NULL),
+        .y_byte = tl_i64(two ? p->y.byte : 0), .x_there = tl_memory_of(p->bits ? &p->x.bits : NULL),
+        .x_bit = tl_i64(p->x.bit), .y_there = tl_memory_of(p->bits && two ? &p->y.bits : NULL),
+        .y_bit = tl_i64(p->y.bit), .left_out = tl_i64(p->fill));
 }
 
 tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)

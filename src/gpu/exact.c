@@ -49,9 +49,10 @@ typedef struct {
 
 static tl_arguments_second_part second(const arrays *a)
 {
-    return TL_ARGUMENTS(
-        second_part, .second_data = tl_memory_of(a->y.x.address ? &a->y.x : NULL), .second_byte = tl_i64(a->y.x_byte),
-        .second_row_stride = tl_i64(a->y.row_stride), .second_stride = tl_i64(a->y.stride));
+    return TL_ARGUMENTS(second_part, .second_data = tl_memory_of(a->y.x.address ? &a->y.x : NULL),
+                        .second_byte = tl_i64(a->y.x_byte),
+                        .second_row_stride = tl_i64(a->y.row_stride),
+                        .second_stride = tl_i64(a->y.stride));
 }
 
 static void close_arrays(const job *j, arrays *a)

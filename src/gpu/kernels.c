@@ -61,12 +61,10 @@ int tl_kernel_number(tally *ctx, char *names, size_t step, int count, const char
 
 static const char *kind_name(tl_argument_kind kind)
 {
-    static const char *const names[] = {[TL_ARG_NONE] = "nothing",
-                                        [TL_ARG_MEMORY] = "memory",
-                                        [TL_ARG_UNUSED] = "unused memory",
-                                        [TL_ARG_I64] = "an i64",
-                                        [TL_ARG_F64] = "an f64",
-                                        [TL_ARG_ROOM] = "bytes of local memory"};
+    static const char *const names[] = {
+        [TL_ARG_NONE] = "nothing",         [TL_ARG_MEMORY] = "memory",
+        [TL_ARG_UNUSED] = "unused memory", [TL_ARG_I64] = "an i64",
+        [TL_ARG_F64] = "an f64",           [TL_ARG_ROOM] = "bytes of local memory"};
     return names[kind];
 }
 

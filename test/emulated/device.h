@@ -5,7 +5,7 @@
 #ifndef TALLY_TEST_DEVICE_H
 #define TALLY_TEST_DEVICE_H
 #include "gpu/work.h"
-#include "check.h"
+#include "../check.h"
 
 enum { DEVICE_BLOCKS = 4096, DEVICE_LOCAL = 200 << 10 };
 

@@ -73,8 +73,9 @@ static int compile(const char *text, size_t length, const char *path)
     const int written = f && fwrite(text, 1, length, f) == length;
     if (f) fclose(f);
     snprintf(command, sizeof command,
-             EMULATED_CXX " -O1 -w -ffp-contract=off -fno-strict-aliasing -shared -fPIC -o %s "
-                          "emulated.cpp",
+             EMULATED_CXX
+             " -O0 -w -fwrapv -ffp-contract=off -fno-strict-aliasing -shared -fPIC -o %s "
+             "emulated.cpp",
              path);
     return written && !system(command);
 }
@@ -134,7 +135,8 @@ static tally_status run_launch(tl_gpu *g, tally *c, tl_program *p, const char *n
     /* groups that share jobs: as many as there are, or some of them take several */
     const int64_t groups =
         spread == TL_SHARED_JOBS && check_below(2) ? 1 + check_below(number) : number;
-    const int done = run.kernel && values <= ARGUMENTS && fibers_launch(run_thread, (int)groups, threads);
+    const int done =
+        run.kernel && values <= ARGUMENTS && fibers_launch(run_thread, (int)groups, threads);
     free(fibers.room);
     return check(done, "%s: no kernel, or no memory", name) ? TALLY_OK : TALLY_INVALID;
 }
