@@ -208,11 +208,9 @@ static void compare_field(call *c)
     const int64_t bytes = (int64_t)tally_dtype_size(c->dtype);
     c->in.data = block_of(c->n * c->b->count * bytes, shift_of(c, bytes));
     check_fill(c->in.data, c->dtype, c->n * c->b->count, TL_DATA_PLAIN);
-    c->in.rows = c->b->count;
-    make_results(c, 1);
     const int64_t each = (int64_t)tally_dtype_size(c->info.output) * c->info.lanes;
-    char *const got = block_of(c->b->count * each, 0), *const want =
-                                                           malloc((size_t)(c->b->count * each));
+    char *const got = block_of(c->b->count * each, 0);
+    char *const want = malloc((size_t)(c->b->count * each));
     check_ok(cpu_ctx, tally_reduce(cpu_ctx, c->op, &c->in, want), check_about);
     check_ok(gpu_ctx, tally_stream_reduce_rows(gpu_ctx, c->op, c->dtype, c->b->count, &s),
              check_about);
@@ -235,8 +233,8 @@ static void compare_runs(call *c)
     int64_t runs = 0, wanted = 0;
     c->in = input_of(c, 1 + c->number % 2, 0);
     const size_t bytes = (size_t)(c->n + 1) * sizeof(int64_t);
-    int64_t *const got = (int64_t *)(void *)block_of((int64_t)bytes, 0), *const want =
-                                                                             malloc(bytes);
+    int64_t *const got = (int64_t *)(void *)block_of((int64_t)bytes, 0);
+    int64_t *const want = malloc(bytes);
     const int64_t size = (int64_t)tally_dtype_size(c->dtype);
     char *const x = c->in.data;
     for (int64_t i = 1; i < c->n; i++) /* keys repeat */
@@ -257,8 +255,8 @@ static void compare_take(call *c)
     c->in = input_of(c, 1 + c->number % 2, 0);
     int64_t *const order = (int64_t *)(void *)block_of(c->n * 8, 0);
     for (int64_t i = 0; i < c->n; i++) order[i] = check_below(c->n);
-    char *const got = block_of(c->n * size, shift_of(c, size)), *const want =
-                                                                    malloc((size_t)(c->n * size));
+    char *const got = block_of(c->n * size, shift_of(c, size));
+    char *const want = malloc((size_t)(c->n * size));
     const tally_view to = tally_flat(got, c->dtype, c->n), there = tally_flat(want, c->dtype, c->n);
     check_ok(cpu_ctx, tally_take(cpu_ctx, &c->in, order, c->n, &there), check_about);
     check_ok(gpu_ctx, tally_take(gpu_ctx, &c->in, order, c->n, &to), check_about);

@@ -65,7 +65,8 @@ void __wrap_tl_gpu_give(tl_gpu_device *d, tl_memory *memory)
 
 /* ---- programs ---- */
 
-/* Compiles `text` to a shared object. 0: the compiler fails. */
+/* Compiles `text` to a shared object. 0: the compiler fails. -fwrapv: threads beyond a tile's end
+ * fold whatever local memory held, and leave the result out. */
 static int compile(const char *text, size_t length, const char *path)
 {
     char command[600];
