@@ -40,8 +40,8 @@ emulator *emulated; /* set by the host */
 #define ROOM_OF_PARAMETER emulated->room
 #define UNROLL
 #define ROLLED
-#define BARRIER()           emulated->group_barrier()
-#define WARP_BARRIER()      emulated->warp_barrier()
+#define BARRIER()      emulated->group_barrier()
+#define WARP_BARRIER() emulated->warp_barrier()
 struct ALIGNED(16) unit {
     u64 low, high;
 };
@@ -58,8 +58,8 @@ template <class T, class V> static T atomicAdd(T *p, V v)
     *p += (T)v;
     return before;
 }
-#define ADD_GLOBAL     atomicAdd
-#define ADD_LOCAL      atomicAdd
+#define ADD_GLOBAL      atomicAdd
+#define ADD_LOCAL       atomicAdd
 #define OR_LOCAL(p, v)  (*(p) |= (v))
 #define MAX_LOCAL(p, v) (*(p) = *(p) > (v) ? *(p) : (v))
 fn int high_zeros(u32 x) { return __builtin_clz(x); }
