@@ -201,6 +201,9 @@ static void check_wrong(void)
     a = right;
     a.batch.parameter.is = tl_i64(0).is;
     check_refused(ctx, &a, all, "kernel up: argument 11, parameter, is an i64: must be an f64");
+    a = right;
+    a.nodes = tl_memory_of(&(tl_memory){0});
+    check_refused(ctx, &a, all, "kernel up: argument 20, nodes, is no memory");
     check_refused(ctx, &right, all - 1, "kernel up: argument 22, jobs, is nothing: must be an i64");
     check_refused(ctx, &right, all + 1, "kernel up: 23 arguments: must be 22");
     close_none(ctx, cpu);

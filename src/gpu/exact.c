@@ -42,14 +42,14 @@ static tally_status clear(const job *j, const tl_memory *bins, int64_t rows)
                  .bins = tl_memory_of(bins), .count = tl_i64(count));
 }
 
-/* What the kernels read. y: the second input; of one input its address is null. */
+/* What the kernels read. y: the second input; of one input there is none. */
 typedef struct {
     tl_batch x, y;
 } arrays;
 
-static tl_arguments_second_part second(const arrays *a)
+static tl_arguments_second_part second(const job *j, const arrays *a)
 {
-    return TL_ARGUMENTS(second_part, .second_data = tl_memory_of(a->y.x.address ? &a->y.x : NULL),
+    return TL_ARGUMENTS(second_part, .second_data = tl_memory_of(j->pairs ? &a->y.x : NULL),
                         .second_byte = tl_i64(a->y.x_byte),
                         .second_row_stride = tl_i64(a->y.row_stride),
                         .second_stride = tl_i64(a->y.stride));
@@ -114,12 +114,12 @@ static tally_status parts(const job *j, const arrays *a, const tl_memory *bins, 
     count = longest > each ? (longest - 1) / each + 1 : 1;
     if (across)
         return TL_GO(&j->l, exact_down, groups * count,
-                     .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(a),
+                     .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(j, a),
                      .bins = tl_memory_of(bins), .first_row = tl_i64(first), .rows = tl_i64(rows),
                      .parts = tl_i64(count), .each = tl_i64(each), .flags = tl_i64(j->flags),
                      .local_bytes = narrow_room(j, LANES));
     return TL_GO(&j->l, exact_parts, rows * count,
-                 .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(a),
+                 .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(j, a),
                  .bins = tl_memory_of(bins), .first_row = tl_i64(first), .rows = tl_i64(rows),
                  .parts = tl_i64(count), .each = tl_i64(each), .flags = tl_i64(j->flags),
                  .local_bytes = tl_room(EXACT_ROOM_OF(j->pairs) * 4));
@@ -160,7 +160,7 @@ static tally_status short_rows(const job *j, const arrays *a, const tl_results *
     while (!across && lanes < LANES && lanes * LANE_ITEMS <= mean) lanes *= 2;
     const int64_t each = LANES / lanes;
     return TL_GO(&j->l, exact_rows, (j->rows + each - 1) / each,
-                 .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .second = second(a),
+                 .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .second = second(j, a),
                  .results = tl_results_arguments(r), .lanes = tl_i64(lanes),
                  .flags = tl_i64(j->flags), .local_bytes = narrow_room(j, each));
 }

@@ -78,8 +78,9 @@ static tally_status compare(tally *ctx, const char *kernel, const tl_parameter *
             status = compare(ctx, kernel, p->part, arguments, count, at);
             continue;
         }
-        const tl_argument_kind got = *at < count ? arguments[*at].kind : TL_ARG_NONE;
-        if (got == TL_ARG_MEMORY && got == p->kind && !arguments[*at].memory.address)
+        const tl_argument *const a = *at < count ? &arguments[*at] : NULL;
+        const tl_argument_kind got = a ? a->kind : TL_ARG_NONE;
+        if (got == TL_ARG_MEMORY && got == p->kind && !a->memory.address && !a->memory.object)
             return tl_fail(ctx, TALLY_INVALID, "kernel %s: argument %d, %s, is no memory", kernel,
                            *at + 1, p->name);
         if (got != p->kind && !(got == TL_ARG_UNUSED && p->kind == TL_ARG_MEMORY))

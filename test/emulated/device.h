@@ -52,7 +52,7 @@ static tally_status d_read(tl_gpu *g, tally *c, void *to, const tl_memory *from,
 {
     return (void)g, (void)c, memcpy(to, (char *)(uintptr_t)from->address + at, bytes), TALLY_OK;
 }
-/* CUDA names the address itself, OpenCL the object and a place in it. */
+/* CUDA names the address itself, OpenCL a block and a place in it. */
 static int d_owns(tl_gpu *g, const void *p, tl_memory *m, size_t *at)
 {
     for (int i = 0; i < DEVICE_BLOCKS; i++) {
