@@ -317,20 +317,21 @@ static void check_case(const bound *b, const char *op, int number)
 static void check_bound(const bound *b, const char *only)
 {
     int count = 0;
-    const int64_t before = launches[b->id];
     while (operators[b->operators][count]) count++;
     const int picked = (int)(check_seed / (unsigned)(b->operators + 1) % (unsigned)count);
     const int64_t all = b->n * (b->layout == FLAT && b->verb < FIELD ? 1 : b->count);
     /* of large calls one or two below n, and one or two from n on */
     const int step = all < LARGE_FROM ? 1 : all < LARGE_FROM << 3 ? AROUND / 2 : AROUND + 1;
-    for (int i = 0; i < count; i++)
-        if (only ? !i : check_long || i == picked)
-            for (int k = (int)check_below(step < AROUND ? step : AROUND); k < CASES; k += step)
-                check_case(b, only ? only : operators[b->operators][i], k);
-    if (!only)
+    for (int i = 0; i < count; i++) {
+        if (only ? i : !check_long && i != picked) continue;
+        const char *const op = only ? only : operators[b->operators][i];
+        const int64_t before = launches[b->id];
+        for (int k = (int)check_below(step < AROUND ? step : AROUND); k < CASES; k += step)
+            check_case(b, op, k);
         check(launches[b->id] > before,
-              "kernel %s was not launched for its row of %s, %d, n=%lld, w=%lld", b->kernel,
-              operators[b->operators][picked], b->layout, (long long)b->n, (long long)b->width);
+              "kernel %s is not for its row of %s, layout %d, n=%lld, w=%lld", b->kernel, op,
+              b->layout, (long long)b->n, (long long)b->width);
+    }
 }
 
 int main(int argc, char **argv)

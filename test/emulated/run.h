@@ -76,7 +76,7 @@ static int compile(const char *text, size_t length, const char *path)
     snprintf(command, sizeof command,
              EMULATED_CXX
              " -O0 -w -fwrapv -ffp-contract=off -fno-strict-aliasing -shared -fPIC -o %s "
-             "emulated.cpp",
+             "emulated.cpp -lm",
              path);
     return written && !system(command);
 }
