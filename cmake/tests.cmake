@@ -95,6 +95,9 @@ if(CMAKE_CROSSCOMPILING OR TALLY_SANITIZE)
   list(APPEND once promises nvrtc gpu device_keys many devices pieces segments windows clmem grids lanes ladder_nvrtc
        ladder_wrong emulated)
 endif()
+if(CMAKE_C_COMPILER_ID MATCHES "Clang")
+  list(APPEND once emulated) # its fibers do not run there (__builtin_longjmp, test/emulated/fibers.h)
+endif()
 if(NOT TARGET tally_ladder)
   list(APPEND once ladder ladder_nvrtc ladder_trace ladder_wrong)
 endif()
@@ -151,6 +154,23 @@ foreach(name IN ITEMS test_bits test_gpu test_ladder test_ladder_wrong test_lane
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "TALLY_TEST_QUICK=1")
   endif()
 endforeach()
+
+# CUDA's texts run on this processor. With sanitizers, in this test alone, where the compiler has them: what the texts
+# are compiled with at run time, and what the program is linked with. The linker lets it put itself before the pool.
+if(TARGET test_emulated)
+  include(CheckCSourceCompiles)
+  set(watched -fsanitize=address,undefined)
+  set(CMAKE_REQUIRED_LINK_OPTIONS ${watched})
+  check_c_source_compiles("int main(void) { return 0; }" TALLY_HAVE_SANITIZERS)
+  unset(CMAKE_REQUIRED_LINK_OPTIONS)
+  set(watching "")
+  if(TALLY_HAVE_SANITIZERS)
+    target_link_options(test_emulated PRIVATE ${watched})
+    string(REPLACE ";" " " watching "${watched} --param asan-stack=0") # a fiber's stack is none of a thread's
+  endif()
+  target_link_options(test_emulated PRIVATE -Wl,--wrap=tl_gpu_take,--wrap=tl_gpu_give)
+  target_compile_definitions(test_emulated PRIVATE "EMULATED_CXX=\"${CMAKE_C_COMPILER} -x c++ ${watching}\"")
+endif()
 
 # The matrix computes its references itself, which takes three times as long when a sanitizer checks every access.
 if(TALLY_SANITIZE)

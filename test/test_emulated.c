@@ -1,486 +1,357 @@
 /* SPDX-License-Identifier: MIT
- * Kernels that only CUDA has, without a GPU: their texts, compiled as C++ with the words of
- * test/emulated, run on fibers (emulated/fibers.h), and every result is compared with the
- * processors'. Here the kernels `once` of reductions, also of two inputs and with bitmaps, and
- * of scans, of columns too: random lengths, alignments, strides, tiles and groups; window_flat,
- * whose tiles of runs (window/whole.cl) no OpenCL device has, and window_part in passes of a
- * higher radix (window/passes.cl) than these have; window_along; short segments
- * (emulated/segments.h).
+ * CUDA's kernels without a GPU (emulated/run.h): calls of every verb on a device whose texts run
+ * on the processor under sanitizers, compared with the processors' bits. emulated/bounds.def says
+ * which lengths, and which kernel they are for. Elements, results, bitmaps and offsets are blocks
+ * of the device of just their size, and begin anywhere in a line of memory.
  *
- *   TALLY_TEST_LONG=1 test_emulated    all of them; without it the seed picks a third
- *   test_emulated [OP TYPE [ROUNDS [SHAPES]]]   all of one, or the shapes of these bits
- * CXX: the compiler, else c++; without one the test is skipped. */
-#undef _FORTIFY_SOURCE /* its longjmp knows no second stack (fibers.h) */
-#include "gpu/window/window.h"
-#include "context/inputs.h"
+ *   TALLY_TEST_LONG=1 test_emulated    with every operator of a row; without it the seed picks one
+ *   test_emulated KERNEL [OPERATOR TYPE]     rows of that kernel alone, with any operator
+ * Without a C++ compiler the test is skipped. */
+#include "emulated/run.h"
 #include "context/operators.h"
 #include "gpu/kernel/constants.h"
-#include "check.h"
-#include "emulated/fibers.h"
-#include <dlfcn.h>
-#include <unistd.h>
+
+enum { SKIPPED = 77, AROUND = 8, CASES = 2 * AROUND + 1, ALIGNED_AT = 16, LARGE_FROM = 1 << 16 };
+enum { REDUCE, SCAN, WINDOW, FIELD, RUNS, TAKE, LAW };
+enum { FLAT, ROWS, COLUMNS, SEGMENTS, THERE }; /* THERE: segments whose offsets are on the device */
 
 enum {
-    SKIPPED = 77,
-    ROUNDS = 24,
-    MOST = 300000,
-    SHIFTS = 64,
-    STRIDES = 3,
-    NODES_ROOM = 4096,
-    TILE_LEAST_LOG = 13
+#define OPERATORS(name, ...) name,
+#include "emulated/bounds.def"
+    GROUPS_OF_OPERATORS
 };
-enum { MOST_TILES = (257 << TILE_LEAST_LOG) + 70000 };
-enum {
-    REDUCE = 1,
-    SCAN = 2,
-    TWO = 4,
-    BITMAPS = 8,
-    WINDOW = 16,
-    PASSES = 32,
-    SEGMENTS = 64,
-    ONE_TRIP = 128,
-    ALL_SHAPES = 255
+static const char *const operators[GROUPS_OF_OPERATORS][8] = {
+#define OPERATORS(name, ...) {__VA_ARGS__},
+#include "emulated/bounds.def"
 };
-enum { WARPS_THREADS = 256, BOARD_WORDS = 1 << 17, SCAN_MOST = 180000, GROUPS_MOST = 8 };
+typedef struct {
+    const char *kernel;
+    tl_gpu_kernel_id id;
+    int verb, layout, operators;
+    int64_t n, count, width;
+} bound;
+static const bound bounds[] = {
+#define BOUND(kernel, verb, layout, operators, n, count, width)                                    \
+    {#kernel, TL_KERNEL_##kernel, verb, layout, operators, n, count, width},
+#include "emulated/bounds.def"
+};
+static tally *gpu_ctx, *cpu_ctx;
 
-/* What else kernels in place read (PART in_place of params.def). */
-#define IN_PLACE                                                                                   \
-    const void *y, long long y_byte, const void *x_there, long long x_bit, const void *y_there,    \
-        long long y_bit, long long left_out
+/* ---- blocks of the device ---- */
+
+enum { BLOCKS = 16 };
 static struct {
-    int on; /* else there is none */
-    const void *y, *x_there, *y_there;
-    long long x_bit, y_bit, left_out;
-} also;
-#define ALSO also.y, 0, also.x_there, also.x_bit, also.y_there, also.y_bit, also.left_out
-
-/* The parameters of `once` (src/gpu/kernel/params.def). */
-typedef void once_kernel(const void *data, long long byte, long long row_stride, long long stride,
-                         long long n, long long seqs, long long flags, const void *offsets,
-                         const void *ids, const void *first, double parameter, long long origin,
-                         IN_PLACE, void *out, long long out_byte, long long out_row_stride,
-                         long long out_stride, void *board, long long epoch, long long more);
-static struct {
-    once_kernel *kernel;
-    const void *data;
-    long long n, stride, epoch, more;
-    double parameter;
-    uint64_t board[2 + NODES_ROOM];
-    char out[64];
-} call;
-static void run_call(void)
+    tl_memory memory[BLOCKS];
+    int count;
+} mine;
+/* `bytes` bytes that begin `shift` bytes after a multiple of 16. */
+static char *block_of(int64_t bytes, int64_t shift)
 {
-    call.kernel(call.data, 0, 0, call.stride, call.n, 1, 0, NULL, NULL, NULL, call.parameter, 0,
-                ALSO, call.out, 0, 0, 1, call.board, call.epoch, call.more);
+    tl_memory *const m = &mine.memory[mine.count++];
+    check(mine.count <= BLOCKS, "more blocks than there are places");
+    check_ok(NULL, d_allocate(&gpu, NULL, (size_t)(shift + bytes), m), "a block");
+    forbid((char *)(uintptr_t)m->address, (size_t)shift);
+    return (char *)(uintptr_t)m->address + shift;
+}
+static void free_blocks(void)
+{
+    while (mine.count) d_release(&gpu, &mine.memory[--mine.count]);
 }
 
-static const char *compiler(void)
-{
-    const char *named = getenv("CXX");
-    return named && *named ? named : "c++";
-}
+/* ---- a case ---- */
 
-/* The program as a shared object; NULL: it does not compile. */
-static void *load(tally *ctx, const tl_scalar *op, const char *shape, const char *kernel,
-                  const char *what)
-{
-    char *text, command[400], path[60];
-    size_t length;
-    if (!check_ok(
-            ctx, tl_program_text(ctx, op, shape, "gpu/cuda/prelude_cuda.h", kernel, &text, &length),
-            what))
-        return NULL;
-    FILE *f = fopen("emulated.cpp", "w");
-    const int written = f && fwrite(text, 1, length, f) == length;
-    if (f) fclose(f);
-    free(text);
-    static int number;
-    /* a name once: the loader keeps them */
-    snprintf(path, sizeof path, "./emulated%d.so", number++);
-    snprintf(command, sizeof command,
-             "%s -O1 -w -ffp-contract=off -fno-strict-aliasing -shared -fPIC -o %s emulated.cpp",
-             compiler(), path);
-    if (!check(written && !system(command), "%s: the text does not compile as C++", what))
-        return NULL;
-    void *object = dlopen(path, RTLD_NOW);
-    unlink(path);
-    return check(object != NULL, "%s: %s", what, dlerror()) ? object : NULL;
-}
-
-/* A view of x; of an operator of two inputs of the pairs that lie there (tl_gpu_variant_of),
-   with *second. */
-static tally_view view_of(const tl_scalar *op, char *x, int64_t rows, int64_t n, int64_t stride,
-                          tally_view *second)
-{
-    tally_view in = {x, op->dtype, rows, n, n * stride * op->inputs, stride * op->inputs, NULL};
-    *second = in;
-    second->data = x + tally_dtype_size(op->dtype);
-    if (op->inputs == 2) in.next = second;
-    return in;
-}
-
-/* ---- in place: two inputs, bitmaps ---- */
-
-static struct {
-    tl_form form;
-    tally_view in, next;
-    int two, bits;
-} pair;
-
-/* A NaN with the bits of the mark is a value like any other. */
-static void put_mark(char *to, int bytes)
-{
-    memset(to, 0xff, (size_t)bytes);
-    to[bytes - 1] = 0x7f;
-}
-
-/* The shape that reads what there is. */
-static const char *shape_of(const char *plain, const char *two, const char *bits)
-{
-    return !also.on ? plain : pair.bits ? bits : two;
-}
-
-/* pair.in, and `also` for it, of rows that lie side by side. */
-static void take_inputs(int64_t rows, int64_t n, int k)
-{
-    enum { ROOM = SCAN_MOST * 8 + SHIFTS };
-    static _Alignas(64) char room[2][ROOM], bitmap[2][SCAN_MOST / 8 + 16];
-    const tally_dtype dtype = pair.form.op->dtype;
-    const int bytes = (int)tally_dtype_size(dtype);
-    for (int i = 0; i <= pair.two; i++) {
-        tally_view *v = i ? &pair.next : &pair.in;
-        *v = tally_rows(room[i] + (k % 4 == 3 ? check_below(SHIFTS / bytes) * bytes : 0), dtype,
-                        rows, n);
-        check_fill(v->data, dtype, rows * n,
-                   k % 3 ? TL_DATA_PLAIN : (tl_data)((k + i) / 3 % TL_DATA_KINDS));
-        if (k % 3 == 0) put_mark((char *)v->data + check_below(rows * n) * bytes, bytes);
-        /* with two inputs one of them may have none */
-        if (!pair.bits || (pair.two && k % 3 == 2 - i)) continue;
-        v->valid = bitmap[i],
-        v->valid_offset = k % 8 == 3 ? check_below(40) : k % 4 + 4 * check_below(10);
-        for (size_t b = 0; b < sizeof bitmap[i]; b++)
-            bitmap[i][b] = (char)(check_below(256) | check_below(256));
-    }
-    if (pair.two) pair.in.next = &pair.next;
-    const tally_view *y = pair.two ? &pair.next : &pair.in, *x = pair.in.valid ? &pair.in : y;
-    if (!y->valid) y = x;
-    also.y = pair.two ? pair.next.data : NULL, also.left_out = (long long)pair.form.fill;
-    also.x_there = x->valid, also.x_bit = x->valid_offset, also.y_there = y->valid,
-    also.y_bit = y->valid_offset;
-}
-
-/* many: more tiles than a group's, which has 256. */
-static void round_of(tally *ctx, const char *name, const tl_scalar *op, int k, int many)
-{
-    static char room[SHIFTS + MOST_TILES * 16 + 64], want[64];
-    const int bytes = op->elem_bytes,
-              shift =
-                  k % 4 ? (int)check_below(SHIFTS) / (k % 7 ? bytes : 1) * (k % 7 ? bytes : 1) : 0;
-    const int64_t stride = k % 9 == 8 && !also.on && !many ? 1 + check_below(STRIDES) : 1;
-    const int64_t n = many ? MOST_TILES - check_below(70000)
-                           : 1024 + check_below(k % 3 == 0 ? 9000 : MOST - 1024) /
-                                        (k % 3 == 1 ? 1024 : 1) * (k % 3 == 1 ? 1024 : 1);
-    char *x = room + shift;
-    check_fill(x, op->dtype, ((n - 1) * stride + 1) * op->inputs, (tl_data)(k % TL_DATA_KINDS));
-    tally_view second, in = view_of(op, x, 1, n, stride, &second);
-    if (also.on) take_inputs(1, n, k), in = pair.in, x = in.data;
-    memset(call.out, 0, sizeof call.out);
-    memset(want, 0, sizeof want);
-    call.epoch++;
-    if (!check_ok(ctx, tally_reduce(ctx, name, &in, want), name)) return;
-    call.data = x, call.n = n, call.stride = stride,
-    call.more = many ? 0 : check_below(TILE_MORE + 1);
-    const int64_t tiles = n >> (TILE_LEAST_LOG + call.more);
-    const int groups = tiles ? (int)(k % 2 ? tiles : 1 + check_below(tiles)) : 1;
-    if (!check(fibers_launch(run_call, groups, WARPS_THREADS), "out of memory")) return;
-    check_same(call.out, want, 1, op->result_bytes,
-               "%s %s n=%lld shift=%d stride=%lld, %d groups, tiles of 2^%lld chunks", name,
-               tally_dtype_name(op->dtype), (long long)n, shift, (long long)stride, groups,
-               call.more);
-}
-
-/* The parameters of scan_once and scan_few. */
-typedef void scan_kernel(const void *data, long long byte, long long row_stride, long long stride,
-                         long long n, long long seqs, long long flags, const void *offsets,
-                         const void *ids, const void *first, double parameter, long long origin,
-                         IN_PLACE, void *out, long long out_byte, long long out_row_stride,
-                         long long out_stride, void *board, long long ticket0, long long epoch,
-                         long long tiles, long long levels, long long jobs, long long exclusive,
-                         long long seeded, const void *init);
-static struct {
-    scan_kernel *kernel;
-    const char *data, *init;
-    char *out;
-    long long rows, n, stride, out_stride, tiles, levels, exclusive, ticket0, epoch;
-    double parameter;
-    int few;
-    uint64_t board[2 + BOARD_WORDS];
-} scan;
-static void run_scan(void)
-{
-    scan.kernel(scan.data, 0, scan.n * scan.stride, scan.stride, scan.n, scan.rows, 0, NULL, NULL,
-                NULL, scan.parameter, 0, ALSO, scan.out, 0, scan.n * scan.out_stride,
-                scan.out_stride, scan.board, scan.ticket0, scan.epoch, scan.tiles, scan.levels,
-                scan.tiles * scan.rows, scan.exclusive, scan.init ? SEED_VALUE : SEED_NONE,
-                scan.init);
-}
-
-static long long down_width;
-static void run_down(void)
-{
-    const long long strips = (down_width + LANES - 1) / LANES;
-    scan.kernel(scan.data, 0, 1, down_width, scan.n, down_width, 0, NULL, NULL, NULL,
-                scan.parameter, 0, ALSO, scan.out, 0, 1, down_width, scan.board, scan.ticket0,
-                scan.epoch, scan.tiles, scan.levels, scan.tiles * strips, scan.exclusive,
-                scan.init ? SEED_VALUE : SEED_NONE, scan.init);
-}
-
-static void scan_round(tally *ctx, const char *name, const tl_scalar *op, int k)
-{
-    enum { ROOM = SHIFTS + SCAN_MOST * STRIDES * 16 + 64 };
-    static char room[ROOM], want[ROOM], got[ROOM];
-    const int bytes = op->elem_bytes, result = op->result_bytes,
-              log = tl_gpu_once_log(op, scan.few);
-    const int shift = k % 3 ? (int)check_below(SHIFTS / bytes) * (k % 5 == 4 ? 1 : bytes) : 0;
-    const int to = k % 4 == 3 ? (int)check_below(8) * result + k % 8 / 7 : 0;
-    scan.stride = k % 7 == 6 && !also.on ? 1 + check_below(STRIDES) : 1,
-    scan.out_stride = k % 9 == 8 ? 2 : 1;
-    scan.rows = k % 6 == 5 ? 1 + check_below(3) : 1;
-    scan.n = (1024 + check_below((SCAN_MOST >> 2 * scan.few) - 1024)) / scan.rows;
-    if (k % 2) scan.n = scan.n >> log ? scan.n >> log << log : scan.n;
-    scan.exclusive = k % 5 > 2;
-    scan.tiles = (scan.n + ((int64_t)1 << log) - 1) >> log;
-    for (scan.levels = 0; (scan.tiles - 1) >> (RADIX_LOG * (scan.levels + 1)); scan.levels++)
-        continue;
-    check_fill(room + shift, op->dtype, scan.rows * scan.n * scan.stride * op->inputs,
-               (tl_data)(k % TL_DATA_KINDS));
-    scan.init = op->seedable && k % 4 == 1 && !also.on ? room + shift : NULL;
-    if (also.on) take_inputs(scan.rows, scan.n, k);
-    scan.data = also.on ? pair.in.data : room + shift, scan.out = got + to, scan.epoch++;
-    memset(got, 0xa5, ROOM), memset(want, 0xa5, ROOM);
-    tally_view second;
-    const tally_view in =
-        also.on ? pair.in : view_of(op, room + shift, scan.rows, scan.n, scan.stride, &second);
-    const tally_view out = {want + to,       op->out, scan.rows, scan.n, scan.n * scan.out_stride,
-                            scan.out_stride, NULL};
-    char init[64];
-    if (scan.init) memcpy(init, scan.init, sizeof init), scan.init = init;
-    const tally_scan_options options = {.exclusive = (int)scan.exclusive, .init = scan.init};
-    if (!check_ok(ctx, tally_scan(ctx, name, &in, &out, &options), name)) return;
-    /* one tile for each group, or several */
-    const int64_t jobs = scan.tiles * scan.rows,
-                  groups = jobs <= GROUPS_MOST && (jobs == 1 || k % 3) ? jobs : 1 + k % 2;
-    if (!check(fibers_launch(run_scan, (int)groups, ONCE_THREADS), "out of memory")) return;
-    check_same(got, want, ROOM, 1,
-               "%s %s %s rows=%lld n=%lld shift=%d stride=%lld to=%d out=%lld exclusive=%lld%s%s",
-               scan.few ? "scan_few" : "scan_once", name, tally_dtype_name(op->dtype), scan.rows,
-               scan.n, shift, scan.stride, to, scan.out_stride, scan.exclusive,
-               scan.init ? " init" : "", also.on ? " in place" : "");
-    scan.ticket0 += groups < jobs ? jobs + (STAGES + 1) * groups : 0; /* as gpu/shapes.c counts */
-    check((long long)scan.board[0] == scan.ticket0, "%s %s: ticket %lld instead of %lld", name,
-          tally_dtype_name(op->dtype), (long long)scan.board[0], scan.ticket0);
-}
-
-/* scan_down: columns. */
-static void down_round(tally *ctx, const char *name, const tl_scalar *op, int k)
-{
-    enum { ROOM = SHIFTS + SCAN_MOST * 16 + 64 };
-    static char room[ROOM], want[ROOM], got[ROOM];
-    const int64_t tile = tl_gpu_down_rows(op) * TILE_WARPS, shift = k % 3 ? check_below(8) : 0;
-    down_width = scan.rows = 1 + check_below(k % 4 ? 40 : 80);
-    scan.n = 1 + check_below((SCAN_MOST / 2) / scan.rows);
-    if (k % 2) scan.n = scan.n / tile ? scan.n / tile * tile : scan.n;
-    scan.exclusive = k % 5 > 2;
-    scan.tiles = (scan.n + tile - 1) / tile;
-    for (scan.levels = 0; (scan.tiles - 1) >> (COLUMN_LOG * scan.levels); scan.levels++) continue;
-    check_fill(room + shift, op->dtype, scan.rows * scan.n * op->inputs,
-               (tl_data)(k % TL_DATA_KINDS));
-    char init[64];
-    memcpy(init, room + shift, sizeof init);
-    scan.init = op->seedable && k % 4 == 1 ? init : NULL;
-    scan.data = room + shift, scan.out = got + shift, scan.epoch++;
-    memset(got, 0xa5, ROOM), memset(want, 0xa5, ROOM);
-    tally_view second, in = view_of(op, room + shift, scan.rows, scan.n, 1, &second);
-    in.row_stride = second.row_stride = op->inputs,
-    in.stride = second.stride = scan.rows * op->inputs;
-    const tally_view out = {want + shift, op->out, scan.rows, scan.n, 1, scan.rows, NULL};
-    const tally_scan_options options = {.exclusive = (int)scan.exclusive, .init = scan.init};
-    if (!check_ok(ctx, tally_scan(ctx, name, &in, &out, &options), name)) return;
-    const int64_t jobs = scan.tiles * ((scan.rows + LANES - 1) / LANES),
-                  groups = 1 + (k % 2 && jobs > 1);
-    if (!check(fibers_launch(run_down, (int)groups, WARPS_THREADS), "out of memory")) return;
-    check_same(got, want, ROOM, 1,
-               "scan_down %s %s columns=%lld n=%lld shift=%lld exclusive=%lld%s", name,
-               tally_dtype_name(op->dtype), scan.rows, scan.n, (long long)shift, scan.exclusive,
-               scan.init ? " init" : "");
-    scan.ticket0 += jobs + groups;
-    check((long long)scan.board[0] == scan.ticket0, "scan_down %s: ticket %lld instead of %lld",
-          name, (long long)scan.board[0], scan.ticket0);
-}
-
-static void try_scan(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par,
-                     int rounds, int few, const char *what)
-{
-    const int down = few > 1;
-    const char *kernel = down ? "scan_down" : few ? "scan_few" : "scan_once";
-    const char *shape = shape_of("scan", "scan_two", "scan_bits");
-    const int is_there = down ? tl_gpu_down_rows(op) : tl_gpu_once_blocks(op, few);
-    void *object = is_there ? load(ctx, op, shape, kernel, what) : NULL;
-    if (!object) return;
-    emulator **at = dlsym(object, "emulated");
-    scan.kernel = (scan_kernel *)dlsym(object, kernel);
-    scan.few = few, scan.ticket0 = 0, scan.board[0] = 0;
-    scan.parameter = par->value;
-    if (check(at && scan.kernel, "%s: no kernel", what)) {
-        *at = &fibers;
-        for (int k = 0; k < rounds; k++) (down ? down_round : scan_round)(ctx, name, op, k);
-    }
-    dlclose(object);
-}
-
-#include "emulated/windows.h"
-#include "emulated/segments.h"
-
-static void try_reduce(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par,
-                       int rounds, const char *what)
-{
-    void *object = load(ctx, op, shape_of("reduce", "reduce_two", "reduce_bits"), "once", what);
-    if (!object) return;
-    emulator **at = dlsym(object, "emulated");
-    call.kernel = (once_kernel *)dlsym(object, "once");
-    call.parameter = par->value;
-    if (check(at && call.kernel, "%s: no kernel", what)) {
-        *at = &fibers;
-        for (int k = 0; k < rounds; k++) round_of(ctx, name, op, k, 0);
-        if (!also.on) round_of(ctx, name, op, (int)check_below(9), 1);
-    }
-    dlclose(object);
-}
-
-static void try_shapes(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par,
-                       int rounds, int shapes, const char *what)
-{
-    const int lines = also.on && tl_gpu_once_lines(op); /* never launched in place */
-    const int kinds = also.on ? 2 : 3;                  /* columns are not scanned in place */
-    for (int few = 0; few < kinds && shapes & SCAN && !lines; few++)
-        try_scan(ctx, name, op, par, rounds, few, what);
-    static const char prelude[] = "gpu/cuda/prelude_cuda.h";
-    if (shapes & WINDOW && (also.on ? !op->exact : op->inputs == 1))
-        try_windows(ctx, name, op, par, rounds, shape_of("window", "window_two", "window_bits"),
-                    "window_flat", what);
-    const int plain = !also.on && op->inputs == 1;
-    if (shapes & PASSES && plain && tl_gpu_pass_log(op, prelude))
-        try_windows(ctx, name, op, par, rounds, "window_long", "window_part", what);
-    if (shapes & ONE_TRIP && plain && tl_gpu_along_log(op, prelude))
-        try_windows(ctx, name, op, par, rounds / 2, "window_along", "window_along", what);
-    for (int k = 0; k < 4 && shapes & SEGMENTS && !also.on && op->inputs == 1; k++)
-        if (k != 3 || tl_gpu_state_bytes(op) <= 8)
-            try_segments(ctx, name, op, par, rounds, k & 1, k >> 1, what);
-    if (shapes & REDUCE) try_reduce(ctx, name, op, par, rounds, what);
-}
-
-static void try_in_place(tally *ctx, const char *name, tally_dtype dtype, int rounds, int bits,
-                         int shapes)
-{
+typedef struct {
+    const bound *b;
+    char op[64];
+    tally_dtype dtype;
     tally_operator_info info;
-    char what[80];
-    snprintf(what, sizeof what, "%s %s in place%s", name, tally_dtype_name(dtype),
-             bits ? ", bits" : "");
-    if (!check_ok(ctx, tally_operator(ctx, name, dtype, &info), what)) return;
-    pair.two = info.inputs == 2, pair.bits = bits;
-    if (!pair.two && !bits) return;
-    tally_view x = tally_flat(what, dtype, 1), y = x;
-    x.valid = bits ? what : NULL, x.next = pair.two ? &y : NULL;
-    if (!check_ok(ctx, tl_form_of(ctx, name, &x, &pair.form), what)) return;
-    if (pair.form.kind == TL_FORM_STATES || pair.form.op->dtype != dtype) return;
-    const tl_scalar op = tl_gpu_variant_of(pair.form.op, pair.form.par.marked);
-    also.on = 1;
-    try_shapes(ctx, name, &op, &pair.form.par, rounds, shapes, what);
-    memset(&also, 0, sizeof also);
+    int bits, number;               /* number: of the case in its row */
+    int64_t n, width;               /* of a sequence, of a window */
+    tally_view in, next, out, want; /* out on the device, want beside it */
+    int64_t *offsets, places;       /* results, with what lies between them */
+} call;
+
+/* Bytes after a multiple of 16: often half of it; three of four times where elements of `bytes`
+ * bytes are aligned. */
+static int64_t shift_of(const call *c, int64_t bytes)
+{
+    static const char shifts[] = {12, 8, 4, 0, 2, 15, 8, 1};
+    const int64_t shift = shifts[c->number ? check_below(sizeof shifts) : 0];
+    return c->number % 4 == 3 ? shift : shift / bytes * bytes;
 }
 
-static void try_one(tally *ctx, const char *op_name, tally_dtype dtype, int rounds, int shapes)
+/* The lengths of segments: around n, and shorter ones; or all n, which makes them rows. */
+static int64_t *offsets_of(const call *c)
+{
+    const size_t bytes = (size_t)(c->b->count + 1) * sizeof(int64_t);
+    int64_t *const o =
+        c->b->layout == THERE ? (int64_t *)(void *)block_of((int64_t)bytes, 0) : malloc(bytes);
+    o[0] = check_below(4);
+    for (int64_t r = 0; r < c->b->count; r++)
+        o[r + 1] = o[r] + (c->number % 6 == 5 || !r ? c->n
+                           : r % 3                  ? check_below(c->n + 1)
+                                                    : c->n - check_below(c->n < 9 ? c->n : 9));
+    return o;
+}
+
+/* A view of c's layout, of `n` places of a sequence, `stride` apart; *places: all of them. */
+static tally_view view_of(const call *c, tally_dtype dtype, int64_t n, int64_t stride, int64_t pad,
+                          int64_t *places)
+{
+    const int64_t count = c->b->layout == FLAT ? 1 : c->b->count;
+    tally_view v = {NULL, dtype, count, n, n * stride + pad, stride, NULL};
+    if (c->b->layout == COLUMNS) v.row_stride = 1, v.stride = count + pad;
+    *places = (count - 1) * v.row_stride + (n - 1) * v.stride + 1;
+    if (c->offsets) v.offsets = c->offsets, *places = (c->offsets[count] - 1) * stride + 1;
+    if (*places < 1) *places = 1;
+    return v;
+}
+
+/* The elements, and the bitmap if there is one. */
+static tally_view input_of(const call *c, int64_t stride, int64_t pad)
+{
+    int64_t places;
+    const int64_t bytes = (int64_t)tally_dtype_size(c->dtype), first = check_below(9);
+    tally_view v = view_of(c, c->dtype, c->n, stride, pad, &places);
+    v.data = block_of(places * bytes, shift_of(c, bytes));
+    check_fill(v.data, c->dtype, places,
+               c->number % 3 ? TL_DATA_PLAIN : (tl_data)(c->number / 3 % TL_DATA_KINDS));
+    if (!c->bits) return v;
+    unsigned char *const there =
+        (unsigned char *)block_of((first + places + 7) / 8, check_below(ALIGNED_AT));
+    for (int64_t i = 0; i < (first + places + 7) / 8; i++)
+        there[i] = (unsigned char)(check_below(256) | check_below(256));
+    v.valid = there, v.valid_offset = first;
+    return v;
+}
+
+/* Room for results on the device, and the same beside it. n: results of a sequence. */
+static void make_results(call *c, int64_t n)
+{
+    const int dense = c->b->verb == REDUCE || c->number % 5;
+    const int64_t bytes = (int64_t)tally_dtype_size(c->info.output), each = bytes * c->info.lanes;
+    c->out = view_of(c, c->info.output, n, dense ? 1 : 2, dense ? 0 : 1, &c->places);
+    if (c->b->verb == REDUCE) c->places = c->out.rows;
+    c->want = c->out;
+    c->out.data = block_of(c->places * each, shift_of(c, bytes));
+    c->want.data = malloc((size_t)(c->places * each));
+    memset(c->out.data, 0x5a, (size_t)(c->places * each));
+    memset(c->want.data, 0x5a, (size_t)(c->places * each));
+}
+
+static tally_status do_scan(const call *c, tally *ctx, const tally_view *out)
+{
+    static char init[16];
+    const tally_scan_options o = {.exclusive = c->number / 2 % 2,
+                                  .reverse = c->number % 3 == 1 && !c->offsets,
+                                  .init =
+                                      c->number % 4 == 2 && c->b->layout < SEGMENTS ? init : NULL};
+    const tally_scan_options plain = {.exclusive = o.exclusive, .reverse = o.reverse};
+    const tally_status status = tally_scan(ctx, c->op, &c->in, out, &o);
+    return status == TALLY_UNSUPPORTED && o.init ? tally_scan(ctx, c->op, &c->in, out, &plain)
+                                                 : status;
+}
+
+static tally_window_options window_of(const call *c)
+{
+    const int64_t after = c->number % 3 ? check_below(c->width) : 0;
+    const int edges = c->number % (c->offsets ? 2 : 3);
+    return (tally_window_options){
+        c->width - 1 - after, after,
+        (tally_edges)(c->width > c->n && edges == TALLY_EDGES_VALID ? 0 : edges),
+        c->number % 4 == 1 ? c->width / 2 : 0};
+}
+
+/* Offsets on the device that descend: a sentence, and nothing is written, though a kernel went
+ * ahead. */
+static void check_bad_offsets(call *c)
+{
+    const int64_t bytes = c->places * (int64_t)tally_dtype_size(c->info.output) * c->info.lanes;
+    c->offsets[1] = c->offsets[2] + 1;
+    memset(c->out.data, 0x5a, (size_t)bytes), memset(c->want.data, 0x5a, (size_t)bytes);
+    const tally_status status = c->b->verb == SCAN
+                                    ? tally_scan(gpu_ctx, c->op, &c->in, &c->out, NULL)
+                                    : tally_reduce(gpu_ctx, c->op, &c->in, c->out.data);
+    check(status == TALLY_INVALID, "%s: bad offsets", check_about);
+    check_same(c->out.data, c->want.data, bytes, 1, "bad offsets: %s", check_about);
+}
+
+/* REDUCE, SCAN and WINDOW of the case's view. */
+static void compare(call *c)
+{
+    const int64_t stride = c->number % 7 == 5 ? 2 : 1, pad = c->number % 5 == 4;
+    tally_status status, wanted;
+    c->in = input_of(c, stride, pad);
+    if (c->info.inputs == 2) c->next = input_of(c, 1, 0), c->in.next = &c->next;
+    if (c->b->verb == WINDOW) {
+        const tally_window_options w = window_of(c);
+        make_results(c, tally_window_length(c->n, &w));
+        wanted = tally_window(cpu_ctx, c->op, &c->in, &c->want, &w);
+        status = tally_window(gpu_ctx, c->op, &c->in, &c->out, &w);
+    } else if (c->b->verb == SCAN) {
+        make_results(c, c->n);
+        wanted = do_scan(c, cpu_ctx, &c->want), status = do_scan(c, gpu_ctx, &c->out);
+    } else {
+        make_results(c, 1);
+        wanted = tally_reduce(cpu_ctx, c->op, &c->in, c->want.data);
+        status = tally_reduce(gpu_ctx, c->op, &c->in, c->out.data);
+    }
+    check_ok(cpu_ctx, wanted, check_about), check_ok(gpu_ctx, status, check_about);
+    check_same(c->out.data, c->want.data, c->places,
+               (int64_t)tally_dtype_size(c->info.output) * c->info.lanes, "%s", check_about);
+    if (c->b->layout == THERE && c->b->verb != WINDOW) check_bad_offsets(c);
+}
+
+/* Steps of a field, pushed in blocks, as columns. */
+static void compare_field(call *c)
+{
+    tally_stream *s;
+    c->in = tally_columns(NULL, c->dtype, c->n, c->b->count);
+    const int64_t bytes = (int64_t)tally_dtype_size(c->dtype);
+    c->in.data = block_of(c->n * c->b->count * bytes, shift_of(c, bytes));
+    check_fill(c->in.data, c->dtype, c->n * c->b->count, TL_DATA_PLAIN);
+    const int64_t each = (int64_t)tally_dtype_size(c->info.output) * c->info.lanes;
+    char *const got = block_of(c->b->count * each, 0);
+    char *const want = malloc((size_t)(c->b->count * each));
+    check_ok(cpu_ctx, tally_reduce(cpu_ctx, c->op, &c->in, want), check_about);
+    check_ok(gpu_ctx, tally_stream_reduce_rows(gpu_ctx, c->op, c->dtype, c->b->count, &s),
+             check_about);
+    for (int64_t at = 0, some; at < c->n; at += some) {
+        some = c->number % 2 ? c->n : 1 + check_below(2 * GRID_BLOCK);
+        if (some > c->n - at) some = c->n - at;
+        tally_view v = c->in;
+        v.n = some, v.data = (char *)v.data + at * v.stride * bytes;
+        check_ok(gpu_ctx, tally_stream_push_view(s, &v, NULL), check_about);
+    }
+    check_ok(gpu_ctx, tally_stream_finish(s, got, NULL), check_about);
+    check_same(got, want, c->b->count, each, "%s", check_about);
+    tally_stream_close(s);
+    free(want);
+}
+
+/* Runs of equal keys. */
+static void compare_runs(call *c)
+{
+    int64_t runs = 0, wanted = 0;
+    c->in = input_of(c, 1 + c->number % 2, 0);
+    const size_t bytes = (size_t)(c->n + 1) * sizeof(int64_t);
+    int64_t *const got = (int64_t *)(void *)block_of((int64_t)bytes, 0);
+    int64_t *const want = malloc(bytes);
+    const int64_t size = (int64_t)tally_dtype_size(c->dtype);
+    char *const x = c->in.data;
+    for (int64_t i = 1; i < c->n; i++) /* keys repeat */
+        if (check_below(3))
+            memcpy(x + i * c->in.stride * size, x + (i - 1) * c->in.stride * size, (size_t)size);
+    check_ok(cpu_ctx, tally_runs(cpu_ctx, &c->in, want, &wanted), check_about);
+    check_ok(gpu_ctx, tally_runs(gpu_ctx, &c->in, got, &runs), check_about);
+    check(runs == wanted, "%s: %lld runs, not %lld", check_about, (long long)runs,
+          (long long)wanted);
+    check_same(got, want, wanted + 1, sizeof *got, "%s", check_about);
+    free(want);
+}
+
+/* Elements by their places. */
+static void compare_take(call *c)
+{
+    const int64_t size = (int64_t)tally_dtype_size(c->dtype);
+    c->in = input_of(c, 1 + c->number % 2, 0);
+    int64_t *const order = (int64_t *)(void *)block_of(c->n * 8, 0);
+    for (int64_t i = 0; i < c->n; i++) order[i] = check_below(c->n);
+    char *const got = block_of(c->n * size, shift_of(c, size));
+    char *const want = malloc((size_t)(c->n * size));
+    const tally_view to = tally_flat(got, c->dtype, c->n), there = tally_flat(want, c->dtype, c->n);
+    check_ok(cpu_ctx, tally_take(cpu_ctx, &c->in, order, c->n, &there), check_about);
+    check_ok(gpu_ctx, tally_take(gpu_ctx, &c->in, order, c->n, &to), check_about);
+    check_same(got, want, c->n, size, "%s", check_about);
+    order[c->n - 1] = c->n;
+    check(tally_take(gpu_ctx, &c->in, order, c->n, &to) == TALLY_INVALID, "%s: a place too many",
+          check_about);
+    free(want);
+}
+
+/* The probe's kernels: every prefix's result. */
+static void compare_law(call *c)
 {
     const tl_scalar *op;
     tl_par par;
-    char name[64], what[80], parameter[TL_SAMPLE_ROOM];
-    snprintf(name, sizeof name, "%s%s", op_name, tl_sample_parameter(op_name, parameter));
-    snprintf(what, sizeof what, "%s %s", name, tally_dtype_name(dtype));
-    if (!check_ok(ctx, tl_resolve(ctx, name, dtype, &op, &par), what)) return;
-    if (shapes & TWO) try_in_place(ctx, name, dtype, rounds, 0, shapes);
-    if (shapes & BITMAPS) try_in_place(ctx, name, dtype, rounds, 1, shapes);
-    const tl_scalar pairs = tl_gpu_variant_of(op, 0);
-    if (op->inputs == 2) op = &pairs;
-    if (!(shapes & (TWO | BITMAPS)) || shapes == ALL_SHAPES)
-        try_shapes(ctx, name, op, &par, rounds, shapes, what);
+    c->in = input_of(c, 1, 0);
+    make_results(c, c->n);
+    char *const got = malloc((size_t)(c->places * 16));
+    c->want.stride = 1, c->places = c->n;
+    check_ok(cpu_ctx, tl_resolve(cpu_ctx, c->op, c->dtype, &op, &par), check_about);
+    check_ok(cpu_ctx, tally_scan(cpu_ctx, c->op, &c->in, &c->want, NULL), check_about);
+    check_ok(gpu_ctx,
+             tl_gpu_law(gpu_ctx->device, gpu_ctx, &(tl_plan){.op = op, .par = par}, c->in.data,
+                        c->n, got),
+             check_about);
+    check_same(got, c->want.data, c->n, op->result_bytes, "%s", check_about);
+    free(got);
+}
+
+static void check_case(const bound *b, const char *op, int number)
+{
+    static void (*const verbs[])(call *) = {compare,      compare,      compare,    compare_field,
+                                            compare_runs, compare_take, compare_law};
+    static const char *const verb_names[] = {"reduce", "scan", "window", "field",
+                                             "runs",   "take", "law"};
+    call c = {.b = b, .number = number, .n = b->n + number - AROUND};
+    char type[16] = "", bits[8] = "";
+    const int words = sscanf(op, "%63s %15s %7s", c.op, type, bits);
+    c.dtype = tally_dtype_parse(type), c.bits = words == 3;
+    c.width = b->width ? b->width + number * 7 % CASES - AROUND : 0;
+    if (c.n < 1 || (b->width && c.width < 1)) return;
+    if (!check_ok(cpu_ctx, tally_operator(cpu_ctx, c.op, c.dtype, &c.info), op)) return;
+    if (b->layout >= SEGMENTS) c.offsets = offsets_of(&c);
+    processors = b->layout == FLAT ? (int)b->count : 4;
+    snprintf(check_about, sizeof check_about,
+             "%s: %s of %s, layout %d, n=%lld of %lld, w=%lld, case %d of %s", b->kernel,
+             verb_names[b->verb], op, b->layout, (long long)c.n, (long long)b->count,
+             (long long)c.width, number, TALLY_SOURCE_DIR "/test/emulated/bounds.def");
+    verbs[b->verb](&c);
+    free(c.want.data);
+    if (b->layout == SEGMENTS) free(c.offsets);
+    free_blocks();
+}
+
+/* The operators of a row: all, or the one that the seed picks for its group. */
+static void check_bound(const bound *b, const char *only)
+{
+    int count = 0;
+    while (operators[b->operators][count]) count++;
+    const int picked = (int)(check_seed / (unsigned)(b->operators + 1) % (unsigned)count);
+    const int64_t all = b->n * (b->layout == FLAT && b->verb < FIELD ? 1 : b->count);
+    /* of large calls one or two below n, and one or two from n on */
+    const int step = all < LARGE_FROM ? 1 : all < LARGE_FROM << 3 ? AROUND / 2 : AROUND + 1;
+    for (int i = 0; i < count; i++) {
+        if (only ? i : !check_long && i != picked) continue;
+        const char *const op = only ? only : operators[b->operators][i];
+        const int64_t before = launches[b->id];
+        for (int k = (int)check_below(step < AROUND ? step : AROUND); k < CASES; k += step)
+            check_case(b, op, k);
+        check(only || launches[b->id] > before,
+              "kernel %s is not for its row of %s, layout %d, n=%lld, w=%lld", b->kernel, op,
+              b->layout, (long long)b->n, (long long)b->width);
+    }
 }
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *op;
-        tally_dtype dtype;
-    } some[] = {{"max", TALLY_I8},        {"min", TALLY_U16},   {"max", TALLY_F16},
-                {"argmin", TALLY_BF16},   {"argmax", TALLY_U8}, {"argmax", TALLY_F64},
-                {"nanargmin", TALLY_F32}, {"sum", TALLY_I8},    {"sum", TALLY_U16},
-                {"mean", TALLY_I16},      {"mean", TALLY_I64},  {"minmax", TALLY_F32},
-                {"var", TALLY_U8},        {"var", TALLY_I16},   {"var", TALLY_F32},
-                {"sum", TALLY_BF16},      {"sum", TALLY_F32},   {"var", TALLY_F64},
-                {"max", TALLY_I8},        {"sum", TALLY_I8},    {"max", TALLY_F32},
-                {"argmin", TALLY_I16},    {"last", TALLY_F64},  {"nanmin", TALLY_F16},
-                {"mean", TALLY_U32},      {"sum", TALLY_F32},   {"ema", TALLY_F32},
-                {"argmax", TALLY_F32},    {"mean", TALLY_F32},  {"sum", TALLY_F64},
-                {"var", TALLY_F32}};
-    enum {
-        LONG_ONES = 3,
-        WINDOWS = LONG_ONES + 2,
-        SCANS = 8,
-        ROWS_MORE = 13
-    }; /* the last ones, and those before them */
-    static const struct {
-        const char *op;
-        tally_dtype dtype;
-        int shapes;
-    } more[ROWS_MORE] = {
-        {"dot", TALLY_F64, TWO | REDUCE},      {"dot", TALLY_F64, SCAN},
-        {"dot", TALLY_F32, TWO | WINDOW},      {"sum", TALLY_F32, BITMAPS | REDUCE},
-        {"sum", TALLY_F32, BITMAPS | SCAN},    {"mean", TALLY_F32, BITMAPS | WINDOW},
-        {"mean", TALLY_F16, BITMAPS | REDUCE}, {"dot", TALLY_I16, BITMAPS | REDUCE},
-        {"sum", TALLY_F32, SEGMENTS},          {"max", TALLY_I8, SEGMENTS},
-        {"mean", TALLY_I16, SEGMENTS},         {"mean", TALLY_F32, ONE_TRIP},
-        {"sum", TALLY_F64, ONE_TRIP}};
-    const size_t count = sizeof some / sizeof *some;
-    char command[200];
-    tally *ctx;
-    test_names(argc > 3 ? 3 : argc, argv, 1);
-    snprintf(command, sizeof command, "%s --version > /dev/null 2>&1", compiler());
-    if (system(command)) {
+    char only[80] = "";
+    tl_device *cpu;
+    check_start();
+    gpu_ctx = open_emulated(&cpu);
+    if (!gpu_ctx) {
         printf("no C++ compiler\n");
         return SKIPPED;
     }
-    check_start();
-    setenv("TALLY_KERNELS", TALLY_SOURCE_DIR "/test/emulated", 1);
-    fibers.shuffle = fiber_shuffle, fibers.warp_barrier = fiber_warp_barrier;
-    fibers.group_barrier = fiber_group_barrier;
-    if (check_ok(NULL, tally_open(&ctx, "cpu"), "open")) {
-        if (argc > 2)
-            try_one(ctx, argv[1], tally_dtype_parse(argv[2]), argc > 3 ? atoi(argv[3]) : ROUNDS,
-                    argc > 4 ? atoi(argv[4]) : ALL_SHAPES);
-        else
-            for (size_t i = 0; i < count; i++) {
-                /* the compiler takes most of the time */
-                if (!check_long && check_below(3)) continue;
-                try_one(ctx, some[i].op, some[i].dtype, ROUNDS,
-                        i + LONG_ONES >= count         ? PASSES
-                        : i + WINDOWS >= count         ? WINDOW
-                        : i + WINDOWS + SCANS >= count ? SCAN
-                                                       : REDUCE);
-            }
-        for (int i = 0; i < ROWS_MORE && argc < 3; i++)
-            if (check_long || !check_below(3))
-                try_one(ctx, more[i].op, more[i].dtype,
-                        more[i].shapes == SEGMENTS ? ROUNDS / 4 : ROUNDS, more[i].shapes);
-        tally_close(ctx);
-    }
+    cpu_ctx = check_open(1, NULL);
+    if (argc > 3) snprintf(only, sizeof only, "%s %s", argv[2], argv[3]);
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
+        if (argc < 2 || !strcmp(argv[1], bounds[i].kernel))
+            check_bound(&bounds[i], *only ? only : NULL);
+    for (int id = 0; id < TL_KERNELS && argc < 2; id++)
+        check(launches[id] > 0, "kernel %s has no row in bounds.def", tl_gpu_kernels[id].name);
+    close_none(gpu_ctx, cpu);
+    tally_close(cpu_ctx);
     return check_finish();
 }

@@ -4,76 +4,19 @@
  * nothing. The verbs are called until every kernel was launched, as on CUDA and as on OpenCL.
  * Then come the sentences about arguments that are missing, of the wrong kind, or too many.
  * test_launch.sh shows that such launches do not compile. */
-#include "gpu/work.h"
+#include "emulated/device.h"
 #include "context/operators.h"
 #include "gpu/kernel/constants.h"
-#include "check.h"
 
-enum { N = 600000, BLOCKS_MOST = 4096 };
+enum { N = 600000 };
 
 /* ---- the device ---- */
 
-static struct {
-    char *at;
-    size_t bytes;
-} blocks[BLOCKS_MOST];
-static tl_gpu_calls calls;
-static tl_gpu gpu = {&calls};
-static int warps;
-static int64_t launches[TL_KERNELS];
 struct tl_program { /* the kernels it has launched */
     char names[TL_KERNELS_MOST][TL_KERNEL_NAME];
     int count;
 };
 
-static tally_status d_open(tally *c, int index, tl_gpu **to)
-{
-    return (void)c, (void)index, *to = &gpu, TALLY_OK;
-}
-static void d_nothing(tl_gpu *g) { (void)g; }
-static int processors = 4;
-static int d_processors(const tl_gpu *g) { return (void)g, processors; }
-static int d_warps(const tl_gpu *g) { return (void)g, warps; }
-static int64_t d_local(const tl_gpu *g) { return (void)g, 200 << 10; }
-static tally_status d_allocate(tl_gpu *g, tally *c, size_t bytes, tl_memory *m)
-{
-    (void)g;
-    int i = 0;
-    while (i < BLOCKS_MOST - 1 && blocks[i].at) i++;
-    *m = (tl_memory){(uintptr_t)(blocks[i].at = calloc(bytes, 1)), NULL, blocks[i].bytes = bytes};
-    return m->address ? TALLY_OK : tl_no_memory(c, bytes, "a block");
-}
-static void d_release(tl_gpu *g, tl_memory *m)
-{
-    (void)g;
-    for (int i = 0; i < BLOCKS_MOST; i++)
-        if (blocks[i].at == (char *)(uintptr_t)m->address) blocks[i].at = NULL;
-    free((void *)(uintptr_t)m->address);
-    *m = (tl_memory){0};
-}
-static tally_status d_write(tl_gpu *g, tally *c, const tl_memory *to, size_t at, const void *from,
-                            size_t bytes)
-{
-    return (void)g, (void)c, memcpy((char *)(uintptr_t)to->address + at, from, bytes), TALLY_OK;
-}
-static tally_status d_read(tl_gpu *g, tally *c, void *to, const tl_memory *from, size_t at,
-                           size_t bytes)
-{
-    return (void)g, (void)c, memcpy(to, (char *)(uintptr_t)from->address + at, bytes), TALLY_OK;
-}
-static int d_owns(tl_gpu *g, const void *p, tl_memory *m, size_t *at)
-{
-    (void)g;
-    for (int i = 0; i < BLOCKS_MOST; i++) {
-        const uintptr_t from = (uintptr_t)p - (uintptr_t)blocks[i].at;
-        if (!blocks[i].at || from >= blocks[i].bytes) continue;
-        *m = (tl_memory){(uintptr_t)blocks[i].at, NULL, 0};
-        *at = from;
-        return 1;
-    }
-    return 0;
-}
-static tally_status d_enter(tl_gpu *g, tally *c) { return (void)g, (void)c, TALLY_OK; }
 static tally_status d_build(tl_gpu *g, tally *c, const char *text, size_t length, tl_code how,
                             tl_program **p)
 {
@@ -93,112 +36,24 @@ static void answer_measure(const tl_arguments_measure *a)
     count[LONGS] = 2, count[DIFFERENT] = 1, count[NODES] = 5;
     ((int64_t *)count)[FIRST_OFFSET] = offsets[0],
               ((int64_t *)count)[LAST_OFFSET] = offsets[a->rows.is.i64];
+    if (a->said.is.kind == TL_ARG_MEMORY)
+        memcpy((void *)(uintptr_t)a->said.is.memory.address, count, MEASURED_DONE * sizeof *count);
 }
 
 static tally_status d_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t number,
                              tl_spread spread, int threads, const tl_argument *arguments, int count)
 {
-    int id = 0;
+    const int id = check_launch(c, name, number, spread, threads, arguments, count),
+              at = tl_kernel_number(c, p->names[0], sizeof p->names[0], p->count, name);
     (void)g;
-    while (id < TL_KERNELS && strcmp(tl_gpu_kernels[id].name, name)) id++;
-    if (!check(id < TL_KERNELS, "kernel %s is not in the table", name)) return TALLY_OK;
-    launches[id]++;
-    const int at = tl_kernel_number(c, p->names[0], sizeof p->names[0], p->count, name);
-    if (!check(at >= 0, "%s", tally_error(c))) return TALLY_INVALID;
+    if (id < 0 || !check(at >= 0, "%s", tally_error(c))) return TALLY_INVALID;
     p->count += at == p->count;
-    const tl_gpu_kernel *k = &tl_gpu_kernels[id];
-    check_ok(c, tl_gpu_kernel_check(c, (tl_gpu_kernel_id)id, arguments, count), name);
-    check(number > 0 && (spread == TL_SHARED_JOBS || number <= 4 * 32), "%s: %lld groups or jobs",
-          name, (long long)number);
-    check(threads == (k->threads ? k->threads : 32 * warps), "%s: groups of %d", name, threads);
-    check((spread == TL_SHARED_JOBS) == (id == TL_KERNEL_once),
-          "%s: jobs are shared by `once` alone", name);
-    for (int i = 0; i < count; i++) {
-        if (arguments[i].kind == TL_ARG_MEMORY)
-            check(arguments[i].memory.address != 0, "%s: argument %d is no memory", name, i + 1);
-        if (arguments[i].kind == TL_ARG_ROOM)
-            check(arguments[i].i64 > 0 && arguments[i].i64 <= 200 << 10, "%s: room", name);
-    }
     if (id == TL_KERNEL_measure) answer_measure((const tl_arguments_measure *)arguments);
     if (id == TL_KERNEL_take) /* all numbers are places */
         *(int64_t *)(uintptr_t)((const tl_arguments_take *)arguments)->said.is.memory.address = 0;
     return TALLY_OK;
 }
-static tally_status d_done(tl_gpu *g, tally *c) { return (void)g, (void)c, TALLY_OK; }
-static void d_room(tl_gpu *g, size_t *all, size_t *once) { (void)g, *all = *once = 1 << 20; }
-static int d_locked(tl_gpu *g, const void *p, size_t bytes)
-{
-    return (void)g, (void)p, (void)bytes, 0;
-}
-static tally_status d_in(tl_gpu *g, tally *c, int lane, const tl_memory *to, size_t at,
-                         const void *from, size_t bytes)
-{
-    return (void)lane, d_write(g, c, to, at, from, bytes);
-}
-static tally_status d_out(tl_gpu *g, tally *c, int lane, void *to, const tl_memory *from, size_t at,
-                          size_t bytes)
-{
-    return (void)lane, d_read(g, c, to, from, at, bytes);
-}
-static tally_status d_event(tl_gpu *g, tally *c, int lane, int event)
-{
-    return (void)g, (void)c, (void)lane, (void)event, TALLY_OK;
-}
-static tally_status d_reached(tl_gpu *g, tally *c, int event)
-{
-    return (void)g, (void)c, (void)event, TALLY_OK;
-}
-
-static const tl_device_calls device_calls = {.name = "none", TL_GPU_DEVICE_CALLS};
-
-/* A context on that device. */
-static tally *open_none(int cuda, tl_device **cpu)
-{
-    tally *ctx = check_open(1, NULL);
-    calls =
-        (tl_gpu_calls){.name = "none",
-                       .prelude = cuda ? "gpu/cuda/prelude_cuda.h" : "gpu/opencl/prelude_opencl.h",
-                       .once = cuda,
-                       .open = d_open,
-                       .close = d_nothing,
-                       .enter = d_enter,
-                       .leave = d_nothing,
-                       .processors = d_processors,
-                       .warps_in_group = d_warps,
-                       .local_bytes = d_local,
-                       .allocate = d_allocate,
-                       .release = d_release,
-                       .write = d_write,
-                       .read = d_read,
-                       .owns = d_owns,
-                       .build = d_build,
-                       .unload = d_unload,
-                       .launch = d_launch,
-                       .wait = d_done,
-                       .room = d_room,
-                       .lock = d_allocate,
-                       .unlock = d_release,
-                       .locked = d_locked,
-                       .copy_in = d_in,
-                       .copy_out = d_out,
-                       .mark = d_event,
-                       .follow = d_event,
-                       .reached = d_reached,
-                       .quiet = d_done};
-    warps = cuda ? 8 : 1;
-    *cpu = ctx->device;
-    check_ok(ctx, tl_gpu_open(ctx, &calls, &device_calls, 0, "memory=64M", &ctx->device),
-             "the device that is none");
-    return ctx;
-}
-static void close_none(tally *ctx, tl_device *cpu)
-{
-    tl_gpu_close(ctx->device);
-    ctx->device = cpu;
-    tally_close(ctx);
-    for (int i = 0; i < BLOCKS_MOST; i++)
-        check(!blocks[i].at, "a block of %zu bytes is left", blocks[i].bytes);
-}
+static const tl_gpu_calls own = {.build = d_build, .unload = d_unload, .launch = d_launch};
 
 /* ---- the calls ---- */
 
@@ -247,7 +102,7 @@ static void call_all(int cuda)
 {
     static const int64_t offsets[] = {0, 5, 40, 40, 3000, 3400, 9000};
     tl_device *cpu;
-    tally *ctx = open_none(cuda, &cpu);
+    tally *ctx = open_none(cuda, &own, &cpu);
     for (int i = 0; i < 3; i++) {
         const char *op = i == 0 ? "sum" : i == 1 ? "nanmean" : "var";
         const tally_dtype dtype = i == 2 ? TALLY_F64 : TALLY_F32;
@@ -325,7 +180,7 @@ static void check_refused(tally *ctx, const tl_arguments_up *a, int count, const
 static void check_wrong(void)
 {
     tl_device *cpu;
-    tally *ctx = open_none(1, &cpu);
+    tally *ctx = open_none(1, &own, &cpu);
     tl_memory some = {64, NULL, 64};
     const tl_piece piece = {.origin = 7};
     const tl_plan plan = {0};
@@ -346,6 +201,9 @@ static void check_wrong(void)
     a = right;
     a.batch.parameter.is = tl_i64(0).is;
     check_refused(ctx, &a, all, "kernel up: argument 11, parameter, is an i64: must be an f64");
+    a = right;
+    a.nodes = tl_memory_of(&(tl_memory){0});
+    check_refused(ctx, &a, all, "kernel up: argument 20, nodes, is no memory");
     check_refused(ctx, &right, all - 1, "kernel up: argument 22, jobs, is nothing: must be an i64");
     check_refused(ctx, &right, all + 1, "kernel up: 23 arguments: must be 22");
     close_none(ctx, cpu);

@@ -131,13 +131,12 @@ static tl_arguments_in_place_part in_place_arguments(const tl_batch *b)
 {
     static const tl_in_place nothing;
     const tl_in_place *const p = b->in_place ? b->in_place : &nothing;
-    /* the kernel does not read it */
-    const tl_memory *const none = &b->x, *const y = b->in_place ? &p->y.data : none;
-    return TL_ARGUMENTS(in_place_part, .y_data = tl_memory_of(y), .y_byte = tl_i64(p->y.byte),
-                        .x_there = tl_memory_of(p->bits ? &p->x.bits : none),
-                        .x_bit = tl_i64(p->x.bit),
-                        .y_there = tl_memory_of(p->bits ? &p->y.bits : none),
-                        .y_bit = tl_i64(p->y.bit), .left_out = tl_i64(p->fill));
+    const int two = b->in_place && b->plan->op->inputs == 2;
+    return TL_ARGUMENTS(
+        in_place_part, .y_data = tl_memory_of(two ? &p->y.data : NULL),
+        .y_byte = tl_i64(two ? p->y.byte : 0), .x_there = tl_memory_of(p->bits ? &p->x.bits : NULL),
+        .x_bit = tl_i64(p->x.bit), .y_there = tl_memory_of(p->bits && two ? &p->y.bits : NULL),
+        .y_bit = tl_i64(p->y.bit), .left_out = tl_i64(p->fill));
 }
 
 tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
@@ -145,14 +144,13 @@ tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
     const int some = which == TL_LONG_SEQUENCES, chosen = some && b->listed;
     const int64_t flags = (b->listed ? OFFSETS : 0) | (chosen ? CHOSEN : 0) |
                           (b->piece->gives == TL_STATES ? STATES : 0);
-    const tl_memory *const none = &b->x; /* the kernel does not read it */
     return TL_ARGUMENTS(batch_part, .in_data = tl_memory_of(&b->x), .in_byte = tl_i64(b->x_byte),
                         .in_row_stride = tl_i64(b->row_stride), .in_stride = tl_i64(b->stride),
                         .in_n = tl_i64(b->n), .in_seqs = tl_i64(some ? b->longs : b->rows),
                         .in_flags = tl_i64(flags),
-                        .in_offsets = tl_memory_of(b->listed ? &b->offsets : none),
-                        .in_ids = tl_memory_of(chosen ? &b->ids : none),
-                        .in_first = tl_memory_of(b->first.bytes ? &b->first : none),
+                        .in_offsets = tl_memory_of(b->listed ? &b->offsets : NULL),
+                        .in_ids = tl_memory_of(chosen ? &b->ids : NULL),
+                        .in_first = tl_memory_of(b->first.bytes ? &b->first : NULL),
                         .parameter = tl_f64(b->plan->par.value), .origin = tl_i64(b->piece->origin),
                         .in_place = in_place_arguments(b));
 }
@@ -160,8 +158,7 @@ tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
 tl_arguments_ahead_part tl_ahead_arguments(const tl_batch *b)
 {
     const tl_ahead *const a = b->ahead;
-    /* else it is not read */
-    return TL_ARGUMENTS(ahead_part, .measured = tl_memory_of(a ? &a->measured : &b->x),
+    return TL_ARGUMENTS(ahead_part, .measured = tl_memory_of(a ? &a->measured : NULL),
                         .slot = tl_i64(a ? a->slot : -1), .most = tl_i64(a ? a->most : 0),
                         .may_walk = tl_i64(a ? a->may_walk : 0));
 }

@@ -42,16 +42,17 @@ static tally_status clear(const job *j, const tl_memory *bins, int64_t rows)
                  .bins = tl_memory_of(bins), .count = tl_i64(count));
 }
 
-/* What the kernels read. y: the second input; of one input x again. */
+/* What the kernels read. y: the second input; of one input there is none. */
 typedef struct {
     tl_batch x, y;
 } arrays;
 
-static tl_arguments_second_part second(const arrays *a)
+static tl_arguments_second_part second(const job *j, const arrays *a)
 {
-    return TL_ARGUMENTS(
-        second_part, .second_data = tl_memory_of(&a->y.x), .second_byte = tl_i64(a->y.x_byte),
-        .second_row_stride = tl_i64(a->y.row_stride), .second_stride = tl_i64(a->y.stride));
+    return TL_ARGUMENTS(second_part, .second_data = tl_memory_of(j->pairs ? &a->y.x : NULL),
+                        .second_byte = tl_i64(a->y.x_byte),
+                        .second_row_stride = tl_i64(a->y.row_stride),
+                        .second_stride = tl_i64(a->y.stride));
 }
 
 static void close_arrays(const job *j, arrays *a)
@@ -80,7 +81,6 @@ static tally_status open_arrays(const job *j, const tally_view *in, arrays *a)
     }
     tally_status status = open_one(j, &x, &a->x);
     if (!status && j->pairs) status = open_one(j, &y, &a->y);
-    if (!j->pairs) a->y = a->x, a->y.owned = 0;
     if (!status && in->offsets)
         status = tl_gpu_upload(j->l.d, j->l.ctx, in->offsets,
                                (size_t)(in->rows + 1) * sizeof(int64_t), &a->x.offsets);
@@ -114,12 +114,12 @@ static tally_status parts(const job *j, const arrays *a, const tl_memory *bins, 
     count = longest > each ? (longest - 1) / each + 1 : 1;
     if (across)
         return TL_GO(&j->l, exact_down, groups * count,
-                     .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(a),
+                     .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(j, a),
                      .bins = tl_memory_of(bins), .first_row = tl_i64(first), .rows = tl_i64(rows),
                      .parts = tl_i64(count), .each = tl_i64(each), .flags = tl_i64(j->flags),
                      .local_bytes = narrow_room(j, LANES));
     return TL_GO(&j->l, exact_parts, rows * count,
-                 .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(a),
+                 .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(j, a),
                  .bins = tl_memory_of(bins), .first_row = tl_i64(first), .rows = tl_i64(rows),
                  .parts = tl_i64(count), .each = tl_i64(each), .flags = tl_i64(j->flags),
                  .local_bytes = tl_room(EXACT_ROOM_OF(j->pairs) * 4));
@@ -160,7 +160,7 @@ static tally_status short_rows(const job *j, const arrays *a, const tl_results *
     while (!across && lanes < LANES && lanes * LANE_ITEMS <= mean) lanes *= 2;
     const int64_t each = LANES / lanes;
     return TL_GO(&j->l, exact_rows, (j->rows + each - 1) / each,
-                 .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .second = second(a),
+                 .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .second = second(j, a),
                  .results = tl_results_arguments(r), .lanes = tl_i64(lanes),
                  .flags = tl_i64(j->flags), .local_bytes = narrow_room(j, each));
 }

@@ -29,11 +29,13 @@ enum {
     TL_EVENTS_ALL = TL_EVENTS + 2 * TL_CLOCKS
 };
 
-/* One argument of a kernel. TL_ARG_NONE: it was left out. TL_ARG_ROOM, if any the last: i64
- * bytes of local memory (ROOM_PARAMETER in the preludes). */
+/* One argument of a kernel. TL_ARG_NONE: it was left out. TL_ARG_UNUSED: null, for memory that the
+ * kernel does not touch in this launch. TL_ARG_ROOM, if any the last: i64 bytes of local memory
+ * (ROOM_PARAMETER in the preludes). */
 typedef enum tl_argument_kind {
     TL_ARG_NONE,
     TL_ARG_MEMORY,
+    TL_ARG_UNUSED,
     TL_ARG_I64,
     TL_ARG_F64,
     TL_ARG_ROOM

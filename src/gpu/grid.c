@@ -42,9 +42,9 @@ static int64_t groups_of(int64_t cells) { return (cells + GRID_THREADS - 1) / GR
 static tl_arguments_grid_part grid_arguments(const grid *g, int64_t first, int64_t end)
 {
     return TL_ARGUMENTS(grid_part, .kept = tl_memory_of(&g->kept.memory),
-                        .nodes = tl_memory_of(&g->nodes.memory), .pitch = tl_i64(g->pitch),
-                        .first_cell = tl_i64(first), .cells = tl_i64(end),
-                        .parameter = tl_f64(g->plan.par.value));
+                        .nodes = tl_memory_of(g->levels ? &g->nodes.memory : NULL),
+                        .pitch = tl_i64(g->pitch), .first_cell = tl_i64(first),
+                        .cells = tl_i64(end), .parameter = tl_f64(g->plan.par.value));
 }
 
 /* Launches grid_keep: `steps` rows of `cells` elements that lie side by side, or cell_stride

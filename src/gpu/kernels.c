@@ -61,11 +61,10 @@ int tl_kernel_number(tally *ctx, char *names, size_t step, int count, const char
 
 static const char *kind_name(tl_argument_kind kind)
 {
-    static const char *const names[] = {[TL_ARG_NONE] = "nothing",
-                                        [TL_ARG_MEMORY] = "memory",
-                                        [TL_ARG_I64] = "an i64",
-                                        [TL_ARG_F64] = "an f64",
-                                        [TL_ARG_ROOM] = "bytes of local memory"};
+    static const char *const names[] = {
+        [TL_ARG_NONE] = "nothing",         [TL_ARG_MEMORY] = "memory",
+        [TL_ARG_UNUSED] = "unused memory", [TL_ARG_I64] = "an i64",
+        [TL_ARG_F64] = "an f64",           [TL_ARG_ROOM] = "bytes of local memory"};
     return names[kind];
 }
 
@@ -79,8 +78,12 @@ static tally_status compare(tally *ctx, const char *kernel, const tl_parameter *
             status = compare(ctx, kernel, p->part, arguments, count, at);
             continue;
         }
-        const tl_argument_kind got = *at < count ? arguments[*at].kind : TL_ARG_NONE;
-        if (got != p->kind)
+        const tl_argument *const a = *at < count ? &arguments[*at] : NULL;
+        const tl_argument_kind got = a ? a->kind : TL_ARG_NONE;
+        if (got == TL_ARG_MEMORY && got == p->kind && !a->memory.address && !a->memory.object)
+            return tl_fail(ctx, TALLY_INVALID, "kernel %s: argument %d, %s, is no memory", kernel,
+                           *at + 1, p->name);
+        if (got != p->kind && !(got == TL_ARG_UNUSED && p->kind == TL_ARG_MEMORY))
             return tl_fail(ctx, TALLY_INVALID, "kernel %s: argument %d, %s, is %s: must be %s",
                            kernel, *at + 1, p->name, kind_name(got), kind_name(p->kind));
         ++*at;

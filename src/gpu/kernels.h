@@ -25,9 +25,12 @@ typedef struct tl_f64_argument {
 typedef struct tl_room_argument {
     tl_argument is;
 } tl_room_argument;
+/* m NULL: the kernel does not touch it. No other memory may stand in its place: a kernel that reads
+ * it by mistake must fail in every test (test_emulated). */
 static inline tl_memory_argument tl_memory_of(const tl_memory *m)
 {
-    return (tl_memory_argument){{TL_ARG_MEMORY, {.memory = *m}}};
+    return m ? (tl_memory_argument){{TL_ARG_MEMORY, {.memory = *m}}}
+             : (tl_memory_argument){{TL_ARG_UNUSED, {.i64 = 0}}};
 }
 static inline tl_i64_argument tl_i64(int64_t v)
 {

@@ -93,12 +93,12 @@ static tally_status runs_of(tl_gpu_device *d, tally *ctx, const tally_view *keys
                        .steps_each = tl_i64(j.each), .parts = tl_i64(j.parts),
                        .heads = tl_memory_of(&j.first), .counts = tl_memory_of(&j.counts));
     if (!status)
-        status = TL_GO(&j.l, runs_places, offsets ? j.parts : 1, .heads = tl_memory_of(&j.first),
-                       .counts = tl_memory_of(&j.counts), .count = tl_i64(keys->n),
-                       .lead = tl_i64(lead), .steps = tl_i64(j.items), .steps_each = tl_i64(j.each),
-                       .parts = tl_i64(j.parts), .counting = tl_i64(!offsets),
-                       .offsets = tl_memory_of(offsets ? offsets : &j.said), .byte = tl_i64(to),
-                       .runs = tl_memory_of(&j.said));
+        status =
+            TL_GO(&j.l, runs_places, offsets ? j.parts : 1, .heads = tl_memory_of(&j.first),
+                  .counts = tl_memory_of(&j.counts), .count = tl_i64(keys->n), .lead = tl_i64(lead),
+                  .steps = tl_i64(j.items), .steps_each = tl_i64(j.each), .parts = tl_i64(j.parts),
+                  .counting = tl_i64(!offsets), .offsets = tl_memory_of(offsets),
+                  .byte = tl_i64(to), .runs = tl_memory_of(&j.said));
     return end(&j, status, runs, 1);
 }
 

@@ -101,7 +101,7 @@ static tally_view view_of(const tally_view *in, const layout *l, const tl_memory
 static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_form *form, const tally_view *in,
                            const layout *of, const tl_gpu_input *s, const tl_prepared *p)
 {
-    const tl_gpu_input *const x = &s[0], *const y = &s[in->next != NULL];
+    const tl_gpu_input *const x = &s[0], *const y = &s[1]; /* of one input y is empty */
     const tally_view *const other = in->next;
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
@@ -111,9 +111,10 @@ static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_form *form, co
         (form->kind == TL_FORM_MARK ? PREPARE_QUIET : 0) | (p->counted ? PREPARE_COUNTS : 0) |
         (form->named->masked ? PREPARE_MASKED : 0) |
         (form->kind == TL_FORM_BLANK && tl_exact_form_of(form->op) ? PREPARE_ZEROS : 0);
-    const int rows = of->inner < of->total &&
-                     /* else it is one */
-                     (x->outer != of->inner * x->inner || y->outer != of->inner * y->inner);
+    const int rows =
+        of->inner < of->total &&
+        /* else it is one */
+        (x->outer != of->inner * x->inner || (other && y->outer != of->inner * y->inner));
     /* one for all calls */
     tally_status status = tl_gpu_program(d, ctx, p->count_plan.op, "prepare", &program);
     if (status) return status;
@@ -122,16 +123,16 @@ static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_form *form, co
         .x_source = TL_ARGUMENTS(
             x_source_part, .x_data = tl_memory_of(&x->data), .x_byte = tl_i64(x->byte),
             .x_inner = tl_i64(x->inner), .x_outer = tl_i64(x->outer), .x_type = tl_i64(x->type),
-            .x_bits = tl_memory_of(in->valid ? &x->bits : &x->data), .x_bit = tl_i64(x->bit)),
-        .y_source = TL_ARGUMENTS(
-            y_source_part, .y_data = tl_memory_of(&y->data), .y_byte = tl_i64(y->byte),
-            .y_inner = tl_i64(y->inner), .y_outer = tl_i64(y->outer), .y_type = tl_i64(y->type),
-            .y_bits = tl_memory_of(other && other->valid ? &y->bits : &y->data),
-            .y_bit = tl_i64(y->bit)),
+            .x_bits = tl_memory_of(in->valid ? &x->bits : NULL), .x_bit = tl_i64(x->bit)),
+        .y_source = TL_ARGUMENTS(y_source_part, .y_data = tl_memory_of(other ? &y->data : NULL),
+                                 .y_byte = tl_i64(y->byte), .y_inner = tl_i64(y->inner),
+                                 .y_outer = tl_i64(y->outer), .y_type = tl_i64(y->type),
+                                 .y_bits = tl_memory_of(other && other->valid ? &y->bits : NULL),
+                                 .y_bit = tl_i64(y->bit)),
         .count = tl_i64(of->total), .inner = tl_i64(rows ? of->inner : of->total),
         .flags = tl_i64(flags), .to_type = tl_i64(tl_gpu_type(form->op->dtype)),
         .fill = tl_i64((int64_t)form->fill), .to = tl_memory_of(&p->memory),
-        .counts = tl_memory_of(p->counted ? &p->counts : &p->memory));
+        .counts = tl_memory_of(p->counted ? &p->counts : NULL));
 }
 
 int tl_is_counted(const tl_inputs_call *c)

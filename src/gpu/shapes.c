@@ -337,7 +337,7 @@ static tally_status scan_columns(const tl_launch *l, const tl_batch *b, const tl
     const int64_t jobs =
         (b->rows + LANES - 1) / LANES * (tl_level_count(b->n, 1) + (b->n % CHUNK != 0));
     return TL_GO(l, scan_columns, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                 .prefix = tl_memory_of(b->longs ? prefix : &b->x),
+                 .prefix = tl_memory_of(b->longs ? prefix : NULL),
                  .results = tl_results_arguments(r), .jobs = tl_i64(jobs),
                  .exclusive = tl_i64(from->exclusive), .seeded = tl_i64(from->seeded),
                  .init = tl_memory_of(from->memory));
@@ -369,7 +369,7 @@ tally_status tl_gpu_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b,
     tl_before from = {b->piece->before ? SEED_STATES
                       : first          ? SEED_VALUE
                                        : SEED_NONE,
-                      first ? &init : &b->x, o && o->exclusive};
+                      first ? &init : NULL, o && o->exclusive};
     if (!status) status = tl_results_open(d, ctx, b->piece, out, op->result_bytes, &r);
     if (!status && first) status = tl_gpu_upload(d, ctx, first, first_bytes, &init);
     if (!status)

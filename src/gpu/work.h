@@ -269,7 +269,7 @@ tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_scalar *o
 
 /* ---- forest.c: the sequences that are shorter than a chunk ---- */
 
-/* What comes before the sequences of a scan; memory: any, where that is nothing. */
+/* What comes before the sequences of a scan; memory: NULL where that is nothing. */
 typedef struct tl_before {
     int64_t seeded; /* SEED_... */
     const tl_memory *memory;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * A grid of CUDA threads on one thread of the host: a fiber per thread, group after group. A
  * fiber runs until it waits at a barrier or a shuffle for the others of its group or warp.
- * Header only; test_emulated.c is the one user. */
+ * Header only; run.h is the one user. */
 #ifndef TALLY_TEST_FIBERS_H
 #define TALLY_TEST_FIBERS_H
-#include <setjmp.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +14,15 @@ enum { FIBERS = 320, FIBER_STACK = 128 << 10, FIBER_WARPS = FIBERS / 32 }; /* at
 /* What the kernel's text calls (gpu/cuda/prelude_cuda.h of this folder). */
 typedef struct emulator {
     int thread, group, groups;
+    unsigned char *room; /* the group's local memory whose size the launch gives */
     uint64_t (*shuffle)(uint64_t v, int at, int across);
     void (*warp_barrier)(void), (*group_barrier)(void);
 } emulator;
 
-static emulator fibers;
-static jmp_buf fiber_home, fiber_at[FIBERS];
+static emulator fibers; /* fibers_begin */
+/* (The compiler's own jumps: those of the C library would have the address sanitizer look at the
+ * fiber's stack, which is none of a thread's.) */
+static void *fiber_home[5], *fiber_at[FIBERS][5];
 static int fiber_begun[FIBERS];
 static char *fiber_stacks;
 /* of this shuffle of a warp, and of the one before, which a slow fiber reads */
@@ -29,9 +31,12 @@ static int warp_round[FIBER_WARPS], warp_arrived[FIBER_WARPS], group_round, grou
     fibers_alive, fiber_ended[FIBERS];
 static void (*fiber_body)(void);
 
-static void fiber_yield(void)
+/* (apart from the functions that it ends: a compiler wants it so) */
+static __attribute__((noinline)) void fiber_jump(void **to) { __builtin_longjmp(to, 1); }
+
+static __attribute__((noinline)) void fiber_yield(void)
 {
-    if (!_setjmp(fiber_at[fibers.thread])) _longjmp(fiber_home, 1);
+    if (!__builtin_setjmp(fiber_at[fibers.thread])) fiber_jump(fiber_home);
 }
 
 static void fiber_warp_barrier(void)
@@ -77,13 +82,19 @@ static void fiber_start(void)
     }
 }
 
+static void fibers_begin(void)
+{
+    fibers.shuffle = fiber_shuffle, fibers.warp_barrier = fiber_warp_barrier;
+    fibers.group_barrier = fiber_group_barrier;
+}
+
 /* Fiber i goes on where it waits. Jumps, since swapcontext makes a call of the system each time:
    a third of a test. */
-static void fiber_go_on(int i)
+static __attribute__((noinline)) void fiber_go_on(int i)
 {
     fibers.thread = i;
-    if (_setjmp(fiber_home)) return;
-    if (fiber_begun[i]) _longjmp(fiber_at[i], 1);
+    if (__builtin_setjmp(fiber_home)) return;
+    if (fiber_begun[i]) fiber_jump(fiber_at[i]);
     ucontext_t begin;
     getcontext(&begin);
     begin.uc_stack =

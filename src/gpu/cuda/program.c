@@ -193,9 +193,8 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const 
         program->kernels[at].room = room;
     }
     for (int i = 0; i < count; i++)
-        values[i] = arguments[i].kind == TL_ARG_MEMORY
-                        ? (void *)(uintptr_t)&arguments[i].memory.address
-                        : (void *)(uintptr_t)&arguments[i].i64; /* f64 shares its place */
+        values[i] =
+            (void *)(uintptr_t)&arguments[i].i64; /* an address and an f64 share its place */
     if (spread == TL_SHARED_JOBS) {
         int each = 1;
         if (!program->kernels[at].resident) {

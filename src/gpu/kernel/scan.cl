@@ -223,7 +223,8 @@ KERNEL_OF(scan_columns)
             node[l] = mine;
             v = then(start[l + 1], mine, b.p.origin + at + (i64)(j & (j - 1)) * DOWN, DOWN << l);
             for (int k = 0; k <= l; k++) start[k] = v;
-            if (i + DOWN == CHUNK) v.s = here[1]; /* a chunk ends nodes of higher levels */
+            /* a full chunk ends nodes of higher levels; of other columns there may be no prefix */
+            if (all == CHUNK && i + DOWN == CHUNK) v.s = here[1];
             w[DOWN] = v;
             store_down(to, out_step, all - i, w, at + i, exclusive, b.p);
             to += DOWN * out_step;

@@ -167,6 +167,9 @@ static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program, cons
             error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem),
                                          &arguments[i].memory.object);
             break;
+        case TL_ARG_UNUSED:
+            error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem), NULL);
+            break;
         case TL_ARG_I64:
             error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, 8, &arguments[i].i64);
             break;

@@ -61,7 +61,7 @@ static tally_status begin_measure(tl_gpu_device *d, tally *ctx, const tl_plan *p
                    .offsets = tl_memory_of(&s->offsets), .rows = tl_i64(rows),
                    .least = tl_i64(least), .ids = tl_memory_of(&s->ids),
                    .measured = tl_memory_of(&d->measured.slots), .slot = tl_i64(d->measured.slot),
-                   .said = tl_memory_of(c->sees_locked ? &d->measured.said : &d->measured.slots));
+                   .said = tl_memory_of(c->sees_locked ? &d->measured.said : NULL));
     return status || !c->sees_locked ? status : c->mark(d->gpu, ctx, TL_RUN, TL_MEASURED);
 }
 

@@ -53,7 +53,7 @@ tally_status tl_window_along(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
     return TL_GO(&l, window_along, jobs < most ? jobs : most,
                  .part = TL_ARGUMENTS(part_part,
                                       .whole = tl_whole_arguments(b, r, g, tiles, (tl_levels){0}),
-                                      .states = tl_memory_of(&b->x), .what = tl_i64(PART_RESULTS),
+                                      .states = tl_memory_of(NULL), .what = tl_i64(PART_RESULTS),
                                       .at = tl_i64(at), .shift = tl_i64(0), .width = tl_i64(1)),
                  .local_bytes = tl_room(room));
 }

@@ -62,8 +62,8 @@ tally_status tl_window_part(const tl_launch *l, const tl_batch *batch, const tl_
     const tl_arguments_part_part part = TL_ARGUMENTS(
         part_part,
         .whole = tl_whole_arguments(&b, r, g, tl_tiles_arguments(i.count, each, edges), levels),
-        .states = tl_memory_of(i.states ? i.states : &b.x), .what = tl_i64(i.what),
-        .at = tl_i64(i.at), .shift = tl_i64(i.shift), .width = tl_i64(i.width));
+        .states = tl_memory_of(i.states), .what = tl_i64(i.what), .at = tl_i64(i.at),
+        .shift = tl_i64(i.shift), .width = tl_i64(i.width));
     if (!status) status = TL_GO(l, window_part, jobs, .part = part, .local_bytes = tl_room(room));
     tl_gpu_give(l->d, &b.first);
     return status;

@@ -138,7 +138,8 @@ enum { PREPARE_UNITS = 2 };
         typedef struct ALIGNED(EACH * sizeof(word)) { word w[EACH]; } unit;                        \
         typedef struct ALIGNED(ALL * sizeof(word)) { word w[ALL]; } made;                          \
         const i64 units = count / EACH, step = group_count() * TILE;                               \
-        const int x_aligned = is_aligned(x, inner, count, EACH), y_aligned = is_aligned(y, inner, count, EACH); \
+        const int x_aligned = is_aligned(x, inner, count, EACH),                                   \
+                  y_aligned = pairs && is_aligned(y, inner, count, EACH);                          \
         const word sign = (word)f.sign;                                                            \
         for (i64 first = group_index() * TILE + thread_index(); first < units; first += step) {    \
             unit v[PREPARE_UNITS], w[PREPARE_UNITS];                                               \

@@ -141,7 +141,7 @@ fn int behind(LOCAL const stretch *p, LOCAL const borders *d, batch b, int q)
     int word = q >> 5;
     u32 bits = d->bit[word] << (31 - (q & 31));
     if (bits) return high_zeros(bits);
-    for (int m = --word >> 5; word >= 0; m--, word = (m << 5) + 31) {
+    for (int m = --word >> 5; word >= 0; m--, word = m * 32 + 31) {
         bits = d->more[m] << (31 - (word & 31));
         if (!bits) continue;
         word -= high_zeros(bits);

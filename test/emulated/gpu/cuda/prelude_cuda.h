@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The words of src/gpu/cuda/prelude_cuda.h in C++ for a processor: a thread is a fiber
- * (fibers.h). test_emulated.c puts it in the place of the other (TALLY_KERNELS). */
+ * (fibers.h). run.h puts it in the place of the other (TALLY_KERNELS). What CUDA wants aligned is
+ * read by types that are, so that a sanitizer sees it. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -17,6 +18,7 @@ typedef float f32;
 typedef double f64;
 struct emulator {
     int thread, group, groups;
+    u8 *room;
     uint64_t (*shuffle)(uint64_t v, int at, int across);
     void (*warp_barrier)(void), (*group_barrier)(void);
 };
@@ -27,28 +29,24 @@ emulator *emulated; /* set by the host */
 #define fn                                 static inline
 #define seldom_fn                          fn
 #define far_fn                             static
-#define KERNEL_0(name)                     static void name
-#define KERNEL_1(name)                     extern "C" void name
-#define PICK_(a, b, ...)                   b
-#define PICK(...)                          PICK_(__VA_ARGS__, 0, 0)
-#define CHOSEN_(which, pick)               which##pick
-#define CHOSEN_KERNEL(which, pick)         CHOSEN_(which, pick)
-#define KERNEL(name, threads)              CHOSEN_KERNEL(KERNEL_, PICK(TL_PICK_##name))(name)
-#define KERNEL_BLOCKS(name, threads, most) KERNEL(name, threads)
+#define KERNEL(name, threads)              extern "C" void name
+#define KERNEL_BLOCKS(name, threads, most) extern "C" void name
 #define GLOBAL
 #define LOCAL
 #define SHARED         static /* one group at a time */
 #define ALIGNED(bytes) __attribute__((aligned(bytes)))
-static ALIGNED(16) u8 tl_room[256 << 10];
 #define ROOM_PARAMETER
 #define BOX_PARAMETER
-#define ROOM_OF_PARAMETER tl_room
+#define ROOM_OF_PARAMETER emulated->room
 #define UNROLL
 #define ROLLED
-#define BARRIER()           emulated->group_barrier()
-#define WARP_BARRIER()      emulated->warp_barrier()
-#define COPY_UNIT(to, from) memcpy(to, from, 16)
-#define COPY_WORD(to, from) memcpy(to, from, 8)
+#define BARRIER()      emulated->group_barrier()
+#define WARP_BARRIER() emulated->warp_barrier()
+struct ALIGNED(16) unit {
+    u64 low, high;
+};
+#define COPY_UNIT(to, from) (*(unit *)(to) = *(const unit *)(from))
+#define COPY_WORD(to, from) (*(u64 *)(to) = *(const u64 *)(from))
 #define COPY_WAIT()
 #define PREFETCH(p)
 #define SKIPS      1
@@ -60,16 +58,18 @@ template <class T, class V> static T atomicAdd(T *p, V v)
     *p += (T)v;
     return before;
 }
-#define ADD_GLOBAL     atomicAdd
-#define ADD_LOCAL      atomicAdd
-#define OR_LOCAL(p, v) (*(p) |= (v))
+#define ADD_GLOBAL      atomicAdd
+#define ADD_LOCAL       atomicAdd
+#define OR_LOCAL(p, v)  (*(p) |= (v))
+#define MAX_LOCAL(p, v) (*(p) = *(p) > (v) ? *(p) : (v))
 fn int high_zeros(u32 x) { return __builtin_clz(x); }
 fn int low_zeros(u32 x) { return __builtin_ctz(x); }
-fn void post_word(u64 *p, u64 value, u64 mark) { p[0] = value, p[1] = mark; }
+fn void post_word(u64 *p, u64 value, u64 mark) { *(unit *)p = unit{value, mark}; }
 fn u64 look_word(const u64 *p, u64 *value)
 {
-    *value = p[0];
-    return p[1];
+    const unit word = *(const unit *)p;
+    *value = word.low;
+    return word.high;
 }
 
 template <class A, class B> static A bits_as(B b)
@@ -87,7 +87,7 @@ fn f64 sqrt_f64(f64 x) { return sqrt(x); }
 fn f32 fma_f32(f32 x, f32 y, f32 z) { return fmaf(x, y, z); }
 fn f64 fma_f64(f64 x, f64 y, f64 z) { return fma(x, y, z); }
 #define FUSES     1
-#define SURELY(c) ((c) ? (void)0 : abort())
+#define SURELY(c) ((c) ? (void)0 : __builtin_trap())
 #define HERE(x)   (void)0
 
 template <class T> static u32 pair_max(u32 a, u32 b)

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ * A GPU device whose memory is the host's: each block is a heap block of the size that was asked
+ * for. The test gives `build`, `unload` and `launch`: test_launch.c checks arguments and computes
+ * nothing; net.h compiles the texts and runs them. Header only. */
+#ifndef TALLY_TEST_DEVICE_H
+#define TALLY_TEST_DEVICE_H
+#include "gpu/work.h"
+#include "../check.h"
+
+enum { DEVICE_BLOCKS = 4096, DEVICE_LOCAL = 200 << 10 };
+
+static struct {
+    char *at;
+    size_t bytes;
+} blocks[DEVICE_BLOCKS];
+static tl_gpu_calls calls;
+static tl_gpu gpu = {&calls};
+static int warps, processors = 4;
+static int64_t launches[TL_KERNELS];
+
+static tally_status d_open(tally *c, int index, tl_gpu **to)
+{
+    return (void)c, (void)index, *to = &gpu, TALLY_OK;
+}
+static void d_nothing(tl_gpu *g) { (void)g; }
+static int d_processors(const tl_gpu *g) { return (void)g, processors; }
+static int d_warps(const tl_gpu *g) { return (void)g, warps; }
+static int64_t d_local(const tl_gpu *g) { return (void)g, DEVICE_LOCAL; }
+static tally_status d_allocate(tl_gpu *g, tally *c, size_t bytes, tl_memory *m)
+{
+    (void)g;
+    int i = 0;
+    while (i < DEVICE_BLOCKS - 1 && blocks[i].at) i++;
+    *m = (tl_memory){(uintptr_t)(blocks[i].at = calloc(bytes, 1)), NULL, blocks[i].bytes = bytes};
+    return m->address ? TALLY_OK : tl_no_memory(c, bytes, "a block");
+}
+static void d_release(tl_gpu *g, tl_memory *m)
+{
+    (void)g;
+    for (int i = 0; i < DEVICE_BLOCKS; i++)
+        if (blocks[i].at == (char *)(uintptr_t)m->address) blocks[i].at = NULL;
+    free((void *)(uintptr_t)m->address);
+    *m = (tl_memory){0};
+}
+static tally_status d_write(tl_gpu *g, tally *c, const tl_memory *to, size_t at, const void *from,
+                            size_t bytes)
+{
+    return (void)g, (void)c, memcpy((char *)(uintptr_t)to->address + at, from, bytes), TALLY_OK;
+}
+static tally_status d_read(tl_gpu *g, tally *c, void *to, const tl_memory *from, size_t at,
+                           size_t bytes)
+{
+    return (void)g, (void)c, memcpy(to, (char *)(uintptr_t)from->address + at, bytes), TALLY_OK;
+}
+/* CUDA names the address itself, OpenCL a block and a place in it. */
+static int d_owns(tl_gpu *g, const void *p, tl_memory *m, size_t *at)
+{
+    for (int i = 0; i < DEVICE_BLOCKS; i++) {
+        const uintptr_t from = (uintptr_t)p - (uintptr_t)blocks[i].at;
+        if (!blocks[i].at || from >= blocks[i].bytes) continue;
+        *at = g->calls->once ? 0 : from;
+        *m = (tl_memory){(uintptr_t)p - *at, NULL, 0};
+        return 1;
+    }
+    return 0;
+}
+static tally_status d_enter(tl_gpu *g, tally *c) { return (void)g, (void)c, TALLY_OK; }
+static tally_status d_done(tl_gpu *g, tally *c) { return (void)g, (void)c, TALLY_OK; }
+static void d_room(tl_gpu *g, size_t *all, size_t *once) { (void)g, *all = *once = 1 << 20; }
+static int d_locked(tl_gpu *g, const void *p, size_t bytes)
+{
+    return (void)g, (void)p, (void)bytes, 0;
+}
+static tally_status d_in(tl_gpu *g, tally *c, int lane, const tl_memory *to, size_t at,
+                         const void *from, size_t bytes)
+{
+    return (void)lane, d_write(g, c, to, at, from, bytes);
+}
+static tally_status d_out(tl_gpu *g, tally *c, int lane, void *to, const tl_memory *from, size_t at,
+                          size_t bytes)
+{
+    return (void)lane, d_read(g, c, to, from, at, bytes);
+}
+static tally_status d_event(tl_gpu *g, tally *c, int lane, int event)
+{
+    return (void)g, (void)c, (void)lane, (void)event, TALLY_OK;
+}
+static tally_status d_reached(tl_gpu *g, tally *c, int event)
+{
+    return (void)g, (void)c, (void)event, TALLY_OK;
+}
+
+/* What every launch must keep, counted in `launches`: the kernel's number, or -1. */
+static int check_launch(tally *c, const char *name, int64_t number, tl_spread spread, int threads,
+                        const tl_argument *arguments, int count)
+{
+    int id = 0;
+    while (id < TL_KERNELS && strcmp(tl_gpu_kernels[id].name, name)) id++;
+    if (!check(id < TL_KERNELS, "kernel %s is not in the table", name)) return -1;
+    const tl_gpu_kernel *k = &tl_gpu_kernels[id];
+    launches[id]++;
+    check_ok(c, tl_gpu_kernel_check(c, (tl_gpu_kernel_id)id, arguments, count), name);
+    check(number > 0 && (spread == TL_SHARED_JOBS || number <= processors * 32),
+          "%s: %lld groups or jobs", name, (long long)number);
+    check(threads == (k->threads ? k->threads : 32 * warps), "%s: groups of %d", name, threads);
+    check((spread == TL_SHARED_JOBS) == (id == TL_KERNEL_once),
+          "%s: jobs are shared by `once` alone", name);
+    for (int i = 0; i < count; i++)
+        if (arguments[i].kind == TL_ARG_ROOM)
+            check(arguments[i].i64 > 0 && arguments[i].i64 <= DEVICE_LOCAL, "%s: room", name);
+    return id;
+}
+
+static const tl_device_calls device_calls = {.name = "none", TL_GPU_DEVICE_CALLS};
+
+/* A context on that device, as on CUDA or as on OpenCL. *cpu: close_none gets it. */
+static tally *open_none(int cuda, const tl_gpu_calls *own, tl_device **cpu)
+{
+    tally *ctx = check_open(1, NULL);
+    calls =
+        (tl_gpu_calls){.name = "none",
+                       .prelude = cuda ? "gpu/cuda/prelude_cuda.h" : "gpu/opencl/prelude_opencl.h",
+                       .once = cuda,
+                       .sees_locked = cuda,
+                       .open = d_open,
+                       .close = d_nothing,
+                       .enter = d_enter,
+                       .leave = d_nothing,
+                       .processors = d_processors,
+                       .warps_in_group = d_warps,
+                       .local_bytes = d_local,
+                       .allocate = d_allocate,
+                       .release = d_release,
+                       .write = d_write,
+                       .read = d_read,
+                       .owns = d_owns,
+                       .build = own->build,
+                       .unload = own->unload,
+                       .launch = own->launch,
+                       .wait = d_done,
+                       .room = d_room,
+                       .lock = d_allocate,
+                       .unlock = d_release,
+                       .locked = d_locked,
+                       .copy_in = d_in,
+                       .copy_out = d_out,
+                       .mark = d_event,
+                       .follow = d_event,
+                       .reached = d_reached,
+                       .quiet = d_done};
+    warps = cuda ? 8 : 1;
+    *cpu = ctx->device;
+    check_ok(ctx, tl_gpu_open(ctx, &calls, &device_calls, 0, "memory=64M", &ctx->device),
+             "the device that is none");
+    return ctx;
+}
+static void close_none(tally *ctx, tl_device *cpu)
+{
+    tl_gpu_close(ctx->device);
+    ctx->device = cpu;
+    tally_close(ctx);
+    for (int i = 0; i < DEVICE_BLOCKS; i++)
+        check(!blocks[i].at, "a block of %zu bytes is left", blocks[i].bytes);
+}
+#endif

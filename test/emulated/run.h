@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT
+ * CUDA's programs on a processor: the device of device.h with the kernels' texts compiled as C++
+ * (gpu/cuda/prelude_cuda.h of this folder) and run on fibers. Where the compiler has them, the
+ * address and the undefined sanitizer watch the kernels: a block on the device has the size that
+ * was asked for, so what is read beside it, at an address that is not aligned, or at null, ends
+ * the test or fails it, with the sentence of check_about. Header only. */
+#ifndef TALLY_TEST_RUN_H
+#define TALLY_TEST_RUN_H
+#include "device.h"
+#include "fibers.h"
+#include <dlfcn.h>
+#include <unistd.h>
+
+enum { ARGUMENTS = 48 };
+struct tl_program {
+    void *object;
+};
+
+/* ---- the sanitizers: null where the test is built without them ---- */
+
+#define WEAK __attribute__((weak))
+extern WEAK void __asan_poison_memory_region(void const volatile *p, size_t bytes);
+extern WEAK void __asan_unpoison_memory_region(void const volatile *p, size_t bytes);
+extern WEAK void __asan_set_error_report_callback(void (*report)(const char *));
+static char check_about[400]; /* what the test does now */
+static void after_report(const char *report)
+{
+    (void)report;
+    fprintf(stderr, "FAILED: %s\n", check_about);
+}
+void __ubsan_on_report(void);
+void __ubsan_on_report(void) { check(0, "%s", check_about); }
+/* Bytes that no kernel may touch. */
+static void forbid(const volatile void *p, size_t bytes)
+{
+    if (__asan_poison_memory_region) __asan_poison_memory_region(p, bytes);
+}
+static void allow(const volatile void *p, size_t bytes)
+{
+    if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(p, bytes);
+}
+
+/* The library's own blocks come from a pool and may be larger than was asked for (the linker puts
+ * these in the place of the functions: cmake/tests.cmake). They hold what a device's memory holds:
+ * anything. */
+tally_status __real_tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory);
+void __real_tl_gpu_give(tl_gpu_device *d, tl_memory *memory);
+tally_status __wrap_tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory);
+void __wrap_tl_gpu_give(tl_gpu_device *d, tl_memory *memory);
+tally_status __wrap_tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)
+{
+    const tally_status status = __real_tl_gpu_take(d, ctx, bytes, memory);
+    char *const p = (char *)(uintptr_t)memory->address;
+    if (status) return status;
+    allow(p, memory->bytes);
+    memset(p, 0xa5, memory->bytes);
+    forbid(p + bytes, memory->bytes - bytes);
+    return status;
+}
+void __wrap_tl_gpu_give(tl_gpu_device *d, tl_memory *memory)
+{
+    allow((void *)(uintptr_t)memory->address, memory->bytes);
+    __real_tl_gpu_give(d, memory);
+}
+
+/* ---- programs ---- */
+
+/* Compiles `text` to a shared object. 0: the compiler fails. -fwrapv: threads beyond a tile's end
+ * fold whatever local memory held, and leave the result out. */
+static int compile(const char *text, size_t length, const char *path)
+{
+    char command[600];
+    FILE *f = fopen("emulated.cpp", "w");
+    const int written = f && fwrite(text, 1, length, f) == length;
+    if (f) fclose(f);
+    snprintf(command, sizeof command,
+             EMULATED_CXX
+             " -O0 -w -fwrapv -ffp-contract=off -fno-strict-aliasing -shared -fPIC -o %s "
+             "emulated.cpp -lm",
+             path);
+    return written && !system(command);
+}
+
+static tally_status run_build(tl_gpu *g, tally *c, const char *text, size_t length, tl_code how,
+                              tl_program **p)
+{
+    static int number; /* a name once: the loader keeps them */
+    char path[60];
+    (void)g, (void)how;
+    snprintf(path, sizeof path, "./emulated%d.so", number++);
+    void *const object = compile(text, length, path) ? dlopen(path, RTLD_NOW) : NULL;
+    emulator **const at = object ? dlsym(object, "emulated") : NULL;
+    unlink(path);
+    if (!at || !(*p = malloc(sizeof **p)))
+        return tl_fail(c, TALLY_BAD_DATA, "error: the text does not compile as C++");
+    *at = &fibers;
+    (*p)->object = object;
+    return TALLY_OK;
+}
+static void run_unload(tl_gpu *g, tl_program *p) { (void)g, dlclose(p->object), free(p); }
+
+/* ---- launches ---- */
+
+/* All parameters of kernels are integers or addresses, and at most one is an f64: the calling
+ * conventions of x86-64 and ARM64 put that into a register of its own, wherever it stands. */
+#define EIGHT(F, i) F(i), F(i + 1), F(i + 2), F(i + 3), F(i + 4), F(i + 5), F(i + 6), F(i + 7)
+#define ALL(F)      EIGHT(F, 0), EIGHT(F, 8), EIGHT(F, 16), EIGHT(F, 24), EIGHT(F, 32), EIGHT(F, 40)
+#define TYPE_OF(i)  uint64_t
+#define VALUE_OF(i) run.values[i]
+static struct {
+    void (*kernel)(double, ALL(TYPE_OF));
+    double parameter;
+    uint64_t values[ARGUMENTS];
+} run;
+static void run_thread(void) { run.kernel(run.parameter, ALL(VALUE_OF)); }
+
+static tally_status run_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t number,
+                               tl_spread spread, int threads, const tl_argument *arguments,
+                               int count)
+{
+    int values = 0;
+    (void)g;
+    if (check_launch(c, name, number, spread, threads, arguments, count) < 0) return TALLY_INVALID;
+    memset(&run, 0, sizeof run);
+    *(void **)&run.kernel = dlsym(p->object, name);
+    fibers.room = NULL;
+    for (int i = 0; i < count; i++) {
+        const tl_argument *const a = &arguments[i];
+        if (a->kind == TL_ARG_ROOM)
+            fibers.room = malloc((size_t)a->i64);
+        else if (a->kind == TL_ARG_F64)
+            run.parameter = a->f64;
+        else
+            run.values[values++] = a->kind == TL_ARG_I64 ? (uint64_t)a->i64 : a->memory.address;
+    }
+    /* groups that share jobs: as many as there are, or some of them take several */
+    const int64_t groups =
+        spread == TL_SHARED_JOBS && check_below(2) ? 1 + check_below(number) : number;
+    const int done =
+        run.kernel && values <= ARGUMENTS && fibers_launch(run_thread, (int)groups, threads);
+    free(fibers.room);
+    return check(done, "%s: no kernel, or no memory", name) ? TALLY_OK : TALLY_INVALID;
+}
+
+static const tl_gpu_calls run_calls = {
+    .build = run_build, .unload = run_unload, .launch = run_launch};
+
+/* A context that runs CUDA's texts; NULL: there is no C++ compiler. *cpu: close_none gets it. */
+static tally *open_emulated(tl_device **cpu)
+{
+    static const char nothing[] = "\n";
+    if (!compile(nothing, sizeof nothing - 1, "./emulated.so")) return NULL;
+    if (__asan_set_error_report_callback) __asan_set_error_report_callback(after_report);
+    setenv("TALLY_KERNELS", TALLY_SOURCE_DIR "/test/emulated", 1);
+    fibers_begin();
+    return open_none(1, &run_calls, cpu);
+}
+#endif
