@@ -104,7 +104,7 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job)
 void tl_lanes_rows(tl_lanes_batch *batch, int64_t r0, int64_t r1, tl_lanes_one *one, void *with);
 /* A member's shares of all sequences; the numbers that are dealt are those of shares. batch
    NULL: one by one. */
-void tl_lanes_deal(tl_lanes_batch *batch, const tally_view *in, const tl_member *m,
+void tl_lanes_deal(tl_lanes_batch *batch, const tally_view *in, const tl_worker *worker,
                    tl_lanes_one *one, void *with);
 
 /* Are these rows or segments worth it? */

@@ -5,7 +5,6 @@
  * Descending keys are ascending ones read from the end. */
 #include "bounds.h"
 #include "context/threads.h"
-#include "law/fp.h"
 #include <string.h>
 
 enum { PART_LEAST = 1 << 14 };
@@ -68,10 +67,30 @@ static line line_of(const tally_view *keys, int descending)
 
 /* ---- order ---- */
 
+typedef struct {
+    const line *l;
+    int64_t begin; /* of the first chunk; each has PART_LEAST keys */
+    int wrong;     /* the order of neighbours that is not allowed */
+    int64_t first; /* the first key out of order so far */
+} order_work;
+
+static void check_order(void *data, int64_t k)
+{
+    order_work *a = data;
+    const int64_t from = a->begin + k * PART_LEAST,
+                  end = a->l->n - from < PART_LEAST ? a->l->n : from + PART_LEAST;
+    for (int64_t j = from; j < end; j++) {
+        const int order = compare(a->l, at(a->l, j - 1), at(a->l, j));
+        if (order != a->wrong && order != 2) continue;
+        tl_atomic_least(&a->first, j);
+        return;
+    }
+}
+
 int64_t tl_bounds_order(int threads, const tally_view *keys, int *descending)
 {
     const line l = line_of(keys, 0);
-    int64_t i = 1, first = l.n;
+    int64_t i = 1;
     *descending = 0;
     if (l.n == 0) return 0;
     if (compare(&l, at(&l, 0), at(&l, 0)) == 2) return 0;
@@ -80,14 +99,9 @@ int64_t tl_bounds_order(int threads, const tally_view *keys, int *descending)
     /* of a key and the one after it */
     const int wrong = compare(&l, at(&l, i - 1), at(&l, i)) == 1 ? -1 : 1;
     *descending = wrong == -1;
-#pragma omp parallel for schedule(static) num_threads(tl_threads(l.n > PART_LEAST ? threads : 1))  \
-    reduction(min                                                                                  \
-              : first)
-    for (int64_t j = i; j < l.n; j++) {
-        const int order = compare(&l, at(&l, j - 1), at(&l, j));
-        if ((order == wrong || order == 2) && j < first) first = j;
-    }
-    return first;
+    order_work all = {&l, i, wrong, l.n};
+    tl_for(threads, (l.n - i + PART_LEAST - 1) / PART_LEAST, check_order, &all);
+    return all.first;
 }
 
 /* ---- bounds ---- */
@@ -245,16 +259,26 @@ static void part(const line *l, int descending, const tally_key_window *w, int64
     }
 }
 
+typedef struct {
+    const line *l;
+    int descending;
+    const tally_key_window *w;
+    int64_t *start, *end, parts;
+} bounds_work;
+
+static void bounds_part(void *data, int64_t k)
+{
+    const bounds_work *a = data;
+    const int64_t n = a->l->n, each = n / a->parts;
+    part(a->l, a->descending, a->w, each * k, k + 1 < a->parts ? each * (k + 1) : n, a->start,
+         a->end);
+}
+
 void tl_bounds(int threads, const tally_view *keys, int descending, const tally_key_window *w,
                int64_t *start, int64_t *end)
 {
     const line l = line_of(keys, descending);
     const int64_t parts = l.n / PART_LEAST + 1 < threads ? l.n / PART_LEAST + 1 : threads;
-#pragma omp parallel for schedule(static, 1) num_threads(tl_threads(parts > 1 ? threads : 1))
-    for (int64_t t = 0; t < parts; t++) {
-        tl_fp fp = tl_fp_enter();
-        part(&l, descending, w, l.n / parts * t, t + 1 < parts ? l.n / parts * (t + 1) : l.n, start,
-             end);
-        tl_fp_leave(fp);
-    }
+    bounds_work all = {&l, descending, w, start, end, parts};
+    tl_for(threads, parts, bounds_part, &all);
 }

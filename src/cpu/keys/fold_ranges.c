@@ -5,9 +5,9 @@
  * (kernel/spans_kernel.h). Other ranges are folded one by one, and one that is the same as the
  * one before it once. */
 #include "ranges.h"
+#include "context/lock.h"
 #include "context/threads.h"
 #include "context/view.h"
-#include "law/fp.h"
 #include "cpu/widen.h"
 #include <stdlib.h>
 
@@ -232,9 +232,24 @@ static void free_room(room *m)
 static tally_status no_memory(tally *ctx, int64_t bytes, const char *what)
 {
     tally_status status;
-#pragma omp critical(tally_window_open)
+    tl_lock_take(TL_LOCK_ERROR);
     status = tl_no_memory(ctx, (size_t)bytes, what);
+    tl_lock_release(TL_LOCK_ERROR);
     return status;
+}
+
+typedef struct {
+    const job *job;
+    int failed;
+} share_work;
+
+static void run_shares(void *data, const tl_worker *worker)
+{
+    share_work *a = data;
+    room *const own = new_room();
+    for (int64_t t; own && (t = tl_next_chunk(worker)) < worker->chunks;)
+        if (!fold_shares(a->job, own, t, t + 1)) __atomic_store_n(&a->failed, 1, __ATOMIC_RELAXED);
+    free_room(own);
 }
 
 /* m: NULL, or the room of the thread that calls, which does all of it. */
@@ -255,21 +270,9 @@ static tally_status run(tally *ctx, const tl_plan *plan, const tl_plan *count, i
     if (m) {
         good = fold_shares(&j, m, 0, shares);
     } else {
-#pragma omp parallel num_threads(tl_threads(shares > 1 && ranges->n >= WORTH ? threads : 1))
-        {
-            tl_fp fp = tl_fp_enter();
-            room *const own = new_room();
-            int fine = own != NULL;
-#pragma omp for schedule(dynamic, 1)
-            for (int64_t t = 0; t < shares; t++)
-                if (fine) fine = fold_shares(&j, own, t, t + 1);
-            if (!fine) {
-#pragma omp atomic write
-                good = 0;
-            }
-            free_room(own);
-            tl_fp_leave(fp);
-        }
+        share_work all = {&j, 0};
+        good = tl_parallel(ranges->n >= WORTH ? threads : 1, shares, run_shares, &all) &&
+               !all.failed;
     }
     free(dense);
     return good ? TALLY_OK : no_memory(ctx, sizeof *m, "windows by ranges");
@@ -294,34 +297,42 @@ static tally_status row(tally *ctx, const tl_plan *plan, const tl_plan *count, i
                tl_step(out->stride, plan->op->result_bytes), m);
 }
 
+typedef struct {
+    tally *ctx;
+    const tl_plan *plan, *count;
+    const tally_view *in, *out;
+    const tally_window_options *o;
+    int64_t rows; /* of a chunk */
+    tally_status failed;
+} row_work;
+
+static void run_rows(void *data, const tl_worker *worker)
+{
+    row_work *a = data;
+    room *const own = new_room();
+    for (int64_t k; own && (k = tl_next_chunk(worker)) < worker->chunks;)
+        for (int64_t r = k * a->rows; r < (k + 1) * a->rows && r < a->in->rows; r++) {
+            const tally_status status =
+                row(a->ctx, a->plan, a->count, 1, a->in, a->out, r, a->o, own);
+            if (status) __atomic_store_n(&a->failed, status, __ATOMIC_RELAXED);
+        }
+    free_room(own);
+}
+
 tally_status tl_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
                             const tally_view *in, const tally_view *out,
                             const tally_window_options *o)
 {
-    tally_status failed = TALLY_OK;
     const int64_t total = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
     const int64_t share = in->rows / (32 * threads) + 1;
     if (threads > 1 && in->rows < threads) {
+        tally_status failed = TALLY_OK;
         for (int64_t r = 0; r < in->rows && !failed; r++)
             failed = row(ctx, plan, count, threads, in, out, r, o, NULL);
         return failed;
     }
-#pragma omp parallel num_threads(tl_threads(total < WORTH ? 1 : threads))
-    {
-        tl_fp fp = tl_fp_enter();
-        room *const own = new_room();
-#pragma omp for schedule(dynamic, share)
-        for (int64_t r = 0; r < in->rows; r++) {
-            const tally_status status =
-                own ? row(ctx, plan, count, 1, in, out, r, o, own) : TALLY_NO_MEMORY;
-            if (status) {
-#pragma omp atomic write
-                failed = status;
-            }
-        }
-        if (!own) no_memory(ctx, sizeof *own, "windows by ranges");
-        free_room(own);
-        tl_fp_leave(fp);
-    }
-    return failed;
+    row_work all = {ctx, plan, count, in, out, o, share, TALLY_OK};
+    if (!tl_parallel(total < WORTH ? 1 : threads, (in->rows + share - 1) / share, run_rows, &all))
+        return no_memory(ctx, sizeof(room), "windows by ranges");
+    return all.failed;
 }

@@ -2,10 +2,11 @@
  * The coordinates of a new NetCDF file: variables of one dimension, given or copied from a file
  * that is read. */
 #include "netcdf.h"
+#include "context/lock.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- within the critical region of the functions at the end ---- */
+/* ---- under the lock of the functions at the end ---- */
 
 /* A coordinate and room for its values. */
 static tally_status add(const tally_file *f, tl_netcdf_new *n, const char *name, int dimension,
@@ -129,22 +130,22 @@ tally_status tl_netcdf_coordinate(tally_file *f, tl_netcdf_new *n, const char *n
     if (!tl_netcdf_type(dtype))
         return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: %s has no type %s", f->label, f->info.format,
                        tally_dtype_name(dtype) ? tally_dtype_name(dtype) : "of that number");
-#pragma omp critical(tally_netcdf)
-    {
-        s = tl_netcdf_define(f, n);
-        if (!s && !n->api->nc_inq_varid(n->file, name, &there))
-            s = tl_fail(f->ctx, TALLY_INVALID,
-                        "%s: name is '%s', and there is a variable of that name", f->label, name);
-        if (!s) s = add(f, n, name, dimension, tl_netcdf_type(dtype), (size_t)count, &k);
-        if (!s) memcpy(k->values, values, k->count * tally_dtype_size(dtype));
-    }
+    tl_lock_take(TL_LOCK_NETCDF);
+    s = tl_netcdf_define(f, n);
+    if (!s && !n->api->nc_inq_varid(n->file, name, &there))
+        s = tl_fail(f->ctx, TALLY_INVALID,
+                    "%s: name is '%s', and there is a variable of that name", f->label, name);
+    if (!s) s = add(f, n, name, dimension, tl_netcdf_type(dtype), (size_t)count, &k);
+    if (!s) memcpy(k->values, values, k->count * tally_dtype_size(dtype));
+    tl_lock_release(TL_LOCK_NETCDF);
     return s;
 }
 
 tally_status tl_netcdf_like(tally_file *f, tl_netcdf_new *n, const tally_file *source)
 {
     tally_status s;
-#pragma omp critical(tally_netcdf)
+    tl_lock_take(TL_LOCK_NETCDF);
     s = copy_coordinates(f, n, source);
+    tl_lock_release(TL_LOCK_NETCDF);
     return s;
 }

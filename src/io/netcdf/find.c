@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Which variable of a NetCDF file is meant, and what the error says where none is. All of it is
- * within the critical region of its caller. */
+ * under the lock of its caller. */
 #include "netcdf.h"
 #include <stdint.h>
 #include <stdio.h>

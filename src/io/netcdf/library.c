@@ -2,6 +2,7 @@
  * Opens libnetcdf, once for each process. */
 #include "netcdf.h"
 #include "store/note.h"
+#include "context/lock.h"
 #include <dlfcn.h>
 #include <stdio.h>
 
@@ -16,7 +17,7 @@ const tl_netcdf_api *tl_netcdf_library(const char **why)
     static const char *const names[] = {"libnetcdf.so.22", "libnetcdf.so.19", "libnetcdf.so.18",
                                         "libnetcdf.so.15", "libnetcdf.so"};
     static int done, whole;
-#pragma omp critical(tally_netcdf)
+    tl_lock_take(TL_LOCK_NETCDF);
     if (!done) {
         void *library = NULL;
         done = 1;
@@ -32,6 +33,7 @@ const tl_netcdf_api *tl_netcdf_library(const char **why)
         NETCDF_CALLS(FIND)
 #undef FIND
     }
+    tl_lock_release(TL_LOCK_NETCDF);
     *why = reason;
     return whole ? &calls : NULL;
 }

@@ -74,7 +74,7 @@ typedef struct tl_netcdf_api {
 } tl_netcdf_api;
 
 /* The library, or NULL and why there is none. It is not made for threads: every call to it is
- * within omp critical(tally_netcdf). */
+ * made with TL_LOCK_NETCDF taken. */
 const tl_netcdf_api *tl_netcdf_library(const char **why);
 
 enum { TL_DIMS = 8 };
@@ -86,7 +86,7 @@ tally_status tl_netcdf_read_box(tally_file *f, const int64_t *start, const int64
                                 void *buffer);
 
 /* How many files are joined; the variable of a dimension's name that has this dimension alone in
- * one of them: whether there is one. Within the critical region. */
+ * one of them: whether there is one. With TL_LOCK_NETCDF taken. */
 int tl_netcdf_parts(const tally_file *f);
 int tl_netcdf_coordinate_of(const tally_file *f, int part, int dimension, int *group,
                             int *variable);
@@ -145,8 +145,8 @@ tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const void *data, in
 tally_status tl_netcdf_finish(tally_file *f, tl_netcdf_new *n);
 void tl_netcdf_drop(tl_netcdf_new *n);
 
-/* What the two files share. define: the dimensions and the variable, once; within the critical
- * region. copy_name: of the variable (0) or of dimension number - 1, into NC_MAX_NAME + 1
+/* What the two files share. define: the dimensions and the variable, once; under the lock.
+ * copy_name: of the variable (0) or of dimension number - 1, into NC_MAX_NAME + 1
  * characters. */
 tally_status tl_netcdf_failed(const tally_file *f, const tl_netcdf_new *n, int error,
                               const char *doing);

@@ -4,6 +4,7 @@
  * What packed values mean is unpack.c's. */
 #include "netcdf.h"
 #include "unpack.h"
+#include "context/lock.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,8 +41,9 @@ static void netcdf_end(tally_file *f)
 {
     tl_netcdf *const n = f->netcdf;
     for (int i = 0; i < n->count; i++) {
-#pragma omp critical(tally_netcdf)
+        tl_lock_take(TL_LOCK_NETCDF);
         if (n->parts[i].open) n->api->nc_close(n->parts[i].file);
+        tl_lock_release(TL_LOCK_NETCDF);
         free(n->parts[i].path);
     }
     for (int d = 0; d < DIMS; d++) free(n->names[d]);
@@ -55,12 +57,13 @@ static void netcdf_end(tally_file *f)
 static tally_status failed(const tally_file *f, const part *p, int error, const char *doing)
 {
     const char *why;
-#pragma omp critical(tally_netcdf)
+    tl_lock_take(TL_LOCK_NETCDF);
     why = f->netcdf->api->nc_strerror(error);
+    tl_lock_release(TL_LOCK_NETCDF);
     return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s: %s", p->path, doing, why);
 }
 
-/* Calls that ask the library are within the critical region of tl_netcdf_start. */
+/* Calls that ask the library are under the lock of tl_netcdf_start. */
 
 /* The dimensions of a part: of the first those of the file, of the others all but the first are
    the same. */
@@ -243,8 +246,9 @@ tally_status tl_netcdf_start(tally_file *f, const tally_file_options *o)
         if (!p->path) s = tl_no_memory(f->ctx, 1, "a file's name");
     }
     for (int i = 0; i < n->count && !s; i++) {
-#pragma omp critical(tally_netcdf)
+        tl_lock_take(TL_LOCK_NETCDF);
         s = open_part(f, &n->parts[i], o);
+        tl_lock_release(TL_LOCK_NETCDF);
     }
     return s ? s : total(f);
 }
@@ -263,11 +267,10 @@ static tally_status read_part(tally_file *f, part *p, const int64_t *start, cons
         elements *= count[d];
     }
     char *const stored = tl_unpack_place(&p->packing, out, elements);
-#pragma omp critical(tally_netcdf)
-    {
-        cache(f, p, from, n);
-        error = f->netcdf->api->nc_get_vara(p->group, p->variable, from, n, stored);
-    }
+    tl_lock_take(TL_LOCK_NETCDF);
+    cache(f, p, from, n);
+    error = f->netcdf->api->nc_get_vara(p->group, p->variable, from, n, stored);
+    tl_lock_release(TL_LOCK_NETCDF);
     if (error) return failed(f, p, error, f->netcdf->variable);
     if (tl_unpack(&p->packing, stored, out, elements, &bad)) return TALLY_OK;
     char place[8 * 24] = "", value[48];

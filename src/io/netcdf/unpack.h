@@ -13,7 +13,7 @@ typedef struct tl_packing {
     char value[TL_MISSING_MOST][8]; /* those, as `stored` */
 } tl_packing;
 
-/* Reads the attributes of a variable: within the critical region. want: options.dtype. */
+/* Reads the attributes of a variable, under the lock. want: options.dtype. */
 tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, tl_packing *p);
 /* Where in a buffer of n given values the stored ones are read to, so that they can be unpacked
  * in place; and that: 0 if value *bad is missing and there is none for it. */

@@ -10,6 +10,7 @@
  * libnetcdf opens the file by its name, so this is never a file without one (replace.c). */
 #define _GNU_SOURCE
 #include "netcdf.h"
+#include "context/lock.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -84,7 +85,7 @@ tally_status tl_netcdf_name(tally_file *f, tl_netcdf_new *n, const char *names)
     return TALLY_OK;
 }
 
-/* ---- what the file has: within the critical region of the functions at the end ---- */
+/* ---- what the file has: under the lock of the functions at the end ---- */
 
 int tl_netcdf_type(tally_dtype dtype)
 {
@@ -227,8 +228,9 @@ tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netc
     at = sprintf(names, "data(");
     for (int d = 0; d < f->info.ndim; d++) at += sprintf(names + at, "%sdim%d", d ? ", " : "", d);
     strcpy(names + at, ")");
-#pragma omp critical(tally_netcdf)
+    tl_lock_take(TL_LOCK_NETCDF);
     error = api->nc_create(path, hdf5 ? NC_NETCDF4 : NC_64BIT_DATA, &n->file);
+    tl_lock_release(TL_LOCK_NETCDF);
     n->open = !error;
     return error ? tl_netcdf_failed(f, n, error, "creating") : TALLY_OK;
 }
@@ -246,31 +248,32 @@ tally_status tl_netcdf_fill(tally_file *f, tl_netcdf_new *n, const void *value)
 tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const void *data, int64_t elements)
 {
     tally_status s;
-#pragma omp critical(tally_netcdf)
+    tl_lock_take(TL_LOCK_NETCDF);
     s = put(f, n, data, elements);
+    tl_lock_release(TL_LOCK_NETCDF);
     return s;
 }
 
 tally_status tl_netcdf_finish(tally_file *f, tl_netcdf_new *n)
 {
     tally_status s;
-#pragma omp critical(tally_netcdf)
-    {
-        s = reserve(f, n, 0);
-        if (!s) s = begin(f, n);
-        const int error = n->api->nc_close(n->file);
-        n->open = 0;
-        release(f);
-        if (!s && error) s = tl_netcdf_failed(f, n, error, "closing");
-    }
+    tl_lock_take(TL_LOCK_NETCDF);
+    s = reserve(f, n, 0);
+    if (!s) s = begin(f, n);
+    const int error = n->api->nc_close(n->file);
+    n->open = 0;
+    release(f);
+    if (!s && error) s = tl_netcdf_failed(f, n, error, "closing");
+    tl_lock_release(TL_LOCK_NETCDF);
     return s;
 }
 
 void tl_netcdf_drop(tl_netcdf_new *n)
 {
     if (!n) return;
-#pragma omp critical(tally_netcdf)
+    tl_lock_take(TL_LOCK_NETCDF);
     if (n->open) n->api->nc_close(n->file);
+    tl_lock_release(TL_LOCK_NETCDF);
     for (tl_netcdf_kept *k = n->coordinates, *next; k; k = next) {
         next = k->next;
         free(k);
