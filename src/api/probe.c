@@ -7,7 +7,7 @@
 #include "store/key.h"
 #include "store/cache.h"
 #include "law/fp.h"
-#include "context/lock.h"
+#include "context/threads.h"
 #include "context/operators.h"
 #include "law/random.h"
 #include <stdio.h>

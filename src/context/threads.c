@@ -60,13 +60,19 @@ static int contexts;         /* open ones */
 static time_t refused_until; /* no thread is made before, since one could not be made */
 static atomic_int forked;    /* this is a child of a process with workers: it has no threads */
 
-/* The child has one thread; another one of the parent may have held the lock. */
+static pthread_mutex_t locks[TL_LOCKS] = {[0 ... TL_LOCKS - 1] = PTHREAD_MUTEX_INITIALIZER};
+
+void tl_lock_take(tl_lock which) { pthread_mutex_lock(&locks[which]); }
+void tl_lock_release(tl_lock which) { pthread_mutex_unlock(&locks[which]); }
+
+/* The child has one thread; another one of the parent may have held any lock. */
 static void in_child(void)
 {
     if (atomic_load(&count)) atomic_store(&forked, 1);
     atomic_store(&count, 0);
     idle = NULL;
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    for (int i = 0; i < TL_LOCKS; i++) locks[i] = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
 static __attribute__((constructor)) void watch_forks(void)
@@ -140,7 +146,6 @@ static void wake_next(call *c, int number)
 static void *worker_main(void *argument)
 {
     worker *const w = argument;
-    tl_fp_enter();
     for (;;) {
         spin_while(&w->state, WAITING);
         if (atomic_load(&w->state) == WAITING) {
@@ -154,6 +159,7 @@ static void *worker_main(void *argument)
             continue; /* the offer was taken back */
         }
         wake_next(w->call, w->number);
+        tl_fp_enter();
         run(w->call, w->number);
         if (atomic_exchange(&w->state, WAITING) == RUNNING_WATCHED) wake_sleeper(&w->state);
     }
@@ -183,19 +189,22 @@ static void end_worker(worker *w)
     free(w);
 }
 
-/* Makes up to `wanted` workers for c. Where one cannot be made, half of the others end again:
- * their stacks are not all that the work needs. */
+/* Makes up to `wanted` workers for c, which `count` has already. Where one cannot be made, new ones
+ * end again until half of all workers are left: stacks are not all that the work needs. */
 static void make_workers(call *c, int wanted)
 {
     const int before = c->workers, all = before + wanted;
     while (c->workers < all && (c->worker[c->workers] = make_worker())) c->workers++;
     if (c->workers == all) return;
-    const int kept = before + (c->workers - before) / 2;
-    while (c->workers > kept) end_worker(c->worker[--c->workers]);
+    int there = atomic_fetch_sub(&count, all - c->workers) - (all - c->workers);
+    const int half = there / 2;
+    for (; c->workers > before && there > half; there--) {
+        end_worker(c->worker[--c->workers]);
+        atomic_fetch_sub(&count, 1);
+    }
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     pthread_mutex_lock(&lock);
-    atomic_fetch_sub(&count, all - kept);
     refused_until = now.tv_sec + RETRY_SECONDS;
     pthread_mutex_unlock(&lock);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The thread pool of the process. A call cuts its work into chunks. The calling
+ * The thread pool of the process, and its locks. A call cuts its work into chunks. The calling
  * thread and the pool's workers take chunks until none is left:
  *
  *     static void work(void *data, const tl_worker *w)
@@ -52,6 +52,24 @@ void tl_for(int threads, int64_t chunks, void (*chunk)(void *data, int64_t i), v
 /* Workers are made when a call needs them, and end when the last context closes. */
 void tl_pool_open(void);
 void tl_pool_close(void);
+
+/* Locks for what exists once in the process. A child of fork finds all of them free: another
+ * thread of its parent may have held one, and would never give it back. */
+typedef enum tl_lock {
+    TL_LOCK_PROBE,
+    TL_LOCK_ERROR, /* the error of a context that several threads work for */
+    TL_LOCK_EXACT,
+    TL_LOCK_CUDA,
+    TL_LOCK_CUDA_CALLS,
+    TL_LOCK_CUDA_LIBRARY,
+    TL_LOCK_NVRTC,
+    TL_LOCK_OPENCL,
+    TL_LOCK_NETCDF,
+    TL_LOCKS
+} tl_lock;
+
+void tl_lock_take(tl_lock lock);
+void tl_lock_release(tl_lock lock);
 
 /* Sets *least to value if that is smaller; for results of several threads. */
 static inline void tl_atomic_least(int64_t *least, int64_t value)

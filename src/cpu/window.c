@@ -7,7 +7,6 @@
 #include "window.h"
 #include "law/order.h"
 #include "cpu/kernel/simd.h"
-#include "context/lock.h"
 #include "context/threads.h"
 #include "narrow/narrow.h"
 #include "shape.h"

@@ -2,7 +2,6 @@
  * window over views: each sequence, dense or packed, through the dense engine (window.h). */
 #include "shape.h"
 #include "lanes.h"
-#include "context/lock.h"
 #include "context/share.h"
 #include "window.h"
 #include "context/device.h"

@@ -5,7 +5,6 @@
  * by one. */
 #include "exact.h"
 #include "exact_block.h"
-#include "context/lock.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include "cpu/shape.h"

@@ -5,7 +5,6 @@
  * (kernel/spans_kernel.h). Other ranges are folded one by one, and one that is the same as the
  * one before it once. */
 #include "ranges.h"
-#include "context/lock.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include "cpu/widen.h"

@@ -12,7 +12,7 @@
  * device's memory too. */
 #include "better.h"
 #include "cuda.h"
-#include "context/lock.h"
+#include "context/threads.h"
 #include <stdlib.h>
 
 enum {

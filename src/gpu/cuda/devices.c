@@ -2,7 +2,7 @@
  * The driver (libcuda), opened at run time, once a process; which devices it has; its errors. */
 #include "cuda.h"
 #include "store/note.h"
-#include "context/lock.h"
+#include "context/threads.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "nvrtc.h"
 #include "gpu/gpu.h"
 #include "store/note.h"
-#include "context/lock.h"
+#include "context/threads.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

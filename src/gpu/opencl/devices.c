@@ -4,7 +4,7 @@
  * functions and its errors are here too. This file sees no other file of this folder. */
 #include "opencl.h"
 #include "store/note.h"
-#include "context/lock.h"
+#include "context/threads.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * The coordinates of a new NetCDF file: variables of one dimension, given or copied from a file
  * that is read. */
 #include "netcdf.h"
-#include "context/lock.h"
+#include "context/threads.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * Opens libnetcdf, once for each process. */
 #include "netcdf.h"
 #include "store/note.h"
-#include "context/lock.h"
+#include "context/threads.h"
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
  * What packed values mean is unpack.c's. */
 #include "netcdf.h"
 #include "unpack.h"
-#include "context/lock.h"
+#include "context/threads.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
