@@ -73,8 +73,8 @@ typedef struct tl_lanes_room {
 } tl_lanes_room;
 
 /* For strips of up to `width` lanes, of sequences of up to `longest` elements. room->t then has
- * space for `transposed` elements, or more. The memory is the context's, for thread `me` of a
- * team. 0: out of memory. */
+ * space for `transposed` elements, or more. The memory is the context's, for thread number `me`.
+ * 0: out of memory. */
 int tl_lanes_open(tl_lanes_room *room, tally *ctx, int me, const tl_lanes_job *job, int64_t width,
                   int64_t longest, int64_t transposed);
 
