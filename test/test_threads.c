@@ -331,7 +331,8 @@ static int some_calls(void)
             rounding() != FE_UPWARD)
             failures++, printf("FAILED: round %d: %d of %d chunks, %d, wrong %d\n", round, taken,
                                chunks, complete, (int)c.wrong);
-        if (!complete && c.idle && chunks) failures++, printf("FAILED: %d chunks are left\n", chunks);
+        if (!complete && c.idle && chunks)
+            failures++, printf("FAILED: %d chunks are left\n", chunks);
     }
     fesetround(FE_TONEAREST);
     return failures;
@@ -347,16 +348,17 @@ static void *closes(void *ctx)
 static int ends(void)
 {
     int failures = 0;
+    pthread_t thread; /* the thread sanitizer makes one of its own beside the first */
+    if (pthread_create(&thread, NULL, closes, NULL) || pthread_join(thread, NULL)) return 1;
     const int before = tasks();
     for (int i = 0; i < 20; i++) {
         tally *first, *second;
-        pthread_t thread;
         double y = 0;
         const tally_view in = tally_flat(x, TALLY_F64, N);
         if (tally_open(&first, "cpu,threads=4") || tally_open(&second, "cpu,threads=2")) return 1;
         failures += tally_reduce(first, "sum", &in, &y) || memcmp(&y, one.memory, sizeof y);
         tally_close(first);
-        failures += threads_for(4, 5) != 4 || (!SANITIZED && tasks() < before + 3);
+        failures += threads_for(4, 5) != 4 || tasks() < before + 3;
         if (pthread_create(&thread, NULL, closes, second)) return 1;
         pthread_join(thread, NULL);
         for (int wait = 0; wait < 1000 && tasks() != before; wait++) usleep(1000);

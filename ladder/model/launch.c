@@ -239,9 +239,11 @@ int model_launch(model_program *p, const char *name, int64_t groups,
                  const model_argument *arguments, int count, int watched_only, model_counts *counts,
                  char *error, size_t room)
 {
-    launch l = {
-        .program = p, .kernel = find_kernel(p, name), .arguments = arguments, .groups = groups,
-        .lock = PTHREAD_MUTEX_INITIALIZER};
+    launch l = {.program = p,
+                .kernel = find_kernel(p, name),
+                .arguments = arguments,
+                .groups = groups,
+                .lock = PTHREAD_MUTEX_INITIALIZER};
     l.watched_only = watched_only && counts;
     if (!l.kernel || l.kernel->parameters != count) {
         snprintf(error, room, "%s: there is no kernel '%s' of %d parameters", p->name, name, count);

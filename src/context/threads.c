@@ -272,9 +272,8 @@ static void run_with_workers(call *c)
 /* ---- calls ---- */
 
 /* A function of its own because of its frame of 8 KiB. */
-static __attribute__((noinline)) int run_shared(int threads, int64_t chunks,
-                                                void (*work)(void *data, const tl_worker *w),
-                                                void *data)
+static __attribute__((noinline)) int
+run_shared(int threads, int64_t chunks, void (*work)(void *data, const tl_worker *w), void *data)
 {
     call c;
     c.work = work;

@@ -27,10 +27,10 @@ enum { TL_THREADS_MOST = 1024 };
 
 /* A thread that takes part in a call. */
 typedef struct tl_worker {
-    int number;      /* of this thread, 0 .. threads - 1; the caller is 0 */
-    int threads;     /* at most so many take part */
-    int64_t chunks;  /* 0 .. chunks - 1 */
-    int64_t *next;   /* the next chunk that no thread has taken */
+    int number;     /* of this thread, 0 .. threads - 1; the caller is 0 */
+    int threads;    /* at most so many take part */
+    int64_t chunks; /* 0 .. chunks - 1 */
+    int64_t *next;  /* the next chunk that no thread has taken */
 } tl_worker;
 
 /* Takes the next chunk; w->chunks or more: none is left. */
@@ -76,6 +76,7 @@ static inline void tl_atomic_least(int64_t *least, int64_t value)
 {
     int64_t old = __atomic_load_n(least, __ATOMIC_RELAXED);
     while (value < old && !__atomic_compare_exchange_n(least, &old, value, 1, __ATOMIC_RELAXED,
-                                                       __ATOMIC_RELAXED)) {}
+                                                       __ATOMIC_RELAXED)) {
+    }
 }
 #endif

@@ -194,7 +194,8 @@ static void copy_parts(void *with, const tl_worker *worker)
 {
     const copy *const c = with;
     const int64_t each = c->n / c->parts + 1;
-    for (int64_t part = tl_next_chunk(worker), at; part < worker->chunks; part = tl_next_chunk(worker)) {
+    for (int64_t part = tl_next_chunk(worker), at; part < worker->chunks;
+         part = tl_next_chunk(worker)) {
         if ((at = part * each) >= c->n) break;
         tl_copy_strided(c->to + at * c->to_stride * c->bytes, c->to_stride,
                         c->from + at * c->from_stride * c->bytes, c->from_stride,

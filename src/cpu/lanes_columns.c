@@ -301,8 +301,7 @@ static void do_tasks(void *with, const tl_worker *worker)
     const tasks *all = with;
     const columns *c = all->c;
     tl_lanes_room room;
-    if (!tl_lanes_open(&room, all->ctx, worker->number, c->job, c->strip, c->job->in->n, 0))
-        return;
+    if (!tl_lanes_open(&room, all->ctx, worker->number, c->job, c->strip, c->job->in->n, 0)) return;
     for (int64_t t; (t = tl_next_chunk(worker)) < worker->chunks;)
         all->what(c, &room, all->b, t / all->parts, t % all->parts, all->parts);
     if (c->stream) tl_stream_fence();

@@ -237,7 +237,8 @@ static void narrow_share(void *with, const tl_worker *worker)
     const tally_view *in = a->in;
     const int64_t bytes = element_bytes(a->plan);
     for (int64_t t, n; (t = tl_next_chunk(worker)) < worker->chunks;) {
-        const int64_t r = tl_share(in, t, worker->chunks), end = tl_share(in, t + 1, worker->chunks);
+        const int64_t r = tl_share(in, t, worker->chunks),
+                      end = tl_share(in, t + 1, worker->chunks);
         if (r >= end) continue;
         const char *x = tl_view_row(in, r, bytes, &n);
         if (in->offsets) x -= in->offsets[r] * bytes;

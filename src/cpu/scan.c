@@ -304,7 +304,8 @@ static void scan_blocks(shared *t, const tl_worker *worker, tl_staging at, char 
                        block_at(t, later),     base + later * t->size,
                        tiles_of(t, later),     (worker->threads - 1) * t->size * op->elem_bytes};
         if (t->depth == FOLD_DEPTH && later < t->blocks) fold(t, later, base);
-        assert(later > j); /* the one that may be unpublished; all that are waited for are before j */
+        assert(later >
+               j); /* the one that may be unpublished; all that are waited for are before j */
         join_nodes(t, c, &seen, j);
         const int64_t m = t->n - j * t->size < t->size ? t->n - j * t->size : t->size;
         scan_serial(t->scan, c, block_at(t, j), m, t->out + j * t->size * op->result_bytes,
@@ -521,7 +522,8 @@ static void share(void *with, const tl_worker *worker)
     if (all->narrow) {
         for (int64_t t; (t = tl_next_chunk(worker)) < worker->chunks;)
             tl_narrow_scan_rows(alone.plan, alone.in, alone.out, alone.o,
-                                tl_share(alone.in, t, worker->chunks), tl_share(alone.in, t + 1, worker->chunks));
+                                tl_share(alone.in, t, worker->chunks),
+                                tl_share(alone.in, t + 1, worker->chunks));
         return;
     }
     tl_lanes_batch *batch =

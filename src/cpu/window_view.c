@@ -211,13 +211,12 @@ static tally_status work(const view_work *v, const tl_worker *team)
 {
     tally *ctx = v->ctx;
     const tally_view *in = v->in, *out = v->out;
-    shares s = {
-        .alone = {ctx, &s.w, v->plan, in, out, v->o, v->least, v->most, TALLY_OK},
-        .lanes = v->lanes};
+    shares s = {.alone = {ctx, &s.w, v->plan, in, out, v->o, v->least, v->most, TALLY_OK},
+                .lanes = v->lanes};
     s.w.number = team ? team->number : 0;
     tl_lock_take(TL_LOCK_ERROR); /* ctx holds one error; each thread's sentence is true */
-    s.alone.status = tl_window_open(&s.w.win, ctx, v->plan, v->count, v->o, s.w.number,
-                                    team ? 1 : v->threads);
+    s.alone.status =
+        tl_window_open(&s.w.win, ctx, v->plan, v->count, v->o, s.w.number, team ? 1 : v->threads);
     tl_lock_release(TL_LOCK_ERROR);
     const int opened = !s.alone.status, follow = opened && rows_follow(&s.w.win, in, out);
     if (follow) s.group = GROUP_BYTES / (in->n * v->plan->op->elem_bytes) + 1;

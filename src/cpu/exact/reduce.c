@@ -337,7 +337,7 @@ static void rows(const tl_plan *plan, int threads, const tally_view *in, char *o
     }
     shares all = {plan, in, out, share, is_long};
     tl_parallel(total * bytes > TL_PARALLEL_BYTES ? threads : 1, (in->rows + share - 1) / share,
-            do_share, &all);
+                do_share, &all);
 }
 
 /* Neighbouring columns, so that a line of the cache is used whole: COLUMNS of them, a few rows
@@ -406,8 +406,7 @@ static tally_status columns(tally *ctx, const tl_plan *plan, int threads, const 
     tl_exact *joined = need ? malloc(need) : NULL;
     for (int64_t c = 0; joined && c < in->rows; c++) tl_exact_begin(&joined[c]);
     strip_work all = {plan, in, out, parts, joined};
-    const int failed =
-        (need && !joined) || !tl_parallel(threads, strips * parts, add_strips, &all);
+    const int failed = (need && !joined) || !tl_parallel(threads, strips * parts, add_strips, &all);
     for (int64_t c = 0; joined && !failed && c < in->rows; c++)
         lower(&joined[c], plan, out + c * plan->op->result_bytes);
     free(joined);

@@ -428,10 +428,8 @@ static void range_share(void *data, int64_t k)
 void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *s, const void *data,
                          int64_t stride, void *out, int64_t y_stride)
 {
-    range_work all = {plan,
-                      s,
-                      {(char *)(uintptr_t)data, tl_step(stride, plan->op->elem_bytes)},
-                      {out, y_stride}};
+    range_work all = {
+        plan, s, {(char *)(uintptr_t)data, tl_step(stride, plan->op->elem_bytes)}, {out, y_stride}};
     tl_for(threads, (s->results + RANGES_SHARE - 1) / RANGES_SHARE, range_share, &all);
 }
 

@@ -209,8 +209,7 @@ static void do_strips(void *with, const tl_worker *worker)
     tl_lanes_room room;
     char *const some = tl_scratch(all->ctx, worker->number, TL_STAGE, all->some_bytes);
     int64_t at = g->strips * worker->number / worker->threads;
-    if (!some ||
-        !tl_lanes_open(&room, all->ctx, worker->number, &g->job, g->strip[0].width, 0, 0))
+    if (!some || !tl_lanes_open(&room, all->ctx, worker->number, &g->job, g->strip[0].width, 0, 0))
         return;
     while (tl_next_chunk(worker) < worker->chunks) {
         strip *const t = take_strip(g, &at);

@@ -270,8 +270,8 @@ static tally_status run(tally *ctx, const tl_plan *plan, const tl_plan *count, i
         good = fold_shares(&j, m, 0, shares);
     } else {
         share_work all = {&j, 0};
-        good = tl_parallel(ranges->n >= WORTH ? threads : 1, shares, run_shares, &all) &&
-               !all.failed;
+        good =
+            tl_parallel(ranges->n >= WORTH ? threads : 1, shares, run_shares, &all) && !all.failed;
     }
     free(dense);
     return good ? TALLY_OK : no_memory(ctx, sizeof *m, "windows by ranges");

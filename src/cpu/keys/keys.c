@@ -170,8 +170,8 @@ static void ends_part(void *data, int64_t p)
 {
     const ends_work *w = data;
     const int64_t last = w->keys->n - 1, a = part_begin(last, w->parts, p);
-    w->found[p] = ends(w->keys, a, part_begin(last, w->parts, p + 1),
-                       w->offsets ? w->offsets + 1 + a : NULL);
+    w->found[p] =
+        ends(w->keys, a, part_begin(last, w->parts, p + 1), w->offsets ? w->offsets + 1 + a : NULL);
 }
 
 int64_t tl_runs(int threads, const tally_view *keys, int64_t *offsets)
@@ -261,8 +261,8 @@ static void count_part(void *data, int64_t p)
 {
     groups_work *w = data;
     const int64_t n = w->codes->n, end = part_begin(n, w->parts, p + 1);
-    const int64_t at = count(w->codes, part_begin(n, w->parts, p), end, w->groups,
-                             w->counts + p * w->groups);
+    const int64_t at =
+        count(w->codes, part_begin(n, w->parts, p), end, w->groups, w->counts + p * w->groups);
     if (at < end) tl_atomic_least(&w->first, at);
 }
 

@@ -133,8 +133,8 @@ tally_status tl_netcdf_coordinate(tally_file *f, tl_netcdf_new *n, const char *n
     tl_lock_take(TL_LOCK_NETCDF);
     s = tl_netcdf_define(f, n);
     if (!s && !n->api->nc_inq_varid(n->file, name, &there))
-        s = tl_fail(f->ctx, TALLY_INVALID,
-                    "%s: name is '%s', and there is a variable of that name", f->label, name);
+        s = tl_fail(f->ctx, TALLY_INVALID, "%s: name is '%s', and there is a variable of that name",
+                    f->label, name);
     if (!s) s = add(f, n, name, dimension, tl_netcdf_type(dtype), (size_t)count, &k);
     if (!s) memcpy(k->values, values, k->count * tally_dtype_size(dtype));
     tl_lock_release(TL_LOCK_NETCDF);
