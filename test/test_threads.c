@@ -250,13 +250,15 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 
 /* ---- cases: each runs in a process of its own and returns its failures ---- */
 
-/* In a child: the calls are right, on one thread. */
-static int child_works(void)
+/* In a child: the calls are right, on one thread, and the last context, which the parent opened, can
+ * be closed. */
+static int child_works(tally *last)
 {
     alarm(PATIENCE);
     const int got = threads_for(3, 0.05);
     if (got != 1) printf("FAILED: a child of a process with threads has %d\n", got);
     const int failures = (got != 1) + all("cpu,threads=3", &here, &one);
+    tally_close(last);
     fflush(stdout);
     return failures;
 }
@@ -269,7 +271,7 @@ static int forked(void)
     if (tally_open(&open, "cpu,threads=3") || threads_for(3, 5) != 3) return 1;
     const pid_t child = fork();
     if (child < 0) return 1;
-    if (child == 0) _exit(child_works() != 0);
+    if (child == 0) _exit(child_works(open) != 0);
     int status = 0;
     waitpid(child, &status, 0);
     if (status) printf("FAILED: the forked process: status 0x%x\n", (unsigned)status);
@@ -432,6 +434,58 @@ static int many_callers(void)
         pthread_join(thread[i], NULL);
         failures += failed[i];
     }
+    return failures;
+}
+
+/* Forks while other threads hold locks: all that have names, and, as often as not, the pool's. */
+static atomic_int stop, taken;
+
+static void *holds_locks(void *nothing)
+{
+    for (int i = 0; i < TL_LOCKS; i++) tl_lock_take((tl_lock)i);
+    atomic_store(&taken, 1);
+    while (!atomic_load(&stop)) usleep(1000);
+    for (int i = 0; i < TL_LOCKS; i++) tl_lock_release((tl_lock)i);
+    return nothing;
+}
+
+static void no_chunk(void *data, int64_t i) { (void)data, (void)i; }
+
+static void *calls_often(void *nothing)
+{
+    while (!atomic_load(&stop)) tl_for(3, 3, no_chunk, NULL);
+    return nothing;
+}
+
+static int held_locks(void)
+{
+    enum { THREADS = 3, FORKS = 100 };
+    pthread_t thread[THREADS];
+    int failures = 0;
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&thread[i], NULL, i ? calls_often : holds_locks, NULL)) return 1;
+    while (!atomic_load(&taken)) usleep(1000);
+    for (int k = 0; k < FORKS; k++) {
+        const pid_t child = fork();
+        if (child == 0) {
+            tally *ctx;
+            alarm(PATIENCE / 4);
+            for (int i = 0; i < TL_LOCKS; i++) tl_lock_take((tl_lock)i);
+            for (int i = 0; i < TL_LOCKS; i++) tl_lock_release((tl_lock)i);
+            if (tally_open(&ctx, "cpu,threads=3,probe=off")) _exit(1);
+            tl_for(3, 3, no_chunk, NULL);
+            tally_close(ctx);
+            _exit(0);
+        }
+        int status = -1;
+        if (child > 0) waitpid(child, &status, 0);
+        if (!status) continue;
+        printf("FAILED: fork %d: status 0x%x\n", k, (unsigned)status);
+        failures++;
+        break;
+    }
+    atomic_store(&stop, 1);
+    for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
     return failures;
 }
 
@@ -639,6 +693,7 @@ int main(void)
     run("a fork of a process without threads", alone);
     run("a fork of a process with threads", forked);
     run("many callers, and forks in the middle of their calls", many_callers);
+    if (!SANITIZED) run("forks while locks are held", held_locks);
     run("calls within calls", nested);
     run("the end of the threads", ends);
     if (!SANITIZED) run("threads of which few can be made", few_threads);
