@@ -95,12 +95,14 @@ static double run_once(contender *c, const job *j)
     return now() - start;
 }
 
-/* The team of OpenMP spins for a while after its work: TBB's threads must not share a processor
-   with that. */
+/* OpenMP's threads are pinned, tally's are free, TBB's pin themselves. OpenMP's spin for a while
+   after their work: others must not share a processor with that. */
 static void prepare(const contender *c, int threads)
 {
     if (c->peer && c->peer->tbb)
         usleep(30000);
+    else if (!c->peer && !c->loop)
+        team_free();
     else
         team_pin(threads);
 }

@@ -79,11 +79,13 @@ double problem_result(const job *j, int64_t i);
 const char *element_name(element e);
 size_t element_size(element e);
 
-/* memory.c. Memory on huge pages (madvise), already touched; a pinned team; seconds; the median
+/* memory.c. Memory on huge pages (madvise), already touched; a pinned team, and
+   threads that are not pinned; seconds; the median
    (sorts v). */
 void *memory_huge(size_t bytes);
 void memory_free(void *p, size_t bytes);
 void team_pin(int threads);
+void team_free(void);
 int team_most(void);
 double now(void);
 double median(double *v, int count);

@@ -130,5 +130,6 @@ int ceiling_pick(int threads, char *dst, size_t out, const char *src, size_t in,
         best[i] = p.list[order[i]];
         if (gbps) gbps[i] = 1e-9 * (double)moved * p.repeat / seconds[i];
     }
+    team_free();
     return found;
 }

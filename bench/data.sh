@@ -19,7 +19,7 @@ t = time.perf_counter(); math.fsum(x); t = time.perf_counter() - t
 print("math.fsum of 2^22: %.2f ms, %.2f GB/s" % (1e3 * t, 8 * len(x) / t / 1e9))'
 
 echo "== keys"
-cc -O2 -I"$here/../include" "$here/keys.c" "$build/libtally.a" -fopenmp -lm -ldl -lpthread -o keys
+cc -O2 -I"$here/../include" "$here/keys.c" "$build/libtally.a" -pthread -lm -ldl -o keys
 ./keys 1
 ./keys 2
 

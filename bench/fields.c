@@ -3,7 +3,7 @@
  * the same memory and threads, which is the maximum of the same bytes as one sequence, and
  * beside a copy of them. A push of one step moves 12 bytes of f32: it reads the step, writes it
  * into the stream, and reads it there when 8 are folded.
- *   cc -O2 -Iinclude bench/fields.c build/libtally.a -fopenmp -ldl -lm -o fields
+ *   cc -O2 -Iinclude bench/fields.c build/libtally.a -pthread -ldl -lm -o fields
  *   ./fields [CELLS [DEVICE [STEPS [OPERATOR...]]]]
  * With a CUDA device the steps lie in its memory; each line is there twice: every push waits for
  * the device, and by a stream of the caller's, where none does and all 8 steps end with one

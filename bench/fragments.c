@@ -2,7 +2,7 @@
  * How long it takes to put 10^4 fragments of random lengths together, in random order; and what
  * a merge of two neighbours costs that come and go as bytes, as they do between ranks
  * (doc/scale.md).
- *   cc -O2 -Iinclude bench/fragments.c build/libtally.a -fopenmp -ldl -lm -o fragments &&
+ *   cc -O2 -Iinclude bench/fragments.c build/libtally.a -pthread -ldl -lm -o fragments &&
  *   ./fragments sum var */
 #define _POSIX_C_SOURCE 200809L
 #include "clock.h"

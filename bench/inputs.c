@@ -2,7 +2,7 @@
  * Validity bitmaps and second inputs on processors, in turns with the plain call on the same
  * first input and with a read of the same bytes (max). Medians; ratios of bytes a second, those
  * of both inputs and of the bits counted.
- *   cc -O2 -Iinclude bench/inputs.c build/libtally.a -fopenmp -ldl -lm -o inputs && ./inputs
+ *   cc -O2 -Iinclude bench/inputs.c build/libtally.a -pthread -ldl -lm -o inputs && ./inputs
  *   [LOG2 [DEVICE]] */
 #define _POSIX_C_SOURCE 200809L
 #include "clock.h"

@@ -4,12 +4,14 @@
  */
 #define _GNU_SOURCE
 #include "bench.h"
+#include <dirent.h>
 #include <omp.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { HUGE = 2 << 20 };
 
@@ -49,8 +51,20 @@ static cpu_set_t *processors(void)
 
 int team_most(void) { return CPU_COUNT(processors()); }
 
-/* Thread k of the OpenMP team stays on the k-th processor. tally's team is the same one, so it
-   is pinned too. */
+/* All threads of the process may run on any of its processors. OpenMP's sleep then: they spin for
+ * some milliseconds after their work. tally's threads run where the one that makes them may, so
+ * none must be made by a thread that is pinned. */
+void team_free(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *e; tasks && (e = readdir(tasks));)
+        if (e->d_name[0] != '.')
+            sched_setaffinity((pid_t)atoi(e->d_name), sizeof(cpu_set_t), processors());
+    if (tasks) closedir(tasks);
+    usleep(30000);
+}
+
+/* Thread k of the OpenMP team stays on the k-th processor. */
 void team_pin(int threads)
 {
     cpu_set_t *all = processors();

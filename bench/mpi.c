@@ -3,7 +3,7 @@
  * process with as many threads, and beside MPI_Allreduce of the ranks' own sums (whose bits
  * depend on the ranks); allreduce of 64 MB beside MPI_Allreduce. In turns; the median of ROUNDS,
  * and the best, which a machine shared with others needs.
- *   mpicc -O2 -Iinclude bench/mpi.c build/libtally.a -fopenmp -ldl -lm -o mpi && mpirun -n 2
+ *   mpicc -O2 -Iinclude bench/mpi.c build/libtally.a -pthread -ldl -lm -o mpi && mpirun -n 2
  *   ./mpi */
 #include "clock.h"
 #include <mpi.h>

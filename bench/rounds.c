@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What a tally_mpi_reduce of little data is made of, beside the whole: the model of doc/scale.md
  * for ranks that are here. Each line is the best of RUNS, in microseconds, of the slowest rank.
- *   mpicc -O2 -Iinclude bench/rounds.c build/libtally.a -fopenmp -ldl -lm -o rounds && mpirun -n
+ *   mpicc -O2 -Iinclude bench/rounds.c build/libtally.a -pthread -ldl -lm -o rounds && mpirun -n
  *   2 ./rounds */
 #include <mpi.h>
 #include <tally_mpi.h>

@@ -39,13 +39,13 @@ endif()
 # The compiler of archives: the operators' tables and texts, no kernels of processors.
 if(cuda_here)
   add_executable(make_kernels EXCLUDE_FROM_ALL cmake/kernels.c src/context/operators.c src/context/names.c
-    src/context/error.c src/dtype/dtype.c src/dtype/number.c src/exact/exact.c src/exact/forms.c src/gpu/program.c
+    src/context/error.c src/context/processors.c src/context/threads.c
+    src/dtype/dtype.c src/dtype/number.c src/exact/exact.c src/exact/forms.c src/gpu/program.c
     src/gpu/kernels.c src/gpu/cuda/nvrtc.c src/gpu/cuda/archive.c src/store/key.c $<TARGET_OBJECTS:tally_texts>
     ${scalar_objects})
   target_include_directories(make_kernels PRIVATE src include)
   target_compile_definitions(make_kernels PRIVATE TALLY_BUILDING)
-  target_compile_options(make_kernels PRIVATE ${OpenMP_C_FLAGS})
-  target_link_libraries(make_kernels PRIVATE OpenMP::OpenMP_C m ${CMAKE_DL_LIBS})
+  target_link_libraries(make_kernels PRIVATE Threads::Threads m ${CMAKE_DL_LIBS})
 endif()
 
 # An object library NAME that holds the archive of SET for ARCHS (src/gpu/cuda/embedded.c).

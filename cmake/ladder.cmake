@@ -54,4 +54,3 @@ add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/ladder_texts.c
   DEPENDS ${ladder_texts} cmake/ladder.cmake VERBATIM)
 add_library(tally_ladder OBJECT ${ladder_sources} ${PROJECT_BINARY_DIR}/ladder_texts.c)
 target_include_directories(tally_ladder PRIVATE include ladder src)
-target_compile_options(tally_ladder PRIVATE ${OpenMP_C_FLAGS})

@@ -28,7 +28,6 @@ foreach(source IN LISTS examples)
 endforeach()
 
 # ---- tests ----
-# Threads that wait sleep (OMP_WAIT_POLICY): the tests ask for more threads than ctest leaves processors.
 # What PoCL compiles is kept for the tests of this build, because a program takes it seconds. The library's own disk
 # cache is not kept. PoCL's method `loops`, with texts whose loops stay loops, compiles in a quarter of the time of PoCL
 # 3.1's default (9 s instead of 38 s for the programs of argmax u8), and without optimization in a quarter of that again
@@ -44,7 +43,7 @@ endif()
 file(WRITE ${PROJECT_BINARY_DIR}/tests/kernels/gpu/opencl/prelude_opencl.h "${rolled}")
 set(pocl_quick "POCL_WORK_GROUP_METHOD=loops" "POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable"
     "TALLY_KERNELS=${PROJECT_BINARY_DIR}/tests/kernels")
-set(test_environment "OMP_WAIT_POLICY=PASSIVE" "POCL_CACHE_DIR=${PROJECT_BINARY_DIR}/tests/pocl"
+set(test_environment "POCL_CACHE_DIR=${PROJECT_BINARY_DIR}/tests/pocl"
     "TALLY_SOURCE=${PROJECT_SOURCE_DIR}" "TALLY_BUILD=${PROJECT_BINARY_DIR}" "CC=${CMAKE_C_COMPILER}"
     "TALLY_SANITIZE=${TALLY_SANITIZE}"
     "UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1"
@@ -126,7 +125,7 @@ foreach(source IN LISTS programs)
   target_include_directories(${name} PRIVATE src include)
   target_compile_definitions(${name} PRIVATE TALLY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_compile_options(${name} PRIVATE -O1) # they are compiled more often than they run
-  target_link_libraries(${name} PRIVATE tally_static OpenMP::OpenMP_C Threads::Threads m)
+  target_link_libraries(${name} PRIVATE tally_static m)
   if(name MATCHES "^test_ladder")
     target_sources(${name} PRIVATE $<TARGET_OBJECTS:tally_ladder>)
     target_include_directories(${name} PRIVATE ladder)
@@ -251,7 +250,7 @@ endif()
 if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CROSSCOMPILING AND
    (NOT TALLY_SANITIZE OR TALLY_SANITIZE MATCHES address))
   set(fuzz_definitions TALLY_BUILDING TL_TEXT_SHARE=64 TL_TEXT_SMALL=16 TL_CELLS_ONCE)
-  set(fuzz_options -g -O1 -fsanitize=fuzzer,address,undefined ${OpenMP_C_FLAGS})
+  set(fuzz_options -g -O1 -fsanitize=fuzzer,address,undefined)
   file(GLOB fuzzers CONFIGURE_DEPENDS test/fuzz_*.c)
   file(GLOB readers CONFIGURE_DEPENDS src/io/*.c src/io/netcdf/*.c)
   add_library(fuzz_readers OBJECT ${readers})
@@ -263,7 +262,8 @@ if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CROSSCOMPILING AND
     get_filename_component(name ${source} NAME_WE)
     if(name STREQUAL fuzz_ladder)
       # without anything of the library
-      add_executable(${name} ${source} ${model} ladder/foreign.c ladder/toml.c ladder/fail.c)
+      add_executable(${name} ${source} ${model} ladder/foreign.c ladder/toml.c ladder/fail.c src/context/threads.c
+                     src/context/processors.c)
       target_compile_definitions(${name} PRIVATE MODEL_WORK_LEAST=20000)
       target_include_directories(${name} PRIVATE ladder)
     else()
@@ -274,7 +274,7 @@ if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CROSSCOMPILING AND
     target_compile_definitions(${name} PRIVATE ${fuzz_definitions})
     target_compile_options(${name} PRIVATE ${fuzz_options})
     target_link_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
-    target_link_libraries(${name} PRIVATE OpenMP::OpenMP_C m)
+    target_link_libraries(${name} PRIVATE Threads::Threads m)
     string(REPLACE fuzz_ "" what ${name})
     set(corpus ${PROJECT_SOURCE_DIR}/test/corpus/${what}) # small inputs that found something, or that lead somewhere
     if(NOT EXISTS ${corpus})

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * ceiling.c - what the memory gives here: a read and a copy on the same threads, prefetched and
- * stored past the caches, to hold the results against. The threads are OpenMP's team, which
- * tally's calls use too: they are awake, they are where tally's are, and no pass pays for making
- * them. */
+ * stored past the caches, to hold the results against. The threads are those of tally's calls:
+ * no pass pays for making them. */
 #include "ceiling.h"
-
-#include <omp.h>
-#include <pthread.h>
+#include "context/threads.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,18 +93,26 @@ static uint64_t part(const ceiling *c, int copy, int asks, int k, int of)
     return asks ? read_part(c->a + at, bytes, 1) : read_part(c->a + at, bytes, 0);
 }
 
+typedef struct {
+    const ceiling *c;
+    int copy, asks;
+    uint64_t sum;
+} part_work;
+
+static void one_part(void *data, int64_t k)
+{
+    part_work *w = data;
+    const uint64_t sum = part(w->c, w->copy, w->asks, (int)k, w->c->threads);
+    __atomic_fetch_add(&w->sum, sum, __ATOMIC_RELAXED);
+}
+
 static double one_pass(ceiling *c, int copy, int asks)
 {
     const double begin = clock_seconds();
-    uint64_t sum = 0;
-    if (c->threads == 1) {
-        sum = part(c, copy, asks, 0, 1);
-    } else {
-#pragma omp parallel num_threads(c->threads) reduction(+ : sum)
-        sum += part(c, copy, asks, omp_get_thread_num(), omp_get_num_threads());
-    }
+    part_work all = {c, copy, asks, 0};
+    tl_for(c->threads, c->threads, one_part, &all);
     const double taken = clock_seconds() - begin;
-    c->sum += sum; /* or the compiler drops the reads */
+    c->sum += all.sum; /* or the compiler drops the reads */
     return taken;
 }
 
@@ -124,32 +129,9 @@ static double pass(ceiling *c, int copy)
     return one_pass(c, copy, *walk - 1);
 }
 
-static void *stand_by(void *gate)
-{
-    pthread_mutex_lock(gate);
-    pthread_mutex_unlock(gate);
-    return NULL;
-}
-
-/* OpenMP's library ends the process where it cannot make a thread; so they are tried first. 1
-   where not all can be. */
-static int team(int wanted)
-{
-    pthread_t *const threads = calloc((size_t)wanted, sizeof *threads);
-    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-    int made = 1;
-    pthread_mutex_lock(&gate);
-    while (threads && made < wanted && !pthread_create(&threads[made], NULL, stand_by, &gate))
-        made++;
-    pthread_mutex_unlock(&gate);
-    for (int i = 1; i < made; i++) pthread_join(threads[i], NULL);
-    free(threads);
-    return made < wanted ? 1 : wanted;
-}
-
 int ceiling_open(ceiling *c, int64_t bytes, int threads)
 {
-    *c = (ceiling){.bytes = bytes, .threads = team(threads)};
+    *c = (ceiling){.bytes = bytes, .threads = threads};
     c->a = bytes > 0 ? malloc((size_t)bytes) : NULL;
     c->b = bytes > 0 ? malloc((size_t)bytes) : NULL;
     if (c->a && c->b) {

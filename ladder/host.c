@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * The rungs without a kernel of the ladder's: the loop, OpenMP, and the library. */
 #include "rung.h"
+#include "context/threads.h"
 #include <string.h>
+
+/* A loop that is shared out: a part of x for each thread, and its result. */
+typedef struct {
+    const void *x, *start;
+    void *results;
+    int64_t n, parts;
+    int operation;
+} shared;
 
 /* Loops over one type each: sums wrap, so whole numbers are added without their sign. */
 #define LOOPS(K, T, WORK)                                                                          \
@@ -17,27 +26,20 @@
             for (int64_t i = 0; i < n; i++) best = x[i] < best ? best : x[i];                      \
         return operation ? best : (T)sum;                                                          \
     }                                                                                              \
+    static void part_##K(void *data, int64_t i)                                                    \
+    {                                                                                              \
+        const shared *s = data;                                                                    \
+        const int64_t each = s->n / s->parts, from = each * i;                                     \
+        ((T *)s->results)[i] =                                                                     \
+            loop_##K((const T *)s->x + from, i + 1 < s->parts ? each : s->n - from, s->operation,  \
+                     *(const T *)s->start);                                                        \
+    }                                                                                              \
     static T shared_##K(const T *x, int64_t n, int operation, T start, int threads)                \
     {                                                                                              \
-        WORK sum = (WORK)start;                                                                    \
-        T best = start;                                                                            \
-        if (operation == 0) {                                                                      \
-            _Pragma("omp parallel for reduction(+ : sum) num_threads(threads)") for (int64_t i =   \
-                                                                                         0;        \
-                                                                                     i < n; i++)   \
-                sum += (WORK)x[i];                                                                 \
-        } else if (operation == 1) {                                                               \
-            _Pragma(                                                                               \
-                "omp parallel for reduction(min : best) num_threads(threads)") for (int64_t i = 0; \
-                                                                                    i < n; i++)    \
-                best = best < x[i] ? best : x[i];                                                  \
-        } else {                                                                                   \
-            _Pragma(                                                                               \
-                "omp parallel for reduction(max : best) num_threads(threads)") for (int64_t i = 0; \
-                                                                                    i < n; i++)    \
-                best = x[i] < best ? best : x[i];                                                  \
-        }                                                                                          \
-        return operation ? best : (T)sum;                                                          \
+        T results[TL_THREADS_MOST];                                                                \
+        shared all = {x, &start, results, n, threads, operation};                                  \
+        tl_for(threads, threads, part_##K, &all);                                                  \
+        return loop_##K(results, threads, operation, start);                                       \
     }
 #define KIND(K, T, WORK) LOOPS(K, T, WORK)
 #include "kinds.def"

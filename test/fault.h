@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Allocations that fail: malloc and its kin, defined over glibc's own. Only allocations called
  * from this program's code (the static library is part of it) are counted, failed and watched
- * for leaks; the C library and OpenMP get theirs. Under a sanitizer, which has its own malloc,
+ * for leaks; the C library gets its own. Under a sanitizer, which has its own malloc,
  * nothing is counted and nothing fails. */
 #ifndef TALLY_TEST_FAULT_H
 #define TALLY_TEST_FAULT_H

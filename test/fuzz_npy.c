@@ -2,7 +2,7 @@
  * libFuzzer: any bytes as an npy file, through a memory file and through a pipe: no crash, and
  * both give the same elements, with the format named and guessed. Then the file becomes shorter
  * while it is open: reading fails or gives the elements that are left.
- *   clang -g -O1 -fsanitize=fuzzer,address,undefined -fopenmp -Iinclude test/fuzz_npy.c
+ *   clang -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude test/fuzz_npy.c
  *   src/io/[a-z]*.c
  * src/context/error.c src/dtype.c */
 #define _GNU_SOURCE

@@ -345,12 +345,7 @@ static void try_fork(void)
         atomic_store(running, 0); /* the thread is not here */
         for (int i = 0; i < 2 * WORTH; i++) reduce(ctx, "max");
         tally_close(ctx);
-#ifdef SANITIZED
-        /* archer, which tells the thread sanitizer about OpenMP, crashes at exit after a fork */
-        _exit(3);
-#else
         exit(3);
-#endif
     }
     check(end_of(child) == 3, "a forked child closes the context and ends");
     close_soon(ctx, "forked");

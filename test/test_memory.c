@@ -8,6 +8,7 @@
 #include "check.h"
 #include "fault.h"
 #include "context/scratch.h"
+#include "context/threads.h"
 
 /* ---- scenarios: each returns its first failure's status, and leaves its results in out ---- */
 
@@ -418,7 +419,9 @@ static tally_status run(int i, int at, int all)
     atomic_store(&counting, 1);
     tally_status status = scenarios[i].run();
     atomic_store(&counting, 0);
-    tl_scratch_end(ctx); /* else a context keeps it for the next call */
+    tl_scratch_end(ctx); /* else a context keeps it for the next call; */
+    tl_pool_close();     /* and the pool its threads, as long as there is a context */
+    tl_pool_open();
     return status;
 }
 

@@ -6,7 +6,7 @@
 set -uo pipefail
 : "${TALLY_SOURCE:?}" "${TALLY_BUILD:?}"
 [ -z "${TALLY_SANITIZE-}" ] || { echo "mpi: not with sanitizers"; exit 77; }
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_WAIT_POLICY=passive OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_btl_vader_single_copy_mechanism=none # containers forbid it, and it says so
 bad=0 libraries=0
 for mpi in openmpi mpich; do
@@ -17,7 +17,7 @@ for mpi in openmpi mpich; do
     [ $mpi = mpich ] && patient=(-include "$TALLY_SOURCE/test/mpi/patient.h")
     compile() { # compile PROGRAM WORDS...
         OMPI_CC=${CC:-cc} MPICH_CC=${CC:-cc} mpicc.$mpi -std=gnu11 -O1 -Wall -Wextra -Werror -I"$TALLY_SOURCE/include" \
-            "${@:2}" "$TALLY_SOURCE/test/mpi/ranks.c" "$TALLY_BUILD/libtally.a" -fopenmp -ldl -lm -o "$1-$mpi"
+            "${@:2}" "$TALLY_SOURCE/test/mpi/ranks.c" "$TALLY_BUILD/libtally.a" -pthread -ldl -lm -o "$1-$mpi"
     }
     compile ranks "${patient[@]}" || { bad=1; continue; }
     # allreduce by tally_mpi_nccl.h, over an NCCL and a CUDA that are none and fail on one rank
@@ -59,9 +59,9 @@ for mpi in openmpi mpich; do
     if ! (cd fortran-$mpi && mpicc.$mpi -std=gnu11 -Wall -Wextra -Werror "${patient[@]}" -I"$TALLY_SOURCE/include" -c \
         "$TALLY_SOURCE/fortran/tally_mpi_fortran.c" && mpifort.$mpi -std=f2018 -c "$TALLY_SOURCE/fortran/tally_mpi.f90" &&
         mpifort.$mpi -std=f2018 tally_mpi.o "$TALLY_SOURCE/examples/mpi/mean.f90" tally_mpi_fortran.o \
-            "$TALLY_BUILD/libtally.a" -fopenmp -ldl -lm -o mean &&
+            "$TALLY_BUILD/libtally.a" -pthread -ldl -lm -o mean &&
         mpifort.$mpi -std=f2018 tally_mpi.o "$TALLY_SOURCE/test/mpi/sections.f90" tally_mpi_fortran.o \
-            "$TALLY_BUILD/libtally.a" -fopenmp -ldl -lm -o sections); then
+            "$TALLY_BUILD/libtally.a" -pthread -ldl -lm -o sections); then
         bad=1
         continue
     fi

@@ -32,7 +32,7 @@ for source in program*.c; do
     sanitize=${TALLY_SANITIZE:+-fsanitize=$TALLY_SANITIZE}
     # shellcheck disable=SC2086
     "$CC" -std=c11 -Wall -Wextra -Werror $sanitize -I "$TALLY_SOURCE/include" "$source" "$TALLY_BUILD/libtally.a" \
-        -fopenmp -lm -o program ||
+        -pthread -ldl -lm -o program ||
         { fail "$source does not compile"; continue; }
     out=$(./program) || fail "$source: exit $?"
     [ "$out" = "$want" ] || fail "$source printed '$out' instead of '$want'"

@@ -1,28 +1,46 @@
 /* SPDX-License-Identifier: MIT
- * Fewer threads than were asked for: in a process that was forked from one with threads, and
- * where the address space has no space for their stacks. Every kind of parallel region must run
- * on the threads that can be made: no call ends the process, none waits for ever, and the bits
- * are those of one thread. The same holds for threads with small stacks (OMP_STACKSIZE). Each
- * case is a process of its own, so that this process stays without threads. */
+ * The thread pool. Its calls: chunks, numbers, the environment of each thread, calls within calls
+ * and many at once, the end of the threads. And fewer threads than were asked for: in a process
+ * that was forked from one with threads, in the middle of other threads' calls too; where the
+ * address space has no space for their stacks; and where only the first few can be made. Every
+ * shape must then run on the threads that there are: no call ends the process, none waits for
+ * ever, and the bits are those of one thread. Each case is a process of its own, so that this
+ * process stays without threads. */
+#define _GNU_SOURCE
 #include "check.h"
 #include "context/processors.h"
 #include "context/threads.h"
+#include "law/fp.h"
+#include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
+#include <fenv.h>
 #include <malloc.h>
-#include <omp.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Is a sanitizer here, which has a pthread_create of its own? */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
 enum { N = 1 << 18, ROWS = 64, RESULTS = 6 << 20, PATIENCE = 60 };
 static double x[N];
 static int64_t offsets[ROWS + 1];
 static int limited; /* memory may run out too */
-static int plain;   /* no sanitizer: they keep more address space than any limit */
-static int watched; /* by the thread sanitizer */
 
 typedef struct {
     char *at, *memory;
@@ -50,7 +68,7 @@ static void done(work *w, tally_status status, const char *what, char *from)
     memset(from, 0, RESULTS - (size_t)(from - w->memory));
 }
 
-/* Every parallel region of the library's shapes. */
+/* Every parallel call of the library's shapes. */
 static void shapes(work *w)
 {
     const tally_view flat = tally_flat(x, TALLY_F64, N),
@@ -101,7 +119,7 @@ static void files(work *w)
         tally_file_options o = {.format = formats[k], .dtype = TALLY_F64};
         char *from = w->at;
         double *y = room(w, N * (int64_t)sizeof *y);
-        snprintf(path, sizeof path, "threads-%d.%s", (int)getpid(), formats[k]);
+        snprintf(path, sizeof path, "threads-%d.%s", (int)gettid(), formats[k]);
         tally_status status =
             tally_file_create(w->ctx, path, formats[k], TALLY_F64, 1, &shape, 0, &f);
         if (!status) {
@@ -131,7 +149,7 @@ static void large_file(work *w)
     int64_t got = 0;
     char path[64];
     double *y = malloc(LARGE * sizeof *y);
-    snprintf(path, sizeof path, "threads-%d.hole", (int)getpid());
+    snprintf(path, sizeof path, "threads-%d.hole", (int)gettid());
     FILE *hole = y ? fopen(path, "wb") : NULL;
     if (hole) {
         fclose(hole);
@@ -176,37 +194,321 @@ static int all(const char *device, work *w, const work *want)
 
 static work one, here;
 
+/* ---- how many threads there are ---- */
+
+/* Threads of this process. */
+static int tasks(void)
+{
+    int count = 0;
+    DIR *d = opendir("/proc/self/task");
+    for (struct dirent *e; d && (e = readdir(d));) count += e->d_name[0] != '.';
+    if (d) closedir(d);
+    return count;
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+typedef struct {
+    atomic_int came, wanted;
+    double until;
+} meeting;
+
+/* Not how work should be: a thread waits for threads that may not come, but not for ever. */
+static void come(void *data, const tl_worker *w)
+{
+    meeting *m = data;
+    if (tl_next_chunk(w) >= w->chunks) return;
+    atomic_fetch_add(&m->came, 1);
+    while (atomic_load(&m->came) < m->wanted && seconds() < m->until) usleep(100);
+}
+
+/* How many threads come to a call for `wanted`, within `patience` seconds. */
+static int threads_for(int wanted, double patience)
+{
+    meeting m = {.wanted = wanted, .until = seconds() + patience};
+    tl_parallel(wanted, wanted, come, &m);
+    return atomic_load(&m.came);
+}
+
+/* From here on, pthread_create fails after as many threads as this. */
+static atomic_int creations = 1 << 30;
+#if !SANITIZED
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+                   void *argument)
+{
+    static int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    if (!create) *(void **)&create = dlsym(RTLD_NEXT, "pthread_create");
+    if (atomic_fetch_sub(&creations, 1) <= 0) return EAGAIN;
+    return create(thread, attributes, start, argument);
+}
+#endif
+
 /* ---- cases: each runs in a process of its own and returns its failures ---- */
+
+/* In a child: the calls are right, on one thread, and the last context, which the parent opened, can
+ * be closed. */
+static int child_works(tally *last)
+{
+    alarm(PATIENCE);
+    const int got = threads_for(3, 0.05);
+    if (got != 1) printf("FAILED: a child of a process with threads has %d\n", got);
+    const int failures = (got != 1) + all("cpu,threads=3", &here, &one);
+    tally_close(last);
+    fflush(stdout);
+    return failures;
+}
 
 static int forked(void)
 {
-    int failures = all("cpu,threads=3", &here, &one);
+    const int failures = all("cpu,threads=3", &here, &one);
     fflush(stdout);
+    tally *open; /* a process without a context has no threads */
+    if (tally_open(&open, "cpu,threads=3") || threads_for(3, 5) != 3) return 1;
     const pid_t child = fork();
     if (child < 0) return 1;
-    if (child == 0) {
-        alarm(PATIENCE);
-        failures = tl_threads(3) != 1;
-        if (failures) printf("FAILED: a child of a process with threads has a team\n");
-        failures += all("cpu,threads=3", &here, &one);
-        fflush(stdout);
-        _exit(failures != 0);
-    }
+    if (child == 0) _exit(child_works(open) != 0);
     int status = 0;
     waitpid(child, &status, 0);
     if (status) printf("FAILED: the forked process: status 0x%x\n", (unsigned)status);
-    return failures + (status != 0) + all("cpu,threads=3", &here, &one);
+    const int again = all("cpu,threads=3", &here, &one);
+    tally_close(open);
+    return failures + (status != 0) + again;
 }
 
-/* A process without threads may fork as it likes, where the C library knows that it is one (the
- * thread sanitizer has a thread of its own). */
-static int alone(void)
+/* A process without threads may fork as it likes. */
+static int alone(void) { return threads_for(3, 5) != 3 || all("cpu,threads=3", &here, &one); }
+
+/* ---- the pool's calls ---- */
+
+enum { CHUNKS = 1000 };
+typedef struct {
+    atomic_int taken[CHUNKS];
+    atomic_int running[8]; /* threads by number */
+    atomic_int wrong;
+    int idle; /* the number of a thread that takes no chunk; -1: none */
+} calls;
+
+/* The rounding of this thread's sums: FE_TONEAREST, FE_UPWARD or FE_DOWNWARD. */
+static int rounding(void)
 {
-    int team = 3;
-#if __has_include(<sys/single_threaded.h>)
-    if (!watched) team = tl_threads(3);
-#endif
-    return team != 3 || all("cpu,threads=3", &here, &one);
+    volatile float unit = 1, little = 0x1p-26f;
+    return unit + little > 1 ? FE_UPWARD : unit - little < 1 ? FE_DOWNWARD : FE_TONEAREST;
+}
+
+static void take_chunks(void *data, const tl_worker *w)
+{
+    calls *c = data;
+    sigset_t blocked;
+    int64_t last = -1;
+    if (atomic_fetch_add(&c->running[w->number], 1)) atomic_fetch_or(&c->wrong, 1);
+    if (w->number < 0 || w->number >= w->threads || w->threads > 8) atomic_fetch_or(&c->wrong, 2);
+    if (rounding() != FE_TONEAREST) atomic_fetch_or(&c->wrong, 4);
+    pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+    if (sigismember(&blocked, SIGTERM) != (w->number > 0)) atomic_fetch_or(&c->wrong, 8);
+    for (int64_t i; w->number != c->idle && (i = tl_next_chunk(w)) < w->chunks; last = i) {
+        if (i <= last) atomic_fetch_or(&c->wrong, 16);
+        atomic_fetch_add(&c->taken[i], 1);
+        fesetround(FE_DOWNWARD); /* work may spoil its thread's environment for the next call */
+    }
+}
+
+static int some_calls(void)
+{
+    static calls c;
+    int failures = 0;
+    for (int round = 0; round < 500; round++) {
+        const int chunks = round % 3 ? CHUNKS : round % 10, threads = 1 + round % 7;
+        memset(&c, 0, sizeof c);
+        c.idle = round % 5 - 1;
+        fesetround(FE_UPWARD);
+        const int complete = tl_parallel(threads, chunks, take_chunks, &c);
+        int taken = 0, twice = 0;
+        for (int i = 0; i < CHUNKS; i++) taken += c.taken[i] > 0, twice += c.taken[i] > 1;
+        if (c.wrong || twice || taken > chunks || complete != (taken == chunks) ||
+            rounding() != FE_UPWARD)
+            failures++, printf("FAILED: round %d: %d of %d chunks, %d, wrong %d\n", round, taken,
+                               chunks, complete, (int)c.wrong);
+        if (!complete && c.idle && chunks)
+            failures++, printf("FAILED: %d chunks are left\n", chunks);
+    }
+    fesetround(FE_TONEAREST);
+    return failures;
+}
+
+/* The threads end with the last context, whichever thread closes it. */
+static void *closes(void *ctx)
+{
+    tally_close(ctx);
+    return NULL;
+}
+
+static int ends(void)
+{
+    int failures = 0;
+    pthread_t thread; /* the thread sanitizer makes one of its own beside the first */
+    if (pthread_create(&thread, NULL, closes, NULL) || pthread_join(thread, NULL)) return 1;
+    const int before = tasks();
+    for (int i = 0; i < 20; i++) {
+        tally *first, *second;
+        double y = 0;
+        const tally_view in = tally_flat(x, TALLY_F64, N);
+        if (tally_open(&first, "cpu,threads=4") || tally_open(&second, "cpu,threads=2")) return 1;
+        failures += tally_reduce(first, "sum", &in, &y) || memcmp(&y, one.memory, sizeof y);
+        tally_close(first);
+        failures += threads_for(4, 5) != 4 || tasks() < before + 3;
+        if (pthread_create(&thread, NULL, closes, second)) return 1;
+        pthread_join(thread, NULL);
+        for (int wait = 0; wait < 1000 && tasks() != before; wait++) usleep(1000);
+        if (tasks() != before)
+            failures++, printf("FAILED: %d threads are left\n", tasks() - before);
+    }
+    return failures;
+}
+
+/* A chunk may make calls of its own. */
+static void nested_chunk(void *data, int64_t i)
+{
+    atomic_int *wrong = data;
+    tally *ctx;
+    double y = 0;
+    const tally_view in = tally_flat(x, TALLY_F64, N);
+    char device[40];
+    snprintf(device, sizeof device, "cpu,threads=%d", (int)i % 4 + 1);
+    if (tally_open(&ctx, device) || tally_reduce(ctx, "sum", &in, &y) ||
+        memcmp(&y, one.memory, sizeof y))
+        atomic_fetch_add(wrong, 1);
+    if (ctx) tally_close(ctx);
+}
+
+static int nested(void)
+{
+    static atomic_int wrong;
+    tl_for(4, 40, nested_chunk, &wrong);
+    return atomic_load(&wrong);
+}
+
+/* Many threads call, and one forks meanwhile. */
+enum { CALLERS = 6 };
+static atomic_int calling;
+
+static void *calls_on(void *argument)
+{
+    work w = {0};
+    int failures = 0;
+    for (int i = 0; i < (SANITIZED ? 2 : 5); i++) failures += all("cpu,threads=3", &w, &one);
+    free(w.memory);
+    atomic_fetch_sub(&calling, 1);
+    *(int *)argument = failures;
+    return NULL;
+}
+
+static int many_callers(void)
+{
+    pthread_t thread[CALLERS];
+    int failed[CALLERS] = {0}, failures = 0, forks = 0;
+    atomic_store(&calling, CALLERS);
+    for (int i = 0; i < CALLERS; i++)
+        if (pthread_create(&thread[i], NULL, calls_on, &failed[i])) return 1;
+    /* a child of the thread sanitizer's process has none of its threads */
+    while (atomic_load(&calling) && !SANITIZED && forks < 40) {
+        const pid_t child = fork();
+        if (child == 0) {
+            double y = 0;
+            tally *ctx;
+            const tally_view in = tally_flat(x, TALLY_F64, N);
+            alarm(PATIENCE);
+            _exit(tally_open(&ctx, "cpu,threads=3") || tally_reduce(ctx, "sum", &in, &y) ||
+                  memcmp(&y, one.memory, sizeof y) || (tally_close(ctx), 0));
+        }
+        int status = -1;
+        if (child > 0) waitpid(child, &status, 0);
+        if (status) failures++, printf("FAILED: fork %d: status 0x%x\n", forks, (unsigned)status);
+        forks++;
+    }
+    for (int i = 0; i < CALLERS; i++) {
+        pthread_join(thread[i], NULL);
+        failures += failed[i];
+    }
+    return failures;
+}
+
+/* Forks while other threads hold locks: all that have names, and, as often as not, the pool's. */
+static atomic_int stop, taken;
+
+static void *holds_locks(void *nothing)
+{
+    for (int i = 0; i < TL_LOCKS; i++) tl_lock_take((tl_lock)i);
+    atomic_store(&taken, 1);
+    while (!atomic_load(&stop)) usleep(1000);
+    for (int i = 0; i < TL_LOCKS; i++) tl_lock_release((tl_lock)i);
+    return nothing;
+}
+
+static void no_chunk(void *data, int64_t i) { (void)data, (void)i; }
+
+static void *calls_often(void *nothing)
+{
+    while (!atomic_load(&stop)) tl_for(3, 3, no_chunk, NULL);
+    return nothing;
+}
+
+static int held_locks(void)
+{
+    enum { THREADS = 3, FORKS = 100 };
+    pthread_t thread[THREADS];
+    int failures = 0;
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&thread[i], NULL, i ? calls_often : holds_locks, NULL)) return 1;
+    while (!atomic_load(&taken)) usleep(1000);
+    for (int k = 0; k < FORKS; k++) {
+        const pid_t child = fork();
+        if (child == 0) {
+            tally *ctx;
+            alarm(PATIENCE / 4);
+            for (int i = 0; i < TL_LOCKS; i++) tl_lock_take((tl_lock)i);
+            for (int i = 0; i < TL_LOCKS; i++) tl_lock_release((tl_lock)i);
+            if (tally_open(&ctx, "cpu,threads=3,probe=off")) _exit(1);
+            tl_for(3, 3, no_chunk, NULL);
+            tally_close(ctx);
+            _exit(0);
+        }
+        int status = -1;
+        if (child > 0) waitpid(child, &status, 0);
+        if (!status) continue;
+        printf("FAILED: fork %d: status 0x%x\n", k, (unsigned)status);
+        failures++;
+        break;
+    }
+    atomic_store(&stop, 1);
+    for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+    return failures;
+}
+
+/* Only the first few threads can be made: all shapes with none, one, two. */
+static int few_threads(void)
+{
+    int failures = 0;
+    for (int can = 0; can < 6; can++) {
+        fflush(stdout);
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(PATIENCE);
+            atomic_store(&creations, can);
+            const int wrong = all("cpu,threads=16", &here, &one);
+            if (wrong) printf("FAILED: with %d threads that can be made\n", can);
+            fflush(stdout);
+            _exit(wrong != 0);
+        }
+        int status = -1;
+        if (child > 0) waitpid(child, &status, 0);
+        failures += status != 0;
+    }
+    return failures;
 }
 
 /* Is there no limit after all (an emulator does not pass it on)? */
@@ -236,34 +538,34 @@ static int little(void)
 {
     struct rlimit before;
     int failures = 0;
+    tally *open; /* keeps the threads from case to case */
     here.memory = calloc(1, RESULTS);
-    if (!here.memory || !set_limit(200, &before)) return 1;
+    if (!here.memory || tally_open(&open, "cpu,threads=64") || !set_limit(200, &before)) return 1;
     if (is_free()) return 0;
     /* half of what could be made leaves memory for the work */
     failures += all("cpu,threads=64", &here, &one);
-    const int got = tl_threads(64), again = tl_threads(64);
-    if (got < 2 || got > 40 || again != got)
+    const int got = threads_for(64, 0.3), again = threads_for(64, 0.3);
+    if (got < 2 || got > 40 || again < got)
         failures++, printf("FAILED: %d threads, then %d, in 200 MiB\n", got, again);
-    /* Nearly any limit: with 0 or 1 MiB left, the work may leave no 1568 bytes for OpenMP's
-     * record of a team, and libgomp then ends the process (one run in ten; with more, one in
-     * fifty). */
-    for (rlim_t mib = 2; mib < 160; mib += mib / 2 + 1) {
+    for (rlim_t mib = 0; mib < 160; mib += mib / 2 + 1) {
         struct rlimit ignored;
         limited = 1;
         if (setrlimit(RLIMIT_AS, &before) || !set_limit(mib, &ignored)) return 1;
-        tl_threads(2 + (int)mib % 3);
         work w = {.memory = here.memory};
         failures += all("cpu,threads=64", &w, &one);
     }
     limited = 0;
     if (setrlimit(RLIMIT_AS, &before)) return 1;
-    usleep(2100000);
-    if (tl_threads(64) != 64)
+    usleep(3100000);
+    if (threads_for(64, 10) != 64)
         failures++, printf("FAILED: the limit is gone, and the threads do not come\n");
-    return failures + all("cpu,threads=64", &here, &one);
+    failures += all("cpu,threads=64", &here, &one);
+    tally_close(open);
+    return failures;
 }
 
-/* Several threads whose teams grow at the same time, where not all can (under a sanitizer all). */
+/* Several threads that ask for many at the same time, where not all can be made (under a
+ * sanitizer all). */
 static void *grows(void *arg)
 {
     int *const got = arg;
@@ -280,7 +582,6 @@ static void *grows(void *arg)
 
 static int together(void)
 {
-    enum { CALLERS = 4 };
     struct rlimit before;
     pthread_t thread[CALLERS];
     pthread_attr_t small;
@@ -291,7 +592,7 @@ static int together(void)
     /* else malloc reserves 64 MiB for a thread, between a trial of threads and their making */
     mallopt(M_ARENA_MAX, 1);
 #endif
-    if (plain && !set_limit(120, &before)) return 1;
+    if (!SANITIZED && !set_limit(120, &before)) return 1;
     for (int i = 0; i < CALLERS; i++)
         if (pthread_create(&thread[i], &small, grows, &got[i])) return 1;
     for (int i = 0; i < CALLERS; i++) {
@@ -300,86 +601,6 @@ static int together(void)
     }
     if (failures) printf("FAILED: %d of %d callers\n", failures, CALLERS);
     return failures;
-}
-
-/* A member of the caller's own region: its number there is none of tally's. */
-static int member(const work *want, double *y)
-{
-    enum { STEPS = 40, CELLS = 50 };
-    static const unsigned char some[STEPS * CELLS / 8] = {0xb7, 0x5a};
-    tally_view in = tally_columns(x, TALLY_F64, STEPS, CELLS), out = in;
-    work mine = {.memory = calloc(1, RESULTS)};
-    tally_stream *s = NULL;
-    tally *ctx;
-    if (!mine.memory || tally_open(&ctx, "cpu,threads=1")) return 1;
-    mine.at = mine.memory;
-    mine.ctx = ctx;
-    shapes(&mine);
-    if (memcmp(mine.memory, want->memory, (size_t)(mine.at - mine.memory)))
-        mine.failures++, printf("FAILED: other bits in a region\n");
-    free(mine.memory);
-    tally_status status = tally_stream_scan_rows(ctx, "var", TALLY_F64, CELLS, NULL, &s);
-    /* the second one finds the field in lanes, and goes by rows */
-    for (int push = 0; push < 2 && !status; push++) {
-        out.data = y + push * STEPS * CELLS;
-        in.valid = push ? some : NULL;
-        status = tally_stream_push_view(s, &in, &out);
-    }
-    if (status) printf("FAILED: a field in a region: %s\n", tally_error(ctx));
-    tally_stream_close(s);
-    tally_close(ctx);
-    return mine.failures + (status != TALLY_OK);
-}
-
-static int in_a_region(void)
-{
-    enum { MEMBERS = 3 };
-    static double y[MEMBERS][4000];
-    int failures = 0;
-#pragma omp parallel num_threads(MEMBERS) reduction(+ : failures)
-    {
-        const int me = omp_get_thread_num();
-        failures += member(&one, y[me]);
-#pragma omp barrier
-        failures += memcmp(y[me], y[0], sizeof y[0]) != 0;
-    }
-    return failures;
-}
-
-/* Down long columns: the counter of a strip of them stands on a thread's stack, and has a level
- * for each bit of their length. */
-static int columns(void)
-{
-    enum { LENGTH = 2000, WIDTH = 1024 };
-    double *const data = calloc(LENGTH * WIDTH, sizeof *data);
-    double *const got = calloc(WIDTH, sizeof *got), *const want = calloc(WIDTH, sizeof *want);
-    tally *few, *many;
-    if (!data || !got || !want || tally_open(&few, "cpu,threads=1") ||
-        tally_open(&many, "cpu,threads=2"))
-        return 1;
-    for (int64_t i = 0; i < LENGTH * WIDTH; i++) data[i] = x[i % N];
-    const tally_view in = {.data = data,
-                           .dtype = TALLY_F64,
-                           .rows = WIDTH,
-                           .n = LENGTH,
-                           .row_stride = 1,
-                           .stride = WIDTH};
-    const int wrong = tally_reduce(few, "var", &in, want) || tally_reduce(many, "var", &in, got) ||
-                      memcmp(got, want, WIDTH * sizeof *got);
-    tally_close(few), tally_close(many);
-    free(data), free(got), free(want);
-    return wrong;
-}
-
-/* Started anew, since OpenMP reads its environment at the start: with stacks of 100 KiB, of
- * which the largest kernel takes half. */
-static const char *self;
-static int small_stacks(void)
-{
-    setenv("OMP_STACKSIZE", "100k", 1);
-    execl(self, self, "small", (char *)NULL);
-    printf("%s cannot be started again here: %s\n", self, strerror(errno)); /* by an emulator */
-    return errno != ENOEXEC;
 }
 
 static void run(const char *name, int (*body)(void))
@@ -460,24 +681,23 @@ static void quotas(void)
     check(tl_processors() >= 1, "at least one processor");
 }
 
-int main(int count, char **arguments)
+int main(void)
 {
-    self = arguments[0];
     check_start();
     for (int64_t i = 0; i < N; i++) x[i] = (double)(int64_t)(check_random() >> 20) / 1024;
     /* the last is half of all */
     for (int r = 1; r <= ROWS; r++) offsets[r] = r == ROWS ? N : N / 2 / ROWS * r;
     if (!check(!all("cpu,threads=1", &one, NULL), "one thread")) return check_finish();
-    if (count > 1) return all("cpu,threads=3", &here, &one) != 0 || columns() != 0;
-    const char *sanitizers = getenv("TALLY_SANITIZE");
-    plain = !sanitizers || !*sanitizers;
-    watched = sanitizers && strstr(sanitizers, "thread");
     quotas();
+    run("the pool's calls", some_calls);
     run("a fork of a process without threads", alone);
     run("a fork of a process with threads", forked);
-    if (plain) run("small stacks", small_stacks);
-    if (plain) run("little address space", little);
-    run("teams that grow together", together);
-    run("the caller's own region", in_a_region);
+    run("many callers, and forks in the middle of their calls", many_callers);
+    if (!SANITIZED) run("forks while locks are held", held_locks);
+    run("calls within calls", nested);
+    run("the end of the threads", ends);
+    if (!SANITIZED) run("threads of which few can be made", few_threads);
+    if (!SANITIZED) run("little address space", little);
+    run("many threads at the same time", together);
     return check_finish();
 }

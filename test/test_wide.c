@@ -2,9 +2,9 @@
  * Sequences that are long enough for several threads, all of their results against the law:
  * scans (in place, after an initial value, past the caches), those of any stride, forward and in
  * reverse, folds of what a bitmap leaves, columns. Windows, cut in parts, against one thread's.
- * And calls that a caller's own OpenMP team makes, each member with a context of its own. */
+ * And calls that several threads make at once, each with a context of its own. */
 #include "matrix.h"
-#include <omp.h>
+#include <pthread.h>
 
 enum { N = 150001, LONG = (1 << 20) + 4321, THREADS = 3, COLUMNS = 40 };
 static tally *wide, *alone;
@@ -243,7 +243,7 @@ static void parts(void)
     check_same(y, want, COLUMNS, 4, "%d columns of %lld", COLUMNS, (long long)n);
 }
 
-/* ---- a caller's own team ---- */
+/* ---- calls from several threads ---- */
 
 static int member(int me, float *results)
 {
@@ -262,17 +262,31 @@ static int member(int me, float *results)
     return bad;
 }
 
-static void team(void)
+enum { CALLERS = 3 };
+static float results[CALLERS + 1][9000];
+
+static void *call_all(void *number)
 {
-    static float results[4][9000];
-    int bad = 0;
+    const int k = *(int *)number;
+    return member(k, results[k]) ? number : NULL;
+}
+
+static void callers(void)
+{
+    pthread_t thread[CALLERS];
+    int number[CALLERS];
     check_fill(x, TALLY_F32, 9000, TL_DATA_PLAIN);
-    check(!member(1, results[3]), "without a team");
-#pragma omp parallel num_threads(3) reduction(| : bad)
-    bad |= member(omp_get_thread_num(), results[omp_get_thread_num()]);
-    check(!bad, "a call within a caller's team failed");
-    for (int k = 0; k < 3; k++)
-        check_same(results[k], results[3], 9000, 4, "member %d of a team", k);
+    check(!member(1, results[CALLERS]), "one caller");
+    for (int k = 0; k < CALLERS; k++) {
+        number[k] = k;
+        if (!check(!pthread_create(&thread[k], NULL, call_all, &number[k]), "a thread")) return;
+    }
+    for (int k = 0; k < CALLERS; k++) {
+        void *failed;
+        pthread_join(thread[k], &failed);
+        check(!failed, "the calls of thread %d failed", k);
+        check_same(results[k], results[CALLERS], 9000, 4, "caller %d of several", k);
+    }
 }
 
 int main(void)
@@ -286,7 +300,7 @@ int main(void)
     far();
     present();
     parts();
-    team();
+    callers();
     tally_close(wide);
     tally_close(alone);
     return check_finish();

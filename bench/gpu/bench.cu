@@ -4,7 +4,7 @@
  * same GPU.
  *
  *     nvcc -O3 -arch=native -I../../include bench.cu -o bench ../../build/libtally.a -Xcompiler
- *     -fopenmp -ldl ./bench [rounds [words of a problem, as "scan f32"]]
+ *     -pthread -ldl ./bench [rounds [words of a problem, as "scan f32"]]
  *
  * Every figure is the median of the rounds, timed by events on one stream; a round runs all
  * subjects of a problem one after the other. Inputs rotate through several copies when they are

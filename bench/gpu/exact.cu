@@ -4,7 +4,7 @@
  * same run.
  *
  *     nvcc -O3 -arch=native -std=c++17 -Iinclude bench/gpu/exact.cu -o exact build-gpu/libtally.a
- *          -Xcompiler -fopenmp -ldl -lm
+ *          -Xcompiler -pthread -ldl -lm
  *     TALLY_CODE=best ./exact [LOG2 [ROUNDS]]         elements: 2^LOG2, 28 unless given; 9 rounds
  *
  * Everything is in device memory. Data: near, numbers of [-1, 1); far, all exponents of the type

@@ -2,7 +2,7 @@
  *
  * first.c - what the first call of a process costs on a GPU, by where its code comes from.
  *
- *     cc -O2 -I include bench/gpu/first.c -o first build/libtally.a -fopenmp -ldl -lm
+ *     cc -O2 -I include bench/gpu/first.c -o first build/libtally.a -pthread -ldl -lm
  *     ./first [DEVICE [SRC]]          DEVICE: default cuda:0; SRC: the tree's src/, default src
  *
  * Every figure is the median of ROUNDS fresh processes, in ms: tally_open, then reduce, scan and

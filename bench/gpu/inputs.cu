@@ -3,7 +3,7 @@
  * inputs.cu - second inputs and validity bitmaps on CUDA, against the read ceiling of the same run.
  *
  *     nvcc -O3 -arch=native -Iinclude bench/gpu/inputs.cu -o inputs build/libtally.a -Xcompiler
- *     -fopenmp -ldl -lm
+ *     -pthread -ldl -lm
  *     TALLY_CODE=best ./inputs [LOG2 [ROUNDS]]        elements: 2^LOG2, 28 unless given; 9 rounds
  *
  * Everything is in device memory; one element in 10 is left out. Every figure is the median of

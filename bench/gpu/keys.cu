@@ -4,7 +4,7 @@
  * read ceiling of the same run.
  *
  *     nvcc -O3 -arch=native -std=c++17 -Iinclude bench/gpu/keys.cu -o keys build-gpu/libtally.a
- *          -Xcompiler -fopenmp -ldl -lm
+ *          -Xcompiler -pthread -ldl -lm
  *     TALLY_CODE=best ./keys [LOG2 [ROUNDS [MEAN]]]     keys: 2^LOG2, 28 unless given; 9 rounds; runs of 100 on average
  *
  * Every figure is the median of the rounds, timed by events on one stream. runs: tally_runs, beside

@@ -2,7 +2,7 @@
  *
  * many.c - one sequence on several CUDA devices: bits, and times beside one device.
  *
- *     cc -O2 -fopenmp -Iinclude bench/gpu/many.c -o many build/libtally.a -ldl -lm        (a static library)
+ *     cc -O2 -pthread -Iinclude bench/gpu/many.c -o many build/libtally.a -ldl -lm        (a static library)
  *     ./many [log2 of the elements on each device [rounds]]                               default 30, 9
  *
  * in parts       2^log f32 on each device: tally_reduce_split and its like on G devices beside

@@ -3,7 +3,7 @@
  * mpi.c - tally_mpi.h with a GPU for each rank: times beside one GPU, and tally_mpi_allreduce
  * beside ncclAllReduce.
  *
- *     mpicc -O2 -fopenmp -Iinclude -I$CUDA/include -I$NCCL/include bench/gpu/mpi.c
+ *     mpicc -O2 -pthread -Iinclude -I$CUDA/include -I$NCCL/include bench/gpu/mpi.c
  *     build/libtally.a \
  *         -L$CUDA/lib64 -lcudart -lnccl -ldl -lm -o mpi
  *     mpirun -n 2 ./mpi [log2 of the elements on each GPU [rounds]]                             default 28, 15

@@ -3,7 +3,7 @@
  * users.c - operators of users on a CUDA device beside sum and the ceilings of the same run:
  * quick code, the best code, and how the one becomes the other.
  *
- *     cc -O2 -Isrc -Iinclude bench/gpu/users.c -o users build/libtally.a -fopenmp -ldl -lm        (a static library)
+ *     cc -O2 -Isrc -Iinclude bench/gpu/users.c -o users build/libtally.a -pthread -ldl -lm        (a static library)
  *     ./users [cuda:0 [log2 of the elements [rounds]]]         from the root of the tree; default 26, 7
  *
  * first    ms of the first call of a context with an empty cache: with code=quick, code=best,

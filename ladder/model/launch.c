@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * A launch: groups over the processors' threads, counts of those that are looked at, defects. */
 #include "code.h"
+#include "context/processors.h"
+#include "context/threads.h"
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +84,7 @@ typedef struct launch {
     int watched_only;
     model_counts *first, *middle, *last; /* group 0; those between; the last */
     int defect, failed, stop;            /* stop: a loop has no end; read and written atomically */
+    pthread_mutex_t lock;                /* of defect and found */
     model_finding found[DEFECTS];
     global_shadow *shadows[ARRAYS_MOST]; /* one a memory */
 } launch;
@@ -125,10 +129,10 @@ static void run_share(launch *l, int64_t from, int64_t to, which_groups which)
         g.trace = g.counts ? l->program->trace : NULL;
         start_group(&g, i);
         run_group(&g);
-        if (g.defect) {
-#pragma omp critical(ladder_defect)
-            keep_findings(l, &g);
-        }
+        if (!g.defect) continue;
+        pthread_mutex_lock(&l->lock);
+        keep_findings(l, &g);
+        pthread_mutex_unlock(&l->lock);
     }
     close_group(&g);
 }
@@ -169,11 +173,19 @@ static void run_together(launch *l)
     free(all);
 }
 
+enum { PIECE = 64 }; /* groups that a thread takes at a time */
+
+static void run_piece(void *data, int64_t p)
+{
+    launch *l = data;
+    run_share(l, p * PIECE, (p + 1) * PIECE < l->groups ? (p + 1) * PIECE : l->groups,
+              WHICH_OTHERS);
+}
+
 /* Those that are looked at in their order, so that what is found is the same every time; the
  * others on all processors. */
 static void run_groups(launch *l)
 {
-    enum { PIECE = 64 };
     const int64_t pieces = (l->groups + PIECE - 1) / PIECE;
     if (l->kernel->needs & NEEDS_GRID) {
         run_together(l);
@@ -185,10 +197,8 @@ static void run_groups(launch *l)
     }
     if (l->first) run_share(l, 0, l->groups, WHICH_WATCHED);
     if (l->watched_only) return;
-#pragma omp parallel for schedule(dynamic)
-    for (int64_t p = 0; p < pieces; p++)
-        run_share(l, p * PIECE, (p + 1) * PIECE < l->groups ? (p + 1) * PIECE : l->groups,
-                  WHICH_OTHERS);
+    const int threads = tl_processors();
+    tl_for(threads < TL_THREADS_MOST ? threads : TL_THREADS_MOST, pieces, run_piece, l);
 }
 
 /* A shadow for each memory that the kernel gets, if all of them together are not too large. */
@@ -229,8 +239,11 @@ int model_launch(model_program *p, const char *name, int64_t groups,
                  const model_argument *arguments, int count, int watched_only, model_counts *counts,
                  char *error, size_t room)
 {
-    launch l = {
-        .program = p, .kernel = find_kernel(p, name), .arguments = arguments, .groups = groups};
+    launch l = {.program = p,
+                .kernel = find_kernel(p, name),
+                .arguments = arguments,
+                .groups = groups,
+                .lock = PTHREAD_MUTEX_INITIALIZER};
     l.watched_only = watched_only && counts;
     if (!l.kernel || l.kernel->parameters != count) {
         snprintf(error, room, "%s: there is no kernel '%s' of %d parameters", p->name, name, count);

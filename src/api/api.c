@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The context: devices found, opened and closed, operators resolved. The verbs are in verbs.c. */
 #include "context/scratch.h"
+#include "context/threads.h"
 #include "context/device.h"
 #include "context/operators.h"
 #include "many/many.h"
@@ -237,10 +238,12 @@ tally_status tally_open(tally **ctx, const char *device)
     tally *c = *ctx = NULL;
     c = calloc(1, sizeof *c);
     if (!c) return tl_no_memory(NULL, sizeof *c, "a context");
+    tl_pool_open();
     tally_status status = open_device(c, device ? device : "auto");
     if (status) {
         tl_fail(NULL, status, "%s", c->error);
         free(c);
+        tl_pool_close();
         return status;
     }
     *ctx = c;
@@ -255,6 +258,7 @@ void tally_close(tally *ctx)
     tl_user_close(ctx);
     tl_scratch_end(ctx);
     free(ctx);
+    tl_pool_close();
 }
 
 int tally_threads(const tally *ctx) { return ctx ? ctx->device->calls->threads(ctx->device) : 1; }

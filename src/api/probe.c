@@ -7,6 +7,7 @@
 #include "store/key.h"
 #include "store/cache.h"
 #include "law/fp.h"
+#include "context/threads.h"
 #include "context/operators.h"
 #include "law/random.h"
 #include <stdio.h>
@@ -177,9 +178,10 @@ tally_status tl_probe(tally *ctx, tl_device *device, const char *identity)
     tally_status status = key_of(ctx, device, identity, key, sizeof key);
     if (status) return status;
     tl_key hash = tl_key_add(tl_key_start, key, strlen(key));
-#pragma omp critical(tally_probe)
+    tl_lock_take(TL_LOCK_PROBE);
     for (int i = 0; i < count; i++)
         known |= passed[i].high == hash.high && passed[i].low == hash.low;
+    tl_lock_release(TL_LOCK_PROBE);
     if (known) return TALLY_OK;
     void *stored = tl_cache_load(key, strlen(key), &bytes);
     known = stored != NULL;
@@ -191,7 +193,8 @@ tally_status tl_probe(tally *ctx, tl_device *device, const char *identity)
         if (status) return status;
         tl_cache_store(key, strlen(key), "passed", 6);
     }
-#pragma omp critical(tally_probe)
+    tl_lock_take(TL_LOCK_PROBE);
     if (count < PASSED_MOST) passed[count++] = hash;
+    tl_lock_release(TL_LOCK_PROBE);
     return TALLY_OK;
 }

@@ -39,27 +39,38 @@ static tally_status bring_places(tally *ctx, tl_host_copies *c, int64_t **start,
 }
 static int64_t *as_places(const int64_t *p) { return (int64_t *)(uintptr_t)p; }
 
+enum { PART = 4096 }; /* ranges that are looked at without a branch */
+
+typedef struct {
+    const int64_t *start, *end;
+    int64_t results, n;
+    int64_t first; /* the first bad one so far */
+} check_work;
+
+static void check_part(void *data, int64_t p)
+{
+    check_work *w = data;
+    const int64_t a = p * PART, b = a + PART < w->results ? a + PART : w->results, n = w->n;
+    /* its highest bit: of any number below 0 (no difference of others overflows) */
+    uint64_t bad = 0;
+    for (int64_t r = a; r < b; r++)
+        bad |= (uint64_t)w->start[r] | (uint64_t)w->end[r] |
+               ((uint64_t)w->end[r] - (uint64_t)w->start[r]) | ((uint64_t)n - (uint64_t)w->end[r]);
+    for (int64_t r = a; r < b && bad >> 63; r++)
+        if (w->start[r] < 0 || w->end[r] < w->start[r] || w->end[r] > n) {
+            tl_atomic_least(&w->first, r);
+            return;
+        }
+}
+
 /* The first range that is not one of 0 .. n, or `results`. */
 static int64_t first_bad(int threads, const int64_t *start, const int64_t *end, int64_t results,
                          int64_t n)
 {
-    enum { PART = 4096 }; /* ranges that are looked at without a branch */
-    int64_t first = results;
     const int64_t parts = (results + PART - 1) / PART;
-#pragma omp parallel for schedule(static) num_threads(tl_threads(parts > 16 ? threads : 1))        \
-    reduction(min                                                                                  \
-              : first)
-    for (int64_t p = 0; p < parts; p++) {
-        const int64_t a = p * PART, b = a + PART < results ? a + PART : results;
-        /* its highest bit: of any number below 0 (no difference of others overflows) */
-        uint64_t bad = 0;
-        for (int64_t r = a; r < b; r++)
-            bad |= (uint64_t)start[r] | (uint64_t)end[r] | ((uint64_t)end[r] - (uint64_t)start[r]) |
-                   ((uint64_t)n - (uint64_t)end[r]);
-        for (int64_t r = a; r < b && bad >> 63 && first >= results; r++)
-            if (start[r] < 0 || end[r] < start[r] || end[r] > n) first = r;
-    }
-    return first;
+    check_work all = {start, end, results, n, results};
+    tl_for(parts > 16 ? threads : 1, parts, check_part, &all);
+    return all.first;
 }
 
 static tally_status run(tally *ctx, const tl_plan *plan, const tl_plan *count,

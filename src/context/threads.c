@@ -1,170 +1,345 @@
 /* SPDX-License-Identifier: MIT
- * Teams that are there before OpenMP is asked for them. OpenMP keeps a team for each thread that
- * has used one; while that team has the wanted size, a region makes no thread, and this costs a
- * look at a variable of the thread. Otherwise, one caller at a time:
+ * The thread pool (threads.h). A worker is idle, in a list, or lent to one call:
  *
- *   try    all threads that are missing are made by hand, with OpenMP's stack size, and live
- *          together beside some memory
- *   run    an empty region, so that OpenMP has its team before anybody else takes what there was
+ *     WAITING ---- the caller offers a call ----> OFFERED ---- the worker takes it ----> RUNNING
+ *        ^  ^                                        |                                  |
+ *        |  '---- the caller takes it back ----------'                                  |
+ *        '-------------------------------- the worker is done -------------------------'
  *
- * Where not all could be made, the team is half of those that could: their stacks are not all
- * that the work needs. */
+ * When no chunk is left, the caller takes back what workers have not begun, and waits for those
+ * that run. So a worker that the system does not schedule costs the caller nothing. A thread that
+ * waits looks at the state for SPIN_NS, since waking takes microseconds, and then sleeps. */
 #define _GNU_SOURCE
 #include "threads.h"
+#include "processors.h"
 #include "law/fp.h"
-#include <ctype.h>
-#include <errno.h>
-#include <limits.h>
-#include <omp.h>
+#include <assert.h>
+#include <linux/futex.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
-#if defined(__has_include)
-#if __has_include(<sys/single_threaded.h>)
-#include <sys/single_threaded.h>
-#define ALONE __libc_single_threaded /* no thread was made in this process, or none is left */
-#endif
-#endif
-#ifndef ALONE
-#define ALONE 0
-#endif
+#include <unistd.h>
 
 enum {
-    /* bytes that must be there beside the stacks: OpenMP's own for a team of 1024 are a third of
-       it */
-    SLACK = 1 << 20,
-    RETRY_SECONDS = 1 /* after a failure, so that a limit is not met at every call */
+    SPIN_NS = 20000,
+    RETRY_SECONDS = 2 /* after a failure, so that a limit is not met at every call */
 };
 
-static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER; /* one caller at a time */
-/* this process was forked from one with threads */
-static atomic_int orphan;
-static atomic_int had_threads;
-static _Thread_local int team = 1;         /* threads of this thread's team */
-static _Thread_local int refused;          /* a size that could not be had, */
-static _Thread_local time_t refused_until; /* not to be tried again before */
+/* RUNNING_WATCHED: the caller sleeps until the worker is done. */
+enum { WAITING, OFFERED, RUNNING, RUNNING_WATCHED, ENDING };
 
-/* ---- fork ---- */
+typedef struct call call;
+typedef struct worker {
+    _Alignas(64) atomic_int state; /* what both sides sleep on */
+    atomic_int asleep;             /* the worker sleeps, or is about to */
+    call *call;                    /* with its number there: of the call that is offered or runs */
+    int number;
+    struct worker *next; /* in the list of idle workers */
+    pthread_t thread;
+} worker;
 
-static void before_fork(void) { atomic_store(&had_threads, !ALONE); }
+struct call {
+    void (*work)(void *data, const tl_worker *w);
+    void *data;
+    int64_t chunks;
+    int workers;
+    worker *worker[TL_THREADS_MOST];
+    _Alignas(64) int64_t next;
+};
+
+/* ---- the pool; `lock` guards it ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static worker *idle;         /* the last one used is first */
+static atomic_int count;     /* workers, idle and lent */
+static int processors;       /* of the process; 0: not known yet */
+static int contexts;         /* open ones */
+static time_t refused_until; /* no thread is made before, since one could not be made */
+static atomic_int forked;    /* this is a child of a process with workers: it has no threads */
+
+static pthread_mutex_t locks[TL_LOCKS] = {[0 ... TL_LOCKS - 1] = PTHREAD_MUTEX_INITIALIZER};
+
+void tl_lock_take(tl_lock which) { pthread_mutex_lock(&locks[which]); }
+void tl_lock_release(tl_lock which) { pthread_mutex_unlock(&locks[which]); }
+
+/* The child has one thread; another one of the parent may have held any lock. */
 static void in_child(void)
 {
-    if (atomic_load(&had_threads)) atomic_store(&orphan, 1);
+    if (atomic_load(&count)) atomic_store(&forked, 1);
+    atomic_store(&count, 0);
+    idle = NULL;
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    for (int i = 0; i < TL_LOCKS; i++) locks[i] = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
 static __attribute__((constructor)) void watch_forks(void)
 {
-    if (pthread_atfork(before_fork, NULL, in_child))
-        atomic_store(&orphan, 1); /* cannot know: so no team is left behind */
+    if (pthread_atfork(NULL, NULL, in_child))
+        atomic_store(&forked, 1); /* no fork could be noticed: so no thread is made */
 }
 
-/* ---- trial ---- */
+/* ---- waiting ---- */
 
-/* The stack that OpenMP's threads get, as its environment variables say it: a number, of KiB
- * unless a letter follows.
- */
-static size_t stack_bytes(const char *name)
+static void sleep_while(atomic_int *state, int value)
 {
-    static const char units[] = "bkmg";
-    const char *text = getenv(name);
-    char *end;
-    if (!text) return 0;
-    errno = 0;
-    unsigned long long n = strtoull(text, &end, 10);
-    while (isspace((unsigned char)*end)) end++;
-    const char *unit = *end ? strchr(units, tolower((unsigned char)*end)) : units + 1;
-    if (errno || !unit || n > (ULLONG_MAX >> 1) >> 10 * (unit - units)) return 0;
-    return (size_t)(n << 10 * (unit - units));
+    syscall(SYS_futex, state, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
 }
 
-static void *stand_by(void *gate)
+static void wake_sleeper(atomic_int *state)
 {
-    pthread_mutex_lock(gate);
-    pthread_mutex_unlock(gate);
+    syscall(SYS_futex, state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+static int64_t nanoseconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void pause_a_little(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield" ::: "memory");
+#endif
+}
+
+/* Returns when *state is not `value`, or after SPIN_NS. Where there are more threads than
+ * processors, at once: one of them has work for this processor. */
+static void spin_while(atomic_int *state, int value)
+{
+    if (atomic_load_explicit(&count, memory_order_relaxed) >= processors) return;
+    const int64_t end = nanoseconds() + SPIN_NS;
+    do {
+        for (int i = 0; i < 16; i++) {
+            if (atomic_load_explicit(state, memory_order_acquire) != value) return;
+            pause_a_little();
+        }
+    } while (nanoseconds() < end);
+}
+
+/* ---- workers ---- */
+
+/* After the state was changed. Either this sees `asleep`, or the worker sees the new state. */
+static void wake(worker *w)
+{
+    if (atomic_load(&w->asleep)) wake_sleeper(&w->state);
+}
+
+static void run(call *c, int number)
+{
+    const tl_worker w = {number, c->workers + 1, c->chunks, &c->next};
+    if (__atomic_load_n(&c->next, __ATOMIC_RELAXED) < c->chunks) c->work(c->data, &w);
+}
+
+/* Each thread that runs wakes two more, which is faster than one thread that wakes all. */
+static void wake_next(call *c, int number)
+{
+    for (int i = 2 * number; i < 2 * number + 2 && i < c->workers; i++) wake(c->worker[i]);
+}
+
+static void *worker_main(void *argument)
+{
+    worker *const w = argument;
+    for (;;) {
+        spin_while(&w->state, WAITING);
+        if (atomic_load(&w->state) == WAITING) {
+            atomic_store(&w->asleep, 1); /* before the state is looked at again: see wake() */
+            while (atomic_load(&w->state) == WAITING) sleep_while(&w->state, WAITING);
+            atomic_store(&w->asleep, 0);
+        }
+        int state = OFFERED;
+        if (!atomic_compare_exchange_strong(&w->state, &state, RUNNING)) {
+            if (state == ENDING) return NULL;
+            continue; /* the offer was taken back */
+        }
+        wake_next(w->call, w->number);
+        tl_fp_enter();
+        run(w->call, w->number);
+        if (atomic_exchange(&w->state, WAITING) == RUNNING_WATCHED) wake_sleeper(&w->state);
+    }
+}
+
+/* A worker that waits, or NULL. */
+static worker *make_worker(void)
+{
+    worker *const w = aligned_alloc(_Alignof(worker), sizeof *w);
+    sigset_t all, old;
+    if (!w) return NULL;
+    *w = (worker){.state = WAITING};
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    const int failed = pthread_create(&w->thread, NULL, worker_main, w);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (!failed) return w;
+    free(w);
     return NULL;
 }
 
-/* Makes up to n threads that live at the same time, beside SLACK bytes: how many there were. */
-static int try_threads(int n)
+static void end_worker(worker *w)
 {
-    int made = 0;
-    pthread_attr_t attributes;
-    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-    pthread_t *threads = malloc((size_t)(n + 1) * sizeof *threads);
-    void *volatile slack = malloc(SLACK);
-    if (threads && slack && !pthread_attr_init(&attributes)) {
-        size_t stack = stack_bytes("OMP_STACKSIZE");
-        if (!stack) stack = stack_bytes("GOMP_STACKSIZE");
-        if (stack)
-            pthread_attr_setstacksize(&attributes,
-                                      /* refused when it is too small: then the default is used,
-                                         there too */
-                                      stack);
-        pthread_mutex_lock(&gate);
-        while (made < n && !pthread_create(&threads[made], &attributes, stand_by, &gate)) made++;
-        pthread_mutex_unlock(&gate);
-        for (int i = 0; i < made; i++) pthread_join(threads[i], NULL);
-        pthread_attr_destroy(&attributes);
-    }
-    free(threads);
-    free(slack);
-    return made;
+    atomic_store(&w->state, ENDING);
+    wake(w);
+    pthread_join(w->thread, NULL);
+    free(w);
 }
 
-static int other_team(int wanted)
+/* Makes up to `wanted` workers for c, which `count` has already. Where one cannot be made, new ones
+ * end again until half of all workers are left: stacks are not all that the work needs. */
+static void make_workers(call *c, int wanted)
 {
+    const int before = c->workers, all = before + wanted;
+    while (c->workers < all && (c->worker[c->workers] = make_worker())) c->workers++;
+    if (c->workers == all) return;
+    int there = atomic_fetch_sub(&count, all - c->workers) - (all - c->workers);
+    const int half = there / 2;
+    for (; c->workers > before && there > half; there--) {
+        end_worker(c->worker[--c->workers]);
+        atomic_fetch_sub(&count, 1);
+    }
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    if (wanted >= refused && refused && now.tv_sec < refused_until) return team;
-    pthread_mutex_lock(&one);
-    int missing = wanted > team ? wanted - team : 0, made = try_threads(missing);
-    refused = made < missing ? wanted : 0;
-    refused_until = now.tv_sec + RETRY_SECONDS + 1;
-    if (made >= missing)
-        team = wanted;
-    else
-        team += made / 2;
-    if (team > 1) {
-#pragma omp parallel num_threads(team)
-        __asm__ volatile("" ::: "memory"); /* not optimised away */
+    pthread_mutex_lock(&lock);
+    refused_until = now.tv_sec + RETRY_SECONDS;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Lends c up to `wanted` workers: idle ones, then new ones. The process has at most as many
+ * threads as processors, or as one call asks for. */
+static void lend_workers(call *c, int wanted)
+{
+    struct timespec now;
+    pthread_mutex_lock(&lock);
+    if (!processors) processors = tl_processors();
+    for (; c->workers < wanted && idle; idle = idle->next) c->worker[c->workers++] = idle;
+    const int most = (wanted > processors - 1 ? wanted : processors - 1) - atomic_load(&count);
+    int more = wanted - c->workers < most ? wanted - c->workers : most;
+    if (more > 0 && refused_until) {
+        clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+        if (now.tv_sec < refused_until)
+            more = 0;
+        else
+            refused_until = 0;
     }
-    pthread_mutex_unlock(&one);
-    return team;
+    if (more > 0) atomic_fetch_add(&count, more);
+    pthread_mutex_unlock(&lock);
+    if (more > 0) make_workers(c, more);
 }
 
-int tl_threads(int wanted)
+/* In the reverse order, so that the next call gets them in this one. */
+static void return_workers(call *c)
 {
-    if (wanted <= 1 || atomic_load_explicit(&orphan, memory_order_relaxed)) return 1;
-    return wanted == team ? wanted : other_team(wanted);
+    pthread_mutex_lock(&lock);
+    for (int i = c->workers - 1; i >= 0; i--) {
+        c->worker[i]->next = idle;
+        idle = c->worker[i];
+    }
+    pthread_mutex_unlock(&lock);
 }
 
-/* ---- work ---- */
-
-static void run(int me, int of, int64_t end, int64_t *next,
-                void (*work)(void *with, const tl_member *m), void *with)
+/* The worker's offer is taken back, or its work is done. */
+static void finish(worker *w)
 {
+    int state = OFFERED;
+    if (atomic_compare_exchange_strong(&w->state, &state, WAITING)) return;
+    spin_while(&w->state, RUNNING);
+    state = RUNNING;
+    if (!atomic_compare_exchange_strong(&w->state, &state, RUNNING_WATCHED)) return;
+    while (atomic_load(&w->state) == RUNNING_WATCHED) sleep_while(&w->state, RUNNING_WATCHED);
+}
+
+static void run_with_workers(call *c)
+{
+    /* from the last to the first: one that begins finds those that it wakes offered already */
+    for (int i = c->workers - 1; i >= 0; i--) {
+        worker *const w = c->worker[i];
+        assert(atomic_load(&w->state) == WAITING);
+        w->call = c;
+        w->number = i + 1;
+        atomic_store(&w->state, OFFERED);
+    }
+    wake_next(c, 0);
+    run(c, 0);
+    for (int i = 0; i < c->workers; i++) finish(c->worker[i]);
+    return_workers(c);
+}
+
+/* ---- calls ---- */
+
+/* A function of its own because of its frame of 8 KiB. */
+static __attribute__((noinline)) int
+run_shared(int threads, int64_t chunks, void (*work)(void *data, const tl_worker *w), void *data)
+{
+    call c;
+    c.work = work;
+    c.data = data;
+    c.chunks = chunks;
+    c.next = c.workers = 0;
+    lend_workers(&c, threads - 1);
+    run_with_workers(&c);
+    return c.next >= chunks;
+}
+
+int tl_parallel(int threads, int64_t chunks, void (*work)(void *data, const tl_worker *w),
+                void *data)
+{
+    assert(threads >= 1 && threads <= TL_THREADS_MOST);
     const tl_fp fp = tl_fp_enter();
-    const tl_member m = {me, of, end, next};
-    work(with, &m);
-    tl_fp_leave(fp);
-}
-
-void tl_meet(const tl_member *m)
-{
-    if (m->of == 1) return; /* the barrier would be that of the caller's region */
-#pragma omp barrier
-}
-
-void tl_team(int threads, int64_t end, void (*work)(void *with, const tl_member *m), void *with)
-{
-    const int of = tl_threads(threads);
-    int64_t next = 0;
-    if (of == 1) {
-        run(0, 1, end, &next, work, with);
-        return;
+    int complete;
+    if (threads > chunks) threads = chunks > 1 ? (int)chunks : 1;
+    if (threads == 1 || atomic_load_explicit(&forked, memory_order_relaxed)) {
+        int64_t next = 0;
+        work(data, &(tl_worker){0, 1, chunks, &next});
+        complete = next >= chunks;
+    } else {
+        complete = run_shared(threads, chunks, work, data);
     }
-#pragma omp parallel num_threads(tl_threads(of))
-    run(omp_get_thread_num(), omp_get_num_threads(), end, &next, work, with);
+    tl_fp_leave(fp);
+    return complete;
+}
+
+typedef struct {
+    void (*chunk)(void *data, int64_t i);
+    void *data;
+} loop;
+
+static void run_loop(void *data, const tl_worker *w)
+{
+    const loop *const l = data;
+    for (int64_t i; (i = tl_next_chunk(w)) < w->chunks;) l->chunk(l->data, i);
+}
+
+void tl_for(int threads, int64_t chunks, void (*chunk)(void *data, int64_t i), void *data)
+{
+    loop l = {chunk, data};
+    tl_parallel(threads, chunks, run_loop, &l);
+}
+
+void tl_pool_open(void)
+{
+    pthread_mutex_lock(&lock);
+    contexts++;
+    pthread_mutex_unlock(&lock);
+}
+
+void tl_pool_close(void)
+{
+    worker *w = NULL;
+    pthread_mutex_lock(&lock);
+    assert(contexts > 0);
+    if (--contexts == 0) {
+        w = idle;
+        idle = NULL;
+        for (worker *each = w; each; each = each->next) atomic_fetch_sub(&count, 1);
+    }
+    pthread_mutex_unlock(&lock);
+    for (worker *next; w; w = next) {
+        next = w->next;
+        end_worker(w);
+    }
 }

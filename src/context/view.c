@@ -204,11 +204,12 @@ typedef struct {
     int64_t to_stride, from_stride, n, bytes, parts;
 } copy;
 
-static void copy_parts(void *with, const tl_member *m)
+static void copy_parts(void *with, const tl_worker *worker)
 {
     const copy *const c = with;
     const int64_t each = c->n / c->parts + 1;
-    for (int64_t part = tl_deal(m), at; part < m->end; part = tl_deal(m)) {
+    for (int64_t part = tl_next_chunk(worker), at; part < worker->chunks;
+         part = tl_next_chunk(worker)) {
         if ((at = part * each) >= c->n) break;
         tl_copy_strided(c->to + at * c->to_stride * c->bytes, c->to_stride,
                         c->from + at * c->from_stride * c->bytes, c->from_stride,
@@ -222,7 +223,7 @@ void tl_copy_strided_by(int threads, void *to, int64_t to_stride, const void *fr
     enum { PART_BYTES = 64 * 1024, FEW = 4 };
     copy c = {to, from, to_stride, from_stride, n, bytes, n * bytes / PART_BYTES + 1};
     if (c.parts < FEW * threads) threads = 1;
-    tl_team(threads, c.parts, copy_parts, &c);
+    tl_parallel(threads, c.parts, copy_parts, &c);
 }
 
 int64_t tally_window_length(int64_t n, const tally_window_options *o)

@@ -73,8 +73,8 @@ typedef struct tl_lanes_room {
 } tl_lanes_room;
 
 /* For strips of up to `width` lanes, of sequences of up to `longest` elements. room->t then has
- * space for `transposed` elements, or more. The memory is the context's, for thread `me` of a
- * team. 0: out of memory. */
+ * space for `transposed` elements, or more. The memory is the context's, for thread number `me`.
+ * 0: out of memory. */
 int tl_lanes_open(tl_lanes_room *room, tally *ctx, int me, const tl_lanes_job *job, int64_t width,
                   int64_t longest, int64_t transposed);
 
@@ -104,7 +104,7 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job)
 void tl_lanes_rows(tl_lanes_batch *batch, int64_t r0, int64_t r1, tl_lanes_one *one, void *with);
 /* A member's shares of all sequences; the numbers that are dealt are those of shares. batch
    NULL: one by one. */
-void tl_lanes_deal(tl_lanes_batch *batch, const tally_view *in, const tl_member *m,
+void tl_lanes_deal(tl_lanes_batch *batch, const tally_view *in, const tl_worker *worker,
                    tl_lanes_one *one, void *with);
 
 /* Are these rows or segments worth it? */

@@ -8,7 +8,6 @@
 #include "lanes.h"
 #include "narrow/narrow.h"
 #include "widen.h"
-#include "law/fp.h"
 #include "context/scratch.h"
 #include "context/threads.h"
 #include "context/view.h"
@@ -183,15 +182,24 @@ static void join(const columns *c, const blocks *b, int64_t col)
     op->lower(&s, counter.end, 0, job->plan->par, job->results + col * op->result_bytes);
 }
 
+enum { JOINED = 16 }; /* columns of a chunk */
+
+typedef struct {
+    const columns *c;
+    const blocks *b;
+} join_work;
+
+static void join_some(void *data, int64_t k)
+{
+    const join_work *w = data;
+    for (int64_t col = k * JOINED; col < (k + 1) * JOINED && col < w->c->job->in->rows; col++)
+        join(w->c, w->b, col);
+}
+
 static void join_all(const columns *c, const blocks *b, int threads)
 {
-#pragma omp parallel num_threads(tl_threads(threads))
-    {
-        tl_fp fp = tl_fp_enter();
-#pragma omp for schedule(static)
-        for (int64_t col = 0; col < c->job->in->rows; col++) join(c, b, col);
-        tl_fp_leave(fp);
-    }
+    join_work all = {c, b};
+    tl_for(threads, (c->job->in->rows + JOINED - 1) / JOINED, join_some, &all);
 }
 
 /* A lane's counter, and S at each of its prefixes, for a scan that begins at block j. */
@@ -286,29 +294,24 @@ typedef struct {
     blocks *b;
     task *what;
     int64_t parts;
-    int failed;
 } tasks;
 
-static void do_tasks(void *with, const tl_member *m)
+static void do_tasks(void *with, const tl_worker *worker)
 {
-    tasks *all = with;
+    const tasks *all = with;
     const columns *c = all->c;
     tl_lanes_room room;
-    if (!tl_lanes_open(&room, all->ctx, m->me, c->job, c->strip, c->job->in->n, 0)) {
-        __atomic_store_n(&all->failed, 1, __ATOMIC_RELAXED);
-        return;
-    }
-    for (int64_t t; (t = tl_deal(m)) < m->end;)
+    if (!tl_lanes_open(&room, all->ctx, worker->number, c->job, c->strip, c->job->in->n, 0)) return;
+    for (int64_t t; (t = tl_next_chunk(worker)) < worker->chunks;)
         all->what(c, &room, all->b, t / all->parts, t % all->parts, all->parts);
     if (c->stream) tl_stream_fence();
 }
 
 static int run(tally *ctx, const columns *c, blocks *b, int threads, task *what, int64_t parts)
 {
-    tasks all = {ctx, c, b, what, parts, 0};
+    tasks all = {ctx, c, b, what, parts};
     if (!tl_scratch_begin(ctx, threads)) return 0;
-    tl_team(threads, c->strips * parts, do_tasks, &all);
-    return !all.failed;
+    return tl_parallel(threads, c->strips * parts, do_tasks, &all);
 }
 
 /* By the express road of narrow types (narrow/narrow.h)? */

@@ -14,7 +14,6 @@
 #include "narrow/narrow.h"
 #include "context/share.h"
 #include "widen.h"
-#include "law/fp.h"
 #include "context/scratch.h"
 #include "context/threads.h"
 #include "context/view.h"
@@ -52,6 +51,24 @@ static int node_level(int64_t n)
     return level < NODE_LEVEL_LEAST ? NODE_LEVEL_LEAST : level;
 }
 
+/* Nodes of `size` elements of one sequence: node j begins with its element number j * size, which
+ * is number at + j * size of the whole. */
+typedef struct {
+    const tl_plan *plan;
+    const char *x;
+    int64_t stride, size, at;
+    int fetch;
+    tl_state *nodes;
+} node_work;
+
+static void fold_node(void *data, int64_t j)
+{
+    const node_work *a = data;
+    const int64_t first = j * a->size;
+    tl_fold(a->plan, &a->nodes[j], a->x + first * element_bytes(a->plan), a->size, a->at + first,
+            a->fetch);
+}
+
 void tl_push_slab(const tl_plan *plan, int threads, const void *data, int64_t n, tl_counter *c)
 {
     const char *x = data;
@@ -65,15 +82,8 @@ void tl_push_slab(const tl_plan *plan, int threads, const void *data, int64_t n,
         if (nodes) { /* without memory the serial code below still gives the answer */
             slab_serial(plan, x, head, fetch, c);
             x += head * bytes;
-            int64_t at = c->end;
-#pragma omp parallel num_threads(tl_threads(threads))
-            {
-                tl_fp fp = tl_fp_enter();
-#pragma omp for schedule(dynamic, 1)
-                for (int64_t j = 0; j < count; j++)
-                    tl_fold(plan, &nodes[j], x + j * size * bytes, size, at + j * size, fetch);
-                tl_fp_leave(fp);
-            }
+            node_work all = {plan, x, 1, size, c->end, fetch, nodes};
+            tl_for(threads, count, fold_node, &all);
             for (int64_t j = 0; j < count; j++) tl_counter_push(c, plan->op, level, &nodes[j]);
             free(nodes);
             x += count * size * bytes;
@@ -113,6 +123,17 @@ static __attribute__((noinline)) void strided_serial(const tl_plan *plan, const 
     }
 }
 
+static void fold_strided_node(void *data, int64_t j)
+{
+    const node_work *a = data;
+    const int64_t first = j * a->size;
+    tl_counter c;
+    tl_counter_init(&c, first);
+    strided_serial(a->plan, a->x + first * a->stride * element_bytes(a->plan), a->stride, a->size,
+                   &c);
+    tl_counter_fold(&c, a->plan->op, NULL, &a->nodes[j]);
+}
+
 /* One that is not dense: threads fold nodes of it, as in tl_push_slab. */
 static __attribute__((noinline)) void reduce_strided(const tl_plan *plan, int threads,
                                                      const char *x, int64_t stride, int64_t n,
@@ -127,18 +148,8 @@ static __attribute__((noinline)) void reduce_strided(const tl_plan *plan, int th
     tl_counter all;
     tl_counter_init(&all, 0);
     if (nodes) { /* without memory the serial code below still gives the answer */
-#pragma omp parallel num_threads(tl_threads(threads))
-        {
-            tl_fp fp = tl_fp_enter();
-#pragma omp for schedule(dynamic, 1)
-            for (int64_t j = 0; j < count; j++) {
-                tl_counter c;
-                tl_counter_init(&c, j * size);
-                strided_serial(plan, x + j * size * stride * bytes, stride, size, &c);
-                tl_counter_fold(&c, plan->op, NULL, &nodes[j]);
-            }
-            tl_fp_leave(fp);
-        }
+        node_work work = {plan, x, stride, size, 0, 0, nodes};
+        tl_for(threads, count, fold_strided_node, &work);
         for (int64_t j = 0; j < count; j++) tl_counter_push(&all, plan->op, level, &nodes[j]);
         free(nodes);
     }
@@ -205,12 +216,12 @@ typedef struct {
     singles *alone;
 } shares;
 
-static void share(void *with, const tl_member *m)
+static void share(void *with, const tl_worker *worker)
 {
     const shares *a = with;
     /* without memory, one by one */
-    tl_lanes_batch *batch = a->job ? tl_lanes_batch_open(a->ctx, m->me, a->job) : NULL;
-    tl_lanes_deal(batch, a->in, m, single, a->alone);
+    tl_lanes_batch *batch = a->job ? tl_lanes_batch_open(a->ctx, worker->number, a->job) : NULL;
+    tl_lanes_deal(batch, a->in, worker, single, a->alone);
 }
 
 /* Dense rows and segments where there is an express road (narrow/narrow.h). */
@@ -220,13 +231,14 @@ typedef struct {
     char *out;
 } narrow_rows;
 
-static void narrow_share(void *with, const tl_member *m)
+static void narrow_share(void *with, const tl_worker *worker)
 {
     const narrow_rows *a = with;
     const tally_view *in = a->in;
     const int64_t bytes = element_bytes(a->plan);
-    for (int64_t t, n; (t = tl_deal(m)) < m->end;) {
-        const int64_t r = tl_share(in, t, m->end), end = tl_share(in, t + 1, m->end);
+    for (int64_t t, n; (t = tl_next_chunk(worker)) < worker->chunks;) {
+        const int64_t r = tl_share(in, t, worker->chunks),
+                      end = tl_share(in, t + 1, worker->chunks);
         if (r >= end) continue;
         const char *x = tl_view_row(in, r, bytes, &n);
         if (in->offsets) x -= in->offsets[r] * bytes;
@@ -257,7 +269,7 @@ static void rows(tally *ctx, const tl_plan *plan, int threads, const tally_view 
     }
     if (plan->narrow && in->stride == 1 && is_long == INT64_MAX) {
         narrow_rows all = {plan, in, out};
-        tl_team(tasks > 1 ? threads : 1, tasks, narrow_share, &all);
+        tl_parallel(tasks > 1 ? threads : 1, tasks, narrow_share, &all);
         return;
     }
     singles alone = {plan, in, out, fetch, is_long};
@@ -266,7 +278,7 @@ static void rows(tally *ctx, const tl_plan *plan, int threads, const tally_view 
     job.results = out;
     const int lanes = tl_lanes_take_rows(&job) && tl_scratch_begin(ctx, threads);
     shares all = {ctx, in, lanes ? &job : NULL, &alone};
-    tl_team(tasks > 1 ? threads : 1, tasks, share, &all);
+    tl_parallel(tasks > 1 ? threads : 1, tasks, share, &all);
 }
 
 tally_status tl_reduce_view(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,

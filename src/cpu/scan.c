@@ -2,23 +2,27 @@
  * scan over views. One thread takes the tiles in order; the prefix S(b) comes from a binary
  * counter. Several threads work on one long sequence like this:
  *
- *   block      0     1     2     3     4         blocks of BLOCK_BYTES, dealt in turn to the threads
+ *   block      0     1     2     3     4         blocks of BLOCK_BYTES; a thread takes the next one
  *   thread     A     B     A     B     A
  *
- *   Each thread folds the node of its NEXT block and publishes it. Then it waits for the nodes
+ *   Each thread takes its NEXT block, folds its node and publishes it. Then it waits for the nodes
  *   before its current block. Then it scans the current block, which its own fold has brought
  *   into L2. So memory is read once, and the folding hides the waiting. Each thread joins the
- *   nodes in a counter of its own, so it does not matter which node arrives first. */
+ *   nodes in a counter of its own, so it does not matter which node arrives first.
+ *
+ *   Blocks are taken in increasing order, and a thread waits only for nodes of blocks before the
+ *   one that it scans, which is before every block whose node it has not published. So the thread
+ *   that has the first unpublished block does not wait, and any number of threads come to an end
+ *   (context/threads.h). */
 #include "shape.h"
 #include "lanes.h"
 #include "narrow/narrow.h"
 #include "context/share.h"
 #include "widen.h"
-#include "law/fp.h"
 #include "context/scratch.h"
 #include "context/threads.h"
 #include "context/view.h"
-#include <omp.h>
+#include <assert.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -198,10 +202,13 @@ typedef struct {
     const char *x;
     char *out;
     int64_t n, blocks, size; /* elements; blocks (the last may be short); elements per block */
-    int level, threads, stream, depth;
+    int level, stream, depth;
     tl_state *node;      /* node of each full block */
     atomic_uchar *ready; /* node[j] is published */
-} team;
+    tally *ctx;
+    tl_counter *counters; /* of each thread; */
+    tl_counter *last;     /* that of the last block's */
+} shared;
 
 static void wait_for(atomic_uchar *flag)
 {
@@ -209,28 +216,28 @@ static void wait_for(atomic_uchar *flag)
         if (spin > 1000) sched_yield();
 }
 
-/* Depth: the rounds of blocks that are folded before they are scanned. */
+/* Depth: how many blocks a thread folds before it scans the first of them. */
 enum { FOLD_DEPTH = 1, UPS_DEPTH = 2 };
 
-static void publish(team *t, int64_t j, const tl_state *node)
+static void publish(shared *t, int64_t j, const tl_state *node)
 {
     t->node[j] = *node;
     atomic_store_explicit(&t->ready[j], 1, memory_order_release);
 }
 
-static const char *block_at(const team *t, int64_t j)
+static const char *block_at(const shared *t, int64_t j)
 {
     return t->x + j * t->size * t->scan->plan->op->elem_bytes;
 }
 
 /* Whole tiles of block j. */
-static int64_t tiles_of(const team *t, int64_t j)
+static int64_t tiles_of(const shared *t, int64_t j)
 {
     const int64_t left = t->n - j * t->size;
     return left <= 0 ? 0 : (left < t->size ? left : t->size) / TL_TILE;
 }
 
-static void fold(team *t, int64_t j, int64_t base)
+static void fold(shared *t, int64_t j, int64_t base)
 {
     tl_state node;
     if ((j + 1) * t->size > t->n) return; /* the node of the short last block is not needed */
@@ -239,7 +246,7 @@ static void fold(team *t, int64_t j, int64_t base)
 }
 
 /* The same from the first levels of its tiles. */
-static void fold_ups(team *t, int64_t j, const char *made)
+static void fold_ups(shared *t, int64_t j, const char *made)
 {
     const tl_plan *plan = t->scan->plan;
     tl_counter c;
@@ -254,50 +261,94 @@ static void fold_ups(team *t, int64_t j, const char *made)
     publish(t, j, &c.node[0]);
 }
 
-static void team_member(team *t, int me, tl_staging at, char *made, tl_counter *c)
+/* The first levels of the tiles of block j, which are in `to` then, and its node. */
+static void make_ups(shared *t, int64_t j, int64_t base, char *to)
 {
     const tl_plan *plan = t->scan->plan;
-    const tl_scalar *op = plan->op;
-    const int64_t base = c->end, up_bytes = plan->core->up_bytes,
-                  set = t->size / TL_TILE * up_bytes;
-    int64_t seen = 0; /* blocks already in this thread's counter */
-    for (int64_t d = 0, j = me; d < t->depth && j < t->blocks; d++, j += t->threads) {
-        char *to = made + d * set;
-        if (t->depth == FOLD_DEPTH) {
-            fold(t, j, base);
-            continue;
-        }
-        for (int64_t k = 0; k < tiles_of(t, j); k++)
-            plan->core->scan_up(to + k * up_bytes, block_at(t, j) + k * TL_TILE * op->elem_bytes,
-                                base + j * t->size + k * TL_TILE, plan->par);
-        fold_ups(t, j, to);
+    const int64_t tile_bytes = TL_TILE * plan->op->elem_bytes;
+    for (int64_t k = 0; k < tiles_of(t, j); k++)
+        plan->core->scan_up(to + k * plan->core->up_bytes, block_at(t, j) + k * tile_bytes,
+                            base + j * t->size + k * TL_TILE, plan->par);
+    fold_ups(t, j, to);
+}
+
+/* The nodes of the blocks before j that are not in c yet, from *seen on. */
+static void join_nodes(shared *t, tl_counter *c, int64_t *seen, int64_t j)
+{
+    for (; *seen < j; ++*seen) {
+        wait_for(&t->ready[*seen]);
+        tl_counter_push(c, t->scan->plan->op, t->level, &t->node[*seen]);
     }
-    for (int64_t j = me, round = 0; j < t->blocks; j += t->threads, round++) {
-        const int64_t later = j + t->depth * t->threads;
-        ups u = {made + round % 3 * set, made + (round + UPS_DEPTH) % 3 * set,
-                 block_at(t, later),     base + later * t->size,
-                 tiles_of(t, later),     (t->threads - 1) * t->size * op->elem_bytes};
+}
+
+/* The blocks that this thread takes. made: memory for the first levels of three blocks. */
+static void scan_blocks(shared *t, const tl_worker *worker, tl_staging at, char *made)
+{
+    const tl_scalar *op = t->scan->plan->op;
+    tl_counter *const c = &t->counters[worker->number];
+    const int64_t base = c->end, set = t->size / TL_TILE * t->scan->plan->core->up_bytes,
+                  on = 2 * worker->threads * t->size * op->elem_bytes;
+    int64_t block[UPS_DEPTH + 1] = {0}; /* the current one and the next ones, */
+    int64_t seen = 0;                   /* and those that are in c */
+    for (int d = 0; d < t->depth; d++) {
+        block[d] = tl_next_chunk(worker);
+        if (block[d] >= t->blocks) continue;
+        if (t->depth == FOLD_DEPTH)
+            fold(t, block[d], base);
+        else
+            make_ups(t, block[d], base, made + d * set);
+    }
+    for (int64_t j = block[0], round = 0; j < t->blocks; j = block[0], round++) {
+        const int64_t later = block[t->depth] = tl_next_chunk(worker);
+        const ups u = {made + round % 3 * set, made + (round + UPS_DEPTH) % 3 * set,
+                       block_at(t, later),     base + later * t->size,
+                       tiles_of(t, later),     (worker->threads - 1) * t->size * op->elem_bytes};
         if (t->depth == FOLD_DEPTH && later < t->blocks) fold(t, later, base);
-        for (; seen < j; seen++) {
-            wait_for(&t->ready[seen]);
-            tl_counter_push(c, op, t->level, &t->node[seen]);
-        }
-        int64_t m = t->n - j * t->size < t->size ? t->n - j * t->size : t->size;
-        const int64_t on = t->depth == FOLD_DEPTH ? 2 * t->threads * t->size * op->elem_bytes : 0;
+        assert(later >
+               j); /* the one that may be unpublished; all that are waited for are before j */
+        join_nodes(t, c, &seen, j);
+        const int64_t m = t->n - j * t->size < t->size ? t->n - j * t->size : t->size;
         scan_serial(t->scan, c, block_at(t, j), m, t->out + j * t->size * op->result_bytes,
-                    t->stream, t->stream ? on : 0, at, t->depth == UPS_DEPTH ? &u : NULL);
+                    t->stream, t->stream && t->depth == FOLD_DEPTH ? on : 0, at,
+                    t->depth == UPS_DEPTH ? &u : NULL);
         if (t->depth == UPS_DEPTH && later < t->blocks) fold_ups(t, later, u.make);
         seen = j + 1;
+        if (seen == t->blocks) t->last = c;
+        for (int d = 0; d < t->depth; d++) block[d] = block[d + 1];
     }
+}
+
+/* How far one thread that scans alone prefetches. */
+static int64_t prefetch_bytes(const tl_plan *plan, int stream)
+{
+    if (!stream) return 0;
+    return plan->core->lead ? tl_fetch_ahead(tl_fetch_way()) : AHEAD_BYTES;
 }
 
 /* What a thread needs: staging, and three blocks' first levels after it. */
 static size_t ups_after(const tl_plan *plan) { return (tl_staging_bytes(plan) + 63) & ~(size_t)63; }
-static size_t member_bytes(const tl_plan *plan)
+static size_t thread_bytes(const tl_plan *plan)
 {
     const int64_t size = (int64_t)1 << tl_top_level(BLOCK_BYTES / plan->op->elem_bytes);
     return ups_after(plan) +
            (has_ups(plan) ? 3 * (size_t)(size / TL_TILE * plan->core->up_bytes) : 0);
+}
+
+static void scan_shared(void *data, const tl_worker *worker)
+{
+    shared *t = data;
+    const tl_plan *plan = t->scan->plan;
+    char *memory = tl_scratch(t->ctx, worker->number, TL_SINGLE, thread_bytes(plan));
+    const tl_staging at = tl_staging_at(plan, memory);
+    assert(memory); /* it was there before the call */
+    if (worker->threads > 1) {
+        scan_blocks(t, worker, at, memory + ups_after(plan));
+        return;
+    }
+    /* no other thread: no block is folded before it is scanned */
+    t->last = &t->counters[0];
+    scan_serial(t->scan, t->last, t->x, t->n, t->out, t->stream, prefetch_bytes(plan, t->stream),
+                at, NULL);
 }
 
 /* 0: out of memory; the caller's own, of as many bytes, is still there. */
@@ -305,40 +356,33 @@ static int scan_parallel(tally *ctx, tl_scan *s, int threads, const char *x, int
                          int stream)
 {
     const tl_scalar *op = s->plan->op;
-    int level = tl_top_level(BLOCK_BYTES / op->elem_bytes);
-    int64_t size = (int64_t)1 << level;
-    team t = {s,      x,          out,  n,   (n + size - 1) >> level, size, level, threads,
-              stream, FOLD_DEPTH, NULL, NULL};
+    const int level = tl_top_level(BLOCK_BYTES / op->elem_bytes);
+    const int64_t size = (int64_t)1 << level;
+    shared t = {.scan = s,
+                .x = x,
+                .out = out,
+                .n = n,
+                .blocks = (n + size - 1) >> level,
+                .size = size,
+                .level = level,
+                .stream = stream,
+                .depth = FOLD_DEPTH,
+                .ctx = ctx};
     if (has_ups(s->plan) && !(stream && (uintptr_t)out % 64)) t.depth = UPS_DEPTH;
-    const size_t staging = ups_after(s->plan), bytes = member_bytes(s->plan);
     t.node = malloc((size_t)t.blocks * sizeof *t.node);
     t.ready = calloc((size_t)t.blocks, sizeof *t.ready);
-    tl_counter *counters = malloc((size_t)threads * sizeof *counters);
-    int ok = t.node && t.ready && counters && tl_scratch_begin(ctx, threads);
-    for (int i = 0; i < threads && ok; i++) ok = tl_scratch(ctx, i, TL_SINGLE, bytes) != NULL;
+    t.counters = malloc((size_t)threads * sizeof *t.counters);
+    int ok = t.node && t.ready && t.counters && tl_scratch_begin(ctx, threads);
+    for (int i = 0; i < threads && ok; i++)
+        ok = tl_scratch(ctx, i, TL_SINGLE, thread_bytes(s->plan)) != NULL;
+    for (int i = 0; i < threads && ok; i++) t.counters[i] = s->done;
     if (ok) {
-        for (int i = 0; i < threads; i++) counters[i] = s->done;
-        int last = 0;
-        /* The team is as large as OpenMP makes it, not as large as was asked for: the members
-         * wait for each other, so all of them must be running. */
-#pragma omp parallel num_threads(tl_threads(threads))
-        {
-            tl_fp fp = tl_fp_enter();
-            int me = omp_get_thread_num();
-#pragma omp single
-            {
-                t.threads = omp_get_num_threads();
-                last = (int)((t.blocks - 1) % t.threads);
-            }
-            char *memory = tl_scratch(ctx, me, TL_SINGLE, bytes);
-            team_member(&t, me, tl_staging_at(s->plan, memory), memory + staging, &counters[me]);
-            tl_fp_leave(fp);
-        }
-        s->done = counters[last];
+        tl_parallel(threads, t.blocks, scan_shared, &t);
+        s->done = *t.last;
     }
     free(t.node);
     free(t.ready);
-    free(counters);
+    free(t.counters);
     return ok;
 }
 
@@ -360,13 +404,12 @@ static void push(tally *ctx, tl_scan *s, int threads, const char *x, int64_t n, 
             n -= head;
         }
     }
-    const int64_t ahead = s->plan->core->lead ? tl_fetch_ahead(tl_fetch_way()) : AHEAD_BYTES;
-    scan_serial(s, &s->done, x, n, out, stream, stream ? ahead : 0, at, NULL);
+    scan_serial(s, &s->done, x, n, out, stream, prefetch_bytes(s->plan, stream), at, NULL);
 }
 
 tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, int64_t n, void *out)
 {
-    const size_t bytes = member_bytes(s->plan);
+    const size_t bytes = thread_bytes(s->plan);
     void *memory = tl_scratch_begin(ctx, 1) ? tl_scratch(ctx, 0, TL_SINGLE, bytes) : NULL;
     if (!memory) return tl_no_memory(ctx, bytes, "staging a scan");
     push(ctx, s, threads, x, n, out, tl_staging_at(s->plan, memory));
@@ -468,29 +511,26 @@ typedef struct {
     const tl_lanes_job *job; /* NULL: all of them go one by one */
     int narrow;              /* by an express road */
     singles alone;           /* without a scratch, which is a thread's */
-    int failed;
 } shares;
 
-static void share(void *with, const tl_member *m)
+static void share(void *with, const tl_worker *worker)
 {
-    shares *all = with;
+    const shares *all = with;
     scratch w;
     singles alone = all->alone;
     alone.w = &w;
     if (all->narrow) {
-        for (int64_t t; (t = tl_deal(m)) < m->end;)
+        for (int64_t t; (t = tl_next_chunk(worker)) < worker->chunks;)
             tl_narrow_scan_rows(alone.plan, alone.in, alone.out, alone.o,
-                                tl_share(alone.in, t, m->end), tl_share(alone.in, t + 1, m->end));
+                                tl_share(alone.in, t, worker->chunks),
+                                tl_share(alone.in, t + 1, worker->chunks));
         return;
     }
     tl_lanes_batch *batch =
         /* without memory, one by one */
-        all->job ? tl_lanes_batch_open(all->ctx, m->me, all->job) : NULL;
-    if (!scratch_open(&w, all->ctx, m->me, alone.plan)) {
-        __atomic_store_n(&all->failed, 1, __ATOMIC_RELAXED);
-        return;
-    }
-    tl_lanes_deal(batch, alone.in, m, single, &alone);
+        all->job ? tl_lanes_batch_open(all->ctx, worker->number, all->job) : NULL;
+    if (!scratch_open(&w, all->ctx, worker->number, alone.plan)) return;
+    tl_lanes_deal(batch, alone.in, worker, single, &alone);
 }
 
 tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
@@ -550,8 +590,8 @@ tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const ta
     shares all = {ctx,
                   lanes ? &job : NULL,
                   plan->narrow && dense && !longs,
-                  {NULL, plan, in, out, o, is_long, stream, stream ? AHEAD_BYTES : 0},
-                  0};
-    tl_team(tasks > 1 ? threads : 1, tasks, share, &all);
-    return all.failed ? tl_no_memory(ctx, tl_staging_bytes(plan), "staging a scan") : TALLY_OK;
+                  {NULL, plan, in, out, o, is_long, stream, stream ? AHEAD_BYTES : 0}};
+    return tl_parallel(tasks > 1 ? threads : 1, tasks, share, &all)
+               ? TALLY_OK
+               : tl_no_memory(ctx, tl_staging_bytes(plan), "staging a scan");
 }

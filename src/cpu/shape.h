@@ -8,7 +8,7 @@
 #include "law/scan.h"
 #include "operator/plan.h"
 
-/* Less work than this is not worth waking a second thread (OpenMP fork and join is 1 to 5 us). */
+/* Less work than this is not worth waking a second thread (to wake it takes microseconds). */
 enum { TL_PARALLEL_BYTES = 256 * 1024 };
 
 /* Slots of scratch.h: three of many sequences at once (lanes.h), and what one sequence at a time

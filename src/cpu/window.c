@@ -5,14 +5,12 @@
  */
 #define _GNU_SOURCE
 #include "window.h"
-#include "law/fp.h"
 #include "law/order.h"
 #include "cpu/kernel/simd.h"
 #include "context/threads.h"
 #include "narrow/narrow.h"
 #include "shape.h"
 #include "widen.h"
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,8 +81,9 @@ static int mode_of(const tl_plan *plan, int64_t w)
 static tally_status no_memory(tl_window *win, int64_t bytes, const char *what)
 {
     tally_status status;
-#pragma omp critical(tally_window_open)
+    tl_lock_take(TL_LOCK_ERROR);
     status = tl_no_memory(win->ctx, (size_t)bytes, what);
+    tl_lock_release(TL_LOCK_ERROR);
     return status;
 }
 
@@ -188,6 +187,19 @@ static int part(const cut *c, int task, tl_window_room *room)
     return ok;
 }
 
+typedef struct {
+    const cut *c;
+    int failed; /* a part had no memory */
+} cut_work;
+
+static void parts_of(void *data, const tl_worker *worker)
+{
+    cut_work *a = data;
+    for (int64_t k; (k = tl_next_chunk(worker)) < worker->chunks;)
+        if (!part(a->c, (int)k, &a->c->job->win->rooms[worker->number]))
+            __atomic_store_n(&a->failed, 1, __ATOMIC_RELAXED);
+}
+
 /* Windows of a slice, with `threads` threads. Windows are numbered by centre; lo .. hi - 1 are
    full. */
 static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, int at_end,
@@ -223,21 +235,9 @@ static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, 
     }
     const cut c = {&job, first, left, right, stop, lo < hi, parts};
     const int tasks = parts + (which & ENDS ? 2 : 0);
-    int failed = 0;
-    if (parts <= 1) { /* no region: one of a single thread costs as much as 1000 elements */
-        for (int task = 0; task < tasks; task++) failed |= !part(&c, task, win->rooms);
-        return failed ? no_memory(win, win->w * op->state_bytes, "a window's states") : TALLY_OK;
-    }
-#pragma omp parallel for schedule(dynamic, 1) num_threads(tl_threads(win->threads))
-    for (int task = 0; task < tasks; task++) {
-        tl_fp fp = tl_fp_enter();
-        if (!part(&c, task, &win->rooms[omp_get_thread_num()])) {
-#pragma omp atomic write
-            failed = 1;
-        }
-        tl_fp_leave(fp);
-    }
-    return failed ? no_memory(win, win->w * op->state_bytes, "a window's states") : TALLY_OK;
+    cut_work all = {&c, 0};
+    tl_parallel(parts > 1 ? win->threads : 1, tasks, parts_of, &all);
+    return all.failed ? no_memory(win, win->w * op->state_bytes, "a window's states") : TALLY_OK;
 }
 
 /* Results whose window has fewer than min_count elements that are not NaN become empty. This is

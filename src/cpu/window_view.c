@@ -4,12 +4,10 @@
 #include "lanes.h"
 #include "context/share.h"
 #include "window.h"
-#include "law/fp.h"
 #include "context/device.h"
 #include "context/scratch.h"
 #include "context/threads.h"
 #include "context/view.h"
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +22,7 @@ typedef struct {
     tl_window win;
     char *in, *out; /* dense parts of one sequence, grown as needed */
     int64_t in_room, out_room;
-    int me; /* its number in the team */
+    int number; /* of the thread, in the context's memory */
 } worker;
 
 static int grow(char **buffer, int64_t *room, int64_t bytes)
@@ -144,7 +142,7 @@ static int ends_of_rows(tally *ctx, worker *w, const tally_window_options *o, co
     out.data = w->out;
     tl_lanes_begin(&job, plan, &in);
     tl_lanes_of_window(&job, &out, o);
-    tl_lanes_batch *batch = tl_lanes_batch_open(ctx, w->me, &job);
+    tl_lanes_batch *batch = tl_lanes_batch_open(ctx, w->number, &job);
     if (!batch) return 0;
     tl_lanes_rows(batch, 0, count, NULL, NULL);
     for (int64_t r = 0; r < count; r++)
@@ -170,7 +168,7 @@ static tally_status rows_at_once(tally *ctx, worker *w, const tally_window_optio
 
 /* ---- views ---- */
 
-/* A worker and what it needs for its shares of a view. */
+/* What a thread needs for its shares of a view. */
 typedef struct {
     worker w;
     singles alone;
@@ -195,39 +193,50 @@ static void share(tally *ctx, shares *s, int64_t r, int64_t end)
     for (; r < end; r++) single(alone, r);
 }
 
-/* The sequences of least to most elements of one worker: all of them, or its shares of a team's.
- * job: NULL, or how short ones go many at a time. */
-static tally_status work(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
-                         int many, int lanes, const tl_lanes_job *job, const tally_view *in,
-                         const tally_view *out, const tally_window_options *o, int64_t least,
-                         int64_t most)
+/* The sequences of least to most elements. */
+typedef struct {
+    tally *ctx;
+    const tl_plan *plan, *count;
+    int threads;             /* for each sequence, where they go one after the other */
+    int lanes;               /* the ends of rows may be lanes */
+    const tl_lanes_job *job; /* NULL, or how short ones go many at a time */
+    const tally_view *in, *out;
+    const tally_window_options *o;
+    int64_t least, most;
+    tally_status status; /* the last failure */
+} view_work;
+
+/* All sequences one after the other (team NULL), or a thread's shares of them. */
+static tally_status work(const view_work *v, const tl_worker *team)
 {
-    shares s = {.alone = {ctx, &s.w, plan, in, out, o, least, most, TALLY_OK}, .lanes = lanes};
-    /* not where the caller's region is the one around this */
-    s.w.me = many ? omp_get_thread_num() : 0;
-    if (!many) {
-        s.alone.status = tl_window_open(&s.w.win, ctx, plan, count, o, 0, threads);
-    } else { /* ctx holds one error. Members report through it one at a time, and each of their sentences is true. */
-#pragma omp critical(tally_window_open)
-        s.alone.status = tl_window_open(&s.w.win, ctx, plan, count, o, s.w.me, 1);
-    }
+    tally *ctx = v->ctx;
+    const tally_view *in = v->in, *out = v->out;
+    shares s = {.alone = {ctx, &s.w, v->plan, in, out, v->o, v->least, v->most, TALLY_OK},
+                .lanes = v->lanes};
+    s.w.number = team ? team->number : 0;
+    tl_lock_take(TL_LOCK_ERROR); /* ctx holds one error; each thread's sentence is true */
+    s.alone.status =
+        tl_window_open(&s.w.win, ctx, v->plan, v->count, v->o, s.w.number, team ? 1 : v->threads);
+    tl_lock_release(TL_LOCK_ERROR);
     const int opened = !s.alone.status, follow = opened && rows_follow(&s.w.win, in, out);
-    if (follow) s.group = GROUP_BYTES / (in->n * plan->op->elem_bytes) + 1;
-    if (job && opened && !(follow && quicker_at_once(&s.w.win, in->n)))
-        s.batch = tl_lanes_batch_open(ctx, s.w.me, job);
-    s.w.win.stream = follow && in->rows * in->n * plan->op->result_bytes >= STREAM_BYTES;
-    if (many) {
-        const int64_t all = (int64_t)threads * 32;
-#pragma omp for schedule(dynamic, 1) nowait
-        for (int64_t t = 0; t < all; t++)
-            share(ctx, &s, tl_share(in, t, all), tl_share(in, t + 1, all));
-    } else {
-        share(ctx, &s, 0, in->rows);
-    }
+    if (follow) s.group = GROUP_BYTES / (in->n * v->plan->op->elem_bytes) + 1;
+    if (v->job && opened && !(follow && quicker_at_once(&s.w.win, in->n)))
+        s.batch = tl_lanes_batch_open(ctx, s.w.number, v->job);
+    s.w.win.stream = follow && in->rows * in->n * v->plan->op->result_bytes >= STREAM_BYTES;
+    if (!team) share(ctx, &s, 0, in->rows);
+    for (int64_t t; team && (t = tl_next_chunk(team)) < team->chunks;)
+        share(ctx, &s, tl_share(in, t, team->chunks), tl_share(in, t + 1, team->chunks));
     tl_window_close(&s.w.win);
     free(s.w.in);
     free(s.w.out);
     return s.alone.status;
+}
+
+static void work_shared(void *data, const tl_worker *team)
+{
+    view_work *v = data;
+    const tally_status status = work(v, team);
+    if (status) __atomic_store_n(&v->status, status, __ATOMIC_RELAXED);
 }
 
 tally_status tl_window_view(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
@@ -243,31 +252,23 @@ tally_status tl_window_view(tally *ctx, const tl_plan *plan, const tl_plan *coun
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
     const int by_lanes = lanes && ends_may_be_lanes(plan);
     const tl_lanes_job *many = lanes && tl_lanes_take_rows(&job) ? &job : NULL;
-    /* This is not `parallel if`: in a region of one thread the engine's own region would be
-     * nested, and its new threads would inherit this thread's processor (two threads ran at a
-     * third of the speed of one when pinned). */
+    view_work all = {ctx, plan, count, threads, by_lanes, many, in, out, o, 0, INT64_MAX, TALLY_OK};
     if (threads == 1 || in->rows < threads || total * plan->op->elem_bytes <= TL_PARALLEL_BYTES)
-        return work(ctx, plan, count, threads, 0, by_lanes, many, in, out, o, 0, INT64_MAX);
+        return work(&all, NULL);
     /* Long segments one after the other, each on all threads; then shares of about the same
        weight. */
-    int64_t is_long = LONG_BYTES / plan->op->elem_bytes, longs = 0;
+    const int64_t is_long = LONG_BYTES / plan->op->elem_bytes;
+    int64_t longs = 0;
     for (int64_t r = 0; in->offsets && r < in->rows; r++)
         longs += in->offsets[r + 1] - in->offsets[r] >= is_long;
-    if (!longs) is_long = INT64_MAX;
-    tally_status failed =
-        longs ? work(ctx, plan, count, threads, 0, by_lanes, NULL, in, out, o, is_long, INT64_MAX)
-              : TALLY_OK;
-    if (failed) return failed;
-#pragma omp parallel num_threads(tl_threads(threads))
-    {
-        tl_fp fp = tl_fp_enter();
-        tally_status status =
-            work(ctx, plan, count, threads, 1, by_lanes, many, in, out, o, 0, is_long - 1);
-        if (status) {
-#pragma omp atomic write
-            failed = status;
-        }
-        tl_fp_leave(fp);
+    if (longs) {
+        view_work first = all;
+        first.job = NULL;
+        first.least = is_long;
+        const tally_status failed = work(&first, NULL);
+        if (failed) return failed;
+        all.most = is_long - 1;
     }
-    return failed;
+    tl_parallel(threads, (int64_t)threads * 32, work_shared, &all);
+    return all.status;
 }

@@ -101,6 +101,27 @@ void tl_swap_bytes(unsigned char *p, int64_t n, size_t size)
     }
 }
 
+typedef struct {
+    const tally_file *f;
+    unsigned char *buffer;
+    int64_t n, parts;
+    int64_t got; /* bytes */
+    int error;   /* of errno */
+} read_work;
+
+static void read_part(void *data, int64_t i)
+{
+    read_work *w = data;
+    const int64_t each = w->n / w->parts, from = each * i,
+                  to = i + 1 == w->parts ? w->n : from + each;
+    const int64_t r =
+        tl_pread_full(w->f->fd, w->buffer + from, (size_t)(to - from), w->f->pos + from);
+    if (r < 0)
+        __atomic_store_n(&w->error, errno, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_add(&w->got, r, __ATOMIC_RELAXED);
+}
+
 /* pread of n bytes by several threads: the bytes that are there, or -1. */
 static int64_t read_shared(tally_file *f, unsigned char *buffer, int64_t n)
 {
@@ -108,19 +129,11 @@ static int64_t read_shared(tally_file *f, unsigned char *buffer, int64_t n)
               parts = threads > n / SHARE ? (int)(n / SHARE) : threads;
     posix_fadvise(f->fd, f->pos + n, AHEAD, POSIX_FADV_WILLNEED);
     if (parts < 2) return tl_pread_full(f->fd, buffer, (size_t)n, f->pos);
-    int64_t got = 0;
-    int error = 0;
-#pragma omp parallel for num_threads(tl_threads(threads)) schedule(static, 1) reduction(+ : got) reduction(max : error)
-    for (int i = 0; i < parts; i++) {
-        const int64_t from = n / parts * i, to = i + 1 == parts ? n : n / parts * (i + 1);
-        const int64_t r = tl_pread_full(f->fd, buffer + from, (size_t)(to - from), f->pos + from);
-        if (r < 0)
-            error = errno;
-        else
-            got += r;
-    }
-    if (!error) return got; /* short only if the file shrank: an error for the caller anyway */
-    errno = error;
+    read_work all = {f, buffer, n, parts, 0, 0};
+    tl_for(threads, parts, read_part, &all);
+    if (!all.error)
+        return all.got; /* short only if the file shrank: an error for the caller anyway */
+    errno = all.error;
     return -1;
 }
 

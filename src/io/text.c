@@ -39,9 +39,7 @@ struct tl_text {
     /* the least bytes of text that a value takes: 2, in rows of several 1 (an empty cell) */
     size_t a_value;
     tl_chunk *chunks;
-    int team, threads, most, chunks_n,
-        /* team: all threads there are; most: chunks in a block, several for each of `threads` */
-        now;
+    int threads, most, chunks_n, now; /* most: chunks in a block, several for each thread */
     int held; /* a carriage return after the n bytes, which may end a line or have \n behind it */
     int eof, skip_bad, mid_line, in_comment;
     int64_t line, col;    /* where the block begins: lines and bytes of its line before it */
@@ -137,9 +135,8 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     if (s) return s;
     int threads = tl_io_threads(f->ctx);
     if (threads < 1) threads = 1;
-    t->team = threads;
-    if (threads > 32) threads = 32; /* the block does not grow beyond */
     t->threads = threads;
+    if (threads > 32) threads = 32; /* the block does not grow beyond */
     t->most = threads * CHUNKS;
     t->skip_bad = o->skip_bad;
     t->keep = o->keep;
@@ -174,6 +171,28 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     return TALLY_OK;
 }
 
+typedef struct {
+    const tally_file *f;
+    char *to;
+    size_t want, each;
+    int64_t got; /* bytes */
+    int error;   /* of errno */
+} read_work;
+
+static void read_part(void *data, int64_t i)
+{
+    read_work *w = data;
+    const size_t from = w->each * (size_t)i, left = from < w->want ? w->want - from : 0,
+                 n = left < w->each ? left : w->each;
+    const int64_t r = tl_pread_full(w->f->fd, w->to + from, n, w->f->pos + (int64_t)from);
+    if (r < 0) {
+        __atomic_store_n(&w->error, errno, __ATOMIC_RELAXED);
+        return;
+    }
+    tl_unify_lines(w->to + from, (size_t)r, 0);
+    __atomic_fetch_add(&w->got, r, __ATOMIC_RELAXED);
+}
+
 /* Reads behind what the block holds: 0, or -1 with errno (0: the file became shorter; some of
  * /proc and /sys only said that they were longer). */
 static int read_more(tally_file *f)
@@ -183,28 +202,16 @@ static int read_more(tally_file *f)
     if (f->regular) {
         const int parts = want < 2 * SMALL ? 1 : t->most;
         const size_t each = (want + (size_t)parts - 1) / (size_t)parts;
-        int64_t got = 0;
-        int error = 0;
         char *const to = t->buf + t->n;
-#pragma omp parallel for num_threads(tl_threads(parts > 1 ? t->team : 1)) schedule(dynamic, 1) \
-    reduction(+ : got) reduction(max : error)
-        for (int i = 0; i < parts; i++) {
-            const size_t from = each * (size_t)i, n = from >= want         ? 0
-                                                      : want - from < each ? want - from
-                                                                           : each;
-            const int64_t r = tl_pread_full(f->fd, to + from, n, f->pos + (int64_t)from);
-            if (r < 0)
-                error = errno;
-            else
-                tl_unify_lines(to + from, (size_t)r, 0), got += r;
-        }
-        for (size_t i = 1; i < (size_t)parts && each * i < (size_t)got; i++)
+        read_work all = {f, to, want, each, 0, 0};
+        tl_for(t->threads, parts, read_part, &all);
+        for (size_t i = 1; i < (size_t)parts && each * i < (size_t)all.got; i++)
             tl_unify_lines(to + each * i - 1, 2, 0);
-        errno = error;
-        if (error) return -1;
-        t->n += (size_t)got;
-        f->pos += got;
-        t->eof = (size_t)got < want;
+        errno = all.error;
+        if (all.error) return -1;
+        t->n += (size_t)all.got;
+        f->pos += all.got;
+        t->eof = (size_t)all.got < want;
         struct stat st;
         if (t->eof && f->pos < f->size && (fstat(f->fd, &st) != 0 || st.st_size < f->size))
             return errno = 0, -1;
@@ -341,12 +348,29 @@ static tally_status in_order(tally_file *f, int i)
     return TALLY_OK;
 }
 
+/* Parses chunk i of the block. */
+static void parse_chunk(void *data, int64_t i)
+{
+    const tally_file *f = data;
+    tl_text *const t = f->text;
+    const tally_dtype dtype = f->info.dtype;
+    tl_chunk *const c = &t->chunks[i];
+    const size_t from = (size_t)(c->start - t->buf);
+    c->values = t->stage + (from / t->a_value + (size_t)i) * tally_dtype_size(dtype);
+    c->lines = t->keep || t->times ? t->spans + from / 2 + i : NULL;
+    c->times = t->times ? t->times + from / 2 + i : NULL;
+    if (t->keys) {
+        c->keys = t->cells + (from / 2 + (size_t)i) * (size_t)t->layout.keys;
+        c->codes = t->codes + from / 2 + i;
+    }
+    tl_cells(c, &t->layout, dtype);
+    if (t->keys) tl_keys_find(t->keys, c, c->count / t->layout.columns);
+}
+
 /* Reads and parses the next block. */
 static tally_status block(tally_file *f)
 {
     tl_text *const t = f->text;
-    const tally_dtype dtype = f->info.dtype;
-    const size_t size = tally_dtype_size(dtype);
     /* Steps over the last block. A line has begun when more than its blanks was parsed. */
     const char *nl = t->buf + t->end;
     while (nl > t->buf && nl[-1] != '\n') nl--;
@@ -377,20 +401,7 @@ static tally_status block(tally_file *f)
     }
     f->info.bytes_read = f->pos;
     const int k = t->chunks_n;
-#pragma omp parallel for num_threads(tl_threads(k > 1 ? t->team : 1)) schedule(dynamic, 1)
-    for (int i = 0; i < k; i++) {
-        tl_chunk *const c = &t->chunks[i];
-        const size_t from = (size_t)(c->start - t->buf);
-        c->values = t->stage + (from / t->a_value + (size_t)i) * size;
-        c->lines = t->keep || t->times ? t->spans + from / 2 + i : NULL;
-        c->times = t->times ? t->times + from / 2 + i : NULL;
-        if (t->keys) {
-            c->keys = t->cells + (from / 2 + (size_t)i) * (size_t)t->layout.keys;
-            c->codes = t->codes + from / 2 + i;
-        }
-        tl_cells(c, &t->layout, dtype);
-        if (t->keys) tl_keys_find(t->keys, c, c->count / t->layout.columns);
-    }
+    tl_for(t->threads, k, parse_chunk, f);
     t->in_comment = t->chunks[k - 1].in_comment;
     int first = !t->begun && t->header_guessed;
     for (int i = 0; i < k; i++) {

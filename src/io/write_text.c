@@ -21,6 +21,24 @@ static char *format_values(const tally_file *f, char *out, const unsigned char *
     return out;
 }
 
+typedef struct {
+    const tally_file *f;
+    const unsigned char *data;
+    int64_t n, each; /* values; values of a part */
+    size_t *ends;    /* bytes of the text of each part */
+} format_work;
+
+static void format_part(void *data, int64_t i)
+{
+    const format_work *a = data;
+    const tl_writer *const w = a->f->writer;
+    const int64_t from = a->each * i < a->n ? a->each * i : a->n,
+                  to = from + a->each < a->n ? from + a->each : a->n;
+    char *const out = w->text + (size_t)i * TL_WRITE_BATCH * TL_VALUE_CHARS;
+    const unsigned char *const p = a->data + (size_t)from * tally_dtype_size(a->f->info.dtype);
+    a->ends[i] = (size_t)(format_values(a->f, out, p, to - from, w->written + from) - out);
+}
+
 tally_status tl_write_text(tally_file *f, const unsigned char *data, int64_t n)
 {
     tl_writer *const w = f->writer;
@@ -46,15 +64,8 @@ tally_status tl_write_text(tally_file *f, const unsigned char *data, int64_t n)
                       each = (now + parts - 1) / parts;
         size_t ends[1024];
         if (parts > 1024) return tl_fail(f->ctx, TALLY_INVALID, "more than 1024 threads");
-#pragma omp parallel for num_threads(tl_threads(parts)) schedule(static, 1)
-        for (int i = 0; i < parts; i++) {
-            const int64_t from = each * i < now ? each * i : now,
-                          to = from + each < now ? from + each : now;
-            char *const out = w->text + (size_t)i * part;
-            ends[i] = (size_t)(format_values(f, out, data + (size_t)from * size, to - from,
-                                             w->written + from) -
-                               out);
-        }
+        format_work all = {f, data, now, each, ends};
+        tl_for(parts, parts, format_part, &all);
         for (int i = 0; i < parts && !s; i++)
             s = tl_write_put(f, w->text + (size_t)i * part, ends[i]);
         if (s) return s;

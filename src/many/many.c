@@ -20,7 +20,7 @@ static const tl_device_calls calls;
 
 tl_team tl_team_of(tally *const *ctx)
 {
-    tl_team t = {*ctx, ctx, 1, NULL};
+    tl_team t = {*ctx, ctx, 1};
     if (!(*ctx)->members) return t;
     t = ((const many *)(*ctx)->device)->team;
     t.ctx = *ctx;
@@ -40,11 +40,8 @@ tally_status tl_many_open(tally *ctx, const char *name, tally *const *members, i
                           tl_device **device)
 {
     many *d = calloc(1, sizeof *d);
-    if (d) d->team = (tl_team){NULL, members, count, tl_crew_new(count)};
-    if (!d || !d->team.crew) {
-        free(d);
-        return tl_no_memory(ctx, sizeof *d, "a device");
-    }
+    if (!d) return tl_no_memory(ctx, sizeof *d, "a device");
+    d->team = (tl_team){NULL, members, count};
     d->base.calls = &calls;
     d->threads = members[0]->device->calls->threads(members[0]->device);
     snprintf(d->name, sizeof d->name, "%s", name);
@@ -55,11 +52,7 @@ tally_status tl_many_open(tally *ctx, const char *name, tally *const *members, i
     return TALLY_OK;
 }
 
-static void close(tl_device *base)
-{
-    tl_crew_free(((many *)base)->team.crew);
-    free(base);
-}
+static void close(tl_device *base) { free(base); }
 
 static int describe(int index, tally_device_info *info) { return (void)index, (void)info, 0; }
 static int threads(const tl_device *d) { return ((const many *)d)->threads; }

@@ -20,13 +20,11 @@
  *   many.c   the device's calls        split.c   a sequence in parts
  *   along.c  sequences on the host, cut along
  *   near.c   what one member does in its memory: keys, fields
- *   slices.c slices folded and scanned
- *   crew.c   threads */
+ *   slices.c slices folded and scanned */
 #ifndef TALLY_MANY_H
 #define TALLY_MANY_H
 #include "context/device.h"
 #include "context/view.h"
-#include "crew.h"
 
 enum { TL_MEMBERS_MOST = 16 };
 
@@ -35,7 +33,6 @@ typedef struct tl_team {
     tally *ctx;
     tally *const *member;
     int count;
-    tl_crew *crew; /* NULL: of one member, the caller */
 } tl_team;
 
 /* A device of `count` contexts, of which each has another device; they stay the caller's, and
@@ -84,7 +81,7 @@ tally_status tl_near_grid(const tl_team *t, const tl_plan *plan, int64_t rows, c
 
 /* ---- slices.c ---- */
 
-/* A part of a call, by one member, in a thread of its own; the sentence of a failure is in the
+/* A part of a call, by one member, in any thread; the sentence of a failure is in the
    member's context. */
 typedef tally_status (*tl_task)(tally *member, int k, void *data);
 /* All members' parts. The failure of the first member that failed, which the sentence names. */

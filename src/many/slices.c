@@ -2,6 +2,7 @@
  * Slices of one sequence, folded and scanned by the members that have them; and the calls of all
  * members at once. */
 #include "many.h"
+#include "context/threads.h"
 #include <stdlib.h>
 
 tally_status tl_team_fail(const tl_team *t, int k, tally_status status)
@@ -58,19 +59,16 @@ typedef struct {
     tally_status status[TL_MEMBERS_MOST];
 } calls;
 
-static void call(int k, void *data)
+static void call(void *data, int64_t k)
 {
     calls *c = data;
-    c->status[k] = c->task(c->team->member[k], k, c->data);
+    c->status[k] = c->task(c->team->member[k], (int)k, c->data);
 }
 
 tally_status tl_team_run(const tl_team *t, tl_task task, void *data)
 {
     calls c = {.team = t, .task = task, .data = data};
-    if (t->crew)
-        tl_crew_run(t->crew, t->count, call, &c);
-    else
-        call(0, &c);
+    tl_for(t->count, t->count, call, &c);
     for (int k = 0; k < t->count; k++)
         if (c.status[k]) return tl_team_fail(t, k, c.status[k]);
     return TALLY_OK;

@@ -158,16 +158,24 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
     return done(status, fragment);
 }
 
+enum { SHARE = 4096 }; /* rows of a chunk */
+
+typedef struct {
+    int64_t rows;
+    tl_rows_part *part;
+    void *job;
+} rows_work;
+
+static void rows_share(void *data, int64_t k)
+{
+    const rows_work *w = data;
+    w->part(w->job, k * SHARE, w->rows - k * SHARE < SHARE ? w->rows : (k + 1) * SHARE);
+}
+
 void tl_share_slabs(int threads, int64_t rows, tl_rows_part *part, void *job)
 {
-    enum { SHARE = 4096 };
-    const int64_t shares = (rows + SHARE - 1) / SHARE;
-#pragma omp parallel for schedule(static) num_threads(tl_threads(shares > 1 ? threads : 1))
-    for (int64_t k = 0; k < shares; k++) {
-        tl_fp fp = tl_fp_enter();
-        part(job, k * SHARE, k + 1 < shares ? (k + 1) * SHARE : rows);
-        tl_fp_leave(fp);
-    }
+    rows_work all = {rows, part, job};
+    tl_for(threads, (rows + SHARE - 1) / SHARE, rows_share, &all);
 }
 
 tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *right)

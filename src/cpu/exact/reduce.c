@@ -8,7 +8,6 @@
 #include "context/threads.h"
 #include "context/view.h"
 #include "cpu/shape.h"
-#include "law/fp.h"
 #include <stdlib.h>
 
 enum {
@@ -249,6 +248,28 @@ void tl_exact_add(tl_exact *e, const tl_plan *plan, const void *x, int64_t strid
         add_wide(e, &e->guess, plan, plan->op->dtype == TALLY_F64, x, n);
 }
 
+typedef struct {
+    tl_exact *sum;
+    const tl_plan *plan;
+    const char *x;
+    int64_t n;
+} slab_work;
+
+static void add_shares(void *data, const tl_worker *worker)
+{
+    const slab_work *a = data;
+    const int64_t bytes = a->plan->op->elem_bytes;
+    tl_exact own;
+    tl_exact_begin(&own);
+    for (int64_t j; (j = tl_next_chunk(worker)) < worker->chunks;) {
+        const int64_t at = j * SHARE;
+        tl_exact_add(&own, a->plan, a->x + at * bytes, 1, a->n - at < SHARE ? a->n - at : SHARE);
+    }
+    tl_lock_take(TL_LOCK_EXACT); /* the sum is the same in any order */
+    tl_exact_join(a->sum, &own, 1);
+    tl_lock_release(TL_LOCK_EXACT);
+}
+
 void tl_exact_slab(tl_exact *e, const tl_plan *plan, int threads, const void *x, int64_t n)
 {
     const int64_t bytes = plan->op->elem_bytes, shares = (n + SHARE - 1) / SHARE;
@@ -256,22 +277,8 @@ void tl_exact_slab(tl_exact *e, const tl_plan *plan, int threads, const void *x,
         tl_exact_add(e, plan, x, 1, n);
         return;
     }
-#pragma omp parallel num_threads(tl_threads(threads))
-    {
-        tl_exact own;
-        tl_fp fp = tl_fp_enter();
-        tl_exact_begin(&own);
-#pragma omp for schedule(dynamic, 1) nowait
-        for (int64_t j = 0; j < shares; j++) {
-            const int64_t at = j * SHARE;
-            tl_exact_add(&own, plan, (const char *)x + at * bytes, 1,
-                         n - at < SHARE ? n - at : SHARE);
-        }
-        /* the sum is the same whoever comes first */
-#pragma omp critical(tally_exact)
-        tl_exact_join(e, &own, 1);
-        tl_fp_leave(fp);
-    }
+    slab_work all = {e, plan, x, n};
+    tl_parallel(threads, shares, add_shares, &all);
 }
 
 /* ---- reduce ---- */
@@ -300,13 +307,13 @@ typedef struct {
     int64_t rows, is_long; /* of a share; elements of a row that all threads have reduced already */
 } shares;
 
-static void do_share(void *with, const tl_member *m)
+static void do_share(void *with, const tl_worker *worker)
 {
     const shares *a = with;
     const int64_t rows = a->in->rows;
     tl_exact own;
     tl_exact_begin(&own);
-    for (int64_t k; (k = tl_deal(m)) < m->end;)
+    for (int64_t k; (k = tl_next_chunk(worker)) < worker->chunks;)
         for (int64_t r = k * a->rows; r < (k + 1) * a->rows && r < rows; r++) {
             int64_t n;
             const char *x = tl_view_row(a->in, r, a->plan->op->elem_bytes, &n);
@@ -329,8 +336,8 @@ static void rows(const tl_plan *plan, int threads, const tally_view *in, char *o
         if (n >= is_long) reduce_row(&e, plan, threads, x, in->stride, n, out + r * result);
     }
     shares all = {plan, in, out, share, is_long};
-    tl_team(total * bytes > TL_PARALLEL_BYTES ? threads : 1, (in->rows + share - 1) / share,
-            do_share, &all);
+    tl_parallel(total * bytes > TL_PARALLEL_BYTES ? threads : 1, (in->rows + share - 1) / share,
+                do_share, &all);
 }
 
 /* Neighbouring columns, so that a line of the cache is used whole: COLUMNS of them, a few rows
@@ -356,6 +363,38 @@ static void add_strip(strip *s, const tl_plan *plan, const tally_view *in, int64
     }
 }
 
+typedef struct {
+    const tl_plan *plan;
+    const tally_view *in;
+    char *out;
+    int64_t parts;    /* of the rows of a strip, */
+    tl_exact *joined; /* whose sums are joined; NULL: 1 part */
+} strip_work;
+
+static void add_strips(void *data, const tl_worker *worker)
+{
+    const strip_work *a = data;
+    const tally_view *in = a->in;
+    strip *s = malloc(sizeof *s);
+    if (!s) return;
+    for (int c = 0; c < COLUMNS; c++) tl_exact_begin(&s->e[c]);
+    for (int64_t j; (j = tl_next_chunk(worker)) < worker->chunks;) {
+        const int64_t first = j / a->parts * COLUMNS, part = j % a->parts,
+                      width = in->rows - first < COLUMNS ? in->rows - first : COLUMNS;
+        add_strip(s, a->plan, in, first, width, in->n / a->parts * part,
+                  part + 1 < a->parts ? in->n / a->parts * (part + 1) : in->n);
+        if (a->joined) {
+            tl_lock_take(TL_LOCK_EXACT);
+            for (int64_t c = 0; c < width; c++) tl_exact_join(&a->joined[first + c], &s->e[c], 1);
+            tl_lock_release(TL_LOCK_EXACT);
+        } else {
+            for (int64_t c = 0; c < width; c++)
+                lower(&s->e[c], a->plan, a->out + (first + c) * a->plan->op->result_bytes);
+        }
+    }
+    free(s);
+}
+
 /* Threads take strips; where there are too few, parts of the rows of a strip, whose sums are
    joined. */
 static tally_status columns(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
@@ -365,35 +404,9 @@ static tally_status columns(tally *ctx, const tl_plan *plan, int threads, const 
     const int64_t parts = strips < threads && in->n >= 64 * threads ? threads : 1;
     const size_t need = parts > 1 ? (size_t)in->rows * sizeof(tl_exact) : 0;
     tl_exact *joined = need ? malloc(need) : NULL;
-    int failed = need && !joined;
     for (int64_t c = 0; joined && c < in->rows; c++) tl_exact_begin(&joined[c]);
-#pragma omp parallel num_threads(tl_threads(threads))
-    {
-        tl_fp fp = tl_fp_enter();
-        strip *s = need && !joined ? NULL : malloc(sizeof *s);
-        if (!s) {
-#pragma omp atomic write
-            failed = 1;
-        }
-        for (int c = 0; s && c < COLUMNS; c++) tl_exact_begin(&s->e[c]);
-#pragma omp for schedule(dynamic, 1)
-        for (int64_t j = 0; j < strips * parts; j++) {
-            const int64_t first = j / parts * COLUMNS, part = j % parts,
-                          width = in->rows - first < COLUMNS ? in->rows - first : COLUMNS;
-            if (!s) continue;
-            add_strip(s, plan, in, first, width, in->n / parts * part,
-                      part + 1 < parts ? in->n / parts * (part + 1) : in->n);
-            if (parts > 1) {
-#pragma omp critical(tally_exact)
-                for (int64_t c = 0; c < width; c++) tl_exact_join(&joined[first + c], &s->e[c], 1);
-            } else {
-                for (int64_t c = 0; c < width; c++)
-                    lower(&s->e[c], plan, out + (first + c) * plan->op->result_bytes);
-            }
-        }
-        free(s);
-        tl_fp_leave(fp);
-    }
+    strip_work all = {plan, in, out, parts, joined};
+    const int failed = (need && !joined) || !tl_parallel(threads, strips * parts, add_strips, &all);
     for (int64_t c = 0; joined && !failed && c < in->rows; c++)
         lower(&joined[c], plan, out + c * plan->op->result_bytes);
     free(joined);

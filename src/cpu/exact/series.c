@@ -8,7 +8,6 @@
 #include "context/view.h"
 #include "cpu/keys/ranges.h"
 #include "cpu/shape.h"
-#include "law/fp.h"
 #include <stdlib.h>
 
 enum { CHUNK = 512 };
@@ -145,6 +144,53 @@ void tl_exact_scan_begin(tl_exact *e, const tl_plan *plan, const tally_scan_opti
     if (plan->op->masked && init != init) e->plus = e->minus = 1;
 }
 
+typedef struct {
+    const tl_plan *plan;
+    const tally_view *in, *out;
+    const tally_scan_options *o;
+    int64_t rows; /* of a chunk */
+} row_work;
+
+static void scan_rows(void *data, int64_t k)
+{
+    const row_work *a = data;
+    const int exclusive = a->o && a->o->exclusive, reverse = a->o && a->o->reverse;
+    for (int64_t r = k * a->rows; r < (k + 1) * a->rows && r < a->in->rows; r++) {
+        int64_t n, m;
+        tl_exact e;
+        const line x = line_of(a->in, r, a->plan->op->elem_bytes, reverse, &n),
+                   y = line_of(a->out, r, a->plan->op->result_bytes, reverse, &m);
+        tl_exact_scan_begin(&e, a->plan, a->o);
+        scan(&e, a->plan, exclusive, x, n, y);
+    }
+}
+
+/* One sequence in `parts` parts of `each` elements; the last one has the rest too. */
+typedef struct {
+    const tl_plan *plan;
+    line x, y;
+    int64_t n, each, parts;
+    int exclusive;
+    tl_exact *before; /* the sums of the parts; then of all that is before each */
+} part_work;
+
+static void sum_part(void *data, int64_t k)
+{
+    const part_work *a = data;
+    tl_exact_begin(&a->before[k + 1]);
+    tl_exact_add(&a->before[k + 1], a->plan, a->x.at + k * a->each * a->x.stride,
+                 a->x.stride / a->plan->op->elem_bytes, a->each);
+}
+
+static void scan_part(void *data, int64_t k)
+{
+    const part_work *a = data;
+    const line from = {a->x.at + k * a->each * a->x.stride, a->x.stride},
+               to = {a->y.at + k * a->each * a->y.stride, a->y.stride};
+    scan(&a->before[k], a->plan, a->exclusive, from,
+         k + 1 < a->parts ? a->each : a->n - k * a->each, to);
+}
+
 tally_status tl_exact_scan(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
                            const tally_view *out, const tally_scan_options *o)
 {
@@ -154,17 +200,8 @@ tally_status tl_exact_scan(tally *ctx, const tl_plan *plan, int threads, const t
     if (total * bytes <= TL_PARALLEL_BYTES / 8) threads = 1;
     if (in->rows >= threads) {
         const int64_t share = in->rows / (32 * threads) + 1;
-#pragma omp parallel for schedule(dynamic, share) num_threads(tl_threads(threads))
-        for (int64_t r = 0; r < in->rows; r++) {
-            tl_fp fp = tl_fp_enter();
-            int64_t n, m;
-            tl_exact e;
-            const line x = line_of(in, r, bytes, reverse, &n),
-                       y = line_of(out, r, result, reverse, &m);
-            tl_exact_scan_begin(&e, plan, o);
-            scan(&e, plan, exclusive, x, n, y);
-            tl_fp_leave(fp);
-        }
+        row_work all = {plan, in, out, o, share};
+        tl_for(threads, (in->rows + share - 1) / share, scan_rows, &all);
         return TALLY_OK;
     }
     /* few sequences: each is cut into parts, which are summed first */
@@ -173,24 +210,11 @@ tally_status tl_exact_scan(tally *ctx, const tl_plan *plan, int threads, const t
     for (int64_t r = 0; r < in->rows; r++) {
         int64_t n, m;
         const line x = line_of(in, r, bytes, reverse, &n), y = line_of(out, r, result, reverse, &m);
-        const int64_t each = n / threads;
-#pragma omp parallel for schedule(static, 1) num_threads(tl_threads(threads))
-        for (int t = 0; t < threads - 1; t++) {
-            tl_fp fp = tl_fp_enter();
-            tl_exact_begin(&part[t + 1]);
-            tl_exact_add(&part[t + 1], plan, x.at + t * each * x.stride, x.stride / bytes, each);
-            tl_fp_leave(fp);
-        }
+        part_work all = {plan, x, y, n, n / threads, threads, exclusive, part};
+        tl_for(threads, threads - 1, sum_part, &all);
         tl_exact_scan_begin(&part[0], plan, o);
         for (int t = 1; t < threads; t++) tl_exact_join(&part[t], &part[t - 1], 1);
-#pragma omp parallel for schedule(static, 1) num_threads(tl_threads(threads))
-        for (int t = 0; t < threads; t++) {
-            tl_fp fp = tl_fp_enter();
-            const line from = {x.at + t * each * x.stride, x.stride},
-                       to = {y.at + t * each * y.stride, y.stride};
-            scan(&part[t], plan, exclusive, from, t + 1 < threads ? each : n - t * each, to);
-            tl_fp_leave(fp);
-        }
+        tl_for(threads, threads, scan_part, &all);
     }
     free(part);
     return TALLY_OK;
@@ -247,6 +271,19 @@ static void slide(const job *w, int64_t a, int64_t b)
     }
 }
 
+typedef struct {
+    const job *w;
+    int64_t results, parts;
+} slide_work;
+
+static void slide_part(void *data, int64_t k)
+{
+    const slide_work *a = data;
+    const int64_t each = a->results / a->parts,
+                  end = k + 1 < a->parts ? (k + 1) * each : a->results;
+    slide(a->w, a->w->first + k * each, a->w->first + end);
+}
+
 /* All windows of a slice. Returns how many. */
 static int64_t windows(job *w, int threads, int at_start, int at_end)
 {
@@ -262,14 +299,8 @@ static int64_t windows(job *w, int threads, int at_start, int at_end)
         slide(w, w->first, w->first + results);
         return results;
     }
-#pragma omp parallel for schedule(static, 1) num_threads(tl_threads(threads))
-    for (int64_t t = 0; t < parts; t++) {
-        tl_fp fp = tl_fp_enter();
-        const int64_t a = results / parts * t,
-                      b = t + 1 < parts ? results / parts * (t + 1) : results;
-        slide(w, w->first + a, w->first + b);
-        tl_fp_leave(fp);
-    }
+    slide_work all = {w, results, parts};
+    tl_for(threads, parts, slide_part, &all);
     return results;
 }
 
@@ -291,6 +322,20 @@ static void window_row(const tl_plan *plan, int threads, const tally_view *in,
     windows(&w, threads, TL_AT_END, TL_AT_END);
 }
 
+typedef struct {
+    const tl_plan *plan;
+    const tally_view *in, *out;
+    const tally_window_options *o;
+    int64_t rows; /* of a chunk */
+} window_work;
+
+static void window_rows(void *data, int64_t k)
+{
+    const window_work *a = data;
+    for (int64_t r = k * a->rows; r < (k + 1) * a->rows && r < a->in->rows; r++)
+        window_row(a->plan, 1, a->in, a->out, r, a->o);
+}
+
 tally_status tl_exact_window(const tl_plan *plan, int threads, const tally_view *in,
                              const tally_view *out, const tally_window_options *o)
 {
@@ -300,12 +345,8 @@ tally_status tl_exact_window(const tl_plan *plan, int threads, const tally_view 
         for (int64_t r = 0; r < in->rows; r++) window_row(plan, threads, in, out, r, o);
         return TALLY_OK;
     }
-#pragma omp parallel for schedule(dynamic, share) num_threads(tl_threads(threads))
-    for (int64_t r = 0; r < in->rows; r++) {
-        tl_fp fp = tl_fp_enter();
-        window_row(plan, 1, in, out, r, o);
-        tl_fp_leave(fp);
-    }
+    window_work all = {plan, in, out, o, share};
+    tl_for(threads, (in->rows + share - 1) / share, window_rows, &all);
     return TALLY_OK;
 }
 
@@ -358,28 +399,38 @@ static void move(tl_exact *e, const tl_plan *plan, line x, int64_t *from, int64_
     *end = b;
 }
 
+enum { RANGES_SHARE = 4096 }; /* ranges of a chunk */
+
+typedef struct {
+    const tl_plan *plan;
+    const tl_ranges *ranges;
+    line x, y;
+} range_work;
+
+static void range_share(void *data, int64_t k)
+{
+    const range_work *w = data;
+    const tl_ranges *s = w->ranges;
+    const tl_scalar *op = w->plan->op;
+    tl_exact e;
+    int64_t from = 0, end = 0, a, b;
+    tl_exact_begin(&e);
+    for (int64_t r = k * RANGES_SHARE; r < s->results && r < (k + 1) * RANGES_SHARE; r++) {
+        const int full = tl_range_at(s, r, &a, &b);
+        move(&e, w->plan, w->x, &from, &end, a, b);
+        if (full && b > a && e.count - (op->masked ? e.nan : 0) >= s->min_count)
+            tl_exact_lower(&e, tl_exact_form_of(op), place(w->y, r));
+        else
+            op->empty(w->plan->par, place(w->y, r));
+    }
+}
+
 void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *s, const void *data,
                          int64_t stride, void *out, int64_t y_stride)
 {
-    enum { SHARE = 4096 };
-    const line x = {(char *)(uintptr_t)data, tl_step(stride, plan->op->elem_bytes)};
-    const int64_t shares = (s->results + SHARE - 1) / SHARE;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(tl_threads(shares > 1 ? threads : 1))
-    for (int64_t t = 0; t < shares; t++) {
-        tl_fp fp = tl_fp_enter();
-        tl_exact e;
-        int64_t from = 0, end = 0, a, b;
-        tl_exact_begin(&e);
-        for (int64_t r = t * SHARE; r < s->results && r < (t + 1) * SHARE; r++) {
-            const int full = tl_range_at(s, r, &a, &b);
-            move(&e, plan, x, &from, &end, a, b);
-            if (full && b > a && e.count - (plan->op->masked ? e.nan : 0) >= s->min_count)
-                tl_exact_lower(&e, tl_exact_form_of(plan->op), (char *)out + r * y_stride);
-            else
-                plan->op->empty(plan->par, (char *)out + r * y_stride);
-        }
-        tl_fp_leave(fp);
-    }
+    range_work all = {
+        plan, s, {(char *)(uintptr_t)data, tl_step(stride, plan->op->elem_bytes)}, {out, y_stride}};
+    tl_for(threads, (s->results + RANGES_SHARE - 1) / RANGES_SHARE, range_share, &all);
 }
 
 tally_status tl_exact_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan *count,

@@ -3,7 +3,6 @@
 #include "grid.h"
 #include "cpu/lanes.h"
 #include "cpu/widen.h"
-#include "law/fp.h"
 #include "context/scratch.h"
 #include "context/threads.h"
 #include "context/view.h"
@@ -26,6 +25,7 @@ typedef struct {
     char *rows, *carry; /* rows: of the grid's */
     int levels;         /* counters in carry */
     int seeded;         /* carry has S(0) */
+    int64_t pass;       /* the last one in which a thread took it */
 } strip;
 
 typedef struct {
@@ -35,7 +35,8 @@ typedef struct {
     int64_t width, count;  /* sequences, and steps that were pushed */
     int64_t strips, pitch; /* pitch: sequences from a step in rows to the next */
     strip *strip;
-    char *rows; /* BLOCK steps */
+    char *rows;     /* BLOCK steps */
+    int64_t passes; /* over all strips */
 } grid;
 
 static int lanes_of(const grid *g) { return g->plan.core->vector_lanes; }
@@ -186,23 +187,32 @@ typedef struct {
     char *results;
     int64_t ahead;
     size_t some_bytes;
-    int failed; /* a member has no memory */
 } pass;
 
-/* The member's part of the strips, the same one at each push, once all members have their
- * memory: where one has not, nothing changes. */
-static void do_strips(void *with, const tl_member *m)
+/* The next strip from *at on that no thread has in this pass. For each chunk that is taken there
+ * is one. */
+static strip *take_strip(const grid *g, int64_t *at)
 {
-    pass *all = with;
+    for (;;) {
+        strip *const t = &g->strip[*at];
+        *at = *at + 1 < g->strips ? *at + 1 : 0;
+        if (__atomic_exchange_n(&t->pass, g->passes, __ATOMIC_RELAXED) != g->passes) return t;
+    }
+}
+
+/* A thread begins with the strips that it had in the last pass, which may be in its cache, and
+ * goes on to those that others have left. */
+static void do_strips(void *with, const tl_worker *worker)
+{
+    const pass *all = with;
     grid *const g = all->g;
     tl_lanes_room room;
-    char *const some = tl_scratch(all->ctx, m->me, TL_STAGE, all->some_bytes);
-    if (!some || !tl_lanes_open(&room, all->ctx, m->me, &g->job, g->strip[0].width, 0, 0))
-        __atomic_store_n(&all->failed, 1, __ATOMIC_RELAXED);
-    tl_meet(m);
-    if (__atomic_load_n(&all->failed, __ATOMIC_RELAXED)) return;
-    for (int64_t s = g->strips * m->me / m->of; s < g->strips * (m->me + 1) / m->of; s++) {
-        strip *const t = &g->strip[s];
+    char *const some = tl_scratch(all->ctx, worker->number, TL_STAGE, all->some_bytes);
+    int64_t at = g->strips * worker->number / worker->threads;
+    if (!some || !tl_lanes_open(&room, all->ctx, worker->number, &g->job, g->strip[0].width, 0, 0))
+        return;
+    while (tl_next_chunk(worker) < worker->chunks) {
+        strip *const t = take_strip(g, &at);
         room.k.carry = t->carry;
         room.k.levels = t->levels;
         if (!all->in)
@@ -225,9 +235,11 @@ static tally_status run(tally *ctx, grid *g, int threads, const tally_view *in,
                                     : (size_t)TURNED * TL_GRID_STRIP * g->plan.op->elem_bytes;
     if (bytes <= TL_PARALLEL_BYTES) threads = 1;
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
-    pass all = {ctx, g, in, out, results, ahead, some_bytes, 0};
-    tl_team(threads, g->strips, do_strips, &all);
-    return all.failed ? tl_no_memory(ctx, tl_soa_bytes(&g->plan), "strips of a field") : TALLY_OK;
+    pass all = {ctx, g, in, out, results, ahead, some_bytes};
+    g->passes++;
+    return tl_parallel(threads, g->strips, do_strips, &all)
+               ? TALLY_OK
+               : tl_no_memory(ctx, tl_soa_bytes(&g->plan), "strips of a field");
 }
 
 static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_view *in,

@@ -3,11 +3,9 @@
 #include "grid.h"
 #include "cpu/lanes.h"
 #include "cpu/widen.h"
-#include "law/fp.h"
 #include "context/scratch.h"
 #include "context/threads.h"
 #include "context/view.h"
-#include <omp.h>
 #include <string.h>
 
 typedef struct {
@@ -66,6 +64,32 @@ static void slab_row(const slab *b, int threads, int64_t row)
         memcpy(state_of(b, j, row), &c.node[j], b->plan->op->state_bytes);
 }
 
+typedef struct {
+    tally *ctx;
+    const slab *b;
+    const tl_lanes_job *job;
+    int alone, direct, fetch;
+    int64_t each, full; /* columns of a strip; those in strips that the kernels may read in place */
+} strips;
+
+static void do_strips(void *data, const tl_worker *worker)
+{
+    const strips *a = data;
+    const tally_view *in = a->b->in;
+    tl_lanes_room room;
+    if (!a->alone && !tl_lanes_open(&room, a->ctx, worker->number, a->job, a->each, in->n, 0))
+        return;
+    for (int64_t s; (s = tl_next_chunk(worker)) < worker->chunks;) {
+        const int64_t col = s * a->each < a->full ? s * a->each : a->full,
+                      end = col < a->full ? a->full : in->rows,
+                      width = end - col < a->each ? end - col : a->each;
+        if (a->alone)
+            slab_row(a->b, 1, s);
+        else
+            slab_strip(a->b, &room, col, width, a->direct && col < a->full, a->fetch);
+    }
+}
+
 tally_status tl_grid_slab(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
                           int64_t start, int count, const unsigned char *level,
                           unsigned char *states)
@@ -79,9 +103,8 @@ tally_status tl_grid_slab(tally *ctx, const tl_plan *plan, int threads, const ta
                          : direct ? TL_GRID_STRIP
                                   : TL_LANES_STRIP,
                   full = direct ? in->rows & -(int64_t)lanes : in->rows,
-                  strips = alone ? in->rows : (full + each - 1) / each + (full < in->rows);
+                  strip_count = alone ? in->rows : (full + each - 1) / each + (full < in->rows);
     const int fetch = tl_fetches(in->rows * in->n * plan->op->elem_bytes);
-    int failed = 0;
     tl_lanes_job job;
     tl_lanes_begin(&job, plan, in);
     if (in->rows * in->n * plan->op->elem_bytes <= TL_PARALLEL_BYTES) threads = 1;
@@ -90,27 +113,8 @@ tally_status tl_grid_slab(tally *ctx, const tl_plan *plan, int threads, const ta
         return TALLY_OK;
     }
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
-#pragma omp parallel num_threads(tl_threads(threads))
-    {
-        tl_fp fp = tl_fp_enter();
-        tl_lanes_room room;
-        const int ready =
-            alone || tl_lanes_open(&room, ctx, omp_get_thread_num(), &job, each, in->n, 0);
-        if (!ready) {
-#pragma omp atomic write
-            failed = 1;
-        }
-#pragma omp for schedule(static)
-        for (int64_t s = 0; s < strips; s++) {
-            const int64_t col = s * each < full ? s * each : full,
-                          end = col < full ? full : in->rows,
-                          width = end - col < each ? end - col : each;
-            if (alone)
-                slab_row(&b, 1, s);
-            else if (ready)
-                slab_strip(&b, &room, col, width, direct && col < full, fetch);
-        }
-        tl_fp_leave(fp);
-    }
-    return failed ? tl_no_memory(ctx, tl_soa_bytes(plan), "strips of a field") : TALLY_OK;
+    strips all = {ctx, &b, &job, alone, direct, fetch, each, full};
+    return tl_parallel(threads, strip_count, do_strips, &all)
+               ? TALLY_OK
+               : tl_no_memory(ctx, tl_soa_bytes(plan), "strips of a field");
 }

@@ -5,7 +5,6 @@
 #include "context/view.h"
 #include "cpu/shape.h"
 #include "gather.h"
-#include "law/fp.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -189,34 +188,39 @@ static size_t room_of(const ready *r)
            (size_t)r->work.n * sizeof(float);
 }
 
-/* Rows first .. of a slab from elements by the law's steps. */
-static int slab_by_states(const ready *r, int threads, tl_slab *slab, int64_t first)
+enum { ROWS = 16 }; /* of a chunk */
+
+typedef struct {
+    const ready *r;
+    tl_slab *slab;
+    int64_t first; /* the slab's row that is row 0 of r */
+} slab_work;
+
+static void slab_rows(void *data, const tl_worker *worker)
 {
-    int good = 1;
-#pragma omp parallel num_threads(tl_threads(r->work.rows > 64 ? threads : 1))
-    {
-        tl_fp fp = tl_fp_enter();
-        tl_counter c;
-        char *const room = malloc(room_of(r));
-        if (!room) {
-#pragma omp atomic write
-            good = 0;
-        }
-#pragma omp for schedule(static)
-        for (int64_t row = 0; row < r->work.rows; row++) {
-            if (!room) continue;
+    const slab_work *a = data;
+    const ready *r = a->r;
+    tl_counter c;
+    char *const room = malloc(room_of(r));
+    for (int64_t k; room && (k = tl_next_chunk(worker)) < worker->chunks;)
+        for (int64_t row = k * ROWS; row < (k + 1) * ROWS && row < r->work.rows; row++) {
             const row_of e = bring(r, row, room);
-            tl_counter_init(&c, slab->start);
-            c.counted = slab->counted;
+            tl_counter_init(&c, a->slab->start);
+            c.counted = a->slab->counted;
             for (int64_t i = 0; i < r->work.n; i++)
                 push_element(&r->plan, &c, e.x + i * r->plan.op->elem_bytes,
                              e.there[i] == e.there[i]);
-            tl_slab_set(slab, first + row, &c);
+            tl_slab_set(a->slab, a->first + row, &c);
         }
-        free(room);
-        tl_fp_leave(fp);
-    }
-    return good;
+    free(room);
+}
+
+/* Rows first .. of a slab from elements by the law's steps. 0: out of memory. */
+static int slab_by_states(const ready *r, int threads, tl_slab *slab, int64_t first)
+{
+    slab_work all = {r, slab, first};
+    return tl_parallel(r->work.rows > 64 ? threads : 1, (r->work.rows + ROWS - 1) / ROWS, slab_rows,
+                       &all);
 }
 
 /* ---- slabs ---- */
@@ -384,47 +388,58 @@ tally_status tl_feed_scan(tally *ctx, const tl_feed *f, int threads, const tally
     return status;
 }
 
+typedef struct {
+    const tl_feed *f;
+    const ready *r;
+    const tally_view *out;
+    const tl_slab *from; /* NULL: nothing is before */
+    tl_slab *to;
+    int64_t first; /* the slabs' row that is row 0 of r */
+    int exclusive;
+    const tl_state *init;
+} scan_work;
+
+static void scan_rows(void *data, const tl_worker *worker)
+{
+    const scan_work *a = data;
+    const ready *r = a->r;
+    const tl_scalar *op = a->f->form.op;
+    walk *const w = malloc(sizeof *w);
+    char *const room = malloc(room_of(r));
+    for (int64_t k; w && room && (k = tl_next_chunk(worker)) < worker->chunks;)
+        for (int64_t row = k * ROWS; row < (k + 1) * ROWS && row < r->work.rows; row++) {
+            int64_t m;
+            const row_of e = bring(r, row, room);
+            tl_counter c;
+            tl_counter_init(&c, 0);
+            if (a->from) tl_slab_get(a->from, a->first + row, &c);
+            if (a->to->counted) tl_counter_raise(&c, op);
+            walk_begin(w, op, &c, a->init);
+            walk_on(w, &r->plan, e.x, e.there, r->work.n, a->exclusive,
+                    tl_view_row(a->out, a->first + row, op->result_bytes, &m),
+                    tl_step(a->out->stride, op->result_bytes));
+            tl_slab_set(a->to, a->first + row, &w->c);
+        }
+    free(w);
+    free(room);
+}
+
 tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, int threads, const tally_view *in,
                                const tally_view *out, const tl_slab *from, tl_slab *to,
                                int exclusive, const tl_state *init)
 {
-    const int64_t bytes = f->form.op->result_bytes, each = rows_at_once(f, in);
+    const int64_t each = rows_at_once(f, in);
     tally_status status = TALLY_OK;
     for (int64_t first = 0; first < in->rows && !status; first += each) {
         tally_view next,
             part = rows_of(in, first, in->rows - first < each ? in->rows - first : each);
         if (in->next) next = rows_of(in->next, first, part.rows), part.next = &next;
         ready r;
-        int good = 1;
         status = get_ready(ctx, f, &part, 0, &r);
-#pragma omp parallel num_threads(tl_threads(part.rows > 64 && !status ? threads : 1))
-        {
-            tl_fp fp = tl_fp_enter();
-            walk *const w = malloc(sizeof *w);
-            char *const room = status ? NULL : malloc(room_of(&r));
-            if (!w || !room) {
-#pragma omp atomic write
-                good = 0;
-            }
-#pragma omp for schedule(static)
-            for (int64_t row = 0; row < part.rows; row++) {
-                if (!w || !room) continue;
-                int64_t m;
-                const row_of e = bring(&r, row, room);
-                tl_counter c;
-                tl_counter_init(&c, 0);
-                if (from) tl_slab_get(from, first + row, &c);
-                if (to->counted) tl_counter_raise(&c, f->form.op);
-                walk_begin(w, f->form.op, &c, init);
-                walk_on(w, &r.plan, e.x, e.there, in->n, exclusive,
-                        tl_view_row(out, first + row, bytes, &m), tl_step(out->stride, bytes));
-                tl_slab_set(to, first + row, &w->c);
-            }
-            free(w);
-            free(room);
-            tl_fp_leave(fp);
-        }
-        if (!status && !good) status = tl_no_memory(ctx, sizeof(walk), "a scan");
+        scan_work all = {f, &r, out, from, to, first, exclusive, init};
+        if (!status && !tl_parallel(part.rows > 64 ? threads : 1, (part.rows + ROWS - 1) / ROWS,
+                                    scan_rows, &all))
+            status = tl_no_memory(ctx, sizeof(walk), "a scan");
         put_away(&r);
     }
     return status;

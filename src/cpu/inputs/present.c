@@ -7,7 +7,6 @@
 #include "cpu/shape.h"
 #include "cpu/widen.h"
 #include "gather.h"
-#include "law/fp.h"
 #include <stdlib.h>
 
 enum {
@@ -121,10 +120,10 @@ typedef struct {
     int64_t parts, tasks;
 } shares;
 
-static void share(void *with, const tl_member *m)
+static void share(void *with, const tl_worker *worker)
 {
     const shares *a = with;
-    for (int64_t k; (k = tl_deal(m)) < m->end;)
+    for (int64_t k; (k = tl_next_chunk(worker)) < worker->chunks;)
         for (int64_t t = k * SHARE; t < (k + 1) * SHARE && t < a->tasks; t++) {
             const some s = a->of ? fold_row(a->plan, a->in, 0, t, a->parts)
                                  : fold_row(a->plan, a->in, t, 0, 1);
@@ -142,7 +141,7 @@ void tl_present_reduce(const tl_plan *plan, int threads, const tally_view *in, c
     some *const of = parts > 1 ? malloc((size_t)parts * sizeof *of) : NULL;
     const int64_t tasks = of ? parts : in->rows;
     shares all = {plan, in, of, out, parts, tasks};
-    tl_team(tasks > 1 ? threads : 1, (tasks + SHARE - 1) / SHARE, share, &all);
+    tl_parallel(tasks > 1 ? threads : 1, (tasks + SHARE - 1) / SHARE, share, &all);
     for (int64_t t = 1; of && t < parts; t++) add(plan, &of[0], &of[t]);
     if (of) result(plan, &of[0], out);
     free(of);

@@ -3,7 +3,6 @@
 #include "states.h"
 #include "context/threads.h"
 #include "context/view.h"
-#include "law/fp.h"
 #include "law/order.h"
 
 /* A state, or ABSENT. n: the elements it has folded. */
@@ -85,59 +84,96 @@ static int64_t before(const tally_view *in, int64_t r)
     return in->offsets ? in->offsets[r] - in->offsets[0] : r * in->n;
 }
 
+/* What the threads share. A chunk is SHARE rows, or ranges. */
+enum { SHARE = 16 };
+
+typedef struct {
+    const tl_plan *plan;
+    const tally_view *in, *out;
+    const float *there;
+    const tally_scan_options *o;
+    char *results;
+} rows;
+
+static void reduce_rows(void *data, int64_t k)
+{
+    const rows *a = data;
+    for (int64_t r = k * SHARE; r < (k + 1) * SHARE && r < a->in->rows; r++) {
+        int64_t n;
+        const char *x = tl_view_row(a->in, r, a->plan->op->elem_bytes, &n);
+        const maybe m = fold(a->plan, x, a->there + before(a->in, r), n);
+        result(a->plan, &m, a->results + r * a->plan->op->result_bytes);
+    }
+}
+
 void tl_states_reduce(const tl_plan *plan, int threads, const tally_view *in, const float *there,
                       char *out)
 {
-#pragma omp parallel for schedule(dynamic, 16) num_threads(tl_threads(in->rows > 1 ? threads : 1))
-    for (int64_t r = 0; r < in->rows; r++) {
-        tl_fp fp = tl_fp_enter();
-        int64_t n;
-        const char *x = tl_view_row(in, r, plan->op->elem_bytes, &n);
-        const maybe m = fold(plan, x, there + before(in, r), n);
-        result(plan, &m, out + r * plan->op->result_bytes);
-        tl_fp_leave(fp);
+    rows all = {plan, in, NULL, there, NULL, out};
+    tl_for(threads, (in->rows + SHARE - 1) / SHARE, reduce_rows, &all);
+}
+
+static void scan_row(const rows *a, int64_t r)
+{
+    const tl_plan *plan = a->plan;
+    int64_t n, m;
+    const char *x = tl_view_row(a->in, r, plan->op->elem_bytes, &n);
+    const int64_t first = before(a->in, r);
+    char *y = tl_view_row(a->out, r, plan->op->result_bytes, &m);
+    const int exclusive = a->o && a->o->exclusive;
+    counter c;
+    start(&c);
+    if (a->o && a->o->init) {
+        c.prefix[0] = (maybe){.present = 1};
+        plan->op->seed(&c.prefix[0].s, a->o->init, plan->par);
     }
+    for (int64_t i = 0; i < n; i++) {
+        char *to = y + i * a->out->stride * plan->op->result_bytes;
+        if (exclusive) result(plan, &c.prefix[c.top], to);
+        push(plan, &c, x + i * plan->op->elem_bytes, a->there + first + i);
+        if (!exclusive) result(plan, &c.prefix[c.top], to);
+    }
+}
+
+static void scan_rows(void *data, int64_t k)
+{
+    const rows *a = data;
+    for (int64_t r = k * SHARE; r < (k + 1) * SHARE && r < a->in->rows; r++) scan_row(a, r);
 }
 
 void tl_states_scan(const tl_plan *plan, int threads, const tally_view *in, const float *there,
                     const tally_view *out, const tally_scan_options *o)
 {
-#pragma omp parallel for schedule(dynamic, 16) num_threads(tl_threads(in->rows > 1 ? threads : 1))
-    for (int64_t r = 0; r < in->rows; r++) {
-        tl_fp fp = tl_fp_enter();
-        int64_t n, m;
-        const char *x = tl_view_row(in, r, plan->op->elem_bytes, &n);
-        const int64_t first = before(in, r);
-        char *y = tl_view_row(out, r, plan->op->result_bytes, &m);
-        counter c;
-        start(&c);
-        if (o && o->init) {
-            c.prefix[0] = (maybe){.present = 1};
-            plan->op->seed(&c.prefix[0].s, o->init, plan->par);
-        }
-        for (int64_t i = 0; i < n; i++) {
-            char *to = y + i * out->stride * plan->op->result_bytes;
-            if (o && o->exclusive) result(plan, &c.prefix[c.top], to);
-            push(plan, &c, x + i * plan->op->elem_bytes, there + first + i);
-            if (!(o && o->exclusive)) result(plan, &c.prefix[c.top], to);
-        }
-        tl_fp_leave(fp);
+    rows all = {plan, in, out, there, o, NULL};
+    tl_for(threads, (in->rows + SHARE - 1) / SHARE, scan_rows, &all);
+}
+
+typedef struct {
+    const tl_plan *plan;
+    const tl_ranges *ranges;
+    const char *x;
+    const float *there;
+    char *y;
+    int64_t y_stride;
+} range_work;
+
+static void fold_ranges(void *data, int64_t k)
+{
+    const range_work *a = data;
+    for (int64_t r = k * SHARE; r < (k + 1) * SHARE && r < a->ranges->results; r++) {
+        int64_t from, end;
+        const int full = tl_range_at(a->ranges, r, &from, &end);
+        maybe m = {.present = 0};
+        if (full)
+            m = fold(a->plan, a->x + from * a->plan->op->elem_bytes, a->there + from, end - from);
+        if (m.n < a->ranges->min_count) m.present = 0;
+        result(a->plan, &m, a->y + r * a->y_stride);
     }
 }
 
 void tl_states_ranges(const tl_plan *plan, int threads, const tl_ranges *ranges, const char *x,
                       const float *there, char *y, int64_t y_stride)
 {
-#pragma omp parallel for schedule(dynamic, 64)                                                     \
-    num_threads(tl_threads(ranges->results > 64 ? threads : 1))
-    for (int64_t r = 0; r < ranges->results; r++) {
-        tl_fp fp = tl_fp_enter();
-        int64_t from, end;
-        const int full = tl_range_at(ranges, r, &from, &end);
-        maybe m = {.present = 0};
-        if (full) m = fold(plan, x + from * plan->op->elem_bytes, there + from, end - from);
-        if (m.n < ranges->min_count) m.present = 0;
-        result(plan, &m, y + r * y_stride);
-        tl_fp_leave(fp);
-    }
+    range_work all = {plan, ranges, x, there, y, y_stride};
+    tl_for(threads, (ranges->results + SHARE - 1) / SHARE, fold_ranges, &all);
 }

@@ -8,7 +8,6 @@
  * rounded: integers have 128 bits here, and a sum of two f64 is kept with its rounding error. */
 #include "bounds.h"
 #include "context/threads.h"
-#include "law/fp.h"
 #include <math.h>
 #include <string.h>
 
@@ -110,11 +109,31 @@ static line line_of(const tally_view *keys, int descending, const tally_key_wind
 
 /* ---- order ---- */
 
+typedef struct {
+    const line *l;
+    int64_t begin; /* of the first chunk; each has PART_LEAST keys */
+    int wrong;     /* the order of neighbours that is not allowed */
+    int64_t first; /* the first key out of order so far */
+} order_work;
+
+static void check_order(void *data, int64_t k)
+{
+    order_work *a = data;
+    const int64_t from = a->begin + k * PART_LEAST,
+                  end = a->l->n - from < PART_LEAST ? a->l->n : from + PART_LEAST;
+    for (int64_t j = from; j < end; j++) {
+        const int order = compare(a->l, at(a->l, j - 1), at(a->l, j));
+        if (order != a->wrong && order != 2) continue;
+        tl_atomic_least(&a->first, j);
+        return;
+    }
+}
+
 int64_t tl_bounds_order(int threads, const tally_view *keys, const tally_key_window *w,
                         int *descending)
 {
     const line l = line_of(keys, 0, w);
-    int64_t i = 1, first = l.n;
+    int64_t i = 1;
     *descending = 0;
     if (l.n == 0) return 0;
     if (compare(&l, at(&l, 0), at(&l, 0)) == 2) return 0;
@@ -123,14 +142,9 @@ int64_t tl_bounds_order(int threads, const tally_view *keys, const tally_key_win
     /* of a key and the one after it */
     const int wrong = compare(&l, at(&l, i - 1), at(&l, i)) == 1 ? -1 : 1;
     *descending = wrong == -1;
-#pragma omp parallel for schedule(static) num_threads(tl_threads(l.n > PART_LEAST ? threads : 1))  \
-    reduction(min                                                                                  \
-              : first)
-    for (int64_t j = i; j < l.n; j++) {
-        const int order = compare(&l, at(&l, j - 1), at(&l, j));
-        if ((order == wrong || order == 2) && j < first) first = j;
-    }
-    return first;
+    order_work all = {&l, i, wrong, l.n};
+    tl_for(threads, (l.n - i + PART_LEAST - 1) / PART_LEAST, check_order, &all);
+    return all.first;
 }
 
 /* ---- bounds ---- */
@@ -329,20 +343,24 @@ static int64_t part(const job *j, int64_t a, int64_t b)
     }
 }
 
+typedef struct {
+    const job *j;
+    int64_t parts, bad;
+} parts_work;
+
+static void one_part(void *data, int64_t k)
+{
+    parts_work *w = data;
+    const int64_t n = w->j->l.n, each = n / w->parts;
+    tl_atomic_least(&w->bad, part(w->j, each * k, k + 1 < w->parts ? each * (k + 1) : n));
+}
+
 static int64_t parts_of(int threads, const job *j)
 {
     const int64_t n = j->l.n, parts = n / PART_LEAST + 1 < threads ? n / PART_LEAST + 1 : threads;
-    int64_t bad = n;
-#pragma omp parallel for schedule(static, 1) num_threads(tl_threads(parts > 1 ? threads : 1))      \
-    reduction(min                                                                                  \
-              : bad)
-    for (int64_t t = 0; t < parts; t++) {
-        tl_fp fp = tl_fp_enter();
-        const int64_t found = part(j, n / parts * t, t + 1 < parts ? n / parts * (t + 1) : n);
-        tl_fp_leave(fp);
-        if (found < bad) bad = found;
-    }
-    return bad;
+    parts_work w = {j, parts, n};
+    tl_for(threads, parts, one_part, &w);
+    return w.bad;
 }
 
 /* May a window have rows after its own with other keys? Of ascending keys those are larger. */

@@ -10,7 +10,6 @@
 #include "range_nodes.h"
 #include "context/threads.h"
 #include "context/view.h"
-#include "law/fp.h"
 #include "cpu/widen.h"
 #include <stdlib.h>
 
@@ -264,8 +263,9 @@ static void free_worker(worker *w)
 static tally_status no_memory(tally *ctx, int64_t bytes, const char *what)
 {
     tally_status status;
-#pragma omp critical(tally_window_open)
+    tl_lock_take(TL_LOCK_ERROR);
     status = tl_no_memory(ctx, (size_t)bytes, what);
+    tl_lock_release(TL_LOCK_ERROR);
     return status;
 }
 
@@ -276,13 +276,14 @@ typedef struct {
     int failed;
 } shares;
 
-static void take_shares(void *with, const tl_member *m)
+static void take_shares(void *with, const tl_worker *me)
 {
     shares *const s = with;
     const int64_t results = s->j->ranges->results;
     worker *const w = new_worker();
-    int good = w != NULL;
-    for (int64_t t; good && (t = tl_deal(m)) < m->end;) {
+    int good = 1;
+    if (!w) return; /* other threads take the shares */
+    for (int64_t t; good && (t = tl_next_chunk(me)) < me->chunks;) {
         const int64_t a = t * s->share, b = a + s->share < results ? a + s->share : results;
         good = fold_share(s->j, w, a, b);
     }
@@ -307,7 +308,8 @@ static int fold_dense(job *j, int threads, worker *w)
         const int64_t each = (j->ranges->results + threads - 1) / threads;
         if (v.longest > SHARE && each > SHARE) s.share = each;
         const int64_t count = (j->ranges->results + s.share - 1) / s.share;
-        tl_team(count > 1 && v.all >= SECOND_THREAD ? threads : 1, count, take_shares, &s);
+        const int many = count > 1 && v.all >= SECOND_THREAD;
+        if (!tl_parallel(many ? threads : 1, count, take_shares, &s)) s.failed = 1;
     }
     free(order);
     return !s.failed;
@@ -362,12 +364,13 @@ static tally_status row(const rows *v, int threads, int64_t r, worker *w)
     return run(&j, v->ctx, threads, v->in->stride, w);
 }
 
-static void take_rows(void *with, const tl_member *m)
+static void take_rows(void *with, const tl_worker *me)
 {
     rows *const v = with;
     worker *const w = new_worker();
-    tally_status status = w ? TALLY_OK : no_memory(v->ctx, sizeof *w, "windows by ranges");
-    for (int64_t r; !status && (r = tl_deal(m)) < m->end;) status = row(v, 1, r, w);
+    tally_status status = TALLY_OK;
+    if (!w) return; /* other threads take the rows */
+    for (int64_t r; !status && (r = tl_next_chunk(me)) < me->chunks;) status = row(v, 1, r, w);
     if (status) __atomic_store_n(&v->failed, status, __ATOMIC_RELAXED);
     free_worker(w);
 }
@@ -382,6 +385,7 @@ tally_status tl_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan *coun
         for (int64_t r = 0; r < in->rows && !v.failed; r++) v.failed = row(&v, threads, r, NULL);
         return v.failed;
     }
-    tl_team(total < SECOND_THREAD ? 1 : threads, in->rows, take_rows, &v);
+    if (!tl_parallel(total < SECOND_THREAD ? 1 : threads, in->rows, take_rows, &v))
+        return no_memory(ctx, sizeof(worker), "windows by ranges");
     return v.failed;
 }

@@ -161,6 +161,19 @@ static int64_t ends(const tally_view *keys, int64_t a, int64_t b, int64_t *to)
     return count;
 }
 
+typedef struct {
+    const tally_view *keys;
+    int64_t *offsets, *found, parts;
+} ends_work;
+
+static void ends_part(void *data, int64_t p)
+{
+    const ends_work *w = data;
+    const int64_t last = w->keys->n - 1, a = part_begin(last, w->parts, p);
+    w->found[p] =
+        ends(w->keys, a, part_begin(last, w->parts, p + 1), w->offsets ? w->offsets + 1 + a : NULL);
+}
+
 int64_t tl_runs(int threads, const tally_view *keys, int64_t *offsets)
 {
     const int64_t last = keys->n - 1; /* comparisons */
@@ -168,11 +181,8 @@ int64_t tl_runs(int threads, const tally_view *keys, int64_t *offsets)
     if (offsets) offsets[0] = 0;
     if (keys->n == 0) return 0;
     const int64_t parts = parts_of(threads < 1024 ? threads : 1024, last);
-#pragma omp parallel for schedule(static, 1) num_threads(tl_threads(parts > 1 ? threads : 1))
-    for (int64_t p = 0; p < parts; p++) {
-        const int64_t a = part_begin(last, parts, p);
-        found[p] = ends(keys, a, part_begin(last, parts, p + 1), offsets ? offsets + 1 + a : NULL);
-    }
+    ends_work all = {keys, offsets, found, parts};
+    tl_for(threads, parts, ends_part, &all);
     for (int64_t p = 0; p < parts; p++) {
         if (offsets && p > 0)
             memmove(offsets + 1 + total, offsets + 1 + part_begin(last, parts, p),
@@ -240,6 +250,30 @@ static void scatter(const tally_view *codes, int64_t a, int64_t b, int64_t *next
     }
 }
 
+typedef struct {
+    const tally_view *codes;
+    int64_t groups, *counts, parts; /* counts: of each group, for each part */
+    int64_t *order;
+    int64_t first; /* the first code that is no group so far */
+} groups_work;
+
+static void count_part(void *data, int64_t p)
+{
+    groups_work *w = data;
+    const int64_t n = w->codes->n, end = part_begin(n, w->parts, p + 1);
+    const int64_t at =
+        count(w->codes, part_begin(n, w->parts, p), end, w->groups, w->counts + p * w->groups);
+    if (at < end) tl_atomic_least(&w->first, at);
+}
+
+static void scatter_part(void *data, int64_t p)
+{
+    const groups_work *w = data;
+    const int64_t n = w->codes->n;
+    scatter(w->codes, part_begin(n, w->parts, p), part_begin(n, w->parts, p + 1),
+            w->counts + p * w->groups, w->order);
+}
+
 tally_status tl_groups(tally *ctx, int threads, const tally_view *codes, int64_t groups,
                        int64_t *order, int64_t *offsets, int64_t *bad)
 {
@@ -250,17 +284,10 @@ tally_status tl_groups(tally *ctx, int threads, const tally_view *codes, int64_t
     if (__builtin_mul_overflow(groups, parts * (int64_t)sizeof(int64_t), &room)) room = INT64_MAX;
     int64_t *const counts = room < INT64_MAX ? calloc((size_t)room + 1, 1) : NULL;
     if (!counts) return tl_no_memory(ctx, (size_t)room, "the counts of the groups");
-    int64_t first = n;
-#pragma omp parallel for schedule(static, 1) num_threads(tl_threads(parts > 1 ? threads : 1))      \
-    reduction(min                                                                                  \
-              : first)
-    for (int64_t p = 0; p < parts; p++) {
-        const int64_t end = part_begin(n, parts, p + 1),
-                      at = count(codes, part_begin(n, parts, p), end, groups, counts + p * groups);
-        if (at < end && at < first) first = at;
-    }
-    if (first < n) {
-        *bad = first;
+    groups_work all = {codes, groups, counts, parts, order, n};
+    tl_for(threads, parts, count_part, &all);
+    if (all.first < n) {
+        *bad = all.first;
     } else {
         int64_t sum = 0;
         for (int64_t g = 0; g < groups; g++) {
@@ -272,10 +299,7 @@ tally_status tl_groups(tally *ctx, int threads, const tally_view *codes, int64_t
             }
         }
         offsets[groups] = sum;
-#pragma omp parallel for schedule(static, 1) num_threads(tl_threads(parts > 1 ? threads : 1))
-        for (int64_t p = 0; p < parts; p++)
-            scatter(codes, part_begin(n, parts, p), part_begin(n, parts, p + 1),
-                    counts + p * groups, order);
+        tl_for(threads, parts, scatter_part, &all);
     }
     free(counts);
     return TALLY_OK;
@@ -283,22 +307,27 @@ tally_status tl_groups(tally *ctx, int threads, const tally_view *codes, int64_t
 
 /* ---- take ---- */
 
+typedef struct {
+    const int64_t *order;
+    int64_t n, length, parts, first; /* first: place that is none of 0 .. length - 1 */
+} check_work;
+
+static void check_part(void *data, int64_t p)
+{
+    check_work *w = data;
+    const int64_t end = part_begin(w->n, w->parts, p + 1);
+    for (int64_t i = part_begin(w->n, w->parts, p); i < end; i++)
+        if ((uint64_t)w->order[i] >= (uint64_t)w->length) {
+            tl_atomic_least(&w->first, i);
+            return;
+        }
+}
+
 int64_t tl_take_check(int threads, const int64_t *order, int64_t n, int64_t length)
 {
-    const int64_t parts = parts_of(threads, n);
-    int64_t first = n;
-#pragma omp parallel for schedule(static, 1) num_threads(tl_threads(parts > 1 ? threads : 1))      \
-    reduction(min                                                                                  \
-              : first)
-    for (int64_t p = 0; p < parts; p++) {
-        const int64_t end = part_begin(n, parts, p + 1);
-        for (int64_t i = part_begin(n, parts, p); i < end; i++)
-            if ((uint64_t)order[i] >= (uint64_t)length) {
-                if (i < first) first = i;
-                break;
-            }
-    }
-    return first;
+    check_work all = {order, n, length, parts_of(threads, n), n};
+    tl_for(threads, all.parts, check_part, &all);
+    return all.first;
 }
 
 #define TAKE(bits)                                                                                 \
@@ -312,18 +341,28 @@ TAKE(16)
 TAKE(32)
 TAKE(64)
 
+typedef struct {
+    const tally_view *in, *out;
+    const int64_t *order;
+    int64_t n, parts;
+} take_work;
+
+static void take_part(void *data, int64_t p)
+{
+    const take_work *w = data;
+    const int64_t bytes = (int64_t)tally_dtype_size(w->in->dtype), step = w->in->stride * bytes,
+                  to = w->out->stride * bytes, a = part_begin(w->n, w->parts, p),
+                  m = part_begin(w->n, w->parts, p + 1) - a;
+    char *y = (char *)w->out->data + a * to;
+    (bytes == 8   ? take_64
+     : bytes == 4 ? take_32
+     : bytes == 2 ? take_16
+                  : take_8)(w->in->data, step, w->order + a, m, y, to);
+}
+
 void tl_take(int threads, const tally_view *in, const int64_t *order, int64_t n,
              const tally_view *out)
 {
-    const int64_t parts = parts_of(threads, n), bytes = (int64_t)tally_dtype_size(in->dtype),
-                  step = in->stride * bytes, to = out->stride * bytes;
-#pragma omp parallel for schedule(static, 1) num_threads(tl_threads(parts > 1 ? threads : 1))
-    for (int64_t p = 0; p < parts; p++) {
-        const int64_t a = part_begin(n, parts, p), m = part_begin(n, parts, p + 1) - a;
-        char *y = (char *)out->data + a * to;
-        (bytes == 8   ? take_64
-         : bytes == 4 ? take_32
-         : bytes == 2 ? take_16
-                      : take_8)(in->data, step, order + a, m, y, to);
-    }
+    take_work all = {in, out, order, n, parts_of(threads, n)};
+    tl_for(threads, all.parts, take_part, &all);
 }

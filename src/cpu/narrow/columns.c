@@ -21,7 +21,7 @@ typedef struct {
     int64_t strip;
 } columns;
 
-static void strips(void *with, const tl_member *m)
+static void strips(void *with, const tl_worker *worker)
 {
     const columns *a = with;
     const tally_view *in = a->in, *out = a->out;
@@ -29,7 +29,7 @@ static void strips(void *with, const tl_member *m)
     const int64_t bytes = a->plan->op->elem_bytes, back = a->reverse ? in->n - 1 : 0,
                   sign = a->reverse ? -1 : 1;
     _Alignas(64) char acc[STRIP_BYTES];
-    for (int64_t t; (t = tl_deal(m)) < m->end;) {
+    for (int64_t t; (t = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t c = t * a->strip, width = in->rows - c < a->strip ? in->rows - c : a->strip;
         if (bytes == 1)
             memset(acc, a->before, (size_t)width);
@@ -58,7 +58,7 @@ int tl_narrow_columns(const tl_plan *plan, int threads, const tally_view *in, co
     if (in->row_stride != 1 || (out && out->row_stride != 1)) return 0;
     if ((threads > 1 && each < LEAST_BYTES) || (out && in->rows * bytes < SCANNED)) return 0;
     if (threads > 1 && each < STRIP_BYTES) a.strip = each / bytes;
-    tl_team(threads, (in->rows + a.strip - 1) / a.strip, strips, &a);
+    tl_parallel(threads, (in->rows + a.strip - 1) / a.strip, strips, &a);
     return 1;
 }
 
@@ -70,13 +70,13 @@ typedef struct {
     int64_t w, lo, hi, first, strip, parts;
 } windows;
 
-static void window_strips(void *with, const tl_member *m)
+static void window_strips(void *with, const tl_worker *worker)
 {
     const windows *a = with;
     const tally_view *in = a->in, *out = a->out;
     const int64_t bytes = a->plan->op->elem_bytes, all = a->hi - a->lo;
     _Alignas(64) char room[ROOM];
-    for (int64_t t; (t = tl_deal(m)) < m->end;) {
+    for (int64_t t; (t = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t c = t / a->parts * a->strip, part = t % a->parts,
                       width = in->rows - c < a->strip ? in->rows - c : a->strip,
                       from = all / a->parts * part,
@@ -99,6 +99,6 @@ int tl_narrow_column_windows(const tl_plan *plan, int threads, const tally_view 
         return 0;
     const int64_t strips = (in->rows + a.strip - 1) / a.strip;
     if (strips < threads) a.parts = threads;
-    tl_team(threads, strips * a.parts, window_strips, &a);
+    tl_parallel(threads, strips * a.parts, window_strips, &a);
     return 1;
 }

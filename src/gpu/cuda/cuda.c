@@ -12,6 +12,7 @@
  * device's memory too. */
 #include "better.h"
 #include "cuda.h"
+#include "context/threads.h"
 #include <stdlib.h>
 
 enum {
@@ -39,12 +40,13 @@ TL_CUDA_CALLS(DRIVER_CALLS, find_calls)
 static int find_all(void)
 {
     static int whole = -1;
-#pragma omp critical(tally_cuda_calls)
+    tl_lock_take(TL_LOCK_CUDA_CALLS);
     if (whole < 0) {
         void *const library = tl_cuda_library();
         whole = library && find_calls(library) && tl_cuda_find_programs(library) &&
                 tl_cuda_find_lanes(library);
     }
+    tl_lock_release(TL_LOCK_CUDA_CALLS);
     return whole;
 }
 

@@ -2,6 +2,7 @@
  * The driver (libcuda), opened at run time, once a process; which devices it has; its errors. */
 #include "cuda.h"
 #include "store/note.h"
+#include "context/threads.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -48,11 +49,12 @@ void *tl_cuda_library(void)
 {
     static int opened;
     static void *library;
-#pragma omp critical(tally_cuda_library)
+    tl_lock_take(TL_LOCK_CUDA_LIBRARY);
     if (!opened) {
         opened = 1;
         library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     }
+    tl_lock_release(TL_LOCK_CUDA_LIBRARY);
     return library;
 }
 
@@ -67,7 +69,7 @@ tally_status tl_cuda_failed(tally *ctx, CUresult error, const char *call)
 static void find_devices(void)
 {
     static int done;
-#pragma omp critical(tally_cuda)
+    tl_lock_take(TL_LOCK_CUDA);
     if (!done) {
         done = 1;
         void *const library = tl_cuda_library();
@@ -99,6 +101,7 @@ static void find_devices(void)
             device_count = i + 1;
         }
     }
+    tl_lock_release(TL_LOCK_CUDA);
 }
 
 const tl_cuda_found *tl_cuda_find(int index, int *count)

@@ -4,6 +4,7 @@
 #include "nvrtc.h"
 #include "gpu/gpu.h"
 #include "store/note.h"
+#include "context/threads.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +58,7 @@ enum {
 int tl_nvrtc_open(const char *path)
 {
     static int found = -1;
-#pragma omp critical(tally_nvrtc)
+    tl_lock_take(TL_LOCK_NVRTC);
     if (found < 0) {
 #define NAME(major)   NVRTC major,
 #define PLACED(major) "/usr/local/cuda/lib64/" NVRTC major,
@@ -76,6 +77,7 @@ int tl_nvrtc_open(const char *path)
         }
         found = whole;
     }
+    tl_lock_release(TL_LOCK_NVRTC);
     return found;
 }
 

@@ -4,6 +4,7 @@
  * functions and its errors are here too. This file sees no other file of this folder. */
 #include "opencl.h"
 #include "store/note.h"
+#include "context/threads.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -73,7 +74,7 @@ static void examine(int i)
 static void find_devices(void)
 {
     static int done;
-#pragma omp critical(tally_opencl)
+    tl_lock_take(TL_LOCK_OPENCL);
     if (!done) {
         done = 1;
         void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -97,6 +98,7 @@ static void find_devices(void)
             }
         }
     }
+    tl_lock_release(TL_LOCK_OPENCL);
 }
 
 const tl_opencl_found *tl_opencl_find(int index, int *count)

@@ -76,6 +76,19 @@ static int64_t share_of(const tl_haul *h, int i, int of)
     return h->e0 + (int64_t)((__int128)(h->e1 - h->e0) * i / of);
 }
 
+typedef struct {
+    const tl_haul *in, *out;
+    int parts; /* of each */
+} carry_work;
+
+static void carry_part(void *data, int64_t i)
+{
+    const carry_work *w = data;
+    const tl_haul *h = i < w->parts ? w->in : w->out;
+    const int at = (int)(i % w->parts);
+    if (h->e0 < h->e1) carry(h, share_of(h, at, w->parts), share_of(h, at + 1, w->parts));
+}
+
 void tl_carry(int threads, const tl_haul *in, const tl_haul *out)
 {
     int64_t bytes = (in->e1 - in->e0) * (in->e0 < in->e1 ? in->side->bytes : 0) +
@@ -85,10 +98,6 @@ void tl_carry(int threads, const tl_haul *in, const tl_haul *out)
         if (out->e0 < out->e1) carry(out, out->e0, out->e1);
         return;
     }
-#pragma omp parallel for num_threads(tl_threads(threads)) schedule(dynamic, 1)
-    for (int i = 0; i < 2 * threads; i++) {
-        const tl_haul *h = i < threads ? in : out;
-        int at = i % threads;
-        if (h->e0 < h->e1) carry(h, share_of(h, at, threads), share_of(h, at + 1, threads));
-    }
+    carry_work all = {in, out, threads};
+    tl_for(threads, 2 * threads, carry_part, &all);
 }

@@ -3,8 +3,8 @@
  * HDF5 prints nothing. */
 #include "netcdf.h"
 #include "store/note.h"
+#include "context/threads.h"
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdio.h>
 
 TL_OPENS("netcdf", "NetCDF and HDF5 files",
@@ -18,14 +18,13 @@ static char reason[200];
 /* HDF5 prints every error on standard error, unless its reporter is NULL. It has one for each
  * thread, and libnetcdf clears only that of the thread that called it first. An identifier of 0 is
  * the thread's own stack of errors. */
-static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static tl_hdf5_reporter *callers; /* of the thread whose turn it is, as it was before */
 static void *callers_data;
 static int known;
 
 void tl_netcdf_lock(void)
 {
-    pthread_mutex_lock(&turn);
+    tl_lock_take(TL_LOCK_NETCDF);
     if (!hdf5.H5Eget_auto2 || !hdf5.H5Eset_auto2) return;
     known = hdf5.H5Eget_auto2(0, &callers, &callers_data) >= 0;
     hdf5.H5Eset_auto2(0, NULL, NULL);
@@ -35,7 +34,7 @@ void tl_netcdf_unlock(void)
 {
     if (known) hdf5.H5Eset_auto2(0, callers, callers_data);
     known = 0;
-    pthread_mutex_unlock(&turn);
+    tl_lock_release(TL_LOCK_NETCDF);
 }
 
 const tl_hdf5_api *tl_hdf5_library(void) { return has_hdf5 ? &hdf5 : NULL; }
@@ -76,10 +75,10 @@ static int open_library(void)
 const tl_netcdf_api *tl_netcdf_library(const char **why)
 {
     static int done, whole;
-    pthread_mutex_lock(&turn);
+    tl_lock_take(TL_LOCK_NETCDF);
     if (!done) whole = open_library();
     done = 1;
-    pthread_mutex_unlock(&turn);
+    tl_lock_release(TL_LOCK_NETCDF);
     *why = reason;
     return whole ? &calls : NULL;
 }

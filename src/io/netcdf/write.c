@@ -10,6 +10,7 @@
  * libnetcdf opens the file by its name, so this is never a file without one (replace.c). */
 #define _GNU_SOURCE
 #include "netcdf.h"
+#include "context/threads.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
