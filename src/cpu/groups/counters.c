@@ -13,7 +13,6 @@
 #include "cpu/exact/exact.h"
 #include "cpu/widen.h"
 #include "cpu/shape.h"
-#include "law/fp.h"
 #include <stdlib.h>
 
 enum {
@@ -25,6 +24,7 @@ enum {
     EXACT_CLASS = 8,       /* 2^8 elements are worth a tl_exact */
     CHUNK = 2048,          /* elements that a thread looks at in turn */
     AHEAD = 12,            /* elements to prefetch for */
+    RESULTS = 1024,        /* groups that a thread lowers at a time */
     PARALLEL_LEAST = 8192, /* elements that are worth threads, */
     PARALLEL_GROUPS = 4096 /* where a cache does not hold the groups */
 };
@@ -299,6 +299,21 @@ static int more_groups(tl_counters *c, int64_t groups)
     return 1;
 }
 
+typedef struct {
+    tl_counters *c;
+    const char *x;
+    const int32_t *codes;
+    int64_t n;
+    int failed; /* no memory */
+} push_work;
+
+static void push_chunk(void *data, int64_t p)
+{
+    push_work *const w = data;
+    if (!push_part(w->c, (int)p, w->x, w->codes, w->n))
+        __atomic_store_n(&w->failed, 1, __ATOMIC_RELAXED);
+}
+
 int tl_counters_push(tl_counters *c, const void *x, const int32_t *codes, int64_t n, int64_t groups,
                      int64_t *bad)
 {
@@ -306,15 +321,10 @@ int tl_counters_push(tl_counters *c, const void *x, const int32_t *codes, int64_
     if (*bad < n) return 1;
     *bad = -1;
     if (!more_groups(c, groups)) return 0;
-    int good = 1;
-    const int team = n < PARALLEL_LEAST || groups < PARALLEL_GROUPS ? 1 : c->parts;
-#pragma omp parallel for num_threads(tl_threads(team)) schedule(static, 1) reduction(& : good)
-    for (int p = 0; p < c->parts; p++) {
-        const tl_fp fp = tl_fp_enter();
-        good &= push_part(c, p, x, codes, n);
-        tl_fp_leave(fp);
-    }
-    return good;
+    push_work all = {c, x, codes, n, 0};
+    tl_for(n < PARALLEL_LEAST || groups < PARALLEL_GROUPS ? 1 : c->parts, c->parts, push_chunk,
+           &all);
+    return !all.failed;
 }
 
 /* ---- results ---- */
@@ -353,17 +363,30 @@ static void result(const tl_counters *c, const part *a, int64_t at, void *out)
         op->empty(c->plan.par, out);
 }
 
-void tl_counters_results(const tl_counters *c, void *out)
+typedef struct {
+    const tl_counters *c;
+    char *out;
+} results_work;
+
+/* The results of RESULTS groups. */
+static void results_chunk(void *data, int64_t i)
 {
-#pragma omp parallel for num_threads(tl_threads(c->groups < PARALLEL_LEAST ? 1 : c->parts))
-    for (int64_t g = 0; g < c->groups; g++) {
-        const tl_fp fp = tl_fp_enter();
-        void *const to = (char *)out + g * c->plan.op->result_bytes;
+    const results_work *const w = data;
+    const tl_counters *const c = w->c;
+    const int64_t end = (i + 1) * RESULTS < c->groups ? (i + 1) * RESULTS : c->groups;
+    for (int64_t g = i * RESULTS; g < end; g++) {
+        void *const to = w->out + g * c->plan.op->result_bytes;
         const part *const a = &c->part[g % c->parts];
         if (c->exact)
             exact_result(c, a, g / c->parts, to);
         else
             result(c, a, g / c->parts, to);
-        tl_fp_leave(fp);
     }
+}
+
+void tl_counters_results(const tl_counters *c, void *out)
+{
+    results_work all = {c, out};
+    tl_for(c->groups < PARALLEL_LEAST ? 1 : c->parts, (c->groups + RESULTS - 1) / RESULTS,
+           results_chunk, &all);
 }
