@@ -350,6 +350,14 @@ int second_bands(second *s, const groups *g, const layout *l, int64_t n);
 int second_sound(second *s); /* as input_sound */
 void second_close(second *s);
 
+/* ---- state.c: fragments of exact sums, which are states --------------------------------------------------------- */
+int op_exact(const char *op);
+int state_is(const void *data, int64_t bytes); /* such a state, and no fragment? */
+int state_load(const char *path, const void *data, int64_t bytes, tally_exact *sum);
+int state_make(tally *ctx, const options *o, input *in, const second *beside, tally_exact *sum);
+int state_result(tally *ctx, const options *o, const tally_exact *sum);
+int state_show(const options *o, const tally_exact *sum);
+
 /* ---- table.c ----------------------------------------------------------------------------------------------------- */
 typedef struct look {
     char separator;

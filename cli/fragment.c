@@ -12,12 +12,12 @@ static const int64_t START_MOST = ((int64_t)1 << 61) - 1;
 /* ---- fragments in files ---- */
 
 /* All bytes of the file into *buffer, which the caller frees, also after a failure. A few come
- * first: what is no fragment need not end (/dev/zero). */
+ * first: what is neither a fragment nor a state need not end (/dev/zero). */
 static int read_bytes(tally *ctx, tally_file *file, const char *path, char **buffer,
                       int64_t *length)
 {
     static const char magic[] = "tallyfrg"; /* doc/formats.md */
-    const int64_t most = physical_memory() / 4;
+    int64_t most = physical_memory() / 4;
     for (int64_t room = 0, want = sizeof magic - 1, got = 1; got; want = room - *length) {
         if (room - *length < want || !want) {
             char *const more = realloc(*buffer, (size_t)(room = 2 * room + READ_BYTES));
@@ -29,6 +29,8 @@ static int read_bytes(tally *ctx, tally_file *file, const char *path, char **buf
         if (status) return fail_status(ctx, status);
         *length += got;
         if (got && *length == sizeof magic - 1 && memcmp(*buffer, magic, sizeof magic - 1) != 0)
+            most = sizeof(tally_exact); /* the state of an exact sum, if it is anything */
+        if (*length > most && most == sizeof(tally_exact))
             return fail(BAD_DATA, "%s: fragment: these bytes are not a fragment", path);
         if (*length > most)
             return fail(BAD_DATA, "%s: more than %lld bytes, a quarter of the memory", path,
@@ -37,7 +39,8 @@ static int read_bytes(tally *ctx, tally_file *file, const char *path, char **buf
     return DONE;
 }
 
-static int fragment_load(tally *ctx, const char *path, tally_fragment **f)
+/* A fragment, or the state of an exact sum: then *f is NULL, and *sum is that state. */
+static int fragment_load(tally *ctx, const char *path, tally_fragment **f, tally_exact *sum)
 {
     static const tally_file_options bytes = {.format = "raw", .dtype = TALLY_U8};
     tally_file *file = NULL;
@@ -47,26 +50,31 @@ static int fragment_load(tally *ctx, const char *path, tally_fragment **f)
     const tally_status status = tally_file_open(ctx, path, &bytes, &file);
     int code = status ? fail_status(ctx, status) : read_bytes(ctx, file, path, &buffer, &length);
     tally_file_close(file);
-    if (!code && tally_fragment_load(ctx, buffer, (size_t)length, f))
+    if (!code && state_is(buffer, length))
+        code = state_load(path, buffer, length, sum);
+    else if (!code && tally_fragment_load(ctx, buffer, (size_t)length, f))
         code = fail(BAD_DATA, "%s: %s", path, tally_error(ctx));
     free(buffer);
     return code;
 }
 
+static int bytes_write(tally *ctx, const options *o, const void *buffer, size_t bytes)
+{
+    document d;
+    const int code = document_open(&d, ctx, output_filed(o) ? o->value[OPT_output] : NULL);
+    if (code) return code;
+    fwrite(buffer, 1, bytes, d.f);
+    return document_close(&d, DONE);
+}
+
 static int fragment_save(tally *ctx, const options *o, const tally_fragment *f)
 {
     size_t bytes = 0;
-    document d;
     tally_status status = tally_fragment_save(f, NULL, &bytes);
     char *const buffer = status ? NULL : malloc(bytes);
     if (!status && !buffer) return fail_memory("the fragment", (int64_t)bytes);
     if (!status) status = tally_fragment_save(f, buffer, &bytes);
-    int code = status ? fail_status(ctx, status)
-                      : document_open(&d, ctx, output_filed(o) ? o->value[OPT_output] : NULL);
-    if (!code) {
-        fwrite(buffer, 1, bytes, d.f);
-        code = document_close(&d, DONE);
-    }
+    const int code = status ? fail_status(ctx, status) : bytes_write(ctx, o, buffer, bytes);
     free(buffer);
     return code;
 }
@@ -150,8 +158,10 @@ static int run_make(tally *ctx, const options *o)
     second beside = {0};
     operators ops = {0};
     tally_fragment *f = NULL;
+    tally_exact sum;
     if (o->nargs < 2 || o->nargs > 3)
         return fail(USAGE, "`tally fragment make OP FILE -o F` takes one operator and one file");
+    const int exact = op_exact(o->args[1]);
     int code = output_asked(o);
     if (!code) code = operator_check(o->args[1], strcspn(o->args[1], ":"));
     if (!code) code = opt_count(o, OPT_start, 0, START_MOST, 0, &start);
@@ -165,7 +175,9 @@ static int run_make(tally *ctx, const options *o)
     if (has(o, OPT_shape) && (has(o, OPT_axis) || in.columns))
         code = input_reshape(&in, o->value[OPT_shape]);
     if (!code) code = second_open(&beside, &in, o, &ops);
-    if (!code)
+    if (!code && exact)
+        code = state_make(ctx, o, &in, &beside, &sum);
+    else if (!code)
         code = beside.on || has(o, OPT_axis) || in.columns
                    ? make_view(ctx, o, &in, &beside, start, &f)
                    : make(ctx, o, &in, start, &f, &p);
@@ -173,7 +185,7 @@ static int run_make(tally *ctx, const options *o)
     if (!code) code = input_sound(&in);
     if (!code) code = second_sound(&beside);
     if (!code) input_note(&in, o);
-    if (!code) code = fragment_save(ctx, o, f);
+    if (!code) code = exact ? bytes_write(ctx, o, &sum, sizeof sum) : fragment_save(ctx, o, f);
     tally_fragment_free(f);
     second_close(&beside);
     input_close(&in);
@@ -186,29 +198,37 @@ static int run_make(tally *ctx, const options *o)
 static int run_merge(tally *ctx, const options *o)
 {
     tally_fragment *all = NULL;
+    tally_exact sum, more;
     int code = output_asked(o);
     if (!code && o->nargs < 2)
         code = fail(USAGE, "`tally fragment merge F... -o G`: which fragments?");
     for (int i = 1; i < o->nargs && !code; i++) {
         tally_fragment *f = NULL;
-        code = fragment_load(ctx, o->args[i], &f);
-        if (!code && !all) {
+        code = fragment_load(ctx, o->args[i], &f, i == 1 ? &sum : &more);
+        if (!code && i == 1) {
             all = f;
             continue;
         }
-        if (!code && tally_fragment_merge(all, f))
+        if (!code && !all != !f)
+            code = fail(BAD_DATA,
+                        "%s: a fragment and the state of an exact sum do not merge: %s is %s",
+                        o->args[i], o->args[1], all ? "a fragment" : "a state");
+        else if (!code && !all)
+            tally_exact_merge(&sum, &more);
+        else if (!code && tally_fragment_merge(all, f))
             code = fail(BAD_DATA, "%s (right) does not fit what was merged before (left): %s",
                         o->args[i], tally_error(ctx));
         tally_fragment_free(f);
     }
-    if (!code) code = fragment_save(ctx, o, all);
+    if (!code) code = all ? fragment_save(ctx, o, all) : bytes_write(ctx, o, &sum, sizeof sum);
     tally_fragment_free(all);
     return code;
 }
 
-static int one_file(const options *o)
+/* `more`: a word behind the file, of the state of an exact sum. */
+static int one_file(const options *o, int more)
 {
-    if (o->nargs == 2) return DONE;
+    if (o->nargs == 2 || (more && o->nargs == 3)) return DONE;
     return fail(USAGE, "`tally fragment %s F` takes one fragment, and there are %d", o->args[0],
                 o->nargs - 1);
 }
@@ -217,10 +237,16 @@ static int run_result(tally *ctx, const options *o)
 {
     tally_fragment *f = NULL;
     tally_fragment_info about;
+    tally_exact sum;
     result r = {0};
-    int code = one_file(o);
-    if (!code) code = fragment_load(ctx, o->args[1], &f);
-    if (code) return code;
+    int code = one_file(o, 1);
+    if (!code) code = fragment_load(ctx, o->args[1], &f, &sum);
+    if (!code && !f) return state_result(ctx, o, &sum);
+    if (!code) code = one_file(o, 0);
+    if (code) {
+        tally_fragment_free(f);
+        return code;
+    }
     tally_fragment_about(f, &about);
     r.op = about.op;
     code = operator_info(ctx, r.op, about.dtype, &r.info);
@@ -249,9 +275,11 @@ static int run_show(tally *ctx, const options *o)
 {
     tally_fragment *f = NULL;
     tally_fragment_info about;
+    tally_exact sum;
     int64_t start, end, last = 0;
-    int code = one_file(o);
-    if (!code) code = fragment_load(ctx, o->args[1], &f);
+    int code = one_file(o, 0);
+    if (!code) code = fragment_load(ctx, o->args[1], &f, &sum);
+    if (!code && !f) return state_show(o, &sum);
     if (code) return code;
     tally_fragment_about(f, &about);
     const int json = has(o, OPT_json);

@@ -34,7 +34,8 @@ void help_all(FILE *f)
     fputs("\n`tally help VERB` explains a verb with examples. A FILE is .npy, raw, text, CSV, "
           "NetCDF or "
           "HDF5; - or none is standard input.\n"
-          "Numbers may be written 2^28, 1e6, 64Ki.\n",
+          "Numbers may be written 2^28, 1e6, 64Ki. PostgreSQL, SQLite and DuckDB have exact_sum(x) "
+          "and others: doc/sql.md.\n",
           f);
     fputs(exit_codes, f);
 }

@@ -13,7 +13,7 @@
  *  11  the end of a process in the middle of a call
  *  12  exact sums as data                    13  keys: runs, groups, gathers
  *  14  windows by ranges and by keys         15  one sequence on several GPUs
- *  (tally_arrow.h: arrays of the Arrow C data interface as views)
+ *  (tally_arrow.h: arrays of Arrow as views; tally_digits.h: exact sums of rows of a database)
  *
  * Every result is defined by "order E, v1" (doc/order.md): write n in binary, fold the aligned
  * power-of-two blocks from the largest to the smallest, left to right; inside a block, a

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The layers, read from the sources:
-#   cli, bench, examples, python   of the project's headers see tally.h and their own folder's; only bench/law.c, which executes the law
+#   cli, bench, examples, python, sql   of the project's headers see tally.h and their own folder's; only bench/law.c, which executes the law
 #                          beside a timed call, and cli/error.c, for its hints, see inside the library
 #   ladder                 the same; cli sees its ladder.h and ceiling.h; only ladder/place.c, which runs its kernels, sees src/gpu
 #   ladder/model           nothing but itself
@@ -25,11 +25,12 @@ includes() {
 
 shopt -s nullglob
 while read -r f i; do
-    [ "$i" = tally.h ] && continue
+    case $i in tally.h | tally_digits.h | ../rows.h) continue ;; esac # rows.h: sql/ has it for its engines
     case $f:$i in bench/law.c:law/* | bench/law.c:context/* | cli/error.c:context/hint.h) continue ;; esac
     case $i in *src/* | ../*) broken "$f includes $i: only tally.h of the library is for it" ;; esac
     [ -f "src/$i" ] && [ ! -f "${f%/*}/$i" ] && broken "$f includes $i, which is the library's own"
-done < <(includes cli/*.[ch] python/extension/*.[ch] bench/*.c bench/*.h bench/*.cpp bench/*.cc examples/*.[ch] test/consumer/*.[ch])
+done < <(includes cli/*.[ch] python/extension/*.[ch] bench/*.c bench/*.h bench/*.cpp bench/*.cc examples/*.[ch] test/consumer/*.[ch] \
+    sql/*.[ch] sql/*/*.[ch])
 
 while read -r f i; do
     case $f:$i in

@@ -119,6 +119,28 @@ bad 2 "$make sum p0.txt --start -1 -o no" 'tally: --start is -1 and must be at l
 bad 2 "$make sum p0.txt --start 2305843009213693900 -o no" 'tally: --start 2305843009213693900: the last element would be beyond 2^61'
 ok '! ls no 2>/dev/null' ''
 
+# ---- exact sums: the files are states, which have no order and no place ----
+ok "$make sum:exact p0.txt -o 0.state && $make sum:exact p1.txt -o 1.state && cat p3.txt | $make mean:exact -o 3.state && wc -c <0.state" 576
+ok 'tally fragment merge 3.state 0.state 1.state -o all.state && tally fragment show all.state' 'sum:exact, 1000 elements: 0 nan, 0 inf, 0 -inf'
+same "tally fragment result all.state --hex" 'tally reduce sum:exact all.txt --hex'
+same "tally fragment result all.state mean:exact --hex" 'tally reduce mean:exact all.txt --hex'
+ok "$make sum:exact all.txt -o whole.state && cmp all.state whole.state" ''
+ok "printf '1\nnan\ninf\n' | $make sum:exact -o odd.state && tally fragment show odd.state --json" \
+    '{"file": "odd.state", "dtype": "f64", "order": "E v1", "results": [{"op": "sum:exact", "elements": 3, "nan": 1, "inf": 1, "-inf": 0}]}'
+printf '1 1 0 1\n' | tr ' ' '\n' >bits.txt
+ok "printf '5\n6\n7\n8\n' | $make sum:exact --valid bits.txt -o some.state && tally fragment result some.state" 19
+bad 1 'tally fragment merge all.state a.frag -o no' \
+    'tally: a.frag: a fragment and the state of an exact sum do not merge: all.state is a state'
+bad 1 'tally fragment merge a.frag all.state -o no' \
+    'tally: all.state: a fragment and the state of an exact sum do not merge: a.frag is a fragment'
+bad 1 'head -c 576 /dev/zero | tr "\000" "\377" >bad.state; tally fragment result bad.state' \
+    'tally: bad.state: it is no fragment and no exact sum: it says that it has fewer than 0 values: the state is damaged'
+bad 2 "$make sum:exact p1.txt --start 300 -o no" \
+    'tally: sum:exact: its state is of one sequence, without a place in a longer one: no --start'
+bad 2 "$make nansum:exact p1.txt -o no" \
+    "tally: 'nansum:exact': the state of an exact sum is made with sum:exact or mean:exact"
+bad 2 'tally fragment result a.frag mean' 'tally: `tally fragment result F` takes one fragment, and there are 2'
+
 # ---- examples/batch.sh: one job is lost, found by its number, run again ----
 batch=$here/../examples/batch.sh
 ok "mkdir parts && seq 0 3 | xargs -P 2 -I N bash '$batch' make sum parts N p0.txt p1.txt p2.txt p3.txt" ''

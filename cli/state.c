@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ * state.c - tally fragment with exact sums: its files are states, the 576 bytes of a tally_exact,
+ * as C, Python, MPI and databases have them. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <tally_digits.h>
+
+enum { PIECE = 1 << 20 };
+
+int op_exact(const char *op) { return strstr(op, ":exact") != NULL; }
+
+/* A saved fragment begins with its own word. */
+int state_is(const void *data, int64_t bytes)
+{
+    return bytes == (int64_t)sizeof(tally_exact) && memcmp(data, "tallyfrg", 8) != 0;
+}
+
+int state_load(const char *path, const void *data, int64_t bytes, tally_exact *sum)
+{
+    const char *const problem = tally_exact_problem(data, (size_t)bytes);
+    if (problem) return fail(BAD_DATA, "%s: it is no fragment and no exact sum: %s", path, problem);
+    memcpy(sum, data, sizeof *sum);
+    return DONE;
+}
+
+int state_make(tally *ctx, const options *o, input *in, const second *beside, tally_exact *sum)
+{
+    const char *const op = o->args[1];
+    int code = DONE;
+    tally_exact_init(sum);
+    if (strcmp(op, "sum:exact") != 0 && strcmp(op, "mean:exact") != 0)
+        return fail(USAGE, "'%s': the state of an exact sum is made with sum:exact or mean:exact",
+                    op);
+    if (has(o, OPT_axis) || in->columns || has(o, OPT_start))
+        return fail(USAGE,
+                    "%s: its state is of one sequence, without a place in a longer one: no %s", op,
+                    has(o, OPT_start) ? "--start" : "--axis and no several columns");
+    if (beside->on) {
+        tally_view view = tally_flat(in->data, in->dtype, in->n), next;
+        second_view(beside, in->data, &view, &next);
+        const tally_status status = tally_exact_add(ctx, sum, &view);
+        return status ? fail_status(ctx, status) : DONE;
+    }
+    char *const buffer = malloc(PIECE);
+    if (!buffer) return fail_memory("the reading buffer", PIECE);
+    const int64_t most = PIECE / (int64_t)tally_dtype_size(in->dtype);
+    for (int64_t got = 1; !code && got;) {
+        code = input_read(in, buffer, most, &got);
+        const tally_view view = tally_flat(buffer, in->dtype, got);
+        const tally_status status = code ? TALLY_OK : tally_exact_add(ctx, sum, &view);
+        if (status) code = fail_status(ctx, status);
+    }
+    free(buffer);
+    return code;
+}
+
+int state_result(tally *ctx, const options *o, const tally_exact *sum)
+{
+    result r = {.op = o->nargs > 2 ? o->args[2] : "sum:exact"};
+    double value;
+    r.bits = (char *)&value;
+    if (tally_exact_value(ctx, sum, r.op, TALLY_F64, &value))
+        return fail(USAGE, "%s", tally_error(ctx));
+    options one = *o; /* the word behind the file is no file */
+    one.nargs = 2;
+    const int code = operator_info(ctx, r.op, TALLY_F64, &r.info);
+    const answer a = {.file = o->args[1],
+                      .dtype = TALLY_F64,
+                      .n = sum->word[71],
+                      .ndim = 1,
+                      .shape = {sum->word[71]},
+                      .count = 1,
+                      .flat = 1,
+                      .per = "state",
+                      .results = &r,
+                      .ops = 1};
+    return code ? code : print_answers(ctx, &a, 1, &one);
+}
+
+int state_show(const options *o, const tally_exact *sum)
+{
+    const long long nan = sum->word[68], plus = sum->word[69], minus = sum->word[70],
+                    n = sum->word[71];
+    if (has(o, OPT_json)) {
+        json_begin(stdout, o->args[1], TALLY_F64);
+        printf(
+            "{\"op\": \"sum:exact\", \"elements\": %lld, \"nan\": %lld, \"inf\": %lld, \"-inf\": "
+            "%lld}]}\n",
+            n, nan, plus, minus);
+    } else {
+        printf("sum:exact, %lld elements: %lld nan, %lld inf, %lld -inf\n", n, nan, plus, minus);
+    }
+    return DONE;
+}

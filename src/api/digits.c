@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT
+ * tally_digits: an exact sum in as few digits as its values need, and the statistics of such sums.
+ *
+ *     digit[0] 2^(32 first - 2162) + digit[1] 2^(32 (first + 1) - 2162) + ...
+ *
+ * Digits have 64 bits, and a value changes each by less than 2^32: carries wait for 2^29 of them.
+ * The last digit is one that no value reaches, so the sum of 2^63 of them does not overflow it. */
+#include "tally_digits.h"
+#include "context/operators.h"
+#include "exact/exact.h"
+#include "exact/ratio.h"
+#include <stddef.h>
+
+enum {
+    DIGITS_MOST = 136,      /* beyond the last digit of a product, 129 + 5 */
+    OF_VALUE = 4,           /* 53 bits shifted by 0..31, and a digit for carries */
+    OF_PRODUCT = 6,         /* 106 bits */
+    WAITING_MOST = 1 << 29, /* values of below 2^32 in a digit of 63 bits */
+    UNIT = -TL_EXACT_UNIT
+};
+/* What a sound digit is below: so two of them, and WAITING_MOST values, stay in 64 bits. */
+#define DIGIT_MOST ((int64_t)1 << 61)
+
+static int64_t *digits_of(tally_digits *d) { return (int64_t *)(d + 1); }
+static const int64_t *digits_in(const tally_digits *d) { return (const int64_t *)(d + 1); }
+
+/* Sums of damaged states wrap; of sound ones nothing here overflows. */
+static int64_t wrapped(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+
+static void carry(tally_digits *d)
+{
+    int64_t *const digit = digits_of(d), more = 0;
+    for (int k = 0; k < d->used; k++) {
+        more = wrapped(digit[k], more);
+        if (k == d->used - 1) {
+            digit[k] = more; /* the last one has the sign */
+            break;
+        }
+        digit[k] = (uint32_t)more;
+        more >>= 32;
+    }
+    d->waiting = 0;
+}
+
+/* Digits from .. to - 1 become a part of d: 0, or the room that takes. */
+static int32_t cover(tally_digits *d, int from, int to)
+{
+    int64_t *const digit = digits_of(d);
+    if (!d->used) d->first = from;
+    const int low = d->first < from ? d->first : from,
+              high = d->first + d->used > to ? d->first + d->used : to, up = d->first - low,
+              all = high - low;
+    if (all > d->room) return all;
+    if (d->used && up) {
+        memmove(digit + up, digit, (size_t)d->used * sizeof *digit);
+        memset(digit, 0, (size_t)up * sizeof *digit);
+    }
+    memset(digit + up + d->used, 0, (size_t)(all - up - d->used) * sizeof *digit);
+    d->first = low;
+    d->used = all;
+    return 0;
+}
+
+static inline int covered(const tally_digits *d, int from, int to)
+{
+    return d->first <= from && to <= d->first + d->used;
+}
+
+/* value 2^(at + UNIT), with the sign s, 0 or -1. */
+static inline void put(tally_digits *d, uint64_t value, int at, int64_t s)
+{
+    const unsigned __int128 v = (unsigned __int128)value << (at & 31);
+    int64_t *const digit = digits_of(d) + ((at >> 5) - d->first);
+    digit[0] = wrapped(digit[0], ((int64_t)(uint32_t)v ^ s) - s);
+    digit[1] = wrapped(digit[1], ((int64_t)(uint32_t)(v >> 32) ^ s) - s);
+    digit[2] = wrapped(digit[2], ((int64_t)(v >> 64) ^ s) - s);
+}
+
+static void count(tally_digits *d, int64_t *which, int sign)
+{
+    *which = wrapped(*which, sign);
+    d->count = wrapped(d->count, sign);
+}
+
+/* The bits of x as m 2^(*at + UNIT); 0: x is not finite. */
+static inline int parts(double x, uint64_t *m, int *at, int64_t *s)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const int exponent = (int)(bits >> 52) & 2047;
+    *m = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)(exponent != 0) << 52;
+    *at = 32 * TL_EXACT_LOW + (exponent ? exponent - 1 : 0);
+    *s = (int64_t)bits >> 63;
+    return exponent != 2047;
+}
+
+int32_t tally_digits_add(tally_digits *d, double x, int sign)
+{
+    uint64_t m;
+    int at;
+    int64_t s;
+    if (__builtin_expect(!parts(x, &m, &at, &s), 0)) {
+        count(d, x != x ? &d->nan : s ? &d->minus : &d->plus, sign);
+        return 0;
+    }
+    const int from = at >> 5;
+    if (m) {
+        if (!covered(d, from, from + OF_VALUE)) {
+            const int32_t room = cover(d, from, from + OF_VALUE);
+            if (room) return room;
+        }
+        put(d, m, at, s ^ (sign >> 1));
+        if (++d->waiting >= WAITING_MOST) carry(d);
+    }
+    d->count = wrapped(d->count, sign);
+    return 0;
+}
+
+int32_t tally_digits_add_product(tally_digits *d, double x, double y, int sign)
+{
+    uint64_t m[2];
+    int at[2];
+    int64_t s[2];
+    const int finite = parts(x, &m[0], &at[0], &s[0]) & parts(y, &m[1], &at[1], &s[1]);
+    if (__builtin_expect(!finite, 0)) {
+        if (x != x || y != y) {
+            count(d, &d->nan, sign);
+            return 0;
+        }
+        const int none = x == 0 || y == 0, minus = s[0] != s[1];
+        /* an infinity times 0 has no value: as if it had both */
+        if (none || !minus) d->plus = wrapped(d->plus, sign);
+        if (none || minus) d->minus = wrapped(d->minus, sign);
+    } else if (m[0] && m[1]) {
+        const unsigned __int128 product = (unsigned __int128)m[0] * m[1];
+        const int low = at[0] + at[1] - TL_EXACT_UNIT, from = low >> 5;
+        if (!covered(d, from, from + OF_PRODUCT)) {
+            const int32_t room = cover(d, from, from + OF_PRODUCT);
+            if (room) return room;
+        }
+        const int64_t both = s[0] ^ s[1] ^ (sign >> 1);
+        put(d, (uint64_t)product & (((uint64_t)1 << 53) - 1), low, both);
+        put(d, (uint64_t)(product >> 53), low + 53, both);
+        d->waiting += 2;
+        if (d->waiting >= WAITING_MOST) carry(d);
+    }
+    d->count = wrapped(d->count, sign);
+    return 0;
+}
+
+int32_t tally_digits_merge(tally_digits *d, const tally_digits *other, int sign)
+{
+    const int64_t s = sign >> 1, *const from = digits_in(other);
+    if (other->used) {
+        const int32_t room = cover(d, other->first, other->first + other->used);
+        if (room) return room;
+        carry(d);
+        int64_t *const digit = digits_of(d) + (other->first - d->first);
+        for (int k = 0; k < other->used; k++)
+            digit[k] = wrapped(digit[k], wrapped(from[k] ^ s, -s));
+        carry(d);
+    }
+    d->count = wrapped(d->count, wrapped(other->count ^ s, -s));
+    d->nan = wrapped(d->nan, wrapped(other->nan ^ s, -s));
+    d->plus = wrapped(d->plus, wrapped(other->plus ^ s, -s));
+    d->minus = wrapped(d->minus, wrapped(other->minus ^ s, -s));
+    return 0;
+}
+
+int tally_digits_sound(const void *data, size_t bytes)
+{
+    tally_digits d;
+    int64_t digit;
+    if (!data || bytes < sizeof d) return 0;
+    memcpy(&d, data, sizeof d);
+    if (d.used < 0 || d.first < 0 || d.first > DIGITS_MOST || d.used > DIGITS_MOST - d.first ||
+        d.waiting >= WAITING_MOST || bytes != tally_digits_bytes(d.used))
+        return 0;
+    for (int k = 0; k < d.used; k++) {
+        memcpy(&digit, (const char *)data + tally_digits_bytes(k), sizeof digit);
+        if (digit >= DIGIT_MOST || digit <= -DIGIT_MOST) return 0;
+    }
+    return 1;
+}
+
+/* ---- beside tally_exact ---- */
+
+/* The finite sum as bins, of which only low .. high are set. */
+static void open_bins(const tally_digits *d, tl_exact *e)
+{
+    e->low = d->first;
+    e->high = d->first + d->used - 1;
+    if (e->high >= TL_EXACT_BINS) e->high = TL_EXACT_BINS - 1; /* no value reaches beyond */
+    for (int k = e->low; k <= e->high; k++) e->bin[k] = digits_in(d)[k - e->low];
+    for (int k = e->high + 1; k < d->first + d->used; k++)
+        e->bin[e->high] += digits_in(d)[k - e->low] * ((tl_wide_int)1 << 32 * (k - e->high));
+    e->plus = d->plus;
+    e->minus = d->minus;
+    e->nan = d->nan;
+    e->count = d->count;
+}
+
+tally_status tally_digits_exact(const tally_digits *d, tally_exact *sum)
+{
+    tl_exact e;
+    if (!d || !sum) return tl_fail(NULL, TALLY_INVALID, "%s is NULL", d ? "sum" : "d");
+    tl_exact_begin(&e);
+    open_bins(d, &e);
+    tl_exact_carry(&e);
+    for (int k = 0; k < TL_EXACT_LOW; k++)
+        if (e.bin[k])
+            return tl_fail(
+                NULL, TALLY_INVALID,
+                "d is a sum of products below 2^-1074: a tally_exact has no digits there");
+    tl_exact_pack(&e, sum);
+    return TALLY_OK;
+}
+
+int32_t tally_digits_merge_exact(tally_digits *d, const tally_exact *sum, int sign)
+{
+    struct {
+        tally_digits head;
+        int64_t digit[TL_EXACT_DIGITS];
+    } other = {.head = {.room = TL_EXACT_DIGITS}};
+    tally_exact settled = {{0}};
+    tally_exact_merge(&settled, sum);
+    int low = 0, high = TL_EXACT_DIGITS;
+    while (low < high && !settled.word[low]) low++;
+    while (high > low && !settled.word[high - 1]) high--;
+    other.head.first = TL_EXACT_LOW + low;
+    other.head.used = high - low;
+    memcpy(digits_of(&other.head), settled.word + low, (size_t)(high - low) * sizeof(int64_t));
+    other.head.count = settled.word[TL_EXACT_COUNT];
+    other.head.nan = settled.word[TL_EXACT_NAN];
+    other.head.plus = settled.word[TL_EXACT_PLUS];
+    other.head.minus = settled.word[TL_EXACT_MINUS];
+    return tally_digits_merge(d, &other.head, sign);
+}
+
+/* ---- statistics ---- */
+
+enum {
+    X = TALLY_NEEDS_X,
+    Y = TALLY_NEEDS_Y,
+    XX = TALLY_NEEDS_XX,
+    YY = TALLY_NEEDS_YY,
+    XY = TALLY_NEEDS_XY
+};
+/* Which statistic is what quotient: of sums alone (op, as tally_exact_value has it), or a / b with
+ * A = n Sxy - Sx Sy, B = n Sxx - Sx^2, C = n Syy - Sy^2. */
+typedef enum { ALONE, OVER_COUNT, B_OVER, A_OVER, A_OVER_B, A_OVER_BC, XY_OVER_Y } quotient;
+static const struct {
+    int needs;
+    quotient quotient;
+    int ddof, root;
+} statistics[] = {
+    [TALLY_SUM] = {X, ALONE, 0, 0},
+    [TALLY_MEAN] = {X, OVER_COUNT, 0, 0},
+    [TALLY_DOT] = {XY, ALONE, 0, 0},
+    [TALLY_WEIGHTED_MEAN] = {Y | XY, XY_OVER_Y, 0, 0},
+    [TALLY_VAR_POP] = {X | XX, B_OVER, 0, 0},
+    [TALLY_VAR_SAMP] = {X | XX, B_OVER, 1, 0},
+    [TALLY_STDDEV_POP] = {X | XX, B_OVER, 0, 1},
+    [TALLY_STDDEV_SAMP] = {X | XX, B_OVER, 1, 1},
+    [TALLY_COVAR_POP] = {X | Y | XY, A_OVER, 0, 0},
+    [TALLY_COVAR_SAMP] = {X | Y | XY, A_OVER, 1, 0},
+    [TALLY_CORR] = {X | Y | XX | YY | XY, A_OVER_BC, 0, 1},
+    [TALLY_SLOPE] = {X | Y | XX | XY, A_OVER_B, 0, 0},
+};
+enum { STATISTICS = sizeof statistics / sizeof *statistics };
+
+int tally_statistic_needs(tally_statistic which)
+{
+    return (unsigned)which < STATISTICS ? statistics[which].needs : 0;
+}
+
+static void number_of(const tally_digits *d, tl_number *r)
+{
+    tl_number_of_digits(r, digits_in(d), d->used, 32 * d->first + UNIT);
+}
+
+/* r = n Sab - Sa Sb */
+static void spread(const tally_digits *a, const tally_digits *b, const tally_digits *ab,
+                   tl_number *r)
+{
+    tl_number s, t;
+    number_of(ab, &s);
+    tl_number_of_integer(&t, (uint64_t)ab->count);
+    tl_number_multiply(r, &s, &t);
+    number_of(a, &s);
+    number_of(b, &t);
+    tl_number product;
+    tl_number_multiply(&product, &s, &t);
+    tl_number_subtract(r, &product);
+}
+
+static void nan_of(tally_dtype dtype, void *value)
+{
+    const uint64_t wide = 0x7ff8000000000000u;
+    const uint32_t narrow = 0x7fc00000;
+    memcpy(value, dtype == TALLY_F64 ? (const void *)&wide : &narrow, tally_dtype_size(dtype));
+}
+
+/* Sums and means: the values that tally_exact_value gives. */
+static void value_alone(const tally_digits *d, const char *name, tally_dtype dtype, void *value)
+{
+    tl_exact e;
+    const tl_scalar *const op = tl_exact_find(name, strlen(name), dtype, dtype, NULL, NULL);
+    open_bins(d, &e);
+    tl_exact_lower(&e, tl_exact_form_of(op), value);
+}
+
+/* A weighted mean whose sums are not both finite: as f64 divides them. */
+static void divide_special(const tally_digits *xy, const tally_digits *y, tally_dtype dtype,
+                           void *value)
+{
+    double a, b;
+    value_alone(xy, "sum", TALLY_F64, &a);
+    value_alone(y, "sum", TALLY_F64, &b);
+    const double ratio = a / b;
+    if (ratio != ratio)
+        nan_of(dtype, value);
+    else if (dtype == TALLY_F64)
+        memcpy(value, &ratio, sizeof ratio);
+    else
+        memcpy(value, &(float){(float)ratio}, sizeof(float));
+}
+
+static int special(const tally_digits *d) { return d && (d->nan || d->plus || d->minus); }
+
+/* The fraction a / b (a's sign is that of the root) of finite sums of n rows. */
+static void fraction(quotient what, int ddof, const tally_sums *s, tl_number *a, tl_number *b)
+{
+    tl_number c, t;
+    if (what == XY_OVER_Y) {
+        number_of(s->xy, a);
+        number_of(s->y, b);
+        a->negative ^= b->negative;
+        b->negative = 0;
+        return;
+    }
+    if (what == B_OVER)
+        spread(s->x, s->x, s->xx, a);
+    else
+        spread(s->x, s->y, s->xy, a);
+    if (what == B_OVER || what == A_OVER) {
+        tl_number_of_integer(&c, (uint64_t)s->x->count);
+        tl_number_of_integer(&t, (uint64_t)(s->x->count - ddof));
+        tl_number_multiply(b, &c, &t);
+        return;
+    }
+    spread(s->x, s->x, s->xx, b);
+    if (what == A_OVER_B) return;
+    const int negative = a->negative;
+    c = t = *a;
+    tl_number_multiply(a, &c, &t);
+    a->negative = negative;
+    c = *b;
+    spread(s->y, s->y, s->yy, &t);
+    tl_number_multiply(b, &c, &t);
+}
+
+int tally_statistic_value(tally_statistic which, const tally_sums *sums, tally_dtype dtype,
+                          void *value)
+{
+    const int needs = tally_statistic_needs(which);
+    if (!needs || !sums || !value || (dtype != TALLY_F32 && dtype != TALLY_F64)) return 0;
+    const tally_digits *const given[] = {sums->x, sums->y, sums->xx, sums->yy, sums->xy},
+                              *some = NULL;
+    int specials = 0;
+    nan_of(dtype, value);
+    for (int k = 0; k < 5; k++) {
+        if (!(needs >> k & 1)) continue;
+        if (!given[k]) return 0;
+        some = given[k];
+        specials |= special(given[k]);
+    }
+    const quotient what = statistics[which].quotient;
+    const int ddof = statistics[which].ddof;
+    if (some->count <= ddof) return 0;
+    if (what == ALONE || what == OVER_COUNT) {
+        value_alone(some, what == ALONE ? "sum" : "mean", dtype, value);
+        return 1;
+    }
+    if (specials && what == XY_OVER_Y) divide_special(sums->xy, sums->y, dtype, value);
+    if (specials) return 1;
+    tl_number a, b;
+    fraction(what, ddof, sums, &a, &b);
+    /* below 0: sums that are not of the same rows */
+    if (!b.size || b.negative || (what == B_OVER && a.negative)) return 0;
+    tl_ratio(&a, &b, statistics[which].root, dtype, value);
+    return 1;
+}

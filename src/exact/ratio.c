@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT
+ * Integers of many digits: multiply, subtract, divide (Knuth, The Art of Computer Programming 2,
+ * 4.3.1, algorithm D), and the one rounding at the end. */
+#include "ratio.h"
+#include <assert.h>
+#include <string.h>
+
+static void trim(tl_number *r)
+{
+    while (r->size && !r->digit[r->size - 1]) r->size--;
+    if (!r->size) r->negative = 0;
+}
+
+void tl_number_of_digits(tl_number *r, const int64_t *digit, int size, int exponent)
+{
+    int64_t carry = 0;
+    assert(size <= 136);
+    r->exponent = exponent;
+    r->size = size + 2;
+    for (int k = 0; k < size; k++) {
+        carry += digit[k];
+        r->digit[k] = (uint32_t)carry;
+        carry >>= 32;
+    }
+    r->digit[size] = (uint32_t)carry;
+    r->digit[size + 1] = (uint32_t)(carry >> 32);
+    r->negative = carry < 0;
+    if (r->negative) { /* two's complement to sign and magnitude */
+        uint64_t one = 1;
+        for (int k = 0; k < r->size; k++) {
+            one += (uint32_t)~r->digit[k];
+            r->digit[k] = (uint32_t)one;
+            one >>= 32;
+        }
+    }
+    trim(r);
+}
+
+void tl_number_of_integer(tl_number *r, uint64_t n)
+{
+    r->negative = r->exponent = 0;
+    r->size = 2;
+    r->digit[0] = (uint32_t)n;
+    r->digit[1] = (uint32_t)(n >> 32);
+    trim(r);
+}
+
+void tl_number_multiply(tl_number *r, const tl_number *a, const tl_number *b)
+{
+    assert(r != a && r != b && a->size + b->size <= TL_NUMBER_DIGITS);
+    r->negative = a->negative ^ b->negative;
+    r->exponent = a->exponent + b->exponent;
+    r->size = a->size + b->size;
+    memset(r->digit, 0, (size_t)r->size * sizeof *r->digit);
+    for (int i = 0; i < a->size; i++) {
+        uint64_t carry = 0;
+        for (int j = 0; j < b->size; j++) {
+            carry += (uint64_t)a->digit[i] * b->digit[j] + r->digit[i + j];
+            r->digit[i + j] = (uint32_t)carry;
+            carry >>= 32;
+        }
+        r->digit[i + b->size] = (uint32_t)carry;
+    }
+    trim(r);
+}
+
+/* The same value with a lower exponent. */
+static void shift_up(tl_number *r, int bits)
+{
+    const int digits = bits / 32, shift = bits % 32;
+    r->exponent -= bits;
+    if (!r->size || !bits) return;
+    assert(r->size + digits + 1 <= TL_NUMBER_DIGITS);
+    r->digit[r->size] = 0;
+    for (int k = r->size; k >= 0; k--) {
+        const uint64_t both = (uint64_t)r->digit[k] << 32 | (k ? r->digit[k - 1] : 0);
+        r->digit[k + digits] = (uint32_t)(both << shift >> 32);
+    }
+    memset(r->digit, 0, (size_t)digits * sizeof *r->digit);
+    r->size += digits + 1;
+    trim(r);
+}
+
+/* Which magnitude is larger: below 0, 0 or above 0, of equal exponents. */
+static int compare(const tl_number *a, const tl_number *b)
+{
+    if (a->size != b->size) return a->size - b->size;
+    for (int k = a->size; k--;)
+        if (a->digit[k] != b->digit[k]) return a->digit[k] < b->digit[k] ? -1 : 1;
+    return 0;
+}
+
+void tl_number_subtract(tl_number *a, const tl_number *b)
+{
+    tl_number other = *b;
+    if (!other.size) return;
+    if (!a->size) a->exponent = other.exponent;
+    if (a->exponent > other.exponent) shift_up(a, a->exponent - other.exponent);
+    if (other.exponent > a->exponent) shift_up(&other, other.exponent - a->exponent);
+    const int adds = a->negative != other.negative, swap = !adds && compare(a, &other) < 0;
+    const tl_number *const large = swap ? &other : a, *const small = swap ? a : &other;
+    const int size = large->size > small->size ? large->size : small->size;
+    int64_t carry = 0;
+    assert(size < TL_NUMBER_DIGITS);
+    for (int k = 0; k < size; k++) {
+        const int64_t x = k < large->size ? large->digit[k] : 0,
+                      y = k < small->size ? small->digit[k] : 0;
+        carry += adds ? x + y : x - y;
+        a->digit[k] = (uint32_t)carry;
+        carry >>= 32;
+    }
+    a->size = size;
+    if (carry) a->digit[a->size++] = (uint32_t)carry;
+    if (swap) a->negative = !other.negative;
+    trim(a);
+}
+
+/* ---- the quotient ---- */
+
+static int length(const tl_number *r)
+{
+    return 32 * r->size - __builtin_clz(r->digit[r->size - 1]);
+}
+
+/* One digit of the quotient: how often b goes into the b->size + 1 digits at a, which become the
+ * rest. b's first bit is set. */
+static uint32_t divide_step(uint32_t *a, const tl_number *b)
+{
+    const int n = b->size;
+    const uint64_t first = (uint64_t)a[n] << 32 | a[n - 1], by = b->digit[n - 1],
+                   second = n > 1 ? b->digit[n - 2] : 0, third = n > 1 ? a[n - 2] : 0;
+    uint64_t q = first / by, rest = first % by;
+    while (rest >> 32 == 0 && (q >> 32 || q * second > (rest << 32 | third))) {
+        q--;
+        rest += by;
+    }
+    uint64_t carry = 0;
+    int64_t borrow = 0;
+    for (int k = 0; k < n; k++) {
+        carry += q * b->digit[k];
+        borrow += (int64_t)a[k] - (uint32_t)carry;
+        a[k] = (uint32_t)borrow;
+        borrow >>= 32;
+        carry >>= 32;
+    }
+    borrow += (int64_t)a[n] - (int64_t)carry;
+    a[n] = (uint32_t)borrow;
+    if (borrow >= 0) return (uint32_t)q;
+    carry = 0; /* q was one too many */
+    for (int k = 0; k < n; k++) {
+        carry += (uint64_t)a[k] + b->digit[k];
+        a[k] = (uint32_t)carry;
+        carry >>= 32;
+    }
+    a[n] += (uint32_t)carry;
+    return (uint32_t)q - 1;
+}
+
+/* a / b = (q + a part of 1 if *more) 2^*exponent, q of 125 to 127 bits, *exponent even. */
+static unsigned __int128 divide(tl_number *a, tl_number *b, int *exponent, int *more)
+{
+    shift_up(b, 32 * b->size - length(b)); /* the first bit of b's first digit is set */
+    /* a gets four digits more than b, and its first digit is below 2^30: a / b has four digits */
+    const int wanted = 32 * b->size + 126;
+    int up = wanted - length(a);
+    if ((a->exponent - up - b->exponent) % 2) up--;
+    *more = 0;
+    if (up < 0) { /* a is longer: b gets digits instead */
+        const int digits = -up / 32 + 1;
+        shift_up(b, 32 * digits);
+        up += 32 * digits;
+    }
+    shift_up(a, up);
+    while (a->size < b->size + 4) a->digit[a->size++] = 0;
+    assert(a->size == b->size + 4);
+    unsigned __int128 q = 0;
+    for (int k = 3; k >= 0; k--) q = q << 32 | divide_step(a->digit + k, b);
+    for (int k = 0; k < b->size + 1; k++) *more |= a->digit[k] != 0;
+    *exponent = a->exponent - b->exponent;
+    return q;
+}
+
+/* The largest r with r r <= q. */
+static uint64_t square_root(unsigned __int128 q)
+{
+    uint64_t r = 0;
+    for (int bit = 63; bit >= 0; bit--) {
+        const uint64_t more = r | (uint64_t)1 << bit;
+        if ((unsigned __int128)more * more <= q) r = more;
+    }
+    return r;
+}
+
+/* m 2^exponent, where m's first bit is set and its last bit is also set if something was cut off:
+ * rounded to nearest even, as bits. */
+static uint64_t round_bits(uint64_t m, int exponent, int wide)
+{
+    const int mantissa = wide ? 52 : 23, least = wide ? -1074 : -149;
+    const uint64_t most = wide ? 2047 : 255;
+    int unit = exponent + 63 - mantissa;
+    if (unit < least) unit = least;
+    const int drop = unit - exponent;
+    if (drop > 64) return 0;
+    const uint64_t half = (uint64_t)1 << (drop - 1), rest = drop < 64 ? m & (2 * half - 1) : m;
+    uint64_t keep = drop < 64 ? m >> drop : 0;
+    keep += rest > half || (rest == half && (keep & 1));
+    if (unit - least >= (int)most) return most << mantissa;
+    const uint64_t bits = ((uint64_t)(unit - least) << mantissa) + keep;
+    return bits >> mantissa >= most ? most << mantissa : bits;
+}
+
+void tl_ratio(tl_number *a, tl_number *b, int root, tally_dtype dtype, void *value)
+{
+    const int wide = dtype == TALLY_F64;
+    uint64_t bits = 0;
+    assert(b->size && !b->negative);
+    const int negative = a->negative;
+    if (a->size) {
+        int exponent, more;
+        unsigned __int128 q = divide(a, b, &exponent, &more);
+        uint64_t m;
+        if (root) {
+            m = square_root(q);
+            more |= (unsigned __int128)m * m != q;
+            exponent /= 2; /* even */
+        } else {
+            while (q >> 127 == 0) {
+                q <<= 1;
+                exponent--;
+            }
+            m = (uint64_t)(q >> 64);
+            more |= (uint64_t)q != 0;
+            exponent += 64;
+        }
+        for (; m >> 63 == 0; m <<= 1) exponent--; /* of a root, which has 62 bits at least */
+        bits = round_bits(m | (uint64_t)more, exponent, wide);
+    }
+    if (wide) {
+        if (bits) bits |= (uint64_t)negative << 63; /* never -0 */
+        memcpy(value, &bits, 8);
+    } else {
+        const uint32_t narrow = (uint32_t)bits | (bits ? (uint32_t)negative << 31 : 0);
+        memcpy(value, &narrow, 4);
+    }
+}
