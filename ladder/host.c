@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The rungs without a kernel of the ladder's: the loop, OpenMP, and the library. */
+ * The rungs without a kernel of the ladder's: the loop, the loop shared out among threads (of the
+ * library's pool; the exported program uses OpenMP), and the library. */
 #include "rung.h"
 #include "context/threads.h"
 #include <string.h>

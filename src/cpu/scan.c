@@ -13,7 +13,7 @@
  *   Blocks are taken in increasing order, and a thread waits only for nodes of blocks before the
  *   one that it scans, which is before every block whose node it has not published. So the thread
  *   that has the first unpublished block does not wait, and any number of threads come to an end
- *   (context/threads.h). */
+ *   (context/threads.h). A node that does not come in time is folded by the thread that waits. */
 #include "shape.h"
 #include "lanes.h"
 #include "narrow/narrow.h"
@@ -35,6 +35,7 @@ enum {
     STREAM_BYTES = 4 * 1024 * 1024, /* outputs from here on are stored past the caches */
     /* one thread prefetches this far on, in a down-sweep: there it runs beside the stores */
     AHEAD_BYTES = 64 * 1024,
+    LOOKS = 4000,         /* for a node, before it is folded again: some microseconds */
     RUN_BYTES = 8 * 1024, /* of states that a kernel that runs along stages at a time */
     PACK = TL_TILE,
     LONG_BYTES = 4 * 1024 * 1024, /* segments from here on are cut between threads */
@@ -203,6 +204,7 @@ typedef struct {
     char *out;
     int64_t n, blocks, size; /* elements; blocks (the last may be short); elements per block */
     int level, stream, depth;
+    int in_place;        /* results overlap elements */
     tl_state *node;      /* node of each full block */
     atomic_uchar *ready; /* node[j] is published */
     tally *ctx;
@@ -210,10 +212,12 @@ typedef struct {
     tl_counter *last;     /* that of the last block's */
 } shared;
 
-static void wait_for(atomic_uchar *flag)
+/* Waits for a flag; 0: it was not set for about as long as a fold of a block takes. */
+static int wait_for(atomic_uchar *flag)
 {
-    for (int spin = 0; !atomic_load_explicit(flag, memory_order_acquire); spin++)
-        if (spin > 1000) sched_yield();
+    for (int look = 0; look < LOOKS; look++)
+        if (atomic_load_explicit(flag, memory_order_acquire)) return 1;
+    return 0;
 }
 
 /* Depth: how many blocks a thread folds before it scans the first of them. */
@@ -272,12 +276,22 @@ static void make_ups(shared *t, int64_t j, int64_t base, char *to)
     fold_ups(t, j, to);
 }
 
-/* The nodes of the blocks before j that are not in c yet, from *seen on. */
-static void join_nodes(shared *t, tl_counter *c, int64_t *seen, int64_t j)
+/* The nodes of the blocks before j that are not in c yet, from *seen on. One that does not come,
+ * since the system does not schedule its thread, is folded here too. Not where results take the
+ * elements' place: that thread may go on meanwhile. */
+static void join_nodes(shared *t, tl_counter *c, int64_t base, int64_t *seen, int64_t j)
 {
+    const tl_plan *plan = t->scan->plan;
     for (; *seen < j; ++*seen) {
-        wait_for(&t->ready[*seen]);
-        tl_counter_push(c, t->scan->plan->op, t->level, &t->node[*seen]);
+        tl_state own;
+        int there = wait_for(&t->ready[*seen]);
+        if (!there && !t->in_place) {
+            tl_fold(plan, &own, block_at(t, *seen), t->size, base + *seen * t->size, TL_CACHED);
+            tl_counter_push(c, plan->op, t->level, &own);
+            continue;
+        }
+        for (; !there; there = wait_for(&t->ready[*seen])) sched_yield();
+        tl_counter_push(c, plan->op, t->level, &t->node[*seen]);
     }
 }
 
@@ -306,7 +320,7 @@ static void scan_blocks(shared *t, const tl_worker *worker, tl_staging at, char 
         if (t->depth == FOLD_DEPTH && later < t->blocks) fold(t, later, base);
         assert(later >
                j); /* the one that may be unpublished; all that are waited for are before j */
-        join_nodes(t, c, &seen, j);
+        join_nodes(t, c, base, &seen, j);
         const int64_t m = t->n - j * t->size < t->size ? t->n - j * t->size : t->size;
         scan_serial(t->scan, c, block_at(t, j), m, t->out + j * t->size * op->result_bytes,
                     t->stream, t->stream && t->depth == FOLD_DEPTH ? on : 0, at,
@@ -367,6 +381,7 @@ static int scan_parallel(tally *ctx, tl_scan *s, int threads, const char *x, int
                 .level = level,
                 .stream = stream,
                 .depth = FOLD_DEPTH,
+                .in_place = x < out + n * op->result_bytes && out < x + n * op->elem_bytes,
                 .ctx = ctx};
     if (has_ups(s->plan) && !(stream && (uintptr_t)out % 64)) t.depth = UPS_DEPTH;
     t.node = malloc((size_t)t.blocks * sizeof *t.node);
