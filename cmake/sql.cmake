@@ -14,7 +14,7 @@ if(TALLY_SQLITE)
   set_target_properties(tally_sqlite PROPERTIES PREFIX "" C_VISIBILITY_PRESET hidden
                         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/sql)
   target_include_directories(tally_sqlite PRIVATE ${TALLY_SQLITE_INCLUDE})
-  target_link_libraries(tally_sqlite PRIVATE $<IF:$<BOOL:${TALLY_SQL_SHARED}>,tally,tally_static> OpenMP::OpenMP_C m
+  target_link_libraries(tally_sqlite PRIVATE $<IF:$<BOOL:${TALLY_SQL_SHARED}>,tally,tally_static> Threads::Threads m
                         ${CMAKE_DL_LIBS})
   target_link_options(tally_sqlite PRIVATE -Wl,--exclude-libs,ALL)
   if(TALLY_INSTALL)

@@ -8,7 +8,7 @@ set -uo pipefail
 : "${TALLY_SOURCE:?}" "${TALLY_BUILD:?}" "${TALLY_CLI:?}"
 . "$TALLY_SOURCE/sql/server.sh"
 cc=${CC:-cc} bad=0 at=0 hands=() engines=0
-link=("$TALLY_BUILD/libtally.a" -fopenmp -ldl -lm)
+link=("$TALLY_BUILD/libtally.a" -pthread -ldl -lm)
 fail() {
     echo "FAILED: $*"
     bad=1
