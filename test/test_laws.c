@@ -202,7 +202,7 @@ static void law_view(void)
     if (layout == 3) stride = 2 + check_below(4), row_stride = n * stride;        /* every k-th */
     if (layout == 4) stride = -1, row_stride = -n;                                /* backwards */
     /* the same elements again and again */
-    if (layout == 5) row_stride = check_below(2) ? 0 : 1, stride = 1;
+    if (layout == 5) row_stride = rows && check_below(2) ? 0 : 1, stride = 1;
     offsets[0] = check_below(9);
     for (int64_t r = 0; r < rows; r++)
         offsets[r + 1] = offsets[r] + (check_below(3) ? check_below(30) : check_below(4) * 100);

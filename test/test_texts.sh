@@ -22,7 +22,7 @@ plant sum '/OP_LANE/d' '1: OP_LANE is missing'
 plant sum '1i #define OP_LANE FLOAT' "1: OP_LANE is 'FLOAT': must be REAL"
 plant sum '1i #define OP_WIDEN KEY' "1: OP_WIDEN is 'KEY': must be REAL"
 plant sum '/OP_WIDEN/d' '1: OP_WIDEN is missing'
-plant max 's/OP_NAN_WIDEN LOW/OP_NAN_WIDEN WIDE/' "6: OP_NAN_WIDEN is 'WIDE': must be REAL_ONE"
+plant max 's/OP_NAN_WIDEN LOW/OP_NAN_WIDEN WIDE/' "7: OP_NAN_WIDEN is 'WIDE': must be REAL_ONE"
 plant max '1i #define OP_MASKED 1' '1: OP_MASKED is not a fact'
 plant max '1i fn mask masked(elem x) { return is_nan(x); }' "1: 'masked' is the library's"
 plant argmax 's/OP_LANE IDX/OP_LANE ORD/' '1: OP_LANE is ORD: must be the type of the'
