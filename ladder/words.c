@@ -122,9 +122,9 @@ int api_parse(const char *name, api *a)
 
 const char *words_type(api a, kind k)
 {
-    static const char *const c[] = {"signed char", "unsigned char", "int",   "unsigned int",
+    static const char *const c[] = {"signed char", "unsigned char", "short", "unsigned short", "int",   "unsigned int",
                                     "int64_t",     "uint64_t",      "float", "double"};
-    static const char *const cuda[] = {"signed char", "unsigned char",      "int",   "unsigned int",
+    static const char *const cuda[] = {"signed char", "unsigned char", "short", "unsigned short", "int",   "unsigned int",
                                        "long long",   "unsigned long long", "float", "double"};
     return a == API_CUDA ? cuda[k] : c[k];
 }
@@ -358,7 +358,7 @@ static void put_bulk_copy(FILE *f, api a, const model_setting *s)
 
 void words_before_kernel(FILE *f, api a, const model_setting *s, const rung *g, const char *text)
 {
-    static const char *const opencl_types[] = {"char", "uchar", "int",   "uint",
+    static const char *const opencl_types[] = {"char", "uchar", "short", "ushort", "int",   "uint",
                                                "long", "ulong", "float", "double"};
     const char *const body = after_head(text);
     if (a == API_OPENCL) {
@@ -383,10 +383,10 @@ void words_before_kernel(FILE *f, api a, const model_setting *s, const rung *g, 
     if (a == API_OPENCL) {
         static const char *const does[] = {"a + b", "a < b ? a : b", "b < a ? a : b"};
         static const char *const low[] = {
-            "(-128)", "0",         "(-2147483647 - 1)", "0u", "(-9223372036854775807l - 1)",
+            "(-128)", "0", "(-32768)", "0",         "(-2147483647 - 1)", "0u", "(-9223372036854775807l - 1)",
             "0ul",    "-INFINITY", "-INFINITY"};
         static const char *const high[] = {"127",
-                                           "255",
+                                           "255", "32767", "65535",
                                            "2147483647",
                                            "0xffffffffu",
                                            "9223372036854775807l",

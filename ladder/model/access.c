@@ -44,6 +44,12 @@ lane get_element(const char *from, kind k)
         v.i = k == KIND_I8 ? (int64_t) * (const int8_t *)from : (int64_t) * (const uint8_t *)from;
         return v;
     }
+    if (is_short(k)) {
+        uint16_t half;
+        memcpy(&half, from, 2);
+        v.i = k == KIND_I16 ? (int64_t)(int16_t)half : (int64_t)half;
+        return v;
+    }
     memcpy(&word, from, 4);
     if (k == KIND_I32)
         v.i = word.i;
@@ -66,6 +72,11 @@ static void put(char *to, kind k, lane v)
     }
     if (is_byte(k)) {
         *(uint8_t *)to = (uint8_t)v.i;
+        return;
+    }
+    if (is_short(k)) {
+        const uint16_t half = (uint16_t)v.i;
+        memcpy(to, &half, 2);
         return;
     }
     if (k == KIND_F32)

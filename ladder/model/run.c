@@ -43,7 +43,7 @@ static void push_frame(warp_state *w, uint64_t taken, int is_loop)
 }
 
 /* Lanes leave: out of everything (RETURN, `from` LOOP_NONE), or out of what is inside the
- * nearest loop (BREAK) or body (CONTINUE). */
+ * nearest loop (BREAK), body (CONTINUE) or function (RETURN in one). */
 static void leave(warp_state *w, int from)
 {
     const int all = from == LOOP_NONE;
@@ -130,8 +130,8 @@ static int run_warp(group_state *g, warp_state *w)
         case DO_BREAK:
         case DO_CONTINUE:
         case DO_RETURN:
-            if (i->op == DO_RETURN && w->mask) w->returned = i->line;
-            leave(w, i->op == DO_RETURN  ? LOOP_NONE
+            if (i->op == DO_RETURN && w->mask && i->a == LOOP_NONE) w->returned = i->line;
+            leave(w, i->op == DO_RETURN  ? i->a
                      : i->op == DO_BREAK ? LOOP_BREAK
                                          : LOOP_CONTINUE);
             break;
