@@ -309,6 +309,34 @@ static int pointer_cast_at(const work *w, int i)
     return after(w, end);
 }
 
+static void append(work *w, int at, char *to, size_t room, const char *format, const char *a, const char *b)
+{
+    const size_t used = strlen(to);
+    const int n = snprintf(to + used, room - used, format, a, b);
+    if (n < 0 || (size_t)n >= room - used) refuse(w, at, "too many shared arrays in functions");
+}
+
+/* A shared array of a function: one for all calls, which the kernel declares and every function gets
+   (OpenCL has them in kernels alone). */
+static int hoisted_at(work *w, int name, const char *type)
+{
+    const int open = after(w, name), end = is(w, open, "[") ? closing(w, open) : open;
+    char array[WORD_MOST], length[TEXT_MOST] = "1", whole[2 * TEXT_MOST];
+    spell(w, name, array);
+    if (!is(w, after(w, end), ";") || !is(w, open, "[") || !walked(w, open + 1, end, length, sizeof length)) {
+        refuse(w, name, "a function's shared memory is one array of one dimension; declare '%s' in the kernel", array);
+        return end + 1;
+    }
+    snprintf(whole, sizeof whole, " SHARED %s %.60s[%.150s];", type, array, length);
+    if (!strstr(w->hoisted, whole)) {
+        append(w, name, w->hoisted, sizeof w->hoisted, "%s%s", whole, "");
+        append(w, name, w->hoisted_types, sizeof w->hoisted_types, ", LOCAL %s *%s", type, array);
+        append(w, name, w->hoisted_names, sizeof w->hoisted_names, ", %s%s", array, "");
+    }
+    keep(w->shared, &w->shared_count, w, name);
+    return end + 1;
+}
+
 /* A declaration in shared memory, its word at i: up to the ';' */
 static int shared_at(work *w, int i, int dynamic)
 {
@@ -324,6 +352,7 @@ static int shared_at(work *w, int i, int dynamic)
                word);
         return i + 1;
     }
+    if (w->in_helper && !is(w, name, "*")) return hoisted_at(w, name, type);
     if (is(w, name, "*")) { /* OpenCL: a pointer to it */
         int own = after(w, name);
         while (is(w, own, "const") || is_dropped(w, own)) own = after(w, own);

@@ -199,6 +199,7 @@ static void translate(work *w, helper *h, int number, const char *memories, int 
         parameter(w, first[k], first[k + 1] - 1, memories[k]);
     }
     if (w->shuffles && n) say(w, " EXCHANGE_PARAMETER");
+    if (n) say(w, "HOISTED_PARAMETERS");
     say(w, ")");
     walk(w, h->body, h->last + 1);
     h->active = 0;
@@ -268,6 +269,7 @@ int helper_call(work *w, int i)
     say(w, "(");
     walk(w, open + 1, end);
     if (w->shuffles && n) say(w, " EXCHANGE");
+    if (n) say(w, "HOISTED_NAMES");
     say(w, ")");
     return end + 1;
 }

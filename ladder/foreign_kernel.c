@@ -125,6 +125,30 @@ static void put_parameters(work *w, int i, int which, const parameter_text *ours
 
 /* ---- kernels ---- */
 
+/* The name of the rung's kernel number `which`; 0: there is none. */
+static int rung_kernel(const work *w, int which, char *name)
+{
+    const char *at = w->setup->rung ? w->setup->rung : "";
+    for (int k = 0; at && k <= which; k++) {
+        at = strstr(at, "\nKERNEL(");
+        if (at) at += strlen("\nKERNEL(");
+    }
+    if (!at) return 0;
+    snprintf(name, WORD_MOST, "%.*s", (int)(strcspn(at, ",") < WORD_MOST - 1 ? strcspn(at, ",") : WORD_MOST - 1), at);
+    return 1;
+}
+
+/* Is a kernel of the rung's named in the text? Then the names are left as they are; else the kernels
+   take the rung's names in their order. */
+static int has_rungs_names(const work *w)
+{
+    char name[WORD_MOST];
+    for (int k = 0; rung_kernel(w, k, name); k++)
+        for (int i = 0; i < w->count; i++)
+            if (is(w, i, name)) return 1;
+    return 0;
+}
+
 /* The word __global__ or __kernel is at i; past the kernel. */
 static int kernel_at(work *w, int i, int template_at, int which)
 {
@@ -151,7 +175,11 @@ static int kernel_at(work *w, int i, int template_at, int which)
     if (template_at >= 0) kernel_template(w, template_at, name);
     hush(w, i, name);
     say(w, "KERNEL(");
-    copy(w, &w->pieces[name]);
+    char rungs_name[WORD_MOST];
+    if (!w->own_names && rung_kernel(w, which, rungs_name))
+        say(w, rungs_name);
+    else
+        copy(w, &w->pieces[name]);
     say(w, ", THREADS)(");
     const int n = operands(w, open, first, 30);
     for (int k = 0; k < n && !w->failed; k++) {
@@ -164,6 +192,7 @@ static int kernel_at(work *w, int i, int template_at, int which)
     hush(w, end, body);
     say(w, "{");
     if (w->shuffles) say(w, " SHUFFLES;");
+    say(w, " HOISTED_ARRAYS");
     say(w, w->locals);
     walk(w, body + 1, closing(w, body) + 1);
     w->name_count = names;
@@ -261,13 +290,34 @@ static void all_kernels(work *w)
     }
 }
 
+/* Shared arrays of functions are known when all functions are: they stand where HOISTED_... does. */
+static void put_hoisted(work *w, const char *text)
+{
+    static const char word[] = "HOISTED_";
+    for (const char *at = text; *at;) {
+        const char *const next = strstr(at, word), *const end = next ? next : at + strlen(at);
+        const piece before = {PIECE_SPACE, at, (int)(end - at), 0};
+        copy(w, &before);
+        if (!next) return;
+        at = next + strlen(word);
+        say(w, *at == 'A' ? w->hoisted : *at == 'P' ? w->hoisted_types : w->hoisted_names);
+        at += strspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    }
+}
+
 static char *joined(work *w)
 {
-    const char *const first = w->helpers_out.text ? w->helpers_out.text : "",
-                     *const rest = w->out.text ? w->out.text : "";
-    const size_t room = strlen(first) + strlen(rest) + 20;
-    char *const text = malloc(room);
-    if (text) snprintf(text, room, "%s%s%s", first, *first ? "\n#line 1\n" : "", rest);
+    const output rest = w->out;
+    w->out = (output){0};
+    say(w, "");
+    if (w->helpers_out.text) {
+        put_hoisted(w, w->helpers_out.text);
+        say(w, "\n#line 1\n");
+    }
+    if (rest.text) put_hoisted(w, rest.text);
+    free(rest.text);
+    char *const text = w->out.text;
+    w->out = (output){0};
     return text;
 }
 
@@ -305,6 +355,7 @@ static void translate(work *w)
     if (!w->setup->block[0]) block_of_host(w);
     w->name_count = names;
     w->visits = 0;
+    w->own_names = has_rungs_names(w);
     grid(w);
     all_kernels(w);
 }

@@ -56,6 +56,9 @@ typedef struct work {
     int helper_count;
     instance instances[HELPERS_MOST];
     int instance_count, in_helper;
+    char hoisted[1000], hoisted_types[1000]; /* shared arrays of functions: declarations; parameters */
+    char hoisted_names[500];
+    int own_names; /* do the kernels have the rung's names? */
     struct {
         int names, shared, own;
     } blocks[BLOCKS_MOST]; /* what was known at each { */

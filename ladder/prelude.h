@@ -31,6 +31,9 @@ fn elem combine(elem a, elem b)
 #endif
 
 #define FUNCTION fn
+#ifndef TL_CUDA
+#define half half_ /* a word of OpenCL that is a usual name in texts for CUDA */
+#endif
 #define HOLDS(condition) /* a static_assert: the model has looked at it */
 
 #if ELEM_SIZE == 1

@@ -24,6 +24,7 @@ typed whole_index(compiler *c)
     return convert(c, index, KIND_I64);
 }
 
+static reference starred_reference(compiler *c);
 static int has_step(const compiler *c); /* ++ or -- with a place to store to? */
 static typed parse_store(compiler *c, int used);
 
@@ -101,7 +102,7 @@ static typed signed_value(compiler *c)
     }
     if (take(c, "+")) return unary(c);
     if (take(c, "*")) { /* *array, *(array + i) */
-        const reference r = parse_reference(c);
+        const reference r = starred_reference(c);
         if (c->failed) return (typed){0, KIND_I32};
         const typed zero = constant(c, KIND_I64, 0, 0);
         return r.own ? own_element(c, r.own, zero) : element(c, r.array, offset_index(c, r.offset, zero));
@@ -205,6 +206,22 @@ static const token *behind_brackets(const token *t, const char *open, const char
     return NULL;
 }
 
+/* Behind a '*': a reference, or a pointer that moves on afterwards, as in *p++. */
+static reference starred_reference(compiler *c)
+{
+    const token *const t = c->tokens + c->at;
+    const name_entry *const e = t->class == TOKEN_NAME && is_step(t + 1) ? find_name(c, t->text) : NULL;
+    if (!e || e->array < 0 || e->offset < 0) return parse_reference(c);
+    const reference r = {e->array, new_register(c), NULL};
+    const typed one = constant(c, KIND_I64, 1, 0);
+    emit(c, DO_MOVE, KIND_I64, r.offset, e->offset, 1);
+    const typed next = binary(c, t[1].text[0] == '+' ? DO_ADD : DO_SUB, (typed){e->offset, KIND_I64}, one);
+    emit(c, DO_MOVE, KIND_I64, e->offset, next.reg, 1);
+    pass(c);
+    pass(c);
+    return r;
+}
+
 /* What is behind the place to store to that comes next (NAME, *NAME, *(NAME + i) or NAME[...], perhaps behind ++ or --); NULL: none
  * comes. It is looked for before anything is compiled. */
 static const token *behind_place(const compiler *c, int *step_before)
@@ -212,7 +229,9 @@ static const token *behind_place(const compiler *c, int *step_before)
     const token *t = c->tokens + c->at;
     *step_before = is_step(t);
     if (*step_before) t++;
-    if (t->class == TOKEN_SIGN && !strcmp(t->text, "*")) t++;
+    const int star = t->class == TOKEN_SIGN && !strcmp(t->text, "*");
+    if (star) t++;
+    if (star && t->class == TOKEN_NAME && is_step(t + 1)) return t + 2; /* *p++ */
     if (t->class == TOKEN_SIGN && !strcmp(t->text, "(") && t > c->tokens + c->at && !is_step(t - 1))
         return behind_brackets(t, "(", ")"); /* *(array + i) */
     if (t->class != TOKEN_NAME) return NULL;
@@ -248,7 +267,7 @@ static place parse_place(compiler *c)
 {
     place p = {.array = -1, .kind = KIND_I64};
     if (take(c, "*")) {
-        const reference r = parse_reference(c);
+        const reference r = starred_reference(c);
         if (c->failed) return p;
         p.own = r.own;
         p.array = r.array;

@@ -102,6 +102,7 @@ static void operands(compiler *c, const function *f, operand *list, int count)
     expect(c, "(");
     for (int i = 0; i < count && !c->failed; i++) {
         operand *const o = &list[i];
+        take_word(c, "EXCHANGE"); /* devices without shuffles need it */
         if (i) expect(c, ",");
         if (o->pointer) {
             o->array = parse_reference(c);
