@@ -25,6 +25,7 @@ static const char *schedule_name(const rung *g)
         [HALVES] = "halves",       [EIGHTHS] = "eighths",       [TILES] = "tiles",
         [LEVELS] = "tiles",        [STRIDES] = "strides",       [ATOMIC] = "atomic",
         [ONCE] = "once",           [RECURSE] = "recurse",       [LOOKBACK] = "lookback",
+        [POLL] = "poll",
         [WINDOW] = "window",       [DIFFERENCE] = "difference", [TRANSPOSE] = "transpose",
         [HISTOGRAM] = "histogram", [SEGMENTS] = "segments",     [TOGETHER] = "together"};
     static const char *const library[SHAPES] = {"library_reduce", "library_scan", "library_window",

@@ -30,6 +30,9 @@ fn elem combine(elem a, elem b)
 #define from_bits (elem)
 #endif
 
+/* An element's bits, in the low bytes of a word, and back. */
+#define bits_of(v)  ((u64)to_bits(v))
+#define value_of(w) from_bits((bits)(w))
 #define FUNCTION fn
 #ifndef TL_CUDA
 #define half half_ /* a word of OpenCL that is a usual name in texts for CUDA */

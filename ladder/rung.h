@@ -31,6 +31,7 @@ typedef enum {
     RECURSE,
     SEGMENTS,
     LOOKBACK,
+    POLL,
     WINDOW,
     DIFFERENCE,
     TRANSPOSE,
@@ -215,7 +216,7 @@ typedef struct job {
     void *output; /* host: scans and windows; partials of reductions */
     int64_t output_bytes;
     model_counts *counts;
-    int64_t launches;
+    int64_t launches, clears; /* all of them; those that set memory to 0 or to NEUTRAL */
     double copying; /* seconds of job_finish that brought results to the host */
     int threads;    /* of the host */
 } job;
@@ -233,6 +234,8 @@ void job_close(job *j);
 /* STRIDES and its kin: groups launched. The same for n elements: */
 int64_t job_groups(const job *j);
 int64_t rung_groups(const rung *g, int64_t n, const place *p);
+/* Is one more launch needed to fold `partials` results to one? */
+int needs_fold(const job *j, int64_t partials);
 int launch_kernel(job *j, const char *kernel, int64_t groups, const argument *arguments, int count,
                   ladder_error *error);
 int launch_support(job *j, const char *kernel, int64_t groups, const argument *arguments, int count,
@@ -285,7 +288,8 @@ typedef struct row {
     int modelled;
     model_counts counts;
     int64_t counted_n; /* elements that the counts are of */
-    int64_t launches;
+    /* that the result needs, with the fold of the last results; and those that clear memory */
+    int64_t launches, clears;
     char sentence[300];
 } row;
 
@@ -333,6 +337,10 @@ double least_bytes(const rung *r, kind k, int64_t n);
 /* the rung that it improves on, if it was run; or NULL */
 const row *rung_before(const shape_report *s, int index);
 const char *verdict_word(const row *r);
+/* "1", or "1 + 2" where two more launches clear memory */
+const char *launches_text(const row *x, char *text, size_t room);
+#define LAUNCHES_TEXT \
+    "Launches: those that the result needs, with the fold of the last results; + those that set memory to zero first."
 /* a text in lines, behind `indent` columns */
 void wrapped(FILE *out, const char *text, int indent, int width);
 void report_table(const report *r, FILE *out);

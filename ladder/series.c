@@ -4,6 +4,7 @@
  *   RECURSE      scan the tiles; scan their sums in the same way; give each tile what is before it
  *   SEGMENTS     RECURSE, with the flags of the segments
  *   LOOKBACK     one launch
+ *   POLL         one launch
  *   WINDOW       one launch
  *   DIFFERENCE   RECURSE, then two places of the running sum per result
  *   TRANSPOSE    one launch: a thread for each element, or a group for each tile of 32 x 32
@@ -74,6 +75,13 @@ int series_launch(job *j, int at, ladder_error *error)
         code = zero_cells(j, j->work[3], tiles, error);
         if (!code) code = zero_cells(j, j->work[4], 1, error);
         return code ? code : launch_kernel(j, kernel, tiles, arguments, 7, error);
+    }
+    case POLL: {
+        const argument arguments[] = {MEMORY(in), MEMORY(j->work[0]), MEMORY(j->work[1]),
+                                      MEMORY(j->work[2]), COUNT(j->n)};
+        code = zero_cells(j, j->work[1], 4 * tiles, error);
+        if (!code) code = zero_cells(j, j->work[2], 1, error);
+        return code ? code : launch_kernel(j, kernel, tiles, arguments, 5, error);
     }
     case WINDOW: {
         const argument arguments[] = {MEMORY(in), MEMORY(j->work[OUT]), COUNT(j->n),

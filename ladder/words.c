@@ -18,6 +18,7 @@ static const struct {
     {"group_index()", {"(i64)blockIdx.x", "(i64)get_group_id(0)", "group_index_"}},
     {"group_count()", {"(i64)gridDim.x", "(i64)get_num_groups(0)", "group_count_"}},
     {"UNROLL", {"#pragma unroll", "#pragma unroll", ""}},
+    {"FUNCTION", {"static __device__", "static", "static"}},
     {"SHUFFLES", {"", "__local elem exchange_[THREADS]", "static elem exchange_[THREADS]"}},
 };
 
@@ -53,6 +54,19 @@ static const struct {
       "    elem got = from >= 0 && from < WARP ? exchange[tid + d] : v;\n    BARRIER();\n    "
       "return got;\n}\n"
       "#define shuffle_down(v, d) shuffle_by(exchange_, v, d)\n"}},
+    {"shuffle_up",
+     {"#define shuffle_up(v, d) __shfl_up_sync(0xffffffffu, v, d)\n",
+      "/* OpenCL 1.2 has no shuffles: all threads put their values down, meet, and take others'. */\n"
+      "static inline elem shuffle_back(__local elem *exchange, elem v, int d)\n{\n    int tid = "
+      "(int)get_local_id(0), from = tid % WARP - d;\n    exchange[tid] = v;\n    "
+      "barrier(CLK_LOCAL_MEM_FENCE);\n    elem got = from >= 0 ? exchange[tid - d] : v;\n"
+      "    barrier(CLK_LOCAL_MEM_FENCE);\n    return got;\n}\n#define shuffle_up(v, d) "
+      "shuffle_back(exchange_, v, d)\n",
+      "/* All threads put their values down, meet, and take others'. */\nstatic inline elem "
+      "shuffle_back(elem *exchange, elem v, int d)\n{\n    int tid = omp_get_thread_num(), from = "
+      "tid % WARP - d;\n    exchange[tid] = v;\n    BARRIER();\n    elem got = from >= 0 ? "
+      "exchange[tid - d] : v;\n    BARRIER();\n    return got;\n}\n"
+      "#define shuffle_up(v, d) shuffle_back(exchange_, v, d)\n"}},
     {"load4",
      {"struct __align__(16) elem4 { elem x, y, z, w; }; /* one access */\n#define load4(array, "
       "index) (*(const elem4 "
@@ -303,14 +317,40 @@ static void put_copy_async(FILE *f, api a, const model_setting *s)
             a == API_CUDA ? "#endif\n" : "");
 }
 
-/* Bulk copies: CUDA has them since Hopper; elsewhere the thread copies in a loop, and the wait
-   is a barrier. */
-static void put_bulk_copy(FILE *f, api a, const model_setting *s)
+static void put_words_of_8_bytes(FILE *f, api a)
 {
     fprintf(f, "typedef %s u64;\n",
             a == API_CUDA     ? "unsigned long long"
             : a == API_OPENCL ? "ulong"
                               : "uint64_t");
+}
+
+/* An element's bits as a word, and back. */
+static void put_bits(FILE *f, api a, const model_setting *s)
+{
+    const int real = s->elem >= KIND_F32, size = (int)kind_bytes(s->elem), wide = size == 8;
+    static const char *const to[2][2] = {{"__float_as_uint", "__double_as_longlong"},
+                                         {"as_uint", "as_ulong"}};
+    static const char *const from[2][2] = {{"__uint_as_float", "__longlong_as_double"},
+                                           {"as_float", "as_double"}};
+    put_words_of_8_bytes(f, a);
+    fprintf(f, "#define ELEM_SIZE %d\n", size);
+    if (a == API_C)
+        fprintf(f, "static inline u64 bits_of(elem v)\n{\n    u64 w = 0;\n    memcpy(&w, &v, sizeof v);\n    "
+                   "return w;\n}\nstatic inline elem value_of(u64 w)\n{\n    elem v;\n    memcpy(&v, &w, sizeof "
+                   "v);\n    return v;\n}\n");
+    else if (real)
+        fprintf(f, "#define bits_of(v) ((u64)%s(v))\n#define value_of(w) %s((%s)(w))\n", to[a != API_CUDA][wide],
+                from[a != API_CUDA][wide], wide ? (a == API_CUDA ? "long long" : "ulong") : "u32");
+    else
+        fprintf(f, "#define bits_of(v) ((u64)(%s)(v))\n#define value_of(w) ((elem)(w))\n", wide ? "u64" : "u32");
+}
+
+/* Bulk copies: CUDA has them since Hopper; elsewhere the thread copies in a loop, and the wait
+   is a barrier. */
+static void put_bulk_copy(FILE *f, api a, const model_setting *s)
+{
+    put_words_of_8_bytes(f, a);
     if (a != API_CUDA) {
         fprintf(f,
                 "#define bulk_open(arrived, k) ((arrived)[k] = 0)\n"
@@ -406,6 +446,7 @@ void words_before_kernel(FILE *f, api a, const model_setting *s, const rung *g, 
     if (has_word(body, "atomic_combine")) put_atomic_combine(f, a, s);
     if (has_word(body, "warp_combine")) put_warp_combine(f, a, s);
     if (has_word(body, "copy_async")) put_copy_async(f, a, s);
+    if (has_word(body, "bits_of")) put_bits(f, a, s);
     if (has_word(body, "bulk_copy")) put_bulk_copy(f, a, s);
     fputc('\n', f);
 }

@@ -60,7 +60,7 @@ lane get_element(const char *from, kind k)
     return v;
 }
 
-static void put(char *to, kind k, lane v)
+void put_element(char *to, kind k, lane v)
 {
     union {
         uint32_t u;
@@ -325,7 +325,7 @@ static void atomic(const instruction *i, char *at, kind k, int operation, lane g
         else
             v = (operation == 1) == less ? given : *old;
     }
-    put(at, k, v);
+    put_element(at, k, v);
 }
 
 void access_memory(group_state *g, warp_state *w, const instruction *i)
@@ -379,7 +379,7 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
             atomic(i, base + offset, k, g->program->setting.operation, given[l], &value[l]);
         else if (store)
             for (int q = 0; q < width; q++)
-                put(base + offset + q * (int64_t)kind_bytes(k), k, value[q * n + l]);
+                put_element(base + offset + q * (int64_t)kind_bytes(k), k, value[q * n + l]);
         else
             for (int q = 0; q < width; q++)
                 value[q * n + l] = get_element(base + offset + q * (int64_t)kind_bytes(k), k);

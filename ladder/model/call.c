@@ -172,6 +172,12 @@ int parse_call(compiler *c, const char *name, typed *out)
         c->kernel->combines = 1;
         arguments(c, v, (const kind[]){elem, elem}, 2);
         *out = convert(c, binary(c, does[c->program->setting.operation], v[0], v[1]), elem);
+    } else if (!strcmp(name, "bits_of")) {
+        arguments(c, v, (const kind[]){elem}, 1);
+        *out = (typed){emit_value(c, DO_BITS, elem, v[0].reg, 0).reg, KIND_U64};
+    } else if (!strcmp(name, "value_of")) {
+        arguments(c, v, (const kind[]){KIND_U64}, 1);
+        *out = emit_value(c, DO_VALUE, elem, v[0].reg, 0);
     } else if (!strcmp(name, "smaller") || !strcmp(name, "larger")) {
         arguments(c, v, (const kind[]){KINDS, KINDS}, 2);
         *out = binary(c, name[0] == 's' ? DO_MIN : DO_MAX, v[0], v[1]);

@@ -294,6 +294,7 @@ void start_group(group_state *g, int64_t index);
 /* to its end: 0; to where all groups meet: 1, and again from there */
 int run_group(group_state *g);
 lane get_element(const char *from, kind k);
+void put_element(char *to, kind k, lane v);
 
 /* trace.c. Each is called only where a trace is; w of trace_meeting: NULL, the whole group's
  * barrier; all: and that of all groups. */

@@ -227,6 +227,19 @@ void compute(group_state *g, warp_state *w, const instruction *i)
     case DO_NOT:
         for (int l = 0; l < n; l++) a[l].i = !b[l].i;
         break;
+    case DO_BITS: /* of an element, in the low bytes of a word; VALUE: back */
+    case DO_VALUE:
+        for (int l = 0; l < n; l++) {
+            char word[8] = {0};
+            if (i->op == DO_BITS) {
+                put_element(word, k, b[l]);
+                memcpy(&a[l], word, sizeof word);
+            } else {
+                memcpy(word, &b[l], sizeof word);
+                a[l] = get_element(word, k);
+            }
+        }
+        break;
     case DO_PICK: /* element c of the thread's own array, d registers from b on */
         for (int l = 0; l < g->warp; l++)
             g->scratch[l] = own_index(g, w, i, c, l, "reads") ? row[(i->b + c[l].i) * n + l] : (lane){0};

@@ -49,6 +49,8 @@ static typed primary(compiler *c)
     pass(c);
     if (!strcmp(t->text, "THREADS")) return constant(c, KIND_I32, c->program->setting.threads, 0);
     if (!strcmp(t->text, "WARP")) return constant(c, KIND_I32, c->program->setting.warp, 0);
+    if (!strcmp(t->text, "ELEM_SIZE"))
+        return constant(c, KIND_I32, (int64_t)kind_bytes(c->program->setting.elem), 0);
     if (!strcmp(t->text, "NEUTRAL")) return neutral(c);
     if (is_sign(c, "(")) {
         if (!parse_call(c, t->text, &out) && !call_function(c, t->text, &out))
