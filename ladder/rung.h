@@ -320,6 +320,8 @@ typedef struct report {
 } report;
 
 /* ---- verify.c: is it right? fills verdict, reason, got, want, error_ulp, bits ---- */
+/* cause.c: behind the reason of a reader's kernel, what a wrong value looks like; first: its place. */
+void likely_cause(const job *j, element got, element want, int64_t first, row *out);
 void verify_reduce(const job *j, element got, row *out);
 void verify_scan(const job *j, row *out);
 void verify_transpose(const job *j, row *out);
