@@ -89,7 +89,8 @@ static int sizes_of(const student *s, int64_t *sizes)
     const int64_t each = s->rung.each ? s->rung.each : s->rung.threads;
     const int64_t wanted[] = {
         1,   2,    3,    each - 1, each, each + 1, 2 * each - 1, 255,     256,
-        257, 1024, 4095, 4096,     4097, 4999,     3 * each + 1, 1 << 16, (1 << 16) + 1};
+        257, 1024, 4095, 4096,     4097, 4999,     3 * each + 1, 1 << 16, (1 << 16) + 1,
+        513, 2047, 8191, 10007,    30011};
     int count = 0;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (wanted[i] > 0 && wanted[i] < 1 << 18 && !has(sizes, count, wanted[i]))

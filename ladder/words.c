@@ -473,13 +473,13 @@ static void put_launch(FILE *f, api a, const char *line, size_t n)
             fprintf(f, "%s(void *)&%s", i > 2 ? ", " : "", arguments[i]);
         fprintf(
             f,
-            "};\n%*scheck(cudaLaunchCooperativeKernel((const void *)%s, dim3((unsigned int)%s), "
+            "};\n%*sstart_clock();\n%*scheck(cudaLaunchCooperativeKernel((const void *)%s, dim3((unsigned int)%s), "
             "dim3(THREADS), "
-            "arguments, 0, 0),\n%*s      \"%s, whose groups must all run at the same time\");\n",
-            indent, "", arguments[0], arguments[1], indent, "", arguments[0]);
+            "arguments, 0, 0),\n%*s      \"%s, whose groups must all run at the same time\");\n%*sstop_clock();\n",
+            indent, "", indent, "", arguments[0], arguments[1], indent, "", arguments[0], indent, "");
         return;
     }
-    fprintf(f, "%*s", indent, "");
+    fprintf(f, "%*sstart_clock();\n%*s", indent, "", indent, "");
     if (a == API_CUDA) fprintf(f, "%s<<<(unsigned int)%s, THREADS>>>(", arguments[0], arguments[1]);
     if (a == API_C) fprintf(f, "EACH_THREAD_OF(%s) %s(", arguments[1], arguments[0]);
     if (a == API_OPENCL)
@@ -492,7 +492,7 @@ static void put_launch(FILE *f, api a, const char *line, size_t n)
         for (int i = 2; i < count; i++) fprintf(f, "%ssizeof %s", i > 2 ? ", " : "", arguments[i]);
         fprintf(f, "}");
     }
-    fprintf(f, ");\n");
+    fprintf(f, ");\n%*sstop_clock();\n", indent, "");
     if (a == API_CUDA)
         fprintf(f, "%*scheck(cudaGetLastError(), \"%s\");\n", indent, "", arguments[0]);
 }
