@@ -76,14 +76,14 @@ static const char *of_sum(const job *j, element got, element want, char *text, s
 {
     const kind k = j->setting.elem;
     const int64_t n = j->n, each = j->rung->each ? j->rung->each : j->rung->threads;
-    const char *const known = precision(k, got, want) ? precision(k, got, want) : narrow(k, got, want);
-    if (known) return known;
     const double part = value(k, got) / value(k, want);
     if (is_sum(j, got, 0, 0)) return "nothing was added: looks as if the elements at the end are left out";
     if (n > 1 && is_sum(j, got, 0, n - 1)) return "looks as if the last element is missing";
     if (n > 1 && is_sum(j, got, 1, n - 1)) return "looks as if the first element is missing";
     if (n % each && is_sum(j, got, 0, n - n % each))
         return "looks as if the elements behind the last whole tile are missing: n is no multiple of a group's share";
+    const char *const known = precision(k, got, want) ? precision(k, got, want) : narrow(k, got, want);
+    if (known) return known;
     if (n > each && is_sum(j, got, 0, each)) return "looks like the sum of the first group alone";
     if (!power_of_two(j->rung->threads) && part < 1) {
         snprintf(text, room, "a group has %d threads: halves of it are odd at some step, and an element is then lost",

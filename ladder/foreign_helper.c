@@ -193,6 +193,7 @@ static void translate(work *w, helper *h, int number, const char *memories, int 
     copy(w, &w->pieces[h->name]);
     number_after(w, number);
     say(w, "(");
+    hush(w, h->name, h->open);
     const int n = after(w, h->open) == h->end ? 0 : operands(w, h->open, first, 16);
     for (int k = 0; k < n && !w->failed && !is(w, after(w, h->open), "void"); k++) {
         if (k) say(w, ", ");
@@ -201,6 +202,7 @@ static void translate(work *w, helper *h, int number, const char *memories, int 
     if (w->shuffles && n) say(w, " EXCHANGE_PARAMETER");
     if (n) say(w, "HOISTED_PARAMETERS");
     say(w, ")");
+    hush(w, h->end, h->body);
     walk(w, h->body, h->last + 1);
     h->active = 0;
     w->in_helper = inside;

@@ -191,3 +191,21 @@ void student_close(student *s)
     free(s->original);
     s->text = s->original = NULL;
 }
+
+int start_file(alone *a, const ladder_options *o, const char *file, int64_t usual_n, student *s, ladder_error *error)
+{
+    static const char *const operations[] = {"sum", "min", "max"};
+    ladder_options with = *o;
+    char like[80];
+    memset(a, 0, sizeof *a);
+    int code = student_open(o, file, o->rung, s, error);
+    if (code) return code;
+    if (s->fixed) with.dtype = kind_name(s->kind);
+    if (s->operation >= 0) with.operation = operations[s->operation];
+    snprintf(like, sizeof like, "%s/%s", shape_name(s->like.shape), s->like.name);
+    code = start_alone(a, &with, like, usual_n, error);
+    a->rung = &s->rung;
+    a->text = s->text;
+    snprintf(a->path, sizeof a->path, "%s", s->name);
+    return code;
+}

@@ -24,6 +24,8 @@ int student_open(const ladder_options *o, const char *file, const char *rung, st
 int student_take(const ladder_options *o, const char *file, char *text, const char *rung,
                  student *s, ladder_error *error);
 void student_close(student *s);
+/* start_alone of a file; student_close and end_alone, also after a failure. */
+int start_file(alone *a, const ladder_options *o, const char *file, int64_t usual_n, student *s, ladder_error *error);
 
 /* One run of the kernel on the model. */
 typedef struct trial {
