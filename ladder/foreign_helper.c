@@ -9,6 +9,7 @@
 static int function_at(const work *w, int start, int open, helper *h)
 {
     int name = open - 1, device = w->opencl;
+    if (open <= start) return 0;
     while (name > start && w->pieces[name].class == PIECE_SPACE) name--;
     const int end = closing(w, open), body = after(w, end);
     if (!word_at(w, name) || !is(w, body, "{")) return 0;

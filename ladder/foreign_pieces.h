@@ -85,7 +85,7 @@ int closing(const work *w, int open); /* the sign that ends what begins there, o
 int cut(work *w, const char *text);
 static inline int word_at(const work *w, int i)
 {
-    return i < w->count && w->pieces[i].class == PIECE_WORD;
+    return i >= 0 && i < w->count && w->pieces[i].class == PIECE_WORD;
 }
 
 /* foreign.c */

@@ -13,7 +13,7 @@ typedef struct chapter {
 
 static const chapter path[] = {
     {"sequential", "one loop",
-     "One core reads one element after the other. It can have only a few reads under way, so most "
+     "One core reads one element after the other. It can have only a few reads in flight, so most "
      "of the memory's "
      "speed "
      "is out of its reach."},
@@ -31,7 +31,7 @@ static const chapter path[] = {
      "at "
      "nine barriers for it, and half of the lanes, then three quarters, are idle in warps that "
      "diverge."},
-    {"tiled_2", "no divergence",
+    {"tiled_2", "working threads side by side",
      "The working threads are side by side, so whole warps rest. The price: their words are 2s "
      "apart, which means bank "
      "conflicts, up to 8-fold."},
@@ -40,16 +40,16 @@ static const chapter path[] = {
     {"tiled_4", "first addition while loading",
      "Coarsening by two: half of the groups and half of the barriers for the same bytes."},
     {"cascade", "grid-stride loop",
-     "As many groups as the device holds at once, at full occupancy. Each thread strides over the "
+     "8 groups of 256 threads for each multiprocessor, which are the 2048 threads that it holds. Each thread strides over the "
      "whole input with "
      "many loads "
-     "under way, and the tree with its barriers comes once. Now the memory is the limit."},
+     "in flight, and the tree with its barriers comes once. Now the memory is the limit."},
     {"shuffle", "warp shuffles",
      "Lanes read each other's registers: one barrier instead of nine. The memory is the limit "
      "already, so little is "
      "gained."},
     {"vector_load", "16 bytes for each lane",
-     "A quarter of the load instructions for the same sectors, and more bytes under way for each "
+     "A quarter of the load instructions for the same sectors, and more bytes in flight for each "
      "of them (Little's "
      "law)."},
 };
@@ -125,7 +125,7 @@ static void past_table(FILE *f)
     static const struct {
         const char *rung, *idea;
     } then[] = {{"reduce1", "shared memory, divergent"},
-                {"reduce2", "no divergence, bank conflicts"},
+                {"reduce2", "consecutive threads, bank conflicts"},
                 {"reduce3", "sequential addressing"},
                 {"reduce4", "first addition while loading"},
                 {"reduce5", "last warp without barriers"}};

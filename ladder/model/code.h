@@ -174,7 +174,7 @@ void unknown_value(compiler *c, int at, kind k, int set);
 reference parse_reference(compiler *c); /* NAME, NAME + i, &NAME[i], tile[i] of two dimensions */
 typed parse_index(compiler *c, const name_entry *e); /* [i], [i][j]: of the whole array */
 typed offset_index(compiler *c, int offset, typed index);
-typed element(compiler *c, int array, typed index);
+typed load_element(compiler *c, int array, typed index);
 void store_element(compiler *c, int array, typed index, typed v);
 typed own_element(compiler *c, const name_entry *e, typed index);
 void own_store(compiler *c, const name_entry *e, typed index, typed v);

@@ -62,7 +62,7 @@ static typed primary(compiler *c)
         model_error(c, "'%s' is not declared", t->text);
         return out;
     }
-    if (e->array >= 0) return element(c, e->array, parse_index(c, e));
+    if (e->array >= 0) return load_element(c, e->array, parse_index(c, e));
     if (e->own) return own_element(c, e, parse_index(c, e));
     if (e->lanes == 4) {
         expect(c, ".");
@@ -107,7 +107,7 @@ static typed signed_value(compiler *c)
         const reference r = starred_reference(c);
         if (c->failed) return (typed){0, KIND_I32};
         const typed zero = constant(c, KIND_I64, 0, 0);
-        return r.own ? own_element(c, r.own, zero) : element(c, r.array, offset_index(c, r.offset, zero));
+        return r.own ? own_element(c, r.own, zero) : load_element(c, r.array, offset_index(c, r.offset, zero));
     }
     return primary(c);
 }
@@ -302,7 +302,7 @@ static place parse_place(compiler *c)
 static typed value_at(compiler *c, const place *p)
 {
     if (p->own) return own_element(c, p->own, p->index);
-    if (p->array >= 0) return element(c, p->array, p->index);
+    if (p->array >= 0) return load_element(c, p->array, p->index);
     return (typed){p->name->array >= 0 ? p->name->offset : p->name->reg, p->kind};
 }
 

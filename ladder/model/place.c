@@ -6,7 +6,7 @@
 
 /* ---- elements ---- */
 
-typed element(compiler *c, int array, typed index)
+typed load_element(compiler *c, int array, typed index)
 {
     const kind k = c->kernel->arrays[array].kind;
     const int reg = new_register(c), at = emit(c, DO_LOAD, k, reg, array, 1);
