@@ -142,7 +142,8 @@ int ladder_break(const ladder_options *o, const char *name, FILE *out, ladder_er
     int total = 0, seen = 0;
     FILE *const file = find_rung(NULL, name) ? NULL : fopen(name, "r");
     if (file) fclose(file);
-    int code = file ? start_file(&a, o, name, BROKEN_N, &s, error) : start_alone(&a, o, name, BROKEN_N, error);
+    int code = file ? start_file(&a, o, name, BROKEN_N, &s, error)
+                    : start_alone(&a, o, name, BROKEN_N, error);
     if (!code && is_host(a.rung))
         code = fail_with(error, 2, "the rung '%s' has no kernel to break", name);
     if (!code) {
@@ -162,7 +163,8 @@ int ladder_break(const ladder_options *o, const char *name, FILE *out, ladder_er
     if (!code)
         fprintf(out,
                 seen == total ? "\n%d of %d noticed.\n"
-                              : "\n%d of %d noticed. A damage that is not noticed is harmless, or a check is missing.\n",
+                              : "\n%d of %d noticed. A damage that is not noticed is harmless, or "
+                                "a check is missing.\n",
                 seen, total);
     end_alone(&a);
     student_close(&s);

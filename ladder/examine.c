@@ -59,7 +59,8 @@ int examine_one(const student *s, const trial *t, examination *e, ladder_error *
         code = run_rung(&r, &at, &s->rung, s->text, p, 0, x, error);
     }
     place_close(p);
-    const int launched = x && x->counts.groups > 0; /* small tiles need no kernel: it proves nothing */
+    const int launched =
+        x && x->counts.groups > 0; /* small tiles need no kernel: it proves nothing */
     if (!code && (launched || x->verdict == WRONG || !t->n)) {
         e->trials++;
         e->wrong += x->verdict == WRONG;

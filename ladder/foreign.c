@@ -75,8 +75,8 @@ int type_at(const work *w, int i, const char **type, int *constant, int *by_hand
     if (several && !*type) /* char has a sign, as in OpenCL and in CUDA on x86 */
         *type = bytes    ? (without_sign ? "u8" : "i8")
                 : shorts ? (without_sign ? "u16" : "i16")
-                : longs ? (without_sign ? "u64" : "i64")
-                        : (without_sign ? "u32" : "i32");
+                : longs  ? (without_sign ? "u64" : "i64")
+                         : (without_sign ? "u32" : "i32");
     return *type ? at : i;
 }
 
@@ -179,12 +179,15 @@ static void dimension(work *w, int at, int which, int axis)
     const int *const b = w->setup->block;
     const int sides = b[1] * b[2] > 1, columns = w->setup->tile[0];
     if (axis < 0) {
-        refuse(w, at, "threadIdx, blockIdx, blockDim and gridDim have .x, .y and .z, and OpenCL's functions take "
-                      "0, 1 or 2");
+        refuse(w, at,
+               "threadIdx, blockIdx, blockDim and gridDim have .x, .y and .z, and OpenCL's "
+               "functions take "
+               "0, 1 or 2");
         return;
     }
     if (axis && !b[0] && which % 2 == 0) {
-        refuse(w, at, "how large is a group along y? Say it in the file's first comment: block: 32 x 8");
+        refuse(w, at,
+               "how large is a group along y? Say it in the file's first comment: block: 32 x 8");
         return;
     }
     static const char *const simple[4][3] = {{"thread_index()", "0", "0"},
@@ -193,21 +196,27 @@ static void dimension(work *w, int at, int which, int axis)
                                              {"group_count()", "1", "1"}};
     char text[TEXT_MOST];
     snprintf(text, sizeof text, "%s", simple[which][axis]);
-    if (which == 0 && sides && axis == 0) snprintf(text, sizeof text, "(thread_index() %% %d)", b[0]);
-    if (which == 0 && sides && axis == 1 && b[2] == 1) snprintf(text, sizeof text, "(thread_index() / %d)", b[0]);
+    if (which == 0 && sides && axis == 0)
+        snprintf(text, sizeof text, "(thread_index() %% %d)", b[0]);
+    if (which == 0 && sides && axis == 1 && b[2] == 1)
+        snprintf(text, sizeof text, "(thread_index() / %d)", b[0]);
     if (which == 0 && sides && axis == 1 && b[2] > 1)
         snprintf(text, sizeof text, "(thread_index() / %d %% %d)", b[0], b[1]);
-    if (which == 0 && sides && axis == 2) snprintf(text, sizeof text, "(thread_index() / %d)", b[0] * b[1]);
+    if (which == 0 && sides && axis == 2)
+        snprintf(text, sizeof text, "(thread_index() / %d)", b[0] * b[1]);
     if (which == 2 && sides) snprintf(text, sizeof text, "%d", b[axis]);
     if (which % 2 && columns && axis < 2) {
         if (w->in_helper) {
-            refuse(w, at, "blockIdx and gridDim of a grid of two dimensions are known in the kernel alone: give them "
-                          "to the function as operands");
+            refuse(w, at,
+                   "blockIdx and gridDim of a grid of two dimensions are known in the kernel "
+                   "alone: give them "
+                   "to the function as operands");
             return;
         }
         char across[TEXT_MOST];
         snprintf(across, sizeof across, "((%s + %d) / %d)", w->columns, columns - 1, columns);
-        if (which == 1) snprintf(text, sizeof text, "(group_index() %c %.150s)", axis ? '/' : '%', across);
+        if (which == 1)
+            snprintf(text, sizeof text, "(group_index() %c %.150s)", axis ? '/' : '%', across);
         if (which == 3 && axis) snprintf(text, sizeof text, "(group_count() / %.150s)", across);
         if (which == 3 && !axis) snprintf(text, sizeof text, "%s", across);
     }
@@ -218,7 +227,8 @@ static int axis_of(const work *w, int i)
 {
     const char *const names[2] = {"xyz", "012"};
     for (int k = 0; k < 2 && i < w->count && w->pieces[i].length == 1; k++)
-        if (strchr(names[k], *w->pieces[i].at)) return (int)(strchr(names[k], *w->pieces[i].at) - names[k]);
+        if (strchr(names[k], *w->pieces[i].at))
+            return (int)(strchr(names[k], *w->pieces[i].at) - names[k]);
     return -1;
 }
 
@@ -290,10 +300,12 @@ static const char *cast_type(const work *w, int name, const char *type)
         int constant, by_hand, open = is(w, i, "reinterpret_cast") ? after(w, i) : i;
         const char *other;
         if (!is(w, open, open == i ? "(" : "<")) continue;
-        const int star = type_at(w, after(w, open), &other, &constant, &by_hand), end = after(w, star);
+        const int star = type_at(w, after(w, open), &other, &constant, &by_hand),
+                  end = after(w, star);
         int at = after(w, end);
         if (open != i) at = after(w, at); /* > ( */
-        if (other && is(w, star, "*") && (is(w, end, ")") || is(w, end, ">")) && is(w, at, word)) return other;
+        if (other && is(w, star, "*") && (is(w, end, ")") || is(w, end, ">")) && is(w, at, word))
+            return other;
     }
     return type;
 }
@@ -309,7 +321,8 @@ static int pointer_cast_at(const work *w, int i)
     return after(w, end);
 }
 
-static void append(work *w, int at, char *to, size_t room, const char *format, const char *a, const char *b)
+static void append(work *w, int at, char *to, size_t room, const char *format, const char *a,
+                   const char *b)
 {
     const size_t used = strlen(to);
     const int n = snprintf(to + used, room - used, format, a, b);
@@ -323,8 +336,12 @@ static int hoisted_at(work *w, int name, const char *type)
     const int open = after(w, name), end = is(w, open, "[") ? closing(w, open) : open;
     char array[WORD_MOST], length[TEXT_MOST] = "1", whole[2 * TEXT_MOST];
     spell(w, name, array);
-    if (!is(w, after(w, end), ";") || !is(w, open, "[") || !walked(w, open + 1, end, length, sizeof length)) {
-        refuse(w, name, "a function's shared memory is one array of one dimension; declare '%s' in the kernel", array);
+    if (!is(w, after(w, end), ";") || !is(w, open, "[") ||
+        !walked(w, open + 1, end, length, sizeof length)) {
+        refuse(
+            w, name,
+            "a function's shared memory is one array of one dimension; declare '%s' in the kernel",
+            array);
         return end + 1;
     }
     snprintf(whole, sizeof whole, " SHARED %s %.60s[%.150s];", type, array, length);
@@ -348,7 +365,8 @@ static int shared_at(work *w, int i, int dynamic)
         char word[WORD_MOST];
         spell(w, name, word);
         refuse(w, i,
-               "shared memory of type %s is not supported. Use char, short, int, unsigned, long long, float or double",
+               "shared memory of type %s is not supported. Use char, short, int, unsigned, long "
+               "long, float or double",
                word);
         return i + 1;
     }
@@ -398,10 +416,13 @@ static int is_constant(const work *w, int from, int to)
 {
     for (int i = after(w, from - 1); i < to; i = after(w, i)) {
         int known = w->pieces[i].class != PIECE_WORD && w->pieces[i].class != PIECE_LINE;
-        for (int k = 0; k < w->name_count; k++) known |= is(w, i, w->names[k].name) && !strchr(w->names[k].is, '[');
+        for (int k = 0; k < w->name_count; k++)
+            known |= is(w, i, w->names[k].name) && !strchr(w->names[k].is, '[');
         if (is(w, i, "blockDim")) i = after(w, after(w, i)), known = 1;
         if (!known || is(w, i, ",") || is(w, i, "{") || is(w, i, "?")) return 0;
-        if (w->pieces[i].class == PIECE_NUMBER && memchr(w->pieces[i].at, '.', (size_t)w->pieces[i].length)) return 0;
+        if (w->pieces[i].class == PIECE_NUMBER &&
+            memchr(w->pieces[i].at, '.', (size_t)w->pieces[i].length))
+            return 0;
     }
     return from < to;
 }
@@ -412,7 +433,8 @@ int constant_at(work *w, int i)
     int constant = 0, by_hand = 0, start = i;
     while (is(w, start, "constexpr") || is(w, start, "static") || is(w, start, "__constant"))
         constant |= !is(w, start, "static"), start = after(w, start);
-    const int at = type_at(w, start, &type, &constant, &by_hand), equal = after(w, at), value = after(w, equal);
+    const int at = type_at(w, start, &type, &constant, &by_hand), equal = after(w, at),
+              value = after(w, equal);
     int end = value;
     if (!type || !constant || *type == 'f' || !strcmp(type, "elem") || !is(w, equal, "=")) return 0;
     while (end < w->count && !is(w, end, ";")) end++;
@@ -438,7 +460,8 @@ static int declaration_at(work *w, int i)
         while (is(w, own, "const") || is_dropped(w, own)) own = after(w, own);
         int array = after(w, after(w, own));
         const int declares = word_at(w, own) && is(w, after(w, own), "=");
-        while (array < w->count && (is(w, array, "&") || is(w, array, "(") || pointer_cast_at(w, array)))
+        while (array < w->count &&
+               (is(w, array, "&") || is(w, array, "(") || pointer_cast_at(w, array)))
             array = pointer_cast_at(w, array) ? pointer_cast_at(w, array) : after(w, array);
         if (by_hand) say(w, "volatile ");
         if (declares) say(w, is_shared(w, array) ? "LOCAL " : "GLOBAL ");
@@ -451,7 +474,8 @@ static int declaration_at(work *w, int i)
                 depth -= strchr(")]}", *w->pieces[at].at) != NULL;
             }
             if (depth < 0) break;
-            if (!depth && word_at(w, at) && is(w, after(w, at), "[") && (at == name || is(w, at - 1, ",") || is(w, at - 2, ",")))
+            if (!depth && word_at(w, at) && is(w, after(w, at), "[") &&
+                (at == name || is(w, at - 1, ",") || is(w, at - 2, ",")))
                 keep(w->own, &w->own_count, w, at);
         }
     }
@@ -514,7 +538,8 @@ static int word_of_walk(work *w, int i)
         const char sign[2] = {refused[k].behind, 0};
         const int behind = after(w, i);
         const int meant = !*sign || (*sign == 'w' ? word_at(w, behind) : is(w, behind, sign));
-        if (is(w, i, refused[k].word) && meant && !pointer_cast_at(w, i)) refuse(w, i, "%s", refused[k].why);
+        if (is(w, i, refused[k].word) && meant && !pointer_cast_at(w, i))
+            refuse(w, i, "%s", refused[k].why);
     }
     if (is(w, i, "extern") && is(w, after(w, i), "__shared__"))
         next = shared_at(w, after(w, i), 1);
@@ -553,7 +578,8 @@ void walk(work *w, int from, int to)
     for (int i = from; i < to && !w->failed;) {
         if (++w->visits > 40 * (int64_t)w->count + 1000)
             refuse(w, i, "the brackets around this place do not match");
-        const int cast = w->pieces[i].class == PIECE_SIGN && is(w, i, "(") ? pointer_cast_at(w, i) : 0;
+        const int cast =
+            w->pieces[i].class == PIECE_SIGN && is(w, i, "(") ? pointer_cast_at(w, i) : 0;
         if (cast) {
             i = cast;
         } else if (w->pieces[i].class != PIECE_WORD) {

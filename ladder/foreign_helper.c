@@ -73,7 +73,8 @@ static int launched_with(const work *w, int name)
     spell(w, name, word);
     for (int i = 0; i < w->count; i++) {
         const int open = after(w, i);
-        if (i != name && is(w, i, word) && is(w, open, "<") && !is(w, after(w, open), "<")) return open;
+        if (i != name && is(w, i, word) && is(w, open, "<") && !is(w, after(w, open), "<"))
+            return open;
     }
     return -1;
 }
@@ -107,7 +108,10 @@ int template_names(work *w, int at, int given)
     return first[n];
 }
 
-int kernel_template(work *w, int at, int name) { return template_names(w, at, launched_with(w, name)); }
+int kernel_template(work *w, int at, int name)
+{
+    return template_names(w, at, launched_with(w, name));
+}
 
 /* ---- translation ---- */
 
@@ -126,16 +130,20 @@ static void parameter(work *w, int from, int to, char where)
 {
     const char *type;
     int constant = 0, by_hand = 0, array = 0, at = after(w, from - 1);
-    for (; word_at(w, at) && (is_local(w, at) || is_global(w, at) || is_dropped(w, at)); at = after(w, at)) {
+    for (; word_at(w, at) && (is_local(w, at) || is_global(w, at) || is_dropped(w, at));
+         at = after(w, at)) {
     }
     at = type_at(w, at, &type, &constant, &by_hand);
     if (!type) {
-        refuse(w, at, "a function's parameter is of char, short, int, unsigned, long long, float or double, or a "
-                      "pointer to one of these");
+        refuse(w, at,
+               "a function's parameter is of char, short, int, unsigned, long long, float or "
+               "double, or a "
+               "pointer to one of these");
         return;
     }
     const int pointer = is(w, at, "*");
-    if (is(w, at, "&")) refuse(w, at, "a parameter by reference (&): return the value, or take a pointer");
+    if (is(w, at, "&"))
+        refuse(w, at, "a parameter by reference (&): return the value, or take a pointer");
     if (pointer) at = after(w, at);
     while (is_dropped(w, at) || is(w, at, "const")) at = after(w, at);
     if (word_at(w, at) && is(w, after(w, at), "[")) array = 1;
@@ -176,7 +184,8 @@ static void translate(work *w, helper *h, int number, const char *memories, int 
     char line[32];
     const char *type = NULL;
     const output kept = w->out;
-    const int names = w->name_count, shared = w->shared_count, own = w->own_count, inside = w->in_helper;
+    const int names = w->name_count, shared = w->shared_count, own = w->own_count,
+              inside = w->in_helper;
     int constant = 0, by_hand = 0, start = h->start;
     w->out = (output){0};
     if (h->template_at >= 0) start = template_names(w, h->template_at, given);
@@ -228,7 +237,8 @@ static int instance_of(work *w, int which, const char *arguments, const char *me
         number++;
     }
     if (w->instance_count == HELPERS_MOST) {
-        refuse(w, w->helpers[which].name, "more than %d functions, with their templates", HELPERS_MOST);
+        refuse(w, w->helpers[which].name, "more than %d functions, with their templates",
+               HELPERS_MOST);
         return 1;
     }
     instance *const new_one = &w->instances[w->instance_count++];
@@ -255,15 +265,18 @@ int helper_call(work *w, int i)
         if (n) open = after(w, list[n] - 1);
     }
     if (!is(w, open, "(")) return 0;
-    if (h->active) refuse(w, i, "'%s' calls itself: the model has no recursion; write a loop", name);
+    if (h->active)
+        refuse(w, i, "'%s' calls itself: the model has no recursion; write a loop", name);
     const int end = closing(w, open), n = after(w, open) == end ? 0 : operands(w, open, first, 16),
-              m = after(w, h->open) == h->end || is(w, after(w, h->open), "void") ? 0
-                                                                                : operands(w, h->open, declared, 16);
+              m = after(w, h->open) == h->end || is(w, after(w, h->open), "void")
+                      ? 0
+                      : operands(w, h->open, declared, 16);
     if (n != m) refuse(w, i, "'%s' takes %d operands, not %d", name, m, n);
     if (w->failed) return end + 1;
     for (int k = 0; k < n; k++) {
         memories[k] = parameter_memory(w, declared[k], declared[k + 1] - 1);
-        if (memories[k] == MEMORY_OWN && !w->opencl) memories[k] = memory_of(w, first[k], first[k + 1] - 1);
+        if (memories[k] == MEMORY_OWN && !w->opencl)
+            memories[k] = memory_of(w, first[k], first[k + 1] - 1);
     }
     snprintf(arguments, sizeof arguments, "%s %s", memories, values);
     const int number = instance_of(w, which, arguments, memories, given);

@@ -33,8 +33,10 @@ static int parameter(work *w, int from, int to, parameter_text *p)
     }
     p->pointer = is(w, at, "*");
     if (p->pointer && !where && type[1] == '1')
-        refuse(w, at, "a parameter is of char, int, unsigned, long long, float, double, or a pointer to one of these; "
-                      "short is for variables and shared memory");
+        refuse(w, at,
+               "a parameter is of char, int, unsigned, long long, float, double, or a pointer to "
+               "one of these; "
+               "short is for variables and shared memory");
     if (p->pointer) at = after(w, at);
     while (is_dropped(w, at) || is(w, at, "const")) at = after(w, at);
     char name[WORD_MOST];
@@ -96,13 +98,16 @@ static void order_parameters(work *w, int i, const parameter_text *ours, int cou
             const size_t n = strcspn(at, ", \t\r");
             int found = 0;
             for (int r = 0; r < rung_count; r++)
-                if (strlen(rungs[r].name) == n && !strncmp(rungs[r].name, at, n)) place_of[r] = k, found = 1;
+                if (strlen(rungs[r].name) == n && !strncmp(rungs[r].name, at, n))
+                    place_of[r] = k, found = 1;
             if (!found && n)
-                refuse(w, i, "the rung's kernel has no parameter '%.*s' (`parameters:` in the head)", (int)n, at);
+                refuse(w, i,
+                       "the rung's kernel has no parameter '%.*s' (`parameters:` in the head)",
+                       (int)n, at);
             at += n;
         }
-    } else if (count > 1 && rung_count > 1 && ours[0].pointer && ours[1].pointer && !ours[0].constant &&
-               ours[1].constant && rungs[0].constant && !rungs[1].constant) {
+    } else if (count > 1 && rung_count > 1 && ours[0].pointer && ours[1].pointer &&
+               !ours[0].constant && ours[1].constant && rungs[0].constant && !rungs[1].constant) {
         place_of[0] = 1, place_of[1] = 0; /* f(out, const in) */
     }
 }
@@ -120,7 +125,8 @@ static void put_parameters(work *w, int i, int which, const parameter_text *ours
         say(w, at < 0 ? rungs[k].text : ours[at].text);
         if (k == 3) memcpy(w->columns, at < 0 ? rungs[k].name : ours[at].name, WORD_MOST);
     }
-    for (int k = rung_count; rung_count && k < count; k++) { /* more than the rung's: place.c says so */
+    for (int k = rung_count; rung_count && k < count;
+         k++) { /* more than the rung's: place.c says so */
         say(w, ", ");
         say(w, ours[k].text);
     }
@@ -137,7 +143,8 @@ static int rung_kernel(const work *w, int which, char *name)
         if (at) at += strlen("\nKERNEL(");
     }
     if (!at) return 0;
-    snprintf(name, WORD_MOST, "%.*s", (int)(strcspn(at, ",") < WORD_MOST - 1 ? strcspn(at, ",") : WORD_MOST - 1), at);
+    snprintf(name, WORD_MOST, "%.*s",
+             (int)(strcspn(at, ",") < WORD_MOST - 1 ? strcspn(at, ",") : WORD_MOST - 1), at);
     return 1;
 }
 
@@ -237,7 +244,8 @@ static void block_of_host(work *w)
                 return;
             }
             for (int k = 0; k < w->name_count; k++) /* a constant */
-                if (is(w, at, w->names[k].name) && atoi(w->names[k].is) > 0 && atoi(w->names[k].is) <= 1024) {
+                if (is(w, at, w->names[k].name) && atoi(w->names[k].is) > 0 &&
+                    atoi(w->names[k].is) <= 1024) {
                     w->setup->block[0] = atoi(w->names[k].is);
                     return;
                 }
@@ -330,7 +338,8 @@ static void grid(work *w)
     int two = 0;
     for (int i = 0; i + 2 < w->count; i++) {
         two |= (is(w, i, "blockIdx") || is(w, i, "gridDim")) && is(w, i + 2, "y");
-        two |= (is(w, i, "get_group_id") || is(w, i, "get_global_id")) && is(w, after(w, after(w, i)), "1");
+        two |= (is(w, i, "get_group_id") || is(w, i, "get_global_id")) &&
+               is(w, after(w, after(w, i)), "1");
     }
     if (!two || !w->setup->matrix)
         w->setup->tile[0] = w->setup->tile[1] = 0;

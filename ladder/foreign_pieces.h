@@ -56,7 +56,8 @@ typedef struct work {
     int helper_count;
     instance instances[HELPERS_MOST];
     int instance_count, in_helper;
-    char hoisted[1000], hoisted_types[1000]; /* shared arrays of functions: declarations; parameters */
+    char hoisted[1000],
+        hoisted_types[1000]; /* shared arrays of functions: declarations; parameters */
     char hoisted_names[500];
     int own_names; /* do the kernels have the rung's names? */
     struct {
@@ -69,7 +70,7 @@ typedef struct work {
     int shared_count;
     char own[KEPT_MOST][WORD_MOST]; /* arrays of one thread */
     int own_count;
-    char locals[512]; /* declarations of OpenCL's __local parameters */
+    char locals[512];        /* declarations of OpenCL's __local parameters */
     char columns[WORD_MOST]; /* the kernel's parameter with the columns of a matrix */
     ladder_error *error;
 } work;

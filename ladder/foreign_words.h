@@ -25,12 +25,10 @@ static const word_pair words[] = {{"warpSize", "WARP"},
                                   {"false", "0"}};
 
 /* They say nothing about what is computed. */
-static const char *const dropped[] = {"__restrict__",    "__restrict", "restrict",
-                                      "static",          "inline",     "register",
-                                      "__forceinline__", "constexpr",  "__private",
-                                      "__noinline__",    "__device__", "__host__",
-                                      "__align__",       "alignas",    "__attribute__",
-                                      "__launch_bounds__"};
+static const char *const dropped[] = {
+    "__restrict__",    "__restrict", "restrict",      "static",           "inline",     "register",
+    "__forceinline__", "constexpr",  "__private",     "__noinline__",     "__device__", "__host__",
+    "__align__",       "alignas",    "__attribute__", "__launch_bounds__"};
 
 typedef struct call_form {
     const char *theirs, *ours;
@@ -99,24 +97,38 @@ static const struct {
      "the ladder has no reinterpret_cast; four elements at once are load4(array, index)", 0},
     {"float4", "four elements at once are elem4 q = load4(array, index), and not float4", 0},
     {"int4", "four elements at once are elem4 q = load4(array, index), and not int4", 0},
-    {"switch", "the ladder's kernels have if, for, while and do, and no switch: write if and else", 0},
+    {"switch", "the ladder's kernels have if, for, while and do, and no switch: write if and else",
+     0},
     {"goto", "the ladder's kernels have if, for, while and do, and no goto: write a loop", 0},
-    {"half", "the ladder's types are char, short, int, unsigned, long long, float and double; half "
-             "is none of them: use float", 'w'},
-    {"auto", "the ladder's kernels name the type of a variable; auto does not: write the type", 'w'},
-    {"struct", "the ladder's kernels have no struct: use one array or variable for each member", 'w'},
+    {"half",
+     "the ladder's types are char, short, int, unsigned, long long, float and double; half "
+     "is none of them: use float",
+     'w'},
+    {"auto", "the ladder's kernels name the type of a variable; auto does not: write the type",
+     'w'},
+    {"struct", "the ladder's kernels have no struct: use one array or variable for each member",
+     'w'},
     {"sizeof", "the model has no sizeof: write the number", 0},
-    {"printf", "the model has no printf; `tally ladder show FILE` and the page's stepper show what a "
-               "kernel does", '('},
+    {"printf",
+     "the model has no printf; `tally ladder show FILE` and the page's stepper show what a "
+     "kernel does",
+     '('},
     {"assert", "the model has no assert: it checks bounds, races and barriers by itself", '('},
-    {"__ballot_sync", "the model has shuffles, and no votes: __shfl_xor_sync in a loop does the same", 0},
-    {"__any_sync", "the model has shuffles, and no votes: __shfl_xor_sync in a loop does the same", 0},
-    {"__all_sync", "the model has shuffles, and no votes: __shfl_xor_sync in a loop does the same", 0},
+    {"__ballot_sync",
+     "the model has shuffles, and no votes: __shfl_xor_sync in a loop does the same", 0},
+    {"__any_sync", "the model has shuffles, and no votes: __shfl_xor_sync in a loop does the same",
+     0},
+    {"__all_sync", "the model has shuffles, and no votes: __shfl_xor_sync in a loop does the same",
+     0},
     {"__activemask", "the model has no __activemask: name the lanes that take part, 0xffffffff", 0},
-    {"atomicCAS", "the model has no atomicCAS: atomicAdd, atomicMin, atomicMax and atomicExch it has", 0},
+    {"atomicCAS",
+     "the model has no atomicCAS: atomicAdd, atomicMin, atomicMax and atomicExch it has", 0},
     {"asm", "the model does not read assembler: leave it out, or write it in C", 0},
-    {"cg", "the model does not read cooperative_groups; __syncthreads and __shfl_down_sync it does, "
-           "and GRID_BARRIER(cells)", ':'},
+    {"cg",
+     "the model does not read cooperative_groups; __syncthreads and __shfl_down_sync it does, "
+     "and GRID_BARRIER(cells)",
+     ':'},
     {"cooperative_groups",
      "the model does not read cooperative_groups; __syncthreads and __shfl_down_sync it does, "
-     "and GRID_BARRIER(cells)", 0}};
+     "and GRID_BARRIER(cells)",
+     0}};

@@ -255,14 +255,17 @@ void report_html(const report *r, FILE *f)
     html_text(f, r->device_text);
     fprintf(f, "<br>");
     html_text(f, r->machine);
-    fprintf(f,
-            "<br>model: warps of %d lanes, %d banks; tally %s</p></header>\n<nav class=\"contents\" "
-            "aria-label=\"parts\"><ul><li><a "
-            "href=\"#story\">the story</a></li><li><a href=\"#why\">why it is faster</a></li>",
-            r->warp, r->banks, tally_version());
+    fprintf(
+        f,
+        "<br>model: warps of %d lanes, %d banks; tally %s</p></header>\n<nav class=\"contents\" "
+        "aria-label=\"parts\"><ul><li><a "
+        "href=\"#story\">the story</a></li><li><a href=\"#why\">why it is faster</a></li>",
+        r->warp, r->banks, tally_version());
     for (int i = 0; i < r->shape_count; i++) {
         const char *const name = shape_name(r->shapes[i].shape);
-        fprintf(f, "<li><a href=\"#%s\">%s</a> <a href=\"#%s-steps\" aria-label=\"%s, step by step\">(steps)</a></li>",
+        fprintf(f,
+                "<li><a href=\"#%s\">%s</a> <a href=\"#%s-steps\" aria-label=\"%s, step by "
+                "step\">(steps)</a></li>",
                 name, name, name, name);
     }
     fprintf(f, "</ul></nav>\n<main>\n");

@@ -209,9 +209,12 @@ static const char *library_text(const char *name)
 
 static void defines(const model_setting *s, char *text, size_t room)
 {
-    static const char *const types[] = {"i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64"};
+    static const char *const types[] = {"i8",  "u8",  "i16", "u16", "i32",
+                                        "u32", "i64", "u64", "f32", "f64"};
     static const char *const low[] = {"(-128)",
-                                      "0", "(-32768)", "0",
+                                      "0",
+                                      "(-32768)",
+                                      "0",
                                       "(-2147483647 - 1)",
                                       "0",
                                       "(-9223372036854775807l - 1)",
@@ -219,7 +222,9 @@ static void defines(const model_setting *s, char *text, size_t room)
                                       "as_f32(0xff800000u)",
                                       "as_f64(0xfff0000000000000ul)"};
     static const char *const high[] = {"127",
-                                       "255", "32767", "65535",
+                                       "255",
+                                       "32767",
+                                       "65535",
                                        "2147483647",
                                        "0xffffffffu",
                                        "9223372036854775807l",

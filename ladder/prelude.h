@@ -33,7 +33,7 @@ fn elem combine(elem a, elem b)
 /* An element's bits, in the low bytes of a word, and back. */
 #define bits_of(v)  ((u64)to_bits(v))
 #define value_of(w) from_bits((bits)(w))
-#define FUNCTION fn
+#define FUNCTION    fn
 #ifndef TL_CUDA
 #define half half_ /* a word of OpenCL that is a usual name in texts for CUDA */
 #endif

@@ -66,7 +66,10 @@ static int set_cells(job *j, const char *how, memory *m, int64_t n, ladder_error
     return launch_support(j, how, groups < 1024 ? groups : 1024, arguments, 2, error);
 }
 
-static int has_tail(const job *j) { return j->rung->schedule == HALVES || j->rung->schedule == EIGHTHS; }
+static int has_tail(const job *j)
+{
+    return j->rung->schedule == HALVES || j->rung->schedule == EIGHTHS;
+}
 
 int needs_fold(const job *j, int64_t partials)
 {

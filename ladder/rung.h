@@ -174,7 +174,8 @@ void data_fill(void *x, kind k, int64_t n, int operation, int tenths);
 element data_get(const void *x, kind k, int64_t i);
 void data_put(void *x, kind k, int64_t i, element e);
 enum { BINS = 128 }; /* of histograms */
-/* 0, 1, 2, ... for transposes; elements of 1 .. 127 for histograms. */
+/* 0, 1, 2, ... for transposes; elements of 1 .. 127 for histograms: in half of the data neighbours are equal. */
+int64_t histogram_count(int64_t n, int64_t v); /* how often v is among the first n of these */
 void data_fill_shape(void *x, shape s, kind k, int64_t n, int operation);
 void matrix_of(int64_t n, int64_t *rows, int64_t *cols); /* about square, of at most n elements */
 int same_bits(kind k, element a, element b);
@@ -217,8 +218,8 @@ typedef struct job {
     int64_t output_bytes;
     model_counts *counts;
     int64_t launches, clears; /* all of them; those that set memory to 0 or to NEUTRAL */
-    double copying; /* seconds of job_finish that brought results to the host */
-    int threads;    /* of the host */
+    double copying;           /* seconds of job_finish that brought results to the host */
+    int threads;              /* of the host */
 } job;
 enum { SUPPORT_THREADS = 256 }; /* of support.cl's kernels */
 /* One run on input number `at`, launches only (host rungs: all of it); partials: how many
@@ -316,6 +317,7 @@ typedef struct report {
     char device_note[200]; /* why the model, in a sentence */
     int operation, warp, banks, threads;
     shape_report shapes[SHAPES];
+    char dtype[8]; /* of a list in the options, the one that is run now */
     int shape_count, wrong;
 } report;
 
@@ -341,8 +343,9 @@ const row *rung_before(const shape_report *s, int index);
 const char *verdict_word(const row *r);
 /* "1", or "1 + 2" where two more launches clear memory */
 const char *launches_text(const row *x, char *text, size_t room);
-#define LAUNCHES_TEXT \
-    "Launches: those that the result needs, with the fold of the last results; + those that set memory to zero first."
+#define LAUNCHES_TEXT                                                                              \
+    "Launches: those that the result needs, with the fold of the last results; + those that set "  \
+    "memory to zero first."
 /* a text in lines, behind `indent` columns */
 void wrapped(FILE *out, const char *text, int indent, int width);
 void report_table(const report *r, FILE *out);

@@ -59,8 +59,8 @@ enum { FACTS = 7 };
    changed; -1: none. */
 static int looked_at(const row *x, const fact *facts)
 {
-    static const char *const words[FACTS] = {"conflict", "bytes moved", "barrier", "diverge", "launch",
-                                             "request",  "shared accesses"};
+    static const char *const words[FACTS] = {"conflict", "bytes moved", "barrier",        "diverge",
+                                             "launch",   "request",     "shared accesses"};
     char path[80], line[400];
     int first = -1;
     const char *at = NULL;
@@ -102,7 +102,8 @@ static void compare(row *x, const row *b, double ceiling, int processors)
     const int first = counted ? looked_at(x, facts) : -1;
     if (first >= 0 && gain(&facts[first]) > 1) best = first;
     if (first >= 0 && gain(&facts[first]) < 1) worst = first;
-    const int turn[] = {first >= 0 && first == worst ? worst : best, first >= 0 && first == worst ? best : worst};
+    const int turn[] = {first >= 0 && first == worst ? worst : best,
+                        first >= 0 && first == worst ? best : worst};
     for (int i = 0; i < 2; i++) {
         if (turn[i] < 0) continue;
         if (n) n += snprintf(to + n, room - (size_t)n, "; but ");

@@ -96,9 +96,8 @@ int series_launch(job *j, int at, ladder_error *error)
         const argument arguments[] = {MEMORY(in), MEMORY(j->work[OUT]), COUNT(rows), COUNT(cols)};
         const int *const tile = j->rung->tile;
         const int64_t groups = tile[0] ? up(cols, tile[0]) * up(rows, tile[1])
-                               : j->rung->each > j->rung->threads
-                                   ? up(rows, side) * up(cols, side)
-                                   : up(rows * cols, j->rung->each);
+                               : j->rung->each > j->rung->threads ? up(rows, side) * up(cols, side)
+                                                                  : up(rows * cols, j->rung->each);
         return launch_kernel(j, kernel, groups, arguments, 4, error);
     }
     case HISTOGRAM: {

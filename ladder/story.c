@@ -40,7 +40,8 @@ static const chapter path[] = {
     {"tiled_4", "first addition while loading",
      "Coarsening by two: half of the groups and half of the barriers for the same bytes."},
     {"cascade", "grid-stride loop",
-     "8 groups of 256 threads for each multiprocessor, which are the 2048 threads that it holds. Each thread strides over the "
+     "8 groups of 256 threads for each multiprocessor, which are the 2048 threads that it holds. "
+     "Each thread strides over the "
      "whole input with "
      "many loads "
      "in flight, and the tree with its barriers comes once. Now the memory is the limit."},
@@ -94,7 +95,8 @@ static void bar_of(double seconds, double first, double part, FILE *f)
 /* The reader's own time first, the recorded one beside it. */
 static void own_chapter(const report *r, size_t k, const work *w, double first, FILE *f)
 {
-    const timing *const t = own_time(r, k), *const before = k ? own_time(r, k - 1) : NULL, *const one = own_time(r, 0);
+    const timing *const t = own_time(r, k), *const before = k ? own_time(r, k - 1) : NULL,
+                        *const one = own_time(r, 0);
     const shape_report *s = &r->shapes[0];
     for (int i = 0; i < r->shape_count; i++)
         if (r->shapes[i].shape == SHAPE_reduce) s = &r->shapes[i];
@@ -102,11 +104,12 @@ static void own_chapter(const report *r, size_t k, const work *w, double first, 
     bar_of(t->median, one ? one->median : 0, ceiling > 0 ? rate / ceiling : 0, f);
     if (before) factor(f, before->median / t->median, path[k - 1].rung);
     if (before) fprintf(f, " on this device. ");
-    fprintf(f, "Recorded on an %s: %.4g ms, %.0f&times; the first rung.", recorded(SHAPE_reduce)->name, 1e3 * w->seconds,
-            first / w->seconds);
+    fprintf(f, "Recorded on an %s: %.4g ms, %.0f&times; the first rung.",
+            recorded(SHAPE_reduce)->name, 1e3 * w->seconds, first / w->seconds);
 }
 
-static void recorded_chapter(const report *r, size_t k, const work *w, double before, double first, FILE *f)
+static void recorded_chapter(const report *r, size_t k, const work *w, double before, double first,
+                             FILE *f)
 {
     const recorded_device *const d = recorded(SHAPE_reduce);
     const machine *const m = find_machine(d->name);
@@ -126,7 +129,8 @@ static void recorded_chapter(const report *r, size_t k, const work *w, double be
         fprintf(f, " The model's estimate: %.3f ms, limited by %s.", 1e3 * e.seconds,
                 e.limit == BY_ISSUE ? "the rate of instructions" : limit_name(e.limit));
     if (here && here->timed && !r->timed_on_model)
-        fprintf(f, " On this device: %.4g ms, but its runs are more than 20 %% apart.", 1e3 * here->timing.median);
+        fprintf(f, " On this device: %.4g ms, but its runs are more than 20 %% apart.",
+                1e3 * here->timing.median);
 }
 
 static void one_chapter(const report *r, size_t k, double before, double first, FILE *f)
@@ -153,7 +157,8 @@ static void past_table(FILE *f)
     fprintf(f, "<h3>The same story on the card of 2010</h3><p>The lecture that this ladder follows "
                "printed these "
                "times: 16 million ints on a Tesla C2070. "
-               "The order of its ideas still holds; its factors are those of its machine.</p>\n<div class=\"scroll\" "
+               "The order of its ideas still holds; its factors are those of its "
+               "machine.</p>\n<div class=\"scroll\" "
                "tabindex=\"0\" "
                "role=\"region\" aria-label=\"2010 and now\"><table>"
                "<thead><tr><th scope=\"col\">version</th><th scope=\"col\">2010, ms</th><th "
@@ -202,24 +207,32 @@ void html_story(const report *r, FILE *f)
     fprintf(f, "<section id=\"story\"><h2>From the first rung to the last</h2><p>");
     if (one && end)
         fprintf(f,
-                "On this device the time falls from %.4g ms to %.4g ms: <b>%.0f times as fast</b>. On a recorded %s, "
+                "On this device the time falls from %.4g ms to %.4g ms: <b>%.0f times as fast</b>. "
+                "On a recorded %s, "
                 "with %.0f whole numbers of 4 bytes, from %.4g ms to %.4g ms: %.0f times. ",
-                1e3 * one->median, 1e3 * end->median, one->median / end->median, d->name, d->n, 1e3 * first, 1e3 * last,
-                first / last);
+                1e3 * one->median, 1e3 * end->median, one->median / end->median, d->name, d->n,
+                1e3 * first, 1e3 * last, first / last);
     else
         fprintf(f,
-                "The sum of %.0f whole numbers of 4 bytes. From one loop to the last rung the time falls from %.4g ms "
+                "The sum of %.0f whole numbers of 4 bytes. From one loop to the last rung the time "
+                "falls from %.4g ms "
                 "to %.4g ms: <b>%.0f times as fast</b>. %s",
                 d->n, 1e3 * first, 1e3 * last, first / last,
-                4 * d->n / last > 0.95 * d->read ? "The last rung is as fast as the ladder's plain read of the same "
-                                                   "bytes, so there is nothing left to gain. "
-                                                 : "");
-    fprintf(f, own ? "Where a rung was timed on this device, its bar and its factor are this device's; else they are "
-                     "those of the %s. "
-                   : "The times were recorded on an %s, because no kernel was timed here. ",
+                4 * d->n / last > 0.95 * d->read
+                    ? "The last rung is as fast as the ladder's plain read of the same "
+                      "bytes, so there is nothing left to gain. "
+                    : "");
+    fprintf(f,
+            own ? "Where a rung was timed on this device, its bar and its factor are this "
+                  "device's; else they are "
+                  "those of the %s. "
+                : "The times were recorded on an %s, because no kernel was timed here. ",
             d->name);
-    fprintf(f, "A bar is the share of the measured read ceiling%s; the figure beside it is the factor over the first "
-               "rung.</p>\n<ol class=\"chapters\">\n", own ? " of its machine" : "");
+    fprintf(f,
+            "A bar is the share of the measured read ceiling%s; the figure beside it is the factor "
+            "over the first "
+            "rung.</p>\n<ol class=\"chapters\">\n",
+            own ? " of its machine" : "");
     for (size_t k = 0; k <= ENDING; k++) {
         one_chapter(r, k, before, first, f);
         if (recorded_work(find_rung("reduce", path[k].rung), &w)) before = w.seconds;

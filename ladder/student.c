@@ -44,8 +44,10 @@ static void head_of(const char *text, char *head, size_t room)
         end = strstr(at, "*/");
         end = end ? end + 2 : at + strlen(at);
     }
-    while (!strncmp(end + strspn(end, " \t\r\n"), "//", 2)) end += strspn(end, " \t\r\n") + strcspn(end + strspn(end, " \t\r\n"), "\n");
-    snprintf(head, room, "%.*s", (int)((size_t)(end - at) < room ? (size_t)(end - at) : room - 1), at);
+    while (!strncmp(end + strspn(end, " \t\r\n"), "//", 2))
+        end += strspn(end, " \t\r\n") + strcspn(end + strspn(end, " \t\r\n"), "\n");
+    snprintf(head, room, "%.*s", (int)((size_t)(end - at) < room ? (size_t)(end - at) : room - 1),
+             at);
 }
 
 /* block: 32 x 8, tile: 32 x 32, shared: 2 * THREADS, parameters: out, in, n */
@@ -59,17 +61,18 @@ static int setup_of(const char *file, student *s, foreign_setup *f, ladder_error
         return fail_with(error, 2, "%s: block is '%s' and must be like 32 x 8", file, line);
     for (int i = 0; i < 3; i++)
         if (line[0] && (f->block[i] < 1 || f->block[i] > MODEL_THREADS_MOST))
-            return fail_with(error, 2, "%s: a side of block is %d and must be from 1 to %d", file, f->block[i],
-                             MODEL_THREADS_MOST);
+            return fail_with(error, 2, "%s: a side of block is %d and must be from 1 to %d", file,
+                             f->block[i], MODEL_THREADS_MOST);
     head_line(head, "tile", line, sizeof line);
-    if (line[0] && (sscanf(line, "%d x %d", &f->tile[0], &f->tile[1]) < 2 || f->tile[0] < 1 || f->tile[1] < 1 ||
-                    f->tile[0] > 1024 || f->tile[1] > 1024))
+    if (line[0] && (sscanf(line, "%d x %d", &f->tile[0], &f->tile[1]) < 2 || f->tile[0] < 1 ||
+                    f->tile[1] < 1 || f->tile[0] > 1024 || f->tile[1] > 1024))
         return fail_with(error, 2, "%s: tile is '%s' and must be like 32 x 32", file, line);
     head_line(head, "shared", s->shared, sizeof s->shared);
     s->shared[strcspn(s->shared, "\r")] = 0;
     if (s->shared[strspn(s->shared, " 0123456789THREADSWARP+-*/()")])
-        return fail_with(error, 2, "%s: shared is '%s' and must be a number of elements, like 2 * THREADS", file,
-                         s->shared);
+        return fail_with(error, 2,
+                         "%s: shared is '%s' and must be a number of elements, like 2 * THREADS",
+                         file, s->shared);
     head_line(head, "parameters", s->parameters, sizeof s->parameters);
     char path[80];
     f->shared = s->shared[0] ? s->shared : NULL;
@@ -131,10 +134,11 @@ static int take_block(const char *file, student *s, const foreign_setup *f, ladd
     memcpy(g->tile, f->tile, sizeof g->tile);
     if (!threads || number_in_head(s->original, "threads", 0) > 0) return 0;
     if (threads > MODEL_THREADS_MOST)
-        return fail_with(error, 2, "%s: block has %lld threads and must have at most %d", file, (long long)threads,
-                         MODEL_THREADS_MOST);
+        return fail_with(error, 2, "%s: block has %lld threads and must have at most %d", file,
+                         (long long)threads, MODEL_THREADS_MOST);
     g->threads = (int)threads;
-    g->each = number_in_head(s->original, "each", (int)((int64_t)s->like.each * threads / s->like.threads));
+    g->each = number_in_head(s->original, "each",
+                             (int)((int64_t)s->like.each * threads / s->like.threads));
     return 0;
 }
 
@@ -192,7 +196,8 @@ void student_close(student *s)
     s->text = s->original = NULL;
 }
 
-int start_file(alone *a, const ladder_options *o, const char *file, int64_t usual_n, student *s, ladder_error *error)
+int start_file(alone *a, const ladder_options *o, const char *file, int64_t usual_n, student *s,
+               ladder_error *error)
 {
     static const char *const operations[] = {"sum", "min", "max"};
     ladder_options with = *o;

@@ -9,9 +9,9 @@ typedef struct student {
     char *text, *original;
     char name[64];
     char shared[80], parameters[80]; /* of the head */
-    rung rung, like; /* in the place of `like` */
-    int operation;   /* -1: all that the ladder has; else what the head or the command says */
-    int fixed;       /* 1: written for one type, kind */
+    rung rung, like;                 /* in the place of `like` */
+    int operation; /* -1: all that the ladder has; else what the head or the command says */
+    int fixed;     /* 1: written for one type, kind */
     kind kind;
 } student;
 
@@ -25,7 +25,8 @@ int student_take(const ladder_options *o, const char *file, char *text, const ch
                  student *s, ladder_error *error);
 void student_close(student *s);
 /* start_alone of a file; student_close and end_alone, also after a failure. */
-int start_file(alone *a, const ladder_options *o, const char *file, int64_t usual_n, student *s, ladder_error *error);
+int start_file(alone *a, const ladder_options *o, const char *file, int64_t usual_n, student *s,
+               ladder_error *error);
 
 /* One run of the kernel on the model. */
 typedef struct trial {

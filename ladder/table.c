@@ -45,7 +45,8 @@ void wrapped(FILE *out, const char *text, int indent, int width)
 
 const char *launches_text(const row *x, char *text, size_t room)
 {
-    snprintf(text, room, x->clears ? "%lld + %lld" : "%lld", (long long)x->launches, (long long)x->clears);
+    snprintf(text, room, x->clears ? "%lld + %lld" : "%lld", (long long)x->launches,
+             (long long)x->clears);
     return text;
 }
 
@@ -129,7 +130,9 @@ static void checked(const shape_report *s, FILE *out)
         off += s->rows[i].off;
     }
     if (!all) return;
-    fprintf(out, off ? "Checked: %lld results, of which %lld are wrong.\n" : "Checked: %lld results, every one of every rung.\n",
+    fprintf(out,
+            off ? "Checked: %lld results, of which %lld are wrong.\n"
+                : "Checked: %lld results, every one of every rung.\n",
             (long long)all, (long long)off);
 }
 
@@ -139,7 +142,8 @@ static void copies(const shape_report *s, FILE *out)
     const row *best = NULL;
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
-        if (x->timed && x->verdict == RIGHT && x->timing.copy_in > 0 && (!best || x->timing.median < best->timing.median))
+        if (x->timed && x->verdict == RIGHT && x->timing.copy_in > 0 &&
+            (!best || x->timing.median < best->timing.median))
             best = x;
     }
     if (!best) return;
@@ -168,8 +172,8 @@ static void counts(const shape_report *s, FILE *out)
         const double n = (double)x->counted_n;
         char text[40];
         any_clears |= x->clears > 0;
-        fprintf(out, "%-17.17s %6s %6.2f %6.2f %8lld %5.1f%% %5.1f%% %8.2f %6lld\n",
-                x->rung->name, launches_text(x, text, sizeof text), n > 0 ? 32.0 * (double)c->sectors / n : 0,
+        fprintf(out, "%-17.17s %6s %6.2f %6.2f %8lld %5.1f%% %5.1f%% %8.2f %6lld\n", x->rung->name,
+                launches_text(x, text, sizeof text), n > 0 ? 32.0 * (double)c->sectors / n : 0,
                 c->requests ? (double)c->sectors / (double)c->requests : 0, (long long)c->conflicts,
                 c->branches ? 100.0 * (double)c->divergent / (double)c->branches : 0,
                 c->operations ? 100.0 * (double)c->lanes / ((double)c->operations * c->warp) : 0,

@@ -180,8 +180,7 @@ void verify_transpose(const job *j, row *out)
 
 static element counted(const job *j, int64_t bin)
 {
-    return (element){
-        .i = bin < 1 || bin > DATA_PERIOD ? 0 : j->n / DATA_PERIOD + (bin <= j->n % DATA_PERIOD)};
+    return (element){.i = histogram_count(j->n, bin)};
 }
 
 void verify_histogram(const job *j, row *out)

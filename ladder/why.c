@@ -73,7 +73,8 @@ void html_concepts(const report *r, FILE *f)
         "<dt>Little's law</dt><dd>Bytes in flight = speed &times; latency. To keep this memory "
         "busy, %.0f GB/s "
         "&times; %.2f microseconds = %.1f MB must be in "
-        "flight at any moment, %.1f KB on each multiprocessor. If each of its %d threads has one word "
+        "flight at any moment, %.1f KB on each multiprocessor. If each of its %d threads has one "
+        "word "
         "of 4 bytes "
         "in flight, that is %.1f KB: %s. Hence several loads for each "
         "thread, or 16 bytes in one load.</dd>\n"
@@ -88,14 +89,17 @@ void html_concepts(const report *r, FILE *f)
         "<dt>Coarsening</dt><dd>More elements for each thread: fewer groups, fewer barriers, fewer "
         "launches, and "
         "more loads in flight. A grid-stride loop is the extreme case.</dd>\n"
-        "<dt>Roofline</dt><dd>A kernel is limited by memory speed or by instruction rate, whichever "
+        "<dt>Roofline</dt><dd>A kernel is limited by memory speed or by instruction rate, "
+        "whichever "
         "is lower. Which one it is depends on the instructions for each byte.</dd></dl>\n"
-        "<p class=\"soft\">The cycles have the size of textbook figures, and were chosen to fit the recorded times: an operation %d, "
+        "<p class=\"soft\">The cycles have the size of textbook figures, and were chosen to fit "
+        "the recorded times: an operation %d, "
         "shared memory "
         "%d, a barrier %d, global memory %d, and %.1f microseconds for a "
         "launch. So fitted, the estimates are within %.0f %% of the recorded times of the H200 on "
         "average and %.0f %% "
-        "at worst, which shows that the model can describe them, and not that it can predict another GPU; some rungs have no estimate, and the tables say why.</p></section>\n",
+        "at worst, which shows that the model can describe them, and not that it can predict "
+        "another GPU; some rungs have no estimate, and the tables say why.</p></section>\n",
         m->name, m->units, m->ghz, 1e-9 * m->peak, CYCLES_GLOBAL, 1e6 * latency, CYCLES_SHARED,
         1e-9 * m->peak, 1e6 * latency, 1e-6 * bytes, each / 1024, 32 * m->warps,
         4 * 32.0 * m->warps / 1024, 4 * 32.0 * m->warps < each ? "not enough" : "just enough",

@@ -56,7 +56,8 @@ static const struct {
       "#define shuffle_down(v, d) shuffle_by(exchange_, v, d)\n"}},
     {"shuffle_up",
      {"#define shuffle_up(v, d) __shfl_up_sync(0xffffffffu, v, d)\n",
-      "/* OpenCL 1.2 has no shuffles: all threads put their values down, meet, and take others'. */\n"
+      "/* OpenCL 1.2 has no shuffles: all threads put their values down, meet, and take others'. "
+      "*/\n"
       "static inline elem shuffle_back(__local elem *exchange, elem v, int d)\n{\n    int tid = "
       "(int)get_local_id(0), from = tid % WARP - d;\n    exchange[tid] = v;\n    "
       "barrier(CLK_LOCAL_MEM_FENCE);\n    elem got = from >= 0 ? exchange[tid - d] : v;\n"
@@ -136,10 +137,12 @@ int api_parse(const char *name, api *a)
 
 const char *words_type(api a, kind k)
 {
-    static const char *const c[] = {"signed char", "unsigned char", "short", "unsigned short", "int",   "unsigned int",
-                                    "int64_t",     "uint64_t",      "float", "double"};
-    static const char *const cuda[] = {"signed char", "unsigned char", "short", "unsigned short", "int",   "unsigned int",
-                                       "long long",   "unsigned long long", "float", "double"};
+    static const char *const c[] = {"signed char", "unsigned char", "short",   "unsigned short",
+                                    "int",         "unsigned int",  "int64_t", "uint64_t",
+                                    "float",       "double"};
+    static const char *const cuda[] = {
+        "signed char", "unsigned char",      "short", "unsigned short", "int", "unsigned int",
+        "long long",   "unsigned long long", "float", "double"};
     return a == API_CUDA ? cuda[k] : c[k];
 }
 
@@ -336,14 +339,18 @@ static void put_bits(FILE *f, api a, const model_setting *s)
     put_words_of_8_bytes(f, a);
     fprintf(f, "#define ELEM_SIZE %d\n", size);
     if (a == API_C)
-        fprintf(f, "static inline u64 bits_of(elem v)\n{\n    u64 w = 0;\n    memcpy(&w, &v, sizeof v);\n    "
-                   "return w;\n}\nstatic inline elem value_of(u64 w)\n{\n    elem v;\n    memcpy(&v, &w, sizeof "
+        fprintf(f, "static inline u64 bits_of(elem v)\n{\n    u64 w = 0;\n    memcpy(&w, &v, "
+                   "sizeof v);\n    "
+                   "return w;\n}\nstatic inline elem value_of(u64 w)\n{\n    elem v;\n    "
+                   "memcpy(&v, &w, sizeof "
                    "v);\n    return v;\n}\n");
     else if (real)
-        fprintf(f, "#define bits_of(v) ((u64)%s(v))\n#define value_of(w) %s((%s)(w))\n", to[a != API_CUDA][wide],
-                from[a != API_CUDA][wide], wide ? (a == API_CUDA ? "long long" : "ulong") : "u32");
+        fprintf(f, "#define bits_of(v) ((u64)%s(v))\n#define value_of(w) %s((%s)(w))\n",
+                to[a != API_CUDA][wide], from[a != API_CUDA][wide],
+                wide ? (a == API_CUDA ? "long long" : "ulong") : "u32");
     else
-        fprintf(f, "#define bits_of(v) ((u64)(%s)(v))\n#define value_of(w) ((elem)(w))\n", wide ? "u64" : "u32");
+        fprintf(f, "#define bits_of(v) ((u64)(%s)(v))\n#define value_of(w) ((elem)(w))\n",
+                wide ? "u64" : "u32");
 }
 
 /* Bulk copies: CUDA has them since Hopper; elsewhere the thread copies in a loop, and the wait
@@ -398,8 +405,8 @@ static void put_bulk_copy(FILE *f, api a, const model_setting *s)
 
 void words_before_kernel(FILE *f, api a, const model_setting *s, const rung *g, const char *text)
 {
-    static const char *const opencl_types[] = {"char", "uchar", "short", "ushort", "int",   "uint",
-                                               "long", "ulong", "float", "double"};
+    static const char *const opencl_types[] = {"char", "uchar", "short", "ushort", "int",
+                                               "uint", "long",  "ulong", "float",  "double"};
     const char *const body = after_head(text);
     if (a == API_OPENCL) {
         fprintf(f,
@@ -422,11 +429,20 @@ void words_before_kernel(FILE *f, api a, const model_setting *s, const rung *g, 
     }
     if (a == API_OPENCL) {
         static const char *const does[] = {"a + b", "a < b ? a : b", "b < a ? a : b"};
-        static const char *const low[] = {
-            "(-128)", "0", "(-32768)", "0",         "(-2147483647 - 1)", "0u", "(-9223372036854775807l - 1)",
-            "0ul",    "-INFINITY", "-INFINITY"};
+        static const char *const low[] = {"(-128)",
+                                          "0",
+                                          "(-32768)",
+                                          "0",
+                                          "(-2147483647 - 1)",
+                                          "0u",
+                                          "(-9223372036854775807l - 1)",
+                                          "0ul",
+                                          "-INFINITY",
+                                          "-INFINITY"};
         static const char *const high[] = {"127",
-                                           "255", "32767", "65535",
+                                           "255",
+                                           "32767",
+                                           "65535",
                                            "2147483647",
                                            "0xffffffffu",
                                            "9223372036854775807l",
@@ -471,12 +487,14 @@ static void put_launch(FILE *f, api a, const char *line, size_t n)
         fprintf(f, "%*svoid *arguments[] = {", indent, "");
         for (int i = 2; i < count; i++)
             fprintf(f, "%s(void *)&%s", i > 2 ? ", " : "", arguments[i]);
-        fprintf(
-            f,
-            "};\n%*sstart_clock();\n%*scheck(cudaLaunchCooperativeKernel((const void *)%s, dim3((unsigned int)%s), "
-            "dim3(THREADS), "
-            "arguments, 0, 0),\n%*s      \"%s, whose groups must all run at the same time\");\n%*sstop_clock();\n",
-            indent, "", indent, "", arguments[0], arguments[1], indent, "", arguments[0], indent, "");
+        fprintf(f,
+                "};\n%*sstart_clock();\n%*scheck(cudaLaunchCooperativeKernel((const void *)%s, "
+                "dim3((unsigned int)%s), "
+                "dim3(THREADS), "
+                "arguments, 0, 0),\n%*s      \"%s, whose groups must all run at the same "
+                "time\");\n%*sstop_clock();\n",
+                indent, "", indent, "", arguments[0], arguments[1], indent, "", arguments[0],
+                indent, "");
         return;
     }
     fprintf(f, "%*sstart_clock();\n%*s", indent, "", indent, "");

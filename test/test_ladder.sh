@@ -73,7 +73,16 @@ code 2 "$tally" ladder window --dtype i32 --device model
 code 2 "$tally" ladder show
 code 2 "$tally" ladder show nothing
 code 2 "$tally" ladder --dtype i16
-has "no value of --dtype 'i16'.*choices: i8, u8, i32" err
+has "the ladder has no dtype 'i16'; choices: i8, u8, i32" err
+code 0 "$tally" ladder scan --rung tiled_scan --dtype i32,f64,u8 --device model --n 5000 --json three.json
+python3 -c 'import json
+s = json.load(open("three.json"))["shapes"]
+assert [x["dtype"] for x in s] == ["i32", "f64", "u8"] and all(r["verdict"] == "right" for x in s for r in x["rungs"]), s'
+verdict 'three element types in one run' $?
+code 2 "$tally" ladder --dtype i32,f64 --device model
+has 'a list of types needs one job' err
+code 2 "$tally" ladder scan --dtype i32,f16 --device model
+has "the ladder has no dtype 'f16'" err
 code 2 "$tally" ladder reduce --dtype u8 --device model
 has "reductions take i32, u32, i64, u64, f32 or f64, not 'u8'" err
 code 0 "$tally" ladder --device model --n 70001 --runs 0 --dtype u8 --json bytes.json # scans, the only shape with bytes

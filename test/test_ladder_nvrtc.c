@@ -64,7 +64,8 @@ static void translated(const char *folder, int want)
         ladder_error error = {0};
         const char *const ending = strrchr(f->d_name, '.');
         /* wrong/idiom_...: those of right/ with one mistake */
-        if (!ending || (strcmp(ending, ".cu") && !strstr(f->d_name, "opencl") && !strstr(folder, "right")) ||
+        if (!ending ||
+            (strcmp(ending, ".cu") && !strstr(f->d_name, "opencl") && !strstr(folder, "right")) ||
             f->d_name[0] == '.' || !strncmp(f->d_name, "idiom_", 6))
             continue;
         snprintf(path, sizeof path, "%s/%s/%s", TALLY_SOURCE_DIR, folder, f->d_name);

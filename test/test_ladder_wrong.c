@@ -186,33 +186,51 @@ static void limits(void)
           "it has 3 elements", 0);
     reads("a number of 65 bits", "{ out[0] = 36893488147419103232; }", "more than 64 bits", 0);
     reads("#if",
-          "#define ON\nKERNEL(k, 1)(GLOBAL elem *in, GLOBAL elem *out, i64 n) {\n#if 0\n out[0] = 1;\n"
+          "#define ON\nKERNEL(k, 1)(GLOBAL elem *in, GLOBAL elem *out, i64 n) {\n#if 0\n out[0] = "
+          "1;\n"
           "#elif defined(ON)\n out[0] = 7;\n#else\n out[0] = 2;\n#endif\n}",
           NULL, 7);
     reads("#if of an expression", "KERNEL(k, 1)(GLOBAL elem *out, i64 n) {\n#if 3 > 2\n#endif\n}",
           "and not '#if 3 > 2'", 0);
-    reads("#if without an end", "KERNEL(k, 1)(GLOBAL elem *out, i64 n) {\n#if 1\n}", "no #endif", 0);
+    reads("#if without an end", "KERNEL(k, 1)(GLOBAL elem *out, i64 n) {\n#if 1\n}", "no #endif",
+          0);
     reads("macros with operands",
           "#define ADD(a, b) ((a) + (b))\n#define TWICE(x) ADD(x, \\\n x)\n#define NAME(a) a##_1\n"
-          "KERNEL(k, 1)(GLOBAL elem *in, GLOBAL elem *out, i64 n) { int NAME(y) = 3; out[0] = TWICE(NAME(y)) * 2; }",
+          "KERNEL(k, 1)(GLOBAL elem *in, GLOBAL elem *out, i64 n) { int NAME(y) = 3; out[0] = "
+          "TWICE(NAME(y)) * 2; }",
           NULL, 12);
-    reads("a macro in itself", "#define x x + 1\nKERNEL(k, 1)(GLOBAL elem *in, GLOBAL elem *out, i64 n) "
-          "{ int x = 0; }", "before '+'", 0);
-    reads("too few operands of a macro", "#define ADD(a, b) a + b\nKERNEL(k, 1)(GLOBAL elem *out, i64 n) "
-          "{ out[0] = ADD(1); }", "'ADD' takes 2 operands, not 1", 0);
+    reads("a macro in itself",
+          "#define x x + 1\nKERNEL(k, 1)(GLOBAL elem *in, GLOBAL elem *out, i64 n) "
+          "{ int x = 0; }",
+          "before '+'", 0);
+    reads("too few operands of a macro",
+          "#define ADD(a, b) a + b\nKERNEL(k, 1)(GLOBAL elem *out, i64 n) "
+          "{ out[0] = ADD(1); }",
+          "'ADD' takes 2 operands, not 1", 0);
     reads("functions",
-          "FUNCTION i32 half(i32 x) { if (x % 2) return -1; return x / 2; } FUNCTION void put(GLOBAL i32 *p, i32 v) "
-          "{ p[0] = v; p++; *p = v + 1; } KERNEL(k, 1)(GLOBAL elem *in, GLOBAL elem *out, i64 n) { put(out + 1, "
-          "half(8)); out[0] = out[2] * 10 + half(3); }", NULL, 49);
-    reads("recursion", "FUNCTION i32 f(i32 x) { return f(x - 1); } KERNEL(k, 1)(GLOBAL elem *out, i64 n) { out[0] = "
-          "f(1); }", "'f' calls itself", 0);
-    reads("two dimensions", "{ SHARED i16 t[2][3]; t[1][2] = 70000; t[0][1] = 5; out[0] = t[1][2] - t[0][1]; }", NULL,
+          "FUNCTION i32 half(i32 x) { if (x % 2) return -1; return x / 2; } FUNCTION void "
+          "put(GLOBAL i32 *p, i32 v) "
+          "{ p[0] = v; p++; *p = v + 1; } KERNEL(k, 1)(GLOBAL elem *in, GLOBAL elem *out, i64 n) { "
+          "put(out + 1, "
+          "half(8)); out[0] = out[2] * 10 + half(3); }",
+          NULL, 49);
+    reads("recursion",
+          "FUNCTION i32 f(i32 x) { return f(x - 1); } KERNEL(k, 1)(GLOBAL elem *out, i64 n) { "
+          "out[0] = "
+          "f(1); }",
+          "'f' calls itself", 0);
+    reads("two dimensions",
+          "{ SHARED i16 t[2][3]; t[1][2] = 70000; t[0][1] = 5; out[0] = t[1][2] - t[0][1]; }", NULL,
           4464 - 5);
     reads("one index of two", "{ SHARED i32 t[2][3]; out[0] = t[1]; }", "has 2 dimensions", 0);
-    reads("an array of one thread", "{ i32 a[3] = {1, 2}; for (int i = 0; i < 3; i++) a[i] += i; out[0] = a[0] * 100 + "
-          "a[1] * 10 + a[2]; }", NULL, 132);
-    reads("beyond an array of one thread", "{ i32 a[3] = {0}; a[n - 1] = 1; }", "it has 3 elements", 0);
-    reads("a pointer that changes its array", "{ GLOBAL elem *p = in; p = out; }", "stays in the array", 0);
+    reads("an array of one thread",
+          "{ i32 a[3] = {1, 2}; for (int i = 0; i < 3; i++) a[i] += i; out[0] = a[0] * 100 + "
+          "a[1] * 10 + a[2]; }",
+          NULL, 132);
+    reads("beyond an array of one thread", "{ i32 a[3] = {0}; a[n - 1] = 1; }", "it has 3 elements",
+          0);
+    reads("a pointer that changes its array", "{ GLOBAL elem *p = in; p = out; }",
+          "stays in the array", 0);
     reads("a condition that does not hold", "{ HOLDS(4 % 3 == 0 && 1 < 2); }", "does not hold", 0);
     reads("a loop without end", "{ for (;;) ; }", "a loop does not end", 0);
     reads("an endless loop behind another defect", "{ out[9] = 1; while (1) in[0]++; }",

@@ -120,7 +120,8 @@ static int cost_shared(group_state *g, const request *r, int line, int atomic)
 {
     model_counts *c = g->counts;
     enum { AT_ONCE = 32 }; /* lanes of 4 bytes: a warp of 64 (AMD) is served in halves */
-    const int parts = r->size > 4 ? r->size / 4 : 1, together = g->warp < AT_ONCE ? g->warp : AT_ONCE;
+    const int parts = r->size > 4 ? r->size / 4 : 1,
+              together = g->warp < AT_ONCE ? g->warp : AT_ONCE;
     const int each = (together + parts - 1) / parts;
     int16_t bank_of[MODEL_WARP_MOST];
     int degree = 0, conflicts = 0;

@@ -20,12 +20,16 @@ static reference array_argument(compiler *c)
 {
     expect(c, "(");
     const reference r = parse_reference(c);
-    if (r.own) model_error(c, "'%s' is an array of one thread, and memory was expected", r.own->name);
+    if (r.own)
+        model_error(c, "'%s' is an array of one thread, and memory was expected", r.own->name);
     expect(c, ",");
     return c->failed ? (reference){0, -1, NULL} : r;
 }
 
-static typed index_in(compiler *c, reference r) { return offset_index(c, r.offset, whole_index(c)); }
+static typed index_in(compiler *c, reference r)
+{
+    return offset_index(c, r.offset, whole_index(c));
+}
 
 static typed array_call(compiler *c, opcode op, int operands)
 {

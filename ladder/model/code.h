@@ -180,7 +180,7 @@ typed own_element(compiler *c, const name_entry *e, typed index);
 void own_store(compiler *c, const name_entry *e, typed index, typed v);
 void own_array(compiler *c, const char *name, kind k); /* its declaration, at '[' */
 int parse_sides(compiler *c, int64_t *sides);          /* [2][3]: their number */
-void declare_pointer(compiler *c); /* behind '*': name = reference */
+void declare_pointer(compiler *c);                     /* behind '*': name = reference */
 /* function.c */
 void function_text(compiler *c); /* FUNCTION type name(parameters) { ... } at the top of a text */
 int call_function(compiler *c, const char *name, typed *out); /* 0: there is none of this name */

@@ -108,7 +108,8 @@ name_entry *add_name(compiler *c, const char *name, int reg, int array, kind k, 
         return NULL;
     }
     name_entry *e = &c->names[c->name_count++];
-    *e = (name_entry){.reg = reg, .array = array, .lanes = lanes, .scope = c->scope, .offset = -1, .kind = k};
+    *e = (name_entry){
+        .reg = reg, .array = array, .lanes = lanes, .scope = c->scope, .offset = -1, .kind = k};
     snprintf(e->name, sizeof e->name, "%s", name);
     return e;
 }
@@ -124,9 +125,9 @@ int type_of(compiler *c, const token *t, kind *k)
     static const struct {
         const char *name;
         kind kind;
-    } types[] = {{"i8", KIND_I8},   {"u8", KIND_U8},        {"i16", KIND_I16}, {"u16", KIND_U16}, {"int", KIND_I32}, {"i32", KIND_I32},
-                 {"u32", KIND_U32}, {"unsigned", KIND_U32}, {"i64", KIND_I64}, {"u64", KIND_U64},
-                 {"f32", KIND_F32}, {"f64", KIND_F64}};
+    } types[] = {{"i8", KIND_I8},   {"u8", KIND_U8},   {"i16", KIND_I16}, {"u16", KIND_U16},
+                 {"int", KIND_I32}, {"i32", KIND_I32}, {"u32", KIND_U32}, {"unsigned", KIND_U32},
+                 {"i64", KIND_I64}, {"u64", KIND_U64}, {"f32", KIND_F32}, {"f64", KIND_F64}};
     if (t->class != TOKEN_NAME) return 0;
     if (!strcmp(t->text, "elem") || !strcmp(t->text, "elem4")) {
         *k = c->program->setting.elem;
@@ -154,12 +155,18 @@ static int64_t compared(const char *sign, int64_t a, int64_t b)
 {
     const int or_same = sign[1] == '=';
     switch (*sign) {
-    case '<': return a < b || (or_same && a == b);
-    case '>': return a > b || (or_same && a == b);
-    case '=': return a == b;
-    case '!': return a != b;
-    case '&': return sign[1] ? a && b : (a & b);
-    default: return a || b;
+    case '<':
+        return a < b || (or_same && a == b);
+    case '>':
+        return a > b || (or_same && a == b);
+    case '=':
+        return a == b;
+    case '!':
+        return a != b;
+    case '&':
+        return sign[1] ? a && b : (a & b);
+    default:
+        return a || b;
     }
 }
 
@@ -169,8 +176,9 @@ static int64_t constant_value(compiler *c, int least)
     static const struct {
         const char *sign;
         int level;
-    } signs[] = {{"*", 6},  {"/", 6},  {"%", 6},  {"+", 5},  {"-", 5},  {"<<", 4}, {">>", 4}, {"<", 3},
-                 {">", 3},  {"<=", 3}, {">=", 3}, {"==", 2}, {"!=", 2}, {"&", 2},  {"&&", 1}, {"||", 1}};
+    } signs[] = {{"*", 6},  {"/", 6}, {"%", 6},  {"+", 5},  {"-", 5},  {"<<", 4},
+                 {">>", 4}, {"<", 3}, {">", 3},  {"<=", 3}, {">=", 3}, {"==", 2},
+                 {"!=", 2}, {"&", 2}, {"&&", 1}, {"||", 1}};
     token *t = peek(c);
     int64_t v = 1;
     if (!deeper(c)) return 1;

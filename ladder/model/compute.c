@@ -242,7 +242,8 @@ void compute(group_state *g, warp_state *w, const instruction *i)
         break;
     case DO_PICK: /* element c of the thread's own array, d registers from b on */
         for (int l = 0; l < g->warp; l++)
-            g->scratch[l] = own_index(g, w, i, c, l, "reads") ? row[(i->b + c[l].i) * n + l] : (lane){0};
+            g->scratch[l] =
+                own_index(g, w, i, c, l, "reads") ? row[(i->b + c[l].i) * n + l] : (lane){0};
         masked(a, g->scratch, n, w->mask);
         break;
     case DO_DROP: /* b into element c of the array from a on */

@@ -12,7 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MACROS_MOST = 128, OPERANDS_MOST = 8, REPLACED_MOST = 1 << 18, IFS_MOST = 32, BYTES_MOST = 1 << 22 };
+enum {
+    MACROS_MOST = 128,
+    OPERANDS_MOST = 8,
+    REPLACED_MOST = 1 << 18,
+    IFS_MOST = 32,
+    BYTES_MOST = 1 << 22
+};
 
 typedef struct span {
     const char *at;
@@ -84,7 +90,8 @@ static size_t piece(const char *at, const char *end)
     } else if (isdigit((unsigned char)*at)) {
         while (n < left && (in_name(at[n]) || at[n] == '.')) n++;
     } else if (*at == '"' || *at == '\'') {
-        while (n < left && at[n] != *at && at[n] != '\n') n += at[n] == '\\' && n + 1 < left ? 2 : 1;
+        while (n < left && at[n] != *at && at[n] != '\n')
+            n += at[n] == '\\' && n + 1 < left ? 2 : 1;
         n += n < left && at[n] == *at;
     } else if (left > 1 && at[0] == '/' && at[1] == '/') {
         while (n < left && at[n] != '\n') n++;
@@ -157,7 +164,9 @@ static void substitute(expander *x, const macro *m, const span *given, buffer *o
             pasted = 1;
             continue;
         }
-        if (at[0] == '#') refuse(x, "the model has no # in a macro, as in '%.*s'", (int)m->name.length, m->name.at);
+        if (at[0] == '#')
+            refuse(x, "the model has no # in a macro, as in '%.*s'", (int)m->name.length,
+                   m->name.at);
         int which = -1;
         for (int i = 0; i < m->count; i++)
             if (same((span){at, n}, m->operands[i])) which = i;
@@ -190,8 +199,8 @@ static const char *use(expander *x, macro *m, const char *at, const char *end, b
         }
         const int count = operands(open, end, given, &past);
         if (count != m->count) {
-            refuse(x, "the macro '%.*s' takes %d operands, not %d", (int)m->name.length, m->name.at, m->count,
-                   count < 0 ? 0 : count);
+            refuse(x, "the macro '%.*s' takes %d operands, not %d", (int)m->name.length, m->name.at,
+                   m->count, count < 0 ? 0 : count);
             return end;
         }
     }
@@ -247,8 +256,8 @@ static void define(expander *x, const char *at, const char *end)
         const char *past = at;
         m.count = operands(at, end, m.operands, &past);
         if (m.count < 0 || m.count > OPERANDS_MOST) {
-            refuse(x, "the macro '%.*s' has more than %d operands, or no ')'", (int)m.name.length, m.name.at,
-                   OPERANDS_MOST);
+            refuse(x, "the macro '%.*s' has more than %d operands, or no ')'", (int)m.name.length,
+                   m.name.at, OPERANDS_MOST);
             return;
         }
         at = past;
@@ -284,7 +293,8 @@ static int condition(expander *x, const char *at, const char *end)
         if (!isdigit((unsigned char)*number) && !(w.length && starts_name(*number))) at = from;
     }
     if (next_word(&at, end).length)
-        refuse(x, "the model reads #if 0, #if NAME and #if defined(NAME), and not '#if %.*s'", (int)(end - from), from);
+        refuse(x, "the model reads #if 0, #if NAME and #if defined(NAME), and not '#if %.*s'",
+               (int)(end - from), from);
     return no ? !value : value;
 }
 
@@ -305,7 +315,9 @@ static int choose(expander *x, span w, const char *at, const char *end) /* #if a
             return 1;
         }
         int yes = 0;
-        if (reading(x)) yes = ifdef || ifndef ? (find(x, next_word(&at, end)) != NULL) == ifdef : condition(x, at, end);
+        if (reading(x))
+            yes = ifdef || ifndef ? (find(x, next_word(&at, end)) != NULL) == ifdef
+                                  : condition(x, at, end);
         x->on[x->ifs] = x->done[x->ifs] = (char)yes;
         x->ifs++;
     } else if (same(w, word("else")) || same(w, word("elif")) || same(w, word("endif"))) {
@@ -339,7 +351,8 @@ static void directive(expander *x, span line, buffer *out)
     } else if (same(w, word("pragma")) || same(w, word("line"))) {
         put(x, out, line.at, line.length);
     } else if (w.length) {
-        refuse(x, "the model reads #define, #undef, #if and #pragma, and no line with '%.*s'", (int)w.length, w.at);
+        refuse(x, "the model reads #define, #undef, #if and #pragma, and no line with '%.*s'",
+               (int)w.length, w.at);
     }
 }
 

@@ -9,7 +9,8 @@ static typed neutral(compiler *c)
     c->kernel->combines = 1;
     const kind k = c->program->setting.elem;
     static const int64_t low[] = {INT8_MIN, 0, INT16_MIN, 0, INT32_MIN, 0, INT64_MIN, 0},
-                         high[] = {INT8_MAX, UINT8_MAX, INT16_MAX, UINT16_MAX, INT32_MAX, UINT32_MAX, INT64_MAX, -1};
+                         high[] = {INT8_MAX,  UINT8_MAX,  INT16_MAX, UINT16_MAX,
+                                   INT32_MAX, UINT32_MAX, INT64_MAX, -1};
     const int op = c->program->setting.operation;
     if (!op) return constant(c, k, 0, 0);
     if (k == KIND_F32 || k == KIND_F64)
@@ -107,7 +108,8 @@ static typed signed_value(compiler *c)
         const reference r = starred_reference(c);
         if (c->failed) return (typed){0, KIND_I32};
         const typed zero = constant(c, KIND_I64, 0, 0);
-        return r.own ? own_element(c, r.own, zero) : load_element(c, r.array, offset_index(c, r.offset, zero));
+        return r.own ? own_element(c, r.own, zero)
+                     : load_element(c, r.array, offset_index(c, r.offset, zero));
     }
     return primary(c);
 }
@@ -212,20 +214,22 @@ static const token *behind_brackets(const token *t, const char *open, const char
 static reference starred_reference(compiler *c)
 {
     const token *const t = c->tokens + c->at;
-    const name_entry *const e = t->class == TOKEN_NAME && is_step(t + 1) ? find_name(c, t->text) : NULL;
+    const name_entry *const e =
+        t->class == TOKEN_NAME && is_step(t + 1) ? find_name(c, t->text) : NULL;
     if (!e || e->array < 0 || e->offset < 0) return parse_reference(c);
     const reference r = {e->array, new_register(c), NULL};
     const typed one = constant(c, KIND_I64, 1, 0);
     emit(c, DO_MOVE, KIND_I64, r.offset, e->offset, 1);
-    const typed next = binary(c, t[1].text[0] == '+' ? DO_ADD : DO_SUB, (typed){e->offset, KIND_I64}, one);
+    const typed next =
+        binary(c, t[1].text[0] == '+' ? DO_ADD : DO_SUB, (typed){e->offset, KIND_I64}, one);
     emit(c, DO_MOVE, KIND_I64, e->offset, next.reg, 1);
     pass(c);
     pass(c);
     return r;
 }
 
-/* What is behind the place to store to that comes next (NAME, *NAME, *(NAME + i) or NAME[...], perhaps behind ++ or --); NULL: none
- * comes. It is looked for before anything is compiled. */
+/* What is behind the place to store to that comes next (NAME, *NAME, *(NAME + i) or NAME[...],
+ * perhaps behind ++ or --); NULL: none comes. It is looked for before anything is compiled. */
 static const token *behind_place(const compiler *c, int *step_before)
 {
     const token *t = c->tokens + c->at;
@@ -237,7 +241,8 @@ static const token *behind_place(const compiler *c, int *step_before)
     if (t->class == TOKEN_SIGN && !strcmp(t->text, "(") && t > c->tokens + c->at && !is_step(t - 1))
         return behind_brackets(t, "(", ")"); /* *(array + i) */
     if (t->class != TOKEN_NAME) return NULL;
-    for (t++; t && t->class == TOKEN_SIGN && !strcmp(t->text, "[");) t = behind_brackets(t, "[", "]");
+    for (t++; t && t->class == TOKEN_SIGN && !strcmp(t->text, "[");)
+        t = behind_brackets(t, "[", "]");
     return t;
 }
 
@@ -323,8 +328,11 @@ static typed move_pointer(compiler *c, const place *p)
 {
     const reference r = parse_reference(c);
     if (!c->failed && (r.own || r.array != p->name->array))
-        model_error(c, "a pointer of the model stays in the array that it was set to; '%s' changes to another: use "
-                       "an index", p->name->name);
+        model_error(c,
+                    "a pointer of the model stays in the array that it was set to; '%s' changes to "
+                    "another: use "
+                    "an index",
+                    p->name->name);
     return c->failed ? (typed){0, KIND_I64}
                      : store_at(c, p, offset_index(c, r.offset, constant(c, KIND_I64, 0, 0)));
 }

@@ -106,9 +106,9 @@ static void operands(compiler *c, const function *f, operand *list, int count)
         if (i) expect(c, ",");
         if (o->pointer) {
             o->array = parse_reference(c);
-            const kind given = c->failed       ? o->kind
-                               : o->array.own  ? o->array.own->kind
-                                               : c->kernel->arrays[o->array.array].kind;
+            const kind given = c->failed      ? o->kind
+                               : o->array.own ? o->array.own->kind
+                                              : c->kernel->arrays[o->array.array].kind;
             if (given != o->kind)
                 model_error(c, "operand %d of '%s' is a pointer to another type", i + 1, f->name);
             if (o->array.offset >= 0) { /* its own: the body may move it */
@@ -132,7 +132,8 @@ static void name_operands(compiler *c, const operand *list, int count)
     for (int i = 0; i < count && !c->failed; i++) {
         const operand *const o = &list[i];
         const name_entry *const own = o->array.own;
-        name_entry *const e = add_name(c, o->name, own ? own->reg : o->reg, o->array.array, o->kind, 1);
+        name_entry *const e =
+            add_name(c, o->name, own ? own->reg : o->reg, o->array.array, o->kind, 1);
         if (!e || !o->pointer) continue;
         e->own = own ? own->own : 0;
         e->offset = o->array.offset;

@@ -291,7 +291,8 @@ static void statement(compiler *c)
     if (take_word(c, "HOLDS")) {
         int64_t holds = 0;
         expect(c, "(");
-        if (constant_expression(c, &holds) && !holds) model_error(c, "the static_assert does not hold");
+        if (constant_expression(c, &holds) && !holds)
+            model_error(c, "the static_assert does not hold");
         expect(c, ")");
         expect(c, ";");
         return;

@@ -50,10 +50,10 @@ static typed indices(compiler *c, const int64_t *sides, int most, int *given)
     for (*given = 0; *given < most && take(c, "["); ++*given) {
         const typed next = whole_index(c);
         expect(c, "]");
-        index = *given ? binary(c, DO_ADD,
-                                binary(c, DO_MUL, index, constant(c, KIND_I64, sides[*given], 0)),
-                                next)
-                       : next;
+        index =
+            *given ? binary(c, DO_ADD,
+                            binary(c, DO_MUL, index, constant(c, KIND_I64, sides[*given], 0)), next)
+                   : next;
     }
     return index;
 }
@@ -196,8 +196,7 @@ void declare_pointer(compiler *c)
     const typed from = offset_index(c, r.offset, constant(c, KIND_I64, 0, 0));
     emit(c, DO_MOVE, KIND_I64, offset, from.reg, 1);
     c->next = used;
-    name_entry *const e =
-        add_name(c, name->text, -1, r.array, c->kernel->arrays[r.array].kind, 1);
+    name_entry *const e = add_name(c, name->text, -1, r.array, c->kernel->arrays[r.array].kind, 1);
     if (e) e->offset = offset;
 }
 

@@ -131,9 +131,7 @@ static int run_warp(group_state *g, warp_state *w)
         case DO_CONTINUE:
         case DO_RETURN:
             if (i->op == DO_RETURN && w->mask && i->a == LOOP_NONE) w->returned = i->line;
-            leave(w, i->op == DO_RETURN  ? i->a
-                     : i->op == DO_BREAK ? LOOP_BREAK
-                                         : LOOP_CONTINUE);
+            leave(w, i->op == DO_RETURN ? i->a : i->op == DO_BREAK ? LOOP_BREAK : LOOP_CONTINUE);
             break;
         case DO_BARRIER:
         case DO_GRID_BARRIER:

@@ -34,7 +34,10 @@ void unknown_value(compiler *c, int at, kind k, int set)
     if (k >= KIND_F32)
         c->program->code[at].real = set ? 0 : -0x1.5a5a5ap40;
     else
-        c->program->code[at].integer = set ? 0 : k == KIND_I8 || k == KIND_U8 ? 0x5A : is_short(k) ? 0x5A5A : 0x5A5A5A5A;
+        c->program->code[at].integer = set                            ? 0
+                                       : k == KIND_I8 || k == KIND_U8 ? 0x5A
+                                       : is_short(k)                  ? 0x5A5A
+                                                                      : 0x5A5A5A5A;
 }
 
 typed truth(compiler *c, typed v)

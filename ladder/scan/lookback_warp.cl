@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * teaches: a single-pass scan as libraries have it: a warp asks 32 predecessors at once, and flag and value are one word
+ * teaches: a single-pass scan as libraries have it: a warp asks 32 predecessors at once; flag and value are one word
  * source: Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (2016), with all they say
  * look at: bytes moved: an element is read once and written once, as in lookback_8; barriers, fewer than its; and the
  *          time: it is faster than the three kernels of hillis_steele, which lookback and lookback_8 are not

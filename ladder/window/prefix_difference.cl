@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * teaches: the difference of two running sums is the sum of a window of any length: n additions and n subtractions, whatever w is
+ * teaches: the difference of two running sums is the sum of a window: n additions and n subtractions, whatever w is
  * source: the usual trick, as with numpy.cumsum, with the scan of hillis_steele
  * look at: error: a running sum forgets small numbers beside large ones, and after an inf every later window is nan
  *
