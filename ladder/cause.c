@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const char not_written[] =
-    "looks as if nobody wrote it: memory holds this pattern before the launch";
+    "looks as if it was never written: memory holds this pattern before the launch";
 
 static int is_poison(kind k, element e)
 {

@@ -332,7 +332,7 @@ static char *joined(work *w)
     return text;
 }
 
-/* Has the text a grid of two dimensions? Then a group takes a tile, which is square if nobody says more. */
+/* Has the text a grid of two dimensions? Then a group takes a tile, which is square unless the head says more. */
 static void grid(work *w)
 {
     int two = 0;

@@ -210,7 +210,7 @@ fn elem warp_fold(LOCAL elem *exchange_, elem v)
 #define warp_combine(v) warp_fold(exchange_, v)
 #endif
 
-/* combine(array[index], v) as one step that nobody can come between. */
+/* combine(array[index], v) as one step that no other thread can interrupt. */
 #if defined(TL_CUDA) && OPERATION == 0 && (ELEM_FLOAT || ELEM_SIZE == 4)
 #define atomic_combine(array, index, v) atomicAdd((array) + (index), v)
 #elif defined(TL_CUDA) && OPERATION == 0

@@ -180,7 +180,7 @@ void data_fill_shape(void *x, shape s, kind k, int64_t n, int operation);
 void matrix_of(int64_t n, int64_t *rows, int64_t *cols); /* about square, of at most n elements */
 int same_bits(kind k, element a, element b);
 void element_text(kind k, element e, char *text, size_t room);
-enum { DATA_PERIOD = 127, POISON = 0xA5 }; /* the bytes of memory that nobody has written */
+enum { DATA_PERIOD = 127, POISON = 0xA5 }; /* the bytes of memory that were never written */
 /* The result of folding what data_fill made: exact; then rounded once. *bound: what any order
  * can be away from it at most (Higham 2002, 4.2), in ulp. ulp_error: how far got is away from
  * the exact value. */

@@ -49,8 +49,12 @@ static int say(char *to, size_t room, const fact *f, const char *before)
     if (f->is == 0) return snprintf(to, room, "%s (%s had %.0f)", f->none, before, f->was);
     if (f->was == 0)
         return snprintf(to, room, "%.0f %s, where %s had none", f->is, f->more, before);
-    return g > 1 ? snprintf(to, room, "%.1f times fewer %s than %s", g, f->more, before)
-                 : snprintf(to, room, "%.1f times the %s of %s", 1 / g, f->more, before);
+    if (f->was < 10 && f->is < 10)
+        return snprintf(to, room, "%.0f %s, where %s had %.0f", f->is,
+                        f->is == 1 && !strcmp(f->more, "launches") ? "launch" : f->more, before,
+                        f->was);
+    return g > 1 ? snprintf(to, room, "%s has %.1f times as many %s", before, g, f->more)
+                 : snprintf(to, room, "%.1f times as many %s as %s", 1 / g, f->more, before);
 }
 
 enum { FACTS = 7 };

@@ -205,11 +205,11 @@ void watch_shared(group_state *g, const warp_state *w, const array_info *a, int6
               reads = i->op == DO_LOAD || i->op == DO_ATOMIC_GET;
     const int64_t at = (offset - a->offset) / (int64_t)kind_bytes(a->kind);
     if (s->write_step < 0 && i->op != DO_STORE && i->op != DO_ATOMIC_PUT)
-        defect(g, DEFECT_UNSET, line, "thread %d reads %s[%lld], which nobody has written", thread,
+        defect(g, DEFECT_UNSET, line, "thread %d reads %s[%lld], which was never written", thread,
                a->name, (long long)at);
     if (s->on_its_way && i->op != DO_STORE)
         defect(g, DEFECT_UNSET, line,
-               "thread %d reads %s[%lld], whose copy (line %d) nobody has waited for", thread,
+               "thread %d reads %s[%lld], whose copy (line %d) was not waited for", thread,
                a->name, (long long)at, s->write_line);
     if (s->bulk) bulk_touched(g, s, a, at, thread, line);
     if (s->write_step == step && s->writer != thread && !(atomic && s->write_atomic) &&

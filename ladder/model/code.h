@@ -168,7 +168,7 @@ int parse_type(compiler *c, kind *k, int *quad);   /* passes a type, if there is
 typed parse_expression(compiler *c);               /* with assignments */
 typed whole_index(compiler *c);                    /* of an array */
 typed parse_term(compiler *c);                     /* of a sum */
-/* what a variable without a value holds: one that nobody expects; set: 0 */
+/* what a variable without a value holds: a conspicuous one; set: 0 */
 void unknown_value(compiler *c, int at, kind k, int set);
 /* place.c */
 reference parse_reference(compiler *c); /* NAME, NAME + i, &NAME[i], tile[i] of two dimensions */

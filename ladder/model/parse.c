@@ -63,7 +63,7 @@ static void declaration(compiler *c, kind k, int quad)
             typed v = convert(c, parse_expression(c), k);
             emit(c, DO_MOVE, k, reg, v.reg, 1);
             c->next = used;
-        } else { /* no value: one that nobody expects, so that its use shows */
+        } else { /* no value: a conspicuous one, so that its use shows */
             const int at = emit(c, DO_CONST, k, reg, 0, 0);
             if (at >= 0) unknown_value(c, at, k, 0);
         }
