@@ -345,6 +345,30 @@ has '^      was  if \(tid < s\) data\[tid\] = combine\(data\[tid\], data\[tid \+
 has '^      now  if \(tid <= s\) data\[tid\] = combine\(data\[tid\], data\[tid \+ s\]\);$' out
 code 2 "$tally" ladder break sequential
 
+code 0 "$tally" ladder break mine.cl
+has '^mine.cl, damaged in one place at a time' out
+code 0 "$tally" ladder break scan/lookback
+has '  fence removed +nothing' out
+has '  1 for the neutral +the answer' out
+cat >seven.cl <<'CL'
+/* like: reduce/tiled_3 */
+KERNEL(fold, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, i64 n)
+{
+    out[group_index()] = 7;
+}
+CL
+code 4 "$tally" ladder try seven.cl --device model # sizes for which nothing is launched are no runs
+has 'WRONG: ([0-9]+) of \1 runs went wrong' out
+[ "$(grep -n WRONG out | head -1 | cut -d: -f1)" -lt 8 ]
+verdict 'the verdict comes first' $?
+code 0 "$tally" ladder reduce --rung tiled_3,cascade,atomic --warp 64 --device model --n 65536
+has '^tiled_3 +2 .* 0 +[0-9.]+% ' out # neighbouring words have no conflict in a warp of 64
+has '^cascade +2 ' out
+has '^atomic +1 \+ 1 ' out
+has '^atomic +1 launch, where cascade had 2' out
+code 0 "$tally" ladder scan --rung tiled_scan,hillis_steele --device model --n 65536
+has '^hillis_steele +tiled_scan has 1.9 times as many barriers' out # what its head says to look at
+
 cp wrong.cl 'a<b>"c&.cl'
 "$tally" ladder try 'a<b>"c&.cl' --rung reduce/tiled_3 --device model --n 1000 --html odd.html >/dev/null
 grep -q 'id="reduce-a_b__c_.cl"' odd.html && ! grep -q 'a<b>' odd.html

@@ -209,8 +209,8 @@ void watch_shared(group_state *g, const warp_state *w, const array_info *a, int6
                a->name, (long long)at);
     if (s->on_its_way && i->op != DO_STORE)
         defect(g, DEFECT_UNSET, line,
-               "thread %d reads %s[%lld], whose copy (line %d) was not waited for", thread,
-               a->name, (long long)at, s->write_line);
+               "thread %d reads %s[%lld], whose copy (line %d) was not waited for", thread, a->name,
+               (long long)at, s->write_line);
     if (s->bulk) bulk_touched(g, s, a, at, thread, line);
     if (s->write_step == step && s->writer != thread && !(atomic && s->write_atomic) &&
         !(s->writer / g->warp == warp && s->write_epoch < w->epoch))
