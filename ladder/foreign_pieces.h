@@ -3,6 +3,7 @@
  * with #, and the space between them), what is written, what is refused.
  *
  *   foreign.c           expressions and statements      foreign_kernel.c   kernels, templates
+ *   foreign_declare.c   types, constants, variables   foreign_text.c     the whole text
  *   foreign_helper.c    functions that kernels call     foreign_pieces.c   pieces, output */
 #ifndef LADDER_FOREIGN_PIECES_H
 #define LADDER_FOREIGN_PIECES_H
@@ -94,6 +95,12 @@ void walk(work *w, int from, int to);
 /* What walk would write, on one line; 0: it does not fit. */
 int walked(work *w, int from, int to, char *text, size_t room);
 int operands(const work *w, int open, int *first, int most);
+
+/* foreign_declare.c. Each ..._at: past what was translated, or 0. */
+int shared_at(work *w, int i, int dynamic); /* its word at i: up to the ';' */
+int declaration_at(work *w, int i);         /* of variables, or of a pointer to an array */
+int pointer_cast_at(const work *w,
+                    int i); /* (T *) or reinterpret_cast<T *>: nothing is left of it */
 int type_at(const work *w, int i, const char **type, int *constant, int *by_hand);
 int is_dropped(const work *w, int i);
 int is_local(const work *w, int i);
@@ -103,6 +110,10 @@ int constant_at(work *w, int i); /* const int NAME = constant; */
 int is_shared(const work *w, int i);
 int is_own(const work *w, int i);
 void keep(char list[KEPT_MOST][WORD_MOST], int *count, const work *w, int i);
+
+/* foreign_kernel.c: the word __global__ or __kernel is at i; past the kernel */
+int kernel_at(work *w, int i, int template_at, int which);
+int has_rungs_names(const work *w); /* is a kernel of the rung's named in the text? */
 
 /* foreign_helper.c */
 void find_helpers(work *w);
