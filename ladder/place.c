@@ -91,6 +91,10 @@ void place_close(place *p)
 }
 
 int place_is_model(const place *p) { return p->model; }
+int place_has_warps(const place *p)
+{
+    return p->model || !strcmp(p->ctx->device->calls->name, "cuda");
+}
 int place_shares_memory(const place *p)
 {
     return !p->model && p->gpu->calls->shares_memory && p->gpu->calls->shares_memory(p->gpu);

@@ -159,6 +159,18 @@ static int rung_failed(row *out, ladder_error *error)
     return 0;
 }
 
+/* OpenCL 1.2 has no shuffles: the ladder makes them of barriers, to which all threads must come. */
+static void skip_uneven(row *out)
+{
+    out->verdict = SKIPPED;
+    snprintf(
+        out->reason, sizeof out->reason,
+        "right on the model, and not for this device: not all warps of a group come to the shuffle "
+        "in "
+        "line %d, and OpenCL 1.2 has no shuffles; the ladder makes them of barriers of the group",
+        out->counts.uneven);
+}
+
 /* What the model found, behind what the values said: the one does not excuse the other. */
 static void take_defects(row *out)
 {
@@ -355,7 +367,9 @@ int run_rung(const report *r, shape_report *s, const rung *g, const char *text, 
             out->verdict != WRONG)
             code = count_sparsely(&t, g, text, out, s->n);
         const int64_t launches = out->launches, clears = out->clears;
-        if (!code && !place_is_model(p) && out->verdict != WRONG) {
+        if (!code && out->counts.uneven && out->verdict != WRONG && !place_has_warps(p))
+            skip_uneven(out);
+        else if (!code && !place_is_model(p) && out->verdict != WRONG) {
             if (g->order == MODEL && want) code = same_as_model(&t, g, text, n, want, out);
             if (!code && out->verdict != WRONG) code = on_device(&t, g, text, timed, out);
         }

@@ -491,6 +491,8 @@ PY
     verdict 'the counts are those of the size that runs' $?
     code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device "$device" --n 1000 --runs 0
     sed -E 's/^KERNEL\(\w+/KERNEL(a_name_of_more_than_16_letters/' "$TALLY_SOURCE/ladder/reduce/tiled_3.cl" >long.cl
+    code 0 "$tally" ladder try "$TALLY_SOURCE/test/ladder/right/warp_helper.cu" --device "$device" --n 1000 --runs 1
+    has 'right on the model, and not for this device: not all warps of' out # its last shuffles are the first warp's alone
     code 0 "$tally" ladder try long.cl --rung reduce/tiled_3 --device "$device" --n 1000 --runs 20 # many launches of it
     for text in reduce3.cu sum.cl "$assignments"/instructor/4-shuffles/solution.cu; do
         code 0 "$tally" ladder try "$text" --device "$device" --n 4999 --runs 0

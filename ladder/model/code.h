@@ -211,6 +211,7 @@ enum { LOOP_NONE, LOOP_BREAK, LOOP_CONTINUE, LOOP_CALL };
 typedef struct warp_state {
     uint64_t mask, live, all;          /* on now; not returned; at the start */
     int returned;                      /* the line where the last lanes did */
+    int shuffles, shuffled;            /* in this step; the line of the last */
     int at, depth, epoch, done, first; /* first: its first thread */
     frame frames[DEPTH_MOST];
     lane *registers; /* [register][lanes] */

@@ -119,6 +119,7 @@ typedef struct model_counts {
     model_line line[MODEL_LINES];              /* of all groups looked at */
     int worst_line, worst_degree, worst_lanes; /* the worst bank conflict, and who met whom: */
     int16_t worst_bank[MODEL_WARP_MOST];
+    int uneven; /* the line of a shuffle to which not all warps of a group come; 0: there is none */
     int defect; /* the kind that was found first */
     model_finding found[DEFECTS];
 } model_counts;

@@ -158,6 +158,7 @@ static int run_warp(group_state *g, warp_state *w)
                 defect(g, DEFECT_BARRIER, i->line,
                        "the shuffle is reached by %d of %d lanes of a warp",
                        __builtin_popcountll(w->mask), __builtin_popcountll(w->live));
+            if (w->mask) w->shuffles++, w->shuffled = i->line;
             if (g->trace && w->mask) trace_shuffle(g->trace, g, w, i);
             compute(g, w, i);
             break;
@@ -196,6 +197,11 @@ static void end_step(group_state *g)
 {
     model_step *s = g->step;
     if (!s) return;
+    for (int v = 0; v < g->warps; v++)
+        if (g->warp_states[v].shuffles != g->warp_states[0].shuffles && !g->counts->uneven)
+            g->counts->uneven = g->warp_states[v].shuffles ? g->warp_states[v].shuffled
+                                                           : g->warp_states[0].shuffled;
+    for (int v = 0; v < g->warps; v++) g->warp_states[v].shuffles = 0;
     for (int v = 0; v < g->warps; v++) {
         int any = 0;
         for (int l = 0; l < g->warp && v * g->warp + l < g->kernel->threads; l++)
