@@ -114,7 +114,7 @@ typedef struct argument {
 int place_open(place **p, const char *device, ladder_error *error);
 void place_close(place *p);
 int place_is_model(const place *p);
-int place_has_warps(const place *p); /* whose shuffles are no barriers of the group? */
+int place_has_warps(const place *p);     /* whose shuffles are no barriers of the group? */
 int place_shares_memory(const place *p); /* with the processors */
 const char *place_name(const place *p);
 const char *place_text(const place *p); /* one line: what it is */
