@@ -258,12 +258,12 @@ if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CROSSCOMPILING AND
   target_include_directories(fuzz_readers PRIVATE src include)
   target_compile_definitions(fuzz_readers PRIVATE ${fuzz_definitions})
   target_compile_options(fuzz_readers PRIVATE ${fuzz_options})
-  file(GLOB model CONFIGURE_DEPENDS ladder/model/*.c)
+  file(GLOB model CONFIGURE_DEPENDS ladder/model/*.c ladder/foreign*.c)
   foreach(source IN LISTS fuzzers)
     get_filename_component(name ${source} NAME_WE)
     if(name STREQUAL fuzz_ladder)
       # without anything of the library
-      add_executable(${name} ${source} ${model} ladder/foreign.c ladder/toml.c ladder/fail.c src/context/threads.c
+      add_executable(${name} ${source} ${model} ladder/toml.c ladder/fail.c src/context/threads.c
                      src/context/processors.c)
       target_compile_definitions(${name} PRIVATE MODEL_WORK_LEAST=20000)
       target_include_directories(${name} PRIVATE ladder)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * tally ladder break RUNG: damages the rung's text in one place after the other, runs each on
+ * tally ladder break RUNG or FILE: damages the text in one place after the other, runs each on
  * the model, and says which check notices. An exercise: guess first. */
-#include "rung.h"
+#include "student.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +18,8 @@ static const damage damages[] = {{"barrier removed", "BARRIER();", ";", 0},
                                  {"wait removed", "copy_wait();", ";", 0},
                                  {"wait removed", "bulk_wait(arrived, now, phase);", ";", 0},
                                  {"meeting removed", "GRID_BARRIER(met);", ";", 0},
+                                 {"fence removed", "FENCE();", ";", 0},
+                                 {"1 for the neutral", "NEUTRAL", "((elem)1)", 0},
                                  {"index shifted", "[", " + 1", 1},
                                  {"last element dropped", "< n", " - 1", 0},
                                  {"comparison loosened", "< s)", "", 0}};
@@ -35,7 +37,10 @@ static int inside_comment(const char *text, const char *at)
 static int line_of(const char *text, const char *at)
 {
     int line = 1;
-    for (; text < at; text++) line += *text == '\n';
+    for (; text < at; text++) {
+        line += *text == '\n';
+        if (!strncmp(text, "\n#line ", 7)) line = atoi(text + 7) - 1; /* of a translated text */
+    }
     return line;
 }
 
@@ -94,10 +99,11 @@ static const char *noticed_by(const row *x)
     return strncmp(x->reason, "a loop", 6) ? "the answer" : by[5];
 }
 
-/* The whole line, without its indent: a part would hide what was damaged. */
-static void print_line(FILE *out, const char *mark, const char *text, int line)
+/* The whole line around a place, without its indent: a part would hide what was damaged. */
+static void print_line(FILE *out, const char *mark, const char *text, size_t from)
 {
-    for (; line > 1; line--) text += strcspn(text, "\n") + 1;
+    while (from && text[from - 1] != '\n') from--;
+    text += from;
     text += strspn(text, " ");
     fprintf(out, "%s %.*s\n", mark, (int)strcspn(text, "\n"), text);
 }
@@ -120,8 +126,8 @@ static int try_one(const alone *a, const rung *g, const damage *d, const char *a
     }
     const int line = line_of(a->text, at);
     fprintf(out, "%4d  %-22s %s\n", line, d->what, code ? "the compiler" : noticed_by(&x));
-    print_line(out, "      was ", a->text, line);
-    print_line(out, "      now ", broken, line);
+    print_line(out, "      was ", a->text, (size_t)(at - a->text));
+    print_line(out, "      now ", broken, (size_t)(at - a->text));
     free(broken);
     if (code) fprintf(out, "      %s\n", own.sentence);
     if (!code && x.reason[0]) fprintf(out, "      %s\n", x.reason);
@@ -131,16 +137,20 @@ static int try_one(const alone *a, const rung *g, const damage *d, const char *a
 
 int ladder_break(const ladder_options *o, const char *name, FILE *out, ladder_error *error)
 {
-    alone a;
+    alone a = {0};
+    student s = {0};
     int total = 0, seen = 0;
-    int code = start_alone(&a, o, name, BROKEN_N, error);
+    FILE *const file = find_rung(NULL, name) ? NULL : fopen(name, "r");
+    if (file) fclose(file);
+    int code = file ? start_file(&a, o, name, BROKEN_N, &s, error)
+                    : start_alone(&a, o, name, BROKEN_N, error);
     if (!code && is_host(a.rung))
         code = fail_with(error, 2, "the rung '%s' has no kernel to break", name);
     if (!code) {
         rung plain = *a.rung;
         plain.note = PLAIN;
-        fprintf(out, "ladder/%s, damaged in one place at a time, n = %lld%s\n\nline  %-22s %s\n",
-                a.path, (long long)a.shape->n,
+        fprintf(out, "%s%s, damaged in one place at a time, n = %lld%s\n\nline  %-22s %s\n",
+                file ? "" : "ladder/", a.path, (long long)a.shape->n,
                 a.shape->n == BROKEN_N ? ", and 3700 in few groups where nothing is noticed" : "",
                 "damage", "noticed by");
         for (size_t k = 0; k < sizeof damages / sizeof *damages && !code; k++)
@@ -152,9 +162,11 @@ int ladder_break(const ladder_options *o, const char *name, FILE *out, ladder_er
     }
     if (!code)
         fprintf(out,
-                "\n%d of %d noticed. Where nothing was: is the damage harmless, or is a check "
-                "missing?\n",
+                seen == total ? "\n%d of %d noticed.\n"
+                              : "\n%d of %d noticed. A damage that is not noticed is harmless, or "
+                                "a check is missing.\n",
                 seen, total);
     end_alone(&a);
+    student_close(&s);
     return code;
 }

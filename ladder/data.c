@@ -22,6 +22,7 @@ static const struct {
     const char *name;
     tally_dtype dtype;
 } kinds[KINDS] = {[KIND_I8] = {"i8", TALLY_I8},    [KIND_U8] = {"u8", TALLY_U8},
+                  [KIND_I16] = {"i16", TALLY_I16}, [KIND_U16] = {"u16", TALLY_U16},
                   [KIND_I32] = {"i32", TALLY_I32}, [KIND_U32] = {"u32", TALLY_U32},
                   [KIND_I64] = {"i64", TALLY_I64}, [KIND_U64] = {"u64", TALLY_U64},
                   [KIND_F32] = {"f32", TALLY_F32}, [KIND_F64] = {"f64", TALLY_F64}};
@@ -31,7 +32,7 @@ tally_dtype kind_dtype(kind k) { return kinds[k].dtype; }
 int kind_parse(const char *name, kind *k)
 {
     for (int i = 0; i < KINDS; i++)
-        if (!strcmp(kinds[i].name, name)) {
+        if (!is_short((kind)i) && !strcmp(kinds[i].name, name)) { /* elements are never short */
             *k = (kind)i;
             return 1;
         }
@@ -122,7 +123,7 @@ static int64_t factor_of(kind k, int64_t n)
     return most < 1 ? 1 : (most - 1) | 1;
 }
 
-int has_sign(kind k) { return k != KIND_U8 && k != KIND_U32 && k != KIND_U64; }
+int has_sign(kind k) { return k != KIND_U8 && k != KIND_U16 && k != KIND_U32 && k != KIND_U64; }
 
 /* The element for `v` of 1 .. PERIOD; the last one of min and max: 0. */
 static element pattern(kind k, int64_t n, int operation, int tenths, int v)
@@ -171,6 +172,26 @@ void matrix_of(int64_t n, int64_t *rows, int64_t *cols)
     *rows = *cols ? n / *cols : 0;
 }
 
+/* Of histograms: 64 times 1, 2, ..., 127, in which neighbours differ; then 64 times 1, 64 times 2, ..., in which they
+ * are equal; and so on. */
+enum { EQUAL = 64, HALF = PERIOD * EQUAL };
+static int64_t histogram_value(int64_t i)
+{
+    const int64_t at = i % (2 * HALF);
+    return at < HALF ? at % PERIOD + 1 : (at - HALF) / EQUAL + 1;
+}
+
+int64_t histogram_count(int64_t n, int64_t v)
+{
+    const int64_t rest = n % (2 * HALF), first = rest < HALF ? rest : HALF,
+                  more = rest - first - EQUAL * (v - 1);
+    if (v < 1 || v > PERIOD) return 0;
+    return n / (2 * HALF) * 2 * EQUAL + first / PERIOD + (v <= first % PERIOD) +
+           (more < 0       ? 0
+            : more < EQUAL ? more
+                           : EQUAL);
+}
+
 void data_fill_shape(void *x, shape s, kind k, int64_t n, int operation)
 {
     if (s != SHAPE_transpose && s != SHAPE_histogram) {
@@ -179,7 +200,7 @@ void data_fill_shape(void *x, shape s, kind k, int64_t n, int operation)
     }
     for (int64_t i = 0; i < n; i++) {
         /* 24 bits: what an f32 holds */
-        const int64_t v = s == SHAPE_transpose ? i & 0xffffff : i % PERIOD + 1;
+        const int64_t v = s == SHAPE_transpose ? i & 0xffffff : histogram_value(i);
         data_put(x, k, i, k < KIND_F32 ? (element){.i = v} : (element){.f = (double)v});
     }
 }
@@ -217,8 +238,9 @@ element known_result(kind k, int64_t n, int operation, int tenths, double *bound
     element e = {0};
     *bound = 0;
     if (!n) {
-        static const int64_t low[] = {INT8_MIN, 0, INT32_MIN, 0, INT64_MIN, 0},
-                             high[] = {INT8_MAX, UINT8_MAX, INT32_MAX, UINT32_MAX, INT64_MAX, -1};
+        static const int64_t low[] = {INT8_MIN, 0, INT16_MIN, 0, INT32_MIN, 0, INT64_MIN, 0},
+                             high[] = {INT8_MAX,  UINT8_MAX,  INT16_MAX, UINT16_MAX,
+                                       INT32_MAX, UINT32_MAX, INT64_MAX, -1};
         if (operation && k >= KIND_F32)
             e.f = operation == 1 ? INFINITY : -INFINITY;
         else if (operation)

@@ -89,7 +89,7 @@ int work_of_row(const shape_report *s, const row *x, work *w)
     w->n = (double)s->n;
     w->seconds = x->timed ? x->timing.median : 0;
     if (!x->modelled || !c->groups) return 0;
-    w->launches = (double)(x->timed ? x->timing.launches : x->launches);
+    w->launches = (double)(x->timed ? x->timing.launches : x->launches + x->clears);
     w->groups = (double)c->groups, w->operations = (double)c->operations,
     w->shared = (double)c->shared;
     w->conflicts = (double)c->conflicts, w->requests = (double)c->requests,
@@ -139,7 +139,7 @@ void estimate_time(const machine *m, const work *w, double bandwidth, estimate *
             ? "the library's kernels are not the ladder's, and the model does not run them"
         : is_host(g) ? "it runs on the processors, and the model is one of GPUs"
         : !w->groups ? "its counts are not there"
-        : g->schedule == LOOKBACK || g->schedule == TOGETHER
+        : g->schedule == LOOKBACK || g->schedule == POLL || g->schedule == TOGETHER
             ? "its groups wait for each other; the model has no time, so it cannot say how long"
         : g->schedule == HISTOGRAM
             ? "its atomics wait for each other; the model has no time, so it cannot say how long"

@@ -22,11 +22,12 @@ static const char *host_part(const char *name)
 static const char *schedule_name(const rung *g)
 {
     static const char *const names[] = {
-        [HALVES] = "halves",       [EIGHTHS] = "eighths",       [TILES] = "tiles",
-        [LEVELS] = "tiles",        [STRIDES] = "strides",       [ATOMIC] = "atomic",
-        [ONCE] = "once",           [RECURSE] = "recurse",       [LOOKBACK] = "lookback",
-        [WINDOW] = "window",       [DIFFERENCE] = "difference", [TRANSPOSE] = "transpose",
-        [HISTOGRAM] = "histogram", [SEGMENTS] = "segments",     [TOGETHER] = "together"};
+        [HALVES] = "halves",       [EIGHTHS] = "eighths",     [TILES] = "tiles",
+        [LEVELS] = "tiles",        [STRIDES] = "strides",     [ATOMIC] = "atomic",
+        [ONCE] = "once",           [RECURSE] = "recurse",     [LOOKBACK] = "lookback",
+        [POLL] = "poll",           [WINDOW] = "window",       [DIFFERENCE] = "difference",
+        [TRANSPOSE] = "transpose", [HISTOGRAM] = "histogram", [SEGMENTS] = "segments",
+        [TOGETHER] = "together"};
     static const char *const library[SHAPES] = {"library_reduce", "library_scan", "library_window",
                                                 "", ""};
     if (g->schedule == LIBRARY) return library[g->shape];
@@ -72,25 +73,35 @@ static void put_settings(FILE *f, const rung *g, api a, kind k, int operation)
 {
     static const char *const does[] = {"a + b", "a < b ? a : b", "b < a ? a : b"},
                              *const operations[] = {"sum", "min", "max"};
-    static const char *const low[] = {
-        "(-128)", "0",         "(-2147483647 - 1)", "0u", "(-9223372036854775807ll - 1)",
-        "0ull",   "-INFINITY", "-INFINITY"};
+    static const char *const low[] = {"(-128)",
+                                      "0",
+                                      "(-32768)",
+                                      "0",
+                                      "(-2147483647 - 1)",
+                                      "0u",
+                                      "(-9223372036854775807ll - 1)",
+                                      "0ull",
+                                      "-INFINITY",
+                                      "-INFINITY"};
     static const char *const high[] = {"127",
                                        "255",
+                                       "32767",
+                                       "65535",
                                        "2147483647",
                                        "0xffffffffu",
                                        "9223372036854775807ll",
                                        "0xffffffffffffffffull",
                                        "INFINITY",
                                        "INFINITY"};
-    static const char *const dtypes[] = {"TALLY_I8",  "TALLY_U8",  "TALLY_I32", "TALLY_U32",
-                                         "TALLY_I64", "TALLY_U64", "TALLY_F32", "TALLY_F64"};
+    static const char *const dtypes[] = {"TALLY_I8",  "TALLY_U8",  "TALLY_I16", "TALLY_U16",
+                                         "TALLY_I32", "TALLY_U32", "TALLY_I64", "TALLY_U64",
+                                         "TALLY_F32", "TALLY_F64"};
     static const char *const includes[APIS] = {
         "#include <cuda_runtime.h>\n", "#define CL_TARGET_OPENCL_VERSION 120\n#include <CL/cl.h>\n",
         "#include <omp.h>\n"};
     fprintf(f,
             "%s#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n#include "
-            "<stdlib.h>\n#include <string.h>\n%s\n",
+            "<stdlib.h>\n#include <string.h>\n#include <time.h>\n%s\n",
             is_host(g) && g->schedule != OPENMP ? "" : includes[a],
             g->schedule == LIBRARY ? "#include <tally.h>\n" : "");
     if (g->schedule < LIBRARY) fprintf(f, "typedef int64_t i64;\n");
@@ -118,6 +129,9 @@ static void put_settings(FILE *f, const rung *g, api a, kind k, int operation)
                 "WIDENS %d\n",
                 dtypes[k], wide ? dtypes[has_sign(k) ? KIND_I64 : KIND_U64] : dtypes[k],
                 operations[operation], wide);
+    if (g->note == INEXACT)
+        fprintf(f, "#define LARGE ((elem)1e16) /* one element of the data */\n");
+    fprintf(f, "#define RUNS %d /* that are timed */\n", a == API_C && !is_host(g) ? 1 : 11);
     fprintf(f, "static%s inline elem combine(elem a, elem b) { return %s; }\n\n",
             a == API_CUDA ? " __host__ __device__" : "", does[operation]);
 }
@@ -155,25 +169,37 @@ static int put_kernels(FILE *f, const rung *g, api a, const model_setting *s, co
     return 0;
 }
 
-static void put_head(FILE *f, const rung *g, api a, const char *text)
+static void put_head(FILE *f, const rung *g, api a, kind k, int operation, const char *text)
 {
     char line[300];
     static const char *const endings[APIS] = {"cu", "c", "c"}, *const names[APIS] = {"CUDA",
                                                                                      "OpenCL", "C"};
+    static const char *const needs[APIS] = {
+        "nvcc: Debian's and Ubuntu's package nvidia-cuda-toolkit, or NVIDIA's CUDA Toolkit",
+        "the packages ocl-icd-opencl-dev and opencl-headers, and a driver: that of the GPU, or "
+        "pocl-opencl-icd for the "
+        "processors",
+        "gcc with its libgomp"};
+    const int bulk = a == API_CUDA && strstr(text, "bulk_copy(") != NULL;
+    const long long n = a == API_C && !is_host(g)          ? 100000
+                        : most_of(k, operation) < 10000000 ? 100000
+                                                           : 10000000;
     static const char *const builds[APIS] = {"nvcc -O3", "gcc -O2 -ffp-contract=off",
                                              "gcc -O2 -ffp-contract=off -fopenmp"},
                              *const links[APIS] = {"", " -lOpenCL -lm", " -lm"};
     head_line(text, "teaches", line, sizeof line);
     fprintf(f,
             "/* %s/%s of the teaching ladder of tally, as a program in %s.\n * It teaches: %s\n "
-            "*\n *   %s %s.%s -o "
-            "%s%s%s && ./%s 100000\n",
-            shape_name(g->shape), g->name, names[a], line, builds[a], g->name, endings[a], g->name,
-            g->schedule == LIBRARY ? " -ltally" : "", links[a], g->name);
+            "*\n *   %s%s %s.%s -o "
+            "%s%s%s && ./%s %lld\n *\n * It needs %s.\n",
+            shape_name(g->shape), g->name, names[a], line, builds[a], bulk ? " -arch=sm_90" : "",
+            g->name, endings[a], g->name, g->schedule == LIBRARY ? " -ltally" : "", links[a],
+            g->name, n, g->schedule == LIBRARY ? "libtally (cmake --install of tally)" : needs[a]);
     if (g->note == RACY)
         fprintf(f, " *\n * It has a race, on purpose: do not copy it. Its check may say WRONG.\n");
     if (g->note == INEXACT)
-        fprintf(f, " *\n * For floats it is wrong beside large values; the data here have none.\n");
+        fprintf(f, " *\n * It is wrong on purpose: one element is large, and the windows behind it "
+                   "are off. It says WRONG.\n");
     fprintf(f, " */\n");
 }
 
@@ -188,13 +214,19 @@ int export_program(FILE *f, const rung *g, api a, kind k, int operation, int hos
         return fail_with(
             error, 2, "'%s/%s' has no kernel, so there is no program of it in %s: --to c has one",
             shape_name(g->shape), g->name, api_name(a));
+    if (g->schedule == TOGETHER && a == API_OPENCL)
+        return fail_with(
+            error, 2,
+            "'%s/%s' has no program in OpenCL: its groups wait for each other, and OpenCL does not "
+            "promise that all of them run at the same time. --to cuda has one",
+            shape_name(g->shape), g->name);
     if (!takes_kind(g->shape, k)) return refused_kind(g->shape, kind_name(k), error);
     if (!host_only) {
-        put_head(f, g, a, text);
+        put_head(f, g, a, k, operation, text);
         put_settings(f, g, a, k, operation);
         if (a == API_OPENCL) code = put_kernels(f, g, a, &s, text, error);
     }
-    fprintf(f, "%s\n", host_part(api_name(a)));
+    fprintf(f, "%s\n%s\n", host_part("clock"), host_part(api_name(a)));
     if (!host_only && a != API_OPENCL && !is_host(g)) {
         fprintf(f, "/* ---- the kernel ---- */\n\n");
         code = put_kernels(f, g, a, &s, text, error);

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * What foreign.c works on: the pieces of a text (words, numbers, signs, lines with #, and the
- * space between them), what is written, what is refused. */
+ * What the files of the translation work on: the pieces of a text (words, numbers, signs, lines
+ * with #, and the space between them), what is written, what is refused.
+ *
+ *   foreign.c           expressions and statements      foreign_kernel.c   kernels, templates
+ *   foreign_declare.c   types, constants, variables   foreign_text.c     the whole text
+ *   foreign_helper.c    functions that kernels call     foreign_pieces.c   pieces, output */
+#ifndef LADDER_FOREIGN_PIECES_H
+#define LADDER_FOREIGN_PIECES_H
 #include "foreign.h"
-#include <ctype.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEPT_MOST = 32, WORD_MOST = 64 };
+enum { KEPT_MOST = 64, WORD_MOST = 64, TEXT_MOST = 200, HELPERS_MOST = 24, BLOCKS_MOST = 100 };
 typedef enum {
     PIECE_SPACE,
     PIECE_LINE,
@@ -22,139 +26,99 @@ typedef struct piece {
     int length, line;
 } piece;
 typedef struct named { /* a name and what stands for it */
-    char name[WORD_MOST], is[WORD_MOST];
+    char name[WORD_MOST], is[TEXT_MOST];
 } named;
+
+/* Where a function is: pieces. */
+typedef struct helper {
+    int start, name, open, end, body, last; /* parameters: open .. end; body: { to } */
+    int template_at;                        /* the word template, or -1 */
+    int active;                             /* it is being translated */
+} helper;
+/* A translated helper: of these template arguments and memories of its pointers. */
+typedef struct instance {
+    int helper, number;
+    char arguments[TEXT_MOST];
+} instance;
+
+typedef struct output {
+    char *text;
+    size_t used, room;
+} output;
 
 typedef struct work {
     const char *file;
     piece *pieces;
     int count, depth, opencl, shuffles, failed;
     int64_t visits; /* of pieces: few for each, unless brackets do not match */
-    char *out;
-    size_t used, room;
+    foreign_setup *setup;
+    output out, helpers_out; /* of the kernels; of the functions, which come first */
+    helper helpers[HELPERS_MOST];
+    int helper_count;
+    instance instances[HELPERS_MOST];
+    int instance_count, in_helper;
+    char hoisted[1000],
+        hoisted_types[1000]; /* shared arrays of functions: declarations; parameters */
+    char hoisted_names[500];
+    int own_names; /* do the kernels have the rung's names? */
+    struct {
+        int names, shared, own;
+    } blocks[BLOCKS_MOST]; /* what was known at each { */
+    int block_count;
     named names[KEPT_MOST]; /* template parameters and constants of the file */
     int name_count;
     char shared[KEPT_MOST][WORD_MOST]; /* arrays of the kernel in shared memory */
     int shared_count;
-    char locals[256]; /* declarations of OpenCL's __local parameters */
+    char own[KEPT_MOST][WORD_MOST]; /* arrays of one thread */
+    int own_count;
+    char locals[512];        /* declarations of OpenCL's __local parameters */
+    char columns[WORD_MOST]; /* the kernel's parameter with the columns of a matrix */
     ladder_error *error;
 } work;
 
-static void refuse(work *w, int at, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void refuse(work *w, int at, const char *format, ...)
+void refuse(work *w, int at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void say(work *w, const char *text);
+void copy(work *w, const piece *p);
+void hush(work *w, int from, int to); /* nothing of these pieces but their line ends */
+int is(const work *w, int i, const char *text);
+void spell(const work *w, int i, char *word); /* at most WORD_MOST bytes */
+int after(const work *w, int i);              /* the next piece that is no space */
+int closing(const work *w, int open); /* the sign that ends what begins there, or the text's end */
+int cut(work *w, const char *text);
+static inline int word_at(const work *w, int i)
 {
-    char why[300];
-    if (w->failed) return;
-    w->failed = 1;
-    va_list list;
-    va_start(list, format);
-    vsnprintf(why, sizeof why, format, list);
-    va_end(list);
-    fail_with(w->error, 1, "%s:%d: %s", w->file, w->pieces[at < w->count ? at : w->count - 1].line,
-              why);
+    return i >= 0 && i < w->count && w->pieces[i].class == PIECE_WORD;
 }
 
-static void put(work *w, const char *text, size_t n)
-{
-    if (w->used + n + 1 > w->room) {
-        const size_t room = 2 * (w->room + n) + 256;
-        char *more = realloc(w->out, room);
-        if (!more) {
-            refuse(w, 0, "out of memory");
-            return;
-        }
-        w->out = more;
-        w->room = room;
-    }
-    memcpy(w->out + w->used, text, n);
-    w->used += n;
-    w->out[w->used] = 0;
-}
-static void say(work *w, const char *text) { put(w, text, strlen(text)); }
-static void copy(work *w, const piece *p) { put(w, p->at, (size_t)p->length); }
+/* foreign.c */
+void walk(work *w, int from, int to);
+/* What walk would write, on one line; 0: it does not fit. */
+int walked(work *w, int from, int to, char *text, size_t room);
+int operands(const work *w, int open, int *first, int most);
 
-/* Nothing of it but its line ends. */
-static void hush(work *w, int from, int to)
-{
-    for (int i = from; i < to && i < w->count; i++)
-        for (int k = 0; k < w->pieces[i].length; k++)
-            if (w->pieces[i].at[k] == '\n') say(w, "\n");
-}
+/* foreign_declare.c. Each ..._at: past what was translated, or 0. */
+int shared_at(work *w, int i, int dynamic); /* its word at i: up to the ';' */
+int declaration_at(work *w, int i);         /* of variables, or of a pointer to an array */
+int pointer_cast_at(const work *w,
+                    int i); /* (T *) or reinterpret_cast<T *>: nothing is left of it */
+int type_at(const work *w, int i, const char **type, int *constant, int *by_hand);
+int is_dropped(const work *w, int i);
+int is_local(const work *w, int i);
+int is_global(const work *w, int i);
+void stand_for(work *w, const char *name, const char *what);
+int constant_at(work *w, int i); /* const int NAME = constant; */
+int is_shared(const work *w, int i);
+int is_own(const work *w, int i);
+void keep(char list[KEPT_MOST][WORD_MOST], int *count, const work *w, int i);
 
-static int is(const work *w, int i, const char *text)
-{
-    if (i < 0 || i >= w->count) return 0;
-    const piece *p = &w->pieces[i];
-    return (size_t)p->length == strlen(text) && !strncmp(p->at, text, (size_t)p->length);
-}
-static void spell(const work *w, int i, char *word)
-{
-    const piece *p = &w->pieces[i < w->count ? i : w->count - 1];
-    snprintf(word, WORD_MOST, "%.*s", p->length, p->at);
-}
-/* The next piece that is no space. */
-static int after(const work *w, int i)
-{
-    for (i++; i < w->count && w->pieces[i].class == PIECE_SPACE; i++) {
-    }
-    return i;
-}
-static int word_at(const work *w, int i)
-{
-    return i < w->count && w->pieces[i].class == PIECE_WORD;
-}
+/* foreign_kernel.c: the word __global__ or __kernel is at i; past the kernel */
+int kernel_at(work *w, int i, int template_at, int which);
+int has_rungs_names(const work *w); /* is a kernel of the rung's named in the text? */
 
-/* The sign that ends what begins at `open`, or the end of the text. */
-static int closing(const work *w, int open)
-{
-    int depth = 0;
-    for (int i = open; i < w->count; i++) {
-        if (w->pieces[i].class != PIECE_SIGN) continue;
-        depth += strchr("([{", *w->pieces[i].at) != NULL;
-        depth -= strchr(")]}", *w->pieces[i].at) != NULL;
-        if (depth == 0) return i;
-    }
-    return w->count;
-}
-
-static int cut(work *w, const char *text)
-{
-    int room = 0, line = 1, fresh = 1;
-    for (const char *at = text; *at;) {
-        piece p = {PIECE_SIGN, at, 1, line};
-        if (w->count == room) {
-            piece *more = realloc(w->pieces, (size_t)(room = 2 * room + 512) * sizeof *more);
-            if (!more) return -1;
-            w->pieces = more;
-        }
-        size_t n = 1;
-        if (*at == '#' && fresh) {
-            p.class = PIECE_LINE;
-            for (n = 0; at[n] && (at[n] != '\n' || (n && at[n - 1] == '\\')); n++) {
-            }
-        } else if (isspace((unsigned char)*at)) {
-            p.class = PIECE_SPACE;
-            while (isspace((unsigned char)at[n])) n++;
-        } else if (at[0] == '/' && (at[1] == '/' || at[1] == '*')) {
-            const char *const end = strstr(at + 2, at[1] == '/' ? "\n" : "*/");
-            p.class = PIECE_SPACE;
-            n = end ? (size_t)(end - at) + (at[1] == '*' ? 2 : 0) : strlen(at);
-        } else if (isalpha((unsigned char)*at) || *at == '_') {
-            p.class = PIECE_WORD;
-            while (isalnum((unsigned char)at[n]) || at[n] == '_') n++;
-        } else if (isdigit((unsigned char)*at)) {
-            p.class = PIECE_NUMBER;
-            while (isalnum((unsigned char)at[n]) || at[n] == '.') n++;
-        } else if (*at == '"' || *at == '\'') {
-            p.class = PIECE_STRING;
-            while (at[n] && at[n] != *at && at[n] != '\n') n += at[n] == '\\' && at[n + 1] ? 2 : 1;
-            n += at[n] == *at;
-        }
-        p.length = (int)n;
-        for (size_t i = 0; i < n; i++) line += at[i] == '\n';
-        fresh = p.class == PIECE_SPACE ? fresh || memchr(at, '\n', n) != NULL : 0;
-        w->pieces[w->count++] = p;
-        at += n;
-    }
-    return 0;
-}
+/* foreign_helper.c */
+void find_helpers(work *w);
+int helper_call(work *w, int i); /* past the call, or 0 */
+/* the names of template parameters stand for values: `given`, those of a call at '<', or -1 */
+int template_names(work *w, int at, int given);
+int kernel_template(work *w, int at, int name); /* the host's launch may give the values */
+#endif

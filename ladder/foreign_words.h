@@ -9,13 +9,12 @@ static const word_pair types[] = {
     {"ulong", "u64"},    {"size_t", "u64"},  {"bool", "i32"},     {"int32_t", "i32"},
     {"uint32_t", "u32"}, {"int64_t", "i64"}, {"uint64_t", "u64"}, {"ptrdiff_t", "i64"},
     {"elem", "elem"},    {"uchar", "u8"},    {"uint8_t", "u8"},   {"int8_t", "i8"},
+    {"ushort", "u16"},   {"int16_t", "i16"}, {"uint16_t", "u16"}, {"longlong", "i64"},
 };
 
-/* Said with .x behind them. */
-static const word_pair indices[] = {{"threadIdx", "thread_index()"},
-                                    {"blockIdx", "group_index()"},
-                                    {"blockDim", "THREADS"},
-                                    {"gridDim", "group_count()"}};
+/* Said with .x, .y or .z behind them; their places are those of `dimension` (foreign.c). */
+static const word_pair indices[] = {
+    {"threadIdx", ""}, {"blockIdx", ""}, {"blockDim", ""}, {"gridDim", ""}};
 
 static const word_pair words[] = {{"warpSize", "WARP"},
                                   {"INFINITY", "(1.0f / 0.0f)"},
@@ -26,14 +25,15 @@ static const word_pair words[] = {{"warpSize", "WARP"},
                                   {"false", "0"}};
 
 /* They say nothing about what is computed. */
-static const char *const dropped[] = {"__restrict__",    "__restrict", "restrict",
-                                      "static",          "inline",     "register",
-                                      "__forceinline__", "constexpr",  "__private"};
+static const char *const dropped[] = {
+    "__restrict__",    "__restrict", "restrict",      "static",           "inline",     "register",
+    "__forceinline__", "constexpr",  "__private",     "__noinline__",     "__device__", "__host__",
+    "__align__",       "alignas",    "__attribute__", "__launch_bounds__"};
 
 typedef struct call_form {
     const char *theirs, *ours;
     /* bare: operands are dropped */
-    enum { CALL_bare, CALL_dimension, CALL_operands, CALL_atomic } how;
+    enum { CALL_bare, CALL_dimension, CALL_operands, CALL_atomic, CALL_load } how;
     /* operands given; those passed over at the front, and taken after them */
     int least, most, skip, keep;
 } call_form;
@@ -47,12 +47,14 @@ static const call_form calls[] = {
     {"__threadfence", "FENCE()", CALL_bare, 0, 0, 0, 0},
     {"__threadfence_block", "FENCE()", CALL_bare, 0, 0, 0, 0},
     {"mem_fence", "FENCE()", CALL_bare, 1, 1, 0, 0},
-    {"get_local_id", "thread_index()", CALL_dimension, 1, 1, 0, 0},
-    {"get_group_id", "group_index()", CALL_dimension, 1, 1, 0, 0},
-    {"get_local_size", "THREADS", CALL_dimension, 1, 1, 0, 0},
-    {"get_num_groups", "group_count()", CALL_dimension, 1, 1, 0, 0},
-    {"get_global_id", "(group_index() * THREADS + thread_index())", CALL_dimension, 1, 1, 0, 0},
-    {"get_global_size", "(group_count() * THREADS)", CALL_dimension, 1, 1, 0, 0},
+    /* skip: which of `indices` it is; 4, 5: made of these */
+    {"get_local_id", "", CALL_dimension, 1, 1, 0, 0},
+    {"get_group_id", "", CALL_dimension, 1, 1, 1, 0},
+    {"get_local_size", "", CALL_dimension, 1, 1, 2, 0},
+    {"get_num_groups", "", CALL_dimension, 1, 1, 3, 0},
+    {"get_global_id", "", CALL_dimension, 1, 1, 4, 0},
+    {"get_global_size", "", CALL_dimension, 1, 1, 5, 0},
+    {"__ldg", "", CALL_load, 1, 1, 0, 0},
     {"__shfl_down_sync", "shuffle_down", CALL_operands, 3, 4, 1, 2},
     {"__shfl_up_sync", "shuffle_up", CALL_operands, 3, 4, 1, 2},
     {"__shfl_xor_sync", "shuffle_xor", CALL_operands, 3, 4, 1, 2},
@@ -86,19 +88,47 @@ static const call_form calls[] = {
     {"atomic_xchg", "atomic_write", CALL_atomic, 2, 2, 0, 2},
 };
 
+/* behind: what must follow, where the word may be a name too: a letter of a word 'w', or a sign. */
 static const struct {
     const char *word, *why;
+    char behind;
 } refused[] = {
     {"reinterpret_cast",
-     "the ladder has no reinterpret_cast; four elements at once are load4(array, index)"},
-    {"switch", "the ladder's kernels have if, for, while and do, and no switch"},
-    {"goto", "the ladder's kernels have if, for, while and do, and no goto"},
-    {"half", "the ladder's types are char, int, unsigned, long long, float and double; half is "
-             "none of them"},
-    {"short", "the ladder's types are char, int, unsigned, long long, float and double; short is "
-              "none of them"},
-    {"auto", "the ladder's kernels name the type of a variable; auto does not"},
-    {"asm", "the model does not read assembler"},
+     "the ladder has no reinterpret_cast; four elements at once are load4(array, index)", 0},
+    {"float4", "four elements at once are elem4 q = load4(array, index), and not float4", 0},
+    {"int4", "four elements at once are elem4 q = load4(array, index), and not int4", 0},
+    {"switch", "the ladder's kernels have if, for, while and do, and no switch: write if and else",
+     0},
+    {"goto", "the ladder's kernels have if, for, while and do, and no goto: write a loop", 0},
+    {"half",
+     "the ladder's types are char, short, int, unsigned, long long, float and double; half "
+     "is none of them: use float",
+     'w'},
+    {"auto", "the ladder's kernels name the type of a variable; auto does not: write the type",
+     'w'},
+    {"struct", "the ladder's kernels have no struct: use one array or variable for each member",
+     'w'},
+    {"sizeof", "the model has no sizeof: write the number", 0},
+    {"printf",
+     "the model has no printf; `tally ladder show FILE` and the page's stepper show what a "
+     "kernel does",
+     '('},
+    {"assert", "the model has no assert: it checks bounds, races and barriers by itself", '('},
+    {"__ballot_sync",
+     "the model has shuffles, and no votes: __shfl_xor_sync in a loop does the same", 0},
+    {"__any_sync", "the model has shuffles, and no votes: __shfl_xor_sync in a loop does the same",
+     0},
+    {"__all_sync", "the model has shuffles, and no votes: __shfl_xor_sync in a loop does the same",
+     0},
+    {"__activemask", "the model has no __activemask: name the lanes that take part, 0xffffffff", 0},
+    {"atomicCAS",
+     "the model has no atomicCAS: atomicAdd, atomicMin, atomicMax and atomicExch it has", 0},
+    {"asm", "the model does not read assembler: leave it out, or write it in C", 0},
+    {"cg",
+     "the model does not read cooperative_groups; __syncthreads and __shfl_down_sync it does, "
+     "and GRID_BARRIER(cells)",
+     ':'},
     {"cooperative_groups",
      "the model does not read cooperative_groups; __syncthreads and __shfl_down_sync it does, "
-     "and GRID_BARRIER(cells)"}};
+     "and GRID_BARRIER(cells)",
+     0}};

@@ -58,6 +58,9 @@ const char *host_text(const rung *g)
             "flags of the tiles and a ticket, set to 0 by two launches\n"
             "launch once, a group for each tile: in, out, own sums, whole sums, flags, ticket, n\n"
             "copy out: n elements\n",
+        [POLL] = "states of the tiles and a ticket, set to 0 by two launches\n"
+                 "launch once, a group for each tile: in, out, states, ticket, n\n"
+                 "copy out: n elements\n",
         [WINDOW] =
             "launch once, a thread for each element, rounded up to whole groups: in, out, n, w\n"
             "copy out: n elements, of which the first w - 1 were not written\n",

@@ -117,17 +117,18 @@ static void counts_table(const shape_report *s, FILE *f)
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
         const model_counts *c = &x->counts;
+        char text[40];
         if (!x->modelled) continue;
         fprintf(f,
-                "<tr><th scope=\"row\">%s</th><td>%lld</td><td>%lld</td><td>%.1f %%</td><td>%.1f "
+                "<tr><th scope=\"row\">%s</th><td>%s</td><td>%lld</td><td>%.1f %%</td><td>%.1f "
                 "%%</td><td>%lld</td><td>%lld</td><td>%lld</td><td>%.2f</td><td>%lld</td></tr>\n",
-                x->rung->name, (long long)c->launches, (long long)c->barriers,
+                x->rung->name, launches_text(x, text, sizeof text), (long long)c->barriers,
                 c->branches ? 100.0 * (double)c->divergent / (double)c->branches : 0,
                 c->operations ? 100.0 * (double)c->lanes / ((double)c->operations * c->warp) : 0,
                 (long long)c->shared, (long long)c->conflicts, (long long)c->requests,
                 c->requests ? (double)c->sectors / (double)c->requests : 0, (long long)c->races);
     }
-    fprintf(f, "</tbody></table></div>\n");
+    fprintf(f, "</tbody></table></div>\n<p class=\"soft\">%s</p>\n", LAUNCHES_TEXT);
 }
 
 static void item(FILE *f, const char *term, const char *text, const char *class)
@@ -254,15 +255,20 @@ void report_html(const report *r, FILE *f)
     html_text(f, r->device_text);
     fprintf(f, "<br>");
     html_text(f, r->machine);
-    fprintf(f,
-            "<br>model: warps of %d lanes, %d banks; tally %s</p>\n<nav "
-            "aria-label=\"parts\"><ul><li><a "
-            "href=\"#story\">the story</a></li><li><a href=\"#why\">why it is faster</a></li>",
-            r->warp, r->banks, tally_version());
-    for (int i = 0; i < r->shape_count; i++)
-        fprintf(f, "<li><a href=\"#%s\">%s</a></li>", shape_name(r->shapes[i].shape),
-                shape_name(r->shapes[i].shape));
-    fprintf(f, "</ul></nav></header>\n<main>\n");
+    fprintf(
+        f,
+        "<br>model: warps of %d lanes, %d banks; tally %s</p></header>\n<nav class=\"contents\" "
+        "aria-label=\"parts\"><ul><li><a "
+        "href=\"#story\">the story</a></li><li><a href=\"#why\">why it is faster</a></li>",
+        r->warp, r->banks, tally_version());
+    for (int i = 0; i < r->shape_count; i++) {
+        const char *const name = shape_name(r->shapes[i].shape);
+        fprintf(f,
+                "<li><a href=\"#%s\">%s</a> <a href=\"#%s-steps\" aria-label=\"%s, step by "
+                "step\">(steps)</a></li>",
+                name, name, name, name);
+    }
+    fprintf(f, "</ul></nav>\n<main>\n");
     html_story(r, f);
     html_concepts(r, f);
     for (int i = 0; i < r->shape_count; i++) one_shape_plainly(r, &r->shapes[i], f);

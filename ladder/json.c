@@ -65,8 +65,9 @@ static void one(FILE *f, const row *x)
     fprintf(f, "\"checked\": %lld, \"off\": %lld, \"counted_n\": %lld, ", (long long)x->checked,
             (long long)x->off, (long long)x->counted_n);
     if (x->trials) fprintf(f, "\"trials\": %d, \"trials_wrong\": %d, ", x->trials, x->trials_wrong);
-    fprintf(f, "\"by_bits\": %s, \"on_host\": %s, \"launches\": %lld,\n      ",
-            x->bits ? "true" : "false", x->on_host ? "true" : "false", (long long)x->launches);
+    fprintf(f, "\"by_bits\": %s, \"on_host\": %s, \"launches\": %lld, \"clears\": %lld,\n      ",
+            x->bits ? "true" : "false", x->on_host ? "true" : "false", (long long)x->launches,
+            (long long)x->clears);
     json_text(f, "sentence", x->sentence, "");
     if (x->timed) {
         const timing *t = &x->timing;

@@ -43,6 +43,7 @@ int launch_support(job *j, const char *kernel, int64_t groups, const argument *a
                    ladder_error *error)
 {
     j->launches++;
+    j->clears += strcmp(kernel, "finish") != 0;
     if (j->counts) j->counts->launches++;
     return place_launch(j->place, j->support, kernel, groups, SUPPORT_THREADS, arguments, count,
                         NULL, error);
@@ -105,6 +106,9 @@ void job_needs(const job *j, int64_t bytes[WORK_MOST])
     case LOOKBACK:
         bytes[0] = n * size, bytes[1] = bytes[2] = tiles * size, bytes[3] = tiles * 4, bytes[4] = 4;
         break;
+    case POLL: /* two words of 8 bytes a tile */
+        bytes[0] = n * size, bytes[1] = tiles * 16, bytes[2] = 4;
+        break;
     case WINDOW:
     case TRANSPOSE:
         bytes[0] = n * size;
@@ -158,7 +162,7 @@ void job_close(job *j)
 
 int job_launch(job *j, int at, int64_t *partials, ladder_error *error)
 {
-    j->launches = 0;
+    j->launches = j->clears = 0;
     *partials = 1;
     if (on_host(j)) return host_launch(j, at, error);
     return j->rung->shape == SHAPE_reduce ? reduce_launch(j, at, partials, error)

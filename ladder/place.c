@@ -91,6 +91,10 @@ void place_close(place *p)
 }
 
 int place_is_model(const place *p) { return p->model; }
+int place_has_warps(const place *p)
+{
+    return p->model || !strcmp(p->ctx->device->calls->name, "cuda");
+}
 int place_shares_memory(const place *p)
 {
     return !p->model && p->gpu->calls->shares_memory && p->gpu->calls->shares_memory(p->gpu);
@@ -209,8 +213,11 @@ static const char *library_text(const char *name)
 
 static void defines(const model_setting *s, char *text, size_t room)
 {
-    static const char *const types[] = {"i8", "u8", "i32", "u32", "i64", "u64", "f32", "f64"};
+    static const char *const types[] = {"i8",  "u8",  "i16", "u16", "i32",
+                                        "u32", "i64", "u64", "f32", "f64"};
     static const char *const low[] = {"(-128)",
+                                      "0",
+                                      "(-32768)",
                                       "0",
                                       "(-2147483647 - 1)",
                                       "0",
@@ -220,6 +227,8 @@ static void defines(const model_setting *s, char *text, size_t room)
                                       "as_f64(0xfff0000000000000ul)"};
     static const char *const high[] = {"127",
                                        "255",
+                                       "32767",
+                                       "65535",
                                        "2147483647",
                                        "0xffffffffu",
                                        "9223372036854775807l",

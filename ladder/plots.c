@@ -37,7 +37,8 @@ void plot_rates(const shape_report *s, FILE *f)
         bar_row(f, x->rung->name, rate / most, row_ceiling(s, x) / most, x->on_host, value);
     }
     const int reads = reads_only(s->shape);
-    fprintf(f, "</div><figcaption>Bytes that any algorithm must move, by the median time. ");
+    fprintf(f,
+            "</div><figcaption>Bytes that any algorithm must move, divided by the median time. ");
     if (s->host.read <= 0)
         fprintf(f, "No ceiling is known at this size, because such an input comes from a cache, in "
                    "part or whole. ");

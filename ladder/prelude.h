@@ -30,6 +30,15 @@ fn elem combine(elem a, elem b)
 #define from_bits (elem)
 #endif
 
+/* An element's bits, in the low bytes of a word, and back. */
+#define bits_of(v)  ((u64)to_bits(v))
+#define value_of(w) from_bits((bits)(w))
+#define FUNCTION    fn
+#ifndef TL_CUDA
+#define half half_ /* a word of OpenCL that is a usual name in texts for CUDA */
+#endif
+#define HOLDS(condition) /* a static_assert: the model has looked at it */
+
 #if ELEM_SIZE == 1
 #define QUAD_BYTES 4
 #else
@@ -45,6 +54,8 @@ elem4;
 #define FENCE()                 __threadfence()
 #define WARP_BARRIER()          __syncwarp()
 #define SHUFFLES
+#define EXCHANGE_PARAMETER
+#define EXCHANGE
 #define shuffle_down(v, d)                __shfl_down_sync(0xffffffffu, v, d)
 #define shuffle_up(v, d)                  __shfl_up_sync(0xffffffffu, v, d)
 #define shuffle_xor(v, d)                 __shfl_xor_sync(0xffffffffu, v, d)
@@ -77,6 +88,8 @@ typedef struct __attribute__((aligned(QUAD_BYTES))) {
 /* No shuffles in OpenCL 1.2: all threads of the group put their values down, meet, and take
    others'. */
 #define SHUFFLES                          SHARED elem exchange_[THREADS]
+#define EXCHANGE_PARAMETER                , LOCAL elem *exchange_
+#define EXCHANGE                          , exchange_
 fn elem shuffle_lane(LOCAL elem *exchange, elem v, int from)
 {
     int tid = thread_index(), first = tid - tid % WARP;
@@ -197,7 +210,7 @@ fn elem warp_fold(LOCAL elem *exchange_, elem v)
 #define warp_combine(v) warp_fold(exchange_, v)
 #endif
 
-/* combine(array[index], v) as one step that nobody can come between. */
+/* combine(array[index], v) as one step that no other thread can interrupt. */
 #if defined(TL_CUDA) && OPERATION == 0 && (ELEM_FLOAT || ELEM_SIZE == 4)
 #define atomic_combine(array, index, v) atomicAdd((array) + (index), v)
 #elif defined(TL_CUDA) && OPERATION == 0

@@ -66,14 +66,25 @@ static int set_cells(job *j, const char *how, memory *m, int64_t n, ladder_error
     return launch_support(j, how, groups < 1024 ? groups : 1024, arguments, 2, error);
 }
 
+static int has_tail(const job *j)
+{
+    return j->rung->schedule == HALVES || j->rung->schedule == EIGHTHS;
+}
+
+int needs_fold(const job *j, int64_t partials)
+{
+    if (j->rung->shape != SHAPE_reduce || is_host(j->rung)) return 0;
+    return partials > 1 || (partials && has_tail(j));
+}
+
 int job_complete(job *j, int64_t partials, ladder_error *error)
 {
     if (j->rung->shape != SHAPE_reduce || is_host(j->rung) || !partials) return 0;
-    const int tail = j->rung->schedule == HALVES || j->rung->schedule == EIGHTHS;
+    const int tail = has_tail(j);
     memory *const from = j->where < 0 ? j->input[0] : j->work[j->where];
     const argument arguments[] = {MEMORY(from), MEMORY(tail ? j->work[1] : from), MEMORY(j->cell),
                                   COUNT(partials), COUNT(tail)};
-    j->result = partials == 1 && !tail ? from : j->cell;
+    j->result = needs_fold(j, partials) ? j->cell : from;
     return j->result == from ? 0 : launch_support(j, "finish", 1, arguments, 5, error);
 }
 
@@ -156,7 +167,7 @@ int reduce_finish(job *j, int64_t partials, element *out, ladder_error *error)
     if (code) return code;
     *out = data_get(j->output, k, 0);
     for (int64_t i = 1; i < partials; i++) *out = fold(j, *out, data_get(j->output, k, i));
-    if (j->rung->schedule == HALVES || j->rung->schedule == EIGHTHS) {
+    if (has_tail(j)) {
         char tail[8];
         code = place_read(j->place, tail, j->work[1], size, error);
         *out = fold(j, *out, data_get(tail, k, 0));

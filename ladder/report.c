@@ -184,10 +184,40 @@ int start_report(const ladder_options *o, report *r, place **p, ladder_error *er
     return 0;
 }
 
+/* --dtype i32,f32,u8: the same rungs for each of these types, one after the other. */
+static int run_types(const ladder_options *o, report *r, place *p, ladder_error *error)
+{
+    int which = 0, code = 0;
+    while (o->shape && which < SHAPES && strcmp(o->shape, shape_name((shape)which)) != 0) which++;
+    if (!o->shape || which == SHAPES || o->html)
+        return fail_with(
+            error, 2,
+            "--dtype is '%s': a list of types needs one job (as in `tally ladder scan`), and "
+            "makes no page (--html)",
+            o->dtype);
+    for (const char *at = o->dtype; *at && !code;) {
+        const size_t n = strcspn(at, ",");
+        if (r->shape_count == SHAPES)
+            return fail_with(error, 2, "--dtype is '%s': at most %d types", o->dtype, SHAPES);
+        snprintf(r->dtype, sizeof r->dtype, "%.*s", (int)(n < 7 ? n : 7), at);
+        r->options.dtype = r->dtype;
+        code = run_shape(r, (shape)which, p, error);
+        at += n + (at[n] != 0);
+    }
+    r->options.dtype = o->dtype;
+    return code;
+}
+
 int run_report(const ladder_options *o, report *r, ladder_error *error)
 {
     place *p;
     int code = start_report(o, r, &p, error);
+    if (!code && o->dtype && strchr(o->dtype, ',')) {
+        code = run_types(o, r, p, error);
+        if (code) report_free(r);
+        place_close(p);
+        return code;
+    }
     for (int s = 0; s < SHAPES && !code; s++) {
         int any = 0;
         for (const rung *g = ladder_table; g->name; g++)

@@ -408,15 +408,24 @@
       next: () => go(at + 1),
       last: () => go(steps.length - 1)
     };
+    /* The address shows the step, so that it can be passed on. */
+    function share() {
+      history.replaceState(null, '', '#step=' + shape + '/' + encodeURIComponent(run.rung) + '/' + (at + 1));
+    }
     for (const b of [first, back, play, next, last])
       b.addEventListener('click', () => {
         if (b !== play) stop();
         act[b.dataset.do]();
+        share();
       });
-    choose.addEventListener('change', () => take(choose.value));
+    choose.addEventListener('change', () => {
+      take(choose.value);
+      share();
+    });
     slide.addEventListener('input', () => {
       stop();
       go(+slide.value - 1);
+      share();
     });
     frame.addEventListener('keydown', e => {
       const does = {ArrowRight: 'next', ArrowLeft: 'back', Home: 'first', End: 'last', ' ' : 'play'}[e.key];
@@ -424,6 +433,7 @@
       e.preventDefault();
       if (does !== 'play') stop();
       act[does]();
+      share();
     });
     section.append(make('div', {class: 'controls'}, make('label', {}, 'Rung ', choose),
                         make('span', {class: 'buttons'}, first, back, play, next, last), slide),

@@ -94,7 +94,8 @@ static int check(job *j, row *out, ladder_error *error)
     int code = poison(j, error);
     if (!code) code = job_launch(j, 0, &partials, error);
     if (!code) code = job_finish(j, partials, &got, error);
-    out->launches = j->launches;
+    out->launches = j->launches - j->clears + needs_fold(j, partials);
+    out->clears = j->clears;
     if (code) return code;
     switch (j->rung->shape) {
     case SHAPE_reduce:
@@ -156,6 +157,18 @@ static int rung_failed(row *out, ladder_error *error)
     snprintf(out->reason, sizeof out->reason, "%.250s", error->sentence);
     *error = (ladder_error){0};
     return 0;
+}
+
+/* OpenCL 1.2 has no shuffles: the ladder makes them of barriers, to which all threads must come. */
+static void skip_uneven(row *out)
+{
+    out->verdict = SKIPPED;
+    snprintf(
+        out->reason, sizeof out->reason,
+        "right on the model, and not for this device: not all warps of a group come to the shuffle "
+        "in "
+        "line %d, and OpenCL 1.2 has no shuffles; the ladder makes them of barriers of the group",
+        out->counts.uneven);
 }
 
 /* What the model found, behind what the values said: the one does not excuse the other. */
@@ -236,7 +249,8 @@ static int count_sparsely(const stage *t, const rung *g, const char *text, row *
     if (!code) {
         out->counts = *counts;
         out->counted_n = n;
-        out->launches = j.launches;
+        out->launches = j.launches - j.clears + needs_fold(&j, partials);
+        out->clears = j.clears;
     }
     free(counts);
     job_close(&j);
@@ -352,12 +366,15 @@ int run_rung(const report *r, shape_report *s, const rung *g, const char *text, 
         if (!code && n < s->n && s->n * (int64_t)kind_bytes(s->kind) <= SPARSE_MOST &&
             out->verdict != WRONG)
             code = count_sparsely(&t, g, text, out, s->n);
-        const int64_t launches = out->launches;
-        if (!code && !place_is_model(p) && out->verdict != WRONG) {
+        const int64_t launches = out->launches, clears = out->clears;
+        if (!code && out->counts.uneven && out->verdict != WRONG && !place_has_warps(p))
+            skip_uneven(out);
+        else if (!code && !place_is_model(p) && out->verdict != WRONG) {
             if (g->order == MODEL && want) code = same_as_model(&t, g, text, n, want, out);
             if (!code && out->verdict != WRONG) code = on_device(&t, g, text, timed, out);
         }
         out->launches = launches;
+        out->clears = clears;
     } else {
         code = on_device(&t, g, text, timed, out);
     }

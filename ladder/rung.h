@@ -31,6 +31,7 @@ typedef enum {
     RECURSE,
     SEGMENTS,
     LOOKBACK,
+    POLL,
     WINDOW,
     DIFFERENCE,
     TRANSPOSE,
@@ -61,6 +62,7 @@ typedef struct rung {
     note note;
     const char *after;
     const char *text; /* of a reader's kernel, as it was read; NULL: the embedded one */
+    int tile[2];      /* of a reader's transpose: columns and rows of a group; 0: as the rung's */
 } rung;
 /* Without a kernel of the ladder's? */
 static inline int is_host(const rung *g) { return g->schedule <= LIBRARY; }
@@ -75,6 +77,7 @@ static inline int takes_kind(shape s, kind k)
     return s == SHAPE_window      ? k >= KIND_F32
            : s == SHAPE_histogram ? is_whole_word(k)
            : is_byte(k)           ? s == SHAPE_scan
+           : is_short(k)          ? 0
                                   : 1;
 }
 const rung *find_rung(const char *shape_or_null, const char *name); /* name may be shape/name */
@@ -111,6 +114,7 @@ typedef struct argument {
 int place_open(place **p, const char *device, ladder_error *error);
 void place_close(place *p);
 int place_is_model(const place *p);
+int place_has_warps(const place *p);     /* whose shuffles are no barriers of the group? */
 int place_shares_memory(const place *p); /* with the processors */
 const char *place_name(const place *p);
 const char *place_text(const place *p); /* one line: what it is */
@@ -171,12 +175,13 @@ void data_fill(void *x, kind k, int64_t n, int operation, int tenths);
 element data_get(const void *x, kind k, int64_t i);
 void data_put(void *x, kind k, int64_t i, element e);
 enum { BINS = 128 }; /* of histograms */
-/* 0, 1, 2, ... for transposes; elements of 1 .. 127 for histograms. */
+/* 0, 1, 2, ... for transposes; elements of 1 .. 127 for histograms: in half of the data neighbours are equal. */
+int64_t histogram_count(int64_t n, int64_t v); /* how often v is among the first n of these */
 void data_fill_shape(void *x, shape s, kind k, int64_t n, int operation);
 void matrix_of(int64_t n, int64_t *rows, int64_t *cols); /* about square, of at most n elements */
 int same_bits(kind k, element a, element b);
 void element_text(kind k, element e, char *text, size_t room);
-enum { DATA_PERIOD = 127, POISON = 0xA5 }; /* the bytes of memory that nobody has written */
+enum { DATA_PERIOD = 127, POISON = 0xA5 }; /* the bytes of memory that were never written */
 /* The result of folding what data_fill made: exact; then rounded once. *bound: what any order
  * can be away from it at most (Higham 2002, 4.2), in ulp. ulp_error: how far got is away from
  * the exact value. */
@@ -213,9 +218,9 @@ typedef struct job {
     void *output; /* host: scans and windows; partials of reductions */
     int64_t output_bytes;
     model_counts *counts;
-    int64_t launches;
-    double copying; /* seconds of job_finish that brought results to the host */
-    int threads;    /* of the host */
+    int64_t launches, clears; /* all of them; those that set memory to 0 or to NEUTRAL */
+    double copying;           /* seconds of job_finish that brought results to the host */
+    int threads;              /* of the host */
 } job;
 enum { SUPPORT_THREADS = 256 }; /* of support.cl's kernels */
 /* One run on input number `at`, launches only (host rungs: all of it); partials: how many
@@ -231,6 +236,8 @@ void job_close(job *j);
 /* STRIDES and its kin: groups launched. The same for n elements: */
 int64_t job_groups(const job *j);
 int64_t rung_groups(const rung *g, int64_t n, const place *p);
+/* Is one more launch needed to fold `partials` results to one? */
+int needs_fold(const job *j, int64_t partials);
 int launch_kernel(job *j, const char *kernel, int64_t groups, const argument *arguments, int count,
                   ladder_error *error);
 int launch_support(job *j, const char *kernel, int64_t groups, const argument *arguments, int count,
@@ -283,7 +290,8 @@ typedef struct row {
     int modelled;
     model_counts counts;
     int64_t counted_n; /* elements that the counts are of */
-    int64_t launches;
+    /* that the result needs, with the fold of the last results; and those that clear memory */
+    int64_t launches, clears;
     char sentence[300];
 } row;
 
@@ -310,10 +318,13 @@ typedef struct report {
     char device_note[200]; /* why the model, in a sentence */
     int operation, warp, banks, threads;
     shape_report shapes[SHAPES];
+    char dtype[8]; /* of a list in the options, the one that is run now */
     int shape_count, wrong;
 } report;
 
 /* ---- verify.c: is it right? fills verdict, reason, got, want, error_ulp, bits ---- */
+/* cause.c: behind the reason of a reader's kernel, what a wrong value looks like; first: its place. */
+void likely_cause(const job *j, element got, element want, int64_t first, row *out);
 void verify_reduce(const job *j, element got, row *out);
 void verify_scan(const job *j, row *out);
 void verify_transpose(const job *j, row *out);
@@ -331,6 +342,11 @@ double least_bytes(const rung *r, kind k, int64_t n);
 /* the rung that it improves on, if it was run; or NULL */
 const row *rung_before(const shape_report *s, int index);
 const char *verdict_word(const row *r);
+/* "1", or "1 + 2" where two more launches clear memory */
+const char *launches_text(const row *x, char *text, size_t room);
+#define LAUNCHES_TEXT                                                                              \
+    "Launches: those that the result needs, with the fold of the last results; + those that set "  \
+    "memory to zero first."
 /* a text in lines, behind `indent` columns */
 void wrapped(FILE *out, const char *text, int indent, int width);
 void report_table(const report *r, FILE *out);

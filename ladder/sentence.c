@@ -49,14 +49,38 @@ static int say(char *to, size_t room, const fact *f, const char *before)
     if (f->is == 0) return snprintf(to, room, "%s (%s had %.0f)", f->none, before, f->was);
     if (f->was == 0)
         return snprintf(to, room, "%.0f %s, where %s had none", f->is, f->more, before);
-    return g > 1 ? snprintf(to, room, "%.1f times fewer %s than %s", g, f->more, before)
-                 : snprintf(to, room, "%.1f times the %s of %s", 1 / g, f->more, before);
+    if (f->was < 10 && f->is < 10)
+        return snprintf(to, room, "%.0f %s, where %s had %.0f", f->is,
+                        f->is == 1 && !strcmp(f->more, "launches") ? "launch" : f->more, before,
+                        f->was);
+    return g > 1 ? snprintf(to, room, "%s has %.1f times as many %s", before, g, f->more)
+                 : snprintf(to, room, "%.1f times as many %s as %s", 1 / g, f->more, before);
+}
+
+enum { FACTS = 7 };
+
+/* The fact that the rung's head tells to look at first ("look at: barriers: half of ..."), if it has
+   changed; -1: none. */
+static int looked_at(const row *x, const fact *facts)
+{
+    static const char *const words[FACTS] = {"conflict", "bytes moved", "barrier",        "diverge",
+                                             "launch",   "request",     "shared accesses"};
+    char path[80], line[400];
+    int first = -1;
+    const char *at = NULL;
+    head_line(rung_text(x->rung, path, sizeof path), "look at", line, sizeof line);
+    for (int i = 0; i < FACTS; i++) {
+        const char *const found = strstr(line, words[i]);
+        const double g = gain(&facts[i]);
+        if (found && (g > 1.05 || g < 1 / 1.05) && (!at || found < at)) at = found, first = i;
+    }
+    return first;
 }
 
 static void compare(row *x, const row *b, double ceiling, int processors)
 {
     const model_counts *is = &x->counts, *was = &b->counts;
-    const fact facts[] = {
+    const fact facts[FACTS] = {
         {"passes for bank conflicts", "no bank conflicts", (double)was->conflicts,
          (double)is->conflicts, 0.05 * (double)is->shared, 0, 0},
         {"bytes moved", "no bytes moved", 32.0 * (double)was->sectors, 32.0 * (double)is->sectors,
@@ -74,18 +98,23 @@ static void compare(row *x, const row *b, double ceiling, int processors)
     const size_t room = sizeof x->sentence;
     int n = 0, best = -1, worst = -1;
     const int counted = x->modelled && b->modelled;
-    for (int i = 0; counted && i < (int)(sizeof facts / sizeof *facts); i++) {
+    for (int i = 0; counted && i < FACTS; i++) {
         const double g = gain(&facts[i]);
         if (g > 1.2 && (best < 0 || g > gain(&facts[best]))) best = i;
         if (g < 1 / 1.2 && (worst < 0 || g < gain(&facts[worst]))) worst = i;
     }
-    if (best >= 0) n += say(to + n, room - (size_t)n, &facts[best], b->rung->name);
-    if (worst >= 0) {
-        n += snprintf(to + n, room - (size_t)n, "%s", best >= 0 ? "; but " : "");
-        n += say(to + n, room - (size_t)n, &facts[worst], b->rung->name);
+    const int first = counted ? looked_at(x, facts) : -1;
+    if (first >= 0 && gain(&facts[first]) > 1) best = first;
+    if (first >= 0 && gain(&facts[first]) < 1) worst = first;
+    const int turn[] = {first >= 0 && first == worst ? worst : best,
+                        first >= 0 && first == worst ? best : worst};
+    for (int i = 0; i < 2; i++) {
+        if (turn[i] < 0) continue;
+        if (n) n += snprintf(to + n, room - (size_t)n, "; but ");
+        n += say(to + n, room - (size_t)n, &facts[turn[i]], b->rung->name);
     }
     if (counted && best < 0 && worst < 0)
-        n += snprintf(to + n, room - (size_t)n, "the counts of %s, nearly", b->rung->name);
+        n += snprintf(to + n, room - (size_t)n, "almost the same counts as %s", b->rung->name);
     if (!x->timed || !b->timed || uncertain(&x->timing) || uncertain(&b->timing) || n >= (int)room)
         return;
     if (processors && n) /* what was counted is not why */

@@ -4,6 +4,7 @@
  *   RECURSE      scan the tiles; scan their sums in the same way; give each tile what is before it
  *   SEGMENTS     RECURSE, with the flags of the segments
  *   LOOKBACK     one launch
+ *   POLL         one launch
  *   WINDOW       one launch
  *   DIFFERENCE   RECURSE, then two places of the running sum per result
  *   TRANSPOSE    one launch: a thread for each element, or a group for each tile of 32 x 32
@@ -75,6 +76,13 @@ int series_launch(job *j, int at, ladder_error *error)
         if (!code) code = zero_cells(j, j->work[4], 1, error);
         return code ? code : launch_kernel(j, kernel, tiles, arguments, 7, error);
     }
+    case POLL: {
+        const argument arguments[] = {MEMORY(in), MEMORY(j->work[0]), MEMORY(j->work[1]),
+                                      MEMORY(j->work[2]), COUNT(j->n)};
+        code = zero_cells(j, j->work[1], 4 * tiles, error);
+        if (!code) code = zero_cells(j, j->work[2], 1, error);
+        return code ? code : launch_kernel(j, kernel, tiles, arguments, 5, error);
+    }
     case WINDOW: {
         const argument arguments[] = {MEMORY(in), MEMORY(j->work[OUT]), COUNT(j->n),
                                       COUNT(j->width)};
@@ -86,8 +94,10 @@ int series_launch(job *j, int at, ladder_error *error)
         while (side * side < j->rung->each) side++;
         matrix_of(j->n, &rows, &cols);
         const argument arguments[] = {MEMORY(in), MEMORY(j->work[OUT]), COUNT(rows), COUNT(cols)};
-        const int64_t groups = j->rung->each > j->rung->threads ? up(rows, side) * up(cols, side)
-                                                                : up(rows * cols, j->rung->each);
+        const int *const tile = j->rung->tile;
+        const int64_t groups = tile[0] ? up(cols, tile[0]) * up(rows, tile[1])
+                               : j->rung->each > j->rung->threads ? up(rows, side) * up(cols, side)
+                                                                  : up(rows * cols, j->rung->each);
         return launch_kernel(j, kernel, groups, arguments, 4, error);
     }
     case HISTOGRAM: {

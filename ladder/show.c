@@ -69,7 +69,6 @@ static int show_file(const ladder_options *o, const char *file, FILE *out, ladde
 {
     student s;
     alone a = {0};
-    char like[80];
     int code;
     if (o->plain) {
         char *const text = read_text(file, error);
@@ -78,14 +77,7 @@ static int show_file(const ladder_options *o, const char *file, FILE *out, ladde
         free(text);
         return code;
     }
-    code = student_open(o, file, o->rung, &s, error);
-    if (code) return code;
-    ladder_options with = *o;
-    static const char *const operations[] = {"sum", "min", "max"};
-    if (s.fixed) with.dtype = kind_name(s.kind);
-    if (s.operation >= 0) with.operation = operations[s.operation];
-    snprintf(like, sizeof like, "%s/%s", shape_name(s.like.shape), s.like.name);
-    code = start_alone(&a, &with, like, SHOWN_N, error);
+    code = start_file(&a, o, file, SHOWN_N, &s, error);
     row *const x = code ? NULL : &a.shape->rows[a.shape->count++];
     if (!code) code = run_rung(&a.report, a.shape, &s.rung, s.text, a.place, 0, x, error);
     if (!code) show_counts(file, s.original, a.shape, &a.report, x, out);

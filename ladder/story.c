@@ -13,7 +13,7 @@ typedef struct chapter {
 
 static const chapter path[] = {
     {"sequential", "one loop",
-     "One core reads one element after the other. It can have only a few reads under way, so most "
+     "One core reads one element after the other. It can have only a few reads in flight, so most "
      "of the memory's "
      "speed "
      "is out of its reach."},
@@ -31,7 +31,7 @@ static const chapter path[] = {
      "at "
      "nine barriers for it, and half of the lanes, then three quarters, are idle in warps that "
      "diverge."},
-    {"tiled_2", "no divergence",
+    {"tiled_2", "working threads side by side",
      "The working threads are side by side, so whole warps rest. The price: their words are 2s "
      "apart, which means bank "
      "conflicts, up to 8-fold."},
@@ -40,16 +40,17 @@ static const chapter path[] = {
     {"tiled_4", "first addition while loading",
      "Coarsening by two: half of the groups and half of the barriers for the same bytes."},
     {"cascade", "grid-stride loop",
-     "As many groups as the device holds at once, at full occupancy. Each thread strides over the "
+     "8 groups of 256 threads for each multiprocessor, which are the 2048 threads that it holds. "
+     "Each thread strides over the "
      "whole input with "
      "many loads "
-     "under way, and the tree with its barriers comes once. Now the memory is the limit."},
+     "in flight, and the tree with its barriers comes once. Now the memory is the limit."},
     {"shuffle", "warp shuffles",
      "Lanes read each other's registers: one barrier instead of nine. The memory is the limit "
      "already, so little is "
      "gained."},
     {"vector_load", "16 bytes for each lane",
-     "A quarter of the load instructions for the same sectors, and more bytes under way for each "
+     "A quarter of the load instructions for the same sectors, and more bytes in flight for each "
      "of them (Little's "
      "law)."},
 };
@@ -72,50 +73,72 @@ static const row *row_of(const report *r, const rung *g)
     return NULL;
 }
 
-/* On the reader's own device; first: of the first rung, 0 where it is not to be compared with. */
-static void time_here(const timing *t, double first, FILE *f)
+/* The rung's time on the reader's own device; NULL: it was not timed there, or its runs are too far
+   apart to tell a story. */
+static const timing *own_time(const report *r, size_t k)
 {
-    fprintf(f, " Here: %.4g ms", 1e3 * t->median);
-    if (uncertain(t))
-        fprintf(f, ", but its runs are more than 20 %% apart.");
-    else if (first > 0)
-        fprintf(f, ", %.*f times as fast as the first rung.", first / t->median < 10 ? 2 : 0,
-                first / t->median);
-    else
-        fprintf(f, ".");
+    const row *const here = row_of(r, find_rung("reduce", path[k].rung));
+    if (r->timed_on_model || !here || !here->timed || uncertain(&here->timing)) return NULL;
+    return here->verdict == RIGHT ? &here->timing : NULL;
 }
 
-static void one_chapter(const report *r, size_t k, double before, double first, double here_first,
-                        FILE *f)
+static void bar_of(double seconds, double first, double part, FILE *f)
 {
-    const rung *const g = find_rung("reduce", path[k].rung);
+    fprintf(f,
+            "<div class=\"bars\"><span>%.*f ms</span><span class=\"track\" aria-hidden=\"true\"><i "
+            "style=\"width:%.2f%%\"></i></span><span class=\"value\">",
+            seconds < 1e-3 ? 4 : 2, 1e3 * seconds, part > 1 ? 100 : 100 * part);
+    if (first > 0) fprintf(f, "%.*f&times;", first / seconds < 10 ? 1 : 0, first / seconds);
+    fprintf(f, "</span></div><p>");
+}
+
+/* The reader's own time first, the recorded one beside it. */
+static void own_chapter(const report *r, size_t k, const work *w, double first, FILE *f)
+{
+    const timing *const t = own_time(r, k), *const before = k ? own_time(r, k - 1) : NULL,
+                        *const one = own_time(r, 0);
+    const shape_report *s = &r->shapes[0];
+    for (int i = 0; i < r->shape_count; i++)
+        if (r->shapes[i].shape == SHAPE_reduce) s = &r->shapes[i];
+    const double ceiling = k ? s->device.read : s->host.read, rate = (double)t->bytes / t->median;
+    bar_of(t->median, one ? one->median : 0, ceiling > 0 ? rate / ceiling : 0, f);
+    if (before) factor(f, before->median / t->median, path[k - 1].rung);
+    if (before) fprintf(f, " on this device. ");
+    fprintf(f, "Recorded on an %s: %.4g ms, %.0f&times; the first rung.",
+            recorded(SHAPE_reduce)->name, 1e3 * w->seconds, first / w->seconds);
+}
+
+static void recorded_chapter(const report *r, size_t k, const work *w, double before, double first,
+                             FILE *f)
+{
     const recorded_device *const d = recorded(SHAPE_reduce);
     const machine *const m = find_machine(d->name);
-    const row *const here = row_of(r, g);
-    work w;
+    const row *const here = row_of(r, find_rung("reduce", path[k].rung));
     estimate e;
-    if (!recorded_work(g, &w)) return;
-    fprintf(f, "<li><h3>%s: %s</h3><p>%s</p><div class=\"bars\">", g->name, path[k].idea,
-            path[k].text);
-    const double part = 100 * 4 * w.n / w.seconds / d->read;
-    fprintf(f,
-            "<span>%.*f ms</span><span class=\"track\" aria-hidden=\"true\"><i "
-            "style=\"width:%.2f%%\"></i></span><span "
-            "class=\"value\">%.0f&times;</span></div><p>",
-            w.seconds < 1e-3 ? 4 : 2, 1e3 * w.seconds, part > 100 ? 100 : part, first / w.seconds);
+    bar_of(w->seconds, first, 4 * w->n / w->seconds / d->read, f);
     if (k) {
-        factor(f, before / w.seconds, path[k - 1].rung);
-        fprintf(f, "; <b>%.0f times</b> as fast as the first rung.", first / w.seconds);
+        factor(f, before / w->seconds, path[k - 1].rung);
+        fprintf(f, "; <b>%.0f times</b> as fast as the first rung.", first / w->seconds);
     } else {
         fprintf(f, "On one core of a Xeon.");
     }
-    estimate_time(m, &w, d->read, &e);
+    estimate_time(m, w, d->read, &e);
     if (e.none)
         fprintf(f, " No estimate: %s.", e.none);
     else
         fprintf(f, " The model's estimate: %.3f ms, limited by %s.", 1e3 * e.seconds,
                 e.limit == BY_ISSUE ? "the rate of instructions" : limit_name(e.limit));
-    if (here && here->timed && !r->timed_on_model) time_here(&here->timing, here_first, f);
+    if (here && here->timed && !r->timed_on_model)
+        fprintf(f, " On this device: %.4g ms, but its runs are more than 20 %% apart.",
+                1e3 * here->timing.median);
+}
+
+static void one_chapter(const report *r, size_t k, double before, double first, FILE *f)
+{
+    work w;
+    if (!recorded_work(find_rung("reduce", path[k].rung), &w)) return;
+    fprintf(f, "<li><h3>%s: %s</h3><p>%s</p>", path[k].rung, path[k].idea, path[k].text);
+    own_time(r, k) ? own_chapter(r, k, &w, first, f) : recorded_chapter(r, k, &w, before, first, f);
     fprintf(f, "</p></li>\n");
 }
 
@@ -125,7 +148,7 @@ static void past_table(FILE *f)
     static const struct {
         const char *rung, *idea;
     } then[] = {{"reduce1", "shared memory, divergent"},
-                {"reduce2", "no divergence, bank conflicts"},
+                {"reduce2", "consecutive threads, bank conflicts"},
                 {"reduce3", "sequential addressing"},
                 {"reduce4", "first addition while loading"},
                 {"reduce5", "last warp without barriers"}};
@@ -134,10 +157,8 @@ static void past_table(FILE *f)
     fprintf(f, "<h3>The same story on the card of 2010</h3><p>The lecture that this ladder follows "
                "printed these "
                "times: 16 million ints on a Tesla C2070. "
-               "The order of its ideas still holds. Its factors are those of its machine: "
-               "divergence costs less now, "
-               "because compilers turn "
-               "short branches into predicates; bank conflicts do not.</p>\n<div class=\"scroll\" "
+               "The order of its ideas still holds; its factors are those of its "
+               "machine.</p>\n<div class=\"scroll\" "
                "tabindex=\"0\" "
                "role=\"region\" aria-label=\"2010 and now\"><table>"
                "<thead><tr><th scope=\"col\">version</th><th scope=\"col\">2010, ms</th><th "
@@ -171,37 +192,49 @@ static void past_table(FILE *f)
 
 void html_story(const report *r, FILE *f)
 {
+    enum { ENDING = sizeof path / sizeof *path - 1 };
     const recorded_device *const d = recorded(SHAPE_reduce);
-    double first = 0, before = 0, here_first = 0, last = 0;
+    const timing *const one = own_time(r, 0), *const end = own_time(r, ENDING);
+    double first = 0, before = 0, last = 0;
+    int own = 0;
     work w;
-    for (size_t k = 0; k < sizeof path / sizeof *path; k++) {
-        const row *const here = row_of(r, find_rung("reduce", path[k].rung));
-        if (k == 0 && here && here->timed && !uncertain(&here->timing))
-            here_first = here->timing.median;
+    for (size_t k = 0; k <= ENDING; k++) {
+        own += own_time(r, k) != NULL;
         if (!recorded_work(find_rung("reduce", path[k].rung), &w)) continue;
         if (first == 0) first = w.seconds;
         last = w.seconds;
     }
+    fprintf(f, "<section id=\"story\"><h2>From the first rung to the last</h2><p>");
+    if (one && end)
+        fprintf(f,
+                "On this device the time falls from %.4g ms to %.4g ms: <b>%.0f times as fast</b>. "
+                "On a recorded %s, "
+                "with %.0f whole numbers of 4 bytes, from %.4g ms to %.4g ms: %.0f times. ",
+                1e3 * one->median, 1e3 * end->median, one->median / end->median, d->name, d->n,
+                1e3 * first, 1e3 * last, first / last);
+    else
+        fprintf(f,
+                "The sum of %.0f whole numbers of 4 bytes. From one loop to the last rung the time "
+                "falls from %.4g ms "
+                "to %.4g ms: <b>%.0f times as fast</b>. %s",
+                d->n, 1e3 * first, 1e3 * last, first / last,
+                4 * d->n / last > 0.95 * d->read
+                    ? "The last rung is as fast as the ladder's plain read of the same "
+                      "bytes, so there is nothing left to gain. "
+                    : "");
     fprintf(f,
-            "<section id=\"story\"><h2>From the first rung to the last</h2><p>The sum of %.0f "
-            "whole numbers of 4 "
-            "bytes. From one loop to the last rung the time "
-            "falls from %.4g ms to %.4g ms: <b>%.0f times as fast</b>. %s"
-            "The times were recorded on an %s%s. A bar is the share of the measured read ceiling, "
-            "%.0f GB/s; the "
-            "figure beside it is the "
-            "factor over the first rung.</p>\n<ol class=\"chapters\">\n",
-            d->n, 1e3 * first, 1e3 * last, first / last,
-            4 * d->n / last > 0.95 * d->read
-                ? "The last rung is as fast as the ladder's plain read of the same bytes, "
-                  "so there is nothing left to gain. "
-                : "",
-            d->name,
-            r->timed_on_model ? ", because no kernel was timed here"
-                              : "; where a rung was timed on this device too, its line says so",
-            1e-9 * d->read);
-    for (size_t k = 0; k < sizeof path / sizeof *path; k++) {
-        one_chapter(r, k, before, first, here_first, f);
+            own ? "Where a rung was timed on this device, its bar and its factor are this "
+                  "device's; else they are "
+                  "those of the %s. "
+                : "The times were recorded on an %s, because no kernel was timed here. ",
+            d->name);
+    fprintf(f,
+            "A bar is the share of the measured read ceiling%s; the figure beside it is the factor "
+            "over the first "
+            "rung.</p>\n<ol class=\"chapters\">\n",
+            own ? " of its machine" : "");
+    for (size_t k = 0; k <= ENDING; k++) {
+        one_chapter(r, k, before, first, f);
         if (recorded_work(find_rung("reduce", path[k].rung), &w)) before = w.seconds;
     }
     fprintf(f, "</ol>\n");

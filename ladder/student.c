@@ -36,6 +36,52 @@ static int number_in_head(const char *text, const char *word, int fallback)
     return line[0] ? atoi(line) : fallback;
 }
 
+/* The first comment of the text, as a text of its own. */
+static void head_of(const char *text, char *head, size_t room)
+{
+    const char *at = text + strspn(text, " \t\r\n"), *end = at;
+    if (!strncmp(at, "/*", 2)) {
+        end = strstr(at, "*/");
+        end = end ? end + 2 : at + strlen(at);
+    }
+    while (!strncmp(end + strspn(end, " \t\r\n"), "//", 2))
+        end += strspn(end, " \t\r\n") + strcspn(end + strspn(end, " \t\r\n"), "\n");
+    snprintf(head, room, "%.*s", (int)((size_t)(end - at) < room ? (size_t)(end - at) : room - 1),
+             at);
+}
+
+/* block: 32 x 8, tile: 32 x 32, shared: 2 * THREADS, parameters: out, in, n */
+static int setup_of(const char *file, student *s, foreign_setup *f, ladder_error *error)
+{
+    char line[80], head[4000];
+    head_of(s->original, head, sizeof head);
+    head_line(head, "block", line, sizeof line);
+    f->block[1] = f->block[2] = 1;
+    if (line[0] && sscanf(line, "%d x %d x %d", &f->block[0], &f->block[1], &f->block[2]) < 1)
+        return fail_with(error, 2, "%s: block is '%s' and must be like 32 x 8", file, line);
+    for (int i = 0; i < 3; i++)
+        if (line[0] && (f->block[i] < 1 || f->block[i] > MODEL_THREADS_MOST))
+            return fail_with(error, 2, "%s: a side of block is %d and must be from 1 to %d", file,
+                             f->block[i], MODEL_THREADS_MOST);
+    head_line(head, "tile", line, sizeof line);
+    if (line[0] && (sscanf(line, "%d x %d", &f->tile[0], &f->tile[1]) < 2 || f->tile[0] < 1 ||
+                    f->tile[1] < 1 || f->tile[0] > 1024 || f->tile[1] > 1024))
+        return fail_with(error, 2, "%s: tile is '%s' and must be like 32 x 32", file, line);
+    head_line(head, "shared", s->shared, sizeof s->shared);
+    s->shared[strcspn(s->shared, "\r")] = 0;
+    if (s->shared[strspn(s->shared, " 0123456789THREADSWARP+-*/()")])
+        return fail_with(error, 2,
+                         "%s: shared is '%s' and must be a number of elements, like 2 * THREADS",
+                         file, s->shared);
+    head_line(head, "parameters", s->parameters, sizeof s->parameters);
+    char path[80];
+    f->shared = s->shared[0] ? s->shared : NULL;
+    f->parameters = s->parameters[0] ? s->parameters : NULL;
+    f->rung = rung_text(&s->like, path, sizeof path);
+    f->matrix = s->like.schedule == TRANSPOSE;
+    return 0;
+}
+
 static int choose(const ladder_options *o, const char *file, const char *rung_name, student *s,
                   ladder_error *error)
 {
@@ -80,6 +126,22 @@ static int choose(const ladder_options *o, const char *file, const char *rung_na
                : 0;
 }
 
+/* The sides of a group, where the head or the text's dim3 says them. */
+static int take_block(const char *file, student *s, const foreign_setup *f, ladder_error *error)
+{
+    rung *const g = &s->rung;
+    const int64_t threads = (int64_t)f->block[0] * f->block[1] * f->block[2];
+    memcpy(g->tile, f->tile, sizeof g->tile);
+    if (!threads || number_in_head(s->original, "threads", 0) > 0) return 0;
+    if (threads > MODEL_THREADS_MOST)
+        return fail_with(error, 2, "%s: block has %lld threads and must have at most %d", file,
+                         (long long)threads, MODEL_THREADS_MOST);
+    g->threads = (int)threads;
+    g->each = number_in_head(s->original, "each",
+                             (int)((int64_t)s->like.each * threads / s->like.threads));
+    return 0;
+}
+
 /* What the kernel is written for: one type, one operation? */
 static int look(student *s, ladder_error *error)
 {
@@ -111,8 +173,11 @@ int student_take(const ladder_options *o, const char *file, char *text, const ch
     const char *const slash = strrchr(file, '/');
     snprintf(s->name, sizeof s->name, "%.63s", slash ? slash + 1 : file);
     s->original = text;
+    foreign_setup setup = {0};
     int code = choose(o, file, rung_name, s, error);
-    if (!code) code = foreign_text(s->name, s->original, &s->text, error);
+    if (!code) code = setup_of(file, s, &setup, error);
+    if (!code) code = foreign_text(s->name, s->original, &setup, &s->text, error);
+    if (!code) code = take_block(file, s, &setup, error);
     if (!code && !s->text) {
         s->text = strdup(s->original);
         if (!s->text) code = fail_with(error, 1, "out of memory");
@@ -129,4 +194,23 @@ void student_close(student *s)
     free(s->text);
     free(s->original);
     s->text = s->original = NULL;
+}
+
+int start_file(alone *a, const ladder_options *o, const char *file, int64_t usual_n, student *s,
+               ladder_error *error)
+{
+    static const char *const operations[] = {"sum", "min", "max"};
+    ladder_options with = *o;
+    char like[80];
+    memset(a, 0, sizeof *a);
+    int code = student_open(o, file, o->rung, s, error);
+    if (code) return code;
+    if (s->fixed) with.dtype = kind_name(s->kind);
+    if (s->operation >= 0) with.operation = operations[s->operation];
+    snprintf(like, sizeof like, "%s/%s", shape_name(s->like.shape), s->like.name);
+    code = start_alone(a, &with, like, usual_n, error);
+    a->rung = &s->rung;
+    a->text = s->text;
+    snprintf(a->path, sizeof a->path, "%s", s->name);
+    return code;
 }

@@ -8,9 +8,10 @@ typedef struct student {
     /* in the dialect; as it was read (the same where it was in the dialect) */
     char *text, *original;
     char name[64];
-    rung rung, like; /* in the place of `like` */
-    int operation;   /* -1: all that the ladder has; else what the head or the command says */
-    int fixed;       /* 1: written for one type, kind */
+    char shared[80], parameters[80]; /* of the head */
+    rung rung, like;                 /* in the place of `like` */
+    int operation; /* -1: all that the ladder has; else what the head or the command says */
+    int fixed;     /* 1: written for one type, kind */
     kind kind;
 } student;
 
@@ -23,6 +24,9 @@ int student_open(const ladder_options *o, const char *file, const char *rung, st
 int student_take(const ladder_options *o, const char *file, char *text, const char *rung,
                  student *s, ladder_error *error);
 void student_close(student *s);
+/* start_alone of a file; student_close and end_alone, also after a failure. */
+int start_file(alone *a, const ladder_options *o, const char *file, int64_t usual_n, student *s,
+               ladder_error *error);
 
 /* One run of the kernel on the model. */
 typedef struct trial {

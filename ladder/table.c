@@ -43,6 +43,13 @@ void wrapped(FILE *out, const char *text, int indent, int width)
     fputc('\n', out);
 }
 
+const char *launches_text(const row *x, char *text, size_t room)
+{
+    snprintf(text, room, x->clears ? "%lld + %lld" : "%lld", (long long)x->launches,
+             (long long)x->clears);
+    return text;
+}
+
 static double ceiling_of(const shape_report *s, const row *x)
 {
     const ceilings *c = x->on_host ? &s->host : &s->device;
@@ -123,8 +130,10 @@ static void checked(const shape_report *s, FILE *out)
         off += s->rows[i].off;
     }
     if (!all) return;
-    fprintf(out, "Checked: %lld results, every one of every rung", (long long)all);
-    fprintf(out, off ? "; %lld are off.\n" : ".\n", (long long)off);
+    fprintf(out,
+            off ? "Checked: %lld results, of which %lld are wrong.\n"
+                : "Checked: %lld results, every one of every rung.\n",
+            (long long)all, (long long)off);
 }
 
 /* What the seeds warn of: the way to the device can cost more than it saves. */
@@ -133,7 +142,8 @@ static void copies(const shape_report *s, FILE *out)
     const row *best = NULL;
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
-        if (x->timed && x->timing.copy_in > 0 && (!best || x->timing.median < best->timing.median))
+        if (x->timed && x->verdict == RIGHT && x->timing.copy_in > 0 &&
+            (!best || x->timing.median < best->timing.median))
             best = x;
     }
     if (!best) return;
@@ -147,7 +157,7 @@ static void copies(const shape_report *s, FILE *out)
 
 static void counts(const shape_report *s, FILE *out)
 {
-    int any = 0;
+    int any = 0, any_clears = 0;
     for (int i = 0; i < s->count; i++) any |= s->rows[i].modelled;
     if (!any) return;
     fprintf(out, "\n%-17.17s %6s %6s %6s %8s %6s %6s %7s %6s\n", "counted", "launch", "bytes",
@@ -160,13 +170,16 @@ static void counts(const shape_report *s, FILE *out)
         const model_counts *c = &x->counts;
         if (!x->modelled) continue;
         const double n = (double)x->counted_n;
-        fprintf(out, "%-17.17s %6lld %6.2f %6.2f %8lld %5.1f%% %5.1f%% %8.2f %6lld\n",
-                x->rung->name, (long long)x->launches, n > 0 ? 32.0 * (double)c->sectors / n : 0,
+        char text[40];
+        any_clears |= x->clears > 0;
+        fprintf(out, "%-17.17s %6s %6.2f %6.2f %8lld %5.1f%% %5.1f%% %8.2f %6lld\n", x->rung->name,
+                launches_text(x, text, sizeof text), n > 0 ? 32.0 * (double)c->sectors / n : 0,
                 c->requests ? (double)c->sectors / (double)c->requests : 0, (long long)c->conflicts,
                 c->branches ? 100.0 * (double)c->divergent / (double)c->branches : 0,
                 c->operations ? 100.0 * (double)c->lanes / ((double)c->operations * c->warp) : 0,
                 n > 0 ? 1e3 * (double)c->barriers / n : 0, (long long)c->races);
     }
+    if (any_clears) wrapped(out, LAUNCHES_TEXT, 0, 80);
 }
 
 /* Threads that touched memory between two barriers of the first group; * where a warp diverged. */
@@ -219,9 +232,10 @@ static void warps(const shape_report *s, FILE *out, int width)
     }
 }
 
-static void words(const shape_report *s, FILE *out, int width)
+/* What is wrong comes first; what is caught as expected, and the sentences, at the end. */
+static void words(const shape_report *s, FILE *out, int width, int wrong)
 {
-    fprintf(out, "\n");
+    if (!wrong) fprintf(out, "\n");
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
         char line[sizeof x->reason + sizeof x->sentence + 40];
@@ -231,9 +245,10 @@ static void words(const shape_report *s, FILE *out, int width)
         snprintf(line, sizeof line, "%s%s%s%s%s", mark, x->reason,
                  x->reason[0] && x->sentence[0] ? ". " : "", x->sentence,
                  x->reason[0] || x->sentence[0] ? "." : "");
-        if (!line[0]) continue;
+        if (!line[0] || wrong != (x->verdict == WRONG)) continue;
         fprintf(out, "%-17.17s ", x->rung->name);
         wrapped(out, line, 18, width);
+        if (wrong) fprintf(out, "\n");
     }
 }
 
@@ -285,6 +300,7 @@ void report_table(const report *r, FILE *out)
         fprintf(out, ", n = %lld %s", (long long)s->n, kind_name(s->kind));
         if (s->shape == SHAPE_window) fprintf(out, ", windows of %lld", (long long)s->width);
         fprintf(out, "\n\n");
+        words(s, out, width, 1);
         times(r, s, out);
         checked(s, out);
         copies(s, out);
@@ -294,7 +310,7 @@ void report_table(const report *r, FILE *out)
         warps(s, out, width);
         errors(s, out);
         past(r, s, out);
-        words(s, out, width);
+        words(s, out, width, 0);
     }
     if (r->wrong) fprintf(out, "\n%d rung%s WRONG.\n", r->wrong, r->wrong == 1 ? " is" : "s are");
 }

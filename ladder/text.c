@@ -18,10 +18,10 @@ const rung ladder_table[] = {
 #define ORDER_OF_LAW        LAW
 #define ORDER_OF_MODEL      MODEL
 #define RUNG(shape, name, schedule, threads, each, order, note, after)                             \
-    {SHAPE_##shape, #name, schedule, threads, each, ORDER_OF_##order, note, after, NULL},
+    {SHAPE_##shape, #name, schedule, threads, each, ORDER_OF_##order, note, after, NULL, {0, 0}},
 #include "rungs.def"
 #undef RUNG
-    {SHAPES, NULL, LOOP, 0, 0, NONE, PLAIN, "", NULL}};
+    {SHAPES, NULL, LOOP, 0, 0, NONE, PLAIN, "", NULL, {0, 0}}};
 
 typedef struct embedded {
     const char *path, *text;

@@ -49,11 +49,13 @@ void verify_reduce(const job *j, element got, row *out)
     if (out->bits && !same_bits(k, got, want)) {
         snprintf(what, sizeof what, "%s instead of %s", out->got, out->want);
         wrong(out, j, what);
+        likely_cause(j, got, want, 0, out);
     } else if (!out->bits && !(out->error_ulp <= bound)) {
         snprintf(what, sizeof what,
                  "%s is %.3g ulp from the exact sum; no order can be more than %.3g away", out->got,
                  out->error_ulp, bound);
         wrong(out, j, what);
+        likely_cause(j, got, want, 0, out);
     }
 }
 
@@ -80,7 +82,8 @@ void verify_scan(const job *j, row *out)
     const kind k = j->setting.elem;
     const int operation = j->setting.operation;
     law l = {.depth = 0};
-    int64_t sum = 0, best = 0, start = 0;
+    int64_t sum = 0, best = 0, start = 0, first = 0;
+    element first_got = {0}, first_want = {0};
     char what[160];
     out->error_ulp = k < KIND_F32 ? -1 : 0;
     out->bits = k < KIND_F32 || operation || j->rung->order != NONE;
@@ -122,12 +125,14 @@ void verify_scan(const job *j, row *out)
         if (!good)
             snprintf(what, sizeof what, "element %lld is %s instead of %s", (long long)i, out->got,
                      out->want);
+        first = i, first_got = got, first_want = want;
     }
     if (!out->off) return;
     const size_t used = strlen(what);
     snprintf(what + used, sizeof what - used, "; %lld of %lld are off", (long long)out->off,
              (long long)j->n);
     wrong(out, j, what);
+    likely_cause(j, first_got, first_want, first, out);
 }
 
 /* ---- transposes and histograms: equal, or wrong ---- */
@@ -137,6 +142,7 @@ static void compare_all(const job *j, row *out, int64_t count, const char *unit,
 {
     const kind k = j->rung->shape == SHAPE_histogram ? KIND_U32 : j->setting.elem;
     int64_t first = -1;
+    element first_got = {0}, first_want = {0};
     char what[160];
     out->error_ulp = -1;
     out->bits = 1;
@@ -149,12 +155,13 @@ static void compare_all(const job *j, row *out, int64_t count, const char *unit,
         if (first >= 0 || (good && i)) continue;
         element_text(k, got, out->got, sizeof out->got);
         element_text(k, right, out->want, sizeof out->want);
-        if (!good) first = i;
+        if (!good) first = i, first_got = got, first_want = right;
     }
     if (!out->off) return;
     snprintf(what, sizeof what, "%s %lld is %s instead of %s; %lld of %lld are off", unit,
              (long long)first, out->got, out->want, (long long)out->off, (long long)count);
     wrong(out, j, what);
+    likely_cause(j, first_got, first_want, first, out);
 }
 
 static element transposed(const job *j, int64_t i)
@@ -173,8 +180,7 @@ void verify_transpose(const job *j, row *out)
 
 static element counted(const job *j, int64_t bin)
 {
-    return (element){
-        .i = bin < 1 || bin > DATA_PERIOD ? 0 : j->n / DATA_PERIOD + (bin <= j->n % DATA_PERIOD)};
+    return (element){.i = histogram_count(j->n, bin)};
 }
 
 void verify_histogram(const job *j, row *out)
@@ -241,6 +247,7 @@ void verify_window(const job *j, int hostile, row *out)
     const int64_t w = j->width, n = j->n;
     const int64_t special[] = {hostile ? n / 4 : -1, hostile ? n / 2 : -1}; /* hostile_series */
     int64_t seen = 0, after_large = 0, after_inf = 0, first = -1;
+    element first_got = {0}, first_want = {0};
     phase phases[DATA_PERIOD] = {{0}};
     out->error_ulp = 0;
     out->bits = j->rung->order != NONE;
@@ -269,7 +276,7 @@ void verify_window(const job *j, int hostile, row *out)
         if (good) continue;
         out->off++;
         if (first < 0) {
-            first = i;
+            first = i, first_got = got, first_want = want;
             element_text(k, got, out->got, sizeof out->got);
             element_text(k, want, out->want, sizeof out->want);
         }
@@ -295,4 +302,5 @@ void verify_window(const job *j, int hostile, row *out)
         snprintf(what, sizeof what, "window %lld is %s instead of %s; %lld of %lld places are off",
                  (long long)first, out->got, out->want, (long long)out->off, (long long)seen);
     wrong(out, j, what);
+    if (!hostile && first >= w - 1) likely_cause(j, first_got, first_want, first, out);
 }

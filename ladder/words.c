@@ -18,6 +18,7 @@ static const struct {
     {"group_index()", {"(i64)blockIdx.x", "(i64)get_group_id(0)", "group_index_"}},
     {"group_count()", {"(i64)gridDim.x", "(i64)get_num_groups(0)", "group_count_"}},
     {"UNROLL", {"#pragma unroll", "#pragma unroll", ""}},
+    {"FUNCTION", {"static __device__", "static", "static"}},
     {"SHUFFLES", {"", "__local elem exchange_[THREADS]", "static elem exchange_[THREADS]"}},
 };
 
@@ -53,6 +54,20 @@ static const struct {
       "    elem got = from >= 0 && from < WARP ? exchange[tid + d] : v;\n    BARRIER();\n    "
       "return got;\n}\n"
       "#define shuffle_down(v, d) shuffle_by(exchange_, v, d)\n"}},
+    {"shuffle_up",
+     {"#define shuffle_up(v, d) __shfl_up_sync(0xffffffffu, v, d)\n",
+      "/* OpenCL 1.2 has no shuffles: all threads put their values down, meet, and take others'. "
+      "*/\n"
+      "static inline elem shuffle_back(__local elem *exchange, elem v, int d)\n{\n    int tid = "
+      "(int)get_local_id(0), from = tid % WARP - d;\n    exchange[tid] = v;\n    "
+      "barrier(CLK_LOCAL_MEM_FENCE);\n    elem got = from >= 0 ? exchange[tid - d] : v;\n"
+      "    barrier(CLK_LOCAL_MEM_FENCE);\n    return got;\n}\n#define shuffle_up(v, d) "
+      "shuffle_back(exchange_, v, d)\n",
+      "/* All threads put their values down, meet, and take others'. */\nstatic inline elem "
+      "shuffle_back(elem *exchange, elem v, int d)\n{\n    int tid = omp_get_thread_num(), from = "
+      "tid % WARP - d;\n    exchange[tid] = v;\n    BARRIER();\n    elem got = from >= 0 ? "
+      "exchange[tid - d] : v;\n    BARRIER();\n    return got;\n}\n"
+      "#define shuffle_up(v, d) shuffle_back(exchange_, v, d)\n"}},
     {"load4",
      {"struct __align__(16) elem4 { elem x, y, z, w; }; /* one access */\n#define load4(array, "
       "index) (*(const elem4 "
@@ -122,10 +137,12 @@ int api_parse(const char *name, api *a)
 
 const char *words_type(api a, kind k)
 {
-    static const char *const c[] = {"signed char", "unsigned char", "int",   "unsigned int",
-                                    "int64_t",     "uint64_t",      "float", "double"};
-    static const char *const cuda[] = {"signed char", "unsigned char",      "int",   "unsigned int",
-                                       "long long",   "unsigned long long", "float", "double"};
+    static const char *const c[] = {"signed char", "unsigned char", "short",   "unsigned short",
+                                    "int",         "unsigned int",  "int64_t", "uint64_t",
+                                    "float",       "double"};
+    static const char *const cuda[] = {
+        "signed char", "unsigned char",      "short", "unsigned short", "int", "unsigned int",
+        "long long",   "unsigned long long", "float", "double"};
     return a == API_CUDA ? cuda[k] : c[k];
 }
 
@@ -303,14 +320,44 @@ static void put_copy_async(FILE *f, api a, const model_setting *s)
             a == API_CUDA ? "#endif\n" : "");
 }
 
-/* Bulk copies: CUDA has them since Hopper; elsewhere the thread copies in a loop, and the wait
-   is a barrier. */
-static void put_bulk_copy(FILE *f, api a, const model_setting *s)
+static void put_words_of_8_bytes(FILE *f, api a)
 {
     fprintf(f, "typedef %s u64;\n",
             a == API_CUDA     ? "unsigned long long"
             : a == API_OPENCL ? "ulong"
                               : "uint64_t");
+}
+
+/* An element's bits as a word, and back. */
+static void put_bits(FILE *f, api a, const model_setting *s)
+{
+    const int real = s->elem >= KIND_F32, size = (int)kind_bytes(s->elem), wide = size == 8;
+    static const char *const to[2][2] = {{"__float_as_uint", "__double_as_longlong"},
+                                         {"as_uint", "as_ulong"}};
+    static const char *const from[2][2] = {{"__uint_as_float", "__longlong_as_double"},
+                                           {"as_float", "as_double"}};
+    put_words_of_8_bytes(f, a);
+    fprintf(f, "#define ELEM_SIZE %d\n", size);
+    if (a == API_C)
+        fprintf(f, "static inline u64 bits_of(elem v)\n{\n    u64 w = 0;\n    memcpy(&w, &v, "
+                   "sizeof v);\n    "
+                   "return w;\n}\nstatic inline elem value_of(u64 w)\n{\n    elem v;\n    "
+                   "memcpy(&v, &w, sizeof "
+                   "v);\n    return v;\n}\n");
+    else if (real)
+        fprintf(f, "#define bits_of(v) ((u64)%s(v))\n#define value_of(w) %s((%s)(w))\n",
+                to[a != API_CUDA][wide], from[a != API_CUDA][wide],
+                wide ? (a == API_CUDA ? "long long" : "ulong") : "u32");
+    else
+        fprintf(f, "#define bits_of(v) ((u64)(%s)(v))\n#define value_of(w) ((elem)(w))\n",
+                wide ? "u64" : "u32");
+}
+
+/* Bulk copies: CUDA has them since Hopper; elsewhere the thread copies in a loop, and the wait
+   is a barrier. */
+static void put_bulk_copy(FILE *f, api a, const model_setting *s)
+{
+    put_words_of_8_bytes(f, a);
     if (a != API_CUDA) {
         fprintf(f,
                 "#define bulk_open(arrived, k) ((arrived)[k] = 0)\n"
@@ -358,8 +405,8 @@ static void put_bulk_copy(FILE *f, api a, const model_setting *s)
 
 void words_before_kernel(FILE *f, api a, const model_setting *s, const rung *g, const char *text)
 {
-    static const char *const opencl_types[] = {"char", "uchar", "int",   "uint",
-                                               "long", "ulong", "float", "double"};
+    static const char *const opencl_types[] = {"char", "uchar", "short", "ushort", "int",
+                                               "uint", "long",  "ulong", "float",  "double"};
     const char *const body = after_head(text);
     if (a == API_OPENCL) {
         fprintf(f,
@@ -382,11 +429,20 @@ void words_before_kernel(FILE *f, api a, const model_setting *s, const rung *g, 
     }
     if (a == API_OPENCL) {
         static const char *const does[] = {"a + b", "a < b ? a : b", "b < a ? a : b"};
-        static const char *const low[] = {
-            "(-128)", "0",         "(-2147483647 - 1)", "0u", "(-9223372036854775807l - 1)",
-            "0ul",    "-INFINITY", "-INFINITY"};
+        static const char *const low[] = {"(-128)",
+                                          "0",
+                                          "(-32768)",
+                                          "0",
+                                          "(-2147483647 - 1)",
+                                          "0u",
+                                          "(-9223372036854775807l - 1)",
+                                          "0ul",
+                                          "-INFINITY",
+                                          "-INFINITY"};
         static const char *const high[] = {"127",
                                            "255",
+                                           "32767",
+                                           "65535",
                                            "2147483647",
                                            "0xffffffffu",
                                            "9223372036854775807l",
@@ -406,6 +462,7 @@ void words_before_kernel(FILE *f, api a, const model_setting *s, const rung *g, 
     if (has_word(body, "atomic_combine")) put_atomic_combine(f, a, s);
     if (has_word(body, "warp_combine")) put_warp_combine(f, a, s);
     if (has_word(body, "copy_async")) put_copy_async(f, a, s);
+    if (has_word(body, "bits_of")) put_bits(f, a, s);
     if (has_word(body, "bulk_copy")) put_bulk_copy(f, a, s);
     fputc('\n', f);
 }
@@ -430,15 +487,17 @@ static void put_launch(FILE *f, api a, const char *line, size_t n)
         fprintf(f, "%*svoid *arguments[] = {", indent, "");
         for (int i = 2; i < count; i++)
             fprintf(f, "%s(void *)&%s", i > 2 ? ", " : "", arguments[i]);
-        fprintf(
-            f,
-            "};\n%*scheck(cudaLaunchCooperativeKernel((const void *)%s, dim3((unsigned int)%s), "
-            "dim3(THREADS), "
-            "arguments, 0, 0),\n%*s      \"%s, whose groups must all run at the same time\");\n",
-            indent, "", arguments[0], arguments[1], indent, "", arguments[0]);
+        fprintf(f,
+                "};\n%*sstart_clock();\n%*scheck(cudaLaunchCooperativeKernel((const void *)%s, "
+                "dim3((unsigned int)%s), "
+                "dim3(THREADS), "
+                "arguments, 0, 0),\n%*s      \"%s, whose groups must all run at the same "
+                "time\");\n%*sstop_clock();\n",
+                indent, "", indent, "", arguments[0], arguments[1], indent, "", arguments[0],
+                indent, "");
         return;
     }
-    fprintf(f, "%*s", indent, "");
+    fprintf(f, "%*sstart_clock();\n%*s", indent, "", indent, "");
     if (a == API_CUDA) fprintf(f, "%s<<<(unsigned int)%s, THREADS>>>(", arguments[0], arguments[1]);
     if (a == API_C) fprintf(f, "EACH_THREAD_OF(%s) %s(", arguments[1], arguments[0]);
     if (a == API_OPENCL)
@@ -451,7 +510,7 @@ static void put_launch(FILE *f, api a, const char *line, size_t n)
         for (int i = 2; i < count; i++) fprintf(f, "%ssizeof %s", i > 2 ? ", " : "", arguments[i]);
         fprintf(f, "}");
     }
-    fprintf(f, ");\n");
+    fprintf(f, ");\n%*sstop_clock();\n", indent, "");
     if (a == API_CUDA)
         fprintf(f, "%*scheck(cudaGetLastError(), \"%s\");\n", indent, "", arguments[0]);
 }

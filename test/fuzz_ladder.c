@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     text[bytes - 1] = 0;
     if (toml_read("where", text, &t, &error)) assert(!strncmp(error.sentence, "where:", 6));
     error = (ladder_error){0};
-    if (foreign_text("where", text, &translated, &error))
+    if (foreign_text("where", text, NULL, &translated, &error))
         assert(!strncmp(error.sentence, "where:", 6) && !translated);
     model_program *p;
     if (!error.code && !model_compile(translated ? translated : text, "where", &setting, &p,

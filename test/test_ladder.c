@@ -365,18 +365,19 @@ static void orders(void)
     }
     check(differ >= 12, "only %d of 28 pairs of orders differ in bits", differ);
     for (int k = 0; k < KINDS; k++) /* the formulas of data.c are those of its data */
-        for (int op = 0; op < 3; op++)
-            for (int64_t count = 1; count < N; count = 2 * count + 1 + (count % 3 == 0)) {
-                static double data[N];
-                double bound;
-                const order_how how = {LEFT, LOOP, 0, 0, 32, op, 0};
-                data_fill(data, (kind)k, count, op, 0);
-                const element want = known_result((kind)k, count, op, 0, &bound),
-                              got = order_reduce((kind)k, &how, data, count);
-                check(same_bits((kind)k, got, want),
-                      "%s operation %d of %lld: the known result is not that of the data",
-                      kind_name((kind)k), op, (long long)count);
-            }
+        if (!is_short((kind)k))
+            for (int op = 0; op < 3; op++)
+                for (int64_t count = 1; count < N; count = 2 * count + 1 + (count % 3 == 0)) {
+                    static double data[N];
+                    double bound;
+                    const order_how how = {LEFT, LOOP, 0, 0, 32, op, 0};
+                    data_fill(data, (kind)k, count, op, 0);
+                    const element want = known_result((kind)k, count, op, 0, &bound),
+                                  got = order_reduce((kind)k, &how, data, count);
+                    check(same_bits((kind)k, got, want),
+                          "%s operation %d of %lld: the known result is not that of the data",
+                          kind_name((kind)k), op, (long long)count);
+                }
 }
 
 static void timed(const char *name, void (*part)(void))

@@ -63,7 +63,11 @@ static void translated(const char *folder, int want)
         student s;
         ladder_error error = {0};
         const char *const ending = strrchr(f->d_name, '.');
-        if (!ending || (strcmp(ending, ".cu") && !strstr(f->d_name, "opencl"))) continue;
+        /* wrong/idiom_...: those of right/ with one mistake */
+        if (!ending ||
+            (strcmp(ending, ".cu") && !strstr(f->d_name, "opencl") && !strstr(folder, "right")) ||
+            f->d_name[0] == '.' || !strncmp(f->d_name, "idiom_", 6))
+            continue;
         snprintf(path, sizeof path, "%s/%s/%s", TALLY_SOURCE_DIR, folder, f->d_name);
         if (!check(!student_open(&plain, path, NULL, &s, &error), "%s", error.sentence)) continue;
         try_one(s.name, s.text, s.rung.threads, s.fixed ? s.kind : KIND_F32, 0);
@@ -91,7 +95,7 @@ int main(void)
         for (int k = 0; k < KINDS; k++)
             for (int operation = 0; operation < 3; operation++)
                 if (!takes_kind(g->shape, (kind)k) &&
-                    (g->shape == SHAPE_histogram || is_byte((kind)k)))
+                    (g->shape == SHAPE_histogram || is_small((kind)k)))
                     continue;
                 else if (all ||
                          (k == (g->shape == SHAPE_histogram ? KIND_I32 : KIND_F32) &&
@@ -102,6 +106,7 @@ int main(void)
     try_one("support.cl", ladder_text("support.cl"), 256, KIND_F32, 0);
     try_one("support.cl", ladder_text("support.cl"), 256, KIND_I64, 2);
     translated("test/ladder/wrong", 5);
+    translated("test/ladder/right", 20);
     translated("examples/ladder/instructor/2-no-conflicts", 2);
     translated("examples/ladder/instructor/4-shuffles", 3);
     return check_finish();

@@ -57,6 +57,14 @@ for _ in range(3):
     browser.key("ArrowRight")
     seen.append(state("reduce"))
 check([s[1] for s in seen] == [1, 2, 3, 4], "the right arrow steps", seen)
+check(browser.run("location.hash") == f"#step=reduce/{seen[0][0]}/4", "the address shows the step",
+    browser.run("location.hash"))
+check(browser.run("""(() => { const c = [...document.querySelectorAll('.stepper .code')];
+  return c.length && c.every(x => x.scrollWidth <= x.clientWidth) })()"""), "no line of code is cut off at 1280 pixels")
+check(browser.run("""(() => { const bar = document.querySelector('nav.contents');
+  return getComputedStyle(bar).position === 'sticky' && !!bar.querySelector('a[href="#reduce-steps"]') &&
+    [...bar.querySelectorAll('a')].every(a => document.querySelector(a.getAttribute('href'))) })()"""),
+      "a bar of contents, with the stepper")
 check(len({s[2] for s in seen}) == 4, "every step is told", seen)
 browser.key("ArrowLeft")
 check(state("reduce") == seen[2], "the left arrow goes back, to the same memory", (state("reduce"), seen[2]))

@@ -44,6 +44,12 @@ lane get_element(const char *from, kind k)
         v.i = k == KIND_I8 ? (int64_t) * (const int8_t *)from : (int64_t) * (const uint8_t *)from;
         return v;
     }
+    if (is_short(k)) {
+        uint16_t half;
+        memcpy(&half, from, 2);
+        v.i = k == KIND_I16 ? (int64_t)(int16_t)half : (int64_t)half;
+        return v;
+    }
     memcpy(&word, from, 4);
     if (k == KIND_I32)
         v.i = word.i;
@@ -54,7 +60,7 @@ lane get_element(const char *from, kind k)
     return v;
 }
 
-static void put(char *to, kind k, lane v)
+void put_element(char *to, kind k, lane v)
 {
     union {
         uint32_t u;
@@ -66,6 +72,11 @@ static void put(char *to, kind k, lane v)
     }
     if (is_byte(k)) {
         *(uint8_t *)to = (uint8_t)v.i;
+        return;
+    }
+    if (is_short(k)) {
+        const uint16_t half = (uint16_t)v.i;
+        memcpy(to, &half, 2);
         return;
     }
     if (k == KIND_F32)
@@ -108,8 +119,10 @@ static int passes(const request *r, int from, int to, int banks, int atomic, int
 static int cost_shared(group_state *g, const request *r, int line, int atomic)
 {
     model_counts *c = g->counts;
-    const int parts = r->size > 4 ? r->size / 4 : 1;
-    const int each = (g->warp + parts - 1) / parts;
+    enum { AT_ONCE = 32 }; /* lanes of 4 bytes: a warp of 64 (AMD) is served in halves */
+    const int parts = r->size > 4 ? r->size / 4 : 1,
+              together = g->warp < AT_ONCE ? g->warp : AT_ONCE;
+    const int each = (together + parts - 1) / parts;
     int16_t bank_of[MODEL_WARP_MOST];
     int degree = 0, conflicts = 0;
     for (int l = 0; l < MODEL_WARP_MOST; l++) bank_of[l] = -1;
@@ -192,12 +205,12 @@ void watch_shared(group_state *g, const warp_state *w, const array_info *a, int6
               reads = i->op == DO_LOAD || i->op == DO_ATOMIC_GET;
     const int64_t at = (offset - a->offset) / (int64_t)kind_bytes(a->kind);
     if (s->write_step < 0 && i->op != DO_STORE && i->op != DO_ATOMIC_PUT)
-        defect(g, DEFECT_UNSET, line, "thread %d reads %s[%lld], which nobody has written", thread,
+        defect(g, DEFECT_UNSET, line, "thread %d reads %s[%lld], which was never written", thread,
                a->name, (long long)at);
     if (s->on_its_way && i->op != DO_STORE)
         defect(g, DEFECT_UNSET, line,
-               "thread %d reads %s[%lld], whose copy (line %d) nobody has waited for", thread,
-               a->name, (long long)at, s->write_line);
+               "thread %d reads %s[%lld], whose copy (line %d) was not waited for", thread, a->name,
+               (long long)at, s->write_line);
     if (s->bulk) bulk_touched(g, s, a, at, thread, line);
     if (s->write_step == step && s->writer != thread && !(atomic && s->write_atomic) &&
         !(s->writer / g->warp == warp && s->write_epoch < w->epoch))
@@ -314,7 +327,7 @@ static void atomic(const instruction *i, char *at, kind k, int operation, lane g
         else
             v = (operation == 1) == less ? given : *old;
     }
-    put(at, k, v);
+    put_element(at, k, v);
 }
 
 void access_memory(group_state *g, warp_state *w, const instruction *i)
@@ -368,7 +381,7 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
             atomic(i, base + offset, k, g->program->setting.operation, given[l], &value[l]);
         else if (store)
             for (int q = 0; q < width; q++)
-                put(base + offset + q * (int64_t)kind_bytes(k), k, value[q * n + l]);
+                put_element(base + offset + q * (int64_t)kind_bytes(k), k, value[q * n + l]);
         else
             for (int q = 0; q < width; q++)
                 value[q * n + l] = get_element(base + offset + q * (int64_t)kind_bytes(k), k);

@@ -15,35 +15,35 @@ static void arguments(compiler *c, typed *values, const kind *kinds, int count)
     expect(c, ")");
 }
 
-/* The array that is a function's first argument. */
-static int array_argument(compiler *c)
+/* The array that is a function's first argument, or a pointer into one; behind it comes an index. */
+static reference array_argument(compiler *c)
 {
-    token *t = peek(c);
-    const name_entry *e = t->class == TOKEN_NAME ? find_name(c, t->text) : NULL;
     expect(c, "(");
-    t = peek(c);
-    e = t->class == TOKEN_NAME ? find_name(c, t->text) : NULL;
-    if (!e || e->array < 0) {
-        model_error(c, "the first argument must be an array, not '%s'", t->text);
-        return 0;
-    }
-    pass(c);
+    const reference r = parse_reference(c);
+    if (r.own)
+        model_error(c, "'%s' is an array of one thread, and memory was expected", r.own->name);
     expect(c, ",");
-    return e->array;
+    return c->failed ? (reference){0, -1, NULL} : r;
+}
+
+static typed index_in(compiler *c, reference r)
+{
+    return offset_index(c, r.offset, whole_index(c));
 }
 
 static typed array_call(compiler *c, opcode op, int operands)
 {
-    const int array = array_argument(c);
+    const reference r = array_argument(c);
+    const int array = r.array;
     const kind k = c->kernel->arrays[array].kind;
-    typed index = whole_index(c), v = {0, k};
+    typed index = index_in(c, r), v = {0, k};
     if (operands > 2) {
         expect(c, ",");
         v = convert(c, parse_expression(c), k);
     }
     expect(c, ")");
-    if (is_byte(k))
-        model_error(c, "atomics take elements of 4 or 8 bytes, and '%s' has bytes",
+    if (is_small(k))
+        model_error(c, "atomics take elements of 4 or 8 bytes, and those of '%s' are smaller",
                     c->kernel->arrays[array].name);
     c->kernel->atomics = 1;
     const int reg = new_register(c), at = emit(c, op, k, reg, array, v.reg);
@@ -55,20 +55,20 @@ static typed array_call(compiler *c, opcode op, int operands)
    until copy_wait. */
 static typed copy_async(compiler *c)
 {
-    const int to = array_argument(c);
-    const typed at = whole_index(c);
+    const reference to_array = array_argument(c);
+    const int to = to_array.array;
+    const typed at = index_in(c, to_array);
     expect(c, ",");
-    const name_entry *e = peek(c)->class == TOKEN_NAME ? find_name(c, peek(c)->text) : NULL;
+    const reference from_array = parse_reference(c);
     const array_info *arrays = c->kernel->arrays;
-    if (!c->failed && (!e || e->array < 0 || !arrays[to].shared || arrays[e->array].shared ||
-                       arrays[to].kind != arrays[e->array].kind))
+    if (!c->failed && (from_array.own || !arrays[to].shared || arrays[from_array.array].shared ||
+                       arrays[to].kind != arrays[from_array.array].kind))
         model_error(c, "copy_async takes a shared array, an index, a global array of the same "
                        "type, and an index");
     if (c->failed) return at;
-    const int from = e->array;
-    pass(c);
+    const int from = from_array.array;
     expect(c, ",");
-    const typed index = whole_index(c);
+    const typed index = index_in(c, from_array);
     expect(c, ")");
     const kind k = c->kernel->arrays[from].kind;
     const int reg = new_register(c), load = emit(c, DO_LOAD, k, reg, from, 1),
@@ -95,7 +95,7 @@ static int in_a_row(compiler *c, const typed *values, int count)
 static int named_array(compiler *c, int shared, kind k, const char *what)
 {
     const name_entry *e = peek(c)->class == TOKEN_NAME ? find_name(c, peek(c)->text) : NULL;
-    const array_info *a = e && e->array >= 0 ? &c->kernel->arrays[e->array] : NULL;
+    const array_info *a = e && e->array >= 0 && e->offset < 0 ? &c->kernel->arrays[e->array] : NULL;
     if (!a || a->shared != shared || (k != KINDS && a->kind != k)) {
         model_error(c, "%s, not '%s'", what, peek(c)->text);
         return 0;
@@ -176,6 +176,12 @@ int parse_call(compiler *c, const char *name, typed *out)
         c->kernel->combines = 1;
         arguments(c, v, (const kind[]){elem, elem}, 2);
         *out = convert(c, binary(c, does[c->program->setting.operation], v[0], v[1]), elem);
+    } else if (!strcmp(name, "bits_of")) {
+        arguments(c, v, (const kind[]){elem}, 1);
+        *out = (typed){emit_value(c, DO_BITS, elem, v[0].reg, 0).reg, KIND_U64};
+    } else if (!strcmp(name, "value_of")) {
+        arguments(c, v, (const kind[]){KIND_U64}, 1);
+        *out = emit_value(c, DO_VALUE, elem, v[0].reg, 0);
     } else if (!strcmp(name, "smaller") || !strcmp(name, "larger")) {
         arguments(c, v, (const kind[]){KINDS, KINDS}, 2);
         *out = binary(c, name[0] == 's' ? DO_MIN : DO_MAX, v[0], v[1]);
@@ -195,8 +201,9 @@ int parse_call(compiler *c, const char *name, typed *out)
     } else if (!strcmp(name, "bulk_open") || !strcmp(name, "bulk_wait")) {
         *out = bulk_word(c, name[5] == 'w');
     } else if (!strcmp(name, "store4")) {
-        const int to = array_argument(c);
-        const typed index = whole_index(c);
+        const reference r = array_argument(c);
+        const int to = r.array;
+        const typed index = index_in(c, r);
         expect(c, ",");
         const name_entry *e = find_name(c, peek(c)->text);
         if (!e || e->lanes != 4) model_error(c, "store4 takes an elem4, not '%s'", peek(c)->text);
@@ -231,8 +238,9 @@ int parse_call(compiler *c, const char *name, typed *out)
 
 int load_quad(compiler *c)
 {
-    const int array = array_argument(c);
-    typed index = whole_index(c);
+    const reference r = array_argument(c);
+    const int array = r.array;
+    typed index = index_in(c, r);
     expect(c, ")");
     const int first = new_register(c);
     for (int i = 1; i < 4; i++) new_register(c);

@@ -12,7 +12,11 @@ enum {
     DEPTH_MOST = 40, /* masks under way: if, for, while, and the arms of ?: && || */
     NEST_MOST = 100, /* parentheses, brackets, signs before a value, statements in statements */
     NAMES_MOST = 96,
-    REGISTERS_MOST = 2000
+    REGISTERS_MOST = 2000,
+    CODE_MOST = 1 << 17, /* operations of a text */
+    FUNCTIONS_MOST = 24,
+    OPERANDS_MOST = 12, /* of a function of the text */
+    SIDES_MOST = 3      /* of an array */
 };
 
 /* ---- tokens ---- */
@@ -26,7 +30,7 @@ typedef struct token {
     double real;
 } token;
 
-/* Tokens of text with #define NAME ... put in; caller frees *tokens. Returns their number, or -1
+/* Tokens of text with its macros put in; caller frees *tokens. Returns their number, or -1
    and a sentence. */
 int model_lex(const char *text, const char *name, token **tokens, char *error, size_t room);
 
@@ -71,6 +75,8 @@ typedef struct array {
     /* volatile: the kernel orders accesses itself (fences, flags), so races are not looked for */
     int by_hand;
     int64_t offset, length;
+    int64_t sides[SIDES_MOST]; /* of tile[2][3]: 2, 3 */
+    int side_count;            /* 0: global memory, one */
     kind kind;
 } array_info;
 
@@ -106,8 +112,26 @@ typedef struct typed {
 typedef struct name_entry {
     char name[NAME_BYTES];
     int reg, array, lanes, scope; /* a variable of 1 or 4 registers, or an array */
+    /* of a pointer into an array: the register with its first index; -1: the array itself */
+    int offset;
+    int64_t own; /* elements of a thread's own array, in registers from reg on; 0: none */
     kind kind;
 } name_entry;
+
+/* Part of an array: the array, from an index on (register, -1: from its start). */
+typedef struct reference {
+    int array, offset;
+    const name_entry *own; /* a thread's own array instead */
+} reference;
+
+/* A function of the text, compiled where it is called. */
+typedef struct function {
+    char name[NAME_BYTES];
+    int parameters, body; /* their tokens */
+    int returns;          /* a value? */
+    kind kind;
+    int active; /* it is being called: it must not call itself */
+} function;
 typedef struct compiler {
     model_program *program;
     kernel_code *kernel;
@@ -115,6 +139,10 @@ typedef struct compiler {
     int at, count;
     name_entry names[NAMES_MOST];
     int name_count, scope, next, loops, nested, masks;
+    function functions[FUNCTIONS_MOST];
+    int function_count, first_name; /* names before first_name are not seen: the caller's */
+    const function *in;             /* whose body this is; NULL: the kernel's */
+    int result;                     /* the register of its value */
     char *error;
     size_t error_room;
     int failed;
@@ -139,6 +167,24 @@ int type_of(compiler *c, const token *t, kind *k); /* does t name a type? */
 int parse_type(compiler *c, kind *k, int *quad);   /* passes a type, if there is one */
 typed parse_expression(compiler *c);               /* with assignments */
 typed whole_index(compiler *c);                    /* of an array */
+typed parse_term(compiler *c);                     /* of a sum */
+/* what a variable without a value holds: a conspicuous one; set: 0 */
+void unknown_value(compiler *c, int at, kind k, int set);
+/* place.c */
+reference parse_reference(compiler *c); /* NAME, NAME + i, &NAME[i], tile[i] of two dimensions */
+typed parse_index(compiler *c, const name_entry *e); /* [i], [i][j]: of the whole array */
+typed offset_index(compiler *c, int offset, typed index);
+typed load_element(compiler *c, int array, typed index);
+void store_element(compiler *c, int array, typed index, typed v);
+typed own_element(compiler *c, const name_entry *e, typed index);
+void own_store(compiler *c, const name_entry *e, typed index, typed v);
+void own_array(compiler *c, const char *name, kind k); /* its declaration, at '[' */
+int parse_sides(compiler *c, int64_t *sides);          /* [2][3]: their number */
+void declare_pointer(compiler *c);                     /* behind '*': name = reference */
+/* function.c */
+void function_text(compiler *c); /* FUNCTION type name(parameters) { ... } at the top of a text */
+int call_function(compiler *c, const char *name, typed *out); /* 0: there is none of this name */
+void parse_return(compiler *c);
 /* the same, for what it does: nobody wants the value */
 void parse_effect(compiler *c);
 /* A call of one of the dialect's functions, behind its name: 0, there is none of this name. */
@@ -160,11 +206,12 @@ typedef struct frame {
     uint64_t saved, taken;
     int loop; /* LOOP_... */
 } frame;
-/* What break and continue end: the loop, its body once. */
-enum { LOOP_NONE, LOOP_BREAK, LOOP_CONTINUE };
+/* What break, continue and the return of a function end: the loop, its body once, the call. */
+enum { LOOP_NONE, LOOP_BREAK, LOOP_CONTINUE, LOOP_CALL };
 typedef struct warp_state {
     uint64_t mask, live, all;          /* on now; not returned; at the start */
     int returned;                      /* the line where the last lanes did */
+    int shuffles, shuffled;            /* in this step; the line of the last */
     int at, depth, epoch, done, first; /* first: its first thread */
     frame frames[DEPTH_MOST];
     lane *registers; /* [register][lanes] */
@@ -248,6 +295,7 @@ void start_group(group_state *g, int64_t index);
 /* to its end: 0; to where all groups meet: 1, and again from there */
 int run_group(group_state *g);
 lane get_element(const char *from, kind k);
+void put_element(char *to, kind k, lane v);
 
 /* trace.c. Each is called only where a trace is; w of trace_meeting: NULL, the whole group's
  * barrier; all: and that of all groups. */

@@ -30,6 +30,9 @@ int emit(compiler *c, opcode op, kind k, int a, int b, int d)
     c->masks += MASKS[op];
     if (c->masks > DEPTH_MOST)
         model_error(c, "more than %d levels of if, for, while, ?: and &&", DEPTH_MOST);
+    if (p->length > CODE_MOST)
+        model_error(c, "calls of functions make more than %d operations", CODE_MOST);
+    if (c->failed) return -1;
     if (p->length == p->room) {
         const int room = p->room ? 2 * p->room : 256;
         instruction *more = realloc(p->code, (size_t)room * sizeof *more);
@@ -93,7 +96,7 @@ int new_register(compiler *c)
 
 name_entry *find_name(compiler *c, const char *name)
 {
-    for (int i = c->name_count - 1; i >= 0; i--)
+    for (int i = c->name_count - 1; i >= c->first_name; i--)
         if (!strcmp(c->names[i].name, name)) return &c->names[i];
     return NULL;
 }
@@ -105,7 +108,8 @@ name_entry *add_name(compiler *c, const char *name, int reg, int array, kind k, 
         return NULL;
     }
     name_entry *e = &c->names[c->name_count++];
-    *e = (name_entry){.reg = reg, .array = array, .lanes = lanes, .scope = c->scope, .kind = k};
+    *e = (name_entry){
+        .reg = reg, .array = array, .lanes = lanes, .scope = c->scope, .offset = -1, .kind = k};
     snprintf(e->name, sizeof e->name, "%s", name);
     return e;
 }
@@ -121,9 +125,9 @@ int type_of(compiler *c, const token *t, kind *k)
     static const struct {
         const char *name;
         kind kind;
-    } types[] = {{"i8", KIND_I8},   {"u8", KIND_U8},        {"int", KIND_I32}, {"i32", KIND_I32},
-                 {"u32", KIND_U32}, {"unsigned", KIND_U32}, {"i64", KIND_I64}, {"u64", KIND_U64},
-                 {"f32", KIND_F32}, {"f64", KIND_F64}};
+    } types[] = {{"i8", KIND_I8},   {"u8", KIND_U8},   {"i16", KIND_I16}, {"u16", KIND_U16},
+                 {"int", KIND_I32}, {"i32", KIND_I32}, {"u32", KIND_U32}, {"unsigned", KIND_U32},
+                 {"i64", KIND_I64}, {"u64", KIND_U64}, {"f32", KIND_F32}, {"f64", KIND_F64}};
     if (t->class != TOKEN_NAME) return 0;
     if (!strcmp(t->text, "elem") || !strcmp(t->text, "elem4")) {
         *k = c->program->setting.elem;
@@ -147,13 +151,34 @@ int parse_type(compiler *c, kind *k, int *quad)
     return 1;
 }
 
-/* Constants: whole numbers, THREADS and WARP, with + - * / % << >> and parentheses. */
+static int64_t compared(const char *sign, int64_t a, int64_t b)
+{
+    const int or_same = sign[1] == '=';
+    switch (*sign) {
+    case '<':
+        return a < b || (or_same && a == b);
+    case '>':
+        return a > b || (or_same && a == b);
+    case '=':
+        return a == b;
+    case '!':
+        return a != b;
+    case '&':
+        return sign[1] ? a && b : (a & b);
+    default:
+        return a || b;
+    }
+}
+
+/* Constants: whole numbers, THREADS and WARP, with + - * / % << >>, comparisons and parentheses. */
 static int64_t constant_value(compiler *c, int least)
 {
     static const struct {
         const char *sign;
         int level;
-    } signs[] = {{"*", 3}, {"/", 3}, {"%", 3}, {"+", 2}, {"-", 2}, {"<<", 1}, {">>", 1}};
+    } signs[] = {{"*", 6},  {"/", 6}, {"%", 6},  {"+", 5},  {"-", 5},  {"<<", 4},
+                 {">>", 4}, {"<", 3}, {">", 3},  {"<=", 3}, {">=", 3}, {"==", 2},
+                 {"!=", 2}, {"&", 2}, {"&&", 1}, {"||", 1}};
     token *t = peek(c);
     int64_t v = 1;
     if (!deeper(c)) return 1;
@@ -174,6 +199,11 @@ static int64_t constant_value(compiler *c, int least)
         const int64_t by = constant_value(c, signs[i].level + 1);
         const char sign = signs[i].sign[0];
         int bad = 0;
+        if (signs[i].level < 4) {
+            v = compared(signs[i].sign, v, by);
+            i = (size_t)-1;
+            continue;
+        }
         if (sign == '*') bad = __builtin_mul_overflow(v, by, &v);
         if (sign == '+') bad = __builtin_add_overflow(v, by, &v);
         if (sign == '-') bad = __builtin_sub_overflow(v, by, &v);
@@ -213,7 +243,7 @@ array_info *add_array(compiler *c, const char *name, kind k)
     }
     array_info *a = &kernel->arrays[kernel->array_count];
     *a = (array_info){.kind = k};
-    if (is_byte(k)) kernel->unit = 1;
+    if (is_small(k)) kernel->unit = 1;
     snprintf(a->name, sizeof a->name, "%s", name);
     add_name(c, name, -1, kernel->array_count++, k, 1);
     return a;
@@ -271,7 +301,7 @@ static void kernel_text(compiler *c)
     if (c->failed) return;
     c->kernel = &p->kernels[p->kernel_count];
     c->kernel->unit = 4;
-    c->name_count = c->next = c->nested = c->masks = 0;
+    c->name_count = c->next = c->nested = c->masks = c->first_name = 0;
     expect(c, "(");
     snprintf(c->kernel->name, sizeof c->kernel->name, "%s", peek(c)->text);
     pass(c);
@@ -304,7 +334,8 @@ int model_compile(const char *text, const char *name, const model_setting *setti
     c.program = p;
     c.count = model_lex(text, name, &c.tokens, error, room);
     c.failed = c.count < 0;
-    while (!c.failed && peek(&c)->class != TOKEN_END) kernel_text(&c);
+    while (!c.failed && peek(&c)->class != TOKEN_END)
+        take_word(&c, "FUNCTION") ? function_text(&c) : kernel_text(&c);
     if (!c.failed && !p->kernel_count) model_error(&c, "there is no KERNEL in the text");
     if (c.count >= 0) free(c.tokens);
     if (c.failed) {

@@ -22,6 +22,10 @@ WIDE static void cut(lane *a, int n, int k)
         for (int l = 0; l < n; l++) a[l].i = (int8_t)(uint8_t)a[l].i;
     else if (k == KIND_U8)
         for (int l = 0; l < n; l++) a[l].i = (int64_t)(uint8_t)a[l].i;
+    else if (k == KIND_I16)
+        for (int l = 0; l < n; l++) a[l].i = (int16_t)(uint16_t)a[l].i;
+    else if (k == KIND_U16)
+        for (int l = 0; l < n; l++) a[l].i = (int64_t)(uint16_t)a[l].i;
     else if (k == KIND_I32)
         for (int l = 0; l < n; l++) a[l].i = (int32_t)(uint32_t)a[l].i;
     else if (k == KIND_U32)
@@ -172,6 +176,18 @@ static void masked(lane *a, const lane *b, int n, uint64_t mask)
         if (mask >> l & 1) a[l] = b[l];
 }
 
+/* Is the lane on, and its index in its array? */
+static int own_index(group_state *g, const warp_state *w, const instruction *i, const lane *index,
+                     int l, const char *does)
+{
+    if (!(w->mask >> l & 1)) return 0;
+    if (index[l].i >= 0 && index[l].i < i->d) return 1;
+    defect(g, DEFECT_BOUNDS, i->line,
+           "thread %d of group %lld %s element %lld of an array of its own: it has %d elements",
+           w->first + l, (long long)g->index, does, (long long)index[l].i, i->d);
+    return 0;
+}
+
 void compute(group_state *g, warp_state *w, const instruction *i)
 {
     const int n = g->lanes, k = i->kind;
@@ -210,6 +226,29 @@ void compute(group_state *g, warp_state *w, const instruction *i)
         break;
     case DO_NOT:
         for (int l = 0; l < n; l++) a[l].i = !b[l].i;
+        break;
+    case DO_BITS: /* of an element, in the low bytes of a word; VALUE: back */
+    case DO_VALUE:
+        for (int l = 0; l < n; l++) {
+            char word[8] = {0};
+            if (i->op == DO_BITS) {
+                put_element(word, k, b[l]);
+                memcpy(&a[l], word, sizeof word);
+            } else {
+                memcpy(word, &b[l], sizeof word);
+                a[l] = get_element(word, k);
+            }
+        }
+        break;
+    case DO_PICK: /* element c of the thread's own array, d registers from b on */
+        for (int l = 0; l < g->warp; l++)
+            g->scratch[l] =
+                own_index(g, w, i, c, l, "reads") ? row[(i->b + c[l].i) * n + l] : (lane){0};
+        masked(a, g->scratch, n, w->mask);
+        break;
+    case DO_DROP: /* b into element c of the array from a on */
+        for (int l = 0; l < g->warp; l++)
+            if (own_index(g, w, i, c, l, "writes")) row[(i->a + c[l].i) * n + l] = b[l];
         break;
     case DO_THREAD:
         for (int l = 0; l < n; l++) a[l].i = w->first + l;

@@ -8,21 +8,14 @@ static typed neutral(compiler *c)
 {
     c->kernel->combines = 1;
     const kind k = c->program->setting.elem;
-    static const int64_t low[] = {INT8_MIN, 0, INT32_MIN, 0, INT64_MIN, 0},
-                         high[] = {INT8_MAX, UINT8_MAX, INT32_MAX, UINT32_MAX, INT64_MAX, -1};
+    static const int64_t low[] = {INT8_MIN, 0, INT16_MIN, 0, INT32_MIN, 0, INT64_MIN, 0},
+                         high[] = {INT8_MAX,  UINT8_MAX,  INT16_MAX, UINT16_MAX,
+                                   INT32_MAX, UINT32_MAX, INT64_MAX, -1};
     const int op = c->program->setting.operation;
     if (!op) return constant(c, k, 0, 0);
     if (k == KIND_F32 || k == KIND_F64)
         return constant(c, k, 0, op == 1 ? __builtin_inf() : -__builtin_inf());
     return constant(c, k, op == 1 ? high[k] : low[k], 0);
-}
-
-static typed element(compiler *c, int array, typed index)
-{
-    const kind k = c->kernel->arrays[array].kind;
-    const int reg = new_register(c), at = emit(c, DO_LOAD, k, reg, array, 1);
-    if (at >= 0) c->program->code[at].c = (int16_t)index.reg;
-    return (typed){reg, k};
 }
 
 typed whole_index(compiler *c)
@@ -32,14 +25,7 @@ typed whole_index(compiler *c)
     return convert(c, index, KIND_I64);
 }
 
-static typed index_of(compiler *c)
-{
-    expect(c, "[");
-    typed index = whole_index(c);
-    expect(c, "]");
-    return index;
-}
-
+static reference starred_reference(compiler *c);
 static int has_step(const compiler *c); /* ++ or -- with a place to store to? */
 static typed parse_store(compiler *c, int used);
 
@@ -64,9 +50,11 @@ static typed primary(compiler *c)
     pass(c);
     if (!strcmp(t->text, "THREADS")) return constant(c, KIND_I32, c->program->setting.threads, 0);
     if (!strcmp(t->text, "WARP")) return constant(c, KIND_I32, c->program->setting.warp, 0);
+    if (!strcmp(t->text, "ELEM_SIZE"))
+        return constant(c, KIND_I32, (int64_t)kind_bytes(c->program->setting.elem), 0);
     if (!strcmp(t->text, "NEUTRAL")) return neutral(c);
     if (is_sign(c, "(")) {
-        if (!parse_call(c, t->text, &out))
+        if (!parse_call(c, t->text, &out) && !call_function(c, t->text, &out))
             model_error(c, "the model has no function '%s'", t->text);
         return out;
     }
@@ -75,7 +63,8 @@ static typed primary(compiler *c)
         model_error(c, "'%s' is not declared", t->text);
         return out;
     }
-    if (e->array >= 0) return element(c, e->array, index_of(c));
+    if (e->array >= 0) return load_element(c, e->array, parse_index(c, e));
+    if (e->own) return own_element(c, e, parse_index(c, e));
     if (e->lanes == 4) {
         expect(c, ".");
         const char *const at =
@@ -115,13 +104,12 @@ static typed signed_value(compiler *c)
         return emit_value(c, DO_NOT, KIND_I32, v.reg, 0);
     }
     if (take(c, "+")) return unary(c);
-    if (take(c, "*")) { /* the first element of an array */
-        const name_entry *e = peek(c)->class == TOKEN_NAME ? find_name(c, peek(c)->text) : NULL;
-        if (!e || e->array < 0)
-            model_error(c, "'*' needs the name of an array, not '%s'", peek(c)->text);
+    if (take(c, "*")) { /* *array, *(array + i) */
+        const reference r = starred_reference(c);
         if (c->failed) return (typed){0, KIND_I32};
-        pass(c);
-        return element(c, e->array, constant(c, KIND_I64, 0, 0));
+        const typed zero = constant(c, KIND_I64, 0, 0);
+        return r.own ? own_element(c, r.own, zero)
+                     : load_element(c, r.array, offset_index(c, r.offset, zero));
     }
     return primary(c);
 }
@@ -206,37 +194,55 @@ static const struct {
                    {"&=", DO_AND}, {"|=", DO_OR},  {"^=", DO_XOR}};
 enum { ASSIGNMENTS = sizeof assignments / sizeof *assignments };
 
-static void store_element(compiler *c, int array, typed index, typed v)
-{
-    const kind k = c->kernel->arrays[array].kind;
-    v = convert(c, v, k);
-    const int at = emit(c, DO_STORE, k, array, v.reg, 1);
-    if (at >= 0) c->program->code[at].c = (int16_t)index.reg;
-}
-
 static int is_step(const token *t)
 {
     return t->class == TOKEN_SIGN && (!strcmp(t->text, "++") || !strcmp(t->text, "--"));
 }
 
-/* What is behind the place to store to that comes next (NAME, *NAME or NAME[...], perhaps behind ++ or --); NULL: none
- * comes. It is looked for before anything is compiled. */
+/* Behind the bracket that ends what begins at t; NULL: there is none. */
+static const token *behind_brackets(const token *t, const char *open, const char *end)
+{
+    for (int depth = 0; t->class != TOKEN_END; t++) {
+        if (t->class != TOKEN_SIGN) continue;
+        depth += !strcmp(t->text, open);
+        if (!strcmp(t->text, end) && --depth == 0) return t + 1;
+    }
+    return NULL;
+}
+
+/* Behind a '*': a reference, or a pointer that moves on afterwards, as in *p++. */
+static reference starred_reference(compiler *c)
+{
+    const token *const t = c->tokens + c->at;
+    const name_entry *const e =
+        t->class == TOKEN_NAME && is_step(t + 1) ? find_name(c, t->text) : NULL;
+    if (!e || e->array < 0 || e->offset < 0) return parse_reference(c);
+    const reference r = {e->array, new_register(c), NULL};
+    const typed one = constant(c, KIND_I64, 1, 0);
+    emit(c, DO_MOVE, KIND_I64, r.offset, e->offset, 1);
+    const typed next =
+        binary(c, t[1].text[0] == '+' ? DO_ADD : DO_SUB, (typed){e->offset, KIND_I64}, one);
+    emit(c, DO_MOVE, KIND_I64, e->offset, next.reg, 1);
+    pass(c);
+    pass(c);
+    return r;
+}
+
+/* What is behind the place to store to that comes next (NAME, *NAME, *(NAME + i) or NAME[...],
+ * perhaps behind ++ or --); NULL: none comes. It is looked for before anything is compiled. */
 static const token *behind_place(const compiler *c, int *step_before)
 {
     const token *t = c->tokens + c->at;
     *step_before = is_step(t);
     if (*step_before) t++;
-    if (t->class == TOKEN_SIGN && !strcmp(t->text, "*")) t++;
+    const int star = t->class == TOKEN_SIGN && !strcmp(t->text, "*");
+    if (star) t++;
+    if (star && t->class == TOKEN_NAME && is_step(t + 1)) return t + 2; /* *p++ */
+    if (t->class == TOKEN_SIGN && !strcmp(t->text, "(") && t > c->tokens + c->at && !is_step(t - 1))
+        return behind_brackets(t, "(", ")"); /* *(array + i) */
     if (t->class != TOKEN_NAME) return NULL;
-    if ((++t)->class == TOKEN_SIGN && !strcmp(t->text, "[")) {
-        for (int depth = 0; t->class != TOKEN_END; t++) {
-            if (t->class != TOKEN_SIGN) continue;
-            depth += *t->text == '[';
-            if (*t->text == ']' && --depth == 0) break;
-        }
-        if (t->class == TOKEN_END) return NULL;
-        t++;
-    }
+    for (t++; t && t->class == TOKEN_SIGN && !strcmp(t->text, "[");)
+        t = behind_brackets(t, "[", "]");
     return t;
 }
 
@@ -254,47 +260,81 @@ static int is_store(const compiler *c)
     return 0;
 }
 
-/* A place to store to: a variable (array < 0), or an element of an array. */
+/* A place to store to: a variable, an element of an array or of a thread's own, a pointer's
+   offset (array and own are then not set). */
 typedef struct place {
-    const name_entry *name;
+    const name_entry *name; /* of a variable or pointer */
+    const name_entry *own;
     int array;
+    kind kind;
     typed index;
 } place;
 
 static place parse_place(compiler *c)
 {
-    place p = {.array = -1};
-    const int first = take(c, "*");
+    place p = {.array = -1, .kind = KIND_I64};
+    if (take(c, "*")) {
+        const reference r = starred_reference(c);
+        if (c->failed) return p;
+        p.own = r.own;
+        p.array = r.array;
+        p.kind = r.own ? r.own->kind : c->kernel->arrays[r.array].kind;
+        p.index = offset_index(c, r.offset, constant(c, KIND_I64, 0, 0));
+        return p;
+    }
     token *t = peek(c);
-    p.name = t->class == TOKEN_NAME ? find_name(c, t->text) : NULL;
-    if (!p.name || p.name->lanes != 1) {
-        model_error(c,
-                    p.name ? "'%s' is read with load4 and not stored to" : "'%s' is not declared",
+    const name_entry *const e = t->class == TOKEN_NAME ? find_name(c, t->text) : NULL;
+    if (!e || e->lanes != 1) {
+        model_error(c, e ? "'%s' is read with load4 and not stored to" : "'%s' is not declared",
                     t->text);
         return p;
     }
     pass(c);
-    p.array = p.name->array;
-    if (first && p.array < 0) model_error(c, "'%s' is no array, and '*' needs one", t->text);
-    if (p.array >= 0 && first)
-        p.index = constant(c, KIND_I64, 0, 0);
-    else if (p.array >= 0 && is_sign(c, "["))
-        p.index = index_of(c);
-    else if (p.array >= 0)
+    if (is_sign(c, "[") && (e->array >= 0 || e->own)) {
+        p.index = parse_index(c, e);
+        p.array = e->array;
+        p.own = e->own ? e : NULL;
+        p.kind = e->kind;
+        return p;
+    }
+    p.name = e;
+    if (e->own || (e->array >= 0 && e->offset < 0))
         model_error(c, "the array '%s' needs an index", t->text);
+    if (e->array < 0) p.kind = e->kind;
     return p;
 }
 
 static typed value_at(compiler *c, const place *p)
 {
-    return p->array >= 0 ? element(c, p->array, p->index) : (typed){p->name->reg, p->name->kind};
+    if (p->own) return own_element(c, p->own, p->index);
+    if (p->array >= 0) return load_element(c, p->array, p->index);
+    return (typed){p->name->array >= 0 ? p->name->offset : p->name->reg, p->kind};
 }
 
 static typed store_at(compiler *c, const place *p, typed v)
 {
-    v = convert(c, v, p->name->kind);
-    p->array >= 0 ? store_element(c, p->array, p->index, v) : store_name(c, p->name, v);
+    v = convert(c, v, p->kind);
+    if (p->own)
+        own_store(c, p->own, p->index, v);
+    else if (p->array >= 0)
+        store_element(c, p->array, p->index, v);
+    else
+        emit(c, DO_MOVE, p->kind, p->name->array >= 0 ? p->name->offset : p->name->reg, v.reg, 1);
     return v;
+}
+
+/* pointer = part of the array that it points into */
+static typed move_pointer(compiler *c, const place *p)
+{
+    const reference r = parse_reference(c);
+    if (!c->failed && (r.own || r.array != p->name->array))
+        model_error(c,
+                    "a pointer of the model stays in the array that it was set to; '%s' changes to "
+                    "another: use "
+                    "an index",
+                    p->name->name);
+    return c->failed ? (typed){0, KIND_I64}
+                     : store_at(c, p, offset_index(c, r.offset, constant(c, KIND_I64, 0, 0)));
 }
 
 /* Is there ++ or --? Passes it. */
@@ -316,7 +356,7 @@ static typed parse_store(compiler *c, int used)
     if (before) return store_at(c, &p, binary(c, op, value_at(c, &p), constant(c, KIND_I32, 1, 0)));
     if (take_step(c, &op)) {
         typed old = value_at(c, &p), kept = old;
-        if (used && p.array < 0) { /* the variable's register is about to change */
+        if (used && p.name) { /* the variable's register is about to change */
             kept = (typed){new_register(c), old.kind};
             emit(c, DO_MOVE, old.kind, kept.reg, old.reg, 1);
         }
@@ -327,6 +367,11 @@ static typed parse_store(compiler *c, int used)
     while (which < ASSIGNMENTS && !take(c, assignments[which].sign)) which++;
     if (which == ASSIGNMENTS || !deeper(c)) return none;
     typed v;
+    if (!which && p.name && p.name->array >= 0) {
+        v = move_pointer(c, &p);
+        c->nested--;
+        return v;
+    }
     if (!which) {
         v = parse_expression(c);
     } else {
@@ -344,6 +389,7 @@ static int has_step(const compiler *c)
     return t && (before || is_step(t));
 }
 
+typed parse_term(compiler *c) { return climb(c, 10); }
 typed parse_expression(compiler *c) { return is_store(c) ? parse_store(c, 1) : ternary(c); }
 void parse_effect(compiler *c)
 {

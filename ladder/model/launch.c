@@ -63,6 +63,7 @@ static void add_counts(model_counts *to, const model_counts *from, int64_t by, i
     }
 #undef ADD
     to->watched += from->groups;
+    if (!to->uneven) to->uneven = from->uneven;
     if (from->worst_degree > to->worst_degree ||
         (from->worst_degree == to->worst_degree && from->worst_lanes > to->worst_lanes)) {
         to->worst_degree = from->worst_degree;

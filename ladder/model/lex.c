@@ -1,29 +1,20 @@
 /* SPDX-License-Identifier: MIT
- * Tokens of a kernel text: names, numbers, signs; comments are left out, `#define NAME tokens`
- * is put in where NAME is used, #pragma and #line are passed over. Other lines with # would
- * change the text behind the model's back, so they are refused: what the model gets must be a
- * whole text. */
+ * Tokens of a kernel text whose macros are put in (expand.c): names, numbers, signs. Comments
+ * are left out, #pragma is passed over, #line is heeded. */
 #include "code.h"
+#include "expand.h"
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFINES_MOST = 24, TOKENS_MOST = 1 << 16, REPLACED_MOST = 1 << 18 };
-
-typedef struct define {
-    char name[NAME_BYTES];
-    int first, count;
-} define;
+enum { TOKENS_MOST = 1 << 16 };
 
 typedef struct lexer {
     const char *at, *name;
-    int line, count, room, defining;
-    token *tokens, *kept; /* kept: the bodies of defines */
-    int kept_count;
-    define defines[DEFINES_MOST];
-    int define_count, replaced; /* tokens looked at while defines were put in */
+    int line, count, room;
+    token *tokens;
     char *error;
     size_t error_room;
 } lexer;
@@ -73,9 +64,14 @@ static int number(lexer *l, token *t)
     return 0;
 }
 
-static int directive(lexer *l);
+/* #line N: the next line is N. #pragma: passed over. The rest is done with (expand.c). */
+static void directive(lexer *l)
+{
+    if (!strncmp(l->at, "#line", 5)) l->line = atoi(l->at + 5) - 1;
+    while (*l->at && *l->at != '\n') l->at++;
+}
 
-/* One token, or the class TOKEN_END at the end of the text (or of the line, inside a #define). */
+/* One token, or the class TOKEN_END at the end of the text. */
 static int next(lexer *l, token *t)
 {
     static const char *const signs[] = {
@@ -83,7 +79,6 @@ static int next(lexer *l, token *t)
         "+=",  "-=",  "*=", "/=", "%=", "&=", "|=", "^=", "++", "--"};
     memset(t, 0, sizeof *t);
     for (;;) {
-        if (*l->at == '\n' && l->defining) return 0;
         if (*l->at == '\n') {
             l->line++;
             l->at++;
@@ -98,8 +93,8 @@ static int next(lexer *l, token *t)
             for (l->at += 2; *l->at && !(l->at[0] == '*' && l->at[1] == '/'); l->at++)
                 l->line += *l->at == '\n';
             if (*l->at) l->at += 2;
-        } else if (*l->at == '#' && !l->defining) {
-            if (directive(l)) return -1;
+        } else if (*l->at == '#') {
+            directive(l);
         } else {
             break;
         }
@@ -131,69 +126,17 @@ static int next(lexer *l, token *t)
     return 0;
 }
 
-/* A line with #: #define NAME tokens means something. The build puts in what #include names
- * (cmake/ladder.cmake), and a file of the reader's must do without, as without #if and its like. */
-static int directive(lexer *l)
-{
-    token t;
-    l->at++;
-    l->defining = 1;
-    if (next(l, &t)) return -1;
-    if (!strcmp(t.text, "include"))
-        return complain(l, "a kernel's text must be whole, without", "#include");
-    if (t.class == TOKEN_NAME && strcmp(t.text, "define") && strcmp(t.text, "pragma") &&
-        strcmp(t.text, "line"))
-        return complain(l, "the model reads #define and #pragma, and no line with", t.text);
-    if (!strcmp(t.text, "define")) {
-        if (l->define_count == DEFINES_MOST) return complain(l, "more than 24 #define at", t.text);
-        define *d = &l->defines[l->define_count];
-        if (next(l, &t)) return -1;
-        if (*l->at == '(') return complain(l, "the model has no macros with arguments, as", t.text);
-        memcpy(d->name, t.text, sizeof d->name);
-        d->first = l->kept_count;
-        for (d->count = 0;; d->count++) {
-            if (next(l, &t)) return -1;
-            if (t.class == TOKEN_END) break;
-            token *more = realloc(l->kept, (size_t)(l->kept_count + 1) * sizeof *more);
-            if (!more) return complain(l, "out of memory at", t.text);
-            l->kept = more;
-            l->kept[l->kept_count++] = t;
-        }
-        l->define_count++;
-    }
-    while (*l->at && *l->at != '\n') l->at++;
-    l->defining = 0;
-    return 0;
-}
-
-/* t, or what it was defined as (defines may use earlier ones). Defines of defines grow by
- * powers, even to nothing at all, so what is looked at is limited too. */
-static int put_in(lexer *l, token t, int below)
-{
-    if (below < l->define_count && ++l->replaced > REPLACED_MOST)
-        return complain(l, "the #define lines stand for more than 262144 tokens, near", t.text);
-    for (int i = below - 1; i >= 0 && t.class == TOKEN_NAME; i--) {
-        if (strcmp(l->defines[i].name, t.text) != 0) continue;
-        for (int k = 0; k < l->defines[i].count; k++) {
-            token inner = l->kept[l->defines[i].first + k];
-            inner.line = t.line;
-            if (put_in(l, inner, i)) return -1;
-        }
-        return 0;
-    }
-    return push(l, t);
-}
-
 int model_lex(const char *text, const char *name, token **tokens, char *error, size_t room)
 {
-    lexer l = {.at = text, .name = name, .line = 1, .error = error, .error_room = room};
-    int failed = 0;
+    char *const whole = model_expand(text, name, 0, error, room);
+    lexer l = {.at = whole, .name = name, .line = 1, .error = error, .error_room = room};
+    int failed = !whole;
     token t = {.class = TOKEN_NAME};
     while (!failed && t.class != TOKEN_END) {
         failed = next(&l, &t);
-        if (!failed) failed = put_in(&l, t, l.define_count);
+        if (!failed) failed = push(&l, t);
     }
-    free(l.kept);
+    free(whole);
     if (failed) {
         free(l.tokens);
         return -1;

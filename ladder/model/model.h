@@ -5,6 +5,8 @@
  *   lex.c       text -> tokens              compile.c      kernels -> code
  *   parse.c     statements -> code          expression.c   expressions -> code
  *   call.c      the dialect's functions     value.c        constants, conversions, operations
+ *   function.c  functions of the text       place.c        arrays, pointers, arrays of one thread
+ *   expand.c    macros and #if
  *   launch.c    groups, watched and not     run.c          the warps of a group, masks, barriers
  *   compute.c   one operation on the lanes of a warp
  *   access.c    shared and global accesses: bank conflicts, sectors, races
@@ -35,6 +37,8 @@ enum {
 typedef enum {
     KIND_I8,
     KIND_U8,
+    KIND_I16, /* of variables and shared memory; elem is never one of these two */
+    KIND_U16,
     KIND_I32,
     KIND_U32,
     KIND_I64,
@@ -115,6 +119,7 @@ typedef struct model_counts {
     model_line line[MODEL_LINES];              /* of all groups looked at */
     int worst_line, worst_degree, worst_lanes; /* the worst bank conflict, and who met whom: */
     int16_t worst_bank[MODEL_WARP_MOST];
+    int uneven; /* the line of a shuffle to which not all warps of a group come; 0: there is none */
     int defect; /* the kind that was found first */
     model_finding found[DEFECTS];
 } model_counts;
@@ -139,10 +144,13 @@ int model_kernel_combines(const model_program *program, int index);
 /* 1: written for one type, *k; 0: for elem */
 int model_kernel_kind(const model_program *program, int index, kind *k);
 static inline int is_byte(kind k) { return k <= KIND_U8; }
+/* computed as i32, and no type of the ladder's arrays but bytes */
+static inline int is_small(kind k) { return k <= KIND_U16; }
+static inline int is_short(kind k) { return is_small(k) && !is_byte(k); }
 /* what atomics count in */
 static inline int is_whole_word(kind k) { return k == KIND_I32 || k == KIND_U32; }
 static inline size_t kind_bytes(kind k)
 {
-    return is_byte(k) ? 1 : is_whole_word(k) || k == KIND_F32 ? 4 : 8;
+    return is_byte(k) ? 1 : is_short(k) ? 2 : is_whole_word(k) || k == KIND_F32 ? 4 : 8;
 }
 #endif

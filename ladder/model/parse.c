@@ -12,17 +12,18 @@ static void shared_array(compiler *c)
     if (!parse_type(c, &k, &quad)) model_error(c, "SHARED needs a type, not '%s'", peek(c)->text);
     do {
         const char *const name = peek(c)->text;
-        int64_t length = 0;
+        int64_t sides[SIDES_MOST], length = 1;
         pass(c);
-        expect(c, "[");
-        constant_expression(c, &length);
-        expect(c, "]");
+        const int side_count = parse_sides(c, sides);
+        for (int i = 0; i < side_count; i++) length *= sides[i];
         if (length < 1 || length > 1 << 16)
             model_error(c, "the shared array '%s' has %lld elements", name, (long long)length);
         array_info *a = c->failed ? NULL : add_array(c, name, k);
         if (!a) return;
         a->shared = 1;
         a->length = length;
+        memcpy(a->sides, sides, sizeof sides);
+        a->side_count = side_count;
         a->offset = (c->kernel->shared_bytes + 15) / 16 * 16;
         c->kernel->shared_bytes = a->offset + length * (int64_t)kind_bytes(k);
         if (c->kernel->shared_bytes > 49152)
@@ -35,27 +36,19 @@ static void shared_array(compiler *c)
 static void declaration(compiler *c, kind k, int quad)
 {
     do {
-        if (take(c, "*")) { /* LOCAL elem *name = array; another name for it */
-            token *name = peek(c);
-            pass(c);
-            expect(c, "=");
-            const name_entry *e = find_name(c, peek(c)->text);
-            if (!e || e->array < 0) {
-                model_error(c, "a pointer needs an array, not '%s'", peek(c)->text);
-                return;
-            }
-            const int array = e->array;
-            pass(c);
-            add_name(c, name->text, -1, array, c->kernel->arrays[array].kind, 1);
+        if (take(c, "*")) {
+            declare_pointer(c);
             continue;
         }
         token *name = peek(c);
         if (name->class != TOKEN_NAME)
             model_error(c, "a name was expected before '%s'", name->text);
         pass(c);
-        if (is_sign(c, "["))
-            model_error(c, "the model has no arrays of one thread; '%s' is one", name->text);
         if (c->failed) return;
+        if (is_sign(c, "[")) {
+            own_array(c, name->text, k);
+            continue;
+        }
         if (quad) {
             expect(c, "=");
             if (!take_word(c, "load4")) model_error(c, "elem4 takes load4(array, index)");
@@ -70,12 +63,9 @@ static void declaration(compiler *c, kind k, int quad)
             typed v = convert(c, parse_expression(c), k);
             emit(c, DO_MOVE, k, reg, v.reg, 1);
             c->next = used;
-        } else { /* no value: one that nobody expects, so that its use shows */
+        } else { /* no value: a conspicuous one, so that its use shows */
             const int at = emit(c, DO_CONST, k, reg, 0, 0);
-            if (at >= 0 && k >= KIND_F32)
-                c->program->code[at].real = -0x1.5a5a5ap40;
-            else if (at >= 0)
-                c->program->code[at].integer = 0x5A5A5A5A;
+            if (at >= 0) unknown_value(c, at, k, 0);
         }
         e = add_name(c, name->text, reg, -1, k, 1);
         if (!e) return;
@@ -294,13 +284,26 @@ static void statement(compiler *c)
         do_loop(c);
         return;
     }
+    if (take_word(c, "return")) {
+        parse_return(c);
+        return;
+    }
+    if (take_word(c, "HOLDS")) {
+        int64_t holds = 0;
+        expect(c, "(");
+        if (constant_expression(c, &holds) && !holds)
+            model_error(c, "the static_assert does not hold");
+        expect(c, ")");
+        expect(c, ";");
+        return;
+    }
     static const struct {
         const char *word;
         opcode op;
-    } leaves[] = {{"return", DO_RETURN}, {"break", DO_BREAK}, {"continue", DO_CONTINUE}};
+    } leaves[] = {{"break", DO_BREAK}, {"continue", DO_CONTINUE}};
     for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++) {
         if (!take_word(c, leaves[i].word)) continue;
-        if (i && !c->loops) model_error(c, "%s outside of a loop", leaves[i].word);
+        if (!c->loops) model_error(c, "%s outside of a loop", leaves[i].word);
         expect(c, ";");
         emit(c, leaves[i].op, KIND_I32, 0, 0, 0);
         return;

@@ -43,7 +43,7 @@ static void push_frame(warp_state *w, uint64_t taken, int is_loop)
 }
 
 /* Lanes leave: out of everything (RETURN, `from` LOOP_NONE), or out of what is inside the
- * nearest loop (BREAK) or body (CONTINUE). */
+ * nearest loop (BREAK), body (CONTINUE) or function (RETURN in one). */
 static void leave(warp_state *w, int from)
 {
     const int all = from == LOOP_NONE;
@@ -130,10 +130,8 @@ static int run_warp(group_state *g, warp_state *w)
         case DO_BREAK:
         case DO_CONTINUE:
         case DO_RETURN:
-            if (i->op == DO_RETURN && w->mask) w->returned = i->line;
-            leave(w, i->op == DO_RETURN  ? LOOP_NONE
-                     : i->op == DO_BREAK ? LOOP_BREAK
-                                         : LOOP_CONTINUE);
+            if (i->op == DO_RETURN && w->mask && i->a == LOOP_NONE) w->returned = i->line;
+            leave(w, i->op == DO_RETURN ? i->a : i->op == DO_BREAK ? LOOP_BREAK : LOOP_CONTINUE);
             break;
         case DO_BARRIER:
         case DO_GRID_BARRIER:
@@ -160,6 +158,7 @@ static int run_warp(group_state *g, warp_state *w)
                 defect(g, DEFECT_BARRIER, i->line,
                        "the shuffle is reached by %d of %d lanes of a warp",
                        __builtin_popcountll(w->mask), __builtin_popcountll(w->live));
+            if (w->mask) w->shuffles++, w->shuffled = i->line;
             if (g->trace && w->mask) trace_shuffle(g->trace, g, w, i);
             compute(g, w, i);
             break;
@@ -198,6 +197,11 @@ static void end_step(group_state *g)
 {
     model_step *s = g->step;
     if (!s) return;
+    for (int v = 0; v < g->warps; v++)
+        if (g->warp_states[v].shuffles != g->warp_states[0].shuffles && !g->counts->uneven)
+            g->counts->uneven = g->warp_states[v].shuffles ? g->warp_states[v].shuffled
+                                                           : g->warp_states[0].shuffled;
+    for (int v = 0; v < g->warps; v++) g->warp_states[v].shuffles = 0;
     for (int v = 0; v < g->warps; v++) {
         int any = 0;
         for (int l = 0; l < g->warp && v * g->warp + l < g->kernel->threads; l++)

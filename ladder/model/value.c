@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Typed values: the code of constants, conversions and operations. Types follow C: bytes are
+ * Typed values: the code of constants, conversions and operations. Types follow C: small types are
  * computed as i32, then the usual conversions over i32 < u32 < i64 < u64 < f32 < f64. */
 #include "code.h"
 
@@ -29,6 +29,17 @@ typed convert(compiler *c, typed v, kind k)
     return (typed){reg, k};
 }
 
+void unknown_value(compiler *c, int at, kind k, int set)
+{
+    if (k >= KIND_F32)
+        c->program->code[at].real = set ? 0 : -0x1.5a5a5ap40;
+    else
+        c->program->code[at].integer = set                            ? 0
+                                       : k == KIND_I8 || k == KIND_U8 ? 0x5A
+                                       : is_short(k)                  ? 0x5A5A
+                                                                      : 0x5A5A5A5A;
+}
+
 typed truth(compiler *c, typed v)
 {
     typed zero = constant(c, v.kind, 0, 0);
@@ -37,7 +48,7 @@ typed truth(compiler *c, typed v)
     return (typed){reg, KIND_I32};
 }
 
-typed promoted(compiler *c, typed v) { return is_byte(v.kind) ? convert(c, v, KIND_I32) : v; }
+typed promoted(compiler *c, typed v) { return is_small(v.kind) ? convert(c, v, KIND_I32) : v; }
 
 typed binary(compiler *c, opcode op, typed a, typed b)
 {

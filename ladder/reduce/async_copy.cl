@@ -2,7 +2,7 @@
  * teaches: asynchronous copies: the next elements are on their way into shared memory while these are added
  * source: CUDA C++ Programming Guide, "Asynchronous Data Copies" (cp.async, Ampere, 2020), after cascade
  * look at: barriers: none while it strides, since a thread reads only what it has copied itself. Take copy_wait out,
- *          and the model names the word that nobody has waited for
+ *          and the model names the word whose copy was not waited for
  *
  * Four elements are copied while four are added. Devices without such copies load and store in the same place. */
 #define ITEMS 4

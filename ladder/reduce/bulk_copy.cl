@@ -2,7 +2,7 @@
  * teaches: one thread asks for a whole tile, and the hardware brings it: no addresses or registers of the other threads
  * source: CUDA C++ Programming Guide, "Asynchronous Data Copies using ... (TMA)" (Hopper, 2022)
  * look at: requests of global memory, one per tile, where async_copy has one per warp for each of its elements. Take
- *          bulk_wait out, and the model names the word that nobody has waited for
+ *          bulk_wait out, and the model names the word whose copy was not waited for
  *
  * A copy arrives at a word of shared memory (an mbarrier), and threads wait there; its phase, 0 and 1 in turn, tells a
  * copy from the one before it. Two tiles: one is on its way while the other is added. The BARRIER is for the way back:

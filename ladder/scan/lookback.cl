@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * teaches: every element is read once and written once: a tile learns from its predecessors what is before it
  * source: Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (2016), plainly
- * look at: bytes moved: half of tiled_scan's; launches: one, and two that clear. The chain: each of n / 256 tiles waits
- *          for the one before it, and that, not the memory, is its time; lookback_8 shortens it
+ * look at: bytes moved: half of tiled_scan's; launches: one, plus two that set memory to zero. The look-back: one
+ *          thread of each of n / 256 tiles walks back alone, and that, not the memory, is its time (lookback_warp)
  *
  * A tile takes its number from a counter, so that those before it have started and will finish. It publishes its
  * own sum (flag 1), goes back over its predecessors until one knows everything up to itself (flag 2), and publishes

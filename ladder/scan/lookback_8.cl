@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * teaches: eight elements for each thread: the chain of tiles is an eighth as long, and most additions need no barrier
+ * teaches: eight elements for each thread: an eighth of the tiles look back, and most additions need no barrier
  * source: Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (2016), after lookback
  * look at: barriers for each element, an eighth of lookback's; bank conflicts: none, thanks to one word left out in 33
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * teaches: one word left unused in each row of the tile moves the next row by one bank: no conflict is left
  * source: NVIDIA, "An Efficient Matrix Transpose in CUDA C/C++" (2013), the kernel without bank conflicts
- * look at: bank conflicts: none; the index of the tile is the only line that differs from transpose_tile */
+ * look at: bank conflicts: none; the size of the tile and its two indices are what differs from transpose_tile */
 #define SIDE 32
 KERNEL(transpose, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, i64 rows, i64 cols)
 {

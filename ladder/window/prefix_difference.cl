@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * teaches: two differences of a running sum replace a window of any length: n additions, whatever w is
- * source: the usual trick (numpy.cumsum, pandas), with the scan of hillis_steele
+ * teaches: the difference of two running sums is the sum of a window: n additions and n subtractions, whatever w is
+ * source: the usual trick, as with numpy.cumsum, with the scan of hillis_steele
  * look at: error: a running sum forgets small numbers beside large ones, and after an inf every later window is nan
  *
  * Fast, exact for whole numbers, and wrong for floats as soon as one element is large: the ladder puts 1e16 and

@@ -45,6 +45,7 @@ cl_int clEnqueueReadBuffer(cl_command_queue, cl_mem, cl_bool, size_t, size_t, vo
                            const cl_event *, cl_event *);
 cl_kernel clCreateKernel(cl_program, const char *, cl_int *);
 cl_int clReleaseKernel(cl_kernel);
+cl_int clFinish(cl_command_queue);
 cl_int clSetKernelArg(cl_kernel, cl_uint, size_t, const void *);
 cl_int clEnqueueNDRangeKernel(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *,
                               const size_t *, cl_uint, const cl_event *, cl_event *);
