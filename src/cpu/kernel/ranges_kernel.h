@@ -86,7 +86,7 @@ TL_INLINE VS W(range_neighbours)(const tl_range_work *k, int l, int32_t first)
     const int32_t at = first & (TL_TILE - 1);
     if (at + TL_V <= TL_TILE)
         return W(soa_load)(W(range_tile)(k, l, k->tile - (first >> TL_TILE_LEVEL)), at);
-    W(places) e;
+    W(places) e = {0};
     TL_UNROLL for (int v = 0; v < TL_V; v++) e[v] = first + v;
     return W(range_gather)(k, l, e);
 }
