@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: MIT
- * What every GPU shape starts from: a batch of sequences in memory, and states that lanes pass
- * to each other.
+ * What every shape starts from: a batch of sequences in memory, and states that the lanes of a warp
+ * exchange.
  *
- * A sequence of n items is cut into chunks of 1024 elements; their nodes are level 1. 256 nodes
- * of a level make one of the next, so level l has n >> LEVEL_LOG(l) full nodes (constants.h).
- * First node of sequence s: first[l][s] if lengths differ, else s * count. */
+ * A sequence of n elements is cut into chunks of 1024 elements; the node of a chunk is on level 1.
+ * 256 nodes of a level make one node of the next, so level l has n >> LEVEL_LOG(l) full nodes
+ * (constants.h). The index of a sequence's first node is first[l][s] if the lengths differ, else s
+ * * count. */
 typedef struct {
     GLOBAL const u8 *x;          /* element 0 of row 0 */
-    i64 row_stride, stride, n;   /* in elements; n: of every sequence without offsets */
-    /* OFFSETS: offsets and first are used; CHOSEN: ids too; STATES: reduce gives states */
+    /* strides in elements; n: the length of every sequence, if there are no offsets */
+    i64 row_stride, stride, n;
+    /* OFFSETS: offsets and first are used; CHOSEN: ids is used; STATES: reduce writes states */
     i64 seqs, flags;
-    GLOBAL const i64 *offsets;   /* rows + 1 */
-    GLOBAL const i64 *ids;       /* row of sequence s */
+    GLOBAL const i64 *offsets;   /* [rows + 1] */
+    GLOBAL const i64 *ids;       /* ids[s]: row of sequence s */
     GLOBAL const i64 *first;     /* [level][seqs + 1] */
     par p;
-#if TL_IN_PLACE                  /* in_place.cl */
+#if TL_IN_PLACE                  /* inputs/in_place.cl */
     GLOBAL const u8 *y, *x_there, *y_there; /* the second input; the bitmaps */
-    i64 x_bit, y_bit;                       /* of the elements at place 0 */
-    u64 left_out;                           /* an element that is left out */
+    i64 x_bit, y_bit;                       /* bit of the element at place 0 */
+    u64 left_out;                           /* bits of the element that stands for an absent one */
 #endif
 } batch;
 
@@ -44,26 +46,26 @@ fn i64 length_of(batch b, i64 s)
     i64 r = row_of(b, s);
     return b.offsets[r + 1] - b.offsets[r];
 }
-fn i64 start_of(batch b, i64 s) /* in elements of memory */
+fn i64 start_of(batch b, i64 s) /* offset in elements */
 {
     i64 r = row_of(b, s);
     return b.flags & OFFSETS ? b.offsets[r] * b.stride : r * b.row_stride;
 }
 fn i64 level_count(i64 n, int level) { return level ? n >> LEVEL_LOG(level) : n; }
-/* elements of a node */
+/* Elements of a node. */
 fn i64 level_size(int level) { return level ? (i64)1 << LEVEL_LOG(level) : 1; }
 fn i64 level_first(batch b, int level, i64 s)
 {
     return b.flags & OFFSETS ? b.first[level * (b.seqs + 1) + s] : s * level_count(b.n, level);
 }
-/* Where level l's nodes begin in the one array of all nodes. */
+/* Index of the first node of a level in the array of all nodes. */
 fn i64 level_base(batch b, int level)
 {
     i64 at = 0;
     for (int l = 1; l < level; l++) at += level_first(b, l, b.seqs);
     return at;
 }
-/* The sequence of job number `job`, where s has level_count + extra jobs. */
+/* The sequence of job number `job`, if sequence s has level_count + extra jobs. */
 fn i64 sequence_of(batch b, int level, i64 extra, i64 job)
 {
     if (b.seqs == 1) return 0;
@@ -73,7 +75,7 @@ fn i64 sequence_of(batch b, int level, i64 extra, i64 job)
         if (((job | each) >> 32) == 0) return (i64)((u32)job / (u32)each);
         return job / each;
     }
-    i64 low = 0, high = b.seqs; /* first(low) <= job < first(high) */
+    i64 low = 0, high = b.seqs; /* invariant: first(low) <= job < first(high) */
     while (high - low > 1) {
         i64 middle = (low + high) / 2;
         if (level_first(b, level, middle) + extra * middle <= job)
@@ -86,7 +88,7 @@ fn i64 sequence_of(batch b, int level, i64 extra, i64 job)
 
 /* ---- states ---- */
 
-/* A state that may be ABSENT. */
+/* A state that may be ABSENT: then have is 0. */
 typedef struct {
     state s;
     int have;
@@ -101,8 +103,8 @@ fn state choose(int c, state a, state b)
     return r;
 }
 
-/* C(a, b), of na and nb elements. Where the operator has a neutral state ABSENT is that, which
- * leaves out a choice for each field. */
+/* C(a, b), where a has na elements and b has nb. If the operator has a neutral state, ABSENT is
+ * that state, and no choice is needed for each field. */
 fn maybe then(maybe a, state b, amount na, amount nb)
 {
     maybe r;
@@ -115,7 +117,7 @@ fn maybe then(maybe a, state b, amount na, amount nb)
     return r;
 }
 
-/* States as the host has them: their fields, one after the other, without holes. */
+/* States in the host's layout (packed): the fields one after the other, without padding. */
 #define SIZE_OF(type, f) +(int)sizeof(type)
 enum { PACKED = 0 OP_FIELDS(SIZE_OF) };
 #undef SIZE_OF
@@ -158,12 +160,13 @@ fn maybe nothing(par p)
     return r;
 }
 
-/* The node of lane m's neighbourhood and mine, n elements each: `right` says that mine is the
-   right one. */
+/* Combines this lane's node with its partner's (`got`), n elements each. right: this lane's node is
+ * the right operand. */
 fn state meet(state mine, state got, int right, amount n)
 {
-#if OP_COMMUTES || (OP_NEUTRAL && !TL_USER) /* every built-in one with a neutral state also commutes, bit for bit (the
-                                               matrix of tests would show it); users say so */
+#if OP_COMMUTES || (OP_NEUTRAL && !TL_USER) /* every built-in operator with a neutral state also
+                                             * commutes bit for bit (tested by test_promises);
+                                             * operators of users declare it */
     return TWIN(mine, got, n);
 #else
     return TWIN(choose(right, got, mine), choose(right, mine, got), n);
@@ -228,7 +231,8 @@ fn elem load_element(GLOBAL const u8 *p)
     if (TL_SIZE > 1 && ADDRESS(p) % TL_SIZE) return load_bytes(p);
     return *(GLOBAL const elem *)p;
 }
-/* The same of any sequence, element by element; x is its first one, step its stride in bytes. */
+/* Four elements of any sequence, one load each. x: its element 0; step: its stride in bytes.
+ * Indices from `limit` on repeat the last element. */
 far_fn quad gather(GLOBAL const u8 *x, i64 step, i64 i, i64 limit)
 {
     quad q;
@@ -239,11 +243,11 @@ far_fn quad gather(GLOBAL const u8 *x, i64 step, i64 i, i64 limit)
     return q;
 }
 
-/* The first `all` of the `left` elements of a sequence, `step` bytes apart; the last one again
-   if there are fewer. */
+/* Loads the first `all` of the `left` elements of a sequence that lie `step` bytes apart. If left <
+ * all, the last element is repeated. */
 fn void load_down(elem *e, const int all, GLOBAL const u8 *x, i64 step, i64 left)
 {
-    /* a sequence is aligned everywhere, or nowhere */
+    /* The step is a multiple of TL_SIZE, so all elements are aligned or none. */
     if (left >= all && ADDRESS(x) % TL_SIZE == 0) {
         UNROLL for (int k = 0; k < all; k++) e[k] = *(GLOBAL const elem *)(x + k * step);
     } else {
@@ -253,9 +257,9 @@ fn void load_down(elem *e, const int all, GLOBAL const u8 *x, i64 step, i64 left
 
 /* ---- items of a chunk: elements, or states that are nodes of the level below ---- */
 
-/* A lane's items of ROWS rows: item k of row r is number at + r * 128 + lane * 4 + k of the
- * sequence that starts at `start`. Numbers from `limit` on repeat the last one; limit 0 gives
- * zeros. One test a chunk, so that the loads run together. */
+/* Loads a lane's items of rows_ rows: item k of row r has index at + r * 128 + lane * 4 + k in the
+ * sequence that starts at `start`. Indices from `limit` on repeat the last item; limit 0 gives
+ * `none`. There is one test for the whole chunk, so that its loads overlap. */
 #define LOAD_ROWS(name, item, rows_, fast_load, slow_load, none)                                   \
     fn void name(item e[rows_][QUAD], batch b, i64 start, i64 at, i64 limit)                       \
     {                                                                                              \
@@ -283,8 +287,7 @@ fn void load_down(elem *e, const int all, GLOBAL const u8 *x, i64 step, i64 left
 
 #if !TL_IN_PLACE
 fn int can_load_e(batch b, i64 first) { return b.stride == 1 && ADDRESS(b.x + first * TL_SIZE) % QUAD_ALIGN == 0; }
-/* Side by side, but not aligned as quads: four loads, of which three find their line in the
-   first cache. */
+/* Contiguous, but not aligned to quads: four loads, three of which hit the L1 cache. */
 fn int near_load_e(batch b, i64 first) { return SKIPS && b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0; }
 #define near_load_h near_load_e
 #define near_load_d near_load_e
@@ -299,8 +302,8 @@ fn void get_states(state *v, GLOBAL const state *x, i64 i, i64 limit)
 }
 #define STATES_OF(b) ((GLOBAL const state *)(b).x + start)
 #if !TL_IN_PLACE
-/* Some of a row, or a row that is not aligned: a call for every lane's four (gather) would wait
- * for the loads before it. */
+/* A row that is not full or not aligned. It tests for contiguous elements here, because a call of
+ * gather for each lane would wait for the loads before it. */
 seldom_fn quad load_some(batch b, i64 start, i64 i, i64 limit)
 {
     if (b.stride == 1 && i + QUAD <= limit && can_load_e(b, start + i))
@@ -316,7 +319,7 @@ seldom_fn quad load_some(batch b, i64 start, i64 i, i64 limit)
 }
 LOAD_ROWS(load_e, elem, 8, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
           put_quad(e[r], load_some(b, start, i, limit)), NO_ELEMENT)
-/* The same of a chunk that can_load_e and is full. */
+/* The same for a full chunk for which can_load_e is true. */
 fn void load_dense(elem e[8][QUAD], batch b, i64 first)
 {
     GLOBAL const quad *x = (GLOBAL const quad *)(b.x + first * TL_SIZE) + lane_index();
@@ -331,13 +334,14 @@ LOAD_ROWS(load_d, elem, 2, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + 
           put_quad(e[r], load_some(b, start, i, limit)), NO_ELEMENT)
 LOAD_ROWS(load_h, elem, 4, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
           put_quad(e[r], load_some(b, start, i, limit)), NO_ELEMENT)
-typedef elem strip[8][QUAD]; /* a chunk that is asked for before it is folded (once.cl) */
+typedef elem strip[8][QUAD]; /* a chunk that is prefetched before it is folded (once.cl) */
 #define fold_dense(v, e, b, from, at) fold_quads_e(v, e, b, at, 1)
 #endif
 LOAD_ROWS(load_s, state, 2, get_states(e[r], STATES_OF(b), mine + r * LANES * QUAD, limit),
           get_states(e[r], STATES_OF(b), i, limit), nothing(b.p).s)
 
-fn state lift_e(elem x, i64 i, par p) { return lift(x, p.origin + i, p); } /* i: in this piece */
+/* i: index in this piece */
+fn state lift_e(elem x, i64 i, par p) { return lift(x, p.origin + i, p); }
 fn state lift_r(elem x, i64 i, par p) { return lift(x, p.origin + i, p); }
 fn state lift_d(elem x, i64 i, par p) { return lift(x, p.origin + i, p); }
 fn state lift_h(elem x, i64 i, par p) { return lift(x, p.origin + i, p); }
@@ -345,7 +349,8 @@ fn state lift_s(state x, i64 i, par p) { return x; }
 
 /* ---- results ---- */
 
-/* A batch of results: the same sequences, other strides, OP_LANES values each. */
+/* The results of a batch: the same sequences with other strides, OP_LANES values for each
+ * result. */
 typedef struct {
     GLOBAL u8 *x;
     i64 row_stride, stride;
@@ -378,8 +383,8 @@ fn GLOBAL u8 *place(results out, batch b, i64 s, i64 i)
     i64 r = row_of(b, s), at = (b.flags & OFFSETS ? b.offsets[r] * out.stride : r * out.row_stride) + i * out.stride;
     return out.x + at * (i64)(OP_LANES * sizeof(result));
 }
-/* Result i of sequence s: the state of n elements, and those before this piece, whose first has
-   index `first`. */
+/* Stores a result. v is the state of n elements of this piece and of all elements before it; first:
+ * the index of the first element. */
 fn void store_state(GLOBAL u8 *p, state v, i64 n, i64 first, par q)
 {
     n += q.origin;
@@ -397,9 +402,9 @@ fn void store_empty(GLOBAL u8 *p, par q)
 }
 #if OP_LANES == 1
 typedef QUAD_OF(result, QUAD_OUT_ALIGN) result_quad;
-/* The results of a warp's quads side by side; to: lane 0's first one, aligned as a quad. Results
- * of 8 bytes are exchanged by pairs of lanes first: a store of 16 bytes of every lane's 32 would
- * send half sectors to memory (scan of f64 0.54 of a copy). */
+/* Stores the results of a warp's quads, which are contiguous. to: the place of lane 0's first
+ * result, aligned to a quad. Pairs of lanes exchange results of 8 bytes first: if each lane stored
+ * 16 of its 32 bytes, half of each memory sector would be written at a time. */
 fn void store_row(GLOBAL u8 *to, const result *w)
 {
     result_quad r;
@@ -419,7 +424,7 @@ fn void store_row(GLOBAL u8 *to, const result *w)
 #endif
 }
 #endif
-/* Chosen first, stored once (prelude_opencl.h, BARRIER). */
+/* The value is chosen first and stored once (see BARRIER in prelude_opencl.h). */
 fn void store_maybe(GLOBAL u8 *p, maybe v, i64 n, i64 first, par q)
 {
     n += q.origin;
@@ -428,7 +433,7 @@ fn void store_maybe(GLOBAL u8 *p, maybe v, i64 n, i64 first, par q)
     store_bytes(p + sizeof(result), v.have ? lower_1(v.s, (real)n, first, q) : empty_1(q));
 #endif
 }
-/* What reduce gives for sequence s of n elements. */
+/* Stores the result of a reduction of sequence s, which has n elements. */
 fn void store_reduced(results out, batch b, i64 s, maybe v, i64 n)
 {
     i64 r = row_of(b, s);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * One warp, one chunk of ROWS rows of 32 lanes of LANE_ITEMS items, next to each other. The text
- * is used for elements (N(x) = x_e, ITEM elem, 8 rows of 128), for states that are nodes of the
- * level below (x_s, state, 2 rows), and its first part, without ITEM, for the chunks of tile.cl.
+ * A warp folds one chunk: ROWS rows of 32 lanes of LANE_ITEMS items, contiguous. gpu/program.c
+ * includes this text several times, with N(x) for names: for elements (x_e, ITEM elem, 8 rows of
+ * 128; x_h, x_d and x_r with 4, 2 and 1 rows), for states that are nodes of the level below (x_s,
+ * ITEM state, 2 rows), and without ITEM, the first part alone, for chunks of packs (x_w, once.cl).
  * unit: the elements of an item. */
 enum { N(ROW) = LANES * LANE_ITEMS, N(CHUNK) = ROWS * LANES * LANE_ITEMS };
 
-/* The nodes of a full chunk's rows, from one a lane and row: in v[0] of the lanes l whose low
- * bits, the first for the highest, spell the row. Rows are folded by a transposing butterfly: at
- * step s the lane whose bit s is 0 keeps row j and gives row j + m away, its partner the
- * reverse: ROWS rows cost ROWS - 1 + 5 - LOG_ROWS exchanges, not 5 ROWS. */
+/* Folds across lanes. Before: v[r] is the lane's node of row r. After: v[0] is the node of one full
+ * row; the row's number is the low LOG_ROWS bits of the lane, in reverse order. This is a
+ * transposing butterfly: at step s, the lane whose bit s is 0 keeps row j and sends row j + m; its
+ * partner does the reverse. So ROWS rows cost ROWS - 1 + 5 - LOG_ROWS exchanges, not 5 * ROWS. */
 fn void N(fold_across)(state *v, amount unit, LOCAL state *box)
 {
     const int lane = lane_index();
@@ -25,8 +26,8 @@ fn void N(fold_across)(state *v, amount unit, LOCAL state *box)
         unit * (LANE_ITEMS << s));
 }
 
-/* The node of a full chunk, in every lane, from what fold_across left. Bit s of the lane is bit
- * LOG_ROWS - 1 - s of the row it holds. */
+/* Returns the node of a full chunk, in every lane, from the rows that fold_across made. Bit s of
+ * the lane is bit LOG_ROWS - 1 - s of the number of its row. */
 fn state N(fold_lanes)(state v, amount unit, LOCAL state *box)
 {
     UNROLL for (int s = LOG_ROWS - 1; s >= 0; s--) v = meet(v, exchange(v, 1 << s, box), lane_index() >> s & 1,
@@ -35,7 +36,7 @@ fn state N(fold_lanes)(state v, amount unit, LOCAL state *box)
 }
 
 #ifdef ITEM
-/* v[r]: the node of the lane's four items of row r. */
+/* v[r] = the node of the lane's four items of row r. */
 fn void N(fold_quads)(state *v, ITEM e[ROWS][QUAD], batch b, i64 at, amount unit)
 {
     UNROLL for (int r = 0; r < ROWS; r++)
@@ -61,8 +62,8 @@ fn state N(chunk_node)(batch b, i64 from, i64 at, amount unit, LOCAL state *box)
     return N(fold_lanes)(v[0], unit, box);
 }
 
-/* The node of a row from v, the lane's node of n elements; left: what the lane's neighbours at
- * its bits hold, for row_start. */
+/* Returns the node of a row. v: the lane's node, of n elements. left[k]: what the lane's partner at
+ * bit k had at step k, for row_start. */
 fn state N(row_node)(state v, amount n, state *left, LOCAL state *box)
 {
     const int lane = lane_index();
@@ -74,8 +75,8 @@ fn state N(row_node)(state v, amount n, state *left, LOCAL state *box)
     return v;
 }
 
-/* S at the lane's first item: the row's, of `before` elements, and the left neighbours at the
- * lane's set bits, high to low. n: elements of a lane. */
+/* Returns the prefix S at the lane's first item: the row's prefix (`row`, of `before` elements),
+ * then the left partners at the lane's set bits, from high to low. n: elements of a lane. */
 fn maybe N(row_start)(maybe row, amount before, amount n, const state *left)
 {
     const int lane = lane_index();
@@ -89,8 +90,9 @@ fn maybe N(row_start)(maybe row, amount before, amount n, const state *left)
     return row;
 }
 
-/* The rows' prefixes: rows[r] = S at row r, from the nodes of the rows before it, of n elements
- * each. Calls with r = 0, 1, 2, ... before: the elements of rows[0]. */
+/* Makes the next row's prefix. Called with r = 0, 1, 2, ...; node: the node of row r, of n
+ * elements. Then rows[r + 1] is the prefix S at row r + 1. rows[0] is given, and has `before`
+ * elements. */
 fn void N(next_row)(maybe *rows, state *stack, int r, state node, amount before, amount n)
 {
     UNROLL for (int k = 0; k < LOG_ROWS; k++)
@@ -105,8 +107,8 @@ fn void N(next_row)(maybe *rows, state *stack, int r, state node, amount before,
     rows[r + 1] = then(rows[0], node, before, n * (1 << LOG_ROWS));
 }
 
-/* S at item `count` of the chunk at `at` (0 <= count < CHUNK), which `before` has come to with
- * `done` elements; in every lane. */
+/* Returns the prefix S at item `count` of the chunk that begins at `at` (0 <= count < CHUNK), in
+ * every lane. before: the prefix at the chunk, of `done` elements. */
 seldom_fn maybe N(append)(maybe before, amount done, batch b, i64 from, i64 at, i64 count, amount unit,
     LOCAL state *box)
 {
