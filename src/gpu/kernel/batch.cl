@@ -4,8 +4,8 @@
  *
  * A sequence of n elements is cut into chunks of 1024 elements; the node of a chunk is on level 1.
  * 256 nodes of a level make one node of the next, so level l has n >> LEVEL_LOG(l) full nodes
- * (constants.h). The index of a sequence's first node is first[l][s] if the lengths differ, else s
- * * count. */
+ * (constants.h). The index of the first node of sequence s is first[l][s] if the lengths differ,
+ * else s times the nodes of a sequence. */
 typedef struct {
     GLOBAL const u8 *x;          /* element 0 of row 0 */
     /* strides in elements; n: the length of every sequence, if there are no offsets */

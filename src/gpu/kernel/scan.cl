@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * scan: nodes of chunks, level by level (level.cl), then from the highest level down S at the
- * first item of every node (down), then the elements themselves (scan). prefix, like nodes, has
- * all levels, level 1 first; a sequence has one more entry there than nodes: S after the last of
- * them. */
+ * Scan in several launches. level.cl computes the nodes of chunks, level by level. Then `down`
+ * computes the prefix S at the first item of every node, from the highest level to the lowest, and
+ * `scan` the results of the elements. The array prefix has all levels, level 1 first, like nodes;
+ * but a sequence has one more entry there, S after its last node. */
 
-/* What comes before sequence s. seeded: SEED_VALUE the value init[0], SEED_STATES a state for
- * each sequence, packed (batch.cl). */
+/* The initial state of sequence s. seeded: SEED_NONE, SEED_VALUE (the value init[0]) or SEED_STATES
+ * (a packed state for each sequence, batch.cl). */
 fn maybe initial(i64 seeded, GLOBAL const result *init, i64 s, par p)
 {
     maybe r = nothing(p);
@@ -23,8 +23,8 @@ fn maybe initial(i64 seeded, GLOBAL const result *init, i64 s, par p)
 }
 fn i64 prefix_base(batch b, int level) { return level_base(b, level) + (level - 1) * b.seqs; }
 
-/* S at eight elements e, which begin at number i: s[0] is given, s[1] .. s[7] are made, and
-   their node. */
+/* Scans eight elements e, the first of which has index i. s[0] is given; s[1] to s[7] and the node
+ * of all eight are computed. */
 fn void scan_eight(maybe *s, state *node, const elem *e, i64 i, par p)
 {
     const amount done = p.origin + i;
@@ -49,7 +49,7 @@ KERNEL_OF(down)
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
         i64 s = sequence_of(b, level + 1, 1, job), n = length_of(b, s), count = level_count(n, level);
         i64 first = level_first(b, level, s), at = (job - level_first(b, level + 1, s) - s) << STATES_LOG;
-        /* elements of a node; before it */
+        /* size: elements of a node; done: elements before it */
         amount size = level_size(level), done = b.p.origin + at * level_size(level);
         maybe rows[3];
         state stack[2], left[5], e[2][QUAD];
@@ -77,8 +77,8 @@ KERNEL_OF(down)
     }
 }
 
-/* The results of a lane's quad, of those below n; row: the place of lane 0's first one; known:
- * none of the warp's is ABSENT. */
+/* Stores the results of a lane's quad that have indices below n. row: index of the warp's first
+ * result. known: no state of this warp is ABSENT. */
 fn void store_quad(results out, batch b, i64 s, i64 row, i64 n, maybe *v, i64 exclusive, int known, par p)
 {
     const i64 i = row + lane_index() * QUAD;
@@ -103,8 +103,9 @@ fn void store_quad(results out, batch b, i64 s, i64 row, i64 n, maybe *v, i64 ex
     }
 }
 
-/* The results of row r of the chunk at `at`, whose elements x the lane holds; calls with r = 0,
- * 1, 2, ... rows[0]: S before the chunk; after: S after it, if it is full; last: its last row. */
+/* Stores the results of row r of the chunk at `at`; called with r = 0, 1, 2, ... x: the lane's
+ * elements of the row. rows[0]: S before the chunk; after: S after it, if it is full; last: its
+ * last row. */
 fn void scan_row(results out, batch b, i64 s, i64 at, i64 n, const elem *x, int r, maybe *rows, state *stack,
     state after,
                  int last, i64 exclusive, LOCAL state *box)
@@ -120,12 +121,11 @@ fn void scan_row(results out, batch b, i64 s, i64 at, i64 n, const elem *x, int 
     v[0] = row_start_e(rows[r], done + r * ROW_e, QUAD, left);
     next_row_e(rows, stack, r, node, done, ROW_e);
     v[1] = then(v[0], q[0], mine, 1), v[2] = then(v[0], two, mine, 2), v[3] = then(v[2], q[2], mine + 2, 1);
-    /* after a quad, the next lane's start; after a row, the next row's; after a chunk, the next
-       one's */
+    /* S after a quad is the next lane's start; after a row, the next row's; after a chunk, `after`. */
     v[4].s = from_lane(v[0].s, (lane + 1) & 31, box);
     v[4].have = 1;
-    /* moved, so that there is one call: two are half as much code again, and end PoCL 5.0
-     * (prelude_opencl.h, BARRIER) */
+    /* The states are moved so that there is only one call of store_quad. Two calls would double the
+     * code, and PoCL 5.0 aborts over them (see BARRIER in prelude_opencl.h). */
     if (!exclusive) {
         if (lane == LANES - 1) v[4].s = r == last ? after : rows[r + 1].s;
         UNROLL for (int k = 0; k < QUAD; k++) v[k] = v[k + 1];
@@ -158,17 +158,20 @@ KERNEL_OF(scan)
 
 /* ---- columns ----
  *
- * Sequences that lie across (columns): a lane a column, so that a warp reads and writes whole
- * lines. A lane walks down a chunk from S at its first element (above), 8 elements at a time:
+ * Sequences that lie across (columns): each lane takes a column, so that a warp reads and writes
+ * whole cache lines. A lane starts with S at the first element of a chunk (from the array prefix)
+ * and walks down the chunk, 8 elements at a time:
  *
- *   node[l]    the last node of 2^l groups of 8 that still waits for its right neighbour
+ *   node[l]    the last node of 2^l groups of 8 that waits for its right neighbour
  *   start[l]   S at the last multiple of 2^l groups; so S after j groups is C(start[l + 1], node
  *              of 2^l groups), where j is an odd multiple of 2^l
  *
- * Nothing is exchanged. The next 8 elements are asked for before the results of these are made. */
+ * Lanes exchange nothing. The next 8 elements are loaded before the results of these are
+ * computed. */
 enum { DOWN = 8, DOWN_LEVELS = ELEMENTS_LOG - 3 + 1 };
 
-/* The results of `count` elements, which begin at number i; w[k]: S after k of them. */
+/* Stores the results of `count` elements, the first of which has index i. w[k]: S after k of
+ * them. */
 fn void store_down(GLOBAL u8 *to, i64 step, int count, const maybe *w, i64 i, i64 exclusive, par p)
 {
     const i64 n = i + !exclusive;
@@ -176,7 +179,7 @@ fn void store_down(GLOBAL u8 *to, i64 step, int count, const maybe *w, i64 i, i6
     UNROLL for (int k = 0; k < DOWN; k++)
     {
         GLOBAL u8 *at = to + k * step;
-        maybe v; /* no address of w's: it stays in registers */
+        maybe v; /* no pointer into w, so that w stays in registers */
         v.s = choose(exclusive != 0, w[k].s, w[k + 1].s), v.have = exclusive ? w[k].have : w[k + 1].have;
         if (k >= count) continue;
 #if OP_LANES == 1
@@ -223,7 +226,8 @@ KERNEL_OF(scan_columns)
             node[l] = mine;
             v = then(start[l + 1], mine, b.p.origin + at + (i64)(j & (j - 1)) * DOWN, DOWN << l);
             for (int k = 0; k <= l; k++) start[k] = v;
-            /* a full chunk ends nodes of higher levels; of other columns there may be no prefix */
+            /* A full chunk ends nodes of higher levels too; its end is taken from prefix. Columns
+             * without a full chunk may have no prefix. */
             if (all == CHUNK && i + DOWN == CHUNK) v.s = here[1];
             w[DOWN] = v;
             store_down(to, out_step, all - i, w, at + i, exclusive, b.p);

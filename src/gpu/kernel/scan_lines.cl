@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * A warp's part of scan_once for class X: up to 4 KiB of elements, of which each lane scans its
- * lines, side by side, one element after the other. They come and go through local memory in
- * lines of 16 bytes, a row of 32 lines at a time; there line u is at place u ^ (u / 8 & 7), so
- * that rows and the lines of a lane meet no bank twice. */
+ * The workers of scan_once for class X: a warp scans up to 4 KiB of elements, and each lane scans
+ * contiguous lines of them, one element after the other. Elements and results go through local
+ * memory in lines of 16 bytes, a row of 32 lines at a time. Line u is stored at place u ^ (u / 8 &
+ * 7), so that neither rows nor the lines of a lane have bank conflicts. */
 #if SCAN_LINES
 enum { LINES = ONCE_ITEMS / (LANES * PACK), LANE_ITEMS_L = LINES * PACK, WARP_ITEMS = LANES * LANE_ITEMS_L };
 #define LINE_PLACE(u) ((u) ^ ((u) >> 3 & 7))
 
-/* A full chunk of elements side by side, aligned for lines, on its way to registers. */
+/* True if the chunk at `at` is full, contiguous, and aligned to lines; then lines_load loads it
+ * into registers. */
 fn int lines_can(batch b, i64 start, i64 at) { return at + WARP_ITEMS <= b.n && is_packed(b, start + at); }
 fn void lines_load(bundle *e, batch b, i64 first)
 {
     GLOBAL const bundle *x = (GLOBAL const bundle *)(b.x + first * TL_SIZE) + lane_index();
     UNROLL for (int r = 0; r < LINES; r++) e[r] = x[r * LANES];
 }
-/* From there to local memory. */
+/* Stores the loaded lines into local memory. */
 fn void lines_put(LOCAL bundle *stage, const bundle *e)
 {
     UNROLL for (int r = 0; r < LINES; r++) stage[LINE_PLACE(r * LANES + lane_index())] = e[r];
@@ -23,7 +24,7 @@ fn LOCAL elem *element_at(LOCAL bundle *stage, int q)
 {
     return (LOCAL elem *)(stage + LINE_PLACE(q / PACK)) + q % PACK;
 }
-/* Any chunk, element by element: `count` of them. */
+/* Copies `count` elements of any chunk into local memory, element by element. */
 fn void lines_gather(LOCAL bundle *stage, batch b, i64 first, int count)
 {
     enum { SOME = 8 };
@@ -39,7 +40,7 @@ fn void lines_gather(LOCAL bundle *stage, batch b, i64 first, int count)
     ROLLED for (int q = full + lane_index(); q < count; q += LANES) *element_at(stage, q) = load_element(x + q * step);
 }
 
-/* The node of the lane's elements, of which the first is number i. */
+/* Returns the node of the lane's elements, the first of which has index i. */
 fn state lines_fold(LOCAL const bundle *stage, i64 i, par p)
 {
     const int u = lane_index() * LINES;
@@ -62,7 +63,8 @@ fn state lines_fold(LOCAL const bundle *stage, i64 i, par p)
 #endif
 }
 
-/* The results of a line, and S after it. q: S before element i, the line's first. */
+/* Computes the results w of a line and returns S after it. q: S before element i, the line's
+ * first. */
 fn maybe line_scan(result *w, bundle e, maybe q, i64 i, i64 exclusive, par p)
 {
     UNROLL for (int k = 0; k < PACK; k++)
@@ -101,8 +103,8 @@ fn bundle line_of(const result *w)
 }
 #endif
 
-/* Four results of each lane, of 8 bytes, whole sectors at a time: those of an even lane, then
- * those of its neighbour, by both. even, odd: where they belong; aligned for 16 bytes. */
+/* Stores four results of 8 bytes of each lane in whole sectors: a pair of lanes stores first the
+ * even lane's results, then the odd lane's. even, odd: their places, aligned to 16 bytes. */
 #if TL_OUT_SIZE == 8
 fn void store_pair(GLOBAL u8 *even, GLOBAL u8 *odd, const result *w)
 {
@@ -118,8 +120,8 @@ fn void store_pair(GLOBAL u8 *even, GLOBAL u8 *odd, const result *w)
 }
 #endif
 
-/* A chunk's results. start: S before the lane's first element; at: number of the chunk's first
-   one. */
+/* Stores a chunk's results. start: S before the lane's first element; at: index of the chunk's
+ * first element. */
 fn void lines_scan(results out, batch b, i64 s, LOCAL bundle *stage, i64 at, maybe start, i64 exclusive)
 {
     const int lane = lane_index(), u = lane * LINES;
