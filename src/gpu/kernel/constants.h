@@ -40,8 +40,8 @@ enum {
     PREPARE_X_BITS = 2, /* x (y) has a bitmap */
     PREPARE_Y_BITS = 4,
     PREPARE_QUIET = 8,   /* NaNs become quiet NaNs without a payload */
-    PREPARE_COUNTS = 16, /* write a byte for each element: 1 if it counts, */
-    PREPARE_MASKED = 32, /* where a NaN does not count */
+    PREPARE_COUNTS = 16, /* write a byte for each element: 1 if it counts */
+    PREPARE_MASKED = 32, /* NaNs do not count */
     PREPARE_ZEROS = 64   /* zeros of x become +0 */
 };
 

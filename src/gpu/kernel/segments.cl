@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Segments: what the host needs to know of offsets that are on the device. */
+ * Segments: finds what the host needs to know of offsets that are on the device. */
 
 enum { FIRSTS_ITEMS = 8 };
 
-/* Into the slot of `measured` (constants.h), which is zero: how many segments are long (`least`
- * elements or more); whether any descend or begin below zero, are not as long as the first one,
- * have MIDDLE_END elements or more; the long ones' nodes of each level. ids: the long ones, in
- * any order (their nodes lie in that order; no result depends on it). A thread takes
- * MEASURE_EACH segments, all of whose offsets are on their way at once. The last ones come
- * first, so that the first ones are in the cache for the kernel that comes next. */
+/* Writes into the slot of `measured` (constants.h), which must be zero: the number of long segments
+ * (`least` elements or more); whether any segment has a negative length or begins below zero;
+ * whether lengths differ; whether any segment has MIDDLE_END elements or more; the nodes of each
+ * level of the long segments. ids: the rows of the long segments, in any order (their nodes are
+ * stored in that order; results do not depend on it). A thread takes MEASURE_EACH segments and
+ * loads all their offsets at once. The last segments come first, so that the first ones are in the
+ * cache for the next kernel. */
 KERNEL_OF(measure)
 {
     SHARED u32 part[MEASURED_WORDS], base;
@@ -64,7 +65,7 @@ KERNEL_OF(measure)
     if (beyond) OR_LOCAL(&part[BEYOND], 1u);
     BARRIER();
     if (t < MEASURED_WORDS && part[t]) ADD_GLOBAL(to + t, part[t]);
-#ifdef TL_CUDA /* the last group writes to the host's memory: a copy would come between this and the next kernel */
+#ifdef TL_CUDA /* the last block writes to host memory: a copy would delay the next kernel */
     SHARED u32 before;
     if (t == 0) {
         __threadfence();
@@ -76,7 +77,7 @@ KERNEL_OF(measure)
 #endif
 }
 
-/* first[l][s]: nodes of level l before the long segment s. A group a level. */
+/* first[l][s]: nodes of level l before the long segment s. One block per level. */
 KERNEL_OF(firsts)
 {
     SHARED i64 sums[2 * MEASURE_THREADS];
@@ -95,7 +96,7 @@ KERNEL_OF(firsts)
             int turn = 0;
             sums[t] = sum;
             BARRIER();
-            /* Hillis and Steele, between two halves of sums */
+            /* prefix sum of Hillis and Steele, with double buffering in `sums` */
             for (int m = 1; m < MEASURE_THREADS; m <<= 1) {
                 i64 v = sums[turn + t] + (t >= m ? sums[turn + t - m] : 0);
                 turn ^= MEASURE_THREADS;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * reduce of short sequences (forest.cl). */
+ * Reduces short sequences (forest.cl). */
 
 #if WALKS
-/* A job of walk.cl. */
+/* Reduces a job by walk.cl. */
 fn void walk_reduce(const forest *f, const window *w, batch b, results out)
 {
     for (int done = 0; done * LANES < w->all;) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * scan of short sequences (forest.cl): one lane per group of 8 elements makes S at its first one
- * from the nodes before it, then the 8 results; one lane per sequence does the elements after
- * its last group. Results lie in local memory until all of the window are there, and leave it
- * side by side: in the places of their elements, which no other lane needs, where they are of
- * one kind and size (a third of a warp's room, so that half as many warps more run). */
+ * Scans short sequences (forest.cl). One lane per group of 8 elements computes S at its first
+ * element from the nodes before it, then the 8 results. One lane per sequence does the elements
+ * after its last group. Results are staged in local memory until the window is complete, and are
+ * then stored contiguously. If results and elements have the same kind and size, a result
+ * overwrites its element, which no other lane needs. That saves a third of the local memory. */
 #define SCANS_IN_ROOM                                                                              \
     (OP_INPUTS == 1 && OP_LANES == 1 && TL_OUT_SIZE == TL_SIZE && (TL_OUT_FLOAT != 0) == (TL_KIND == 3 && !TL_FORMAT))
 
-/* Result number i of a sequence, which begins at place `place`: S of i elements (exclusive) or
-   of i + 1. */
+/* Stores result i of a sequence that begins at place `place`: S of i elements (exclusive) or of i +
+ * 1. */
 fn void put_result(LOCAL result *to, int place, int i, maybe v, i64 exclusive, par p)
 {
     const i64 n = p.origin + i + !exclusive;
@@ -18,8 +18,8 @@ fn void put_result(LOCAL result *to, int place, int i, maybe v, i64 exclusive, p
 #endif
 }
 
-/* The results of `count` <= 8 elements e, which begin at number i; v: S there; after: S after
- * them, if they are 8. */
+/* Stores the results of `count` <= 8 elements e, the first of which has index i. v: S before them;
+ * after: S after all 8 of them. */
 fn void scan_group(LOCAL result *to, int place, const elem *e, int i, int count, maybe v, maybe after, i64 exclusive,
                    par p)
 {
@@ -34,7 +34,7 @@ fn void scan_group(LOCAL result *to, int place, const elem *e, int i, int count,
     }
 }
 
-/* The window's results to where they belong: side by side where they lie so there too. */
+/* Stores the window's results, contiguously if they lie so. */
 fn void store_window(const forest *f, const window *w, batch b, results out, LOCAL const result *from)
 {
     const int all = w->elements * OP_LANES;
@@ -65,13 +65,13 @@ fn void store_window(const forest *f, const window *w, batch b, results out, LOC
     }
 }
 
-/* Of larger states the walk has not enough registers (var f32: a kilobyte spilled). */
+/* Larger states would not fit in the registers. */
 #define WALKS_SCANS (WALKS && STATE_BYTES <= 8)
 #if WALKS_SCANS
-/* The results of a segment of n < WALK_END elements from place `at` of the room; v: S before
- * them; off: of the results. All lanes are at their group k at the same time. start[l]: S at the
- * last multiple of 2^l groups; node[l]: the last node of 2^l groups. A loop: eight copies of a
- * mean's divisions would spill. */
+/* Stores the results of a segment of n < WALK_END elements from place `at`. v: S before them; off:
+ * place of the window's first element, where its results begin. All lanes are at their group k at
+ * the same time. start[l]: S at the last multiple of 2^l groups; node[l]: the last node of 2^l
+ * groups. The loop is not unrolled: eight copies of a division (mean) would spill registers. */
 fn void walk_scan_one(LOCAL result *to, LOCAL const elem *x, int at, int off, int n, maybe v, i64 exclusive, par p)
 {
     maybe start[3];
@@ -87,7 +87,7 @@ fn void walk_scan_one(LOCAL result *to, LOCAL const elem *x, int at, int off, in
         walk_load(e, x, at + i);
         s[0] = start[0];
         scan_eight(s, &mine, e, i, p);
-        if (!(k & 1)) { /* the last group, of less than 8, makes nodes that nobody asks for */
+        if (!(k & 1)) { /* if the last group is not full, its nodes are not used */
             node[0] = mine;
             start[0] = then(start[1], mine, p.origin + i, GROUP);
         } else {
@@ -108,7 +108,7 @@ fn void walk_scan_one(LOCAL result *to, LOCAL const elem *x, int at, int off, in
     }
 }
 
-/* A job of walk.cl. */
+/* Scans a job by walk.cl. */
 fn void walk_scan(const forest *f, const window *w, batch b, results out, LOCAL result *room, i64 exclusive,
                   i64 seeded, GLOBAL const result *init)
 {
@@ -164,8 +164,8 @@ fn void forest_scan(batch b, results out, i64 longest, i64 each, i64 jobs, int w
             load_group(e, f.x, s.place + i);
             scan_group(to, s.place - w.off, e, i, GROUP, start, after, exclusive, b.p);
         }
-        /* PoCL 3.1, where it optimises, loses the stores of the first of two such loops without
-         * a barrier between them. */
+        /* The barrier is needed by PoCL 3.1: with optimisation, it loses the stores of the first of
+         * two such loops without a barrier between them. */
         WARP_BARRIER();
         for (int j = lane_index(); j < w.count; j += LANES) {
             const sequence s = sequence_in(&f, &w, j);

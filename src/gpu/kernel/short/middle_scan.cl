@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * scan of sequences of some chunks: one warp walks down each, and reads every element once. It
- * keeps the node of chunk c in lane c, so S after a chunk is a fold over its lanes. Of states
- * above 8 bytes it was slower than the steps (var: 0.82 to 0.90 times as fast, segments of 3000,
- * H200): too many registers. */
+ * Scans sequences of some chunks: one warp scans each and reads every element once. It keeps the
+ * node of chunk c in lane c, so S after a chunk is a fold over its lanes. States above 8 bytes need
+ * too many registers; for them several launches are faster. */
 #if STATE_BYTES <= 8
 
 #define MIDDLE_PARAMETERS PARAMETERS_OF(MIDDLE)

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT
- * Windows of sequences that lie across (columns). Whole ones go by tiles (window_tall; of more
- * than half a tile by groups of levels as flat ones do, long.cl), others by a lane for each
- * column (window_columns). */
+ * Windows of sequences that lie across (columns). Windows of their whole length go by tiles
+ * (window_tall; if longer than half a tile, by groups of levels, long.cl). Other windows go by a
+ * lane for each column (window_columns). */
 
-/* ---- tiles (of window_long's program) ---- */
+/* ---- tiles (in the program of window_long) ---- */
 
 #ifdef TL_LONG
 
-/* Tiles of TILE_ROWS elements of some columns, as window_rows has them: a quad is an element
- * each of four columns, and a distance of r elements one of r << FIRST_LEVEL items. So a level
- * is a store and a load of a quad, where a lane that walks has eight loads, eight stores and the
- * rings' places. Elements that the columns do not have are others of theirs, and in no result. */
-/* A tile, and a thread's columns of it. */
+/* Tiles of TILE_ROWS elements of some columns, in the layout of window_rows: a quad has one element
+ * of each of four columns, and a distance of r elements is one of r << FIRST_LEVEL items. So a
+ * level is one store and one load of a quad. Elements outside the columns are replaced by others,
+ * which no result uses. */
+/* A tile, and the columns of it that a thread has. */
 typedef struct {
-    i64 first;       /* the element that the window of row 0 begins at */
-    int low, high;   /* rows whose windows the columns have: not below low, below high */
+    i64 first;       /* index of the element where the window of row 0 begins */
+    int low, high;   /* rows low <= i < high have whole windows */
     int results;     /* rows that have results */
-    int columns;     /* how many of the quad's there are */
-    i64 side, down;  /* bytes to the next result */
+    int columns;     /* columns of the quad that exist */
+    i64 side, down;  /* bytes between results: of columns, of rows */
 } tall;
 fn int within(i64 i, i64 low, i64 high) { return (int)(i < low ? low : i > high ? high : i); }
 
-/* The results of row i, the first one at `to`. */
+/* Stores the results of row i; `to`: address of the first one. */
 fn void put_tall(const tall *t, GLOBAL u8 *to, int i, int dense, const four *v, i64 w, int enough, par p)
 {
     const int have = i >= t->low && i < t->high && enough;
@@ -42,9 +42,7 @@ fn void put_tall(const tall *t, GLOBAL u8 *to, int i, int dense, const four *v, 
         if (c < t->columns) store_maybe(to + c * t->side, m, w, t->first + i, p);
     }
 }
-/* Windows of every column, a tile's results being `each` rows. States lie in rows of whole
-   tiles' columns. */
-/* The rows of a tile: asked for, one by each thread. */
+/* Prefetches the rows of a tile, one row by each thread. */
 fn void ask_for_rows(batch b, windows of, i64 job, i64 groups, i64 each)
 {
     const i64 chunk = quotient(job, groups), s = (job - chunk * groups) << FIRST_LEVEL;
@@ -105,7 +103,7 @@ fn void tall_windows(LOCAL four *z, batch b, results out, windows of, i64 jobs, 
                 BARRIER();
                 continue;
             }
-            t.results = 0; /* no barrier in a branch: PoCL 5.0 aborts */
+            t.results = 0; /* no barrier in a branch: PoCL 5.0 aborts over it */
         }
         GLOBAL u8 *const to = out.x + s * t.side + (t.first + back + row) * t.down;
         const int dense = t.columns == QUAD && t.side == sizeof(result) && ADDRESS(to) % QUAD_OUT_ALIGN == 0 &&
@@ -129,32 +127,32 @@ KERNEL_OF(window_tall)
 
 /* ---- lanes ---- */
 
-/* A lane walks down from the first element of its first window, WALK elements at a time, so that
- * a warp reads and writes whole lines. Z_k[e], the node of the 2^k elements that end at e, is
- * C(Z_(k-1)[e - 2^(k-1)], Z_(k-1)[e]), and the window of L elements that ends there folds Z at
- * the bits of L, high to low, each as far back as the bits below it count:
+/* A lane walks down its column from the first element of its first window, WALK elements at a time,
+ * so that a warp reads and writes whole cache lines. Z_k[e], the node of the 2^k elements that end
+ * at e, is C(Z_(k-1)[e - 2^(k-1)], Z_(k-1)[e]). The window of L elements that ends at e folds Z at
+ * the bits of L, from high to low, each as far back as the lower bits count:
  *
  *   L = 13 ending at e:   Z_3[e - 5]   Z_2[e - 1]   Z_0[e]
  *
- * So a level is a ring of its last nodes in local memory, the lane's own, and nothing is
- * exchanged. The lowest levels are made in registers, and have a ring only if a window folds
- * them. */
-/* Groups of a processor, for the registers. */
+ * So a level is a ring buffer of its last nodes in local memory. It is the lane's own, and lanes
+ * exchange nothing. The lowest levels are made in registers; they have a ring buffer only if a
+ * window folds them. */
+/* Blocks of a multiprocessor, which bounds the registers. */
 #define WALK_BLOCKS (sizeof(state) > 8 ? 12 : sizeof(state) * OP_LANES > 4 ? 16 : 24)
 enum { LOW_LEVELS = WALK_LOG(sizeof(state)), WALK = 1 << LOW_LEVELS };
 
-/* A lane's rings: that of level 0 comes first. at[k]: where the next step's nodes will be in
-   theirs. */
+/* A lane's ring buffers, from level 0 on. at[k]: the place of the next step's nodes in the ring
+ * buffer of level k. */
 typedef struct {
-    LOCAL state *room; /* the lane's first place; from one place to the next: LANES */
+    LOCAL state *room; /* the lane's first place; places are LANES apart */
     int at[WALK_LEVELS], size[WALK_LEVELS];
-    int top, places; /* places: of all rings */
+    int top, places; /* places: of all ring buffers */
 } rings;
-/* Where the nodes of the last step are in a ring of `size`. */
+/* The place of the last step's nodes in a ring buffer of `size` places. */
 fn int ring_place(const rings *r, int k, int size) { return (r->at[k] ? r->at[k] : size) - WALK; }
 fn void ring_step(rings *r, int k, int size) { r->at[k] = r->at[k] + WALK == size ? 0 : r->at[k] + WALK; }
 
-/* The fold of the `length` elements that end at element c of the last step. */
+/* Returns the fold of the `length` elements that end at element c of the last step. */
 fn state walk_fold(const rings *r, int length, int c)
 {
     state v;
@@ -172,7 +170,7 @@ fn state walk_fold(const rings *r, int length, int c)
     return v;
 }
 
-/* The same of all elements of the step, of length w. */
+/* The same for all elements of the step, with length w. */
 fn void walk_folds(const rings *r, state *v, int w)
 {
     int base = r->places;
@@ -181,7 +179,7 @@ fn void walk_folds(const rings *r, state *v, int w)
         base -= size;
         if (!(w >> k & 1)) continue;
         const int lag = w & ((1 << k) - 1), part = lag & (WALK - 1);
-        /* far_: of the first `part` nodes */
+        /* far_: place of the first `part` nodes */
         int near_ = ring_place(r, k, size) - (lag - part), far_ = near_ - WALK;
         if (near_ < 0) near_ += size;
         if (far_ < 0) far_ += size;
@@ -195,8 +193,8 @@ fn void walk_folds(const rings *r, state *v, int w)
     }
 }
 
-/* Levels that are made in registers, from level 0 in v on; last: the nodes of them that the next
-   step needs. */
+/* Makes the low levels in registers, from level 0 in v on. last: the nodes that the next step
+ * needs. */
 fn void walk_low(rings *r, state *v, state last[LOW_LEVELS][WALK / 2], int *base)
 {
     UNROLL for (int k = 0; k < LOW_LEVELS; k++)
@@ -219,7 +217,7 @@ fn void walk_low(rings *r, state *v, state last[LOW_LEVELS][WALK / 2], int *base
         }
     }
 }
-/* The others. */
+/* Makes the other levels. */
 fn void walk_high(rings *r, state *v, int base)
 {
     for (int k = LOW_LEVELS; k <= r->top; k++) {
@@ -239,11 +237,11 @@ fn void walk_high(rings *r, state *v, int base)
     }
 }
 
-/* What all results have in common; to: of result 0. */
+/* What all results of a column share. to: address of result 0. */
 typedef struct {
     GLOBAL u8 *to;
     i64 step, least;
-    int aligned, all; /* all: windows cut off have a result too */
+    int aligned, all; /* all: windows that an edge cuts off have results too */
 } column;
 fn void put_column(const column *o, i64 r, state s, i64 length, i64 first, par p)
 {
@@ -251,7 +249,7 @@ fn void put_column(const column *o, i64 r, state s, i64 length, i64 first, par p
     v.s = s, v.have = length >= o->least;
     store_maybe(o->to + r * o->step, v, length, first, p);
 }
-/* Results r and after, of a step. */
+/* Stores the results of a step, from result r on. */
 fn void put_step(const column *o, i64 r, const state *v, int w, i64 first, par p)
 {
     GLOBAL u8 *to = o->to + r * o->step;
@@ -265,14 +263,14 @@ fn void put_step(const column *o, i64 r, const state *v, int w, i64 first, par p
     UNROLL for (int c = 0; c < WALK; c++) put_column(o, r + c, v[c], w, first + c, p);
 }
 
-/* Job: `each` results, the first one's number a multiple of jump, of 32 columns. fold: levels
-   that windows fold. */
+/* Job: `each` results of 32 columns; the first result's index is a multiple of jump. fold: bit k is
+ * set if windows fold level k. */
 KERNEL_OF(window_columns)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     const i64 groups = (b.seqs + LANES - 1) / LANES, step = b.stride * TL_SIZE;
-    /* elements before and after a result's */
+    /* elements of a window before and after its result's element */
     const i64 back = valid ? 0 : before, on = valid ? before + after : after;
     const int w = (int)(before + after + 1), lane = thread_index();
     rings r;
@@ -312,7 +310,7 @@ KERNEL_OF(window_columns)
                 continue;
             }
             for (int c = 0; c < WALK && j + c < end; c++) {
-                /* the column's end is also that of all windows that it cuts off */
+                /* all windows that the end of the column cuts off end here */
                 const i64 m1 = j + c == b.n - 1 && !valid ? r1 : q + c + 1;
                 for (i64 m = q + c > r0 ? q + c : r0; m < m1 && m < r1; m++) {
                     const i64 first = m > back ? m - back : 0;

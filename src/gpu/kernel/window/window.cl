@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: MIT
- * window: result j folds elements start .. start + length - 1, numbered from start. Doubling:
- * Y_k[i] is the node of the 2^k items from i on, Y_(k+1)[i] = C(Y_k[i], Y_k[i + 2^k]), and the
- * window folds Y at the set bits of its length, high to low:
+ * Windows. Result j folds elements start to start + length - 1, numbered from start. Doubling:
+ * Y_k[i] is the node of the 2^k items from i on, Y_(k+1)[i] = C(Y_k[i], Y_k[i + 2^k]), and a window
+ * folds Y at the set bits of its length, from high to low:
  *
- *   length 13:  Y_3[start]  Y_2[start + 8]  Y_0[start + 12]        in general Y_k[start + (higher bits of the length)]
+ *   length 13:  Y_3[start]  Y_2[start + 8]  Y_0[start + 12]
+ *   in general:                   Y_k[start + (higher bits of the length)]
  *
- * That covers windows cut off by an edge too: they only have another length. Nothing is ever
- * subtracted.
- *   window_whole    (whole.cl) levels in registers and local memory, where every window has its
- *                   whole length
- *   window          all levels in local memory, for windows of at most ROOM / 2 and any edge
- *   window_columns  (columns.cl) of columns, by lanes
- *   window_part, window_rows          (long.cl, a program of its own) longer ones of their whole
- *                                     length
- *   window_tall                       (columns.cl, in that program) of columns, by tiles
- *   lift_all, double_all, fold_all    each level an array in global memory, for longer ones at
- *                                     an edge */
+ * A window that is cut off by an edge only has another length. Nothing is ever subtracted. The
+ * kernels:
+ *
+ *   window_whole                     whole.cl: levels in registers and local memory; all windows
+ *                                    have their whole length
+ *   window                           all levels in local memory; windows of at most ROOM / 2
+ *                                    elements and any edge
+ *   window_columns                   columns.cl: columns, one per lane
+ *   window_part, window_rows         long.cl (a program of its own): longer windows of their whole
+ *                                    length
+ *   window_tall                      columns.cl (in that program): columns, by tiles
+ *   lift_all, double_all, fold_all   each level is an array in global memory; longer windows at an
+ *                                    edge */
 enum { WINDOW_LEVELS = ROOM_LOG };
 enum { OUTPUTS = ROOM / 2 / WINDOW_THREADS, ITEMS = ROOM / WINDOW_THREADS };
 
 #ifndef TL_LONG
-/* EDGES_APART: window_whole has the windows of their whole length. */
+/* EDGES_APART: window_whole computes the windows of their whole length. */
 KERNEL_OF(window)
 {
     BATCH_OF_PARAMETERS;
@@ -47,8 +50,8 @@ KERNEL_OF(window)
         int start[OUTPUTS], length[OUTPUTS];
         UNROLL for (int o = 0; o < OUTPUTS; o++)
         {
-            /* the window around place c, of which the sequence has some elements before it and
-               some from it on */
+            /* The window around place c. Its sequence has `some` elements before c and `more`
+             * elements from c on. */
             const int j = o * WINDOW_THREADS + me, c = valid ? j : j + (int)before;
             start[o] = j, length[o] = w;
             if (j < p->results && !p->inside) {
@@ -100,7 +103,7 @@ KERNEL_OF(window)
 }
 
 #if !TL_IN_PLACE
-/* y: level k at y + k * room. The elements with flat numbers lo .. lo + count - 1. */
+/* y: level k begins at y + k * room. Lifts the elements with flat indices lo to lo + count - 1. */
 KERNEL_OF(lift_all)
 {
     BATCH_OF_PARAMETERS;
@@ -118,7 +121,8 @@ KERNEL_OF(double_all)
         to[i] = TWIN(from[i], from[i + step], step);
 }
 
-/* The results of elements j0 .. j1 - 1; of windows that begin there, if edges are valid. */
+/* Computes the results of elements j0 to j1 - 1. If only whole windows have results (valid), these
+ * are the windows that begin there. */
 KERNEL_OF(fold_all)
 {
     BATCH_OF_PARAMETERS;
@@ -138,8 +142,8 @@ KERNEL_OF(fold_all)
     }
 }
 
-/* Results whose window has too few elements that count become empty. counts: dense, in the order
-   of the results. */
+/* Overwrites the results of windows in which too few elements count by the empty value. counts:
+ * dense, in the order of the results. */
 KERNEL_OF(blank)
 {
     BATCH_OF_PARAMETERS;
