@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * Whether a call on host arrays goes in pieces (pieces.h), and how large its pieces may be. */
+ * Decides whether a call on host arrays is done in pieces (pieces.h), and how large they may be. */
 #include "pieces.h"
 
 enum {
-    /* a buffer's part of the memory: 6 buffers, and room for nodes, levels of windows, tables */
+    /* A buffer gets 1/16 of the memory: there are 6 buffers, and nodes, levels of windows and
+     * tables. */
     SHARE = 16,
-    BUDGET_LEAST = 1024 /* bytes */
+    BUDGET_LEAST = 1024 /* in bytes */
 };
-/* crosses a bus in 0.6 ms, 100 times what issuing it takes */
+/* 32 MB take 0.6 ms to cross the bus, 100 times the cost of issuing the copy. */
 static const int64_t BUDGET_MOST = 32 << 20;
-static const int64_t PIECES_LEAST = 32 << 20; /* smaller arrays are copied at once */
+static const int64_t PIECES_LEAST = 32 << 20; /* smaller arrays are copied as a whole */
 
 static int64_t host_bytes(tl_gpu_device *d, const tally_view *v, int64_t bytes)
 {
@@ -44,7 +45,7 @@ int tl_pieces_wanted(tl_gpu_device *d, const tl_call *call)
     int64_t a, b, c, e, least = tl_pieces_least(d);
     tl_view_extent(call->in, call->plan->op->elem_bytes, &a, &b);
     tl_view_extent(call->out, call->plan->op->result_bytes, &c, &e);
-    if (b - a < least && e - c < least) return 0; /* as most calls */
+    if (b - a < least && e - c < least) return 0; /* the usual case */
     return in_host_bytes(d, call) >= least || out_host_bytes(d, call) >= least;
 }
 
@@ -76,7 +77,7 @@ int64_t tl_pieces_budget(tl_gpu_device *d)
 int tl_pieces_again(tally_status status, const tl_pipe *p, int64_t *budget)
 {
     if (status != TALLY_NO_MEMORY || *budget < 2 * BUDGET_LEAST) return 0;
-    /* in place, and some of it is no longer there */
+    /* in place, and some elements have been overwritten */
     if (p->wrote && p->in.view.data == p->out.view.data) return 0;
     *budget /= 2;
     return 1;

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Long windows on a GPU in one trip through memory (gpu/kernel/window/along.cl). A group of a
- * launch takes tiles one after the other, so there are as many groups as the multiprocessors
- * hold at once. */
+ * Streaming windows on a GPU: long windows that are read once (gpu/kernel/window/along.cl). A block
+ * takes tiles one after the other, so there are as many blocks as are resident at once. */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 
 enum {
-    RESERVED = 1536, /* bytes of local memory of a group besides its room */
-    GROUPS = 2,      /* of a multiprocessor: what registers allow */
-    /* As passes.cl: on an H200 f32 of 2000 is 0.96 to 0.99 times as fast as there, f64 of 500
-       0.9, of 1000 1.05. */
+    RESERVED = 1536, /* bytes of local memory of a block besides its arguments' room */
+    GROUPS = 2,      /* blocks of a multiprocessor that registers allow */
+    /* Shorter windows are at least as fast by passes.cl. */
     LEAST_SMALL = 2048,
     LEAST = 1000
 };
@@ -19,7 +17,7 @@ static int log_of(const tl_gpu_device *d, const tl_batch *b)
 {
     return tl_gpu_along_log(b->plan->op, d->gpu->calls->prelude);
 }
-/* Bytes of local memory of a group. */
+/* Bytes of local memory of a block. */
 static int64_t room_of(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 {
     const int log = log_of(d, b);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * Windows on a GPU of sequences that lie across: short ones by tiles, others by a lane that
- * walks down each (gpu/kernel/window/columns.cl). */
+ * Windows of columns on a GPU: short ones by tiles, others by a lane for each column
+ * (gpu/kernel/window/columns.cl). */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 
 enum {
-    WALKERS = 64,   /* jobs of a processor, if there is so much to do */
-    WASTE = 4,      /* a job has so many times the elements that come before its first result */
-    EACH_LEAST = 64 /* and so many results */
+    WALKERS = 64, /* jobs per multiprocessor, if there is enough work */
+    /* results of a job, relative to the elements that it reads before its first result */
+    WASTE = 4,
+    EACH_LEAST = 64 /* min results of a job */
 };
 
 static int top_of(int64_t w) { return 63 - __builtin_clzll((unsigned long long)w); }
 
-/* Nodes that a lane keeps, or more than there can be room for. */
+/* Nodes that a lane keeps; a large number if w has too many levels. */
 static int64_t places_of(int64_t w, int64_t fold, int low)
 {
     int64_t places = 0;
@@ -21,7 +22,7 @@ static int64_t places_of(int64_t w, int64_t fold, int low)
     return places;
 }
 
-/* Results of a column: `each` at a time, from multiples of jump on. */
+/* Results of a column: `each` at a time, at multiples of jump. */
 typedef struct {
     int64_t count, each, jump;
     int edges;
@@ -42,7 +43,7 @@ static tally_status launch(const tl_launch *l, const tl_batch *b, const tl_resul
                  .local_bytes = tl_room(LANES * places * state));
 }
 
-/* How results are cut: in as many parts as give every processor enough to do. */
+/* Cuts the results into as many parts as keep every multiprocessor busy. */
 static parts cut(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g, int edges)
 {
     const int64_t w = g->before + 1 + g->after, count = g->valid ? b->n - (w - 1) : b->n;
@@ -60,8 +61,8 @@ static int64_t tall_room(const tl_gpu_device *d, const tl_batch *b, int64_t w)
     const int log = tl_whole_log(d, b, TL_LONG_TILES), row = log - TILE_ROWS_LOG;
     return tl_levels_of(w << row, row).arrays * tl_array_bytes(d, b, TL_LONG_TILES);
 }
-/* Whole windows by tiles, where a tile's rows are whole sectors of memory and most of them have
-   results. */
+/* True if windows of their whole length go by tiles: a tile's rows are whole sectors of memory, and
+ * most of its rows have results. */
 static int tall_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g)
 {
     enum { SECTOR = 32 };
@@ -114,7 +115,7 @@ tally_status tl_window_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, 
     if (!status) status = tl_gpu_program(d, ctx, b->plan->op, "window", &program);
     if (!status && !longs && !talls)
         status = launch(&l, b, r, g, shrink && !apart ? all : w, cut(d, b, g, edges));
-    /* those at both ends, which fold other levels */
+    /* windows at both ends, which fold other levels */
     if (!status && apart && ends)
         status = launch(&l, b, r, g, all, (parts){b->n, ends, b->n - ends, EDGES_TOO});
     return status;

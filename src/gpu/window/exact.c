@@ -3,14 +3,14 @@
 #include "window.h"
 #include "gpu/kernel/constants.h"
 
-/* A tile has up to ROUNDS_MOST rounds of results, so that it reads few items twice: none more if
- * it has OVERLAP * w results. GROUPS: as many tiles share the local memory, or fewer if theirs
- * would have less than w results. */
+/* A tile has up to ROUNDS_MOST rounds of results, so that few items are read twice. It has no more
+ * rounds if it has OVERLAP * w results already. GROUPS: tiles that share a multiprocessor's local
+ * memory; fewer if a tile would have less than w results. */
 enum { ROUNDS_MOST = 8, OVERLAP = 5, GROUPS = 3 };
 
 static int64_t width(const tl_geometry *g) { return g->before + g->after + 1; }
 
-/* Results of a tile of so many rounds, and the local memory it needs. */
+/* Results of a tile of so many rounds, and bytes of its local memory. */
 static int64_t each_of(const tl_batch *b, int rounds)
 {
     return (int64_t)rounds * WINDOW_THREADS * EXACT_RUN(tl_gpu_state_bytes(b->plan->op));
@@ -22,8 +22,8 @@ static int64_t room_of(const tl_batch *b, int64_t w, int rounds)
                        w - 1);
 }
 
-/* The rounds of a tile; 0: local memory would not hold tiles of half as many results as a window
-   has elements. */
+/* Returns the rounds of a tile, or 0 if a tile in local memory would have fewer than w / 2
+ * results. */
 static int rounds_of(const tl_batch *b, int64_t w, int64_t room)
 {
     for (int groups = GROUPS; groups > 0; groups--) {
@@ -41,9 +41,7 @@ int tl_exact_takes(const tl_gpu_device *d, const tl_batch *b, const tl_results *
 {
     const int64_t w = width(g), room = d->gpu->calls->local_bytes(d->gpu);
     const int dense = b->rows == 1 && !b->listed && b->stride == 1 && r->stride == 1;
-    /* Below: window_whole. Keys of f32 and of two bytes lose there (w = 20: 0.71 and 0.49 of
-     * copy instead of 0.81 and 0.51), others win (max i32 0.89 instead of 0.86, sum i32 0.93
-     * instead of 0.56; H200). */
+    /* Shorter windows: window_whole is faster for keys of f32 and of two bytes. */
     const tl_scalar *op = b->plan->op;
     const int slow =
         op->result_bytes == op->elem_bytes && (op->elem_bytes == 2 || op->dtype == TALLY_F32);
