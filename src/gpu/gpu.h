@@ -136,7 +136,8 @@ typedef struct tl_gpu_calls {
     tally_status (*lock)(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
     void (*unlock)(tl_gpu *gpu, tl_memory *memory);
     int (*locked)(tl_gpu *gpu, const void *p, size_t bytes);
-    /* Asynchronous copies. The host memory is page-locked, or has been read when the call returns. */
+    /* Asynchronous copies. The host memory is page-locked, or has been read when the call
+     * returns. */
     tally_status (*copy_in)(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t offset,
                             const void *from, size_t bytes);
     tally_status (*copy_out)(tl_gpu *gpu, tally *ctx, int lane, void *to, const tl_memory *from,

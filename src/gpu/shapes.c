@@ -232,7 +232,8 @@ static once_kernel takes_once(const tl_gpu_device *d, const tl_batch *b)
               wide_lines = op->elem_bytes >= 4 && tl_gpu_once_lines(op);
     const int large =
         FEW_SHARE * plan_once(b, 0).tiles * b->rows > d->gpu->calls->processors(d->gpu);
-    /* With large states, a row's last tile, which is partly idle, costs more than several launches. */
+    /* With large states, a row's last tile, which is partly idle, costs more than several
+     * launches. */
     const int idle =
         tl_gpu_state_bytes(op) > 8 && b->rows > 1 && b->n < (int64_t)4 << tl_gpu_once_log(op, 0);
     if (large && (tl_gpu_scan_steps(op) || idle)) return ONCE_NONE;

@@ -93,7 +93,8 @@ typedef struct {
     struct {
         tl_memory slots, said;
         int64_t slot;
-        /* The last call used the kernels of middle.c; the next call is predicted to use the same. */
+        /* The last call used the kernels of middle.c; the next call is predicted to use the
+         * same. */
         int walked;
     } measured;
     struct tl_variant *variants; /* see variants.c */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A device that is several: its calls. Views in device memory go to the member whose memory it
- * is; views on the host are cut into shares of their rows, and long sequences along. What is
- * small, and what cannot be cut, the first member does. */
+ * A device that consists of several devices: its calls. A view in device memory goes to the member
+ * that has the memory. A view on the host is cut into shares of its rows, and its long sequences
+ * along their elements. The first member does what is small or cannot be cut. */
 #include "many.h"
 #include "context/share.h"
 #include "law/counter.h"
@@ -34,7 +34,7 @@ static tl_team team_of(const tl_device *d, tally *ctx)
     return t;
 }
 
-/* ---- open, close, what it is ---- */
+/* ---- open, close, properties ---- */
 
 tally_status tl_many_open(tally *ctx, const char *name, tally *const *members, int count,
                           tl_device **device)
@@ -68,9 +68,9 @@ static tally_status plan_host(tl_device *d, tally *ctx, const tl_scalar *op, tl_
     return first_of(d)->calls->plan_host(first_of(d), ctx, op, par, p);
 }
 
-/* ---- whose memory ---- */
+/* ---- the owner of memory ---- */
 
-/* The member that a call on this memory is for: *who, or -1 if all of it is the host's. */
+/* *who: the member that must do a call on this memory; -1 if all of it is host memory. */
 static tally_status find_owner(const tl_team *t, const void *in, const void *out,
                                const void *offsets, int *who)
 {
@@ -78,7 +78,7 @@ static tally_status find_owner(const tl_team *t, const void *in, const void *out
     return tl_team_one(t, all, 3, " (tally_reduce_split takes parts on several)", who);
 }
 
-/* ---- host views ---- */
+/* ---- views on the host ---- */
 
 typedef struct {
     enum { REDUCE, SCAN, WINDOW } verb;
@@ -125,7 +125,7 @@ static int64_t elements_of(const tally_view *v)
     return v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->rows * v->n;
 }
 
-/* Is row r a sequence that is cut along? total: elements of all rows. */
+/* True if row r is cut along its elements. total: elements of all rows. */
 static int is_long(const job *j, int64_t r, int64_t total)
 {
     const int count = j->team->count;
@@ -157,7 +157,7 @@ static tally_status along(const job *j, int64_t r)
     return status;
 }
 
-/* All of a call on the host: rows in shares, long ones along, as they come. */
+/* Does a call on the host: shares of rows, and long rows along their elements, in order. */
 static tally_status spread(job *j)
 {
     const tl_team *t = j->team;
@@ -169,7 +169,8 @@ static tally_status spread(job *j)
     tl_plan host;
     if (total < t->count * d->calls->least(d) / bytes)
         return on_device(j, d, t->ctx, &j->in, &j->out);
-    /* a user's operator: whose nodes are joined here, and which no two threads may compile */
+    /* Operators of users: the host joins their nodes, and two threads must not compile them at
+     * once. */
     if (!j->plan.core) {
         if (d->calls->plan_host(d, t->ctx, j->plan.op, j->plan.par, &host))
             return on_device(j, d, t->ctx, &j->in, &j->out);
@@ -271,7 +272,7 @@ static tally_status owns(tl_device *d, tally *ctx, const void *p, int *ours)
     *ours = who >= 0;
     return status;
 }
-/* Between host memory and that of a member. */
+/* Copies between host memory and that of a member. */
 static tally_status copy(tl_device *d, tally *ctx, void *to, const void *from, size_t bytes)
 {
     const tl_team t = team_of(d, ctx);
@@ -317,7 +318,7 @@ static tally_status window_slice(tl_device *d, tally *ctx, const tl_plan *p, con
     return tl_along_slice(&t, p, count, o, x, n, at_start, at_end, out, produced);
 }
 
-/* ---- in the memory of one ---- */
+/* ---- calls in the memory of one member ---- */
 
 static tally_status runs(tl_device *d, tally *ctx, const tally_view *keys, int64_t *to,
                          int64_t *number, int *done)
@@ -345,7 +346,8 @@ static tally_status on_processors(tl_device *d, tally *ctx, const void *p, const
 {
     const tl_team t = team_of(d, ctx);
     tally_status status = TALLY_OK;
-    for (int k = t.count - 1; !status && k >= 0; k--) { /* the first counts, once no member has p */
+    /* the first member counts the elements, after it is known that no member has p */
+    for (int k = t.count - 1; !status && k >= 0; k--) {
         tl_device *one = t.member[k]->device;
         status = one->calls->on_processors(one, ctx, p, name, what, k ? 0 : elements);
     }

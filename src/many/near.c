@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * What one member does, since the memory is its own: runs of keys, gathers, and fields. A field
- * lives in the memory of the member whose memory its first step is: a step is memory of one
- * device, and cut by cells it would cross the bus. Steps of another member, and results for one,
- * go through the host. */
+ * What one member does because the memory is its own: runs of keys, gathers, and fields. A field is
+ * kept by the member that has the memory of its first step. A step lies in the memory of one
+ * device, so cutting it by cells would send it across the bus. Steps from another member, and
+ * results for another member, go through the host. */
 #include "many.h"
 #include <stdlib.h>
 
@@ -36,15 +36,15 @@ tally_status tl_near_gather(const tl_team *t, const tally_view *in, const int64_
 /* ---- fields ---- */
 
 typedef struct {
-    tl_grid base; /* first */
+    tl_grid base; /* must be first */
     tl_team team;
     int who;
-    tl_grid *grid; /* the member's */
+    tl_grid *grid; /* the member's own grid */
     int64_t width;
     int result_bytes, elem_bytes;
 } near_grid;
 
-/* Is p memory of another member than the field is? Then of *who. */
+/* *far: p is memory of another member than the field; *who: that member. */
 static tally_status is_far(const near_grid *g, tally *ctx, const void *p, int *who, int *far)
 {
     tl_team t = g->team;
@@ -54,7 +54,7 @@ static tally_status is_far(const near_grid *g, tally *ctx, const void *p, int *w
     return status;
 }
 
-/* Between host memory and that of member k. */
+/* Copies between host memory and that of member k. */
 static tally_status carry(const near_grid *g, tally *ctx, int k, void *to, const void *from,
                           int64_t bytes)
 {

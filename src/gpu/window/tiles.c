@@ -75,7 +75,8 @@ tl_taken tl_whole_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geom
         whole_room(d, b, w) > d->gpu->calls->local_bytes(d->gpu))
         return TL_TAKES_NONE;
     if (g->valid || g->whole) return TL_TAKES_ALL;
-    /* Two launches pay if there are tiles without a border, which the second launch skips (SKIPS). */
+    /* Two launches pay if there are tiles without a border, which the second launch skips
+     * (SKIPS). */
     const int some = b->elements / FEW_TILES > b->rows << tl_whole_log(d, b, TL_TILES);
     return some && d->gpu->calls->warps_in_group(d->gpu) > 1 ? TL_TAKES_WHOLE : TL_TAKES_NONE;
 }
