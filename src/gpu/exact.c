@@ -10,8 +10,8 @@
 enum {
     GROUPS_EACH = EXACT_BLOCKS, /* resident blocks of a multiprocessor */
     PART_LEAST = 1 << 14,       /* min items of a part */
-    LONG = 1 << 16,             /* longer rows are cut into parts, */
-    LONG_FEW = 4096,            /* and these too if there are few rows */
+    LONG = 1 << 16,             /* items of a row from which it is always cut into parts */
+    LONG_FEW = 4096,            /* the same if there are few rows */
     LANE_ITEMS = 16,            /* items of a short row per lane */
     /* rows that lie across: resident blocks of a multiprocessor */
     DOWN_EACH = 32,
@@ -99,8 +99,8 @@ static tl_room_argument narrow_room(const job *j, int64_t rows)
 static tally_status parts(const job *j, const arrays *a, const tl_memory *bins, int64_t first,
                           int64_t rows, int64_t longest)
 {
-    const int across =
-        tl_batch_across(&a->x) && longest <= LONG; /* longer ones: exact_parts is faster */
+    /* for longer rows, exact_parts is faster */
+    const int across = tl_batch_across(&a->x) && longest <= LONG;
     const int64_t groups = across ? (rows + LANES - 1) / LANES : rows,
                   floor = across ? DOWN_LEAST : PART_LEAST, least = (longest + floor - 1) / floor,
                   processors = j->l.d->gpu->calls->processors(j->l.d->gpu),

@@ -10,8 +10,8 @@
 #include <string.h>
 
 enum { GROUPS_A_PROCESSOR = 32, MEMORY_LEAST = 64 << 10 };
-static const size_t POOL_BYTES = (size_t)1 << 30; /* The pool keeps at most this many bytes, */
-/* or 1/8 of the free device memory if that is more. */
+/* The pool keeps at most POOL_BYTES, or 1 / POOL_SHARE of the free device memory if that is more. */
+static const size_t POOL_BYTES = (size_t)1 << 30;
 enum { POOL_SHARE = 8 };
 
 /* ---- open ---- */

@@ -13,10 +13,9 @@ enum {
     PACKED_MOST = 1 << 20, /* bytes of states that are copied to or from the host at a time */
     /* in cells: rows begin at multiples of 16 bytes, for every element size */
     PITCH = 16,
-    /* Cells are folded node by node, by the whole device, if a node has 2^LONG_LOG steps, */
-    LONG_LOG = 10,
-    LONG_LEAST = 4096, /* a push has this many steps, */
-    LANES_EACH = 512   /* and there are fewer cells per multiprocessor than this. */
+    LONG_LOG = 10,     /* log2 of the steps of a node that the whole device folds */
+    LONG_LEAST = 4096, /* min steps of a push to fold node by node */
+    LANES_EACH = 512   /* cells per multiprocessor from which each cell gets a lane instead */
 };
 _Static_assert((int)GRID_BLOCK == (int)TL_GRID_BLOCK, "as a stream counts them");
 

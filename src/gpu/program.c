@@ -268,7 +268,7 @@ int tl_gpu_whole_log(const tl_scalar *op, const char *prelude, tl_tiles tiles)
 /* Tiles of window_long, which also takes columns: all states of 12 and 16 bytes, because tiles
  * twice as wide make columns faster. Other tiles: where runs are faster, that is states of 12 bytes
  * of built-in operators, and of 16 bytes with an index and elements of up to 4 bytes (argmax f32).
- * Runs are slower for argmax f64, var, operators of users and states of 8 bytes (bench/gpu). */
+ * Runs are slower for argmax f64, var, operators of users and states of 8 bytes. */
 int tl_gpu_runs(const tl_scalar *op, const char *prelude, tl_tiles tiles)
 {
     const int bytes = tl_gpu_state_bytes(op);

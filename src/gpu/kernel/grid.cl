@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * A grid: many sequences (cells) that grow together. It keeps, from push to push, in memory of
- * the device:
+ * A grid: many sequences (cells) that grow together. Device memory keeps from push to push:
  *
- *   kept    up to GRID_BLOCK - 1 steps, as they came: a node of GRID_BLOCK steps is made when
- *           the last one is there, of which no copy is made
+ *   kept    up to GRID_BLOCK - 1 steps, unchanged. A node of GRID_BLOCK steps is made when the
+ *           last of them comes, which is read in place
  *   nodes   the binary counter of each cell above that: [level][field of a state][cell]
  *
- * A lane takes a cell, neighbouring lanes neighbouring cells, so that a warp reads and writes
- * whole lines. All cells have the same number of steps, so every lane takes the same branches.
- * `pitch`: cells from a row of these to the next, a multiple of 16, so that all rows begin at
- * multiples of 16 bytes. */
+ * Each lane takes a cell, and neighbouring lanes neighbouring cells, so that a warp reads and
+ * writes whole cache lines. All cells have the same number of steps, so all lanes take the same
+ * branches. `pitch`: length of a row of these arrays in cells, a multiple of 16, so that all rows
+ * begin at multiples of 16 bytes. */
 #define GRID_PARAMETERS  PARAMETERS_OF(GRID)
 #define STEPS_PARAMETERS PARAMETERS_OF(STEPS)
 
@@ -42,8 +41,8 @@ fn amount size_of_node(int level) { return (amount)((i64)GRID_BLOCK << level); }
 
 /* ---- pushes ---- */
 
-/* Steps that do not fill a block. Side by side they are copied 16 bytes at a time, some of them
-   at once. */
+/* Keeps steps that do not fill a block. Contiguous cells are copied 16 bytes at a time, with
+ * several loads in flight. */
 KERNEL_OF(grid_keep)
 {
     typedef struct ALIGNED(16) { u32 w[4]; } bundle;
@@ -72,8 +71,8 @@ KERNEL_OF(grid_keep)
     }
 }
 
-/* Steps that fill a block or several: the first one of them may have begun in `kept`. What is
-   left is kept. */
+/* Folds steps that fill one or several blocks; the first block may have begun in `kept`. The
+ * remaining steps are kept. */
 KERNEL_OF(grid_push)
 {
     const i64 step = step_stride * TL_SIZE, row = pitch * TL_SIZE;
@@ -82,7 +81,7 @@ KERNEL_OF(grid_push)
     p.value = parameter, p.origin = 0;
     for (i64 c = first_cell + my_cell(); c < cells; c += cells_at_once()) {
         GLOBAL u8 *own = kept + c * TL_SIZE;
-        /* of the block */
+        /* where the block begins */
         GLOBAL const u8 *x = steps_data + steps_byte + c * cell_stride * TL_SIZE - begun * step;
         i64 at = count - begun, left = steps + begun;
         int have = begun;
@@ -112,8 +111,9 @@ KERNEL_OF(grid_push)
 
 /* ---- results ---- */
 
-/* S(total) as results; or (STATES) one node of it, packed. blocks: a bit for each level of nodes
- * that there is; of the kept steps `rows`, from first_row on, number `first` among all steps. */
+/* Writes S(total) as results, or (STATES) one node of it, packed. blocks: bit k is set if there is
+ * a node of level k. rows: kept steps from first_row on; `first`: number of the first of them among
+ * all steps. */
 KERNEL_OF(grid_result)
 {
     RESULTS_OF_PARAMETERS;
@@ -150,8 +150,8 @@ KERNEL_OF(grid_result)
     }
 }
 
-/* Nodes of a level, as packed states, onto the counters: as many merges as the node's number has
-   ones at its end. */
+/* Adds nodes of a level, as packed states, to the counters. merges: the trailing ones of the node's
+ * number. */
 KERNEL_OF(grid_add)
 {
     for (i64 c = first_cell + my_cell(); c < cells; c += cells_at_once()) {

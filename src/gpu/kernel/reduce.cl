@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * reduce: after the nodes of all levels (level.cl) one warp a sequence puts S(n) together: what
- * is left over of each level, the highest first. Short sequences: forest.cl. */
+ * Last step of a reduction: after the nodes of all levels are computed (level.cl), one warp per
+ * sequence computes S(n) from the nodes of each level that are not part of a higher node, the
+ * highest level first. forest.cl reduces short sequences. */
 
 KERNEL_OF(finish)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * The kernels of exact sums of long rows, in parts. Local memory is the launch's. */
+ * The kernels for exact sums of long rows, in parts. The launch gives local memory. */
 #define BATCH_PARAMETERS    PARAMETERS_OF(BATCH)
-#define IN_PLACE_PARAMETERS PARAMETERS_OF(IN_PLACE) /* of the batch; not read */
+#define IN_PLACE_PARAMETERS PARAMETERS_OF(IN_PLACE) /* part of the batch; not read */
 #define SECOND_PARAMETERS   PARAMETERS_OF(SECOND)
 #define RESULTS_PARAMETERS  PARAMETERS_OF(RESULTS)
 
-/* Row r, whose offset is `from`. */
+/* EXACT_ROW: the arrays of row r, whose offset is `from`. */
 fn exact_row exact_row_of(GLOBAL const u8 *x, i64 stride, GLOBAL const u8 *y, i64 y_stride)
 {
     exact_row row;
@@ -23,12 +23,13 @@ KERNEL_OF(exact_clear)
         bins[k] = 0;
 }
 
-/* Adds a group's bins to a row's, with one step of carries, so that as many jobs as there can be
- * may add to a row. Lane t of `lanes` takes its share. */
+/* Adds a block's bins to a row's, with one step of carries, so that any number of jobs can be added
+ * to a row. Lane t of `lanes` takes its share. */
 fn void exact_merge(GLOBAL u32 *to, LOCAL const u32 *own, int t, int lanes)
 {
     for (int k = t; 2 * k < EXACT_WORDS; k += lanes) {
-        const int digits = k < EXACT_DIGITS - 1; /* others keep their upper word */
+        /* the top digit and the counts keep their upper word */
+        const int digits = k < EXACT_DIGITS - 1;
         const i64 v = (i64)own[2 * k] + (digits ? 0 : (i64)((u64)own[2 * k + 1] << 32)) +
                       (k && k < EXACT_DIGITS ? (i64)(i32)own[2 * k - 1] : 0);
         if (v) {
@@ -39,7 +40,7 @@ fn void exact_merge(GLOBAL u32 *to, LOCAL const u32 *own, int t, int lanes)
     }
 }
 
-/* Part j % parts, of `each` items, of row first_row + j / parts. */
+/* Job j sums part j % parts, of `each` items, of row first_row + j / parts. */
 KERNEL_OF(exact_parts)
 {
     LOCAL u32 *const own = (LOCAL u32 *)ROOM_OF_PARAMETER;
@@ -64,7 +65,8 @@ KERNEL_OF(exact_parts)
     }
 }
 
-/* The results of rows from their bins. count: elements of each row, below 0: those of the batch. */
+/* Computes the results of rows from their bins. count: elements of each row; below 0: as in the
+ * batch. */
 KERNEL_OF(exact_finish)
 {
     LOCAL u32 *const room = (LOCAL u32 *)ROOM_OF_PARAMETER;

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums of short rows, of which some lanes take one each, a power of 2. The lanes look for
- * the row's largest element, and then all have registers of the same units (sum.cl). So what
- * they hold in the end are EXACT_LEVELS integers, which the lanes add up: the row's sum is an
- * integer of 192 bits, and needs no bins. With bins for each row, rows of 8 f32 had 0.05 of a
- * read on an H200.
+ * Exact sums of short rows; some lanes (a power of 2) take each row. The lanes find the row's
+ * largest element first, so all of them have registers with the same units (sum.cl). At the end
+ * they add EXACT_LEVELS integers. So the row's sum is an integer of 192 bits, and no bins are
+ * needed.
  *
- * The registers do not hold rows with an infinity, a NaN that counts, elements that are far
- * apart, or none above 2^-950. All lanes together take those, one after the other, with bins. */
+ * The registers cannot hold rows with an infinity, a NaN that counts, elements of very different
+ * sizes, or none above 2^-950. All lanes together sum these rows with bins, one after the other. */
 
-/* A row's words: its largest element, elements left out, and is it too wide? */
+/* The words of a row: its largest element, the number of skipped elements, and whether the
+ * registers cannot hold it. */
 enum { NARROW_TOP, NARROW_LEFT, NARROW_WIDE };
-/* Items that a lane adds before it reads its registers, and how often: 2^49 each time at most,
- * so that the sum over 32 lanes has less than 2^62. */
+/* Items that a lane adds before it reads its registers, and how often. Each time they are at most
+ * 2^49, so the sum over 32 lanes is below 2^62. */
 enum { NARROW_ITEMS = 1 << (EXACT_LOG - 2), NARROW_TIMES = 1 << 8 };
 
-/* The integers of a row's registers, n items from `first` on, added up, in
- * sums[EXACT_LEVELS][LANES] of its first lane; any: is a row of the group too wide? All lanes of
- * the group call it; there: the lane has a row. */
+/* Adds the registers' integers of a row, for n items from `first` on. After:
+ * sums[EXACT_LEVELS][LANES] of the row's first lane; own[NARROW_WIDE] and *any: a row (any row of
+ * the block) does not fit in registers. All lanes of the block must call it. there: 0 if the lane
+ * has no row. */
 fn void narrow_sums(exact_row x, i64 first, i64 n, int there, int at, int lanes, i64 flags, LOCAL u32 *own,
                     LOCAL u32 *any, LOCAL i64 *sums)
 {
@@ -30,7 +31,7 @@ fn void narrow_sums(exact_row x, i64 first, i64 n, int there, int at, int lanes,
     const u32 most = own[NARROW_TOP];
     const i64 each = (i64)lanes * NARROW_ITEMS;
     const int top = exact_top_of(most), held = most < HIGH(EXACT_TOP_MOST + 1) && n <= each * NARROW_TIMES,
-              /* so units are not equally far apart */
+              /* then units are not equally far apart */
               lowest = exact_unit(top, EXACT_LEVELS - 1) == -1074;
     i64 part[EXACT_LEVELS];
     UNROLL for (int l = 0; l < EXACT_LEVELS; l++) part[l] = 0;
@@ -56,7 +57,7 @@ fn void narrow_sums(exact_row x, i64 first, i64 n, int there, int at, int lanes,
     }
 }
 
-/* An integer of 192 bits, word[2] the highest. */
+/* An integer of 192 bits; word[2] is the highest word. */
 typedef struct {
     u64 word[3];
 } wide_integer;
@@ -77,7 +78,8 @@ fn wide_integer wide_add(wide_integer a, i64 x, int by)
 }
 fn int zeros_above(u64 x) { return x >> 32 ? high_zeros((u32)(x >> 32)) : 32 + high_zeros((u32)x); }
 
-/* m 2^(e - 63), m's highest bit being set, and a little more if `more`, rounded to nearest even. */
+/* Rounds m 2^(e - 63) to nearest even, where the highest bit of m is set; more: the value is a
+ * little larger. */
 fn u64 narrow_round(u64 m, int more, int e, i64 flags)
 {
     const int is_wide = (flags & EXACT_F64) != 0, mantissa = is_wide ? 52 : 23, least = is_wide ? -1022 : -126,
@@ -121,7 +123,7 @@ fn u64 narrow_value(LOCAL const u32 *own, LOCAL const i64 *sums, i64 count, i64 
     e -= up;
     if (flags & EXACT_MEAN) {
         const u64 first = m / n, rest = (m - first * n) << 32 | next >> 32, second = rest / n;
-        const int down = zeros_above(first); /* 32 at most */
+        const int down = zeros_above(first); /* at most 32 */
         more |= rest - second * n != 0 || (u32)next != 0;
         m = first << down | second >> (32 - down);
         next = second << 32 << down;
@@ -131,7 +133,7 @@ fn u64 narrow_value(LOCAL const u32 *own, LOCAL const i64 *sums, i64 count, i64 
     return bits ? bits | minus << (is_wide ? 63 : 31) : 0;
 }
 
-/* The result of a row by all lanes, with bins. */
+/* Computes the result of a row with all lanes and bins. */
 fn void wide_row(exact_row x, i64 n, i64 flags, GLOBAL u8 *to, LOCAL u32 *bins)
 {
     const int t = thread_index();
@@ -164,7 +166,7 @@ KERNEL_OF(exact_rows)
         WARP_BARRIER();
         narrow_sums(EXACT_ROW(r, from), 0, n, there, at, (int)lanes, flags, own, any, sums);
         if (at == 0 && there && !own[NARROW_WIDE]) exact_store(to + r * step, narrow_value(own, sums, n, flags), flags);
-        for (int k = 0; *any && k < some; k++) { /* all lanes agree */
+        for (int k = 0; *any && k < some; k++) { /* uniform over the lanes */
             if (!room[k * NARROW_ROOM + NARROW_WIDE]) continue;
             const i64 its = row + k, begin = in_flags & OFFSETS ? in_offsets[its] : 0;
             wide_row(EXACT_ROW(its, begin), in_flags & OFFSETS ? in_offsets[its + 1] - begin : in_n, flags,
@@ -174,9 +176,9 @@ KERNEL_OF(exact_rows)
     }
 }
 
-/* Part j % parts, of `each` items, of LANES rows that lie across, so that lanes read side by
- * side: the sums of the registers, or all elements, go to bins, and those to the row's, one row
- * after the other. */
+/* Job: part j % parts, of `each` items, of LANES rows that lie across, so that neighbouring lanes
+ * read neighbouring elements. The sums of the registers, or all elements, go to bins, and these to
+ * the row's bins, one row after the other. */
 KERNEL_OF(exact_down)
 {
     LOCAL i64 *const sums = (LOCAL i64 *)ROOM_OF_PARAMETER;
