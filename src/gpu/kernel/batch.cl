@@ -26,15 +26,15 @@ typedef struct {
 #define BATCH_PARAMETERS PARAMETERS_OF(BATCH)
 #define BATCH_OF_PARAMETERS                                                                        \
     batch b;                                                                                       \
-    b.x = in_data + in_byte, b.row_stride = in_row_stride, b.stride = in_stride, b.n = in_n, b.seqs = in_seqs, \
-    b.flags = in_flags, b.offsets = in_offsets, b.ids = in_ids, b.first = in_first, b.p.value = parameter, \
-    b.p.origin = origin IN_PLACE_OF_PARAMETERS
+    b.x = in_data + in_byte, b.row_stride = in_row_stride, b.stride = in_stride, b.n = in_n,       \
+    b.seqs = in_seqs, b.flags = in_flags, b.offsets = in_offsets, b.ids = in_ids,                  \
+    b.first = in_first, b.p.value = parameter, b.p.origin = origin IN_PLACE_OF_PARAMETERS
 
 #define IN_PLACE_PARAMETERS PARAMETERS_OF(IN_PLACE)
 #if TL_IN_PLACE
 #define IN_PLACE_OF_PARAMETERS                                                                     \
-    , b.y = y_data + y_byte, b.x_there = x_there, b.x_bit = x_bit, b.y_there = y_there, b.y_bit = y_bit, \
-      b.left_out = (u64)left_out
+    , b.y = y_data + y_byte, b.x_there = x_there, b.x_bit = x_bit, b.y_there = y_there,            \
+      b.y_bit = y_bit, b.left_out = (u64)left_out
 #else
 #define IN_PLACE_OF_PARAMETERS
 #endif
@@ -251,7 +251,8 @@ fn void load_down(elem *e, const int all, GLOBAL const u8 *x, i64 step, i64 left
     if (left >= all && ADDRESS(x) % TL_SIZE == 0) {
         UNROLL for (int k = 0; k < all; k++) e[k] = *(GLOBAL const elem *)(x + k * step);
     } else {
-        UNROLL for (int k = 0; k < all; k++) e[k] = load_element(x + (k < left ? k : left - 1) * step);
+        UNROLL for (int k = 0; k < all; k++)
+            e[k] = load_element(x + (k < left ? k : left - 1) * step);
     }
 }
 
@@ -286,9 +287,15 @@ fn void load_down(elem *e, const int all, GLOBAL const u8 *x, i64 step, i64 left
     }
 
 #if !TL_IN_PLACE
-fn int can_load_e(batch b, i64 first) { return b.stride == 1 && ADDRESS(b.x + first * TL_SIZE) % QUAD_ALIGN == 0; }
+fn int can_load_e(batch b, i64 first)
+{
+    return b.stride == 1 && ADDRESS(b.x + first * TL_SIZE) % QUAD_ALIGN == 0;
+}
 /* Contiguous, but not aligned to quads: four loads, three of which hit the L1 cache. */
-fn int near_load_e(batch b, i64 first) { return SKIPS && b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0; }
+fn int near_load_e(batch b, i64 first)
+{
+    return SKIPS && b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0;
+}
 #define near_load_h near_load_e
 #define near_load_d near_load_e
 #define near_load_r near_load_e
@@ -317,7 +324,8 @@ seldom_fn quad load_some(batch b, i64 start, i64 i, i64 limit)
     }
     return gather(b.x + start * TL_SIZE, b.stride * TL_SIZE, i, limit);
 }
-LOAD_ROWS(load_e, elem, 8, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
+LOAD_ROWS(load_e, elem, 8,
+          put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
           put_quad(e[r], load_some(b, start, i, limit)), NO_ELEMENT)
 /* The same for a full chunk for which can_load_e is true. */
 fn void load_dense(elem e[8][QUAD], batch b, i64 first)
@@ -328,11 +336,13 @@ fn void load_dense(elem e[8][QUAD], batch b, i64 first)
 #define can_load_h can_load_e
 #define can_load_d can_load_e
 #define can_load_r can_load_e
-LOAD_ROWS(load_r, elem, 1, put_quad(e[r], *(GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE)), put_quad(e[r],
-    load_some(b, start, i, limit)), NO_ELEMENT)
-LOAD_ROWS(load_d, elem, 2, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
+LOAD_ROWS(load_r, elem, 1, put_quad(e[r], *(GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE)),
           put_quad(e[r], load_some(b, start, i, limit)), NO_ELEMENT)
-LOAD_ROWS(load_h, elem, 4, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
+LOAD_ROWS(load_d, elem, 2,
+          put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
+          put_quad(e[r], load_some(b, start, i, limit)), NO_ELEMENT)
+LOAD_ROWS(load_h, elem, 4,
+          put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
           put_quad(e[r], load_some(b, start, i, limit)), NO_ELEMENT)
 typedef elem strip[8][QUAD]; /* a chunk that is prefetched before it is folded (once.cl) */
 #define fold_dense(v, e, b, from, at) fold_quads_e(v, e, b, at, 1)
@@ -380,7 +390,8 @@ fn void store_bytes(GLOBAL u8 *p, result v)
 }
 fn GLOBAL u8 *place(results out, batch b, i64 s, i64 i)
 {
-    i64 r = row_of(b, s), at = (b.flags & OFFSETS ? b.offsets[r] * out.stride : r * out.row_stride) + i * out.stride;
+    i64 r = row_of(b, s),
+        at = (b.flags & OFFSETS ? b.offsets[r] * out.stride : r * out.row_stride) + i * out.stride;
     return out.x + at * (i64)(OP_LANES * sizeof(result));
 }
 /* Stores a result. v is the state of n elements of this piece and of all elements before it; first:
@@ -415,7 +426,8 @@ fn void store_row(GLOBAL u8 *to, const result *w)
     SHUFFLE(1, result, x, x, 1);
     SHUFFLE(1, result, y, y, 1);
     two first, second;
-    first.a = odd ? x : w[0], first.b = odd ? y : w[1], second.a = odd ? w[2] : x, second.b = odd ? w[3] : y;
+    first.a = odd ? x : w[0], first.b = odd ? y : w[1], second.a = odd ? w[2] : x,
+    second.b = odd ? w[3] : y;
     GLOBAL two *at = (GLOBAL two *)to + lane_index() / 2 * 4 + odd;
     at[0] = first, at[2] = second;
 #else

@@ -22,7 +22,8 @@ fn int misses_state(GLOBAL const u64 *from, i64 k, state *v, u64 epoch)
 {
     pieces u;
     int missing = 0;
-    UNROLL for (int c = 0; c < PIECES; c++) missing |= look_word(from + (k * PIECES + c) * 2, &u.piece[c]) != epoch;
+    UNROLL for (int c = 0; c < PIECES; c++)
+        missing |= look_word(from + (k * PIECES + c) * 2, &u.piece[c]) != epoch;
     *v = u.s;
     return missing;
 }

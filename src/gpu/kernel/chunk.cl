@@ -22,16 +22,17 @@ fn void N(fold_across)(state *v, amount unit, LOCAL state *box)
             v[j] = meet(choose(right, v[j + m], v[j]), got, right, unit * (LANE_ITEMS << s));
         }
     }
-    UNROLL for (int s = LOG_ROWS; s < 5; s++) v[0] = meet(v[0], exchange(v[0], 1 << s, box), lane >> s & 1,
-        unit * (LANE_ITEMS << s));
+    UNROLL for (int s = LOG_ROWS; s < 5; s++)
+        v[0] = meet(v[0], exchange(v[0], 1 << s, box), lane >> s & 1, unit * (LANE_ITEMS << s));
 }
 
 /* Returns the node of a full chunk, in every lane, from the rows that fold_across made. Bit s of
  * the lane is bit LOG_ROWS - 1 - s of the number of its row. */
 fn state N(fold_lanes)(state v, amount unit, LOCAL state *box)
 {
-    UNROLL for (int s = LOG_ROWS - 1; s >= 0; s--) v = meet(v, exchange(v, 1 << s, box), lane_index() >> s & 1,
-        unit * (N(ROW) << (LOG_ROWS - 1 - s)));
+    UNROLL for (int s = LOG_ROWS - 1; s >= 0; s--)
+        v = meet(v, exchange(v, 1 << s, box), lane_index() >> s & 1,
+                 unit * (N(ROW) << (LOG_ROWS - 1 - s)));
     return v;
 }
 
@@ -42,8 +43,9 @@ fn void N(fold_quads)(state *v, ITEM e[ROWS][QUAD], batch b, i64 at, amount unit
     UNROLL for (int r = 0; r < ROWS; r++)
     {
         const i64 i = at + r * LANES * QUAD + lane_index() * QUAD;
-        v[r] = TWIN(TWIN(N(lift)(e[r][0], i, b.p), N(lift)(e[r][1], i + 1, b.p), unit),
-                    TWIN(N(lift)(e[r][2], i + 2, b.p), N(lift)(e[r][3], i + 3, b.p), unit), 2 * unit);
+        v[r] =
+            TWIN(TWIN(N(lift)(e[r][0], i, b.p), N(lift)(e[r][1], i + 1, b.p), unit),
+                 TWIN(N(lift)(e[r][2], i + 2, b.p), N(lift)(e[r][3], i + 3, b.p), unit), 2 * unit);
     }
 }
 
@@ -109,13 +111,14 @@ fn void N(next_row)(maybe *rows, state *stack, int r, state node, amount before,
 
 /* Returns the prefix S at item `count` of the chunk that begins at `at` (0 <= count < CHUNK), in
  * every lane. before: the prefix at the chunk, of `done` elements. */
-seldom_fn maybe N(append)(maybe before, amount done, batch b, i64 from, i64 at, i64 count, amount unit,
-    LOCAL state *box)
+seldom_fn maybe N(append)(maybe before, amount done, batch b, i64 from, i64 at, i64 count,
+                          amount unit, LOCAL state *box)
 {
     maybe rows[ROWS + 1], mine = before;
     state stack[LOG_ROWS + 1], left[5];
     ITEM e[ROWS][QUAD];
-    const int lane = lane_index(), last = (int)count / (LANES * QUAD), rest = (int)count % (LANES * QUAD);
+    const int lane = lane_index(), last = (int)count / (LANES * QUAD),
+              rest = (int)count % (LANES * QUAD);
     if (SKIPS && count == 0) return before;
     N(load)(e, b, from, at, at + count);
     rows[0] = before;
@@ -124,7 +127,8 @@ seldom_fn maybe N(append)(maybe before, amount done, batch b, i64 from, i64 at, 
         if (SKIPS && (r > last || (r == last && rest == 0))) continue;
         i64 i = at + r * LANES * QUAD + lane * QUAD;
         amount row = done + unit * (r * N(ROW)), mine_done = row + unit * (lane * QUAD);
-        state q0 = N(lift)(e[r][0], i, b.p), q1 = N(lift)(e[r][1], i + 1, b.p), q2 = N(lift)(e[r][2], i + 2, b.p);
+        state q0 = N(lift)(e[r][0], i, b.p), q1 = N(lift)(e[r][1], i + 1, b.p),
+              q2 = N(lift)(e[r][2], i + 2, b.p);
         state q3 = N(lift)(e[r][3], i + 3, b.p), two = TWIN(q0, q1, unit);
         state node = N(row_node)(TWIN(two, TWIN(q2, q3, unit), 2 * unit), QUAD * unit, left, box);
         if (r == last) {

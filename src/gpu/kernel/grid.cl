@@ -48,7 +48,8 @@ KERNEL_OF(grid_keep)
     typedef struct ALIGNED(16) { u32 w[4]; } bundle;
     GLOBAL const u8 *x = steps_data + steps_byte;
     const i64 step = step_stride * TL_SIZE, row = pitch * TL_SIZE;
-    const int side_by_side = cell_stride == 1 && ADDRESS(x) % 16 == 0 && (steps == 1 || step % 16 == 0);
+    const int side_by_side =
+        cell_stride == 1 && ADDRESS(x) % 16 == 0 && (steps == 1 || step % 16 == 0);
     const i64 bundles = side_by_side ? cells * TL_SIZE / 16 : 0;
     for (i64 r = 0; r < steps; r++, x += step) {
         GLOBAL u8 *to = kept + (have + r) * row;
@@ -76,7 +77,8 @@ KERNEL_OF(grid_keep)
 KERNEL_OF(grid_push)
 {
     const i64 step = step_stride * TL_SIZE, row = pitch * TL_SIZE;
-    const int aligned = ADDRESS(steps_data + steps_byte) % TL_SIZE == 0, begun = (int)(count % GRID_BLOCK);
+    const int aligned = ADDRESS(steps_data + steps_byte) % TL_SIZE == 0,
+              begun = (int)(count % GRID_BLOCK);
     par p;
     p.value = parameter, p.origin = 0;
     for (i64 c = first_cell + my_cell(); c < cells; c += cells_at_once()) {
@@ -85,7 +87,8 @@ KERNEL_OF(grid_push)
         GLOBAL const u8 *x = steps_data + steps_byte + c * cell_stride * TL_SIZE - begun * step;
         i64 at = count - begun, left = steps + begun;
         int have = begun;
-        ROLLED for (; left >= GRID_BLOCK; left -= GRID_BLOCK, at += GRID_BLOCK, x += GRID_BLOCK * step)
+        ROLLED for (; left >= GRID_BLOCK;
+                    left -= GRID_BLOCK, at += GRID_BLOCK, x += GRID_BLOCK * step)
         {
             elem e[GRID_BLOCK];
             state v[GRID_BLOCK];
@@ -93,7 +96,8 @@ KERNEL_OF(grid_push)
                 UNROLL for (int k = 0; k < GRID_BLOCK; k++)
                     e[k] = *(GLOBAL const elem *)(k < have ? own + k * row : x + k * step);
             } else {
-                UNROLL for (int k = 0; k < GRID_BLOCK; k++) e[k] = load_bytes(k < have ? own + k * row : x + k * step);
+                UNROLL for (int k = 0; k < GRID_BLOCK; k++)
+                    e[k] = load_bytes(k < have ? own + k * row : x + k * step);
             }
             UNROLL for (int k = 0; k < GRID_BLOCK; k++) v[k] = lift(e[k], at + k, p);
             UNROLL for (int k = 0; k < GRID_LOG; k++)
@@ -135,7 +139,8 @@ KERNEL_OF(grid_result)
         {
             if (rows >> k & 1) {
                 state w[GRID_BLOCK / 2];
-                UNROLL for (int i = 0; i < 1 << k; i++) w[i] = lift(*(GLOBAL const elem *)(own + i * row), at + i, p);
+                UNROLL for (int i = 0; i < 1 << k; i++)
+                    w[i] = lift(*(GLOBAL const elem *)(own + i * row), at + i, p);
                 UNROLL for (int j = 0; j < k; j++)
                     UNROLL for (int i = 0; i + (1 << j) < 1 << k; i += 2 << j)
                         w[i] = TWIN(w[i], w[i + (1 << j)], 1 << j);
@@ -146,7 +151,8 @@ KERNEL_OF(grid_result)
         if (flags & STATES)
             pack(out.x + (c - first_cell) * PACKED, v.s);
         else
-            store_maybe(out.x + c * out.row_stride * (i64)(OP_LANES * sizeof(result)), v, total, 0, p);
+            store_maybe(out.x + c * out.row_stride * (i64)(OP_LANES * sizeof(result)), v, total, 0,
+                        p);
     }
 }
 

@@ -76,7 +76,8 @@ fn u32 is_head(key_line l, i64 place)
 {
     if (place <= l.lead || place >= l.end) return place == l.lead && l.lead < l.end;
     GLOBAL const u8 *const at = l.data + (place - l.lead) * l.stride * l.bytes;
-    return (u32)differ(bits_at(at, l.bytes), bits_at(at - l.stride * l.bytes, l.bytes), l.sign, l.infinite);
+    return (u32)differ(bits_at(at, l.bytes), bits_at(at - l.stride * l.bytes, l.bytes), l.sign,
+                       l.infinite);
 }
 
 /* Computes the head bits of a tile that begins at place `first`. Each unit of `each` places gives a
@@ -142,7 +143,8 @@ fn u32 word_of(LOCAL const u32 *units, int w, int each)
     u32 bits = 0;
     for (int k = 0; k < fours; k++) {
         const u32 x = units[w * fours + k];
-        const u32 four = (x & 255) | (x >> 8 & 255) << each | (x >> 16 & 255) << 2 * each | x >> 24 << 3 * each;
+        const u32 four =
+            (x & 255) | (x >> 8 & 255) << each | (x >> 16 & 255) << 2 * each | x >> 24 << 3 * each;
         bits |= four << (4 * each * k);
     }
     return bits;
@@ -259,7 +261,8 @@ KERNEL_OF(take_check)
 }
 
 #define TAKE(name, word)                                                                           \
-    fn void name(GLOBAL const u8 *x, i64 x_stride, GLOBAL const i64 *order, GLOBAL u8 *y, i64 y_stride, i64 count) \
+    fn void name(GLOBAL const u8 *x, i64 x_stride, GLOBAL const i64 *order, GLOBAL u8 *y,          \
+                 i64 y_stride, i64 count)                                                          \
     {                                                                                              \
         enum { TOGETHER = 8 };                                                                     \
         const i64 step = group_count() * KEYS_THREADS;                                             \
@@ -268,22 +271,26 @@ KERNEL_OF(take_check)
             i64 at[TOGETHER];                                                                      \
             word v[TOGETHER];                                                                      \
             UNROLL for (int k = 0; k < TOGETHER; k++) at[k] = order[i + k * step];                 \
-            UNROLL for (int k = 0; k < TOGETHER; k++) v[k] = ((GLOBAL const word *)x)[at[k] * x_stride]; \
-            UNROLL for (int k = 0; k < TOGETHER; k++)((GLOBAL word *)y)[(i + k * step) * y_stride] = v[k]; \
+            UNROLL for (int k = 0; k < TOGETHER; k++)                                              \
+                v[k] = ((GLOBAL const word *)x)[at[k] * x_stride];                                 \
+            UNROLL for (int k = 0; k < TOGETHER; k++)                                              \
+                ((GLOBAL word *)y)[(i + k * step) * y_stride] = v[k];                              \
         }                                                                                          \
-        for (; i < count; i += step) ((GLOBAL word *)y)[i * y_stride] = ((GLOBAL const word *)x)[order[i] * x_stride]; \
+        for (; i < count; i += step)                                                               \
+            ((GLOBAL word *)y)[i * y_stride] = ((GLOBAL const word *)x)[order[i] * x_stride];      \
     }
 TAKE(take_1, u8)
 TAKE(take_2, u16)
 TAKE(take_4, u32)
 TAKE(take_8, u64)
 
-fn void take_bytes(GLOBAL const u8 *x, i64 x_stride, GLOBAL const i64 *order, GLOBAL u8 *y, i64 y_stride, i64 count,
-                   int bytes)
+fn void take_bytes(GLOBAL const u8 *x, i64 x_stride, GLOBAL const i64 *order, GLOBAL u8 *y,
+                   i64 y_stride, i64 count, int bytes)
 {
     const i64 step = group_count() * KEYS_THREADS;
     for (i64 i = group_index() * KEYS_THREADS + thread_index(); i < count; i += step)
-        for (int k = 0; k < bytes; k++) y[i * y_stride * bytes + k] = x[order[i] * x_stride * bytes + k];
+        for (int k = 0; k < bytes; k++)
+            y[i * y_stride * bytes + k] = x[order[i] * x_stride * bytes + k];
 }
 
 /* said: the distance from the first bad index to the end (0: there is none, and only then elements

@@ -69,7 +69,8 @@ KERNEL_OF(columns)
                 state v[STEP];
                 elem e[STEP];
                 if (ADDRESS(x) % TL_SIZE == 0) {
-                    UNROLL for (int k = 0; k < STEP; k++) e[k] = *(GLOBAL const elem *)(x + k * step);
+                    UNROLL for (int k = 0; k < STEP; k++)
+                        e[k] = *(GLOBAL const elem *)(x + k * step);
                 } else {
                     /* unrolled, so that e stays in registers */
                     UNROLL for (int k = 0; k < STEP; k++) e[k] = load_bytes(x + k * step);
@@ -79,8 +80,10 @@ KERNEL_OF(columns)
                 /* Loops with a halving bound are not unrolled; v would then be in local memory, and
                  * 3 times as slow. */
                 UNROLL for (int k = 0; k < 4; k++)
-                    UNROLL for (int i = 0; i + (1 << k) < STEP; i += 2 << k) v[i] = TWIN(v[i], v[i + (1 << k)], 1 << k);
-                for (int t = j, size = STEP; t & 1; t >>= 1, size *= 2) v[0] = TWIN(stack[--top], v[0], size);
+                    UNROLL for (int i = 0; i + (1 << k) < STEP; i += 2 << k)
+                        v[i] = TWIN(v[i], v[i + (1 << k)], 1 << k);
+                for (int t = j, size = STEP; t & 1; t >>= 1, size *= 2)
+                    v[0] = TWIN(stack[--top], v[0], size);
                 stack[top++] = v[0];
             }
             parts[part][lane] = stack[0];
@@ -106,7 +109,8 @@ KERNEL_OF(up)
     GLOBAL state *to = nodes + level_base(b, (int)level);
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
         i64 s = sequence_of(b, (int)level, 0, job);
-        i64 from = level_first(b, (int)level - 1, s), at = (job - level_first(b, (int)level, s)) * CHUNK_s;
+        i64 from = level_first(b, (int)level - 1, s),
+            at = (job - level_first(b, (int)level, s)) * CHUNK_s;
         state v = chunk_node_s(b, from, at, level_size((int)level - 1), box);
         if (lane_index() == 0) to[job] = v;
     }

@@ -16,15 +16,16 @@ typedef struct {
 } tiling;
 /* Folds the nodes of the tile's warps and publishes the node of tile t. mine: this warp's node, of
  * `each` chunks of n elements. */
-fn void post_tile(state mine, i64 t, int turn, tiling d, i64 n, LOCAL state *parts, LOCAL state *box)
+fn void post_tile(state mine, i64 t, int turn, tiling d, i64 n, LOCAL state *parts,
+                  LOCAL state *box)
 {
     const int lane = lane_index();
     if (lane == 0) parts[turn + d.warp] = mine;
     BARRIER();
     if (d.warp) return;
     mine = parts[turn + (lane & (TILE_WARPS - 1))];
-    UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) mine = meet(mine, exchange(mine, m, box), (lane & m) != 0,
-        m * d.each * n);
+    UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1)
+        mine = meet(mine, exchange(mine, m, box), (lane & m) != 0, m * d.each * n);
     if (lane == 0) post_state(d.words, t, mine, d.epoch);
 }
 
@@ -42,7 +43,8 @@ fn state fold_packs(const bundle *e, i64 i, par p)
     UNROLL for (int k = 0; k < ITEMS_W; k++)
     {
         stack[top++] = lift_e(pack_element(e[k / PACK], k % PACK), i + k, p);
-        UNROLL for (int n = 1; k & n; n <<= 1) top--, stack[top - 1] = TWIN(stack[top - 1], stack[top], n);
+        UNROLL for (int n = 1; k & n; n <<= 1)
+            top--, stack[top - 1] = TWIN(stack[top - 1], stack[top], n);
     }
     return stack[0];
 }
@@ -54,11 +56,13 @@ fn void fold_wide_tiles(batch b, tiling d, LOCAL state *parts, LOCAL state *box)
     /* at: in chunks; jump: from a tile's last chunk to the next tile's first */
     i64 at = (group_index() * TILE_WARPS + d.warp) * d.each;
     const i64 jump = (group_count() * TILE_WARPS - 1) * d.each + 1;
-    GLOBAL const bundle *x = (GLOBAL const bundle *)(b.x + d.from * TL_SIZE) + at * (CHUNK_w / PACK) + lane * ROW_PACKS;
+    GLOBAL const bundle *x =
+        (GLOBAL const bundle *)(b.x + d.from * TL_SIZE) + at * (CHUNK_w / PACK) + lane * ROW_PACKS;
     bundle e[PACKS_W];
     int turn = 0;
     if (group_index() < d.tiles) {
-        UNROLL for (int k = 0; k < PACKS_W; k++) e[k] = x[k / ROW_PACKS * LANES * ROW_PACKS + k % ROW_PACKS];
+        UNROLL for (int k = 0; k < PACKS_W; k++)
+            e[k] = x[k / ROW_PACKS * LANES * ROW_PACKS + k % ROW_PACKS];
     }
     ROLLED for (i64 t = group_index(); t < d.tiles; t += group_count(), turn ^= TILE_WARPS)
     {
@@ -76,9 +80,11 @@ fn void fold_wide_tiles(batch b, tiling d, LOCAL state *parts, LOCAL state *box)
             UNROLL for (int r = 0; r < ROWS_W; r++)
             {
 #if MOMENTS
-                UNROLL for (int k = 0; k < ROW_PACKS; k++) sums = moments_pack(sums, e[r * ROW_PACKS + k]);
+                UNROLL for (int k = 0; k < ROW_PACKS; k++)
+                    sums = moments_pack(sums, e[r * ROW_PACKS + k]);
 #else
-                v[r] = fold_packs(e + r * ROW_PACKS, at * CHUNK_w + r * ROW_w + lane * ITEMS_W, b.p);
+                v[r] =
+                    fold_packs(e + r * ROW_PACKS, at * CHUNK_w + r * ROW_w + lane * ITEMS_W, b.p);
 #endif
                 UNROLL for (int k = 0; k < ROW_PACKS; k++)
                 {
@@ -94,7 +100,8 @@ fn void fold_wide_tiles(batch b, tiling d, LOCAL state *parts, LOCAL state *box)
             if (c == 0 || lane == c) mine = v[0];
             at += step;
         }
-        for (int m = 1; m < d.each; m <<= 1) mine = meet(mine, exchange(mine, m, box), (lane & m) != 0, m * CHUNK_w);
+        for (int m = 1; m < d.each; m <<= 1)
+            mine = meet(mine, exchange(mine, m, box), (lane & m) != 0, m * CHUNK_w);
         post_tile(mine, t, turn, d, CHUNK_w, parts, box);
     }
 }
@@ -129,7 +136,8 @@ fn void fold_tiles(batch b, tiling d, int dense, LOCAL state *parts, LOCAL state
             state v[ROWS_E];
             if (dense) {
                 fold_dense(v, e, b, d.from, at);
-                if (c + 1 < d.each || t + group_count() < d.tiles) load_dense(e, b, d.from + at + step);
+                if (c + 1 < d.each || t + group_count() < d.tiles)
+                    load_dense(e, b, d.from + at + step);
                 fold_across_e(v, 1, box);
             } else {
                 fold_rows_e(v, b, d.from, at, 1, box);
@@ -138,7 +146,8 @@ fn void fold_tiles(batch b, tiling d, int dense, LOCAL state *parts, LOCAL state
             if (c == 0 || lane == c) mine = v[0];
             at += step;
         }
-        for (int m = 1; m < d.each; m <<= 1) mine = meet(mine, exchange(mine, m, box), (lane & m) != 0, m * CHUNK_e);
+        for (int m = 1; m < d.each; m <<= 1)
+            mine = meet(mine, exchange(mine, m, box), (lane & m) != 0, m * CHUNK_e);
         post_tile(mine, t, turn, d, CHUNK_e, parts, box);
     }
 }
@@ -163,12 +172,14 @@ fn void look_for_tiles(LOCAL tail *left, tiling d, i64 tile_size, batch b, LOCAL
             UNROLL for (int i = 0; i < ROWS_S * QUAD; i++)
             {
                 const i64 k = i / QUAD * LANES * QUAD + lane * QUAD + i % QUAD;
-                missing |= misses_state(d.words, at + (k < count ? k : 0), &e[i / QUAD][i % QUAD], d.epoch);
+                missing |= misses_state(d.words, at + (k < count ? k : 0), &e[i / QUAD][i % QUAD],
+                                        d.epoch);
             }
         }
         if (count < CHUNK_s) {
             UNROLL for (int i = 0; i < ROWS_S * QUAD; i++)
-                left->tiles[i / QUAD * LANES * QUAD + lane * QUAD + i % QUAD] = e[i / QUAD][i % QUAD];
+                left->tiles[i / QUAD * LANES * QUAD + lane * QUAD + i % QUAD] =
+                    e[i / QUAD][i % QUAD];
             continue;
         }
         fold_quads_s(v, e, b, 0, tile_size);
@@ -213,7 +224,8 @@ KERNEL_OF(once)
         if (lane == 0) left.chunks[c] = v;
     }
     if (warp < rows) {
-        state v = chunk_node_r(b, from, (b.n >> ELEMENTS_LOG << ELEMENTS_LOG) + warp * CHUNK_r, 1, box);
+        state v =
+            chunk_node_r(b, from, (b.n >> ELEMENTS_LOG << ELEMENTS_LOG) + warp * CHUNK_r, 1, box);
         if (lane == 0) left.rows[warp] = v;
     }
     look_for_tiles(&left, d, tile_size, b, box);
@@ -227,7 +239,8 @@ KERNEL_OF(once)
     v = append_s(v, before_tiles * tile_size, level, 0, 0, tiles - before_tiles, tile_size, box);
     level.x = (GLOBAL const u8 *)left.chunks;
     v = append_s(v, tiles * tile_size, level, 0, 0, chunks, CHUNK_e, box);
-    v = append_lanes(v, b.n >> ELEMENTS_LOG << ELEMENTS_LOG, left.rows[lane & (ROWS_MOST - 1)], CHUNK_r, rows, box);
+    v = append_lanes(v, b.n >> ELEMENTS_LOG << ELEMENTS_LOG, left.rows[lane & (ROWS_MOST - 1)],
+                     CHUNK_r, rows, box);
     v = append_r(v, before_rest, b, from, before_rest, b.n & (CHUNK_r - 1), 1, box);
     if (lane == 0) store_reduced(out, b, 0, v, b.n);
 }
@@ -304,7 +317,8 @@ fn state find(state v, GLOBAL const bundle *x, i64 at, LOCAL state *box)
         {
             par none;
             none.value = 0, none.origin = 0;
-            if (lift(pack_element(e, k), 0, none).m == v.m) found.i = v.i + (r * LANES + lane) * PACK + k;
+            if (lift(pack_element(e, k), 0, none).m == v.m)
+                found.i = v.i + (r * LANES + lane) * PACK + k;
         }
     }
     return join_lanes(found, LANES, box);
@@ -333,10 +347,12 @@ KERNEL_OF(once)
     const int me = thread_index(), warp = me / LANES;
     const i64 groups = group_count(), group = group_index(), threads = WARPS_IN_GROUP * LANES;
     const int near = b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0;
-    const i64 head = (i64)((16 - ADDRESS(b.x) % 16) % 16 / TL_SIZE), spans = near ? (b.n - head) / SPAN : 0;
+    const i64 head = (i64)((16 - ADDRESS(b.x) % 16) % 16 / TL_SIZE),
+              spans = near ? (b.n - head) / SPAN : 0;
     GLOBAL const bundle *x = (GLOBAL const bundle *)(b.x + head * TL_SIZE);
     state v = pile_state(fold_spans(x, spans, b.p.origin + head, warp * groups + group, b.p));
-    v = fold_others(v, b, group * threads + me, groups * threads, b.n - spans * SPAN, head, spans * SPAN);
+    v = fold_others(v, b, group * threads + me, groups * threads, b.n - spans * SPAN, head,
+                    spans * SPAN);
     v = join_group(v, parts[0], box);
     if (me == 0) post_state(words, group, v, (u64)epoch);
     if (group != groups - 1) return;

@@ -29,7 +29,10 @@ fn elem pack_element(bundle v, int k)
 #endif
 }
 
-fn int is_packed(batch b, i64 first) { return b.stride == 1 && ADDRESS(b.x + first * TL_SIZE) % 16 == 0; }
+fn int is_packed(batch b, i64 first)
+{
+    return b.stride == 1 && ADDRESS(b.x + first * TL_SIZE) % 16 == 0;
+}
 
 /* Mean and sum of squared deviations (OP_MOMENTS) of integers of 8 or 16 bits. All means and m2 of
  * nodes of 2^k such elements, k <= 11, and all intermediate values of combine, are multiples of
@@ -39,7 +42,8 @@ fn int is_packed(batch b, i64 first) { return b.stride == 1 && ADDRESS(b.x + fir
  *   mean = sum / n        m2 = (n squares - sum sum) / n
  *
  * (n = 2^k; with 8 bits, k may be 19.) */
-#define MOMENTS (OP_MOMENTS && !TL_IN_PLACE && !OP_MASKED && TL_KIND != 3 && TL_SIZE <= 2 && TL_REAL_FLOAT == 8)
+#define MOMENTS                                                                                    \
+    (OP_MOMENTS && !TL_IN_PLACE && !OP_MASKED && TL_KIND != 3 && TL_SIZE <= 2 && TL_REAL_FLOAT == 8)
 
 #if MOMENTS
 typedef struct {

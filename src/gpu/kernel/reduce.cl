@@ -15,7 +15,8 @@ KERNEL_OF(finish)
             batch below = b;
             below.x = (GLOBAL const u8 *)(nodes + level_base(b, level));
             i64 at = level_count(n, level + 1) << STATES_LOG, size = level_size(level);
-            v = append_s(v, at * size, below, level_first(b, level, s), at, level_count(n, level) - at, size, box);
+            v = append_s(v, at * size, below, level_first(b, level, s), at,
+                         level_count(n, level) - at, size, box);
         }
         i64 at = level_count(n, 1) << ELEMENTS_LOG;
         v = append_e(v, at, b, start_of(b, s), at, n - at, 1, box);

@@ -33,7 +33,8 @@ fn void scan_eight(maybe *s, state *node, const elem *e, i64 i, par p)
     UNROLL for (int k = 0; k < 4; k++) two[k] = TWIN(q[2 * k], q[2 * k + 1], 1);
     const state left = TWIN(two[0], two[1], 2);
     *node = TWIN(left, TWIN(two[2], two[3], 2), 4);
-    s[1] = then(s[0], q[0], done, 1), s[2] = then(s[0], two[0], done, 2), s[3] = then(s[2], q[2], done + 2, 1);
+    s[1] = then(s[0], q[0], done, 1), s[2] = then(s[0], two[0], done, 2),
+    s[3] = then(s[2], q[2], done + 2, 1);
     s[4] = then(s[0], left, done, 4), s[5] = then(s[4], q[4], done + 4, 1);
     s[6] = then(s[4], two[2], done + 4, 2), s[7] = then(s[6], q[6], done + 6, 1);
 }
@@ -47,8 +48,10 @@ KERNEL_OF(down)
     GLOBAL state *to = prefix + prefix_base(b, level);
     GLOBAL const state *above = prefix + prefix_base(b, level + 1);
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
-        i64 s = sequence_of(b, level + 1, 1, job), n = length_of(b, s), count = level_count(n, level);
-        i64 first = level_first(b, level, s), at = (job - level_first(b, level + 1, s) - s) << STATES_LOG;
+        i64 s = sequence_of(b, level + 1, 1, job), n = length_of(b, s),
+            count = level_count(n, level);
+        i64 first = level_first(b, level, s), at = (job - level_first(b, level + 1, s) - s)
+                                                   << STATES_LOG;
         /* size: elements of a node; done: elements before it */
         amount size = level_size(level), done = b.p.origin + at * level_size(level);
         maybe rows[3];
@@ -63,9 +66,11 @@ KERNEL_OF(down)
             i64 i = at + r * ROW_s + lane * QUAD;
             amount row = done + size * (r * ROW_s), mine = row + size * (lane * QUAD);
             if (SKIPS && at + r * ROW_s > count) continue;
-            state two = TWIN(e[r][0], e[r][1], size), four = TWIN(two, TWIN(e[r][2], e[r][3], size), 2 * size);
+            state two = TWIN(e[r][0], e[r][1], size),
+                  four = TWIN(two, TWIN(e[r][2], e[r][3], size), 2 * size);
             state node = row_node_s(four, QUAD * size, left, box);
-            maybe v = row_start_s(rows[r], row, QUAD * size, left), v1 = then(v, e[r][0], mine, size);
+            maybe v = row_start_s(rows[r], row, QUAD * size, left),
+                  v1 = then(v, e[r][0], mine, size);
             maybe v2 = then(v, two, mine, 2 * size), v3 = then(v2, e[r][2], mine + 2 * size, size);
             next_row_s(rows, stack, r, node, done, ROW_s * size);
             GLOBAL state *at_ = to + first + s + i;
@@ -79,7 +84,8 @@ KERNEL_OF(down)
 
 /* Stores the results of a lane's quad that have indices below n. row: index of the warp's first
  * result. known: no state of this warp is ABSENT. */
-fn void store_quad(results out, batch b, i64 s, i64 row, i64 n, maybe *v, i64 exclusive, int known, par p)
+fn void store_quad(results out, batch b, i64 s, i64 row, i64 n, maybe *v, i64 exclusive, int known,
+                   par p)
 {
     const i64 i = row + lane_index() * QUAD;
 #if OP_LANES == 1
@@ -91,7 +97,8 @@ fn void store_quad(results out, batch b, i64 s, i64 row, i64 n, maybe *v, i64 ex
         store_row(at, w);
         return;
     }
-    if (SKIPS && known && out.stride == 1 && row + LANES * QUAD <= n && ADDRESS(at) % sizeof(result) == 0) {
+    if (SKIPS && known && out.stride == 1 && row + LANES * QUAD <= n &&
+        ADDRESS(at) % sizeof(result) == 0) {
         UNROLL for (int k = 0; k < QUAD; k++)
             ((GLOBAL result *)at)[lane_index() * QUAD + k] = lower(v[k].s, (real)(n0 + k), 0, p);
         return;
@@ -106,9 +113,8 @@ fn void store_quad(results out, batch b, i64 s, i64 row, i64 n, maybe *v, i64 ex
 /* Stores the results of row r of the chunk at `at`; called with r = 0, 1, 2, ... x: the lane's
  * elements of the row. rows[0]: S before the chunk; after: S after it, if it is full; last: its
  * last row. */
-fn void scan_row(results out, batch b, i64 s, i64 at, i64 n, const elem *x, int r, maybe *rows, state *stack,
-    state after,
-                 int last, i64 exclusive, LOCAL state *box)
+fn void scan_row(results out, batch b, i64 s, i64 at, i64 n, const elem *x, int r, maybe *rows,
+                 state *stack, state after, int last, i64 exclusive, LOCAL state *box)
 {
     const int lane = lane_index();
     i64 i = at + r * LANES * QUAD + lane * QUAD;
@@ -116,12 +122,15 @@ fn void scan_row(results out, batch b, i64 s, i64 at, i64 n, const elem *x, int 
     state q[QUAD], left[5];
     if (SKIPS && at + r * LANES * QUAD >= n) return;
     UNROLL for (int k = 0; k < QUAD; k++) q[k] = lift_e(x[k], i + k, b.p);
-    state two = TWIN(q[0], q[1], 1), node = row_node_e(TWIN(two, TWIN(q[2], q[3], 1), 2), QUAD, left, box);
+    state two = TWIN(q[0], q[1], 1),
+          node = row_node_e(TWIN(two, TWIN(q[2], q[3], 1), 2), QUAD, left, box);
     maybe v[QUAD + 1];
     v[0] = row_start_e(rows[r], done + r * ROW_e, QUAD, left);
     next_row_e(rows, stack, r, node, done, ROW_e);
-    v[1] = then(v[0], q[0], mine, 1), v[2] = then(v[0], two, mine, 2), v[3] = then(v[2], q[2], mine + 2, 1);
-    /* S after a quad is the next lane's start; after a row, the next row's; after a chunk, `after`. */
+    v[1] = then(v[0], q[0], mine, 1), v[2] = then(v[0], two, mine, 2),
+    v[3] = then(v[2], q[2], mine + 2, 1);
+    /* S after a quad is the next lane's start; after a row, the next row's; after a chunk,
+     * `after`. */
     v[4].s = from_lane(v[0].s, (lane + 1) & 31, box);
     v[4].have = 1;
     /* The states are moved so that there is only one call of store_quad. Two calls would double the
@@ -151,8 +160,8 @@ KERNEL_OF(scan)
         if (at + (1 << ELEMENTS_LOG) <= n) after = prefix[job + 1];
         elem e[ROWS_E][QUAD];
         load_e(e, b, from, at, n);
-        UNROLL for (int r = 0; r < ROWS_E; r++) scan_row(out, b, s, at, n, e[r], r, rows, stack, after, ROWS_E - 1,
-            exclusive, box);
+        UNROLL for (int r = 0; r < ROWS_E; r++)
+            scan_row(out, b, s, at, n, e[r], r, rows, stack, after, ROWS_E - 1, exclusive, box);
     }
 }
 
@@ -180,7 +189,8 @@ fn void store_down(GLOBAL u8 *to, i64 step, int count, const maybe *w, i64 i, i6
     {
         GLOBAL u8 *at = to + k * step;
         maybe v; /* no pointer into w, so that w stays in registers */
-        v.s = choose(exclusive != 0, w[k].s, w[k + 1].s), v.have = exclusive ? w[k].have : w[k + 1].have;
+        v.s = choose(exclusive != 0, w[k].s, w[k + 1].s),
+        v.have = exclusive ? w[k].have : w[k + 1].have;
         if (k >= count) continue;
 #if OP_LANES == 1
         if (aligned) {

@@ -100,8 +100,8 @@ fn maybe tile_start(LOCAL down_room *room, maybe v, i64 k, int levels, int after
 
 /* Stores the lane's results of its `count` elements e from index `at` on. v: S before them; after:
  * S after all of them. */
-fn void scan_strip(GLOBAL u8 *to, i64 step, const elem *e, int count, i64 at, maybe v, maybe after, i64 exclusive,
-                   par p)
+fn void scan_strip(GLOBAL u8 *to, i64 step, const elem *e, int count, i64 at, maybe v, maybe after,
+                   i64 exclusive, par p)
 {
     const amount done = p.origin + at;
     maybe now = v;
@@ -135,7 +135,8 @@ KERNEL_OF(scan_down)
     const i64 strips = (b.seqs + LANES - 1) / LANES, step = b.stride * TL_SIZE;
     const i64 out_step = out.stride * (i64)(OP_LANES * sizeof(result));
     column_board d;
-    d.words = ticket + ONCE_HEADER / 8, d.epoch = (u64)epoch, d.tiles = tiles, d.width = strips * LANES;
+    d.words = ticket + ONCE_HEADER / 8, d.epoch = (u64)epoch, d.tiles = tiles,
+    d.width = strips * LANES;
     for (;;) {
         if (thread_index() == 0) room.job = (i64)atomicAdd(ticket, (u64)1) - ticket0;
         BARRIER();
@@ -148,11 +149,13 @@ KERNEL_OF(scan_down)
         elem e[DOWN_ROWS];
         state stack[8];
         int top = 0;
-        if (left > 0) load_down(e, DOWN_ROWS, b.x + (start_of(b, s) + at * b.stride) * TL_SIZE, step, left);
+        if (left > 0)
+            load_down(e, DOWN_ROWS, b.x + (start_of(b, s) + at * b.stride) * TL_SIZE, step, left);
         UNROLL for (int i = 0; i < DOWN_ROWS; i++)
         {
             stack[top++] = lift_e(e[i], at + i, b.p);
-            UNROLL for (int n = 1; i & n; n <<= 1) top--, stack[top - 1] = TWIN(stack[top - 1], stack[top], n);
+            UNROLL for (int n = 1; i & n; n <<= 1)
+                top--, stack[top - 1] = TWIN(stack[top - 1], stack[top], n);
         }
         room.warps[warp][lane] = stack[0];
         BARRIER();

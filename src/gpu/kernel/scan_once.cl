@@ -67,7 +67,8 @@ fn void neighbours(board d, i64 s, i64 k, int top, state own, state *v)
         {
             const i64 number = k >> (RADIX_LOG * l);
             if (l > top || lane >= (int)(number & 31)) continue;
-            waiting |= misses_state(d.words, place_on(d, l, s, (number & ~(i64)31) + lane), &v[l], d.epoch);
+            waiting |= misses_state(d.words, place_on(d, l, s, (number & ~(i64)31) + lane), &v[l],
+                                    d.epoch);
         }
     }
 }
@@ -90,15 +91,16 @@ fn state post_groups(board d, i64 s, i64 k, state own, LOCAL state *box)
     UNROLL for (int l = 0; l < BOARD_LEVELS; l++)
     {
         if (l >= ends) continue;
-        own = row_node_s(choose(lane_index() == 31, own, v[l]), (i64)1 << (TILE_LOG + RADIX_LOG * l), left, box);
+        own = row_node_s(choose(lane_index() == 31, own, v[l]),
+                         (i64)1 << (TILE_LOG + RADIX_LOG * l), left, box);
         post(d, l + 1, s, k >> (RADIX_LOG * (l + 1)), own);
     }
     return own;
 }
 /* The look-back: computes S before tile k, and after it if the tile is full. own: the result of
  * post_groups. A warp of its own does this, so that the poster never waits for it. */
-fn void look_back(board d, i64 s, i64 k, int full, state own, maybe start, i64 origin, maybe *before, maybe *after,
-    LOCAL state *box)
+fn void look_back(board d, i64 s, i64 k, int full, state own, maybe start, i64 origin,
+                  maybe *before, maybe *after, LOCAL state *box)
 {
     const int ends = full ? groups_ended(k) : 0, top = d.levels > ends ? d.levels : ends;
     state left[BOARD_LEVELS][5], v[BOARD_LEVELS];
@@ -107,15 +109,15 @@ fn void look_back(board d, i64 s, i64 k, int full, state own, maybe start, i64 o
     const int together = sizeof(state) <= 4;
     neighbours(d, s, k, top, own, v);
     *after = start;
-    UNROLL for (int level = BOARD_LEVELS - 1; together && level >= 0; level--) row_node_s(v[level],
-        (i64)1 << (TILE_LOG + RADIX_LOG * level), left[level], box);
+    UNROLL for (int level = BOARD_LEVELS - 1; together && level >= 0; level--)
+        row_node_s(v[level], (i64)1 << (TILE_LOG + RADIX_LOG * level), left[level], box);
     UNROLL for (int level = BOARD_LEVELS - 1; level >= 0; level--)
     {
         if (level > top) continue;
         const int log = TILE_LOG + RADIX_LOG * level; /* of the elements of a node */
         if (!together) row_node_s(v[level], (i64)1 << log, left[level], box);
-        maybe mine = row_start_s(start, origin + (k >> RADIX_LOG * (level + 1) << RADIX_LOG << log), (i64)1 << log,
-            left[level]);
+        maybe mine = row_start_s(start, origin + (k >> RADIX_LOG * (level + 1) << RADIX_LOG << log),
+                                 (i64)1 << log, left[level]);
         const int digit = (int)(k >> (RADIX_LOG * level) & 31);
         if (level == ends) {
             after->s = from_lane(mine.s, (digit + 1) & 31, box);
@@ -177,13 +179,14 @@ fn void poster(task t, LOCAL rings *r, int i, LOCAL state *box)
     u64 more = (u64)(t.ticket0 + t.jobs);
     if (lane == 0 && !t.one) more = atomicAdd(t.ticket, (u64)1);
     state v = RING(r->nodes, NODES_KEPT, i + 2)[lane & (TILE_WARPS - 1)];
-    UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) v = meet(v, exchange(v, m, box), (lane & m) != 0,
-        m * WARP_ITEMS);
+    UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1)
+        v = meet(v, exchange(v, m, box), (lane & m) != 0, m * WARP_ITEMS);
     if (full) {
         post(t.d, 0, p.s, p.k, v);
         v = post_groups(t.d, p.s, p.k, v, box);
     }
-    if (lane == 0) RING(r->posted, PAIR, i) = v, RING(r->taken, TAKEN, i + 4) = (i64)more - t.ticket0;
+    if (lane == 0)
+        RING(r->posted, PAIR, i) = v, RING(r->taken, TAKEN, i + 4) = (i64)more - t.ticket0;
 }
 
 /* Computes S before and after tile i + 1. */
@@ -193,8 +196,8 @@ fn void looker(task t, LOCAL rings *r, int i, LOCAL state *box)
     if (job >= t.jobs) return;
     const spot p = spot_of(t, job);
     maybe before, after;
-    look_back(t.d, p.s, p.k, is_full(t, p), RING(r->posted, PAIR, i + 1), initial(t.seeded, t.init, p.s, t.b.p),
-        t.b.p.origin, &before, &after, box);
+    look_back(t.d, p.s, p.k, is_full(t, p), RING(r->posted, PAIR, i + 1),
+              initial(t.seeded, t.init, p.s, t.b.p), t.b.p.origin, &before, &after, box);
     if (lane_index() == 0) {
         RING(r->before, PAIR, i + 1) = before.s, RING(r->have, PAIR, i + 1) = before.have;
         RING(r->after, PAIR, i + 1) = after.s;
@@ -225,7 +228,8 @@ fn around around_chunk(task t, const LOCAL rings *r, int i, spot p, int warp, LO
 #if SCAN_LINES
 /* As `worker` below, for lines. mine: before, the nodes of this lane's elements of tiles i, i + 1,
  * i + 2; after, of tiles i + 1, i + 2, i + 3. */
-fn void worker(task t, LOCAL rings *r, int i, LOCAL bundle *stages, state *mine, int warp, bundle *e, LOCAL state *box)
+fn void worker(task t, LOCAL rings *r, int i, LOCAL bundle *stages, state *mine, int warp,
+               bundle *e, LOCAL state *box)
 {
     const int turn = (i + STAGES) % STAGES * TILE_WARPS + warp;
     LOCAL bundle *stage = stages + turn * (LINES * LANES);
@@ -251,7 +255,8 @@ fn void worker(task t, LOCAL rings *r, int i, LOCAL bundle *stages, state *mine,
     if (dense)
         lines_put(stage, e);
     else
-        lines_gather(stage, t.b, start + at * t.b.stride, t.b.n - at < WARP_ITEMS ? (int)(t.b.n - at) : WARP_ITEMS);
+        lines_gather(stage, t.b, start + at * t.b.stride,
+                     t.b.n - at < WARP_ITEMS ? (int)(t.b.n - at) : WARP_ITEMS);
     WARP_BARRIER();
     state left[5];
     mine[STAGES - 1] = lines_fold(stage, at + lane_index() * LANE_ITEMS_L, t.b.p);
@@ -260,7 +265,8 @@ fn void worker(task t, LOCAL rings *r, int i, LOCAL bundle *stages, state *mine,
 }
 #else
 /* Computes the results of a worker's chunk of tile i, whose elements are in local memory. */
-fn void scan_chunk(task t, LOCAL rings *r, int i, const LOCAL quad *stage, int warp, LOCAL state *box)
+fn void scan_chunk(task t, LOCAL rings *r, int i, const LOCAL quad *stage, int warp,
+                   LOCAL state *box)
 {
     const spot p = spot_of(t, RING(r->taken, TAKEN, i));
     maybe rows[ROWS_E + 1];
@@ -271,15 +277,16 @@ fn void scan_chunk(task t, LOCAL rings *r, int i, const LOCAL quad *stage, int w
     {
         elem x[QUAD];
         put_quad(x, stage[k * LANES]);
-        scan_row(t.out, t.b, p.s, (p.k << TILE_LOG) + warp * WARP_ITEMS, t.b.n, x, k, rows, stack, c.after, ROWS_P - 1,
-            t.exclusive, box);
+        scan_row(t.out, t.b, p.s, (p.k << TILE_LOG) + warp * WARP_ITEMS, t.b.n, x, k, rows, stack,
+                 c.after, ROWS_P - 1, t.exclusive, box);
     }
 }
 
 /* Loads the elements of a chunk of tile i + 3, scans tile i, then folds the loaded elements and
  * stores them into local memory. e: registers for the elements. The caller declares the array,
  * because the compiler spills less that way. */
-fn void worker(task t, LOCAL rings *r, int i, LOCAL quad *stages, int warp, elem (*e)[QUAD], LOCAL state *box)
+fn void worker(task t, LOCAL rings *r, int i, LOCAL quad *stages, int warp, elem (*e)[QUAD],
+               LOCAL state *box)
 {
     const i64 next = RING(r->taken, TAKEN, i + 3);
     const spot p = spot_of(t, next);
@@ -287,7 +294,8 @@ fn void worker(task t, LOCAL rings *r, int i, LOCAL quad *stages, int warp, elem
     const int some = next < t.jobs && at < t.b.n;
     if (some) ONCE_PART(load)(e, t.b, start_of(t.b, p.s), at, t.b.n);
     /* tile i + 3 takes the place of tile i */
-    LOCAL quad *stage = stages + ((i + STAGES) % STAGES * TILE_WARPS + warp) * ROWS_P * LANES + lane_index();
+    LOCAL quad *stage =
+        stages + ((i + STAGES) % STAGES * TILE_WARPS + warp) * ROWS_P * LANES + lane_index();
     if (i >= 0) scan_chunk(t, r, i, stage, warp, box);
     if (!some) return;
     state v[ROWS_P];
@@ -323,8 +331,8 @@ KERNEL_OF(scan_once)
     t.b = b, t.out = out, t.ticket = ticket, t.init = init;
     t.ticket0 = ticket0, t.jobs = jobs, t.exclusive = exclusive, t.seeded = seeded,
     t.one = group_count() == jobs;
-    t.d.words = ticket + ONCE_HEADER / 8, t.d.epoch = (u64)epoch, t.d.rows = b.seqs, t.d.tiles = tiles,
-        t.d.levels = (int)levels;
+    t.d.words = ticket + ONCE_HEADER / 8, t.d.epoch = (u64)epoch, t.d.rows = b.seqs,
+    t.d.tiles = tiles, t.d.levels = (int)levels;
 
     if (thread_index() == TILE_WARPS * LANES)
         r.taken[0] = t.one ? group_index() : (i64)atomicAdd(ticket, (u64)1) - ticket0;

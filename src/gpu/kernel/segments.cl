@@ -15,7 +15,8 @@ KERNEL_OF(measure)
     SHARED u32 part[MEASURED_WORDS], base;
     const int t = thread_index();
     GLOBAL u32 *const to = measured + slot * MEASURED_SLOT;
-    const i64 usual = offsets[1] - offsets[0], step = group_count() * MEASURE_GROUP, rounds = (rows + step - 1) / step;
+    const i64 usual = offsets[1] - offsets[0], step = group_count() * MEASURE_GROUP,
+              rounds = (rows + step - 1) / step;
     int bad = 0, different = 0, beyond = 0;
     if (group_index() == 0 && t < MEASURED_SLOT) measured[(slot ^ 1) * MEASURED_SLOT + t] = 0;
     if (group_index() == 0 && t == 0) {
@@ -30,7 +31,8 @@ KERNEL_OF(measure)
         BARRIER();
         UNROLL for (int k = 0; k < MEASURE_EACH; k++)
         {
-            const i64 at = r + k * MEASURE_THREADS, s = at < rows ? at : 0, from = offsets[s], end = offsets[s + 1];
+            const i64 at = r + k * MEASURE_THREADS, s = at < rows ? at : 0, from = offsets[s],
+                      end = offsets[s + 1];
             const int wrong = from < 0 || end < from;
             n[k] = at < rows && !wrong ? end - from : 0;
             bad |= wrong;
@@ -89,7 +91,8 @@ KERNEL_OF(firsts)
             i64 mine[FIRSTS_ITEMS], sum = 0;
             UNROLL for (int k = 0; k < FIRSTS_ITEMS; k++)
             {
-                i64 s = at + t * FIRSTS_ITEMS + k, r = ids[s < longs ? s : 0], n = offsets[r + 1] - offsets[r];
+                i64 s = at + t * FIRSTS_ITEMS + k, r = ids[s < longs ? s : 0],
+                    n = offsets[r + 1] - offsets[r];
                 mine[k] = s < longs ? level_count(n, (int)l) : 0;
             }
             UNROLL for (int k = 0; k < FIRSTS_ITEMS; k++) sum += mine[k];

@@ -14,7 +14,8 @@
 #define LANE_IS_(lane)      LANE_IS_##lane
 #define LANE_IS(lane)       LANE_IS_(lane)
 #define FINDS               (OP_EXTREME && LANE_IS(OP_LANE)) /* true: the result is an index */
-#define STRIPED             (OP_EXACT && !TL_IN_PLACE && (OP_EXTREME || OP_ADDS || (OP_COMMUTES && OP_NEUTRAL)))
+#define STRIPED                                                                                    \
+    (OP_EXACT && !TL_IN_PLACE && (OP_EXTREME || OP_ADDS || (OP_COMMUTES && OP_NEUTRAL)))
 
 #if STRIPED
 enum { SPAN_ROWS = 8, SPAN = SPAN_ROWS * LANES * PACK, CHUNK_ROWS = CHUNK / (LANES * PACK) };
@@ -228,7 +229,8 @@ fn pile pile_none(par p)
 }
 fn pile pile_pack(pile t, bundle v, i64 i, par p)
 {
-    UNROLL for (int k = 0; k < PACK; k++) t.all = combine(t.all, lift_e(pack_element(v, k), i + k, p));
+    UNROLL for (int k = 0; k < PACK; k++)
+        t.all = combine(t.all, lift_e(pack_element(v, k), i + k, p));
     return t;
 }
 fn pile pile_span(pile t, i64 i) { return t; }
@@ -247,12 +249,14 @@ fn state chunk_striped(batch b, i64 from, i64 at, LOCAL state *box)
 {
     state v;
     if (is_packed(b, from + at)) {
-        GLOBAL const bundle *x = (GLOBAL const bundle *)(b.x + (from + at) * TL_SIZE) + lane_index();
+        GLOBAL const bundle *x =
+            (GLOBAL const bundle *)(b.x + (from + at) * TL_SIZE) + lane_index();
         const i64 i = at + lane_index() * PACK;
         bundle e[CHUNK_ROWS];
         pile t = pile_none(b.p);
         UNROLL for (int r = 0; r < CHUNK_ROWS; r++) e[r] = x[r * LANES];
-        UNROLL for (int r = 0; r < CHUNK_ROWS; r++) t = pile_pack(t, e[r], i + r * LANES * PACK, b.p);
+        UNROLL for (int r = 0; r < CHUNK_ROWS; r++)
+            t = pile_pack(t, e[r], i + r * LANES * PACK, b.p);
         v = pile_state(pile_span(t, i));
     } else {
         elem e[ROWS_E][QUAD];

@@ -12,14 +12,18 @@ fn exact_row exact_row_of(GLOBAL const u8 *x, i64 stride, GLOBAL const u8 *y, i6
     row.x = x, row.y = y, row.stride = stride, row.y_stride = y_stride;
     return row;
 }
-#define EXACT_AT(r, from, stride, row_stride) ((in_flags & OFFSETS ? (from) * (stride) : (r) * (row_stride)) * TL_SIZE)
+#define EXACT_AT(r, from, stride, row_stride)                                                      \
+    ((in_flags & OFFSETS ? (from) * (stride) : (r) * (row_stride)) * TL_SIZE)
 #define EXACT_ROW(r, from)                                                                         \
     exact_row_of(in_data + (in_byte + EXACT_AT(r, from, in_stride, in_row_stride)), in_stride,     \
-                 second_data + (second_byte + EXACT_AT(r, from, second_stride, second_row_stride)), second_stride)
+                 second_data +                                                                     \
+                     (second_byte + EXACT_AT(r, from, second_stride, second_row_stride)),          \
+                 second_stride)
 
 KERNEL_OF(exact_clear)
 {
-    for (i64 k = group_index() * EXACT_THREADS + thread_index(); k < count; k += group_count() * EXACT_THREADS)
+    for (i64 k = group_index() * EXACT_THREADS + thread_index(); k < count;
+         k += group_count() * EXACT_THREADS)
         bins[k] = 0;
 }
 
@@ -79,9 +83,10 @@ KERNEL_OF(exact_finish)
         if (t < mine) {
             for (int m = 0; m < EXACT_MASKS; m++) room[t * EXACT_ROOM + EXACT_WORDS + m] = 0;
             exact_mark(room + t * EXACT_ROOM, 0, 1);
-            const i64 r = first_row + row + t, n = count >= 0           ? count
-                                                   : in_flags & OFFSETS ? in_offsets[r + 1] - in_offsets[r]
-                                                                        : in_n;
+            const i64 r = first_row + row + t, n = count >= 0 ? count
+                                                   : in_flags & OFFSETS
+                                                       ? in_offsets[r + 1] - in_offsets[r]
+                                                       : in_n;
             exact_store(out_data + (out_byte + r * out_row_stride * (flags & EXACT_F64 ? 8 : 4)),
                         exact_value(room + t * EXACT_ROOM, n, flags), flags);
         }

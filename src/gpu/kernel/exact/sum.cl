@@ -59,7 +59,8 @@ fn void exact_count(LOCAL u32 *at, u32 more)
  * for the old value. */
 fn void exact_put_here(LOCAL u32 *bins, i64 value, int at)
 {
-    const u32 shift = (u32)at & 31, minus = (u32)(value < 0), low = (u32)value, high = (u32)((u64)value >> 32);
+    const u32 shift = (u32)at & 31, minus = (u32)(value < 0), low = (u32)value,
+              high = (u32)((u64)value >> 32);
     u32 add[3], more[3];
     add[0] = low << shift;
     add[1] = high << shift | low >> 1 >> (31 - shift);
@@ -119,11 +120,13 @@ far_fn void exact_put_pair(LOCAL u32 *bins, f64 x, f64 y)
 {
     enum { HALF = 27 };
     int at_x, at_y;
-    const u64 m = (u64)exact_integer(x, &at_x), n = (u64)exact_integer(y, &at_y), low = ((u64)1 << HALF) - 1;
+    const u64 m = (u64)exact_integer(x, &at_x), n = (u64)exact_integer(y, &at_y),
+              low = ((u64)1 << HALF) - 1;
     const int minus = (int)((as_u64(x) ^ as_u64(y)) >> 63);
     if (x - x == 0 && y - y == 0) {
         const int at = at_x + at_y + EXACT_UNIT - 2 * 1074;
-        const i64 a = (i64)((m & low) * (n & low)), b = (i64)((m & low) * (n >> HALF) + (m >> HALF) * (n & low)),
+        const i64 a = (i64)((m & low) * (n & low)),
+                  b = (i64)((m & low) * (n >> HALF) + (m >> HALF) * (n & low)),
                   c = (i64)((m >> HALF) * (n >> HALF));
         exact_put(bins, minus ? -a : a, at);
         exact_put(bins, minus ? -b : b, at + HALF);
@@ -228,7 +231,8 @@ fn u32 exact_top(LOCAL u32 *bins, u32 most)
 fn void exact_take(exact_lane *w, f64 *v, exact_mode mode, LOCAL u32 *bins)
 {
     u32 most = 0;
-    UNROLL for (int k = 0; k < EXACT_VALUES; k++) most = HIGH_OF(v[k]) > most ? HIGH_OF(v[k]) : most;
+    UNROLL for (int k = 0; k < EXACT_VALUES; k++)
+        most = HIGH_OF(v[k]) > most ? HIGH_OF(v[k]) : most;
     if (mode == EXACT_LOOK) {
         if (most > w->limit) w->limit = most;
         return;
@@ -270,18 +274,19 @@ fn void exact_take(exact_lane *w, f64 *v, exact_mode mode, LOCAL u32 *bins)
 
 /* Turns item k of a batch into its values. masked: a NaN is skipped; with EXACT_WIDE it is counted
  * in the bins. */
-fn void exact_item(exact_lane *w, f64 *v, int k, f64 x, f64 y, int marked, int masked, exact_mode mode, LOCAL u32 *bins)
+fn void exact_item(exact_lane *w, f64 *v, int k, f64 x, f64 y, int marked, int masked,
+                   exact_mode mode, LOCAL u32 *bins)
 {
-    const int mark =
-        (marked && as_u64(x) == (u64)1 << 63) || (mode != EXACT_WIDE && masked && (x != x || (EXACT_PAIRS && y != y)));
+    const int mark = (marked && as_u64(x) == (u64)1 << 63) ||
+                     (mode != EXACT_WIDE && masked && (x != x || (EXACT_PAIRS && y != y)));
     if (mode != EXACT_LOOK) w->marks += (u32)mark;
 #if EXACT_PAIRS
     f64 p = x * y;
     const u64 size = as_u64(p) & ~(u64)0 >> 1;
 #if EXACT_TWICE
     f64 rest = fma_f64(x, y, -p);
-    const int safe =
-        (size >= (u64)(1023 - 900) << 52 && size < (u64)(1023 + 900) << 52) || (size == 0 && (x == 0 || y == 0));
+    const int safe = (size >= (u64)(1023 - 900) << 52 && size < (u64)(1023 + 900) << 52) ||
+                     (size == 0 && (x == 0 || y == 0));
 #else
     const int safe = size < (u64)2047 << 52; /* 48 bits: the product is exact */
 #endif
@@ -341,8 +346,8 @@ fn void exact_words(u32 *word, GLOBAL const exact_pack *from, i64 j, int lanes, 
 }
 
 /* Adds packs of contiguous items. */
-fn void exact_add_packs(exact_lane *w, GLOBAL const u8 *x, GLOBAL const u8 *y, i64 packs, int t, int lanes, int marked,
-                        int masked, exact_mode mode, LOCAL u32 *bins)
+fn void exact_add_packs(exact_lane *w, GLOBAL const u8 *x, GLOBAL const u8 *y, i64 packs, int t,
+                        int lanes, int marked, int masked, exact_mode mode, LOCAL u32 *bins)
 {
     f64 v[EXACT_VALUES];
     for (i64 j = t; j < packs; j += EXACT_PACKS * lanes) {
@@ -359,7 +364,8 @@ fn void exact_add_packs(exact_lane *w, GLOBAL const u8 *x, GLOBAL const u8 *y, i
             /* no items are left */
             if (mode != EXACT_WIDE && i && j + i * TL_SIZE / 16 * lanes >= packs) continue;
             UNROLL for (int k = 0; k < EXACT_BATCH; k++)
-                exact_item(w, v, k, WORD_VALUE(word, i + k), WORD_VALUE(second, i + k), marked, masked, mode, bins);
+                exact_item(w, v, k, WORD_VALUE(word, i + k), WORD_VALUE(second, i + k), marked,
+                           masked, mode, bins);
             exact_take(w, v, mode, bins);
         }
     }
@@ -367,8 +373,8 @@ fn void exact_add_packs(exact_lane *w, GLOBAL const u8 *x, GLOBAL const u8 *y, i
 
 /* Adds n items from index `at` on; lane t of `lanes` takes its share. Contiguous aligned items go
  * in packs of 16 bytes. */
-fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, int t, int lanes, i64 flags, exact_mode mode,
-                  LOCAL u32 *bins)
+fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, int t, int lanes, i64 flags,
+                  exact_mode mode, LOCAL u32 *bins)
 {
     const int marked = (flags & EXACT_MARKED) != 0, masked = (flags & EXACT_MASKED) != 0;
     GLOBAL const u8 *const x = row.x + at * row.stride * TL_SIZE;
@@ -383,15 +389,18 @@ fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, int t, int lanes,
     const i64 head = aligned ? gap : 0, packs = aligned ? (n - head) / (16 / TL_SIZE) : 0,
               packed = packs * (16 / TL_SIZE), others = n - packed;
     if (marked || (masked && mode != EXACT_WIDE))
-        exact_add_packs(w, x + head * TL_SIZE, y + head * TL_SIZE, packs, t, lanes, marked, masked, mode, bins);
+        exact_add_packs(w, x + head * TL_SIZE, y + head * TL_SIZE, packs, t, lanes, marked, masked,
+                        mode, bins);
     else /* without marks and masks a loop needs 4 instructions of 15 less for each element */
-        exact_add_packs(w, x + head * TL_SIZE, y + head * TL_SIZE, packs, t, lanes, 0, 0, mode, bins);
+        exact_add_packs(w, x + head * TL_SIZE, y + head * TL_SIZE, packs, t, lanes, 0, 0, mode,
+                        bins);
     f64 v[EXACT_VALUES];
     for (i64 j = t; j < others; j += EXACT_BATCH * lanes) {
         f64 a[EXACT_BATCH], b[EXACT_BATCH];
         UNROLL for (int k = 0; k < EXACT_BATCH; k++) /* all loads come before the first use */
         {
-            const i64 other = j + k * lanes, near = other < others ? other : j, i = near < head ? near : near + packed;
+            const i64 other = j + k * lanes, near = other < others ? other : j,
+                      i = near < head ? near : near + packed;
             a[k] = exact_load(x + i * row.stride * TL_SIZE), b[k] = 0;
 #if EXACT_PAIRS
             b[k] = exact_load(y + i * row.y_stride * TL_SIZE);

@@ -78,8 +78,10 @@ fn int exact_divide(LOCAL u32 *bins, int low, int top, u64 n)
  * something below the digits. */
 fn u64 exact_round(LOCAL const u32 *bins, int top, int more, int mantissa, int unit, u64 most)
 {
-    const int first = 32 * (top - 1) + 31 - high_zeros(DIGIT(top - 1)), least = 32 * EXACT_LOW + unit,
-              at = first - mantissa > least ? first - mantissa : least, digit = at >> 5, shift = at & 31;
+    const int first = 32 * (top - 1) + 31 - high_zeros(DIGIT(top - 1)),
+              least = 32 * EXACT_LOW + unit,
+              at = first - mantissa > least ? first - mantissa : least, digit = at >> 5,
+              shift = at & 31;
     u64 m = digit_at(bins, digit) >> shift | digit_at(bins, digit + 1) << (32 - shift),
         below = digit_at(bins, digit - 1);
     if (shift) {
@@ -99,7 +101,8 @@ fn u64 exact_value(LOCAL u32 *bins, i64 count, i64 flags)
 {
     const int is_wide = (flags & EXACT_F64) != 0, mantissa = is_wide ? 52 : 23;
     const u64 most = is_wide ? 2047 : 255;
-    const i64 nan = EXACT_COUNT(EXACT_NAN), plus = EXACT_COUNT(EXACT_PLUS), minus = EXACT_COUNT(EXACT_MINUS),
+    const i64 nan = EXACT_COUNT(EXACT_NAN), plus = EXACT_COUNT(EXACT_PLUS),
+              minus = EXACT_COUNT(EXACT_MINUS),
               n = count - EXACT_COUNT(EXACT_LEFT) - (flags & EXACT_MASKED ? nan : 0);
     if ((flags & EXACT_MEAN && n <= 0) || (nan && !(flags & EXACT_MASKED)) || (plus && minus))
         return most << mantissa | (u64)1 << (mantissa - 1);
@@ -115,7 +118,8 @@ fn u64 exact_value(LOCAL u32 *bins, i64 count, i64 flags)
         more = exact_divide(bins, low, top, (u64)n);
         while (top > 0 && !DIGIT(top - 1)) top--;
     }
-    const u64 bits = top ? exact_round(bins, top, more, mantissa, is_wide ? 0 : 1074 - 149, most) : 0;
+    const u64 bits =
+        top ? exact_round(bins, top, more, mantissa, is_wide ? 0 : 1074 - 149, most) : 0;
     return bits ? bits | negative << (is_wide ? 63 : 31) : 0; /* never -0 */
 }
 

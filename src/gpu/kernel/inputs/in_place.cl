@@ -5,7 +5,10 @@
  * bits of a quad are in one byte, a lane loads quads, else single elements. */
 typedef QUAD_OF(input, INPUT_BYTES * 4 > 16 ? 16 : INPUT_BYTES * 4) input_quad;
 
-fn int quads_at(GLOBAL const u8 *p, i64 first) { return ADDRESS(p + first * INPUT_BYTES) % sizeof(input_quad) == 0; }
+fn int quads_at(GLOBAL const u8 *p, i64 first)
+{
+    return ADDRESS(p + first * INPUT_BYTES) % sizeof(input_quad) == 0;
+}
 fn int can_load_e(batch b, i64 first)
 {
 #if TL_BITS
@@ -32,7 +35,8 @@ fn elem made(input x, input y, int there, u64 left_out)
 fn int bit_at(GLOBAL const u8 *bits, i64 bit) { return bits[bit >> 3] >> (bit & 7) & 1; }
 fn elem element_at(batch b, i64 place)
 {
-    const input x = ((GLOBAL const input *)b.x)[place], y = OP_INPUTS == 2 ? ((GLOBAL const input *)b.y)[place] : x;
+    const input x = ((GLOBAL const input *)b.x)[place],
+                y = OP_INPUTS == 2 ? ((GLOBAL const input *)b.y)[place] : x;
     int there = 1;
 #if TL_BITS
     there = bit_at(b.x_there, b.x_bit + place);

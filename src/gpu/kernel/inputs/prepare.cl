@@ -24,7 +24,10 @@ fn f32 float_of(u64 bits, int type)
     return as_f32(b | (x & 0x8000) << 16);
 }
 
-fn i64 signed_of(u64 bits, int bytes) { return (i64)(bits << (64 - 8 * bytes)) >> (64 - 8 * bytes); }
+fn i64 signed_of(u64 bits, int bytes)
+{
+    return (i64)(bits << (64 - 8 * bytes)) >> (64 - 8 * bytes);
+}
 
 /* Converts an element of type `from` to a wider type: f64, f32 from a float, or 64 bits from an
  * integer. */
@@ -61,7 +64,8 @@ typedef struct {
 } source;
 fn u64 prepared(source s, i64 place, int type, i64 flags)
 {
-    const u64 v = widened(bits_at(s.data + place * TYPE_BYTES(s.type), TYPE_BYTES(s.type)), s.type, type);
+    const u64 v =
+        widened(bits_at(s.data + place * TYPE_BYTES(s.type), TYPE_BYTES(s.type)), s.type, type);
     return flags & PREPARE_QUIET && bits_are_nan(v, type) ? quiet_nan(type) : v;
 }
 fn int is_there(source s, i64 place)
@@ -120,7 +124,8 @@ fn int is_beside(source s, int type, i64 inner, i64 count, int each)
 }
 fn int is_aligned(source s, i64 inner, i64 count, int each)
 {
-    return ADDRESS(s.data) % (each * TYPE_BYTES(s.type)) == 0 && (inner >= count || s.outer % each == 0);
+    return ADDRESS(s.data) % (each * TYPE_BYTES(s.type)) == 0 &&
+           (inner >= count || s.outer % each == 0);
 }
 /* The validity bits of `each` <= 8 elements from a place on. */
 fn u32 bits_from(source s, i64 place, int each)
@@ -134,11 +139,16 @@ fn u32 bits_from(source s, i64 place, int each)
  * most 16 bytes of output. Returns how many elements were prepared; the rest comes after them. */
 enum { PREPARE_UNITS = 2 };
 #define BESIDE(name, word, each_, pairs)                                                           \
-    fn i64 name(source x, source y, i64 count, i64 inner, filling f, int counted, GLOBAL u8 *to, GLOBAL u8 *counts) \
+    fn i64 name(source x, source y, i64 count, i64 inner, filling f, int counted, GLOBAL u8 *to,   \
+                GLOBAL u8 *counts)                                                                 \
     {                                                                                              \
         enum { EACH = each_, ALL = EACH * (1 + pairs), TILE = PREPARE_UNITS * PREPARE_THREADS };   \
-        typedef struct ALIGNED(EACH * sizeof(word)) { word w[EACH]; } unit;                        \
-        typedef struct ALIGNED(ALL * sizeof(word)) { word w[ALL]; } made;                          \
+        typedef struct ALIGNED(EACH * sizeof(word)) {                                              \
+            word w[EACH];                                                                          \
+        } unit;                                                                                    \
+        typedef struct ALIGNED(ALL * sizeof(word)) {                                               \
+            word w[ALL];                                                                           \
+        } made;                                                                                    \
         const i64 units = count / EACH, step = group_count() * TILE;                               \
         const int x_aligned = is_aligned(x, inner, count, EACH),                                   \
                   y_aligned = pairs && is_aligned(y, inner, count, EACH);                          \
@@ -148,8 +158,11 @@ enum { PREPARE_UNITS = 2 };
             u32 there[PREPARE_UNITS];                                                              \
             UNROLL for (int k = 0; k < PREPARE_UNITS; k++)                                         \
             {                                                                                      \
-                const i64 u = first + k * PREPARE_THREADS < units ? first + k * PREPARE_THREADS : first, j = u * EACH; \
-                const i64 outer = inner < count ? row_number(j, inner) : 0, in = j - outer * inner; \
+                const i64 u = first + k * PREPARE_THREADS < units ? first + k * PREPARE_THREADS    \
+                                                                  : first,                         \
+                          j = u * EACH;                                                            \
+                const i64 outer = inner < count ? row_number(j, inner) : 0,                        \
+                          in = j - outer * inner;                                                  \
                 GLOBAL const word *a = (GLOBAL const word *)x.data + (in + outer * x.outer);       \
                 if (x_aligned) {                                                                   \
                     v[k] = *(GLOBAL const unit *)a;                                                \
@@ -175,17 +188,21 @@ enum { PREPARE_UNITS = 2 };
                 UNROLL for (int c = 0; c < EACH; c++)                                              \
                 {                                                                                  \
                     word e = v[k].w[c], magnitude = (word)(e & ~sign);                             \
-                    e = magnitude > (word)f.quiet_more ? (word)f.quiet : magnitude ? e : e & (word)f.zero; \
+                    e = magnitude > (word)f.quiet_more ? (word)f.quiet                             \
+                        : magnitude                    ? e                                         \
+                                                       : e & (word)f.zero;                         \
                     counting &= magnitude > (word)f.masked_more ? ~(1u << c) : ~0u;                \
                     m.w[pairs ? 2 * c : c] = there[k] >> c & 1 ? e : (word)f.fill;                 \
                     if (!pairs) continue;                                                          \
                     e = w[k].w[c], magnitude = (word)(e & ~sign);                                  \
                     counting &= magnitude > (word)f.masked_more ? ~(1u << c) : ~0u;                \
-                    m.w[pairs ? 2 * c + 1 : 0] = magnitude > (word)f.quiet_more ? (word)f.quiet : e; \
+                    m.w[pairs ? 2 * c + 1 : 0] =                                                   \
+                        magnitude > (word)f.quiet_more ? (word)f.quiet : e;                        \
                 }                                                                                  \
                 ((GLOBAL made *)to)[u] = m;                                                        \
                 if (!counted) continue;                                                            \
-                UNROLL for (int c = 0; c < EACH; c++) counts[u * EACH + c] = (u8)(counting >> c & 1); \
+                UNROLL for (int c = 0; c < EACH; c++)                                              \
+                    counts[u * EACH + c] = (u8)(counting >> c & 1);                                \
             }                                                                                      \
         }                                                                                          \
         return units * EACH;                                                                       \
@@ -211,7 +228,8 @@ KERNEL_OF(prepare)
     const i64 step = group_count() * PREPARE_THREADS;
     const int each = pairs ? bytes == 1 ? 8 : 8 / bytes : bytes == 1 ? 8 : 16 / bytes;
     i64 done = 0;
-    if (is_beside(x, type, inner, count, each) && (!pairs || is_beside(y, type, inner, count, each))) {
+    if (is_beside(x, type, inner, count, each) &&
+        (!pairs || is_beside(y, type, inner, count, each))) {
         const filling f = filling_of(type, flags, fill);
         if (pairs)
             done = bytes == 4   ? pairs_4(x, y, count, inner, f, counted, to, counts)
@@ -226,7 +244,8 @@ KERNEL_OF(prepare)
     }
     for (i64 j = done + group_index() * PREPARE_THREADS + thread_index(); j < count; j += step) {
         const i64 outer = inner < count ? row_number(j, inner) : 0;
-        const i64 in = j - outer * inner, at = in * x.inner + outer * x.outer, other = in * y.inner + outer * y.outer;
+        const i64 in = j - outer * inner, at = in * x.inner + outer * x.outer,
+                  other = in * y.inner + outer * y.outer;
         u64 v = prepared(x, at, type, flags);
         int there = is_there(x, at);
         if (pairs) there &= is_there(y, other);

@@ -7,11 +7,13 @@
 #define AHEAD_PARAMETERS PARAMETERS_OF(AHEAD)
 
 /* The jobs of a kernel for segments. walks: it is a kernel of middle_*.cl, else of forest_*.cl. */
-fn i64 jobs_ahead(i64 jobs, GLOBAL const u32 *measured, i64 slot, i64 most, i64 may_walk, i64 rows, int walks)
+fn i64 jobs_ahead(i64 jobs, GLOBAL const u32 *measured, i64 slot, i64 most, i64 may_walk, i64 rows,
+                  int walks)
 {
     if (slot < 0) return jobs;
     GLOBAL const u32 *m = measured + slot * MEASURED_SLOT;
-    const i64 first = ((GLOBAL const i64 *)m)[FIRST_OFFSET], last = ((GLOBAL const i64 *)m)[LAST_OFFSET];
+    const i64 first = ((GLOBAL const i64 *)m)[FIRST_OFFSET],
+              last = ((GLOBAL const i64 *)m)[LAST_OFFSET];
     const int good = !m[BAD] && m[DIFFERENT] && last <= most;
     const int long_ones = may_walk && m[LONGS] && last - first >= rows * MIDDLE_MEAN;
     return good && long_ones == walks ? jobs : 0;

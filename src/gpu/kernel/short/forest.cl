@@ -74,7 +74,8 @@ fn sequence sequence_in(const forest *f, const window *w, int j)
 }
 fn int all_groups(const forest *f, const window *w)
 {
-    return f->listed ? begin_groups(w->begin[w->count]) - begin_groups(w->begin[0]) : w->count * f->groups;
+    return f->listed ? begin_groups(w->begin[w->count]) - begin_groups(w->begin[0])
+                     : w->count * f->groups;
 }
 
 /* The most segments that a window has if their mean is 64 elements or more. */
@@ -174,7 +175,8 @@ fn void forest_up(const forest *f, const window *w, par p)
             const sequence s = sequence_in(f, w, sequence_before(f, w, (q + 1) << GROUP_LOG));
             const int at = s.groups + ((q - (s.groups >> GROUP_LOG)) << GROUP_LOG);
 #define ITEM(k) f->node[at + (k)]
-            if (at >= s.groups && at + GROUP <= s.groups + (s.n >> GROUP_LOG)) f->upper[q] = NODE_8(ITEM, 0, GROUP);
+            if (at >= s.groups && at + GROUP <= s.groups + (s.n >> GROUP_LOG))
+                f->upper[q] = NODE_8(ITEM, 0, GROUP);
 #undef ITEM
         }
         WARP_BARRIER();
@@ -210,7 +212,8 @@ fn maybe forest_start(const forest *f, par p, sequence s, maybe v, int groups)
 /* Returns S(n) of a sequence. */
 fn maybe forest_fold(const forest *f, const window *w, par p, sequence s)
 {
-    const int groups = s.n >> GROUP_LOG, first = groups << GROUP_LOG, left = s.n & (GROUP - 1), x = s.place + first;
+    const int groups = s.n >> GROUP_LOG, first = groups << GROUP_LOG, left = s.n & (GROUP - 1),
+              x = s.place + first;
     maybe v = forest_start(f, p, s, nothing(p), groups);
 #define ITEM(k) lift_e(f->x[x + (k)], first + (k), p)
     if (left) APPEND(v, p.origin + first, ITEM, left, 1)
@@ -253,12 +256,14 @@ fn void stage_elements(const forest *f, window *w, batch b)
         return;
     }
 #endif
-    /* In the order of memory: along the sequences, or across them (columns). Segments are one row. */
+    /* In the order of memory: along the sequences, or across them (columns). Segments are one
+     * row. */
     const int across = !f->listed && b.row_stride * b.row_stride < b.stride * b.stride;
     const int by = f->listed ? FOREST_ELEMENTS : across ? w->count : f->n;
     const i64 first = f->listed ? w->base * b.stride : w->first * b.row_stride;
     for (int e = lane; e < w->elements; e += LANES) {
-        const int u = f->listed ? 0 : (int)((u32)e / (u32)by), v = e - u * by, j = across ? v : u, i = across ? u : v;
+        const int u = f->listed ? 0 : (int)((u32)e / (u32)by), v = e - u * by, j = across ? v : u,
+                  i = across ? u : v;
         x[j * f->n + i] = load_element(b.x + (first + j * b.row_stride + i * b.stride) * TL_SIZE);
     }
 #endif
@@ -276,7 +281,8 @@ fn void stage_offsets(const forest *f, batch b, i64 job)
 {
     const int all = all_of(f, b, job);
     const i64 from = job * f->each;
-    for (int j = lane_index(); j <= all && all; j += LANES) COPY_WORD(f->offsets + j, b.offsets + from + j);
+    for (int j = lane_index(); j <= all && all; j += LANES)
+        COPY_WORD(f->offsets + j, b.offsets + from + j);
 }
 
 /* Computes the begins of a job's segments from their offsets. */
@@ -337,7 +343,8 @@ fn int find_walk(const forest *f, const window *w)
         const i64 at = f->offsets[j < all ? j : all];
         begin[k] = (u32)(at - f->offsets[0]);
         fits = fits && f->offsets[j < all ? j + 1 : all] - at < WALK_END;
-        fits = fits && (k * LANES >= all || f->offsets[end] - f->offsets[k * LANES] <= FOREST_ELEMENTS);
+        fits = fits &&
+               (k * LANES >= all || f->offsets[end] - f->offsets[k * LANES] <= FOREST_ELEMENTS);
     }
     UNROLL for (int m = 1; m < LANES; m <<= 1)
     {
@@ -392,7 +399,8 @@ fn window window_after(const forest *f, window w, batch b)
         UNROLL for (int step = FOREST_SEQUENCES; step > 0; step >>= 1)
         {
             const int there = low + step;
-            if (there <= most && begin_place(w.begin[there <= most ? there : 0]) <= end) low = there;
+            if (there <= most && begin_place(w.begin[there <= most ? there : 0]) <= end)
+                low = there;
         }
         w.elements = most ? begin_place(w.begin[low]) - begin_place(w.begin[0]) : 0;
         w.count = low || !most ? low : 1;
@@ -405,15 +413,17 @@ fn void find_range(forest *f, batch b)
 {
     f->low = f->high = 0;
 #if defined(COPY_UNIT) && !TL_IN_PLACE
-    const i64 first = f->listed ? b.offsets[0] : 0, end = f->listed ? b.offsets[b.seqs] : b.seqs * b.n;
-    if (b.stride == 1 && (f->listed || b.row_stride == b.n || b.seqs == 1) && ADDRESS(b.x) % TL_SIZE == 0)
+    const i64 first = f->listed ? b.offsets[0] : 0,
+              end = f->listed ? b.offsets[b.seqs] : b.seqs * b.n;
+    if (b.stride == 1 && (f->listed || b.row_stride == b.n || b.seqs == 1) &&
+        ADDRESS(b.x) % TL_SIZE == 0)
         f->low = b.x + first * TL_SIZE, f->high = b.x + end * TL_SIZE;
 #endif
 }
 
 /* A warp's local memory, and its first window. */
-fn forest forest_of(batch b, i64 longest, i64 each, i64 jobs, int warps, LOCAL u8 *room, const int listed,
-                    const int walks)
+fn forest forest_of(batch b, i64 longest, i64 each, i64 jobs, int warps, LOCAL u8 *room,
+                    const int listed, const int walks)
 {
     forest f;
     f.self = group_index() * warps + thread_index() / LANES;

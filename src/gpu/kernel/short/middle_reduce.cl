@@ -71,7 +71,8 @@ KERNEL_OF(reduce_middles)
         const i64 s = job, all = length_of(b, s), n = all < MIDDLE_END ? all : 0;
         if (SKIPS && all >= MIDDLE_END) continue;
         const i64 from = start_of(b, s);
-        const int chunks = (int)(n >> ELEMENTS_LOG), left = (int)n & (CHUNK - 1), rows = left >> ROW_LOG;
+        const int chunks = (int)(n >> ELEMENTS_LOG), left = (int)n & (CHUNK - 1),
+                  rows = left >> ROW_LOG;
         state mine = nothing(b.p).s, v[ROWS_E];
         ROLLED for (int c = 0; c < chunks; c++)
         {

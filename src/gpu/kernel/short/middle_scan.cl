@@ -31,10 +31,12 @@ KERNEL_OF(scan_middles)
             fold_across_e(v, 1, box);
             v[0] = fold_lanes_e(v[0], 1, box);
             mine = choose(lane == c, v[0], mine);
-            const maybe after = append_lanes(first, b.p.origin, mine, CHUNK, (c + 1) & (LANES - 1), box);
+            const maybe after =
+                append_lanes(first, b.p.origin, mine, CHUNK, (c + 1) & (LANES - 1), box);
             rows[0] = before;
-            UNROLL for (int r = 0; r < ROWS_E; r++) scan_row(out, b, s, at, n, e[r], r, rows, stack, after.s,
-                ROWS_E - 1, exclusive, box);
+            UNROLL for (int r = 0; r < ROWS_E; r++)
+                scan_row(out, b, s, at, n, e[r], r, rows, stack, after.s, ROWS_E - 1, exclusive,
+                         box);
             before = after;
         }
     }

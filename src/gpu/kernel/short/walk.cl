@@ -19,7 +19,9 @@ fn walk walk_on(const forest *f, const window *w, int done, batch b)
     walk k;
     k.end = done + 1;
     k.before = (int)w->begin[done * LANES];
-    while (k.end * LANES < w->all && (int)w->begin[(k.end + 1) * LANES] - k.before <= FOREST_ELEMENTS) k.end++;
+    while (k.end * LANES < w->all &&
+           (int)w->begin[(k.end + 1) * LANES] - k.before <= FOREST_ELEMENTS)
+        k.end++;
     k.w = *w;
     k.w.base += k.before;
     /* there are no segments after the job's last one */
@@ -48,7 +50,8 @@ fn maybe walk_fold(LOCAL const elem *x, int at, int n, par p)
 {
     enum { BYTES = 4, FILL = (int)((u32)(u8)WORST * 0x01010101u) };
     LOCAL const u32 *const words = (LOCAL const u32 *)x;
-    const int end = at + n, last = (end - 1) / BYTES, before = at % BYTES * 8, after = (end - 1) % BYTES * 8;
+    const int end = at + n, last = (end - 1) / BYTES, before = at % BYTES * 8,
+              after = (end - 1) % BYTES * 8;
     pile t = pile_none(p);
     maybe v = nothing(p);
     if (n) {
@@ -88,13 +91,15 @@ fn maybe walk_fold(LOCAL const elem *x, int at, int n, par p)
 #define ITEM(i) lift_e(e[i], k * GROUP + (i), p)
             state mine = NODE_8(ITEM, 0, 1);
 #undef ITEM
-            UNROLL for (; l < WALK_NODES && (k >> l & 1); l++) mine = TWIN(node[l], mine, GROUP << l);
+            UNROLL for (; l < WALK_NODES && (k >> l & 1); l++)
+                mine = TWIN(node[l], mine, GROUP << l);
             node[l] = mine;
         }
     }
     UNROLL for (int l = WALK_NODES - 1; l >= 0; l--)
     {
-        if (groups >> l & 1) v = then(v, node[l], p.origin + (groups >> (l + 1) << (l + 1)) * GROUP, GROUP << l);
+        if (groups >> l & 1)
+            v = then(v, node[l], p.origin + (groups >> (l + 1) << (l + 1)) * GROUP, GROUP << l);
     }
     const int first = groups << GROUP_LOG, place = at + first;
 #define ITEM(k) lift_e(x[place + (k)], first + (k), p)

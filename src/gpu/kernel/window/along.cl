@@ -29,7 +29,8 @@ enum {
 
 /* Computes nodes of RADIX items for `many` items that lie `pitch` apart and have 2^more elements
  * each. */
-fn void along_up(LOCAL state *to, LOCAL const state *from, const int many, const int pitch, const int more)
+fn void along_up(LOCAL state *to, LOCAL const state *from, const int many, const int pitch,
+                 const int more)
 {
     enum { LAST = RADIX };
     state s[ALONG_RUN + RADIX];
@@ -55,10 +56,12 @@ fn void along_high(LOCAL state *high, int w)
 }
 fn void along_middle(LOCAL state *high, LOCAL const state *low, int w)
 {
-    const int i = thread_index() / RADIX * (ALONG_ROWS * RADIX) + thread_index() % RADIX, left = w & (SQUARE - 1);
+    const int i = thread_index() / RADIX * (ALONG_ROWS * RADIX) + thread_index() % RADIX,
+              left = w & (SQUARE - 1);
     state y[ALONG_ROWS];
     UNROLL for (int j = 0; j < ALONG_ROWS; j++) y[j] = high[i + j * RADIX];
-    pass_bits(y, 1, ALONG_ROWS, low + i + SQUARE - left, left >> PASS_LOG, PASS_LOG - 1, RADIX, w - left, PASS_LOG);
+    pass_bits(y, 1, ALONG_ROWS, low + i + SQUARE - left, left >> PASS_LOG, PASS_LOG - 1, RADIX,
+              w - left, PASS_LOG);
     UNROLL for (int j = 0; j < ALONG_ROWS; j++) high[i + j * RADIX] = y[j];
 }
 fn void along_low(LOCAL state *high, LOCAL const state *x, int w)
@@ -82,7 +85,8 @@ fn void along_low(LOCAL state *high, LOCAL const state *x, int w)
 fn void along_move(LOCAL state *z, int first, int many)
 {
     LOCAL four *const to = (LOCAL four *)z;
-    for (int q = first + thread_index(); q < many && q < first + COPIES; q += WINDOW_THREADS) to[q] = to[q + COPIES];
+    for (int q = first + thread_index(); q < many && q < first + COPIES; q += WINDOW_THREADS)
+        to[q] = to[q + COPIES];
 }
 
 /* Loads items item to item + ALONG_TILE - 1 of all sequences, end to end. e keeps its value where
@@ -101,12 +105,14 @@ fn void along_load(elem *e, GLOBAL const u8 *x, i64 item, i64 all)
     }
 }
 
-fn void along_windows(LOCAL u8 *room, LOCAL stretch *tile, batch b, results out, windows of, i64 jobs, part make)
+fn void along_windows(LOCAL u8 *room, LOCAL stretch *tile, batch b, results out, windows of,
+                      i64 jobs, part make)
 {
     const int w = (int)length_in(of), me = thread_index(), kept_high = w - SQUARE;
     LOCAL state *const high = (LOCAL state *)room, *const low = high + ALONG_HIGH(PASS_LOG, w);
     LOCAL state *const x = low + ALONG_LOW(PASS_LOG);
-    const i64 begin = group_index() * jobs / group_count(), end = (group_index() + 1) * jobs / group_count();
+    const i64 begin = group_index() * jobs / group_count(),
+              end = (group_index() + 1) * jobs / group_count();
     const i64 all = all_items(b), first = begin - (w + ALONG_TILE - 2) / ALONG_TILE;
     elem e[ALONG_ROWS];
     UNROLL for (int k = 0; k < ALONG_ROWS; k++) e[k] = 0;
@@ -114,10 +120,13 @@ fn void along_windows(LOCAL u8 *room, LOCAL stretch *tile, batch b, results out,
     for (i64 job = first; job < end && begin < end; job++) {
         const i64 item = of.at + job * ALONG_TILE + w - 1;
         UNROLL for (int k = 0; k < ALONG_ROWS; k++)
-            x[RADIX - 1 + me + k * WINDOW_THREADS] = lift(e[k], item + me + k * WINDOW_THREADS, b.p);
-        if (me == 0 && job >= begin) stretch_of(tile, b, out, of, job, mark_of(b, job), ALONG_TILE, ALONG_TILE);
+            x[RADIX - 1 + me + k * WINDOW_THREADS] =
+                lift(e[k], item + me + k * WINDOW_THREADS, b.p);
+        if (me == 0 && job >= begin)
+            stretch_of(tile, b, out, of, job, mark_of(b, job), ALONG_TILE, ALONG_TILE);
         BARRIER();
-        if (me * ALONG_RUN < ALONG_TILE) along_up(low + KEPT_LOW + me * ALONG_RUN, x + me * ALONG_RUN, ALONG_RUN, 1, 0);
+        if (me * ALONG_RUN < ALONG_TILE)
+            along_up(low + KEPT_LOW + me * ALONG_RUN, x + me * ALONG_RUN, ALONG_RUN, 1, 0);
         BARRIER();
         const int row = me / RADIX * (ALONG_ROWS * RADIX) + me % RADIX;
         along_up(high + kept_high + row, low + row, ALONG_ROWS, RADIX, PASS_LOG);

@@ -22,14 +22,17 @@ typedef struct {
 fn int within(i64 i, i64 low, i64 high) { return (int)(i < low ? low : i > high ? high : i); }
 
 /* Stores the results of row i; `to`: address of the first one. */
-fn void put_tall(const tall *t, GLOBAL u8 *to, int i, int dense, const four *v, i64 w, int enough, par p)
+fn void put_tall(const tall *t, GLOBAL u8 *to, int i, int dense, const four *v, i64 w, int enough,
+                 par p)
 {
     const int have = i >= t->low && i < t->high && enough;
 #if OP_LANES == 1
     if (dense) {
         result_quad q;
-        q.x = lower(v->s[0], (real)w, t->first + i, p), q.y = lower(v->s[1], (real)w, t->first + i, p);
-        q.z = lower(v->s[2], (real)w, t->first + i, p), q.w = lower(v->s[3], (real)w, t->first + i, p);
+        q.x = lower(v->s[0], (real)w, t->first + i, p),
+        q.y = lower(v->s[1], (real)w, t->first + i, p);
+        q.z = lower(v->s[2], (real)w, t->first + i, p),
+        q.w = lower(v->s[3], (real)w, t->first + i, p);
         if (!have) q.x = q.y = q.z = q.w = empty(p);
         *(GLOBAL result_quad *)to = q;
         return;
@@ -47,44 +50,54 @@ fn void ask_for_rows(batch b, windows of, i64 job, i64 groups, i64 each)
 {
     const i64 chunk = quotient(job, groups), s = (job - chunk * groups) << FIRST_LEVEL;
     const i64 i = of.at + chunk * each + of.shift + thread_index();
-    if (thread_index() < TILE_ROWS && i >= 0 && i < b.n) PREFETCH(b.x + (s * b.row_stride + i * b.stride) * TL_SIZE);
+    if (thread_index() < TILE_ROWS && i >= 0 && i < b.n)
+        PREFETCH(b.x + (s * b.row_stride + i * b.stride) * TL_SIZE);
 }
-fn void tall_windows(LOCAL four *z, batch b, results out, windows of, i64 jobs, i64 each, LEVELS_PARAMETERS, part make)
+fn void tall_windows(LOCAL four *z, batch b, results out, windows of, i64 jobs, i64 each,
+                     LEVELS_PARAMETERS, part make)
 {
     /* STEP: rows between a thread's quads */
     enum { COLUMNS = 1 << FIRST_LEVEL, STEP = WINDOW_THREADS / COLUMN_QUADS };
-    const int top = (int)top_level + FIRST_LEVEL, kept = (int)kept_levels, row = thread_index() / COLUMN_QUADS;
+    const int top = (int)top_level + FIRST_LEVEL, kept = (int)kept_levels,
+              row = thread_index() / COLUMN_QUADS;
     const int width = (int)of.width << FIRST_LEVEL, column = thread_index() % COLUMN_QUADS;
-    const i64 groups = (b.seqs + COLUMNS - 1) / COLUMNS, w = length_in(of), back = of.valid ? 0 : of.before;
+    const i64 groups = (b.seqs + COLUMNS - 1) / COLUMNS, w = length_in(of),
+              back = of.valid ? 0 : of.before;
     const i64 side = b.row_stride * TL_SIZE, down = b.stride * TL_SIZE;
     for (i64 job = group_index(); job < jobs; job += group_count()) {
         const i64 chunk = quotient(job, groups), r0 = chunk * each, group = job - chunk * groups;
-        const i64 s = group * COLUMNS + column * QUAD, state0 = ((r0 + row) * groups + group) * COLUMN_QUADS + column;
+        const i64 s = group * COLUMNS + column * QUAD,
+                  state0 = ((r0 + row) * groups + group) * COLUMN_QUADS + column;
         tall t;
         t.columns = within(b.seqs - s, 0, QUAD), t.first = of.at + r0;
-        t.low = within(-t.first, 0, TILE_ROWS), t.high = within(b.n - w + 1 - t.first, 0, TILE_ROWS);
+        t.low = within(-t.first, 0, TILE_ROWS),
+        t.high = within(b.n - w + 1 - t.first, 0, TILE_ROWS);
         t.results = within(of.count - r0, 0, each);
         t.side = out.row_stride * RESULT_BYTES, t.down = out.stride * RESULT_BYTES;
         const i64 item = t.first + of.shift; /* of row 0 */
         four y[MINE];
         if (!SKIPS || make.what != PART_RESULTS_ALONE) {
-            GLOBAL const u8 *const x = b.x + (t.columns ? s : b.seqs - 1) * side + (item + row) * down;
+            GLOBAL const u8 *const x =
+                b.x + (t.columns ? s : b.seqs - 1) * side + (item + row) * down;
             quad e[MINE];
-            if (t.columns == QUAD && side == TL_SIZE && ADDRESS(x) % QUAD_ALIGN == 0 && down % (i64)QUAD_ALIGN == 0 &&
-                item >= 0 && item + TILE_ROWS <= b.n) {
-                UNROLL for (int m = 0; m < MINE; m++) e[m] = *(GLOBAL const quad *)(x + m * STEP * down);
+            if (t.columns == QUAD && side == TL_SIZE && ADDRESS(x) % QUAD_ALIGN == 0 &&
+                down % (i64)QUAD_ALIGN == 0 && item >= 0 && item + TILE_ROWS <= b.n) {
+                UNROLL for (int m = 0; m < MINE; m++)
+                    e[m] = *(GLOBAL const quad *)(x + m * STEP * down);
             } else {
                 UNROLL for (int m = 0; m < MINE; m++)
                 {
                     const i64 at = item + row + m * STEP, i = at < 0 ? 0 : at < b.n ? at : b.n - 1;
-                    e[m] = gather(x + (i - at + m * STEP) * down, side, 0, t.columns ? t.columns : 1);
+                    e[m] =
+                        gather(x + (i - at + m * STEP) * down, side, 0, t.columns ? t.columns : 1);
                 }
             }
             UNROLL for (int m = 0; m < MINE; m++)
             {
                 elem each_[QUAD];
                 put_quad(each_, e[m]);
-                UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] = lift(each_[c], item + row + m * STEP, b.p);
+                UNROLL for (int c = 0; c < QUAD; c++)
+                    y[m].s[c] = lift(each_[c], item + row + m * STEP, b.p);
             }
         }
         ask_for_rows(b, of, job + group_count() < jobs ? job + group_count() : job, groups, each);
@@ -92,7 +105,8 @@ fn void tall_windows(LOCAL four *z, batch b, results out, windows of, i64 jobs, 
         BARRIER();
         int some = 0;
         UNROLL for (int m = 0; m < MINE; m++) some |= (row + m * STEP < t.results) << m;
-        fold_onto(y, 1, make, state0, STEP * groups * COLUMN_QUADS, some, of.shift, top, -FIRST_LEVEL);
+        fold_onto(y, 1, make, state0, STEP * groups * COLUMN_QUADS, some, of.shift, top,
+                  -FIRST_LEVEL);
         fold_bits(z, y, top, width, kept, -FIRST_LEVEL, of.shift, 0);
         if (make.what == PART_LEVEL) {
             UNROLL for (int m = 0; m < MINE; m++)
@@ -106,8 +120,8 @@ fn void tall_windows(LOCAL four *z, batch b, results out, windows of, i64 jobs, 
             t.results = 0; /* no barrier in a branch: PoCL 5.0 aborts over it */
         }
         GLOBAL u8 *const to = out.x + s * t.side + (t.first + back + row) * t.down;
-        const int dense = t.columns == QUAD && t.side == sizeof(result) && ADDRESS(to) % QUAD_OUT_ALIGN == 0 &&
-                          t.down % (i64)QUAD_OUT_ALIGN == 0;
+        const int dense = t.columns == QUAD && t.side == sizeof(result) &&
+                          ADDRESS(to) % QUAD_OUT_ALIGN == 0 && t.down % (i64)QUAD_OUT_ALIGN == 0;
         UNROLL for (int m = 0; m < MINE; m++)
         {
             const int i = row + m * STEP;
@@ -120,7 +134,8 @@ fn void tall_windows(LOCAL four *z, batch b, results out, windows of, i64 jobs, 
 KERNEL_OF(window_tall)
 {
     WHOLE_OF_PARAMETERS;
-    tall_windows((LOCAL four *)ROOM_OF_PARAMETER, b, out, of, jobs, each, top_level, kept_levels, make);
+    tall_windows((LOCAL four *)ROOM_OF_PARAMETER, b, out, of, jobs, each, top_level, kept_levels,
+                 make);
 }
 
 #else
@@ -150,7 +165,10 @@ typedef struct {
 } rings;
 /* The place of the last step's nodes in a ring buffer of `size` places. */
 fn int ring_place(const rings *r, int k, int size) { return (r->at[k] ? r->at[k] : size) - WALK; }
-fn void ring_step(rings *r, int k, int size) { r->at[k] = r->at[k] + WALK == size ? 0 : r->at[k] + WALK; }
+fn void ring_step(rings *r, int k, int size)
+{
+    r->at[k] = r->at[k] + WALK == size ? 0 : r->at[k] + WALK;
+}
 
 /* Returns the fold of the `length` elements that end at element c of the last step. */
 fn state walk_fold(const rings *r, int length, int c)
@@ -211,7 +229,8 @@ fn void walk_low(rings *r, state *v, state last[LOW_LEVELS][WALK / 2], int *base
             UNROLL for (int c = WALK - 1; c >= 0; c--)
             {
                 const int far_ = c - (1 << k);
-                v[c] = TWIN(far_ >= 0 ? v[far_ >= 0 ? far_ : 0] : last[k][c & (WALK / 2 - 1)], v[c], 1 << k);
+                v[c] = TWIN(far_ >= 0 ? v[far_ >= 0 ? far_ : 0] : last[k][c & (WALK / 2 - 1)], v[c],
+                            1 << k);
             }
             UNROLL for (int i = 0; i < 1 << k; i++) last[k][i] = mine[i];
         }
@@ -223,7 +242,8 @@ fn void walk_high(rings *r, state *v, int base)
     for (int k = LOW_LEVELS; k <= r->top; k++) {
         const int size = r->size[k], at = r->at[k], before_ = at - (1 << k);
         LOCAL state *to = r->room + (base + at) * LANES;
-        LOCAL const state *old = r->room + (base + (before_ < 0 ? before_ + size : before_)) * LANES;
+        LOCAL const state *old =
+            r->room + (base + (before_ < 0 ? before_ + size : before_)) * LANES;
         state left[WALK];
         if (k < r->top) {
             UNROLL for (int c = 0; c < WALK; c++) left[c] = old[c * LANES];
@@ -256,7 +276,8 @@ fn void put_step(const column *o, i64 r, const state *v, int w, i64 first, par p
 #if OP_LANES == 1
     if (o->aligned && w >= o->least) {
         const real length = (real)w;
-        UNROLL for (int c = 0; c < WALK; c++) *(GLOBAL result *)(to + c * o->step) = lower(v[c], length, first + c, p);
+        UNROLL for (int c = 0; c < WALK; c++)
+            *(GLOBAL result *)(to + c * o->step) = lower(v[c], length, first + c, p);
         return;
     }
 #endif
@@ -316,7 +337,8 @@ KERNEL_OF(window_columns)
                     const i64 first = m > back ? m - back : 0;
                     const int length = (int)(j + c + 1 - first), whole = length == w;
                     if (!whole && !o.all) continue;
-                    put_column(&o, m, length >= least ? walk_fold(&r, length, c) : v[0], length, first, b.p);
+                    put_column(&o, m, length >= least ? walk_fold(&r, length, c) : v[0], length,
+                               first, b.p);
                 }
             }
         }

@@ -31,11 +31,13 @@ fn int digit_first(int log)
 /* Item i as a state, from elements (number: index of the first one) or from nodes. */
 fn state digit_item(const int elements, LOCAL const u8 *from, int i, i64 number, par p)
 {
-    return elements ? lift(((LOCAL const elem *)from)[i], number + i, p) : ((LOCAL const node *)from)[i].s;
+    return elements ? lift(((LOCAL const elem *)from)[i], number + i, p)
+                    : ((LOCAL const node *)from)[i].s;
 }
 
 /* Computes nodes of 8 items, which are 2^log apart and have 2^log elements each. */
-fn void digit_up(LOCAL node *to, const int elements, LOCAL const u8 *from, int log, i64 number, par p)
+fn void digit_up(LOCAL node *to, const int elements, LOCAL const u8 *from, int log, i64 number,
+                 par p)
 {
     const int i = digit_first(log);
     state s[PASS_NODES], two[PASS_NODES], four_[PASS_NODES];
@@ -50,8 +52,8 @@ fn void digit_up(LOCAL node *to, const int elements, LOCAL const u8 *from, int l
 
 /* Folds the bits 4 and 2 of a digit (`bits` is 2, 4 or 6) onto the results y, or sets y if have is
  * 0. Their nodes begin at item i. done: elements of a window before them. */
-fn void digit_fold(state *y, const int have, const int bits, const int elements, LOCAL const u8 *from, int i, int log,
-    i64 done, i64 number, par p)
+fn void digit_fold(state *y, const int have, const int bits, const int elements,
+                   LOCAL const u8 *from, int i, int log, i64 done, i64 number, par p)
 {
     state s[PASS_NODES], two[PASS_NODES], four_[PASS_NODES];
     /* see plus_halves */
@@ -70,8 +72,8 @@ fn void digit_fold(state *y, const int have, const int bits, const int elements,
         }
     }
 }
-fn void digit_folds(state *y, const int have, int digit, const int elements, LOCAL const u8 *from, int i, int log,
-    i64 done, i64 number, par p)
+fn void digit_folds(state *y, const int have, int digit, const int elements, LOCAL const u8 *from,
+                    int i, int log, i64 done, i64 number, par p)
 {
     const int high = digit & 6;
     if (high == 6) digit_fold(y, have, 6, elements, from, i, log, done, number, p);
@@ -81,9 +83,11 @@ fn void digit_folds(state *y, const int have, int digit, const int elements, LOC
     i += high << log, done += (i64)high << log;
     if (have || high) {
         UNROLL for (int j = 0; j < PASS_RUN; j++)
-            y[j] = COMBINE(y[j], digit_item(elements, from, i + (j << log), number, p), done, (i64)1 << log);
+            y[j] = COMBINE(y[j], digit_item(elements, from, i + (j << log), number, p), done,
+                           (i64)1 << log);
     } else {
-        UNROLL for (int j = 0; j < PASS_RUN; j++) y[j] = digit_item(elements, from, i + (j << log), number, p);
+        UNROLL for (int j = 0; j < PASS_RUN; j++)
+            y[j] = digit_item(elements, from, i + (j << log), number, p);
     }
 }
 
@@ -92,15 +96,17 @@ enum { HAVE_NONE, HAVE_LOCAL, HAVE_GLOBAL };
 /* Folds a nonzero digit of w into z, from nodes or elements that begin `far` items further on.
  * in_place: these nodes are z itself. The members of the tile are read where they are needed, to
  * save registers. */
-fn void digit_pass(LOCAL node *z, int in_place, int digit, int have, LOCAL const stretch *p, windows of, part make,
-    const int elements, LOCAL const u8 *from, int far, int log, par par_)
+fn void digit_pass(LOCAL node *z, int in_place, int digit, int have, LOCAL const stretch *p,
+                   windows of, part make, const int elements, LOCAL const u8 *from, int far,
+                   int log, par par_)
 {
     const int i = digit_first(log), results = p->results, some = i < results;
     const i64 number = elements ? p->lo + of.shift : 0, done = of.shift + far;
     state y[PASS_RUN];
     if (some && have == HAVE_GLOBAL) {
         GLOBAL const node *const high = (GLOBAL const node *)make.states + p->done;
-        UNROLL for (int j = 0; j < PASS_RUN; j++) y[j] = high[i + (j << log) < results ? i + (j << log) : 0].s;
+        UNROLL for (int j = 0; j < PASS_RUN; j++)
+            y[j] = high[i + (j << log) < results ? i + (j << log) : 0].s;
     }
     if (some && have == HAVE_LOCAL) {
         UNROLL for (int j = 0; j < PASS_RUN; j++) y[j] = z[i + (j << log)].s;
@@ -148,8 +154,8 @@ fn void pass_tile(LOCAL u8 *room, LOCAL const stretch *p, batch b, windows of, p
     {
         const int log = k * DIGIT_LOG, digit = w >> log & DIGIT;
         if (digit > 1 || (digit && (have != HAVE_NONE)))
-            digit_pass(z, k == levels, digit, have, p, of, make, 0, (LOCAL const u8 *)(z + (levels - k) * PASS_TILE),
-                far, log, b.p);
+            digit_pass(z, k == levels, digit, have, p, of, make, 0,
+                       (LOCAL const u8 *)(z + (levels - k) * PASS_TILE), far, log, b.p);
         if (digit) have = HAVE_LOCAL; /* digit 1 without higher digits: z has that node already */
         far += digit << log;
     }

@@ -65,7 +65,8 @@ fn int load_items_exact(LOCAL kept *z, batch b, i64 lo, int from, int to)
      * conditional and overlap. */
     if (full + me < to) {
         elem some[LOADS];
-        UNROLL for (int k = 0; k < LOADS; k++) some[k] = e[lesser(full + me + k * WINDOW_THREADS, to - 1)];
+        UNROLL for (int k = 0; k < LOADS; k++)
+            some[k] = e[lesser(full + me + k * WINDOW_THREADS, to - 1)];
         UNROLL for (int k = 0; k < LOADS; k++)
         {
             const int i = full + me + k * WINDOW_THREADS;
@@ -87,7 +88,8 @@ fn int load_items_exact(LOCAL kept *z, batch b, i64 lo, int from, int to)
     ROLLED for (; u < last; u += LOADS / 2 * WINDOW_THREADS)
     {
         line e[LOADS / 2];
-        UNROLL for (int k = 0; k < LOADS / 2; k++) e[k] = lines[lesser(u + k * WINDOW_THREADS, last - 1)];
+        UNROLL for (int k = 0; k < LOADS / 2; k++)
+            e[k] = lines[lesser(u + k * WINDOW_THREADS, last - 1)];
         UNROLL for (int k = 0; k < LOADS / 2; k++)
         {
             if (u + k * WINDOW_THREADS < last) to_lines[u + k * WINDOW_THREADS] = e[k];
@@ -103,7 +105,8 @@ fn int load_items_exact(LOCAL kept *z, batch b, i64 lo, int from, int to)
 
 /* Computes the nodes of the tile's runs (all), and of the first `part` items of each run
  * (first). */
-fn void nodes_of_runs(LOCAL const kept *z, LOCAL state *all, LOCAL state *first, int runs, int part, i64 lo, par p)
+fn void nodes_of_runs(LOCAL const kept *z, LOCAL state *all, LOCAL state *first, int runs, int part,
+                      i64 lo, par p)
 {
     for (int g = thread_index(); g < runs; g += WINDOW_THREADS) {
         LOCAL const kept *x = z + g * RUN;
@@ -121,17 +124,20 @@ fn void nodes_of_runs(LOCAL const kept *z, LOCAL state *all, LOCAL state *first,
 /* Computes mid[g] for the first `heads` runs: the fold of the `middle` runs after run g. y, next:
  * `runs` nodes each; both are overwritten. Each step makes two levels and takes one base-4 digit of
  * `middle`, the lowest first. */
-fn void middles(LOCAL state *y, LOCAL state *next, LOCAL state *mid, int heads, int runs, int middle)
+fn void middles(LOCAL state *y, LOCAL state *next, LOCAL state *mid, int heads, int runs,
+                int middle)
 {
     int at = 1;
     for (int log = 0; middle >> log; log += 2) {
-        const int size = 1 << log, digit = middle >> log & 3, made = middle >> log >= 4 ? runs - 3 * size : 0;
+        const int size = 1 << log, digit = middle >> log & 3,
+                  made = middle >> log >= 4 ? runs - 3 * size : 0;
         const i64 each = (i64)RUN << log;
         ROLLED for (int g = thread_index(); g < runs; g += WINDOW_THREADS)
         {
             LOCAL const state *from = y + g, *more = from + at;
             if (g < made)
-                next[g] = TWIN(TWIN(from[0], from[size], each), TWIN(from[2 * size], from[3 * size], each), 2 * each);
+                next[g] = TWIN(TWIN(from[0], from[size], each),
+                               TWIN(from[2 * size], from[3 * size], each), 2 * each);
             if (digit && g < heads) {
                 state v = more[0];
                 if (at > 1) v = COMBINE(mid[g], v, (i64)(at - 1) * RUN, each);
@@ -169,8 +175,10 @@ fn void windows_of_run(state *v, LOCAL const kept *x, int d, maybe q, i64 start,
 fn void store_side_by_side(GLOBAL u8 *to, LOCAL const u8 *from, int count)
 {
     const int values = count * VALUES, lines = ADDRESS(to) % 16 ? 0 : count * OUT_BYTES / 16;
-    for (int u = thread_index(); u < lines; u += WINDOW_THREADS) ((GLOBAL line *)to)[u] = ((LOCAL const line *)from)[u];
-    ROLLED for (int i = lines * (16 / TL_OUT_SIZE) + thread_index(); i < values; i += WINDOW_THREADS)
+    for (int u = thread_index(); u < lines; u += WINDOW_THREADS)
+        ((GLOBAL line *)to)[u] = ((LOCAL const line *)from)[u];
+    ROLLED for (int i = lines * (16 / TL_OUT_SIZE) + thread_index(); i < values;
+                i += WINDOW_THREADS)
         store_bytes(to + i * TL_OUT_SIZE, ((LOCAL const result *)from)[i]);
 }
 
@@ -195,7 +203,8 @@ KERNEL_OF(window_exact)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    const int me = thread_index(), d = (int)width - 1, middle = (d - RUN) / RUN, part = (d - RUN) % RUN;
+    const int me = thread_index(), d = (int)width - 1, middle = (d - RUN) / RUN,
+              part = (d - RUN) % RUN;
     const int runs_room = EXACT_RUNS((int)each / RUN, middle);
     LOCAL u8 *room = ROOM_OF_PARAMETER;
     LOCAL kept *z = (LOCAL kept *)room;
@@ -204,7 +213,8 @@ KERNEL_OF(window_exact)
     LOCAL u8 *apart = room + EXACT_RESULTS_AT(TL_SIZE, STATE_BYTES, (int)each, d);
     for (i64 job = group_index(); job < jobs; job += group_count()) {
         const i64 j0 = job * each, lo = lead + j0;
-        const int results_ = j0 + each < count ? (int)each : (int)(count - j0), items = results_ + d;
+        const int results_ = j0 + each < count ? (int)each : (int)(count - j0),
+                  items = results_ + d;
         const int heads = (results_ + RUN - 1) / RUN, runs = heads + middle + 1;
         const int inside = lo >= 0 && lo + items <= b.n;
         LOCAL const kept *x = z + load_items_exact(z, b, lo, lo < 0 ? (int)-lo : 0,
@@ -222,7 +232,8 @@ KERNEL_OF(window_exact)
                 q.have = middle > 0 || part > 0;
                 if (middle) q.s = mid[g];
                 if (part)
-                    q.s = middle ? COMBINE(q.s, first[g + 1 + middle], (i64)middle * RUN, part) : first[g + 1];
+                    q.s = middle ? COMBINE(q.s, first[g + 1 + middle], (i64)middle * RUN, part)
+                                 : first[g + 1];
                 windows_of_run(v, x + at, d, q, lo + at, b.p);
             }
             BARRIER();

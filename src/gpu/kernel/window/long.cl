@@ -20,7 +20,8 @@
 KERNEL_OF(window_tall_part)
 {
     PART_OF_PARAMETERS;
-    tall_windows((LOCAL four *)ROOM_OF_PARAMETER, b, out, of, jobs, each, top_level, kept_levels, make);
+    tall_windows((LOCAL four *)ROOM_OF_PARAMETER, b, out, of, jobs, each, top_level, kept_levels,
+                 make);
 }
 KERNEL_OF(window_part)
 {
@@ -30,8 +31,8 @@ KERNEL_OF(window_part)
 #if PASS_LOG
     pass_windows((LOCAL u8 *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, make);
 #else
-    whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, top_level, kept_levels,
-        make);
+    whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, top_level,
+                  kept_levels, make);
 #endif
 }
 
@@ -44,7 +45,8 @@ KERNEL_OF(window_rows)
 {
     LOCAL four *z = (LOCAL four *)ROOM_OF_PARAMETER;
     enum { STEP = WINDOW_THREADS / COLUMN_QUADS }; /* rows between a thread's quads */
-    const int w = (int)rows << FIRST_LEVEL, top = (int)top_level + FIRST_LEVEL, kept = (int)kept_levels;
+    const int w = (int)rows << FIRST_LEVEL, top = (int)top_level + FIRST_LEVEL,
+              kept = (int)kept_levels;
     const int mine = thread_index() / COLUMN_QUADS, column = thread_index() % COLUMN_QUADS;
     const int per_item = (int)log - FIRST_LEVEL; /* log2 of the elements of a tile's item */
     const i64 tiles = quads / COLUMN_QUADS;      /* tiles of a row */
@@ -52,7 +54,8 @@ KERNEL_OF(window_rows)
     make.what = more ? PART_LAST_BITS : PART_RESULTS, make.states = to;
     for (i64 job = group_index(); job < jobs; job += group_count()) {
         const i64 chunk = quotient(job, tiles);
-        const i64 to0 = (chunk * each + mine) * quads + (job - chunk * tiles) * COLUMN_QUADS + column;
+        const i64 to0 =
+            (chunk * each + mine) * quads + (job - chunk * tiles) * COLUMN_QUADS + column;
         four y[MINE];
         UNROLL for (int m = 0; m < MINE; m++)
         {

@@ -31,11 +31,13 @@ enum {
  * compilers did not unroll loops whose end depends on an outer loop, and s was in local memory.) */
 fn void pass_double(state *s, const int many, const int level, const int more)
 {
-    UNROLL for (int j = 0; j < many; j++) s[j] = TWIN(s[j], s[j + (1 << level)], (i64)1 << (level + more));
+    UNROLL for (int j = 0; j < many; j++)
+        s[j] = TWIN(s[j], s[j + (1 << level)], (i64)1 << (level + more));
 }
 /* s = the nodes of 2^k items for `many` neighbouring items, made of those at z, which lie `pitch`
  * apart and have 2^more elements each. */
-fn void pass_nodes(state *s, const int many, LOCAL const state *z, const int k, const int pitch, const int more)
+fn void pass_nodes(state *s, const int many, LOCAL const state *z, const int k, const int pitch,
+                   const int more)
 {
     const int last = many + (1 << k);
     UNROLL for (int j = 0; j < last - 1; j++) s[j] = z[j * pitch];
@@ -47,8 +49,8 @@ fn void pass_nodes(state *s, const int many, LOCAL const state *z, const int k, 
 }
 /* Folds bit k of `many` neighbouring windows onto their results y, or sets y if have is 0. The
  * bit's nodes begin at z. done: elements of a window before them. */
-fn void pass_fold(state *y, int have, const int many, LOCAL const state *z, const int k, const int pitch, i64 done,
-    const int more)
+fn void pass_fold(state *y, int have, const int many, LOCAL const state *z, const int k,
+                  const int pitch, i64 done, const int more)
 {
     state s[PASS_NODES];
     /* one half after the other, to save registers */
@@ -61,14 +63,15 @@ fn void pass_fold(state *y, int have, const int many, LOCAL const state *z, cons
         pass_nodes(s, many, z, k, pitch, more);
     }
     if (have) {
-        UNROLL for (int j = 0; j < many; j++) y[j] = COMBINE(y[j], s[j], done, (i64)1 << (k + more));
+        UNROLL for (int j = 0; j < many; j++)
+            y[j] = COMBINE(y[j], s[j], done, (i64)1 << (k + more));
     } else {
         UNROLL for (int j = 0; j < many; j++) y[j] = s[j];
     }
 }
 /* Folds all bits of at most `top` (<= PASS_TOP), from high to low. */
-fn void pass_bits(state *y, int have, const int many, LOCAL const state *z, int bits, const int top, const int pitch,
-    i64 done, const int more)
+fn void pass_bits(state *y, int have, const int many, LOCAL const state *z, int bits, const int top,
+                  const int pitch, i64 done, const int more)
 {
 #define PASS_BIT(k)                                                                                \
     if ((k) <= top && (bits >> (k)&1)) {                                                           \
@@ -112,7 +115,8 @@ fn void pass_rows(LOCAL state *z, LOCAL const stretch *p, int bits, part make, i
         const int i = (first + mine) * RADIX + column, some = i - column < p->results;
         state y[PASS_ROWS];
         if (have) {
-            UNROLL for (int j = 0; j < PASS_ROWS; j++) y[j] = high[i + j * RADIX < p->results ? i + j * RADIX : 0];
+            UNROLL for (int j = 0; j < PASS_ROWS; j++)
+                y[j] = high[i + j * RADIX < p->results ? i + j * RADIX : 0];
         }
         if (some) pass_bits(y, have, PASS_ROWS, z + i, bits, PASS_TOP, RADIX, done, PASS_LOG);
         BARRIER();
@@ -154,7 +158,8 @@ fn void pass_tile(LOCAL u8 *room, LOCAL const stretch *p, batch b, windows of, p
 /* ---- states of any size ---- */
 
 /* Blocks of a multiprocessor, which bounds the registers. */
-#define PASS_BLOCKS (!PASS_LOG ? WHOLE_BLOCKS : PASS_LOG == 5 || (PASS_LOG == 4 && !OP_EXACT) ? 3 : 2)
+#define PASS_BLOCKS                                                                                \
+    (!PASS_LOG ? WHOLE_BLOCKS : PASS_LOG == 5 || (PASS_LOG == 4 && !OP_EXACT) ? 3 : 2)
 #if PASS_LOG
 #if PASS_LOG == DIGIT_LOG
 #define PASS_ITEM(e, item, p) (e)
@@ -182,8 +187,8 @@ fn void pass_load(LOCAL pass_item *x, LOCAL const stretch *p, batch b, windows w
             x[i + j * WINDOW_THREADS] = PASS_ITEM(e[j], item + i + j * WINDOW_THREADS, b.p);
     }
 }
-fn void pass_store(LOCAL const node *z, LOCAL const stretch *p, LOCAL const borders *d, batch b, results out,
-    windows w, part make)
+fn void pass_store(LOCAL const node *z, LOCAL const stretch *p, LOCAL const borders *d, batch b,
+                   results out, windows w, part make)
 {
 #if SKIPS
     /* read the tile's members once: the compiler must assume that stores change them */
@@ -207,8 +212,10 @@ fn void pass_store(LOCAL const node *z, LOCAL const stretch *p, LOCAL const bord
             const four s = v[q];
             const i64 first = lo + q * QUAD;
             result_quad r;
-            r.x = lower(s.s[0], (real)length, first, b.p), r.y = lower(s.s[1], (real)length, first + 1, b.p);
-            r.z = lower(s.s[2], (real)length, first + 2, b.p), r.w = lower(s.s[3], (real)length, first + 3, b.p);
+            r.x = lower(s.s[0], (real)length, first, b.p),
+            r.y = lower(s.s[1], (real)length, first + 1, b.p);
+            r.z = lower(s.s[2], (real)length, first + 2, b.p),
+            r.w = lower(s.s[3], (real)length, first + 3, b.p);
             quads[q] = r;
         }
         if (i < count) to[i] = lower(z[i].s, (real)length, lo + i, b.p);
@@ -220,15 +227,18 @@ fn void pass_store(LOCAL const node *z, LOCAL const stretch *p, LOCAL const bord
         for (; i + (MANY - 1) * WINDOW_THREADS < count; i += MANY * WINDOW_THREADS) {
             result x[MANY];
             UNROLL for (int j = 0; j < MANY; j++)
-                x[j] = lower(z[i + j * WINDOW_THREADS].s, (real)length, lo + i + j * WINDOW_THREADS, b.p);
+                x[j] = lower(z[i + j * WINDOW_THREADS].s, (real)length, lo + i + j * WINDOW_THREADS,
+                             b.p);
             UNROLL for (int j = 0; j < MANY; j++) to[i + j * WINDOW_THREADS] = x[j];
         }
-        ROLLED for (; i < count; i += WINDOW_THREADS) to[i] = lower(z[i].s, (real)length, lo + i, b.p);
+        ROLLED for (; i < count; i += WINDOW_THREADS)
+            to[i] = lower(z[i].s, (real)length, lo + i, b.p);
         return;
     }
     if (p->quads) {
         for (int i = thread_index(); i < count; i += WINDOW_THREADS)
-            to[i] = ahead(p, d, b, i) < length ? empty(b.p) : lower(z[i].s, (real)length, lo + i, b.p);
+            to[i] =
+                ahead(p, d, b, i) < length ? empty(b.p) : lower(z[i].s, (real)length, lo + i, b.p);
         return;
     }
 #endif
@@ -242,14 +252,15 @@ fn void pass_store(LOCAL const node *z, LOCAL const stretch *p, LOCAL const bord
 }
 
 /* The same as whole_windows (whole.cl). */
-fn void pass_windows(LOCAL u8 *room, LOCAL stretch *tiles, LOCAL borders *cuts, batch b, results out, windows of,
-    i64 jobs, i64 each, part make)
+fn void pass_windows(LOCAL u8 *room, LOCAL stretch *tiles, LOCAL borders *cuts, batch b,
+                     results out, windows of, i64 jobs, i64 each, part make)
 {
     const int some = make.what != PART_RESULTS_ALONE; /* true: elements are needed */
     LOCAL pass_item *x = pass_items(room, (int)of.width);
     int turn = 0;
     if (thread_index() == 0 && group_index() < jobs)
-        stretch_of(&tiles[0], b, out, of, group_index(), mark_of(b, group_index()), each, PASS_TILE);
+        stretch_of(&tiles[0], b, out, of, group_index(), mark_of(b, group_index()), each,
+                   PASS_TILE);
     clear_borders(&cuts[0], b);
     BARRIER();
     if (group_index() < jobs) set_borders(&cuts[0], &tiles[0], b);

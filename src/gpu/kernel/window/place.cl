@@ -18,7 +18,10 @@ fn i64 higher_bits(i64 length, int level) { return length >> (level + 1) << (lev
 
 /* ---- the whole batch ---- */
 
-fn i64 all_items(batch b) { return b.flags & OFFSETS ? b.offsets[b.seqs] - b.offsets[0] : b.seqs * b.n; }
+fn i64 all_items(batch b)
+{
+    return b.flags & OFFSETS ? b.offsets[b.seqs] - b.offsets[0] : b.seqs * b.n;
+}
 /* Returns the number k of the first offset above flat index f, or 0 if f < 0. */
 fn i64 offset_after(batch b, i64 f)
 {
@@ -117,7 +120,8 @@ fn void set_borders(LOCAL borders *d, LOCAL const stretch *p, batch b)
 {
     if (!(b.flags & OFFSETS) || p->inside) return;
     const i64 from = b.offsets[0] + p->lo;
-    for (i64 k = p->border + thread_index(); k <= b.seqs && b.offsets[k] - from < PLACES; k += WINDOW_THREADS) {
+    for (i64 k = p->border + thread_index(); k <= b.seqs && b.offsets[k] - from < PLACES;
+         k += WINDOW_THREADS) {
         const int q = (int)(b.offsets[k] - from);
         OR_LOCAL(&d->bit[q >> 5], 1u << (q & 31));
         OR_LOCAL(&d->more[q >> 10], 1u << (q >> 5 & 31));
@@ -205,21 +209,26 @@ fn mark mark_of(batch b, i64 job)
 
 /* Fills *p for tile number `job`, of at most `each` windows; local memory has `room` items. Called
  * by one thread. */
-fn void stretch_of(LOCAL stretch *p, batch b, results out, windows w, i64 job, mark at, i64 each, int room)
+fn void stretch_of(LOCAL stretch *p, batch b, results out, windows w, i64 job, mark at, i64 each,
+                   int room)
 {
     const i64 all = all_items(b), done = job * each, lo = w.at + done, item = lo + w.shift;
-    const i64 left = w.count - done, results_ = left < each ? left : each, items = results_ + w.width - 1;
+    const i64 left = w.count - done, results_ = left < each ? left : each,
+              items = results_ + w.width - 1;
     const i64 first_result = w.valid ? lo : lo + w.before;
     const int listed = (b.flags & OFFSETS) != 0;
     i64 free_; /* places before the first border */
     p->lo = lo, p->done = done, p->results = (int)results_;
-    p->before = item < 0 ? (int)-item : 0, p->beyond = item + items > all ? (int)(all - item) : (int)items;
+    p->before = item < 0 ? (int)-item : 0,
+    p->beyond = item + items > all ? (int)(all - item) : (int)items;
     if (listed) {
         p->border = at.border;
         free_ = at.place - lo;
         p->n = 0, p->part = 0;
     } else {
-        const i64 row = b.seqs == 1 && lo >= 0 ? 0 : lo >= 0 ? quotient(lo, b.n) : -quotient(b.n - 1 - lo, b.n);
+        const i64 row = b.seqs == 1 && lo >= 0 ? 0
+                        : lo >= 0              ? quotient(lo, b.n)
+                                               : -quotient(b.n - 1 - lo, b.n);
         free_ = (row + 1) * b.n - lo;
         p->n = b.n < 2 * PLACES ? (int)b.n : 2 * PLACES;
         p->part = (0x80000000u + (u32)p->n - 1) / (u32)p->n;
@@ -230,12 +239,12 @@ fn void stretch_of(LOCAL stretch *p, batch b, results out, windows w, i64 job, m
     p->x = b.x + (item + (listed ? b.offsets[0] : 0)) * b.stride * TL_SIZE;
     p->out_beside = listed || b.seqs == 1 || (!w.valid && out.row_stride == b.n * out.stride);
     p->out = out.x + (first_result + (listed ? b.offsets[0] : 0)) * out.stride * RESULT_BYTES;
-    p->dense_items = p->beside && b.stride == 1 && (TL_IN_PLACE || ADDRESS(p->x) % TL_SIZE == 0) && item >= 0 &&
-                     item + room <= all;
-    p->quads = OP_LANES == 1 && p->out_beside && out.stride == 1 && ADDRESS(p->out) % QUAD_OUT_ALIGN == 0 &&
-               length_in(w) >= w.least &&
-               (p->inside || ((listed ? w.width == length_in(w) : length_in(w) < PLACES) && w.edges == EDGES_TOO &&
-                                 !w.valid));
+    p->dense_items = p->beside && b.stride == 1 && (TL_IN_PLACE || ADDRESS(p->x) % TL_SIZE == 0) &&
+                     item >= 0 && item + room <= all;
+    p->quads = OP_LANES == 1 && p->out_beside && out.stride == 1 &&
+               ADDRESS(p->out) % QUAD_OUT_ALIGN == 0 && length_in(w) >= w.least &&
+               (p->inside || ((listed ? w.width == length_in(w) : length_in(w) < PLACES) &&
+                              w.edges == EDGES_TOO && !w.valid));
 }
 
 /* Arrays of quads in local memory, for states of 8, 16 or 32 bytes: the states of a quad are
@@ -247,7 +256,10 @@ enum {
 };
 fn int turn_of(int q)
 {
-    return sizeof(state) == 8 ? q >> 1 & 2 : sizeof(state) == 16 ? q >> 1 & 3 : sizeof(state) == 32 ? q & 3 : 0;
+    return sizeof(state) == 8    ? q >> 1 & 2
+           : sizeof(state) == 16 ? q >> 1 & 3
+           : sizeof(state) == 32 ? q & 3
+                                 : 0;
 }
 fn int place_of(int i)
 {
@@ -302,7 +314,8 @@ fn GLOBAL u8 *result_at(LOCAL const stretch *p, batch b, results out, windows w,
 KERNEL_OF(tile_firsts)
 {
     BATCH_OF_PARAMETERS;
-    for (i64 job = group_index() * WINDOW_THREADS + thread_index(); job < jobs; job += group_count() * WINDOW_THREADS) {
+    for (i64 job = group_index() * WINDOW_THREADS + thread_index(); job < jobs;
+         job += group_count() * WINDOW_THREADS) {
         const i64 k = offset_after(b, at + job * each);
         first[2 * job] = k, first[2 * job + 1] = b.offsets[k <= b.seqs ? k : b.seqs] - b.offsets[0];
     }

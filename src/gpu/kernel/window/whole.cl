@@ -23,7 +23,11 @@
 /* Blocks of a multiprocessor, which bounds the registers. */
 #define WHOLE_BLOCKS (RUNS && sizeof(state) == 16 ? 2 : RUNS || sizeof(state) > 8 ? 3 : 4)
 enum { WHOLE_QUADS = WHOLE / QUAD, MINE = WHOLE_QUADS / WINDOW_THREADS };
-enum { ARRAY_QUADS = WHOLE_QUADS + (PADDED ? WHOLE_QUADS / 8 : 0), RUN_LOG = 3, RUN_ITEMS = 1 << RUN_LOG };
+enum {
+    ARRAY_QUADS = WHOLE_QUADS + (PADDED ? WHOLE_QUADS / 8 : 0),
+    RUN_LOG = 3,
+    RUN_ITEMS = 1 << RUN_LOG
+};
 /* For tiles that have TILE_ROWS rows (long.cl, columns.cl): quads of a row; log2 of the items of a
  * row. */
 enum { COLUMN_QUADS = MINE, FIRST_LEVEL = WHOLE_LOG - TILE_ROWS_LOG };
@@ -75,7 +79,11 @@ fn int quad_number(int runs, int m)
 
 /* Elements in local memory, in pieces of a quad (or of 16 bytes, if that is less). They are
  * permuted so that lanes which read a run each have no bank conflicts. */
-enum { PIECE = QUAD * TL_SIZE > 16 ? 16 / TL_SIZE : QUAD, PIECES = RUN_ITEMS / PIECE, BANKS = 128 / (PIECE * TL_SIZE) };
+enum {
+    PIECE = QUAD * TL_SIZE > 16 ? 16 / TL_SIZE : QUAD,
+    PIECES = RUN_ITEMS / PIECE,
+    BANKS = 128 / (PIECE * TL_SIZE)
+};
 typedef struct ALIGNED(PIECE * TL_SIZE) {
     elem e[PIECE];
 } piece;
@@ -97,8 +105,10 @@ fn void load_elements(LOCAL elem *z, LOCAL const stretch *p, batch b, windows w)
     const int me = thread_index();
     if (p->dense_items) {
         elem e[WHOLE / WINDOW_THREADS];
-        UNROLL for (int k = 0; k < WHOLE / WINDOW_THREADS; k++) e[k] = DENSE_ITEM(p, b, w, me + k * WINDOW_THREADS);
-        UNROLL for (int k = 0; k < WHOLE / WINDOW_THREADS; k++) z[k * WINDOW_THREADS + element_place(me)] = e[k];
+        UNROLL for (int k = 0; k < WHOLE / WINDOW_THREADS; k++)
+            e[k] = DENSE_ITEM(p, b, w, me + k * WINDOW_THREADS);
+        UNROLL for (int k = 0; k < WHOLE / WINDOW_THREADS; k++)
+            z[k * WINDOW_THREADS + element_place(me)] = e[k];
     } else {
         for (int i = p->before + me; i < p->beyond; i += WINDOW_THREADS)
             z[element_place(i)] = item_of(p, b, w, i);
@@ -154,7 +164,8 @@ fn void load_whole(LOCAL state *z, LOCAL const stretch *p, batch b, windows w)
     if (p->dense_items) {
         elem e[WHOLE / WINDOW_THREADS];
         const i64 item = p->lo + w.shift + me;
-        UNROLL for (int k = 0; k < WHOLE / WINDOW_THREADS; k++) e[k] = DENSE_ITEM(p, b, w, me + k * WINDOW_THREADS);
+        UNROLL for (int k = 0; k < WHOLE / WINDOW_THREADS; k++)
+            e[k] = DENSE_ITEM(p, b, w, me + k * WINDOW_THREADS);
         UNROLL for (int k = 0; k < WHOLE / WINDOW_THREADS; k++)
             z[k * WINDOW_THREADS + place_of(me)] = lift(e[k], item + k * WINDOW_THREADS, b.p);
     } else {
@@ -165,16 +176,19 @@ fn void load_whole(LOCAL state *z, LOCAL const stretch *p, batch b, windows w)
 /* Results of a tile, from the folds v of all elements of its windows: four windows at a time
  * (quads), or from local memory, contiguous (store_items). */
 #if OP_LANES == 1
-fn void lower_quad(result *x, LOCAL const stretch *p, LOCAL const borders *d, batch b, windows w, int q, const four *v)
+fn void lower_quad(result *x, LOCAL const stretch *p, LOCAL const borders *d, batch b, windows w,
+                   int q, const four *v)
 {
     const real length = (real)length_in(w);
     UNROLL for (int c = 0; c < QUAD; c++) x[c] = lower(v->s[c], length, p->lo + q + c, b.p);
     if (!p->inside && (b.flags & OFFSETS) && q < p->results) {
         const int cut = cut_windows(p, d, b, q, (int)length_in(w));
         UNROLL for (int c = 0; c < QUAD; c++) x[c] = cut >> c & 1 ? empty(b.p) : x[c];
-    } else if (!p->inside && !(b.flags & OFFSETS) && ahead_in_rows(p, q) < length_in(w) + QUAD - 1) {
+    } else if (!p->inside && !(b.flags & OFFSETS) &&
+               ahead_in_rows(p, q) < length_in(w) + QUAD - 1) {
         /* For rows this is faster than cut_windows. */
-        UNROLL for (int c = 0; c < QUAD; c++) x[c] = ahead_in_rows(p, q + c) < length_in(w) ? empty(b.p) : x[c];
+        UNROLL for (int c = 0; c < QUAD; c++)
+            x[c] = ahead_in_rows(p, q + c) < length_in(w) ? empty(b.p) : x[c];
     }
 }
 /* Stores the results of a warp's runs; at: address of the lane's first one. Pairs of lanes exchange
@@ -191,7 +205,8 @@ fn void store_full_runs(GLOBAL u8 *at, const result *x)
         unit even_s, odd_s; /* from the even lane's run, from the odd lane's */
         UNROLL for (int c = 0; c < UNIT; c++)
         {
-            const result even_x = x[j * UNIT + c], odd_x = x[(j + 1) * UNIT + c], mine = odd ? odd_x : even_x;
+            const result even_x = x[j * UNIT + c], odd_x = x[(j + 1) * UNIT + c],
+                         mine = odd ? odd_x : even_x;
             result other = odd ? even_x : odd_x;
             SHUFFLE(1, result, other, other, 1);
             even_s.r[c] = odd ? other : mine, odd_s.r[c] = odd ? mine : other;
@@ -208,7 +223,8 @@ fn void store_full_runs(GLOBAL u8 *at, const result *x)
 #endif
 }
 #endif
-fn void store_quads(LOCAL const stretch *p, LOCAL const borders *d, batch b, windows w, int q, const four *v)
+fn void store_quads(LOCAL const stretch *p, LOCAL const borders *d, batch b, windows w, int q,
+                    const four *v)
 {
 #if OP_LANES == 1
     const int row = q - lane_index() * QUAD; /* of the first quad of the warp */
@@ -225,12 +241,14 @@ fn void store_quads(LOCAL const stretch *p, LOCAL const borders *d, batch b, win
     }
 #endif
 }
-fn void store_runs(LOCAL const stretch *p, LOCAL const borders *d, batch b, windows w, int q, const four *v)
+fn void store_runs(LOCAL const stretch *p, LOCAL const borders *d, batch b, windows w, int q,
+                   const four *v)
 {
 #if OP_LANES == 1
     result x[RUN_ITEMS];
     GLOBAL result *to = (GLOBAL result *)p->out + q;
-    UNROLL for (int k = 0; k < RUN_ITEMS; k += QUAD) lower_quad(x + k, p, d, b, w, q + k, v + k / QUAD);
+    UNROLL for (int k = 0; k < RUN_ITEMS; k += QUAD)
+        lower_quad(x + k, p, d, b, w, q + k, v + k / QUAD);
     if (SKIPS && q - lane_index() * RUN_ITEMS + LANES * RUN_ITEMS <= p->results) {
         store_full_runs((GLOBAL u8 *)to, x);
         return;
@@ -271,8 +289,8 @@ enum { FAR_LEVEL = WHOLE_QUADS / 4, FAR_BITS = WHOLE_QUADS / 2 + 1 };
  * ... The other levels alternate between two arrays (runs: they use one). Nodes of level k have
  * 2^(k + more) elements; more is 0 except for tiles of rows (long.cl, columns.cl). ones: the first
  * nodes may have one element. */
-fn void double_quads(LOCAL four *z, four *y, int from, int top, int w, int kept, int slot, int more, int runs,
-    const int ones)
+fn void double_quads(LOCAL four *z, four *y, int from, int top, int w, int kept, int slot, int more,
+                     int runs, const int ones)
 {
     for (int k = from; k < top; k++) {
         if (!ones) SURELY((real)((i64)1 << (k + more)) > num(1.0)); /* see plus_halves */
@@ -283,14 +301,17 @@ fn void double_quads(LOCAL four *z, four *y, int from, int top, int w, int kept,
         BARRIER();
         UNROLL for (int m = 0; m < MINE; m++)
         {
-            four right = quad_at(to, quad_number(runs, m) + (1 << (k - 2)), m, runs ? WHOLE_QUADS : FAR_LEVEL);
-            UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] = TWIN(y[m].s[c], right.s[c], (i64)1 << (k + more));
+            four right = quad_at(to, quad_number(runs, m) + (1 << (k - 2)), m,
+                                 runs ? WHOLE_QUADS : FAR_LEVEL);
+            UNROLL for (int c = 0; c < QUAD; c++)
+                y[m].s[c] = TWIN(y[m].s[c], right.s[c], (i64)1 << (k + more));
         }
     }
 }
 /* Folds the levels of w's bits below top, which are in `kept` arrays, onto y. done: elements of the
  * window before the items of this launch. */
-fn void fold_bits(LOCAL const four *z, four *y, int top, int w, int kept, int more, i64 done, int runs)
+fn void fold_bits(LOCAL const four *z, four *y, int top, int w, int kept, int more, i64 done,
+                  int runs)
 {
     int slot = kept;
     for (int k = top - 1; k >= 0; k--) {
@@ -303,10 +324,13 @@ fn void fold_bits(LOCAL const four *z, four *y, int top, int w, int kept, int mo
             four right = quad_at(from, q, m, runs ? WHOLE_QUADS : FAR_BITS);
             if (!(RUNS && runs) && far & 2) { /* the bits end at level 1: half a quad further */
                 four next = quad_at(from, q + 1, m, FAR_BITS);
-                right.s[0] = right.s[2], right.s[1] = right.s[3], right.s[2] = next.s[0], right.s[3] = next.s[1];
+                right.s[0] = right.s[2], right.s[1] = right.s[3], right.s[2] = next.s[0],
+                right.s[3] = next.s[1];
             }
-            UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] = COMBINE(y[m].s[c], right.s[c],
-                done + (more < 0 ? far >> -more : (i64)far << more), (i64)1 << (k + more));
+            UNROLL for (int c = 0; c < QUAD; c++)
+                y[m].s[c] = COMBINE(y[m].s[c], right.s[c],
+                                    done + (more < 0 ? far >> -more : (i64)far << more),
+                                    (i64)1 << (k + more));
         }
     }
 }
@@ -322,11 +346,13 @@ typedef struct {
 /* Folds the highest bit of the launch, Y_top in y (some_y: if it has one), onto the fold of the
  * window's `done` elements before it, if there are any. Quad m of a thread has that fold at quad_ +
  * m * step, if bit m of `some` is set. All loads come before the first fold. */
-fn void fold_onto(four *y, int some_y, part make, i64 quad_, i64 step, int some, i64 done, int top, int more)
+fn void fold_onto(four *y, int some_y, part make, i64 quad_, i64 step, int some, i64 done, int top,
+                  int more)
 {
     four high[MINE];
     if (make.what != PART_LAST_BITS && make.what != PART_RESULTS_ALONE) return;
-    UNROLL for (int m = 0; m < MINE; m++) high[m] = make.states[some >> m & 1 ? quad_ + m * step : 0];
+    UNROLL for (int m = 0; m < MINE; m++)
+        high[m] = make.states[some >> m & 1 ? quad_ + m * step : 0];
     if (make.what == PART_RESULTS_ALONE || !some_y) {
         UNROLL for (int m = 0; m < MINE; m++) y[m] = high[m];
         return;
@@ -345,8 +371,8 @@ fn void fold_onto(four *y, int some_y, part make, i64 quad_, i64 step, int some,
  * meanwhile. */
 #define LEVELS_PARAMETERS PARAMETERS_OF(LEVELS)
 #define WHOLE_PARAMETERS  PARAMETERS_OF(WHOLE)
-fn void whole_windows(LOCAL four *room, LOCAL stretch *tiles, LOCAL borders *cuts, batch b, results out, windows of,
-    i64 jobs, i64 each, LEVELS_PARAMETERS, part make)
+fn void whole_windows(LOCAL four *room, LOCAL stretch *tiles, LOCAL borders *cuts, batch b,
+                      results out, windows of, i64 jobs, i64 each, LEVELS_PARAMETERS, part make)
 {
     const int w = (int)of.width, top = (int)top_level, kept = (int)kept_levels, me = thread_index();
     /* with runs, low bits are computed from elements */
@@ -391,12 +417,15 @@ fn void whole_windows(LOCAL four *room, LOCAL stretch *tiles, LOCAL borders *cut
                 y[m] = get_four(y0, q);
                 if (top) {
                     four right = quad_at(y0, q + 1, m, 1);
-                    state one = TWIN(right.s[0], right.s[1], 1), two = TWIN(right.s[1], right.s[2], 1);
-                    UNROLL for (int c = 0; c < 3; c++) y[m].s[c] = TWIN(y[m].s[c], y[m].s[c + 1], 1);
+                    state one = TWIN(right.s[0], right.s[1], 1),
+                          two = TWIN(right.s[1], right.s[2], 1);
+                    UNROLL for (int c = 0; c < 3; c++)
+                        y[m].s[c] = TWIN(y[m].s[c], y[m].s[c + 1], 1);
                     y[m].s[3] = TWIN(y[m].s[3], right.s[0], 1);
                     if (top > 1) {
                         if (w & 2) put_four(z + (w & 1) * ARRAY_QUADS, q, y[m]);
-                        y[m].s[0] = TWIN(y[m].s[0], y[m].s[2], 2), y[m].s[1] = TWIN(y[m].s[1], y[m].s[3], 2);
+                        y[m].s[0] = TWIN(y[m].s[0], y[m].s[2], 2),
+                        y[m].s[1] = TWIN(y[m].s[1], y[m].s[3], 2);
                         y[m].s[2] = TWIN(y[m].s[2], one, 2), y[m].s[3] = TWIN(y[m].s[3], two, 2);
                     }
                 }
@@ -405,13 +434,15 @@ fn void whole_windows(LOCAL four *room, LOCAL stretch *tiles, LOCAL borders *cut
             BARRIER();
         }
         int some = 0;
-        UNROLL for (int m = 0; m < MINE; m++) some |= (quad_number(RUNS, m) * QUAD < p->results) << m;
+        UNROLL for (int m = 0; m < MINE; m++)
+            some |= (quad_number(RUNS, m) * QUAD < p->results) << m;
         fold_onto(y, high != 0, make, p->done / QUAD + quad_number(RUNS, 0),
             quad_number(RUNS, 1) - quad_number(RUNS, 0), some, of.shift, top, 0);
         fold_bits(z, y, top, high, kept, 0, of.shift, RUNS);
         UNROLL for (int m = 0; m < MINE && RUNS; m++)
-            run_low(&y[m], high || make.what != PART_RESULTS, make.what == PART_RESULTS_ALONE ? 0 : low,
-                (LOCAL const elem *)room, quad_number(1, m) * QUAD + high, p->lo + of.shift, of.shift + high, b.p);
+            run_low(&y[m], high || make.what != PART_RESULTS,
+                    make.what == PART_RESULTS_ALONE ? 0 : low, (LOCAL const elem *)room,
+                    quad_number(1, m) * QUAD + high, p->lo + of.shift, of.shift + high, b.p);
         const int quads = p->quads && make.what != PART_LEVEL;
         if (quads && RUNS) {
             UNROLL for (int m = 0; m + 1 < MINE; m += 2)
@@ -433,7 +464,8 @@ fn void whole_windows(LOCAL four *room, LOCAL stretch *tiles, LOCAL borders *cut
         if (SKIPS && (quads || make.what == PART_LEVEL)) continue;
         UNROLL for (int m = 0; m < MINE; m++) put_four(z, quad_number(RUNS, m), y[m]);
         BARRIER();
-        if (make.what != PART_LEVEL && !quads) store_items(p, &cuts[turn], b, out, of, (LOCAL const state *)z, 1);
+        if (make.what != PART_LEVEL && !quads)
+            store_items(p, &cuts[turn], b, out, of, (LOCAL const state *)z, 1);
         BARRIER();
     }
 }
@@ -443,7 +475,8 @@ fn void whole_windows(LOCAL four *room, LOCAL stretch *tiles, LOCAL borders *cut
     RESULTS_OF_PARAMETERS;                                                                         \
     windows of;                                                                                    \
     part make;                                                                                     \
-    of.at = valid ? 0 : -before, of.count = count, of.before = before, of.after = after, of.valid = valid; \
+    of.at = valid ? 0 : -before, of.count = count, of.before = before, of.after = after,           \
+    of.valid = valid;                                                                              \
     of.least = least, of.edges = edges, of.shift = 0, of.width = before + after + 1;               \
     make.what = PART_RESULTS, make.states = 0
 #ifndef TL_LONG
@@ -452,8 +485,8 @@ KERNEL_OF(window_whole)
     WHOLE_OF_PARAMETERS;
     SHARED stretch tile[2];
     SHARED borders cuts[2];
-    whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, top_level, kept_levels,
-        make);
+    whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, top_level,
+                  kept_levels, make);
 }
 /* The same for one sequence: the compiler removes the code for borders, two fifths of the code.
  * CUDA only, because PoCL 5.0 makes wrong code of two kernels of this text (see BARRIER in
@@ -465,8 +498,8 @@ KERNEL_OF(window_flat)
     SHARED stretch tile[2];
     SHARED borders cuts[2]; /* not used */
     b.seqs = 1, b.flags = 0;
-    whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, top_level, kept_levels,
-        make);
+    whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, top_level,
+                  kept_levels, make);
 }
 #endif
 #endif

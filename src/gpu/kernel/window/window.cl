@@ -34,7 +34,8 @@ KERNEL_OF(window)
     windows of;
     LOCAL const stretch *p = &tile;
     const int me = thread_index(), w = (int)(before + after + 1);
-    of.at = valid ? 0 : -before, of.count = count, of.before = before, of.after = after, of.valid = valid;
+    of.at = valid ? 0 : -before, of.count = count, of.before = before, of.after = after,
+    of.valid = valid;
     of.least = least, of.edges = edges, of.shift = 0, of.width = w;
     for (i64 job = group_index(); job < jobs; job += group_count()) {
         if (me == 0) stretch_of(&tile, b, out, of, job, mark_of(b, job), each, ROOM);
@@ -93,7 +94,8 @@ KERNEL_OF(window)
             maybe acc = nothing(b.p);
             UNROLL for (int k = WINDOW_LEVELS - 1; k >= 0; k--)
             {
-                if (length[o] >> k & 1) acc = then(acc, keep[k][o], higher_bits(length[o], k), (i64)1 << k);
+                if (length[o] >> k & 1)
+                    acc = then(acc, keep[k][o], higher_bits(length[o], k), (i64)1 << k);
             }
             acc.have = acc.have && length[o] >= least;
             store_maybe(result_at(p, b, out, of, j), acc, length[o], p->lo + start[o], b.p);
@@ -107,7 +109,8 @@ KERNEL_OF(window)
 KERNEL_OF(lift_all)
 {
     BATCH_OF_PARAMETERS;
-    for (i64 i = group_index() * WINDOW_THREADS + thread_index(); i < count; i += group_count() * WINDOW_THREADS)
+    for (i64 i = group_index() * WINDOW_THREADS + thread_index(); i < count;
+         i += group_count() * WINDOW_THREADS)
         y[i] = lift(load_element(element_of(b, lo + i)), lo + i, b.p);
 }
 
@@ -127,15 +130,21 @@ KERNEL_OF(fold_all)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    for (i64 j = j0 + group_index() * WINDOW_THREADS + thread_index(); j < j1; j += group_count() * WINDOW_THREADS) {
+    for (i64 j = j0 + group_index() * WINDOW_THREADS + thread_index(); j < j1;
+         j += group_count() * WINDOW_THREADS) {
         const member m = member_of(b, j);
-        const i64 left = valid ? 0 : m.i < before ? m.i : before, right = valid ? before + after : after;
-        const i64 length = left + 1 + (m.n - m.i - 1 < right ? m.n - m.i - 1 : right), start = j - left;
+        const i64 left = valid          ? 0
+                         : m.i < before ? m.i
+                                        : before,
+                  right = valid ? before + after : after;
+        const i64 length = left + 1 + (m.n - m.i - 1 < right ? m.n - m.i - 1 : right),
+                  start = j - left;
         maybe acc = nothing(b.p);
         if (valid && length <= right) continue;
         for (int k = 62; k >= 0; k--) {
             const i64 higher = higher_bits(length, k);
-            if (length >> k & 1) acc = then(acc, y[room * k + start - lo + higher], higher, (i64)1 << k);
+            if (length >> k & 1)
+                acc = then(acc, y[room * k + start - lo + higher], higher, (i64)1 << k);
         }
         acc.have = acc.have && length >= least;
         store_maybe(result_of(out, b, j), acc, length, start, b.p);
@@ -148,10 +157,12 @@ KERNEL_OF(blank)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    for (i64 i = group_index() * WINDOW_THREADS + thread_index(); i < total; i += group_count() * WINDOW_THREADS) {
+    for (i64 i = group_index() * WINDOW_THREADS + thread_index(); i < total;
+         i += group_count() * WINDOW_THREADS) {
         if (counts[i] >= least) continue;
         if (b.flags & OFFSETS)
-            store_empty(out.x + (b.offsets[0] + i) * out.stride * (i64)(OP_LANES * sizeof(result)), b.p);
+            store_empty(out.x + (b.offsets[0] + i) * out.stride * (i64)(OP_LANES * sizeof(result)),
+                        b.p);
         else
             store_empty(place(out, b, i / results_each, i % results_each), b.p);
     }
