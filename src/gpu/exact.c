@@ -8,13 +8,13 @@
 #include <stdlib.h>
 
 enum {
-    GROUPS_EACH = EXACT_BLOCKS, /* resident blocks of a multiprocessor */
-    PART_LEAST = 1 << 14,       /* min items of a part */
-    LONG = 1 << 16,             /* items of a row from which it is always cut into parts */
-    LONG_FEW = 4096,            /* the same if there are few rows */
-    LANE_ITEMS = 16,            /* items of a short row per lane */
+    BLOCKS_PER_PROCESSOR = EXACT_BLOCKS, /* resident blocks of a multiprocessor */
+    PART_LEAST = 1 << 14,                /* min items of a part */
+    LONG_ROW = 1 << 16,                  /* items of a row from which it is always cut into parts */
+    LONG_ROW_OF_FEW = 4096,              /* the same if there are few rows */
+    LANE_ITEMS = 16,                     /* items of a short row per lane */
     /* rows that lie across: resident blocks of a multiprocessor */
-    DOWN_EACH = 32,
+    DOWN_BLOCKS_PER_PROCESSOR = 32,
     DOWN_LEAST = 1 << 11, /* min items of a part of such rows */
     BINNED_ROWS = 4096,   /* rows that have bins at a time */
     PIECE_BYTES = 32 << 20
@@ -30,7 +30,7 @@ typedef struct {
     int64_t rows, longest, elements;
 } job;
 
-static tally_status room_bins(const job *j, int64_t rows, tl_memory *bins)
+static tally_status take_bins(const job *j, int64_t rows, tl_memory *bins)
 {
     return tl_gpu_take(j->l.d, j->l.ctx, (size_t)(rows * j->words) * sizeof(uint32_t), bins);
 }
@@ -89,7 +89,7 @@ static tally_status open_arrays(const job *j, const tally_view *in, arrays *a)
 }
 
 /* Local memory of a block of `rows` short rows: kernel/exact/rows.cl. */
-static tl_room_argument narrow_room(const job *j, int64_t rows)
+static tl_room_argument row_local_bytes(const job *j, int64_t rows)
 {
     return tl_room(8 * EXACT_LEVELS_MOST * LANES +
                    4 * (EXACT_ROOM_OF(j->pairs) + rows * NARROW_ROOM + 1));
@@ -100,11 +100,11 @@ static tally_status parts(const job *j, const arrays *a, const tl_memory *bins, 
                           int64_t rows, int64_t longest)
 {
     /* for longer rows, exact_parts is faster */
-    const int across = tl_batch_across(&a->x) && longest <= LONG;
+    const int across = tl_batch_across(&a->x) && longest <= LONG_ROW;
     const int64_t groups = across ? (rows + LANES - 1) / LANES : rows,
                   floor = across ? DOWN_LEAST : PART_LEAST, least = (longest + floor - 1) / floor,
                   processors = j->l.d->gpu->calls->processors(j->l.d->gpu),
-                  wave = (across ? DOWN_EACH : GROUPS_EACH) * processors;
+                  wave = (across ? DOWN_BLOCKS_PER_PROCESSOR : BLOCKS_PER_PROCESSOR) * processors;
     int64_t count = wave / groups < least ? wave / groups : least;
     if (count < 1) count = 1;
     /* so that parts have the alignment of their row */
@@ -116,7 +116,7 @@ static tally_status parts(const job *j, const arrays *a, const tl_memory *bins, 
                      .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(j, a),
                      .bins = tl_memory_of(bins), .first_row = tl_i64(first), .rows = tl_i64(rows),
                      .parts = tl_i64(count), .each = tl_i64(each), .flags = tl_i64(j->flags),
-                     .local_bytes = narrow_room(j, LANES));
+                     .local_bytes = row_local_bytes(j, LANES));
     return TL_GO(&j->l, exact_parts, rows * count,
                  .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(j, a),
                  .bins = tl_memory_of(bins), .first_row = tl_i64(first), .rows = tl_i64(rows),
@@ -140,7 +140,7 @@ static tally_status long_rows(const job *j, const arrays *a, const tl_results *r
 {
     const int64_t most = j->rows < BINNED_ROWS ? j->rows : BINNED_ROWS;
     tl_memory bins = {0};
-    tally_status status = room_bins(j, most, &bins);
+    tally_status status = take_bins(j, most, &bins);
     for (int64_t first = 0; !status && first < j->rows; first += most) {
         const int64_t rows = j->rows - first < most ? j->rows - first : most;
         status = clear(j, &bins, rows);
@@ -161,7 +161,7 @@ static tally_status short_rows(const job *j, const arrays *a, const tl_results *
     return TL_GO(&j->l, exact_rows, (j->rows + each - 1) / each,
                  .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .second = second(j, a),
                  .results = tl_results_arguments(r), .lanes = tl_i64(lanes),
-                 .flags = tl_i64(j->flags), .local_bytes = narrow_room(j, each));
+                 .flags = tl_i64(j->flags), .local_bytes = row_local_bytes(j, each));
 }
 
 /* True if rows are cut into parts: long rows, and rows that are too few to keep the device busy. */
@@ -169,8 +169,9 @@ static int is_cut(const job *j, const tl_batch *b)
 {
     const int across = tl_batch_across(b);
     const int64_t processors = j->l.d->gpu->calls->processors(j->l.d->gpu),
-                  wave = (across ? DOWN_EACH * LANES : 4 * GROUPS_EACH) * processors;
-    return j->longest > LONG || (j->longest > LONG_FEW && j->rows < wave);
+                  wave = (across ? DOWN_BLOCKS_PER_PROCESSOR * LANES : 4 * BLOCKS_PER_PROCESSOR) *
+                         processors;
+    return j->longest > LONG_ROW || (j->longest > LONG_ROW_OF_FEW && j->rows < wave);
 }
 
 /* Sums all rows of a view that is on the device or is copied there as a whole. */
@@ -189,7 +190,7 @@ static tally_status pieces(const job *j, const tally_view *in, int64_t bytes, co
     const int64_t most = bytes / j->item;
     tl_memory bins = {0};
     arrays a = {0};
-    tally_status status = room_bins(j, 1, &bins);
+    tally_status status = take_bins(j, 1, &bins);
     if (!status) status = clear(j, &bins, 1);
     for (int64_t at = 0; !status && at < in->n; at += most) {
         tally_view piece = *in;

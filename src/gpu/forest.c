@@ -6,16 +6,16 @@
 /* Jobs per multiprocessor, if there are enough sequences. Segments get more and smaller jobs,
  * because their lengths differ: otherwise a multiprocessor's last jobs run while the others are
  * idle. */
-enum { JOBS_EACH = 32, JOBS_OF_SEGMENTS = 128 };
+enum { ROW_JOBS_PER_PROCESSOR = 32, SEGMENT_JOBS_PER_PROCESSOR = 128 };
 
 /* Returns the sequences of a job: as many as fit in a warp's local memory, or fewer if most warps
  * would then have no job. For segments it is, where possible, a multiple of LANES, because a pass
  * of walk.cl takes one segment per lane. */
-static int64_t each_of(const tl_launch *l, const tl_batch *b)
+static int64_t sequences_per_job(const tl_launch *l, const tl_batch *b)
 {
     const int64_t rows = b->n ? FOREST_ELEMENTS / b->n : FOREST_ELEMENTS,
                   fit = b->listed ? FOREST_SEQUENCES : rows;
-    const int64_t jobs = b->listed ? JOBS_OF_SEGMENTS : JOBS_EACH;
+    const int64_t jobs = b->listed ? SEGMENT_JOBS_PER_PROCESSOR : ROW_JOBS_PER_PROCESSOR;
     int64_t fair = b->rows / (jobs * l->d->gpu->calls->processors(l->d->gpu));
     if (b->listed && fair >= LANES / 4) fair = (fair + LANES - 1) / LANES * LANES;
     return fair < 1 ? 1 : fair < fit ? fair : fit;
@@ -33,7 +33,7 @@ static forest_launch launch_of(const tl_launch *l, const tl_batch *b, const tl_r
                                int64_t bytes_of_warp)
 {
     const tl_gpu_calls *c = l->d->gpu->calls;
-    const int64_t each = each_of(l, b), jobs = b->rows / each + (b->rows % each != 0);
+    const int64_t each = sequences_per_job(l, b), jobs = b->rows / each + (b->rows % each != 0);
     const int64_t all = c->warps_in_group(l->d->gpu),
                   fit = c->local_bytes(l->d->gpu) / bytes_of_warp;
     const int64_t warps = fit < 1 ? 1 : fit < all ? fit : all;

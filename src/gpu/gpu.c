@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GROUPS_A_PROCESSOR = 32, MEMORY_LEAST = 64 << 10 };
+enum { BLOCKS_PER_PROCESSOR = 32, MEMORY_LEAST = 64 << 10 };
 /* The pool keeps at most POOL_BYTES, or 1 / POOL_SHARE of the free device memory if that is more. */
 static const size_t POOL_BYTES = (size_t)1 << 30;
 enum { POOL_SHARE = 8 };
@@ -222,7 +222,7 @@ tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *
 
 /* True if the pool may keep `pooled` bytes. Large blocks are kept too, because allocating and
  * freeing a copy of 2^28 f32 takes longer than the call. */
-static int may_stay(const tl_gpu_device *d, size_t pooled)
+static int may_keep(const tl_gpu_device *d, size_t pooled)
 {
     size_t free_ = 0, once = 0;
     if (pooled <= POOL_BYTES) return 1;
@@ -239,7 +239,7 @@ void tl_gpu_give(tl_gpu_device *d, tl_memory *memory)
         pooled += d->pool[i].bytes;
         if (!d->pool[i].bytes) empty = i;
     }
-    if (empty >= 0 && may_stay(d, pooled + memory->bytes))
+    if (empty >= 0 && may_keep(d, pooled + memory->bytes))
         d->pool[empty] = *memory;
     else
         release(d, memory);
@@ -279,7 +279,7 @@ tally_status tl_gpu_come_back(tl_gpu_device *d, tally *ctx, tl_lasting *block)
     return TALLY_OK;
 }
 
-static tally_status lasting_away(tl_gpu_device *d, tally *ctx)
+static tally_status move_lasting_to_host(tl_gpu_device *d, tally *ctx)
 {
     tally_status status = TALLY_OK;
     for (tl_lasting *b = d->lasting; b && !status; b = b->next) {
@@ -307,7 +307,7 @@ tally_status tl_gpu_use_stream(tl_device *base, tally *ctx, void *stream)
     tally_status status = d->gpu->calls->enter(d->gpu, ctx);
     if (status) return status;
     status = d->gpu->calls->wait(d->gpu, ctx);
-    if (!status && d->gpu->calls->stream_moves) status = lasting_away(d, ctx);
+    if (!status && d->gpu->calls->stream_moves) status = move_lasting_to_host(d, ctx);
     if (!status && d->gpu->calls->stream_moves) release_all(d);
     if (!status) status = d->gpu->calls->use_stream(d->gpu, ctx, stream);
     if (!status) d->stream = stream != NULL;
@@ -406,7 +406,7 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spr
     const tl_gpu_calls *c = l->d->gpu->calls;
     const tl_gpu_kernel *k = &tl_gpu_kernels[id];
     const int warps = c->warps_in_group(l->d->gpu);
-    const int64_t most = (int64_t)c->processors(l->d->gpu) * GROUPS_A_PROCESSOR;
+    const int64_t most = (int64_t)c->processors(l->d->gpu) * BLOCKS_PER_PROCESSOR;
     int64_t number = spread == TL_GROUPS && !k->threads ? (jobs + warps - 1) / warps : jobs;
     tl_built b = *l->program;
     if (jobs <= 0) return TALLY_OK;

@@ -13,9 +13,9 @@ enum {
     PACKED_MOST = 1 << 20, /* bytes of states that are copied to or from the host at a time */
     /* in cells: rows begin at multiples of 16 bytes, for every element size */
     PITCH = 16,
-    LONG_LOG = 10,     /* log2 of the steps of a node that the whole device folds */
-    LONG_LEAST = 4096, /* min steps of a push to fold node by node */
-    LANES_EACH = 512   /* cells per multiprocessor from which each cell gets a lane instead */
+    LONG_LOG = 10,            /* log2 of the steps of a node that the whole device folds */
+    LONG_LEAST = 4096,        /* min steps of a push to fold node by node */
+    CELLS_PER_PROCESSOR = 512 /* with more cells, each cell gets a lane instead */
 };
 _Static_assert((int)GRID_BLOCK == (int)TL_GRID_BLOCK, "as a stream counts them");
 
@@ -180,7 +180,7 @@ static tally_status by_nodes(const tl_launch *l, const grid *g, const tl_batch *
 static int is_long(const grid *g, int64_t n)
 {
     return n >= LONG_LEAST && g->width <= g->at_once &&
-           g->width < (int64_t)LANES_EACH * g->d->gpu->calls->processors(g->d->gpu);
+           g->width < (int64_t)CELLS_PER_PROCESSOR * g->d->gpu->calls->processors(g->d->gpu);
 }
 
 static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_view *in,

@@ -18,7 +18,7 @@ static const tl_scalar no_operator = {.file = "none",
                                       .inputs = 1};
 
 /* parts per multiprocessor; min indices of a part */
-enum { PARTS_EACH = 32, TAKE_LEAST = 1 << 13 };
+enum { PARTS_PER_PROCESSOR = 32, TAKE_LEAST = 1 << 13 };
 
 typedef struct {
     tl_launch l;
@@ -30,7 +30,7 @@ typedef struct {
 
 static tally_status begin(job *j, tl_gpu_device *d, tally *ctx, int64_t items, int64_t least)
 {
-    const int64_t most = PARTS_EACH * d->gpu->calls->processors(d->gpu);
+    const int64_t most = PARTS_PER_PROCESSOR * d->gpu->calls->processors(d->gpu);
     *j = (job){.l = {d, ctx, &j->program}, .items = items};
     j->each = (items + most - 1) / most > least ? (items + most - 1) / most : least;
     j->parts = (items + j->each - 1) / j->each;

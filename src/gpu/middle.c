@@ -5,14 +5,14 @@
 #include "gpu/kernel/constants.h"
 
 enum {
-    EACH = 4, /* min sequences per multiprocessor; with fewer, too few warps are busy */
-    RUN = 3   /* resident blocks per multiprocessor (MIDDLE_BLOCKS) */
+    SEQUENCES_PER_PROCESSOR = 4, /* minimum; with fewer, too few warps are busy */
+    BLOCKS_PER_PROCESSOR = 3     /* resident blocks (MIDDLE_BLOCKS) */
 };
 
 int tl_middle_pays(const tl_gpu_device *d, const tl_scalar *op, int64_t rows, int64_t elements,
                    int scan)
 {
-    return rows >= (int64_t)EACH * d->gpu->calls->processors(d->gpu) &&
+    return rows >= (int64_t)SEQUENCES_PER_PROCESSOR * d->gpu->calls->processors(d->gpu) &&
            elements / rows >= MIDDLE_MEAN && (!scan || tl_gpu_state_bytes(op) <= 8);
 }
 
@@ -32,16 +32,17 @@ static tl_arguments_middle_part arguments_of(const tl_batch *b, const tl_results
 
 /* Warps of a reduction: one for each sequence; or, if the kernel gives out the sequences from a
  * counter, as many as are resident. Scans do not use the counter: they are slower with it. */
-static int64_t warps_of(const tl_launch *l, const tl_batch *b)
+static int64_t reduce_warps(const tl_launch *l, const tl_batch *b)
 {
     const tl_gpu_calls *c = l->d->gpu->calls;
-    const int64_t run = (int64_t)RUN * c->processors(l->d->gpu) * c->warps_in_group(l->d->gpu);
+    const int64_t run =
+        (int64_t)BLOCKS_PER_PROCESSOR * c->processors(l->d->gpu) * c->warps_in_group(l->d->gpu);
     return b->ahead && run < b->rows ? run : b->rows;
 }
 
 tally_status tl_middle_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r)
 {
-    return TL_GO(l, reduce_middles, warps_of(l, b), .middle = arguments_of(b, r));
+    return TL_GO(l, reduce_middles, reduce_warps(l, b), .middle = arguments_of(b, r));
 }
 
 tally_status tl_middle_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,

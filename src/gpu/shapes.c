@@ -6,10 +6,10 @@
 #include <string.h>
 
 enum {
-    TILES_EACH = 3, /* min tiles per multiprocessor to double the tile size */
+    TILES_PER_PROCESSOR = 3, /* min tiles per multiprocessor to double the tile size */
     /* log2 of the largest such tile, relative to the smallest (256 KiB); 1 less for elements of 8
      * bytes */
-    TILE_USUAL = 3
+    TILE_LOG_MOST = 3
 };
 
 /* ---- the status table of single-launch kernels (kernel/board.cl) ---- */
@@ -28,7 +28,7 @@ static int64_t board_most(const tl_gpu_device *d)
 
 /* Ensures that the status table has at least `needed` words and that none of them has the new
  * epoch. The table grows to a power of two, so that it seldom grows. */
-static tally_status board_for(tl_gpu_device *d, tally *ctx, int64_t needed)
+static tally_status reserve_board(tl_gpu_device *d, tally *ctx, int64_t needed)
 {
     d->board.epoch++;
     if (d->board.words >= needed) return TALLY_OK;
@@ -83,8 +83,8 @@ static tally_status make_nodes(const tl_launch *l, const tl_batch *b, tl_memory 
 static int64_t plan_reduce(const tl_gpu_device *d, const tl_batch *b, int *more)
 {
     const int log = ELEMENTS_LOG + TILE_WARPS_LOG; /* log2 of the elements of the smallest tile */
-    const int64_t worth = (int64_t)TILES_EACH * d->gpu->calls->processors(d->gpu);
-    const int usual = b->plan->op->elem_bytes > 4 ? TILE_USUAL - 1 : TILE_USUAL;
+    const int64_t worth = (int64_t)TILES_PER_PROCESSOR * d->gpu->calls->processors(d->gpu);
+    const int usual = b->plan->op->elem_bytes > 4 ? TILE_LOG_MOST - 1 : TILE_LOG_MOST;
     *more = 0;
     while (*more < usual && b->n >> (log + *more + 1) >= worth) ++*more;
     while (*more < TILE_MORE && b->n >> (log + *more) >= TILES_MOST) ++*more;
@@ -92,7 +92,7 @@ static int64_t plan_reduce(const tl_gpu_device *d, const tl_batch *b, int *more)
 }
 
 /* Words of the status table: a state for each tile. */
-static int64_t words_of(const tl_batch *b, int64_t tiles)
+static int64_t board_words(const tl_batch *b, int64_t tiles)
 {
     return (tiles ? tiles : 1) * ((tl_gpu_state_bytes(b->plan->op) + 7) / 8);
 }
@@ -103,7 +103,7 @@ static int reduces_once(const tl_gpu_device *d, const tl_batch *b, const tally_v
     int more;
     if (!d->gpu->calls->once || in->rows != 1 || b->listed || !b->longs) return 0;
     const int64_t tiles = plan_reduce(d, b, &more);
-    return tiles < TILES_MOST && words_of(b, tiles) <= board_most(d);
+    return tiles < TILES_MOST && board_words(b, tiles) <= board_most(d);
 }
 
 /* Reduces one sequence in one launch. */
@@ -112,7 +112,7 @@ static tally_status reduce_once(const tl_launch *l, const tl_batch *b, const tl_
     tl_gpu_device *d = l->d;
     int more;
     const int64_t tiles = plan_reduce(d, b, &more);
-    tally_status status = board_for(d, l->ctx, words_of(b, tiles));
+    tally_status status = reserve_board(d, l->ctx, board_words(b, tiles));
     if (status) return status;
     return TL_GO_AS(l, once, tiles ? tiles : 1, TL_SHARED_JOBS,
                     .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
@@ -180,7 +180,7 @@ typedef struct {
     int levels;
 } once_plan;
 
-static once_plan plan_once(const tl_batch *b, int few)
+static once_plan plan_scan_once(const tl_batch *b, int few)
 {
     const int log = tl_gpu_once_log(b->plan->op, few);
     once_plan p = {.tiles = (b->n + (1 << log) - 1) >> log};
@@ -194,13 +194,13 @@ static once_plan plan_once(const tl_batch *b, int few)
 }
 
 /* Bytes of local memory of a thread block. */
-static int64_t once_room(const tl_batch *b, int few)
+static int64_t once_local_bytes(const tl_batch *b, int few)
 {
     return (int64_t)STAGES * b->plan->op->elem_bytes << tl_gpu_once_log(b->plan->op, few);
 }
 
 /* Thread blocks that are resident at the same time. */
-static int64_t once_groups(const tl_gpu_device *d, const tl_batch *b, int few)
+static int64_t resident_blocks(const tl_gpu_device *d, const tl_batch *b, int few)
 {
     return (int64_t)tl_gpu_once_blocks(b->plan->op, few) * d->gpu->calls->processors(d->gpu);
 }
@@ -208,37 +208,38 @@ static int64_t once_groups(const tl_gpu_device *d, const tl_batch *b, int few)
 /* True if the kernel scan_once (few: scan_few) can take the batch. A tile number has at most four
  * digits, a node number fits in 32 bits, and the status table keeps within its share of the memory.
  * Rows shorter than a quarter of a tile would leave most of its warps idle. */
-static int takes_tiles(const tl_gpu_device *d, const tl_batch *b, int few)
+static int can_scan_once(const tl_gpu_device *d, const tl_batch *b, int few)
 {
     const int64_t tile = (int64_t)1 << tl_gpu_once_log(b->plan->op, few), tiles = b->n / tile + 1;
     const int64_t least = few ? CHUNK : 4 * CHUNK;
     if ((b->rows > 1 && b->n < (tile / 4 > least ? tile / 4 : least)) || tiles >= ONCE_TILES ||
-        b->rows >= ONCE_NODES / tiles || once_room(b, few) > d->gpu->calls->local_bytes(d->gpu))
+        b->rows >= ONCE_NODES / tiles ||
+        once_local_bytes(b, few) > d->gpu->calls->local_bytes(d->gpu))
         return 0;
-    return plan_once(b, few).words <= board_most(d);
+    return plan_scan_once(b, few).words <= board_most(d);
 }
 
 /* Chooses the kernel. scan_few has smaller tiles. It is used where rows are too short for the tiles
  * of scan_once, or where scan_once would have at most half as many tiles as there are
  * multiprocessors (bench/gpu/tiles). It is never faster for operators of elements of 4 bytes or
  * more that scan_once folds by lines (argmax). */
-static once_kernel takes_once(const tl_gpu_device *d, const tl_batch *b)
+static once_kernel choose_once_kernel(const tl_gpu_device *d, const tl_batch *b)
 {
     if (!d->gpu->calls->once || !tl_gpu_once_blocks(b->plan->op, 0) || b->listed || !b->longs ||
         tl_batch_across(b))
         return ONCE_NONE;
     const tl_scalar *const op = b->plan->op;
-    const int many = takes_tiles(d, b, 0),
+    const int many = can_scan_once(d, b, 0),
               wide_lines = op->elem_bytes >= 4 && tl_gpu_once_lines(op);
     const int large =
-        FEW_SHARE * plan_once(b, 0).tiles * b->rows > d->gpu->calls->processors(d->gpu);
+        FEW_SHARE * plan_scan_once(b, 0).tiles * b->rows > d->gpu->calls->processors(d->gpu);
     /* With large states, a row's last tile, which is partly idle, costs more than several
      * launches. */
     const int idle =
         tl_gpu_state_bytes(op) > 8 && b->rows > 1 && b->n < (int64_t)4 << tl_gpu_once_log(op, 0);
     if (large && (tl_gpu_scan_steps(op) || idle)) return ONCE_NONE;
     if (many && (wide_lines || large)) return ONCE_MANY;
-    return takes_tiles(d, b, 1) ? ONCE_FEW : many ? ONCE_MANY : ONCE_NONE;
+    return can_scan_once(d, b, 1) ? ONCE_FEW : many ? ONCE_MANY : ONCE_NONE;
 }
 
 static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_batch *b,
@@ -258,13 +259,13 @@ static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_re
                               const tl_before *from)
 {
     tl_gpu_device *d = l->d;
-    const once_plan p = plan_once(b, few);
-    const int64_t jobs = p.tiles * b->rows, most = once_groups(d, b, few),
+    const once_plan p = plan_scan_once(b, few);
+    const int64_t jobs = p.tiles * b->rows, most = resident_blocks(d, b, few),
                   groups = jobs < most ? jobs : most;
-    tally_status status = board_for(d, l->ctx, p.words);
+    tally_status status = reserve_board(d, l->ctx, p.words);
     if (status) return status;
     const tl_arguments_tiled_part tiled = tiled_arguments(d, b, r, &p, jobs, from);
-    const tl_room_argument room = tl_room(once_room(b, few));
+    const tl_room_argument room = tl_room(once_local_bytes(b, few));
     status = few ? TL_GO(l, scan_few, groups, .tiled = tiled, .local_bytes = room)
                  : TL_GO(l, scan_once, groups, .tiled = tiled, .local_bytes = room);
     /* A block that processes several tiles takes STAGES + 1 more tickets than tiles. A block that
@@ -276,7 +277,7 @@ static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_re
 /* ---- scans of columns in one launch ---- */
 
 /* The tiles of a column, and the words of the status table. */
-static once_plan plan_down(const tl_batch *b)
+static once_plan plan_scan_down(const tl_batch *b)
 {
     const int64_t tile = tl_gpu_down_rows(b->plan->op) * TILE_WARPS,
                   width = (b->rows + LANES - 1) / LANES * LANES;
@@ -290,12 +291,12 @@ static once_plan plan_down(const tl_batch *b)
 
 /* True if the kernel scan_down takes the batch. Short columns go by several launches, which also
  * read the elements only once. */
-static int takes_down(const tl_gpu_device *d, const tl_batch *b)
+static int can_scan_down(const tl_gpu_device *d, const tl_batch *b)
 {
     if (!d->gpu->calls->once || !tl_batch_across(b) || b->in_place || !b->longs ||
         !tl_gpu_down_rows(b->plan->op) || b->rows < LANES)
         return 0;
-    const once_plan p = plan_down(b);
+    const once_plan p = plan_scan_down(b);
     return p.levels < COLUMN_LEVELS && p.words <= board_most(d);
 }
 
@@ -303,11 +304,11 @@ static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_re
                               const tl_before *from)
 {
     tl_gpu_device *d = l->d;
-    const once_plan p = plan_down(b);
+    const once_plan p = plan_scan_down(b);
     const int64_t jobs = p.tiles * ((b->rows + LANES - 1) / LANES),
                   most = DOWN_RUN * d->gpu->calls->processors(d->gpu);
     const int64_t groups = jobs < most ? jobs : most;
-    tally_status status = board_for(d, l->ctx, p.words);
+    tally_status status = reserve_board(d, l->ctx, p.words);
     if (!status)
         status = TL_GO(l, scan_down, groups * TILE_WARPS,
                        .tiled = tiled_arguments(d, b, r, &p, jobs, from));
@@ -382,8 +383,8 @@ tally_status tl_gpu_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b,
         status = tl_gpu_program(d, ctx, op, tl_in_place_shape(b, "scan", "scan_two", "scan_bits"),
                                 &program);
     const int walks = !status && tl_middle_takes(d, b, 1);
-    const once_kernel once = status || walks ? ONCE_NONE : takes_once(d, b);
-    const int down = !status && takes_down(d, b), across = tl_batch_across(b) && !down;
+    const once_kernel once = status || walks ? ONCE_NONE : choose_once_kernel(d, b);
+    const int down = !status && can_scan_down(d, b), across = tl_batch_across(b) && !down;
     const int steps = b->longs && once == ONCE_NONE && !down && (!walks || b->listed);
     if (!status && down) status = scan_down(&l, b, &r, &from);
     if (once != ONCE_NONE) status = scan_once(&l, b, &r, once == ONCE_FEW, &from);

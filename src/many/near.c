@@ -45,7 +45,8 @@ typedef struct {
 } near_grid;
 
 /* *far: p is memory of another member than the field; *who: that member. */
-static tally_status is_far(const near_grid *g, tally *ctx, const void *p, int *who, int *far)
+static tally_status find_other_owner(const near_grid *g, tally *ctx, const void *p, int *who,
+                                     int *far)
 {
     tl_team t = g->team;
     t.ctx = ctx;
@@ -72,7 +73,7 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
     tally_view from = *in;
     int64_t low, high;
     int who, far;
-    tally_status status = is_far(g, ctx, in->data, &who, &far);
+    tally_status status = find_other_owner(g, ctx, in->data, &who, &far);
     if (status || !far)
         return status ? status : g->grid->calls->push(ctx, g->grid, threads, in, out);
     if (!tl_view_extent(in, g->elem_bytes, &low, &high))
@@ -91,7 +92,7 @@ static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
     const near_grid *const g = (const near_grid *)base;
     const int64_t bytes = g->width * g->result_bytes;
     int who, far;
-    tally_status status = is_far(g, ctx, out, &who, &far);
+    tally_status status = find_other_owner(g, ctx, out, &who, &far);
     if (status || !far) return status ? status : g->grid->calls->result(ctx, g->grid, threads, out);
     char *const host = malloc((size_t)bytes + 1);
     if (!host) return tl_no_memory(ctx, (size_t)bytes, "results for another device");

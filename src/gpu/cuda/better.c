@@ -37,7 +37,8 @@ struct tl_better {
 struct tl_beside {
     pthread_mutex_t lock;
     pthread_t thread;
-    int working, made; /* working: the thread is in its loop; made: there is a thread to join */
+    int running;  /* the thread is in its loop */
+    int joinable; /* there is a thread to join */
     int ending;
     pid_t owner;
     atomic_int waiting;
@@ -85,7 +86,7 @@ static void *work(void *argument)
         else
             atomic_store_explicit(&j->answered, 1, memory_order_release);
     }
-    b->working = 0;
+    b->running = 0;
     pthread_mutex_unlock(&b->lock);
     return NULL;
 }
@@ -113,10 +114,10 @@ static void stop(tl_beside *b)
     pthread_mutex_lock(&b->lock);
     b->ending = 1;
     if (b->now) atomic_store(&b->now->stop, 1);
-    const int made = b->made;
-    b->made = 0;
+    const int joinable = b->joinable;
+    b->joinable = 0;
     pthread_mutex_unlock(&b->lock);
-    if (made) pthread_join(b->thread, NULL);
+    if (joinable) pthread_join(b->thread, NULL);
 }
 
 static void at_exit(void)
@@ -186,9 +187,9 @@ tl_better *tl_better_ask(tl_beside **beside, const tl_cuda_text *text)
     *j = (tl_better){.beside = b, .text = {copy, text->length, text->capability}};
     pthread_mutex_lock(&b->lock);
     int good = !b->ending;
-    if (good && !b->working) {
-        if (b->made) pthread_join(b->thread, NULL); /* it has left its loop */
-        b->made = b->working = good = start(b);     /* the new thread waits for the lock */
+    if (good && !b->running) {
+        if (b->joinable) pthread_join(b->thread, NULL); /* it has left its loop */
+        b->joinable = b->running = good = start(b);     /* the new thread waits for the lock */
     }
     if (good) {
         *b->last = j;

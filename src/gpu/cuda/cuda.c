@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 enum {
-    SHARED_ANYWAY = 2 << 10, /* more than the static local memory of any kernel */
+    STATIC_SHARED_MOST = 2 << 10, /* more than the static local memory of any kernel */
     CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
     CU_MEMORYTYPE_DEVICE = 2,
     CU_STREAM_NON_BLOCKING = 1,
@@ -141,7 +141,7 @@ static int cu_warps_in_group(const tl_gpu *gpu)
 }
 static int64_t cu_local_bytes(const tl_gpu *gpu)
 {
-    return ((const cuda *)gpu)->shared - SHARED_ANYWAY;
+    return ((const cuda *)gpu)->shared - STATIC_SHARED_MOST;
 }
 
 static tally_status cu_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)

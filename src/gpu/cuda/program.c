@@ -10,10 +10,10 @@
 enum {
     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
     /* launches before better code is requested; the probe's scan has two */
-    WORTH = 3,
+    LAUNCHES_LEAST = 3,
     /* With the static local memory of kernels, this is below 48 KiB; more must be set
      * explicitly. */
-    SHARED_UNASKED = 32 << 10,
+    SHARED_BY_DEFAULT = 32 << 10,
 };
 
 #define PROGRAM_CALLS(F)                                                                           \
@@ -124,7 +124,7 @@ static void replace(tl_program *p, const void *code)
         }
     for (int i = 0; i < p->count; i++) {
         p->kernels[i].function = found[i];
-        p->kernels[i].room = SHARED_UNASKED;
+        p->kernels[i].room = SHARED_BY_DEFAULT;
         p->kernels[i].resident = 0;
     }
     p->before = p->module;
@@ -135,7 +135,8 @@ int tl_cuda_refresh(tl_gpu *gpu, tl_program *p)
 {
     void *code = NULL;
     if (p->launches < 0) return 0;
-    if (!p->better) return ++p->launches >= WORTH && tl_better_room(((const cuda *)gpu)->beside);
+    if (!p->better)
+        return ++p->launches >= LAUNCHES_LEAST && tl_better_room(((const cuda *)gpu)->beside);
     if (!tl_better_take(&p->better, &code)) return 0;
     if (code) replace(p, code);
     free(code);
@@ -185,7 +186,7 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const 
     if (at == program->count) {
         error = cuModuleGetFunction(&program->kernels[at].function, program->module, name);
         if (error) return tl_cuda_failed(ctx, error, name);
-        program->kernels[at].room = SHARED_UNASKED;
+        program->kernels[at].room = SHARED_BY_DEFAULT;
         program->count++;
     }
     CUfunction f = program->kernels[at].function;

@@ -50,7 +50,7 @@ tally_status tl_along_nodes(tl_gpu_device *d, tally *ctx, const tl_plan *plan, c
 }
 
 /* Issues the work that brings the nodes of a piece to the host. */
-static tally_status ask_nodes(tl_along *a, const tally_view *in, int64_t at, int slot)
+static tally_status request_nodes(tl_along *a, const tally_view *in, int64_t at, int slot)
 {
     tl_gpu_device *d = a->pipe.d;
     const tl_gpu_calls *c = d->gpu->calls;
@@ -75,7 +75,7 @@ static int carries(const tl_along *a, int64_t end)
 }
 
 /* Computes that last result and keeps it for put_ends. */
-static void note_end(tl_along *a, int64_t end)
+static void keep_end(tl_along *a, int64_t end)
 {
     const tl_scalar *op = a->plan->op;
     char *to = a->ends + a->end_count++ * a->width * op->result_bytes;
@@ -127,7 +127,7 @@ static tally_status push_nodes(tl_along *a, int slot)
             tl_counter_push(&a->counters[s], op, a->level[slot][k], &node);
         }
     a->nodes[slot] = 0;
-    if (carries(a, a->end_of[slot])) note_end(a, a->end_of[slot]);
+    if (carries(a, a->end_of[slot])) keep_end(a, a->end_of[slot]);
     return TALLY_OK;
 }
 
@@ -164,7 +164,7 @@ static tally_status work_fold(tl_pipe *p, const tl_part *part, const tally_view 
     tally_status status = TALLY_OK;
     int last = part->in.i1 == a->n;
     if (!a->scan || a->keep || !last || carries(a, a->base + a->n))
-        status = ask_nodes(a, in, part->in.i0, slot);
+        status = request_nodes(a, in, part->in.i0, slot);
     if (!status) status = push_nodes(a, (slot + TL_RING - 1) % TL_RING);
     a->pieces++;
     if (status || !a->scan) return status;

@@ -5,7 +5,7 @@
 enum {
     /* A buffer gets 1/16 of the memory: there are 6 buffers, and nodes, levels of windows and
      * tables. */
-    SHARE = 16,
+    BUFFER_SHARE = 16,
     BUDGET_LEAST = 1024 /* in bytes */
 };
 /* 32 MB take 0.6 ms to cross the bus, 100 times the cost of issuing the copy. */
@@ -69,7 +69,7 @@ int64_t tl_pieces_budget(tl_gpu_device *d)
     d->gpu->calls->room(d->gpu, &all, &once);
     all += pooled;
     if (d->limit && d->limit - (d->held - pooled) < all) all = d->limit - (d->held - pooled);
-    int64_t budget = (int64_t)(all / SHARE);
+    int64_t budget = (int64_t)(all / BUFFER_SHARE);
     if (once && budget > (int64_t)once) budget = (int64_t)once;
     return budget > BUDGET_MOST ? BUDGET_MOST : budget < BUDGET_LEAST ? BUDGET_LEAST : budget;
 }

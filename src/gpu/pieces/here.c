@@ -33,7 +33,7 @@ static ends ends_of(int64_t at, int64_t n)
 }
 
 /* Provides `bytes` bytes of page-locked memory that no work of the device uses. */
-static tally_status room_of(tl_gpu_device *d, tally *ctx, size_t bytes, char **room)
+static tally_status locked_memory(tl_gpu_device *d, tally *ctx, size_t bytes, char **room)
 {
     tally_status status = d->stream ? d->gpu->calls->wait(d->gpu, ctx) : TALLY_OK;
     if (!status) status = tl_stage_room(d, ctx, &d->small, bytes);
@@ -42,8 +42,8 @@ static tally_status room_of(tl_gpu_device *d, tally *ctx, size_t bytes, char **r
 }
 
 /* Issues a copy to `to` of the `bytes` bytes that begin `from` bytes after x. */
-static tally_status ask(tl_gpu_device *d, tally *ctx, char *to, const char *x, int64_t from,
-                        int64_t bytes)
+static tally_status issue_copy(tl_gpu_device *d, tally *ctx, char *to, const char *x, int64_t from,
+                               int64_t bytes)
 {
     tl_memory memory;
     size_t offset;
@@ -68,12 +68,12 @@ tally_status tl_here_fold(tl_gpu_device *d, tally *ctx, const tl_plan *plan, con
     tl_memory states = {0};
     int count = 0;
     char *head;
-    tally_status status = room_of(
+    tally_status status = locked_memory(
         d, ctx, (size_t)((e.head + e.tail) * elem) + (size_t)NODES * op->state_bytes, &head);
     char *const tail = tl_offset(head, e.head * elem), *const nodes =
                                                            tl_offset(tail, e.tail * elem);
-    if (!status) status = ask(d, ctx, head, x, 0, e.head * elem);
-    if (!status) status = ask(d, ctx, tail, x, (n - e.tail) * elem, e.tail * elem);
+    if (!status) status = issue_copy(d, ctx, head, x, 0, e.head * elem);
+    if (!status) status = issue_copy(d, ctx, tail, x, (n - e.tail) * elem, e.tail * elem);
     if (!status && inner) {
         const tally_view in = tally_flat((const char *)x + e.head * elem, op->dtype, inner);
         status = tl_gpu_take(d, ctx, (size_t)NODES * op->state_bytes, &states);
@@ -106,9 +106,9 @@ static tally_status scan_head(tl_gpu_device *d, tally *ctx, tl_scan *s, const ch
     char *copy;
     tl_memory memory;
     size_t offset;
-    tally_status status = room_of(d, ctx, (size_t)(head * op->elem_bytes) + bytes, &copy);
+    tally_status status = locked_memory(d, ctx, (size_t)(head * op->elem_bytes) + bytes, &copy);
     char *const results = tl_offset(copy, head * op->elem_bytes);
-    if (!status) status = ask(d, ctx, copy, x, 0, head * op->elem_bytes);
+    if (!status) status = issue_copy(d, ctx, copy, x, 0, head * op->elem_bytes);
     tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
     if (!status) status = waited;
     if (!status) status = tl_device_cpu.scan_push(d->cpu, ctx, s, copy, head, results);
@@ -171,7 +171,7 @@ tally_status tl_here_scan(tl_gpu_device *d, tally *ctx, tl_scan *s, const void *
     if (!status)
         for (int64_t at = from; at < s->done.end; at += (int64_t)1 << own->level[next++]) {
         }
-    if (!status) status = room_of(d, ctx, (size_t)TL_MAX_LEVELS * STEP, &room);
+    if (!status) status = locked_memory(d, ctx, (size_t)TL_MAX_LEVELS * STEP, &room);
     for (int k = 0; !status && s->done.end < from + n; k++) {
         const int64_t at = s->done.end, left = from + n - at, most = at ? at - tl_parent(at) : left;
         status = scan_piece(d, ctx, s, own, &next, (const char *)x + (at - from) * op->elem_bytes,

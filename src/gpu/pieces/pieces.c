@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 enum {
-    COLUMNS_RUN = 256, /* min columns to copy as interleaved rows */
+    COLUMNS_LEAST = 256, /* min columns to copy as interleaved rows */
     /* max columns of a strip that is cut along its elements: each has a counter of 4 KB */
     COLUMNS_MOST = 1024,
     STEP_LEAST = 256 /* min elements of each column in a piece */
@@ -212,7 +212,7 @@ static int64_t strip_width(const call *c, int64_t rows)
 /* True if row r fits, with enough neighbouring columns if it is a column. */
 static int fits(const call *c, int64_t r, int across)
 {
-    return cost_of(c, r) <= c->budget / (across ? COLUMNS_RUN : 1);
+    return cost_of(c, r) <= c->budget / (across ? COLUMNS_LEAST : 1);
 }
 
 static tally_status run_call(call *c)

@@ -37,7 +37,7 @@ typedef struct {
 
 /* Makes the slots, which must be zero at first, and page-locked memory if kernels can write to
  * it. */
-static tally_status have_slots(tl_gpu_device *d, tally *ctx)
+static tally_status make_slots(tl_gpu_device *d, tally *ctx)
 {
     static const char zeros[MEASURED_SLOTS * SLOT_BYTES];
     const tl_gpu_calls *c = d->gpu->calls;
@@ -58,7 +58,7 @@ static tally_status begin_measure(tl_gpu_device *d, tally *ctx, const tl_plan *p
     const tl_launch l = {d, ctx, &program};
     tl_gpu_give(d, &s->ids);
     tally_status status = tl_gpu_program(d, ctx, plan->op, "reduce", &program);
-    if (!status) status = have_slots(d, ctx);
+    if (!status) status = make_slots(d, ctx);
     if (!status) status = tl_gpu_take(d, ctx, (size_t)rows * sizeof(int64_t), &s->ids);
     if (status) return status;
     d->measured.slot ^= 1;
@@ -171,7 +171,7 @@ static int has_succeeded(const segments *s)
 /* ---- the batch ---- */
 
 /* Computes the table b->first for the long segments that b->ids lists. */
-static tally_status put_firsts(tl_gpu_device *d, tally *ctx, tl_batch *b)
+static tally_status compute_firsts(tl_gpu_device *d, tally *ctx, tl_batch *b)
 {
     int64_t levels = b->levels + 2;
     tl_built program = {0};
@@ -188,7 +188,8 @@ static tally_status put_firsts(tl_gpu_device *d, tally *ctx, tl_batch *b)
 
 /* True if all segments have the same length; then *rows is the same view as rows. bytes: of an
  * element. */
-static int are_rows(const tally_view *in, const measured *m, int64_t bytes, tally_view *rows)
+static int has_equal_lengths(const tally_view *in, const measured *m, int64_t bytes,
+                             tally_view *rows)
 {
     const int64_t first = m->offset[FIRST_OFFSET], last = m->offset[LAST_OFFSET];
     *rows = *in;
@@ -199,7 +200,8 @@ static int are_rows(const tally_view *in, const measured *m, int64_t bytes, tall
 }
 
 /* Lists only segments of MIDDLE_END elements or more as long. */
-static tally_status list_beyond(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s)
+static tally_status list_longer_segments(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
+                                         segments *s)
 {
     if (!s->m.count[BEYOND]) {
         s->m.count[LONGS] = 0;
@@ -221,7 +223,7 @@ static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_plan *p
     b->walked = verb != OTHER && s->m.count[LONGS] &&
                 tl_middle_pays(d, plan->op, s->in->rows, b->elements, verb == SCAN);
     if (verb != OTHER) d->measured.walked = b->walked;
-    if (!status && b->walked) status = list_beyond(d, ctx, plan, s);
+    if (!status && b->walked) status = list_longer_segments(d, ctx, plan, s);
     b->ids = s->ids;
     s->ids = (tl_memory){0};
     b->longs = s->m.count[LONGS];
@@ -229,7 +231,7 @@ static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_plan *p
     if (s->done) b->walked = 0;
     for (int l = 1; b->longs && l <= TL_GPU_LEVELS && s->m.count[NODES + l - 1]; l++)
         b->counts[b->levels = l] = s->m.count[NODES + l - 1];
-    return status || !b->longs ? status : put_firsts(d, ctx, b);
+    return status || !b->longs ? status : compute_firsts(d, ctx, b);
 }
 
 static tally_status reduce(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s,
@@ -240,7 +242,7 @@ static tally_status reduce(tl_gpu_device *d, tally *ctx, const tl_plan *plan, se
     tally_status status = tl_view_check(ctx, &to, "out", plan->op->result_bytes);
     if (!status) status = tl_view_overlap(ctx, &s->all, bytes, &to, plan->op->result_bytes, 0);
     if (status) return status;
-    if (are_rows(s->in, &s->m, bytes, &rows))
+    if (has_equal_lengths(s->in, &s->m, bytes, &rows))
         return tl_gpu_reduce_whole(d, ctx, plan, &tl_no_piece, &rows, &to);
     tl_batch b;
     status = open_segments(d, ctx, plan, s, REDUCE, &b);
@@ -256,8 +258,8 @@ typedef struct {
     const tl_plan *count;
 } each_verb;
 
-static tally_status each_of(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s,
-                            const tally_view *out, const each_verb *v)
+static tally_status scan_or_window(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s,
+                                   const tally_view *out, const each_verb *v)
 {
     int64_t bytes = plan->op->elem_bytes, each = plan->op->result_bytes;
     tally_view to = s->all, rows, out_rows;
@@ -267,7 +269,8 @@ static tally_status each_of(tl_gpu_device *d, tally *ctx, const tl_plan *plan, s
     if (!status) status = tl_view_distinct(ctx, &to, "out");
     if (!status) status = tl_view_overlap(ctx, &s->all, bytes, &to, each, !v->window);
     if (status) return status;
-    if (are_rows(s->in, &s->m, bytes, &rows) && are_rows(out, &s->m, each, &out_rows))
+    if (has_equal_lengths(s->in, &s->m, bytes, &rows) &&
+        has_equal_lengths(out, &s->m, each, &out_rows))
         return v->window ? tl_gpu_window_whole(d, ctx, plan, v->count, &tl_no_piece, &rows,
                                                &out_rows, v->window)
                          : tl_gpu_scan_whole(d, ctx, plan, &tl_no_piece, &rows, &out_rows, v->scan);
@@ -339,7 +342,7 @@ static tally_status each_on_device(tl_gpu_device *d, tally *ctx, const tl_plan *
     if (status) return status;
     const speculation a = {v->window ? OTHER : SCAN, out->data, out->stride, v->scan};
     *done = examine(d, ctx, plan, in, &a, &s, &status);
-    if (*done && !status) status = each_of(d, ctx, plan, &s, out, v);
+    if (*done && !status) status = scan_or_window(d, ctx, plan, &s, out, v);
     tl_gpu_give(d, &s.ids);
     d->gpu->calls->leave(d->gpu);
     return status;

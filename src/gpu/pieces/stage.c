@@ -55,7 +55,7 @@ tally_status tl_stage_room(tl_gpu_device *d, tally *ctx, tl_memory *m, size_t by
 static int staged(const tl_side *s) { return !s->here && !s->straight; }
 
 /* Parts of a side's pieces. */
-static int64_t steps_of(const tl_side *s)
+static int64_t parts_of(const tl_side *s)
 {
     return staged(s) ? (s->most * s->bytes + STAGE_BYTES - 1) / STAGE_BYTES : 1;
 }
@@ -73,8 +73,9 @@ static tally_status take_side(tl_pipe *p, tl_side *s, tl_memory *stage, int64_t 
 
 /* ---- the pipeline ---- */
 
-/* LAG: the results of piece j - 2 are emptied while piece j comes in. PARTS: pieces to remember. */
-enum { LAG = 2, PARTS = 4 };
+/* PIECES_BEHIND: the results of piece j - 2 are emptied while piece j comes in. PARTS: pieces to
+ * remember. */
+enum { PIECES_BEHIND = 2, PARTS = 4 };
 
 typedef struct {
     tl_pipe *pipe;
@@ -91,7 +92,7 @@ typedef struct {
 } run;
 
 /* Part k of a rectangle. */
-static tl_haul haul_of(const run *r, const tl_side *s, const tl_rect *rect, int64_t k,
+static tl_haul part_of(const run *r, const tl_side *s, const tl_rect *rect, int64_t k,
                        tl_memory *block)
 {
     int64_t count = tl_side_count(s, rect);
@@ -133,14 +134,14 @@ static int64_t kept_from(const tl_side *s, const tl_part *part)
 }
 
 /* Issues the copy of part number q of all results to its block. */
-static tally_status fetch(run *r, int64_t q)
+static tally_status issue_results(run *r, int64_t q)
 {
     const tl_side *s = &r->pipe->out;
     tally *ctx = r->pipe->ctx;
     int64_t j = q / r->steps, k = q % r->steps, block = q % r->blocks;
     const tl_part *part = &r->part[j % PARTS];
     tl_memory *to = &r->pipe->d->stage[TL_STAGES + block];
-    tl_haul h = haul_of(r, s, &part->out, k, to);
+    tl_haul h = part_of(r, s, &part->out, k, to);
     tally_status status =
         k ? TALLY_OK : r->c->follow(r->gpu, ctx, TL_OUT, TL_DONE + (int)(j % TL_RING));
     if (!status)
@@ -152,7 +153,8 @@ static tally_status fetch(run *r, int64_t q)
     return status;
 }
 
-/* Moves part k of piece j in (if there is such a piece), and part k of piece j - LAG out. */
+/* Moves part k of piece j in (if there is such a piece), and part k of piece j - PIECES_BEHIND
+ * out. */
 static tally_status step(run *r, int64_t j, int64_t k)
 {
     tl_pipe *p = r->pipe;
@@ -160,14 +162,15 @@ static tally_status step(run *r, int64_t j, int64_t k)
     tl_haul in = {0}, out = {0};
     int block = (int)(r->loads % TL_STAGES);
     tally_status status = TALLY_OK;
-    int comes = j < r->pieces && staged(&p->in), goes = j >= LAG && staged(&p->out);
+    int comes = j < r->pieces && staged(&p->in), goes = j >= PIECES_BEHIND && staged(&p->out);
     if (comes) {
-        in = haul_of(r, &p->in, &r->part[j % PARTS].in, k, &stage[block]);
+        in = part_of(r, &p->in, &r->part[j % PARTS].in, k, &stage[block]);
         status = r->c->reached(r->gpu, p->ctx, TL_STAGED_IN + block);
     }
     if (!status && goes) {
-        int64_t from = ((j - LAG) * r->steps + k) % r->blocks;
-        out = haul_of(r, &p->out, &r->part[(j - LAG) % PARTS].out, k, &stage[TL_STAGES + from]);
+        int64_t from = ((j - PIECES_BEHIND) * r->steps + k) % r->blocks;
+        out = part_of(r, &p->out, &r->part[(j - PIECES_BEHIND) % PARTS].out, k,
+                      &stage[TL_STAGES + from]);
         status = r->c->reached(r->gpu, p->ctx, TL_STAGED_OUT + (int)from);
         p->wrote = 1;
     }
@@ -179,9 +182,9 @@ static tally_status step(run *r, int64_t j, int64_t k)
                            (in.e1 - in.e0) * p->in.bytes);
         if (!status) status = r->c->mark(r->gpu, p->ctx, TL_IN, TL_STAGED_IN + block);
     }
-    int64_t q = (j - LAG) * r->steps + k + r->blocks;
+    int64_t q = (j - PIECES_BEHIND) * r->steps + k + r->blocks;
     if (!status && staged(&p->out) && q >= 0 && q / r->steps < r->pieces && q / r->steps < j)
-        status = fetch(r, q);
+        status = issue_results(r, q);
     return status;
 }
 
@@ -223,7 +226,7 @@ static tally_status run_pieces(run *r)
     if (!status) status = r->c->follow(r->gpu, p->ctx, TL_OUT, TL_START);
     for (int64_t j = 0; !status; j++) {
         if (j < r->pieces && !p->next(p, &r->part[j % PARTS])) r->pieces = j;
-        if (j >= r->pieces && (!staged(&p->out) || j >= r->pieces + LAG)) break;
+        if (j >= r->pieces && (!staged(&p->out) || j >= r->pieces + PIECES_BEHIND)) break;
         if (j < r->pieces && !p->in.here && j >= TL_RING)
             status = r->c->follow(r->gpu, p->ctx, TL_IN, TL_DONE + (int)(j % TL_RING));
         if (!status && j < r->pieces && p->in.straight) {
@@ -241,7 +244,7 @@ tally_status tl_pipe_run(tl_pipe *p)
 {
     tl_gpu_device *d = p->d;
     run r = {.pipe = p, .c = d->gpu->calls, .gpu = d->gpu, .pieces = INT64_MAX};
-    int64_t in = steps_of(&p->in), out = steps_of(&p->out);
+    int64_t in = parts_of(&p->in), out = parts_of(&p->out);
     r.steps = in > out ? in : out;
     if (r.steps < 1) r.steps = 1;
     p->wrote = 0;

@@ -6,9 +6,9 @@
 
 enum {
     RESERVED = 1536, /* bytes of local memory of a block besides its arguments' room */
-    GROUPS = 2,      /* blocks of a multiprocessor that registers allow */
+    BLOCKS_MOST = 2, /* blocks of a multiprocessor that registers allow */
     /* Shorter windows are at least as fast by passes.cl. */
-    LEAST_SMALL = 2048,
+    LEAST_OF_SMALL_STATES = 2048,
     LEAST = 1000
 };
 
@@ -28,7 +28,8 @@ int tl_along_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geometry 
 {
     const int log = log_of(d, b),
               beside = b->stride == 1 && !b->listed && (b->rows == 1 || b->row_stride == b->n);
-    const int64_t w = width(g), least = tl_gpu_state_bytes(b->plan->op) > 4 ? LEAST : LEAST_SMALL;
+    const int64_t w = width(g),
+                  least = tl_gpu_state_bytes(b->plan->op) > 4 ? LEAST : LEAST_OF_SMALL_STATES;
     return log && beside && !b->in_place && w >= least && w >> (2 * log) < 2 << PASS_TOP &&
            g->least <= w && room_of(d, b, w) <= d->gpu->calls->local_bytes(d->gpu) &&
            b->elements >= ALONG(log) * d->gpu->calls->processors(d->gpu);
@@ -40,9 +41,9 @@ tally_status tl_window_along(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
     const int64_t each = ALONG(log_of(d, b)), count = j1 - j0, jobs = (count + each - 1) / each;
     const int64_t room = room_of(d, b, width(g)), at = j0 - (g->valid ? 0 : g->before);
     const int64_t fit = (d->gpu->calls->local_bytes(d->gpu) + RESERVED) / (room + RESERVED);
-    const int64_t most = d->gpu->calls->processors(d->gpu) * (fit < 1        ? 1
-                                                              : fit < GROUPS ? fit
-                                                                             : GROUPS);
+    const int64_t most = d->gpu->calls->processors(d->gpu) * (fit < 1             ? 1
+                                                              : fit < BLOCKS_MOST ? fit
+                                                                                  : BLOCKS_MOST);
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
     tally_status status = tl_gpu_program(d, ctx, b->plan->op, "window_along", &program);

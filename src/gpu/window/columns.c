@@ -5,10 +5,10 @@
 #include "gpu/kernel/constants.h"
 
 enum {
-    WALKERS = 64, /* jobs per multiprocessor, if there is enough work */
+    JOBS_PER_PROCESSOR = 64, /* jobs per multiprocessor, if there is enough work */
     /* results of a job, relative to the elements that it reads before its first result */
-    WASTE = 4,
-    EACH_LEAST = 64 /* min results of a job */
+    RESULTS_PER_OVERLAP = 4,
+    RESULTS_LEAST = 64 /* min results of a job */
 };
 
 static int top_of(int64_t w) { return 63 - __builtin_clzll((unsigned long long)w); }
@@ -47,9 +47,10 @@ static tally_status launch(const tl_launch *l, const tl_batch *b, const tl_resul
 static parts cut(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g, int edges)
 {
     const int64_t w = g->before + 1 + g->after, count = g->valid ? b->n - (w - 1) : b->n;
-    const int64_t least = WASTE * w > EACH_LEAST ? WASTE * w : EACH_LEAST,
+    const int64_t least = RESULTS_PER_OVERLAP * w > RESULTS_LEAST ? RESULTS_PER_OVERLAP * w
+                                                                  : RESULTS_LEAST,
                   groups = (b->rows + LANES - 1) / LANES;
-    const int64_t wanted = WALKERS * d->gpu->calls->processors(d->gpu) / groups + 1,
+    const int64_t wanted = JOBS_PER_PROCESSOR * d->gpu->calls->processors(d->gpu) / groups + 1,
                   most = (count - 1) / least + 1;
     const int64_t chunks = wanted < most ? wanted : most, each = ((count - 1) / chunks + 8) & -8;
     return (parts){count, each, each, edges};
@@ -97,7 +98,7 @@ tally_status tl_window_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, 
                   all = (w >> WALK_LEVELS ? 0 : (int64_t)2 << top_of(w)) - 1;
     const int64_t state = tl_gpu_state_bytes(b->plan->op),
                   ends = g->before > g->after ? g->before : g->after;
-    const int shrink = !g->valid && !g->whole, apart = shrink && b->n > 2 * WASTE * w;
+    const int shrink = !g->valid && !g->whole, apart = shrink && b->n > 2 * RESULTS_PER_OVERLAP * w;
     const int walks = places_of(w, shrink ? all : w, WALK_LOG(state)) <=
                       d->gpu->calls->local_bytes(d->gpu) / (LANES * state);
     const int edges = apart ? EDGES_APART : EDGES_TOO;

@@ -4,9 +4,9 @@
 #include "gpu/kernel/constants.h"
 
 /* A tile has up to ROUNDS_MOST rounds of results, so that few items are read twice. It has no more
- * rounds if it has OVERLAP * w results already. GROUPS: tiles that share a multiprocessor's local
- * memory; fewer if a tile would have less than w results. */
-enum { ROUNDS_MOST = 8, OVERLAP = 5, GROUPS = 3 };
+ * rounds if it has OVERLAP * w results already. BLOCKS_MOST: tiles that share a multiprocessor's
+ * local memory; fewer if a tile would have less than w results. */
+enum { ROUNDS_MOST = 8, OVERLAP = 5, BLOCKS_MOST = 3 };
 
 static int64_t width(const tl_geometry *g) { return g->before + g->after + 1; }
 
@@ -26,7 +26,7 @@ static int64_t room_of(const tl_batch *b, int64_t w, int rounds)
  * results. */
 static int rounds_of(const tl_batch *b, int64_t w, int64_t room)
 {
-    for (int groups = GROUPS; groups > 0; groups--) {
+    for (int groups = BLOCKS_MOST; groups > 0; groups--) {
         int rounds = 0;
         while (rounds < ROUNDS_MOST && each_of(b, rounds) < OVERLAP * w &&
                room_of(b, w, rounds + 1) <= room / groups)

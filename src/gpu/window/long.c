@@ -17,10 +17,10 @@ enum {
      * of up to 2^7 - 1 rows read that many rows more. */
     HIGH = 6,
     GROUPS_MOST = 11, /* enough for 63 bits */
-    /* Columns are taken COLUMNS_LEAST at a time, a whole cache line, with at least LONGER times as
+    /* Columns are taken COLUMNS_LEAST at a time, a whole cache line, with at least RESULTS_PER_WINDOW times as
      * many results of each as a window has elements. */
     COLUMNS_LEAST = 32,
-    LONGER = 4
+    RESULTS_PER_WINDOW = 4
 };
 /* Results are computed in slabs: SLAB results level by level, which needs some twenty arrays of
  * that size; SLAB_BYTES of results by groups, which need two to four arrays. A slab has at least as
@@ -277,7 +277,8 @@ tally_status tl_long_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
 {
     const int64_t w = g->before + 1 + g->after, op_in = b->plan->op->elem_bytes,
                   op_out = b->plan->op->result_bytes;
-    const int64_t most = SLAB_BYTES / LONGER / tl_gpu_state_bytes(b->plan->op) / w & -COLUMNS_LEAST;
+    const int64_t most =
+        SLAB_BYTES / RESULTS_PER_WINDOW / tl_gpu_state_bytes(b->plan->op) / w & -COLUMNS_LEAST;
     const int64_t many = most > COLUMNS_LEAST ? most : COLUMNS_LEAST;
     tally_status status = TALLY_OK;
     for (int64_t s = 0; !status && s < b->rows; s += many) {

@@ -42,7 +42,7 @@
 #define EXACT_TOP       (EXACT_WORDS + EXACT_MASKS) /* HIGH_OF the largest element for which a lane
                                                      * has set its units */
 #define HIGH_OF(x)      ((u32)(as_u64(x) >> 32) & 0x7fffffffu)
-#define HIGH(top)       ((u32)((top) + 1023) << 20) /* of 2^top */
+#define HIGH(top)       ((u32)((top) + 1023) << 20) /* HIGH_OF the number 2^top */
 
 /* With 1004 the first register begins below 2^1020. */
 enum { EXACT_MARGIN = 3, EXACT_TOP_MOST = 1004 };
