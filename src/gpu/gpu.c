@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { BLOCKS_PER_PROCESSOR = 32, MEMORY_LEAST = 64 << 10 };
-/* The pool keeps at most POOL_BYTES, or 1 / POOL_SHARE of the free device memory if that is more. */
+/* The pool keeps at most POOL_BYTES, or 1 / POOL_SHARE of the free memory if that is more. */
 static const size_t POOL_BYTES = (size_t)1 << 30;
 enum { POOL_SHARE = 8 };
 

@@ -29,7 +29,8 @@ typedef double f64;
 #define PICK(...)                              PICK_(__VA_ARGS__, 0, 0)
 #define CHOSEN_(which, pick)                   which##pick
 #define CHOSEN_KERNEL(which, pick)             CHOSEN_(which, pick)
-#define KERNEL(name, threads)                  CHOSEN_KERNEL(KERNEL_, PICK(TL_PICK_##name))(name, threads)
+
+#define KERNEL(name, threads) CHOSEN_KERNEL(KERNEL_, PICK(TL_PICK_##name))(name, threads)
 #define KERNEL_BLOCKS(name, threads, most)                                                         \
     CHOSEN_KERNEL(KERNEL_BLOCKS_, PICK(TL_PICK_##name))(name, threads, most)
 #else

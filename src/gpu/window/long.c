@@ -17,8 +17,8 @@ enum {
      * of up to 2^7 - 1 rows read that many rows more. */
     HIGH = 6,
     GROUPS_MOST = 11, /* enough for 63 bits */
-    /* Columns are taken COLUMNS_LEAST at a time, a whole cache line, with at least RESULTS_PER_WINDOW times as
-     * many results of each as a window has elements. */
+    /* Columns are taken COLUMNS_LEAST at a time, a whole cache line, with at least
+     * RESULTS_PER_WINDOW times as many results of each as a window has elements. */
     COLUMNS_LEAST = 32,
     RESULTS_PER_WINDOW = 4
 };
