@@ -20,9 +20,10 @@ typedef struct tl_memory {
     size_t bytes;
 } tl_memory;
 
-/* A lane is a queue whose work is done in order (a CUDA stream). TL_RUN takes kernels and the
- * copies of small calls; it is the caller's stream if the caller gave one. TL_IN and TL_OUT are for
- * copies that pieces.c overlaps with kernels. An event is recorded in a lane by mark. */
+/* Here a lane is a queue whose work is done in order: a CUDA stream, not a lane of a warp. TL_RUN
+ * takes kernels and the copies of small calls; it is the caller's stream if the caller gave one.
+ * TL_IN and TL_OUT are for copies that pieces.c overlaps with kernels. An event is recorded in a
+ * lane by mark. */
 enum { TL_RUN, TL_IN, TL_OUT, TL_LANES };
 enum {
     TL_EVENTS = 32,  /* events that order the lanes */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * A sequence in parts, one in the memory of each member. Nodes and states, a few kilobytes, go
- * through the host. So do the elements that windows at the ends of parts need:
+ * through the host. The elements that windows at the ends of parts need go through the host too:
  *
  *   part k - 1            |                part k                |            part k + 1
  *                   | before | before + after |          | before + after | after |

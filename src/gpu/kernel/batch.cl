@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What every shape starts from: a batch of sequences in memory, and states that the lanes of a warp
- * exchange.
+ * exchange. doc/order.md defines nodes, C(a, b), S(n) and class X. In the code a group is a thread
+ * block, and local memory is what CUDA calls shared memory.
  *
  * A sequence of n elements is cut into chunks of 1024 elements; the node of a chunk is on level 1.
  * 256 nodes of a level make one node of the next, so level l has n >> LEVEL_LOG(l) full nodes

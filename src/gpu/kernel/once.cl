@@ -252,9 +252,9 @@ KERNEL_OF(once)
 #if STRIPED
 #define REDUCE_BLOCKS 3 /* 3 blocks for 24 warps with spans in flight; without a limit the compiler
                          * takes up to 174 registers */
-/* Returns the lane's pile: of spans k, k + the warps of the launch, ... of the packs from x on,
- * each lane folds its packs. The next span's pack is loaded as soon as this span's pack is folded.
- * first: index of the first span's first element. */
+/* Returns the lane's pile of its packs in the warp's spans. The spans begin at x; the warp has
+ * spans k, k + (warps of the launch), ... A pack of the next span is loaded as soon as the same
+ * pack of this span is folded. first: index of the first span's first element. */
 fn pile fold_spans(GLOBAL const bundle *x, i64 spans, i64 first, i64 k, par p)
 {
     const i64 step = group_count() * WARPS_IN_GROUP;

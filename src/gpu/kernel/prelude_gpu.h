@@ -169,9 +169,9 @@ fn real root(real x) { return sqrt_f64(x); }
 /* x / n, correctly rounded. If all results of a launch have the same n (SAME_LENGTH), 1 / n is
  * computed once, and a product and two fused multiply-adds give the quotient (Brisebarre, Muller
  * and Raina, "Accelerating Correctly Rounded Floating-Point Division When the Divisor Is Known in
- * Advance", IEEE Transactions on Computers 53, 2004, algorithm 1). All steps are exact enough if 1
- * <= n <= BOUND and |quotient| >= 1 / BOUND; otherwise, and for 0 and NaN, the division is used. It
- * was no faster for f32 in window_flat. */
+ * Advance", IEEE Transactions on Computers 53, 2004, algorithm 1). That needs steps without
+ * underflow: 1 <= n <= BOUND and |quotient| >= 1 / BOUND. Otherwise, and for 0 and NaN, x is
+ * divided by n. It was no faster for f32 in window_flat. */
 #if defined(FUSES) && SAME_LENGTH &&                                                               \
     (TL_REAL_FLOAT == 8 || (TL_REAL_FLOAT == 4 && defined(TL_LONG)))
 #if TL_REAL_FLOAT == 4

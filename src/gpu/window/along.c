@@ -5,7 +5,7 @@
 #include "gpu/kernel/constants.h"
 
 enum {
-    RESERVED = 1536, /* bytes of local memory of a block besides its arguments' room */
+    RESERVED = 1536, /* static local memory of a block, in bytes */
     BLOCKS_MOST = 2, /* blocks of a multiprocessor that registers allow */
     /* Shorter windows are at least as fast by passes.cl. */
     LEAST_OF_SMALL_STATES = 2048,

@@ -391,7 +391,7 @@ fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, int t, int lanes,
     if (marked || (masked && mode != EXACT_WIDE))
         exact_add_packs(w, x + head * TL_SIZE, y + head * TL_SIZE, packs, t, lanes, marked, masked,
                         mode, bins);
-    else /* without marks and masks a loop needs 4 instructions of 15 less for each element */
+    else /* a separate copy of the code: the test for marks is 4 of 15 instructions per element */
         exact_add_packs(w, x + head * TL_SIZE, y + head * TL_SIZE, packs, t, lanes, 0, 0, mode,
                         bins);
     f64 v[EXACT_VALUES];

@@ -4,8 +4,8 @@
  * `inner`; those of two inputs are written in pairs. The text depends on no operator and no type,
  * so one program serves all.
  *
- *   x --convert to `type`--> NaNs made quiet --> absent ones replaced by `fill` --> to
- *   y --convert to `type`-->                                                        beside it
+ *   x --convert to `to_type`--> make NaNs quiet --> replace absent elements by `fill` --> to
+ *   y --convert to `to_type`--> make NaNs quiet --------------------------> to, after its x
  *
  * Types are numbers TYPE(kind, bytes). Elements are bits: a NaN keeps its payload unless it is made
  * quiet. */

@@ -322,7 +322,7 @@ fn void fold_bits(LOCAL const four *z, four *y, int top, int w, int kept, int mo
         {
             const int q = quad_number(runs, m) + far / QUAD;
             four right = quad_at(from, q, m, runs ? WHOLE_QUADS : FAR_BITS);
-            if (!(RUNS && runs) && far & 2) { /* the bits end at level 1: half a quad further */
+            if (!(RUNS && runs) && far & 2) { /* level 0 after level 1: half a quad further */
                 four next = quad_at(from, q + 1, m, FAR_BITS);
                 right.s[0] = right.s[2], right.s[1] = right.s[3], right.s[2] = next.s[0],
                 right.s[3] = next.s[1];
