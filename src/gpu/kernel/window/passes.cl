@@ -187,11 +187,12 @@ fn void pass_load(LOCAL pass_item *x, LOCAL const stretch *p, batch b, windows w
             x[i + j * WINDOW_THREADS] = PASS_ITEM(e[j], item + i + j * WINDOW_THREADS, b.p);
     }
 }
+/* Stores a tile's results, or (PART_LEVEL) its nodes. The tile's members are read once, because the
+ * compiler must assume that stores change them. */
 fn void pass_store(LOCAL const node *z, LOCAL const stretch *p, LOCAL const borders *d, batch b,
                    results out, windows w, part make)
 {
 #if SKIPS
-    /* read the tile's members once: the compiler must assume that stores change them */
     const int count = p->results, inside = p->inside;
     const i64 lo = p->lo;
     i64 length = length_in(w);
