@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { BLOCKS_PER_PROCESSOR = 32, MEMORY_LEAST = 64 << 10 };
+
 /* The pool keeps at most POOL_BYTES, or 1 / POOL_SHARE of the free memory if that is more. */
 static const size_t POOL_BYTES = (size_t)1 << 30;
 enum { POOL_SHARE = 8 };
@@ -46,6 +47,7 @@ static tally_status set_code_of(tally *ctx, tl_gpu_device *d, const char *what, 
     return tl_fail(ctx, TALLY_INVALID, "%s is '%.*s': must be auto, quick or best", what,
                    length < 40 ? (int)length : 40, text);
 }
+
 static tally_status set_code(tally *ctx, tl_gpu_device *d, const char *text, size_t length)
 {
     return set_code_of(ctx, d, "code", text, length);
@@ -137,6 +139,7 @@ int tl_gpu_threads(const tl_device *d)
 {
     return tl_device_cpu.threads(((const tl_gpu_device *)d)->cpu);
 }
+
 const char *tl_gpu_isa(const tl_device *d) { return ((const tl_gpu_device *)d)->name; }
 
 tally_status tl_gpu_plan(tl_device *base, tally *ctx, const tl_scalar *op, tl_par par,

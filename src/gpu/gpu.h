@@ -64,6 +64,7 @@ typedef enum tl_code { TL_CODE_AUTO, TL_CODE_QUICK, TL_CODE_BEST, TL_CODE_EMBEDD
 
 /* Limits of a program's list of kernels: characters of a name, kernels. */
 enum { TL_KERNEL_NAME = 64, TL_KERNELS_MOST = 16 };
+
 /* Returns the index of `name` in a program's list of `count` kernel names, which lie `step` bytes
  * apart. A new name is appended, and its index is `count`. Returns -1 and sets an error if the name
  * is too long or the list is full. */
@@ -250,34 +251,43 @@ tl_scalar tl_gpu_variant_of(const tl_scalar *op, int marked);
  * window and window_whole. */
 int tl_gpu_state_bytes(const tl_scalar *op);
 int tl_gpu_room_log(const tl_scalar *op);
+
 /* Tiles of windows of their whole length, in the program "window" (TL_TILES) or "window_long"
  * (TL_LONG_TILES). tl_gpu_whole_log: log2 of the elements of a tile. tl_gpu_runs: true if each
  * thread has 8 consecutive items (RUNS, gpu/kernel/window/place.cl). */
 typedef enum tl_tiles { TL_TILES, TL_LONG_TILES } tl_tiles;
 int tl_gpu_whole_log(const tl_scalar *op, const char *prelude, tl_tiles tiles);
 int tl_gpu_runs(const tl_scalar *op, const char *prelude, tl_tiles tiles);
+
 /* tl_gpu_pass_log: log2 of the radix of gpu/kernel/window/passes.cl, or 0 if that kernel is not
  * used for this operator. tl_gpu_pass_run: items of a thread. */
 int tl_gpu_pass_log(const tl_scalar *op, const char *prelude);
 int tl_gpu_pass_run(const tl_scalar *op, const char *prelude);
+
 /* log2 of the radix of gpu/kernel/window/along.cl, or 0 if that kernel is not used. */
 int tl_gpu_along_log(const tl_scalar *op, const char *prelude);
+
 /* True if the operator has kernels of this shape. */
 int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude);
+
 /* Thread blocks of the kernel scan_once (few: scan_few) that share a multiprocessor; 0 if
  * single-launch scans are not used for this operator. */
 int tl_gpu_once_blocks(const tl_scalar *op, int few);
+
 /* True if, for long sequences, the scan in several launches is faster. */
 int tl_gpu_scan_steps(const tl_scalar *op);
+
 /* True if single-launch scans of this operator work on lines of packs (scan_lines.cl). */
 int tl_gpu_once_lines(const tl_scalar *op);
 int tl_gpu_once_log(const tl_scalar *op, int few);
+
 /* Rows that a warp of scan_down takes; 0 if scan_down is not used for this operator. */
 int tl_gpu_down_rows(const tl_scalar *op);
 
 /* Returns the first line of a compiler's log that has an error, or the log itself if no line
  * has. */
 const char *tl_first_error(const char *log);
+
 /* Copies one line of a compiler's log to `to`, which has `room` bytes. If the line begins with
  * <kernel>:N: (NVIDIA's OpenCL ignores #line), the position is replaced by the file and line that
  * the last #line before line N of the text gives. Any other line is copied unchanged. */

@@ -263,6 +263,7 @@ static tally_status node_to_host(const tl_launch *l, const grid *g, tl_slab *sla
                   : g->d->gpu->calls->read(g->d->gpu, l->ctx, tl_slab_state(slab, j, first),
                                            &g->packed.memory, 0, (size_t)cells * slab->bytes);
 }
+
 static tally_status node_from_host(const tl_launch *l, const grid *g, const tl_slab *slab, int j,
                                    int64_t first, int64_t cells)
 {

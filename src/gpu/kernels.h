@@ -25,6 +25,7 @@ typedef struct tl_f64_argument {
 typedef struct tl_room_argument {
     tl_argument is;
 } tl_room_argument;
+
 /* m NULL: the kernel does not access this argument. Never pass other memory as a placeholder: a
  * kernel that reads it by mistake must fail in every test (test_emulated). */
 static inline tl_memory_argument tl_memory_of(const tl_memory *m)
@@ -32,14 +33,17 @@ static inline tl_memory_argument tl_memory_of(const tl_memory *m)
     return m ? (tl_memory_argument){{TL_ARG_MEMORY, {.memory = *m}}}
              : (tl_memory_argument){{TL_ARG_UNUSED, {.i64 = 0}}};
 }
+
 static inline tl_i64_argument tl_i64(int64_t v)
 {
     return (tl_i64_argument){{TL_ARG_I64, {.i64 = v}}};
 }
+
 static inline tl_f64_argument tl_f64(double v)
 {
     return (tl_f64_argument){{TL_ARG_F64, {.f64 = v}}};
 }
+
 static inline tl_room_argument tl_room(int64_t bytes)
 {
     return (tl_room_argument){{TL_ARG_ROOM, {.i64 = bytes}}};
@@ -100,6 +104,7 @@ typedef struct tl_gpu_kernel {
     const tl_parameter *parameters;
 } tl_gpu_kernel;
 extern const tl_gpu_kernel tl_gpu_kernels[TL_KERNELS];
+
 /* The parts of params.def, ended by name NULL. name: as in BATCH_PARAMETERS. */
 typedef struct tl_gpu_kernel_part {
     const char *name;

@@ -286,6 +286,7 @@ int tl_gpu_pass_log(const tl_scalar *op, const char *prelude)
     const int bytes = tl_gpu_state_bytes(op), cuda = is_cuda(prelude), most = cuda ? 5 : 4;
     return bytes > 8 ? (cuda && bytes <= 24 ? DIGIT_LOG : 0) : bytes > 4 ? most - 1 : most;
 }
+
 int tl_gpu_pass_run(const tl_scalar *op, const char *prelude)
 {
     const int log = tl_gpu_pass_log(op, prelude), bytes = tl_gpu_state_bytes(op);
@@ -323,6 +324,7 @@ int tl_gpu_once_blocks(const tl_scalar *op, int few)
     const int bytes = tl_gpu_state_bytes(op);
     return bytes > 16 ? 0 : bytes > 4 ? 2 : 2 + few;
 }
+
 int tl_gpu_once_log(const tl_scalar *op, int few)
 {
     const int lines = tl_gpu_once_lines(op), bytes = op->elem_bytes,

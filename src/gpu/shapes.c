@@ -16,6 +16,7 @@ enum {
 
 /* at most 1/16 of the memory limit; at least 1024 words */
 enum { BOARD_SHARE = 16, BOARD_LEAST = 1024 };
+
 /* Limit in bytes. Calls that need more (millions of rows) use several launches. */
 static const int64_t BOARD_MOST = 64 << 20;
 

@@ -109,8 +109,10 @@ static inline tl_gpu_device *tl_gpu_of(tl_device *d) { return (tl_gpu_device *)d
  * into the pool; bytes 0: does nothing. */
 tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory);
 void tl_gpu_give(tl_gpu_device *d, tl_memory *memory);
+
 /* Frees all blocks of the pool. */
 void tl_gpu_empty_pool(tl_gpu_device *d);
+
 /* A block that is kept from call to call. When the device's memory must be freed
  * (tl_gpu_use_stream), its contents are moved to the host; each call moves them back first
  * (tl_gpu_come_back). tl_gpu_begin_lasting: the block is empty or was taken from the pool;
@@ -124,9 +126,11 @@ typedef struct tl_lasting {
 void tl_gpu_begin_lasting(tl_gpu_device *d, tl_lasting *block);
 tally_status tl_gpu_come_back(tl_gpu_device *d, tally *ctx, tl_lasting *block);
 void tl_gpu_end_lasting(tl_gpu_device *d, tl_lasting *block);
+
 /* Takes a block and copies host data into it. */
 tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_t bytes,
                            tl_memory *to);
+
 /* Finds the program of an operator and a shape ("reduce", "scan", "window", "window_long",
  * "window_along": a static string), or builds it. */
 tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape,
@@ -149,6 +153,7 @@ typedef struct tl_launch {
     tally *ctx;
     const tl_built *program;
 } tl_launch;
+
 /* Launches a kernel; jobs 0: launches nothing. With TL_GROUPS, jobs counts warps if the kernel's
  * threads are WARPS, else thread blocks. There are at most as many thread blocks as keep the device
  * busy, so a kernel loops over its jobs. */
@@ -182,11 +187,11 @@ typedef struct tl_batch {
     const int64_t *host_offsets;
     int listed; /* true: segments, by offsets */
     tl_memory offsets, ids, first;
-    /* The long sequences (CHUNK elements or more): all rows, or the segments that ids lists. */
-    /* number of long sequences; elements of the longest; nodes of each level */
+    /* The long sequences (CHUNK elements or more) are all rows, or the segments that ids lists.
+     * longs: their number; longest: elements of the longest; counts: nodes of each level. */
     int64_t longs, longest, counts[TL_GPU_LEVELS + 1];
-    /* true: a warp reduces each segment of less than MIDDLE_END elements, and only the others count
-     * as long (middle.c) */
+    /* true: one warp takes each segment of less than MIDDLE_END elements; only the others count as
+     * long (middle.c) */
     int walked;
     int shorts; /* true: there are short sequences */
     int levels;
@@ -197,21 +202,26 @@ typedef struct tl_batch {
 } tl_batch;
 tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
                            const tally_view *in, tl_batch *b);
+
 /* Brings only the elements to the device: those between `low` and `high` bytes from in->data. */
 tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
                            const tally_view *in, int64_t low, int64_t high, tl_batch *b);
 void tl_batch_close(tl_gpu_device *d, tl_batch *b);
+
 /* The number of full nodes of a level in a sequence of n elements (level_count of
  * gpu/kernel/batch.cl). */
 int64_t tl_level_count(int64_t n, int level);
+
 /* True if the batch has many columns: neighbouring elements of a sequence lie further apart than
  * neighbouring sequences. Then each lane takes a sequence. */
 int tl_batch_across(const tl_batch *b);
+
 /* The arguments that nearly every kernel begins with, for all sequences or only for the long
  * ones. */
 typedef enum tl_which { TL_ALL_SEQUENCES, TL_LONG_SEQUENCES } tl_which;
 tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which);
 tl_arguments_ahead_part tl_ahead_arguments(const tl_batch *b);
+
 /* Returns the name of the shape for the batch: `plain` for one input without bitmaps, `two` for two
  * inputs, `bits` for bitmaps. */
 const char *tl_in_place_shape(const tl_batch *b, const char *plain, const char *two,
@@ -230,6 +240,7 @@ typedef struct tl_results {
 } tl_results;
 tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece,
                              const tally_view *out, int64_t bytes, tl_results *r);
+
 /* Waits for the results, unless the caller works in pieces and waits itself, and copies a dense
  * copy to the host. r: what tl_results_open has filled; {.piece} alone if the call failed before
  * that. Returns `status`, or the error that it meets. */
@@ -257,8 +268,10 @@ typedef struct tl_prepared {
     tl_memory memory, counts;
     int counted;
 } tl_prepared;
+
 /* True if the elements of each window must be counted, because the call has a minimum count. */
 int tl_is_counted(const tl_inputs_call *c);
+
 /* Prepares the elements of a call whose form is not of states. Call tl_prepared_close after a
  * failure too. */
 tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_inputs_call *c, int counted,
@@ -272,8 +285,10 @@ typedef struct tl_in_place {
     int64_t fill;
     int bits; /* true: there are bitmaps */
 } tl_in_place;
+
 /* True if the kernels can read the call's arrays themselves. */
 int tl_in_place_takes(const tl_gpu_device *d, const tl_inputs_call *c);
+
 /* Opens batch b, and *p for it. Close both after a failure too. */
 tally_status tl_in_place_open(tl_gpu_device *d, tally *ctx, const tl_form *form,
                               const tally_view *in, tl_in_place *p, tl_batch *b);
@@ -304,6 +319,7 @@ tally_status tl_forest_scan(const tl_launch *l, const tl_batch *b, const tl_resu
  * scan: for a scan of op. */
 int tl_middle_pays(const tl_gpu_device *d, const tl_scalar *op, int64_t rows, int64_t elements,
                    int scan);
+
 /* True if the warp-per-sequence kernel takes b's sequences of less than MIDDLE_END elements. */
 int tl_middle_takes(const tl_gpu_device *d, const tl_batch *b, int scan);
 tally_status tl_middle_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r);
@@ -314,8 +330,10 @@ tally_status tl_middle_scan(const tl_launch *l, const tl_batch *b, const tl_resu
 
 double tl_seconds(void);
 void tl_clock_begin(tl_gpu_device *d, tally *ctx, int lane);
+
 /* Ends the span. bytes: the bytes that it copied. */
 void tl_clock_end(tl_gpu_device *d, tally *ctx, int lane, int kind, size_t bytes);
+
 /* Drops the spans whose times are not known yet. */
 void tl_clock_drop(tl_gpu_device *d);
 
@@ -324,14 +342,17 @@ void tl_clock_drop(tl_gpu_device *d);
 tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
                                  const tl_piece *piece, const tally_view *in,
                                  const tally_view *out);
+
 /* The part of tl_gpu_reduce_whole after the batch is opened. status: the result of opening it; if
  * it is an error, the function only waits for work that was issued. in: only its layout is used. */
 tally_status tl_gpu_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b,
                                  const tally_view *in, const tally_view *out, tally_status status);
+
 /* The same for a scan. out: only its layout is used. */
 tally_status tl_gpu_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b,
                                const tally_view *out, const tally_scan_options *o,
                                tally_status status);
+
 /* Scans forward. A reversed scan is a view with negative strides. */
 tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
                                const tl_piece *piece, const tally_view *in, const tally_view *out,
@@ -339,6 +360,7 @@ tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan
 tally_status tl_gpu_window_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
                                  const tl_plan *count, const tl_piece *piece, const tally_view *in,
                                  const tally_view *out, const tally_window_options *o);
+
 /* The same for an open batch; status as in tl_gpu_reduce_batch. out: only its layout is used. */
 tally_status tl_gpu_window_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b,
                                  const tl_plan *count, const tally_view *out,

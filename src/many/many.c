@@ -63,6 +63,7 @@ static tally_status plan(tl_device *d, tally *ctx, const tl_scalar *op, tl_par p
 {
     return first_of(d)->calls->plan(first_of(d), ctx, op, par, p);
 }
+
 static tally_status plan_host(tl_device *d, tally *ctx, const tl_scalar *op, tl_par par, tl_plan *p)
 {
     return first_of(d)->calls->plan_host(first_of(d), ctx, op, par, p);
@@ -207,12 +208,14 @@ static tally_status reduce(tl_device *d, tally *ctx, const tl_plan *p, const tal
     const tl_team t = team_of(d, ctx);
     return run(&(job){REDUCE, &t, *p, .in = *in, .out = tally_rows(out, p->op->out, in->rows, 1)});
 }
+
 static tally_status scan(tl_device *d, tally *ctx, const tl_plan *p, const tally_view *in,
                          const tally_view *out, const tally_scan_options *o)
 {
     const tl_team t = team_of(d, ctx);
     return run(&(job){SCAN, &t, *p, .in = *in, .out = *out, .scan = o});
 }
+
 static tally_status window(tl_device *d, tally *ctx, const tl_plan *p, const tl_plan *count,
                            const tally_view *in, const tally_view *out,
                            const tally_window_options *o)
@@ -233,6 +236,7 @@ static tally_status reduce_segments(tl_device *d, tally *ctx, const tl_plan *p,
     tl_device *one = t.member[who]->device;
     return one->calls->reduce_segments(one, ctx, p, in, out, done);
 }
+
 static tally_status scan_segments(tl_device *d, tally *ctx, const tl_plan *p, const tally_view *in,
                                   const tally_view *out, const tally_scan_options *o, int *done)
 {
@@ -243,6 +247,7 @@ static tally_status scan_segments(tl_device *d, tally *ctx, const tl_plan *p, co
     tl_device *one = t.member[who]->device;
     return one->calls->scan_segments(one, ctx, p, in, out, o, done);
 }
+
 static tally_status window_segments(tl_device *d, tally *ctx, const tl_plan *p,
                                     const tl_plan *count, const tally_view *in,
                                     const tally_view *out, const tally_window_options *o, int *done)
@@ -254,6 +259,7 @@ static tally_status window_segments(tl_device *d, tally *ctx, const tl_plan *p,
     tl_device *one = t.member[who]->device;
     return one->calls->window_segments(one, ctx, p, count, in, out, o, done);
 }
+
 static tally_status offsets(tl_device *d, tally *ctx, const tally_view *v, int64_t **copy)
 {
     const tl_team t = team_of(d, ctx);
@@ -272,6 +278,7 @@ static tally_status owns(tl_device *d, tally *ctx, const void *p, int *ours)
     *ours = who >= 0;
     return status;
 }
+
 /* Copies between host memory and that of a member. */
 static tally_status copy(tl_device *d, tally *ctx, void *to, const void *from, size_t bytes)
 {
@@ -299,6 +306,7 @@ static tally_status slab(tl_device *d, tally *ctx, const tl_plan *p, const void 
     tl_device *one = t.member[who]->device;
     return one->calls->slab(one, ctx, p, x, n, c);
 }
+
 static tally_status scan_push(tl_device *d, tally *ctx, tl_scan *s, const void *x, int64_t n,
                               void *out)
 {
@@ -310,6 +318,7 @@ static tally_status scan_push(tl_device *d, tally *ctx, tl_scan *s, const void *
     tl_device *one = t.member[who]->device;
     return one->calls->scan_push(one, ctx, s, x, n, out);
 }
+
 static tally_status window_slice(tl_device *d, tally *ctx, const tl_plan *p, const tl_plan *count,
                                  const tally_window_options *o, const void *x, int64_t n,
                                  int at_start, int at_end, void *out, int64_t *produced)
@@ -326,12 +335,14 @@ static tally_status runs(tl_device *d, tally *ctx, const tally_view *keys, int64
     const tl_team t = team_of(d, ctx);
     return tl_near_runs(&t, keys, to, number, done);
 }
+
 static tally_status gather(tl_device *d, tally *ctx, const tally_view *in, const int64_t *order,
                            const tally_view *out, int64_t *at, int64_t *place, int *done)
 {
     const tl_team t = team_of(d, ctx);
     return tl_near_gather(&t, in, order, out, at, place, done);
 }
+
 static tally_status grid(tl_device *d, tally *ctx, const tl_plan *p, int64_t rows, const void *step,
                          tl_grid **to)
 {
@@ -362,6 +373,7 @@ static tally_status use_stream(tl_device *d, tally *ctx, void *stream)
                    "(tally_member)",
                    isa(d));
 }
+
 static tally_status adopt(tl_device *d, tally *ctx, void *object, void **pointer)
 {
     (void)object, (void)pointer;
@@ -370,6 +382,7 @@ static tally_status adopt(tl_device *d, tally *ctx, void *object, void **pointer
                    "(tally_member)",
                    isa(d));
 }
+
 static tally_status forget(tl_device *d, tally *ctx, void *pointer)
 {
     return adopt(d, ctx, pointer, NULL);
@@ -381,6 +394,7 @@ static void time_on(tl_device *d, tally *ctx, int on)
     for (int k = 0; k < t.count; k++)
         t.member[k]->device->calls->time(t.member[k]->device, ctx, on);
 }
+
 static void times(tl_device *d, tally *ctx, tally_times_info *sum)
 {
     const tl_team t = team_of(d, ctx);

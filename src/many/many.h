@@ -38,6 +38,7 @@ typedef struct tl_team {
  * caller's, and must live longer. name: the string of tally_isa. */
 tally_status tl_many_open(tally *ctx, const char *name, tally *const *members, int count,
                           tl_device **device);
+
 /* Returns the members of a context; a context without members is its own only member. */
 tl_team tl_team_of(tally *const *ctx);
 
@@ -46,16 +47,19 @@ tl_team tl_team_of(tally *const *ctx);
 
 tally_status tl_split_reduce(const tl_team *t, const tl_plan *plan, const tally_view *parts,
                              int count, void *out);
+
 /* The results of part k go to outs[k], which may be parts[k]. Forward scans only. */
 tally_status tl_split_scan(const tl_team *t, const tl_plan *plan, const tally_view *parts,
                            int count, const tally_view *outs, const tally_scan_options *o);
 tally_status tl_split_window(const tl_team *t, const tl_plan *plan, const tl_plan *counts,
                              const tally_view *parts, int count, const tally_view *outs,
                              const tally_window_options *o);
+
 /* Returns how many results part k has, which is elements start to start + n - 1 of `all`. *first:
  * the index of the first result's element. */
 int64_t tl_split_length(int64_t start, int64_t n, int64_t all, const tally_window_options *o,
                         int64_t *first);
+
 /* Returns an error if p, which is `what`[k], is memory of another member than k. */
 tally_status tl_split_place(const tl_team *t, const char *what, int k, const void *p);
 
@@ -67,6 +71,7 @@ tally_status tl_along_scan(const tl_team *t, tl_scan *s, const void *x, int64_t 
 tally_status tl_along_slice(const tl_team *t, const tl_plan *plan, const tl_plan *count,
                             const tally_window_options *o, const void *x, int64_t n, int at_start,
                             int at_end, void *out, int64_t *produced);
+
 /* True if a sequence of n elements is long enough to be cut. overlap: elements that neighbouring
  * slices share. */
 int tl_along_worth(const tl_team *t, const tl_plan *plan, int64_t n, int64_t overlap);
@@ -85,13 +90,17 @@ tally_status tl_near_grid(const tl_team *t, const tl_plan *plan, int64_t rows, c
 /* One member's part of a call, in any thread. The message of a failure is in the member's
  * context. */
 typedef tally_status (*tl_task)(tally *member, int k, void *data);
+
 /* Runs the parts of all members. Returns the failure of the first member that failed; the message
  * names it. */
 tally_status tl_team_run(const tl_team *t, tl_task task, void *data);
+
 /* Reports a failure of member k as one of the team, with the member's name. */
 tally_status tl_team_fail(const tl_team *t, int k, tally_status status);
+
 /* *who: the member that has the memory p; -1: host memory. */
 tally_status tl_team_owner(const tl_team *t, const void *p, int *who);
+
 /* *who: the one member that has the memory of these arrays (p NULL: skipped); -1 if all are in host
  * memory. Returns an error if they belong to two members. hint: end of that message. */
 typedef struct tl_array {
@@ -100,6 +109,7 @@ typedef struct tl_array {
 } tl_array;
 tally_status tl_team_one(const tl_team *t, const tl_array *all, int count, const char *hint,
                          int *who);
+
 /* Elements start to start + n - 1 at x, for one member. */
 typedef struct tl_slice {
     int member;
@@ -110,12 +120,16 @@ typedef struct tl_slice {
     const tl_counter *mine; /* scan: NULL, or the nodes of this slice */
     tl_scan scan;           /* scan: the state before the slice */
 } tl_slice;
+
 /* Allocates `count` slices; the caller frees them. */
 tally_status tl_slices_new(const tl_team *t, int count, tl_slice **slices);
+
 /* Computes the nodes of every slice. */
 tally_status tl_slices_fold(const tl_team *t, const tl_plan *plan, tl_slice *slices, int count);
+
 /* Pushes the nodes of a slice that begins where c ends. */
 void tl_slices_join(tl_counter *c, const tl_scalar *op, const tl_counter *nodes);
+
 /* Scans every slice from the state in its scan; then that ends after the slice. */
 tally_status tl_slices_scan(const tl_team *t, tl_slice *slices, int count);
 #endif

@@ -15,9 +15,11 @@ typedef struct tl_cuda_text {
 /* how (here and below): TL_CODE_QUICK or TL_CODE_BEST. Returns the code on disk, which the caller
  * frees, or NULL. */
 void *tl_cuda_code_load(const tl_cuda_text *t, tl_code how, size_t *bytes);
+
 /* Compiles with NVRTC; stop: as in nvrtc.h. The caller frees *code. */
 tally_status tl_cuda_code_make(tally *ctx, const tl_cuda_text *t, tl_code how,
                                const atomic_int *stop, void **code, size_t *bytes);
+
 /* Stores code on disk; the best code replaces quick code. */
 void tl_cuda_code_store(const tl_cuda_text *t, tl_code how, const void *code, size_t bytes);
 #endif

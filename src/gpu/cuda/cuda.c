@@ -128,17 +128,20 @@ static tally_status cu_enter(tl_gpu *gpu, tally *ctx)
     CUresult error = cuCtxPushCurrent(((cuda *)gpu)->context);
     return error ? tl_cuda_failed(ctx, error, "cuCtxPushCurrent") : TALLY_OK;
 }
+
 static void cu_leave(tl_gpu *gpu)
 {
     (void)gpu;
     cuCtxPopCurrent(NULL);
 }
+
 static int cu_processors(const tl_gpu *gpu) { return ((const cuda *)gpu)->processors; }
 static int cu_warps_in_group(const tl_gpu *gpu)
 {
     (void)gpu;
     return 8;
 }
+
 static int64_t cu_local_bytes(const tl_gpu *gpu)
 {
     return ((const cuda *)gpu)->shared - STATIC_SHARED_MOST;

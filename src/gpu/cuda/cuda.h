@@ -43,6 +43,7 @@ typedef struct {
 
 /* Returns libcuda, or NULL if it is not installed. */
 void *tl_cuda_library(void);
+
 /* Reports an error of the driver as a message. */
 tally_status tl_cuda_failed(tally *ctx, CUresult error, const char *call);
 
@@ -51,6 +52,7 @@ typedef struct {
     int capability, processors, shared; /* shared: max bytes of local memory of a block */
     char name[16], text[240];
 } tl_cuda_found;
+
 /* Returns device number index, or NULL if there are only *count devices. */
 const tl_cuda_found *tl_cuda_find(int index, int *count);
 
@@ -58,6 +60,7 @@ const tl_cuda_found *tl_cuda_find(int index, int *count);
 
 /* Looks up the functions of program.c in libcuda; returns 0 if one is missing. */
 int tl_cuda_find_programs(void *library);
+
 /* Functions for tl_gpu_calls. */
 tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code how,
                            tl_program **program);
@@ -73,6 +76,7 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const 
 /* Looks up the functions of lanes.c in libcuda; returns 0 if one is missing. */
 int tl_cuda_find_lanes(void *library);
 void tl_cuda_close_events(cuda *g);
+
 /* Functions for tl_gpu_calls. */
 void tl_cuda_room(tl_gpu *gpu, size_t *all, size_t *once);
 tally_status tl_cuda_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);

@@ -36,6 +36,7 @@ typedef struct _nvrtcProgram *nvrtcProgram;
 CALLS(DECLARE)
 #undef DECLARE
 static int (*nvrtcGetNumSupportedArchs)(int *), (*nvrtcGetSupportedArchs)(int *);
+
 /* only in newer versions */
 static int (*nvrtcSetFlowCallback)(nvrtcProgram, int (*)(void *, void *), void *);
 

@@ -9,6 +9,7 @@
 
 /* The options that the law needs, as one string for keys. */
 extern const char tl_nvrtc_options[];
+
 /* An option to compile faster while a caller waits: less optimisation, at most half the time, the
  * same bits. Since CUDA 12.8. */
 extern const char tl_nvrtc_quick[];
@@ -16,8 +17,10 @@ extern const char tl_nvrtc_quick[];
 /* Opens NVRTC once per process: `path`, or (NULL) the newest version. Returns 0 if there is
  * none. */
 int tl_nvrtc_open(const char *path);
+
 /* Returns 1000 * major + minor. */
 int tl_nvrtc_version(void);
+
 /* True if it compiles for compute capability `capability` (80, 90, ...), or if it cannot tell
  * (before 11.2). */
 int tl_nvrtc_knows(int capability);

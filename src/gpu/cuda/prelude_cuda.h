@@ -87,6 +87,7 @@ fn void post_word(GLOBAL u64 *p, u64 value, u64 mark)
                  : "memory");
 #endif
 }
+
 fn u64 look_word(GLOBAL const u64 *p, u64 *value) /* returns the mark */
 {
     u64 mark;
@@ -123,6 +124,7 @@ fn u32 pair_max_s(u32 a, u32 b) { return __vmaxs2(a, b); }
 fn u32 pair_max_u(u32 a, u32 b) { return __vmaxu2(a, b); }
 fn u32 pair_min_s(u32 a, u32 b) { return __vmins2(a, b); }
 fn u32 pair_min_u(u32 a, u32 b) { return __vminu2(a, b); }
+
 /* sum plus the elements of a word, which have 1 or 2 bytes. */
 #define WORD_SUM(w, sum)                                                                           \
     (TL_SIZE == 1   ? TL_KIND == 1 ? (u32)__dp4a((i32)(w), 0x01010101, (i32)(sum))                 \

@@ -47,18 +47,22 @@ fn i64 length_of(batch b, i64 s)
     i64 r = row_of(b, s);
     return b.offsets[r + 1] - b.offsets[r];
 }
+
 fn i64 start_of(batch b, i64 s) /* offset in elements */
 {
     i64 r = row_of(b, s);
     return b.flags & OFFSETS ? b.offsets[r] * b.stride : r * b.row_stride;
 }
+
 fn i64 level_count(i64 n, int level) { return level ? n >> LEVEL_LOG(level) : n; }
+
 /* Elements of a node. */
 fn i64 level_size(int level) { return level ? (i64)1 << LEVEL_LOG(level) : 1; }
 fn i64 level_first(batch b, int level, i64 s)
 {
     return b.flags & OFFSETS ? b.first[level * (b.seqs + 1) + s] : s * level_count(b.n, level);
 }
+
 /* Index of the first node of a level in the array of all nodes. */
 fn i64 level_base(batch b, int level)
 {
@@ -66,6 +70,7 @@ fn i64 level_base(batch b, int level)
     for (int l = 1; l < level; l++) at += level_first(b, l, b.seqs);
     return at;
 }
+
 /* The sequence of job number `job`, if sequence s has level_count + extra jobs. */
 fn i64 sequence_of(batch b, int level, i64 extra, i64 job)
 {
@@ -133,6 +138,7 @@ far_fn void pack(GLOBAL u8 *to, state v)
     OP_FIELDS(PACK)
 #undef PACK
 }
+
 far_fn state unpack(GLOBAL const u8 *from)
 {
     state v;
@@ -184,6 +190,7 @@ fn state exchange(state v, int m, LOCAL state *box)
 #undef EXCHANGE
     return r;
 }
+
 fn state from_lane(state v, int lane, LOCAL state *box)
 {
     state r;
@@ -201,6 +208,7 @@ fn state from_lane(state v, int lane, LOCAL state *box)
     BARRIER();
     return box[lane];
 }
+
 fn state exchange(state v, int m, LOCAL state *box) { return from_lane(v, lane_index() ^ m, box); }
 #endif
 
@@ -227,11 +235,13 @@ far_fn elem load_bytes(GLOBAL const u8 *p)
 #endif
 #endif
 }
+
 fn elem load_element(GLOBAL const u8 *p)
 {
     if (TL_SIZE > 1 && ADDRESS(p) % TL_SIZE) return load_bytes(p);
     return *(GLOBAL const elem *)p;
 }
+
 /* Four elements of any sequence, one load each. x: its element 0; step: its stride in bytes.
  * Indices from `limit` on repeat the last element. */
 far_fn quad gather(GLOBAL const u8 *x, i64 step, i64 i, i64 limit)
@@ -292,6 +302,7 @@ fn int can_load_e(batch b, i64 first)
 {
     return b.stride == 1 && ADDRESS(b.x + first * TL_SIZE) % QUAD_ALIGN == 0;
 }
+
 /* Contiguous, but not aligned to quads: four loads, three of which hit the L1 cache. */
 fn int near_load_e(batch b, i64 first)
 {
@@ -382,6 +393,7 @@ far_fn void store_apart(GLOBAL u8 *p, result v)
 #endif
     for (int k = 0; k < (int)sizeof(result); k++) p[k] = (u8)(bits >> (8 * k));
 }
+
 fn void store_bytes(GLOBAL u8 *p, result v)
 {
     if (ADDRESS(p) % sizeof(result) == 0)
@@ -389,12 +401,14 @@ fn void store_bytes(GLOBAL u8 *p, result v)
     else
         store_apart(p, v);
 }
+
 fn GLOBAL u8 *place(results out, batch b, i64 s, i64 i)
 {
     i64 r = row_of(b, s),
         at = (b.flags & OFFSETS ? b.offsets[r] * out.stride : r * out.row_stride) + i * out.stride;
     return out.x + at * (i64)(OP_LANES * sizeof(result));
 }
+
 /* Stores a result. v is the state of n elements of this piece and of all elements before it; first:
  * the index of the first element. */
 fn void store_state(GLOBAL u8 *p, state v, i64 n, i64 first, par q)
@@ -405,6 +419,7 @@ fn void store_state(GLOBAL u8 *p, state v, i64 n, i64 first, par q)
     store_bytes(p + sizeof(result), lower_1(v, (real)n, first, q));
 #endif
 }
+
 fn void store_empty(GLOBAL u8 *p, par q)
 {
     store_bytes(p, empty(q));
@@ -414,6 +429,7 @@ fn void store_empty(GLOBAL u8 *p, par q)
 }
 #if OP_LANES == 1
 typedef QUAD_OF(result, QUAD_OUT_ALIGN) result_quad;
+
 /* Stores the results of a warp's quads, which are contiguous. to: the place of lane 0's first
  * result, aligned to a quad. Pairs of lanes exchange results of 8 bytes first: if each lane stored
  * 16 of its 32 bytes, half of each memory sector would be written at a time. */
@@ -446,6 +462,7 @@ fn void store_maybe(GLOBAL u8 *p, maybe v, i64 n, i64 first, par q)
     store_bytes(p + sizeof(result), v.have ? lower_1(v.s, (real)n, first, q) : empty_1(q));
 #endif
 }
+
 /* Stores the result of a reduction of sequence s, which has n elements. */
 fn void store_reduced(results out, batch b, i64 s, maybe v, i64 n)
 {

@@ -17,6 +17,7 @@ fn void post_state(GLOBAL u64 *to, i64 k, state v, u64 epoch)
     u.s = v;
     UNROLL for (int c = 0; c < PIECES; c++) post_word(to + (k * PIECES + c) * 2, u.piece[c], epoch);
 }
+
 /* Polls for state number k. Returns 0 and sets *v if it has been published, else nonzero. */
 fn int misses_state(GLOBAL const u64 *from, i64 k, state *v, u64 epoch)
 {

@@ -41,6 +41,7 @@ fn input input_of_bits(u64 bits)
     return (input)bits;
 #endif
 }
+
 fn input quieted(input x)
 {
 #ifdef TL_MARKED

@@ -64,6 +64,7 @@ enum { EXACT_LOW_SUMS = 2, EXACT_LOW_PAIRS = 34 };
 #define EXACT_DIGITS_OF(pairs) ((pairs) ? 134 : 70)
 #define EXACT_WORDS_OF(pairs)  (2 * (EXACT_DIGITS_OF(pairs) + 4))
 enum { EXACT_MASKS = 5 }; /* words after the bins, with a bit for each digit */
+
 /* Local memory of a row, in words. With EXACT_TOP of sum.cl and one more word it is an odd number,
  * which avoids bank conflicts. */
 #define EXACT_ROOM_OF(pairs) (EXACT_WORDS_OF(pairs) + EXACT_MASKS + 2)

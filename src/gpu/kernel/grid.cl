@@ -28,6 +28,7 @@ fn state node_at(GLOBAL const u8 *nodes, i64 pitch, int level, i64 c)
 #undef GET
     return v;
 }
+
 fn void put_node(GLOBAL u8 *nodes, i64 pitch, int level, i64 c, state v)
 {
     nodes += level * pitch * PACKED;
@@ -37,6 +38,7 @@ fn void put_node(GLOBAL u8 *nodes, i64 pitch, int level, i64 c, state v)
     OP_FIELDS(PUT)
 #undef PUT
 }
+
 fn amount size_of_node(int level) { return (amount)((i64)GRID_BLOCK << level); }
 
 /* ---- pushes ---- */

@@ -14,6 +14,7 @@ typedef struct {
     GLOBAL u64 *words;
     u64 epoch;
 } tiling;
+
 /* Folds the nodes of the tile's warps and publishes the node of tile t. mine: this warp's node, of
  * `each` chunks of n elements. */
 fn void post_tile(state mine, i64 t, int turn, tiling d, i64 n, LOCAL state *parts,
@@ -281,6 +282,7 @@ fn pile fold_spans(GLOBAL const bundle *x, i64 spans, i64 first, i64 k, par p)
 }
 
 enum { AT_ONCE = 8 };
+
 /* Joins single elements to v: numbers me, me + all, me + 2 * all, ... below `count`. Element number
  * o has index o if o < gap, else o + skip. */
 fn state fold_others(state v, batch b, i64 me, i64 all, i64 count, i64 gap, i64 skip)

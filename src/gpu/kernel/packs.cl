@@ -66,6 +66,7 @@ fn moments moments_pack(moments t, bundle v)
     UNROLL for (int k = 0; k < 4; k++) t.sum = WORD_SUM(v.w[k], t.sum);
     return t;
 }
+
 /* Returns the node of n elements, in every lane, from the sums of each lane. */
 fn state moments_node(moments t, i64 n, LOCAL state *box)
 {
@@ -80,6 +81,7 @@ fn state moments_node(moments t, i64 n, LOCAL state *box)
     s.mean = (real)sum / (real)n, s.m2 = (real)(n * squares - sum * sum) / (real)n;
     return s;
 }
+
 /* Returns the node of a full chunk, in every lane. */
 fn state chunk_moments(batch b, i64 from, i64 at, LOCAL state *box)
 {

@@ -21,6 +21,7 @@ fn maybe initial(i64 seeded, GLOBAL const result *init, i64 s, par p)
 #endif
     return r;
 }
+
 fn i64 prefix_base(batch b, int level) { return level_base(b, level) + (level - 1) * b.seqs; }
 
 /* Scans eight elements e, the first of which has index i. s[0] is given; s[1] to s[7] and the node

@@ -23,6 +23,7 @@ fn i64 place_of(column_board d, int level, i64 number, i64 column)
     for (int l = 0; l < level; l++) at += (d.tiles >> (COLUMN_LOG * l)) + 1;
     return at * d.width + column;
 }
+
 fn void post_node(column_board d, int level, i64 number, i64 column, state v)
 {
     post_state(d.words, place_of(d, level, number, column), v, d.epoch);

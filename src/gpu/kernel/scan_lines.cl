@@ -17,20 +17,24 @@ fn int lines_can(batch b, i64 start, i64 at)
 {
     return at + WARP_ITEMS <= b.n && is_packed(b, start + at);
 }
+
 fn void lines_load(bundle *e, batch b, i64 first)
 {
     GLOBAL const bundle *x = (GLOBAL const bundle *)(b.x + first * TL_SIZE) + lane_index();
     UNROLL for (int r = 0; r < LINES; r++) e[r] = x[r * LANES];
 }
+
 /* Stores the loaded lines into local memory. */
 fn void lines_put(LOCAL bundle *stage, const bundle *e)
 {
     UNROLL for (int r = 0; r < LINES; r++) stage[LINE_PLACE(r * LANES + lane_index())] = e[r];
 }
+
 fn LOCAL elem *element_at(LOCAL bundle *stage, int q)
 {
     return (LOCAL elem *)(stage + LINE_PLACE(q / PACK)) + q % PACK;
 }
+
 /* Copies `count` elements of any chunk into local memory, element by element. */
 fn void lines_gather(LOCAL bundle *stage, batch b, i64 first, int count)
 {

@@ -40,6 +40,7 @@ typedef struct {
     i64 rows, tiles;
     int levels;
 } board;
+
 /* The index of node k of a level, in row s. */
 fn int place_on(board d, int level, i64 s, i64 k)
 {
@@ -47,11 +48,13 @@ fn int place_on(board d, int level, i64 s, i64 k)
     for (int l = 0; l < level; l++) at += d.rows * ((d.tiles >> (RADIX_LOG * l)) + 1);
     return (int)(at + s * ((d.tiles >> (RADIX_LOG * level)) + 1) + k);
 }
+
 fn void post(board d, int level, i64 s, i64 k, state v)
 {
     const int at = place_on(d, level, s, k);
     if (lane_index() == 0) post_state(d.words, at, v, d.epoch);
 }
+
 /* Polls until the nodes to the left of tile k are published. After: for each level from 0 to `top`,
  * v[level] is the node whose number is the lane, in the lanes below the tile's digit of that level;
  * in the other lanes it is `own`. All nodes are polled together, because one access takes almost a
@@ -80,6 +83,7 @@ fn int groups_ended(i64 k)
     while ((k >> (RADIX_LOG * ends) & 31) == 31) ends++;
     return ends;
 }
+
 /* Publishes the nodes of the groups that tile k ends. own: the tile's node, published already.
  * Returns the node of the largest group. */
 fn state post_groups(board d, i64 s, i64 k, state own, LOCAL state *box)
@@ -97,6 +101,7 @@ fn state post_groups(board d, i64 s, i64 k, state own, LOCAL state *box)
     }
     return own;
 }
+
 /* The look-back: computes S before tile k, and after it if the tile is full. own: the result of
  * post_groups. A warp of its own does this, so that the poster never waits for it. */
 fn void look_back(board d, i64 s, i64 k, int full, state own, maybe start, i64 origin,
@@ -166,6 +171,7 @@ fn spot spot_of(task t, i64 job)
     p.k = job - p.s * t.d.tiles;
     return p;
 }
+
 fn int is_full(task t, spot p) { return (p.k + 1) << TILE_LOG <= t.b.n; }
 
 /* Takes tile i + 4; publishes the node of tile i + 2 and of the groups that it ends. */

@@ -19,6 +19,7 @@
 
 #if STRIPED
 enum { SPAN_ROWS = 8, SPAN = SPAN_ROWS * LANES * PACK, CHUNK_ROWS = CHUNK / (LANES * PACK) };
+
 /* A pile accumulates elements: pile_none, then pile_pack for each pack, pile_span after each span;
  * pile_state is the state of all of it. i: index of the first element of the pack or span. */
 #if OP_EXTREME
@@ -65,6 +66,7 @@ fn keys keys_none()
 #endif
     return r;
 }
+
 fn keys keys_pack(keys r, bundle v)
 {
     UNROLL for (int k = 0; k < 4; k++)
@@ -83,6 +85,7 @@ fn keys keys_pack(keys r, bundle v)
     }
     return r;
 }
+
 fn ord keys_most(keys r)
 {
 #if TL_SIZE == 1
@@ -115,6 +118,7 @@ fn keys keys_pack(keys r, bundle v)
     }
     return r;
 }
+
 fn ord keys_most(keys r) { return r; }
 #endif
 
@@ -131,6 +135,7 @@ fn state none_of(par p)
 #endif
     return r;
 }
+
 /* C(a, b) for operands in any order: of equal keys, the one with the lower index wins. */
 fn state join(state a, state b)
 {
@@ -140,17 +145,20 @@ fn state join(state a, state b)
     return combine(a, b);
 #endif
 }
+
 fn pile pile_none(par p)
 {
     pile r;
     r.part = keys_none(), r.best = none_of(p);
     return r;
 }
+
 fn pile pile_pack(pile t, bundle v, i64 i, par p)
 {
     t.part = keys_pack(t.part, v);
     return t;
 }
+
 fn pile pile_span(pile t, i64 i)
 {
 #if FINDS
@@ -160,6 +168,7 @@ fn pile pile_span(pile t, i64 i)
 #endif
     return t;
 }
+
 fn state pile_state(pile t)
 {
 #if !FINDS
@@ -188,6 +197,7 @@ fn pile pile_none(par p)
     r.part = 0, r.all = neutral(p);
     return r;
 }
+
 fn pile pile_pack(pile t, bundle v, i64 i, par p)
 {
 #if TL_SIZE == 4
@@ -197,6 +207,7 @@ fn pile pile_pack(pile t, bundle v, i64 i, par p)
 #endif
     return t;
 }
+
 fn pile pile_span(pile t, i64 i)
 {
     state s;
@@ -227,12 +238,14 @@ fn pile pile_none(par p)
     r.all = neutral(p);
     return r;
 }
+
 fn pile pile_pack(pile t, bundle v, i64 i, par p)
 {
     UNROLL for (int k = 0; k < PACK; k++)
         t.all = combine(t.all, lift_e(pack_element(v, k), i + k, p));
     return t;
 }
+
 fn pile pile_span(pile t, i64 i) { return t; }
 #endif
 fn state pile_state(pile t) { return t.all; }

@@ -86,6 +86,7 @@ static tally_status nothing_to_enter(tl_gpu *gpu, tally *ctx)
 {
     return (void)gpu, (void)ctx, TALLY_OK;
 }
+
 static void nothing_to_do(tl_gpu *gpu) { (void)gpu; }
 static int cl_processors(const tl_gpu *gpu) { return ((const opencl *)gpu)->processors; }
 static int cl_has_box(const tl_gpu *gpu) { return !((const opencl *)gpu)->shuffles; }
@@ -94,6 +95,7 @@ static int cl_shares_memory(const tl_gpu *gpu)
 {
     return tl_opencl_number(((const opencl *)gpu)->id, CL_DEVICE_HOST_UNIFIED_MEMORY) != 0;
 }
+
 static int64_t cl_local_bytes(const tl_gpu *gpu)
 {
     return (int64_t)tl_opencl_number(((const opencl *)gpu)->id, CL_DEVICE_LOCAL_MEM_SIZE) -

@@ -143,10 +143,13 @@ typedef struct {
     cl_device_id id;
     char name[24], text[200], reason[200]; /* reason: why the device is not usable, or "" */
 } tl_opencl_found;
+
 /* Returns device number index, or NULL if there are only *count devices. */
 const tl_opencl_found *tl_opencl_find(int index, int *count);
+
 /* A function for tl_gpu_calls. */
 int tl_opencl_describe(int index, tally_device_info *info);
+
 /* Returns a numeric property of a device, or 0 if it has none. */
 uint64_t tl_opencl_number(cl_device_id id, cl_uint what);
 
@@ -173,6 +176,7 @@ tally_status tl_cl_follow(tl_gpu *gpu, tally *ctx, int lane, int event);
 tally_status tl_cl_reached(tl_gpu *gpu, tally *ctx, int event);
 double tl_cl_elapsed(tl_gpu *gpu, int from, int to);
 tally_status tl_cl_quiet(tl_gpu *gpu, tally *ctx);
+
 /* Releases all addresses and their objects. */
 void tl_opencl_release_ranges(opencl *g);
 #endif

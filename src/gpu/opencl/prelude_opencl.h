@@ -135,6 +135,7 @@ fn i64 warp_index()
 {
     return (i64)get_group_id(0) * WARPS_IN_GROUP + get_local_id(0) / 32 % WARPS_IN_GROUP;
 }
+
 fn i64 warp_count() { return (i64)get_num_groups(0) * WARPS_IN_GROUP; }
 
 #define QUAD_ALIGN     (TL_SIZE * 4)

@@ -27,6 +27,7 @@ static char *nodes_of(const tl_along *a, int slot)
 {
     return (char *)(uintptr_t)a->pipe.d->small.address + (size_t)slot * a->nodes_room;
 }
+
 static char *before_of(const tl_along *a, int slot)
 {
     return nodes_of(a, TL_RING) + (size_t)(slot * a->width * a->plan->op->state_bytes);

@@ -8,6 +8,7 @@ enum {
     BUFFER_SHARE = 16,
     BUDGET_LEAST = 1024 /* in bytes */
 };
+
 /* 32 MB take 0.6 ms to cross the bus, 100 times the cost of issuing the copy. */
 static const int64_t BUDGET_MOST = 32 << 20;
 static const int64_t PIECES_LEAST = 32 << 20; /* smaller arrays are copied as a whole */
@@ -35,6 +36,7 @@ static int64_t in_host_bytes(tl_gpu_device *d, const tl_call *call)
 {
     return host_bytes(d, call->in, call->plan->op->elem_bytes);
 }
+
 static int64_t out_host_bytes(tl_gpu_device *d, const tl_call *call)
 {
     return host_bytes(d, call->out, call->plan->op->result_bytes);

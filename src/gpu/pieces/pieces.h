@@ -97,6 +97,7 @@ struct tl_pipe {
 
 /* Runs a call in one piece or in several; between enter and leave. */
 tally_status tl_call_run(tl_gpu_device *d, tally *ctx, const tl_call *call);
+
 /* Returns the view with its sequences reversed: the same elements with the opposite stride. The
  * view has no offsets. */
 tally_view tl_view_reversed(const tally_view *v, int64_t bytes);
@@ -106,9 +107,11 @@ tally_view tl_view_reversed(const tally_view *v, int64_t bytes);
 /* Initializes a side, and finds out where its memory is. output: elements are results of `bytes`
  * bytes. */
 void tl_side_open(tl_gpu_device *d, tl_side *s, const tally_view *v, int64_t bytes);
+
 /* Runs all pieces and waits for all work, also after a failure. Then no work is in flight, and all
  * buffers are freed. */
 tally_status tl_pipe_run(tl_pipe *p);
+
 /* Ensures that *m is page-locked memory of at least `bytes` bytes; the contents are lost. */
 tally_status tl_stage_room(tl_gpu_device *d, tally *ctx, tl_memory *m, size_t bytes);
 
@@ -118,6 +121,7 @@ tally_status tl_stage_room(tl_gpu_device *d, tally *ctx, tl_memory *m, size_t by
  * caller's memory. */
 int64_t tl_side_count(const tl_side *s, const tl_rect *r);
 char *tl_side_corner(const tl_side *s, const tl_rect *r);
+
 /* Elements e0 to e1 - 1 of a rectangle, in the order of its copy on the device, and the block to
  * copy them to or from. e0 = e1: nothing. */
 typedef struct tl_haul {
@@ -165,14 +169,17 @@ typedef struct tl_along {
 /* Elements of a piece of each sequence: the largest power of two that fits the budget, at least
  * 1. */
 int64_t tl_along_step(const tl_plan *plan, int64_t budget, int64_t width);
+
 /* Issues the kernels that compute the nodes of in's elements, the first of which has index `at`.
  * *count, level: number and levels of the nodes. states: the nodes, packed; for each node, the
  * states of all sequences. */
 tally_status tl_along_nodes(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
                             int64_t at, const tl_memory *states, unsigned char *level, int *count);
+
 /* Pushes the nodes of in's elements to a->counters; with a->scan it also writes the scan to out. */
 tally_status tl_along_fold(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in,
                            const tally_view *out);
+
 /* Computes the windows of in's sequences. *made: results of each sequence. */
 tally_status tl_along_window(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in,
                              const tally_view *out, int64_t *made);
@@ -191,6 +198,7 @@ tally_status tl_here_scan(tl_gpu_device *d, tally *ctx, tl_scan *s, const void *
 /* Runs a call on these views in one piece: on the call's own views, or on some of their rows. */
 tally_status tl_call_whole(tl_gpu_device *d, tally *ctx, const tl_call *call, const tl_piece *piece,
                            const tally_view *in, const tally_view *out);
+
 /* The same in several pieces. */
 tally_status tl_pieces_run(tl_gpu_device *d, tally *ctx, const tl_call *call);
 
@@ -198,16 +206,21 @@ tally_status tl_pieces_run(tl_gpu_device *d, tally *ctx, const tl_call *call);
 
 /* True if the call is to be done in pieces. */
 int tl_pieces_wanted(tl_gpu_device *d, const tl_call *call);
+
 /* True if some of the call's arrays are on the host. Then pieces may help if device memory did not
  * suffice. */
 int tl_pieces_possible(tl_gpu_device *d, const tl_call *call);
+
 /* True if the call can be done in pieces. The processors join the pieces of a sequence, so the
  * functions of a user's operator must be compiled for them. */
 int tl_pieces_can(tl_gpu_device *d, tally *ctx, const tl_call *call);
+
 /* Calls with at least this many bytes in host memory are done in pieces. */
 int64_t tl_pieces_least(const tl_gpu_device *d);
+
 /* Bytes that a piece may take on the device. */
 int64_t tl_pieces_budget(tl_gpu_device *d);
+
 /* True if a call that failed with `status` can be tried again; then *budget is halved. */
 int tl_pieces_again(tally_status status, const tl_pipe *p, int64_t *budget);
 #endif

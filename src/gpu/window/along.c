@@ -17,6 +17,7 @@ static int log_of(const tl_gpu_device *d, const tl_batch *b)
 {
     return tl_gpu_along_log(b->plan->op, d->gpu->calls->prelude);
 }
+
 /* Bytes of local memory of a block. */
 static int64_t room_of(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 {

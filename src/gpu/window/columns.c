@@ -62,6 +62,7 @@ static int64_t tall_room(const tl_gpu_device *d, const tl_batch *b, int64_t w)
     const int log = tl_whole_log(d, b, TL_LONG_TILES), row = log - TILE_ROWS_LOG;
     return tl_levels_of(w << row, row).arrays * tl_array_bytes(d, b, TL_LONG_TILES);
 }
+
 /* True if windows of their whole length go by tiles: a tile's rows are whole sectors of memory, and
  * most of its rows have results. */
 static int tall_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g)
@@ -73,6 +74,7 @@ static int tall_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geomet
            b->plan->op->elem_bytes << row >= SECTOR &&
            tall_room(d, b, w) <= d->gpu->calls->local_bytes(d->gpu);
 }
+
 static tally_status tall(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
                          const tl_geometry *g, int edges)
 {

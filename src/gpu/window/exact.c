@@ -15,6 +15,7 @@ static int64_t each_of(const tl_batch *b, int rounds)
 {
     return (int64_t)rounds * WINDOW_THREADS * EXACT_RUN(tl_gpu_state_bytes(b->plan->op));
 }
+
 static int64_t room_of(const tl_batch *b, int64_t w, int rounds)
 {
     const tl_scalar *op = b->plan->op;

@@ -22,6 +22,7 @@ enum {
     COLUMNS_LEAST = 32,
     RESULTS_PER_WINDOW = 4
 };
+
 /* Results are computed in slabs: SLAB results level by level, which needs some twenty arrays of
  * that size; SLAB_BYTES of results by groups, which need two to four arrays. A slab has at least as
  * many results as a window has elements. Smaller slabs, which would stay in the cache, are slower:
@@ -41,6 +42,7 @@ static tl_launch launch_of(const long_case *c, const tl_built *program)
 {
     return (tl_launch){c->d, c->ctx, program};
 }
+
 /* Elements of a window before and after the element whose index its result has
  * (gpu/kernel/window/place.cl). */
 static int64_t before(const long_case *c) { return c->g->valid ? 0 : c->g->before; }
@@ -110,17 +112,21 @@ static int64_t bits_of(const cutting *k, int64_t w, int i)
                ? w >> k->first[i]
                : (w >> k->first[i]) & (((int64_t)1 << (k->first[i + 1] - k->first[i])) - 1);
 }
+
 /* log2 of the items in a row of a tile. */
 static int row_of(const cutting *k) { return k->log - TILE_ROWS_LOG; }
+
 /* Bytes of local memory of a launch whose tiles of rows fold these levels. */
 static int64_t room_of(const long_case *c, tl_levels levels)
 {
     return (levels.arrays ? levels.arrays : 1) * tl_array_bytes(c->d, c->b, TL_LONG_TILES);
 }
+
 static int64_t rows_room(const long_case *c, const cutting *k, int64_t w)
 {
     return room_of(c, tl_levels_of(w << row_of(k), row_of(k)));
 }
+
 static int64_t low_room(const long_case *c, const cutting *k, int columns, int64_t w)
 {
     if (!columns && k->passes) return tl_pass_room(c->d, c->b, w);
@@ -169,6 +175,7 @@ static tally_status items(const long_case *c, const cutting *k, const tl_built *
     return tl_window_part(&l, c->b, c->r, c->g, i, each, levels, low_room(c, k, 0, i.width),
                           k->edges);
 }
+
 static tally_status columns(const long_case *c, const cutting *k, const tl_built *program,
                             tl_part i)
 {

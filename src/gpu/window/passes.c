@@ -8,6 +8,7 @@ static int pass_log(const tl_gpu_device *d, const tl_batch *b)
 {
     return tl_gpu_pass_log(b->plan->op, d->gpu->calls->prelude);
 }
+
 static int64_t tile_of(const tl_gpu_device *d, const tl_batch *b)
 {
     return WINDOW_THREADS * tl_gpu_pass_run(b->plan->op, d->gpu->calls->prelude);

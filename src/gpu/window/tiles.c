@@ -86,6 +86,7 @@ static int64_t whole_each(int log, int64_t w)
 {
     return (((int64_t)1 << log) - (w - 1)) & -QUAD; /* so that quads of results stay aligned */
 }
+
 static int64_t any_each(int log, int64_t w)
 {
     const int64_t room = (int64_t)1 << log, each = room - (w - 1);

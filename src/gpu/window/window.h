@@ -32,14 +32,17 @@ typedef struct tl_levels {
 /* Number of windows of a batch, whose sequences are numbered end to end
  * (gpu/kernel/window/place.cl). */
 int64_t tl_windows_of(const tl_batch *b, const tl_geometry *g);
+
 /* For segments: sets b->first to what the tiles of a launch need to know of borders; the caller
  * frees it. at: flat index where the first window begins. */
 tally_status tl_tile_firsts(const tl_launch *l, tl_batch *b, int64_t at, int64_t each,
                             int64_t jobs);
 tl_arguments_windows_part tl_window_arguments(const tl_geometry *g);
 tl_arguments_levels_part tl_levels_arguments(int top, int kept);
+
 /* Arguments of a launch of `count` windows, `each` per tile. */
 tl_arguments_tiles_part tl_tiles_arguments(int64_t count, int64_t each, int edges);
+
 /* The same for windows of their whole length. */
 tl_arguments_whole_part tl_whole_arguments(const tl_batch *b, const tl_results *r,
                                            const tl_geometry *g, tl_arguments_tiles_part tiles,
@@ -49,8 +52,10 @@ tl_arguments_whole_part tl_whole_arguments(const tl_batch *b, const tl_results *
 
 /* log2 of the elements of a tile of windows of their whole length. */
 int tl_whole_log(const tl_gpu_device *d, const tl_batch *b, tl_tiles tiles);
+
 /* The levels of windows of w, from level `from` on (0, or at least 2). */
 tl_levels tl_levels_of(int64_t w, int from);
+
 /* tl_whole_levels: the levels in tiles of neighbouring items (gpu/kernel/window/whole.cl).
  * tl_whole_room: bytes of local memory of such a tile. tl_array_bytes: bytes of an array. */
 tl_levels tl_whole_levels(const tl_gpu_device *d, const tl_batch *b, int64_t w, tl_tiles tiles);
@@ -60,6 +65,7 @@ int64_t tl_array_bytes(const tl_gpu_device *d, const tl_batch *b, tl_tiles tiles
 /* The windows that window_whole takes: none; those of their whole length; all. */
 typedef enum tl_taken { TL_TAKES_NONE, TL_TAKES_WHOLE, TL_TAKES_ALL } tl_taken;
 tl_taken tl_whole_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g);
+
 /* Computes windows that fit in a tile. */
 tally_status tl_window_tiles(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
                              const tl_geometry *g);
@@ -73,15 +79,18 @@ typedef struct tl_part {
     int64_t at, shift, width, count;
     const tl_memory *states;
 } tl_part;
+
 /* tl_pass_takes: true if window/passes.cl takes windows of w, whole or as a part of longer ones.
  * tl_pass_each: results of a tile. tl_pass_room: bytes of its local memory. */
 int tl_pass_takes(const tl_gpu_device *d, const tl_batch *b, int64_t w);
 int64_t tl_pass_each(const tl_gpu_device *d, const tl_batch *b, int64_t w);
 int64_t tl_pass_room(const tl_gpu_device *d, const tl_batch *b, int64_t w);
+
 /* Launches window_part with tiles of `each` results. levels: used if it runs whole_windows. */
 tally_status tl_window_part(const tl_launch *l, const tl_batch *b, const tl_results *r,
                             const tl_geometry *g, tl_part i, int64_t each, tl_levels levels,
                             int64_t room, int edges);
+
 /* Computes all windows of a batch; they have their whole length. */
 tally_status tl_window_passes(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
                               const tl_geometry *g, int edges);
@@ -117,6 +126,7 @@ tally_status tl_window_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, 
 int tl_long_columns_takes(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_geometry *g);
 tally_status tl_long_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
                              const tl_geometry *g, int edges);
+
 /* Windows of any length. */
 tally_status tl_window_long(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
                             const tl_geometry *g);

@@ -10,6 +10,7 @@
 /* The words of a row: its largest element, the number of skipped elements, and whether the
  * registers cannot hold it. */
 enum { NARROW_TOP, NARROW_LEFT, NARROW_WIDE };
+
 /* Items that a lane adds before it reads its registers, and how often. Each time they are at most
  * 2^49, so the sum over 32 lanes is below 2^62. */
 enum { NARROW_ITEMS = 1 << (EXACT_LOG - 2), NARROW_TIMES = 1 << 8 };
@@ -83,6 +84,7 @@ fn wide_integer wide_add(wide_integer a, i64 x, int by)
     }
     return a;
 }
+
 fn int zeros_above(u64 x) { return x >> 32 ? high_zeros((u32)(x >> 32)) : 32 + high_zeros((u32)x); }
 
 /* Rounds m 2^(e - 63) to nearest even, where the highest bit of m is set; more: the value is a

@@ -95,6 +95,7 @@ fn void exact_put_finite(LOCAL u32 *bins, f64 x)
     const i64 m = exact_integer(x, &at);
     exact_put_here(bins, as_u64(x) >> 63 ? -m : m, at + 32 * EXACT_LOW);
 }
+
 fn void exact_put_any(LOCAL u32 *bins, f64 x)
 {
     if (x - x == 0)
@@ -102,6 +103,7 @@ fn void exact_put_any(LOCAL u32 *bins, f64 x)
     else
         exact_count(bins + (x != x ? EXACT_NAN : x < 0 ? EXACT_MINUS : EXACT_PLUS), 1);
 }
+
 /* Two values at a time, so that neither waits for the other. */
 far_fn void exact_put_values(LOCAL u32 *bins, f64 x, f64 y)
 {
@@ -166,12 +168,14 @@ fn int exact_unit(int top, int level)
     const int unit = top + EXACT_LOG - 49 - level * (51 - EXACT_LOG);
     return unit < -1074 ? -1074 : unit;
 }
+
 /* The units for elements up to one whose HIGH_OF is `most`. */
 fn int exact_top_of(u32 most)
 {
     const int top = (int)(most >> 20) - 1023 + EXACT_MARGIN;
     return top < EXACT_TOP_MOST ? top : EXACT_TOP_MOST;
 }
+
 fn f64 exact_start(int unit) { return as_f64((u64)(unit + 52 + 1023) << 52 | (u64)1 << 51); }
 
 fn void exact_begin(exact_lane *w, int top)
@@ -180,11 +184,13 @@ fn void exact_begin(exact_lane *w, int top)
     w->left = 1 << EXACT_LOG;
     UNROLL for (int l = 0; l < EXACT_ALL; l++) w->sum[l] = exact_start(exact_unit(top, l));
 }
+
 /* The integer in a register, in its unit. */
 fn i64 exact_part(const exact_lane *w, int level)
 {
     return (i64)(as_u64(w->sum[level]) - as_u64(exact_start(exact_unit(w->top, level))));
 }
+
 fn void exact_flush(exact_lane *w, LOCAL u32 *bins)
 {
     UNROLL for (int l = 0; l < EXACT_ALL; l++)
@@ -422,6 +428,7 @@ fn void exact_lane_begin(exact_lane *w)
     w->marks = 0;
     w->far = 0;
 }
+
 fn void exact_lane_end(exact_lane *w, LOCAL u32 *bins)
 {
     exact_flush(w, bins);

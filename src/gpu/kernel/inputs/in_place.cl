@@ -9,6 +9,7 @@ fn int quads_at(GLOBAL const u8 *p, i64 first)
 {
     return ADDRESS(p + first * INPUT_BYTES) % sizeof(input_quad) == 0;
 }
+
 fn int can_load_e(batch b, i64 first)
 {
 #if TL_BITS
@@ -32,6 +33,7 @@ fn elem made(input x, input y, int there, u64 left_out)
     return x;
 #endif
 }
+
 fn int bit_at(GLOBAL const u8 *bits, i64 bit) { return bits[bit >> 3] >> (bit & 7) & 1; }
 fn elem element_at(batch b, i64 place)
 {
@@ -55,6 +57,7 @@ typedef struct {
     u8 bits, y_bits;
 #endif
 } asked;
+
 /* Loads `rows` rows; the first one begins at place `first`. */
 fn void ask(asked *a, const int rows, batch b, i64 first)
 {
@@ -74,6 +77,7 @@ fn void ask(asked *a, const int rows, batch b, i64 first)
 #endif
 #endif
 }
+
 fn void take(elem *e, asked a, batch b, i64 first)
 {
     u32 there = 15;

@@ -50,6 +50,7 @@ fn int bits_are_nan(u64 bits, int type)
     if (TYPE_BYTES(type) == 2) return magnitude > (TYPE_KIND(type) == KIND_FLOAT ? 0x7c00 : 0x7f80);
     return TYPE_BYTES(type) == 4 ? magnitude > 0x7f800000u : magnitude > 0x7ff0000000000000ul;
 }
+
 fn u64 quiet_nan(int type)
 {
     if (TYPE_BYTES(type) == 2) return TYPE_KIND(type) == KIND_FLOAT ? 0x7e00 : 0x7fc0;
@@ -68,11 +69,13 @@ fn u64 prepared(source s, i64 place, int type, i64 flags)
         widened(bits_at(s.data + place * TYPE_BYTES(s.type), TYPE_BYTES(s.type)), s.type, type);
     return flags & PREPARE_QUIET && bits_are_nan(v, type) ? quiet_nan(type) : v;
 }
+
 fn int is_there(source s, i64 place)
 {
     const i64 b = s.bit + place;
     return !s.valid || (s.bits[b >> 3] >> (b & 7) & 1);
 }
+
 fn void put_bits(GLOBAL u8 *to, i64 i, u64 bits, int bytes)
 {
     if (bytes == 4)
@@ -122,11 +125,13 @@ fn int is_beside(source s, int type, i64 inner, i64 count, int each)
     return s.type == type && s.inner == 1 && ADDRESS(s.data) % TYPE_BYTES(type) == 0 &&
            (inner >= count || inner % each == 0);
 }
+
 fn int is_aligned(source s, i64 inner, i64 count, int each)
 {
     return ADDRESS(s.data) % (each * TYPE_BYTES(s.type)) == 0 &&
            (inner >= count || s.outer % each == 0);
 }
+
 /* The validity bits of `each` <= 8 elements from a place on. */
 fn u32 bits_from(source s, i64 place, int each)
 {

@@ -29,6 +29,7 @@ fn u32 ask_job(GLOBAL u32 *measured, i64 slot)
         next = ADD_GLOBAL(measured + slot * MEASURED_SLOT + MEASURED_NEXT, 1u);
     return next;
 }
+
 fn i64 job_after(i64 job, u32 asked, i64 slot)
 {
 #if SKIPS

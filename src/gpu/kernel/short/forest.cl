@@ -72,6 +72,7 @@ fn sequence sequence_in(const forest *f, const window *w, int j)
     }
     return s;
 }
+
 fn int all_groups(const forest *f, const window *w)
 {
     return f->listed ? begin_groups(w->begin[w->count]) - begin_groups(w->begin[0])
@@ -441,6 +442,7 @@ fn forest forest_of(batch b, i64 longest, i64 each, i64 jobs, int warps, LOCAL u
     find_range(&f, b);
     return f;
 }
+
 fn window first_window(const forest *f, batch b)
 {
     window w;

@@ -54,6 +54,7 @@ fn void along_high(LOCAL state *high, int w)
         UNROLL for (int j = 0; j < ROWS; j++) high[i + j * SQUARE] = y[j];
     }
 }
+
 fn void along_middle(LOCAL state *high, LOCAL const state *low, int w)
 {
     const int i = thread_index() / RADIX * (ALONG_ROWS * RADIX) + thread_index() % RADIX,
@@ -64,6 +65,7 @@ fn void along_middle(LOCAL state *high, LOCAL const state *low, int w)
               w - left, PASS_LOG);
     UNROLL for (int j = 0; j < ALONG_ROWS; j++) high[i + j * RADIX] = y[j];
 }
+
 fn void along_low(LOCAL state *high, LOCAL const state *x, int w)
 {
     const int i = thread_index() * ALONG_RUN, left = w & (RADIX - 1);

@@ -45,6 +45,7 @@ fn void put_tall(const tall *t, GLOBAL u8 *to, int i, int dense, const four *v, 
         if (c < t->columns) store_maybe(to + c * t->side, m, w, t->first + i, p);
     }
 }
+
 /* Prefetches the rows of a tile, one row by each thread. */
 fn void ask_for_rows(batch b, windows of, i64 job, i64 groups, i64 each)
 {
@@ -53,6 +54,7 @@ fn void ask_for_rows(batch b, windows of, i64 job, i64 groups, i64 each)
     if (thread_index() < TILE_ROWS && i >= 0 && i < b.n)
         PREFETCH(b.x + (s * b.row_stride + i * b.stride) * TL_SIZE);
 }
+
 fn void tall_windows(LOCAL four *z, batch b, results out, windows of, i64 jobs, i64 each,
                      LEVELS_PARAMETERS, part make)
 {
@@ -131,6 +133,7 @@ fn void tall_windows(LOCAL four *z, batch b, results out, windows of, i64 jobs, 
         BARRIER();
     }
 }
+
 KERNEL_OF(window_tall)
 {
     WHOLE_OF_PARAMETERS;
@@ -163,6 +166,7 @@ typedef struct {
     int at[WALK_LEVELS], size[WALK_LEVELS];
     int top, places; /* places: of all ring buffers */
 } rings;
+
 /* The place of the last step's nodes in a ring buffer of `size` places. */
 fn int ring_place(const rings *r, int k, int size) { return (r->at[k] ? r->at[k] : size) - WALK; }
 fn void ring_step(rings *r, int k, int size)
@@ -236,6 +240,7 @@ fn void walk_low(rings *r, state *v, state last[LOW_LEVELS][WALK / 2], int *base
         }
     }
 }
+
 /* Makes the other levels. */
 fn void walk_high(rings *r, state *v, int base)
 {
@@ -269,6 +274,7 @@ fn void put_column(const column *o, i64 r, state s, i64 length, i64 first, par p
     v.s = s, v.have = length >= o->least;
     store_maybe(o->to + r * o->step, v, length, first, p);
 }
+
 /* Stores the results of a step, from result r on. */
 fn void put_step(const column *o, i64 r, const state *v, int w, i64 first, par p)
 {

@@ -28,6 +28,7 @@ fn int digit_first(int log)
     const int me = thread_index();
     return (me >> log << log) * PASS_RUN + (me & ((1 << log) - 1));
 }
+
 /* Item i as a state, from elements (number: index of the first one) or from nodes. */
 fn state digit_item(const int elements, LOCAL const u8 *from, int i, i64 number, par p)
 {
@@ -72,6 +73,7 @@ fn void digit_fold(state *y, const int have, const int bits, const int elements,
         }
     }
 }
+
 fn void digit_folds(state *y, const int have, int digit, const int elements, LOCAL const u8 *from,
                     int i, int log, i64 done, i64 number, par p)
 {
@@ -93,6 +95,7 @@ fn void digit_folds(state *y, const int have, int digit, const int elements, LOC
 
 /* Where the fold of the higher digits is: nowhere yet, in z, in global memory. */
 enum { HAVE_NONE, HAVE_LOCAL, HAVE_GLOBAL };
+
 /* Folds a nonzero digit of w into z, from nodes or elements that begin `far` items further on.
  * in_place: these nodes are z itself. The members of the tile are read where they are needed, to
  * save registers. */
@@ -130,6 +133,7 @@ fn LOCAL pass_item *pass_items(LOCAL u8 *room, int w)
     const int levels = digit_levels(w);
     return (LOCAL elem *)((LOCAL node *)room + (levels ? levels : 1) * PASS_TILE);
 }
+
 fn void pass_tile(LOCAL u8 *room, LOCAL const stretch *p, batch b, windows of, part make)
 {
     LOCAL node *const z = (LOCAL node *)room;

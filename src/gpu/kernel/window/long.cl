@@ -23,6 +23,7 @@ KERNEL_OF(window_tall_part)
     tall_windows((LOCAL four *)ROOM_OF_PARAMETER, b, out, of, jobs, each, top_level, kept_levels,
                  make);
 }
+
 KERNEL_OF(window_part)
 {
     PART_OF_PARAMETERS;

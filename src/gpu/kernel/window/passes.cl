@@ -34,6 +34,7 @@ fn void pass_double(state *s, const int many, const int level, const int more)
     UNROLL for (int j = 0; j < many; j++)
         s[j] = TWIN(s[j], s[j + (1 << level)], (i64)1 << (level + more));
 }
+
 /* s = the nodes of 2^k items for `many` neighbouring items, made of those at z, which lie `pitch`
  * apart and have 2^more elements each. */
 fn void pass_nodes(state *s, const int many, LOCAL const state *z, const int k, const int pitch,
@@ -47,6 +48,7 @@ fn void pass_nodes(state *s, const int many, LOCAL const state *z, const int k, 
     if (k > 3) pass_double(s, last - 16, 3, more);
     if (k > 4) pass_double(s, last - 32, 4, more);
 }
+
 /* Folds bit k of `many` neighbouring windows onto their results y, or sets y if have is 0. The
  * bit's nodes begin at z. done: elements of a window before them. */
 fn void pass_fold(state *y, int have, const int many, LOCAL const state *z, const int k,
@@ -69,6 +71,7 @@ fn void pass_fold(state *y, int have, const int many, LOCAL const state *z, cons
         UNROLL for (int j = 0; j < many; j++) y[j] = s[j];
     }
 }
+
 /* Folds all bits of at most `top` (<= PASS_TOP), from high to low. */
 fn void pass_bits(state *y, int have, const int many, LOCAL const state *z, int bits, const int top,
                   const int pitch, i64 done, const int more)
@@ -104,6 +107,7 @@ fn void pass_up(LOCAL state *to, LOCAL const state *x)
     UNROLL for (int j = 0; j < PASS_RUN; j++) to[i + j] = s[j];
     BARRIER();
 }
+
 /* Folds the bits from a on, from Y_a in z to results in z. have: onto the fold of the higher bits.
  * A band of rows reads only itself and the rows after it, so it is overwritten before the next band
  * is read. */
@@ -126,6 +130,7 @@ fn void pass_rows(LOCAL state *z, LOCAL const stretch *p, int bits, part make, i
     }
     BARRIER();
 }
+
 /* Folds the bits below a onto z. x: where their items begin. */
 fn void pass_low(LOCAL state *z, LOCAL const state *x, LOCAL const stretch *p, int bits, i64 done)
 {
@@ -137,11 +142,13 @@ fn void pass_low(LOCAL state *z, LOCAL const state *x, LOCAL const stretch *p, i
     }
     BARRIER();
 }
+
 /* Local memory: PASS_ROOM states, or twice that if w has bits below a. */
 fn LOCAL pass_item *pass_items(LOCAL u8 *room, int w)
 {
     return (LOCAL state *)room + (w & (RADIX - 1) ? PASS_ROOM : 0);
 }
+
 fn void pass_tile(LOCAL u8 *room, LOCAL const stretch *p, batch b, windows of, part make)
 {
     LOCAL state *z = (LOCAL state *)room;
@@ -187,6 +194,7 @@ fn void pass_load(LOCAL pass_item *x, LOCAL const stretch *p, batch b, windows w
             x[i + j * WINDOW_THREADS] = PASS_ITEM(e[j], item + i + j * WINDOW_THREADS, b.p);
     }
 }
+
 /* Stores a tile's results, or (PART_LEVEL) its nodes. The tile's members are read once, because the
  * compiler must assume that stores change them. */
 fn void pass_store(LOCAL const node *z, LOCAL const stretch *p, LOCAL const borders *d, batch b,

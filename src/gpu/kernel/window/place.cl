@@ -22,6 +22,7 @@ fn i64 all_items(batch b)
 {
     return b.flags & OFFSETS ? b.offsets[b.seqs] - b.offsets[0] : b.seqs * b.n;
 }
+
 /* Returns the number k of the first offset above flat index f, or 0 if f < 0. */
 fn i64 offset_after(batch b, i64 f)
 {
@@ -37,6 +38,7 @@ fn i64 offset_after(batch b, i64 f)
     }
     return high;
 }
+
 fn i64 quotient(i64 f, i64 n) { return ((f | n) >> 32) == 0 ? (i64)((u32)f / (u32)n) : f / n; }
 
 /* The sequence that contains a flat index: s: its number; i: the element's index in it; n: its
@@ -58,12 +60,14 @@ fn member member_of(batch b, i64 f)
     }
     return m;
 }
+
 fn GLOBAL const u8 *element_of(batch b, i64 f)
 {
     if (b.flags & OFFSETS) return b.x + (b.offsets[0] + f) * b.stride * TL_SIZE;
     const member m = member_of(b, f);
     return b.x + (m.s * b.row_stride + m.i * b.stride) * TL_SIZE;
 }
+
 /* Address of the result of element f. If only whole windows have results (valid), it is the result
  * of the window that begins at f. */
 fn GLOBAL u8 *result_of(results out, batch b, i64 f)
@@ -116,6 +120,7 @@ fn void clear_borders(LOCAL borders *d, batch b)
     for (int i = thread_index(); i < BORDER_WORDS; i += WINDOW_THREADS) d->bit[i] = 0;
     for (int i = thread_index(); i < BORDER_MORE; i += WINDOW_THREADS) d->more[i] = 0;
 }
+
 fn void set_borders(LOCAL borders *d, LOCAL const stretch *p, batch b)
 {
     if (!(b.flags & OFFSETS) || p->inside) return;
@@ -136,10 +141,12 @@ fn int behind_in_rows(LOCAL const stretch *p, int q)
     const u32 a = (u32)(q - p->first); /* a mod n; exact, since a * n < 2^31 */
     return q < p->first ? q : (int)(a - (u32)((u64)(2 * a) * p->part >> 32) * (u32)p->n);
 }
+
 fn int ahead_in_rows(LOCAL const stretch *p, int q)
 {
     return q < p->first ? p->first - q : p->n - behind_in_rows(p, q);
 }
+
 fn int behind(LOCAL const stretch *p, LOCAL const borders *d, batch b, int q)
 {
     if (!(b.flags & OFFSETS)) return behind_in_rows(p, q);
@@ -154,6 +161,7 @@ fn int behind(LOCAL const stretch *p, LOCAL const borders *d, batch b, int q)
     }
     return q;
 }
+
 fn int ahead(LOCAL const stretch *p, LOCAL const borders *d, batch b, int q)
 {
     if (!(b.flags & OFFSETS)) return ahead_in_rows(p, q);
@@ -170,6 +178,7 @@ fn int ahead(LOCAL const stretch *p, LOCAL const borders *d, batch b, int q)
     }
     return PLACES;
 }
+
 /* True if window q lies in one sequence. */
 fn int is_whole(LOCAL const stretch *p, LOCAL const borders *d, batch b, windows w, int q)
 {
@@ -261,6 +270,7 @@ fn int turn_of(int q)
            : sizeof(state) == 32 ? q & 3
                                  : 0;
 }
+
 fn int place_of(int i)
 {
     if (!RUNS) return i ^ turn_of(i / QUAD);
@@ -285,6 +295,7 @@ fn elem item_of(LOCAL const stretch *p, batch b, windows w, int i)
 #endif
 
 enum { LINE_ITEMS = 128 / TL_SIZE };
+
 /* Prefetches the elements of the next tile, which has `items` items. */
 fn void ask_for(LOCAL const stretch *p, int items)
 {
@@ -303,6 +314,7 @@ fn void load_items(LOCAL state *z, int quads, LOCAL const stretch *p, batch b, w
     for (int i = p->before + thread_index(); i < p->beyond; i += WINDOW_THREADS)
         z[quads ? place_of(i) : i] = lift(item_of(p, b, w, i), item + i, b.p);
 }
+
 fn GLOBAL u8 *result_at(LOCAL const stretch *p, batch b, results out, windows w, int q)
 {
     if (p->out_beside) return p->out + q * out.stride * RESULT_BYTES;

@@ -28,6 +28,7 @@ enum {
     RUN_LOG = 3,
     RUN_ITEMS = 1 << RUN_LOG
 };
+
 /* For tiles that have TILE_ROWS rows (long.cl, columns.cl): quads of a row; log2 of the items of a
  * row. */
 enum { COLUMN_QUADS = MINE, FIRST_LEVEL = WHOLE_LOG - TILE_ROWS_LOG };
@@ -44,6 +45,7 @@ enum { TOGETHER = sizeof(state) == 8 ? 2 : 1 };
 typedef struct ALIGNED(16) {
     state s[TOGETHER];
 } together;
+
 /* State c of quad q. With quads, all of a thread's quads have the same turn_of, so it is computed
  * once; with place_of alone each quad would compute its own. */
 #define STATE_AT(z, q, c)                                                                          \
@@ -59,6 +61,7 @@ fn four get_four(LOCAL const four *z, int q)
     }
     return v;
 }
+
 fn void put_four(LOCAL four *z, int q, four v)
 {
     if (!TURNED) z[PADDED ? q + (q >> 3) : q] = v;
@@ -69,6 +72,7 @@ fn void put_four(LOCAL four *z, int q, four v)
         *(LOCAL together *)STATE_AT(z, q, c) = t;
     }
 }
+
 /* Number of quad m of a thread. */
 fn int quad_number(int runs, int m)
 {
@@ -89,6 +93,7 @@ typedef struct ALIGNED(PIECE * TL_SIZE) {
 } piece;
 fn int piece_place(int k) { return k ^ (k / BANKS & (PIECES - 1)); }
 fn int element_place(int i) { return piece_place(i / PIECE) * PIECE + i % PIECE; }
+
 /* Loads `many` elements from item i on, where a quad begins. Places beyond the tile give other
  * elements, which no result uses. */
 fn void get_elements(elem *e, const int many, LOCAL const elem *x, int i)
@@ -100,6 +105,7 @@ fn void get_elements(elem *e, const int many, LOCAL const elem *x, int i)
         UNROLL for (int c = 0; c < PIECE; c++) e[k + c] = t.e[c];
     }
 }
+
 fn void load_elements(LOCAL elem *z, LOCAL const stretch *p, batch b, windows w)
 {
     const int me = thread_index();
@@ -114,6 +120,7 @@ fn void load_elements(LOCAL elem *z, LOCAL const stretch *p, batch b, windows w)
             z[element_place(i)] = item_of(p, b, w, i);
     }
 }
+
 /* y = Y_3 of a run. item: index of its first element. */
 fn void run_levels(four *y, const elem *e, i64 item, par p)
 {
@@ -123,10 +130,12 @@ fn void run_levels(four *y, const elem *e, i64 item, par p)
     UNROLL for (int c = 0; c < 2 * RUN_ITEMS - 4; c++) s[c] = TWIN(s[c], s[c + 2], 2);
     UNROLL for (int c = 0; c < RUN_ITEMS; c++) y[c / QUAD].s[c % QUAD] = TWIN(s[c], s[c + 4], 4);
 }
+
 fn void join(four *y, const state *s, int have, i64 done, int n)
 {
     UNROLL for (int c = 0; c < QUAD; c++) y->s[c] = have ? COMBINE(y->s[c], s[c], done, n) : s[c];
 }
+
 /* Folds the lowest bits of w (`low`) onto the quad y, or sets y if have is 0. x[i]: where their
  * elements begin; first: index of x[0]. */
 fn void run_low(four *y, int have, int low, LOCAL const elem *x, int i, i64 first, i64 done, par p)
@@ -191,6 +200,7 @@ fn void lower_quad(result *x, LOCAL const stretch *p, LOCAL const borders *d, ba
             x[c] = ahead_in_rows(p, q + c) < length_in(w) ? empty(b.p) : x[c];
     }
 }
+
 /* Stores the results of a warp's runs; at: address of the lane's first one. Pairs of lanes exchange
  * units of 16 bytes first, so that whole sectors are written. */
 fn void store_full_runs(GLOBAL u8 *at, const result *x)
@@ -241,6 +251,7 @@ fn void store_quads(LOCAL const stretch *p, LOCAL const borders *d, batch b, win
     }
 #endif
 }
+
 fn void store_runs(LOCAL const stretch *p, LOCAL const borders *d, batch b, windows w, int q,
                    const four *v)
 {
@@ -259,6 +270,7 @@ fn void store_runs(LOCAL const stretch *p, LOCAL const borders *d, batch b, wind
     }
 #endif
 }
+
 /* Stores results from local memory. turned: states are in the order of place_of, else in
  * sequence. */
 fn void store_items(LOCAL const stretch *p, LOCAL const borders *d, batch b, results out, windows w,
@@ -282,6 +294,7 @@ fn four quad_at(LOCAL const four *z, int q, int m, int far)
     if ((m + 1) * WINDOW_THREADS + far > WHOLE_QUADS && q >= WHOLE_QUADS) q = WHOLE_QUADS - 1;
     return get_four(z, q);
 }
+
 /* for windows of at most WHOLE / 2 */
 enum { FAR_LEVEL = WHOLE_QUADS / 4, FAR_BITS = WHOLE_QUADS / 2 + 1 };
 
@@ -308,6 +321,7 @@ fn void double_quads(LOCAL four *z, four *y, int from, int top, int w, int kept,
         }
     }
 }
+
 /* Folds the levels of w's bits below top, which are in `kept` arrays, onto y. done: elements of the
  * window before the items of this launch. */
 fn void fold_bits(LOCAL const four *z, four *y, int top, int w, int kept, int more, i64 done,
@@ -343,6 +357,7 @@ typedef struct {
      * results are computed. */
     GLOBAL four *states;
 } part;
+
 /* Folds the highest bit of the launch, Y_top in y (some_y: if it has one), onto the fold of the
  * window's `done` elements before it, if there are any. Quad m of a thread has that fold at quad_ +
  * m * step, if bit m of `some` is set. All loads come before the first fold. */
@@ -488,6 +503,7 @@ KERNEL_OF(window_whole)
     whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, top_level,
                   kept_levels, make);
 }
+
 /* The same for one sequence: the compiler removes the code for borders, two fifths of the code.
  * CUDA only, because PoCL 5.0 makes wrong code of two kernels of this text (see BARRIER in
  * prelude_opencl.h). */
