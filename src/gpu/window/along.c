@@ -19,7 +19,7 @@ static int log_of(const tl_gpu_device *d, const tl_batch *b)
 }
 
 /* Bytes of local memory of a block. */
-static int64_t room_of(const tl_gpu_device *d, const tl_batch *b, int64_t w)
+static int64_t local_bytes_of(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 {
     const int log = log_of(d, b);
     return (ALONG_HIGH(log, w) + ALONG_LOW(log) + ALONG_X(log)) * tl_gpu_state_bytes(b->plan->op);
@@ -32,7 +32,7 @@ int tl_along_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geometry 
     const int64_t w = width(g),
                   least = tl_gpu_state_bytes(b->plan->op) > 4 ? LEAST : LEAST_OF_SMALL_STATES;
     return log && beside && !b->in_place && w >= least && w >> (2 * log) < 2 << PASS_TOP &&
-           g->least <= w && room_of(d, b, w) <= d->gpu->calls->local_bytes(d->gpu) &&
+           g->least <= w && local_bytes_of(d, b, w) <= d->gpu->calls->local_bytes(d->gpu) &&
            b->elements >= ALONG(log) * d->gpu->calls->processors(d->gpu);
 }
 
@@ -40,7 +40,7 @@ tally_status tl_window_along(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
                              const tl_geometry *g, int64_t j0, int64_t j1, int edges)
 {
     const int64_t each = ALONG(log_of(d, b)), count = j1 - j0, jobs = (count + each - 1) / each;
-    const int64_t room = room_of(d, b, width(g)), at = j0 - (g->valid ? 0 : g->before);
+    const int64_t room = local_bytes_of(d, b, width(g)), at = j0 - (g->valid ? 0 : g->before);
     const int64_t fit = (d->gpu->calls->local_bytes(d->gpu) + RESERVED) / (room + RESERVED);
     const int64_t most = d->gpu->calls->processors(d->gpu) * (fit < 1             ? 1
                                                               : fit < BLOCKS_MOST ? fit

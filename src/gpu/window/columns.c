@@ -57,7 +57,7 @@ static parts cut(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g
 }
 
 /* Bytes of local memory of a tile of TILE_ROWS rows. */
-static int64_t tall_room(const tl_gpu_device *d, const tl_batch *b, int64_t w)
+static int64_t tall_local_bytes(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 {
     const int log = tl_whole_log(d, b, TL_LONG_TILES), row = log - TILE_ROWS_LOG;
     return tl_levels_of(w << row, row).arrays * tl_array_bytes(d, b, TL_LONG_TILES);
@@ -72,7 +72,7 @@ static int tall_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geomet
     const int row = tl_whole_log(d, b, TL_LONG_TILES) - TILE_ROWS_LOG;
     return w > 1 && w <= TILE_ROWS / 2 && b->n >= TILE_ROWS &&
            b->plan->op->elem_bytes << row >= SECTOR &&
-           tall_room(d, b, w) <= d->gpu->calls->local_bytes(d->gpu);
+           tall_local_bytes(d, b, w) <= d->gpu->calls->local_bytes(d->gpu);
 }
 
 static tally_status tall(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
@@ -90,7 +90,7 @@ static tally_status tall(tl_gpu_device *d, tally *ctx, const tl_batch *b, const 
     const tally_status status = tl_gpu_program(d, ctx, b->plan->op, "window_long", &program);
     if (status) return status;
     return TL_GO(&l, window_tall, jobs, .whole = tl_whole_arguments(b, r, g, tiles, levels),
-                 .local_bytes = tl_room(tall_room(d, b, w)));
+                 .local_bytes = tl_room(tall_local_bytes(d, b, w)));
 }
 
 tally_status tl_window_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,

@@ -16,7 +16,7 @@ static int64_t each_of(const tl_batch *b, int rounds)
     return (int64_t)rounds * WINDOW_THREADS * EXACT_RUN(tl_gpu_state_bytes(b->plan->op));
 }
 
-static int64_t room_of(const tl_batch *b, int64_t w, int rounds)
+static int64_t local_bytes_of(const tl_batch *b, int64_t w, int rounds)
 {
     const tl_scalar *op = b->plan->op;
     return EXACT_BYTES(op->elem_bytes, tl_gpu_state_bytes(op), op->result_bytes, each_of(b, rounds),
@@ -30,7 +30,7 @@ static int rounds_of(const tl_batch *b, int64_t w, int64_t room)
     for (int groups = BLOCKS_MOST; groups > 0; groups--) {
         int rounds = 0;
         while (rounds < ROUNDS_MOST && each_of(b, rounds) < OVERLAP * w &&
-               room_of(b, w, rounds + 1) <= room / groups)
+               local_bytes_of(b, w, rounds + 1) <= room / groups)
             rounds++;
         if (rounds && each_of(b, rounds) >= (groups > 1 ? w : w / 2)) return rounds;
     }
@@ -65,5 +65,5 @@ tally_status tl_window_exact(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
     return TL_GO(&l, window_exact, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                  .results = tl_results_arguments(r), .lead = tl_i64(g->valid ? 0 : -g->before),
                  .width = tl_i64(w), .count = tl_i64(count), .each = tl_i64(each),
-                 .jobs = tl_i64(jobs), .local_bytes = tl_room(room_of(b, w, rounds)));
+                 .jobs = tl_i64(jobs), .local_bytes = tl_room(local_bytes_of(b, w, rounds)));
 }

@@ -117,20 +117,20 @@ static int64_t bits_of(const cutting *k, int64_t w, int i)
 static int row_of(const cutting *k) { return k->log - TILE_ROWS_LOG; }
 
 /* Bytes of local memory of a launch whose tiles of rows fold these levels. */
-static int64_t room_of(const long_case *c, tl_levels levels)
+static int64_t local_bytes_of(const long_case *c, tl_levels levels)
 {
     return (levels.arrays ? levels.arrays : 1) * tl_array_bytes(c->d, c->b, TL_LONG_TILES);
 }
 
-static int64_t rows_room(const long_case *c, const cutting *k, int64_t w)
+static int64_t rows_local_bytes(const long_case *c, const cutting *k, int64_t w)
 {
-    return room_of(c, tl_levels_of(w << row_of(k), row_of(k)));
+    return local_bytes_of(c, tl_levels_of(w << row_of(k), row_of(k)));
 }
 
-static int64_t low_room(const long_case *c, const cutting *k, int columns, int64_t w)
+static int64_t low_local_bytes(const long_case *c, const cutting *k, int columns, int64_t w)
 {
     if (!columns && k->passes) return tl_pass_room(c->d, c->b, w);
-    return columns ? rows_room(c, k, w)
+    return columns ? rows_local_bytes(c, k, w)
                    : tl_whole_room(c->d, c->b, tl_whole_levels(c->d, c->b, w, TL_LONG_TILES),
                                    TL_LONG_TILES);
 }
@@ -151,13 +151,15 @@ static int cut_levels(const long_case *c, int columns, cutting *k)
                                       : pass + PASS_TOP;
     for (; c->w >> k->first[k->last] >= 2 << HIGH; k->last++)
         k->first[k->last + 1] = k->first[k->last] + HIGH;
-    int64_t most = low_room(c, k, columns, (int64_t)1 << k->first[1]); /* for PART_LEVEL */
+    int64_t most = low_local_bytes(c, k, columns, (int64_t)1 << k->first[1]); /* for PART_LEVEL */
     for (int i = 0; i <= k->last; i++) {
         const int64_t bits = bits_of(k, c->w, i);
-        const int64_t room = !bits ? 0 : i ? rows_room(c, k, bits) : low_room(c, k, columns, bits);
+        const int64_t room = !bits ? 0
+                             : i   ? rows_local_bytes(c, k, bits)
+                                   : low_local_bytes(c, k, columns, bits);
         if (room > most) most = room;
     }
-    const int64_t up = k->last > 1 ? rows_room(c, k, 1 << HIGH) : 0;
+    const int64_t up = k->last > 1 ? rows_local_bytes(c, k, 1 << HIGH) : 0;
     if (up > most) most = up;
     return most <= c->d->gpu->calls->local_bytes(c->d->gpu);
 }
@@ -172,7 +174,7 @@ static tally_status items(const long_case *c, const cutting *k, const tl_built *
         passes ? (tl_levels){0} : tl_whole_levels(c->d, c->b, i.width, TL_LONG_TILES);
     const int64_t each = passes ? tl_pass_each(c->d, c->b, i.width)
                                 : (((int64_t)1 << k->log) - (i.width - 1)) & -QUAD;
-    return tl_window_part(&l, c->b, c->r, c->g, i, each, levels, low_room(c, k, 0, i.width),
+    return tl_window_part(&l, c->b, c->r, c->g, i, each, levels, low_local_bytes(c, k, 0, i.width),
                           k->edges);
 }
 
@@ -181,7 +183,7 @@ static tally_status columns(const long_case *c, const cutting *k, const tl_built
 {
     const tl_launch l = launch_of(c, program);
     tl_levels levels = tl_levels_of(i.width << row_of(k), row_of(k));
-    const int64_t room = room_of(c, levels), each = TILE_ROWS - (i.width - 1);
+    const int64_t room = local_bytes_of(c, levels), each = TILE_ROWS - (i.width - 1);
     const int64_t jobs = (k->across >> row_of(k)) * ((i.count + each - 1) / each);
     tl_arguments_tiles_part tiles = tl_tiles_arguments(i.count, each, k->edges);
     tiles.jobs = tl_i64(jobs), levels.top -= row_of(k);
@@ -216,7 +218,7 @@ static tally_status rows(const long_case *c, const cutting *k, const tl_built *p
                  .shift = tl_i64(r.shift), .results = tl_i64(r.results), .rows = tl_i64(r.w),
                  .levels = tl_levels_arguments(levels.top - row, levels.kept),
                  .more = tl_i64(r.how == FOLD_ONTO), .each = tl_i64(each), .jobs = tl_i64(jobs),
-                 .local_bytes = tl_room(room_of(c, levels)));
+                 .local_bytes = tl_room(local_bytes_of(c, levels)));
 }
 
 /* Computes the results of `count` windows that begin at element at, at + 1, ... y[i]: Y at level

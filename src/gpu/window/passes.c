@@ -17,7 +17,7 @@ static int64_t tile_of(const tl_gpu_device *d, const tl_batch *b)
 /* Larger states: an array of nodes for each digit of w except the last, and the elements. The last
  * threads read past the end of an array, by the width of two columns; that is inside the next
  * one. */
-static int64_t digits_room(const tl_gpu_device *d, const tl_batch *b, int64_t w)
+static int64_t digits_local_bytes(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 {
     enum { RADIX = 1 << DIGIT_LOG };
     const int64_t tile = tile_of(d, b), run = tile / WINDOW_THREADS,
@@ -31,7 +31,7 @@ static int64_t digits_room(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 int64_t tl_pass_room(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 {
     const int log = pass_log(d, b), two = (w & ((1 << log) - 1)) != 0; /* elements besides nodes */
-    if (log == DIGIT_LOG) return digits_room(d, b, w);
+    if (log == DIGIT_LOG) return digits_local_bytes(d, b, w);
     return (two ? 2 : 1) * (tile_of(d, b) + (1 << log)) * tl_gpu_state_bytes(b->plan->op);
 }
 

@@ -63,7 +63,7 @@ int64_t tl_whole_room(const tl_gpu_device *d, const tl_batch *b, tl_levels level
 static int64_t width(const tl_geometry *g) { return g->before + g->after + 1; }
 
 /* Bytes of local memory that window_whole needs. */
-static int64_t whole_room(const tl_gpu_device *d, const tl_batch *b, int64_t w)
+static int64_t whole_local_bytes(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 {
     return tl_whole_room(d, b, tl_whole_levels(d, b, w, TL_TILES), TL_TILES);
 }
@@ -72,7 +72,7 @@ tl_taken tl_whole_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geom
 {
     const int64_t w = width(g);
     if (w > (int64_t)1 << (tl_whole_log(d, b, TL_TILES) - 1) ||
-        whole_room(d, b, w) > d->gpu->calls->local_bytes(d->gpu))
+        whole_local_bytes(d, b, w) > d->gpu->calls->local_bytes(d->gpu))
         return TL_TAKES_NONE;
     if (g->valid || g->whole) return TL_TAKES_ALL;
     /* Two launches pay if there are tiles without a border, which the second launch skips
@@ -123,7 +123,7 @@ static tally_status launch(tl_gpu_device *d, const tl_batch *batch, const tl_res
     tally_status status = tl_tile_firsts(l, &b, g->valid ? 0 : -g->before, each, jobs);
     const tl_arguments_whole_part of =
         tl_whole_arguments(&b, r, g, tl_tiles_arguments(count, each, edges), levels);
-    const tl_room_argument room = tl_room(whole_room(d, &b, w));
+    const tl_room_argument room = tl_room(whole_local_bytes(d, &b, w));
     if (!status && whole && flat)
         status = TL_GO(l, window_flat, jobs, .whole = of, .local_bytes = room);
     else if (!status && whole)
