@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Views and results on a GPU. Host arrays are copied; device memory is used in place. Segments
- * shorter than a chunk need one launch for all of them; longer ones are chosen by a list, and
- * have their own counts of nodes (first). */
+ * Views and results on a GPU. Host arrays are copied; device memory is used in place. All segments
+ * shorter than a chunk take one launch. Longer segments are listed (ids), with the number of nodes
+ * before each of them (first). */
 #include "work.h"
 #include "gpu/kernel/constants.h"
 #include <stdlib.h>
@@ -38,8 +38,8 @@ static void count_levels(tl_batch *b)
     while (b->levels + 1 < TL_GPU_LEVELS && tl_level_count(b->longest, b->levels + 1)) b->levels++;
 }
 
-/* The long ones among segments: their rows, and how many nodes of each level come before each of
-   them. */
+/* Lists the long segments: their rows, and for each level the number of nodes before each of
+ * them. */
 static tally_status choose_long(tl_gpu_device *d, tally *ctx, tl_batch *b)
 {
     int64_t longs = 0, rows = b->rows;
@@ -123,7 +123,7 @@ tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, co
 
 int tl_batch_across(const tl_batch *b)
 {
-    enum { LEAST = 16 }; /* columns worth a lane each */
+    enum { LEAST = 16 }; /* min columns to give a lane to each */
     return !b->listed && b->rows >= LEAST && llabs(b->row_stride) < llabs(b->stride);
 }
 
@@ -207,12 +207,12 @@ static tally_status download(tl_gpu_device *d, tally *ctx, void *to, const tl_me
     return status;
 }
 
-/* Waits, and brings what is ours to the host. */
+/* Waits, and copies results that we hold to the host. */
 tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64_t bytes,
                               tally_status status)
 {
     const tl_gpu_calls *c = d->gpu->calls;
-    const tally_view *v = r->view; /* NULL if a failure came before tl_results_open */
+    const tally_view *v = r->view; /* NULL if the call failed before tl_results_open */
     size_t all = (size_t)(r->high - r->low);
     int bring = !status && r->owned && all;
     if (bring && v->stride == 1 && (v->offsets || v->row_stride == v->n || v->rows == 1)) {

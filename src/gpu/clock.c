@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * How long kernels and copies take on a GPU: a span is two events in a lane, before and after
- * the work. Spans are read when their ring is full, the oldest first, and when the times are
- * asked for. No event is issued unless measuring is on. */
+ * Times of kernels and copies on a GPU. A span is two events in a lane, before and after the work.
+ * The oldest spans are read when the ring buffer is full, and all when the times are asked for. No
+ * event is issued unless measuring is on. */
 #define _GNU_SOURCE
 #include "work.h"
 #include <time.h>
@@ -15,8 +15,8 @@ double tl_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Adds the oldest span, waiting for its end. One that cannot be read is left out: an error of
- * the device shows at the caller's next wait. */
+/* Adds the time of the oldest span, and waits for its end. A span that cannot be read is skipped;
+ * the caller's next wait reports the device's error. */
 static void settle(tl_gpu_device *d, tally *ctx)
 {
     tl_clock *k = &d->clock;
@@ -61,7 +61,7 @@ void tl_gpu_time(tl_device *base, tally *ctx, int on)
 void tl_gpu_times(tl_device *base, tally *ctx, tally_times_info *times)
 {
     tl_gpu_device *d = tl_gpu_of(base);
-    /* if not, the spans under way are not known */
+    /* if enter failed, the times of open spans are not known */
     int entered = !d->gpu->calls->enter(d->gpu, NULL);
     while (entered && d->clock.count) settle(d, ctx);
     *times = d->clock.sum;

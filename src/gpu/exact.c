@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums on a GPU (gpu/kernel/exact/): reductions. A long row is cut into parts, a group for
- * each, whose bins are added to the row's bins; short rows take a few lanes each. No order
- * matters, so a long host array goes to the device piece by piece, one after the other, into the
- * same bins. */
+ * Exact sums on a GPU (gpu/kernel/exact/): reductions. A long row is cut into parts, one block for
+ * each, whose bins are added to the row's bins. Short rows take a few lanes each. Any order gives
+ * the same bits, so a long host array goes to the device piece by piece into the same bins. */
 #include "exact/exact.h"
 #include "gpu/kernel/constants.h"
 #include "work.h"
 #include <stdlib.h>
 
 enum {
-    GROUPS_EACH = EXACT_BLOCKS, /* groups that a processor runs at the same time */
-    PART_LEAST = 1 << 14,       /* items worth a part */
-    LONG = 1 << 16,             /* longer rows go in parts, */
-    LONG_FEW = 4096,            /* and where there are few of them these */
-    LANE_ITEMS = 16,            /* of a short row, for each lane */
-    /* of rows that lie across: groups that a processor runs at the same time */
-    DOWN_EACH = 32,
-    DOWN_LEAST = 1 << 11, /* items worth a part */
-    BINNED_ROWS = 4096,   /* that have bins at a time */
+    BLOCKS_PER_PROCESSOR = EXACT_BLOCKS, /* resident blocks of a multiprocessor */
+    PART_LEAST = 1 << 14,                /* min items of a part */
+    LONG_ROW = 1 << 16,                  /* items of a row from which it is always cut into parts */
+    LONG_ROW_OF_FEW = 4096,              /* the same if there are few rows */
+    LANE_ITEMS = 16,                     /* items of a short row per lane */
+    /* rows that lie across: resident blocks of a multiprocessor */
+    DOWN_BLOCKS_PER_PROCESSOR = 32,
+    DOWN_LEAST = 1 << 11, /* min items of a part of such rows */
+    BINNED_ROWS = 4096,   /* rows that have bins at a time */
     PIECE_BYTES = 32 << 20
 };
 
 typedef struct {
     tl_launch l;
     tl_built program;
-    tl_plan plan; /* of the row whose program all operators of these elements share */
+    /* its operator is the common one: one program for all operators of an element type */
+    tl_plan plan;
     int pairs;
-    int64_t flags, item, words; /* item: bytes of an element */
+    int64_t flags, item, words; /* item: bytes of an element; words: of a row's bins */
     int64_t rows, longest, elements;
 } job;
 
-static tally_status room_bins(const job *j, int64_t rows, tl_memory *bins)
+static tally_status take_bins(const job *j, int64_t rows, tl_memory *bins)
 {
     return tl_gpu_take(j->l.d, j->l.ctx, (size_t)(rows * j->words) * sizeof(uint32_t), bins);
 }
@@ -42,7 +42,7 @@ static tally_status clear(const job *j, const tl_memory *bins, int64_t rows)
                  .bins = tl_memory_of(bins), .count = tl_i64(count));
 }
 
-/* What the kernels read. y: the second input; of one input there is none. */
+/* The arrays that the kernels read. y: the second input, if there is one. */
 typedef struct {
     tl_batch x, y;
 } arrays;
@@ -68,7 +68,8 @@ static tally_status open_one(const job *j, const tally_view *v, tl_batch *b)
     return tl_batch_data(j->l.d, j->l.ctx, &j->plan, &tl_no_piece, v, low, high, b);
 }
 
-/* a: nothing, or closed. Pairs without in->next lie in one array, one after the other. */
+/* Opens the arrays; *a is empty or closed. Without in->next, pairs lie in one array, one after the
+ * other. */
 static tally_status open_arrays(const job *j, const tally_view *in, arrays *a)
 {
     tally_view x = *in, y = *in;
@@ -87,28 +88,26 @@ static tally_status open_arrays(const job *j, const tally_view *in, arrays *a)
     return status;
 }
 
-/* What a group of `rows` short rows has: kernel/exact/rows.cl. */
-static tl_room_argument narrow_room(const job *j, int64_t rows)
+/* Local memory of a block of `rows` short rows: kernel/exact/rows.cl. */
+static tl_room_argument row_local_bytes(const job *j, int64_t rows)
 {
     return tl_room(8 * EXACT_LEVELS_MOST * LANES +
                    4 * (EXACT_ROOM_OF(j->pairs) + rows * NARROW_ROOM + 1));
 }
 
-/* The parts of `rows` rows from `first` on, of at most `longest` items. */
+/* Launches the parts of `rows` rows from `first` on, of at most `longest` items each. */
 static tally_status parts(const job *j, const arrays *a, const tl_memory *bins, int64_t first,
                           int64_t rows, int64_t longest)
 {
-    const int across = tl_batch_across(&a->x) &&
-                       longest <= LONG; /* of longer ones exact_parts is faster, though its
-                                                                     lanes read apart: 1000 of 268435 f32 0.12 of read
-                                                                     instead of 0.08 (H200) */
+    /* for longer rows, exact_parts is faster */
+    const int across = tl_batch_across(&a->x) && longest <= LONG_ROW;
     const int64_t groups = across ? (rows + LANES - 1) / LANES : rows,
                   floor = across ? DOWN_LEAST : PART_LEAST, least = (longest + floor - 1) / floor,
                   processors = j->l.d->gpu->calls->processors(j->l.d->gpu),
-                  wave = (across ? DOWN_EACH : GROUPS_EACH) * processors;
+                  wave = (across ? DOWN_BLOCKS_PER_PROCESSOR : BLOCKS_PER_PROCESSOR) * processors;
     int64_t count = wave / groups < least ? wave / groups : least;
     if (count < 1) count = 1;
-    /* so that parts are aligned as their row is */
+    /* so that parts have the alignment of their row */
     int64_t each = (longest / count / CHUNK + 1) * CHUNK;
     if (each > EXACT_MOST) each = EXACT_MOST;
     count = longest > each ? (longest - 1) / each + 1 : 1;
@@ -117,7 +116,7 @@ static tally_status parts(const job *j, const arrays *a, const tl_memory *bins, 
                      .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(j, a),
                      .bins = tl_memory_of(bins), .first_row = tl_i64(first), .rows = tl_i64(rows),
                      .parts = tl_i64(count), .each = tl_i64(each), .flags = tl_i64(j->flags),
-                     .local_bytes = narrow_room(j, LANES));
+                     .local_bytes = row_local_bytes(j, LANES));
     return TL_GO(&j->l, exact_parts, rows * count,
                  .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(j, a),
                  .bins = tl_memory_of(bins), .first_row = tl_i64(first), .rows = tl_i64(rows),
@@ -125,7 +124,7 @@ static tally_status parts(const job *j, const arrays *a, const tl_memory *bins, 
                  .local_bytes = tl_room(EXACT_ROOM_OF(j->pairs) * 4));
 }
 
-/* count: elements of each row; below 0: those of the batch. */
+/* Computes results from bins. count: elements of each row; below 0: as in the batch. */
 static tally_status finish(const job *j, const tl_batch *b, const tl_memory *bins, int64_t first,
                            int64_t rows, int64_t count, const tl_results *r)
 {
@@ -141,7 +140,7 @@ static tally_status long_rows(const job *j, const arrays *a, const tl_results *r
 {
     const int64_t most = j->rows < BINNED_ROWS ? j->rows : BINNED_ROWS;
     tl_memory bins = {0};
-    tally_status status = room_bins(j, most, &bins);
+    tally_status status = take_bins(j, most, &bins);
     for (int64_t first = 0; !status && first < j->rows; first += most) {
         const int64_t rows = j->rows - first < most ? j->rows - first : most;
         status = clear(j, &bins, rows);
@@ -162,19 +161,20 @@ static tally_status short_rows(const job *j, const arrays *a, const tl_results *
     return TL_GO(&j->l, exact_rows, (j->rows + each - 1) / each,
                  .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .second = second(j, a),
                  .results = tl_results_arguments(r), .lanes = tl_i64(lanes),
-                 .flags = tl_i64(j->flags), .local_bytes = narrow_room(j, each));
+                 .flags = tl_i64(j->flags), .local_bytes = row_local_bytes(j, each));
 }
 
-/* Do rows go in parts? Long ones do, and those that are too few for the device as a whole. */
+/* True if rows are cut into parts: long rows, and rows that are too few to keep the device busy. */
 static int is_cut(const job *j, const tl_batch *b)
 {
     const int across = tl_batch_across(b);
     const int64_t processors = j->l.d->gpu->calls->processors(j->l.d->gpu),
-                  wave = (across ? DOWN_EACH * LANES : 4 * GROUPS_EACH) * processors;
-    return j->longest > LONG || (j->longest > LONG_FEW && j->rows < wave);
+                  wave = (across ? DOWN_BLOCKS_PER_PROCESSOR * LANES : 4 * BLOCKS_PER_PROCESSOR) *
+                         processors;
+    return j->longest > LONG_ROW || (j->longest > LONG_ROW_OF_FEW && j->rows < wave);
 }
 
-/* All rows of a view that is on the device, or goes there as a whole. */
+/* Sums all rows of a view that is on the device or is copied there as a whole. */
 static tally_status whole(const job *j, const tally_view *in, const tl_results *r)
 {
     arrays a;
@@ -184,13 +184,13 @@ static tally_status whole(const job *j, const tally_view *in, const tl_results *
     return status;
 }
 
-/* One row of dense host memory. */
+/* Sums one row of dense host memory, in pieces. */
 static tally_status pieces(const job *j, const tally_view *in, int64_t bytes, const tl_results *r)
 {
     const int64_t most = bytes / j->item;
     tl_memory bins = {0};
     arrays a = {0};
-    tally_status status = room_bins(j, 1, &bins);
+    tally_status status = take_bins(j, 1, &bins);
     if (!status) status = clear(j, &bins, 1);
     for (int64_t at = 0; !status && at < in->n; at += most) {
         tally_view piece = *in;

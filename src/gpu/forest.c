@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: MIT
- * Short sequences, of fewer elements than a chunk, many at a time (gpu/kernel/short/forest.cl). */
+ * Short sequences, of fewer elements than a chunk, many per warp (gpu/kernel/short/forest.cl). */
 #include "work.h"
 #include "gpu/kernel/constants.h"
 
-/* Of a processor, if there are so many; of segments more, since their lengths differ, and a
- * processor's last jobs leave the others idle. */
-enum { JOBS_EACH = 32, JOBS_OF_SEGMENTS = 128 };
+/* Jobs per multiprocessor, if there are enough sequences. Segments get more and smaller jobs,
+ * because their lengths differ: otherwise a multiprocessor's last jobs run while the others are
+ * idle. */
+enum { ROW_JOBS_PER_PROCESSOR = 32, SEGMENT_JOBS_PER_PROCESSOR = 128 };
 
-/* Sequences of a job: as many as a warp has room for, fewer if most warps had nothing to do
- * then. Of segments, if there is some choice, a multiple of what a pass of walk.cl has. */
-static int64_t each_of(const tl_launch *l, const tl_batch *b)
+/* Returns the sequences of a job: as many as fit in a warp's local memory, or fewer if most warps
+ * would then have no job. For segments it is, where possible, a multiple of LANES, because a pass
+ * of walk.cl takes one segment per lane. */
+static int64_t sequences_per_job(const tl_launch *l, const tl_batch *b)
 {
     const int64_t rows = b->n ? FOREST_ELEMENTS / b->n : FOREST_ELEMENTS,
                   fit = b->listed ? FOREST_SEQUENCES : rows;
-    const int64_t jobs = b->listed ? JOBS_OF_SEGMENTS : JOBS_EACH;
+    const int64_t jobs = b->listed ? SEGMENT_JOBS_PER_PROCESSOR : ROW_JOBS_PER_PROCESSOR;
     int64_t fair = b->rows / (jobs * l->d->gpu->calls->processors(l->d->gpu));
     if (b->listed && fair >= LANES / 4) fair = (fair + LANES - 1) / LANES * LANES;
     return fair < 1 ? 1 : fair < fit ? fair : fit;
 }
 
-/* A launch: groups of as many warps as have room in a group's local memory, each with its share
-   of it. */
+/* A launch. A block uses as many warps as fit in its local memory, and each has an equal share of
+ * it. */
 typedef struct forest_launch {
     tl_arguments_forest_part arguments;
-    int64_t jobs; /* as tl_go counts them, by all warps of a group */
+    int64_t jobs; /* in the unit of tl_go: counted in all warps of a block */
     tl_room_argument room;
 } forest_launch;
 
@@ -31,7 +33,7 @@ static forest_launch launch_of(const tl_launch *l, const tl_batch *b, const tl_r
                                int64_t bytes_of_warp)
 {
     const tl_gpu_calls *c = l->d->gpu->calls;
-    const int64_t each = each_of(l, b), jobs = b->rows / each + (b->rows % each != 0);
+    const int64_t each = sequences_per_job(l, b), jobs = b->rows / each + (b->rows % each != 0);
     const int64_t all = c->warps_in_group(l->d->gpu),
                   fit = c->local_bytes(l->d->gpu) / bytes_of_warp;
     const int64_t warps = fit < 1 ? 1 : fit < all ? fit : all;
@@ -53,7 +55,8 @@ tally_status tl_forest_reduce(const tl_launch *l, const tl_batch *b, const tl_re
     return TL_GO(l, reduce_rows, f.jobs, .forest = f.arguments, .local_bytes = f.room);
 }
 
-/* SCANS_IN_ROOM of forest_scan.cl: are results of the elements' kind and size? */
+/* SCANS_IN_ROOM of forest_scan.cl: true if a result can overwrite its element, because both have
+ * the same kind and size. */
 static int scans_in_room(const tl_scalar *op)
 {
     return op->inputs == 1 && op->lanes == 1 && op->result_bytes == op->elem_bytes &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A GPU device on any API (gpu.h): open and close, the pool of device memory, programs,
- * launches. What is not done on the GPU (host data in pieces: streams, fragments, files) this
- * context's processors do; the bits are the same. */
+ * A GPU device on any API (gpu.h): open and close, the pool of device memory, programs, launches.
+ * This context's processors compute what is not done on the GPU (small parts of streams, fragments
+ * and files in host memory), with the same bits. */
 #include "context/user.h"
 #include "work.h"
 #include "gpu/kernel/constants.h"
@@ -9,14 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GROUPS_A_PROCESSOR = 32, MEMORY_LEAST = 64 << 10 };
-static const size_t POOL_BYTES = (size_t)1 << 30; /* no more than this stays in the pool, */
-/* unless it is a small share of what is free beside it */
+enum { BLOCKS_PER_PROCESSOR = 32, MEMORY_LEAST = 64 << 10 };
+
+/* The pool keeps at most POOL_BYTES, or 1 / POOL_SHARE of the free memory if that is more. */
+static const size_t POOL_BYTES = (size_t)1 << 30;
 enum { POOL_SHARE = 8 };
 
 /* ---- open ---- */
 
-/* memory=SIZE: bytes, or with K, M or G after it 2^10, 2^20 or 2^30 of them. */
+/* memory=SIZE: bytes; a suffix K, M or G multiplies by 2^10, 2^20 or 2^30. */
 static tally_status set_memory(tally *ctx, tl_gpu_device *d, const char *text, size_t length)
 {
     static const char units[] = "KMG";
@@ -32,7 +33,7 @@ static tally_status set_memory(tally *ctx, tl_gpu_device *d, const char *text, s
     return TALLY_OK;
 }
 
-/* code=HOW, or TALLY_CODE. */
+/* Parses code=HOW, or the environment variable TALLY_CODE. */
 static tally_status set_code_of(tally *ctx, tl_gpu_device *d, const char *what, const char *text,
                                 size_t length)
 {
@@ -46,12 +47,13 @@ static tally_status set_code_of(tally *ctx, tl_gpu_device *d, const char *what, 
     return tl_fail(ctx, TALLY_INVALID, "%s is '%.*s': must be auto, quick or best", what,
                    length < 40 ? (int)length : 40, text);
 }
+
 static tally_status set_code(tally *ctx, tl_gpu_device *d, const char *text, size_t length)
 {
     return set_code_of(ctx, d, "code", text, length);
 }
 
-/* Takes the options that are a GPU's, and leaves those of the processors in `rest`. */
+/* Takes the options of a GPU, and copies those of the processors to `rest`. */
 static tally_status take_options(tally *ctx, tl_gpu_device *d, const char *options, char *rest)
 {
     static const struct {
@@ -100,8 +102,8 @@ tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_
     return TALLY_OK;
 }
 
-/* Programs and memory, all of them: at the end, or because the caller's queue is of another
-   context. */
+/* Frees all programs and memory: at close, or because the caller's queue belongs to another
+ * context. */
 static void release_all(tl_gpu_device *d)
 {
     const tl_gpu_calls *c = d->gpu->calls;
@@ -111,7 +113,7 @@ static void release_all(tl_gpu_device *d)
     tl_gpu_give(d, &d->measured.slots);
     tl_gpu_give(d, &d->board.memory);
     d->board.words = 0;
-    tl_gpu_drop_variants(d); /* under which programs were kept */
+    tl_gpu_drop_variants(d); /* programs were cached under their addresses */
     tl_gpu_empty_pool(d);
     for (int i = 0; i < 2 * TL_STAGES; i++)
         if (d->stage[i].bytes) c->unlock(d->gpu, &d->stage[i]);
@@ -137,14 +139,16 @@ int tl_gpu_threads(const tl_device *d)
 {
     return tl_device_cpu.threads(((const tl_gpu_device *)d)->cpu);
 }
+
 const char *tl_gpu_isa(const tl_device *d) { return ((const tl_gpu_device *)d)->name; }
 
 tally_status tl_gpu_plan(tl_device *base, tally *ctx, const tl_scalar *op, tl_par par,
                          tl_plan *plan)
 {
     if (!op->user) return tl_device_cpu.plan(tl_gpu_of(base)->cpu, ctx, op, par, plan);
-    *plan = (tl_plan){
-        .op = op, .par = par}; /* the GPU compiles the text itself; the processors when needed */
+    *plan = (tl_plan){/* the GPU compiles the text itself; the processors do so when they need it */
+                      .op = op,
+                      .par = par};
     return TALLY_OK;
 }
 
@@ -196,8 +200,8 @@ void tl_gpu_empty_pool(tl_gpu_device *d)
         if (d->pool[i].bytes) release(d, &d->pool[i]);
 }
 
-/* The smallest pooled block that holds `bytes` and is not twice as large, or a new one.
- * (Allocating costs 8 us, and freeing waits for the device.) */
+/* Takes the smallest block of the pool that holds `bytes` and is less than about twice as large, or
+ * allocates a new one. (Allocating costs 8 us, and freeing waits for the device.) */
 tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)
 {
     int best = -1;
@@ -212,16 +216,16 @@ tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *
         return TALLY_OK;
     }
     tally_status status = allocate(d, ctx, bytes, memory);
-    if (status == TALLY_NO_MEMORY) { /* the pool may be what is in the way */
+    if (status == TALLY_NO_MEMORY) { /* free the pool and try again */
         tl_gpu_empty_pool(d);
         status = allocate(d, ctx, bytes, memory);
     }
     return status;
 }
 
-/* (A copy of 2^28 elements of f32 that was allocated and freed by every call took longer than
-   the call.) */
-static int may_stay(const tl_gpu_device *d, size_t pooled)
+/* True if the pool may keep `pooled` bytes. Large blocks are kept too, because allocating and
+ * freeing a copy of 2^28 f32 takes longer than the call. */
+static int may_keep(const tl_gpu_device *d, size_t pooled)
 {
     size_t free_ = 0, once = 0;
     if (pooled <= POOL_BYTES) return 1;
@@ -238,14 +242,14 @@ void tl_gpu_give(tl_gpu_device *d, tl_memory *memory)
         pooled += d->pool[i].bytes;
         if (!d->pool[i].bytes) empty = i;
     }
-    if (empty >= 0 && may_stay(d, pooled + memory->bytes))
+    if (empty >= 0 && may_keep(d, pooled + memory->bytes))
         d->pool[empty] = *memory;
     else
         release(d, memory);
     *memory = (tl_memory){0};
 }
 
-/* ---- lasting blocks, and the stream that they give way to ---- */
+/* ---- lasting blocks, and use_stream, which moves them to the host ---- */
 
 void tl_gpu_begin_lasting(tl_gpu_device *d, tl_lasting *block)
 {
@@ -278,7 +282,7 @@ tally_status tl_gpu_come_back(tl_gpu_device *d, tally *ctx, tl_lasting *block)
     return TALLY_OK;
 }
 
-static tally_status lasting_away(tl_gpu_device *d, tally *ctx)
+static tally_status move_lasting_to_host(tl_gpu_device *d, tally *ctx)
 {
     tally_status status = TALLY_OK;
     for (tl_lasting *b = d->lasting; b && !status; b = b->next) {
@@ -306,7 +310,7 @@ tally_status tl_gpu_use_stream(tl_device *base, tally *ctx, void *stream)
     tally_status status = d->gpu->calls->enter(d->gpu, ctx);
     if (status) return status;
     status = d->gpu->calls->wait(d->gpu, ctx);
-    if (!status && d->gpu->calls->stream_moves) status = lasting_away(d, ctx);
+    if (!status && d->gpu->calls->stream_moves) status = move_lasting_to_host(d, ctx);
     if (!status && d->gpu->calls->stream_moves) release_all(d);
     if (!status) status = d->gpu->calls->use_stream(d->gpu, ctx, stream);
     if (!status) d->stream = stream != NULL;
@@ -320,7 +324,8 @@ static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
 {
     const tl_gpu_calls *c = d->gpu->calls;
     const tl_scalar *op = wanted->op;
-    /* the law's is small, and for the probe alone: always whole, and quick */
+    /* the law's program is small and only used by the probe: always built as a whole, and
+     * quickly */
     const int is_law = !strcmp(wanted->shape, "law"),
               may_be_embedded = c->by_kernel && !wanted->kernel;
     for (int i = 0; i < d->program_count; i++) {
@@ -334,7 +339,7 @@ static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
     char *text;
     size_t length;
     if (d->program_count == TL_GPU_PROGRAMS) {
-        c->wait(d->gpu, NULL); /* its kernels may be under way */
+        c->wait(d->gpu, NULL); /* its kernels may still run */
         if (d->programs[0].program) c->unload(d->gpu, d->programs[0].program);
         memmove(d->programs, d->programs + 1, (TL_GPU_PROGRAMS - 1) * sizeof *d->programs);
         d->program_count--;
@@ -351,12 +356,12 @@ static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
                           d->code == TL_CODE_AUTO ? TL_CODE_QUICK : d->code, &wanted->program);
     if (d->clock.on) d->clock.sum.compile += tl_seconds() - start;
     free(text);
-    if (status == TALLY_BAD_DATA && op->user) { /* the sentence has a line of the compiler's log */
+    if (status == TALLY_BAD_DATA && op->user) { /* the message has a line of the compiler's log */
         char log[sizeof ctx->error];
         memcpy(log, ctx->error, sizeof log);
         status = tl_user_error(ctx, op->user->user, log);
     } else if (status == TALLY_BAD_DATA) {
-        status = TALLY_NO_DEVICE; /* the library's own text: this device cannot do it */
+        status = TALLY_NO_DEVICE; /* the library's own text: the device cannot compile it */
     }
     if (!status) d->programs[d->program_count++] = *wanted;
     return status;
@@ -369,8 +374,8 @@ tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, c
     return op->user && d->gpu->calls->by_kernel ? TALLY_OK : build(d, ctx, program);
 }
 
-/* Better code for a program that is launched again and again. What it takes to load it counts as
-   compiling. */
+/* Takes better code for a program that is launched repeatedly, or asks for it. Its time counts as
+ * compiling. */
 static void refresh(tl_gpu_device *d, const tl_built *b)
 {
     const tl_gpu_calls *c = d->gpu->calls;
@@ -388,7 +393,7 @@ static void refresh(tl_gpu_device *d, const tl_built *b)
 
 /* ---- launches ---- */
 
-/* Room for the arguments of any kernel, and its box. */
+/* Large enough for the arguments of any kernel, and its box. */
 typedef struct {
     union {
 #define KERNEL(name, threads, blocks) tl_arguments_##name name;
@@ -404,7 +409,7 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spr
     const tl_gpu_calls *c = l->d->gpu->calls;
     const tl_gpu_kernel *k = &tl_gpu_kernels[id];
     const int warps = c->warps_in_group(l->d->gpu);
-    const int64_t most = (int64_t)c->processors(l->d->gpu) * GROUPS_A_PROCESSOR;
+    const int64_t most = (int64_t)c->processors(l->d->gpu) * BLOCKS_PER_PROCESSOR;
     int64_t number = spread == TL_GROUPS && !k->threads ? (jobs + warps - 1) / warps : jobs;
     tl_built b = *l->program;
     if (jobs <= 0) return TALLY_OK;
@@ -464,7 +469,7 @@ tally_status tl_gpu_on_processors(tl_device *base, tally *ctx, const void *p, co
     return status;
 }
 
-/* ---- one of several devices ---- */
+/* ---- as one of several devices ---- */
 
 tally_status tl_gpu_copy(tl_device *base, tally *ctx, void *to, const void *from, size_t bytes)
 {

@@ -1,37 +1,39 @@
 /* SPDX-License-Identifier: MIT
- * What the GPU devices share. gpu.c runs the shapes on any API that fills a tl_gpu_calls; cuda.c
- * and opencl.c hold calls of their API and nothing else. One context uses a tl_gpu at a time;
- * work is issued in order and tl_gpu_calls.wait ends it. */
+ * What the GPU devices share. gpu.c runs the shapes (reduce, scan, window) on any API that fills a
+ * tl_gpu_calls; cuda.c and opencl.c contain calls of their API and nothing else. Only one context
+ * uses a tl_gpu at a time. Work is issued in order, and tl_gpu_calls.wait returns when it is
+ * done. */
 #ifndef TALLY_GPU_H
 #define TALLY_GPU_H
 #include "store/cache.h"
 #include "context/device.h"
 
-typedef struct tl_gpu tl_gpu;         /* one opened device of an API: begins with its calls */
-typedef struct tl_program tl_program; /* one compiled text */
+typedef struct tl_gpu tl_gpu;         /* an opened device; its first member is its table of calls */
+typedef struct tl_program tl_program; /* a compiled program */
 
-/* Device memory: an address, and where that is only a name an object (OpenCL, whose memory has
- * none: opencl.c reserves addresses for it). Page-locked host memory: its address. bytes 0:
- * none. */
+/* A block of memory of `bytes` bytes; bytes 0: no block. Device memory: `address` is the device
+ * address. OpenCL memory has no address: opencl.c reserves a range of addresses for it, and
+ * `object` is the memory object. Page-locked host memory: `address` is the host address. */
 typedef struct tl_memory {
     uint64_t address;
     void *object;
     size_t bytes;
 } tl_memory;
 
-/* A lane is a queue of work that is done in order. Kernels, and the copies of small calls, go to
- * TL_RUN (the caller's stream if there is one); pieces.c copies beside it. Event n is a place in
- * a lane: see mark. */
+/* Here a lane is a queue whose work is done in order: a CUDA stream, not a lane of a warp. TL_RUN
+ * takes kernels and the copies of small calls; it is the caller's stream if the caller gave one.
+ * TL_IN and TL_OUT are for copies that pieces.c overlaps with kernels. An event is recorded in a
+ * lane by mark. */
 enum { TL_RUN, TL_IN, TL_OUT, TL_LANES };
 enum {
-    TL_EVENTS = 32,  /* for the order of lanes */
-    TL_CLOCKS = 128, /* spans that are measured at a time, two events each (clock.c) */
+    TL_EVENTS = 32,  /* events that order the lanes */
+    TL_CLOCKS = 128, /* spans measured at a time, two events each (clock.c) */
     TL_EVENTS_ALL = TL_EVENTS + 2 * TL_CLOCKS
 };
 
-/* One argument of a kernel. TL_ARG_NONE: it was left out. TL_ARG_UNUSED: null, for memory that the
- * kernel does not touch in this launch. TL_ARG_ROOM, if any the last: i64 bytes of local memory
- * (ROOM_PARAMETER in the preludes). */
+/* One argument of a kernel. TL_ARG_NONE: the argument was forgotten (an error). TL_ARG_UNUSED: a
+ * null pointer, for memory that the kernel does not access in this launch. TL_ARG_ROOM: the bytes
+ * of local memory, as i64 (ROOM_PARAMETER in the preludes); always the last argument. */
 typedef enum tl_argument_kind {
     TL_ARG_NONE,
     TL_ARG_MEMORY,
@@ -49,104 +51,111 @@ typedef struct tl_argument {
     };
 } tl_argument;
 
-/* What the number of a launch counts: groups; or jobs, which are shared equally by as many
- * groups as run at the same time (one group more would need a second round). Jobs are for the
- * kernel `once` alone, and without ROOM. */
+/* The meaning of a launch's `number`. TL_GROUPS: thread blocks. TL_SHARED_JOBS: jobs, divided
+ * equally among at most as many thread blocks as can be resident at the same time (one more would
+ * need a second wave). Only the kernel `once` uses TL_SHARED_JOBS, and without ROOM. */
 typedef enum tl_spread { TL_GROUPS, TL_SHARED_JOBS } tl_spread;
 
-/* How a program gets its code. QUICK: by as little optimisation as a compiler offers, because
- * somebody waits. AUTO: as QUICK unless the best is at hand, and the best later
- * (tl_gpu_calls.refresh). EMBEDDED: from the library or not at all. The bits are the same. */
+/* Where the code of a program comes from. QUICK: compiled with as little optimisation as the
+ * compiler offers, because the caller waits. BEST: compiled with full optimisation. AUTO: the best
+ * code if it is at hand; otherwise QUICK first, and the best later (tl_gpu_calls.refresh).
+ * EMBEDDED: only code that is embedded in the library. The results have the same bits. */
 typedef enum tl_code { TL_CODE_AUTO, TL_CODE_QUICK, TL_CODE_BEST, TL_CODE_EMBEDDED } tl_code;
 
-/* What a program keeps of its kernels. */
+/* Limits of a program's list of kernels: characters of a name, kernels. */
 enum { TL_KERNEL_NAME = 64, TL_KERNELS_MOST = 16 };
-/* The number of a kernel in a program's list of `count` such names, each `step` bytes after the
- * one before: count for a new name, which is put there. -1: it is too long, or there are too
- * many (an error). */
+
+/* Returns the index of `name` in a program's list of `count` kernel names, which lie `step` bytes
+ * apart. A new name is appended, and its index is `count`. Returns -1 and sets an error if the name
+ * is too long or the list is full. */
 int tl_kernel_number(tally *ctx, char *names, size_t step, int count, const char *name);
 
 typedef struct tl_gpu_calls {
-    const char *name, *prelude; /* the device's name; its prelude among the embedded texts */
-    /* the prelude has what one-launch reductions need (gpu/kernel/once.cl) */
+    const char *name, *prelude; /* name of the device; name of its embedded prelude */
+    /* true: the prelude has what single-launch reductions and scans need (gpu/kernel/once.cl) */
     int once;
-    /* NULL: no; are lanes' exchanges through local memory (BOX_PARAMETER)? */
+    /* True if lanes exchange values through local memory (BOX_PARAMETER). NULL: false. */
     int (*has_box)(const tl_gpu *gpu);
-    int sees_locked; /* kernels write page-locked memory at its address */
-    /* what is not embedded: a program per kernel, made when it is first launched */
+    int sees_locked; /* kernels can write page-locked host memory at its address */
+    /* A program that is not embedded is built kernel by kernel, each at its first launch. */
     int by_kernel;
 
-    /* Device number index: name, usable or the reason why not. 0 past the end. Static memory. */
+    /* Describes device `index`: its name, and whether it is usable or the reason why not. Returns 0
+     * if there is no such device. The strings are static. */
     int (*describe)(int index, tally_device_info *info);
-    /* Caller owns *gpu. On failure it is NULL and ctx->error says why. */
+    /* Opens device `index`. The caller owns *gpu. On failure *gpu is NULL and ctx->error has the
+     * reason. */
     tally_status (*open)(tally *ctx, int index, tl_gpu **gpu);
     void (*close)(tl_gpu *gpu);
 
-    /* Work between enter and leave: makes the device current for this thread, and the caller's
-     * again. After a failure nothing has changed, and there is nothing to leave. */
+    /* All work happens between enter and leave. enter makes the device current for this thread;
+     * leave restores what was current before. If enter fails, nothing has changed and leave must
+     * not be called. */
     tally_status (*enter)(tl_gpu *gpu, tally *ctx);
     void (*leave)(tl_gpu *gpu);
 
     int (*processors)(const tl_gpu *gpu);
-    int (*warps_in_group)(const tl_gpu *gpu);  /* as in the prelude */
-    int (*shares_memory)(const tl_gpu *gpu);   /* with the processors; NULL: no */
-    int64_t (*local_bytes)(const tl_gpu *gpu); /* the most that ROOM_PARAMETER can be */
+    int (*warps_in_group)(const tl_gpu *gpu);  /* warps of a thread block, as in the prelude */
+    int (*shares_memory)(const tl_gpu *gpu);   /* the device shares the host's memory; NULL: no */
+    int64_t (*local_bytes)(const tl_gpu *gpu); /* the largest value of ROOM_PARAMETER */
     tally_status (*allocate)(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
     void (*release)(tl_gpu *gpu, tl_memory *memory);
     tally_status (*write)(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset,
                           const void *from, size_t bytes);
     tally_status (*read)(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from, size_t offset,
                          size_t bytes);
-    /* Is p memory of this device (then *memory names it and *offset the place)? */
+    /* True if p points into memory of this device; then *memory and *offset name the place. */
     int (*owns)(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset);
 
-    /* Compiles text (cached by the caller). Caller owns *program; NULL: it is not embedded. how:
-     * where by_kernel is 0, it is never EMBEDDED, and may mean nothing. TALLY_BAD_DATA: the
-     * compiler refused the text, and ctx->error has the first line of its log with an error in
-     * it. */
+    /* Builds a program from `text`; the caller caches it and owns *program. *program is NULL if
+     * TL_CODE_EMBEDDED was asked for and there is no embedded code. Where by_kernel is 0, `how` is
+     * never TL_CODE_EMBEDDED and may be ignored. Returns TALLY_BAD_DATA if the compiler refused the
+     * text; ctx->error then has the first line of the log with an error. */
     tally_status (*build)(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code how,
                           tl_program **program);
     void (*unload)(tl_gpu *gpu, tl_program *program);
-    /* Before a launch: takes better code of the program, if it is there. 1: it is wanted now;
-     * then improve gets the text, and makes it beside the calls. Nothing can fail: the program
-     * stays as it is. NULL: there is none. */
+    /* Called before a launch; NULL: never. refresh replaces the program's code by better code if
+     * there is some. It returns 1 if better code is wanted now; then improve is called with the
+     * text and compiles it in the background. Neither can fail: at worst the program keeps its
+     * code. */
     int (*refresh)(tl_gpu *gpu, tl_program *program);
     void (*improve)(tl_gpu *gpu, tl_program *program, const char *text, size_t length);
     tally_status (*launch)(tl_gpu *gpu, tally *ctx, tl_program *program, const char *kernel,
                            int64_t number, tl_spread spread, int threads,
                            const tl_argument *arguments, int count);
     tally_status (*wait)(tl_gpu *gpu, tally *ctx);
-    /* Work goes to the caller's stream from now on (NULL: to our own again); nothing is under
-     * way. The caller keeps it. If stream_moves, programs and memory belong to the stream's
-     * context: there are none when this is called. */
+    /* Sends all later work to the caller's stream; NULL: back to the library's own. No work may be
+     * in flight. The caller keeps the stream. If stream_moves is set, programs and memory belong to
+     * the stream's context, and none may exist when use_stream is called. */
     tally_status (*use_stream)(tl_gpu *gpu, tally *ctx, void *stream);
     int stream_moves;
 
-    /* Large arrays, in pieces. Bytes that can still be allocated, in total and at once. These
-     * are guesses: allocate may still fail. */
+    /* Estimates of the bytes that can still be allocated: in total, and as one block. allocate may
+     * still fail. */
     void (*room)(tl_gpu *gpu, size_t *all, size_t *once);
-    /* Page-locked host memory, at memory->address; is the host memory [p, p + bytes) that
-       already? */
+    /* lock allocates page-locked host memory at memory->address, and unlock frees it. locked
+     * returns true if the host memory [p, p + bytes) is page-locked already. */
     tally_status (*lock)(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
     void (*unlock)(tl_gpu *gpu, tl_memory *memory);
     int (*locked)(tl_gpu *gpu, const void *p, size_t bytes);
-    /* Copies that do not wait; the host memory is page-locked, or read before the call returns. */
+    /* Asynchronous copies. The host memory is page-locked, or has been read when the call
+     * returns. */
     tally_status (*copy_in)(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t offset,
                             const void *from, size_t bytes);
     tally_status (*copy_out)(tl_gpu *gpu, tally *ctx, int lane, void *to, const tl_memory *from,
                              size_t offset, size_t bytes);
     /* mark: `event` stands for all work that the lane has so far. follow: later work of the lane
-     * waits for the event. reached: the host waits for it. An event that was never marked counts
-     * as reached. elapsed: seconds between two reached events of numbers TL_EVENTS and up;
-     * negative if not known. quiet: the host waits for every lane. */
+     * waits for the event. reached: the host waits for the event. An event that was never marked
+     * counts as reached. elapsed: seconds between two reached events with numbers from TL_EVENTS
+     * on; negative if not known. quiet: the host waits for all lanes. */
     tally_status (*mark)(tl_gpu *gpu, tally *ctx, int lane, int event);
     tally_status (*follow)(tl_gpu *gpu, tally *ctx, int lane, int event);
     tally_status (*reached)(tl_gpu *gpu, tally *ctx, int event);
     double (*elapsed)(tl_gpu *gpu, int from, int to);
     tally_status (*quiet)(tl_gpu *gpu, tally *ctx);
 
-    /* An address for the API's own kind of memory object, kept until forget (or close). NULL:
-       memory is addresses. */
+    /* adopt makes an address for a memory object of the API, valid until forget or close. NULL: the
+     * API's memory has addresses already. */
     tally_status (*adopt)(tl_gpu *gpu, tally *ctx, void *object, void **pointer);
     tally_status (*forget)(tl_gpu *gpu, tally *ctx, void *pointer);
 } tl_gpu_calls;
@@ -155,7 +164,7 @@ struct tl_gpu {
     const tl_gpu_calls *calls;
 };
 
-/* The device functions that gpu.c makes of an API's calls. */
+/* The functions of a GPU device (context/device.h), written over an API's calls. */
 tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_calls *device,
                          int number, const char *options, tl_device **out);
 void tl_gpu_close(tl_device *device);
@@ -208,7 +217,7 @@ tally_status tl_gpu_law(tl_device *, tally *, const tl_plan *, const void *x, in
 tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shape, char **text,
                          size_t *length);
 
-/* The rest of a GPU device's tl_device_calls. */
+/* The initializers of a GPU device's tl_device_calls. */
 #define TL_GPU_DEVICE_CALLS                                                                        \
     .close = tl_gpu_close, .threads = tl_gpu_threads, .isa = tl_gpu_isa, .plan = tl_gpu_plan,      \
     .plan_host = tl_gpu_plan_host, .reduce = tl_gpu_reduce, .scan = tl_gpu_scan,                   \
@@ -224,49 +233,63 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
 
 /* ---- program.c ---- */
 
-/* The text of an operator's instance with the kernels of one shape ("reduce", "scan", "window",
- * "window_long", "window_along"; "law" for the probe), for the API with this prelude; kernel:
- * only that one (NULL: all; CUDA's prelude can do it). A built-in operator has one text per
- * shape, under which its code is embedded (archive.h). Caller frees *text. */
+/* Makes the program text of an operator and a shape ("reduce", "scan", "window", "window_long",
+ * "window_along"; "law" for the probe) for the API with this prelude. kernel: the text of this
+ * kernel alone (CUDA only); NULL: of all kernels of the shape. A built-in operator has one text per
+ * shape, and its embedded code is found by that text (archive.h). The caller frees *text. */
 tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
                              const char *prelude, const char *kernel, char **text, size_t *length);
 
-/* An operator as the kernels have it, where that differs: elements of two inputs are pairs, of
- * twice the size, and a nan form may leave out the mark alone (tl_par.marked). */
-enum { TL_MASKED_MARK = 2 }; /* tl_scalar.masked of such a form */
+/* Returns the operator as the kernels see it. It differs from *op in two cases: elements of two
+ * inputs are pairs of twice the size, and a nan form may skip only the elements that are marked as
+ * absent (tl_par.marked). */
+enum { TL_MASKED_MARK = 2 }; /* value of tl_scalar.masked for such a nan form */
 tl_scalar tl_gpu_variant_of(const tl_scalar *op, int marked);
 
-/* Bytes that a state takes on a device at most (fields are aligned there, packed here), and the
- * states of a tile of the kernels window and window_whole, as powers of 2. */
+/* tl_gpu_state_bytes: the most bytes that a state takes on a device, where its fields are aligned
+ * (on the host they are packed). tl_gpu_room_log: log2 of the states in a tile of the kernels
+ * window and window_whole. */
 int tl_gpu_state_bytes(const tl_scalar *op);
 int tl_gpu_room_log(const tl_scalar *op);
-/* Tiles of whole windows, of the program "window" or "window_long": their elements as a power of
- * 2; do threads have 8 items side by side (RUNS, gpu/kernel/window/place.cl)? */
+
+/* Tiles of windows of their whole length, in the program "window" (TL_TILES) or "window_long"
+ * (TL_LONG_TILES). tl_gpu_whole_log: log2 of the elements of a tile. tl_gpu_runs: true if each
+ * thread has 8 consecutive items (RUNS, gpu/kernel/window/place.cl). */
 typedef enum tl_tiles { TL_TILES, TL_LONG_TILES } tl_tiles;
 int tl_gpu_whole_log(const tl_scalar *op, const char *prelude, tl_tiles tiles);
 int tl_gpu_runs(const tl_scalar *op, const char *prelude, tl_tiles tiles);
-/* log2 of the radix of gpu/kernel/window/passes.cl, 0 if that is not for this operator; items of
-   a thread. */
+
+/* tl_gpu_pass_log: log2 of the radix of gpu/kernel/window/passes.cl, or 0 if that kernel is not
+ * used for this operator. tl_gpu_pass_run: items of a thread. */
 int tl_gpu_pass_log(const tl_scalar *op, const char *prelude);
 int tl_gpu_pass_run(const tl_scalar *op, const char *prelude);
-/* The log2 of the radix of window/along.cl, or 0. */
+
+/* log2 of the radix of gpu/kernel/window/along.cl, or 0 if that kernel is not used. */
 int tl_gpu_along_log(const tl_scalar *op, const char *prelude);
-/* Does an operator have kernels of a shape? */
+
+/* True if the operator has kernels of this shape. */
 int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude);
-/* Scans in one launch, by the kernel scan_once or (few) scan_few: groups that share a processor,
- * 0: it is not for this operator; elements of a tile, as a power of 2. */
+
+/* Thread blocks of the kernel scan_once (few: scan_few) that share a multiprocessor; 0 if
+ * single-launch scans are not used for this operator. */
 int tl_gpu_once_blocks(const tl_scalar *op, int few);
-int tl_gpu_scan_steps(const tl_scalar *op); /* long ones are faster otherwise */
-/* Do its scans in one launch take lines of packs (scan_lines.cl)? */
+
+/* True if, for long sequences, the scan in several launches is faster. */
+int tl_gpu_scan_steps(const tl_scalar *op);
+
+/* True if single-launch scans of this operator work on lines of packs (scan_lines.cl). */
 int tl_gpu_once_lines(const tl_scalar *op);
 int tl_gpu_once_log(const tl_scalar *op, int few);
-/* Rows that a warp of scan_down takes; 0: it is not for op. */
+
+/* Rows that a warp of scan_down takes; 0 if scan_down is not used for this operator. */
 int tl_gpu_down_rows(const tl_scalar *op);
 
-/* The first line of a compiler's log with an error in it (the log itself if there is none). */
+/* Returns the first line of a compiler's log that has an error, or the log itself if no line
+ * has. */
 const char *tl_first_error(const char *log);
-/* A line that begins with <kernel>:N: (NVIDIA's OpenCL passes over #line): to, of `room` bytes,
- * gets it with the file and the line that text's last #line before its line N means; any other
- * as it is. */
+
+/* Copies one line of a compiler's log to `to`, which has `room` bytes. If the line begins with
+ * <kernel>:N: (NVIDIA's OpenCL ignores #line), the position is replaced by the file and line that
+ * the last #line before line N of the text gives. Any other line is copied unchanged. */
 void tl_name_place(const char *line, const char *text, char *to, size_t room);
 #endif

@@ -1,37 +1,40 @@
 /* SPDX-License-Identifier: MIT
- * Grids in the memory of a GPU: many sequences that grow together (context/device.h,
- * gpu/kernel/grid.cl). A push is one launch: it copies steps that do not fill a block, or folds
- * whole blocks, the last step of each where it lies. No push waits for the device where a call
- * need not (include/tally.h, tally_use_stream). */
+ * Grids in device memory: many sequences (cells) that grow together (context/device.h,
+ * gpu/kernel/grid.cl). A push is one launch. It copies steps that do not fill a block, or folds
+ * whole blocks; the last step of a block is read in place. A push waits for the device only where
+ * it must (tally_use_stream in include/tally.h). */
 #include "work.h"
 #include "gpu/kernel/constants.h"
 #include "law/slabs.h"
 #include <stdlib.h>
 
 enum {
-    LEVELS_AT_ONCE = 4,    /* of nodes that are added when there are too few */
-    PACKED_MOST = 1 << 20, /* bytes of states that go to the host, or come from there, at a time */
-    PITCH = 16,            /* cells: rows begin at multiples of 16 bytes, whatever an element has */
-    LONG_LOG = 10,         /* of steps of nodes that all of the device folds, */
-    LONG_LEAST = 4096,     /* in pushes of so many, */
-    LANES_EACH = 512       /* of fewer cells for each processor */
+    LEVELS_AT_ONCE = 4,    /* levels to add when there are too few */
+    PACKED_MOST = 1 << 20, /* bytes of states that are copied to or from the host at a time */
+    /* in cells: rows begin at multiples of 16 bytes, for every element size */
+    PITCH = 16,
+    LONG_LOG = 10,            /* log2 of the steps of a node that the whole device folds */
+    LONG_LEAST = 4096,        /* min steps of a push to fold node by node */
+    CELLS_PER_PROCESSOR = 512 /* with more cells, each cell gets a lane instead */
 };
 _Static_assert((int)GRID_BLOCK == (int)TL_GRID_BLOCK, "as a stream counts them");
 
 typedef struct {
-    tl_grid base; /* first */
+    tl_grid base; /* must be first */
     tl_gpu_device *d;
     tl_plan plan;
-    int64_t width, pitch, count; /* cells; from a row to the next; steps that were pushed */
-    int levels;                  /* that nodes has room for */
+    int64_t width, pitch, count; /* cells; row length; steps that were pushed */
+    int levels;                  /* levels that `nodes` has memory for */
     tl_lasting kept, nodes;
-    /* room for `at_once` packed states: all can go to the host when no memory is left */
+    /* Memory for `at_once` packed states, so that all states can go to the host when no memory is
+     * left. */
     tl_lasting packed;
     int64_t at_once;
-    int lost; /* the device failed after a push was launched: nobody knows what is there */
+    int lost; /* the device failed after a push was launched: the contents are not known */
 } grid;
 
-/* Of so many levels; packed states, though their fields lie apart. */
+/* Bytes of the nodes of `levels` levels; states are packed, though their fields are stored
+ * separately. */
 static size_t nodes_bytes(const grid *g, int levels)
 {
     return (size_t)levels * (size_t)g->pitch * g->plan.op->state_bytes;
@@ -47,8 +50,8 @@ static tl_arguments_grid_part grid_arguments(const grid *g, int64_t first, int64
                         .cells = tl_i64(end), .parameter = tl_f64(g->plan.par.value));
 }
 
-/* Launches grid_keep: `steps` rows of `cells` elements that lie side by side, or cell_stride
-   apart. */
+/* Launches grid_keep: copies `steps` rows of `cells` elements that are contiguous, or cell_stride
+ * apart. */
 static tally_status keep(const tl_launch *l, const tl_arguments_steps_part *steps,
                          const tl_memory *to, int64_t pitch, int64_t cells, int64_t have)
 {
@@ -60,7 +63,7 @@ static tally_status keep(const tl_launch *l, const tl_arguments_steps_part *step
 
 /* ---- memory ---- */
 
-/* Room for the nodes of n steps. */
+/* Provides memory for the nodes of n steps. */
 static tally_status grow(const tl_launch *l, grid *g, int64_t n)
 {
     tl_gpu_device *const d = g->d;
@@ -71,7 +74,7 @@ static tally_status grow(const tl_launch *l, grid *g, int64_t n)
     const size_t old = nodes_bytes(g, g->levels);
     tl_memory more = {0};
     tally_status status = tl_gpu_take(d, l->ctx, nodes_bytes(g, levels), &more);
-    if (!status && old) { /* as one row of elements */
+    if (!status && old) { /* copied as one row of elements */
         const tl_arguments_steps_part all = TL_ARGUMENTS(
             steps_part, .steps_data = tl_memory_of(&g->nodes.memory), .steps_byte = tl_i64(0),
             .cell_stride = tl_i64(1), .step_stride = tl_i64(0), .steps = tl_i64(1));
@@ -89,8 +92,8 @@ static tally_status grow(const tl_launch *l, grid *g, int64_t n)
 
 /* ---- calls ---- */
 
-/* The device is entered, its program there and the grid in its memory; else nothing is to be
-   left. */
+/* Enters the device, finds the program, and moves the grid back to device memory. After a failure,
+ * `leave` must not be called. */
 static tally_status enter(grid *g, tally *ctx, tl_built *program)
 {
     const tl_gpu_calls *const c = g->d->gpu->calls;
@@ -108,7 +111,7 @@ static tally_status enter(grid *g, tally *ctx, tl_built *program)
     return status;
 }
 
-/* Waits where a call must. */
+/* Waits where the call must, and leaves the device. */
 static tally_status leave(grid *g, tally *ctx, tally_status status)
 {
     tl_gpu_device *const d = g->d;
@@ -122,7 +125,8 @@ static tally_status leave(grid *g, tally *ctx, tally_status status)
     return status;
 }
 
-/* Packed states of `cells` cells from `first` on, of a level of the law's, onto the counters. */
+/* Adds packed states of `cells` cells from `first` on, which are nodes of `level` of the law, to
+ * the counters. */
 static tally_status add(const tl_launch *l, const grid *g, int64_t first, int64_t cells, int level,
                         int merges)
 {
@@ -131,8 +135,8 @@ static tally_status add(const tl_launch *l, const grid *g, int64_t first, int64_
                  .merges = tl_i64(merges));
 }
 
-/* Steps at .. end - 1 of the stream, a lane for each cell; b: the steps of a push from g->count
-   on. */
+/* Pushes steps `at` to end - 1 of the stream, one lane per cell. b: the steps of this push, which
+ * begin at g->count. */
 static tally_status by_lanes(const tl_launch *l, const grid *g, const tl_batch *b, int64_t at,
                              int64_t end)
 {
@@ -148,15 +152,15 @@ static tally_status by_lanes(const tl_launch *l, const grid *g, const tl_batch *
                  .steps = steps, .count = tl_i64(at));
 }
 
-/* The same of multiples of 2^LONG_LOG, node by node, each of which all of the device folds
- * (shapes.c), as far as there is memory. in: on the device, from g->count on. */
+/* Pushes whole multiples of 2^LONG_LOG steps node by node; the whole device folds each node
+ * (shapes.c). Uses lanes if memory does not suffice. in: on the device, from g->count on. */
 static tally_status by_nodes(const tl_launch *l, const grid *g, const tl_batch *b,
                              const tally_view *in, int64_t at, int64_t end)
 {
     const int64_t bytes = g->plan.op->elem_bytes;
     const tally_view to =
         tally_rows((void *)(uintptr_t)g->packed.memory.address, g->plan.op->out, g->width, 1);
-    const int host = g->d->host; /* which ends with every reduction */
+    const int host = g->d->host; /* every reduction resets it */
     tally_status status = TALLY_OK;
     for (int level; at < end && !status; at += (int64_t)1 << level) {
         const tl_piece piece = {.end = TL_PIPE_WAITS, .gives = TL_STATES, .origin = at};
@@ -172,11 +176,11 @@ static tally_status by_nodes(const tl_launch *l, const grid *g, const tl_batch *
     return status;
 }
 
-/* Are there too few cells for a lane each, and many steps of them? */
+/* True if there are too few cells to give each a lane, and many steps. */
 static int is_long(const grid *g, int64_t n)
 {
     return n >= LONG_LEAST && g->width <= g->at_once &&
-           g->width < (int64_t)LANES_EACH * g->d->gpu->calls->processors(g->d->gpu);
+           g->width < (int64_t)CELLS_PER_PROCESSOR * g->d->gpu->calls->processors(g->d->gpu);
 }
 
 static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_view *in,
@@ -210,8 +214,8 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
     return status;
 }
 
-/* The first `cells` cells from `first` on: S of the nodes whose levels are bits of `blocks`, and
-   of kept steps. */
+/* Folds `cells` cells from `first` on: the nodes whose levels are bits of `blocks`, then kept
+ * steps. */
 static tally_status fold(const tl_launch *l, const grid *g, const tl_results *r, int64_t first,
                          int64_t cells, int64_t blocks, int64_t first_row, int64_t rows,
                          int64_t flags)
@@ -243,7 +247,8 @@ static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
     return status;
 }
 
-/* States of node j of the slab, `cells` cells from `first` on, to or from the host. */
+/* Copies the states of node j of the slab, for `cells` cells from `first` on, to or from the
+ * host. */
 static tally_status node_to_host(const tl_launch *l, const grid *g, tl_slab *slab, int j,
                                  int64_t first, int64_t cells)
 {
@@ -258,6 +263,7 @@ static tally_status node_to_host(const tl_launch *l, const grid *g, tl_slab *sla
                   : g->d->gpu->calls->read(g->d->gpu, l->ctx, tl_slab_state(slab, j, first),
                                            &g->packed.memory, 0, (size_t)cells * slab->bytes);
 }
+
 static tally_status node_from_host(const tl_launch *l, const grid *g, const tl_slab *slab, int j,
                                    int64_t first, int64_t cells)
 {
@@ -321,7 +327,7 @@ static const tl_grid_calls calls = {push, result, nodes, fill, close_grid};
 tally_status tl_gpu_grid(tl_device *base, tally *ctx, const tl_plan *plan, int64_t rows,
                          const void *step, tl_grid **to)
 {
-    (void)step; /* it has one memory */
+    (void)step; /* the device has only one memory */
     tl_gpu_device *const d = tl_gpu_of(base);
     const tl_scalar *const op = plan->op;
     const int64_t packed = op->state_bytes ? PACKED_MOST / op->state_bytes : PACKED_MOST;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * The kernels as the host knows them, made of gpu/kernel/params.def: a number and a struct of
- * arguments for each, and rows that say what its parameters are. A launch names its arguments:
+ * The host's view of the kernels, generated from gpu/kernel/params.def: a number and a struct of
+ * arguments for each kernel, and tables that describe its parameters. A launch names its arguments:
  *
- *   TL_GO(&l, up, jobs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES), .nodes =
- *   tl_memory_of(nodes),
- *         .level = tl_i64(k), .jobs = tl_i64(jobs))
+ *   TL_GO(&l, up, jobs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
+ *         .nodes = tl_memory_of(nodes), .level = tl_i64(k), .jobs = tl_i64(jobs))
  *
- * A launch with an argument too few or too many, a wrong name or a wrong kind does not compile.
- * tl_gpu_kernel_check finds what is missing in a struct that was made in another way. */
+ * A launch with an argument too few or too many, with a wrong name or a wrong kind does not
+ * compile. tl_gpu_kernel_check checks structs that were not made by TL_ARGUMENTS. */
 #ifndef TALLY_GPU_KERNELS_H
 #define TALLY_GPU_KERNELS_H
 #include "gpu.h"
 
-/* An argument of each kind; all are a tl_argument, so a struct of them is an array of those. */
+/* One type for each kind of argument. Each contains one tl_argument, so a struct of them has the
+ * layout of an array of tl_argument. */
 typedef struct tl_memory_argument {
     tl_argument is;
 } tl_memory_argument;
@@ -25,27 +25,31 @@ typedef struct tl_f64_argument {
 typedef struct tl_room_argument {
     tl_argument is;
 } tl_room_argument;
-/* m NULL: the kernel does not touch it. No other memory may stand in its place: a kernel that reads
- * it by mistake must fail in every test (test_emulated). */
+
+/* m NULL: the kernel does not access this argument. Never pass other memory as a placeholder: a
+ * kernel that reads it by mistake must fail in every test (test_emulated). */
 static inline tl_memory_argument tl_memory_of(const tl_memory *m)
 {
     return m ? (tl_memory_argument){{TL_ARG_MEMORY, {.memory = *m}}}
              : (tl_memory_argument){{TL_ARG_UNUSED, {.i64 = 0}}};
 }
+
 static inline tl_i64_argument tl_i64(int64_t v)
 {
     return (tl_i64_argument){{TL_ARG_I64, {.i64 = v}}};
 }
+
 static inline tl_f64_argument tl_f64(double v)
 {
     return (tl_f64_argument){{TL_ARG_F64, {.f64 = v}}};
 }
+
 static inline tl_room_argument tl_room(int64_t bytes)
 {
     return (tl_room_argument){{TL_ARG_ROOM, {.i64 = bytes}}};
 }
 
-/* tl_arguments_NAME: a field for each row of a kernel or a part. */
+/* tl_arguments_NAME: a struct with a member for each row of a kernel or a part. */
 #define KERNEL(name, threads, blocks) typedef struct tl_arguments_##name {
 #define PART(name, NAME)              typedef struct tl_arguments_##name##_part {
 #define IN(type, name)                tl_memory_argument name;
@@ -62,7 +66,7 @@ static inline tl_room_argument tl_room(int64_t bytes)
     tl_arguments_##name;
 #include "gpu/kernel/params.def"
 
-/* TL_ROWS_NAME: how many fields that are. */
+/* TL_ROWS_NAME: the number of its members. */
 #define KERNEL(name, threads, blocks) enum { TL_ROWS_##name = 0
 #define PART(name, NAME)              enum { TL_ROWS_##name##_part = 0
 #define IN(type, name)                +1
@@ -85,8 +89,8 @@ typedef enum tl_gpu_kernel_id {
     TL_KERNELS
 } tl_gpu_kernel_id;
 
-/* A parameter: its kind, and as in the text its type (with all before the name) and name.
- * TL_ARG_NONE ends a list; part: the parameters of a part, whose name is the part's. */
+/* A parameter: its kind, its type as in the text (all that comes before the name), and its name.
+ * TL_ARG_NONE ends a list. part: NULL, or the parameters of the part that `name` names. */
 typedef struct tl_parameter tl_parameter;
 struct tl_parameter {
     tl_argument_kind kind;
@@ -95,30 +99,31 @@ struct tl_parameter {
 };
 typedef struct tl_gpu_kernel {
     const char *name, *threads_text, *blocks_text;
-    int threads; /* of a group; 0: of as many warps as the device's groups have */
-    int count;   /* arguments */
+    int threads; /* threads of a block; 0: the device's number of warps per block */
+    int count;   /* number of arguments */
     const tl_parameter *parameters;
 } tl_gpu_kernel;
 extern const tl_gpu_kernel tl_gpu_kernels[TL_KERNELS];
-/* What several kernels take, ended by name NULL; name as in BATCH_PARAMETERS. */
+
+/* The parts of params.def, ended by name NULL. name: as in BATCH_PARAMETERS. */
 typedef struct tl_gpu_kernel_part {
     const char *name;
     const tl_parameter *parameters;
 } tl_gpu_kernel_part;
 extern const tl_gpu_kernel_part tl_gpu_kernel_parts[];
 
-/* Are these the arguments of that kernel, `count` of them? */
+/* Checks that the `count` arguments are those of the kernel. */
 tally_status tl_gpu_kernel_check(tally *ctx, tl_gpu_kernel_id id, const tl_argument *arguments,
                                  int count);
 
-/* How many arguments a macro got, up to 16. */
+/* The number of arguments of a macro, at most 16. */
 #define TL_COUNT(...)                                                                              \
     TL_COUNT_(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 
 #define TL_COUNT_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, count, ...) count
 
-/* The struct of a kernel's arguments (of a part's: name_part), each by its name, and none left
-   out. */
+/* Makes the struct of a kernel's arguments (of a part's: name_part). Each argument is given by its
+ * name, and none may be left out. */
 #define TL_ARGUMENTS(kernel, ...)                                                                  \
     ({                                                                                             \
         _Static_assert(TL_COUNT(__VA_ARGS__) == TL_ROWS_##kernel,                                  \

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Keys in device memory (gpu/kernel/keys.cl): runs of equal neighbours, and gathers. Two
- * launches each: the first one leaves a number for each of some parts, and every group of the
- * second one adds up, or compares, those that it needs. The host waits for one number, or two. */
+ * Keys in device memory (gpu/kernel/keys.cl): runs of equal neighbours, and gathers. Each takes two
+ * launches. The first one leaves a number for each of some parts; every block of the second one
+ * adds up or compares those that it needs. The host waits for one or two numbers. */
 #include "work.h"
 #include "dtype/dtype.h"
 #include "gpu/kernel/constants.h"
 
-/* Facts for a text that asks for none of them. */
+/* A placeholder operator for a text that uses no operator. */
 static const tl_scalar no_operator = {.file = "none",
                                       .dtype = TALLY_U8,
                                       .acc = TALLY_U64,
@@ -17,19 +17,20 @@ static const tl_scalar no_operator = {.file = "none",
                                       .result_bytes = 1,
                                       .inputs = 1};
 
-enum { PARTS_EACH = 32, TAKE_LEAST = 1 << 13 }; /* parts for each processor; numbers worth a part */
+/* parts per multiprocessor; min indices of a part */
+enum { PARTS_PER_PROCESSOR = 32, TAKE_LEAST = 1 << 13 };
 
 typedef struct {
     tl_launch l;
     tl_built program;
-    /* our own: bits of heads; a number for each part; what the host reads */
+    /* allocated here: bits of heads; a number for each part; the numbers that the host reads */
     tl_memory first, counts, said;
-    int64_t items, each, parts; /* cut into parts of `each` items */
+    int64_t items, each, parts; /* items are cut into parts of `each` */
 } job;
 
 static tally_status begin(job *j, tl_gpu_device *d, tally *ctx, int64_t items, int64_t least)
 {
-    const int64_t most = PARTS_EACH * d->gpu->calls->processors(d->gpu);
+    const int64_t most = PARTS_PER_PROCESSOR * d->gpu->calls->processors(d->gpu);
     *j = (job){.l = {d, ctx, &j->program}, .items = items};
     j->each = (items + most - 1) / most > least ? (items + most - 1) / most : least;
     j->parts = (items + j->each - 1) / j->each;
@@ -38,7 +39,7 @@ static tally_status begin(job *j, tl_gpu_device *d, tally *ctx, int64_t items, i
     return status ? status : tl_gpu_take(d, ctx, 2 * sizeof(int64_t), &j->said);
 }
 
-/* Brings `count` numbers to the host, which waits for all that was launched. */
+/* Copies `count` numbers to the host, and waits for all launches. */
 static tally_status end(job *j, tally_status status, int64_t *said, int count)
 {
     tl_gpu_device *d = j->l.d;
@@ -56,7 +57,7 @@ static tally_status end(job *j, tally_status status, int64_t *said, int count)
     return status ? status : waited;
 }
 
-/* Is p the device's? Then *byte is its place in *memory. */
+/* True if p is device memory; *byte is its offset in *memory. */
 static int is_here(tl_gpu_device *d, const void *p, tl_memory *memory, int64_t *byte)
 {
     size_t at = 0;
@@ -74,13 +75,13 @@ static tally_status check_places(tally *ctx, const int64_t *p, const char *name)
 
 /* ---- runs ---- */
 
-/* offsets NULL: count only. */
+/* offsets NULL: only count. */
 static tally_status runs_of(tl_gpu_device *d, tally *ctx, const tally_view *keys,
                             const tl_memory *k, int64_t byte, const tl_memory *offsets, int64_t to,
                             int64_t *runs)
 {
     const int64_t bytes = (int64_t)tally_dtype_size(keys->dtype),
-                  /* lead: keys after 16 (8) aligned bytes */
+                  /* keys after a multiple of 16 bytes (8 for keys of a byte), if contiguous */
         place = (int64_t)(k->address % 16) + byte,
                   lead = keys->stride == 1 ? place % (KEYS_UNIT(bytes) * bytes) / bytes : 0;
     job j;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * What the start-up probe (src/api/probe.c) asks of a GPU: the law by an operator's text alone
+ * The start-up probe's calls (src/api/probe.c): runs the law with only an operator's text on a GPU
  * (gpu/kernel/law.cl). */
 #include "work.h"
 #include "gpu/kernel/constants.h"
 
-/* Groups that have a work-item for each item. */
+/* Thread blocks with a thread for each item. */
 static int64_t groups(int64_t items) { return (items + LAW_THREADS - 1) / LAW_THREADS; }
 
 tally_status tl_gpu_law(tl_device *base, tally *ctx, const tl_plan *plan, const void *x, int64_t n,
@@ -33,7 +33,7 @@ tally_status tl_gpu_law(tl_device *base, tally *ctx, const tl_plan *plan, const 
         status = TL_GO(&l, law_lower, groups(n), .n = tl_i64(n), .parameter = parameter,
                        .nodes = tl_memory_of(&nodes), .out = tl_memory_of(&results));
     if (!status) status = d->gpu->calls->read(d->gpu, ctx, out, &results, 0, bytes);
-    if (status) d->gpu->calls->wait(d->gpu, ctx); /* so that no kernel reads x any more */
+    if (status) d->gpu->calls->wait(d->gpu, ctx); /* so that no kernel still reads x */
     tl_gpu_give(d, &in);
     tl_gpu_give(d, &nodes);
     tl_gpu_give(d, &results);

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * Sequences of some chunks, rows or segments: a warp walks down each
- * (gpu/kernel/short/middle_*.cl), and makes in one launch what nodes, their table and a last
- * step are for longer ones. */
+ * Sequences of some chunks, rows or segments: one warp reduces or scans each of them
+ * (gpu/kernel/short/middle_*.cl). Longer sequences need several launches. */
 #include "work.h"
 #include "gpu/kernel/constants.h"
 
 enum {
-    EACH = 4, /* sequences for each processor; fewer have too few warps */
-    RUN = 3   /* groups of a processor that run at the same time (MIDDLE_BLOCKS) */
+    SEQUENCES_PER_PROCESSOR = 4, /* minimum; with fewer, too few warps are busy */
+    BLOCKS_PER_PROCESSOR = 3     /* resident blocks (MIDDLE_BLOCKS) */
 };
 
 int tl_middle_pays(const tl_gpu_device *d, const tl_scalar *op, int64_t rows, int64_t elements,
                    int scan)
 {
-    return rows >= (int64_t)EACH * d->gpu->calls->processors(d->gpu) &&
+    return rows >= (int64_t)SEQUENCES_PER_PROCESSOR * d->gpu->calls->processors(d->gpu) &&
            elements / rows >= MIDDLE_MEAN && (!scan || tl_gpu_state_bytes(op) <= 8);
 }
 
@@ -31,18 +30,19 @@ static tl_arguments_middle_part arguments_of(const tl_batch *b, const tl_results
                         .jobs = tl_i64(b->rows));
 }
 
-/* Warps of reductions: one for each sequence, or, where they are given out one by one, as many
- * as run. (Scans of segments of 3000 on average, given out so, had 0.91 of the speed.) */
-static int64_t warps_of(const tl_launch *l, const tl_batch *b)
+/* Warps of a reduction: one for each sequence; or, if the kernel gives out the sequences from a
+ * counter, as many as are resident. Scans do not use the counter: they are slower with it. */
+static int64_t reduce_warps(const tl_launch *l, const tl_batch *b)
 {
     const tl_gpu_calls *c = l->d->gpu->calls;
-    const int64_t run = (int64_t)RUN * c->processors(l->d->gpu) * c->warps_in_group(l->d->gpu);
+    const int64_t run =
+        (int64_t)BLOCKS_PER_PROCESSOR * c->processors(l->d->gpu) * c->warps_in_group(l->d->gpu);
     return b->ahead && run < b->rows ? run : b->rows;
 }
 
 tally_status tl_middle_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r)
 {
-    return TL_GO(l, reduce_middles, warps_of(l, b), .middle = arguments_of(b, r));
+    return TL_GO(l, reduce_middles, reduce_warps(l, b), .middle = arguments_of(b, r));
 }
 
 tally_status tl_middle_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Elements for the kernels out of views with validity, or of two inputs: dense arrays on the
- * device, as gpu/kernel/ prepare.cl writes them. Any shape takes them as a view without bitmaps. */
+ * Prepares the elements of views with validity, or of two inputs, for the kernels:
+ * gpu/kernel/inputs/prepare.cl writes dense arrays on the device. Any shape takes them as a view
+ * without bitmaps. */
 #include "work.h"
 #include "dtype/dtype.h"
 #include "exact/exact.h"
@@ -19,7 +20,8 @@ int64_t tl_gpu_type(tally_dtype d)
     return TYPE(of, (int)tally_dtype_size(d));
 }
 
-/* Bytes low .. high - 1 from p on: where they are, or a copy. *byte: where p's own is. */
+/* Provides bytes low to high - 1, counted from p, on the device: in place, or as a copy (*owned).
+ * *byte: the offset of p itself in *to. */
 static tally_status bring(tl_gpu_device *d, tally *ctx, const void *p, int64_t low, int64_t high,
                           tl_memory *to, int *owned, int64_t *byte)
 {
@@ -34,7 +36,7 @@ static tally_status bring(tl_gpu_device *d, tally *ctx, const void *p, int64_t l
     return tl_gpu_upload(d, ctx, from, (size_t)(high - low), to);
 }
 
-/* Its bitmap alone. */
+/* Provides only the bitmap of v. */
 static tally_status open_bits(tl_gpu_device *d, tally *ctx, const tally_view *v, tl_gpu_input *s)
 {
     int64_t low, high, byte = 0;
@@ -70,8 +72,8 @@ static void close_source(tl_gpu_device *d, tl_gpu_input *s)
 /* ---- prepared elements ---- */
 
 typedef struct {
-    int64_t inner, total; /* elements of a row, and of all */
-    /* rows lie across: their first elements are neighbours, then the second ones */
+    int64_t inner, total; /* elements of a row; elements of all rows */
+    /* rows lie across (columns): all first elements come first, then all second ones */
     int across;
 } layout;
 
@@ -101,7 +103,7 @@ static tally_view view_of(const tally_view *in, const layout *l, const tl_memory
 static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_form *form, const tally_view *in,
                            const layout *of, const tl_gpu_input *s, const tl_prepared *p)
 {
-    const tl_gpu_input *const x = &s[0], *const y = &s[1]; /* of one input y is empty */
+    const tl_gpu_input *const x = &s[0], *const y = &s[1]; /* y is empty if there is one input */
     const tally_view *const other = in->next;
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
@@ -113,9 +115,9 @@ static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_form *form, co
         (form->kind == TL_FORM_BLANK && tl_exact_form_of(form->op) ? PREPARE_ZEROS : 0);
     const int rows =
         of->inner < of->total &&
-        /* else it is one */
+        /* otherwise all elements are one row */
         (x->outer != of->inner * x->inner || (other && y->outer != of->inner * y->inner));
-    /* one for all calls */
+    /* one program for all calls */
     tally_status status = tl_gpu_program(d, ctx, p->count_plan.op, "prepare", &program);
     if (status) return status;
     return TL_GO(
@@ -178,19 +180,19 @@ void tl_prepared_close(tl_gpu_device *d, tl_prepared *p)
 
 /* ---- in place ---- */
 
-/* Where the first element of a dense view lies: a multiple of its size? Kernels read no others
-   side by side. */
+/* True if the first element of a dense view is aligned to its size. Kernels read only such elements
+ * contiguously. */
 static int is_aligned(const tl_gpu_device *d, const tally_view *v)
 {
     tl_memory memory;
     size_t offset, bytes = tally_dtype_size(v->dtype);
-    if (!d->gpu->calls->owns(d->gpu, v->data, &memory, &offset)) return 1; /* a copy is */
+    if (!d->gpu->calls->owns(d->gpu, v->data, &memory, &offset)) return 1; /* a copy is aligned */
     return (memory.address + offset) % bytes == 0;
 }
 
-/* Do the kernels of the verb read such elements? Those of scans by lines (scan_lines.cl) and of
- * windows of class X, of long windows and of windows whose elements are counted read dense ones
- * alone. */
+/* True if the kernels of the verb can read the arrays in place. Scans by lines (scan_lines.cl),
+ * windows of class X, long windows, and windows whose elements are counted read only dense
+ * elements. */
 static int verb_takes(const tl_inputs_call *c)
 {
     const tl_scalar op = tl_gpu_variant_of(c->form->op, c->form->par.marked);
@@ -231,7 +233,7 @@ tally_status tl_in_place_open(tl_gpu_device *d, tally *ctx, const tl_form *form,
     p->y = p->x, p->y.owned = p->y.bits_owned = 0;
     p->y.data = b->x, p->y.byte = b->x_byte;
     if (!status && in->next) status = open_source(d, ctx, in->next, 0, &p->y);
-    /* one bitmap is both */
+    /* one bitmap serves as both */
     if (in->next && !in->valid) p->x.bits = p->y.bits, p->x.bit = p->y.bit;
     if (in->next && !in->next->valid) p->y.bits = p->x.bits, p->y.bit = p->x.bit;
     return status;

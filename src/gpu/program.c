@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Kernel texts put together: a prelude, the facts of an instance, the operator's own text, the
- * kernels of a shape. Each file is headed by a #line, so that a compiler's message names the
- * file in the tree. KERNEL_OF(name) and PARAMETERS_OF(NAME) in a file are written out from the
- * table of kernels.
+ * Assembles program texts: a prelude, the facts of an instance, the operator's own text, the
+ * kernels of a shape. Each file begins with a #line, so that a compiler's message names the file in
+ * the tree. The words KERNEL_OF and PARAMETERS_OF of a file are replaced by what the table of
+ * kernels says.
  *
- *   TALLY_KERNELS=dir    takes a file from there if it has one (dir is laid out like src/)
+ *   TALLY_KERNELS=dir    reads a file from there if it exists (dir is laid out like src/)
  *   TALLY_DUMP=dir       writes each program there */
 #include "context/user.h"
 #include "store/sources.h"
@@ -19,7 +19,7 @@ typedef struct {
     char *text;
     size_t length, room;
     int failed;
-    char missing[64]; /* a file that is not there */
+    char missing[64]; /* name of a file that was not found */
 } buffer;
 
 static void add(buffer *b, const char *text, size_t length)
@@ -61,13 +61,14 @@ static int column(const buffer *b)
     return (int)n;
 }
 
-/* Parameters with commas between them, on as many lines as they take; newline ends a line. */
+/* Writes parameters with commas between them, on several lines if needed. newline: the end of a
+ * line. */
 static void add_parameters(buffer *b, const tl_parameter *p, const char *newline)
 {
     char word[100];
     for (int first = 1; p->name; p++, first = 0) {
         if (p->kind == TL_ARG_ROOM) {
-            say(b, " ROOM_PARAMETER"); /* with its comma, if there is such a parameter */
+            say(b, " ROOM_PARAMETER"); /* has its own comma, if there is such a parameter */
             continue;
         }
         int length = snprintf(word, sizeof word, "%s%s%s", p->part ? "" : p->type, p->name,
@@ -88,7 +89,8 @@ static void add_head(buffer *b, const tl_gpu_kernel *k)
     say(b, " BOX_PARAMETER)");
 }
 
-/* What a word such as KERNEL_OF(name) stands for. 0: nothing. */
+/* Writes the replacement of KERNEL_OF(name) or PARAMETERS_OF(name). Returns 0 if the name is not
+ * known. */
 static int add_meaning(buffer *b, const char *name, size_t length, int is_kernel)
 {
     for (int i = 0; is_kernel && i < TL_KERNELS; i++)
@@ -100,8 +102,8 @@ static int add_meaning(buffer *b, const char *name, size_t length, int is_kernel
     return 0;
 }
 
-/* A file's text with those words written out. Its lines keep their numbers: one that became
- * several is followed by a #line. */
+/* Writes a file's text with these words replaced. Line numbers are kept: after a line that became
+ * several comes a #line. */
 static void add_text(buffer *b, const char *file, const char *text)
 {
     static const char kernel_of[] = "KERNEL_OF(", parameters_of[] = "PARAMETERS_OF(";
@@ -121,7 +123,7 @@ static void add_text(buffer *b, const char *file, const char *text)
         const size_t before = b->length;
         at = name + length + (name[length] == ')');
         if (!add_meaning(b, name, length, word == kernel))
-            add(b, word, (size_t)(at - word)); /* the compiler will say where */
+            add(b, word, (size_t)(at - word)); /* the compiler will report the position */
         else if (!b->failed && memchr(b->text + before, '\n', b->length - before))
             say(b, "\n#line %d \"src/%s\"", line + 1, file);
     }
@@ -163,8 +165,8 @@ static int is_cuda(const char *prelude) { return strstr(prelude, "cuda") != NULL
 
 static const char *float_name(tally_dtype d) { return d == TALLY_F64 ? "f64" : "f32"; }
 
-/* Do scans in one launch take lines (scan_lines.cl)? Class X whose results are not apart. Not
- * argmax of f64: 0.27 of copy instead of 0.39 by the tree (H200). */
+/* True if single-launch scans of op work on lines (scan_lines.cl): class X, if results are
+ * contiguous. Elements of 8 bytes with larger states (argmax f64) are faster by the tree. */
 int tl_gpu_once_lines(const tl_scalar *op)
 {
     const int bytes = op->elem_bytes;
@@ -217,8 +219,8 @@ static void add_facts(buffer *b, const tl_scalar *op, const char *prelude, tl_ti
     if (op->masked == TL_MASKED_MARK) say(b, "#define TL_MARKED 1\n");
 }
 
-/* The operator's text. A user's is called by its name alone, and its state must be what was read
- * from it (user_facts.c). */
+/* Adds the operator's text. A user's operator is called by its name alone, and the text must have
+ * the state that user_facts.c has found in it. */
 static void add_operator(buffer *b, const tl_scalar *op)
 {
     char name[64];
@@ -242,7 +244,8 @@ int tl_gpu_state_bytes(const tl_scalar *op)
 {
     int packed = op->state_bytes;
     if (op->user) return op->user->device_bytes;
-    const int reals = op->acc == TALLY_F32 && !op->masked && !op->indexed; /* f32 alone: no gaps */
+    /* only f32 fields: no padding */
+    const int reals = op->acc == TALLY_F32 && !op->masked && !op->indexed;
     return packed > 8 && !reals ? (packed + 7) / 8 * 8 : packed;
 }
 
@@ -255,19 +258,17 @@ int tl_gpu_room_log(const tl_scalar *op)
 int tl_gpu_whole_log(const tl_scalar *op, const char *prelude, tl_tiles tiles)
 {
     int bytes = tl_gpu_state_bytes(op);
-    /* groups have 48 KiB on NVIDIA's OpenCL: 8 KiB an array, or more, a quad for each of 256
-       threads */
+    /* NVIDIA's OpenCL has 48 KiB per block: an array has 8 KiB, or more if it has a quad for each
+     * of 256 threads */
     if (!is_cuda(prelude)) return bytes <= 4 ? 11 : 10;
-    /* 16 KiB; runs: more */
+    /* 16 KiB; more with runs */
     return bytes <= 4 ? 12 : bytes <= 8 || tl_gpu_runs(op, prelude, tiles) ? 11 : 10;
 }
 
-/* In tiles of window_long, which also takes columns, all states of 12 and 16 bytes: tiles twice
- * as wide are what makes columns of var f32 1.2 to 2.5 times as fast (H200). In others where it
- * pays: states of 12 bytes of the library (ema f32 at w = 20 to 500: 1.03 to 1.29 times as
- * fast), and of 16 with an index and elements up to 4 (argmax f32, flat 1.00 to 1.03, rows 1.06
- * to 1.22). Not argmax f64 (rows 0.86 to 1.05), nor var (w = 20 and 50: 0.93 to 0.98; 500: 1.12
- * to 1.15), nor a user's (drawdown f32 0.88 to 0.99), nor 8 bytes (sum f64 0.81 to 1.00). */
+/* Tiles of window_long, which also takes columns: all states of 12 and 16 bytes, because tiles
+ * twice as wide make columns faster. Other tiles: where runs are faster, that is states of 12 bytes
+ * of built-in operators, and of 16 bytes with an index and elements of up to 4 bytes (argmax f32).
+ * Runs are slower for argmax f64, var, operators of users and states of 8 bytes. */
 int tl_gpu_runs(const tl_scalar *op, const char *prelude, tl_tiles tiles)
 {
     const int bytes = tl_gpu_state_bytes(op);
@@ -276,20 +277,21 @@ int tl_gpu_runs(const tl_scalar *op, const char *prelude, tl_tiles tiles)
            (!op->user && (bytes == 12 || (op->indexed && op->elem_bytes <= 4)));
 }
 
-/* A tile of 33 KiB, or of 17 KiB where groups have 48 KiB: two of them where bits below the
- * radix are set. Of larger states (window/digits.cl) as much as two groups of a multiprocessor
- * have room and registers for; not on OpenCL, where PoCL's compiler took 23 s for such a program
- * instead of 3. */
+/* A tile has 33 KiB, or 17 KiB where a block has 48 KiB; two of them if bits below the radix are
+ * set. For larger states (window/digits.cl) two blocks of a multiprocessor share its memory and
+ * registers. These are not used on OpenCL, where PoCL compiles such a program for 23 s instead of 3
+ * s. */
 int tl_gpu_pass_log(const tl_scalar *op, const char *prelude)
 {
     const int bytes = tl_gpu_state_bytes(op), cuda = is_cuda(prelude), most = cuda ? 5 : 4;
     return bytes > 8 ? (cuda && bytes <= 24 ? DIGIT_LOG : 0) : bytes > 4 ? most - 1 : most;
 }
+
 int tl_gpu_pass_run(const tl_scalar *op, const char *prelude)
 {
     const int log = tl_gpu_pass_log(op, prelude), bytes = tl_gpu_state_bytes(op);
     if (log != DIGIT_LOG) return log ? (1 << log) + 1 : 0;
-    /* what is masked: nanvar f64 spilled 136 bytes */
+    /* masked operators spill registers */
     return bytes > 16 ? (op->masked ? 5 : 7) : bytes > 12 ? 9 : 11;
 }
 
@@ -305,10 +307,9 @@ int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude
     return op->inputs == 1 || strcmp(shape, "grid");
 }
 
-/* Long scans of which the steps (level.cl, scan.cl) are faster than one launch: states of 12
- * bytes (ema f32, an H200: 0.42 of copy instead of 0.31), and of 16 with elements up to 4 that
- * go to f64 (var f32 0.18 instead of 0.15; not argmax, nor f64). The same have registers for two
- * groups of `scan`; in others it spills too much (ema f64 0.35 instead of 0.39). */
+/* True if long scans are faster in several launches (level.cl, scan.cl) than in one: states of 12
+ * bytes, and of 16 bytes with elements of up to 4 bytes that accumulate in f64 (var f32; not
+ * argmax, nor f64). The same states have registers for two blocks of `scan`; others would spill. */
 int tl_gpu_scan_steps(const tl_scalar *op)
 {
     const int bytes = tl_gpu_state_bytes(op);
@@ -316,14 +317,14 @@ int tl_gpu_scan_steps(const tl_scalar *op)
            (bytes == 16 && op->elem_bytes <= 4 && op->acc == TALLY_F64 && !op->exact);
 }
 
-/* What the registers allow. Of 16 bytes two spill (var f64 372 bytes), and are faster than one
- * all the same: scans of var f64, argmax f32, range f64, nanmean f64 take 0.92, 0.93, 0.86, 0.79
- * of the time, drawdown f64 0.95 to 1.02. */
+/* Limited by registers. States of 16 bytes spill with two blocks, but two are still faster than
+ * one. */
 int tl_gpu_once_blocks(const tl_scalar *op, int few)
 {
     const int bytes = tl_gpu_state_bytes(op);
     return bytes > 16 ? 0 : bytes > 4 ? 2 : 2 + few;
 }
+
 int tl_gpu_once_log(const tl_scalar *op, int few)
 {
     const int lines = tl_gpu_once_lines(op), bytes = op->elem_bytes,
@@ -331,19 +332,18 @@ int tl_gpu_once_log(const tl_scalar *op, int few)
     const int log = lines       ? 15 - __builtin_ctz((unsigned)bytes)
                     : bytes > 8 ? 11
                     : wide      ? 12
-                                : 13; /* lines: 4 KiB a warp */
+                                : 13; /* lines: 4 KiB per warp */
     return few ? log - (lines ? 3 : wide ? 1 : 2) : log;
 }
 
-/* Of larger states the steps are faster: in one launch var f32 of 1000 columns had 0.80 to 0.82
-   of their speed. */
+/* Several launches are faster for larger states. */
 int tl_gpu_down_rows(const tl_scalar *op)
 {
     const int bytes = tl_gpu_state_bytes(op);
     return bytes > 8 || op->elem_bytes > 8 ? 0 : bytes > 4 || op->elem_bytes > 4 ? 16 : 32;
 }
 
-/* item NULL: only what folds rows across lanes. */
+/* item NULL: only the part that folds rows across lanes. */
 static void add_chunk(buffer *b, const char *name, const char *item, int each, int rows,
                       int log_rows)
 {
@@ -356,8 +356,8 @@ static void add_chunk(buffer *b, const char *name, const char *item, int each, i
     add_file(b, "gpu/kernel/chunk.cl");
 }
 
-/* Chunks of which a lane takes 16 or (of large states, whose exchanges cost more) 32 bytes a
- * row; 4 KiB each: 2^wide chunks. */
+/* Chunks of which a lane takes 16 bytes of a row, or 32 bytes for large states, whose exchanges
+ * cost more. Such a chunk has 4 KiB, or 2^wide usual chunks. */
 static void add_wide(buffer *b, const tl_scalar *op)
 {
     const int bytes = op->elem_bytes, large = tl_gpu_state_bytes(op) > 8,
@@ -370,7 +370,8 @@ static void add_wide(buffer *b, const tl_scalar *op)
     add_chunk(b, "w", NULL, 16 / bytes * (large ? 2 : 1), large ? 4 : 8, large ? 2 : 3);
 }
 
-/* The chunk kernels, for elements and for states; smaller chunks for the kernels of one launch. */
+/* The chunk functions for elements and for states, and smaller chunks for the single-launch
+ * kernels. */
 static void add_chunks(buffer *b, const char *shape, int cuda)
 {
     say(b, "\n#define ROWS_E 8\n#define LOG_ROWS_E 3\n");
@@ -379,17 +380,17 @@ static void add_chunks(buffer *b, const char *shape, int cuda)
     if (cuda && !strcmp(shape, "reduce")) add_chunk(b, "r", "elem", QUAD, 1, 0);
 }
 
-/* One launch for one long sequence. */
+/* The single-launch reduction of one long sequence. */
 static void add_once(buffer *b, const tl_scalar *op)
 {
     add_wide(b, op);
     add_file(b, "gpu/kernel/once.cl");
 }
 
-/* The same for scans, for many tiles and for few, each in a namespace of its own. */
+/* Single-launch scans, for many tiles and for few, each in a namespace of its own. */
 static void add_scan_once(buffer *b, const tl_scalar *op)
 {
-    static const char *const chunks[] = {"r", "d", "h", "e"}; /* of 2^k rows */
+    static const char *const chunks[] = {"r", "d", "h", "e"}; /* chunks[k] has 2^k rows */
     for (int few = 0; few < 2; few++) {
         const int log = tl_gpu_once_log(op, few), rows = log - TILE_WARPS_LOG - ROW_LOG;
         const char *chunk = tl_gpu_once_lines(op) ? "none" : chunks[rows];
@@ -421,7 +422,7 @@ static void dump(const tl_scalar *op, const char *shape, const char *prelude, co
     fclose(f);
 }
 
-/* The text, or that there was no memory for it. */
+/* Returns the text, or the error of the buffer. */
 static tally_status end(tally *ctx, buffer *b, const tl_scalar *op, const char *what,
                         const char *prelude, char **text, size_t *length)
 {
@@ -442,14 +443,14 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
 {
     buffer b = {0};
     char name[64];
-    /* with _two, _bits: in place */
+    /* with _two or _bits: in place */
     static const char *const bases[] = {"reduce", "scan", "window"};
     const char *const dash = strchr(shape, '_'), *const whole_shape = shape;
     const int bits = dash && !strcmp(dash, "_bits"),
               in_place = bits || (dash && !strcmp(dash, "_two"));
     for (size_t i = 0; in_place && i < sizeof bases / sizeof *bases; i++)
         if (!strncmp(shape, bases[i], strlen(bases[i]))) shape = bases[i];
-    /* no schedule */
+    /* these have no schedule */
     const int prepare = !strcmp(shape, "prepare"), law = prepare || !strcmp(shape, "law");
     const int along = !strcmp(shape, "window_along"),
               is_long = along || !strcmp(shape, "window_long"),
@@ -458,12 +459,12 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     if (kernel) say(&b, "#define TL_ONE_KERNEL 1\n#define TL_PICK_%s 0, 1\n", kernel);
     if (in_place) say(&b, "#define TL_IN_PLACE 1\n#define TL_BITS %d\n", bits);
     add_file(&b, prelude);
-    /* (what leaves out elements has as many as it has in each window) */
+    /* nan forms skip elements, so each window has its own number of them */
     say(&b, "#define SAME_LENGTH %d\n", window && !op->masked);
     if (is_long) say(&b, "#define TL_LONG 1\n");
     add_facts(&b, op, prelude, is_long ? TL_LONG_TILES : TL_TILES);
     add_file(&b, "gpu/kernel/prelude_gpu.h");
-    if (!strcmp(shape, "exact")) { /* no operator has such a state */
+    if (!strcmp(shape, "exact")) { /* no operator's text is in it */
         say(&b, "#define EXACT_PAIRS %d\n", op->inputs == 2);
         add_file(&b, "gpu/kernel/constants.h");
         add_file(&b, "gpu/kernel/exact/sum.cl");
@@ -472,7 +473,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         add_file(&b, "gpu/kernel/exact/rows.cl");
         return end(ctx, &b, op, kernel ? kernel : shape, prelude, text, length);
     }
-    if (!strcmp(shape, "keys")) { /* nor any operator */
+    if (!strcmp(shape, "keys")) { /* no operator's text is in it */
         add_file(&b, "gpu/kernel/constants.h");
         add_file(&b, "gpu/kernel/inputs/bits.cl");
         add_file(&b, "gpu/kernel/keys.cl");

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * reduce and scan on a GPU: which kernels of gpu/kernel/ run on what, in which order. */
+ * Reduce and scan on a GPU: chooses the kernels of gpu/kernel/ and launches them in order. */
 #include "work.h"
 #include "gpu/kernel/constants.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    TILES_EACH = 3, /* tiles of the kernel once for each processor that are worth larger tiles, */
-    TILE_USUAL = 3  /* and how large these become, as a power of 2; 1 less of 8 bytes: 256 KiB */
+    TILES_PER_PROCESSOR = 3, /* min tiles per multiprocessor to double the tile size */
+    /* log2 of the largest such tile, relative to the smallest (256 KiB); 1 less for elements of 8
+     * bytes */
+    TILE_LOG_MOST = 3
 };
 
-/* ---- the board (kernel/board.cl) ---- */
+/* ---- the status table of single-launch kernels (kernel/board.cl) ---- */
 
-enum { BOARD_SHARE = 16, BOARD_LEAST = 1024 }; /* of what the context may hold; words */
-/* bytes; calls that need more (millions of rows) go step by step */
+/* at most 1/16 of the memory limit; at least 1024 words */
+enum { BOARD_SHARE = 16, BOARD_LEAST = 1024 };
+
+/* Limit in bytes. Calls that need more (millions of rows) use several launches. */
 static const int64_t BOARD_MOST = 64 << 20;
 
 static int64_t board_most(const tl_gpu_device *d)
@@ -23,9 +27,9 @@ static int64_t board_most(const tl_gpu_device *d)
     return (most - ONCE_HEADER) / ONCE_WORD;
 }
 
-/* A board of at least so many words, none of them of this epoch: a power of two, so that it
-   seldom grows. */
-static tally_status board_for(tl_gpu_device *d, tally *ctx, int64_t needed)
+/* Ensures that the status table has at least `needed` words and that none of them has the new
+ * epoch. The table grows to a power of two, so that it seldom grows. */
+static tally_status reserve_board(tl_gpu_device *d, tally *ctx, int64_t needed)
 {
     d->board.epoch++;
     if (d->board.words >= needed) return TALLY_OK;
@@ -50,7 +54,7 @@ static tally_status board_for(tl_gpu_device *d, tally *ctx, int64_t needed)
 
 /* ---- nodes ---- */
 
-/* All levels of nodes of the long sequences. */
+/* Computes the nodes of all levels of the long sequences, one launch per level. */
 static tally_status make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nodes)
 {
     int64_t all = 1;
@@ -75,40 +79,41 @@ static tally_status make_nodes(const tl_launch *l, const tl_batch *b, tl_memory 
 
 /* ---- reduce ---- */
 
-/* The tiles of the kernel once, each of 2^*more chunks for each of its warps. */
+/* Returns the number of tiles of the kernel once. A tile has 2^*more chunks for each of its
+ * warps. */
 static int64_t plan_reduce(const tl_gpu_device *d, const tl_batch *b, int *more)
 {
-    const int log = ELEMENTS_LOG + TILE_WARPS_LOG; /* of the smallest tile's elements */
-    const int64_t worth = (int64_t)TILES_EACH * d->gpu->calls->processors(d->gpu);
-    const int usual = b->plan->op->elem_bytes > 4 ? TILE_USUAL - 1 : TILE_USUAL;
+    const int log = ELEMENTS_LOG + TILE_WARPS_LOG; /* log2 of the elements of the smallest tile */
+    const int64_t worth = (int64_t)TILES_PER_PROCESSOR * d->gpu->calls->processors(d->gpu);
+    const int usual = b->plan->op->elem_bytes > 4 ? TILE_LOG_MOST - 1 : TILE_LOG_MOST;
     *more = 0;
     while (*more < usual && b->n >> (log + *more + 1) >= worth) ++*more;
     while (*more < TILE_MORE && b->n >> (log + *more) >= TILES_MOST) ++*more;
     return b->n >> (log + *more);
 }
 
-/* Words of the board: a state for each tile. */
-static int64_t words_of(const tl_batch *b, int64_t tiles)
+/* Words of the status table: a state for each tile. */
+static int64_t board_words(const tl_batch *b, int64_t tiles)
 {
     return (tiles ? tiles : 1) * ((tl_gpu_state_bytes(b->plan->op) + 7) / 8);
 }
 
-/* Is this for the kernel once? */
+/* True if the kernel once reduces the batch: one sequence, on an API that has the kernel. */
 static int reduces_once(const tl_gpu_device *d, const tl_batch *b, const tally_view *in)
 {
     int more;
     if (!d->gpu->calls->once || in->rows != 1 || b->listed || !b->longs) return 0;
     const int64_t tiles = plan_reduce(d, b, &more);
-    return tiles < TILES_MOST && words_of(b, tiles) <= board_most(d);
+    return tiles < TILES_MOST && board_words(b, tiles) <= board_most(d);
 }
 
-/* A sequence in one launch. */
+/* Reduces one sequence in one launch. */
 static tally_status reduce_once(const tl_launch *l, const tl_batch *b, const tl_results *r)
 {
     tl_gpu_device *d = l->d;
     int more;
     const int64_t tiles = plan_reduce(d, b, &more);
-    tally_status status = board_for(d, l->ctx, words_of(b, tiles));
+    tally_status status = reserve_board(d, l->ctx, board_words(b, tiles));
     if (status) return status;
     return TL_GO_AS(l, once, tiles ? tiles : 1, TL_SHARED_JOBS,
                     .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
@@ -116,7 +121,7 @@ static tally_status reduce_once(const tl_launch *l, const tl_batch *b, const tl_
                     .epoch = tl_i64(d->board.epoch), .more = tl_i64(more));
 }
 
-/* The last step of the long sequences; nodes: theirs. */
+/* Last step of the long sequences: reads their nodes and writes their results. */
 static tally_status finish(const tl_launch *l, const tl_batch *b, const tl_results *r,
                            const tl_memory *nodes)
 {
@@ -165,17 +170,18 @@ tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *pl
 enum {
     ONCE_TILES = 1 << (BOARD_LEVELS * RADIX_LOG),
     ONCE_NODES = 1 << 28,
-    FEW_SHARE = 2 /* (bench/gpu/tiles) */
+    FEW_SHARE = 2 /* measured: bench/gpu/tiles */
 };
 typedef enum { ONCE_MANY, ONCE_FEW, ONCE_NONE } once_kernel;
 
-/* The tiles of a sequence, the levels above them, and the words of the board for all sequences. */
+/* The tiles of a sequence, the levels of the look-back above them, and the words of the status
+ * table for all sequences. */
 typedef struct {
     int64_t tiles, words;
     int levels;
 } once_plan;
 
-static once_plan plan_once(const tl_batch *b, int few)
+static once_plan plan_scan_once(const tl_batch *b, int few)
 {
     const int log = tl_gpu_once_log(b->plan->op, few);
     once_plan p = {.tiles = (b->n + (1 << log) - 1) >> log};
@@ -188,53 +194,53 @@ static once_plan plan_once(const tl_batch *b, int few)
     return p;
 }
 
-/* Bytes of local memory. */
-static int64_t once_room(const tl_batch *b, int few)
+/* Bytes of local memory of a thread block. */
+static int64_t once_local_bytes(const tl_batch *b, int few)
 {
     return (int64_t)STAGES * b->plan->op->elem_bytes << tl_gpu_once_log(b->plan->op, few);
 }
 
-/* Groups that run at the same time. */
-static int64_t once_groups(const tl_gpu_device *d, const tl_batch *b, int few)
+/* Thread blocks that are resident at the same time. */
+static int64_t resident_blocks(const tl_gpu_device *d, const tl_batch *b, int few)
 {
     return (int64_t)tl_gpu_once_blocks(b->plan->op, few) * d->gpu->calls->processors(d->gpu);
 }
 
-/* Is this for the kernel scan_once (few: scan_few)? Tiles have four digits, nodes numbers of 32
- * bits, the board a share of the memory. Rows shorter than half a tile, or a quarter of the
- * largest, would leave most of its warps idle. */
-static int takes_tiles(const tl_gpu_device *d, const tl_batch *b, int few)
+/* True if the kernel scan_once (few: scan_few) can take the batch. A tile number has at most four
+ * digits, a node number fits in 32 bits, and the status table keeps within its share of the memory.
+ * Rows shorter than a quarter of a tile would leave most of its warps idle. */
+static int can_scan_once(const tl_gpu_device *d, const tl_batch *b, int few)
 {
     const int64_t tile = (int64_t)1 << tl_gpu_once_log(b->plan->op, few), tiles = b->n / tile + 1;
     const int64_t least = few ? CHUNK : 4 * CHUNK;
     if ((b->rows > 1 && b->n < (tile / 4 > least ? tile / 4 : least)) || tiles >= ONCE_TILES ||
-        b->rows >= ONCE_NODES / tiles || once_room(b, few) > d->gpu->calls->local_bytes(d->gpu))
+        b->rows >= ONCE_NODES / tiles ||
+        once_local_bytes(b, few) > d->gpu->calls->local_bytes(d->gpu))
         return 0;
-    return plan_once(b, few).words <= board_most(d);
+    return plan_scan_once(b, few).words <= board_most(d);
 }
 
-/* By which of them? scan_few where rows are too short for the tiles of scan_once, or where those
- * would be at most half as many as processors: on an H200 up to 2^18 f32 (1.2 to 2.8 times as
- * fast at 2^16, mean i8 most of all), 2^19 i16, 2^20 i8 (1.0 to 1.8). With a tile for each
- * processor it is 0.95 times as fast for f32 and 0.7 to 1.0 for i8. Of keys of 4 bytes, which a
- * lane of scan_once folds by lines, it never pays (argmax f32: 0.73 at 2^16). */
-static once_kernel takes_once(const tl_gpu_device *d, const tl_batch *b)
+/* Chooses the kernel. scan_few has smaller tiles. It is used where rows are too short for the tiles
+ * of scan_once, or where scan_once would have at most half as many tiles as there are
+ * multiprocessors (bench/gpu/tiles). It is never faster for operators of elements of 4 bytes or
+ * more that scan_once folds by lines (argmax). */
+static once_kernel choose_once_kernel(const tl_gpu_device *d, const tl_batch *b)
 {
     if (!d->gpu->calls->once || !tl_gpu_once_blocks(b->plan->op, 0) || b->listed || !b->longs ||
         tl_batch_across(b))
         return ONCE_NONE;
     const tl_scalar *const op = b->plan->op;
-    const int many = takes_tiles(d, b, 0),
+    const int many = can_scan_once(d, b, 0),
               wide_lines = op->elem_bytes >= 4 && tl_gpu_once_lines(op);
     const int large =
-        FEW_SHARE * plan_once(b, 0).tiles * b->rows > d->gpu->calls->processors(d->gpu);
-    /* of large states a row's last tile, part of which is idle, costs more than the steps (rows
-     * of 5000: var f64 0.15 of copy instead of 0.22, argmax f32 0.26 instead of 0.37) */
+        FEW_SHARE * plan_scan_once(b, 0).tiles * b->rows > d->gpu->calls->processors(d->gpu);
+    /* With large states, a row's last tile, which is partly idle, costs more than several
+     * launches. */
     const int idle =
         tl_gpu_state_bytes(op) > 8 && b->rows > 1 && b->n < (int64_t)4 << tl_gpu_once_log(op, 0);
     if (large && (tl_gpu_scan_steps(op) || idle)) return ONCE_NONE;
     if (many && (wide_lines || large)) return ONCE_MANY;
-    return takes_tiles(d, b, 1) ? ONCE_FEW : many ? ONCE_MANY : ONCE_NONE;
+    return can_scan_once(d, b, 1) ? ONCE_FEW : many ? ONCE_MANY : ONCE_NONE;
 }
 
 static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_batch *b,
@@ -254,24 +260,25 @@ static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_re
                               const tl_before *from)
 {
     tl_gpu_device *d = l->d;
-    const once_plan p = plan_once(b, few);
-    const int64_t jobs = p.tiles * b->rows, most = once_groups(d, b, few),
+    const once_plan p = plan_scan_once(b, few);
+    const int64_t jobs = p.tiles * b->rows, most = resident_blocks(d, b, few),
                   groups = jobs < most ? jobs : most;
-    tally_status status = board_for(d, l->ctx, p.words);
+    tally_status status = reserve_board(d, l->ctx, p.words);
     if (status) return status;
     const tl_arguments_tiled_part tiled = tiled_arguments(d, b, r, &p, jobs, from);
-    const tl_room_argument room = tl_room(once_room(b, few));
+    const tl_room_argument room = tl_room(once_local_bytes(b, few));
     status = few ? TL_GO(l, scan_few, groups, .tiled = tiled, .local_bytes = room)
                  : TL_GO(l, scan_once, groups, .tiled = tiled, .local_bytes = room);
-    /* a group of several tiles takes so many more tickets than tiles; of one tile it takes none */
+    /* A block that processes several tiles takes STAGES + 1 more tickets than tiles. A block that
+     * processes one tile takes none. */
     if (!status && groups < jobs) d->board.taken += jobs + (STAGES + 1) * groups;
     return status;
 }
 
 /* ---- scans of columns in one launch ---- */
 
-/* Tiles of a column, and words of the board. */
-static once_plan plan_down(const tl_batch *b)
+/* The tiles of a column, and the words of the status table. */
+static once_plan plan_scan_down(const tl_batch *b)
 {
     const int64_t tile = tl_gpu_down_rows(b->plan->op) * TILE_WARPS,
                   width = (b->rows + LANES - 1) / LANES * LANES;
@@ -283,14 +290,14 @@ static once_plan plan_down(const tl_batch *b)
     return p;
 }
 
-/* Is this for the kernel scan_down? Of columns that are short the steps read the elements once
-   too. */
-static int takes_down(const tl_gpu_device *d, const tl_batch *b)
+/* True if the kernel scan_down takes the batch. Short columns go by several launches, which also
+ * read the elements only once. */
+static int can_scan_down(const tl_gpu_device *d, const tl_batch *b)
 {
     if (!d->gpu->calls->once || !tl_batch_across(b) || b->in_place || !b->longs ||
         !tl_gpu_down_rows(b->plan->op) || b->rows < LANES)
         return 0;
-    const once_plan p = plan_down(b);
+    const once_plan p = plan_scan_down(b);
     return p.levels < COLUMN_LEVELS && p.words <= board_most(d);
 }
 
@@ -298,21 +305,22 @@ static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_re
                               const tl_before *from)
 {
     tl_gpu_device *d = l->d;
-    const once_plan p = plan_down(b);
+    const once_plan p = plan_scan_down(b);
     const int64_t jobs = p.tiles * ((b->rows + LANES - 1) / LANES),
                   most = DOWN_RUN * d->gpu->calls->processors(d->gpu);
     const int64_t groups = jobs < most ? jobs : most;
-    tally_status status = board_for(d, l->ctx, p.words);
+    tally_status status = reserve_board(d, l->ctx, p.words);
     if (!status)
         status = TL_GO(l, scan_down, groups * TILE_WARPS,
                        .tiled = tiled_arguments(d, b, r, &p, jobs, from));
-    if (!status) d->board.taken += jobs + groups; /* each group asks once more */
+    if (!status) d->board.taken += jobs + groups; /* each block takes one more ticket */
     return status;
 }
 
-/* ---- scans in steps ---- */
+/* ---- scans in several launches ---- */
 
-/* S at the first item of each node of the long sequences, from the highest level down. */
+/* Computes the prefix S at the first item of each node of the long sequences, from the highest
+ * level down. */
 static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_memory *nodes,
                                 const tl_before *from, tl_memory *prefix)
 {
@@ -330,7 +338,7 @@ static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_
     return status;
 }
 
-/* The elements of sequences that lie across. */
+/* Scans the elements of sequences that lie across (columns). */
 static tally_status scan_columns(const tl_launch *l, const tl_batch *b, const tl_results *r,
                                  const tl_memory *prefix, const tl_before *from)
 {
@@ -343,7 +351,7 @@ static tally_status scan_columns(const tl_launch *l, const tl_batch *b, const tl
                  .init = tl_memory_of(from->memory));
 }
 
-/* The elements of the long sequences. */
+/* Scans the elements of the long sequences. */
 static tally_status scan_elements(const tl_launch *l, const tl_batch *b, const tl_results *r,
                                   const tl_memory *prefix, const tl_before *from)
 {
@@ -376,8 +384,8 @@ tally_status tl_gpu_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b,
         status = tl_gpu_program(d, ctx, op, tl_in_place_shape(b, "scan", "scan_two", "scan_bits"),
                                 &program);
     const int walks = !status && tl_middle_takes(d, b, 1);
-    const once_kernel once = status || walks ? ONCE_NONE : takes_once(d, b);
-    const int down = !status && takes_down(d, b), across = tl_batch_across(b) && !down;
+    const once_kernel once = status || walks ? ONCE_NONE : choose_once_kernel(d, b);
+    const int down = !status && can_scan_down(d, b), across = tl_batch_across(b) && !down;
     const int steps = b->longs && once == ONCE_NONE && !down && (!walks || b->listed);
     if (!status && down) status = scan_down(&l, b, &r, &from);
     if (once != ONCE_NONE) status = scan_once(&l, b, &r, once == ONCE_FEW, &from);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Operators as the kernels have them, where that differs (tl_gpu_variant_of): the device keeps
- * each, since programs are kept under its address. */
+ * Operators as the kernels see them, if that differs (tl_gpu_variant_of). The device keeps each
+ * variant, because programs are cached under its address. */
 #include "work.h"
 #include <stdlib.h>
 

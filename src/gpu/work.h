@@ -2,7 +2,7 @@
  * What the files of the GPU devices share: the opened device, launches, views and results on the
  * device.
  *
- * A file sees those below it, never one above:
+ * A file may call functions of the files below it in this list, never of those above:
  *
  *   pieces/      a call of a verb, in one piece or several, or on segments whose offsets are on
  *                the device; streams
@@ -13,7 +13,7 @@
  *   batch.c      views brought to the device, results brought back
  *   forest.c     short sequences           middle.c   sequences of some chunks
  *   gpu.c        open, the pool of device memory, programs, launches
- *   variants.c   operators as kernels have them
+ *   variants.c   operators as kernels see them
  *   kernels.c    the kernels' parameters      program.c   their texts      clock.c   times */
 #ifndef TALLY_GPU_WORK_H
 #define TALLY_GPU_WORK_H
@@ -23,70 +23,81 @@
 #include "context/view.h"
 
 enum {
-    TL_GPU_LEVELS = 8, /* 2^62 elements have 7 */
-    TL_GPU_POOL = 32,  /* freed blocks kept */
+    TL_GPU_LEVELS = 8, /* 2^62 elements have 7 levels */
+    TL_GPU_POOL = 32,  /* freed blocks that the pool keeps */
     TL_GPU_PROGRAMS = 1024
 };
 
-/* What is built for an operator's shape. program NULL: its kernels are built one by one, each
- * when it is first launched (users' operators, and what is not embedded). */
+/* The program of an operator and a shape. program NULL: each kernel is built at its first launch,
+ * as a program of its own (operators of users, and programs that are not embedded). */
 typedef struct tl_built {
     const tl_scalar *op;
-    const char *shape, *kernel; /* kernel: NULL for all of the shape */
+    const char *shape, *kernel; /* kernel: NULL for all kernels of the shape */
     tl_program *program;
 } tl_built;
 
-/* How a call of a shape belongs to a larger call in pieces; tl_no_piece: it does not. */
+/* How a call of a shape belongs to a larger call that is done in pieces. tl_no_piece: the call is
+ * not part of a larger one. */
 typedef struct tl_piece {
-    enum { TL_CALL_WAITS, TL_PIPE_WAITS } end; /* who waits for results and errors */
-    /* reduce: values, or states as the host has them (packed) */
+    /* who waits for results and errors: the call of the shape, or the pipeline in pieces/ */
+    enum { TL_CALL_WAITS, TL_PIPE_WAITS } end;
+    /* reduce: writes values, or states in the host's layout (packed) */
     enum { TL_VALUES, TL_STATES } gives;
     /* index of the piece's first element in its sequence */
     int64_t origin;
-    /* scan: NULL, or the state before the piece, packed, one for each sequence, page-locked */
+    /* scan: NULL, or the states before the piece in page-locked memory: one for each sequence,
+     * packed */
     const void *before;
 } tl_piece;
 extern const tl_piece tl_no_piece;
 
 typedef struct tl_variant tl_variant;
 
-/* What is measured (clock.c). */
+/* Times of kernels and copies (clock.c). */
 typedef struct {
     int on, ready;    /* ready: a span has begun */
-    int first, count; /* spans under way, in the ring of TL_CLOCKS */
+    int first, count; /* the spans whose times are not known yet, in a ring buffer of TL_CLOCKS */
     unsigned char kind[TL_CLOCKS];
     tally_times_info sum;
 } tl_clock;
 enum { TL_TIME_KERNELS, TL_TIME_TO, TL_TIME_FROM };
 
-enum { TL_STAGES = 4 }; /* blocks of page-locked memory for each direction */
+enum { TL_STAGES = 4 }; /* page-locked blocks for each direction of copies */
 
 typedef struct {
     tl_device base;
     tl_gpu *gpu;
-    tl_device *cpu; /* for what is not done on the GPU */
+    tl_device *cpu; /* computes what the GPU does not */
     char name[32];
-    int host;   /* this call's host memory may still be read: wait before returning */
-    int stream; /* the caller's stream: calls without host memory do not wait */
+    int host; /* host memory of this call may still be read: wait before returning */
+    /* work goes to the caller's stream; calls without host memory return before it is done */
+    int stream;
     tl_memory pool[TL_GPU_POOL];
     tl_code code; /* option code= */
-    /* bytes of device memory: option memory=SIZE (0: none); allocated, the pool's included */
+    /* limit: bytes of device memory that may be used, option memory=SIZE (0: no limit). held: bytes
+     * that are allocated, with those in the pool. */
     size_t limit, held;
-    tl_memory stage[2 * TL_STAGES], small; /* stage.c, along.c: page-locked, kept until close */
+    /* page-locked blocks of stage.c and along.c, kept until close */
+    tl_memory stage[2 * TL_STAGES], small;
     tl_clock clock;
-    /* since tally_time: kernels started; elements that the processors took */
+    /* since tally_time: kernels launched; elements that the processors computed */
     int64_t launches, on_processors;
-    /* kept from call to call: a counter (scan_once.cl) and words (board.cl) */
+    /* The status table of single-launch kernels, kept from call to call: a counter (scan_once.cl)
+     * and words (board.cl). */
     struct {
         tl_memory memory;
         int64_t words, taken, epoch;
     } board;
-    struct { /* of `measure` (pieces/segments.c): slots, and what the host reads of them */
+    /* Results of the kernel `measure` (pieces/segments.c): its slots on the device, and the copy
+     * that the host reads. */
+    struct {
         tl_memory slots, said;
         int64_t slot;
-        int walked; /* the last segments were: those to come most often are too */
+        /* The last call used the kernels of middle.c; the next call is predicted to use the
+         * same. */
+        int walked;
     } measured;
-    struct tl_variant *variants; /* variants.c */
+    struct tl_variant *variants; /* see variants.c */
     struct tl_lasting *lasting;
     tl_built programs[TL_GPU_PROGRAMS];
     int program_count;
@@ -94,50 +105,58 @@ typedef struct {
 
 static inline tl_gpu_device *tl_gpu_of(tl_device *d) { return (tl_gpu_device *)d; }
 
-/* A block of at least `bytes` from the pool, or a new one; give puts it back (bytes 0: nothing
-   to give). */
+/* tl_gpu_take: a block of at least `bytes` bytes, from the pool or new. tl_gpu_give: puts a block
+ * into the pool; bytes 0: does nothing. */
 tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory);
 void tl_gpu_give(tl_gpu_device *d, tl_memory *memory);
-/* Releases the pool. */
+
+/* Frees all blocks of the pool. */
 void tl_gpu_empty_pool(tl_gpu_device *d);
-/* A block that is kept from call to call. Its bytes go to the host when the device's memory must go
- * (tl_gpu_use_stream); each call then has it come back first. begin: it is empty, or a taken
- * block; end gives that. */
+
+/* A block that is kept from call to call. When the device's memory must be freed
+ * (tl_gpu_use_stream), its contents are moved to the host; each call moves them back first
+ * (tl_gpu_come_back). tl_gpu_begin_lasting: the block is empty or was taken from the pool;
+ * tl_gpu_end_lasting gives it back. */
 typedef struct tl_lasting {
     tl_memory memory;
-    char *away; /* NULL, or its `bytes` bytes on the host */
+    char *away; /* NULL, or the `bytes` bytes of contents on the host */
     size_t bytes;
     struct tl_lasting *next;
 } tl_lasting;
 void tl_gpu_begin_lasting(tl_gpu_device *d, tl_lasting *block);
 tally_status tl_gpu_come_back(tl_gpu_device *d, tally *ctx, tl_lasting *block);
 void tl_gpu_end_lasting(tl_gpu_device *d, tl_lasting *block);
-/* A block with a copy of host data. */
+
+/* Takes a block and copies host data into it. */
 tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_t bytes,
                            tl_memory *to);
-/* The program of an operator's shape ("reduce", "scan", "window", "window_long", "window_along":
- * static text), built at first use. */
+
+/* Finds the program of an operator and a shape ("reduce", "scan", "window", "window_long",
+ * "window_along": a static string), or builds it. */
 tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape,
                             tl_built *program);
 
-/* TALLY_UNSUPPORTED if p is memory of the device, where the processors do the work (p may be
-   NULL). */
+/* Returns TALLY_UNSUPPORTED if p is device memory, in a call that the processors compute. p may be
+ * NULL. */
 tally_status tl_gpu_host_only(tl_gpu_device *d, tally *ctx, const void *p, const char *name,
                               const char *what);
 
-/* variants.c: the one of op that the device keeps; op itself where nothing differs. */
+/* variants.c: returns the device's own copy of op where the kernels need one that differs
+ * (tl_gpu_variant_of), else op itself. */
 tally_status tl_gpu_variant(tl_gpu_device *d, tally *ctx, const tl_scalar *op, int marked,
                             const tl_scalar **to);
 void tl_gpu_drop_variants(tl_gpu_device *d);
 
-/* Where a kernel is launched. */
+/* What every launch of a call needs. */
 typedef struct tl_launch {
     tl_gpu_device *d;
     tally *ctx;
     const tl_built *program;
 } tl_launch;
-/* jobs: of TL_GROUPS, warps where a kernel's threads are WARPS, else groups; no more groups than
- * keep the device busy, so a kernel loops over its jobs. None: nothing is launched. */
+
+/* Launches a kernel; jobs 0: launches nothing. With TL_GROUPS, jobs counts warps if the kernel's
+ * threads are WARPS, else thread blocks. There are at most as many thread blocks as keep the device
+ * busy, so a kernel loops over its jobs. */
 tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id kernel, int64_t jobs, tl_spread spread,
                    const tl_argument *arguments, int count);
 #define TL_GO_AS(l, kernel, jobs, spread, ...)                                                     \
@@ -146,130 +165,145 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id kernel, int64_t jobs, tl
         tl_go(l, TL_KERNEL_##kernel, jobs, spread, (const tl_argument *)(const void *)&a_,         \
               (int)(sizeof a_ / sizeof(tl_argument)));                                             \
     })
-/* tl_go of a kernel and its arguments by name (kernels.h). */
+/* tl_go with the kernel and its arguments given by name (kernels.h). */
 #define TL_GO(l, kernel, jobs, ...) TL_GO_AS(l, kernel, jobs, TL_GROUPS, __VA_ARGS__)
 
-/* A launch before the host knows what `measure` found of offsets (gpu/kernel/short/ahead.cl,
-   pieces/segments.c). */
+/* A speculative launch: a kernel is launched before the host has read what `measure` found of the
+ * offsets (gpu/kernel/short/ahead.cl, pieces/segments.c). */
 typedef struct tl_ahead {
     tl_memory measured;
     int64_t slot, most;
     int may_walk;
 } tl_ahead;
 
-/* A view on the device, as the kernels take it (gpu/kernel/batch.cl). */
+/* A view on the device, in the form that kernels take (gpu/kernel/batch.cl). */
 typedef struct tl_batch {
     const tl_plan *plan;
     tl_memory x;
-    int owned; /* x is ours to give back */
+    int owned; /* x was allocated by the batch, and tl_batch_close frees it */
     const tl_piece *piece;
     int64_t x_byte, row_stride, stride, n, rows, elements; /* elements: of all sequences */
-    const int64_t *host_offsets; /* NULL: none, or they are on the device (pieces/segments.c) */
-    int listed;                  /* sequences have offsets */
+    /* NULL: there are none, or they are on the device (pieces/segments.c) */
+    const int64_t *host_offsets;
+    int listed; /* true: segments, by offsets */
     tl_memory offsets, ids, first;
-    /* long sequences: all rows, or those that ids chooses */
-    /* sequences; elements of the longest; nodes of each level */
+    /* The long sequences (CHUNK elements or more) are all rows, or the segments that ids lists.
+     * longs: their number; longest: elements of the longest; counts: nodes of each level. */
     int64_t longs, longest, counts[TL_GPU_LEVELS + 1];
-    /* segments of less than MIDDLE_END elements are a warp's each; longs are the others
-       (middle.c) */
+    /* true: one warp takes each segment of less than MIDDLE_END elements; only the others count as
+     * long (middle.c) */
     int walked;
-    int shorts; /* are there any? */
+    int shorts; /* true: there are short sequences */
     int levels;
-    const struct tl_in_place *in_place; /* NULL, or what else the kernels read */
-    const tl_ahead *ahead;              /* NULL: the host knows of the offsets what it needs */
-    /* windows: NULL, or the same sequences of bytes, 1 for an element that counts */
+    const struct tl_in_place *in_place; /* NULL, or the other arrays that the kernels read */
+    const tl_ahead *ahead;              /* NULL: the launch is not speculative */
+    /* windows: NULL, or the same sequences of bytes: 1 for an element that counts, else 0 */
     const struct tl_batch *counts_of;
 } tl_batch;
 tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
                            const tally_view *in, tl_batch *b);
-/* Its elements alone: those between `low` and `high` bytes from in->data. */
+
+/* Brings only the elements to the device: those between `low` and `high` bytes from in->data. */
 tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
                            const tally_view *in, int64_t low, int64_t high, tl_batch *b);
 void tl_batch_close(tl_gpu_device *d, tl_batch *b);
-/* Full nodes of a level in a sequence of n elements (level_count of gpu/kernel/batch.cl). */
+
+/* The number of full nodes of a level in a sequence of n elements (level_count of
+ * gpu/kernel/batch.cl). */
 int64_t tl_level_count(int64_t n, int level);
-/* Do many sequences lie across (columns): further apart along one than from one to the next?
-   Then a lane takes each. */
+
+/* True if the batch has many columns: neighbouring elements of a sequence lie further apart than
+ * neighbouring sequences. Then each lane takes a sequence. */
 int tl_batch_across(const tl_batch *b);
-/* The parameters nearly every kernel begins with, for all sequences or the long ones alone. */
+
+/* The arguments that nearly every kernel begins with, for all sequences or only for the long
+ * ones. */
 typedef enum tl_which { TL_ALL_SEQUENCES, TL_LONG_SEQUENCES } tl_which;
 tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which);
 tl_arguments_ahead_part tl_ahead_arguments(const tl_batch *b);
-/* The shape that reads what the batch has: only x; y too; bits. */
+
+/* Returns the name of the shape for the batch: `plain` for one input without bitmaps, `two` for two
+ * inputs, `bits` for bitmaps. */
 const char *tl_in_place_shape(const tl_batch *b, const char *plain, const char *two,
                               const char *bits);
 
-/* Where results go: device memory of the caller's, or a dense copy that comes to the host at the
-   end. */
+/* Where results go: the caller's device memory, or a dense copy on the device that tl_results_close
+ * copies to the host. */
 typedef struct tl_results {
     const tally_view *view;
     const tl_piece *piece;
     tl_memory y;
     int owned;
-    int64_t byte, row_stride, stride; /* on the device */
-    /* owned: the bytes of the dense copy, relative to its element 0 */
+    int64_t byte, row_stride, stride; /* of the results on the device */
+    /* owned: the range of the dense copy, in bytes from its element 0 */
     int64_t low, high;
 } tl_results;
 tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece,
                              const tally_view *out, int64_t bytes, tl_results *r);
-/* Waits (unless the caller works in pieces, and waits itself), and brings results in our memory
- * to the host. r: opened, or {.piece} where a failure came before that. */
+
+/* Waits for the results, unless the caller works in pieces and waits itself, and copies a dense
+ * copy to the host. r: what tl_results_open has filled; {.piece} alone if the call failed before
+ * that. Returns `status`, or the error that it meets. */
 tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64_t bytes,
                               tally_status status);
 tl_arguments_results_part tl_results_arguments(const tl_results *r);
 
 /* ---- prepare.c: views with validity, and of two inputs; between enter and leave ---- */
 
-/* A type as a number of the kernels (gpu/kernel/constants.h). */
+/* An element type as the number that kernels know it by (gpu/kernel/constants.h). */
 int64_t tl_gpu_type(tally_dtype d);
 
-/* An input on the device. byte, bit: of the element that is read first. */
+/* An input on the device. byte, bit: the place of the element that is read first. */
 typedef struct tl_gpu_input {
     tl_memory data, bits;
     int owned, bits_owned;
     int64_t byte, bit, inner, outer, type;
 } tl_gpu_input;
 
-/* The elements that the kernels take, dense, on the device. */
+/* Dense elements on the device, as the kernels take them. */
 typedef struct tl_prepared {
     tl_plan plan, count_plan;
-    /* counted: a byte for each element, 1 if it counts; count_plan adds them */
+    /* counted: there is a byte for each element, 1 if it counts, and count_plan adds them */
     tally_view view, count_view;
     tl_memory memory, counts;
     int counted;
 } tl_prepared;
-/* Of windows: are the elements of each counted one by one, for its minimum? */
+
+/* True if the elements of each window must be counted, because the call has a minimum count. */
 int tl_is_counted(const tl_inputs_call *c);
-/* The form is not of states. After a failure close it too. */
+
+/* Prepares the elements of a call whose form is not of states. Call tl_prepared_close after a
+ * failure too. */
 tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_inputs_call *c, int counted,
                         tl_prepared *p);
 void tl_prepared_close(tl_gpu_device *d, tl_prepared *p);
 
-/* A batch whose kernels read the caller's arrays (gpu/kernel/in_place.cl). */
+/* A batch whose kernels read the caller's arrays themselves (gpu/kernel/inputs/in_place.cl). */
 typedef struct tl_in_place {
-    tl_gpu_input x, y; /* y: x, if there is none */
-    tl_plan plan;      /* of form->op as the kernels have it */
+    tl_gpu_input x, y; /* y: the same as x if there is one input */
+    tl_plan plan;      /* for form->op as the kernels see it */
     int64_t fill;
-    int bits; /* there are bitmaps */
+    int bits; /* true: there are bitmaps */
 } tl_in_place;
-/* Can the call be made so? */
+
+/* True if the kernels can read the call's arrays themselves. */
 int tl_in_place_takes(const tl_gpu_device *d, const tl_inputs_call *c);
-/* b, and *p for it; after a failure close both too. */
+
+/* Opens batch b, and *p for it. Close both after a failure too. */
 tally_status tl_in_place_open(tl_gpu_device *d, tally *ctx, const tl_form *form,
                               const tally_view *in, tl_in_place *p, tl_batch *b);
 void tl_in_place_close(tl_gpu_device *d, tl_in_place *p);
 
 /* ---- exact.c ---- */
 
-/* The exact sums of a view's rows; between enter and leave. Of two inputs: with its next, or
- * pairs as tl_prepare makes them. marked: elements of -0
- * are left out. */
+/* Exact sums of a view's rows; between enter and leave. Two inputs: the view's next is the second
+ * one, or the elements are pairs that tl_prepare made. marked: elements of -0 are left out. */
 tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_scalar *op, int marked,
                                 const tally_view *in, const tally_view *out);
 
-/* ---- forest.c: the sequences that are shorter than a chunk ---- */
+/* ---- forest.c: sequences that are shorter than a chunk ---- */
 
-/* What comes before the sequences of a scan; memory: NULL where that is nothing. */
+/* The initial values of a scan's sequences. memory: NULL if there are none. */
 typedef struct tl_before {
     int64_t seeded; /* SEED_... */
     const tl_memory *memory;
@@ -279,24 +313,28 @@ tally_status tl_forest_reduce(const tl_launch *l, const tl_batch *b, const tl_re
 tally_status tl_forest_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,
                             const tl_before *from);
 
-/* ---- middle.c: sequences of some chunks, a warp for each ---- */
+/* ---- middle.c: sequences of some chunks, one warp each ---- */
 
-/* Are `rows` sequences of `elements` in all worth it? scan: for a scan of op. */
+/* True if one warp per sequence is faster, for `rows` sequences of `elements` elements in all.
+ * scan: for a scan of op. */
 int tl_middle_pays(const tl_gpu_device *d, const tl_scalar *op, int64_t rows, int64_t elements,
                    int scan);
-/* Are b's sequences below MIDDLE_END done so? */
+
+/* True if the warp-per-sequence kernel takes b's sequences of less than MIDDLE_END elements. */
 int tl_middle_takes(const tl_gpu_device *d, const tl_batch *b, int scan);
 tally_status tl_middle_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r);
 tally_status tl_middle_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,
                             const tl_before *from);
 
-/* ---- clock.c: spans of a lane, measured if asked for ---- */
+/* ---- clock.c: times of the work in a lane, if tally_time asked for them ---- */
 
 double tl_seconds(void);
 void tl_clock_begin(tl_gpu_device *d, tally *ctx, int lane);
-/* Ends the span. bytes: what it copied. */
+
+/* Ends the span. bytes: the bytes that it copied. */
 void tl_clock_end(tl_gpu_device *d, tally *ctx, int lane, int kind, size_t bytes);
-/* Forgets the spans under way. */
+
+/* Drops the spans whose times are not known yet. */
 void tl_clock_drop(tl_gpu_device *d);
 
 /* ---- the shapes, on views that fit the device; between enter and leave ---- */
@@ -304,22 +342,26 @@ void tl_clock_drop(tl_gpu_device *d);
 tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
                                  const tl_piece *piece, const tally_view *in,
                                  const tally_view *out);
-/* The rest of it, once the batch is open, or not (status): then what was begun is waited for.
- * in: for its layout alone. */
+
+/* The part of tl_gpu_reduce_whole after the batch is opened. status: the result of opening it; if
+ * it is an error, the function only waits for work that was issued. in: only its layout is used. */
 tally_status tl_gpu_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b,
                                  const tally_view *in, const tally_view *out, tally_status status);
-/* The same of a scan; out: for its layout alone. */
+
+/* The same for a scan. out: only its layout is used. */
 tally_status tl_gpu_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b,
                                const tally_view *out, const tally_scan_options *o,
                                tally_status status);
-/* Scans forward: reversed ones come as views that walk backwards. */
+
+/* Scans forward. A reversed scan is a view with negative strides. */
 tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
                                const tl_piece *piece, const tally_view *in, const tally_view *out,
                                const tally_scan_options *o);
 tally_status tl_gpu_window_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
                                  const tl_plan *count, const tl_piece *piece, const tally_view *in,
                                  const tally_view *out, const tally_window_options *o);
-/* The same of a batch that is open, or not (status); out: for its layout alone. */
+
+/* The same for an open batch; status as in tl_gpu_reduce_batch. out: only its layout is used. */
 tally_status tl_gpu_window_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b,
                                  const tl_plan *count, const tally_view *out,
                                  const tally_window_options *o, tally_status status);

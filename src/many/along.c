@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * Long sequences on the host, cut along into a slice for each member. Cuts are at multiples of a
- * power of two that is as large as the pieces a device takes, so that no slice begins with small
- * nodes.
+ * Long sequences on the host, cut along their elements into a slice for each member. Cuts are at
+ * multiples of a power of two that is as large as the pieces of a device, so that no slice begins
+ * with small nodes.
  *
- * A scan needs the nodes of all slices but the last before it can begin; these elements are
- * folded by all members together, so of two the scan takes 1/4 + 1/2 of the time of one, of four
- * 3/16 + 1/4. */
+ * Before a scan, the nodes of all slices but the last are needed. All members fold these elements
+ * together. So with two members a scan takes 1/4 + 1/2 of the time of one, with four 3/16 + 1/4. */
 #include "many.h"
 #include <stdlib.h>
 
-enum { SLICES_A_MEMBER = 64 }; /* cuts are at most 1/64 of a slice away from where they should be */
+enum { SLICES_A_MEMBER = 64 }; /* a cut is at most 1/64 of a slice from an even division */
 
-/* Elements between places where a sequence may be cut, a power of two. */
+/* The distance between places where a sequence may be cut, a power of two. */
 static int64_t grain_of(const tl_team *t, const tl_plan *plan, int64_t n)
 {
     const tl_device *d = t->member[0]->device;
@@ -23,8 +22,8 @@ static int64_t grain_of(const tl_team *t, const tl_plan *plan, int64_t n)
     return want <= 1 ? 1 : (int64_t)1 << (tl_top_level(want - 1) + 1);
 }
 
-/* How many slices of n elements; cut[k] is where slice k begins, cut[the number] is n. start:
-   index of element 0. */
+/* Cuts n elements and returns the number of slices. cuts[k]: where slice k begins; cuts[number]: n.
+ * start: index of element 0. */
 static int cut(const tl_team *t, const tl_plan *plan, int64_t start, int64_t n, int64_t overlap,
                int64_t *cuts)
 {
@@ -67,8 +66,8 @@ tally_status tl_along_slab(const tl_team *t, const tl_plan *plan, const void *x,
     return status;
 }
 
-/* The nodes of the slices but the last, each folded in `each` parts, by all members; scans of
- * slices[k] get what comes before them. */
+/* Finds the state before each slice, for slices[k].scan: all members fold the slices but the last,
+ * each cut into `count` parts. */
 static tally_status find_starts(const tl_team *t, const tl_scan *before, tl_slice *slices,
                                 int count)
 {

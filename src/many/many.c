@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A device that is several: its calls. Views in device memory go to the member whose memory it
- * is; views on the host are cut into shares of their rows, and long sequences along. What is
- * small, and what cannot be cut, the first member does. */
+ * A device that consists of several devices: its calls. A view in device memory goes to the member
+ * that has the memory. A view on the host is cut into shares of its rows, and its long sequences
+ * along their elements. The first member does what is small or cannot be cut. */
 #include "many.h"
 #include "context/share.h"
 #include "law/counter.h"
@@ -34,7 +34,7 @@ static tl_team team_of(const tl_device *d, tally *ctx)
     return t;
 }
 
-/* ---- open, close, what it is ---- */
+/* ---- open, close, properties ---- */
 
 tally_status tl_many_open(tally *ctx, const char *name, tally *const *members, int count,
                           tl_device **device)
@@ -63,14 +63,15 @@ static tally_status plan(tl_device *d, tally *ctx, const tl_scalar *op, tl_par p
 {
     return first_of(d)->calls->plan(first_of(d), ctx, op, par, p);
 }
+
 static tally_status plan_host(tl_device *d, tally *ctx, const tl_scalar *op, tl_par par, tl_plan *p)
 {
     return first_of(d)->calls->plan_host(first_of(d), ctx, op, par, p);
 }
 
-/* ---- whose memory ---- */
+/* ---- the owner of memory ---- */
 
-/* The member that a call on this memory is for: *who, or -1 if all of it is the host's. */
+/* *who: the member that must do a call on this memory; -1 if all of it is host memory. */
 static tally_status find_owner(const tl_team *t, const void *in, const void *out,
                                const void *offsets, int *who)
 {
@@ -78,7 +79,7 @@ static tally_status find_owner(const tl_team *t, const void *in, const void *out
     return tl_team_one(t, all, 3, " (tally_reduce_split takes parts on several)", who);
 }
 
-/* ---- host views ---- */
+/* ---- views on the host ---- */
 
 typedef struct {
     enum { REDUCE, SCAN, WINDOW } verb;
@@ -125,7 +126,7 @@ static int64_t elements_of(const tally_view *v)
     return v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->rows * v->n;
 }
 
-/* Is row r a sequence that is cut along? total: elements of all rows. */
+/* True if row r is cut along its elements. total: elements of all rows. */
 static int is_long(const job *j, int64_t r, int64_t total)
 {
     const int count = j->team->count;
@@ -157,7 +158,7 @@ static tally_status along(const job *j, int64_t r)
     return status;
 }
 
-/* All of a call on the host: rows in shares, long ones along, as they come. */
+/* Does a call on the host: shares of rows, and long rows along their elements, in order. */
 static tally_status spread(job *j)
 {
     const tl_team *t = j->team;
@@ -169,7 +170,8 @@ static tally_status spread(job *j)
     tl_plan host;
     if (total < t->count * d->calls->least(d) / bytes)
         return on_device(j, d, t->ctx, &j->in, &j->out);
-    /* a user's operator: whose nodes are joined here, and which no two threads may compile */
+    /* Operators of users: the host joins their nodes, and two threads must not compile them at
+     * once. */
     if (!j->plan.core) {
         if (d->calls->plan_host(d, t->ctx, j->plan.op, j->plan.par, &host))
             return on_device(j, d, t->ctx, &j->in, &j->out);
@@ -206,12 +208,14 @@ static tally_status reduce(tl_device *d, tally *ctx, const tl_plan *p, const tal
     const tl_team t = team_of(d, ctx);
     return run(&(job){REDUCE, &t, *p, .in = *in, .out = tally_rows(out, p->op->out, in->rows, 1)});
 }
+
 static tally_status scan(tl_device *d, tally *ctx, const tl_plan *p, const tally_view *in,
                          const tally_view *out, const tally_scan_options *o)
 {
     const tl_team t = team_of(d, ctx);
     return run(&(job){SCAN, &t, *p, .in = *in, .out = *out, .scan = o});
 }
+
 static tally_status window(tl_device *d, tally *ctx, const tl_plan *p, const tl_plan *count,
                            const tally_view *in, const tally_view *out,
                            const tally_window_options *o)
@@ -232,6 +236,7 @@ static tally_status reduce_segments(tl_device *d, tally *ctx, const tl_plan *p,
     tl_device *one = t.member[who]->device;
     return one->calls->reduce_segments(one, ctx, p, in, out, done);
 }
+
 static tally_status scan_segments(tl_device *d, tally *ctx, const tl_plan *p, const tally_view *in,
                                   const tally_view *out, const tally_scan_options *o, int *done)
 {
@@ -242,6 +247,7 @@ static tally_status scan_segments(tl_device *d, tally *ctx, const tl_plan *p, co
     tl_device *one = t.member[who]->device;
     return one->calls->scan_segments(one, ctx, p, in, out, o, done);
 }
+
 static tally_status window_segments(tl_device *d, tally *ctx, const tl_plan *p,
                                     const tl_plan *count, const tally_view *in,
                                     const tally_view *out, const tally_window_options *o, int *done)
@@ -253,6 +259,7 @@ static tally_status window_segments(tl_device *d, tally *ctx, const tl_plan *p,
     tl_device *one = t.member[who]->device;
     return one->calls->window_segments(one, ctx, p, count, in, out, o, done);
 }
+
 static tally_status offsets(tl_device *d, tally *ctx, const tally_view *v, int64_t **copy)
 {
     const tl_team t = team_of(d, ctx);
@@ -271,7 +278,8 @@ static tally_status owns(tl_device *d, tally *ctx, const void *p, int *ours)
     *ours = who >= 0;
     return status;
 }
-/* Between host memory and that of a member. */
+
+/* Copies between host memory and that of a member. */
 static tally_status copy(tl_device *d, tally *ctx, void *to, const void *from, size_t bytes)
 {
     const tl_team t = team_of(d, ctx);
@@ -298,6 +306,7 @@ static tally_status slab(tl_device *d, tally *ctx, const tl_plan *p, const void 
     tl_device *one = t.member[who]->device;
     return one->calls->slab(one, ctx, p, x, n, c);
 }
+
 static tally_status scan_push(tl_device *d, tally *ctx, tl_scan *s, const void *x, int64_t n,
                               void *out)
 {
@@ -309,6 +318,7 @@ static tally_status scan_push(tl_device *d, tally *ctx, tl_scan *s, const void *
     tl_device *one = t.member[who]->device;
     return one->calls->scan_push(one, ctx, s, x, n, out);
 }
+
 static tally_status window_slice(tl_device *d, tally *ctx, const tl_plan *p, const tl_plan *count,
                                  const tally_window_options *o, const void *x, int64_t n,
                                  int at_start, int at_end, void *out, int64_t *produced)
@@ -317,7 +327,7 @@ static tally_status window_slice(tl_device *d, tally *ctx, const tl_plan *p, con
     return tl_along_slice(&t, p, count, o, x, n, at_start, at_end, out, produced);
 }
 
-/* ---- in the memory of one ---- */
+/* ---- calls in the memory of one member ---- */
 
 static tally_status runs(tl_device *d, tally *ctx, const tally_view *keys, int64_t *to,
                          int64_t *number, int *done)
@@ -325,12 +335,14 @@ static tally_status runs(tl_device *d, tally *ctx, const tally_view *keys, int64
     const tl_team t = team_of(d, ctx);
     return tl_near_runs(&t, keys, to, number, done);
 }
+
 static tally_status gather(tl_device *d, tally *ctx, const tally_view *in, const int64_t *order,
                            const tally_view *out, int64_t *at, int64_t *place, int *done)
 {
     const tl_team t = team_of(d, ctx);
     return tl_near_gather(&t, in, order, out, at, place, done);
 }
+
 static tally_status grid(tl_device *d, tally *ctx, const tl_plan *p, int64_t rows, const void *step,
                          tl_grid **to)
 {
@@ -345,7 +357,8 @@ static tally_status on_processors(tl_device *d, tally *ctx, const void *p, const
 {
     const tl_team t = team_of(d, ctx);
     tally_status status = TALLY_OK;
-    for (int k = t.count - 1; !status && k >= 0; k--) { /* the first counts, once no member has p */
+    /* the first member counts the elements, after it is known that no member has p */
+    for (int k = t.count - 1; !status && k >= 0; k--) {
         tl_device *one = t.member[k]->device;
         status = one->calls->on_processors(one, ctx, p, name, what, k ? 0 : elements);
     }
@@ -360,6 +373,7 @@ static tally_status use_stream(tl_device *d, tally *ctx, void *stream)
                    "(tally_member)",
                    isa(d));
 }
+
 static tally_status adopt(tl_device *d, tally *ctx, void *object, void **pointer)
 {
     (void)object, (void)pointer;
@@ -368,6 +382,7 @@ static tally_status adopt(tl_device *d, tally *ctx, void *object, void **pointer
                    "(tally_member)",
                    isa(d));
 }
+
 static tally_status forget(tl_device *d, tally *ctx, void *pointer)
 {
     return adopt(d, ctx, pointer, NULL);
@@ -379,6 +394,7 @@ static void time_on(tl_device *d, tally *ctx, int on)
     for (int k = 0; k < t.count; k++)
         t.member[k]->device->calls->time(t.member[k]->device, ctx, on);
 }
+
 static void times(tl_device *d, tally *ctx, tally_times_info *sum)
 {
     const tl_team t = team_of(d, ctx);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * What one member does, since the memory is its own: runs of keys, gathers, and fields. A field
- * lives in the memory of the member whose memory its first step is: a step is memory of one
- * device, and cut by cells it would cross the bus. Steps of another member, and results for one,
- * go through the host. */
+ * What one member does because the memory is its own: runs of keys, gathers, and fields. A field is
+ * kept by the member that has the memory of its first step. A step lies in the memory of one
+ * device, so cutting it by cells would send it across the bus. Steps from another member, and
+ * results for another member, go through the host. */
 #include "many.h"
 #include <stdlib.h>
 
@@ -36,16 +36,17 @@ tally_status tl_near_gather(const tl_team *t, const tally_view *in, const int64_
 /* ---- fields ---- */
 
 typedef struct {
-    tl_grid base; /* first */
+    tl_grid base; /* must be first */
     tl_team team;
     int who;
-    tl_grid *grid; /* the member's */
+    tl_grid *grid; /* the member's own grid */
     int64_t width;
     int result_bytes, elem_bytes;
 } near_grid;
 
-/* Is p memory of another member than the field is? Then of *who. */
-static tally_status is_far(const near_grid *g, tally *ctx, const void *p, int *who, int *far)
+/* *far: p is memory of another member than the field; *who: that member. */
+static tally_status find_other_owner(const near_grid *g, tally *ctx, const void *p, int *who,
+                                     int *far)
 {
     tl_team t = g->team;
     t.ctx = ctx;
@@ -54,7 +55,7 @@ static tally_status is_far(const near_grid *g, tally *ctx, const void *p, int *w
     return status;
 }
 
-/* Between host memory and that of member k. */
+/* Copies between host memory and that of member k. */
 static tally_status carry(const near_grid *g, tally *ctx, int k, void *to, const void *from,
                           int64_t bytes)
 {
@@ -72,7 +73,7 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
     tally_view from = *in;
     int64_t low, high;
     int who, far;
-    tally_status status = is_far(g, ctx, in->data, &who, &far);
+    tally_status status = find_other_owner(g, ctx, in->data, &who, &far);
     if (status || !far)
         return status ? status : g->grid->calls->push(ctx, g->grid, threads, in, out);
     if (!tl_view_extent(in, g->elem_bytes, &low, &high))
@@ -91,7 +92,7 @@ static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
     const near_grid *const g = (const near_grid *)base;
     const int64_t bytes = g->width * g->result_bytes;
     int who, far;
-    tally_status status = is_far(g, ctx, out, &who, &far);
+    tally_status status = find_other_owner(g, ctx, out, &who, &far);
     if (status || !far) return status ? status : g->grid->calls->result(ctx, g->grid, threads, out);
     char *const host = malloc((size_t)bytes + 1);
     if (!host) return tl_no_memory(ctx, (size_t)bytes, "results for another device");

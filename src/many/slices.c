@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Slices of one sequence, folded and scanned by the members that have them; and the calls of all
- * members at once. */
+ * Slices of one sequence, folded and scanned by their members; and calls of all members at once. */
 #include "many.h"
 #include "context/threads.h"
 #include <stdlib.h>

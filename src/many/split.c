@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * A sequence in parts, one in the memory of each member. Nodes and states cross through the
- * host: they are a few kilobytes. So do the elements that the windows at the ends of parts need:
+ * A sequence in parts, one in the memory of each member. Nodes and states, a few kilobytes, go
+ * through the host. The elements that windows at the ends of parts need go through the host too:
  *
  *   part k - 1            |                part k                |            part k + 1
  *                   | before | before + after |          | before + after | after |
  *                            [ left  ) the windows inside the part ( right ]
  *
- * The member computes the windows inside its part where they lie. Elements around the ends of
- * all parts come to the host; from these, slices that overlap give the left and right ones
- * (window_slice: small ones the processors compute, large ones the device in pieces). */
+ * A member computes the windows inside its part in place. Elements around the ends of all parts are
+ * copied to the host. The left and right windows are computed from slices of these that overlap
+ * (window_slice: the processors compute small ones, the device large ones in pieces). */
 #include "many.h"
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +76,7 @@ tally_status tl_split_reduce(const tl_team *t, const tl_plan *plan, const tally_
     return status ? tl_team_fail(t, who, status) : TALLY_OK;
 }
 
-/* The scan of a sequence that is one part. */
+/* Scans a sequence that has only one part. */
 static tally_status scan_one(const tl_team *t, const tl_plan *plan, int k, const tally_view *in,
                              const tally_view *out, const tally_scan_options *o)
 {
@@ -98,8 +98,8 @@ tally_status tl_split_scan(const tl_team *t, const tl_plan *plan, const tally_vi
         free(s);
         return some ? scan_one(t, plan, only, &parts[only], &outs[only], o) : TALLY_OK;
     }
-    /* The nodes of the last part too: they cost no time beside the others', and its last result
-       may need them. */
+    /* The nodes of the last part are computed too: they cost no time beside the others, and the
+     * last result may need them. */
     status = tl_slices_fold(t, plan, s, count);
     for (int k = 0; !status && k < count; k++) {
         tl_scan_begin(&s[k].scan, plan, o);
@@ -137,7 +137,7 @@ typedef struct {
     const tl_plan *plan, *count;
     const tally_window_options *o;
     const tally_view *parts, *outs;
-    int used; /* parts */
+    int used; /* number of parts */
     int64_t all;
     border borders[TL_MEMBERS_MOST];
 } sliding;
@@ -159,7 +159,7 @@ static tally_status take_border(tally *member, int k, void *data)
     return status ? status : copy(member, b->tail, x + (b->n - more) * bytes, more * bytes);
 }
 
-/* Elements from .. to - 1 of the sequence, all of which are around ends. */
+/* Copies elements `from` to to - 1 of the sequence, all of which are around ends, to x. */
 static void gather(const sliding *w, int64_t from, int64_t to, char *x)
 {
     const int64_t bytes = w->plan->op->elem_bytes;
@@ -175,7 +175,7 @@ static void gather(const sliding *w, int64_t from, int64_t to, char *x)
     }
 }
 
-/* The windows of elements from .. to - 1 of the sequence. */
+/* Computes the windows of elements `from` to to - 1 of the sequence. */
 static tally_status slide_at_end(const sliding *w, tally *member, int64_t from, int64_t to,
                                  char *out)
 {
@@ -195,7 +195,7 @@ static tally_status slide_at_end(const sliding *w, tally *member, int64_t from, 
             member->device, member, w->plan, w->count, w->o, x, n, low ? TL_INSIDE : TL_AT_END,
             high < w->all ? TL_INSIDE : TL_AT_END, y, &made);
     }
-    /* the element of y[0] */
+    /* the element whose window is y[0] */
     const int64_t first = low || w->o->edges == TALLY_EDGES_VALID ? low + w->o->before : 0;
     if (!status)
         status = copy(member, out, y + (from - first) * op->result_bytes,

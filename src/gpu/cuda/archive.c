@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Looking compiled programs up (archive.h). */
+ * Looks up compiled programs (archive.h). */
 #include "archive.h"
 #include "nvrtc.h"
 #include <string.h>

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Compiled CUDA programs in the library (TALLY_CUDA_KERNELS), found by what they were compiled
- * from:
+ * Compiled CUDA programs in the library (TALLY_CUDA_KERNELS), found by their text:
  *
  *   head     "tally-k1", number of entries (u64)
- *   entries  key (2 x u64), place and bytes of the code (2 x u64); ascending keys
- *   code     a fatbinary each, of every architecture asked for and PTX for what comes after them
+ *   entries  key (2 x u64), offset and bytes of the code (2 x u64); ascending keys
+ *   code     a fatbinary each, with code for every requested architecture and PTX for later ones
  *
- * cmake/kernels.c writes it, embedded.c holds it. A key is a hash of the assembled text and the
- * compiler's options, so a text that was changed since (an archive left over, TALLY_KERNELS) is
+ * cmake/kernels.c writes the archive, embedded.c includes it. A key is a hash of the assembled text
+ * and the compiler's options. So a text that has changed since (an old archive, TALLY_KERNELS) is
  * not found, and is compiled. */
 #ifndef TALLY_ARCHIVE_H
 #define TALLY_ARCHIVE_H
@@ -18,7 +17,7 @@ tl_key tl_archive_key(const char *text, size_t length);
 
 typedef struct tl_archive_entry {
     tl_key key;
-    uint64_t at, bytes; /* from the archive's first byte */
+    uint64_t at, bytes; /* offset from the archive's first byte */
 } tl_archive_entry;
 typedef struct tl_archive_head {
     char magic[8];
@@ -26,7 +25,7 @@ typedef struct tl_archive_head {
 } tl_archive_head;
 extern const char tl_archive_magic[8];
 
-/* The code under a key, or NULL. */
+/* Returns the code of a key, or NULL. */
 const void *tl_archive_find(const void *archive, tl_key key, size_t *bytes);
 
 /* The archive in this library; it may be empty. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Better code made beside the calls (better.h).
+ * Better code, compiled in the background (better.h).
  *
  *   caller   ask -------- a later call: take -> disk, cuModuleLoadData
  *             |              ^
- *   thread    +-> NVRTC -----+      one program after the other; it ends with the last of them
+ *   thread    +-> NVRTC -----+      one program after the other; ends with the last request
  *
- * The thread reads no environment of ours, writes no file and sees no CUDA context: the callers
- * do. No thread outlives tally_close, and none is in the compiler when the process runs its exit
- * handlers, which take the compiler's library apart: ours, registered after that was opened,
- * comes before. In a forked child there is no thread, and locks may be held for ever: there
- * nothing is asked for, and what is dropped is only freed. */
+ * The thread reads none of tally's environment variables, writes no file and sees no CUDA context;
+ * the callers do that. No thread outlives tally_close. No thread is in the compiler while exit
+ * handlers destroy the compiler's library: our handler was registered after that library was
+ * opened, so it runs first. A forked child has no thread, and its locks may be held for ever: there
+ * nothing is requested, and dropped requests are only freed. */
 #define _GNU_SOURCE
 #include "better.h"
 #include "nvrtc.h"
@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 enum {
-    WAITING_MOST = 64,     /* texts of 60 KB each */
+    WAITING_MOST = 64,     /* max requests; a text has about 60 KB */
     STACK_BYTES = 16 << 20 /* the compiler recurses */
 };
 
@@ -28,8 +28,8 @@ struct tl_better {
     tl_better *next;
     tl_beside *beside;
     tl_cuda_text text;         /* a copy */
-    atomic_int stop, answered; /* stop: for the compiler */
-    int unwanted;              /* the thread discards it */
+    atomic_int stop, answered; /* stop: tells the compiler to give up */
+    int unwanted;              /* cancelled: the thread frees it */
     void *code;
     size_t bytes;
 };
@@ -37,12 +37,13 @@ struct tl_better {
 struct tl_beside {
     pthread_mutex_t lock;
     pthread_t thread;
-    int working, made; /* the thread is in its loop; there is one to join */
+    int running;  /* the thread is in its loop */
+    int joinable; /* there is a thread to join */
     int ending;
     pid_t owner;
     atomic_int waiting;
-    tl_better *first, **last, *now; /* asked for; what the thread compiles */
-    tl_beside *next;                /* of all */
+    tl_better *first, **last, *now; /* requests; the one that the thread compiles */
+    tl_beside *next;                /* list of all devices' requests */
 };
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -51,7 +52,7 @@ static pid_t exits; /* the process whose exit handler is registered */
 
 static int is_here(const tl_beside *b) { return b->owner == getpid(); }
 
-/* Stores what it has; by a caller alone. */
+/* Stores the code on disk; called only by callers, not by the thread. */
 static void keep(const tl_better *j)
 {
     if (j->code) tl_cuda_code_store(&j->text, TL_CODE_BEST, j->code, j->bytes);
@@ -85,13 +86,13 @@ static void *work(void *argument)
         else
             atomic_store_explicit(&j->answered, 1, memory_order_release);
     }
-    b->working = 0;
+    b->running = 0;
     pthread_mutex_unlock(&b->lock);
     return NULL;
 }
 
-/* Its signals are the callers': none is handled here. It has the floating-point environment of
-   the call. */
+/* Starts the thread with all signals blocked, so that the callers' threads handle them. It inherits
+ * the floating-point environment of the call. */
 static int start(tl_beside *b)
 {
     pthread_attr_t attributes;
@@ -106,17 +107,17 @@ static int start(tl_beside *b)
     return !failed;
 }
 
-/* ---- its end ---- */
+/* ---- the end of the thread ---- */
 
 static void stop(tl_beside *b)
 {
     pthread_mutex_lock(&b->lock);
     b->ending = 1;
     if (b->now) atomic_store(&b->now->stop, 1);
-    const int made = b->made;
-    b->made = 0;
+    const int joinable = b->joinable;
+    b->joinable = 0;
     pthread_mutex_unlock(&b->lock);
-    if (made) pthread_join(b->thread, NULL);
+    if (joinable) pthread_join(b->thread, NULL);
 }
 
 static void at_exit(void)
@@ -145,7 +146,7 @@ void tl_beside_end(tl_beside **beside)
     free(b);
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static tl_beside *new_beside(void)
 {
@@ -186,9 +187,9 @@ tl_better *tl_better_ask(tl_beside **beside, const tl_cuda_text *text)
     *j = (tl_better){.beside = b, .text = {copy, text->length, text->capability}};
     pthread_mutex_lock(&b->lock);
     int good = !b->ending;
-    if (good && !b->working) {
-        if (b->made) pthread_join(b->thread, NULL); /* it has left its loop */
-        b->made = b->working = good = start(b);     /* it waits for the lock */
+    if (good && !b->running) {
+        if (b->joinable) pthread_join(b->thread, NULL); /* it has left its loop */
+        b->joinable = b->running = good = start(b);     /* the new thread waits for the lock */
     }
     if (good) {
         *b->last = j;
@@ -217,7 +218,7 @@ void tl_better_drop(tl_better **better)
 {
     tl_better *j = *better;
     tl_beside *b = j->beside;
-    int ours = 1; /* to discard */
+    int ours = 1; /* the caller frees it */
     *better = NULL;
     if (is_here(b)) {
         pthread_mutex_lock(&b->lock);

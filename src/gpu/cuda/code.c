@@ -14,7 +14,7 @@ static void name_arch(char *to, const tl_cuda_text *t)
     snprintf(to, ARCH_ROOM, "sm_%d", t->capability);
 }
 
-/* Of the cache: architecture, options and text. Caller frees; NULL: out of memory. */
+/* The cache key: architecture, options and text. The caller frees it; NULL: out of memory. */
 static char *key_of(const tl_cuda_text *t, tl_code how, size_t *length)
 {
     char arch[ARCH_ROOM], tag[160];

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
- * A CUDA device's calls, through the driver (libcuda), opened at run time. API calls only; the
- * shapes are in gpu/.
+ * The calls of a CUDA device, through the driver (libcuda), which is opened at run time. API calls
+ * only; the shapes are in gpu/.
  *
- *   cuda.c      the device, its memory; sees the other three
- *   program.c   loads code, launches; better.c makes better code beside the calls, code.c makes
- *               it at all
+ *   cuda.c      the device and its memory; calls the other three
+ *   program.c   loads code and launches kernels; better.c compiles better code in the background,
+ *               code.c compiles and caches code
  *   lanes.c     copies, page-locked memory, events
- *   devices.c   the driver, which devices it has, its errors; sees none of the others
+ *   devices.c   the driver, its devices and errors; calls none of the others
  *
- * The primary context is used, so memory of the CUDA runtime in the same process is this
- * device's memory too. */
+ * The device uses the primary context, so it can use memory of the CUDA runtime in the same
+ * process. */
 #include "better.h"
 #include "cuda.h"
 #include "context/threads.h"
 #include <stdlib.h>
 
 enum {
-    SHARED_ANYWAY = 2 << 10, /* more than any kernel has beside what the launch gives it */
+    STATIC_SHARED_MOST = 2 << 10, /* more than the static local memory of any kernel */
     CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
     CU_MEMORYTYPE_DEVICE = 2,
     CU_STREAM_NON_BLOCKING = 1,
@@ -35,8 +35,7 @@ enum {
     F(cuStreamSynchronize, cuStreamSynchronize, (CUstream))
 TL_CUDA_CALLS(DRIVER_CALLS, find_calls)
 
-/* Finds all functions of the driver that these files call, once a process. 0: some are not
-   there. */
+/* Looks up all functions of the driver once per process. Returns 0 if one is missing. */
 static int find_all(void)
 {
     static int whole = -1;
@@ -79,7 +78,7 @@ static void cu_close(tl_gpu *gpu)
         for (int lane = TL_IN; lane < TL_LANES; lane++)
             if (g->stream[lane]) cuStreamDestroy(g->stream[lane]);
         cuStreamDestroy(g->own);
-        if (entered) cuCtxPopCurrent(NULL); /* else it would take the caller's */
+        if (entered) cuCtxPopCurrent(NULL); /* otherwise it would pop the caller's context */
     }
     if (g->context) cuDevicePrimaryCtxRelease(g->device);
     free(g);
@@ -109,7 +108,7 @@ static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
     CUresult error = cuDevicePrimaryCtxRetain(&g->context, g->device);
     if (!error) error = cuCtxPushCurrent(g->context);
     if (!error) {
-        /* waits for, and is waited for by, the caller's default stream */
+        /* synchronizes with the caller's default stream */
         error = cuStreamCreate(&g->own, 0);
         for (int lane = TL_IN; !error && lane < TL_LANES; lane++)
             error = cuStreamCreate(&g->stream[lane], CU_STREAM_NON_BLOCKING);
@@ -129,20 +128,23 @@ static tally_status cu_enter(tl_gpu *gpu, tally *ctx)
     CUresult error = cuCtxPushCurrent(((cuda *)gpu)->context);
     return error ? tl_cuda_failed(ctx, error, "cuCtxPushCurrent") : TALLY_OK;
 }
+
 static void cu_leave(tl_gpu *gpu)
 {
     (void)gpu;
     cuCtxPopCurrent(NULL);
 }
+
 static int cu_processors(const tl_gpu *gpu) { return ((const cuda *)gpu)->processors; }
 static int cu_warps_in_group(const tl_gpu *gpu)
 {
     (void)gpu;
     return 8;
 }
+
 static int64_t cu_local_bytes(const tl_gpu *gpu)
 {
-    return ((const cuda *)gpu)->shared - SHARED_ANYWAY;
+    return ((const cuda *)gpu)->shared - STATIC_SHARED_MOST;
 }
 
 static tally_status cu_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)

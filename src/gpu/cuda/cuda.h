@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the files of CUDA devices share: declarations with the names and values of NVIDIA's
- * headers, so that building needs none, and the opened device. */
+ * What the files of CUDA devices share: the opened device, and declarations with the names and
+ * values of NVIDIA's headers, so that no headers are needed to build. */
 #ifndef TALLY_CUDA_H
 #define TALLY_CUDA_H
 #include "gpu/gpu.h"
@@ -19,14 +19,15 @@ typedef struct {
     tl_gpu base;
     CUdevice device;
     CUcontext context;
-    CUstream stream[TL_LANES], own; /* stream[TL_RUN]: own, or the caller's */
-    CUevent events[TL_EVENTS_ALL];  /* made when first marked */
-    struct tl_beside *beside;       /* who makes better code (better.h) */
+    CUstream stream[TL_LANES], own; /* stream[TL_RUN]: `own`, or the caller's stream */
+    CUevent events[TL_EVENTS_ALL];  /* created when first marked */
+    struct tl_beside *beside;       /* the background compiler (better.h) */
     int capability, processors, shared, number;
 } cuda;
 
-/* Functions of libcuda that a file calls: LIST(F) has F(name, symbol, parameters) for each.
- * Static pointers of these names, and a function that finds them; 0: some are not there. */
+/* Functions of libcuda that a file calls. LIST(F) has F(name, symbol, parameters) for each.
+ * TL_CUDA_CALLS declares static pointers of these names, and `find`, which looks them up and
+ * returns 0 if one is missing. */
 #define TL_CUDA_DECLARE(name, symbol, parameters) static int(*name) parameters;
 #define TL_CUDA_FIND(name, symbol, parameters)                                                     \
     whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
@@ -40,24 +41,27 @@ typedef struct {
 
 /* ---- devices.c ---- */
 
-/* libcuda; NULL: it is not here. */
+/* Returns libcuda, or NULL if it is not installed. */
 void *tl_cuda_library(void);
-/* An error as a sentence. */
+
+/* Reports an error of the driver as a message. */
 tally_status tl_cuda_failed(tally *ctx, CUresult error, const char *call);
 
 typedef struct {
     CUdevice device;
-    int capability, processors, shared; /* shared: bytes of local memory that a group can ask for */
+    int capability, processors, shared; /* shared: max bytes of local memory of a block */
     char name[16], text[240];
 } tl_cuda_found;
-/* Device number index; NULL: there are only *count. */
+
+/* Returns device number index, or NULL if there are only *count devices. */
 const tl_cuda_found *tl_cuda_find(int index, int *count);
 
 /* ---- program.c ---- */
 
-/* Finds its functions in libcuda; 0: some are not there. */
+/* Looks up the functions of program.c in libcuda; returns 0 if one is missing. */
 int tl_cuda_find_programs(void *library);
-/* Calls of tl_gpu_calls. */
+
+/* Functions for tl_gpu_calls. */
 tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code how,
                            tl_program **program);
 void tl_cuda_unload(tl_gpu *gpu, tl_program *program);
@@ -69,10 +73,11 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const 
 
 /* ---- lanes.c ---- */
 
-/* Finds its functions in libcuda; 0: some are not there. */
+/* Looks up the functions of lanes.c in libcuda; returns 0 if one is missing. */
 int tl_cuda_find_lanes(void *library);
 void tl_cuda_close_events(cuda *g);
-/* Calls of tl_gpu_calls. */
+
+/* Functions for tl_gpu_calls. */
 void tl_cuda_room(tl_gpu *gpu, size_t *all, size_t *once);
 tally_status tl_cuda_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
 void tl_cuda_unlock(tl_gpu *gpu, tl_memory *memory);

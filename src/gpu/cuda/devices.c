@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The driver (libcuda), opened at run time, once a process; which devices it has; its errors. */
+ * The driver (libcuda), opened at run time once per process, its devices and its errors. */
 #include "cuda.h"
 #include "store/note.h"
 #include "context/threads.h"
@@ -32,7 +32,7 @@ enum { DEVICES_MOST = 16 };
 static tl_cuda_found devices[DEVICES_MOST];
 static int device_count;
 
-/* The driver's own version, as in 580.159.04; "" where the kernel module does not say. */
+/* The driver's version, such as 580.159.04; "" if the kernel module does not tell. */
 static void driver_version(char *to, size_t room)
 {
     char line[200] = "";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The library's archive of compiled CUDA programs (archive.h): the file TL_ARCHIVE as it is, or
- * an empty one. By the assembler, because a compiler takes minutes for an array of that size. */
+ * The library's archive of compiled CUDA programs (archive.h): the file TL_ARCHIVE, or an empty
+ * archive. It is included by the assembler, because a compiler takes minutes for such an array. */
 #include "archive.h"
 #ifdef TL_ARCHIVE
 __asm__(".pushsection .rodata\n"

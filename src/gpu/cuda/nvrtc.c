@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * NVRTC (nvrtc.h). The few declarations needed are here, with the names and values of NVIDIA's
- * headers. */
+ * NVRTC (nvrtc.h). It has the few declarations that are needed, with the names and values of
+ * NVIDIA's headers. */
 #include "nvrtc.h"
 #include "gpu/gpu.h"
 #include "store/note.h"
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Its interface changes with the first number, so no other is opened: FIRST(the newest),
-   NEXT(the others). */
+/* The interface changes with the major version, so no other version is opened. FIRST(the newest),
+ * NEXT(the others). */
 #define NVRTC                     "libnvrtc.so."
 #define NVRTC_MAJORS(FIRST, NEXT) FIRST("13") NEXT("12") NEXT("11.2")
 #define FIRST_SONAME(major)       "\"" NVRTC major "\""
@@ -36,7 +36,8 @@ typedef struct _nvrtcProgram *nvrtcProgram;
 CALLS(DECLARE)
 #undef DECLARE
 static int (*nvrtcGetNumSupportedArchs)(int *), (*nvrtcGetSupportedArchs)(int *);
-/* newer ones have it */
+
+/* only in newer versions */
 static int (*nvrtcSetFlowCallback)(nvrtcProgram, int (*)(void *, void *), void *);
 
 #define OPTIONS(F)                                                                                 \
@@ -98,7 +99,7 @@ int tl_nvrtc_knows(int capability)
     return 0;
 }
 
-/* Bytes of a program's result, fetched into memory of its own. -1: out of memory. */
+/* Fetches a result of a program into allocated memory. Returns -1 if there is no memory. */
 static int fetch(nvrtcProgram program, int (*size)(nvrtcProgram, size_t *),
                  int (*get)(nvrtcProgram, char *), void **to, size_t *bytes)
 {
@@ -115,15 +116,15 @@ static int fetch(nvrtcProgram program, int (*size)(nvrtcProgram, size_t *),
     return 0;
 }
 
-/* NVRTC asks it some fifty times a program. */
+/* NVRTC calls it some fifty times per program. */
 static int asks_to_stop(void *stop, void *unused)
 {
     (void)unused;
     return atomic_load_explicit((const atomic_int *)stop, memory_order_relaxed);
 }
 
-/* wish: the last option is left out if this NVRTC does not know it. *program: NULL if it cannot
-   be made. */
+/* Compiles. wish: the last option is dropped if this NVRTC does not know it. *program: NULL if it
+ * cannot be created. */
 static int compile(nvrtcProgram *program, const char *text, const char *const *options, int count,
                    int wish, const atomic_int *stop)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The words of the kernel texts on CUDA (NVRTC, nvcc). prelude_opencl.h has the same words. No
+ * The words of the kernel texts on CUDA (NVRTC, nvcc). prelude_opencl.h defines the same words. No
  * headers are needed. */
 #define TL_CUDA 1
 typedef signed char i8;
@@ -14,21 +14,23 @@ typedef float f32;
 typedef double f64;
 
 #define fn        static __device__ __forceinline__
-#define seldom_fn fn /* prelude_opencl.h */
-/* Roads seldom taken: out of line, or they would be copied everywhere. */
+#define seldom_fn fn /* see prelude_opencl.h */
+/* Functions for rare cases; not inlined, because copies in every caller would be large. */
 #define far_fn                  static __device__ __noinline__
 #define KERNEL_1(name, threads) extern "C" __global__ void __launch_bounds__(threads) name
 #define KERNEL_BLOCKS_1(name, threads, blocks)                                                     \
     extern "C" __global__ void __launch_bounds__(threads, blocks) name
-#ifdef TL_ONE_KERNEL /* gpu/program.c: TL_PICK_name is `0, 1` for the one kernel that is asked for */
-/* Nobody calls it, so it costs its parsing. */
+/* Builds only one kernel: gpu/program.c defines TL_PICK_name as `0, 1` for it. The others become
+ * functions that nothing calls, so they cost only their parsing. */
+#ifdef TL_ONE_KERNEL
 #define KERNEL_0(name, threads)                static __device__ void name
 #define KERNEL_BLOCKS_0(name, threads, blocks) static __device__ void name
 #define PICK_(a, b, ...)                       b
 #define PICK(...)                              PICK_(__VA_ARGS__, 0, 0)
 #define CHOSEN_(which, pick)                   which##pick
 #define CHOSEN_KERNEL(which, pick)             CHOSEN_(which, pick)
-#define KERNEL(name, threads)                  CHOSEN_KERNEL(KERNEL_, PICK(TL_PICK_##name))(name, threads)
+
+#define KERNEL(name, threads) CHOSEN_KERNEL(KERNEL_, PICK(TL_PICK_##name))(name, threads)
 #define KERNEL_BLOCKS(name, threads, most)                                                         \
     CHOSEN_KERNEL(KERNEL_BLOCKS_, PICK(TL_PICK_##name))(name, threads, most)
 #else
@@ -39,7 +41,8 @@ typedef double f64;
 #define LOCAL
 #define SHARED         __shared__
 #define ALIGNED(bytes) __align__(bytes)
-/* Local memory whose size the launch gives: the last parameter, where the API wants one. */
+/* Local memory whose size the launch gives. Where the API needs a parameter for it, it is the
+ * last. */
 extern __shared__ __align__(16) u8 tl_room[];
 #define ROOM_PARAMETER
 #define ROOM_OF_PARAMETER tl_room
@@ -47,9 +50,9 @@ extern __shared__ __align__(16) u8 tl_room[];
 #define UNROLL         _Pragma("unroll")
 #define ROLLED         _Pragma("unroll 1")
 #define BARRIER()      __syncthreads()
-#define WARP_BARRIER() __syncwarp() /* of the lanes of a warp alone */
-/* Copies from global to local memory that are on their way until COPY_WAIT, of this lane's: 16
-   bytes, aligned; 8. */
+#define WARP_BARRIER() __syncwarp() /* a barrier for the lanes of a warp */
+/* Asynchronous copies from global to local memory of 16 aligned bytes (COPY_UNIT) or 8 bytes
+ * (COPY_WORD). They are complete after COPY_WAIT of the same lane. */
 #define COPY_UNIT(to, from)                                                                        \
     asm volatile(                                                                                  \
         "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((u32)__cvta_generic_to_shared(to)),      \
@@ -60,18 +63,18 @@ extern __shared__ __align__(16) u8 tl_room[];
         "cp.async.ca.shared.global [%0], [%1], 8;" ::"r"((u32)__cvta_generic_to_shared(to)),       \
         "l"(from)                                                                                  \
         : "memory")
-/* The line of memory at p is brought to the second cache. */
+/* Prefetches the cache line at p into L2. */
 #define PREFETCH(p)      asm volatile("prefetch.global.L2 [%0];" ::"l"(p))
 #define COPY_WAIT()      asm volatile("cp.async.wait_all;" ::: "memory")
-#define ADD_GLOBAL(p, v) atomicAdd(p, v) /* to a u32; what was there before */
+#define ADD_GLOBAL(p, v) atomicAdd(p, v) /* p: a u32; returns the old value */
 #define ADD_LOCAL(p, v)  atomicAdd(p, v)
 #define MAX_LOCAL(p, v)  atomicMax(p, v)
 #define OR_LOCAL(p, v)   atomicOr(p, v)
-#define SKIPS            1 /* warps may leave out work that others do: exchanges need no barrier */
+#define SKIPS            1 /* warps may skip work that other warps do: exchanges need no barrier */
 #define ADDRESS(p)       ((u64)(p))
 
-/* 16 bytes that other groups see whole or not at all: a value and a mark. (PTX says so of .b128
- * since CUDA 12.3; before that of no vector, though every GPU does it.) */
+/* Writes 16 bytes, a value and a mark, which other blocks see as a whole or not at all. (PTX
+ * guarantees this for .b128 since CUDA 12.3, and for no vector before; all GPUs do it.) */
 fn void post_word(GLOBAL u64 *p, u64 value, u64 mark)
 {
 #if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203
@@ -84,7 +87,8 @@ fn void post_word(GLOBAL u64 *p, u64 value, u64 mark)
                  : "memory");
 #endif
 }
-fn u64 look_word(GLOBAL const u64 *p, u64 *value) /* the mark */
+
+fn u64 look_word(GLOBAL const u64 *p, u64 *value) /* returns the mark */
 {
     u64 mark;
 #if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203
@@ -109,26 +113,28 @@ fn f32 sqrt_f32(f32 x) { return __fsqrt_rn(x); }
 fn f64 sqrt_f64(f64 x) { return __dsqrt_rn(x); }
 fn f32 fma_f32(f32 x, f32 y, f32 z) { return __fmaf_rn(x, y, z); } /* x y + z, rounded once */
 fn f64 fma_f64(f64 x, f64 y, f64 z) { return __fma_rn(x, y, z); }
-#define FUSES     1 /* as fast as a product */
+#define FUSES     1 /* a fused multiply-add is as fast as a product */
 #define SURELY(c) __builtin_assume(c)
-#define HERE(x)   asm volatile("" : "+l"(x)) /* what comes of x, of 8 bytes, is not made earlier */
+/* The compiler computes nothing from x (8 bytes) before this point. */
+#define HERE(x) asm volatile("" : "+l"(x))
 
-/* Of the halves of two words, 16 bits signed or unsigned: the larger ones, the smaller ones.
- * (One instruction since sm_90.) */
+/* Max or min of each half (16 bits, signed or unsigned) of two words. One instruction since
+ * sm_90. */
 fn u32 pair_max_s(u32 a, u32 b) { return __vmaxs2(a, b); }
 fn u32 pair_max_u(u32 a, u32 b) { return __vmaxu2(a, b); }
 fn u32 pair_min_s(u32 a, u32 b) { return __vmins2(a, b); }
 fn u32 pair_min_u(u32 a, u32 b) { return __vminu2(a, b); }
-/* sum, and the elements of a word, which have 1 or 2 bytes. */
+
+/* sum plus the elements of a word, which have 1 or 2 bytes. */
 #define WORD_SUM(w, sum)                                                                           \
     (TL_SIZE == 1   ? TL_KIND == 1 ? (u32)__dp4a((i32)(w), 0x01010101, (i32)(sum))                 \
                                    : __dp4a(w, 0x01010101u, sum)                                   \
        : TL_KIND == 1 ? (u32)__dp2a_lo((i32)(w), 0x0101, (i32)(sum))                               \
                     : __dp2a_lo(w, 0x0101u, sum))
-/* sum, and the squares of the four bytes of a word. */
+/* sum plus the squares of the four bytes of a word. */
 #define WORD_SQUARES(w, sum)                                                                       \
     (TL_KIND == 1 ? (u32)__dp4a((i32)(w), (i32)(w), (i32)(sum)) : __dp4a(w, w, sum))
-/* From the bits of an f16; exact. */
+/* Converts the bits of an f16; exact. */
 #define HALF_TO_F32
 fn f32 half_to_f32(u16 x)
 {
@@ -137,7 +143,7 @@ fn f32 half_to_f32(u16 x)
     return r;
 }
 
-/* Zero bits below the lowest one that is set, above the highest one; v is not 0. */
+/* Zero bits below the lowest set bit, and above the highest set bit; v is not 0. */
 fn int low_zeros(u32 v) { return __ffs((int)v) - 1; }
 fn int high_zeros(u32 v) { return __clz((int)v); }
 
@@ -145,14 +151,15 @@ fn int thread_index() { return threadIdx.x; }
 fn i64 group_index() { return blockIdx.x; }
 fn i64 group_count() { return gridDim.x; }
 
-/* Warps: 32 lanes that exchange states. Several a group here, one a group in OpenCL. */
+/* A warp is 32 lanes that exchange states. A block has several warps here; in OpenCL it may have
+ * one. */
 #define WARPS_IN_GROUP 8
 fn int lane_index() { return threadIdx.x & 31; }
 fn i64 warp_index() { return (i64)blockIdx.x * WARPS_IN_GROUP + threadIdx.x / 32; }
 fn i64 warp_count() { return (i64)gridDim.x * WARPS_IN_GROUP; }
 
-/* What another lane holds: lane number `at`, or (across) the one whose number differs from mine
-   in the bits of `at`. */
+/* Returns what another lane has: lane number `at`, or (across) the lane whose number differs from
+ * this lane's in the bits of `at`. */
 template <bool across, class B> fn B shuffle_bits(B b, int at)
 {
     return across ? __shfl_xor_sync(0xffffffffu, b, at) : __shfl_sync(0xffffffffu, b, at);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A CUDA device's programs: where their code comes from (the archive in the library, else the
- * cache on disk, else NVRTC, which nobody opens before), better code later, and launches of
- * their kernels. API calls only. */
+ * Programs of a CUDA device: where their code comes from (the archive in the library, else the
+ * cache on disk, else NVRTC, which is not opened before), better code later, and launches of their
+ * kernels. API calls only. */
 #include "archive.h"
 #include "better.h"
 #include "cuda.h"
@@ -9,10 +9,11 @@
 
 enum {
     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
-    /* the launch from which on a program is worth better code: the probe's scan has two */
-    WORTH = 3,
-    /* with what kernels have anyway below 48 KiB; more only if it is set to */
-    SHARED_UNASKED = 32 << 10,
+    /* launches before better code is requested; the probe's scan has two */
+    LAUNCHES_LEAST = 3,
+    /* With the static local memory of kernels, this is below 48 KiB; more must be set
+     * explicitly. */
+    SHARED_BY_DEFAULT = 32 << 10,
 };
 
 #define PROGRAM_CALLS(F)                                                                           \
@@ -30,16 +31,17 @@ TL_CUDA_CALLS(PROGRAM_CALLS, find)
 int tl_cuda_find_programs(void *library) { return find(library); }
 
 struct tl_program {
-    /* before: the quick code that it had first; work under way may still want it */
+    /* before: the earlier quick code, which work in flight may still use */
     CUmodule module, before;
     int count;
-    int launches;      /* of quick code that is to become better; -1: of code that stays */
-    tl_better *better; /* asked for */
+    int launches;      /* launches of quick code that is to be replaced; -1: the code stays */
+    tl_better *better; /* the request for better code */
     struct {
         char name[TL_KERNEL_NAME];
         CUfunction function;
-        int room; /* bytes of local memory it is set to */
-        /* groups of it that run at the same time, if it was asked; without local memory */
+        int room; /* max bytes of local memory that has been set */
+        /* blocks that are resident at the same time, without dynamic local memory; 0: not known
+         * yet */
         int resident;
     } kernels[TL_KERNELS_MOST];
 };
@@ -53,10 +55,10 @@ void tl_cuda_unload(tl_gpu *gpu, tl_program *program)
     free(program);
 }
 
-/* ---- where code comes from ---- */
+/* ---- sources of code ---- */
 
-/* From the disk. Code that the driver does not take (it is older, or the device is) is as good
-   as none. */
+/* Loads code from disk. Code that the driver refuses (the driver or device is older) counts as
+ * missing. */
 static int load_stored(const tl_cuda_text *t, tl_code how, CUmodule *module)
 {
     size_t bytes;
@@ -66,7 +68,7 @@ static int load_stored(const tl_cuda_text *t, tl_code how, CUmodule *module)
     return good;
 }
 
-/* From the disk, else by NVRTC. */
+/* Loads code from disk, or compiles it with NVRTC. */
 static tally_status load(tally *ctx, const tl_cuda_text *t, tl_code how, CUmodule *module)
 {
     void *code;
@@ -109,7 +111,7 @@ tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t len
 
 /* ---- better code ---- */
 
-/* The program's kernels from other code, if it has them. */
+/* Takes the program's kernels from other code, if it has all of them. */
 static void replace(tl_program *p, const void *code)
 {
     CUmodule module;
@@ -122,7 +124,7 @@ static void replace(tl_program *p, const void *code)
         }
     for (int i = 0; i < p->count; i++) {
         p->kernels[i].function = found[i];
-        p->kernels[i].room = SHARED_UNASKED;
+        p->kernels[i].room = SHARED_BY_DEFAULT;
         p->kernels[i].resident = 0;
     }
     p->before = p->module;
@@ -133,7 +135,8 @@ int tl_cuda_refresh(tl_gpu *gpu, tl_program *p)
 {
     void *code = NULL;
     if (p->launches < 0) return 0;
-    if (!p->better) return ++p->launches >= WORTH && tl_better_room(((const cuda *)gpu)->beside);
+    if (!p->better)
+        return ++p->launches >= LAUNCHES_LEAST && tl_better_room(((const cuda *)gpu)->beside);
     if (!tl_better_take(&p->better, &code)) return 0;
     if (code) replace(p, code);
     free(code);
@@ -146,14 +149,15 @@ void tl_cuda_improve(tl_gpu *gpu, tl_program *p, const char *text, size_t length
     cuda *g = (cuda *)gpu;
     const tl_cuda_text t = {text, length, g->capability};
     size_t bytes;
-    /* made meanwhile, for another context */
+    /* another context may have compiled it meanwhile */
     void *code = tl_cuda_code_load(&t, TL_CODE_BEST, &bytes);
     if (code)
         replace(p, code);
     else
         p->better = tl_better_ask(&g->beside, &t);
     free(code);
-    if (!p->better) p->launches = -1; /* it is there; or no NVRTC, no thread, no memory */
+    /* better code is loaded, or there is no NVRTC, thread or memory */
+    if (!p->better) p->launches = -1;
 }
 
 /* ---- launches ---- */
@@ -167,8 +171,8 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const 
     CUresult error = 0;
     void *values[64];
     int room = 0, captured = 0;
-    /* a launch has numbers of its own (the board's epoch), and a graph would run it again with
-       the same */
+    /* Every launch has its own numbers (the epoch of the status table), and a graph would repeat it
+     * with the same numbers. */
     if (g->stream[TL_RUN] != g->own) error = cuStreamIsCapturing(g->stream[TL_RUN], &captured);
     if (error) return tl_cuda_failed(ctx, error, "cuStreamIsCapturing");
     if (captured)
@@ -182,7 +186,7 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const 
     if (at == program->count) {
         error = cuModuleGetFunction(&program->kernels[at].function, program->module, name);
         if (error) return tl_cuda_failed(ctx, error, name);
-        program->kernels[at].room = SHARED_UNASKED;
+        program->kernels[at].room = SHARED_BY_DEFAULT;
         program->count++;
     }
     CUfunction f = program->kernels[at].function;
@@ -194,7 +198,8 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const 
     }
     for (int i = 0; i < count; i++)
         values[i] =
-            (void *)(uintptr_t)&arguments[i].i64; /* an address and an f64 share its place */
+            /* an address and an f64 share the union with i64 */
+            (void *)(uintptr_t)&arguments[i].i64;
     if (spread == TL_SHARED_JOBS) {
         int each = 1;
         if (!program->kernels[at].resident) {

@@ -1,38 +1,41 @@
 /* SPDX-License-Identifier: MIT
- * What every GPU shape starts from: a batch of sequences in memory, and states that lanes pass
- * to each other.
+ * What every shape starts from: a batch of sequences in memory, and states that the lanes of a warp
+ * exchange. doc/order.md defines nodes, C(a, b), S(n) and class X. In the code a group is a thread
+ * block, and local memory is what CUDA calls shared memory.
  *
- * A sequence of n items is cut into chunks of 1024 elements; their nodes are level 1. 256 nodes
- * of a level make one of the next, so level l has n >> LEVEL_LOG(l) full nodes (constants.h).
- * First node of sequence s: first[l][s] if lengths differ, else s * count. */
+ * A sequence of n elements is cut into chunks of 1024 elements; the node of a chunk is on level 1.
+ * 256 nodes of a level make one node of the next, so level l has n >> LEVEL_LOG(l) full nodes
+ * (constants.h). The index of the first node of sequence s is first[l][s] if the lengths differ,
+ * else s times the nodes of a sequence. */
 typedef struct {
     GLOBAL const u8 *x;          /* element 0 of row 0 */
-    i64 row_stride, stride, n;   /* in elements; n: of every sequence without offsets */
-    /* OFFSETS: offsets and first are used; CHOSEN: ids too; STATES: reduce gives states */
+    /* strides in elements; n: the length of every sequence, if there are no offsets */
+    i64 row_stride, stride, n;
+    /* OFFSETS: offsets and first are used; CHOSEN: ids is used; STATES: reduce writes states */
     i64 seqs, flags;
-    GLOBAL const i64 *offsets;   /* rows + 1 */
-    GLOBAL const i64 *ids;       /* row of sequence s */
+    GLOBAL const i64 *offsets;   /* [rows + 1] */
+    GLOBAL const i64 *ids;       /* ids[s]: row of sequence s */
     GLOBAL const i64 *first;     /* [level][seqs + 1] */
     par p;
-#if TL_IN_PLACE                  /* in_place.cl */
+#if TL_IN_PLACE                  /* inputs/in_place.cl */
     GLOBAL const u8 *y, *x_there, *y_there; /* the second input; the bitmaps */
-    i64 x_bit, y_bit;                       /* of the elements at place 0 */
-    u64 left_out;                           /* an element that is left out */
+    i64 x_bit, y_bit;                       /* bit of the element at place 0 */
+    u64 left_out;                           /* bits of the element that stands for an absent one */
 #endif
 } batch;
 
 #define BATCH_PARAMETERS PARAMETERS_OF(BATCH)
 #define BATCH_OF_PARAMETERS                                                                        \
     batch b;                                                                                       \
-    b.x = in_data + in_byte, b.row_stride = in_row_stride, b.stride = in_stride, b.n = in_n, b.seqs = in_seqs, \
-    b.flags = in_flags, b.offsets = in_offsets, b.ids = in_ids, b.first = in_first, b.p.value = parameter, \
-    b.p.origin = origin IN_PLACE_OF_PARAMETERS
+    b.x = in_data + in_byte, b.row_stride = in_row_stride, b.stride = in_stride, b.n = in_n,       \
+    b.seqs = in_seqs, b.flags = in_flags, b.offsets = in_offsets, b.ids = in_ids,                  \
+    b.first = in_first, b.p.value = parameter, b.p.origin = origin IN_PLACE_OF_PARAMETERS
 
 #define IN_PLACE_PARAMETERS PARAMETERS_OF(IN_PLACE)
 #if TL_IN_PLACE
 #define IN_PLACE_OF_PARAMETERS                                                                     \
-    , b.y = y_data + y_byte, b.x_there = x_there, b.x_bit = x_bit, b.y_there = y_there, b.y_bit = y_bit, \
-      b.left_out = (u64)left_out
+    , b.y = y_data + y_byte, b.x_there = x_there, b.x_bit = x_bit, b.y_there = y_there,            \
+      b.y_bit = y_bit, b.left_out = (u64)left_out
 #else
 #define IN_PLACE_OF_PARAMETERS
 #endif
@@ -44,26 +47,31 @@ fn i64 length_of(batch b, i64 s)
     i64 r = row_of(b, s);
     return b.offsets[r + 1] - b.offsets[r];
 }
-fn i64 start_of(batch b, i64 s) /* in elements of memory */
+
+fn i64 start_of(batch b, i64 s) /* offset in elements */
 {
     i64 r = row_of(b, s);
     return b.flags & OFFSETS ? b.offsets[r] * b.stride : r * b.row_stride;
 }
+
 fn i64 level_count(i64 n, int level) { return level ? n >> LEVEL_LOG(level) : n; }
-/* elements of a node */
+
+/* Elements of a node. */
 fn i64 level_size(int level) { return level ? (i64)1 << LEVEL_LOG(level) : 1; }
 fn i64 level_first(batch b, int level, i64 s)
 {
     return b.flags & OFFSETS ? b.first[level * (b.seqs + 1) + s] : s * level_count(b.n, level);
 }
-/* Where level l's nodes begin in the one array of all nodes. */
+
+/* Index of the first node of a level in the array of all nodes. */
 fn i64 level_base(batch b, int level)
 {
     i64 at = 0;
     for (int l = 1; l < level; l++) at += level_first(b, l, b.seqs);
     return at;
 }
-/* The sequence of job number `job`, where s has level_count + extra jobs. */
+
+/* The sequence of job number `job`, if sequence s has level_count + extra jobs. */
 fn i64 sequence_of(batch b, int level, i64 extra, i64 job)
 {
     if (b.seqs == 1) return 0;
@@ -73,7 +81,7 @@ fn i64 sequence_of(batch b, int level, i64 extra, i64 job)
         if (((job | each) >> 32) == 0) return (i64)((u32)job / (u32)each);
         return job / each;
     }
-    i64 low = 0, high = b.seqs; /* first(low) <= job < first(high) */
+    i64 low = 0, high = b.seqs; /* invariant: first(low) <= job < first(high) */
     while (high - low > 1) {
         i64 middle = (low + high) / 2;
         if (level_first(b, level, middle) + extra * middle <= job)
@@ -86,7 +94,7 @@ fn i64 sequence_of(batch b, int level, i64 extra, i64 job)
 
 /* ---- states ---- */
 
-/* A state that may be ABSENT. */
+/* A state that may be ABSENT: then have is 0. */
 typedef struct {
     state s;
     int have;
@@ -101,8 +109,8 @@ fn state choose(int c, state a, state b)
     return r;
 }
 
-/* C(a, b), of na and nb elements. Where the operator has a neutral state ABSENT is that, which
- * leaves out a choice for each field. */
+/* C(a, b), where a has na elements and b has nb. If the operator has a neutral state, ABSENT is
+ * that state, and no choice is needed for each field. */
 fn maybe then(maybe a, state b, amount na, amount nb)
 {
     maybe r;
@@ -115,7 +123,7 @@ fn maybe then(maybe a, state b, amount na, amount nb)
     return r;
 }
 
-/* States as the host has them: their fields, one after the other, without holes. */
+/* States in the host's layout (packed): the fields one after the other, without padding. */
 #define SIZE_OF(type, f) +(int)sizeof(type)
 enum { PACKED = 0 OP_FIELDS(SIZE_OF) };
 #undef SIZE_OF
@@ -130,6 +138,7 @@ far_fn void pack(GLOBAL u8 *to, state v)
     OP_FIELDS(PACK)
 #undef PACK
 }
+
 far_fn state unpack(GLOBAL const u8 *from)
 {
     state v;
@@ -158,12 +167,13 @@ fn maybe nothing(par p)
     return r;
 }
 
-/* The node of lane m's neighbourhood and mine, n elements each: `right` says that mine is the
-   right one. */
+/* Combines this lane's node with its partner's (`got`), n elements each. right: this lane's node is
+ * the right operand. */
 fn state meet(state mine, state got, int right, amount n)
 {
-#if OP_COMMUTES || (OP_NEUTRAL && !TL_USER) /* every built-in one with a neutral state also commutes, bit for bit (the
-                                               matrix of tests would show it); users say so */
+#if OP_COMMUTES || (OP_NEUTRAL && !TL_USER) /* every built-in operator with a neutral state also
+                                             * commutes bit for bit (tested by test_promises);
+                                             * operators of users declare it */
     return TWIN(mine, got, n);
 #else
     return TWIN(choose(right, got, mine), choose(right, mine, got), n);
@@ -180,6 +190,7 @@ fn state exchange(state v, int m, LOCAL state *box)
 #undef EXCHANGE
     return r;
 }
+
 fn state from_lane(state v, int lane, LOCAL state *box)
 {
     state r;
@@ -197,6 +208,7 @@ fn state from_lane(state v, int lane, LOCAL state *box)
     BARRIER();
     return box[lane];
 }
+
 fn state exchange(state v, int m, LOCAL state *box) { return from_lane(v, lane_index() ^ m, box); }
 #endif
 
@@ -223,12 +235,15 @@ far_fn elem load_bytes(GLOBAL const u8 *p)
 #endif
 #endif
 }
+
 fn elem load_element(GLOBAL const u8 *p)
 {
     if (TL_SIZE > 1 && ADDRESS(p) % TL_SIZE) return load_bytes(p);
     return *(GLOBAL const elem *)p;
 }
-/* The same of any sequence, element by element; x is its first one, step its stride in bytes. */
+
+/* Four elements of any sequence, one load each. x: its element 0; step: its stride in bytes.
+ * Indices from `limit` on repeat the last element. */
 far_fn quad gather(GLOBAL const u8 *x, i64 step, i64 i, i64 limit)
 {
     quad q;
@@ -239,23 +254,24 @@ far_fn quad gather(GLOBAL const u8 *x, i64 step, i64 i, i64 limit)
     return q;
 }
 
-/* The first `all` of the `left` elements of a sequence, `step` bytes apart; the last one again
-   if there are fewer. */
+/* Loads the first `all` of the `left` elements of a sequence that lie `step` bytes apart. If left <
+ * all, the last element is repeated. */
 fn void load_down(elem *e, const int all, GLOBAL const u8 *x, i64 step, i64 left)
 {
-    /* a sequence is aligned everywhere, or nowhere */
+    /* The step is a multiple of TL_SIZE, so all elements are aligned or none. */
     if (left >= all && ADDRESS(x) % TL_SIZE == 0) {
         UNROLL for (int k = 0; k < all; k++) e[k] = *(GLOBAL const elem *)(x + k * step);
     } else {
-        UNROLL for (int k = 0; k < all; k++) e[k] = load_element(x + (k < left ? k : left - 1) * step);
+        UNROLL for (int k = 0; k < all; k++)
+            e[k] = load_element(x + (k < left ? k : left - 1) * step);
     }
 }
 
 /* ---- items of a chunk: elements, or states that are nodes of the level below ---- */
 
-/* A lane's items of ROWS rows: item k of row r is number at + r * 128 + lane * 4 + k of the
- * sequence that starts at `start`. Numbers from `limit` on repeat the last one; limit 0 gives
- * zeros. One test a chunk, so that the loads run together. */
+/* Loads a lane's items of rows_ rows: item k of row r has index at + r * 128 + lane * 4 + k in the
+ * sequence that starts at `start`. Indices from `limit` on repeat the last item; limit 0 gives
+ * `none`. There is one test for the whole chunk, so that its loads overlap. */
 #define LOAD_ROWS(name, item, rows_, fast_load, slow_load, none)                                   \
     fn void name(item e[rows_][QUAD], batch b, i64 start, i64 at, i64 limit)                       \
     {                                                                                              \
@@ -282,10 +298,16 @@ fn void load_down(elem *e, const int all, GLOBAL const u8 *x, i64 step, i64 left
     }
 
 #if !TL_IN_PLACE
-fn int can_load_e(batch b, i64 first) { return b.stride == 1 && ADDRESS(b.x + first * TL_SIZE) % QUAD_ALIGN == 0; }
-/* Side by side, but not aligned as quads: four loads, of which three find their line in the
-   first cache. */
-fn int near_load_e(batch b, i64 first) { return SKIPS && b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0; }
+fn int can_load_e(batch b, i64 first)
+{
+    return b.stride == 1 && ADDRESS(b.x + first * TL_SIZE) % QUAD_ALIGN == 0;
+}
+
+/* Contiguous, but not aligned to quads: four loads, three of which hit the L1 cache. */
+fn int near_load_e(batch b, i64 first)
+{
+    return SKIPS && b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0;
+}
 #define near_load_h near_load_e
 #define near_load_d near_load_e
 #define near_load_r near_load_e
@@ -299,8 +321,8 @@ fn void get_states(state *v, GLOBAL const state *x, i64 i, i64 limit)
 }
 #define STATES_OF(b) ((GLOBAL const state *)(b).x + start)
 #if !TL_IN_PLACE
-/* Some of a row, or a row that is not aligned: a call for every lane's four (gather) would wait
- * for the loads before it. */
+/* A row that is not full or not aligned. It tests for contiguous elements here, because a call of
+ * gather for each lane would wait for the loads before it. */
 seldom_fn quad load_some(batch b, i64 start, i64 i, i64 limit)
 {
     if (b.stride == 1 && i + QUAD <= limit && can_load_e(b, start + i))
@@ -314,9 +336,10 @@ seldom_fn quad load_some(batch b, i64 start, i64 i, i64 limit)
     }
     return gather(b.x + start * TL_SIZE, b.stride * TL_SIZE, i, limit);
 }
-LOAD_ROWS(load_e, elem, 8, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
+LOAD_ROWS(load_e, elem, 8,
+          put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
           put_quad(e[r], load_some(b, start, i, limit)), NO_ELEMENT)
-/* The same of a chunk that can_load_e and is full. */
+/* The same for a full chunk for which can_load_e is true. */
 fn void load_dense(elem e[8][QUAD], batch b, i64 first)
 {
     GLOBAL const quad *x = (GLOBAL const quad *)(b.x + first * TL_SIZE) + lane_index();
@@ -325,19 +348,22 @@ fn void load_dense(elem e[8][QUAD], batch b, i64 first)
 #define can_load_h can_load_e
 #define can_load_d can_load_e
 #define can_load_r can_load_e
-LOAD_ROWS(load_r, elem, 1, put_quad(e[r], *(GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE)), put_quad(e[r],
-    load_some(b, start, i, limit)), NO_ELEMENT)
-LOAD_ROWS(load_d, elem, 2, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
+LOAD_ROWS(load_r, elem, 1, put_quad(e[r], *(GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE)),
           put_quad(e[r], load_some(b, start, i, limit)), NO_ELEMENT)
-LOAD_ROWS(load_h, elem, 4, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
+LOAD_ROWS(load_d, elem, 2,
+          put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
           put_quad(e[r], load_some(b, start, i, limit)), NO_ELEMENT)
-typedef elem strip[8][QUAD]; /* a chunk that is asked for before it is folded (once.cl) */
+LOAD_ROWS(load_h, elem, 4,
+          put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
+          put_quad(e[r], load_some(b, start, i, limit)), NO_ELEMENT)
+typedef elem strip[8][QUAD]; /* a chunk that is prefetched before it is folded (once.cl) */
 #define fold_dense(v, e, b, from, at) fold_quads_e(v, e, b, at, 1)
 #endif
 LOAD_ROWS(load_s, state, 2, get_states(e[r], STATES_OF(b), mine + r * LANES * QUAD, limit),
           get_states(e[r], STATES_OF(b), i, limit), nothing(b.p).s)
 
-fn state lift_e(elem x, i64 i, par p) { return lift(x, p.origin + i, p); } /* i: in this piece */
+/* i: index in this piece */
+fn state lift_e(elem x, i64 i, par p) { return lift(x, p.origin + i, p); }
 fn state lift_r(elem x, i64 i, par p) { return lift(x, p.origin + i, p); }
 fn state lift_d(elem x, i64 i, par p) { return lift(x, p.origin + i, p); }
 fn state lift_h(elem x, i64 i, par p) { return lift(x, p.origin + i, p); }
@@ -345,7 +371,8 @@ fn state lift_s(state x, i64 i, par p) { return x; }
 
 /* ---- results ---- */
 
-/* A batch of results: the same sequences, other strides, OP_LANES values each. */
+/* The results of a batch: the same sequences with other strides, OP_LANES values for each
+ * result. */
 typedef struct {
     GLOBAL u8 *x;
     i64 row_stride, stride;
@@ -366,6 +393,7 @@ far_fn void store_apart(GLOBAL u8 *p, result v)
 #endif
     for (int k = 0; k < (int)sizeof(result); k++) p[k] = (u8)(bits >> (8 * k));
 }
+
 fn void store_bytes(GLOBAL u8 *p, result v)
 {
     if (ADDRESS(p) % sizeof(result) == 0)
@@ -373,13 +401,16 @@ fn void store_bytes(GLOBAL u8 *p, result v)
     else
         store_apart(p, v);
 }
+
 fn GLOBAL u8 *place(results out, batch b, i64 s, i64 i)
 {
-    i64 r = row_of(b, s), at = (b.flags & OFFSETS ? b.offsets[r] * out.stride : r * out.row_stride) + i * out.stride;
+    i64 r = row_of(b, s),
+        at = (b.flags & OFFSETS ? b.offsets[r] * out.stride : r * out.row_stride) + i * out.stride;
     return out.x + at * (i64)(OP_LANES * sizeof(result));
 }
-/* Result i of sequence s: the state of n elements, and those before this piece, whose first has
-   index `first`. */
+
+/* Stores a result. v is the state of n elements of this piece and of all elements before it; first:
+ * the index of the first element. */
 fn void store_state(GLOBAL u8 *p, state v, i64 n, i64 first, par q)
 {
     n += q.origin;
@@ -388,6 +419,7 @@ fn void store_state(GLOBAL u8 *p, state v, i64 n, i64 first, par q)
     store_bytes(p + sizeof(result), lower_1(v, (real)n, first, q));
 #endif
 }
+
 fn void store_empty(GLOBAL u8 *p, par q)
 {
     store_bytes(p, empty(q));
@@ -397,9 +429,10 @@ fn void store_empty(GLOBAL u8 *p, par q)
 }
 #if OP_LANES == 1
 typedef QUAD_OF(result, QUAD_OUT_ALIGN) result_quad;
-/* The results of a warp's quads side by side; to: lane 0's first one, aligned as a quad. Results
- * of 8 bytes are exchanged by pairs of lanes first: a store of 16 bytes of every lane's 32 would
- * send half sectors to memory (scan of f64 0.54 of a copy). */
+
+/* Stores the results of a warp's quads, which are contiguous. to: the place of lane 0's first
+ * result, aligned to a quad. Pairs of lanes exchange results of 8 bytes first: if each lane stored
+ * 16 of its 32 bytes, half of each memory sector would be written at a time. */
 fn void store_row(GLOBAL u8 *to, const result *w)
 {
     result_quad r;
@@ -410,7 +443,8 @@ fn void store_row(GLOBAL u8 *to, const result *w)
     SHUFFLE(1, result, x, x, 1);
     SHUFFLE(1, result, y, y, 1);
     two first, second;
-    first.a = odd ? x : w[0], first.b = odd ? y : w[1], second.a = odd ? w[2] : x, second.b = odd ? w[3] : y;
+    first.a = odd ? x : w[0], first.b = odd ? y : w[1], second.a = odd ? w[2] : x,
+    second.b = odd ? w[3] : y;
     GLOBAL two *at = (GLOBAL two *)to + lane_index() / 2 * 4 + odd;
     at[0] = first, at[2] = second;
 #else
@@ -419,7 +453,7 @@ fn void store_row(GLOBAL u8 *to, const result *w)
 #endif
 }
 #endif
-/* Chosen first, stored once (prelude_opencl.h, BARRIER). */
+/* The value is chosen first and stored once (see BARRIER in prelude_opencl.h). */
 fn void store_maybe(GLOBAL u8 *p, maybe v, i64 n, i64 first, par q)
 {
     n += q.origin;
@@ -428,7 +462,8 @@ fn void store_maybe(GLOBAL u8 *p, maybe v, i64 n, i64 first, par q)
     store_bytes(p + sizeof(result), v.have ? lower_1(v.s, (real)n, first, q) : empty_1(q));
 #endif
 }
-/* What reduce gives for sequence s of n elements. */
+
+/* Stores the result of a reduction of sequence s, which has n elements. */
 fn void store_reduced(results out, batch b, i64 s, maybe v, i64 n)
 {
     i64 r = row_of(b, s);

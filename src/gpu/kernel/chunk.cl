@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * One warp, one chunk of ROWS rows of 32 lanes of LANE_ITEMS items, next to each other. The text
- * is used for elements (N(x) = x_e, ITEM elem, 8 rows of 128), for states that are nodes of the
- * level below (x_s, state, 2 rows), and its first part, without ITEM, for the chunks of tile.cl.
+ * A warp folds one chunk: ROWS rows of 32 lanes of LANE_ITEMS items, contiguous. gpu/program.c
+ * includes this text several times, with N(x) for names: for elements (x_e, ITEM elem, 8 rows of
+ * 128; x_h, x_d and x_r with 4, 2 and 1 rows), for states that are nodes of the level below (x_s,
+ * ITEM state, 2 rows), and without ITEM, the first part alone, for chunks of packs (x_w, once.cl).
  * unit: the elements of an item. */
 enum { N(ROW) = LANES * LANE_ITEMS, N(CHUNK) = ROWS * LANES * LANE_ITEMS };
 
-/* The nodes of a full chunk's rows, from one a lane and row: in v[0] of the lanes l whose low
- * bits, the first for the highest, spell the row. Rows are folded by a transposing butterfly: at
- * step s the lane whose bit s is 0 keeps row j and gives row j + m away, its partner the
- * reverse: ROWS rows cost ROWS - 1 + 5 - LOG_ROWS exchanges, not 5 ROWS. */
+/* Folds across lanes. Before: v[r] is the lane's node of row r. After: v[0] is the node of one full
+ * row; the row's number is the low LOG_ROWS bits of the lane, in reverse order. This is a
+ * transposing butterfly: at step s, the lane whose bit s is 0 keeps row j and sends row j + m; its
+ * partner does the reverse. So ROWS rows cost ROWS - 1 + 5 - LOG_ROWS exchanges, not 5 * ROWS. */
 fn void N(fold_across)(state *v, amount unit, LOCAL state *box)
 {
     const int lane = lane_index();
@@ -21,28 +22,30 @@ fn void N(fold_across)(state *v, amount unit, LOCAL state *box)
             v[j] = meet(choose(right, v[j + m], v[j]), got, right, unit * (LANE_ITEMS << s));
         }
     }
-    UNROLL for (int s = LOG_ROWS; s < 5; s++) v[0] = meet(v[0], exchange(v[0], 1 << s, box), lane >> s & 1,
-        unit * (LANE_ITEMS << s));
+    UNROLL for (int s = LOG_ROWS; s < 5; s++)
+        v[0] = meet(v[0], exchange(v[0], 1 << s, box), lane >> s & 1, unit * (LANE_ITEMS << s));
 }
 
-/* The node of a full chunk, in every lane, from what fold_across left. Bit s of the lane is bit
- * LOG_ROWS - 1 - s of the row it holds. */
+/* Returns the node of a full chunk, in every lane, from the rows that fold_across made. Bit s of
+ * the lane is bit LOG_ROWS - 1 - s of the number of its row. */
 fn state N(fold_lanes)(state v, amount unit, LOCAL state *box)
 {
-    UNROLL for (int s = LOG_ROWS - 1; s >= 0; s--) v = meet(v, exchange(v, 1 << s, box), lane_index() >> s & 1,
-        unit * (N(ROW) << (LOG_ROWS - 1 - s)));
+    UNROLL for (int s = LOG_ROWS - 1; s >= 0; s--)
+        v = meet(v, exchange(v, 1 << s, box), lane_index() >> s & 1,
+                 unit * (N(ROW) << (LOG_ROWS - 1 - s)));
     return v;
 }
 
 #ifdef ITEM
-/* v[r]: the node of the lane's four items of row r. */
+/* v[r] = the node of the lane's four items of row r. */
 fn void N(fold_quads)(state *v, ITEM e[ROWS][QUAD], batch b, i64 at, amount unit)
 {
     UNROLL for (int r = 0; r < ROWS; r++)
     {
         const i64 i = at + r * LANES * QUAD + lane_index() * QUAD;
-        v[r] = TWIN(TWIN(N(lift)(e[r][0], i, b.p), N(lift)(e[r][1], i + 1, b.p), unit),
-                    TWIN(N(lift)(e[r][2], i + 2, b.p), N(lift)(e[r][3], i + 3, b.p), unit), 2 * unit);
+        v[r] =
+            TWIN(TWIN(N(lift)(e[r][0], i, b.p), N(lift)(e[r][1], i + 1, b.p), unit),
+                 TWIN(N(lift)(e[r][2], i + 2, b.p), N(lift)(e[r][3], i + 3, b.p), unit), 2 * unit);
     }
 }
 
@@ -61,8 +64,8 @@ fn state N(chunk_node)(batch b, i64 from, i64 at, amount unit, LOCAL state *box)
     return N(fold_lanes)(v[0], unit, box);
 }
 
-/* The node of a row from v, the lane's node of n elements; left: what the lane's neighbours at
- * its bits hold, for row_start. */
+/* Returns the node of a row. v: the lane's node, of n elements. left[k]: what the lane's partner at
+ * bit k had at step k, for row_start. */
 fn state N(row_node)(state v, amount n, state *left, LOCAL state *box)
 {
     const int lane = lane_index();
@@ -74,8 +77,8 @@ fn state N(row_node)(state v, amount n, state *left, LOCAL state *box)
     return v;
 }
 
-/* S at the lane's first item: the row's, of `before` elements, and the left neighbours at the
- * lane's set bits, high to low. n: elements of a lane. */
+/* Returns the prefix S at the lane's first item: the row's prefix (`row`, of `before` elements),
+ * then the left partners at the lane's set bits, from high to low. n: elements of a lane. */
 fn maybe N(row_start)(maybe row, amount before, amount n, const state *left)
 {
     const int lane = lane_index();
@@ -89,8 +92,9 @@ fn maybe N(row_start)(maybe row, amount before, amount n, const state *left)
     return row;
 }
 
-/* The rows' prefixes: rows[r] = S at row r, from the nodes of the rows before it, of n elements
- * each. Calls with r = 0, 1, 2, ... before: the elements of rows[0]. */
+/* Makes the next row's prefix. Called with r = 0, 1, 2, ...; node: the node of row r, of n
+ * elements. Then rows[r + 1] is the prefix S at row r + 1. rows[0] is given, and has `before`
+ * elements. */
 fn void N(next_row)(maybe *rows, state *stack, int r, state node, amount before, amount n)
 {
     UNROLL for (int k = 0; k < LOG_ROWS; k++)
@@ -105,15 +109,16 @@ fn void N(next_row)(maybe *rows, state *stack, int r, state node, amount before,
     rows[r + 1] = then(rows[0], node, before, n * (1 << LOG_ROWS));
 }
 
-/* S at item `count` of the chunk at `at` (0 <= count < CHUNK), which `before` has come to with
- * `done` elements; in every lane. */
-seldom_fn maybe N(append)(maybe before, amount done, batch b, i64 from, i64 at, i64 count, amount unit,
-    LOCAL state *box)
+/* Returns the prefix S at item `count` of the chunk that begins at `at` (0 <= count < CHUNK), in
+ * every lane. before: the prefix at the chunk, of `done` elements. */
+seldom_fn maybe N(append)(maybe before, amount done, batch b, i64 from, i64 at, i64 count,
+                          amount unit, LOCAL state *box)
 {
     maybe rows[ROWS + 1], mine = before;
     state stack[LOG_ROWS + 1], left[5];
     ITEM e[ROWS][QUAD];
-    const int lane = lane_index(), last = (int)count / (LANES * QUAD), rest = (int)count % (LANES * QUAD);
+    const int lane = lane_index(), last = (int)count / (LANES * QUAD),
+              rest = (int)count % (LANES * QUAD);
     if (SKIPS && count == 0) return before;
     N(load)(e, b, from, at, at + count);
     rows[0] = before;
@@ -122,7 +127,8 @@ seldom_fn maybe N(append)(maybe before, amount done, batch b, i64 from, i64 at, 
         if (SKIPS && (r > last || (r == last && rest == 0))) continue;
         i64 i = at + r * LANES * QUAD + lane * QUAD;
         amount row = done + unit * (r * N(ROW)), mine_done = row + unit * (lane * QUAD);
-        state q0 = N(lift)(e[r][0], i, b.p), q1 = N(lift)(e[r][1], i + 1, b.p), q2 = N(lift)(e[r][2], i + 2, b.p);
+        state q0 = N(lift)(e[r][0], i, b.p), q1 = N(lift)(e[r][1], i + 1, b.p),
+              q2 = N(lift)(e[r][2], i + 2, b.p);
         state q3 = N(lift)(e[r][3], i + 3, b.p), two = TWIN(q0, q1, unit);
         state node = N(row_node)(TWIN(two, TWIN(q2, q3, unit), 2 * unit), QUAD * unit, left, box);
         if (r == last) {

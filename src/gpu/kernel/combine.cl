@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * C(a, b) of two states, and of two nodes of n elements each (OP_TWIN). na, nb, n: the elements
- * that they have folded, which the caller knows from their place in the tree. They are for texts
- * with OP_SIZES; others drop them. */
+ * C(a, b) of two states (COMBINE), and of two nodes of n elements each (TWIN). na, nb, n: numbers
+ * of elements, which the caller knows from their place in the tree. Only operators with OP_SIZES
+ * use them. */
 #if TL_REAL_FLOAT == 8
-typedef f64 amount; /* of elements: exact below 2^53, and no conversion for each operand */
+typedef f64 amount; /* number of elements: exact below 2^53, and needs no conversion */
 #else
 typedef i64 amount;
 #endif
@@ -22,10 +22,10 @@ typedef i64 amount;
 
 /* ---- elements ----
  *
- * Of a text of two inputs an element is a pair, which lies in memory as one item of twice the
- * size (prepare.cl writes them so); from here on TL_SIZE is that of the pair.
+ * With two inputs an element is a pair, stored as one item of twice the size (prepare.cl writes
+ * pairs so). From here on TL_SIZE is the size of the pair.
  *
- *   TL_IN_PLACE   the kernels read the caller's own arrays: in_place.cl
+ *   TL_IN_PLACE   the kernels read the caller's arrays: inputs/in_place.cl
  *   TL_BITS       and a bitmap for each of them */
 #ifndef TL_IN_PLACE
 #define TL_IN_PLACE 0
@@ -41,6 +41,7 @@ fn input input_of_bits(u64 bits)
     return (input)bits;
 #endif
 }
+
 fn input quieted(input x)
 {
 #ifdef TL_MARKED

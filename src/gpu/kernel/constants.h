@@ -1,51 +1,52 @@
 /* SPDX-License-Identifier: MIT
- * The constants that the kernels and the host share: part of every program, and included by the
- * C files of device/ that launch kernels. C, CUDA and OpenCL C read it. Sizes that depend on the
- * operator are defined by gpu/program.c. */
+ * Constants that the kernels and the host share. Every program contains this text, and the C files
+ * of gpu/ that launch kernels include it, so it is C, CUDA and OpenCL C. gpu/program.c defines
+ * sizes that depend on the operator. */
 
-/* Lanes of a warp; items side by side that a lane takes at a time. */
+/* Lanes of a warp; contiguous items that a lane takes at a time. */
 enum { LANES = 32, QUAD = 4 };
 
-/* A chunk has 2^ELEMENTS_LOG elements and its node is of level 1; 2^STATES_LOG nodes of a level
- * make one of the next. So n elements have n >> LEVEL_LOG(level) full nodes of a level above 0. */
+/* A chunk has 2^ELEMENTS_LOG elements; its node is of level 1. 2^STATES_LOG nodes of a level make
+ * one node of the next level. So n elements have n >> LEVEL_LOG(level) full nodes of a level above
+ * 0. */
 enum { ELEMENTS_LOG = 10, STATES_LOG = 8, CHUNK = 1 << ELEMENTS_LOG };
 #define LEVEL_LOG(level) (ELEMENTS_LOG - STATES_LOG + STATES_LOG * (level))
 
-/* level.cl, nodes of columns: warps that share a chunk; threads of a group. */
+/* level.cl, nodes of columns: warps that share a chunk; threads of a block. */
 enum { COLUMN_PARTS = 4, COLUMN_THREADS = COLUMN_PARTS * LANES };
 
-/* Flags of a batch: sequences have offsets, and `first`; ids chooses among them; reduce gives
-   states. */
+/* Flags of a batch. OFFSETS: sequences are given by offsets, and `first` is used. CHOSEN: ids
+ * selects sequences. STATES: reduce writes states. */
 enum { OFFSETS = 1, CHOSEN = 2, STATES = 4 };
 
-/* What comes before a sequence of a scan: nothing, one value for all, or a state for each,
-   packed. */
+/* The initial value of a scan: none, one value for all sequences, or a packed state for each. */
 enum { SEED_NONE, SEED_VALUE, SEED_STATES };
 
-/* law.cl: threads of a group. */
+/* law.cl: threads of a block. */
 enum { LAW_THREADS = 64 };
 
-/* grid.cl: threads of a group; steps of a block; bundles of 16 bytes that a lane copies at once. */
+/* grid.cl: threads of a block; log2 of the steps of a block of steps, and their number; packs of 16
+ * bytes that a lane copies at once. */
 enum { GRID_THREADS = 256, GRID_LOG = 3, GRID_BLOCK = 1 << GRID_LOG, GRID_BUNDLES = 4 };
 
-/* prepare.cl: threads of a group; types as numbers; what a launch does. */
+/* prepare.cl: threads of a block; numbers of the element types; flags of a launch. */
 enum { PREPARE_THREADS = 256 };
 enum { KIND_SIGNED = 1, KIND_UNSIGNED, KIND_FLOAT, KIND_BFLOAT };
 #define TYPE(kind, bytes) ((kind)*16 + (bytes))
 #define TYPE_KIND(type)   ((type) >> 4)
 #define TYPE_BYTES(type)  ((type)&15)
 enum {
-    PREPARE_PAIRS = 1,  /* of two inputs */
-    PREPARE_X_BITS = 2, /* x, y has a bitmap */
+    PREPARE_PAIRS = 1,  /* two inputs */
+    PREPARE_X_BITS = 2, /* x (y) has a bitmap */
     PREPARE_Y_BITS = 4,
-    PREPARE_QUIET = 8,   /* NaNs become quiet ones without a payload */
-    PREPARE_COUNTS = 16, /* a byte for each element: 1 if it counts, */
-    PREPARE_MASKED = 32, /* and a NaN does not */
+    PREPARE_QUIET = 8,   /* NaNs become quiet NaNs without a payload */
+    PREPARE_COUNTS = 16, /* write a byte for each element: 1 if it counts */
+    PREPARE_MASKED = 32, /* NaNs do not count */
     PREPARE_ZEROS = 64   /* zeros of x become +0 */
 };
 
-/* keys.cl: threads of a group; keys of a tile, a word of 32 bits for each thread; tiles of a
- * step; heads that lie in local memory at a time; keys of a unit, of at most 16 bytes. */
+/* keys.cl: threads of a block; keys of a tile, with one word of 32 bits for each thread; tiles of a
+ * step; heads that local memory holds at a time; keys of a unit, which has at most 16 bytes. */
 enum {
     KEYS_THREADS = 256,
     KEYS_TILE = 32 * KEYS_THREADS,
@@ -55,28 +56,30 @@ enum {
 enum { KEYS_LIST = 8192 };
 #define KEYS_UNIT(bytes) ((bytes) == 8 ? 2 : (bytes) == 4 ? 4 : 8)
 
-/* exact/: threads of a group, groups of a processor, items of a job at most; of sums and of
- * products of pairs the digits below 2^-1074, all digits, and words of u32 of all bins; what a
- * launch does. */
+/* exact/: threads of a block; blocks of a multiprocessor; max items of a job. Digits below 2^-1074,
+ * for sums and for products of pairs; number of digits; words (u32) of all bins. Flags of a
+ * launch. */
 enum { EXACT_THREADS = 256, EXACT_BLOCKS = 3, EXACT_MOST = 1 << 27 };
 enum { EXACT_LOW_SUMS = 2, EXACT_LOW_PAIRS = 34 };
 #define EXACT_DIGITS_OF(pairs) ((pairs) ? 134 : 70)
 #define EXACT_WORDS_OF(pairs)  (2 * (EXACT_DIGITS_OF(pairs) + 4))
-enum { EXACT_MASKS = 5 }; /* words of a bit for each digit, behind the bins */
-/* And sum.cl's EXACT_TOP, and one so that they are an odd number. */
+enum { EXACT_MASKS = 5 }; /* words after the bins, with a bit for each digit */
+
+/* Local memory of a row, in words. With EXACT_TOP of sum.cl and one more word it is an odd number,
+ * which avoids bank conflicts. */
 #define EXACT_ROOM_OF(pairs) (EXACT_WORDS_OF(pairs) + EXACT_MASKS + 2)
-/* words of a short row (rows.cl); registers of a lane for it */
+/* words of a short row (rows.cl); registers that a lane uses for it */
 enum { NARROW_ROOM = 3, EXACT_LEVELS_MOST = 4 };
 enum {
-    EXACT_MARKED = 1, /* elements of -0 are left out */
-    EXACT_MASKED = 2, /* and NaNs are */
+    EXACT_MARKED = 1, /* elements of -0 are skipped */
+    EXACT_MASKED = 2, /* NaNs are skipped */
     EXACT_MEAN = 4,
-    EXACT_F64 = 8 /* results are f64, else f32 */
+    EXACT_F64 = 8 /* results are f64; else f32 */
 };
 
-/* once (once.cl): a tile is TILE_WARPS warps of 2^more chunks each; there are less than
- * TILES_MOST. After the last tile come less than CHUNKS_MOST chunks, after the last chunk less
- * than ROWS_MOST rows of 2^ROW_LOG elements. */
+/* once.cl: a tile is TILE_WARPS warps of 2^more chunks each. There are fewer than TILES_MOST tiles.
+ * Fewer than CHUNKS_MOST chunks come after the last tile, and fewer than ROWS_MOST rows of
+ * 2^ROW_LOG elements after the last chunk. */
 enum {
     TILE_WARPS_LOG = 3,
     TILE_WARPS = 1 << TILE_WARPS_LOG,
@@ -86,9 +89,10 @@ enum {
 enum { TILE_GROUPS = 256, TILES_MOST = TILE_GROUPS << STATES_LOG };
 enum { ROW_LOG = 7, ROWS_MOST = 1 << (ELEMENTS_LOG - ROW_LOG) };
 
-/* scan_once.cl: a tile has a warp for each of its TILE_WARPS chunks, and two more. Its number
- * has BOARD_LEVELS digits of RADIX_LOG bits. STAGES tiles are in local memory. The board:
- * ONCE_HEADER bytes, then words of ONCE_WORD bytes, a piece of a state and the epoch. */
+/* scan_once.cl: a tile has TILE_WARPS chunks, one for each of TILE_WARPS warps; two more warps do
+ * the look-back. Its number has BOARD_LEVELS digits of RADIX_LOG bits. Local memory holds STAGES
+ * tiles. The status table has ONCE_HEADER bytes, then words of ONCE_WORD bytes, each with 8 bytes
+ * of a state and the epoch. */
 enum {
     ONCE_THREADS = (TILE_WARPS + 2) * LANES,
     STAGES = 3,
@@ -98,12 +102,12 @@ enum {
     ONCE_WORD = 16
 };
 
-/* scan_down.cl: levels of nodes of tiles, and their radix, which is TILE_WARPS; groups of a
-   processor. */
+/* scan_down.cl: log2 of the radix of the look-back, which is TILE_WARPS; max levels; blocks of a
+ * multiprocessor. */
 enum { COLUMN_LOG = TILE_WARPS_LOG, COLUMN_LEVELS = 7, DOWN_RUN = 4 };
 
-/* forest.cl: what a warp's room holds: the elements of a window; nodes of groups of 8 elements
- * and of 64; for segments the offsets of a job, and where they begin. */
+/* forest.cl: the local memory of a warp. It holds the elements of a window, the nodes of groups of
+ * 8 elements and of 64, and for segments the offsets of a job and where each segment begins. */
 enum { FOREST_SEQUENCES = 128, FOREST_ELEMENTS = CHUNK, FOREST_NODES = FOREST_ELEMENTS / 8 };
 #define FOREST_NODES_AT(elem) (FOREST_ELEMENTS * (int)(elem) + 16)
 #define FOREST_OFFSETS_AT(elem, state)                                                             \
@@ -113,13 +117,14 @@ enum { FOREST_SEQUENCES = 128, FOREST_ELEMENTS = CHUNK, FOREST_NODES = FOREST_EL
     ((listed) ? FOREST_BEGIN_AT(elem, state) + 4 * (FOREST_SEQUENCES + 4)                          \
               : FOREST_OFFSETS_AT(elem, state))
 
-/* in_room: results take the places of their elements. */
+/* in_room: results overwrite their elements. */
 #define FOREST_SCAN_BYTES(elem, state, result, listed, in_room)                                    \
     (FOREST_BYTES(elem, state, listed) + ((in_room) ? 0 : FOREST_ELEMENTS * (int)(result)))
 
-/* measure (segments.cl): segments of a thread; words of u32 of what it says of offsets, then two
- * of i64, in one of two slots; in the slot, groups that are done, and jobs that the kernel which
- * goes ahead has given out (middle_*.cl). */
+/* measure (segments.cl): segments of a thread; segments of a block; levels of nodes that it counts.
+ * A slot has MEASURED_WORDS words (u32) about the offsets, two words of i64 (the first and the last
+ * offset), the number of blocks that are done, and a counter of jobs for the kernel that was
+ * launched speculatively (middle_*.cl). There are two slots. */
 enum {
     MEASURE_THREADS = 256,
     MEASURE_EACH = 8,
@@ -142,31 +147,32 @@ enum {
     MEASURED_SLOTS = 2
 };
 
-/* middle_reduce.cl, middle_scan.cl: sequences below so many elements may be a warp's each, which
- * keeps a chunk's node in each of its lanes. Segments: if their mean is as long. */
+/* middle_reduce.cl, middle_scan.cl: a warp may take each sequence of less than MIDDLE_END elements.
+ * It keeps the nodes of its chunks in its lanes. Segments: only if their mean is at least
+ * MIDDLE_MEAN. */
 enum { MIDDLE_END = 8 * CHUNK, MIDDLE_MEAN = CHUNK };
 
-/* Windows: threads of a group. A tile of window_rows has 2^TILE_ROWS_LOG rows. */
+/* Windows: threads of a block. A tile of window_rows has 2^TILE_ROWS_LOG rows. */
 enum { WINDOW_THREADS = 256, TILE_ROWS_LOG = 8, TILE_ROWS = 1 << TILE_ROWS_LOG };
 
-/* window/passes.cl: the radix is of the operator (PASS_LOG, its log2), and so are the items of a
- * thread (PASS_RUN); the pass `rows` folds bits 0 to PASS_TOP of its own. A radix of
- * 2^DIGIT_LOG: window/digits.cl, w being below 2^(DIGIT_LOG * DIGITS). */
+/* window/passes.cl: the radix (log2: PASS_LOG) and the items of a thread (PASS_RUN) depend on the
+ * operator. The pass `rows` folds bits 0 to PASS_TOP of the number of rows. window/digits.cl has a
+ * radix of 2^DIGIT_LOG, and w < 2^(DIGIT_LOG * DIGITS). */
 enum { PASS_TOP = 5, DIGITS = 3 };
 #define DIGIT_LOG 3
 
-/* window/along.cl: results of a tile; places of states that its levels take. (Threads may read
- * and write past what is asked for.) */
+/* window/along.cl: results of a tile; places for the states of its levels. Threads may read and
+ * write ALONG_PAST places past the end. */
 enum { ALONG_PAST = 24 };
 #define ALONG(log)         (((log) == 5 ? 5 : 9) << (2 * (log)))
 #define ALONG_HIGH(log, w) (((w) - (1 << (2 * (log))) + ALONG(log) + 7) / 4 * 4)
 #define ALONG_LOW(log)     ((1 << (2 * (log))) - (1 << (log)) + ALONG(log) + ALONG_PAST)
 #define ALONG_X(log)       ((1 << (log)) + ALONG(log) + ALONG_PAST)
 
-/* Windows of columns (window/columns.cl): elements of a step, as a power of 2; levels of the
- * longest window. The nodes that a lane keeps of level k: those that the next level needs, if it
- * is not made in registers, and those that a fold needs which goes back `fold`'s bits below k;
- * in whole steps. */
+/* Windows of columns (window/columns.cl). WALK_LOG: log2 of the elements of a step. WALK_LEVELS:
+ * levels of the longest window. RING_SIZE: how many nodes of level k a lane keeps, in whole steps.
+ * It keeps those that the next level needs (RING_NEXT; none if that level is made in registers),
+ * and those that the fold needs, which goes back by the bits of `fold` below k (RING_FOLD). */
 #define WALK_LOG(state) ((state) > 8 ? 2 : 3)
 enum { WALK_LEVELS = 16 };
 #define RING_STEPS(lag, low)   (((lag) + (1 << (low)) - 1) >> (low) << (low))
@@ -177,18 +183,18 @@ enum { WALK_LEVELS = 16 };
     (RING_NEXT(k, top, low) > RING_FOLD(k, fold, low) ? RING_NEXT(k, top, low)                     \
                                                       : RING_FOLD(k, fold, low))
 
-/* What window_part and window_tall_part make of their tiles: results; a level of a longer
- * window's items; a longer window's last bits, and its results; the results of a longer window
- * that has none of these bits. */
+/* What window_part and window_tall_part compute: results; one level of a longer window; the last
+ * bits of a longer window, and its results; the results of a longer window that has none of these
+ * bits. */
 enum { PART_RESULTS, PART_LEVEL, PART_LAST_BITS, PART_RESULTS_ALONE };
 
-/* Windows that an edge cuts off: the launch has them too; or they have a launch of `window`, and
- * all others one of `window_whole`. */
+/* Windows that the edge of a sequence cuts off. EDGES_TOO: this launch computes them. EDGES_APART:
+ * a launch of `window` does, and `window_whole` computes all others. */
 enum { EDGES_TOO, EDGES_APART };
 
-/* window/exact.cl: items of a run; runs that a tile of so many runs of results needs nodes for;
- * where nodes and (if they are larger than items) a round of results are in local memory, and
- * the bytes of all. */
+/* window/exact.cl: items of a run; runs whose nodes a tile needs, for `heads` runs of results;
+ * offsets in local memory of the nodes, and of one round of results (if these are larger than
+ * items); bytes of local memory. */
 #define EXACT_RUN(state)          ((state) > 16 ? 5 : (state) > 8 ? 9 : 15)
 #define EXACT_RUNS(heads, middle) ((heads) + (middle) + 2)
 #define EXACT_STATES_AT(elem, state, each, d)                                                      \

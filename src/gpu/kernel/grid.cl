@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * A grid: many sequences (cells) that grow together. It keeps, from push to push, in memory of
- * the device:
+ * A grid: many sequences (cells) that grow together. Device memory keeps from push to push:
  *
- *   kept    up to GRID_BLOCK - 1 steps, as they came: a node of GRID_BLOCK steps is made when
- *           the last one is there, of which no copy is made
+ *   kept    up to GRID_BLOCK - 1 steps, unchanged. A node of GRID_BLOCK steps is made when the
+ *           last of them comes, which is read in place
  *   nodes   the binary counter of each cell above that: [level][field of a state][cell]
  *
- * A lane takes a cell, neighbouring lanes neighbouring cells, so that a warp reads and writes
- * whole lines. All cells have the same number of steps, so every lane takes the same branches.
- * `pitch`: cells from a row of these to the next, a multiple of 16, so that all rows begin at
- * multiples of 16 bytes. */
+ * Each lane takes a cell, and neighbouring lanes neighbouring cells, so that a warp reads and
+ * writes whole cache lines. All cells have the same number of steps, so all lanes take the same
+ * branches. `pitch`: length of a row of these arrays in cells, a multiple of 16, so that all rows
+ * begin at multiples of 16 bytes. */
 #define GRID_PARAMETERS  PARAMETERS_OF(GRID)
 #define STEPS_PARAMETERS PARAMETERS_OF(STEPS)
 
@@ -29,6 +28,7 @@ fn state node_at(GLOBAL const u8 *nodes, i64 pitch, int level, i64 c)
 #undef GET
     return v;
 }
+
 fn void put_node(GLOBAL u8 *nodes, i64 pitch, int level, i64 c, state v)
 {
     nodes += level * pitch * PACKED;
@@ -38,18 +38,20 @@ fn void put_node(GLOBAL u8 *nodes, i64 pitch, int level, i64 c, state v)
     OP_FIELDS(PUT)
 #undef PUT
 }
+
 fn amount size_of_node(int level) { return (amount)((i64)GRID_BLOCK << level); }
 
 /* ---- pushes ---- */
 
-/* Steps that do not fill a block. Side by side they are copied 16 bytes at a time, some of them
-   at once. */
+/* Keeps steps that do not fill a block. Contiguous cells are copied 16 bytes at a time, with
+ * several loads in flight. */
 KERNEL_OF(grid_keep)
 {
     typedef struct ALIGNED(16) { u32 w[4]; } bundle;
     GLOBAL const u8 *x = steps_data + steps_byte;
     const i64 step = step_stride * TL_SIZE, row = pitch * TL_SIZE;
-    const int side_by_side = cell_stride == 1 && ADDRESS(x) % 16 == 0 && (steps == 1 || step % 16 == 0);
+    const int side_by_side =
+        cell_stride == 1 && ADDRESS(x) % 16 == 0 && (steps == 1 || step % 16 == 0);
     const i64 bundles = side_by_side ? cells * TL_SIZE / 16 : 0;
     for (i64 r = 0; r < steps; r++, x += step) {
         GLOBAL u8 *to = kept + (have + r) * row;
@@ -72,21 +74,23 @@ KERNEL_OF(grid_keep)
     }
 }
 
-/* Steps that fill a block or several: the first one of them may have begun in `kept`. What is
-   left is kept. */
+/* Folds steps that fill one or several blocks; the first block may have begun in `kept`. The
+ * remaining steps are kept. */
 KERNEL_OF(grid_push)
 {
     const i64 step = step_stride * TL_SIZE, row = pitch * TL_SIZE;
-    const int aligned = ADDRESS(steps_data + steps_byte) % TL_SIZE == 0, begun = (int)(count % GRID_BLOCK);
+    const int aligned = ADDRESS(steps_data + steps_byte) % TL_SIZE == 0,
+              begun = (int)(count % GRID_BLOCK);
     par p;
     p.value = parameter, p.origin = 0;
     for (i64 c = first_cell + my_cell(); c < cells; c += cells_at_once()) {
         GLOBAL u8 *own = kept + c * TL_SIZE;
-        /* of the block */
+        /* where the block begins */
         GLOBAL const u8 *x = steps_data + steps_byte + c * cell_stride * TL_SIZE - begun * step;
         i64 at = count - begun, left = steps + begun;
         int have = begun;
-        ROLLED for (; left >= GRID_BLOCK; left -= GRID_BLOCK, at += GRID_BLOCK, x += GRID_BLOCK * step)
+        ROLLED for (; left >= GRID_BLOCK;
+                    left -= GRID_BLOCK, at += GRID_BLOCK, x += GRID_BLOCK * step)
         {
             elem e[GRID_BLOCK];
             state v[GRID_BLOCK];
@@ -94,7 +98,8 @@ KERNEL_OF(grid_push)
                 UNROLL for (int k = 0; k < GRID_BLOCK; k++)
                     e[k] = *(GLOBAL const elem *)(k < have ? own + k * row : x + k * step);
             } else {
-                UNROLL for (int k = 0; k < GRID_BLOCK; k++) e[k] = load_bytes(k < have ? own + k * row : x + k * step);
+                UNROLL for (int k = 0; k < GRID_BLOCK; k++)
+                    e[k] = load_bytes(k < have ? own + k * row : x + k * step);
             }
             UNROLL for (int k = 0; k < GRID_BLOCK; k++) v[k] = lift(e[k], at + k, p);
             UNROLL for (int k = 0; k < GRID_LOG; k++)
@@ -112,8 +117,9 @@ KERNEL_OF(grid_push)
 
 /* ---- results ---- */
 
-/* S(total) as results; or (STATES) one node of it, packed. blocks: a bit for each level of nodes
- * that there is; of the kept steps `rows`, from first_row on, number `first` among all steps. */
+/* Writes S(total) as results, or (STATES) one node of it, packed. blocks: bit k is set if there is
+ * a node of level k. rows: kept steps from first_row on; `first`: number of the first of them among
+ * all steps. */
 KERNEL_OF(grid_result)
 {
     RESULTS_OF_PARAMETERS;
@@ -135,7 +141,8 @@ KERNEL_OF(grid_result)
         {
             if (rows >> k & 1) {
                 state w[GRID_BLOCK / 2];
-                UNROLL for (int i = 0; i < 1 << k; i++) w[i] = lift(*(GLOBAL const elem *)(own + i * row), at + i, p);
+                UNROLL for (int i = 0; i < 1 << k; i++)
+                    w[i] = lift(*(GLOBAL const elem *)(own + i * row), at + i, p);
                 UNROLL for (int j = 0; j < k; j++)
                     UNROLL for (int i = 0; i + (1 << j) < 1 << k; i += 2 << j)
                         w[i] = TWIN(w[i], w[i + (1 << j)], 1 << j);
@@ -146,12 +153,13 @@ KERNEL_OF(grid_result)
         if (flags & STATES)
             pack(out.x + (c - first_cell) * PACKED, v.s);
         else
-            store_maybe(out.x + c * out.row_stride * (i64)(OP_LANES * sizeof(result)), v, total, 0, p);
+            store_maybe(out.x + c * out.row_stride * (i64)(OP_LANES * sizeof(result)), v, total, 0,
+                        p);
     }
 }
 
-/* Nodes of a level, as packed states, onto the counters: as many merges as the node's number has
-   ones at its end. */
+/* Adds nodes of a level, as packed states, to the counters. merges: the trailing ones of the node's
+ * number. */
 KERNEL_OF(grid_add)
 {
     for (i64 c = first_cell + my_cell(); c < cells; c += cells_at_once()) {

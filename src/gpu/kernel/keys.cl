@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Keys: runs of equal neighbours, and a gather. No operator is known to this text, and types are
- * numbers (constants.h): one program serves all.
+ * Keys: runs of equal neighbours, and a gather. The text depends on no operator, and types are
+ * numbers (constants.h), so one program serves all.
  *
- *   keys --runs_heads--> heads: a bit for each key, 1 where a run begins; counts: how many in each part
+ *   keys --runs_heads--> heads:  a bit for each key, 1 where a run begins
+ *                        counts: the number of heads of each part
  *   heads, counts --runs_places--> offsets
  *
- * So the keys are read once, and what is read twice is 1/64 of keys of 64 bits. A place is a
- * key's number plus `lead`, the keys between the 16 bytes that hold the first one and itself:
- * places that are multiples of a unit are aligned. A part is some neighbouring steps of
- * KEYS_STEP places, a step some tiles of KEYS_TILE. */
+ * So the keys are read once, and only heads, 1/64 of keys of 64 bits, are read twice. The place of
+ * a key is its number plus `lead`, the number of keys between the preceding 16-byte boundary and
+ * the first key. So places that are multiples of a unit are aligned. A part is some neighbouring
+ * steps, a step is KEYS_TILES tiles of KEYS_TILE places. */
 
 fn u32 ones(u32 x)
 {
@@ -17,8 +18,7 @@ fn u32 ones(u32 x)
     return ((x + (x >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24;
 }
 
-/* The sum, or the least, of what the threads of a group give. All of them call it, and get the
-   result. */
+/* Returns the sum, or the least, of the values of a block's threads. All threads must call it. */
 enum { KEYS_SUM, KEYS_LEAST };
 fn i64 of_two(int what, i64 a, i64 b) { return what == KEYS_SUM ? a + b : b < a ? b : a; }
 fn i64 of_group(LOCAL i64 *room, int what, i64 mine)
@@ -36,7 +36,8 @@ fn i64 of_group(LOCAL i64 *room, int what, i64 mine)
     return all;
 }
 
-/* The same of the first `count` numbers of a list; none: `start`. Some loads run together. */
+/* The same for the first `count` numbers of a list; `start` if there are none. Several loads are in
+ * flight. */
 fn i64 of_list(LOCAL i64 *room, int what, GLOBAL const i64 *list, i64 count, i64 start)
 {
     enum { TOGETHER = 8 };
@@ -55,31 +56,32 @@ fn i64 of_list(LOCAL i64 *room, int what, GLOBAL const i64 *list, i64 count, i64
 
 /* ---- runs ---- */
 
-/* sign, infinite: of floats; of integers 0 and all bits. */
+/* sign, infinite: masks for floats; for integers 0 and all bits. */
 typedef struct {
-    GLOBAL const u8 *data; /* of the first key */
-    i64 stride, lead, end; /* keys are the places lead .. end - 1; stride: of keys */
+    GLOBAL const u8 *data; /* address of the first key */
+    i64 stride, lead, end; /* lead <= place < end for keys; stride in keys */
     u64 sign, infinite;
     int bytes;
 } key_line;
 
-/* NaNs are equal, and so are zeros. */
+/* True if two keys differ. All NaNs are equal, and so are zeros. */
 fn int differ(u64 a, u64 b, u64 sign, u64 infinite)
 {
     const u64 x = a & ~sign, y = b & ~sign;
     return (a != b) & !((x > infinite) & (y > infinite)) & ((x | y) != 0);
 }
 
-/* The bit of a place. */
+/* The head bit of a place. */
 fn u32 is_head(key_line l, i64 place)
 {
     if (place <= l.lead || place >= l.end) return place == l.lead && l.lead < l.end;
     GLOBAL const u8 *const at = l.data + (place - l.lead) * l.stride * l.bytes;
-    return (u32)differ(bits_at(at, l.bytes), bits_at(at - l.stride * l.bytes, l.bytes), l.sign, l.infinite);
+    return (u32)differ(bits_at(at, l.bytes), bits_at(at - l.stride * l.bytes, l.bytes), l.sign,
+                       l.infinite);
 }
 
-/* The bits of each unit of `each` places of a tile, whose first place is `first`, to a byte of
-   `to`. */
+/* Computes the head bits of a tile that begins at place `first`. Each unit of `each` places gives a
+ * byte of `to`. */
 fn void any_units(key_line l, i64 first, int each, LOCAL u8 *to)
 {
     for (int u = thread_index(); u < KEYS_TILE / each; u += KEYS_THREADS) {
@@ -89,8 +91,7 @@ fn void any_units(key_line l, i64 first, int each, LOCAL u8 *to)
     }
 }
 
-/* The same of a tile in the middle of keys that lie side by side: some loads of a unit run
-   together. */
+/* The same for a tile inside contiguous keys; several loads of units are in flight. */
 #define KEY_UNITS(name, word, each_)                                                               \
     fn void name(key_line l, i64 first, LOCAL u8 *to)                                              \
     {                                                                                              \
@@ -118,7 +119,7 @@ fn void any_units(key_line l, i64 first, int each, LOCAL u8 *to)
                     a = v[k].w[c];                                                                 \
                 }                                                                                  \
                 a = before[k];                                                                     \
-                if (bits && sign) { /* of floats: which are equal all the same */                  \
+                if (bits && sign) { /* floats: NaNs and zeros that are equal */                  \
                     UNROLL for (int c = 0; c < EACH; c++)                                          \
                     {                                                                              \
                         const word b = v[k].w[c], x = (word)(a & ~sign), y = (word)(b & ~sign);    \
@@ -138,11 +139,12 @@ KEY_UNITS(key_units_8, u64, 2)
 /* The 32 bits of word w of a tile. */
 fn u32 word_of(LOCAL const u32 *units, int w, int each)
 {
-    const int fours = 8 / each; /* of units in a word */
+    const int fours = 8 / each; /* groups of four units in a word */
     u32 bits = 0;
     for (int k = 0; k < fours; k++) {
         const u32 x = units[w * fours + k];
-        const u32 four = (x & 255) | (x >> 8 & 255) << each | (x >> 16 & 255) << 2 * each | x >> 24 << 3 * each;
+        const u32 four =
+            (x & 255) | (x >> 8 & 255) << each | (x >> 16 & 255) << 2 * each | x >> 24 << 3 * each;
         bits |= four << (4 * each * k);
     }
     return bits;
@@ -150,7 +152,7 @@ fn u32 word_of(LOCAL const u32 *units, int w, int each)
 
 KERNEL_OF(runs_heads)
 {
-    SHARED u32 units[KEYS_TILE / 2 / 4]; /* a byte for each unit, which has 2 places or more */
+    SHARED u32 units[KEYS_TILE / 2 / 4]; /* a byte for each unit, which has at least 2 places */
     SHARED i64 room[KEYS_THREADS];
     const int t = thread_index(), kind = TYPE_KIND((int)type), bytes = TYPE_BYTES((int)type);
     const int each = KEYS_UNIT(bytes), is_float = kind >= KIND_FLOAT;
@@ -187,11 +189,11 @@ KERNEL_OF(runs_heads)
     }
 }
 
-/* runs: their number. counting: nothing else is written, by one group. */
+/* Writes the offsets. runs: their number. counting: only the number is written, by one block. */
 KERNEL_OF(runs_places)
 {
     typedef struct ALIGNED(16) { u32 w[KEYS_TILES]; } words;
-    SHARED u16 list[KEYS_LIST]; /* of heads in a row: their places in the step */
+    SHARED u16 list[KEYS_LIST]; /* places of consecutive heads in the step */
     SHARED i64 room[KEYS_THREADS];
     SHARED u32 sums[2 * KEYS_THREADS];
     const int t = thread_index();
@@ -207,7 +209,7 @@ KERNEL_OF(runs_places)
             UNROLL for (int k = 0; k < KEYS_TILES; k++) mine += ones(v.w[k]);
             sums[t] = mine;
             BARRIER();
-            /* Hillis and Steele, between two halves of sums */
+            /* prefix sum of Hillis and Steele, with double buffering in `sums` */
             for (int m = 1; m < KEYS_THREADS; m <<= 1) {
                 const u32 s = sums[turn + t] + (t >= m ? sums[turn + t - m] : 0);
                 turn ^= KEYS_THREADS;
@@ -241,8 +243,8 @@ KERNEL_OF(runs_places)
 
 /* ---- take ---- */
 
-/* Of each part of `each` numbers of order the first that is no place of a sequence of `length`;
- * count: there is none. */
+/* For each part of `each` indices of order: finds the first one that is not below `length`; `count`
+ * if there is none. */
 KERNEL_OF(take_check)
 {
     SHARED i64 room[KEYS_THREADS];
@@ -259,7 +261,8 @@ KERNEL_OF(take_check)
 }
 
 #define TAKE(name, word)                                                                           \
-    fn void name(GLOBAL const u8 *x, i64 x_stride, GLOBAL const i64 *order, GLOBAL u8 *y, i64 y_stride, i64 count) \
+    fn void name(GLOBAL const u8 *x, i64 x_stride, GLOBAL const i64 *order, GLOBAL u8 *y,          \
+                 i64 y_stride, i64 count)                                                          \
     {                                                                                              \
         enum { TOGETHER = 8 };                                                                     \
         const i64 step = group_count() * KEYS_THREADS;                                             \
@@ -268,26 +271,30 @@ KERNEL_OF(take_check)
             i64 at[TOGETHER];                                                                      \
             word v[TOGETHER];                                                                      \
             UNROLL for (int k = 0; k < TOGETHER; k++) at[k] = order[i + k * step];                 \
-            UNROLL for (int k = 0; k < TOGETHER; k++) v[k] = ((GLOBAL const word *)x)[at[k] * x_stride]; \
-            UNROLL for (int k = 0; k < TOGETHER; k++)((GLOBAL word *)y)[(i + k * step) * y_stride] = v[k]; \
+            UNROLL for (int k = 0; k < TOGETHER; k++)                                              \
+                v[k] = ((GLOBAL const word *)x)[at[k] * x_stride];                                 \
+            UNROLL for (int k = 0; k < TOGETHER; k++)                                              \
+                ((GLOBAL word *)y)[(i + k * step) * y_stride] = v[k];                              \
         }                                                                                          \
-        for (; i < count; i += step) ((GLOBAL word *)y)[i * y_stride] = ((GLOBAL const word *)x)[order[i] * x_stride]; \
+        for (; i < count; i += step)                                                               \
+            ((GLOBAL word *)y)[i * y_stride] = ((GLOBAL const word *)x)[order[i] * x_stride];      \
     }
 TAKE(take_1, u8)
 TAKE(take_2, u16)
 TAKE(take_4, u32)
 TAKE(take_8, u64)
 
-fn void take_bytes(GLOBAL const u8 *x, i64 x_stride, GLOBAL const i64 *order, GLOBAL u8 *y, i64 y_stride, i64 count,
-                   int bytes)
+fn void take_bytes(GLOBAL const u8 *x, i64 x_stride, GLOBAL const i64 *order, GLOBAL u8 *y,
+                   i64 y_stride, i64 count, int bytes)
 {
     const i64 step = group_count() * KEYS_THREADS;
     for (i64 i = group_index() * KEYS_THREADS + thread_index(); i < count; i += step)
-        for (int k = 0; k < bytes; k++) y[i * y_stride * bytes + k] = x[order[i] * x_stride * bytes + k];
+        for (int k = 0; k < bytes; k++)
+            y[i * y_stride * bytes + k] = x[order[i] * x_stride * bytes + k];
 }
 
-/* said: how far before the end the first number is that is no place (0: there is none, and only
- * then something is taken), and that number. */
+/* said: the distance from the first bad index to the end (0: there is none, and only then elements
+ * are copied), and that index. */
 KERNEL_OF(take)
 {
     SHARED i64 room[KEYS_THREADS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The law as it is written, for the probe at start-up (src/api/probe.c): the table of all nodes,
- * level by level, then S(1), S(2), ... each out of its nodes. No warps and no exchanges, so a
- * compiler is done with it quickly. n: a power of two.
+ * The law in its plain form, for the probe at start-up (src/api/probe.c): the table of all nodes,
+ * level by level, then S(1), S(2), ... from their nodes. There are no warps and no exchanges, so it
+ * compiles quickly. n: a power of two.
  *
  *   level k has n >> k nodes, at nodes + 2 * (n - (n >> k)) */
 fn i64 table(i64 n, int k) { return 2 * (n - (n >> k)); }
@@ -25,7 +25,7 @@ KERNEL_OF(law_level)
     }
 }
 
-/* out[i] = lower(S(i + 1)): the nodes of i + 1's set bits, high to low. */
+/* out[i] = lower(S(i + 1)): folds the nodes of the set bits of i + 1, from high to low. */
 KERNEL_OF(law_lower)
 {
     par p;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * The nodes of chunks, level by level, for reduce and scan. */
+ * Computes the nodes of chunks, level by level, for reduce and scan. */
 
-/* S after `count` < 32 nodes of n elements, one a lane, which `before` has come to with `done`
-   elements. */
+/* Returns S after `before` and `count` < 32 nodes of n elements; lane k has node k. before: a state
+ * of `done` elements. */
 fn maybe append_lanes(maybe before, amount done, state node, amount n, int count, LOCAL state *box)
 {
     state left[5];
     if (SKIPS && count == 0) return before;
     row_node_s(node, n, left, box);
-    /* lane 0 has `before` */
+    /* lane `count` has the fold of `before` and the nodes to its left */
     before.s = from_lane(row_start_s(before, done, n, left).s, count, box);
     before.have = before.have || count;
     return before;
 }
 
 #if !TL_IN_PLACE
-/* The node of the full chunk at `at`. */
+/* Returns the node of the full chunk at `at`. */
 fn state node_of_chunk(batch b, i64 from, i64 at, LOCAL state *box)
 {
 #if STRIPED && !FINDS
@@ -28,7 +28,7 @@ fn state node_of_chunk(batch b, i64 from, i64 at, LOCAL state *box)
 }
 #endif
 
-/* Level 1: node `job` is a full chunk of elements. */
+/* Level 1: job number `job` computes the node of a full chunk of elements. */
 KERNEL_OF(nodes)
 {
     BATCH_OF_PARAMETERS;
@@ -46,13 +46,12 @@ KERNEL_OF(nodes)
 }
 
 #if !TL_IN_PLACE
-/* The same for neighbouring sequences that lie across (columns): a lane a column, so that a warp
- * reads whole lines. Job: a chunk of 32 columns, all columns of a chunk before the next. Each
- * warp of the group has a part of the chunk: of 1000 columns var f32 went from 0.43 to 0.51 of
- * read, f64 from 0.48 to 0.65, sum f32 stayed at 0.67 (H200). */
+/* Level 1 for sequences that lie across (columns): each lane takes a column, so that a warp reads
+ * whole cache lines. A job is a chunk of 32 columns; jobs go along all columns before the next
+ * chunk. The warps of a block share the chunk. */
 KERNEL_OF(columns)
 {
-    /* registers */
+    /* elements in registers at a time */
     enum { STEP = sizeof(state) > 8 ? 8 : 16, PART = CHUNK_e / COLUMN_PARTS, STEPS = PART / STEP };
     SHARED state parts[COLUMN_PARTS][LANES];
     BATCH_OF_PARAMETERS;
@@ -70,18 +69,21 @@ KERNEL_OF(columns)
                 state v[STEP];
                 elem e[STEP];
                 if (ADDRESS(x) % TL_SIZE == 0) {
-                    UNROLL for (int k = 0; k < STEP; k++) e[k] = *(GLOBAL const elem *)(x + k * step);
+                    UNROLL for (int k = 0; k < STEP; k++)
+                        e[k] = *(GLOBAL const elem *)(x + k * step);
                 } else {
-                    /* unrolled: e stays in registers */
+                    /* unrolled, so that e stays in registers */
                     UNROLL for (int k = 0; k < STEP; k++) e[k] = load_bytes(x + k * step);
                 }
                 UNROLL for (int k = 0; k < STEP; k++) v[k] = lift_e(e[k], at + k, b.p);
                 x += STEP * step;
-                /* halving a bound instead is not unrolled, and v goes to local memory: 3 times
-                   slower */
+                /* Loops with a halving bound are not unrolled; v would then be in local memory, and
+                 * 3 times as slow. */
                 UNROLL for (int k = 0; k < 4; k++)
-                    UNROLL for (int i = 0; i + (1 << k) < STEP; i += 2 << k) v[i] = TWIN(v[i], v[i + (1 << k)], 1 << k);
-                for (int t = j, size = STEP; t & 1; t >>= 1, size *= 2) v[0] = TWIN(stack[--top], v[0], size);
+                    UNROLL for (int i = 0; i + (1 << k) < STEP; i += 2 << k)
+                        v[i] = TWIN(v[i], v[i + (1 << k)], 1 << k);
+                for (int t = j, size = STEP; t & 1; t >>= 1, size *= 2)
+                    v[0] = TWIN(stack[--top], v[0], size);
                 stack[top++] = v[0];
             }
             parts[part][lane] = stack[0];
@@ -98,7 +100,7 @@ KERNEL_OF(columns)
 }
 #endif
 
-/* Level `level` from the one below it; nodes: all levels, level 1 first. */
+/* Computes level `level` from the level below. nodes: all levels, level 1 first. */
 KERNEL_OF(up)
 {
     BATCH_OF_PARAMETERS;
@@ -107,7 +109,8 @@ KERNEL_OF(up)
     GLOBAL state *to = nodes + level_base(b, (int)level);
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
         i64 s = sequence_of(b, (int)level, 0, job);
-        i64 from = level_first(b, (int)level - 1, s), at = (job - level_first(b, (int)level, s)) * CHUNK_s;
+        i64 from = level_first(b, (int)level - 1, s),
+            at = (job - level_first(b, (int)level, s)) * CHUNK_s;
         state v = chunk_node_s(b, from, at, level_size((int)level - 1), box);
         if (lane_index() == 0) to[job] = v;
     }

@@ -1,39 +1,42 @@
 /* SPDX-License-Identifier: MIT
- * One long sequence in one launch (CUDA), by the tree. Each group posts the nodes of its tiles
- * on the board (board.cl). The last group, which begins last, looks for all of them when it has
- * made its own, and makes the nodes of 256 tiles and the result. Others wait for nobody, so it
- * does not matter which groups run at the same time. (With a counter the group that finished
- * last did this, after a fence, the counter's answer and the nodes' loads, one after the other.) */
+ * Reduces one long sequence in one launch (CUDA). Each block publishes the nodes of its tiles in
+ * the status table (board.cl). The last block starts last; after its own tiles it polls for all
+ * nodes, folds 256 tiles to a node, and computes the result. Other blocks never wait, so the result
+ * does not depend on which blocks are resident together. (An atomic counter would add to the
+ * latency: a fence, the counter and the loads of the nodes, one after the other.) */
 #if defined(TL_CUDA) && !STRIPED
-/* ---- tiles: 8 warps of 1 << more chunks each ---- */
+/* ---- tiles: TILE_WARPS warps of 1 << more chunks each ---- */
 typedef char a_group_is_a_tile[WARPS_IN_GROUP == TILE_WARPS ? 1 : -1];
 
 typedef struct {
     i64 tiles, from;
-    int each, warp; /* chunks of a tile's warp; my warp */
+    int each, warp; /* each: chunks of a warp in a tile; warp: number of this warp in the block */
     GLOBAL u64 *words;
     u64 epoch;
 } tiling;
-/* The node of tile t, from those of its warps' `each` chunks of n elements. */
-fn void post_tile(state mine, i64 t, int turn, tiling d, i64 n, LOCAL state *parts, LOCAL state *box)
+
+/* Folds the nodes of the tile's warps and publishes the node of tile t. mine: this warp's node, of
+ * `each` chunks of n elements. */
+fn void post_tile(state mine, i64 t, int turn, tiling d, i64 n, LOCAL state *parts,
+                  LOCAL state *box)
 {
     const int lane = lane_index();
     if (lane == 0) parts[turn + d.warp] = mine;
     BARRIER();
     if (d.warp) return;
     mine = parts[turn + (lane & (TILE_WARPS - 1))];
-    UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) mine = meet(mine, exchange(mine, m, box), (lane & m) != 0,
-        m * d.each * n);
+    UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1)
+        mine = meet(mine, exchange(mine, m, box), (lane & m) != 0, m * d.each * n);
     if (lane == 0) post_state(d.words, t, mine, d.epoch);
 }
 
 #if WIDE
 /* Chunks of 4 KiB, for elements of one or two bytes and for states of more than 8 bytes. A lane
- * takes ROW_PACKS packs of each of ROWS_W rows: as many bytes are on their way as for elements
- * of 4 bytes, and large states cost fewer exchanges. */
+ * takes ROW_PACKS packs of each of ROWS_W rows. So as many bytes are in flight as for elements of 4
+ * bytes, and large states need fewer exchanges. */
 enum { PACKS_W = ROWS_W * ROW_PACKS, ITEMS_W = ROW_PACKS * PACK };
 
-/* The node of a lane's packs of a row. */
+/* Returns the node of a lane's packs of a row. i: index of the first element. */
 fn state fold_packs(const bundle *e, i64 i, par p)
 {
     state stack[6];
@@ -41,23 +44,26 @@ fn state fold_packs(const bundle *e, i64 i, par p)
     UNROLL for (int k = 0; k < ITEMS_W; k++)
     {
         stack[top++] = lift_e(pack_element(e[k / PACK], k % PACK), i + k, p);
-        UNROLL for (int n = 1; k & n; n <<= 1) top--, stack[top - 1] = TWIN(stack[top - 1], stack[top], n);
+        UNROLL for (int n = 1; k & n; n <<= 1)
+            top--, stack[top - 1] = TWIN(stack[top - 1], stack[top], n);
     }
     return stack[0];
 }
 
-/* fold_tiles (once.cl) of them; d.each is in chunks of 4 KiB. */
+/* fold_tiles (below) for these chunks; d.each counts chunks of 4 KiB. */
 fn void fold_wide_tiles(batch b, tiling d, LOCAL state *parts, LOCAL state *box)
 {
     const int lane = lane_index();
-    /* in chunks; from a tile's last one to the next tile's first */
+    /* at: in chunks; jump: from a tile's last chunk to the next tile's first */
     i64 at = (group_index() * TILE_WARPS + d.warp) * d.each;
     const i64 jump = (group_count() * TILE_WARPS - 1) * d.each + 1;
-    GLOBAL const bundle *x = (GLOBAL const bundle *)(b.x + d.from * TL_SIZE) + at * (CHUNK_w / PACK) + lane * ROW_PACKS;
+    GLOBAL const bundle *x =
+        (GLOBAL const bundle *)(b.x + d.from * TL_SIZE) + at * (CHUNK_w / PACK) + lane * ROW_PACKS;
     bundle e[PACKS_W];
     int turn = 0;
     if (group_index() < d.tiles) {
-        UNROLL for (int k = 0; k < PACKS_W; k++) e[k] = x[k / ROW_PACKS * LANES * ROW_PACKS + k % ROW_PACKS];
+        UNROLL for (int k = 0; k < PACKS_W; k++)
+            e[k] = x[k / ROW_PACKS * LANES * ROW_PACKS + k % ROW_PACKS];
     }
     ROLLED for (i64 t = group_index(); t < d.tiles; t += group_count(), turn ^= TILE_WARPS)
     {
@@ -75,9 +81,11 @@ fn void fold_wide_tiles(batch b, tiling d, LOCAL state *parts, LOCAL state *box)
             UNROLL for (int r = 0; r < ROWS_W; r++)
             {
 #if MOMENTS
-                UNROLL for (int k = 0; k < ROW_PACKS; k++) sums = moments_pack(sums, e[r * ROW_PACKS + k]);
+                UNROLL for (int k = 0; k < ROW_PACKS; k++)
+                    sums = moments_pack(sums, e[r * ROW_PACKS + k]);
 #else
-                v[r] = fold_packs(e + r * ROW_PACKS, at * CHUNK_w + r * ROW_w + lane * ITEMS_W, b.p);
+                v[r] =
+                    fold_packs(e + r * ROW_PACKS, at * CHUNK_w + r * ROW_w + lane * ITEMS_W, b.p);
 #endif
                 UNROLL for (int k = 0; k < ROW_PACKS; k++)
                 {
@@ -93,7 +101,8 @@ fn void fold_wide_tiles(batch b, tiling d, LOCAL state *parts, LOCAL state *box)
             if (c == 0 || lane == c) mine = v[0];
             at += step;
         }
-        for (int m = 1; m < d.each; m <<= 1) mine = meet(mine, exchange(mine, m, box), (lane & m) != 0, m * CHUNK_w);
+        for (int m = 1; m < d.each; m <<= 1)
+            mine = meet(mine, exchange(mine, m, box), (lane & m) != 0, m * CHUNK_w);
         post_tile(mine, t, turn, d, CHUNK_w, parts, box);
     }
 }
@@ -107,8 +116,9 @@ fn void fold_wide_tiles(batch b, tiling d, LOCAL state *parts, LOCAL state *box)
 #define REDUCE_BLOCKS 1
 #endif
 
-/* The group's tiles, t = its number, its number + groups of the launch, ... dense: full chunks
- * can be loaded by quads; then the next one is asked for before the exchanges of this one. */
+/* Folds the block's tiles t = block index, block index + grid size, ... and publishes their nodes.
+ * dense: full chunks can be loaded by quads; then the next chunk is prefetched before the exchanges
+ * of this one. */
 fn void fold_tiles(batch b, tiling d, int dense, LOCAL state *parts, LOCAL state *box)
 {
     const int lane = lane_index();
@@ -127,7 +137,8 @@ fn void fold_tiles(batch b, tiling d, int dense, LOCAL state *parts, LOCAL state
             state v[ROWS_E];
             if (dense) {
                 fold_dense(v, e, b, d.from, at);
-                if (c + 1 < d.each || t + group_count() < d.tiles) load_dense(e, b, d.from + at + step);
+                if (c + 1 < d.each || t + group_count() < d.tiles)
+                    load_dense(e, b, d.from + at + step);
                 fold_across_e(v, 1, box);
             } else {
                 fold_rows_e(v, b, d.from, at, 1, box);
@@ -136,18 +147,19 @@ fn void fold_tiles(batch b, tiling d, int dense, LOCAL state *parts, LOCAL state
             if (c == 0 || lane == c) mine = v[0];
             at += step;
         }
-        for (int m = 1; m < d.each; m <<= 1) mine = meet(mine, exchange(mine, m, box), (lane & m) != 0, m * CHUNK_e);
+        for (int m = 1; m < d.each; m <<= 1)
+            mine = meet(mine, exchange(mine, m, box), (lane & m) != 0, m * CHUNK_e);
         post_tile(mine, t, turn, d, CHUNK_e, parts, box);
     }
 }
 
-/* What is left for the last group: nodes of 256 tiles, the tiles after the last of these, the
- * chunks after the last tile, the rows after the last chunk. */
+/* What the last block folds at the end: nodes of 256 tiles, the tiles after them, the chunks after
+ * the last tile, the rows after the last chunk. */
 typedef struct {
     state groups[TILE_GROUPS], tiles[CHUNK_s], chunks[CHUNKS_MOST], rows[ROWS_MOST];
 } tail;
 
-/* All tiles' nodes, as soon as they are posted. */
+/* Polls for the nodes of all tiles, and folds each 256 of them to a node of left->groups. */
 fn void look_for_tiles(LOCAL tail *left, tiling d, i64 tile_size, batch b, LOCAL state *box)
 {
     const int lane = lane_index();
@@ -161,12 +173,14 @@ fn void look_for_tiles(LOCAL tail *left, tiling d, i64 tile_size, batch b, LOCAL
             UNROLL for (int i = 0; i < ROWS_S * QUAD; i++)
             {
                 const i64 k = i / QUAD * LANES * QUAD + lane * QUAD + i % QUAD;
-                missing |= misses_state(d.words, at + (k < count ? k : 0), &e[i / QUAD][i % QUAD], d.epoch);
+                missing |= misses_state(d.words, at + (k < count ? k : 0), &e[i / QUAD][i % QUAD],
+                                        d.epoch);
             }
         }
         if (count < CHUNK_s) {
             UNROLL for (int i = 0; i < ROWS_S * QUAD; i++)
-                left->tiles[i / QUAD * LANES * QUAD + lane * QUAD + i % QUAD] = e[i / QUAD][i % QUAD];
+                left->tiles[i / QUAD * LANES * QUAD + lane * QUAD + i % QUAD] =
+                    e[i / QUAD][i % QUAD];
             continue;
         }
         fold_quads_s(v, e, b, 0, tile_size);
@@ -198,19 +212,21 @@ KERNEL_OF(once)
         fold_wide_tiles(b, w, parts, box);
     } else
 #else
-    if (sizeof(state) <= 8 && can_load_e(b, from)) /* larger states have no registers left for it */
+    /* larger states leave no registers for the prefetch */
+    if (sizeof(state) <= 8 && can_load_e(b, from))
         fold_tiles(b, d, 1, parts, box);
     else
 #endif
         fold_tiles(b, d, 0, parts, box);
     if (group_index() != group_count() - 1) return;
-    BARRIER(); /* what this group posts is posted */
+    BARRIER(); /* this block's nodes are published */
     for (int c = warp; c < chunks; c += TILE_WARPS) {
         state v = chunk_node_e(b, from, (tiles << log) + c * CHUNK_e, 1, box);
         if (lane == 0) left.chunks[c] = v;
     }
     if (warp < rows) {
-        state v = chunk_node_r(b, from, (b.n >> ELEMENTS_LOG << ELEMENTS_LOG) + warp * CHUNK_r, 1, box);
+        state v =
+            chunk_node_r(b, from, (b.n >> ELEMENTS_LOG << ELEMENTS_LOG) + warp * CHUNK_r, 1, box);
         if (lane == 0) left.rows[warp] = v;
     }
     look_for_tiles(&left, d, tile_size, b, box);
@@ -224,19 +240,22 @@ KERNEL_OF(once)
     v = append_s(v, before_tiles * tile_size, level, 0, 0, tiles - before_tiles, tile_size, box);
     level.x = (GLOBAL const u8 *)left.chunks;
     v = append_s(v, tiles * tile_size, level, 0, 0, chunks, CHUNK_e, box);
-    v = append_lanes(v, b.n >> ELEMENTS_LOG << ELEMENTS_LOG, left.rows[lane & (ROWS_MOST - 1)], CHUNK_r, rows, box);
+    v = append_lanes(v, b.n >> ELEMENTS_LOG << ELEMENTS_LOG, left.rows[lane & (ROWS_MOST - 1)],
+                     CHUNK_r, rows, box);
     v = append_r(v, before_rest, b, from, before_rest, b.n & (CHUNK_r - 1), 1, box);
     if (lane == 0) store_reduced(out, b, 0, v, b.n);
 }
 #endif
 
-/* The same for operators in stripes (stripes.cl): the last group joins what all have posted. */
+/* The same for commutative operators folded in stripes (stripes.cl): the last block joins what all
+ * blocks have published. */
 #ifdef TL_CUDA
 #if STRIPED
-#define REDUCE_BLOCKS 3 /* the spans of 24 warps in flight; left alone, the compiler takes up to 174 registers */
-/* The lane's pile of the spans of its warp: number k, k + the warps of the launch, ... of the
- * packs from x on. A pack of the next span is asked for as soon as that of this one is folded.
- * first: the index of the first span. */
+#define REDUCE_BLOCKS 3 /* 3 blocks for 24 warps with spans in flight; without a limit the compiler
+                         * takes up to 174 registers */
+/* Returns the lane's pile of its packs in the warp's spans. The spans begin at x; the warp has
+ * spans k, k + (warps of the launch), ... A pack of the next span is loaded as soon as the same
+ * pack of this span is folded. first: index of the first span's first element. */
 fn pile fold_spans(GLOBAL const bundle *x, i64 spans, i64 first, i64 k, par p)
 {
     const i64 step = group_count() * WARPS_IN_GROUP;
@@ -263,8 +282,9 @@ fn pile fold_spans(GLOBAL const bundle *x, i64 spans, i64 first, i64 k, par p)
 }
 
 enum { AT_ONCE = 8 };
-/* v, and elements i of the sequence: the warps' own from number `me` on, in steps of `all`. Of
- * the first `count` of them, those from `gap` on are `skip` further on. */
+
+/* Joins single elements to v: numbers me, me + all, me + 2 * all, ... below `count`. Element number
+ * o has index o if o < gap, else o + skip. */
 fn state fold_others(state v, batch b, i64 me, i64 all, i64 count, i64 gap, i64 skip)
 {
     for (i64 j = me; j < count; j += AT_ONCE * all) {
@@ -284,8 +304,8 @@ fn state fold_others(state v, batch b, i64 me, i64 all, i64 count, i64 gap, i64 
 }
 
 #if FINDS
-/* v, whose index is that of a span's first element: the first element of the span, `at` elements
- * from x on, that has its key. */
+/* Finds the first element with v's key. v.i is the index of the first element of a span, which lies
+ * `at` elements after x; the element is in that span. */
 fn state find(state v, GLOBAL const bundle *x, i64 at, LOCAL state *box)
 {
     const int lane = lane_index();
@@ -299,14 +319,15 @@ fn state find(state v, GLOBAL const bundle *x, i64 at, LOCAL state *box)
         {
             par none;
             none.value = 0, none.origin = 0;
-            if (lift(pack_element(e, k), 0, none).m == v.m) found.i = v.i + (r * LANES + lane) * PACK + k;
+            if (lift(pack_element(e, k), 0, none).m == v.m)
+                found.i = v.i + (r * LANES + lane) * PACK + k;
         }
     }
     return join_lanes(found, LANES, box);
 }
 #endif
 
-/* The states of a group's threads joined, in the lanes of its first warp. */
+/* Joins the states of a block's threads; the lanes of its first warp have the result. */
 fn state join_group(state v, LOCAL state *parts, LOCAL state *box)
 {
     v = join_lanes(v, LANES, box);
@@ -315,8 +336,8 @@ fn state join_group(state v, LOCAL state *parts, LOCAL state *box)
     return join_lanes(parts[lane_index() & (WARPS_IN_GROUP - 1)], WARPS_IN_GROUP, box);
 }
 
-/* Spans of packs, shared by all warps; the elements before the first aligned one and after the
- * last span, or those of a view that is not side by side, by all threads. */
+/* All warps share the spans of packs. All threads share the elements before the first aligned one
+ * and after the last span, or all elements of a view that is not contiguous. */
 KERNEL_OF(once)
 {
     BATCH_OF_PARAMETERS;
@@ -328,14 +349,16 @@ KERNEL_OF(once)
     const int me = thread_index(), warp = me / LANES;
     const i64 groups = group_count(), group = group_index(), threads = WARPS_IN_GROUP * LANES;
     const int near = b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0;
-    const i64 head = (i64)((16 - ADDRESS(b.x) % 16) % 16 / TL_SIZE), spans = near ? (b.n - head) / SPAN : 0;
+    const i64 head = (i64)((16 - ADDRESS(b.x) % 16) % 16 / TL_SIZE),
+              spans = near ? (b.n - head) / SPAN : 0;
     GLOBAL const bundle *x = (GLOBAL const bundle *)(b.x + head * TL_SIZE);
     state v = pile_state(fold_spans(x, spans, b.p.origin + head, warp * groups + group, b.p));
-    v = fold_others(v, b, group * threads + me, groups * threads, b.n - spans * SPAN, head, spans * SPAN);
+    v = fold_others(v, b, group * threads + me, groups * threads, b.n - spans * SPAN, head,
+                    spans * SPAN);
     v = join_group(v, parts[0], box);
     if (me == 0) post_state(words, group, v, (u64)epoch);
     if (group != groups - 1) return;
-    BARRIER(); /* this group's is posted */
+    BARRIER(); /* this block's state is published */
     v = none_of(b.p);
     for (i64 g = me; g < groups; g += threads) {
         state other;

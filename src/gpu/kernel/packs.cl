@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Elements in packs of 16 bytes, and the first road that folds packs (the others: stripes.cl,
- * once.cl). */
+ * Elements in packs of 16 bytes, and the first fast path that folds packs (stripes.cl and once.cl
+ * have the others). */
 enum { PACK = 16 / TL_SIZE };
 typedef struct ALIGNED(16) {
     u32 w[4];
@@ -29,17 +29,21 @@ fn elem pack_element(bundle v, int k)
 #endif
 }
 
-fn int is_packed(batch b, i64 first) { return b.stride == 1 && ADDRESS(b.x + first * TL_SIZE) % 16 == 0; }
+fn int is_packed(batch b, i64 first)
+{
+    return b.stride == 1 && ADDRESS(b.x + first * TL_SIZE) % 16 == 0;
+}
 
-/* Mean and sum of squared deviations (OP_MOMENTS) of integers of 8 or 16 bits. Every mean and m2
- * of a node of 2^k such elements, k <= 11, is a multiple of 2^-k below 2^53 times that, and so
- * is all that combine makes on the way: nothing rounds. So the node is what the sums of the
- * elements and of their squares say, in any order:
+/* Mean and sum of squared deviations (OP_MOMENTS) of integers of 8 or 16 bits. All means and m2 of
+ * nodes of 2^k such elements, k <= 11, and all intermediate values of combine, are multiples of
+ * 2^-k with less than 53 bits, so nothing is rounded. Then the node follows from the sums of the
+ * elements and of their squares, in any order:
  *
  *   mean = sum / n        m2 = (n squares - sum sum) / n
  *
- * (n = 2^k; for 8 bits k may be 19.) */
-#define MOMENTS (OP_MOMENTS && !TL_IN_PLACE && !OP_MASKED && TL_KIND != 3 && TL_SIZE <= 2 && TL_REAL_FLOAT == 8)
+ * (n = 2^k; with 8 bits, k may be 19.) */
+#define MOMENTS                                                                                    \
+    (OP_MOMENTS && !TL_IN_PLACE && !OP_MASKED && TL_KIND != 3 && TL_SIZE <= 2 && TL_REAL_FLOAT == 8)
 
 #if MOMENTS
 typedef struct {
@@ -62,7 +66,8 @@ fn moments moments_pack(moments t, bundle v)
     UNROLL for (int k = 0; k < 4; k++) t.sum = WORD_SUM(v.w[k], t.sum);
     return t;
 }
-/* The node of n elements, in every lane, from what each lane has of them. */
+
+/* Returns the node of n elements, in every lane, from the sums of each lane. */
 fn state moments_node(moments t, i64 n, LOCAL state *box)
 {
     state s, got;
@@ -76,7 +81,8 @@ fn state moments_node(moments t, i64 n, LOCAL state *box)
     s.mean = (real)sum / (real)n, s.m2 = (real)(n * squares - sum * sum) / (real)n;
     return s;
 }
-/* The node of a full chunk, in every lane. */
+
+/* Returns the node of a full chunk, in every lane. */
 fn state chunk_moments(batch b, i64 from, i64 at, LOCAL state *box)
 {
     GLOBAL const bundle *x = (GLOBAL const bundle *)(b.x + (from + at) * TL_SIZE) + lane_index();

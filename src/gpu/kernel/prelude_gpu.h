@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * The operator dialect on a GPU, after prelude_cuda.h or prelude_opencl.h: every word is a plain
- * type or function of one work-item. The assembler (gpu/program.c) defines, for the instance:
+ * The words of the operator dialect on a GPU. It follows prelude_cuda.h or prelude_opencl.h. Every
+ * word is a plain type or function of one thread. gpu/program.c defines for each instance:
  *
- *   ELEM_T REAL_T ORD_T OUT_T    its types                       TL_SIZE       bytes of an element
- *   TL_KIND                      1 signed, 2 unsigned, 3 float   TL_FORMAT     16 f16, 17 bf16, else 0
- *   TL_OUT_SIZE                  bytes of one value of a result   STATE_BYTES bytes of a state
- *   TL_REAL_FLOAT TL_OUT_FLOAT   0 integer, 4 f32, 8 f64         ROOM_LOG      states of a tile of window, log2
- *   ONCE_BLOCKS, FEW_BLOCKS      groups of scan_once and scan_few a processor, 0 if they are not
- *                                for this instance
- *   SCAN_LINES                   their warps take lines (scan_lines.cl)             WHOLE_LOG     of window_whole
- *   TL_MARKED                    defined where a nan form leaves out the mark, not every NaN
- *   RUNS                         threads of window_whole have 8 items side by side, two quads
- *   PASS_LOG, PASS_RUN           log2 of the radix of window/passes.cl, items of a thread; 0 if
- *                                it is not for this one
- */
+ *   ELEM_T REAL_T ORD_T OUT_T    its types
+ *   TL_SIZE                      bytes of an element
+ *   TL_KIND                      1 signed, 2 unsigned, 3 float
+ *   TL_FORMAT                    16 f16, 17 bf16, else 0
+ *   TL_OUT_SIZE                  bytes of one value of a result
+ *   STATE_BYTES                  bytes of a state
+ *   TL_REAL_FLOAT TL_OUT_FLOAT   0 integer, 4 f32, 8 f64
+ *   ROOM_LOG                     log2 of the states in a tile of window
+ *   WHOLE_LOG                    log2 of the elements in a tile of window_whole
+ *   ONCE_BLOCKS, FEW_BLOCKS      blocks of scan_once and scan_few on a multiprocessor; 0: this
+ *                                instance does not have the kernel
+ *   SCAN_LINES                   the warps of these kernels scan lines (scan_lines.cl)
+ *   TL_MARKED                    defined if a nan form skips only marked elements, not every NaN
+ *   RUNS                         a thread of window_whole has 8 contiguous items, two quads
+ *   PASS_LOG, PASS_RUN           log2 of the radix of window/passes.cl, items of a thread; 0: this
+ *                                instance does not have the kernel */
 #if TL_KIND == 2
 #define ORD_LOW  0
 #define ORD_HIGH (~(ord)0)
@@ -30,14 +34,15 @@ typedef u64 wide;
 typedef int mask;
 typedef struct {
     f64 value; /* the operator's parameter */
-    /* index of the first element here in its whole sequence: 0 but for pieces of longer ones
-       (batch.cl) */
+    /* index of the first element here in its whole sequence; 0, except for pieces of longer
+     * sequences (batch.cl) */
     i64 origin;
 } par;
 
 #define REAL_IS_EXACT     (!TL_REAL_FLOAT)
 #define FIELD(type, name) type name;
-#ifdef POCL_DEVICE_ADDRESS_BITS /* both, then a choice: ?: of divisions would be branches (prelude_opencl.h, BARRIER) */
+#ifdef POCL_DEVICE_ADDRESS_BITS /* Both operands are computed before the choice: with ?: a division
+                                 * would become a branch (see BARRIER in prelude_opencl.h). */
 #define sel(c, a, b)                                                                               \
     ({                                                                                             \
         __typeof__(a) a_ = (a);                                                                    \
@@ -61,7 +66,7 @@ typedef struct {
 #define ord_bottom       ((ord)(ORD_LOW))
 #define NEGATIVE_ZERO    (-0.0)
 #define NO_INDEX         ((idx)0)
-/* Of the accumulator's type: a conversion from another width need not keep a NaN's bits. */
+/* NaN of the accumulator's type. A conversion from another width might change a NaN's bits. */
 #if TL_REAL_FLOAT == 4
 #define NOT_A_NUMBER as_f32(0x7fc00000u)
 #else
@@ -93,7 +98,7 @@ typedef struct {
 #endif
 #endif
 
-#ifdef TL_MARKED /* the mark alone is left out (context/inputs.h): all bits but the sign */
+#ifdef TL_MARKED /* only the mark is skipped: all bits set but the sign (context/inputs.h) */
 #define is_present(x, p) (elem_bits(x) != ~(u64)0 >> (65 - 8 * TL_SIZE))
 #else
 #define is_present(x, p) is_number(x)
@@ -102,7 +107,7 @@ typedef struct {
 #if TL_FORMAT == 16 && defined(HALF_TO_F32)
 fn real to_real(elem x) { return (real)half_to_f32(x); }
 #elif TL_FORMAT == 16
-/* Exact: shift the fields into place and multiply by 2^112, which also normalises subnormals. */
+/* Exact: shifts the fields into place and multiplies by 2^112, which also normalises subnormals. */
 fn real to_real(elem x)
 {
     f32 f = as_f32((u32)(x & 0x7fff) << 13) * as_f32(0x77800000u);
@@ -141,16 +146,17 @@ fn real root(real x) { return sqrt_f32(x); }
 fn real root(real x) { return sqrt_f64(x); }
 #endif
 
-/* What the compiler may count on. */
+/* Assumptions that the compiler may use. */
 #ifndef SURELY
 #define SURELY(c) (void)0
 #define HERE(x)   (void)0
 #endif
-/* y + d / 2, and y + x (n / 2) for n = 1, 2, 4, .. and y, x that are not negative. Where the
- * product is exact, a fused instruction has the same bits and saves one. d / 2 and x / 2 are
- * exact but for the smallest numbers, and elements of up to 4 bytes have none: means of 2^k of
- * them are multiples of 2^-(149 + k), their squares of 2^-(298 + 2 k). x (n / 2) of a larger n
- * can only overflow, and then the sum does so too (of f64 in programs that know n). */
+/* plus_half: y + d / 2. plus_halves: y + x (n / 2) for n = 1, 2, 4, ... and y, x not negative.
+ * Where the product is exact, a fused multiply-add gives the same bits in one instruction. d / 2
+ * and x / 2 are exact except for the smallest numbers, which elements of up to 4 bytes cannot
+ * produce: means of 2^k of them are multiples of 2^-(149 + k), their squares of 2^-(298 + 2 k). For
+ * larger n, x (n / 2) can only overflow, and then the sum overflows too (f64, in programs that know
+ * n). */
 #if defined(FUSES) && TL_REAL_FLOAT == 8 && (TL_SIZE <= 4 || defined(TL_LONG))
 #define plus_half(y, d) (TL_SIZE <= 4 ? fma_f64(d, 0.5, y) : (y) + (d)*0.5)
 #define plus_halves(y, x, n)                                                                       \
@@ -160,12 +166,12 @@ fn real root(real x) { return sqrt_f64(x); }
 #define plus_halves(y, x, n) ((y) + (x) * ((n)*num(0.5)))
 #endif
 
-/* x / n. Where all results of a launch have the same n (SAME_LENGTH), 1 / n is made once, and
- * then a product and two fused ones give the correctly rounded quotient (Brisebarre, Muller and
- * Raina, "Accelerating Correctly Rounded Floating-Point Division When the Divisor Is Known in
- * Advance", IEEE Transactions on Computers 53, 2004, algorithm 1), if all of them are exact
- * below: n from 1 to BOUND and a quotient of 1 / BOUND or more. (0 is none; a NaN is none.) Not
- * for f32 in window_flat: no gain was seen there (means at w = 50, 0.97 to 0.99; H200). */
+/* x / n, correctly rounded. If all results of a launch have the same n (SAME_LENGTH), 1 / n is
+ * computed once, and a product and two fused multiply-adds give the quotient (Brisebarre, Muller
+ * and Raina, "Accelerating Correctly Rounded Floating-Point Division When the Divisor Is Known in
+ * Advance", IEEE Transactions on Computers 53, 2004, algorithm 1). That needs steps without
+ * underflow: 1 <= n <= BOUND and |quotient| >= 1 / BOUND. Otherwise, and for 0 and NaN, x is
+ * divided by n. It was no faster for f32 in window_flat. */
 #if defined(FUSES) && SAME_LENGTH &&                                                               \
     (TL_REAL_FLOAT == 8 || (TL_REAL_FLOAT == 4 && defined(TL_LONG)))
 #if TL_REAL_FLOAT == 4
@@ -192,6 +198,6 @@ fn real over_size(real x, real n)
 #define signed_to_real(x) ((real)(i64)(x))
 #define wide_to_real(x)   ((real)(u64)(x))
 #define idx_to_real(x)    ((real)(i64)(x))
-/* Of none 1: combine takes the other side whatever comes, and a division of 0 leaves the quick
- * road of f64: a call for the whole warp as soon as one lane has an absent element. */
+/* The number of elements as a real, but 1 for 0: combine ignores this operand then, and a division
+ * by 0 would leave the fast path of f64 for the whole warp. */
 #define kept_to_real(x) idx_to_real((x) + ((x) == 0))

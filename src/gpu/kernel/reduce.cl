@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * reduce: after the nodes of all levels (level.cl) one warp a sequence puts S(n) together: what
- * is left over of each level, the highest first. Short sequences: forest.cl. */
+ * Last step of a reduction: after the nodes of all levels are computed (level.cl), one warp per
+ * sequence computes S(n) from the nodes of each level that are not part of a higher node, the
+ * highest level first. forest.cl reduces short sequences. */
 
 KERNEL_OF(finish)
 {
@@ -14,7 +15,8 @@ KERNEL_OF(finish)
             batch below = b;
             below.x = (GLOBAL const u8 *)(nodes + level_base(b, level));
             i64 at = level_count(n, level + 1) << STATES_LOG, size = level_size(level);
-            v = append_s(v, at * size, below, level_first(b, level, s), at, level_count(n, level) - at, size, box);
+            v = append_s(v, at * size, below, level_first(b, level, s), at,
+                         level_count(n, level) - at, size, box);
         }
         i64 at = level_count(n, 1) << ELEMENTS_LOG;
         v = append_e(v, at, b, start_of(b, s), at, n - at, 1, box);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * scan: nodes of chunks, level by level (level.cl), then from the highest level down S at the
- * first item of every node (down), then the elements themselves (scan). prefix, like nodes, has
- * all levels, level 1 first; a sequence has one more entry there than nodes: S after the last of
- * them. */
+ * Scan in several launches. level.cl computes the nodes of chunks, level by level. Then `down`
+ * computes the prefix S at the first item of every node, from the highest level to the lowest, and
+ * `scan` the results of the elements. The array prefix has all levels, level 1 first, like nodes;
+ * but a sequence has one more entry there, S after its last node. */
 
-/* What comes before sequence s. seeded: SEED_VALUE the value init[0], SEED_STATES a state for
- * each sequence, packed (batch.cl). */
+/* The initial state of sequence s. seeded: SEED_NONE, SEED_VALUE (the value init[0]) or SEED_STATES
+ * (a packed state for each sequence, batch.cl). */
 fn maybe initial(i64 seeded, GLOBAL const result *init, i64 s, par p)
 {
     maybe r = nothing(p);
@@ -21,10 +21,11 @@ fn maybe initial(i64 seeded, GLOBAL const result *init, i64 s, par p)
 #endif
     return r;
 }
+
 fn i64 prefix_base(batch b, int level) { return level_base(b, level) + (level - 1) * b.seqs; }
 
-/* S at eight elements e, which begin at number i: s[0] is given, s[1] .. s[7] are made, and
-   their node. */
+/* Scans eight elements e, the first of which has index i. s[0] is given; s[1] to s[7] and the node
+ * of all eight are computed. */
 fn void scan_eight(maybe *s, state *node, const elem *e, i64 i, par p)
 {
     const amount done = p.origin + i;
@@ -33,7 +34,8 @@ fn void scan_eight(maybe *s, state *node, const elem *e, i64 i, par p)
     UNROLL for (int k = 0; k < 4; k++) two[k] = TWIN(q[2 * k], q[2 * k + 1], 1);
     const state left = TWIN(two[0], two[1], 2);
     *node = TWIN(left, TWIN(two[2], two[3], 2), 4);
-    s[1] = then(s[0], q[0], done, 1), s[2] = then(s[0], two[0], done, 2), s[3] = then(s[2], q[2], done + 2, 1);
+    s[1] = then(s[0], q[0], done, 1), s[2] = then(s[0], two[0], done, 2),
+    s[3] = then(s[2], q[2], done + 2, 1);
     s[4] = then(s[0], left, done, 4), s[5] = then(s[4], q[4], done + 4, 1);
     s[6] = then(s[4], two[2], done + 4, 2), s[7] = then(s[6], q[6], done + 6, 1);
 }
@@ -47,9 +49,11 @@ KERNEL_OF(down)
     GLOBAL state *to = prefix + prefix_base(b, level);
     GLOBAL const state *above = prefix + prefix_base(b, level + 1);
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
-        i64 s = sequence_of(b, level + 1, 1, job), n = length_of(b, s), count = level_count(n, level);
-        i64 first = level_first(b, level, s), at = (job - level_first(b, level + 1, s) - s) << STATES_LOG;
-        /* elements of a node; before it */
+        i64 s = sequence_of(b, level + 1, 1, job), n = length_of(b, s),
+            count = level_count(n, level);
+        i64 first = level_first(b, level, s), at = (job - level_first(b, level + 1, s) - s)
+                                                   << STATES_LOG;
+        /* size: elements of a node; done: elements before it */
         amount size = level_size(level), done = b.p.origin + at * level_size(level);
         maybe rows[3];
         state stack[2], left[5], e[2][QUAD];
@@ -63,9 +67,11 @@ KERNEL_OF(down)
             i64 i = at + r * ROW_s + lane * QUAD;
             amount row = done + size * (r * ROW_s), mine = row + size * (lane * QUAD);
             if (SKIPS && at + r * ROW_s > count) continue;
-            state two = TWIN(e[r][0], e[r][1], size), four = TWIN(two, TWIN(e[r][2], e[r][3], size), 2 * size);
+            state two = TWIN(e[r][0], e[r][1], size),
+                  four = TWIN(two, TWIN(e[r][2], e[r][3], size), 2 * size);
             state node = row_node_s(four, QUAD * size, left, box);
-            maybe v = row_start_s(rows[r], row, QUAD * size, left), v1 = then(v, e[r][0], mine, size);
+            maybe v = row_start_s(rows[r], row, QUAD * size, left),
+                  v1 = then(v, e[r][0], mine, size);
             maybe v2 = then(v, two, mine, 2 * size), v3 = then(v2, e[r][2], mine + 2 * size, size);
             next_row_s(rows, stack, r, node, done, ROW_s * size);
             GLOBAL state *at_ = to + first + s + i;
@@ -77,9 +83,10 @@ KERNEL_OF(down)
     }
 }
 
-/* The results of a lane's quad, of those below n; row: the place of lane 0's first one; known:
- * none of the warp's is ABSENT. */
-fn void store_quad(results out, batch b, i64 s, i64 row, i64 n, maybe *v, i64 exclusive, int known, par p)
+/* Stores the results of a lane's quad that have indices below n. row: index of the warp's first
+ * result. known: no state of this warp is ABSENT. */
+fn void store_quad(results out, batch b, i64 s, i64 row, i64 n, maybe *v, i64 exclusive, int known,
+                   par p)
 {
     const i64 i = row + lane_index() * QUAD;
 #if OP_LANES == 1
@@ -91,7 +98,8 @@ fn void store_quad(results out, batch b, i64 s, i64 row, i64 n, maybe *v, i64 ex
         store_row(at, w);
         return;
     }
-    if (SKIPS && known && out.stride == 1 && row + LANES * QUAD <= n && ADDRESS(at) % sizeof(result) == 0) {
+    if (SKIPS && known && out.stride == 1 && row + LANES * QUAD <= n &&
+        ADDRESS(at) % sizeof(result) == 0) {
         UNROLL for (int k = 0; k < QUAD; k++)
             ((GLOBAL result *)at)[lane_index() * QUAD + k] = lower(v[k].s, (real)(n0 + k), 0, p);
         return;
@@ -103,11 +111,11 @@ fn void store_quad(results out, batch b, i64 s, i64 row, i64 n, maybe *v, i64 ex
     }
 }
 
-/* The results of row r of the chunk at `at`, whose elements x the lane holds; calls with r = 0,
- * 1, 2, ... rows[0]: S before the chunk; after: S after it, if it is full; last: its last row. */
-fn void scan_row(results out, batch b, i64 s, i64 at, i64 n, const elem *x, int r, maybe *rows, state *stack,
-    state after,
-                 int last, i64 exclusive, LOCAL state *box)
+/* Stores the results of row r of the chunk at `at`; called with r = 0, 1, 2, ... x: the lane's
+ * elements of the row. rows[0]: S before the chunk; after: S after it, if it is full; last: its
+ * last row. */
+fn void scan_row(results out, batch b, i64 s, i64 at, i64 n, const elem *x, int r, maybe *rows,
+                 state *stack, state after, int last, i64 exclusive, LOCAL state *box)
 {
     const int lane = lane_index();
     i64 i = at + r * LANES * QUAD + lane * QUAD;
@@ -115,17 +123,19 @@ fn void scan_row(results out, batch b, i64 s, i64 at, i64 n, const elem *x, int 
     state q[QUAD], left[5];
     if (SKIPS && at + r * LANES * QUAD >= n) return;
     UNROLL for (int k = 0; k < QUAD; k++) q[k] = lift_e(x[k], i + k, b.p);
-    state two = TWIN(q[0], q[1], 1), node = row_node_e(TWIN(two, TWIN(q[2], q[3], 1), 2), QUAD, left, box);
+    state two = TWIN(q[0], q[1], 1),
+          node = row_node_e(TWIN(two, TWIN(q[2], q[3], 1), 2), QUAD, left, box);
     maybe v[QUAD + 1];
     v[0] = row_start_e(rows[r], done + r * ROW_e, QUAD, left);
     next_row_e(rows, stack, r, node, done, ROW_e);
-    v[1] = then(v[0], q[0], mine, 1), v[2] = then(v[0], two, mine, 2), v[3] = then(v[2], q[2], mine + 2, 1);
-    /* after a quad, the next lane's start; after a row, the next row's; after a chunk, the next
-       one's */
+    v[1] = then(v[0], q[0], mine, 1), v[2] = then(v[0], two, mine, 2),
+    v[3] = then(v[2], q[2], mine + 2, 1);
+    /* S after a quad is the next lane's start; after a row, the next row's; after a chunk,
+     * `after`. */
     v[4].s = from_lane(v[0].s, (lane + 1) & 31, box);
     v[4].have = 1;
-    /* moved, so that there is one call: two are half as much code again, and end PoCL 5.0
-     * (prelude_opencl.h, BARRIER) */
+    /* The states are moved so that there is only one call of store_quad. Two calls would double the
+     * code, and PoCL 5.0 aborts over them (see BARRIER in prelude_opencl.h). */
     if (!exclusive) {
         if (lane == LANES - 1) v[4].s = r == last ? after : rows[r + 1].s;
         UNROLL for (int k = 0; k < QUAD; k++) v[k] = v[k + 1];
@@ -151,24 +161,27 @@ KERNEL_OF(scan)
         if (at + (1 << ELEMENTS_LOG) <= n) after = prefix[job + 1];
         elem e[ROWS_E][QUAD];
         load_e(e, b, from, at, n);
-        UNROLL for (int r = 0; r < ROWS_E; r++) scan_row(out, b, s, at, n, e[r], r, rows, stack, after, ROWS_E - 1,
-            exclusive, box);
+        UNROLL for (int r = 0; r < ROWS_E; r++)
+            scan_row(out, b, s, at, n, e[r], r, rows, stack, after, ROWS_E - 1, exclusive, box);
     }
 }
 
 /* ---- columns ----
  *
- * Sequences that lie across (columns): a lane a column, so that a warp reads and writes whole
- * lines. A lane walks down a chunk from S at its first element (above), 8 elements at a time:
+ * Sequences that lie across (columns): each lane takes a column, so that a warp reads and writes
+ * whole cache lines. A lane starts with S at the first element of a chunk (from the array prefix)
+ * and walks down the chunk, 8 elements at a time:
  *
- *   node[l]    the last node of 2^l groups of 8 that still waits for its right neighbour
+ *   node[l]    the last node of 2^l groups of 8 that waits for its right neighbour
  *   start[l]   S at the last multiple of 2^l groups; so S after j groups is C(start[l + 1], node
  *              of 2^l groups), where j is an odd multiple of 2^l
  *
- * Nothing is exchanged. The next 8 elements are asked for before the results of these are made. */
+ * Lanes exchange nothing. The next 8 elements are loaded before the results of these are
+ * computed. */
 enum { DOWN = 8, DOWN_LEVELS = ELEMENTS_LOG - 3 + 1 };
 
-/* The results of `count` elements, which begin at number i; w[k]: S after k of them. */
+/* Stores the results of `count` elements, the first of which has index i. w[k]: S after k of
+ * them. */
 fn void store_down(GLOBAL u8 *to, i64 step, int count, const maybe *w, i64 i, i64 exclusive, par p)
 {
     const i64 n = i + !exclusive;
@@ -176,8 +189,9 @@ fn void store_down(GLOBAL u8 *to, i64 step, int count, const maybe *w, i64 i, i6
     UNROLL for (int k = 0; k < DOWN; k++)
     {
         GLOBAL u8 *at = to + k * step;
-        maybe v; /* no address of w's: it stays in registers */
-        v.s = choose(exclusive != 0, w[k].s, w[k + 1].s), v.have = exclusive ? w[k].have : w[k + 1].have;
+        maybe v; /* no pointer into w, so that w stays in registers */
+        v.s = choose(exclusive != 0, w[k].s, w[k + 1].s),
+        v.have = exclusive ? w[k].have : w[k + 1].have;
         if (k >= count) continue;
 #if OP_LANES == 1
         if (aligned) {
@@ -223,7 +237,8 @@ KERNEL_OF(scan_columns)
             node[l] = mine;
             v = then(start[l + 1], mine, b.p.origin + at + (i64)(j & (j - 1)) * DOWN, DOWN << l);
             for (int k = 0; k <= l; k++) start[k] = v;
-            /* a full chunk ends nodes of higher levels; of other columns there may be no prefix */
+            /* A full chunk ends nodes of higher levels too; its end is taken from prefix. Columns
+             * without a full chunk may have no prefix. */
             if (all == CHUNK && i + DOWN == CHUNK) v.s = here[1];
             w[DOWN] = v;
             store_down(to, out_step, all - i, w, at + i, exclusive, b.p);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * scan of columns in one launch that reads every element once (CUDA): look-back by a lane for
+ * Scan of columns in one launch that reads every element once (CUDA): look-back with a lane for
  * each column.
  *
- * A tile is 32 columns wide; each of its 8 warps has DOWN_ROWS rows of it in registers, a column
- * per lane. With a tile's number in base 8, S before it is a fold of nodes that others have
- * posted: its left neighbours (here: those above it) among 8 tiles, those among 8 groups of 8
- * tiles, and so on. Warp w asks for neighbour w of every level, all at once; the last warp posts
- * the tile's node, and the nodes of the groups that it ends. Only fixed nodes are combined, so
- * it does not matter who comes first. Tiles are taken from a counter, row after row of tiles:
- * whoever waits, waits for groups that run. */
+ * A tile is 32 columns wide. Each of its 8 warps holds DOWN_ROWS rows of it in registers, one
+ * column per lane. Write the tile's number in base 8. The prefix S before the tile is a fold of
+ * published nodes: those above it among 8 tiles, those among 8 groups of 8 tiles, and so on. Warp w
+ * polls for node w of every level, all at once. The last warp publishes the tile's node and the
+ * nodes of the groups that the tile ends. Only fixed nodes of the tree are combined, so block order
+ * does not affect results. Tiles are taken from a counter, one row of tiles after the other, so a
+ * block only waits for blocks that run already. */
 enum { DOWN_TILE = DOWN_ROWS * TILE_WARPS, DOWN_GROUPS = DOWN_ROWS / DOWN };
 
-/* Posted nodes: [level][number][column]. */
+/* Published nodes: [level][number][column]. */
 typedef struct {
     GLOBAL u64 *words;
     u64 epoch;
-    i64 tiles, width; /* tiles of a column; columns, with those that fill the last tile's lanes */
+    i64 tiles, width; /* tiles of a column; columns, rounded up to a multiple of 32 */
 } column_board;
 fn i64 place_of(column_board d, int level, i64 number, i64 column)
 {
@@ -23,20 +23,22 @@ fn i64 place_of(column_board d, int level, i64 number, i64 column)
     for (int l = 0; l < level; l++) at += (d.tiles >> (COLUMN_LOG * l)) + 1;
     return at * d.width + column;
 }
+
 fn void post_node(column_board d, int level, i64 number, i64 column, state v)
 {
     post_state(d.words, place_of(d, level, number, column), v, d.epoch);
 }
 
-/* What the warps of a group share. nodes[level][digit]: those left of the tile, and in the place
- * of its own digit the node that it ends. */
+/* Shared by the warps of a block. nodes[level][digit]: the nodes above the tile; at the tile's own
+ * digit, the node that the tile ends. */
 typedef struct {
     state warps[TILE_WARPS][LANES], nodes[COLUMN_LEVELS][TILE_WARPS][LANES];
     i64 job;
 } down_room;
 fn int digit_of(i64 k, int level) { return (int)(k >> (COLUMN_LOG * level)) & (TILE_WARPS - 1); }
 
-/* The neighbours number `warp` of tile k that others post. */
+/* Polls for the nodes with number `warp` on every level, and puts them into room->nodes. levels:
+ * levels of the look-back. */
 fn void ask(column_board d, LOCAL down_room *room, int warp, i64 k, i64 column, int levels)
 {
     state v[COLUMN_LEVELS];
@@ -56,7 +58,8 @@ fn void ask(column_board d, LOCAL down_room *room, int warp, i64 k, i64 column, 
     }
 }
 
-/* S after `count` < 8 nodes of n elements, the lane's of each; v has come to `done` elements. */
+/* Returns S after v and `count` < 8 nodes of n elements; x[k][lane]: the lane's node k. v has
+ * `done` elements. */
 fn maybe append_nodes(maybe v, amount done, LOCAL state (*x)[LANES], int count, amount n)
 {
     const int lane = lane_index();
@@ -66,7 +69,7 @@ fn maybe append_nodes(maybe v, amount done, LOCAL state (*x)[LANES], int count, 
     return v;
 }
 
-/* The nodes that tile k ends, from its own on. */
+/* Computes and publishes the nodes that end with tile k, on the levels above 0. */
 fn void post_ended(column_board d, LOCAL down_room *room, i64 k, i64 column)
 {
     const int lane = lane_index();
@@ -81,7 +84,7 @@ fn void post_ended(column_board d, LOCAL down_room *room, i64 k, i64 column)
     }
 }
 
-/* S before tile k; after: S after it. */
+/* Returns S before tile k, or after it if `after` is set. */
 fn maybe tile_start(LOCAL down_room *room, maybe v, i64 k, int levels, int after, amount origin)
 {
     int ends = -1;
@@ -96,10 +99,10 @@ fn maybe tile_start(LOCAL down_room *room, maybe v, i64 k, int levels, int after
     return v;
 }
 
-/* The lane's results of its `count` elements e from number `at` on; v: S there; after: S after
-   all of them. */
-fn void scan_strip(GLOBAL u8 *to, i64 step, const elem *e, int count, i64 at, maybe v, maybe after, i64 exclusive,
-                   par p)
+/* Stores the lane's results of its `count` elements e from index `at` on. v: S before them; after:
+ * S after all of them. */
+fn void scan_strip(GLOBAL u8 *to, i64 step, const elem *e, int count, i64 at, maybe v, maybe after,
+                   i64 exclusive, par p)
 {
     const amount done = p.origin + at;
     maybe now = v;
@@ -133,7 +136,8 @@ KERNEL_OF(scan_down)
     const i64 strips = (b.seqs + LANES - 1) / LANES, step = b.stride * TL_SIZE;
     const i64 out_step = out.stride * (i64)(OP_LANES * sizeof(result));
     column_board d;
-    d.words = ticket + ONCE_HEADER / 8, d.epoch = (u64)epoch, d.tiles = tiles, d.width = strips * LANES;
+    d.words = ticket + ONCE_HEADER / 8, d.epoch = (u64)epoch, d.tiles = tiles,
+    d.width = strips * LANES;
     for (;;) {
         if (thread_index() == 0) room.job = (i64)atomicAdd(ticket, (u64)1) - ticket0;
         BARRIER();
@@ -146,11 +150,13 @@ KERNEL_OF(scan_down)
         elem e[DOWN_ROWS];
         state stack[8];
         int top = 0;
-        if (left > 0) load_down(e, DOWN_ROWS, b.x + (start_of(b, s) + at * b.stride) * TL_SIZE, step, left);
+        if (left > 0)
+            load_down(e, DOWN_ROWS, b.x + (start_of(b, s) + at * b.stride) * TL_SIZE, step, left);
         UNROLL for (int i = 0; i < DOWN_ROWS; i++)
         {
             stack[top++] = lift_e(e[i], at + i, b.p);
-            UNROLL for (int n = 1; i & n; n <<= 1) top--, stack[top - 1] = TWIN(stack[top - 1], stack[top], n);
+            UNROLL for (int n = 1; i & n; n <<= 1)
+                top--, stack[top - 1] = TWIN(stack[top - 1], stack[top], n);
         }
         room.warps[warp][lane] = stack[0];
         BARRIER();
@@ -170,7 +176,7 @@ KERNEL_OF(scan_down)
         const maybe start = tile_start(&room, first, k, (int)levels, 0, b.p.origin);
         const amount done = b.p.origin + k * DOWN_TILE;
         const maybe v = append_nodes(start, done, room.warps, warp, DOWN_ROWS);
-        maybe after = v; /* of a part of a strip: nobody needs it */
+        maybe after = v; /* not used if the strip is not full */
         if (!last)
             after = append_nodes(start, done, room.warps, warp + 1, DOWN_ROWS);
         else if (full)

@@ -1,51 +1,67 @@
 /* SPDX-License-Identifier: MIT
- * A warp's part of scan_once for class X: up to 4 KiB of elements, of which each lane scans its
- * lines, side by side, one element after the other. They come and go through local memory in
- * lines of 16 bytes, a row of 32 lines at a time; there line u is at place u ^ (u / 8 & 7), so
- * that rows and the lines of a lane meet no bank twice. */
+ * The workers of scan_once for class X: a warp scans up to 4 KiB of elements, and each lane scans
+ * contiguous lines of them, one element after the other. Elements and results go through local
+ * memory in lines of 16 bytes, a row of 32 lines at a time. Line u is stored at place u ^ (u / 8 &
+ * 7), so that neither rows nor the lines of a lane have bank conflicts. */
 #if SCAN_LINES
-enum { LINES = ONCE_ITEMS / (LANES * PACK), LANE_ITEMS_L = LINES * PACK, WARP_ITEMS = LANES * LANE_ITEMS_L };
+enum {
+    LINES = ONCE_ITEMS / (LANES * PACK),
+    LANE_ITEMS_L = LINES * PACK,
+    WARP_ITEMS = LANES * LANE_ITEMS_L
+};
 #define LINE_PLACE(u) ((u) ^ ((u) >> 3 & 7))
 
-/* A full chunk of elements side by side, aligned for lines, on its way to registers. */
-fn int lines_can(batch b, i64 start, i64 at) { return at + WARP_ITEMS <= b.n && is_packed(b, start + at); }
+/* True if the chunk at `at` is full, contiguous, and aligned to lines; then lines_load loads it
+ * into registers. */
+fn int lines_can(batch b, i64 start, i64 at)
+{
+    return at + WARP_ITEMS <= b.n && is_packed(b, start + at);
+}
+
 fn void lines_load(bundle *e, batch b, i64 first)
 {
     GLOBAL const bundle *x = (GLOBAL const bundle *)(b.x + first * TL_SIZE) + lane_index();
     UNROLL for (int r = 0; r < LINES; r++) e[r] = x[r * LANES];
 }
-/* From there to local memory. */
+
+/* Stores the loaded lines into local memory. */
 fn void lines_put(LOCAL bundle *stage, const bundle *e)
 {
     UNROLL for (int r = 0; r < LINES; r++) stage[LINE_PLACE(r * LANES + lane_index())] = e[r];
 }
+
 fn LOCAL elem *element_at(LOCAL bundle *stage, int q)
 {
     return (LOCAL elem *)(stage + LINE_PLACE(q / PACK)) + q % PACK;
 }
-/* Any chunk, element by element: `count` of them. */
+
+/* Copies `count` elements of any chunk into local memory, element by element. */
 fn void lines_gather(LOCAL bundle *stage, batch b, i64 first, int count)
 {
     enum { SOME = 8 };
     const i64 step = b.stride * TL_SIZE;
     GLOBAL const u8 *x = b.x + first * TL_SIZE;
-    const int near = ADDRESS(x) % TL_SIZE == 0, full = near ? count / (SOME * LANES) * (SOME * LANES) : 0;
+    const int near = ADDRESS(x) % TL_SIZE == 0,
+              full = near ? count / (SOME * LANES) * (SOME * LANES) : 0;
     ROLLED for (int q = lane_index(); q < full; q += SOME * LANES)
     {
         elem e[SOME];
-        UNROLL for (int k = 0; k < SOME; k++) e[k] = *(GLOBAL const elem *)(x + (q + k * LANES) * step);
+        UNROLL for (int k = 0; k < SOME; k++)
+            e[k] = *(GLOBAL const elem *)(x + (q + k * LANES) * step);
         UNROLL for (int k = 0; k < SOME; k++) *element_at(stage, q + k * LANES) = e[k];
     }
-    ROLLED for (int q = full + lane_index(); q < count; q += LANES) *element_at(stage, q) = load_element(x + q * step);
+    ROLLED for (int q = full + lane_index(); q < count; q += LANES)
+        *element_at(stage, q) = load_element(x + q * step);
 }
 
-/* The node of the lane's elements, of which the first is number i. */
+/* Returns the node of the lane's elements, the first of which has index i. */
 fn state lines_fold(LOCAL const bundle *stage, i64 i, par p)
 {
     const int u = lane_index() * LINES;
 #if STRIPED && !FINDS
     pile t = pile_none(p);
-    UNROLL for (int j = 0; j < LINES; j++) t = pile_pack(t, stage[LINE_PLACE(u + j)], i + j * PACK, p);
+    UNROLL for (int j = 0; j < LINES; j++)
+        t = pile_pack(t, stage[LINE_PLACE(u + j)], i + j * PACK, p);
     return pile_state(pile_span(t, i));
 #else
     state v;
@@ -62,7 +78,8 @@ fn state lines_fold(LOCAL const bundle *stage, i64 i, par p)
 #endif
 }
 
-/* The results of a line, and S after it. q: S before element i, the line's first. */
+/* Computes the results w of a line and returns S after it. q: S before element i, the line's
+ * first. */
 fn maybe line_scan(result *w, bundle e, maybe q, i64 i, i64 exclusive, par p)
 {
     UNROLL for (int k = 0; k < PACK; k++)
@@ -94,15 +111,16 @@ fn bundle line_of(const result *w)
 #endif
         v.w[2 * k] = (u32)bits, v.w[2 * k + 1] = (u32)(bits >> 32);
 #else
-        v.w[k * TL_SIZE / 4] |= ((u32)w[k] & (u32)(((u64)1 << (8 * TL_SIZE)) - 1)) << (8 * TL_SIZE * k) % 32;
+        v.w[k * TL_SIZE / 4] |= ((u32)w[k] & (u32)(((u64)1 << (8 * TL_SIZE)) - 1))
+                                << (8 * TL_SIZE * k) % 32;
 #endif
     }
     return v;
 }
 #endif
 
-/* Four results of each lane, of 8 bytes, whole sectors at a time: those of an even lane, then
- * those of its neighbour, by both. even, odd: where they belong; aligned for 16 bytes. */
+/* Stores four results of 8 bytes of each lane in whole sectors: a pair of lanes stores first the
+ * even lane's results, then the odd lane's. even, odd: their places, aligned to 16 bytes. */
 #if TL_OUT_SIZE == 8
 fn void store_pair(GLOBAL u8 *even, GLOBAL u8 *odd, const result *w)
 {
@@ -112,15 +130,17 @@ fn void store_pair(GLOBAL u8 *even, GLOBAL u8 *odd, const result *w)
     SHUFFLE(1, result, x, x, 1);
     SHUFFLE(1, result, y, y, 1);
     two first, second;
-    first.a = right ? x : w[0], first.b = right ? y : w[1], second.a = right ? w[2] : x, second.b = right ? w[3] : y;
+    first.a = right ? x : w[0], first.b = right ? y : w[1], second.a = right ? w[2] : x,
+    second.b = right ? w[3] : y;
     ((GLOBAL two *)even)[right] = first;
     ((GLOBAL two *)odd)[right] = second;
 }
 #endif
 
-/* A chunk's results. start: S before the lane's first element; at: number of the chunk's first
-   one. */
-fn void lines_scan(results out, batch b, i64 s, LOCAL bundle *stage, i64 at, maybe start, i64 exclusive)
+/* Stores a chunk's results. start: S before the lane's first element; at: index of the chunk's
+ * first element. */
+fn void lines_scan(results out, batch b, i64 s, LOCAL bundle *stage, i64 at, maybe start,
+                   i64 exclusive)
 {
     const int lane = lane_index(), u = lane * LINES;
     const i64 mine = at + lane * LANE_ITEMS_L;
@@ -136,8 +156,8 @@ fn void lines_scan(results out, batch b, i64 s, LOCAL bundle *stage, i64 at, may
     }
     WARP_BARRIER();
     if (lines) {
-        UNROLL for (int r = 0; r < LINES; r++) ((GLOBAL bundle *)to)[r * LANES + lane] =
-            stage[LINE_PLACE(r * LANES + lane)];
+        UNROLL for (int r = 0; r < LINES; r++)
+            ((GLOBAL bundle *)to)[r * LANES + lane] = stage[LINE_PLACE(r * LANES + lane)];
     } else {
         ROLLED for (int q = lane; q < count; q += LANES)
             store_bytes(to + q * out.stride * TL_SIZE, *(LOCAL result *)element_at(stage, q));
@@ -149,8 +169,9 @@ fn void lines_scan(results out, batch b, i64 s, LOCAL bundle *stage, i64 at, may
         result w[PACK];
         start = line_scan(w, stage[LINE_PLACE(u + j)], start, mine + j * PACK, exclusive, b.p);
         if (lines) {
-            UNROLL for (int k = 0; k < PACK; k += QUAD) store_pair(even + (j * PACK + k) * 8,
-                even + (LANE_ITEMS_L + j * PACK + k) * 8, w + k);
+            UNROLL for (int k = 0; k < PACK; k += QUAD)
+                store_pair(even + (j * PACK + k) * 8, even + (LANE_ITEMS_L + j * PACK + k) * 8,
+                           w + k);
         } else {
             UNROLL for (int k = 0; k < PACK; k++)
             {

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT
- * Segments: what the host needs to know of offsets that are on the device. */
+ * Segments: finds what the host needs to know of offsets that are on the device. */
 
 enum { FIRSTS_ITEMS = 8 };
 
-/* Into the slot of `measured` (constants.h), which is zero: how many segments are long (`least`
- * elements or more); whether any descend or begin below zero, are not as long as the first one,
- * have MIDDLE_END elements or more; the long ones' nodes of each level. ids: the long ones, in
- * any order (their nodes lie in that order; no result depends on it). A thread takes
- * MEASURE_EACH segments, all of whose offsets are on their way at once. The last ones come
- * first, so that the first ones are in the cache for the kernel that comes next. */
+/* Writes into the slot of `measured` (constants.h), which must be zero: the number of long segments
+ * (`least` elements or more); whether any segment has a negative length or begins below zero;
+ * whether lengths differ; whether any segment has MIDDLE_END elements or more; the nodes of each
+ * level of the long segments. ids: the rows of the long segments, in any order (their nodes are
+ * stored in that order; results do not depend on it). A thread takes MEASURE_EACH segments and
+ * loads all their offsets at once. The last segments come first, so that the first ones are in the
+ * cache for the next kernel. */
 KERNEL_OF(measure)
 {
     SHARED u32 part[MEASURED_WORDS], base;
     const int t = thread_index();
     GLOBAL u32 *const to = measured + slot * MEASURED_SLOT;
-    const i64 usual = offsets[1] - offsets[0], step = group_count() * MEASURE_GROUP, rounds = (rows + step - 1) / step;
+    const i64 usual = offsets[1] - offsets[0], step = group_count() * MEASURE_GROUP,
+              rounds = (rows + step - 1) / step;
     int bad = 0, different = 0, beyond = 0;
     if (group_index() == 0 && t < MEASURED_SLOT) measured[(slot ^ 1) * MEASURED_SLOT + t] = 0;
     if (group_index() == 0 && t == 0) {
@@ -29,7 +31,8 @@ KERNEL_OF(measure)
         BARRIER();
         UNROLL for (int k = 0; k < MEASURE_EACH; k++)
         {
-            const i64 at = r + k * MEASURE_THREADS, s = at < rows ? at : 0, from = offsets[s], end = offsets[s + 1];
+            const i64 at = r + k * MEASURE_THREADS, s = at < rows ? at : 0, from = offsets[s],
+                      end = offsets[s + 1];
             const int wrong = from < 0 || end < from;
             n[k] = at < rows && !wrong ? end - from : 0;
             bad |= wrong;
@@ -64,7 +67,7 @@ KERNEL_OF(measure)
     if (beyond) OR_LOCAL(&part[BEYOND], 1u);
     BARRIER();
     if (t < MEASURED_WORDS && part[t]) ADD_GLOBAL(to + t, part[t]);
-#ifdef TL_CUDA /* the last group writes to the host's memory: a copy would come between this and the next kernel */
+#ifdef TL_CUDA /* the last block writes to host memory: a copy would delay the next kernel */
     SHARED u32 before;
     if (t == 0) {
         __threadfence();
@@ -76,7 +79,7 @@ KERNEL_OF(measure)
 #endif
 }
 
-/* first[l][s]: nodes of level l before the long segment s. A group a level. */
+/* first[l][s]: nodes of level l before the long segment s. One block per level. */
 KERNEL_OF(firsts)
 {
     SHARED i64 sums[2 * MEASURE_THREADS];
@@ -88,14 +91,15 @@ KERNEL_OF(firsts)
             i64 mine[FIRSTS_ITEMS], sum = 0;
             UNROLL for (int k = 0; k < FIRSTS_ITEMS; k++)
             {
-                i64 s = at + t * FIRSTS_ITEMS + k, r = ids[s < longs ? s : 0], n = offsets[r + 1] - offsets[r];
+                i64 s = at + t * FIRSTS_ITEMS + k, r = ids[s < longs ? s : 0],
+                    n = offsets[r + 1] - offsets[r];
                 mine[k] = s < longs ? level_count(n, (int)l) : 0;
             }
             UNROLL for (int k = 0; k < FIRSTS_ITEMS; k++) sum += mine[k];
             int turn = 0;
             sums[t] = sum;
             BARRIER();
-            /* Hillis and Steele, between two halves of sums */
+            /* prefix sum of Hillis and Steele, with double buffering in `sums` */
             for (int m = 1; m < MEASURE_THREADS; m <<= 1) {
                 i64 v = sums[turn + t] + (t >= m ? sums[turn + t - m] : 0);
                 turn ^= MEASURE_THREADS;

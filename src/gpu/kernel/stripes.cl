@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT
- * Class X by any road (order.md, 6): operators that also commute are folded in stripes, without
- * the tree's exchanges. A lane takes a pack, 16 bytes, of each row of 32 lanes, keeps a pile of
- * all that it has folded, and the lanes join at the end. STRIPED: the operator says one of
+ * Class X allows any order of evaluation (order.md, 6). Operators that also commute are folded in
+ * stripes, without exchanges between lanes: a lane takes a pack of 16 bytes of each row of 32 lanes
+ * and accumulates a pile; the lanes are joined at the end. STRIPED is true if the operator defines
+ * one of
  *
- *   OP_EXTREME 1, -1   a maximum or minimum: keys, in pairs of 16 bits where an element has one
- *                      or two bytes. Of an index the lane keeps the span of 8 rows that it found
- *                      its best key in; which element of the span that was is looked up once, at
- *                      the end
- *   OP_ADDS 1, 2       an integer sum: whole words by one instruction each, 64 or 128 bits once
- *                      a span
- *   OP_COMMUTES 1      and has a neutral state: element by element */
+ *   OP_EXTREME 1, -1   a maximum or minimum of keys; elements of one or two bytes are compared in
+ *                      pairs of 16 bits. If the result is an index, the lane keeps only the span
+ *                      of 8 rows that has its best key; the element is looked up at the end
+ *   OP_ADDS 1, 2       an integer sum: a word of several elements is added by one instruction, and
+ *                      the 64 or 128 bits of the total once a span
+ *   OP_COMMUTES 1      with a neutral state: folded element by element */
 #define LANE_IS_IDX         1
 #define LANE_IS_(lane)      LANE_IS_##lane
 #define LANE_IS(lane)       LANE_IS_(lane)
-#define FINDS               (OP_EXTREME && LANE_IS(OP_LANE)) /* the result is an index */
-#define STRIPED             (OP_EXACT && !TL_IN_PLACE && (OP_EXTREME || OP_ADDS || (OP_COMMUTES && OP_NEUTRAL)))
+#define FINDS               (OP_EXTREME && LANE_IS(OP_LANE)) /* true: the result is an index */
+#define STRIPED                                                                                    \
+    (OP_EXACT && !TL_IN_PLACE && (OP_EXTREME || OP_ADDS || (OP_COMMUTES && OP_NEUTRAL)))
 
 #if STRIPED
 enum { SPAN_ROWS = 8, SPAN = SPAN_ROWS * LANES * PACK, CHUNK_ROWS = CHUNK / (LANES * PACK) };
-/* a pile: pile_none, then pile_pack for each pack and pile_span after each span; pile_state is
- * all of it. i: the index of the pack's, the span's first element. */
+
+/* A pile accumulates elements: pile_none, then pile_pack for each pack, pile_span after each span;
+ * pile_state is the state of all of it. i: index of the first element of the pack or span. */
 #if OP_EXTREME
 #if OP_EXTREME > 0
 #define BEATS(a, b) ((a) > (b))
@@ -48,9 +50,9 @@ enum { SPAN_ROWS = 8, SPAN = SPAN_ROWS * LANES * PACK, CHUNK_ROWS = CHUNK / (LAN
 #define PAIR_LEAST PAIR_MAX
 #endif
 #define TWICE(k) ((u32)(k) << 16 | ((u32)(k)&0xffff))
-/* Pairs of 16 bits. Bytes: a has the odd ones as the high halves of its pairs, with the even
- * ones below them, which decide only where no odd one does; b the even ones in the same way.
- * Halves: a the most, b the least of the keys, which shows a NaN of either sign. */
+/* Pairs of 16 bits. Bytes: a compares the odd bytes, as the high halves of its pairs (the even
+ * bytes below them only decide between equal odd ones); b compares the even bytes in the same way.
+ * Elements of two bytes: a is the best key, b the worst, which detects a NaN of either sign. */
 typedef struct {
     u32 a, b;
 } keys;
@@ -64,6 +66,7 @@ fn keys keys_none()
 #endif
     return r;
 }
+
 fn keys keys_pack(keys r, bundle v)
 {
     UNROLL for (int k = 0; k < 4; k++)
@@ -82,6 +85,7 @@ fn keys keys_pack(keys r, bundle v)
     }
     return r;
 }
+
 fn ord keys_most(keys r)
 {
 #if TL_SIZE == 1
@@ -95,7 +99,7 @@ fn ord keys_most(keys r)
     const ord least = BEATS(least_high, least_low) ? least_low : least_high,
               most = BEATS(high, low) ? high : low;
     const ord above = OP_EXTREME > 0 ? most : least, below = OP_EXTREME > 0 ? least : most;
-    return above > inf || below < (ord)~inf ? (ord)~WORST : most; /* a NaN wins */
+    return above > inf || below < (ord)~inf ? (ord)~WORST : most; /* NaN wins */
 #else
     return BEATS(high, low) ? high : low;
 #endif
@@ -114,6 +118,7 @@ fn keys keys_pack(keys r, bundle v)
     }
     return r;
 }
+
 fn ord keys_most(keys r) { return r; }
 #endif
 
@@ -126,11 +131,12 @@ fn state none_of(par p)
     state r;
     r.m = WORST;
 #if FINDS
-    r.i = (i64)((u64)-1 >> 1); /* behind all others */
+    r.i = (i64)((u64)-1 >> 1); /* later than all others */
 #endif
     return r;
 }
-/* C(a, b) of operands in any order: among equals the first. */
+
+/* C(a, b) for operands in any order: of equal keys, the one with the lower index wins. */
 fn state join(state a, state b)
 {
 #if FINDS
@@ -139,17 +145,20 @@ fn state join(state a, state b)
     return combine(a, b);
 #endif
 }
+
 fn pile pile_none(par p)
 {
     pile r;
     r.part = keys_none(), r.best = none_of(p);
     return r;
 }
+
 fn pile pile_pack(pile t, bundle v, i64 i, par p)
 {
     t.part = keys_pack(t.part, v);
     return t;
 }
+
 fn pile pile_span(pile t, i64 i)
 {
 #if FINDS
@@ -159,6 +168,7 @@ fn pile pile_span(pile t, i64 i)
 #endif
     return t;
 }
+
 fn state pile_state(pile t)
 {
 #if !FINDS
@@ -175,7 +185,7 @@ fn state join(state a, state b) { return combine(a, b); }
 #if TL_SIZE == 4
 typedef u64 partial;
 #else
-typedef u32 partial; /* of a span: at most 2^21 in magnitude */
+typedef u32 partial; /* the sum of a span: at most 2^21 in magnitude */
 #endif
 typedef struct {
     partial part;
@@ -187,6 +197,7 @@ fn pile pile_none(par p)
     r.part = 0, r.all = neutral(p);
     return r;
 }
+
 fn pile pile_pack(pile t, bundle v, i64 i, par p)
 {
 #if TL_SIZE == 4
@@ -196,6 +207,7 @@ fn pile pile_pack(pile t, bundle v, i64 i, par p)
 #endif
     return t;
 }
+
 fn pile pile_span(pile t, i64 i)
 {
     state s;
@@ -226,11 +238,14 @@ fn pile pile_none(par p)
     r.all = neutral(p);
     return r;
 }
+
 fn pile pile_pack(pile t, bundle v, i64 i, par p)
 {
-    UNROLL for (int k = 0; k < PACK; k++) t.all = combine(t.all, lift_e(pack_element(v, k), i + k, p));
+    UNROLL for (int k = 0; k < PACK; k++)
+        t.all = combine(t.all, lift_e(pack_element(v, k), i + k, p));
     return t;
 }
+
 fn pile pile_span(pile t, i64 i) { return t; }
 #endif
 fn state pile_state(pile t) { return t.all; }
@@ -242,17 +257,19 @@ fn state join_lanes(state v, int lanes, LOCAL state *box)
     return v;
 }
 #if !FINDS
-/* The node of a full chunk, in every lane. */
+/* Returns the node of a full chunk, in every lane. */
 fn state chunk_striped(batch b, i64 from, i64 at, LOCAL state *box)
 {
     state v;
     if (is_packed(b, from + at)) {
-        GLOBAL const bundle *x = (GLOBAL const bundle *)(b.x + (from + at) * TL_SIZE) + lane_index();
+        GLOBAL const bundle *x =
+            (GLOBAL const bundle *)(b.x + (from + at) * TL_SIZE) + lane_index();
         const i64 i = at + lane_index() * PACK;
         bundle e[CHUNK_ROWS];
         pile t = pile_none(b.p);
         UNROLL for (int r = 0; r < CHUNK_ROWS; r++) e[r] = x[r * LANES];
-        UNROLL for (int r = 0; r < CHUNK_ROWS; r++) t = pile_pack(t, e[r], i + r * LANES * PACK, b.p);
+        UNROLL for (int r = 0; r < CHUNK_ROWS; r++)
+            t = pile_pack(t, e[r], i + r * LANES * PACK, b.p);
         v = pile_state(pile_span(t, i));
     } else {
         elem e[ROWS_E][QUAD];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Which OpenCL 1.2 devices there are, and whether they have what the law and the kernels need
- * (fp64, subnormals). The ICD loader is opened at run time, once per process, and asked. Its
- * functions and its errors are here too. This file sees no other file of this folder. */
+ * Finds the OpenCL 1.2 devices, and checks that they have what the law and the kernels need (fp64,
+ * subnormals). The ICD loader is opened at run time, once per process. Its functions and errors are
+ * here too. This file calls no other file of this folder. */
 #include "opencl.h"
 #include "store/note.h"
 #include "context/threads.h"
@@ -39,7 +39,7 @@ uint64_t tl_opencl_number(cl_device_id id, cl_uint what)
     return tl_cl.clGetDeviceInfo(id, what, sizeof v, &v, NULL) == CL_SUCCESS ? v : 0;
 }
 
-/* What the law and the kernels need of a device. */
+/* Checks what the law and the kernels need of a device. */
 static void examine(int i)
 {
     char name[128], version[128], driver[128];
@@ -70,7 +70,7 @@ static void examine(int i)
     snprintf(devices[i].reason, sizeof devices[i].reason, "%s", why);
 }
 
-/* Opens the loader and lists every device of every platform, once per process. */
+/* Opens the loader and lists all devices of all platforms, once per process. */
 static void find_devices(void)
 {
     static int done;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * OpenCL's memory: buffers and the addresses that stand for them, copies, page-locked memory,
- * events between queues. */
+ * OpenCL memory: buffers and the addresses that stand for them, copies, page-locked memory, events
+ * between queues. */
 #include "opencl.h"
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ void tl_opencl_release_ranges(opencl *g)
 
 /* ---- memory ---- */
 
-/* Gives object an address. */
+/* Reserves an address range for object. */
 static tally_status add_range(opencl *g, tally *ctx, cl_mem object, size_t bytes, int adopted,
                               char **begin)
 {
@@ -133,7 +133,7 @@ tally_status tl_cl_forget(tl_gpu *gpu, tally *ctx, void *pointer)
                    pointer);
 }
 
-/* ---- pieces ---- */
+/* ---- for pieces ---- */
 
 void tl_cl_room(tl_gpu *gpu, size_t *all, size_t *once)
 {
@@ -195,7 +195,8 @@ tally_status tl_cl_mark(tl_gpu *gpu, tally *ctx, int lane, int event)
     if (g->events[event]) tl_cl.clReleaseEvent(g->events[event]);
     g->events[event] = NULL;
     cl_int error = tl_cl.clEnqueueMarkerWithWaitList(g->queue[lane], 0, NULL, &g->events[event]);
-    if (!error) error = tl_cl.clFlush(g->queue[lane]); /* before another lane waits for this work */
+    /* so that the work is submitted before another lane waits for it */
+    if (!error) error = tl_cl.clFlush(g->queue[lane]);
     return error ? tl_opencl_failed(ctx, error, "clEnqueueMarkerWithWaitList") : TALLY_OK;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * An OpenCL device's calls: contexts, queues, programs, launches. Which devices there are is
- * found in devices.c, memory is in memory.c. API calls only; the shapes are in gpu/. */
+ * The calls of an OpenCL device: contexts, queues, programs, launches. devices.c finds the devices;
+ * memory.c has the memory. API calls only; the shapes are in gpu/. */
 #include "opencl.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static void close_queues(opencl *g)
     memset(g->queue, 0, sizeof g->queue);
 }
 
-/* The lanes of g->context: TL_RUN is the caller's queue, or ours. */
+/* Opens the lanes of g->context. TL_RUN is the caller's queue, or our own. */
 static cl_int open_queues(opencl *g, cl_command_queue run)
 {
     cl_int error = CL_SUCCESS;
@@ -86,6 +86,7 @@ static tally_status nothing_to_enter(tl_gpu *gpu, tally *ctx)
 {
     return (void)gpu, (void)ctx, TALLY_OK;
 }
+
 static void nothing_to_do(tl_gpu *gpu) { (void)gpu; }
 static int cl_processors(const tl_gpu *gpu) { return ((const opencl *)gpu)->processors; }
 static int cl_has_box(const tl_gpu *gpu) { return !((const opencl *)gpu)->shuffles; }
@@ -94,10 +95,11 @@ static int cl_shares_memory(const tl_gpu *gpu)
 {
     return tl_opencl_number(((const opencl *)gpu)->id, CL_DEVICE_HOST_UNIFIED_MEMORY) != 0;
 }
+
 static int64_t cl_local_bytes(const tl_gpu *gpu)
 {
     return (int64_t)tl_opencl_number(((const opencl *)gpu)->id, CL_DEVICE_LOCAL_MEM_SIZE) -
-           2048; /* what a kernel has anyway */
+           2048; /* static local memory of kernels */
 }
 
 /* ---- programs ---- */
@@ -113,7 +115,7 @@ static void cl_unload(tl_gpu *gpu, tl_program *program)
 static tally_status cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code how,
                              tl_program **program)
 {
-    (void)how; /* the driver compiles, and keeps what it made */
+    (void)how; /* the driver compiles and caches */
     opencl *g = (opencl *)gpu;
     cl_int error;
     tl_program *p = calloc(1, sizeof *p);
@@ -196,8 +198,8 @@ static tally_status cl_wait(tl_gpu *gpu, tally *ctx)
     return error ? tl_opencl_failed(ctx, error, "clFinish") : TALLY_OK;
 }
 
-/* The caller's queue brings its context. Programs and memory of the last context were released
-   before. */
+/* The caller's queue comes with its own context. Programs and memory of the last context have been
+ * released. */
 static tally_status cl_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
 {
     opencl *g = (opencl *)gpu;

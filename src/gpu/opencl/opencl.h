@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What the files of OpenCL devices share: the few declarations of OpenCL that are needed, with
- * the names and values of the Khronos headers, so that building needs none, and the opened
- * device. */
+ * What the files of OpenCL devices share: the opened device, and the few declarations of OpenCL
+ * that are needed, with the names and values of the Khronos headers, so that no headers are needed
+ * to build. */
 #ifndef TALLY_OPENCL_H
 #define TALLY_OPENCL_H
 #include "gpu/gpu.h"
@@ -105,7 +105,7 @@ static const cl_bitfield CL_DEVICE_TYPE_ALL = 0xFFFFFFFF, CL_MEM_READ_WRITE = 1,
       (cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *,       \
        cl_uint, const cl_event *, cl_event *))                                                     \
     F(cl_int, clFinish, (cl_command_queue))
-/* The API's functions, found once per process. */
+/* The functions of the API, looked up once per process. */
 typedef struct {
 #define DECLARE(result, name, parameters) result(*name) parameters;
     OPENCL_CALLS(DECLARE)
@@ -113,44 +113,47 @@ typedef struct {
 } tl_opencl_api;
 extern tl_opencl_api tl_cl;
 
-/* Addresses that stand for a memory object. They are reserved from the operating system, so
- * nothing else has them. They allow no access, so they cannot be used as host memory by mistake.
- * A pointer into them plus a number of bytes is the place that many bytes further in the object. */
+/* Addresses that stand for a memory object. They are reserved from the operating system, so they
+ * are unique, and they allow no access, so they cannot be used as host memory by mistake. An
+ * address plus k bytes is the place k bytes further in the object. */
 typedef struct {
     char *begin;
     size_t bytes;
     cl_mem object;
-    int adopted; /* by cl_adopt: the caller's, and a reference of ours */
+    int adopted; /* by cl_adopt: the caller's object, of which we hold a reference */
 } range;
 
 typedef struct {
     tl_gpu base;
     cl_device_id id;
-    cl_context context, own; /* own: ours; context: ours, or that of the caller's queue */
+    cl_context context, own; /* own: made by us; context: own, or that of the caller's queue */
     cl_command_queue queue[TL_LANES];
     cl_event events[TL_EVENTS_ALL];
     range *ranges;
     int range_count, range_room;
-    /* shuffles: warps of 32 work-items in step, and PTX in texts (prelude_opencl.h) */
+    /* shuffles: warps are 32 work-items in step, and texts may contain PTX (prelude_opencl.h) */
     int processors, shuffles;
 } opencl;
 
 /* ---- devices.c ---- */
 
-/* An error as a sentence. */
+/* Reports an error as a message. */
 tally_status tl_opencl_failed(tally *ctx, cl_int error, const char *call);
 typedef struct {
     cl_device_id id;
-    char name[24], text[200], reason[200]; /* reason: why it is not usable, or "" */
+    char name[24], text[200], reason[200]; /* reason: why the device is not usable, or "" */
 } tl_opencl_found;
-/* Device number index; NULL: there are only *count. */
+
+/* Returns device number index, or NULL if there are only *count devices. */
 const tl_opencl_found *tl_opencl_find(int index, int *count);
-/* A call of tl_gpu_calls. */
+
+/* A function for tl_gpu_calls. */
 int tl_opencl_describe(int index, tally_device_info *info);
-/* A device's number; 0 if it has none. */
+
+/* Returns a numeric property of a device, or 0 if it has none. */
 uint64_t tl_opencl_number(cl_device_id id, cl_uint what);
 
-/* ---- memory.c: calls of tl_gpu_calls ---- */
+/* ---- memory.c: functions for tl_gpu_calls ---- */
 tally_status tl_cl_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
 void tl_cl_release(tl_gpu *gpu, tl_memory *memory);
 tally_status tl_cl_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset,
@@ -173,6 +176,7 @@ tally_status tl_cl_follow(tl_gpu *gpu, tally *ctx, int lane, int event);
 tally_status tl_cl_reached(tl_gpu *gpu, tally *ctx, int event);
 double tl_cl_elapsed(tl_gpu *gpu, int from, int to);
 tally_status tl_cl_quiet(tl_gpu *gpu, tally *ctx);
-/* Gives up every address and its object. */
+
+/* Releases all addresses and their objects. */
 void tl_opencl_release_ranges(opencl *g);
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The words of the kernel texts in OpenCL C 1.2. prelude_cuda.h has the same words. */
+ * The words of the kernel texts in OpenCL C 1.2. prelude_cuda.h defines the same words. A thread is
+ * a work-item, a block a work-group. */
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #pragma OPENCL FP_CONTRACT OFF
 typedef char i8;
@@ -22,23 +23,24 @@ typedef double f64;
 #define LOCAL                                __local
 #define SHARED                               __local
 #define ALIGNED(bytes)                       __attribute__((aligned(bytes)))
-#define ROOM_PARAMETER                       , __local ulong2 *room_ /* aligned for quads; of bytes it would not be */
+#define ROOM_PARAMETER                       , __local ulong2 *room_ /* aligned to quads */
 #define ROOM_OF_PARAMETER                    ((__local u8 *)room_)
 #define UNROLL                               _Pragma("unroll")
 #define ROLLED                               _Pragma("unroll 1")
-/* PoCL 5.0 (Ubuntu 24.04) aborts the process over an if with an else where both sides end in
- * branches of their own and a barrier comes next (github.com/pocl/pocl/issues/1435; its pass
- * `isolate-regions` then adds a block that nothing leads to). So a value is chosen first and
- * stored once, and a choice has no branches (`sel` in prelude_gpu.h). A loop is a branch too,
- * and a return makes an else of what comes after it in a function in line: two loads or stores
- * then go one after the other, and one of them has nothing to do. Barriers in a branch
- * (`continue` after one) abort as well. */
+/* PoCL 5.0 (Ubuntu 24.04) aborts the process over an if with an else where both sides have branches
+ * of their own and a barrier follows (github.com/pocl/pocl/issues/1435; its pass `isolate-regions`
+ * then adds an unreachable block). Therefore:
+ *
+ * - A value is chosen first and stored once, and a choice has no branches (`sel` in prelude_gpu.h).
+ * - A loop counts as a branch, and after a return in an inlined function the rest counts as an
+ *   else. So two loads or stores are written one after the other, and one of them does nothing.
+ * - There is no barrier in a branch (`continue` after a barrier), which aborts as well. */
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
-/* Done at once; prelude_cuda.h has copies that are on their way. */
+/* Synchronous; in prelude_cuda.h the copies are asynchronous. */
 #define COPY_WORD(to, from) (*(to) = *(from))
 #define COPY_WAIT()
 #define PREFETCH(p)
-#define ADD_GLOBAL(p, v) atomic_add(p, v) /* to a u32; what was there before */
+#define ADD_GLOBAL(p, v) atomic_add(p, v) /* p: a u32; returns the old value */
 #define ADD_LOCAL(p, v)  atomic_add(p, v)
 #define MAX_LOCAL(p, v)  atomic_max(p, v)
 #define OR_LOCAL(p, v)   atomic_or(p, v)
@@ -52,9 +54,9 @@ fn f32 sqrt_f32(f32 x) { return sqrt(x); }
 fn f64 sqrt_f64(f64 x) { return sqrt(x); }
 fn f64 fma_f64(f64 x, f64 y, f64 z) { return fma(x, y, z); }
 #ifdef POCL_DEVICE_ADDRESS_BITS
-/* With the integer code (prelude_gpu.h) PoCL 3.1 on LLVM 14, which makes vectorised loops of
- * work-items, gave a tenth of the results of scans of f16 wrong (sum, mean, prod and nansum from
- * 1024 elements on; not with POCL_WORK_GROUP_METHOD=loops, nor PoCL 5.0). */
+/* With the integer code of prelude_gpu.h, PoCL 3.1 on LLVM 14, which vectorises loops over
+ * work-items, computed a tenth of the results of f16 scans wrongly (sum, mean, prod and nansum from
+ * 1024 elements on). POCL_WORK_GROUP_METHOD=loops and PoCL 5.0 are correct. */
 #define HALF_TO_F32
 fn f32 half_to_f32(u16 x) { return vload_half(0, (const half *)&x); }
 #endif
@@ -82,16 +84,17 @@ fn i64 group_index() { return (i64)get_group_id(0); }
 fn i64 group_count() { return (i64)get_num_groups(0); }
 
 #ifdef TL_SHUFFLES
-/* The host says so of NVIDIA's devices (opencl.c): a warp is 32 work-items in step, and the
- * compiler takes PTX, whose shuffles OpenCL has no word for. Through local memory a sum took
- * 1.27 times as long as a read of the same bytes (H200). */
+/* The host defines TL_SHUFFLES for NVIDIA's devices (opencl.c): there a warp is 32 work-items in
+ * step, and the compiler accepts PTX. OpenCL has no words for PTX's shuffles, and exchanges through
+ * local memory are slower. */
 #define WARPS_IN_GROUP 8
 #define BOX_PARAMETER
-#define WARP_BARRIER()                                                                             \
-    __asm__ volatile("bar.warp.sync 0xffffffff;" ::: "memory") /* of the lanes of a warp alone */
-#define seldom_fn                                                                                  \
-    far_fn /* `load_some` in line, and the compiler of driver 580 never comes back from some states (doc/gpu.md) */
-#define SKIPS 1
+/* A barrier for the lanes of a warp. */
+#define WARP_BARRIER() __asm__ volatile("bar.warp.sync 0xffffffff;" ::: "memory")
+/* Out of line: with `load_some` inlined, the compiler of driver 580 does not terminate for some
+ * states. */
+#define seldom_fn far_fn
+#define SKIPS     1
 fn int lane_index() { return (int)get_local_id(0) & 31; }
 #define SHUFFLE_0 "idx"
 #define SHUFFLE_1 "bfly"
@@ -114,14 +117,14 @@ fn int lane_index() { return (int)get_local_id(0) & 31; }
         to = u_.value;                                                                             \
     }
 #else
-/* OpenCL 1.2 has no sub-groups: a warp is a group of 32 work-items that exchange states through
- * local memory. Exchanges are barriers then, and compilers for processors (PoCL) copy what
- * follows a barrier in a branch, twice as much a branch: so nothing with an exchange in it is
- * left out, even where its result is not needed. */
+/* OpenCL 1.2 has no sub-groups. A warp is a work-group of 32 work-items that exchange states
+ * through local memory, so an exchange contains barriers. Compilers for processors (PoCL) duplicate
+ * the code after a barrier in a branch, once per branch. So code with an exchange is never skipped,
+ * even if its result is not needed. */
 #define WARPS_IN_GROUP 1
-/* For exchanges. A parameter: LLVM may keep a large function apart for a while and put the
- * address of a kernel's own local array into it, and PoCL 3.1 then leaves one such array for the
- * whole process. Two groups of `finish` at a time gave wrong bits (the example streak). */
+/* Local memory for exchanges. It is a parameter, not a local array of the kernel: PoCL 3.1 may
+ * allocate such an array only once for the whole process, and then two concurrent groups gave wrong
+ * bits. */
 #define BOX_PARAMETER  , __local ulong2 *box_
 #define WARP_BARRIER() BARRIER()
 #define seldom_fn      fn
@@ -132,6 +135,7 @@ fn i64 warp_index()
 {
     return (i64)get_group_id(0) * WARPS_IN_GROUP + get_local_id(0) / 32 % WARPS_IN_GROUP;
 }
+
 fn i64 warp_count() { return (i64)get_num_groups(0) * WARPS_IN_GROUP; }
 
 #define QUAD_ALIGN     (TL_SIZE * 4)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * Pieces along sequences that are too long for the device. They are cut at multiples of a power
- * of two, so a piece is a node of the order:
+ * Pieces along sequences that are too long for the device. They are cut at multiples of a power of
+ * two, so a full piece is a node of the order:
  *
  *   reduce   the nodes of a piece come back as states, and the host pushes them to the binary
  *            counter of each sequence
- *   scan     the same, and the state before a piece, S(b) of that counter, goes along with the
- *            piece's scan
- *   window   pieces overlap by the window's length less one; a piece inside is "valid" windows,
- *            one at an edge has the edge's, and what it computes beyond its own results is left
- *            out */
+ *   scan     the same; and the state before a piece, S(b) of that counter, is sent with the scan
+ *            of the piece
+ *   window   pieces overlap by the window's length less one. A piece inside the sequence has
+ *            "valid" windows; a piece at an edge has that edge's windows, and results that
+ *            belong to other pieces are dropped */
 #include "pieces.h"
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +27,7 @@ static char *nodes_of(const tl_along *a, int slot)
 {
     return (char *)(uintptr_t)a->pipe.d->small.address + (size_t)slot * a->nodes_room;
 }
+
 static char *before_of(const tl_along *a, int slot)
 {
     return nodes_of(a, TL_RING) + (size_t)(slot * a->width * a->plan->op->state_bytes);
@@ -49,8 +50,8 @@ tally_status tl_along_nodes(tl_gpu_device *d, tally *ctx, const tl_plan *plan, c
     return status;
 }
 
-/* Issues what brings the nodes of a piece to the host. */
-static tally_status ask_nodes(tl_along *a, const tally_view *in, int64_t at, int slot)
+/* Issues the work that brings the nodes of a piece to the host. */
+static tally_status request_nodes(tl_along *a, const tally_view *in, int64_t at, int slot)
 {
     tl_gpu_device *d = a->pipe.d;
     const tl_gpu_calls *c = d->gpu->calls;
@@ -66,15 +67,16 @@ static tally_status ask_nodes(tl_along *a, const tally_view *in, int64_t at, int
     return status;
 }
 
-/* S at the end of a piece carries into the pieces before it if that is an even number of them,
- * which the piece's own kernels cannot know: only the last result of an inclusive scan shows it. */
+/* True if S at the end of a piece combines nodes of the pieces before it, which happens after an
+ * even number of pieces. The kernels of the piece cannot know these nodes; this affects only the
+ * last result of an inclusive scan. */
 static int carries(const tl_along *a, int64_t end)
 {
     return a->scan && !a->exclusive && end % a->step == 0 && end / a->step % 2 == 0;
 }
 
-/* Keeps what carries has found, for put_ends. */
-static void note_end(tl_along *a, int64_t end)
+/* Computes that last result and keeps it for put_ends. */
+static void keep_end(tl_along *a, int64_t end)
 {
     const tl_scalar *op = a->plan->op;
     char *to = a->ends + a->end_count++ * a->width * op->result_bytes;
@@ -85,7 +87,7 @@ static void note_end(tl_along *a, int64_t end)
     }
 }
 
-/* Puts them in their places, when all the rest is done. */
+/* Writes these results to their places, after all other work. */
 static tally_status put_ends(tl_along *a, const tally_view *out)
 {
     const tl_gpu_calls *c = a->pipe.d->gpu->calls;
@@ -109,7 +111,7 @@ static tally_status put_ends(tl_along *a, const tally_view *out)
     return status ? status : waited;
 }
 
-/* Waits for the nodes of a slot and pushes them. */
+/* Waits for the nodes of a slot and pushes them to the counters. */
 static tally_status push_nodes(tl_along *a, int slot)
 {
     const tl_scalar *op = a->plan->op;
@@ -126,11 +128,11 @@ static tally_status push_nodes(tl_along *a, int slot)
             tl_counter_push(&a->counters[s], op, a->level[slot][k], &node);
         }
     a->nodes[slot] = 0;
-    if (carries(a, a->end_of[slot])) note_end(a, a->end_of[slot]);
+    if (carries(a, a->end_of[slot])) keep_end(a, a->end_of[slot]);
     return TALLY_OK;
 }
 
-/* The states before a piece; NULL: there is nothing before it. */
+/* Returns the states before a piece, or NULL if there is nothing before it. */
 static const void *states_before(tl_along *a, int slot)
 {
     const tl_scalar *op = a->plan->op;
@@ -153,8 +155,8 @@ static int next_fold(tl_pipe *p, tl_part *part)
     return 1;
 }
 
-/* The nodes of a piece are asked for before those of the piece before it are waited for: the
-   device is never idle. */
+/* The nodes of a piece are requested before the host waits for those of the piece before, so that
+ * the device is never idle. */
 static tally_status work_fold(tl_pipe *p, const tl_part *part, const tally_view *in,
                               const tally_view *out, int slot)
 {
@@ -163,7 +165,7 @@ static tally_status work_fold(tl_pipe *p, const tl_part *part, const tally_view 
     tally_status status = TALLY_OK;
     int last = part->in.i1 == a->n;
     if (!a->scan || a->keep || !last || carries(a, a->base + a->n))
-        status = ask_nodes(a, in, part->in.i0, slot);
+        status = request_nodes(a, in, part->in.i0, slot);
     if (!status) status = push_nodes(a, (slot + TL_RING - 1) % TL_RING);
     a->pieces++;
     if (status || !a->scan) return status;
@@ -172,7 +174,7 @@ static tally_status work_fold(tl_pipe *p, const tl_part *part, const tally_view 
     return tl_gpu_scan_whole(p->d, p->ctx, a->plan, &piece, in, out, &o);
 }
 
-/* Nodes of a piece: one if it is whole, else one for each set bit of its length. */
+/* The most nodes of a piece: one if it is full, else one for each set bit of its length. */
 static int nodes_most(const tl_along *a) { return tl_top_level(a->step) + 1; }
 
 tally_status tl_along_fold(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in,
@@ -195,7 +197,7 @@ tally_status tl_along_fold(tl_along *a, tl_gpu_device *d, tally *ctx, const tall
     p->in.most = p->out.most = (a->step < a->n ? a->step : a->n) * a->width;
     p->in.straight = p->in.straight && a->width == 1;
     p->out.straight = p->out.straight && a->width == 1 && a->scan;
-    if (!a->scan) p->out.here = 1; /* results are made of the counters */
+    if (!a->scan) p->out.here = 1; /* results are computed from the counters */
     const size_t ends = (size_t)(a->n / a->step / 2 + 1) * (size_t)(a->width * op->result_bytes);
     tally_status status = tl_stage_room(d, ctx, &d->small, TL_RING * (a->nodes_room + each));
     if (!status && a->scan && !(a->ends = malloc(ends)))
@@ -258,8 +260,8 @@ tally_status tl_along_window(tl_along *a, tl_gpu_device *d, tally *ctx, const ta
     a->end = edges && a->at_end ? a->n : a->n - o->after;
     *made = a->end > a->first ? a->end - a->first : 0;
     if (!*made) return TALLY_OK;
-    /* at least as many results as elements of the overlap, or most of the copies and kernels
-       would be for nothing */
+    /* A piece has at least as many results as the overlap has elements; otherwise most copies and
+     * kernels would be wasted. */
     const int64_t overlap = o->before + o->after < a->n ? o->before + o->after : a->n;
     a->step = tl_along_step(a->plan, a->budget, a->width);
     if (a->step < overlap && !a->shrunk) a->step = overlap;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * Whether a call on host arrays goes in pieces (pieces.h), and how large its pieces may be. */
+ * Decides whether a call on host arrays is done in pieces (pieces.h), and how large they may be. */
 #include "pieces.h"
 
 enum {
-    /* a buffer's part of the memory: 6 buffers, and room for nodes, levels of windows, tables */
-    SHARE = 16,
-    BUDGET_LEAST = 1024 /* bytes */
+    /* A buffer gets 1/16 of the memory: there are 6 buffers, and nodes, levels of windows and
+     * tables. */
+    BUFFER_SHARE = 16,
+    BUDGET_LEAST = 1024 /* in bytes */
 };
-/* crosses a bus in 0.6 ms, 100 times what issuing it takes */
+
+/* 32 MB take 0.6 ms to cross the bus, 100 times the cost of issuing the copy. */
 static const int64_t BUDGET_MOST = 32 << 20;
-static const int64_t PIECES_LEAST = 32 << 20; /* smaller arrays are copied at once */
+static const int64_t PIECES_LEAST = 32 << 20; /* smaller arrays are copied as a whole */
 
 static int64_t host_bytes(tl_gpu_device *d, const tally_view *v, int64_t bytes)
 {
@@ -34,6 +36,7 @@ static int64_t in_host_bytes(tl_gpu_device *d, const tl_call *call)
 {
     return host_bytes(d, call->in, call->plan->op->elem_bytes);
 }
+
 static int64_t out_host_bytes(tl_gpu_device *d, const tl_call *call)
 {
     return host_bytes(d, call->out, call->plan->op->result_bytes);
@@ -44,7 +47,7 @@ int tl_pieces_wanted(tl_gpu_device *d, const tl_call *call)
     int64_t a, b, c, e, least = tl_pieces_least(d);
     tl_view_extent(call->in, call->plan->op->elem_bytes, &a, &b);
     tl_view_extent(call->out, call->plan->op->result_bytes, &c, &e);
-    if (b - a < least && e - c < least) return 0; /* as most calls */
+    if (b - a < least && e - c < least) return 0; /* the usual case */
     return in_host_bytes(d, call) >= least || out_host_bytes(d, call) >= least;
 }
 
@@ -68,7 +71,7 @@ int64_t tl_pieces_budget(tl_gpu_device *d)
     d->gpu->calls->room(d->gpu, &all, &once);
     all += pooled;
     if (d->limit && d->limit - (d->held - pooled) < all) all = d->limit - (d->held - pooled);
-    int64_t budget = (int64_t)(all / SHARE);
+    int64_t budget = (int64_t)(all / BUFFER_SHARE);
     if (once && budget > (int64_t)once) budget = (int64_t)once;
     return budget > BUDGET_MOST ? BUDGET_MOST : budget < BUDGET_LEAST ? BUDGET_LEAST : budget;
 }
@@ -76,7 +79,7 @@ int64_t tl_pieces_budget(tl_gpu_device *d)
 int tl_pieces_again(tally_status status, const tl_pipe *p, int64_t *budget)
 {
     if (status != TALLY_NO_MEMORY || *budget < 2 * BUDGET_LEAST) return 0;
-    /* in place, and some of it is no longer there */
+    /* in place, and some elements have been overwritten */
     if (p->wrote && p->in.view.data == p->out.view.data) return 0;
     *budget /= 2;
     return 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The processors' part of pieces on their way: elements between the caller's memory and
- * page-locked blocks, by threads. What is not dense is packed, so only elements cross the bus. */
+ * Copies between the caller's memory and page-locked blocks, by the processors' threads. Elements
+ * that are not dense are packed, so only elements cross the bus. */
 #include "context/threads.h"
 #include "pieces.h"
 #include <string.h>
@@ -8,7 +8,7 @@
 #include <emmintrin.h>
 #endif
 
-enum { COPY_PARALLEL = 128 << 10 }; /* bytes worth several threads */
+enum { COPY_PARALLEL = 128 << 10 }; /* min bytes to use several threads */
 
 int64_t tl_side_count(const tl_side *s, const tl_rect *r)
 {
@@ -24,8 +24,8 @@ char *tl_side_corner(const tl_side *s, const tl_rect *r)
     return tl_offset(v->data, at * s->bytes);
 }
 
-/* memcpy to memory that is not read soon. It stores past the caches, which need not fetch the
-   lines they fill. */
+/* memcpy to memory that is not read soon. Streaming stores bypass the caches, so the lines need not
+ * be read before they are written. */
 static void copy_past(char *to, const char *from, int64_t bytes)
 {
 #ifdef __SSE2__
@@ -78,7 +78,7 @@ static int64_t share_of(const tl_haul *h, int i, int of)
 
 typedef struct {
     const tl_haul *in, *out;
-    int parts; /* of each */
+    int parts; /* for each direction */
 } carry_work;
 
 static void carry_part(void *data, int64_t i)

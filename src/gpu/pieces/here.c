@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Slabs that are in the device's memory, from any index on: parts of a sequence that lies on
- * several devices, pushes of streams, fragments.
+ * Slabs in device memory that begin at any index: parts of a sequence that lies on several devices,
+ * pushes of streams, fragments.
  *
  *   fold   |head|   node   |       node       |   node   | node |tail|
- *          The maximal aligned nodes of the slab, a launch each; those below 2^SMALL_LOG
- *          elements, in the head and the tail, are the processors'.
+ *          One launch for each maximal aligned node of the slab. The processors fold the head
+ *          and the tail, which have only nodes of less than 2^SMALL_LOG elements.
  *   scan   |head|  piece   |      piece       |        piece         |
  *          A piece begins at a multiple of a power of two that is not below its length, so
- *          kernels that count from its first element meet the nodes of the order. */
+ *          kernels that count from its first element use nodes of the order. */
 #include "pieces.h"
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +15,10 @@
 enum {
     SMALL_LOG = 14,
     SMALL = 1 << SMALL_LOG,
-    NODES = 2 * (TL_MAX_LEVELS - SMALL_LOG) /* of the others, at most */
+    NODES = 2 * (TL_MAX_LEVELS - SMALL_LOG) /* max number of the other nodes */
 };
 
-/* The elements before the first multiple of SMALL, and after the last one. */
+/* Number of elements before the first multiple of SMALL and after the last one. */
 typedef struct {
     int64_t head, tail;
 } ends;
@@ -32,8 +32,8 @@ static ends ends_of(int64_t at, int64_t n)
     return e;
 }
 
-/* Room of so many bytes in page-locked memory that the device has no work with. */
-static tally_status room_of(tl_gpu_device *d, tally *ctx, size_t bytes, char **room)
+/* Provides `bytes` bytes of page-locked memory that no work of the device uses. */
+static tally_status locked_memory(tl_gpu_device *d, tally *ctx, size_t bytes, char **room)
 {
     tally_status status = d->stream ? d->gpu->calls->wait(d->gpu, ctx) : TALLY_OK;
     if (!status) status = tl_stage_room(d, ctx, &d->small, bytes);
@@ -41,9 +41,9 @@ static tally_status room_of(tl_gpu_device *d, tally *ctx, size_t bytes, char **r
     return status;
 }
 
-/* Issues a copy of `bytes` bytes that begin `from` bytes after x. */
-static tally_status ask(tl_gpu_device *d, tally *ctx, char *to, const char *x, int64_t from,
-                        int64_t bytes)
+/* Issues a copy to `to` of the `bytes` bytes that begin `from` bytes after x. */
+static tally_status issue_copy(tl_gpu_device *d, tally *ctx, char *to, const char *x, int64_t from,
+                               int64_t bytes)
 {
     tl_memory memory;
     size_t offset;
@@ -68,12 +68,12 @@ tally_status tl_here_fold(tl_gpu_device *d, tally *ctx, const tl_plan *plan, con
     tl_memory states = {0};
     int count = 0;
     char *head;
-    tally_status status = room_of(
+    tally_status status = locked_memory(
         d, ctx, (size_t)((e.head + e.tail) * elem) + (size_t)NODES * op->state_bytes, &head);
     char *const tail = tl_offset(head, e.head * elem), *const nodes =
                                                            tl_offset(tail, e.tail * elem);
-    if (!status) status = ask(d, ctx, head, x, 0, e.head * elem);
-    if (!status) status = ask(d, ctx, tail, x, (n - e.tail) * elem, e.tail * elem);
+    if (!status) status = issue_copy(d, ctx, head, x, 0, e.head * elem);
+    if (!status) status = issue_copy(d, ctx, tail, x, (n - e.tail) * elem, e.tail * elem);
     if (!status && inner) {
         const tally_view in = tally_flat((const char *)x + e.head * elem, op->dtype, inner);
         status = tl_gpu_take(d, ctx, (size_t)NODES * op->state_bytes, &states);
@@ -97,7 +97,7 @@ tally_status tl_here_fold(tl_gpu_device *d, tally *ctx, const tl_plan *plan, con
     return status;
 }
 
-/* The first `head` elements, on the processors. */
+/* Scans the first `head` elements on the processors. */
 static tally_status scan_head(tl_gpu_device *d, tally *ctx, tl_scan *s, const char *x, int64_t head,
                               char *out)
 {
@@ -106,9 +106,9 @@ static tally_status scan_head(tl_gpu_device *d, tally *ctx, tl_scan *s, const ch
     char *copy;
     tl_memory memory;
     size_t offset;
-    tally_status status = room_of(d, ctx, (size_t)(head * op->elem_bytes) + bytes, &copy);
+    tally_status status = locked_memory(d, ctx, (size_t)(head * op->elem_bytes) + bytes, &copy);
     char *const results = tl_offset(copy, head * op->elem_bytes);
-    if (!status) status = ask(d, ctx, copy, x, 0, head * op->elem_bytes);
+    if (!status) status = issue_copy(d, ctx, copy, x, 0, head * op->elem_bytes);
     tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
     if (!status) status = waited;
     if (!status) status = tl_device_cpu.scan_push(d->cpu, ctx, s, copy, head, results);
@@ -121,8 +121,8 @@ static tally_status scan_head(tl_gpu_device *d, tally *ctx, tl_scan *s, const ch
     return status;
 }
 
-/* A piece of n elements; *next: the first of own's nodes that belongs to it. room: for a state
-   and a result. */
+/* Scans a piece of n elements. *next: the first of own's nodes that belongs to it. room: memory for
+ * a state and a result. */
 static tally_status scan_piece(tl_gpu_device *d, tally *ctx, tl_scan *s, const tl_counter *own,
                                int *next, const char *x, int64_t n, char *out, char *room)
 {
@@ -141,8 +141,8 @@ static tally_status scan_piece(tl_gpu_device *d, tally *ctx, tl_scan *s, const t
         tl_counter_push(&s->done, op, own->level[*next], &own->node[*next]);
         ++*next;
     }
-    /* A full piece is a right sibling: its last result is of the nodes that S(end) joins, which
-     * its kernels cannot know. */
+    /* A full piece is a right sibling: its last result combines nodes before the piece (S(end)),
+     * which its kernels cannot know. */
     if (status || s->exclusive || !at || n != at - tl_parent(at)) return status;
     tl_counter_fold(&s->done, op, init, &v);
     op->lower(&v, end, 0, s->plan->par, room + sizeof(tl_state));
@@ -171,7 +171,7 @@ tally_status tl_here_scan(tl_gpu_device *d, tally *ctx, tl_scan *s, const void *
     if (!status)
         for (int64_t at = from; at < s->done.end; at += (int64_t)1 << own->level[next++]) {
         }
-    if (!status) status = room_of(d, ctx, (size_t)TL_MAX_LEVELS * STEP, &room);
+    if (!status) status = locked_memory(d, ctx, (size_t)TL_MAX_LEVELS * STEP, &room);
     for (int k = 0; !status && s->done.end < from + n; k++) {
         const int64_t at = s->done.end, left = from + n - at, most = at ? at - tl_parent(at) : left;
         status = scan_piece(d, ctx, s, own, &next, (const char *)x + (at - from) * op->elem_bytes,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * The verbs on views with validity, and of two inputs: kernels read them where they lie, or
- * their elements are prepared on the device, then they are views like any other. What the device
- * has no road for, or no memory, is left to the caller, who has the processors. */
+ * Verbs on views with validity, and of two inputs. Either the kernels read the arrays in place, or
+ * the elements are prepared on the device and then are views like any other. If the device cannot
+ * do a call, or has too little memory, *done is 0 and the caller uses the processors. */
 #include "exact/exact.h"
 #include "pieces.h"
 
-/* Windows whose elements are counted one by one, for their minimum. */
+/* Windows with a minimum count: their elements must be counted. */
 static tally_status counted_windows(tl_gpu_device *d, tally *ctx, const tl_prepared *p,
                                     const tl_inputs_call *c)
 {
@@ -38,7 +38,7 @@ static tally_status run(tl_gpu_device *d, tally *ctx, const tl_prepared *p, cons
                                   .window = c->window});
 }
 
-/* A call on arrays where they lie. */
+/* A call whose kernels read the arrays in place. */
 static tally_status in_place(tl_gpu_device *d, tally *ctx, const tl_inputs_call *c)
 {
     tl_in_place p;
@@ -55,7 +55,8 @@ static tally_status in_place(tl_gpu_device *d, tally *ctx, const tl_inputs_call 
     return status;
 }
 
-/* An exact sum of arrays where they lie: of the operator's own type, and nothing is left out. */
+/* True for an exact sum that can read the arrays in place: elements have the operator's type, and
+ * none is absent. */
 static int exact_in_place(const tl_inputs_call *c)
 {
     for (const tally_view *v = c->in; v; v = v->next)
@@ -63,7 +64,7 @@ static int exact_in_place(const tl_inputs_call *c)
     return c->verb == TL_REDUCE && tl_exact_form_of(c->form->op);
 }
 
-/* Can the processors still do it? Not where results may be over the elements already. */
+/* True if the processors can still do the call: results have not overwritten elements. */
 static int may_leave(const tl_inputs_call *c, int begun)
 {
     return !begun || c->in->data != c->out->data;
@@ -92,7 +93,7 @@ tally_status tl_gpu_inputs(tl_device *base, tally *ctx, const tl_inputs_call *c,
         status = tl_prepare(d, ctx, c, tl_is_counted(c), &p);
         begun = !status;
         if (!status) status = run(d, ctx, &p, c);
-        if (d->host) { /* a failure came before anybody waited for copies of the caller's arrays */
+        if (d->host) { /* a failure came before the copies of the caller's arrays were waited for */
             const tally_status waited = calls->wait(d->gpu, status ? NULL : ctx);
             if (!status) status = waited;
             d->host = 0;

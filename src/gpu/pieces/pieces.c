@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * The verbs on host arrays that are large, or larger than the device. Views are cut into groups
- * of rows or segments that fit. A sequence that does not fit by itself is cut along its elements
- * (along.c). pieces.h has the picture. */
+ * Verbs on host arrays that are large, or larger than the device. Views are cut into groups of rows
+ * or segments that fit. A sequence that does not fit is cut along its elements (along.c). pieces.h
+ * has the picture. */
 #include "pieces.h"
 #include <stdlib.h>
 
 enum {
-    COLUMNS_RUN = 256,   /* columns worth copying side by side */
-    COLUMNS_MOST = 1024, /* columns of a strip that is cut along: each has a counter of 4 KB */
-    STEP_LEAST = 256     /* elements of each in a piece */
+    COLUMNS_LEAST = 256, /* min columns to copy as interleaved rows */
+    /* max columns of a strip that is cut along its elements: each has a counter of 4 KB */
+    COLUMNS_MOST = 1024,
+    STEP_LEAST = 256 /* min elements of each column in a piece */
 };
 
 /* ---- a call ---- */
@@ -20,8 +21,8 @@ typedef struct {
     const tl_call *of;
     int64_t budget;
     int shrunk;        /* the budget was halved: memory is scarce */
-    int64_t row, stop; /* rows of this run: next, end */
-    int64_t group;     /* rows at a time, without offsets */
+    int64_t row, stop; /* rows of this run: the next one, the end */
+    int64_t group;     /* rows of a group, if there are no offsets */
 } call;
 
 tally_status tl_call_whole(tl_gpu_device *d, tally *ctx, const tl_call *c, const tl_piece *piece,
@@ -42,7 +43,7 @@ static int64_t length_of(const call *c, int64_t r)
     return c->of->in->offsets ? c->of->in->offsets[r + 1] - c->of->in->offsets[r] : c->of->in->n;
 }
 
-/* Bytes that sequence r takes on the device, at most: elements or results, whichever are more. */
+/* The most bytes that sequence r takes on the device, for its elements or for its results. */
 static int64_t cost_of(const call *c, int64_t r)
 {
     int64_t n = length_of(c, r), in = n * c->of->plan->op->elem_bytes;
@@ -60,7 +61,7 @@ static int is_across(const tally_view *v)
 
 /* ---- groups of rows ---- */
 
-/* Where the group of rows that begins at r ends. */
+/* Returns the end of the group of rows that begins at r. */
 static int64_t group_end(const call *c, int64_t r)
 {
     if (!c->of->in->offsets) return r + (c->stop - r < c->group ? c->stop - r : c->group);
@@ -91,7 +92,7 @@ static tally_status work_rows(tl_pipe *p, const tl_part *part, const tally_view 
     return tl_call_whole(c->d, c->ctx, c->of, &(tl_piece){.end = TL_PIPE_WAITS}, in, out);
 }
 
-/* Rows c->row .. stop - 1, each of which fits. */
+/* Does rows c->row to stop - 1, each of which fits. */
 static tally_status run_rows(call *c, int64_t stop)
 {
     tl_pipe *p = &c->pipe;
@@ -107,7 +108,7 @@ static tally_status run_rows(call *c, int64_t stop)
     tl_side_open(c->d, &p->out, c->of->out, op->result_bytes);
     p->in.across = is_across(c->of->in);
     p->out.across = is_across(c->of->out);
-    if (c->of->in->offsets) { /* elements a group can have, and rows */
+    if (c->of->in->offsets) { /* max elements and max rows of a group */
         int64_t total = c->of->in->offsets[stop] - c->of->in->offsets[c->row];
         int64_t most = c->budget / op->elem_bytes, rows = c->budget / op->result_bytes;
         p->in.most = total < most ? total : most;
@@ -122,9 +123,9 @@ static tally_status run_rows(call *c, int64_t stop)
     return tl_pipe_run(p);
 }
 
-/* ---- along ---- */
+/* ---- sequences cut along their elements ---- */
 
-/* The results of `width` counters to rows r .. of the output of a reduce. */
+/* Writes the results of `width` counters to rows r, r + 1, ... of the output of a reduce. */
 static tally_status put_results(call *c, const tl_counter *counters, int64_t width, int64_t r)
 {
     const tl_scalar *op = c->of->plan->op;
@@ -151,7 +152,7 @@ static tally_status put_results(call *c, const tl_counter *counters, int64_t wid
     return status;
 }
 
-/* `width` neighbouring sequences from row r on, too long for the device. */
+/* Does `width` neighbouring sequences from row r on, which are too long for the device. */
 static tally_status run_along(call *c, int64_t r, int64_t width)
 {
     const tl_scalar *op = c->of->plan->op;
@@ -194,8 +195,8 @@ static tally_status run_along(call *c, int64_t r, int64_t width)
 
 /* ---- the verbs ---- */
 
-/* Neighbouring sequences that are cut along together: as many as leave a piece some elements of
-   each. */
+/* Returns how many neighbouring sequences are cut together: as many as leave at least STEP_LEAST
+ * elements of each in a piece. */
 static int64_t strip_width(const call *c, int64_t rows)
 {
     const tl_scalar *op = c->of->plan->op;
@@ -208,10 +209,10 @@ static int64_t strip_width(const call *c, int64_t rows)
     return rows < fit ? rows : fit;
 }
 
-/* Does row r fit with enough neighbours? */
+/* True if row r fits, with enough neighbouring columns if it is a column. */
 static int fits(const call *c, int64_t r, int across)
 {
-    return cost_of(c, r) <= c->budget / (across ? COLUMNS_RUN : 1);
+    return cost_of(c, r) <= c->budget / (across ? COLUMNS_LEAST : 1);
 }
 
 static tally_status run_call(call *c)

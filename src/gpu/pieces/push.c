@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Streams and fragments on a GPU device: a large push goes to the device in pieces (along.c),
- * one of device memory is folded there (here.c). The processors take everything else. */
+ * Streams and fragments on a GPU device. A large push from host memory goes to the device in pieces
+ * (along.c). A push of device memory is folded there (here.c). The processors do all other
+ * pushes. */
 #include "pieces.h"
 
 static int worth(const tl_gpu_device *d, const tl_plan *plan, int64_t n)
@@ -8,8 +9,8 @@ static int worth(const tl_gpu_device *d, const tl_plan *plan, int64_t n)
     return n * plan->op->elem_bytes >= tl_pieces_least(d);
 }
 
-/* n more elements after those in *done. The processors take the elements before the first
- * multiple of the step, and pushes that are not large. After a failure *done is as it was. */
+/* Pushes n more elements after those in *done. The processors take the elements before the first
+ * multiple of the step, and pushes that are not large. After a failure *done is unchanged. */
 static tally_status push(tl_gpu_device *d, tally *ctx, const tl_plan *plan, tl_scan *s,
                          tl_counter *done, const void *x, int64_t n, void *out)
 {
@@ -20,7 +21,7 @@ static tally_status push(tl_gpu_device *d, tally *ctx, const tl_plan *plan, tl_s
     status = TALLY_NO_MEMORY;
     int64_t budget = worth(d, plan, n) ? tl_pieces_budget(d) : 0, head = n;
     if (budget) {
-        /* half of it divides it, if memory is scarce */
+        /* memory is scarce: a halved step still divides this one */
         int64_t step = tl_along_step(plan, budget, 1);
         head = -done->end & (step - 1);
         if (head > n) head = n;

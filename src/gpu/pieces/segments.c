@@ -1,38 +1,43 @@
 /* SPDX-License-Identifier: MIT
- * Segments whose offsets are memory of the device. The kernel `measure` reads them once and
- * tells the host what it needs: whether they ascend, where they begin and end, how many are
- * long. That costs one wait per call, for 64 bytes, which is mostly behind the kernel that goes
- * ahead. Offsets on the host cost a check, a copy and a list of the long segments: 10 times the
- * time of the sums (1M segments of 256 on an H200). */
+ * Segments whose offsets are in device memory. The kernel `measure` reads the offsets once and
+ * tells the host what it needs: whether they ascend, where they begin and end, how many segments
+ * are long. The host waits once per call, for 64 bytes. Most of that wait overlaps with a kernel
+ * that is launched speculatively. (With offsets on the host, the host must check and copy them, and
+ * list the long segments: 10 times the time of the sums.) */
 #include "pieces.h"
 #include "gpu/kernel/constants.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* What `measure` writes. */
+/* The output of `measure`. */
 typedef union {
-    uint32_t count[MEASURED_WORDS];      /* LONGS, BAD, DIFFERENT, BEYOND, NODES .. */
-    int64_t offset[MEASURED_LONG_WORDS]; /* FIRST_OFFSET, LAST_OFFSET */
+    uint32_t count[MEASURED_WORDS];      /* at LONGS, BAD, DIFFERENT, BEYOND, and from NODES on */
+    int64_t offset[MEASURED_LONG_WORDS]; /* at FIRST_OFFSET, LAST_OFFSET */
 } measured;
 enum { SLOT_BYTES = MEASURED_SLOT * sizeof(uint32_t) };
 
-/* What a call found of a view with offsets on the device. */
+/* What is known of a view with offsets on the device. */
 typedef struct {
     const tally_view *in;
-    tally_view all; /* in as one segment, with offsets on the host */
+    tally_view all; /* `in` as one segment, with its two offsets on the host */
     int64_t ends[2];
     measured m;
     tl_memory data, offsets, ids;
     size_t data_at;
     tl_ahead ahead;
-    enum { NOTHING, FOREST, MIDDLE } went; /* which kernel went ahead, */
-    int done;                              /* and did the work */
+    enum {
+        NO_KERNEL,
+        SHORT_KERNEL,
+        WARP_KERNEL
+    } speculative_kernel; /* the kernel that was launched speculatively */
+    int done;             /* it has computed all results */
 } segments;
 
 /* ---- measure ---- */
 
-/* The slots, which are zero at first, and page-locked memory where kernels write that. */
-static tally_status have_slots(tl_gpu_device *d, tally *ctx)
+/* Makes the slots, which must be zero at first, and page-locked memory if kernels can write to
+ * it. */
+static tally_status make_slots(tl_gpu_device *d, tally *ctx)
 {
     static const char zeros[MEASURED_SLOTS * SLOT_BYTES];
     const tl_gpu_calls *c = d->gpu->calls;
@@ -53,7 +58,7 @@ static tally_status begin_measure(tl_gpu_device *d, tally *ctx, const tl_plan *p
     const tl_launch l = {d, ctx, &program};
     tl_gpu_give(d, &s->ids);
     tally_status status = tl_gpu_program(d, ctx, plan->op, "reduce", &program);
-    if (!status) status = have_slots(d, ctx);
+    if (!status) status = make_slots(d, ctx);
     if (!status) status = tl_gpu_take(d, ctx, (size_t)rows * sizeof(int64_t), &s->ids);
     if (status) return status;
     d->measured.slot ^= 1;
@@ -65,8 +70,8 @@ static tally_status begin_measure(tl_gpu_device *d, tally *ctx, const tl_plan *p
     return status || !c->sees_locked ? status : c->mark(d->gpu, ctx, TL_RUN, TL_MEASURED);
 }
 
-/* Waits for what begin_measure began, and for nothing after it where kernels write the host's
-   memory. */
+/* Waits for `measure` and reads its output. If kernels write to host memory, this does not wait for
+ * later kernels. */
 static tally_status end_measure(tl_gpu_device *d, tally *ctx, segments *s, tally_status status)
 {
     const tl_gpu_calls *c = d->gpu->calls;
@@ -80,50 +85,51 @@ static tally_status end_measure(tl_gpu_device *d, tally *ctx, segments *s, tally
         status = c->read(d->gpu, ctx, &s->m, &d->measured.slots, at, sizeof s->m);
         tl_clock_end(d, ctx, TL_RUN, TL_TIME_FROM, sizeof s->m);
     }
-    if (status) { /* nobody knows what the slots hold */
+    if (status) { /* the contents of the slots are not known */
         c->wait(d->gpu, ctx);
         tl_gpu_give(d, &d->measured.slots);
     }
     return status;
 }
 
-/* ---- the kernel that does not wait ---- */
+/* ---- the speculative launch ---- */
 
-/* A verb's results, as it has them: of a reduce side by side, of a scan one for each element. */
-typedef enum { REDUCE, SCAN, OTHER } segment_road;
+/* A verb and its results: of a reduce contiguous, of a scan one for each element. OTHER verbs are
+ * not launched speculatively. */
+typedef enum { REDUCE, SCAN, OTHER } segment_verb;
 typedef struct {
-    segment_road road;
+    segment_verb verb;
     void *out;
     int64_t stride; /* of a scan's results */
     const tally_scan_options *scan;
-} ahead_of;
+} speculation;
 
-/* The largest last offset for which results at `out` and the elements surely lie apart, or in
-   the same place. */
-static int64_t offsets_most(const tl_scalar *op, const tally_view *in, const ahead_of *a)
+/* Returns the largest last offset for which the results at `out` and the elements certainly do not
+ * overlap, or are the same memory. */
+static int64_t offsets_most(const tl_scalar *op, const tally_view *in, const speculation *a)
 {
     const int64_t bytes = op->elem_bytes, each = op->result_bytes,
                   limit = INT64_MAX / 2 / (bytes > each ? bytes : each);
     const uintptr_t x = (uintptr_t)in->data, y = (uintptr_t)a->out;
-    if (a->road == SCAN && x == y) return bytes == each ? limit : 0;
+    if (a->verb == SCAN && x == y) return bytes == each ? limit : 0;
     const uintptr_t apart = y > x ? (y - x) / (uintptr_t)bytes : (x - y) / (uintptr_t)each;
-    if (y < x && a->road == REDUCE) return apart >= (uintptr_t)in->rows ? limit : 0;
+    if (y < x && a->verb == REDUCE) return apart >= (uintptr_t)in->rows ? limit : 0;
     return apart < (uintptr_t)limit ? (int64_t)apart : limit;
 }
 
-/* Launches, between begin_measure and end_measure, the kernel that the segments will want if
- * they are like the last ones. It does nothing if they are not. (So the wait is behind the
- * kernel's work. Nothing that was found may be kept for the next call: the caller can write
- * other offsets there.) */
-static tally_status go_ahead(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const ahead_of *a,
-                             segments *s)
+/* Launches, between begin_measure and end_measure, the kernel that the segments need if they are
+ * like those of the last call. So the host's wait overlaps with this kernel. If the prediction is
+ * wrong, the kernel does nothing. The output of `measure` cannot be kept for the next call, because
+ * the caller may change the offsets. */
+static tally_status launch_speculatively(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
+                                         const speculation *a, segments *s)
 {
     const tl_scalar *const op = plan->op;
     const tally_view *const in = s->in;
-    const int scan = a->road == SCAN, seeded = scan && a->scan && a->scan->init;
+    const int scan = a->verb == SCAN, seeded = scan && a->scan && a->scan->init;
     size_t out_at;
     tl_results r = {.piece = &tl_no_piece, .row_stride = 1, .stride = 1};
-    if (a->road == OTHER || seeded || in->stride != 1 || (scan && a->stride != 1) || in->valid ||
+    if (a->verb == OTHER || seeded || in->stride != 1 || (scan && a->stride != 1) || in->valid ||
         in->next || !d->gpu->calls->owns(d->gpu, a->out, &r.y, &out_at))
         return TALLY_OK;
     r.byte = (int64_t)out_at;
@@ -146,25 +152,26 @@ static tally_status go_ahead(tl_gpu_device *d, tally *ctx, const tl_plan *plan, 
     const tl_launch l = {d, ctx, &program};
     tally_status status = tl_gpu_program(d, ctx, op, scan ? "scan" : "reduce", &program);
     if (status) return status;
-    s->went = s->ahead.may_walk && d->measured.walked ? MIDDLE : FOREST;
-    if (s->went == MIDDLE)
+    s->speculative_kernel = s->ahead.may_walk && d->measured.walked ? WARP_KERNEL : SHORT_KERNEL;
+    if (s->speculative_kernel == WARP_KERNEL)
         return scan ? tl_middle_scan(&l, &b, &r, &from) : tl_middle_reduce(&l, &b, &r);
     return scan ? tl_forest_scan(&l, &b, &r, &from) : tl_forest_reduce(&l, &b, &r);
 }
 
-/* What the kernel found (jobs_ahead, gpu/kernel/short/ahead.cl): is its work done? */
-static int went_ahead(const segments *s)
+/* True if the speculative kernel has done its work. This is the condition of jobs_ahead
+ * (gpu/kernel/short/ahead.cl). */
+static int has_succeeded(const segments *s)
 {
     const int walks = s->ahead.may_walk && s->m.count[LONGS] &&
                       s->ends[1] - s->ends[0] >= s->in->rows * MIDDLE_MEAN;
-    return s->went && !s->m.count[BAD] && s->m.count[DIFFERENT] && s->ends[1] <= s->ahead.most &&
-           walks == (s->went == MIDDLE);
+    return s->speculative_kernel && !s->m.count[BAD] && s->m.count[DIFFERENT] &&
+           s->ends[1] <= s->ahead.most && walks == (s->speculative_kernel == WARP_KERNEL);
 }
 
 /* ---- the batch ---- */
 
-/* The table `first` of the long segments that ids lists. */
-static tally_status put_firsts(tl_gpu_device *d, tally *ctx, tl_batch *b)
+/* Computes the table b->first for the long segments that b->ids lists. */
+static tally_status compute_firsts(tl_gpu_device *d, tally *ctx, tl_batch *b)
 {
     int64_t levels = b->levels + 2;
     tl_built program = {0};
@@ -179,8 +186,10 @@ static tally_status put_firsts(tl_gpu_device *d, tally *ctx, tl_batch *b)
                  .first = tl_memory_of(&b->first));
 }
 
-/* Segments of one length are rows; of rows->data elements of `bytes` bytes. */
-static int are_rows(const tally_view *in, const measured *m, int64_t bytes, tally_view *rows)
+/* True if all segments have the same length; then *rows is the same view as rows. bytes: of an
+ * element. */
+static int has_equal_lengths(const tally_view *in, const measured *m, int64_t bytes,
+                             tally_view *rows)
 {
     const int64_t first = m->offset[FIRST_OFFSET], last = m->offset[LAST_OFFSET];
     *rows = *in;
@@ -190,8 +199,9 @@ static int are_rows(const tally_view *in, const measured *m, int64_t bytes, tall
     return !m->count[DIFFERENT] && !__builtin_mul_overflow(rows->n, in->stride, &rows->row_stride);
 }
 
-/* From now on the long segments are those of MIDDLE_END elements and more. */
-static tally_status list_beyond(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s)
+/* Lists only segments of MIDDLE_END elements or more as long. */
+static tally_status list_longer_segments(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
+                                         segments *s)
 {
     if (!s->m.count[BEYOND]) {
         s->m.count[LONGS] = 0;
@@ -200,20 +210,20 @@ static tally_status list_beyond(tl_gpu_device *d, tally *ctx, const tl_plan *pla
     return end_measure(d, ctx, s, begin_measure(d, ctx, plan, MIDDLE_END, s));
 }
 
-/* The batch of the segments; ids become its own. */
+/* Opens the batch of the segments; it takes s->ids. */
 static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s,
-                                  segment_road road, tl_batch *b)
+                                  segment_verb verb, tl_batch *b)
 {
     int64_t low, high;
     tl_view_extent(&s->all, plan->op->elem_bytes, &low, &high);
     tally_status status = tl_batch_data(d, ctx, plan, &tl_no_piece, s->in, low, high, b);
     b->offsets = s->offsets;
     b->elements = s->ends[1] - s->ends[0];
-    b->longest = s->m.count[LONGS] ? b->elements : CHUNK - 1; /* at most */
-    b->walked = road != OTHER && s->m.count[LONGS] &&
-                tl_middle_pays(d, plan->op, s->in->rows, b->elements, road == SCAN);
-    if (road != OTHER) d->measured.walked = b->walked;
-    if (!status && b->walked) status = list_beyond(d, ctx, plan, s);
+    b->longest = s->m.count[LONGS] ? b->elements : CHUNK - 1; /* an upper bound */
+    b->walked = verb != OTHER && s->m.count[LONGS] &&
+                tl_middle_pays(d, plan->op, s->in->rows, b->elements, verb == SCAN);
+    if (verb != OTHER) d->measured.walked = b->walked;
+    if (!status && b->walked) status = list_longer_segments(d, ctx, plan, s);
     b->ids = s->ids;
     s->ids = (tl_memory){0};
     b->longs = s->m.count[LONGS];
@@ -221,7 +231,7 @@ static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_plan *p
     if (s->done) b->walked = 0;
     for (int l = 1; b->longs && l <= TL_GPU_LEVELS && s->m.count[NODES + l - 1]; l++)
         b->counts[b->levels = l] = s->m.count[NODES + l - 1];
-    return status || !b->longs ? status : put_firsts(d, ctx, b);
+    return status || !b->longs ? status : compute_firsts(d, ctx, b);
 }
 
 static tally_status reduce(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s,
@@ -232,7 +242,7 @@ static tally_status reduce(tl_gpu_device *d, tally *ctx, const tl_plan *plan, se
     tally_status status = tl_view_check(ctx, &to, "out", plan->op->result_bytes);
     if (!status) status = tl_view_overlap(ctx, &s->all, bytes, &to, plan->op->result_bytes, 0);
     if (status) return status;
-    if (are_rows(s->in, &s->m, bytes, &rows))
+    if (has_equal_lengths(s->in, &s->m, bytes, &rows))
         return tl_gpu_reduce_whole(d, ctx, plan, &tl_no_piece, &rows, &to);
     tl_batch b;
     status = open_segments(d, ctx, plan, s, REDUCE, &b);
@@ -241,15 +251,15 @@ static tally_status reduce(tl_gpu_device *d, tally *ctx, const tl_plan *plan, se
     return status;
 }
 
-/* What gives a result for each element: a scan, or windows. */
+/* A verb with a result for each element: a scan, or windows. */
 typedef struct {
     const tally_scan_options *scan;
     const tally_window_options *window; /* NULL: a scan */
     const tl_plan *count;
 } each_verb;
 
-static tally_status each_of(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s,
-                            const tally_view *out, const each_verb *v)
+static tally_status scan_or_window(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s,
+                                   const tally_view *out, const each_verb *v)
 {
     int64_t bytes = plan->op->elem_bytes, each = plan->op->result_bytes;
     tally_view to = s->all, rows, out_rows;
@@ -259,7 +269,8 @@ static tally_status each_of(tl_gpu_device *d, tally *ctx, const tl_plan *plan, s
     if (!status) status = tl_view_distinct(ctx, &to, "out");
     if (!status) status = tl_view_overlap(ctx, &s->all, bytes, &to, each, !v->window);
     if (status) return status;
-    if (are_rows(s->in, &s->m, bytes, &rows) && are_rows(out, &s->m, each, &out_rows))
+    if (has_equal_lengths(s->in, &s->m, bytes, &rows) &&
+        has_equal_lengths(out, &s->m, each, &out_rows))
         return v->window ? tl_gpu_window_whole(d, ctx, plan, v->count, &tl_no_piece, &rows,
                                                &out_rows, v->window)
                          : tl_gpu_scan_whole(d, ctx, plan, &tl_no_piece, &rows, &out_rows, v->scan);
@@ -273,17 +284,17 @@ static tally_status each_of(tl_gpu_device *d, tally *ctx, const tl_plan *plan, s
     return status;
 }
 
-/* Are v's offsets memory of this device? */
+/* True if v's offsets are in memory of this device. */
 static int has_offsets(tl_gpu_device *d, const tally_view *v, tl_memory *memory, size_t *at)
 {
     return v->offsets && d->gpu->calls->owns(d->gpu, v->offsets, memory, at);
 }
 
-/* Looks at `in`, if its data and offsets are the device's. 0: they are not, or the offsets are
- * bad; those are left to the checks of the host, which say where, and so is what lies inside
- * another object of OpenCL's. */
-static int look(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
-                const ahead_of *a, segments *s, tally_status *status)
+/* Measures `in`, and launches a kernel speculatively. Returns 0 if the host must do the call: its
+ * data or offsets are not in device memory, or the offsets are bad (the host's checks then say
+ * where), or the offsets lie inside another memory object of OpenCL. */
+static int examine(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
+                   const speculation *a, segments *s, tally_status *status)
 {
     const tl_gpu_calls *c = d->gpu->calls;
     size_t at;
@@ -294,12 +305,12 @@ static int look(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_v
         !c->owns(d->gpu, in->data, &s->data, &s->data_at))
         return 0;
     *status = begin_measure(d, ctx, plan, CHUNK, s);
-    if (!*status) *status = go_ahead(d, ctx, plan, a, s);
+    if (!*status) *status = launch_speculatively(d, ctx, plan, a, s);
     *status = end_measure(d, ctx, s, *status);
     s->ends[0] = s->m.offset[FIRST_OFFSET], s->ends[1] = s->m.offset[LAST_OFFSET];
     s->all.rows = 1;
     s->all.offsets = s->ends;
-    s->done = went_ahead(s);
+    s->done = has_succeeded(s);
     return *status ||
            (!s->m.count[BAD] && tl_view_extent(&s->all, plan->op->elem_bytes, &low, &high));
 }
@@ -312,15 +323,16 @@ tally_status tl_gpu_reduce_segments(tl_device *base, tally *ctx, const tl_plan *
     tally_status status = d->gpu->calls->enter(d->gpu, ctx);
     *done = 0;
     if (status) return status;
-    *done = look(d, ctx, plan, in, &(ahead_of){.road = REDUCE, .out = out}, &s, &status);
+    *done = examine(d, ctx, plan, in, &(speculation){.verb = REDUCE, .out = out}, &s, &status);
     if (*done && !status) status = reduce(d, ctx, plan, &s, out);
     tl_gpu_give(d, &s.ids);
     d->gpu->calls->leave(d->gpu);
     return status;
 }
 
-static tally_status each_if(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
-                            const tally_view *out, const each_verb *v, int *done)
+static tally_status each_on_device(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
+                                   const tally_view *in, const tally_view *out, const each_verb *v,
+                                   int *done)
 {
     segments s;
     *done = 0;
@@ -328,9 +340,9 @@ static tally_status each_if(tl_gpu_device *d, tally *ctx, const tl_plan *plan, c
         return TALLY_OK;
     tally_status status = d->gpu->calls->enter(d->gpu, ctx);
     if (status) return status;
-    const ahead_of a = {v->window ? OTHER : SCAN, out->data, out->stride, v->scan};
-    *done = look(d, ctx, plan, in, &a, &s, &status);
-    if (*done && !status) status = each_of(d, ctx, plan, &s, out, v);
+    const speculation a = {v->window ? OTHER : SCAN, out->data, out->stride, v->scan};
+    *done = examine(d, ctx, plan, in, &a, &s, &status);
+    if (*done && !status) status = scan_or_window(d, ctx, plan, &s, out, v);
     tl_gpu_give(d, &s.ids);
     d->gpu->calls->leave(d->gpu);
     return status;
@@ -342,15 +354,15 @@ tally_status tl_gpu_scan_segments(tl_device *base, tally *ctx, const tl_plan *pl
 {
     *done = 0;
     if (o && o->reverse) return TALLY_OK;
-    return each_if(tl_gpu_of(base), ctx, plan, in, out, &(each_verb){.scan = o}, done);
+    return each_on_device(tl_gpu_of(base), ctx, plan, in, out, &(each_verb){.scan = o}, done);
 }
 
 tally_status tl_gpu_window_segments(tl_device *base, tally *ctx, const tl_plan *plan,
                                     const tl_plan *count, const tally_view *in,
                                     const tally_view *out, const tally_window_options *o, int *done)
 {
-    return each_if(tl_gpu_of(base), ctx, plan, in, out, &(each_verb){.window = o, .count = count},
-                   done);
+    return each_on_device(tl_gpu_of(base), ctx, plan, in, out,
+                          &(each_verb){.window = o, .count = count}, done);
 }
 
 tally_status tl_gpu_offsets(tl_device *base, tally *ctx, const tally_view *v, int64_t **copy)

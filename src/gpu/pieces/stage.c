@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Pieces on their way: from the caller's memory through page-locked blocks to the device, and
- * back (pieces.h). A piece crosses in `steps` parts of at most STAGE_BYTES; step k of piece j
- * moves part k of j in and part k of j - 2 out; carry.c fills and empties the blocks. */
+ * Moves pieces from the caller's memory through page-locked blocks to the device and back
+ * (pieces.h). A piece crosses in `steps` parts of at most STAGE_BYTES. Step k of piece j moves part
+ * k of piece j in and part k of piece j - 2 out. carry.c fills and empties the blocks. */
 #include "pieces.h"
 
-/* 8 blocks of it stay in a third cache of 64 MB, and cross in 150 us */
+/* 8 such blocks fit in a third-level cache of 64 MB; one crosses the bus in 150 us */
 static const int64_t STAGE_BYTES = 8 << 20;
 
 /* ---- sides ---- */
@@ -23,7 +23,7 @@ void tl_side_open(tl_gpu_device *d, tl_side *s, const tally_view *v, int64_t byt
     s->straight = !s->here && dense && d->gpu->calls->locked(d->gpu, from, (size_t)(high - low));
 }
 
-/* A rectangle on the device: where it is, or its copy in a buffer. */
+/* Returns a rectangle as a view of device memory: in place, or its copy in a buffer. */
 static tally_view device_view(const tl_side *s, const tl_rect *r, int slot)
 {
     tally_view v = s->view;
@@ -54,8 +54,8 @@ tally_status tl_stage_room(tl_gpu_device *d, tally *ctx, tl_memory *m, size_t by
 
 static int staged(const tl_side *s) { return !s->here && !s->straight; }
 
-/* The parts that a side's pieces need. */
-static int64_t steps_of(const tl_side *s)
+/* Parts of a side's pieces. */
+static int64_t parts_of(const tl_side *s)
 {
     return staged(s) ? (s->most * s->bytes + STAGE_BYTES - 1) / STAGE_BYTES : 1;
 }
@@ -71,27 +71,28 @@ static tally_status take_side(tl_pipe *p, tl_side *s, tl_memory *stage, int64_t 
     return status;
 }
 
-/* ---- the pipe ---- */
+/* ---- the pipeline ---- */
 
-/* results leave while the second piece after theirs comes in; parts remembered */
-enum { LAG = 2, PARTS = 4 };
+/* PIECES_BEHIND: the results of piece j - 2 are emptied while piece j comes in. PARTS: pieces to
+ * remember. */
+enum { PIECES_BEHIND = 2, PARTS = 4 };
 
 typedef struct {
     tl_pipe *pipe;
     const tl_gpu_calls *c;
     tl_gpu *gpu;
     int64_t steps,
-        /* of a piece; blocks used for results: no more than steps, so that they belong to issued
-           work */
+        /* steps: parts of a piece; blocks: blocks for results, at most `steps`, so that they only
+         * hold results of kernels that have been issued */
         blocks;
-    int64_t pieces; /* how many there are, once it is known */
-    int64_t loads;  /* parts that came in */
+    int64_t pieces; /* number of pieces, once it is known */
+    int64_t loads;  /* parts that have come in */
     tl_part part[PARTS];
     int threads;
 } run;
 
 /* Part k of a rectangle. */
-static tl_haul haul_of(const run *r, const tl_side *s, const tl_rect *rect, int64_t k,
+static tl_haul part_of(const run *r, const tl_side *s, const tl_rect *rect, int64_t k,
                        tl_memory *block)
 {
     int64_t count = tl_side_count(s, rect);
@@ -125,21 +126,22 @@ static tally_status to_host(const run *r, void *to, const tl_memory *from, int64
     return status;
 }
 
-/* Where the kept results begin among those made, in elements of the copy on the device. */
+/* Offset of the kept results among those that the kernels compute, in elements of the copy on the
+ * device. */
 static int64_t kept_from(const tl_side *s, const tl_part *part)
 {
     return (part->out.i0 - part->made.i0) * (s->across ? part->out.r1 - part->out.r0 : 1);
 }
 
-/* Sends part number q of the results on its way to its block. */
-static tally_status fetch(run *r, int64_t q)
+/* Issues the copy of part number q of all results to its block. */
+static tally_status issue_results(run *r, int64_t q)
 {
     const tl_side *s = &r->pipe->out;
     tally *ctx = r->pipe->ctx;
     int64_t j = q / r->steps, k = q % r->steps, block = q % r->blocks;
     const tl_part *part = &r->part[j % PARTS];
     tl_memory *to = &r->pipe->d->stage[TL_STAGES + block];
-    tl_haul h = haul_of(r, s, &part->out, k, to);
+    tl_haul h = part_of(r, s, &part->out, k, to);
     tally_status status =
         k ? TALLY_OK : r->c->follow(r->gpu, ctx, TL_OUT, TL_DONE + (int)(j % TL_RING));
     if (!status)
@@ -151,7 +153,8 @@ static tally_status fetch(run *r, int64_t q)
     return status;
 }
 
-/* Part k of piece j comes in (if there is such a piece), and part k of piece j - LAG goes out. */
+/* Moves part k of piece j in (if there is such a piece), and part k of piece j - PIECES_BEHIND
+ * out. */
 static tally_status step(run *r, int64_t j, int64_t k)
 {
     tl_pipe *p = r->pipe;
@@ -159,14 +162,15 @@ static tally_status step(run *r, int64_t j, int64_t k)
     tl_haul in = {0}, out = {0};
     int block = (int)(r->loads % TL_STAGES);
     tally_status status = TALLY_OK;
-    int comes = j < r->pieces && staged(&p->in), goes = j >= LAG && staged(&p->out);
+    int comes = j < r->pieces && staged(&p->in), goes = j >= PIECES_BEHIND && staged(&p->out);
     if (comes) {
-        in = haul_of(r, &p->in, &r->part[j % PARTS].in, k, &stage[block]);
+        in = part_of(r, &p->in, &r->part[j % PARTS].in, k, &stage[block]);
         status = r->c->reached(r->gpu, p->ctx, TL_STAGED_IN + block);
     }
     if (!status && goes) {
-        int64_t from = ((j - LAG) * r->steps + k) % r->blocks;
-        out = haul_of(r, &p->out, &r->part[(j - LAG) % PARTS].out, k, &stage[TL_STAGES + from]);
+        int64_t from = ((j - PIECES_BEHIND) * r->steps + k) % r->blocks;
+        out = part_of(r, &p->out, &r->part[(j - PIECES_BEHIND) % PARTS].out, k,
+                      &stage[TL_STAGES + from]);
         status = r->c->reached(r->gpu, p->ctx, TL_STAGED_OUT + (int)from);
         p->wrote = 1;
     }
@@ -178,13 +182,13 @@ static tally_status step(run *r, int64_t j, int64_t k)
                            (in.e1 - in.e0) * p->in.bytes);
         if (!status) status = r->c->mark(r->gpu, p->ctx, TL_IN, TL_STAGED_IN + block);
     }
-    int64_t q = (j - LAG) * r->steps + k + r->blocks;
+    int64_t q = (j - PIECES_BEHIND) * r->steps + k + r->blocks;
     if (!status && staged(&p->out) && q >= 0 && q / r->steps < r->pieces && q / r->steps < j)
-        status = fetch(r, q);
+        status = issue_results(r, q);
     return status;
 }
 
-/* Kernels of piece j, after its elements, before its results. */
+/* Issues the kernels of piece j, after its elements and before its results. */
 static tally_status issue(run *r, int64_t j)
 {
     tl_pipe *p = r->pipe;
@@ -216,13 +220,13 @@ static tally_status issue(run *r, int64_t j)
 static tally_status run_pieces(run *r)
 {
     tl_pipe *p = r->pipe;
-    /* who had the buffers before */
+    /* wait for earlier users of the buffers */
     tally_status status = r->c->mark(r->gpu, p->ctx, TL_RUN, TL_START);
     if (!status) status = r->c->follow(r->gpu, p->ctx, TL_IN, TL_START);
     if (!status) status = r->c->follow(r->gpu, p->ctx, TL_OUT, TL_START);
     for (int64_t j = 0; !status; j++) {
         if (j < r->pieces && !p->next(p, &r->part[j % PARTS])) r->pieces = j;
-        if (j >= r->pieces && (!staged(&p->out) || j >= r->pieces + LAG)) break;
+        if (j >= r->pieces && (!staged(&p->out) || j >= r->pieces + PIECES_BEHIND)) break;
         if (j < r->pieces && !p->in.here && j >= TL_RING)
             status = r->c->follow(r->gpu, p->ctx, TL_IN, TL_DONE + (int)(j % TL_RING));
         if (!status && j < r->pieces && p->in.straight) {
@@ -240,7 +244,7 @@ tally_status tl_pipe_run(tl_pipe *p)
 {
     tl_gpu_device *d = p->d;
     run r = {.pipe = p, .c = d->gpu->calls, .gpu = d->gpu, .pieces = INT64_MAX};
-    int64_t in = steps_of(&p->in), out = steps_of(&p->out);
+    int64_t in = parts_of(&p->in), out = parts_of(&p->out);
     r.steps = in > out ? in : out;
     if (r.steps < 1) r.steps = 1;
     p->wrote = 0;
@@ -249,7 +253,7 @@ tally_status tl_pipe_run(tl_pipe *p)
     tally_status status = take_side(p, &p->in, d->stage, r.steps);
     if (!status) status = take_side(p, &p->out, d->stage + TL_STAGES, r.steps);
     if (!status) status = run_pieces(&r);
-    /* the first failure's sentence stays */
+    /* keep the message of the first failure */
     tally_status waited = r.c->quiet(d->gpu, status ? NULL : p->ctx);
     if (!status) status = waited;
     for (int i = 0; i < TL_RING; i++) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The three verbs on a GPU device: a call is done in one piece, or in several (pieces.h). */
+ * The three verbs on a GPU device. A call is done in one piece or in several (pieces.h). */
 #include "pieces.h"
 
-/* A call is done in pieces where host arrays are large, and where the device's memory did not
-   suffice for one piece. */
+/* Pieces are used if host arrays are large, or if device memory does not suffice for one piece. */
 tally_status tl_call_run(tl_gpu_device *d, tally *ctx, const tl_call *call)
 {
     int pieces = tl_pieces_wanted(d, call) && tl_pieces_can(d, ctx, call);
@@ -27,7 +26,7 @@ static tally_status run(tl_gpu_device *d, tally *ctx, const tl_call *call)
 tally_status tl_gpu_reduce(tl_device *base, tally *ctx, const tl_plan *plan, const tally_view *in,
                            void *out)
 {
-    /* a result for each sequence */
+    /* one result for each sequence */
     const tally_view to = tally_rows(out, plan->op->out, in->rows, 1);
     return run(tl_gpu_of(base), ctx,
                &(tl_call){.verb = TL_REDUCE, .plan = plan, .in = in, .out = &to});
@@ -41,7 +40,8 @@ tally_view tl_view_reversed(const tally_view *v, int64_t bytes)
     return r;
 }
 
-/* Reversed scans of segments, on the processors: every segment has its own last element. */
+/* Reversed scans of segments run on the processors, because every segment has its own last
+ * element. */
 static tally_status scan_on_host(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
                                  const tally_view *in, const tally_view *out,
                                  const tally_scan_options *o)

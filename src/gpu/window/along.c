@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * Long windows on a GPU in one trip through memory (gpu/kernel/window/along.cl). A group of a
- * launch takes tiles one after the other, so there are as many groups as the multiprocessors
- * hold at once. */
+ * Streaming windows on a GPU: long windows that are read once (gpu/kernel/window/along.cl). A block
+ * takes tiles one after the other, so there are as many blocks as are resident at once. */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 
 enum {
-    RESERVED = 1536, /* bytes of local memory of a group besides its room */
-    GROUPS = 2,      /* of a multiprocessor: what registers allow */
-    /* As passes.cl: on an H200 f32 of 2000 is 0.96 to 0.99 times as fast as there, f64 of 500
-       0.9, of 1000 1.05. */
-    LEAST_SMALL = 2048,
+    RESERVED = 1536, /* static local memory of a block, in bytes */
+    BLOCKS_MOST = 2, /* blocks of a multiprocessor that registers allow */
+    /* Shorter windows are at least as fast by passes.cl. */
+    LEAST_OF_SMALL_STATES = 2048,
     LEAST = 1000
 };
 
@@ -19,8 +17,9 @@ static int log_of(const tl_gpu_device *d, const tl_batch *b)
 {
     return tl_gpu_along_log(b->plan->op, d->gpu->calls->prelude);
 }
-/* Bytes of local memory of a group. */
-static int64_t room_of(const tl_gpu_device *d, const tl_batch *b, int64_t w)
+
+/* Bytes of local memory of a block. */
+static int64_t local_bytes_of(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 {
     const int log = log_of(d, b);
     return (ALONG_HIGH(log, w) + ALONG_LOW(log) + ALONG_X(log)) * tl_gpu_state_bytes(b->plan->op);
@@ -30,9 +29,10 @@ int tl_along_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geometry 
 {
     const int log = log_of(d, b),
               beside = b->stride == 1 && !b->listed && (b->rows == 1 || b->row_stride == b->n);
-    const int64_t w = width(g), least = tl_gpu_state_bytes(b->plan->op) > 4 ? LEAST : LEAST_SMALL;
+    const int64_t w = width(g),
+                  least = tl_gpu_state_bytes(b->plan->op) > 4 ? LEAST : LEAST_OF_SMALL_STATES;
     return log && beside && !b->in_place && w >= least && w >> (2 * log) < 2 << PASS_TOP &&
-           g->least <= w && room_of(d, b, w) <= d->gpu->calls->local_bytes(d->gpu) &&
+           g->least <= w && local_bytes_of(d, b, w) <= d->gpu->calls->local_bytes(d->gpu) &&
            b->elements >= ALONG(log) * d->gpu->calls->processors(d->gpu);
 }
 
@@ -40,11 +40,11 @@ tally_status tl_window_along(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
                              const tl_geometry *g, int64_t j0, int64_t j1, int edges)
 {
     const int64_t each = ALONG(log_of(d, b)), count = j1 - j0, jobs = (count + each - 1) / each;
-    const int64_t room = room_of(d, b, width(g)), at = j0 - (g->valid ? 0 : g->before);
+    const int64_t room = local_bytes_of(d, b, width(g)), at = j0 - (g->valid ? 0 : g->before);
     const int64_t fit = (d->gpu->calls->local_bytes(d->gpu) + RESERVED) / (room + RESERVED);
-    const int64_t most = d->gpu->calls->processors(d->gpu) * (fit < 1        ? 1
-                                                              : fit < GROUPS ? fit
-                                                                             : GROUPS);
+    const int64_t most = d->gpu->calls->processors(d->gpu) * (fit < 1             ? 1
+                                                              : fit < BLOCKS_MOST ? fit
+                                                                                  : BLOCKS_MOST);
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
     tally_status status = tl_gpu_program(d, ctx, b->plan->op, "window_along", &program);

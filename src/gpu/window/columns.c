@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * Windows on a GPU of sequences that lie across: short ones by tiles, others by a lane that
- * walks down each (gpu/kernel/window/columns.cl). */
+ * Windows of columns on a GPU: short ones by tiles, others by a lane for each column
+ * (gpu/kernel/window/columns.cl). */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 
 enum {
-    WALKERS = 64,   /* jobs of a processor, if there is so much to do */
-    WASTE = 4,      /* a job has so many times the elements that come before its first result */
-    EACH_LEAST = 64 /* and so many results */
+    JOBS_PER_PROCESSOR = 64, /* jobs per multiprocessor, if there is enough work */
+    /* results of a job, relative to the elements that it reads before its first result */
+    RESULTS_PER_OVERLAP = 4,
+    RESULTS_LEAST = 64 /* min results of a job */
 };
 
 static int top_of(int64_t w) { return 63 - __builtin_clzll((unsigned long long)w); }
 
-/* Nodes that a lane keeps, or more than there can be room for. */
+/* Nodes that a lane keeps; a large number if w has too many levels. */
 static int64_t places_of(int64_t w, int64_t fold, int low)
 {
     int64_t places = 0;
@@ -21,7 +22,7 @@ static int64_t places_of(int64_t w, int64_t fold, int low)
     return places;
 }
 
-/* Results of a column: `each` at a time, from multiples of jump on. */
+/* Results of a column: `each` at a time, at multiples of jump. */
 typedef struct {
     int64_t count, each, jump;
     int edges;
@@ -42,26 +43,28 @@ static tally_status launch(const tl_launch *l, const tl_batch *b, const tl_resul
                  .local_bytes = tl_room(LANES * places * state));
 }
 
-/* How results are cut: in as many parts as give every processor enough to do. */
+/* Cuts the results into as many parts as keep every multiprocessor busy. */
 static parts cut(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g, int edges)
 {
     const int64_t w = g->before + 1 + g->after, count = g->valid ? b->n - (w - 1) : b->n;
-    const int64_t least = WASTE * w > EACH_LEAST ? WASTE * w : EACH_LEAST,
+    const int64_t least = RESULTS_PER_OVERLAP * w > RESULTS_LEAST ? RESULTS_PER_OVERLAP * w
+                                                                  : RESULTS_LEAST,
                   groups = (b->rows + LANES - 1) / LANES;
-    const int64_t wanted = WALKERS * d->gpu->calls->processors(d->gpu) / groups + 1,
+    const int64_t wanted = JOBS_PER_PROCESSOR * d->gpu->calls->processors(d->gpu) / groups + 1,
                   most = (count - 1) / least + 1;
     const int64_t chunks = wanted < most ? wanted : most, each = ((count - 1) / chunks + 8) & -8;
     return (parts){count, each, each, edges};
 }
 
 /* Bytes of local memory of a tile of TILE_ROWS rows. */
-static int64_t tall_room(const tl_gpu_device *d, const tl_batch *b, int64_t w)
+static int64_t tall_local_bytes(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 {
     const int log = tl_whole_log(d, b, TL_LONG_TILES), row = log - TILE_ROWS_LOG;
     return tl_levels_of(w << row, row).arrays * tl_array_bytes(d, b, TL_LONG_TILES);
 }
-/* Whole windows by tiles, where a tile's rows are whole sectors of memory and most of them have
-   results. */
+
+/* True if windows of their whole length go by tiles: a tile's rows are whole sectors of memory, and
+ * most of its rows have results. */
 static int tall_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g)
 {
     enum { SECTOR = 32 };
@@ -69,8 +72,9 @@ static int tall_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geomet
     const int row = tl_whole_log(d, b, TL_LONG_TILES) - TILE_ROWS_LOG;
     return w > 1 && w <= TILE_ROWS / 2 && b->n >= TILE_ROWS &&
            b->plan->op->elem_bytes << row >= SECTOR &&
-           tall_room(d, b, w) <= d->gpu->calls->local_bytes(d->gpu);
+           tall_local_bytes(d, b, w) <= d->gpu->calls->local_bytes(d->gpu);
 }
+
 static tally_status tall(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
                          const tl_geometry *g, int edges)
 {
@@ -86,7 +90,7 @@ static tally_status tall(tl_gpu_device *d, tally *ctx, const tl_batch *b, const 
     const tally_status status = tl_gpu_program(d, ctx, b->plan->op, "window_long", &program);
     if (status) return status;
     return TL_GO(&l, window_tall, jobs, .whole = tl_whole_arguments(b, r, g, tiles, levels),
-                 .local_bytes = tl_room(tall_room(d, b, w)));
+                 .local_bytes = tl_room(tall_local_bytes(d, b, w)));
 }
 
 tally_status tl_window_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
@@ -96,7 +100,7 @@ tally_status tl_window_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, 
                   all = (w >> WALK_LEVELS ? 0 : (int64_t)2 << top_of(w)) - 1;
     const int64_t state = tl_gpu_state_bytes(b->plan->op),
                   ends = g->before > g->after ? g->before : g->after;
-    const int shrink = !g->valid && !g->whole, apart = shrink && b->n > 2 * WASTE * w;
+    const int shrink = !g->valid && !g->whole, apart = shrink && b->n > 2 * RESULTS_PER_OVERLAP * w;
     const int walks = places_of(w, shrink ? all : w, WALK_LOG(state)) <=
                       d->gpu->calls->local_bytes(d->gpu) / (LANES * state);
     const int edges = apart ? EDGES_APART : EDGES_TOO;
@@ -114,7 +118,7 @@ tally_status tl_window_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, 
     if (!status) status = tl_gpu_program(d, ctx, b->plan->op, "window", &program);
     if (!status && !longs && !talls)
         status = launch(&l, b, r, g, shrink && !apart ? all : w, cut(d, b, g, edges));
-    /* those at both ends, which fold other levels */
+    /* windows at both ends, which fold other levels */
     if (!status && apart && ends)
         status = launch(&l, b, r, g, all, (parts){b->n, ends, b->n - ends, EDGES_TOO});
     return status;

@@ -3,33 +3,34 @@
 #include "window.h"
 #include "gpu/kernel/constants.h"
 
-/* A tile has up to ROUNDS_MOST rounds of results, so that it reads few items twice: none more if
- * it has OVERLAP * w results. GROUPS: as many tiles share the local memory, or fewer if theirs
- * would have less than w results. */
-enum { ROUNDS_MOST = 8, OVERLAP = 5, GROUPS = 3 };
+/* A tile has up to ROUNDS_MOST rounds of results, so that few items are read twice. It has no more
+ * rounds if it has OVERLAP * w results already. BLOCKS_MOST: tiles that share a multiprocessor's
+ * local memory; fewer if a tile would have less than w results. */
+enum { ROUNDS_MOST = 8, OVERLAP = 5, BLOCKS_MOST = 3 };
 
 static int64_t width(const tl_geometry *g) { return g->before + g->after + 1; }
 
-/* Results of a tile of so many rounds, and the local memory it needs. */
+/* Results of a tile of so many rounds, and bytes of its local memory. */
 static int64_t each_of(const tl_batch *b, int rounds)
 {
     return (int64_t)rounds * WINDOW_THREADS * EXACT_RUN(tl_gpu_state_bytes(b->plan->op));
 }
-static int64_t room_of(const tl_batch *b, int64_t w, int rounds)
+
+static int64_t local_bytes_of(const tl_batch *b, int64_t w, int rounds)
 {
     const tl_scalar *op = b->plan->op;
     return EXACT_BYTES(op->elem_bytes, tl_gpu_state_bytes(op), op->result_bytes, each_of(b, rounds),
                        w - 1);
 }
 
-/* The rounds of a tile; 0: local memory would not hold tiles of half as many results as a window
-   has elements. */
+/* Returns the rounds of a tile, or 0 if a tile in local memory would have fewer than w / 2
+ * results. */
 static int rounds_of(const tl_batch *b, int64_t w, int64_t room)
 {
-    for (int groups = GROUPS; groups > 0; groups--) {
+    for (int groups = BLOCKS_MOST; groups > 0; groups--) {
         int rounds = 0;
         while (rounds < ROUNDS_MOST && each_of(b, rounds) < OVERLAP * w &&
-               room_of(b, w, rounds + 1) <= room / groups)
+               local_bytes_of(b, w, rounds + 1) <= room / groups)
             rounds++;
         if (rounds && each_of(b, rounds) >= (groups > 1 ? w : w / 2)) return rounds;
     }
@@ -41,9 +42,7 @@ int tl_exact_takes(const tl_gpu_device *d, const tl_batch *b, const tl_results *
 {
     const int64_t w = width(g), room = d->gpu->calls->local_bytes(d->gpu);
     const int dense = b->rows == 1 && !b->listed && b->stride == 1 && r->stride == 1;
-    /* Below: window_whole. Keys of f32 and of two bytes lose there (w = 20: 0.71 and 0.49 of
-     * copy instead of 0.81 and 0.51), others win (max i32 0.89 instead of 0.86, sum i32 0.93
-     * instead of 0.56; H200). */
+    /* Shorter windows: window_whole is faster for keys of f32 and of two bytes. */
     const tl_scalar *op = b->plan->op;
     const int slow =
         op->result_bytes == op->elem_bytes && (op->elem_bytes == 2 || op->dtype == TALLY_F32);
@@ -66,5 +65,5 @@ tally_status tl_window_exact(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
     return TL_GO(&l, window_exact, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                  .results = tl_results_arguments(r), .lead = tl_i64(g->valid ? 0 : -g->before),
                  .width = tl_i64(w), .count = tl_i64(count), .each = tl_i64(each),
-                 .jobs = tl_i64(jobs), .local_bytes = tl_room(room_of(b, w, rounds)));
+                 .jobs = tl_i64(jobs), .local_bytes = tl_room(local_bytes_of(b, w, rounds)));
 }

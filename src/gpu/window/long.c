@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: MIT
- * Windows on a GPU that no tile of local memory holds. Full windows go through memory once per
- * group of levels (gpu/kernel/window/long.cl). Windows that are not full go through memory once
- * per level (window.cl). All sequences of a batch go together, as one with borders
- * (window/place.cl), or as columns side by side. */
+ * Windows on a GPU that do not fit in a tile of local memory. Windows of their whole length are
+ * computed in groups of levels, each of which reads and writes memory once
+ * (gpu/kernel/window/long.cl). Other windows read and write memory once per level (window.cl). All
+ * sequences of a batch go together, as one sequence with borders (window/place.cl), or as
+ * columns. */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 
 enum {
-    /* The lowest group has levels 0 .. LOW - 1, a tile being 2^(LOW + 3) elements: an eighth of
-     * it is read twice. In passes it has as many as these take. */
+    /* The lowest group has levels 0 to LOW - 1. A tile has 2^(LOW + 3) elements, so an eighth of it
+     * is read twice. LOW is the tile's log less LOW_LESS; with passes, it is as many levels as
+     * these take. */
     LOW_LESS = 3,
     LOW_DIGITS = 8,
-    /* Levels of every other group, and of all groups of columns: a tile has TILE_ROWS rows;
-     * windows of up to 2^7 - 1 rows read as many more. */
+    /* Levels of every other group, and of all groups of columns. A tile has TILE_ROWS rows; windows
+     * of up to 2^7 - 1 rows read that many rows more. */
     HIGH = 6,
-    GROUPS_MOST = 11, /* 63 bits */
-    /* Columns: whole lines of memory at a time, and more results of each than a window has
-       elements. */
+    GROUPS_MOST = 11, /* enough for 63 bits */
+    /* Columns are taken COLUMNS_LEAST at a time, a whole cache line, with at least
+     * RESULTS_PER_WINDOW times as many results of each as a window has elements. */
     COLUMNS_LEAST = 32,
-    LONGER = 4
+    RESULTS_PER_WINDOW = 4
 };
-/* Bytes of results computed at a time, or as many results as a window has elements. Level by
- * level there are some twenty arrays of that size, with groups two to four. (With 16 MB, which
- * stay in an H200's cache, w = 10000 took 1.4 times as long: there are more launches, and the
- * end of each launch leaves the device idle.) */
+
+/* Results are computed in slabs: SLAB results level by level, which needs some twenty arrays of
+ * that size; SLAB_BYTES of results by groups, which need two to four arrays. A slab has at least as
+ * many results as a window has elements. Smaller slabs, which would stay in the cache, are slower:
+ * there are more launches, and the device idles at the end of each. */
 static const int64_t SLAB = 1 << 22, SLAB_BYTES = 1 << 27;
 
 typedef struct {
@@ -39,7 +42,9 @@ static tl_launch launch_of(const long_case *c, const tl_built *program)
 {
     return (tl_launch){c->d, c->ctx, program};
 }
-/* Elements before and after the one whose number a result has (gpu/kernel/window/place.cl). */
+
+/* Elements of a window before and after the element whose index its result has
+ * (gpu/kernel/window/place.cl). */
 static int64_t before(const long_case *c) { return c->g->valid ? 0 : c->g->before; }
 static int64_t after(const long_case *c) { return c->w - 1 - before(c); }
 
@@ -86,46 +91,51 @@ static tally_status by_levels(const long_case *c, int64_t j0, int64_t j1)
     return status;
 }
 
-/* ---- full windows: every group of levels is an array ---- */
+/* ---- windows of their whole length: every group of levels is an array ---- */
 
-/* How windows of w are cut: group i is levels first[i] .. first[i + 1] - 1, number `last` all
-   above. */
+/* How the levels of w are grouped: group i has levels first[i] to first[i + 1] - 1, and group
+ * `last` all levels above. */
 typedef struct {
-    int log, last; /* log: elements of a tile, as a power of 2 */
+    int log, last; /* log: log2 of the elements of a tile */
     int first[GROUPS_MOST + 1];
-    int64_t state; /* bytes of it */
-    /* items side by side that are the same element of columns, in whole tiles; flat: 1 */
+    int64_t state; /* bytes of a state */
+    /* contiguous items that are the same element of different columns, in whole tiles; one
+     * sequence: 1 */
     int64_t across;
-    int edges, passes; /* passes: the lowest group goes in these (gpu/kernel/window/passes.cl) */
+    int edges, passes; /* passes: the lowest group is computed by gpu/kernel/window/passes.cl */
 } cutting;
 
-/* The bits of w that group i folds, as a window of its own; 0: none. */
+/* Returns the bits of w that group i folds, as the length of a window; 0: none. */
 static int64_t bits_of(const cutting *k, int64_t w, int i)
 {
     return i == k->last
                ? w >> k->first[i]
                : (w >> k->first[i]) & (((int64_t)1 << (k->first[i + 1] - k->first[i])) - 1);
 }
-/* log2 of the items of a tile's row. */
+
+/* log2 of the items in a row of a tile. */
 static int row_of(const cutting *k) { return k->log - TILE_ROWS_LOG; }
-/* The bytes of local memory of a launch whose tiles of rows fold these levels. */
-static int64_t room_of(const long_case *c, tl_levels levels)
+
+/* Bytes of local memory of a launch whose tiles of rows fold these levels. */
+static int64_t local_bytes_of(const long_case *c, tl_levels levels)
 {
     return (levels.arrays ? levels.arrays : 1) * tl_array_bytes(c->d, c->b, TL_LONG_TILES);
 }
-static int64_t rows_room(const long_case *c, const cutting *k, int64_t w)
+
+static int64_t rows_local_bytes(const long_case *c, const cutting *k, int64_t w)
 {
-    return room_of(c, tl_levels_of(w << row_of(k), row_of(k)));
+    return local_bytes_of(c, tl_levels_of(w << row_of(k), row_of(k)));
 }
-static int64_t low_room(const long_case *c, const cutting *k, int columns, int64_t w)
+
+static int64_t low_local_bytes(const long_case *c, const cutting *k, int columns, int64_t w)
 {
     if (!columns && k->passes) return tl_pass_room(c->d, c->b, w);
-    return columns ? rows_room(c, k, w)
+    return columns ? rows_local_bytes(c, k, w)
                    : tl_whole_room(c->d, c->b, tl_whole_levels(c->d, c->b, w, TL_LONG_TILES),
                                    TL_LONG_TILES);
 }
 
-/* 0: a launch would need more local memory than there is. */
+/* Returns 0 if a launch would need more local memory than there is. */
 static int cut_levels(const long_case *c, int columns, cutting *k)
 {
     const int pass = tl_gpu_pass_log(c->b->plan->op, c->d->gpu->calls->prelude);
@@ -141,19 +151,21 @@ static int cut_levels(const long_case *c, int columns, cutting *k)
                                       : pass + PASS_TOP;
     for (; c->w >> k->first[k->last] >= 2 << HIGH; k->last++)
         k->first[k->last + 1] = k->first[k->last] + HIGH;
-    int64_t most = low_room(c, k, columns, (int64_t)1 << k->first[1]); /* on the way up */
+    int64_t most = low_local_bytes(c, k, columns, (int64_t)1 << k->first[1]); /* for PART_LEVEL */
     for (int i = 0; i <= k->last; i++) {
         const int64_t bits = bits_of(k, c->w, i);
-        const int64_t room = !bits ? 0 : i ? rows_room(c, k, bits) : low_room(c, k, columns, bits);
+        const int64_t room = !bits ? 0
+                             : i   ? rows_local_bytes(c, k, bits)
+                                   : low_local_bytes(c, k, columns, bits);
         if (room > most) most = room;
     }
-    const int64_t up = k->last > 1 ? rows_room(c, k, 1 << HIGH) : 0;
+    const int64_t up = k->last > 1 ? rows_local_bytes(c, k, 1 << HIGH) : 0;
     if (up > most) most = up;
     return most <= c->d->gpu->calls->local_bytes(c->d->gpu);
 }
 
-/* A launch of tiles of neighbouring items, or of columns: a part of the windows (of every
-   column). */
+/* A launch of tiles of neighbouring items (items) or of columns (columns): a part of the
+ * windows. */
 static tally_status items(const long_case *c, const cutting *k, const tl_built *program, tl_part i)
 {
     const tl_launch l = launch_of(c, program);
@@ -162,15 +174,16 @@ static tally_status items(const long_case *c, const cutting *k, const tl_built *
         passes ? (tl_levels){0} : tl_whole_levels(c->d, c->b, i.width, TL_LONG_TILES);
     const int64_t each = passes ? tl_pass_each(c->d, c->b, i.width)
                                 : (((int64_t)1 << k->log) - (i.width - 1)) & -QUAD;
-    return tl_window_part(&l, c->b, c->r, c->g, i, each, levels, low_room(c, k, 0, i.width),
+    return tl_window_part(&l, c->b, c->r, c->g, i, each, levels, low_local_bytes(c, k, 0, i.width),
                           k->edges);
 }
+
 static tally_status columns(const long_case *c, const cutting *k, const tl_built *program,
                             tl_part i)
 {
     const tl_launch l = launch_of(c, program);
     tl_levels levels = tl_levels_of(i.width << row_of(k), row_of(k));
-    const int64_t room = room_of(c, levels), each = TILE_ROWS - (i.width - 1);
+    const int64_t room = local_bytes_of(c, levels), each = TILE_ROWS - (i.width - 1);
     const int64_t jobs = (k->across >> row_of(k)) * ((i.count + each - 1) / each);
     tl_arguments_tiles_part tiles = tl_tiles_arguments(i.count, each, k->edges);
     tiles.jobs = tl_i64(jobs), levels.top -= row_of(k);
@@ -182,13 +195,13 @@ static tally_status columns(const long_case *c, const cutting *k, const tl_built
                  .local_bytes = tl_room(room));
 }
 
-/* Windows of w rows of `across` times 2^log items, from row `shift` on of from's `count` items,
- * for `results` items of to. */
+/* Windows of w rows; a row has 2^log times `across` items. from: `count` items; windows begin
+ * `shift` rows after their result; to: `results` items. */
 typedef struct {
     const tl_memory *from, *to;
     int log;
     int64_t count, shift, results, w;
-    /* what `to` holds is replaced, or w's lower bits are folded onto it */
+    /* SET: `to` is overwritten; FOLD_ONTO: w's bits are folded onto its contents */
     enum { SET, FOLD_ONTO } how;
 } row_case;
 
@@ -205,11 +218,11 @@ static tally_status rows(const long_case *c, const cutting *k, const tl_built *p
                  .shift = tl_i64(r.shift), .results = tl_i64(r.results), .rows = tl_i64(r.w),
                  .levels = tl_levels_arguments(levels.top - row, levels.kept),
                  .more = tl_i64(r.how == FOLD_ONTO), .each = tl_i64(each), .jobs = tl_i64(jobs),
-                 .local_bytes = tl_room(room_of(c, levels)));
+                 .local_bytes = tl_room(local_bytes_of(c, levels)));
 }
 
-/* Results of `count` windows that begin at element `at` and after. y[i]: Y at level first[i];
- * y[0]: what the higher bits gave. */
+/* Computes the results of `count` windows that begin at element at, at + 1, ... y[i]: Y at level
+ * first[i]; y[0]: the fold of the higher bits. */
 static tally_status slab_by_groups(const long_case *c, const cutting *k, const tl_built *program,
                                    int64_t at, int64_t count)
 {
@@ -248,8 +261,8 @@ static tally_status slab_by_groups(const long_case *c, const cutting *k, const t
 #undef ITEMS
 }
 
-/* Results j0 .. j1 - 1 (of every column); those whose windows are not full are empty, or left
-   out (k->edges). */
+/* Computes results j0 to j1 - 1 (of every column). k->edges says whether windows that are cut off
+ * get the empty value or are skipped. */
 static tally_status by_groups(const long_case *c, const cutting *k, int64_t j0, int64_t j1)
 {
     const int64_t most = SLAB_BYTES / (k->state * k->across) & -4,
@@ -273,7 +286,8 @@ tally_status tl_long_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
 {
     const int64_t w = g->before + 1 + g->after, op_in = b->plan->op->elem_bytes,
                   op_out = b->plan->op->result_bytes;
-    const int64_t most = SLAB_BYTES / LONGER / tl_gpu_state_bytes(b->plan->op) / w & -COLUMNS_LEAST;
+    const int64_t most =
+        SLAB_BYTES / RESULTS_PER_WINDOW / tl_gpu_state_bytes(b->plan->op) / w & -COLUMNS_LEAST;
     const int64_t many = most > COLUMNS_LEAST ? most : COLUMNS_LEAST;
     tally_status status = TALLY_OK;
     for (int64_t s = 0; !status && s < b->rows; s += many) {
@@ -281,7 +295,7 @@ tally_status tl_long_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
         tl_results to = *r;
         const long_case c = {d, ctx, &some, &to, g, w};
         cutting k;
-        if (!cut_levels(&c, 1, &k)) return TALLY_OK; /* tl_long_columns_takes */
+        if (!cut_levels(&c, 1, &k)) return TALLY_OK; /* checked by tl_long_columns_takes */
         some.rows = b->rows - s < many ? b->rows - s : many;
         some.x_byte += s * b->row_stride * op_in, to.byte += s * r->row_stride * op_out;
         k.across = (((some.rows - 1) >> row_of(&k)) + 1) << row_of(&k), k.edges = edges;
@@ -290,7 +304,7 @@ tally_status tl_long_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
     return status;
 }
 
-/* Sequence s of a batch, and its results, as a batch of one. */
+/* Returns sequence s of a batch as a batch of one, and its results in *to. */
 static tl_batch one_of(const tl_batch *b, const tl_results *r, int64_t s, tl_results *to)
 {
     const tl_scalar *op = b->plan->op;
@@ -305,14 +319,14 @@ static tl_batch one_of(const tl_batch *b, const tl_results *r, int64_t s, tl_res
     return one;
 }
 
-/* A batch in one go. Windows that are not full and yet have a value are made level by level; of
- * a batch of one they are the first and the last ones. */
+/* Computes a batch as a whole. Windows that are cut off and yet have a value are computed level by
+ * level; in a batch of one sequence these are the first and the last ones. */
 static tally_status together(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
                              const tl_geometry *g)
 {
     const long_case c = {d, ctx, b, r, g, g->before + 1 + g->after};
     const int64_t count = tl_windows_of(b, g), shrink = !g->valid && !g->whole;
-    /* quads of results are aligned if the batch's first one is */
+    /* quads of results are aligned if the batch's first result is */
     int64_t whole = (before(&c) + 3) / 4 * 4, end = g->valid ? count : b->elements - g->after;
     cutting k;
     if (count <= 0) return TALLY_OK;
@@ -330,7 +344,8 @@ static tally_status together(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
 tally_status tl_window_long(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
                             const tl_geometry *g)
 {
-    /* sequences that may have launches of their own, so that levels are made at their ends alone */
+    /* max sequences that get launches of their own, so that only their ends are computed level by
+     * level */
     enum { FEW = 16 };
     tally_status status = TALLY_OK;
     if (b->rows == 1 || b->rows > FEW || g->valid || g->whole || (b->listed && !b->host_offsets))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Whole windows on a GPU whose levels go in passes (gpu/kernel/window/passes.cl), and the launch
- * of window_part, which runs these or whole_windows. */
+ * Windows of their whole length whose levels are computed in passes (gpu/kernel/window/passes.cl),
+ * and the launch of window_part, which runs passes or whole_windows. */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 
@@ -8,14 +8,16 @@ static int pass_log(const tl_gpu_device *d, const tl_batch *b)
 {
     return tl_gpu_pass_log(b->plan->op, d->gpu->calls->prelude);
 }
+
 static int64_t tile_of(const tl_gpu_device *d, const tl_batch *b)
 {
     return WINDOW_THREADS * tl_gpu_pass_run(b->plan->op, d->gpu->calls->prelude);
 }
 
-/* Larger states: an array of nodes for each digit of w but the last one, and the elements. The
- * last threads read beyond an array, as far as two columns reach: that is in the next one. */
-static int64_t digits_room(const tl_gpu_device *d, const tl_batch *b, int64_t w)
+/* Larger states: an array of nodes for each digit of w except the last, and the elements. The last
+ * threads read past the end of an array, by the width of two columns; that is inside the next
+ * one. */
+static int64_t digits_local_bytes(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 {
     enum { RADIX = 1 << DIGIT_LOG };
     const int64_t tile = tile_of(d, b), run = tile / WINDOW_THREADS,
@@ -28,8 +30,8 @@ static int64_t digits_room(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 
 int64_t tl_pass_room(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 {
-    const int log = pass_log(d, b), two = (w & ((1 << log) - 1)) != 0; /* elements, and nodes */
-    if (log == DIGIT_LOG) return digits_room(d, b, w);
+    const int log = pass_log(d, b), two = (w & ((1 << log) - 1)) != 0; /* elements besides nodes */
+    if (log == DIGIT_LOG) return digits_local_bytes(d, b, w);
     return (two ? 2 : 1) * (tile_of(d, b) + (1 << log)) * tl_gpu_state_bytes(b->plan->op);
 }
 
@@ -37,8 +39,8 @@ int64_t tl_pass_each(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 {
     const int log = pass_log(d, b), rows = (1 << log) / 2, band = (WINDOW_THREADS >> log) * rows;
     if (log == DIGIT_LOG) return (tile_of(d, b) - (w - 1)) & -LANES;
-    /* Threads have all of their rows, so that none reads beyond the tile; two bands of rows are
-       enough. */
+    /* Threads have all of their rows, so that none reads past the tile; two bands of rows are
+     * enough. */
     const int64_t free_ = (tile_of(d, b) >> log) - (w >> log) - 1, some = free_ / rows * rows;
     return (some < 2 * band ? some : 2 * band) << log;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Windows on a GPU, as launches of tiles take them (gpu/kernel/window/place.cl). */
+ * Arguments of launches of window tiles (gpu/kernel/window/place.cl). */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 

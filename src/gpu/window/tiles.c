@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * Windows on a GPU that a tile of local memory holds (gpu/kernel/window/whole.cl, window.cl). */
+ * Windows on a GPU that fit in a tile of local memory (gpu/kernel/window/whole.cl, window.cl). */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 
 enum {
-    FEW_TILES = 4, /* per sequence */
-    /* Elements of windows that window/passes.cl takes: of states of 4 bytes if w has some bits,
-     * which all keep an array in whole_windows, or is long. On an H200 means of f32 in passes
-     * are 0.86 (w = 64), 1.1 (127), 0.97 (200), 1.2 (300) and 1.1 (512) times as fast as there,
-     * of f64 1.1 (64), 1.05 (100), 1.2 (127), 1.1 (200). */
+    FEW_TILES = 4, /* min tiles per sequence */
+    /* Windows from which window/passes.cl is used. States of 4 bytes: from PASSES_ALL on, or if w
+     * has so many set bits that whole_windows would need PASSES_ARRAYS arrays. */
     PASSES_LEAST = 64,
     PASSES_ALL = 256,
     PASSES_ARRAYS = 5,
-    DIGITS_LEAST = 16 /* the same of larger states */
+    DIGITS_LEAST = 16 /* the same for larger states */
 };
 
 tl_levels tl_levels_of(int64_t w, int from)
@@ -40,18 +38,19 @@ static int runs(const tl_gpu_device *d, const tl_batch *b, tl_tiles tiles)
 tl_levels tl_whole_levels(const tl_gpu_device *d, const tl_batch *b, int64_t w, tl_tiles tiles)
 {
     enum { RUN_LOG = 3 };
-    const int64_t high = w >> RUN_LOG << RUN_LOG; /* of runs the other bits have no arrays */
+    const int64_t high = w >> RUN_LOG << RUN_LOG; /* with runs, the lower bits need no arrays */
     if (!runs(d, b, tiles)) return tl_levels_of(w, 0);
     tl_levels l = high ? tl_levels_of(high, RUN_LOG) : tl_levels_of(w, 0);
     l.kept = high ? l.kept : 0;
-    l.arrays = l.kept + (l.arrays > l.kept); /* those that do not stay have one array */
+    l.arrays = l.kept + (l.arrays > l.kept); /* the levels that are not kept share one array */
     return l;
 }
 
 int64_t tl_array_bytes(const tl_gpu_device *d, const tl_batch *b, tl_tiles tiles)
 {
     const int64_t state = tl_gpu_state_bytes(b->plan->op), all = state << tl_whole_log(d, b, tiles);
-    return runs(d, b, tiles) && state == 12 ? all + all / 8 : all; /* PADDED */
+    /* see PADDED in gpu/kernel/window/place.cl */
+    return runs(d, b, tiles) && state == 12 ? all + all / 8 : all;
 }
 
 int64_t tl_whole_room(const tl_gpu_device *d, const tl_batch *b, tl_levels levels, tl_tiles tiles)
@@ -64,7 +63,7 @@ int64_t tl_whole_room(const tl_gpu_device *d, const tl_batch *b, tl_levels level
 static int64_t width(const tl_geometry *g) { return g->before + g->after + 1; }
 
 /* Bytes of local memory that window_whole needs. */
-static int64_t whole_room(const tl_gpu_device *d, const tl_batch *b, int64_t w)
+static int64_t whole_local_bytes(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 {
     return tl_whole_room(d, b, tl_whole_levels(d, b, w, TL_TILES), TL_TILES);
 }
@@ -73,19 +72,21 @@ tl_taken tl_whole_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geom
 {
     const int64_t w = width(g);
     if (w > (int64_t)1 << (tl_whole_log(d, b, TL_TILES) - 1) ||
-        whole_room(d, b, w) > d->gpu->calls->local_bytes(d->gpu))
+        whole_local_bytes(d, b, w) > d->gpu->calls->local_bytes(d->gpu))
         return TL_TAKES_NONE;
     if (g->valid || g->whole) return TL_TAKES_ALL;
-    /* The other launch then leaves tiles out (SKIPS), if there are some without a border. */
+    /* Two launches pay if there are tiles without a border, which the second launch skips
+     * (SKIPS). */
     const int some = b->elements / FEW_TILES > b->rows << tl_whole_log(d, b, TL_TILES);
     return some && d->gpu->calls->warps_in_group(d->gpu) > 1 ? TL_TAKES_WHOLE : TL_TAKES_NONE;
 }
 
-/* Results of a tile that holds 2^log items. */
+/* Results of a tile of 2^log items. */
 static int64_t whole_each(int log, int64_t w)
 {
-    return (((int64_t)1 << log) - (w - 1)) & -QUAD; /* quads of results stay aligned */
+    return (((int64_t)1 << log) - (w - 1)) & -QUAD; /* so that quads of results stay aligned */
 }
+
 static int64_t any_each(int log, int64_t w)
 {
     const int64_t room = (int64_t)1 << log, each = room - (w - 1);
@@ -96,18 +97,17 @@ static int in_passes(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 {
     const int bytes = tl_gpu_state_bytes(b->plan->op), small = bytes <= 4;
     const int arrays = tl_whole_levels(d, b, w, TL_TILES).arrays;
-    /* window_flat has these: at w = 50 ema f32 is as fast in passes, descent 0.90 times as fast
-       (H200) */
+    /* window_flat is as fast for these up to PASSES_LEAST */
     const int flat = bytes == 12 && b->plan->op->elem_bytes == 4;
     const int64_t least = bytes > 8 && !flat ? DIGITS_LEAST : PASSES_LEAST;
     if (w < least || (small && w < PASSES_ALL && arrays < PASSES_ARRAYS) || !tl_pass_takes(d, b, w))
         return 0;
-    /* tiles are twice as large */
+    /* the tiles of passes are twice as large */
     return b->elements >= tl_pass_each(d, b, w) * d->gpu->calls->processors(d->gpu);
 }
 
-/* A launch: window_whole (of one sequence window_flat) for full windows and window for all
- * others (EDGES_APART), or one of them for all. */
+/* A launch: window_whole (window_flat for one sequence) for windows of their whole length and
+ * window for all others (EDGES_APART), or one of them for all windows. */
 static tally_status launch(tl_gpu_device *d, const tl_batch *batch, const tl_results *r,
                            const tl_geometry *g, const tl_launch *l, tl_gpu_kernel_id kernel,
                            int edges)
@@ -123,7 +123,7 @@ static tally_status launch(tl_gpu_device *d, const tl_batch *batch, const tl_res
     tally_status status = tl_tile_firsts(l, &b, g->valid ? 0 : -g->before, each, jobs);
     const tl_arguments_whole_part of =
         tl_whole_arguments(&b, r, g, tl_tiles_arguments(count, each, edges), levels);
-    const tl_room_argument room = tl_room(whole_room(d, &b, w));
+    const tl_room_argument room = tl_room(whole_local_bytes(d, &b, w));
     if (!status && whole && flat)
         status = TL_GO(l, window_flat, jobs, .whole = of, .local_bytes = room);
     else if (!status && whole)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Windows on a GPU: which file computes which windows (window.h). */
+ * Windows on a GPU: chooses the file that computes the windows of a call (window.h). */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 
@@ -15,7 +15,7 @@ static tally_status windows(tl_gpu_device *d, tally *ctx, const tl_batch *b, con
     return tl_window_long(d, ctx, b, r, g);
 }
 
-/* For operators that skip NaN: results with fewer than `least` elements that count become empty. */
+/* For operators that skip NaN: writes the empty value where fewer than `least` elements count. */
 static tally_status blank(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
                           const tl_plan *count, const tl_geometry *g, int64_t least)
 {
@@ -56,7 +56,7 @@ tally_status tl_gpu_window_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b
     int64_t w = o->before + 1 + o->after;
     if (!shrink && !g.valid && g.least < w) g.least = w;
     if (!status) status = tl_results_open(d, ctx, b->piece, out, op->result_bytes, &r);
-    /* a window longer than the longest sequence reaches no further than that */
+    /* a window never needs to be longer than the longest sequence */
     if (!g.valid && g.before > b->longest) g.before = b->longest;
     if (!g.valid && g.after > b->longest) g.after = b->longest;
     if (!status) status = windows(d, ctx, b, &r, &g);

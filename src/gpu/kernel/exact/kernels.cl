@@ -1,34 +1,39 @@
 /* SPDX-License-Identifier: MIT
- * The kernels of exact sums of long rows, in parts. Local memory is the launch's. */
+ * The kernels for exact sums of long rows, in parts. The launch gives local memory. */
 #define BATCH_PARAMETERS    PARAMETERS_OF(BATCH)
-#define IN_PLACE_PARAMETERS PARAMETERS_OF(IN_PLACE) /* of the batch; not read */
+#define IN_PLACE_PARAMETERS PARAMETERS_OF(IN_PLACE) /* part of the batch; not read */
 #define SECOND_PARAMETERS   PARAMETERS_OF(SECOND)
 #define RESULTS_PARAMETERS  PARAMETERS_OF(RESULTS)
 
-/* Row r, whose offset is `from`. */
+/* EXACT_ROW: the arrays of row r, whose offset is `from`. */
 fn exact_row exact_row_of(GLOBAL const u8 *x, i64 stride, GLOBAL const u8 *y, i64 y_stride)
 {
     exact_row row;
     row.x = x, row.y = y, row.stride = stride, row.y_stride = y_stride;
     return row;
 }
-#define EXACT_AT(r, from, stride, row_stride) ((in_flags & OFFSETS ? (from) * (stride) : (r) * (row_stride)) * TL_SIZE)
+#define EXACT_AT(r, from, stride, row_stride)                                                      \
+    ((in_flags & OFFSETS ? (from) * (stride) : (r) * (row_stride)) * TL_SIZE)
 #define EXACT_ROW(r, from)                                                                         \
     exact_row_of(in_data + (in_byte + EXACT_AT(r, from, in_stride, in_row_stride)), in_stride,     \
-                 second_data + (second_byte + EXACT_AT(r, from, second_stride, second_row_stride)), second_stride)
+                 second_data +                                                                     \
+                     (second_byte + EXACT_AT(r, from, second_stride, second_row_stride)),          \
+                 second_stride)
 
 KERNEL_OF(exact_clear)
 {
-    for (i64 k = group_index() * EXACT_THREADS + thread_index(); k < count; k += group_count() * EXACT_THREADS)
+    for (i64 k = group_index() * EXACT_THREADS + thread_index(); k < count;
+         k += group_count() * EXACT_THREADS)
         bins[k] = 0;
 }
 
-/* Adds a group's bins to a row's, with one step of carries, so that as many jobs as there can be
- * may add to a row. Lane t of `lanes` takes its share. */
+/* Adds a block's bins to a row's, with one step of carries, so that any number of jobs can be added
+ * to a row. Lane t of `lanes` takes its share. */
 fn void exact_merge(GLOBAL u32 *to, LOCAL const u32 *own, int t, int lanes)
 {
     for (int k = t; 2 * k < EXACT_WORDS; k += lanes) {
-        const int digits = k < EXACT_DIGITS - 1; /* others keep their upper word */
+        /* the top digit and the counts keep their upper word */
+        const int digits = k < EXACT_DIGITS - 1;
         const i64 v = (i64)own[2 * k] + (digits ? 0 : (i64)((u64)own[2 * k + 1] << 32)) +
                       (k && k < EXACT_DIGITS ? (i64)(i32)own[2 * k - 1] : 0);
         if (v) {
@@ -39,7 +44,7 @@ fn void exact_merge(GLOBAL u32 *to, LOCAL const u32 *own, int t, int lanes)
     }
 }
 
-/* Part j % parts, of `each` items, of row first_row + j / parts. */
+/* Job j sums part j % parts, of `each` items, of row first_row + j / parts. */
 KERNEL_OF(exact_parts)
 {
     LOCAL u32 *const own = (LOCAL u32 *)ROOM_OF_PARAMETER;
@@ -64,7 +69,8 @@ KERNEL_OF(exact_parts)
     }
 }
 
-/* The results of rows from their bins. count: elements of each row, below 0: those of the batch. */
+/* Computes the results of rows from their bins. count: elements of each row; below 0: as in the
+ * batch. */
 KERNEL_OF(exact_finish)
 {
     LOCAL u32 *const room = (LOCAL u32 *)ROOM_OF_PARAMETER;
@@ -77,9 +83,10 @@ KERNEL_OF(exact_finish)
         if (t < mine) {
             for (int m = 0; m < EXACT_MASKS; m++) room[t * EXACT_ROOM + EXACT_WORDS + m] = 0;
             exact_mark(room + t * EXACT_ROOM, 0, 1);
-            const i64 r = first_row + row + t, n = count >= 0           ? count
-                                                   : in_flags & OFFSETS ? in_offsets[r + 1] - in_offsets[r]
-                                                                        : in_n;
+            const i64 r = first_row + row + t, n = count >= 0 ? count
+                                                   : in_flags & OFFSETS
+                                                       ? in_offsets[r + 1] - in_offsets[r]
+                                                       : in_n;
             exact_store(out_data + (out_byte + r * out_row_stride * (flags & EXACT_F64 ? 8 : 4)),
                         exact_value(room + t * EXACT_ROOM, n, flags), flags);
         }

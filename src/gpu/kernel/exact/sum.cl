@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums (src/exact/exact.h): the real sum of the elements, or of the real products of
- * pairs, rounded once.
+ * Exact sums (src/exact/exact.h): the real sum of the elements, or of the real products of pairs,
+ * rounded once.
  *
- *      elements --> a lane's registers --> the bins of a group --> the bins of a row --> its result
+ *      elements --> a lane's registers --> the bins of a block --> the bins of a row --> its result
  *                   (integers in f64)       (local memory)         (global memory)
  *
- * Registers, as on processors (src/cpu/exact/exact_block.c has the proof). Each begins at 1.5
- * 2^(52 + u), and is an integer of 52 bits in units of 2^u while it stays in its binade. Adding
- * x cuts x at 2^u; what was cut off is exact and goes to the next register, whose unit is lower.
- * What the last one cuts off, and elements too large for any register, go to the bins by
- * themselves: nothing is ever tried twice. A lane's units follow from the largest exponent it
- * has met. After 2^EXACT_LOG values, or for a larger exponent, its registers are read as
- * integers.
+ * Registers work as on processors (src/cpu/exact/exact_block.c has the proof). Each begins at 1.5
+ * 2^(52 + u). While it stays in its binade, it is an integer of 52 bits in units of 2^u. Adding x
+ * rounds x to a multiple of 2^u; the rest is exact and goes to the next register, whose unit is
+ * smaller. The rest after the last register, and elements too large for any register, go to the
+ * bins directly, so nothing is repeated. A lane's units follow from the largest exponent that it
+ * has met. After 2^EXACT_LOG values, or for a larger exponent, its registers are read as integers
+ * and start again.
  *
- * Bins: digit k is worth 2^(32 k - EXACT_UNIT). A bin is a signed integer of 64 bits in two
- * words of 32, added to by atomic operations of 32 bits, whose carry is seen in what was there
- * before; so no API needs any of 64 bits, and no order matters. A value adds at most 3 2^32 to a
- * bin and a job has at most EXACT_MOST items, so no bin overflows. Behind the digits are four
- * counts: elements that are NaN, +inf, -inf, left out. */
-#define EXACT_PACKS  (EXACT_PAIRS ? 2 : 4) /* of 16 bytes, that a lane asks for at a time, of each input */
+ * Bins: digit k has the weight 2^(32 k - EXACT_UNIT). A bin is a signed integer of 64 bits in two
+ * words of 32 bits. It is changed by atomic additions of 32 bits; the returned old value tells the
+ * carry. So no API needs 64-bit atomics, and any order gives the same bits. A value adds at most 3
+ * 2^32 to a bin, and a job has at most EXACT_MOST items, so no bin overflows. After the digits come
+ * four counts: elements that are NaN, +inf, -inf, skipped. */
+#define EXACT_PACKS  (EXACT_PAIRS ? 2 : 4) /* packs of 16 bytes, of each input, that a lane loads at
+                                            * a time */
 #define EXACT_LOADED (EXACT_PACKS * 16 / TL_SIZE)
-#define EXACT_BATCH  (EXACT_LOADED < 8 ? EXACT_LOADED : 8) /* items that go to the registers at a time */
+#define EXACT_BATCH  (EXACT_LOADED < 8 ? EXACT_LOADED : 8) /* items that go to the registers at a
+                                                            * time */
 #define EXACT_TWICE  (EXACT_PAIRS && TL_SIZE == 8)         /* a product is two values */
 #define EXACT_VALUES (EXACT_BATCH << EXACT_TWICE)
 #define EXACT_LEVELS (EXACT_TWICE ? 4 : EXACT_PAIRS || TL_SIZE == 8 ? 3 : TL_FORMAT == 16 ? 1 : 2)
 /* All registers; see exact_take. */
 #define EXACT_ALL       (EXACT_PAIRS || TL_SIZE == 8 ? EXACT_LEVELS : TL_FORMAT == 16 ? 1 : 8)
-#define EXACT_LEFT_OVER (EXACT_PAIRS || TL_SIZE == 8) /* all registers may leave something over */
+#define EXACT_LEFT_OVER (EXACT_PAIRS || TL_SIZE == 8) /* there may be a rest after all registers */
 #define EXACT_LOG       (TL_FORMAT == 16 && !EXACT_PAIRS ? 11 : 12)
 #define EXACT_LOW       (EXACT_PAIRS ? EXACT_LOW_PAIRS : EXACT_LOW_SUMS)
 #define EXACT_UNIT      (1074 + 32 * EXACT_LOW)
@@ -37,9 +39,10 @@
 #define EXACT_PLUS      (EXACT_NAN + 2)
 #define EXACT_MINUS     (EXACT_NAN + 4)
 #define EXACT_LEFT      (EXACT_NAN + 6)
-#define EXACT_TOP       (EXACT_WORDS + EXACT_MASKS) /* HIGH_OF the largest element that a lane began with */
+#define EXACT_TOP       (EXACT_WORDS + EXACT_MASKS) /* HIGH_OF the largest element for which a lane
+                                                     * has set its units */
 #define HIGH_OF(x)      ((u32)(as_u64(x) >> 32) & 0x7fffffffu)
-#define HIGH(top)       ((u32)((top) + 1023) << 20) /* of 2^top */
+#define HIGH(top)       ((u32)((top) + 1023) << 20) /* HIGH_OF the number 2^top */
 
 /* With 1004 the first register begins below 2^1020. */
 enum { EXACT_MARGIN = 3, EXACT_TOP_MOST = 1004 };
@@ -52,11 +55,12 @@ fn void exact_count(LOCAL u32 *at, u32 more)
     if (old + more < old) ADD_LOCAL(at + 1, 1u);
 }
 
-/* An integer times 2^(at - EXACT_UNIT). The low words first, all of them: each waits for what
-   was there. */
+/* Adds an integer times 2^(at - EXACT_UNIT). All low words come first, because each addition waits
+ * for the old value. */
 fn void exact_put_here(LOCAL u32 *bins, i64 value, int at)
 {
-    const u32 shift = (u32)at & 31, minus = (u32)(value < 0), low = (u32)value, high = (u32)((u64)value >> 32);
+    const u32 shift = (u32)at & 31, minus = (u32)(value < 0), low = (u32)value,
+              high = (u32)((u64)value >> 32);
     u32 add[3], more[3];
     add[0] = low << shift;
     add[1] = high << shift | low >> 1 >> (31 - shift);
@@ -65,7 +69,7 @@ fn void exact_put_here(LOCAL u32 *bins, i64 value, int at)
     UNROLL for (int k = 0; k < 3; k++)
     {
         const u32 old = add[k] ? ADD_LOCAL(bins + 2 * k, add[k]) : 0;
-        /* the last of a negative one is 2^32 less */
+        /* the upper words of a negative value subtract 2^32 */
         more[k] = (u32)(old + add[k] < old) - (k == 2 ? minus : 0);
     }
     UNROLL for (int k = 0; k < 3; k++)
@@ -76,7 +80,7 @@ fn void exact_put_here(LOCAL u32 *bins, i64 value, int at)
 
 far_fn void exact_put(LOCAL u32 *bins, i64 value, int at) { exact_put_here(bins, value, at); }
 
-/* A finite f64 as an integer times 2^(*at - 1074). */
+/* Returns a finite f64 as an integer; the value is that integer times 2^(*at - 1074). */
 fn i64 exact_integer(f64 x, int *at)
 {
     const u64 bits = as_u64(x);
@@ -91,6 +95,7 @@ fn void exact_put_finite(LOCAL u32 *bins, f64 x)
     const i64 m = exact_integer(x, &at);
     exact_put_here(bins, as_u64(x) >> 63 ? -m : m, at + 32 * EXACT_LOW);
 }
+
 fn void exact_put_any(LOCAL u32 *bins, f64 x)
 {
     if (x - x == 0)
@@ -98,7 +103,8 @@ fn void exact_put_any(LOCAL u32 *bins, f64 x)
     else
         exact_count(bins + (x != x ? EXACT_NAN : x < 0 ? EXACT_MINUS : EXACT_PLUS), 1);
 }
-/* Two at a time: neither waits for the other. */
+
+/* Two values at a time, so that neither waits for the other. */
 far_fn void exact_put_values(LOCAL u32 *bins, f64 x, f64 y)
 {
     if (x - x == 0 && y - y == 0) {
@@ -111,23 +117,25 @@ far_fn void exact_put_values(LOCAL u32 *bins, f64 x, f64 y)
 }
 
 #if EXACT_PAIRS
-/* A product of any two. Finite ones: by halves of at most 27 bits. */
+/* Adds the product of any two values. Finite ones are multiplied in halves of at most 27 bits. */
 far_fn void exact_put_pair(LOCAL u32 *bins, f64 x, f64 y)
 {
     enum { HALF = 27 };
     int at_x, at_y;
-    const u64 m = (u64)exact_integer(x, &at_x), n = (u64)exact_integer(y, &at_y), low = ((u64)1 << HALF) - 1;
+    const u64 m = (u64)exact_integer(x, &at_x), n = (u64)exact_integer(y, &at_y),
+              low = ((u64)1 << HALF) - 1;
     const int minus = (int)((as_u64(x) ^ as_u64(y)) >> 63);
     if (x - x == 0 && y - y == 0) {
         const int at = at_x + at_y + EXACT_UNIT - 2 * 1074;
-        const i64 a = (i64)((m & low) * (n & low)), b = (i64)((m & low) * (n >> HALF) + (m >> HALF) * (n & low)),
+        const i64 a = (i64)((m & low) * (n & low)),
+                  b = (i64)((m & low) * (n >> HALF) + (m >> HALF) * (n & low)),
                   c = (i64)((m >> HALF) * (n >> HALF));
         exact_put(bins, minus ? -a : a, at);
         exact_put(bins, minus ? -b : b, at + HALF);
         exact_put(bins, minus ? -c : c, at + 2 * HALF);
     } else if (x != x || y != y) {
         exact_count(bins + EXACT_NAN, 1);
-    } else { /* an infinity times 0 has no value: as if it had both */
+    } else { /* infinity times 0 has no value: counted as both infinities */
         const int none = x == 0 || y == 0;
         if (none || !minus) exact_count(bins + EXACT_PLUS, 1);
         if (none || minus) exact_count(bins + EXACT_MINUS, 1);
@@ -137,18 +145,20 @@ far_fn void exact_put_pair(LOCAL u32 *bins, f64 x, f64 y)
 
 /* ---- a lane's registers ---- */
 
-/* What is done with elements: what the registers cannot hold goes to the bins; or (rows.cl)
- * their largest is looked for, then they go to the registers alone. */
+/* What is done with elements. EXACT_WIDE: what the registers cannot hold goes to the bins.
+ * EXACT_LOOK, then EXACT_NARROW (rows.cl): the largest element is found first, then elements go to
+ * the registers alone. */
 typedef enum { EXACT_WIDE, EXACT_LOOK, EXACT_NARROW } exact_mode;
 
 typedef struct {
     f64 sum[EXACT_ALL];
-    /* all registers are in use, and not EXACT_LEVELS alone; not EXACT_WIDE: they do not hold the
-       row */
+    /* EXACT_WIDE: all registers are in use, not only EXACT_LEVELS. Else: the registers cannot hold
+     * the row. */
     int far;
-    u32 limit; /* HIGH_OF all that they take is below it; EXACT_LOOK: the largest */
+    /* HIGH_OF all elements that the registers take is below it; EXACT_LOOK: the largest so far */
+    u32 limit;
     int top, left;
-    u32 marks; /* elements that were left out */
+    u32 marks; /* elements that were skipped */
 } exact_lane;
 
 fn int exact_unit(int top, int level)
@@ -158,12 +168,14 @@ fn int exact_unit(int top, int level)
     const int unit = top + EXACT_LOG - 49 - level * (51 - EXACT_LOG);
     return unit < -1074 ? -1074 : unit;
 }
-/* For elements up to one whose HIGH_OF is `most`. */
+
+/* The units for elements up to one whose HIGH_OF is `most`. */
 fn int exact_top_of(u32 most)
 {
     const int top = (int)(most >> 20) - 1023 + EXACT_MARGIN;
     return top < EXACT_TOP_MOST ? top : EXACT_TOP_MOST;
 }
+
 fn f64 exact_start(int unit) { return as_f64((u64)(unit + 52 + 1023) << 52 | (u64)1 << 51); }
 
 fn void exact_begin(exact_lane *w, int top)
@@ -172,11 +184,13 @@ fn void exact_begin(exact_lane *w, int top)
     w->left = 1 << EXACT_LOG;
     UNROLL for (int l = 0; l < EXACT_ALL; l++) w->sum[l] = exact_start(exact_unit(top, l));
 }
-/* What a register holds, in its unit. */
+
+/* The integer in a register, in its unit. */
 fn i64 exact_part(const exact_lane *w, int level)
 {
     return (i64)(as_u64(w->sum[level]) - as_u64(exact_start(exact_unit(w->top, level))));
 }
+
 fn void exact_flush(exact_lane *w, LOCAL u32 *bins)
 {
     UNROLL for (int l = 0; l < EXACT_ALL; l++)
@@ -187,7 +201,8 @@ fn void exact_flush(exact_lane *w, LOCAL u32 *bins)
     }
 }
 
-/* Values go to the registers from .. end - 1. Returns the bits of what is left over. */
+/* Adds the values to the registers `from` to end - 1. v becomes the rest; returns the bits of all
+ * rests. */
 fn u64 exact_cut(exact_lane *w, f64 *v, int from, int end)
 {
     u64 cut = 0;
@@ -207,9 +222,9 @@ fn u64 exact_cut(exact_lane *w, f64 *v, int from, int end)
     return cut;
 }
 
-/* The largest that the lanes of these bins have met. A lane that must begin again begins there:
- * lanes that begin again one by one make their warp wait nearly always (f32 of all exponents on
- * an H200: 4470 us, 640 without). The second step sees what the lanes beside it brought in the
+/* Returns the largest element that the lanes with these bins have met. A lane that must set its
+ * units again uses it, so that the lanes of a warp do so together; otherwise the warp would wait
+ * for one lane after the other. The second atomic sees what the other lanes have contributed by the
  * first. */
 fn u32 exact_top(LOCAL u32 *bins, u32 most)
 {
@@ -217,12 +232,13 @@ fn u32 exact_top(LOCAL u32 *bins, u32 most)
     return MAX_LOCAL(bins + EXACT_TOP, most);
 }
 
-/* Values of a batch. v is not changed before its values go into the registers: what changes it
- * in a branch costs a move for each value, there or not. */
+/* Adds the values of a batch. v is not changed before its values go to the registers: a change in a
+ * branch would cost a move for each value. */
 fn void exact_take(exact_lane *w, f64 *v, exact_mode mode, LOCAL u32 *bins)
 {
     u32 most = 0;
-    UNROLL for (int k = 0; k < EXACT_VALUES; k++) most = HIGH_OF(v[k]) > most ? HIGH_OF(v[k]) : most;
+    UNROLL for (int k = 0; k < EXACT_VALUES; k++)
+        most = HIGH_OF(v[k]) > most ? HIGH_OF(v[k]) : most;
     if (mode == EXACT_LOOK) {
         if (most > w->limit) w->limit = most;
         return;
@@ -231,7 +247,7 @@ fn void exact_take(exact_lane *w, f64 *v, exact_mode mode, LOCAL u32 *bins)
         if (exact_cut(w, v, 0, EXACT_LEVELS) << 1) w->far = 1;
         return;
     }
-    int alone = most >= HIGH(EXACT_TOP_MOST + 1); /* all go to the bins by themselves */
+    int alone = most >= HIGH(EXACT_TOP_MOST + 1); /* all values go to the bins directly */
     int top = w->top, begin = w->left < EXACT_VALUES;
     if (most >= w->limit && !alone) {
         top = exact_top_of(exact_top(bins, most));
@@ -245,9 +261,9 @@ fn void exact_take(exact_lane *w, f64 *v, exact_mode mode, LOCAL u32 *bins)
     if (!alone) {
         w->left -= EXACT_VALUES;
         const u64 cut = exact_cut(w, v, 0, EXACT_LEVELS);
-        if (EXACT_LEFT_OVER) alone = cut << 1 != 0; /* but for the sign of 0 */
+        if (EXACT_LEFT_OVER) alone = cut << 1 != 0; /* not only the sign of a zero */
 #if EXACT_ALL > EXACT_LEVELS
-        /* from now on nothing is cut: EXACT_ALL registers hold all bits of such elements */
+        /* From now on nothing is cut off: EXACT_ALL registers hold all bits of such elements. */
         if (cut << 1) w->far = 1;
         if (w->far) exact_cut(w, v, EXACT_LEVELS, EXACT_ALL);
 #endif
@@ -262,22 +278,23 @@ fn void exact_take(exact_lane *w, f64 *v, exact_mode mode, LOCAL u32 *bins)
 
 /* ---- elements ---- */
 
-/* Item k of a batch becomes its values. masked: a NaN is left out; EXACT_WIDE counts it in the
-   bins. */
-fn void exact_item(exact_lane *w, f64 *v, int k, f64 x, f64 y, int marked, int masked, exact_mode mode, LOCAL u32 *bins)
+/* Turns item k of a batch into its values. masked: a NaN is skipped; with EXACT_WIDE it is counted
+ * in the bins. */
+fn void exact_item(exact_lane *w, f64 *v, int k, f64 x, f64 y, int marked, int masked,
+                   exact_mode mode, LOCAL u32 *bins)
 {
-    const int mark =
-        (marked && as_u64(x) == (u64)1 << 63) || (mode != EXACT_WIDE && masked && (x != x || (EXACT_PAIRS && y != y)));
+    const int mark = (marked && as_u64(x) == (u64)1 << 63) ||
+                     (mode != EXACT_WIDE && masked && (x != x || (EXACT_PAIRS && y != y)));
     if (mode != EXACT_LOOK) w->marks += (u32)mark;
 #if EXACT_PAIRS
     f64 p = x * y;
     const u64 size = as_u64(p) & ~(u64)0 >> 1;
 #if EXACT_TWICE
     f64 rest = fma_f64(x, y, -p);
-    const int safe =
-        (size >= (u64)(1023 - 900) << 52 && size < (u64)(1023 + 900) << 52) || (size == 0 && (x == 0 || y == 0));
+    const int safe = (size >= (u64)(1023 - 900) << 52 && size < (u64)(1023 + 900) << 52) ||
+                     (size == 0 && (x == 0 || y == 0));
 #else
-    const int safe = size < (u64)2047 << 52; /* 48 bits: it is exact */
+    const int safe = size < (u64)2047 << 52; /* 48 bits: the product is exact */
 #endif
     if (mark || !safe) {
         if (!mark && mode == EXACT_WIDE) exact_put_pair(bins, x, y);
@@ -319,7 +336,7 @@ typedef struct ALIGNED(16) {
 
 /* The arrays of a row. */
 typedef struct {
-    GLOBAL const u8 *x, *y; /* y: of pairs */
+    GLOBAL const u8 *x, *y; /* y: the second input of pairs */
     i64 stride, y_stride;
 } exact_row;
 
@@ -334,9 +351,9 @@ fn void exact_words(u32 *word, GLOBAL const exact_pack *from, i64 j, int lanes, 
     }
 }
 
-/* Packs of items side by side. */
-fn void exact_add_packs(exact_lane *w, GLOBAL const u8 *x, GLOBAL const u8 *y, i64 packs, int t, int lanes, int marked,
-                        int masked, exact_mode mode, LOCAL u32 *bins)
+/* Adds packs of contiguous items. */
+fn void exact_add_packs(exact_lane *w, GLOBAL const u8 *x, GLOBAL const u8 *y, i64 packs, int t,
+                        int lanes, int marked, int masked, exact_mode mode, LOCAL u32 *bins)
 {
     f64 v[EXACT_VALUES];
     for (i64 j = t; j < packs; j += EXACT_PACKS * lanes) {
@@ -350,19 +367,20 @@ fn void exact_add_packs(exact_lane *w, GLOBAL const u8 *x, GLOBAL const u8 *y, i
 #endif
         UNROLL for (int i = 0; i < EXACT_LOADED; i += EXACT_BATCH)
         {
-            /* there is none left */
+            /* no items are left */
             if (mode != EXACT_WIDE && i && j + i * TL_SIZE / 16 * lanes >= packs) continue;
             UNROLL for (int k = 0; k < EXACT_BATCH; k++)
-                exact_item(w, v, k, WORD_VALUE(word, i + k), WORD_VALUE(second, i + k), marked, masked, mode, bins);
+                exact_item(w, v, k, WORD_VALUE(word, i + k), WORD_VALUE(second, i + k), marked,
+                           masked, mode, bins);
             exact_take(w, v, mode, bins);
         }
     }
 }
 
-/* n items from number `at` on; lane t of `lanes` takes its share. Those side by side and aligned
- * go in packs of 16 bytes. */
-fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, int t, int lanes, i64 flags, exact_mode mode,
-                  LOCAL u32 *bins)
+/* Adds n items from index `at` on; lane t of `lanes` takes its share. Contiguous aligned items go
+ * in packs of 16 bytes. */
+fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, int t, int lanes, i64 flags,
+                  exact_mode mode, LOCAL u32 *bins)
 {
     const int marked = (flags & EXACT_MARKED) != 0, masked = (flags & EXACT_MASKED) != 0;
     GLOBAL const u8 *const x = row.x + at * row.stride * TL_SIZE;
@@ -377,15 +395,18 @@ fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, int t, int lanes,
     const i64 head = aligned ? gap : 0, packs = aligned ? (n - head) / (16 / TL_SIZE) : 0,
               packed = packs * (16 / TL_SIZE), others = n - packed;
     if (marked || (masked && mode != EXACT_WIDE))
-        exact_add_packs(w, x + head * TL_SIZE, y + head * TL_SIZE, packs, t, lanes, marked, masked, mode, bins);
-    else /* a text of its own: looking for marks is 4 instructions of 15 for each element */
-        exact_add_packs(w, x + head * TL_SIZE, y + head * TL_SIZE, packs, t, lanes, 0, 0, mode, bins);
+        exact_add_packs(w, x + head * TL_SIZE, y + head * TL_SIZE, packs, t, lanes, marked, masked,
+                        mode, bins);
+    else /* a separate copy of the code: the test for marks is 4 of 15 instructions per element */
+        exact_add_packs(w, x + head * TL_SIZE, y + head * TL_SIZE, packs, t, lanes, 0, 0, mode,
+                        bins);
     f64 v[EXACT_VALUES];
     for (i64 j = t; j < others; j += EXACT_BATCH * lanes) {
         f64 a[EXACT_BATCH], b[EXACT_BATCH];
-        UNROLL for (int k = 0; k < EXACT_BATCH; k++) /* all loads before the first is used */
+        UNROLL for (int k = 0; k < EXACT_BATCH; k++) /* all loads come before the first use */
         {
-            const i64 other = j + k * lanes, near = other < others ? other : j, i = near < head ? near : near + packed;
+            const i64 other = j + k * lanes, near = other < others ? other : j,
+                      i = near < head ? near : near + packed;
             a[k] = exact_load(x + i * row.stride * TL_SIZE), b[k] = 0;
 #if EXACT_PAIRS
             b[k] = exact_load(y + i * row.y_stride * TL_SIZE);
@@ -403,10 +424,11 @@ fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, int t, int lanes,
 fn void exact_lane_begin(exact_lane *w)
 {
     exact_begin(w, -1023);
-    w->limit = TL_FORMAT == 16 && !EXACT_PAIRS ? HIGH(16) : 0; /* the first batch says more */
+    w->limit = TL_FORMAT == 16 && !EXACT_PAIRS ? HIGH(16) : 0; /* the first batch sets it */
     w->marks = 0;
     w->far = 0;
 }
+
 fn void exact_lane_end(exact_lane *w, LOCAL u32 *bins)
 {
     exact_flush(w, bins);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * The value of an exact sum from its bins (sum.cl), as tl_exact_lower in src/exact/exact.c. One
- * lane makes it. */
+ * The value of an exact sum from its bins (sum.cl), like tl_exact_lower in src/exact/exact.c. One
+ * lane computes it. */
 #define DIGIT(k) bins[2 * (k)]
 #define EXACT_COUNT(word) ((i64)((u64)bins[(word) + 1] << 32 | bins[word]))
 fn u64 digit_at(LOCAL const u32 *bins, int k) { return k >= 0 && k < EXACT_DIGITS ? DIGIT(k) : 0; }
 
-/* Lane t of `lanes`, a power of 2, says in the words behind the bins which of its digits are not
-   0. */
+/* Marks the nonzero digits in the words after the bins. Lane t of `lanes` (a power of 2) does its
+ * share. */
 fn void exact_mark(LOCAL u32 *bins, int t, int lanes)
 {
     for (int m = 0; m < EXACT_MASKS; m++) {
@@ -17,7 +17,8 @@ fn void exact_mark(LOCAL u32 *bins, int t, int lanes)
     }
 }
 
-/* The digits low .. *top - 1 of |sum|, of bins low .. high. Returns whether the sum is below 0. */
+/* Computes the digits `low` to *top - 1 of |sum| from the bins `low` to `high`. Returns 1 if the
+ * sum is negative. */
 fn int exact_magnitude(LOCAL u32 *bins, int low, int high, int *top)
 {
     i64 carry = 0;
@@ -41,8 +42,8 @@ fn int exact_magnitude(LOCAL u32 *bins, int low, int high, int *top)
     return carry < 0;
 }
 
-/* The digits low .. top - 1 become those of a quotient by n: 8 of them, as far as there are.
- * Returns whether anything is left over. */
+/* Divides the digits `low` to top - 1 by n: computes at most 8 digits of the quotient. Returns 1 if
+ * there is a remainder. */
 fn int exact_divide(LOCAL u32 *bins, int low, int top, u64 n)
 {
     const int end = top > 8 ? top - 8 : 0;
@@ -72,12 +73,15 @@ fn int exact_divide(LOCAL u32 *bins, int low, int top, u64 n)
     return more;
 }
 
-/* The digits below `top`, rounded to nearest even to a format of `mantissa` bits below the
- * first, whose unit is 2^(unit - 1074), and whose infinity has the exponent `most`. */
+/* Rounds the digits below `top` to nearest even, to a format with `mantissa` bits after the first,
+ * whose unit is 2^(unit - 1074), and whose infinity has the exponent `most`. more: there is
+ * something below the digits. */
 fn u64 exact_round(LOCAL const u32 *bins, int top, int more, int mantissa, int unit, u64 most)
 {
-    const int first = 32 * (top - 1) + 31 - high_zeros(DIGIT(top - 1)), least = 32 * EXACT_LOW + unit,
-              at = first - mantissa > least ? first - mantissa : least, digit = at >> 5, shift = at & 31;
+    const int first = 32 * (top - 1) + 31 - high_zeros(DIGIT(top - 1)),
+              least = 32 * EXACT_LOW + unit,
+              at = first - mantissa > least ? first - mantissa : least, digit = at >> 5,
+              shift = at & 31;
     u64 m = digit_at(bins, digit) >> shift | digit_at(bins, digit + 1) << (32 - shift),
         below = digit_at(bins, digit - 1);
     if (shift) {
@@ -92,12 +96,13 @@ fn u64 exact_round(LOCAL const u32 *bins, int top, int more, int mantissa, int u
     return exponent >= most || bits >> mantissa >= most ? most << mantissa : bits;
 }
 
-/* The result's bits, of `count` elements and bins that nobody else changes any more. */
+/* Returns the bits of the result, from `count` elements and their bins, which are complete. */
 fn u64 exact_value(LOCAL u32 *bins, i64 count, i64 flags)
 {
     const int is_wide = (flags & EXACT_F64) != 0, mantissa = is_wide ? 52 : 23;
     const u64 most = is_wide ? 2047 : 255;
-    const i64 nan = EXACT_COUNT(EXACT_NAN), plus = EXACT_COUNT(EXACT_PLUS), minus = EXACT_COUNT(EXACT_MINUS),
+    const i64 nan = EXACT_COUNT(EXACT_NAN), plus = EXACT_COUNT(EXACT_PLUS),
+              minus = EXACT_COUNT(EXACT_MINUS),
               n = count - EXACT_COUNT(EXACT_LEFT) - (flags & EXACT_MASKED ? nan : 0);
     if ((flags & EXACT_MEAN && n <= 0) || (nan && !(flags & EXACT_MASKED)) || (plus && minus))
         return most << mantissa | (u64)1 << (mantissa - 1);
@@ -113,7 +118,8 @@ fn u64 exact_value(LOCAL u32 *bins, i64 count, i64 flags)
         more = exact_divide(bins, low, top, (u64)n);
         while (top > 0 && !DIGIT(top - 1)) top--;
     }
-    const u64 bits = top ? exact_round(bins, top, more, mantissa, is_wide ? 0 : 1074 - 149, most) : 0;
+    const u64 bits =
+        top ? exact_round(bins, top, more, mantissa, is_wide ? 0 : 1074 - 149, most) : 0;
     return bits ? bits | negative << (is_wide ? 63 : 31) : 0; /* never -0 */
 }
 

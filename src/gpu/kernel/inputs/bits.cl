@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * An element of 1, 2, 4 or 8 bytes as bits, of any type; where it lies may be no multiple of its
- * size. */
+ * The bits of an element of 1, 2, 4 or 8 bytes, of any type and alignment. */
 
 fn u64 bits_at(GLOBAL const u8 *p, int bytes)
 {

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Elements of views with validity, or of two inputs, where the caller has them: the loads of
- * kernels that read x, y and the bitmaps themselves, without prepared elements (prepare.cl).
- * Both inputs have the kernels' type and lie side by side, the rows of both as far apart. Where
- * they are aligned as quads, and the bits of a quad are in one byte, a lane asks for quads; else
- * for its elements one by one. */
+ * Elements of views with validity, or of two inputs, read in place: the loads of kernels that read
+ * x, y and the bitmaps themselves, without prepared elements (prepare.cl). Both inputs have the
+ * kernels' type and are contiguous, with the same row stride. If they are aligned to quads, and the
+ * bits of a quad are in one byte, a lane loads quads, else single elements. */
 typedef QUAD_OF(input, INPUT_BYTES * 4 > 16 ? 16 : INPUT_BYTES * 4) input_quad;
 
-fn int quads_at(GLOBAL const u8 *p, i64 first) { return ADDRESS(p + first * INPUT_BYTES) % sizeof(input_quad) == 0; }
+fn int quads_at(GLOBAL const u8 *p, i64 first)
+{
+    return ADDRESS(p + first * INPUT_BYTES) % sizeof(input_quad) == 0;
+}
+
 fn int can_load_e(batch b, i64 first)
 {
 #if TL_BITS
@@ -15,7 +18,7 @@ fn int can_load_e(batch b, i64 first)
     return quads_at(b.x, first) && (OP_INPUTS == 1 || quads_at(b.y, first));
 }
 
-/* An element: x, or the pair. */
+/* Makes an element: x, or the pair. there: 0 if it is absent. */
 fn elem made(input x, input y, int there, u64 left_out)
 {
 #if TL_BITS
@@ -30,10 +33,12 @@ fn elem made(input x, input y, int there, u64 left_out)
     return x;
 #endif
 }
+
 fn int bit_at(GLOBAL const u8 *bits, i64 bit) { return bits[bit >> 3] >> (bit & 7) & 1; }
 fn elem element_at(batch b, i64 place)
 {
-    const input x = ((GLOBAL const input *)b.x)[place], y = OP_INPUTS == 2 ? ((GLOBAL const input *)b.y)[place] : x;
+    const input x = ((GLOBAL const input *)b.x)[place],
+                y = OP_INPUTS == 2 ? ((GLOBAL const input *)b.y)[place] : x;
     int there = 1;
 #if TL_BITS
     there = bit_at(b.x_there, b.x_bit + place);
@@ -42,7 +47,7 @@ fn elem element_at(batch b, i64 place)
     return made(x, y, there, b.left_out);
 }
 
-/* What a lane has asked for of a row: its quad, and the bytes that hold its bits. */
+/* What a lane has loaded of a row: its quad, and the bytes that have its bits. */
 typedef struct {
     input_quad x;
 #if OP_INPUTS == 2
@@ -52,7 +57,8 @@ typedef struct {
     u8 bits, y_bits;
 #endif
 } asked;
-/* Of rows of which the first one's begins at place `first`. */
+
+/* Loads `rows` rows; the first one begins at place `first`. */
 fn void ask(asked *a, const int rows, batch b, i64 first)
 {
     const i64 mine = first + lane_index() * QUAD;
@@ -71,6 +77,7 @@ fn void ask(asked *a, const int rows, batch b, i64 first)
 #endif
 #endif
 }
+
 fn void take(elem *e, asked a, batch b, i64 first)
 {
     u32 there = 15;
@@ -113,7 +120,7 @@ LOAD_IN_PLACE(load_r, 1)
 LOAD_IN_PLACE(load_d, 2)
 LOAD_IN_PLACE(load_h, 4)
 
-/* A chunk that is asked for before it is folded (once.cl). */
+/* A chunk that is prefetched before it is folded (once.cl). */
 typedef asked strip[8];
 fn void load_dense(asked *a, batch b, i64 first) { ask(a, 8, b, first); }
 fn void fold_dense(state *v, const asked *a, batch b, i64 from, i64 at)
@@ -128,7 +135,7 @@ fn void fold_dense(state *v, const asked *a, batch b, i64 from, i64 at)
     }
 }
 
-/* `count` <= CHUNK elements from place `first` on to local memory, by a warp. */
+/* A warp copies `count` <= CHUNK elements from place `first` on to local memory. */
 fn void stage_beside(LOCAL elem *to, batch b, i64 first, int count)
 {
     enum { AT_A_TIME = 4, ROW = LANES * QUAD };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * What the other kernels get of views with validity, and of two inputs (context/inputs.h): dense
- * elements of one type, without the bitmaps. A launch makes all elements of a view, in rows of
- * `inner`; those of two inputs lie in pairs. No operator, and no type, is known to this text:
- * one program serves them all.
+ * Prepares views with validity, and two inputs, for the other kernels (context/inputs.h): writes
+ * dense elements of one type, without bitmaps. A launch prepares all elements of a view, in rows of
+ * `inner`; those of two inputs are written in pairs. The text depends on no operator and no type,
+ * so one program serves all.
  *
- *   x --to the type `type`--> NaNs made quiet --> those that are left out get `fill` --> to
- *   y --to the type `type`-->                                                            beside it
+ *   x --convert to `to_type`--> make NaNs quiet --> replace absent elements by `fill` --> to
+ *   y --convert to `to_type`--> make NaNs quiet --------------------------> to, after its x
  *
- * Types are numbers TYPE(kind, bytes). Elements are bits here: a NaN keeps its payload unless it
- * is made quiet. */
+ * Types are numbers TYPE(kind, bytes). Elements are bits: a NaN keeps its payload unless it is made
+ * quiet. */
 #define X_SOURCE_PARAMETERS PARAMETERS_OF(X_SOURCE)
 #define Y_SOURCE_PARAMETERS PARAMETERS_OF(Y_SOURCE)
 
@@ -18,15 +18,19 @@ fn f32 float_of(u64 bits, int type)
     const u32 x = (u32)bits;
     if (type == TYPE(KIND_FLOAT, 4)) return as_f32(x);
     if (type == TYPE(KIND_BFLOAT, 2)) return as_f32(x << 16);
-    u32 b = as_u32(as_f32((x & 0x7fff) << 13) * as_f32(0x77800000u)); /* to_real in prelude_gpu.h */
+    /* see to_real in prelude_gpu.h */
+    u32 b = as_u32(as_f32((x & 0x7fff) << 13) * as_f32(0x77800000u));
     b |= (x & 0x7c00) == 0x7c00 ? 0x7f800000u : 0u;
     return as_f32(b | (x & 0x8000) << 16);
 }
 
-fn i64 signed_of(u64 bits, int bytes) { return (i64)(bits << (64 - 8 * bytes)) >> (64 - 8 * bytes); }
+fn i64 signed_of(u64 bits, int bytes)
+{
+    return (i64)(bits << (64 - 8 * bytes)) >> (64 - 8 * bytes);
+}
 
-/* An element of type `from` as one of a type that is wider: f64, f32 of a float, 64 bits of an
-   integer. */
+/* Converts an element of type `from` to a wider type: f64, f32 from a float, or 64 bits from an
+ * integer. */
 fn u64 widened(u64 bits, int from, int to)
 {
     const int kind = TYPE_KIND(from), bytes = TYPE_BYTES(from);
@@ -46,13 +50,14 @@ fn int bits_are_nan(u64 bits, int type)
     if (TYPE_BYTES(type) == 2) return magnitude > (TYPE_KIND(type) == KIND_FLOAT ? 0x7c00 : 0x7f80);
     return TYPE_BYTES(type) == 4 ? magnitude > 0x7f800000u : magnitude > 0x7ff0000000000000ul;
 }
+
 fn u64 quiet_nan(int type)
 {
     if (TYPE_BYTES(type) == 2) return TYPE_KIND(type) == KIND_FLOAT ? 0x7e00 : 0x7fc0;
     return TYPE_BYTES(type) == 4 ? 0x7fc00000u : 0x7ff8000000000000ul;
 }
 
-/* An input, and the prepared type. */
+/* An input. */
 typedef struct {
     GLOBAL const u8 *data, *bits;
     i64 inner, outer, bit; /* bit: of the element at place 0 */
@@ -60,14 +65,17 @@ typedef struct {
 } source;
 fn u64 prepared(source s, i64 place, int type, i64 flags)
 {
-    const u64 v = widened(bits_at(s.data + place * TYPE_BYTES(s.type), TYPE_BYTES(s.type)), s.type, type);
+    const u64 v =
+        widened(bits_at(s.data + place * TYPE_BYTES(s.type), TYPE_BYTES(s.type)), s.type, type);
     return flags & PREPARE_QUIET && bits_are_nan(v, type) ? quiet_nan(type) : v;
 }
+
 fn int is_there(source s, i64 place)
 {
     const i64 b = s.bit + place;
     return !s.valid || (s.bits[b >> 3] >> (b & 7) & 1);
 }
+
 fn void put_bits(GLOBAL u8 *to, i64 i, u64 bits, int bytes)
 {
     if (bytes == 4)
@@ -80,11 +88,13 @@ fn void put_bits(GLOBAL u8 *to, i64 i, u64 bits, int bytes)
         to[i] = (u8)bits;
 }
 
-/* ---- elements side by side ---- */
+/* ---- contiguous elements ---- */
 
-/* What is done with an element: `more`: NaNs have more than these bits, without the sign. */
+/* What is done with an element. An element is a NaN if its bits without the sign are larger than
+ * `..._more`. */
 typedef struct {
-    u64 sign, quiet_more, quiet, masked_more, fill, zero; /* zero: the bits that a zero keeps */
+    /* zero: mask for the bits that a zero keeps */
+    u64 sign, quiet_more, quiet, masked_more, fill, zero;
 } filling;
 fn filling filling_of(int type, i64 flags, i64 fill)
 {
@@ -108,18 +118,21 @@ fn i64 row_number(i64 j, i64 inner)
     return ((j | inner) >> 32) == 0 ? (i64)((u32)j / (u32)inner) : long_quotient(j, inner);
 }
 
-/* Do the elements of a row lie side by side, of the prepared type, and do rows begin where units
-   do? */
+/* is_beside: true if the elements of a row are contiguous, have the prepared type, and rows begin
+ * at units. is_aligned: true if units are aligned. */
 fn int is_beside(source s, int type, i64 inner, i64 count, int each)
 {
     return s.type == type && s.inner == 1 && ADDRESS(s.data) % TYPE_BYTES(type) == 0 &&
            (inner >= count || inner % each == 0);
 }
+
 fn int is_aligned(source s, i64 inner, i64 count, int each)
 {
-    return ADDRESS(s.data) % (each * TYPE_BYTES(s.type)) == 0 && (inner >= count || s.outer % each == 0);
+    return ADDRESS(s.data) % (each * TYPE_BYTES(s.type)) == 0 &&
+           (inner >= count || s.outer % each == 0);
 }
-/* The bits of `each` <= 8 elements from a place on. */
+
+/* The validity bits of `each` <= 8 elements from a place on. */
 fn u32 bits_from(source s, i64 place, int each)
 {
     const i64 b = s.bit + place;
@@ -127,16 +140,20 @@ fn u32 bits_from(source s, i64 place, int each)
     return ((u32)s.bits[b >> 3] | (u32)s.bits[(b + each - 1) >> 3] << 8) >> (b & 7);
 }
 
-/* The elements of a thread: PREPARE_UNITS units, whose loads run together. A unit: `each`
- * elements, at most 16 bytes of what is written. The result: how many elements were taken; the
- * others come after them. */
+/* Each thread prepares PREPARE_UNITS units, whose loads overlap. A unit has `each` elements, at
+ * most 16 bytes of output. Returns how many elements were prepared; the rest comes after them. */
 enum { PREPARE_UNITS = 2 };
 #define BESIDE(name, word, each_, pairs)                                                           \
-    fn i64 name(source x, source y, i64 count, i64 inner, filling f, int counted, GLOBAL u8 *to, GLOBAL u8 *counts) \
+    fn i64 name(source x, source y, i64 count, i64 inner, filling f, int counted, GLOBAL u8 *to,   \
+                GLOBAL u8 *counts)                                                                 \
     {                                                                                              \
         enum { EACH = each_, ALL = EACH * (1 + pairs), TILE = PREPARE_UNITS * PREPARE_THREADS };   \
-        typedef struct ALIGNED(EACH * sizeof(word)) { word w[EACH]; } unit;                        \
-        typedef struct ALIGNED(ALL * sizeof(word)) { word w[ALL]; } made;                          \
+        typedef struct ALIGNED(EACH * sizeof(word)) {                                              \
+            word w[EACH];                                                                          \
+        } unit;                                                                                    \
+        typedef struct ALIGNED(ALL * sizeof(word)) {                                               \
+            word w[ALL];                                                                           \
+        } made;                                                                                    \
         const i64 units = count / EACH, step = group_count() * TILE;                               \
         const int x_aligned = is_aligned(x, inner, count, EACH),                                   \
                   y_aligned = pairs && is_aligned(y, inner, count, EACH);                          \
@@ -146,8 +163,11 @@ enum { PREPARE_UNITS = 2 };
             u32 there[PREPARE_UNITS];                                                              \
             UNROLL for (int k = 0; k < PREPARE_UNITS; k++)                                         \
             {                                                                                      \
-                const i64 u = first + k * PREPARE_THREADS < units ? first + k * PREPARE_THREADS : first, j = u * EACH; \
-                const i64 outer = inner < count ? row_number(j, inner) : 0, in = j - outer * inner; \
+                const i64 u = first + k * PREPARE_THREADS < units ? first + k * PREPARE_THREADS    \
+                                                                  : first,                         \
+                          j = u * EACH;                                                            \
+                const i64 outer = inner < count ? row_number(j, inner) : 0,                        \
+                          in = j - outer * inner;                                                  \
                 GLOBAL const word *a = (GLOBAL const word *)x.data + (in + outer * x.outer);       \
                 if (x_aligned) {                                                                   \
                     v[k] = *(GLOBAL const unit *)a;                                                \
@@ -173,17 +193,21 @@ enum { PREPARE_UNITS = 2 };
                 UNROLL for (int c = 0; c < EACH; c++)                                              \
                 {                                                                                  \
                     word e = v[k].w[c], magnitude = (word)(e & ~sign);                             \
-                    e = magnitude > (word)f.quiet_more ? (word)f.quiet : magnitude ? e : e & (word)f.zero; \
+                    e = magnitude > (word)f.quiet_more ? (word)f.quiet                             \
+                        : magnitude                    ? e                                         \
+                                                       : e & (word)f.zero;                         \
                     counting &= magnitude > (word)f.masked_more ? ~(1u << c) : ~0u;                \
                     m.w[pairs ? 2 * c : c] = there[k] >> c & 1 ? e : (word)f.fill;                 \
                     if (!pairs) continue;                                                          \
                     e = w[k].w[c], magnitude = (word)(e & ~sign);                                  \
                     counting &= magnitude > (word)f.masked_more ? ~(1u << c) : ~0u;                \
-                    m.w[pairs ? 2 * c + 1 : 0] = magnitude > (word)f.quiet_more ? (word)f.quiet : e; \
+                    m.w[pairs ? 2 * c + 1 : 0] =                                                   \
+                        magnitude > (word)f.quiet_more ? (word)f.quiet : e;                        \
                 }                                                                                  \
                 ((GLOBAL made *)to)[u] = m;                                                        \
                 if (!counted) continue;                                                            \
-                UNROLL for (int c = 0; c < EACH; c++) counts[u * EACH + c] = (u8)(counting >> c & 1); \
+                UNROLL for (int c = 0; c < EACH; c++)                                              \
+                    counts[u * EACH + c] = (u8)(counting >> c & 1);                                \
             }                                                                                      \
         }                                                                                          \
         return units * EACH;                                                                       \
@@ -209,7 +233,8 @@ KERNEL_OF(prepare)
     const i64 step = group_count() * PREPARE_THREADS;
     const int each = pairs ? bytes == 1 ? 8 : 8 / bytes : bytes == 1 ? 8 : 16 / bytes;
     i64 done = 0;
-    if (is_beside(x, type, inner, count, each) && (!pairs || is_beside(y, type, inner, count, each))) {
+    if (is_beside(x, type, inner, count, each) &&
+        (!pairs || is_beside(y, type, inner, count, each))) {
         const filling f = filling_of(type, flags, fill);
         if (pairs)
             done = bytes == 4   ? pairs_4(x, y, count, inner, f, counted, to, counts)
@@ -224,7 +249,8 @@ KERNEL_OF(prepare)
     }
     for (i64 j = done + group_index() * PREPARE_THREADS + thread_index(); j < count; j += step) {
         const i64 outer = inner < count ? row_number(j, inner) : 0;
-        const i64 in = j - outer * inner, at = in * x.inner + outer * x.outer, other = in * y.inner + outer * y.outer;
+        const i64 in = j - outer * inner, at = in * x.inner + outer * x.outer,
+                  other = in * y.inner + outer * y.outer;
         u64 v = prepared(x, at, type, flags);
         int there = is_there(x, at);
         if (pairs) there &= is_there(y, other);

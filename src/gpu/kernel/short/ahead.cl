@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT
- * Launches of segments that do not wait until the host knows what `measure` (segments.cl) found
- * of their offsets. The host guesses which kernel it will want and launches that at once; the
- * kernel reads what was found, and has no jobs if the guess was wrong or the host will refuse
- * the call. */
+ * Speculative launches for segments: the host does not wait until it knows what `measure`
+ * (segments.cl) found of the offsets. It predicts the kernel and launches it at once. The kernel
+ * reads what `measure` found. If the prediction was wrong, or if the host will refuse the call, the
+ * kernel has no jobs. */
 
 #define AHEAD_PARAMETERS PARAMETERS_OF(AHEAD)
 
-/* The jobs of a kernel for segments: of middle_*.cl (walks), or the forest's. */
-fn i64 jobs_ahead(i64 jobs, GLOBAL const u32 *measured, i64 slot, i64 most, i64 may_walk, i64 rows, int walks)
+/* The jobs of a kernel for segments. walks: it is a kernel of middle_*.cl, else of forest_*.cl. */
+fn i64 jobs_ahead(i64 jobs, GLOBAL const u32 *measured, i64 slot, i64 most, i64 may_walk, i64 rows,
+                  int walks)
 {
     if (slot < 0) return jobs;
     GLOBAL const u32 *m = measured + slot * MEASURED_SLOT;
-    const i64 first = ((GLOBAL const i64 *)m)[FIRST_OFFSET], last = ((GLOBAL const i64 *)m)[LAST_OFFSET];
+    const i64 first = ((GLOBAL const i64 *)m)[FIRST_OFFSET],
+              last = ((GLOBAL const i64 *)m)[LAST_OFFSET];
     const int good = !m[BAD] && m[DIFFERENT] && last <= most;
     const int long_ones = may_walk && m[LONGS] && last - first >= rows * MIDDLE_MEAN;
     return good && long_ones == walks ? jobs : 0;
 }
 
-/* The warp's next job after `job`. Segments of random lengths are given out one by one where
- * there is a counter, so that no warp is left with much more work than others. Lane 0 asks
- * before the work (ask_job). */
+/* Returns the warp's next job after `job`. In a speculative launch jobs come from a counter, so
+ * that no warp has much more work than others when segments have random lengths. Lane 0 increments
+ * the counter before the work (ask_job), which hides the latency. */
 fn u32 ask_job(GLOBAL u32 *measured, i64 slot)
 {
     u32 next = 0;
@@ -27,6 +29,7 @@ fn u32 ask_job(GLOBAL u32 *measured, i64 slot)
         next = ADD_GLOBAL(measured + slot * MEASURED_SLOT + MEASURED_NEXT, 1u);
     return next;
 }
+
 fn i64 job_after(i64 job, u32 asked, i64 slot)
 {
 #if SKIPS

@@ -1,59 +1,61 @@
 /* SPDX-License-Identifier: MIT
- * Short sequences, of fewer elements than a chunk: rows and segments of any mixture of lengths.
- * A warp takes as many neighbours as its room holds, a window of the batch, and folds all their
- * trees at once:
+ * Short sequences, of fewer elements than a chunk: rows, and segments of any mixture of lengths. A
+ * warp takes as many neighbouring sequences as fit in its local memory (a window of the batch), and
+ * folds the trees of all of them together:
  *
- *   elements   a a a a a a a a a b b c c c c c c c c c c c c c c c c d ...
- *   groups     [a 0..7         ]     [c 0..7         ][c 8..15       ]     8 neighbours, from a sequence's start
- *   nodes            a0                     c0              c1             numbered from left to right
+ *   elements  a a a a a a a a a b b c c c c c c c c c c c c c c c c d ...
+ *   groups    [a 0..7         ]     [c 0..7         ][c 8..15       ]
+ *   nodes           a0                     c0              c1
  *
- * Each lane takes group after group: it finds whose it is by how many groups there are before a
- * sequence, and folds its 8 elements. 8 nodes of one sequence make one of the next level. There
- * a lane looks at a bucket of 8 places: groups of nodes are disjoint, so at most one begins in
- * each bucket, and its sequence is the last one that begins in the bucket or before it. (If
- * another began later in the same bucket, the group would have to end before that.) At the end
- * one lane per sequence folds what is left over of each level, the highest first: S(n).
+ * A group is 8 neighbouring elements, counted from the start of a sequence. Groups are numbered
+ * from left to right, and each lane folds one group after the other. It finds the sequence of a
+ * group by the number of groups before each sequence. On the next level, 8 nodes of one sequence
+ * make one. There a lane looks at a bucket of 8 places. Groups of nodes are disjoint, so at most
+ * one begins in each bucket, and its sequence is the last one that begins in the bucket or before
+ * it: if a later sequence began in the same bucket, the group would have to end before it. At the
+ * end one lane per sequence folds the remaining nodes of each level, the highest first: S(n).
  *
- * Elements are copied to local memory 16 bytes at a time, past the registers, so that a
- * processor has room for many warps and some compute while others wait. The offsets of a warp's
- * next job are on their way meanwhile (a job: FOREST_SEQUENCES segments, or the rows of a
- * window). Nothing is exchanged but through local memory, so every device runs this text. */
+ * Elements are copied to local memory 16 bytes at a time, without registers in between. So many
+ * warps fit on a multiprocessor, and some compute while others wait for memory. The offsets of a
+ * warp's next job are copied meanwhile (a job: FOREST_SEQUENCES segments, or the rows of a window).
+ * Lanes exchange data only through local memory, so this text runs on every device. */
 
 enum { GROUP_LOG = 3, GROUP = 1 << GROUP_LOG, UNIT = 16 / TL_SIZE };
 
 /* A warp's local memory and its share of the batch. */
 typedef struct {
-    LOCAL state *node, *upper; /* of groups of elements, and of groups of those */
+    LOCAL state *node, *upper; /* nodes of groups of elements, and of groups of nodes */
     LOCAL elem *x;
-    LOCAL i64 *offsets;          /* of the next job's segments */
-    LOCAL u32 *begins;           /* of this job's */
-    /* what is all elements between these may be read 16 bytes at a time; NULL: nothing is */
+    LOCAL i64 *offsets;          /* offsets of the next job's segments */
+    LOCAL u32 *begins;           /* begins of this job's segments */
+    /* elements between these may be read 16 bytes at a time; NULL: none */
     GLOBAL const u8 *low, *high;
     i64 jobs, each, longest;
-    i64 self, all_warps; /* this warp and how many there are, in the launch */
+    i64 self, all_warps; /* number of this warp in the launch; warps of the launch */
     int n, groups, part; /* of every sequence without offsets; part: 2^20 / groups, rounded up */
-    int listed, walks; /* segments; jobs that fit may be walk.cl's */
+    int listed, walks; /* listed: segments; walks: jobs that fit may be done by walk.cl */
 } forest;
 
-/* Sequences first .. first + count - 1 of the batch; count 0: there are no more. */
+/* Sequences first to first + count - 1 of the batch. count 0: there are no more. */
 typedef struct {
-    i64 job, first, base;         /* base: where its first element lies, in elements */
-    int at, count, all;           /* at: the number of `first` among the job's; all: the job's */
-    int elements, off;            /* staged; where they begin in the room */
-    int walk;                     /* the job is walk.cl's */
-    LOCAL u32 *begin;             /* of the first one */
+    i64 job, first, base;         /* base: offset of its first element, in elements */
+    int at, count, all;           /* at: index of `first` in the job; all: sequences of the job */
+    /* elements: staged in local memory; off: where they begin there */
+    int elements, off;
+    int walk;                     /* true: walk.cl does the job */
+    LOCAL u32 *begin;             /* begin of the first sequence */
 } window;
 
-/* Where a segment begins, seen from its job: elements before it in the low bits, groups in the
- * high ones. One that is another launch's counts as a room and one more, so that no window has
- * it together with others. */
+/* The begin of a segment, relative to its job: the elements before it in the low bits, the groups
+ * before it in the high bits. A segment that another launch computes counts as LONG_PLACES
+ * elements, so that it is always a window of its own. */
 enum { PLACE_BITS = 18, LONG_PLACES = FOREST_ELEMENTS + 1 };
 typedef char the_places_of_a_job_fit[FOREST_SEQUENCES * LONG_PLACES < 1 << PLACE_BITS ? 1 : -1];
 fn int begin_place(u32 begin) { return (int)(begin & ((1u << PLACE_BITS) - 1)); }
 fn int begin_groups(u32 begin) { return (int)(begin >> PLACE_BITS); }
 
-/* A sequence of the window: its length, where it begins in the room, groups of the window before
-   it. */
+/* A sequence of the window: its length, its place in local memory, the window's groups before
+ * it. */
 typedef struct {
     int n, place, groups;
 } sequence;
@@ -70,15 +72,17 @@ fn sequence sequence_in(const forest *f, const window *w, int j)
     }
     return s;
 }
+
 fn int all_groups(const forest *f, const window *w)
 {
-    return f->listed ? begin_groups(w->begin[w->count]) - begin_groups(w->begin[0]) : w->count * f->groups;
+    return f->listed ? begin_groups(w->begin[w->count]) - begin_groups(w->begin[0])
+                     : w->count * f->groups;
 }
 
-/* As many segments as a window has whose mean is 64 elements or more. */
+/* The most segments that a window has if their mean is 64 elements or more. */
 enum { FEW_SEQUENCES = 16 };
 
-/* The last sequence that has fewer than `end` groups before it. */
+/* Returns the last sequence that has fewer than `end` groups before it. */
 fn int sequence_before(const forest *f, const window *w, int end)
 {
     if (!f->listed) {
@@ -103,9 +107,9 @@ fn int sequence_before(const forest *f, const window *w, int end)
 
 /* ---- trees ---- */
 
-/* Eight neighbours from place p of the room. Where an element has a bank of its own, 16 bytes at
- * a time, and what was asked for chosen from them: lanes are 8 elements apart, and one at a time
- * each bank would serve 8 of them. */
+/* Loads eight neighbouring elements from place p. Lanes are 8 elements apart, so loads of single
+ * elements of 4 bytes or more would have bank conflicts of 8 lanes. So aligned units of 16 bytes
+ * are loaded, and the elements are selected from them. */
 fn void load_group(elem *e, LOCAL const elem *x, int p)
 {
 #if TL_SIZE >= 4
@@ -126,17 +130,18 @@ fn void load_group(elem *e, LOCAL const elem *x, int p)
     UNROLL for (int k = 0; k < GROUP; k++) v[k] = off & 2 ? v[k + 2] : v[k];
 #endif
     UNROLL for (int k = 0; k < GROUP; k++) e[k] = v[k];
-#else /* (word by word, rows of 8 and 100 bytes were folded at 0.81 and 0.77 of the speed) */
+#else /* smaller elements: single loads are faster */
     UNROLL for (int k = 0; k < GROUP; k++) e[k] = x[p + k];
 #endif
 }
 
-/* The node of 2, 4, 8 items in a row from number k on, of n elements each. */
+/* The node of 2, 4 or 8 neighbouring items from number k on, of n elements each. */
 #define NODE_2(item, k, n) TWIN(item(k), item((k) + 1), n)
 #define NODE_4(item, k, n) TWIN(NODE_2(item, k, n), NODE_2(item, (k) + 2, n), 2 * (n))
 #define NODE_8(item, k, n) TWIN(NODE_4(item, k, n), NODE_4(item, (k) + 4, n), 4 * (n))
 
-/* v, which has come to `done` elements, after `count` < 8 items of n elements each, item(0) .. */
+/* Appends `count` < 8 items of n elements each, item(0), item(1), ..., to v, which has `done`
+ * elements. */
 #define APPEND(v, done, item, count, n)                                                            \
     {                                                                                              \
         int at_ = 0;                                                                               \
@@ -151,7 +156,7 @@ fn void load_group(elem *e, LOCAL const elem *x, int p)
         if ((count)&1) v = then(v, item(at_), (done) + at_ * (n), n);                              \
     }
 
-/* The nodes of all groups, of both levels. */
+/* Computes the nodes of all groups, on both levels. */
 fn void forest_up(const forest *f, const window *w, par p)
 {
     const int all = all_groups(f, w);
@@ -160,26 +165,27 @@ fn void forest_up(const forest *f, const window *w, par p)
         const sequence s = sequence_in(f, w, sequence_before(f, w, g + 1));
         const int i = (g - s.groups) << GROUP_LOG;
         load_group(e, f->x, s.place + i);
-#undef ITEM /* of chunk.cl */
+#undef ITEM /* defined by chunk.cl */
 #define ITEM(k) lift_e(e[k], i + (k), p)
         f->node[g] = NODE_8(ITEM, 0, 1);
 #undef ITEM
     }
     WARP_BARRIER();
-    if (!SKIPS || f->listed || f->groups >= GROUP) { /* no barrier in a branch for PoCL */
+    if (!SKIPS || f->listed || f->groups >= GROUP) { /* no barrier in a branch, for PoCL */
         for (int q = lane_index(); q << GROUP_LOG < all; q += LANES) {
             const sequence s = sequence_in(f, w, sequence_before(f, w, (q + 1) << GROUP_LOG));
             const int at = s.groups + ((q - (s.groups >> GROUP_LOG)) << GROUP_LOG);
 #define ITEM(k) f->node[at + (k)]
-            if (at >= s.groups && at + GROUP <= s.groups + (s.n >> GROUP_LOG)) f->upper[q] = NODE_8(ITEM, 0, GROUP);
+            if (at >= s.groups && at + GROUP <= s.groups + (s.n >> GROUP_LOG))
+                f->upper[q] = NODE_8(ITEM, 0, GROUP);
 #undef ITEM
         }
         WARP_BARRIER();
     }
 }
 
-/* S at the first element of a sequence's group number `groups`, from v, which is S at its first
-   one. */
+/* Returns S at the first element of a sequence's group number `groups`. v: S at the sequence's
+ * first element. */
 fn maybe forest_start(const forest *f, par p, sequence s, maybe v, int groups)
 {
     const int uppers = groups >> GROUP_LOG, left = groups & (GROUP - 1);
@@ -204,10 +210,11 @@ fn maybe forest_start(const forest *f, par p, sequence s, maybe v, int groups)
     return v;
 }
 
-/* S(n) of a sequence. */
+/* Returns S(n) of a sequence. */
 fn maybe forest_fold(const forest *f, const window *w, par p, sequence s)
 {
-    const int groups = s.n >> GROUP_LOG, first = groups << GROUP_LOG, left = s.n & (GROUP - 1), x = s.place + first;
+    const int groups = s.n >> GROUP_LOG, first = groups << GROUP_LOG, left = s.n & (GROUP - 1),
+              x = s.place + first;
     maybe v = forest_start(f, p, s, nothing(p), groups);
 #define ITEM(k) lift_e(f->x[x + (k)], first + (k), p)
     if (left) APPEND(v, p.origin + first, ITEM, left, 1)
@@ -215,16 +222,16 @@ fn maybe forest_fold(const forest *f, const window *w, par p, sequence s)
     return v;
 }
 
-/* ---- what comes next ---- */
+/* ---- the next job and window ---- */
 
-/* The elements of a window on their way to the room. */
+/* Starts to copy the elements of a window to local memory. */
 fn void stage_elements(const forest *f, window *w, batch b)
 {
     const int lane = lane_index();
     LOCAL elem *x = f->x;
     w->off = 0;
 #if TL_IN_PLACE
-    if (SKIPS && (b.row_stride == f->n || w->count == 1)) { /* PoCL 5.0 aborts over both sides */
+    if (SKIPS && (b.row_stride == f->n || w->count == 1)) { /* PoCL 5.0 aborts over both branches */
         stage_beside(x, b, w->first * b.row_stride, w->elements);
     } else {
         for (int e = lane; e < w->elements; e += LANES) {
@@ -241,7 +248,7 @@ fn void stage_elements(const forest *f, window *w, batch b)
         const int units = (w->off + w->elements + UNIT - 1) / UNIT;
         if (from >= f->low && from + units * 16 <= f->high) {
             for (int u = lane; u < units; u += LANES) COPY_UNIT(x + u * UNIT, from + u * 16);
-        } else { /* the batch begins or ends in it */
+        } else { /* the batch begins or ends in this range */
             for (int e = lane; e < units * UNIT; e += LANES) {
                 GLOBAL const u8 *at = from + e * TL_SIZE;
                 if (at >= f->low && at + TL_SIZE <= f->high) x[e] = *(GLOBAL const elem *)at;
@@ -250,13 +257,14 @@ fn void stage_elements(const forest *f, window *w, batch b)
         return;
     }
 #endif
-    /* along the sequences, or across them where that is how memory lies; segments are one row of
-       the window */
+    /* In the order of memory: along the sequences, or across them (columns). Segments are one
+     * row. */
     const int across = !f->listed && b.row_stride * b.row_stride < b.stride * b.stride;
     const int by = f->listed ? FOREST_ELEMENTS : across ? w->count : f->n;
     const i64 first = f->listed ? w->base * b.stride : w->first * b.row_stride;
     for (int e = lane; e < w->elements; e += LANES) {
-        const int u = f->listed ? 0 : (int)((u32)e / (u32)by), v = e - u * by, j = across ? v : u, i = across ? u : v;
+        const int u = f->listed ? 0 : (int)((u32)e / (u32)by), v = e - u * by, j = across ? v : u,
+                  i = across ? u : v;
         x[j * f->n + i] = load_element(b.x + (first + j * b.row_stride + i * b.stride) * TL_SIZE);
     }
 #endif
@@ -269,15 +277,16 @@ fn int all_of(const forest *f, batch b, i64 job)
     return job >= f->jobs ? 0 : left < f->each ? (int)left : (int)f->each;
 }
 
-/* The offsets of a job on their way to local memory. */
+/* Starts to copy the offsets of a job to local memory. */
 fn void stage_offsets(const forest *f, batch b, i64 job)
 {
     const int all = all_of(f, b, job);
     const i64 from = job * f->each;
-    for (int j = lane_index(); j <= all && all; j += LANES) COPY_WORD(f->offsets + j, b.offsets + from + j);
+    for (int j = lane_index(); j <= all && all; j += LANES)
+        COPY_WORD(f->offsets + j, b.offsets + from + j);
 }
 
-/* Where a job's segments begin, from their offsets. */
+/* Computes the begins of a job's segments from their offsets. */
 fn void find_begins(const forest *f, const window *w)
 {
     enum { EACH = FOREST_SEQUENCES / LANES };
@@ -290,7 +299,7 @@ fn void find_begins(const forest *f, const window *w)
         mine[k] = sum;
         sum += n <= f->longest ? ((u32)n >> GROUP_LOG) << PLACE_BITS | (u32)n : LONG_PLACES;
     }
-    u32 to = sum; /* of the lanes up to this one */
+    u32 to = sum; /* inclusive prefix sum over the lanes */
 #ifdef TL_SHUFFLES
     UNROLL for (int m = 1; m < LANES; m <<= 1)
     {
@@ -313,8 +322,8 @@ fn void find_begins(const forest *f, const window *w)
     WARP_BARRIER();
 }
 
-/* Is this a job whose segments are all below WALK_END, and those of each pass fit the room
- * (walk.cl)? Then begins are elements before them in the job. */
+/* True if all segments of the job are shorter than WALK_END, and the segments of each pass fit in
+ * local memory (walk.cl). Then begins are the elements before a segment in the job. */
 enum { WALK_END = 64 };
 #ifdef TL_SHUFFLES
 #define WALKS 1
@@ -335,7 +344,8 @@ fn int find_walk(const forest *f, const window *w)
         const i64 at = f->offsets[j < all ? j : all];
         begin[k] = (u32)(at - f->offsets[0]);
         fits = fits && f->offsets[j < all ? j + 1 : all] - at < WALK_END;
-        fits = fits && (k * LANES >= all || f->offsets[end] - f->offsets[k * LANES] <= FOREST_ELEMENTS);
+        fits = fits &&
+               (k * LANES >= all || f->offsets[end] - f->offsets[k * LANES] <= FOREST_ELEMENTS);
     }
     UNROLL for (int m = 1; m < LANES; m <<= 1)
     {
@@ -352,7 +362,7 @@ fn int find_walk(const forest *f, const window *w)
     return fits;
 }
 
-/* The window after w: of the same job, or of the warp's next one. */
+/* Returns the window after w, of the same job or of the warp's next job. */
 fn window window_after(const forest *f, window w, batch b)
 {
     const int was_long = f->listed && w.count && !w.elements, entered = w.at + w.count >= w.all;
@@ -390,7 +400,8 @@ fn window window_after(const forest *f, window w, batch b)
         UNROLL for (int step = FOREST_SEQUENCES; step > 0; step >>= 1)
         {
             const int there = low + step;
-            if (there <= most && begin_place(w.begin[there <= most ? there : 0]) <= end) low = there;
+            if (there <= most && begin_place(w.begin[there <= most ? there : 0]) <= end)
+                low = there;
         }
         w.elements = most ? begin_place(w.begin[low]) - begin_place(w.begin[0]) : 0;
         w.count = low || !most ? low : 1;
@@ -398,20 +409,22 @@ fn window window_after(const forest *f, window w, batch b)
     return w;
 }
 
-/* What is read 16 bytes at a time. */
+/* Finds the range that may be read 16 bytes at a time. */
 fn void find_range(forest *f, batch b)
 {
     f->low = f->high = 0;
 #if defined(COPY_UNIT) && !TL_IN_PLACE
-    const i64 first = f->listed ? b.offsets[0] : 0, end = f->listed ? b.offsets[b.seqs] : b.seqs * b.n;
-    if (b.stride == 1 && (f->listed || b.row_stride == b.n || b.seqs == 1) && ADDRESS(b.x) % TL_SIZE == 0)
+    const i64 first = f->listed ? b.offsets[0] : 0,
+              end = f->listed ? b.offsets[b.seqs] : b.seqs * b.n;
+    if (b.stride == 1 && (f->listed || b.row_stride == b.n || b.seqs == 1) &&
+        ADDRESS(b.x) % TL_SIZE == 0)
         f->low = b.x + first * TL_SIZE, f->high = b.x + end * TL_SIZE;
 #endif
 }
 
-/* A warp's room, and its first window. */
-fn forest forest_of(batch b, i64 longest, i64 each, i64 jobs, int warps, LOCAL u8 *room, const int listed,
-                    const int walks)
+/* A warp's local memory, and its first window. */
+fn forest forest_of(batch b, i64 longest, i64 each, i64 jobs, int warps, LOCAL u8 *room,
+                    const int listed, const int walks)
 {
     forest f;
     f.self = group_index() * warps + thread_index() / LANES;
@@ -429,6 +442,7 @@ fn forest forest_of(batch b, i64 longest, i64 each, i64 jobs, int warps, LOCAL u
     find_range(&f, b);
     return f;
 }
+
 fn window first_window(const forest *f, batch b)
 {
     window w;
@@ -442,7 +456,7 @@ fn window first_window(const forest *f, batch b)
 }
 
 #define FOREST_PARAMETERS PARAMETERS_OF(FOREST)
-/* Groups of a processor, for the registers. */
+/* Blocks of a multiprocessor, which bounds the registers. */
 #define FOREST_BLOCKS      (TL_SIZE > 4 || sizeof(state) > 8 ? 2 : 4)
-/* (A result that is not its state, as a mean, takes more.) */
+/* A result that differs from its state, such as a mean, needs more registers. */
 #define FOREST_SCAN_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : OP_SEED ? 4 : 3)

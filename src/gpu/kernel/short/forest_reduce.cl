@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * reduce of short sequences (forest.cl). */
+ * Reduces short sequences (forest.cl). */
 
 #if WALKS
-/* A job of walk.cl. */
+/* Reduces a job by walk.cl. */
 fn void walk_reduce(const forest *f, const window *w, batch b, results out)
 {
     for (int done = 0; done * LANES < w->all;) {
@@ -12,7 +12,8 @@ fn void walk_reduce(const forest *f, const window *w, batch b, results out)
             const int j = done * LANES + lane_index();
             if (j < w->all) {
                 const int at = (int)w->begin[j], n = (int)w->begin[j + 1] - at;
-                store_reduced(out, b, w->first + j, walk_fold(f->x, k.w.off + at - k.before, n, b.p), n);
+                store_reduced(out, b, w->first + j,
+                              walk_fold(f->x, k.w.off + at - k.before, n, b.p), n);
             }
         }
         WARP_BARRIER();
@@ -20,8 +21,8 @@ fn void walk_reduce(const forest *f, const window *w, batch b, results out)
 }
 #endif
 
-fn void forest_reduce(batch b, results out, i64 longest, i64 each, i64 jobs, int warps, LOCAL u8 *room,
-                      const int listed)
+fn void forest_reduce(batch b, results out, i64 longest, i64 each, i64 jobs, int warps,
+                      LOCAL u8 *room, const int listed)
 {
     room += thread_index() / LANES * FOREST_BYTES(TL_SIZE, sizeof(state), listed);
     if (SKIPS && thread_index() / LANES >= warps) return;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * scan of short sequences (forest.cl): one lane per group of 8 elements makes S at its first one
- * from the nodes before it, then the 8 results; one lane per sequence does the elements after
- * its last group. Results lie in local memory until all of the window are there, and leave it
- * side by side: in the places of their elements, which no other lane needs, where they are of
- * one kind and size (a third of a warp's room, so that half as many warps more run). */
+ * Scans short sequences (forest.cl). One lane per group of 8 elements computes S at its first
+ * element from the nodes before it, then the 8 results. One lane per sequence does the elements
+ * after its last group. Results are staged in local memory until the window is complete, and are
+ * then stored contiguously. If results and elements have the same kind and size, a result
+ * overwrites its element, which no other lane needs. That saves a third of the local memory. */
 #define SCANS_IN_ROOM                                                                              \
-    (OP_INPUTS == 1 && OP_LANES == 1 && TL_OUT_SIZE == TL_SIZE && (TL_OUT_FLOAT != 0) == (TL_KIND == 3 && !TL_FORMAT))
+    (OP_INPUTS == 1 && OP_LANES == 1 && TL_OUT_SIZE == TL_SIZE &&                                  \
+     (TL_OUT_FLOAT != 0) == (TL_KIND == 3 && !TL_FORMAT))
 
-/* Result number i of a sequence, which begins at place `place`: S of i elements (exclusive) or
-   of i + 1. */
+/* Stores result i of a sequence that begins at place `place`: S of i elements (exclusive) or of i +
+ * 1. */
 fn void put_result(LOCAL result *to, int place, int i, maybe v, i64 exclusive, par p)
 {
     const i64 n = p.origin + i + !exclusive;
@@ -18,10 +19,10 @@ fn void put_result(LOCAL result *to, int place, int i, maybe v, i64 exclusive, p
 #endif
 }
 
-/* The results of `count` <= 8 elements e, which begin at number i; v: S there; after: S after
- * them, if they are 8. */
-fn void scan_group(LOCAL result *to, int place, const elem *e, int i, int count, maybe v, maybe after, i64 exclusive,
-                   par p)
+/* Stores the results of `count` <= 8 elements e, the first of which has index i. v: S before them;
+ * after: S after all 8 of them. */
+fn void scan_group(LOCAL result *to, int place, const elem *e, int i, int count, maybe v,
+                   maybe after, i64 exclusive, par p)
 {
     state node;
     maybe s[GROUP + 1];
@@ -34,17 +35,20 @@ fn void scan_group(LOCAL result *to, int place, const elem *e, int i, int count,
     }
 }
 
-/* The window's results to where they belong: side by side where they lie so there too. */
-fn void store_window(const forest *f, const window *w, batch b, results out, LOCAL const result *from)
+/* Stores the window's results, contiguously if they lie so. */
+fn void store_window(const forest *f, const window *w, batch b, results out,
+                     LOCAL const result *from)
 {
     const int all = w->elements * OP_LANES;
-    GLOBAL u8 *to = f->listed ? out.x + w->base * (i64)(OP_LANES * sizeof(result)) : place(out, b, w->first, 0);
+    GLOBAL u8 *to =
+        f->listed ? out.x + w->base * (i64)(OP_LANES * sizeof(result)) : place(out, b, w->first, 0);
     const int beside = out.stride == 1 && (f->listed || out.row_stride == f->n || w->count == 1) &&
                        ADDRESS(to) % sizeof(result) == 0;
 #ifdef COPY_UNIT
     /* 16 bytes at a time */
     if (SCANS_IN_ROOM && beside && ADDRESS(to) % 16 == w->off * sizeof(result)) {
-        const int head = (UNIT - w->off) & (UNIT - 1), first = head < all ? head : all, units = (all - first) / UNIT;
+        const int head = (UNIT - w->off) & (UNIT - 1), first = head < all ? head : all,
+                  units = (all - first) / UNIT;
         GLOBAL bundle *const far = (GLOBAL bundle *)((GLOBAL result *)to + first);
         LOCAL const bundle *const near = (LOCAL const bundle *)(from + first);
         const int lane = lane_index(), last = first + units * UNIT + lane;
@@ -58,21 +62,25 @@ fn void store_window(const forest *f, const window *w, batch b, results out, LOC
         if (beside) {
             ((GLOBAL result *)to)[e] = from[e];
         } else {
-            const int i = e / OP_LANES, l = e - i * OP_LANES, j = f->listed ? 0 : (int)((u32)i / (u32)f->n);
+            const int i = e / OP_LANES, l = e - i * OP_LANES,
+                      j = f->listed ? 0 : (int)((u32)i / (u32)f->n);
             const i64 row = f->listed ? w->base * out.stride : (w->first + j) * out.row_stride;
-            store_bytes(out.x + ((row + (i - j * f->n) * out.stride) * OP_LANES + l) * (i64)sizeof(result), from[e]);
+            store_bytes(out.x + ((row + (i - j * f->n) * out.stride) * OP_LANES + l) *
+                                    (i64)sizeof(result),
+                        from[e]);
         }
     }
 }
 
-/* Of larger states the walk has not enough registers (var f32: a kilobyte spilled). */
+/* Larger states would not fit in the registers. */
 #define WALKS_SCANS (WALKS && STATE_BYTES <= 8)
 #if WALKS_SCANS
-/* The results of a segment of n < WALK_END elements from place `at` of the room; v: S before
- * them; off: of the results. All lanes are at their group k at the same time. start[l]: S at the
- * last multiple of 2^l groups; node[l]: the last node of 2^l groups. A loop: eight copies of a
- * mean's divisions would spill. */
-fn void walk_scan_one(LOCAL result *to, LOCAL const elem *x, int at, int off, int n, maybe v, i64 exclusive, par p)
+/* Stores the results of a segment of n < WALK_END elements from place `at`. v: S before them; off:
+ * place of the window's first element, where its results begin. All lanes are at their group k at
+ * the same time. start[l]: S at the last multiple of 2^l groups; node[l]: the last node of 2^l
+ * groups. The loop is not unrolled: eight copies of a division (mean) would spill registers. */
+fn void walk_scan_one(LOCAL result *to, LOCAL const elem *x, int at, int off, int n, maybe v,
+                      i64 exclusive, par p)
 {
     maybe start[3];
     state node[2];
@@ -87,7 +95,7 @@ fn void walk_scan_one(LOCAL result *to, LOCAL const elem *x, int at, int off, in
         walk_load(e, x, at + i);
         s[0] = start[0];
         scan_eight(s, &mine, e, i, p);
-        if (!(k & 1)) { /* the last group, of less than 8, makes nodes that nobody asks for */
+        if (!(k & 1)) { /* if the last group is not full, its nodes are not used */
             node[0] = mine;
             start[0] = then(start[1], mine, p.origin + i, GROUP);
         } else {
@@ -103,14 +111,15 @@ fn void walk_scan_one(LOCAL result *to, LOCAL const elem *x, int at, int off, in
         s[GROUP] = start[0];
         UNROLL for (int j = 0; j < GROUP; j++)
         {
-            if (i + j < n) put_result(to, at - off, i + j, exclusive ? s[j] : s[j + 1], exclusive, p);
+            if (i + j < n)
+                put_result(to, at - off, i + j, exclusive ? s[j] : s[j + 1], exclusive, p);
         }
     }
 }
 
-/* A job of walk.cl. */
-fn void walk_scan(const forest *f, const window *w, batch b, results out, LOCAL result *room, i64 exclusive,
-                  i64 seeded, GLOBAL const result *init)
+/* Scans a job by walk.cl. */
+fn void walk_scan(const forest *f, const window *w, batch b, results out, LOCAL result *room,
+                  i64 exclusive, i64 seeded, GLOBAL const result *init)
 {
     for (int done = 0; done * LANES < w->all;) {
         const walk k = walk_on(f, w, done, b);
@@ -120,8 +129,8 @@ fn void walk_scan(const forest *f, const window *w, batch b, results out, LOCAL 
             const int j = done * LANES + lane_index();
             if (j < w->all) {
                 const int at = (int)w->begin[j], n = (int)w->begin[j + 1] - at;
-                walk_scan_one(to, f->x, k.w.off + at - k.before, k.w.off, n, initial(seeded, init, w->first + j, b.p),
-                              exclusive, b.p);
+                walk_scan_one(to, f->x, k.w.off + at - k.before, k.w.off, n,
+                              initial(seeded, init, w->first + j, b.p), exclusive, b.p);
             }
         }
         WARP_BARRIER();
@@ -135,10 +144,12 @@ fn void forest_scan(batch b, results out, i64 longest, i64 each, i64 jobs, int w
                     i64 seeded, GLOBAL const result *init, LOCAL u8 *room, const int listed)
 {
     enum { RESULT = OP_LANES * sizeof(result) };
-    room += thread_index() / LANES * FOREST_SCAN_BYTES(TL_SIZE, sizeof(state), RESULT, listed, SCANS_IN_ROOM);
+    room += thread_index() / LANES *
+            FOREST_SCAN_BYTES(TL_SIZE, sizeof(state), RESULT, listed, SCANS_IN_ROOM);
     if (SKIPS && thread_index() / LANES >= warps) return;
     const forest f = forest_of(b, longest, each, jobs, warps, room, listed, listed && WALKS_SCANS);
-    LOCAL result *const apart = (LOCAL result *)(room + FOREST_BYTES(TL_SIZE, sizeof(state), listed));
+    LOCAL result *const apart =
+        (LOCAL result *)(room + FOREST_BYTES(TL_SIZE, sizeof(state), listed));
     window w = first_window(&f, b);
     while (w.count) {
 #if WALKS_SCANS
@@ -159,13 +170,14 @@ fn void forest_scan(batch b, results out, i64 longest, i64 each, i64 jobs, int w
             const sequence s = sequence_in(&f, &w, j);
             const int k = g - s.groups, i = k << GROUP_LOG;
             const maybe v = initial(seeded, init, w.first + j, b.p);
-            const maybe start = forest_start(&f, b.p, s, v, k), after = forest_start(&f, b.p, s, v, k + 1);
+            const maybe start = forest_start(&f, b.p, s, v, k),
+                        after = forest_start(&f, b.p, s, v, k + 1);
             elem e[GROUP];
             load_group(e, f.x, s.place + i);
             scan_group(to, s.place - w.off, e, i, GROUP, start, after, exclusive, b.p);
         }
-        /* PoCL 3.1, where it optimises, loses the stores of the first of two such loops without
-         * a barrier between them. */
+        /* The barrier is needed by PoCL 3.1: with optimisation, it loses the stores of the first of
+         * two such loops without a barrier between them. */
         WARP_BARRIER();
         for (int j = lane_index(); j < w.count; j += LANES) {
             const sequence s = sequence_in(&f, &w, j);
@@ -187,7 +199,8 @@ KERNEL_OF(scan_rows)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    forest_scan(b, out, longest, each, jobs, (int)warps, exclusive, seeded, init, ROOM_OF_PARAMETER, 0);
+    forest_scan(b, out, longest, each, jobs, (int)warps, exclusive, seeded, init, ROOM_OF_PARAMETER,
+                0);
 }
 #if !TL_IN_PLACE
 KERNEL_OF(scan_segments)
@@ -195,6 +208,7 @@ KERNEL_OF(scan_segments)
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     const i64 mine = jobs_ahead(jobs, measured, slot, most, may_walk, b.seqs, 0);
-    forest_scan(b, out, longest, each, mine, (int)warps, exclusive, seeded, init, ROOM_OF_PARAMETER, 1);
+    forest_scan(b, out, longest, each, mine, (int)warps, exclusive, seeded, init, ROOM_OF_PARAMETER,
+                1);
 }
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * reduce of sequences of some chunks: one warp walks down each, chunk after chunk, and keeps the
- * node of chunk c in lane c. No node goes to memory, and nobody looks up whose a chunk is. What
- * is left is up to 7 rows and a part of one. */
+ * Reduces sequences of some chunks: one warp folds each, chunk after chunk, and keeps the node of
+ * chunk c in lane c. No node goes to memory, and no segment search is needed. After the last chunk
+ * come up to 7 full rows and a part of one. */
 
-/* The lane's elements of the rows that are full, and of the row behind them; zeros where there
-   is none. */
+/* Loads the lane's elements of the full rows (e) and of the row after them (part); zeros where
+ * there are none. */
 fn void load_rest(elem e[ROWS_E][QUAD], elem *part, batch b, i64 first, int left)
 {
     const int rows = left >> ROW_LOG, at = lane_index() * QUAD, part_at = rows * ROW_e + at;
@@ -14,7 +14,7 @@ fn void load_rest(elem e[ROWS_E][QUAD], elem *part, batch b, i64 first, int left
         UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = NO_ELEMENT;
     }
     UNROLL for (int k = 0; k < QUAD; k++) part[k] = NO_ELEMENT;
-    /* PoCL 5.0 aborts over both sides */
+    /* PoCL 5.0 aborts over both branches */
     if (SKIPS && b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0) {
         GLOBAL const elem *x = (GLOBAL const elem *)from;
         UNROLL for (int r = 0; r < ROWS_E - 1; r++)
@@ -37,8 +37,8 @@ fn void load_rest(elem e[ROWS_E][QUAD], elem *part, batch b, i64 first, int left
     }
 }
 
-/* S after the `rest` < 128 elements of a row, a quad of which each lane has; i: number of the
-   row's first one. */
+/* Returns S after `before` and the `rest` < 128 elements of a row; each lane has a quad of them. i:
+ * index of the row's first element. */
 fn maybe append_part(maybe before, const elem *e, i64 i, int rest, par p, LOCAL state *box)
 {
     const i64 mine = i + lane_index() * QUAD;
@@ -71,7 +71,8 @@ KERNEL_OF(reduce_middles)
         const i64 s = job, all = length_of(b, s), n = all < MIDDLE_END ? all : 0;
         if (SKIPS && all >= MIDDLE_END) continue;
         const i64 from = start_of(b, s);
-        const int chunks = (int)(n >> ELEMENTS_LOG), left = (int)n & (CHUNK - 1), rows = left >> ROW_LOG;
+        const int chunks = (int)(n >> ELEMENTS_LOG), left = (int)n & (CHUNK - 1),
+                  rows = left >> ROW_LOG;
         state mine = nothing(b.p).s, v[ROWS_E];
         ROLLED for (int c = 0; c < chunks; c++)
         {
@@ -85,7 +86,7 @@ KERNEL_OF(reduce_middles)
             load_rest(e, part, b, from + at * b.stride, left);
             fold_quads_e(v, e, b, at, 1);
             fold_across_e(v, 1, box);
-            /* who has the node of row `lane` */
+            /* the lane that has the node of row `lane` (its bits reversed) */
             const int turned = (lane & 1) << 2 | (lane & 2) | (lane >> 2 & 1);
             whole = append_lanes(whole, at, from_lane(v[0], turned, box), ROW_e, rows, box);
             whole = append_part(whole, part, at + rows * ROW_e, left & (ROW_e - 1), b.p, box);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * scan of sequences of some chunks: one warp walks down each, and reads every element once. It
- * keeps the node of chunk c in lane c, so S after a chunk is a fold over its lanes. Of states
- * above 8 bytes it was slower than the steps (var: 0.82 to 0.90 times as fast, segments of 3000,
- * H200): too many registers. */
+ * Scans sequences of some chunks: one warp scans each and reads every element once. It keeps the
+ * node of chunk c in lane c, so S after a chunk is a fold over its lanes. States above 8 bytes need
+ * too many registers; for them several launches are faster. */
 #if STATE_BYTES <= 8
 
 #define MIDDLE_PARAMETERS PARAMETERS_OF(MIDDLE)
@@ -32,10 +31,12 @@ KERNEL_OF(scan_middles)
             fold_across_e(v, 1, box);
             v[0] = fold_lanes_e(v[0], 1, box);
             mine = choose(lane == c, v[0], mine);
-            const maybe after = append_lanes(first, b.p.origin, mine, CHUNK, (c + 1) & (LANES - 1), box);
+            const maybe after =
+                append_lanes(first, b.p.origin, mine, CHUNK, (c + 1) & (LANES - 1), box);
             rows[0] = before;
-            UNROLL for (int r = 0; r < ROWS_E; r++) scan_row(out, b, s, at, n, e[r], r, rows, stack, after.s,
-                ROWS_E - 1, exclusive, box);
+            UNROLL for (int r = 0; r < ROWS_E; r++)
+                scan_row(out, b, s, at, n, e[r], r, rows, stack, after.s, ROWS_E - 1, exclusive,
+                         box);
             before = after;
         }
     }

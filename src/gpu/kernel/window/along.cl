@@ -1,33 +1,36 @@
 /* SPDX-License-Identifier: MIT
- * Windows that are longer than those of passes.cl, in one trip through memory (CUDA; states of
- * at most 8 bytes; no segments). A group takes tiles one after the other along the sequences,
- * and keeps in local memory what the next ones need of these:
+ * Streaming windows: windows longer than those of passes.cl, read and written once (CUDA; states of
+ * at most 8 bytes; no segments). A block takes its tiles one after the other along the sequences.
+ * Local memory keeps what the next tiles need of the previous ones:
  *
  *   x     items           the last RADIX - 1 before a tile's new ones
  *   low   Y_a             the last SQUARE - RADIX       a = PASS_LOG, RADIX = 2^a, SQUARE = 2^2a
  *   high  Y_2a            the last w - SQUARE
  *
- * A tile brings ALONG_TILE items: x -> low -> high, each in registers as in `up` of passes.cl. Then its windows are
- * folded at w's bits: from 2a on from high (to where their first nodes were, which no later tile
- * needs), from a on from low, and below from x. Last, everything moves to the left by a tile. So
- * an item is read once, where the passes of long.cl take seven streams through memory; a group's
- * first tiles, of w items, have no results.
+ * A tile adds ALONG_TILE items: x -> low -> high, each step in registers as in pass_up of
+ * passes.cl. Then its windows are folded at w's bits: bits from 2a on read high (and overwrite the
+ * nodes at its beginning, which no later tile needs), bits from a to 2a - 1 read low, and lower
+ * bits read x. At the end all three arrays move to the left by a tile. So each item is read once,
+ * where long.cl needs seven streams through memory. The first tiles of a block, of w items, have no
+ * results.
  *
- * Numbers of items, seen from the first window of the tile: x[k] is w - RADIX + k, low[k] begins
- * at w - SQUARE + k, high[k] at k. */
+ * Indices, relative to the first window of the tile: x[k] is item w - RADIX + k, low[k] begins at
+ * item w - SQUARE + k, high[k] at item k. */
 #if PASS_LOG && PASS_LOG != DIGIT_LOG && defined(TL_CUDA)
 enum {
     SQUARE = RADIX * RADIX,
     ALONG_TILE = ALONG(PASS_LOG),
-    /* neighbouring items of a thread: odd, for the banks */
+    /* neighbouring items of a thread; odd, which avoids bank conflicts */
     ALONG_RUN = ALONG_TILE / WINDOW_THREADS | 1,
     ALONG_ROWS = ALONG_TILE / WINDOW_THREADS,    /* rows of RADIX items */
     KEPT_LOW = SQUARE - RADIX,
     COPIES = ALONG_TILE / QUAD
 };
 
-/* Nodes of RADIX items, `pitch` apart, that have 2^more elements each. */
-fn void along_up(LOCAL state *to, LOCAL const state *from, const int many, const int pitch, const int more)
+/* Computes nodes of RADIX items for `many` items that lie `pitch` apart and have 2^more elements
+ * each. */
+fn void along_up(LOCAL state *to, LOCAL const state *from, const int many, const int pitch,
+                 const int more)
 {
     enum { LAST = RADIX };
     state s[ALONG_RUN + RADIX];
@@ -40,8 +43,8 @@ fn void along_up(LOCAL state *to, LOCAL const state *from, const int many, const
     UNROLL for (int j = 0; j < many; j++) to[j * pitch] = s[j];
 }
 
-/* The bits of w, from Y_2a, from Y_a and from items, onto the results at the beginning of
-   `high`. */
+/* along_high, along_middle, along_low: fold the bits of w, from Y_2a, from Y_a and from items, onto
+ * the results at the beginning of `high`. */
 fn void along_high(LOCAL state *high, int w)
 {
     enum { ROWS = ALONG_TILE / SQUARE };
@@ -51,14 +54,18 @@ fn void along_high(LOCAL state *high, int w)
         UNROLL for (int j = 0; j < ROWS; j++) high[i + j * SQUARE] = y[j];
     }
 }
+
 fn void along_middle(LOCAL state *high, LOCAL const state *low, int w)
 {
-    const int i = thread_index() / RADIX * (ALONG_ROWS * RADIX) + thread_index() % RADIX, left = w & (SQUARE - 1);
+    const int i = thread_index() / RADIX * (ALONG_ROWS * RADIX) + thread_index() % RADIX,
+              left = w & (SQUARE - 1);
     state y[ALONG_ROWS];
     UNROLL for (int j = 0; j < ALONG_ROWS; j++) y[j] = high[i + j * RADIX];
-    pass_bits(y, 1, ALONG_ROWS, low + i + SQUARE - left, left >> PASS_LOG, PASS_LOG - 1, RADIX, w - left, PASS_LOG);
+    pass_bits(y, 1, ALONG_ROWS, low + i + SQUARE - left, left >> PASS_LOG, PASS_LOG - 1, RADIX,
+              w - left, PASS_LOG);
     UNROLL for (int j = 0; j < ALONG_ROWS; j++) high[i + j * RADIX] = y[j];
 }
+
 fn void along_low(LOCAL state *high, LOCAL const state *x, int w)
 {
     const int i = thread_index() * ALONG_RUN, left = w & (RADIX - 1);
@@ -76,16 +83,16 @@ fn void along_low(LOCAL state *high, LOCAL const state *x, int w)
     }
 }
 
-/* The first `many` quads of what lies a tile further on. */
+/* Moves at most COPIES quads, from quad `first` on and below `many`, to the left by a tile. */
 fn void along_move(LOCAL state *z, int first, int many)
 {
     LOCAL four *const to = (LOCAL four *)z;
-    for (int q = first + thread_index(); q < many && q < first + COPIES; q += WINDOW_THREADS) to[q] = to[q + COPIES];
+    for (int q = first + thread_index(); q < many && q < first + COPIES; q += WINDOW_THREADS)
+        to[q] = to[q + COPIES];
 }
 
-/* Items number item .. item + ALONG_TILE - 1 of all sequences, end to end; those that are none
- * stay as they are. They are on their way while the tile before them is stored: as copies past
- * the registers they were no faster. */
+/* Loads items item to item + ALONG_TILE - 1 of all sequences, end to end. e keeps its value where
+ * there is no such item. The loads overlap with the stores of the tile before. */
 fn void along_load(elem *e, GLOBAL const u8 *x, i64 item, i64 all)
 {
     const int me = thread_index();
@@ -100,12 +107,14 @@ fn void along_load(elem *e, GLOBAL const u8 *x, i64 item, i64 all)
     }
 }
 
-fn void along_windows(LOCAL u8 *room, LOCAL stretch *tile, batch b, results out, windows of, i64 jobs, part make)
+fn void along_windows(LOCAL u8 *room, LOCAL stretch *tile, batch b, results out, windows of,
+                      i64 jobs, part make)
 {
     const int w = (int)length_in(of), me = thread_index(), kept_high = w - SQUARE;
     LOCAL state *const high = (LOCAL state *)room, *const low = high + ALONG_HIGH(PASS_LOG, w);
     LOCAL state *const x = low + ALONG_LOW(PASS_LOG);
-    const i64 begin = group_index() * jobs / group_count(), end = (group_index() + 1) * jobs / group_count();
+    const i64 begin = group_index() * jobs / group_count(),
+              end = (group_index() + 1) * jobs / group_count();
     const i64 all = all_items(b), first = begin - (w + ALONG_TILE - 2) / ALONG_TILE;
     elem e[ALONG_ROWS];
     UNROLL for (int k = 0; k < ALONG_ROWS; k++) e[k] = 0;
@@ -113,10 +122,13 @@ fn void along_windows(LOCAL u8 *room, LOCAL stretch *tile, batch b, results out,
     for (i64 job = first; job < end && begin < end; job++) {
         const i64 item = of.at + job * ALONG_TILE + w - 1;
         UNROLL for (int k = 0; k < ALONG_ROWS; k++)
-            x[RADIX - 1 + me + k * WINDOW_THREADS] = lift(e[k], item + me + k * WINDOW_THREADS, b.p);
-        if (me == 0 && job >= begin) stretch_of(tile, b, out, of, job, mark_of(b, job), ALONG_TILE, ALONG_TILE);
+            x[RADIX - 1 + me + k * WINDOW_THREADS] =
+                lift(e[k], item + me + k * WINDOW_THREADS, b.p);
+        if (me == 0 && job >= begin)
+            stretch_of(tile, b, out, of, job, mark_of(b, job), ALONG_TILE, ALONG_TILE);
         BARRIER();
-        if (me * ALONG_RUN < ALONG_TILE) along_up(low + KEPT_LOW + me * ALONG_RUN, x + me * ALONG_RUN, ALONG_RUN, 1, 0);
+        if (me * ALONG_RUN < ALONG_TILE)
+            along_up(low + KEPT_LOW + me * ALONG_RUN, x + me * ALONG_RUN, ALONG_RUN, 1, 0);
         BARRIER();
         const int row = me / RADIX * (ALONG_ROWS * RADIX) + me % RADIX;
         along_up(high + kept_high + row, low + row, ALONG_ROWS, RADIX, PASS_LOG);

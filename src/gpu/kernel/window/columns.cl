@@ -1,35 +1,38 @@
 /* SPDX-License-Identifier: MIT
- * Windows of sequences that lie across (columns). Whole ones go by tiles (window_tall; of more
- * than half a tile by groups of levels as flat ones do, long.cl), others by a lane for each
- * column (window_columns). */
+ * Windows of sequences that lie across (columns). Windows of their whole length go by tiles
+ * (window_tall; if longer than half a tile, by groups of levels, long.cl). Other windows go by a
+ * lane for each column (window_columns). */
 
-/* ---- tiles (of window_long's program) ---- */
+/* ---- tiles (in the program of window_long) ---- */
 
 #ifdef TL_LONG
 
-/* Tiles of TILE_ROWS elements of some columns, as window_rows has them: a quad is an element
- * each of four columns, and a distance of r elements one of r << FIRST_LEVEL items. So a level
- * is a store and a load of a quad, where a lane that walks has eight loads, eight stores and the
- * rings' places. Elements that the columns do not have are others of theirs, and in no result. */
-/* A tile, and a thread's columns of it. */
+/* Tiles of TILE_ROWS elements of some columns, in the layout of window_rows: a quad has one element
+ * of each of four columns, and a distance of r elements is one of r << FIRST_LEVEL items. So a
+ * level is one store and one load of a quad. Elements outside the columns are replaced by others,
+ * which no result uses. */
+/* A tile, and the columns of it that a thread has. */
 typedef struct {
-    i64 first;       /* the element that the window of row 0 begins at */
-    int low, high;   /* rows whose windows the columns have: not below low, below high */
+    i64 first;       /* index of the element where the window of row 0 begins */
+    int low, high;   /* rows low <= i < high have whole windows */
     int results;     /* rows that have results */
-    int columns;     /* how many of the quad's there are */
-    i64 side, down;  /* bytes to the next result */
+    int columns;     /* columns of the quad that exist */
+    i64 side, down;  /* bytes between results: of columns, of rows */
 } tall;
 fn int within(i64 i, i64 low, i64 high) { return (int)(i < low ? low : i > high ? high : i); }
 
-/* The results of row i, the first one at `to`. */
-fn void put_tall(const tall *t, GLOBAL u8 *to, int i, int dense, const four *v, i64 w, int enough, par p)
+/* Stores the results of row i; `to`: address of the first one. */
+fn void put_tall(const tall *t, GLOBAL u8 *to, int i, int dense, const four *v, i64 w, int enough,
+                 par p)
 {
     const int have = i >= t->low && i < t->high && enough;
 #if OP_LANES == 1
     if (dense) {
         result_quad q;
-        q.x = lower(v->s[0], (real)w, t->first + i, p), q.y = lower(v->s[1], (real)w, t->first + i, p);
-        q.z = lower(v->s[2], (real)w, t->first + i, p), q.w = lower(v->s[3], (real)w, t->first + i, p);
+        q.x = lower(v->s[0], (real)w, t->first + i, p),
+        q.y = lower(v->s[1], (real)w, t->first + i, p);
+        q.z = lower(v->s[2], (real)w, t->first + i, p),
+        q.w = lower(v->s[3], (real)w, t->first + i, p);
         if (!have) q.x = q.y = q.z = q.w = empty(p);
         *(GLOBAL result_quad *)to = q;
         return;
@@ -42,51 +45,61 @@ fn void put_tall(const tall *t, GLOBAL u8 *to, int i, int dense, const four *v, 
         if (c < t->columns) store_maybe(to + c * t->side, m, w, t->first + i, p);
     }
 }
-/* Windows of every column, a tile's results being `each` rows. States lie in rows of whole
-   tiles' columns. */
-/* The rows of a tile: asked for, one by each thread. */
+
+/* Prefetches the rows of a tile, one row by each thread. */
 fn void ask_for_rows(batch b, windows of, i64 job, i64 groups, i64 each)
 {
     const i64 chunk = quotient(job, groups), s = (job - chunk * groups) << FIRST_LEVEL;
     const i64 i = of.at + chunk * each + of.shift + thread_index();
-    if (thread_index() < TILE_ROWS && i >= 0 && i < b.n) PREFETCH(b.x + (s * b.row_stride + i * b.stride) * TL_SIZE);
+    if (thread_index() < TILE_ROWS && i >= 0 && i < b.n)
+        PREFETCH(b.x + (s * b.row_stride + i * b.stride) * TL_SIZE);
 }
-fn void tall_windows(LOCAL four *z, batch b, results out, windows of, i64 jobs, i64 each, LEVELS_PARAMETERS, part make)
+
+fn void tall_windows(LOCAL four *z, batch b, results out, windows of, i64 jobs, i64 each,
+                     LEVELS_PARAMETERS, part make)
 {
     /* STEP: rows between a thread's quads */
     enum { COLUMNS = 1 << FIRST_LEVEL, STEP = WINDOW_THREADS / COLUMN_QUADS };
-    const int top = (int)top_level + FIRST_LEVEL, kept = (int)kept_levels, row = thread_index() / COLUMN_QUADS;
+    const int top = (int)top_level + FIRST_LEVEL, kept = (int)kept_levels,
+              row = thread_index() / COLUMN_QUADS;
     const int width = (int)of.width << FIRST_LEVEL, column = thread_index() % COLUMN_QUADS;
-    const i64 groups = (b.seqs + COLUMNS - 1) / COLUMNS, w = length_in(of), back = of.valid ? 0 : of.before;
+    const i64 groups = (b.seqs + COLUMNS - 1) / COLUMNS, w = length_in(of),
+              back = of.valid ? 0 : of.before;
     const i64 side = b.row_stride * TL_SIZE, down = b.stride * TL_SIZE;
     for (i64 job = group_index(); job < jobs; job += group_count()) {
         const i64 chunk = quotient(job, groups), r0 = chunk * each, group = job - chunk * groups;
-        const i64 s = group * COLUMNS + column * QUAD, state0 = ((r0 + row) * groups + group) * COLUMN_QUADS + column;
+        const i64 s = group * COLUMNS + column * QUAD,
+                  state0 = ((r0 + row) * groups + group) * COLUMN_QUADS + column;
         tall t;
         t.columns = within(b.seqs - s, 0, QUAD), t.first = of.at + r0;
-        t.low = within(-t.first, 0, TILE_ROWS), t.high = within(b.n - w + 1 - t.first, 0, TILE_ROWS);
+        t.low = within(-t.first, 0, TILE_ROWS),
+        t.high = within(b.n - w + 1 - t.first, 0, TILE_ROWS);
         t.results = within(of.count - r0, 0, each);
         t.side = out.row_stride * RESULT_BYTES, t.down = out.stride * RESULT_BYTES;
         const i64 item = t.first + of.shift; /* of row 0 */
         four y[MINE];
         if (!SKIPS || make.what != PART_RESULTS_ALONE) {
-            GLOBAL const u8 *const x = b.x + (t.columns ? s : b.seqs - 1) * side + (item + row) * down;
+            GLOBAL const u8 *const x =
+                b.x + (t.columns ? s : b.seqs - 1) * side + (item + row) * down;
             quad e[MINE];
-            if (t.columns == QUAD && side == TL_SIZE && ADDRESS(x) % QUAD_ALIGN == 0 && down % (i64)QUAD_ALIGN == 0 &&
-                item >= 0 && item + TILE_ROWS <= b.n) {
-                UNROLL for (int m = 0; m < MINE; m++) e[m] = *(GLOBAL const quad *)(x + m * STEP * down);
+            if (t.columns == QUAD && side == TL_SIZE && ADDRESS(x) % QUAD_ALIGN == 0 &&
+                down % (i64)QUAD_ALIGN == 0 && item >= 0 && item + TILE_ROWS <= b.n) {
+                UNROLL for (int m = 0; m < MINE; m++)
+                    e[m] = *(GLOBAL const quad *)(x + m * STEP * down);
             } else {
                 UNROLL for (int m = 0; m < MINE; m++)
                 {
                     const i64 at = item + row + m * STEP, i = at < 0 ? 0 : at < b.n ? at : b.n - 1;
-                    e[m] = gather(x + (i - at + m * STEP) * down, side, 0, t.columns ? t.columns : 1);
+                    e[m] =
+                        gather(x + (i - at + m * STEP) * down, side, 0, t.columns ? t.columns : 1);
                 }
             }
             UNROLL for (int m = 0; m < MINE; m++)
             {
                 elem each_[QUAD];
                 put_quad(each_, e[m]);
-                UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] = lift(each_[c], item + row + m * STEP, b.p);
+                UNROLL for (int c = 0; c < QUAD; c++)
+                    y[m].s[c] = lift(each_[c], item + row + m * STEP, b.p);
             }
         }
         ask_for_rows(b, of, job + group_count() < jobs ? job + group_count() : job, groups, each);
@@ -94,7 +107,8 @@ fn void tall_windows(LOCAL four *z, batch b, results out, windows of, i64 jobs, 
         BARRIER();
         int some = 0;
         UNROLL for (int m = 0; m < MINE; m++) some |= (row + m * STEP < t.results) << m;
-        fold_onto(y, 1, make, state0, STEP * groups * COLUMN_QUADS, some, of.shift, top, -FIRST_LEVEL);
+        fold_onto(y, 1, make, state0, STEP * groups * COLUMN_QUADS, some, of.shift, top,
+                  -FIRST_LEVEL);
         fold_bits(z, y, top, width, kept, -FIRST_LEVEL, of.shift, 0);
         if (make.what == PART_LEVEL) {
             UNROLL for (int m = 0; m < MINE; m++)
@@ -105,11 +119,11 @@ fn void tall_windows(LOCAL four *z, batch b, results out, windows of, i64 jobs, 
                 BARRIER();
                 continue;
             }
-            t.results = 0; /* no barrier in a branch: PoCL 5.0 aborts */
+            t.results = 0; /* no barrier in a branch: PoCL 5.0 aborts over it */
         }
         GLOBAL u8 *const to = out.x + s * t.side + (t.first + back + row) * t.down;
-        const int dense = t.columns == QUAD && t.side == sizeof(result) && ADDRESS(to) % QUAD_OUT_ALIGN == 0 &&
-                          t.down % (i64)QUAD_OUT_ALIGN == 0;
+        const int dense = t.columns == QUAD && t.side == sizeof(result) &&
+                          ADDRESS(to) % QUAD_OUT_ALIGN == 0 && t.down % (i64)QUAD_OUT_ALIGN == 0;
         UNROLL for (int m = 0; m < MINE; m++)
         {
             const int i = row + m * STEP;
@@ -119,42 +133,48 @@ fn void tall_windows(LOCAL four *z, batch b, results out, windows of, i64 jobs, 
         BARRIER();
     }
 }
+
 KERNEL_OF(window_tall)
 {
     WHOLE_OF_PARAMETERS;
-    tall_windows((LOCAL four *)ROOM_OF_PARAMETER, b, out, of, jobs, each, top_level, kept_levels, make);
+    tall_windows((LOCAL four *)ROOM_OF_PARAMETER, b, out, of, jobs, each, top_level, kept_levels,
+                 make);
 }
 
 #else
 
 /* ---- lanes ---- */
 
-/* A lane walks down from the first element of its first window, WALK elements at a time, so that
- * a warp reads and writes whole lines. Z_k[e], the node of the 2^k elements that end at e, is
- * C(Z_(k-1)[e - 2^(k-1)], Z_(k-1)[e]), and the window of L elements that ends there folds Z at
- * the bits of L, high to low, each as far back as the bits below it count:
+/* A lane walks down its column from the first element of its first window, WALK elements at a time,
+ * so that a warp reads and writes whole cache lines. Z_k[e], the node of the 2^k elements that end
+ * at e, is C(Z_(k-1)[e - 2^(k-1)], Z_(k-1)[e]). The window of L elements that ends at e folds Z at
+ * the bits of L, from high to low, each as far back as the lower bits count:
  *
  *   L = 13 ending at e:   Z_3[e - 5]   Z_2[e - 1]   Z_0[e]
  *
- * So a level is a ring of its last nodes in local memory, the lane's own, and nothing is
- * exchanged. The lowest levels are made in registers, and have a ring only if a window folds
- * them. */
-/* Groups of a processor, for the registers. */
+ * So a level is a ring buffer of its last nodes in local memory. It is the lane's own, and lanes
+ * exchange nothing. The lowest levels are made in registers; they have a ring buffer only if a
+ * window folds them. */
+/* Blocks of a multiprocessor, which bounds the registers. */
 #define WALK_BLOCKS (sizeof(state) > 8 ? 12 : sizeof(state) * OP_LANES > 4 ? 16 : 24)
 enum { LOW_LEVELS = WALK_LOG(sizeof(state)), WALK = 1 << LOW_LEVELS };
 
-/* A lane's rings: that of level 0 comes first. at[k]: where the next step's nodes will be in
-   theirs. */
+/* A lane's ring buffers, from level 0 on. at[k]: the place of the next step's nodes in the ring
+ * buffer of level k. */
 typedef struct {
-    LOCAL state *room; /* the lane's first place; from one place to the next: LANES */
+    LOCAL state *room; /* the lane's first place; places are LANES apart */
     int at[WALK_LEVELS], size[WALK_LEVELS];
-    int top, places; /* places: of all rings */
+    int top, places; /* places: of all ring buffers */
 } rings;
-/* Where the nodes of the last step are in a ring of `size`. */
-fn int ring_place(const rings *r, int k, int size) { return (r->at[k] ? r->at[k] : size) - WALK; }
-fn void ring_step(rings *r, int k, int size) { r->at[k] = r->at[k] + WALK == size ? 0 : r->at[k] + WALK; }
 
-/* The fold of the `length` elements that end at element c of the last step. */
+/* The place of the last step's nodes in a ring buffer of `size` places. */
+fn int ring_place(const rings *r, int k, int size) { return (r->at[k] ? r->at[k] : size) - WALK; }
+fn void ring_step(rings *r, int k, int size)
+{
+    r->at[k] = r->at[k] + WALK == size ? 0 : r->at[k] + WALK;
+}
+
+/* Returns the fold of the `length` elements that end at element c of the last step. */
 fn state walk_fold(const rings *r, int length, int c)
 {
     state v;
@@ -172,7 +192,7 @@ fn state walk_fold(const rings *r, int length, int c)
     return v;
 }
 
-/* The same of all elements of the step, of length w. */
+/* The same for all elements of the step, with length w. */
 fn void walk_folds(const rings *r, state *v, int w)
 {
     int base = r->places;
@@ -181,7 +201,7 @@ fn void walk_folds(const rings *r, state *v, int w)
         base -= size;
         if (!(w >> k & 1)) continue;
         const int lag = w & ((1 << k) - 1), part = lag & (WALK - 1);
-        /* far_: of the first `part` nodes */
+        /* far_: place of the first `part` nodes */
         int near_ = ring_place(r, k, size) - (lag - part), far_ = near_ - WALK;
         if (near_ < 0) near_ += size;
         if (far_ < 0) far_ += size;
@@ -195,8 +215,8 @@ fn void walk_folds(const rings *r, state *v, int w)
     }
 }
 
-/* Levels that are made in registers, from level 0 in v on; last: the nodes of them that the next
-   step needs. */
+/* Makes the low levels in registers, from level 0 in v on. last: the nodes that the next step
+ * needs. */
 fn void walk_low(rings *r, state *v, state last[LOW_LEVELS][WALK / 2], int *base)
 {
     UNROLL for (int k = 0; k < LOW_LEVELS; k++)
@@ -213,19 +233,22 @@ fn void walk_low(rings *r, state *v, state last[LOW_LEVELS][WALK / 2], int *base
             UNROLL for (int c = WALK - 1; c >= 0; c--)
             {
                 const int far_ = c - (1 << k);
-                v[c] = TWIN(far_ >= 0 ? v[far_ >= 0 ? far_ : 0] : last[k][c & (WALK / 2 - 1)], v[c], 1 << k);
+                v[c] = TWIN(far_ >= 0 ? v[far_ >= 0 ? far_ : 0] : last[k][c & (WALK / 2 - 1)], v[c],
+                            1 << k);
             }
             UNROLL for (int i = 0; i < 1 << k; i++) last[k][i] = mine[i];
         }
     }
 }
-/* The others. */
+
+/* Makes the other levels. */
 fn void walk_high(rings *r, state *v, int base)
 {
     for (int k = LOW_LEVELS; k <= r->top; k++) {
         const int size = r->size[k], at = r->at[k], before_ = at - (1 << k);
         LOCAL state *to = r->room + (base + at) * LANES;
-        LOCAL const state *old = r->room + (base + (before_ < 0 ? before_ + size : before_)) * LANES;
+        LOCAL const state *old =
+            r->room + (base + (before_ < 0 ? before_ + size : before_)) * LANES;
         state left[WALK];
         if (k < r->top) {
             UNROLL for (int c = 0; c < WALK; c++) left[c] = old[c * LANES];
@@ -239,11 +262,11 @@ fn void walk_high(rings *r, state *v, int base)
     }
 }
 
-/* What all results have in common; to: of result 0. */
+/* What all results of a column share. to: address of result 0. */
 typedef struct {
     GLOBAL u8 *to;
     i64 step, least;
-    int aligned, all; /* all: windows cut off have a result too */
+    int aligned, all; /* all: windows that an edge cuts off have results too */
 } column;
 fn void put_column(const column *o, i64 r, state s, i64 length, i64 first, par p)
 {
@@ -251,28 +274,30 @@ fn void put_column(const column *o, i64 r, state s, i64 length, i64 first, par p
     v.s = s, v.have = length >= o->least;
     store_maybe(o->to + r * o->step, v, length, first, p);
 }
-/* Results r and after, of a step. */
+
+/* Stores the results of a step, from result r on. */
 fn void put_step(const column *o, i64 r, const state *v, int w, i64 first, par p)
 {
     GLOBAL u8 *to = o->to + r * o->step;
 #if OP_LANES == 1
     if (o->aligned && w >= o->least) {
         const real length = (real)w;
-        UNROLL for (int c = 0; c < WALK; c++) *(GLOBAL result *)(to + c * o->step) = lower(v[c], length, first + c, p);
+        UNROLL for (int c = 0; c < WALK; c++)
+            *(GLOBAL result *)(to + c * o->step) = lower(v[c], length, first + c, p);
         return;
     }
 #endif
     UNROLL for (int c = 0; c < WALK; c++) put_column(o, r + c, v[c], w, first + c, p);
 }
 
-/* Job: `each` results, the first one's number a multiple of jump, of 32 columns. fold: levels
-   that windows fold. */
+/* Job: `each` results of 32 columns; the first result's index is a multiple of jump. fold: bit k is
+ * set if windows fold level k. */
 KERNEL_OF(window_columns)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     const i64 groups = (b.seqs + LANES - 1) / LANES, step = b.stride * TL_SIZE;
-    /* elements before and after a result's */
+    /* elements of a window before and after its result's element */
     const i64 back = valid ? 0 : before, on = valid ? before + after : after;
     const int w = (int)(before + after + 1), lane = thread_index();
     rings r;
@@ -312,13 +337,14 @@ KERNEL_OF(window_columns)
                 continue;
             }
             for (int c = 0; c < WALK && j + c < end; c++) {
-                /* the column's end is also that of all windows that it cuts off */
+                /* all windows that the end of the column cuts off end here */
                 const i64 m1 = j + c == b.n - 1 && !valid ? r1 : q + c + 1;
                 for (i64 m = q + c > r0 ? q + c : r0; m < m1 && m < r1; m++) {
                     const i64 first = m > back ? m - back : 0;
                     const int length = (int)(j + c + 1 - first), whole = length == w;
                     if (!whole && !o.all) continue;
-                    put_column(&o, m, length >= least ? walk_fold(&r, length, c) : v[0], length, first, b.p);
+                    put_column(&o, m, length >= least ? walk_fold(&r, length, c) : v[0], length,
+                               first, b.p);
                 }
             }
         }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * Passes (passes.cl) of states of 12 to 24 bytes. A register file has room for few of these, so
- * the radix is 8: w is taken as octal digits. Local memory holds the elements, and nodes of 8
- * and of 64 items:
+ * Passes (passes.cl) for states of 12 to 24 bytes. The registers hold only few of these, so the
+ * radix is 8: w is split into octal digits. Local memory holds the elements, and nodes of 8 and of
+ * 64 items:
  *
- *   up      a thread has a run of neighbouring items and the 7 after them: elements -> Y_3; of
- *           items that lie 8 apart: Y_3 -> Y_6, where w has three digits
- *   digits  from high to low: nodes of a column, 64, 8 and at last 1 item apart, folded onto the
- *           thread's results
+ *   up      a thread has a run of neighbouring items and the 7 after them: elements -> Y_3. If w
+ *           has three digits, items that lie 8 apart: Y_3 -> Y_6
+ *   digits  from high to low: nodes of a column, 64, 8 and at last 1 item apart, are folded onto
+ *           the thread's results
  *
- * A thread walks down its items and keeps the last nodes of each level alone, 8 at most. With a
- * run of 11 items a level costs 1.3 nodes for each item and no store; a digit reads its nodes
- * once for two bits, and again for the third. Neighbouring lanes meet no other in a bank: runs
- * are odd, columns are neighbours. */
+ * A thread walks down its items and keeps only the last nodes of each level, at most 8. With a run
+ * of 11 items, a level costs 1.3 nodes per item and no store. A digit reads its nodes once for two
+ * bits, and again for the third. There are no bank conflicts: runs are odd, and columns are
+ * neighbours. */
 #define NODE_ALIGN (FOUR_LOW_BIT(sizeof(state)) > 16 ? 16 : FOUR_LOW_BIT(sizeof(state)))
-/* A state in the local memory of passes: one load. */
+/* A state in local memory, aligned so that it is one load. */
 typedef struct ALIGNED(NODE_ALIGN) {
     state s;
 } node;
@@ -22,20 +22,23 @@ typedef struct ALIGNED(NODE_ALIGN) {
 typedef elem pass_item;
 enum { DIGIT = (1 << DIGIT_LOG) - 1, PASS_NODES = PASS_RUN + DIGIT };
 
-/* The first of a thread's items, which are 2^log apart. */
+/* Index of the first of a thread's items, which are 2^log apart. */
 fn int digit_first(int log)
 {
     const int me = thread_index();
     return (me >> log << log) * PASS_RUN + (me & ((1 << log) - 1));
 }
-/* Item i, of elements (number: of the first one) or nodes. */
+
+/* Item i as a state, from elements (number: index of the first one) or from nodes. */
 fn state digit_item(const int elements, LOCAL const u8 *from, int i, i64 number, par p)
 {
-    return elements ? lift(((LOCAL const elem *)from)[i], number + i, p) : ((LOCAL const node *)from)[i].s;
+    return elements ? lift(((LOCAL const elem *)from)[i], number + i, p)
+                    : ((LOCAL const node *)from)[i].s;
 }
 
-/* Nodes of 8 items, which are 2^log apart and have 2^log elements each. */
-fn void digit_up(LOCAL node *to, const int elements, LOCAL const u8 *from, int log, i64 number, par p)
+/* Computes nodes of 8 items, which are 2^log apart and have 2^log elements each. */
+fn void digit_up(LOCAL node *to, const int elements, LOCAL const u8 *from, int log, i64 number,
+                 par p)
 {
     const int i = digit_first(log);
     state s[PASS_NODES], two[PASS_NODES], four_[PASS_NODES];
@@ -48,13 +51,13 @@ fn void digit_up(LOCAL node *to, const int elements, LOCAL const u8 *from, int l
     }
 }
 
-/* The bits 4 and 2 of a digit: `bits` is 2, 4 or 6. Their nodes, from item i on, folded onto the
- * results y (if they have something: have). Before them a window has `done` elements. */
-fn void digit_fold(state *y, const int have, const int bits, const int elements, LOCAL const u8 *from, int i, int log,
-    i64 done, i64 number, par p)
+/* Folds the bits 4 and 2 of a digit (`bits` is 2, 4 or 6) onto the results y, or sets y if have is
+ * 0. Their nodes begin at item i. done: elements of a window before them. */
+fn void digit_fold(state *y, const int have, const int bits, const int elements,
+                   LOCAL const u8 *from, int i, int log, i64 done, i64 number, par p)
 {
     state s[PASS_NODES], two[PASS_NODES], four_[PASS_NODES];
-    /* plus_halves */
+    /* see plus_halves */
     if (!elements) SURELY((real)((i64)1 << log) > num(1.0) && (real)((i64)2 << log) > num(1.0));
     UNROLL for (int j = 0; j < PASS_RUN + bits - 1; j++)
     {
@@ -70,8 +73,9 @@ fn void digit_fold(state *y, const int have, const int bits, const int elements,
         }
     }
 }
-fn void digit_folds(state *y, const int have, int digit, const int elements, LOCAL const u8 *from, int i, int log,
-    i64 done, i64 number, par p)
+
+fn void digit_folds(state *y, const int have, int digit, const int elements, LOCAL const u8 *from,
+                    int i, int log, i64 done, i64 number, par p)
 {
     const int high = digit & 6;
     if (high == 6) digit_fold(y, have, 6, elements, from, i, log, done, number, p);
@@ -81,25 +85,31 @@ fn void digit_folds(state *y, const int have, int digit, const int elements, LOC
     i += high << log, done += (i64)high << log;
     if (have || high) {
         UNROLL for (int j = 0; j < PASS_RUN; j++)
-            y[j] = COMBINE(y[j], digit_item(elements, from, i + (j << log), number, p), done, (i64)1 << log);
+            y[j] = COMBINE(y[j], digit_item(elements, from, i + (j << log), number, p), done,
+                           (i64)1 << log);
     } else {
-        UNROLL for (int j = 0; j < PASS_RUN; j++) y[j] = digit_item(elements, from, i + (j << log), number, p);
+        UNROLL for (int j = 0; j < PASS_RUN; j++)
+            y[j] = digit_item(elements, from, i + (j << log), number, p);
     }
 }
 
-/* Where results have what the higher digits gave: nowhere, in z, in global memory. */
+/* Where the fold of the higher digits is: nowhere yet, in z, in global memory. */
 enum { HAVE_NONE, HAVE_LOCAL, HAVE_GLOBAL };
-/* A digit of w, not 0, from nodes or elements `far` items on, to z. in_place: those nodes are z
- * itself. (What a tile is is read where it is needed: registers.) */
-fn void digit_pass(LOCAL node *z, int in_place, int digit, int have, LOCAL const stretch *p, windows of, part make,
-    const int elements, LOCAL const u8 *from, int far, int log, par par_)
+
+/* Folds a nonzero digit of w into z, from nodes or elements that begin `far` items further on.
+ * in_place: these nodes are z itself. The members of the tile are read where they are needed, to
+ * save registers. */
+fn void digit_pass(LOCAL node *z, int in_place, int digit, int have, LOCAL const stretch *p,
+                   windows of, part make, const int elements, LOCAL const u8 *from, int far,
+                   int log, par par_)
 {
     const int i = digit_first(log), results = p->results, some = i < results;
     const i64 number = elements ? p->lo + of.shift : 0, done = of.shift + far;
     state y[PASS_RUN];
     if (some && have == HAVE_GLOBAL) {
         GLOBAL const node *const high = (GLOBAL const node *)make.states + p->done;
-        UNROLL for (int j = 0; j < PASS_RUN; j++) y[j] = high[i + (j << log) < results ? i + (j << log) : 0].s;
+        UNROLL for (int j = 0; j < PASS_RUN; j++)
+            y[j] = high[i + (j << log) < results ? i + (j << log) : 0].s;
     }
     if (some && have == HAVE_LOCAL) {
         UNROLL for (int j = 0; j < PASS_RUN; j++) y[j] = z[i + (j << log)].s;
@@ -115,14 +125,15 @@ fn void digit_pass(LOCAL node *z, int in_place, int digit, int have, LOCAL const
     BARRIER();
 }
 
-/* Arrays of nodes for windows of w, but at least one for results: Y_3 comes last, before the
-   elements. */
+/* Arrays of nodes for windows of w; results need at least one. Y_3 is the last array, before the
+ * elements. */
 fn int digit_levels(int w) { return (w >= 1 << DIGIT_LOG) + (w >= 1 << (2 * DIGIT_LOG)); }
 fn LOCAL pass_item *pass_items(LOCAL u8 *room, int w)
 {
     const int levels = digit_levels(w);
     return (LOCAL elem *)((LOCAL node *)room + (levels ? levels : 1) * PASS_TILE);
 }
+
 fn void pass_tile(LOCAL u8 *room, LOCAL const stretch *p, batch b, windows of, part make)
 {
     LOCAL node *const z = (LOCAL node *)room;
@@ -147,9 +158,9 @@ fn void pass_tile(LOCAL u8 *room, LOCAL const stretch *p, batch b, windows of, p
     {
         const int log = k * DIGIT_LOG, digit = w >> log & DIGIT;
         if (digit > 1 || (digit && (have != HAVE_NONE)))
-            digit_pass(z, k == levels, digit, have, p, of, make, 0, (LOCAL const u8 *)(z + (levels - k) * PASS_TILE),
-                far, log, b.p);
-        if (digit) have = HAVE_LOCAL; /* a node alone is there already */
+            digit_pass(z, k == levels, digit, have, p, of, make, 0,
+                       (LOCAL const u8 *)(z + (levels - k) * PASS_TILE), far, log, b.p);
+        if (digit) have = HAVE_LOCAL; /* digit 1 without higher digits: z has that node already */
         far += digit << log;
     }
     if (w & DIGIT) digit_pass(z, 0, w & DIGIT, have, p, of, make, 1, x, far, 0, b.p);

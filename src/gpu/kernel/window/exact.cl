@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * Windows of class X, of one sequence that lies side by side: any bracket of a window's elements
- * gives its bits, so the work for a result does not grow with w (van Herk 1992, Gil and Werman
- * 1993). Elements are cut into runs of RUN, one for each thread. The windows that begin in a run
- * of which the thread makes the results:
+ * Windows of class X, of one contiguous sequence. Any bracketing of a window's elements gives the
+ * same bits, so the work for a result does not grow with w (van Herk 1992, Gil and Werman 1993).
+ * Elements are cut into runs of RUN, one for each thread. A thread computes the results of the
+ * windows that begin in its run:
  *
- *   item         run          (run + 1) RUN                     run RUN + w - 1
- *   window j     j ---------- | whole runs | the first `part` items of one | ---------- j + w - 1
- *                end of a run    middle of all windows of the run           beginning of its last items
+ *   item      run          (run + 1) RUN                             run RUN + w - 1
+ *   window j  j ---------- | whole runs | first `part` items of a run | ---------- j + w - 1
+ *             suffix of    the middle, which all windows of the run     prefix of the run's
+ *             the run      share                                        last items
  *
- * The ends of its run are folded from the right, the beginnings of its last items from the left,
- * and the middle is that of neighbours: windows of whole runs' nodes, doubled in local memory.
- * The order of the operands is kept. */
+ * The suffixes of the run are folded from the right, and the prefixes of the last items from the
+ * left. The middle is a window over the nodes of whole runs, by doubling in local memory. The order
+ * of the operands is kept. */
 #if OP_EXACT && !defined(TL_LONG)
 enum { RUN = EXACT_RUN(STATE_BYTES), VALUES = OP_LANES, OUT_BYTES = OP_LANES * TL_OUT_SIZE };
 #define EXACT_BLOCKS (STATE_BYTES > 8 ? 2 : 4)
 
-/* What is in local memory: elements, or, where they have the same size and cost more to make,
-   states. */
+/* What local memory holds: elements, or states if these have the same size and are costly to
+ * make. */
 #define KEEPS_STATES (TL_KIND == 3 && STATE_BYTES == TL_SIZE)
 #if KEEPS_STATES
 typedef state kept;
@@ -34,16 +35,16 @@ typedef struct ALIGNED(16) {
 enum { LINE = 16 / TL_SIZE, LOADS = 8 };
 fn int lesser(int a, int b) { return a < b ? a : b; }
 
-/* Items `from` .. to - 1 of a tile whose item 0 has number lo. Where that is in z: item 0 is at
- * its place in its line.
- */
+/* Loads items `from` to to - 1 of a tile whose item 0 has index lo. Returns the index of item 0 in
+ * z, which is its offset in its line of 16 bytes. */
 fn int load_items_exact(LOCAL kept *z, batch b, i64 lo, int from, int to)
 {
     const int me = thread_index();
     GLOBAL const u8 *x = b.x + lo * TL_SIZE;
     const int near = ADDRESS(x) % TL_SIZE == 0, shift = near ? (int)(ADDRESS(x) % 16) / TL_SIZE : 0;
     z += shift;
-    /* No else for PoCL 5.0 (prelude_opencl.h, BARRIER): there all go one by one, or none do. */
+    /* Without else, for PoCL 5.0 (see BARRIER in prelude_opencl.h): there, all items are loaded one
+     * by one, or none. */
     if (!SKIPS || !near) {
         const int end = SKIPS || !near ? to : from;
         ROLLED for (int i = from + me; i < end; i += WINDOW_THREADS)
@@ -60,10 +61,12 @@ fn int load_items_exact(LOCAL kept *z, batch b, i64 lo, int from, int to)
         UNROLL for (int k = 0; k < LOADS; k++)
             z[i + k * WINDOW_THREADS] = keep(some[k], lo + i + k * WINDOW_THREADS, b.p);
     }
-    /* the rest: threads beyond the end load the last one too, so that these loads run together */
+    /* The rest: threads beyond the end load the last item too, so that these loads are not
+     * conditional and overlap. */
     if (full + me < to) {
         elem some[LOADS];
-        UNROLL for (int k = 0; k < LOADS; k++) some[k] = e[lesser(full + me + k * WINDOW_THREADS, to - 1)];
+        UNROLL for (int k = 0; k < LOADS; k++)
+            some[k] = e[lesser(full + me + k * WINDOW_THREADS, to - 1)];
         UNROLL for (int k = 0; k < LOADS; k++)
         {
             const int i = full + me + k * WINDOW_THREADS;
@@ -72,7 +75,7 @@ fn int load_items_exact(LOCAL kept *z, batch b, i64 lo, int from, int to)
         }
     }
 #else
-    /* whole lines, and what is before and after them */
+    /* whole lines, then the items before and after them */
     const int first = (from + shift + LINE - 1) / LINE, last = (to + shift) / LINE;
     GLOBAL const line *lines = (GLOBAL const line *)(x - shift * TL_SIZE);
     LOCAL line *to_lines = (LOCAL line *)(z - shift);
@@ -85,7 +88,8 @@ fn int load_items_exact(LOCAL kept *z, batch b, i64 lo, int from, int to)
     ROLLED for (; u < last; u += LOADS / 2 * WINDOW_THREADS)
     {
         line e[LOADS / 2];
-        UNROLL for (int k = 0; k < LOADS / 2; k++) e[k] = lines[lesser(u + k * WINDOW_THREADS, last - 1)];
+        UNROLL for (int k = 0; k < LOADS / 2; k++)
+            e[k] = lines[lesser(u + k * WINDOW_THREADS, last - 1)];
         UNROLL for (int k = 0; k < LOADS / 2; k++)
         {
             if (u + k * WINDOW_THREADS < last) to_lines[u + k * WINDOW_THREADS] = e[k];
@@ -99,8 +103,10 @@ fn int load_items_exact(LOCAL kept *z, batch b, i64 lo, int from, int to)
     return shift;
 }
 
-/* The nodes of the tile's runs, and of the first `part` items of each. */
-fn void nodes_of_runs(LOCAL const kept *z, LOCAL state *all, LOCAL state *first, int runs, int part, i64 lo, par p)
+/* Computes the nodes of the tile's runs (all), and of the first `part` items of each run
+ * (first). */
+fn void nodes_of_runs(LOCAL const kept *z, LOCAL state *all, LOCAL state *first, int runs, int part,
+                      i64 lo, par p)
 {
     for (int g = thread_index(); g < runs; g += WINDOW_THREADS) {
         LOCAL const kept *x = z + g * RUN;
@@ -115,21 +121,23 @@ fn void nodes_of_runs(LOCAL const kept *z, LOCAL state *all, LOCAL state *first,
     }
 }
 
-/* mid[g] of the first `heads` runs: the fold of the `middle` runs after run g. y, next: `runs`
- * nodes; both are changed. Two levels at a time; the digits of `middle` in base 4 are taken from
- * the lowest to the highest, as the levels come.
- */
-fn void middles(LOCAL state *y, LOCAL state *next, LOCAL state *mid, int heads, int runs, int middle)
+/* Computes mid[g] for the first `heads` runs: the fold of the `middle` runs after run g. y, next:
+ * `runs` nodes each; both are overwritten. Each step makes two levels and takes one base-4 digit of
+ * `middle`, the lowest first. */
+fn void middles(LOCAL state *y, LOCAL state *next, LOCAL state *mid, int heads, int runs,
+                int middle)
 {
     int at = 1;
     for (int log = 0; middle >> log; log += 2) {
-        const int size = 1 << log, digit = middle >> log & 3, made = middle >> log >= 4 ? runs - 3 * size : 0;
+        const int size = 1 << log, digit = middle >> log & 3,
+                  made = middle >> log >= 4 ? runs - 3 * size : 0;
         const i64 each = (i64)RUN << log;
         ROLLED for (int g = thread_index(); g < runs; g += WINDOW_THREADS)
         {
             LOCAL const state *from = y + g, *more = from + at;
             if (g < made)
-                next[g] = TWIN(TWIN(from[0], from[size], each), TWIN(from[2 * size], from[3 * size], each), 2 * each);
+                next[g] = TWIN(TWIN(from[0], from[size], each),
+                               TWIN(from[2 * size], from[3 * size], each), 2 * each);
             if (digit && g < heads) {
                 state v = more[0];
                 if (at > 1) v = COMBINE(mid[g], v, (i64)(at - 1) * RUN, each);
@@ -145,8 +153,8 @@ fn void middles(LOCAL state *y, LOCAL state *next, LOCAL state *mid, int heads, 
     }
 }
 
-/* The folds of the RUN windows that begin in a run. x: its items, of which the first has number
- * `start`; d: w - 1; q: the middle, of d - RUN elements. */
+/* Computes the folds v of the RUN windows that begin in a run. x: its items, the first of which has
+ * index `start`; d: w - 1; q: the middle, of d - RUN elements. */
 fn void windows_of_run(state *v, LOCAL const kept *x, int d, maybe q, i64 start, par p)
 {
     v[RUN - 1] = state_of(x[RUN - 1], start + RUN - 1, p);
@@ -163,16 +171,19 @@ fn void windows_of_run(state *v, LOCAL const kept *x, int d, maybe q, i64 start,
     }
 }
 
-/* `count` results side by side, from local memory; from: aligned for lines. */
+/* Stores `count` contiguous results from local memory. from: aligned to lines. */
 fn void store_side_by_side(GLOBAL u8 *to, LOCAL const u8 *from, int count)
 {
     const int values = count * VALUES, lines = ADDRESS(to) % 16 ? 0 : count * OUT_BYTES / 16;
-    for (int u = thread_index(); u < lines; u += WINDOW_THREADS) ((GLOBAL line *)to)[u] = ((LOCAL const line *)from)[u];
-    ROLLED for (int i = lines * (16 / TL_OUT_SIZE) + thread_index(); i < values; i += WINDOW_THREADS)
+    for (int u = thread_index(); u < lines; u += WINDOW_THREADS)
+        ((GLOBAL line *)to)[u] = ((LOCAL const line *)from)[u];
+    ROLLED for (int i = lines * (16 / TL_OUT_SIZE) + thread_index(); i < values;
+                i += WINDOW_THREADS)
         store_bytes(to + i * TL_OUT_SIZE, ((LOCAL const result *)from)[i]);
 }
 
-/* The results of a run's windows that are not whole; start: number of the first item. */
+/* Writes the empty value for the windows of a run that are not whole. start: index of its first
+ * item. */
 far_fn void set_empty(LOCAL result *to, i64 start, int d, i64 n, par p)
 {
     ROLLED for (int j = 0; j < RUN; j++)
@@ -185,14 +196,15 @@ far_fn void set_empty(LOCAL result *to, i64 start, int d, i64 n, par p)
     }
 }
 
-/* lead: number of the first item of result 0's window; each: results of a tile, a round of
- * WINDOW_THREADS runs or several. Windows that are not whole are empty. Results go through local
- * memory, where a round's items were if they are not larger than those. */
+/* lead: index of the first item of result 0's window. each: results of a tile, one or several
+ * rounds of WINDOW_THREADS runs. Windows that are not whole get the empty value. Results are staged
+ * in local memory; they overwrite the items of their round, if they are not larger. */
 KERNEL_OF(window_exact)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    const int me = thread_index(), d = (int)width - 1, middle = (d - RUN) / RUN, part = (d - RUN) % RUN;
+    const int me = thread_index(), d = (int)width - 1, middle = (d - RUN) / RUN,
+              part = (d - RUN) % RUN;
     const int runs_room = EXACT_RUNS((int)each / RUN, middle);
     LOCAL u8 *room = ROOM_OF_PARAMETER;
     LOCAL kept *z = (LOCAL kept *)room;
@@ -201,7 +213,8 @@ KERNEL_OF(window_exact)
     LOCAL u8 *apart = room + EXACT_RESULTS_AT(TL_SIZE, STATE_BYTES, (int)each, d);
     for (i64 job = group_index(); job < jobs; job += group_count()) {
         const i64 j0 = job * each, lo = lead + j0;
-        const int results_ = j0 + each < count ? (int)each : (int)(count - j0), items = results_ + d;
+        const int results_ = j0 + each < count ? (int)each : (int)(count - j0),
+                  items = results_ + d;
         const int heads = (results_ + RUN - 1) / RUN, runs = heads + middle + 1;
         const int inside = lo >= 0 && lo + items <= b.n;
         LOCAL const kept *x = z + load_items_exact(z, b, lo, lo < 0 ? (int)-lo : 0,
@@ -219,7 +232,8 @@ KERNEL_OF(window_exact)
                 q.have = middle > 0 || part > 0;
                 if (middle) q.s = mid[g];
                 if (part)
-                    q.s = middle ? COMBINE(q.s, first[g + 1 + middle], (i64)middle * RUN, part) : first[g + 1];
+                    q.s = middle ? COMBINE(q.s, first[g + 1 + middle], (i64)middle * RUN, part)
+                                 : first[g + 1];
                 windows_of_run(v, x + at, d, q, lo + at, b.p);
             }
             BARRIER();

@@ -1,42 +1,44 @@
 /* SPDX-License-Identifier: MIT
- * Long whole windows: the levels in passes of a high radix, as FFTs are made. Between two passes
- * nodes lie in local memory; inside a pass they are in registers, where a level costs no local
- * memory. Larger states: digits.cl. Of states of at most 8 bytes:
+ * Long windows of their whole length: levels in passes of a high radix, as in FFTs. Nodes are in
+ * local memory between two passes, and in registers inside a pass, where a level costs no access to
+ * local memory. This file is for states of at most 8 bytes; digits.cl is for larger ones.
  *
- *   up    a thread has a run of neighbouring items and the RADIX - 1 after them: Y_0 -> Y_a, a =
- *         PASS_LOG
- *   rows  w's bits from a on. Item i lies in row i / RADIX, so nodes of 2^(a + k) items are 2^k
- *         nodes Y_a of a column. A thread has some neighbouring rows of one column. For each
- *         bit, from high to low, it reads the Y_a that the bit's nodes cover, doubles them k
+ *   up    a thread has a run of neighbouring items and the RADIX - 1 after them:
+ *         Y_0 -> Y_a, a = PASS_LOG
+ *   rows  w's bits from a on. Item i lies in row i / RADIX, so a node of 2^(a + k) items is
+ *         made of 2^k nodes Y_a of a column. A thread has some neighbouring rows of one column.
+ *         For each bit, from high to low, it reads the Y_a of the bit's nodes, doubles them k
  *         times and folds them onto its results
- *   low   w's bits below a, in the same way: neighbouring items, made of Y_0
+ *   low   w's bits below a, in the same way, from neighbouring items
  *
- * A bit k reads 1 + (2^k - 1) / rows of a thread nodes for each result; keeping every level, as
- * whole.cl does, a store and a load for each level, a load for each bit, and room for an array
- * for each bit. Runs have an odd number of items: so lanes that read a run each meet no other
- * lane in a bank. */
+ * For a bit k, each result reads 1 + (2^k - 1) / (rows of a thread) nodes. (whole.cl keeps every
+ * level: it needs a store and a load for each level, a load for each bit, and an array for each
+ * bit.) Runs have an odd number of items, so that lanes which read a run each have no bank
+ * conflicts. */
 #if PASS_LOG && PASS_LOG != DIGIT_LOG
 typedef state pass_item;
 enum {
     RADIX = 1 << PASS_LOG,
-    PASS_ROOM = PASS_TILE + RADIX,          /* the last run reads further */
-    /* of a thread; a group has PASS_BAND of them at a time */
+    PASS_ROOM = PASS_TILE + RADIX,          /* the last run reads past the end */
+    /* PASS_ROWS: rows of a thread; PASS_BAND: rows of a block at a time */
     PASS_ROWS = RADIX / 2,
     PASS_BAND = WINDOW_THREADS / RADIX * PASS_ROWS,
-    PASS_LOW = PASS_ROWS + 1,               /* items of a thread, low */
-    PASS_NODES = PASS_LOW + (1 << PASS_TOP) /* registers at most */
+    PASS_LOW = PASS_ROWS + 1,               /* items of a thread in `low` */
+    PASS_NODES = PASS_LOW + (1 << PASS_TOP) /* max registers for nodes */
 };
 
-/* Nodes s of 2^(level + more) items become nodes of twice as many. (Levels and bits are numbers
- * in the text, not variables of loops: compilers left loops whose end depends on an outer loop
- * as they were, and so s in memory.) */
+/* Doubles `many` nodes s of 2^(level + more) elements. (The levels and bits are constants:
+ * compilers did not unroll loops whose end depends on an outer loop, and s was in local memory.) */
 fn void pass_double(state *s, const int many, const int level, const int more)
 {
-    UNROLL for (int j = 0; j < many; j++) s[j] = TWIN(s[j], s[j + (1 << level)], (i64)1 << (level + more));
+    UNROLL for (int j = 0; j < many; j++)
+        s[j] = TWIN(s[j], s[j + (1 << level)], (i64)1 << (level + more));
 }
-/* For `many` neighbouring items their nodes of 2^k, made of those at z, which are `pitch` apart
- * and have 2^more items each. */
-fn void pass_nodes(state *s, const int many, LOCAL const state *z, const int k, const int pitch, const int more)
+
+/* s = the nodes of 2^k items for `many` neighbouring items, made of those at z, which lie `pitch`
+ * apart and have 2^more elements each. */
+fn void pass_nodes(state *s, const int many, LOCAL const state *z, const int k, const int pitch,
+                   const int more)
 {
     const int last = many + (1 << k);
     UNROLL for (int j = 0; j < last - 1; j++) s[j] = z[j * pitch];
@@ -46,13 +48,14 @@ fn void pass_nodes(state *s, const int many, LOCAL const state *z, const int k, 
     if (k > 3) pass_double(s, last - 16, 3, more);
     if (k > 4) pass_double(s, last - 32, 4, more);
 }
-/* For `many` neighbouring results y: the bit k of their windows, whose nodes begin at z, folded
- * onto y (if it has something: have). Before the bit's items a window has `done`. */
-fn void pass_fold(state *y, int have, const int many, LOCAL const state *z, const int k, const int pitch, i64 done,
-    const int more)
+
+/* Folds bit k of `many` neighbouring windows onto their results y, or sets y if have is 0. The
+ * bit's nodes begin at z. done: elements of a window before them. */
+fn void pass_fold(state *y, int have, const int many, LOCAL const state *z, const int k,
+                  const int pitch, i64 done, const int more)
 {
     state s[PASS_NODES];
-    /* the halves one after the other: for the registers */
+    /* one half after the other, to save registers */
     if (k == PASS_TOP && sizeof(state) > 4) {
         state t[PASS_NODES];
         pass_nodes(s, many, z, k - 1, pitch, more);
@@ -62,14 +65,16 @@ fn void pass_fold(state *y, int have, const int many, LOCAL const state *z, cons
         pass_nodes(s, many, z, k, pitch, more);
     }
     if (have) {
-        UNROLL for (int j = 0; j < many; j++) y[j] = COMBINE(y[j], s[j], done, (i64)1 << (k + more));
+        UNROLL for (int j = 0; j < many; j++)
+            y[j] = COMBINE(y[j], s[j], done, (i64)1 << (k + more));
     } else {
         UNROLL for (int j = 0; j < many; j++) y[j] = s[j];
     }
 }
-/* Bits of at most `top`, all that PASS_TOP allows. */
-fn void pass_bits(state *y, int have, const int many, LOCAL const state *z, int bits, const int top, const int pitch,
-    i64 done, const int more)
+
+/* Folds all bits of at most `top` (<= PASS_TOP), from high to low. */
+fn void pass_bits(state *y, int have, const int many, LOCAL const state *z, int bits, const int top,
+                  const int pitch, i64 done, const int more)
 {
 #define PASS_BIT(k)                                                                                \
     if ((k) <= top && (bits >> (k)&1)) {                                                           \
@@ -86,7 +91,7 @@ fn void pass_bits(state *y, int have, const int many, LOCAL const state *z, int 
 #undef PASS_BIT
 }
 
-/* Y_a of all items; to: x itself, or another array. */
+/* Computes Y_a of all items. to: x itself or another array. */
 fn void pass_up(LOCAL state *to, LOCAL const state *x)
 {
     state s[2 * RADIX];
@@ -102,8 +107,10 @@ fn void pass_up(LOCAL state *to, LOCAL const state *x)
     UNROLL for (int j = 0; j < PASS_RUN; j++) to[i + j] = s[j];
     BARRIER();
 }
-/* The bits from a on, from Y_a in z to z; have: onto what the higher bits gave. A band of rows
- * needs itself and those after it, so it may be replaced before the next one is read. */
+
+/* Folds the bits from a on, from Y_a in z to results in z. have: onto the fold of the higher bits.
+ * A band of rows reads only itself and the rows after it, so it is overwritten before the next band
+ * is read. */
 fn void pass_rows(LOCAL state *z, LOCAL const stretch *p, int bits, part make, int have, i64 done)
 {
     GLOBAL const state *high = (GLOBAL const state *)make.states + (have ? p->done : 0);
@@ -112,7 +119,8 @@ fn void pass_rows(LOCAL state *z, LOCAL const stretch *p, int bits, part make, i
         const int i = (first + mine) * RADIX + column, some = i - column < p->results;
         state y[PASS_ROWS];
         if (have) {
-            UNROLL for (int j = 0; j < PASS_ROWS; j++) y[j] = high[i + j * RADIX < p->results ? i + j * RADIX : 0];
+            UNROLL for (int j = 0; j < PASS_ROWS; j++)
+                y[j] = high[i + j * RADIX < p->results ? i + j * RADIX : 0];
         }
         if (some) pass_bits(y, have, PASS_ROWS, z + i, bits, PASS_TOP, RADIX, done, PASS_LOG);
         BARRIER();
@@ -122,7 +130,8 @@ fn void pass_rows(LOCAL state *z, LOCAL const stretch *p, int bits, part make, i
     }
     BARRIER();
 }
-/* The bits below a onto z; x: where their items begin. */
+
+/* Folds the bits below a onto z. x: where their items begin. */
 fn void pass_low(LOCAL state *z, LOCAL const state *x, LOCAL const stretch *p, int bits, i64 done)
 {
     for (int i = thread_index() * PASS_LOW; i < p->results; i += WINDOW_THREADS * PASS_LOW) {
@@ -133,17 +142,19 @@ fn void pass_low(LOCAL state *z, LOCAL const state *x, LOCAL const stretch *p, i
     }
     BARRIER();
 }
-/* Room: PASS_ROOM states; twice that where w has bits below a. */
+
+/* Local memory: PASS_ROOM states, or twice that if w has bits below a. */
 fn LOCAL pass_item *pass_items(LOCAL u8 *room, int w)
 {
     return (LOCAL state *)room + (w & (RADIX - 1) ? PASS_ROOM : 0);
 }
+
 fn void pass_tile(LOCAL u8 *room, LOCAL const stretch *p, batch b, windows of, part make)
 {
     LOCAL state *z = (LOCAL state *)room;
     const int w = (int)of.width, low = w & (RADIX - 1), high = w - low;
     const int have = make.what == PART_LAST_BITS || make.what == PART_RESULTS_ALONE;
-    const int some = make.what != PART_RESULTS_ALONE; /* elements */
+    const int some = make.what != PART_RESULTS_ALONE; /* true: elements are needed */
     LOCAL state *x = pass_items(room, w);
     if (some && high) pass_up(z, x);
     pass_rows(z, p, some ? high >> PASS_LOG : 0, make, have, of.shift);
@@ -151,18 +162,19 @@ fn void pass_tile(LOCAL u8 *room, LOCAL const stretch *p, batch b, windows of, p
 }
 #endif
 
-/* ---- of all states ---- */
+/* ---- states of any size ---- */
 
-/* Groups of a processor, for the registers. */
-#define PASS_BLOCKS (!PASS_LOG ? WHOLE_BLOCKS : PASS_LOG == 5 || (PASS_LOG == 4 && !OP_EXACT) ? 3 : 2)
+/* Blocks of a multiprocessor, which bounds the registers. */
+#define PASS_BLOCKS                                                                                \
+    (!PASS_LOG ? WHOLE_BLOCKS : PASS_LOG == 5 || (PASS_LOG == 4 && !OP_EXACT) ? 3 : 2)
 #if PASS_LOG
 #if PASS_LOG == DIGIT_LOG
 #define PASS_ITEM(e, item, p) (e)
 #else
 #define PASS_ITEM(e, item, p) lift(e, item, p)
 #endif
-/* Items. Of a tile where they lie side by side all that it has room for, so that no load is
-   asked about. */
+/* Loads the items of a tile. If they are contiguous, it loads as many as local memory has, so that
+ * no load is conditional. */
 fn void pass_load(LOCAL pass_item *x, LOCAL const stretch *p, batch b, windows w)
 {
     const int me = thread_index();
@@ -172,7 +184,7 @@ fn void pass_load(LOCAL pass_item *x, LOCAL const stretch *p, batch b, windows w
             x[i] = PASS_ITEM(item_of(p, b, w, i), item + i, b.p);
         return;
     }
-    /* loads side by side: what the registers allow */
+    /* contiguous loads; as many as registers allow */
     enum { MANY = PASS_LOG == 5 ? PASS_RUN / 3 : PASS_RUN };
     for (int k = 0; k < PASS_RUN; k += MANY) {
         const int i = me + k * WINDOW_THREADS;
@@ -182,18 +194,20 @@ fn void pass_load(LOCAL pass_item *x, LOCAL const stretch *p, batch b, windows w
             x[i + j * WINDOW_THREADS] = PASS_ITEM(e[j], item + i + j * WINDOW_THREADS, b.p);
     }
 }
-fn void pass_store(LOCAL const node *z, LOCAL const stretch *p, LOCAL const borders *d, batch b, results out,
-    windows w, part make)
+
+/* Stores a tile's results, or (PART_LEVEL) its nodes. The tile's members are read once, because the
+ * compiler must assume that stores change them. */
+fn void pass_store(LOCAL const node *z, LOCAL const stretch *p, LOCAL const borders *d, batch b,
+                   results out, windows w, part make)
 {
 #if SKIPS
-    /* a tile's facts are read once: stores may change memory */
     const int count = p->results, inside = p->inside;
     const i64 lo = p->lo;
     i64 length = length_in(w);
-    HERE(length); /* or 1 / n takes registers all the time */
+    HERE(length); /* otherwise 1 / n would be kept in registers */
     if (make.what == PART_LEVEL) {
         GLOBAL node *to = (GLOBAL node *)make.states + p->done;
-        const int quads = (count + QUAD - 1) & -QUAD; /* window_rows reads the last one whole */
+        const int quads = (count + QUAD - 1) & -QUAD; /* window_rows reads the last quad whole */
         for (int i = thread_index(); i < quads; i += WINDOW_THREADS) to[i] = z[i];
         return;
     }
@@ -207,8 +221,10 @@ fn void pass_store(LOCAL const node *z, LOCAL const stretch *p, LOCAL const bord
             const four s = v[q];
             const i64 first = lo + q * QUAD;
             result_quad r;
-            r.x = lower(s.s[0], (real)length, first, b.p), r.y = lower(s.s[1], (real)length, first + 1, b.p);
-            r.z = lower(s.s[2], (real)length, first + 2, b.p), r.w = lower(s.s[3], (real)length, first + 3, b.p);
+            r.x = lower(s.s[0], (real)length, first, b.p),
+            r.y = lower(s.s[1], (real)length, first + 1, b.p);
+            r.z = lower(s.s[2], (real)length, first + 2, b.p),
+            r.w = lower(s.s[3], (real)length, first + 3, b.p);
             quads[q] = r;
         }
         if (i < count) to[i] = lower(z[i].s, (real)length, lo + i, b.p);
@@ -220,20 +236,23 @@ fn void pass_store(LOCAL const node *z, LOCAL const stretch *p, LOCAL const bord
         for (; i + (MANY - 1) * WINDOW_THREADS < count; i += MANY * WINDOW_THREADS) {
             result x[MANY];
             UNROLL for (int j = 0; j < MANY; j++)
-                x[j] = lower(z[i + j * WINDOW_THREADS].s, (real)length, lo + i + j * WINDOW_THREADS, b.p);
+                x[j] = lower(z[i + j * WINDOW_THREADS].s, (real)length, lo + i + j * WINDOW_THREADS,
+                             b.p);
             UNROLL for (int j = 0; j < MANY; j++) to[i + j * WINDOW_THREADS] = x[j];
         }
-        ROLLED for (; i < count; i += WINDOW_THREADS) to[i] = lower(z[i].s, (real)length, lo + i, b.p);
+        ROLLED for (; i < count; i += WINDOW_THREADS)
+            to[i] = lower(z[i].s, (real)length, lo + i, b.p);
         return;
     }
     if (p->quads) {
         for (int i = thread_index(); i < count; i += WINDOW_THREADS)
-            to[i] = ahead(p, d, b, i) < length ? empty(b.p) : lower(z[i].s, (real)length, lo + i, b.p);
+            to[i] =
+                ahead(p, d, b, i) < length ? empty(b.p) : lower(z[i].s, (real)length, lo + i, b.p);
         return;
     }
 #endif
     store_items(p, d, b, out, w, (LOCAL const state *)z, 0);
-#else /* one after the other: PoCL 5.0 aborts over the same as if and else, here before a barrier */
+#else /* two loops one after the other: PoCL 5.0 aborts over if and else, here before a barrier */
     const int level = make.what == PART_LEVEL, nodes = level ? (p->results + QUAD - 1) & -QUAD : 0;
     GLOBAL node *to = (GLOBAL node *)make.states + p->done;
     for (int i = thread_index(); i < nodes; i += WINDOW_THREADS) to[i] = z[i];
@@ -241,15 +260,16 @@ fn void pass_store(LOCAL const node *z, LOCAL const stretch *p, LOCAL const bord
 #endif
 }
 
-/* As whole_windows (whole.cl). */
-fn void pass_windows(LOCAL u8 *room, LOCAL stretch *tiles, LOCAL borders *cuts, batch b, results out, windows of,
-    i64 jobs, i64 each, part make)
+/* The same as whole_windows (whole.cl). */
+fn void pass_windows(LOCAL u8 *room, LOCAL stretch *tiles, LOCAL borders *cuts, batch b,
+                     results out, windows of, i64 jobs, i64 each, part make)
 {
-    const int some = make.what != PART_RESULTS_ALONE; /* elements */
+    const int some = make.what != PART_RESULTS_ALONE; /* true: elements are needed */
     LOCAL pass_item *x = pass_items(room, (int)of.width);
     int turn = 0;
     if (thread_index() == 0 && group_index() < jobs)
-        stretch_of(&tiles[0], b, out, of, group_index(), mark_of(b, group_index()), each, PASS_TILE);
+        stretch_of(&tiles[0], b, out, of, group_index(), mark_of(b, group_index()), each,
+                   PASS_TILE);
     clear_borders(&cuts[0], b);
     BARRIER();
     if (group_index() < jobs) set_borders(&cuts[0], &tiles[0], b);
@@ -260,7 +280,8 @@ fn void pass_windows(LOCAL u8 *room, LOCAL stretch *tiles, LOCAL borders *cuts, 
         if (some) pass_load(x, p, b, of);
         clear_borders(&cuts[turn ^ 1], b);
         if (thread_index() == 0 && next < jobs) {
-            if (PASS_LOG == DIGIT_LOG) at = mark_of(b, next); /* again, and not kept: registers */
+            /* loaded again instead of kept, to save registers */
+            if (PASS_LOG == DIGIT_LOG) at = mark_of(b, next);
             stretch_of(&tiles[turn ^ 1], b, out, of, next, at, each, PASS_TILE);
         }
         BARRIER();
@@ -273,7 +294,7 @@ fn void pass_windows(LOCAL u8 *room, LOCAL stretch *tiles, LOCAL borders *cuts, 
 }
 #endif
 
-/* ---- launches of a part ---- */
+/* ---- launches for a part of the levels ---- */
 
 #define PART_PARAMETERS PARAMETERS_OF(PART)
 #define PART_OF_PARAMETERS                                                                         \
