@@ -322,7 +322,7 @@ static void scan_blocks(shared *t, const tl_worker *worker, tl_staging at, char 
     }
 }
 
-/* Prefetch distance of a scan_alone thread. */
+/* Prefetch distance of a single thread. */
 static int64_t prefetch_bytes(const tl_plan *plan, int stream)
 {
     if (!stream) return 0;
