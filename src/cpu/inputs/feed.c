@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Nodes from views with validity, or of two inputs (feed.h). */
+ * Nodes from views with validity or of two inputs (feed.h). */
 #include "feed.h"
 #include "context/threads.h"
 #include "context/view.h"
@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_BYTES = 4 << 20 }; /* of prepared elements at a time, where there are many sequences */
+/* of elements that are prepared at a time, if there are many sequences */
+enum { BLOCK_BYTES = 4 << 20 };
 
-/* Has the nan form the law's states, with or without the number of elements behind them? */
+/* Does the nan form have the law's states, perhaps followed by a number of elements? */
 static int has_own_states(const tl_form *form)
 {
     const tl_scalar *a = form->named, *b = form->op;
@@ -35,14 +36,14 @@ void tl_feed_begin(tl_feed *f, const tl_scalar *named, tl_par par, int absent, i
         f->form = (tl_form){TL_FORM_STATES, named, named, par, own ? f->form.fill : 0};
 }
 
-/* ---- elements, ready to be folded ---- */
+/* ---- prepared elements ---- */
 
 typedef struct {
     tl_plan plan, count;
     tl_gather gather, counting;
     tl_gathered made, counts;
-    tally_view work, next, count_work; /* count_work: what the plan `count` reads */
-    /* of the law's steps: an element is there if this is not a NaN */
+    tally_view work, next, count_work; /* count_work: what plan `count` reads */
+    /* for the law's steps: element i is missing if there[i] is a NaN */
     const float *there;
 } ready;
 
@@ -54,13 +55,13 @@ static void put_away(ready *r)
 
 static int64_t size(int64_t stride) { return stride < 0 ? -stride : stride; }
 
-/* Steps side by side in memory stay so: the copy has rows and columns exchanged. */
+/* Are columns neighbours in memory? Then the copy has rows and columns exchanged. */
 static int turns(const tally_view *in)
 {
     return !in->next && in->rows > 1 && in->n > 1 && size(in->row_stride) < size(in->stride);
 }
 
-/* counts: are numbers of elements asked for? May be put away in any case. */
+/* counts: prepare the plan `count` too. The caller must release r in every case. */
 static tally_status get_ready(tally *ctx, const tl_feed *f, const tally_view *in, int counts,
                               ready *r)
 {
@@ -97,9 +98,9 @@ static tally_status get_ready(tally *ctx, const tl_feed *f, const tally_view *in
     return TALLY_OK;
 }
 
-/* ---- the law's steps ---- */
+/* ---- the law, step by step ---- */
 
-/* A counter and S at each of its nodes: prefix[j + 1] is S after node number j. */
+/* A counter, and S at each of its nodes: prefix[j + 1] is S after node number j. */
 typedef struct {
     tl_counter c;
     tl_state prefix[TL_MAX_NODES + 1];
@@ -137,8 +138,8 @@ static void walk_result(const walk *w, const tl_plan *plan, void *out)
         plan->op->empty(plan->par, out);
 }
 
-/* The node of the element at x, which is there or not: with its number, or it is one that
-   changes nothing. */
+/* Pushes the node of the element at x. A missing element has a count of 0, or its state changes
+ * nothing. */
 static void push_element(const tl_plan *plan, tl_counter *c, const void *x, int is_there)
 {
     tl_state s = {{0}};
@@ -147,7 +148,7 @@ static void push_element(const tl_plan *plan, tl_counter *c, const void *x, int 
     tl_counter_push(c, plan->op, 0, &s);
 }
 
-/* n elements of a dense sequence, and their results (out NULL: none). */
+/* Scans n elements of a dense sequence. out NULL: no results are written. */
 static void walk_on(walk *w, const tl_plan *plan, const char *x, const float *there, int64_t n,
                     int exclusive, char *out, int64_t out_step)
 {
@@ -159,10 +160,11 @@ static void walk_on(walk *w, const tl_plan *plan, const char *x, const float *th
     }
 }
 
-/* Where the element (row, i) is among the prepared ones. */
+/* The index of the first prepared element of a row. */
 static int64_t place(const tally_view *v, int64_t row) { return row * v->row_stride; }
 
-/* Prepared elements of a sequence as neighbours, in `room` if they are not. */
+/* Returns prepared elements of a sequence without gaps; they are copied to `room` if they have
+ * gaps. */
 typedef struct {
     const char *x;
     const float *there;
@@ -193,7 +195,7 @@ enum { ROWS = 16 }; /* of a chunk */
 typedef struct {
     const ready *r;
     tl_slab *slab;
-    int64_t first; /* the slab's row that is row 0 of r */
+    int64_t first; /* the slab's row for row 0 of r */
 } slab_work;
 
 static void slab_rows(void *data, const tl_worker *worker)
@@ -215,7 +217,7 @@ static void slab_rows(void *data, const tl_worker *worker)
     free(room);
 }
 
-/* Rows first .. of a slab from elements by the law's steps. 0: out of memory. */
+/* Fills rows first and up of a slab by the law's steps. 0: out of memory. */
 static int slab_by_states(const ready *r, int threads, tl_slab *slab, int64_t first)
 {
     slab_work all = {r, slab, first};
@@ -225,7 +227,7 @@ static int slab_by_states(const ready *r, int threads, tl_slab *slab, int64_t fi
 
 /* ---- slabs ---- */
 
-/* A state of the form as a counted one of the law; kept: how many elements it has. */
+/* Converts a state of the form to a counted state of the law. kept: the number of its elements. */
 static void to_law(const tl_form *form, const void *state, int64_t kept, tl_state *s)
 {
     if (says_number(form))
@@ -234,7 +236,7 @@ static void to_law(const tl_form *form, const void *state, int64_t kept, tl_stat
     tl_set_kept(form->named, s, kept);
 }
 
-/* Rows first .. of the slab, from as many of `in`. */
+/* Fills rows first and up of the slab with the rows of `in`. */
 static tally_status slab_block(tally *ctx, const tl_feed *f, int threads, const tally_view *in,
                                tl_slab *slab, int64_t first)
 {
@@ -286,7 +288,7 @@ static tally_view rows_of(const tally_view *v, int64_t first, int64_t count)
     return part;
 }
 
-/* Blocks of rows that are prepared at once. */
+/* How many rows are prepared at a time. */
 static int64_t rows_at_once(const tl_feed *f, const tally_view *in)
 {
     const int64_t most = BLOCK_BYTES / f->form.op->elem_bytes / (in->n ? in->n : 1);
@@ -308,12 +310,13 @@ tally_status tl_feed_slab(tally *ctx, const tl_feed *f, int threads, const tally
 
 /* ---- scans ---- */
 
-/* The counter as the form has its states. counts: those of the same nodes. */
+/* Converts a counter of the law to states of the form. counts: the number of elements of each
+ * node. */
 static void to_form(const tl_form *form, const tl_counter *law, tl_counter *to, tl_counter *counts)
 {
     const uint64_t fill[2] = {form->fill, 0};
     tl_par par = form->par;
-    par.second = 0; /* an element that is left out is masked whatever the other one is */
+    par.second = 0; /* one missing input masks the pair */
     *to = *counts = *law;
     to->counted = counts->counted = 0;
     for (int j = 0; j < law->count; j++) {
@@ -336,7 +339,7 @@ static void from_form(const tl_form *form, const tl_counter *from, const tl_coun
     }
 }
 
-/* Dense results of prepared elements by kernels. */
+/* Scans prepared elements by kernels into dense results. */
 static tally_status scan_by_kernels(tally *ctx, const tl_feed *f, int threads, const ready *r,
                                     int64_t n, char *out, tl_scan *s, const void *init)
 {
@@ -352,7 +355,7 @@ static tally_status scan_by_kernels(tally *ctx, const tl_feed *f, int threads, c
     }
     to_form(form, &s->done, &t.done, &counts);
     if (!says_number(form)) tl_push_slab(&r->count, threads, r->count_work.data, n, &counts);
-    if (init) { /* a NaN there is a value */
+    if (init) { /* a NaN initial value is a value */
         r->plan.mask->quiet(quiet, init, form->op->out, 1);
         form->op->seed(&t.init, quiet, form->par);
     }
@@ -392,9 +395,9 @@ typedef struct {
     const tl_feed *f;
     const ready *r;
     const tally_view *out;
-    const tl_slab *from; /* NULL: nothing is before */
+    const tl_slab *from; /* NULL: no elements before */
     tl_slab *to;
-    int64_t first; /* the slabs' row that is row 0 of r */
+    int64_t first; /* the slabs' row for row 0 of r */
     int exclusive;
     const tl_state *init;
 } scan_work;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Reductions by the elements that are there (present.h). */
+ * Reductions of the elements present (present.h). */
 #include "present.h"
 #include "context/operators.h"
 #include "context/threads.h"
@@ -10,12 +10,12 @@
 #include <stdlib.h>
 
 enum {
-    PIECE = 512,     /* elements that are packed at a time; */
-    PART = 64 << 10, /* of one turn of a thread */
-    AHEAD = 8 << 10  /* bytes from an element to what is asked for meanwhile */
+    PIECE = 512,     /* elements that are packed at a time */
+    PART = 64 << 10, /* elements that a thread takes at a time */
+    AHEAD = 8 << 10  /* prefetch distance in bytes */
 };
 
-/* The state of n elements; of none, it is none. */
+/* The state of n elements; undefined if n is 0. */
 typedef struct {
     tl_state s;
     int64_t n;
@@ -52,7 +52,7 @@ static int64_t ones(const unsigned char *valid, int64_t bit, int64_t n)
     return count;
 }
 
-/* Which of the elements from number `bit` on is number k of those that are there. */
+/* The index of the k-th element present, counted from bit number `bit`. */
 static int64_t place_of(const unsigned char *valid, int64_t bit, int64_t k)
 {
     int64_t at = bit;
@@ -73,7 +73,7 @@ int tl_present_takes(const tl_scalar *op)
            (!op->indexed || (op->out == TALLY_I64 && op->lanes == 1));
 }
 
-/* Elements from .. to - 1 of the sequence at x, whose first has bit number `bit`. */
+/* Folds elements from .. to - 1 of the sequence at x, whose first has bit number `bit`. */
 static some fold(const tl_plan *plan, const char *x, const unsigned char *valid, int64_t bit,
                  int64_t from, int64_t to)
 {
@@ -89,7 +89,8 @@ static some fold(const tl_plan *plan, const char *x, const unsigned char *valid,
         piece.n = plan->mask->keep(room, x + at * bytes, (int)bytes, valid, bit + at, m);
         if (!piece.n) continue;
         tl_fold(plan, &piece.s, room, piece.n, 0, TL_CACHED);
-        if (op->indexed) { /* the place among those that are there, as an index of the sequence */
+        /* convert the index among the elements present to the index in the sequence */
+        if (op->indexed) {
             int64_t k;
             op->lower(&piece.s, piece.n, 0, plan->par, &k);
             k = at + place_of(valid, bit + at, k);
@@ -110,7 +111,7 @@ static some fold_row(const tl_plan *plan, const tally_view *in, int64_t r, int64
     return fold(plan, x, in->valid, bit, part * PART, part + 1 < parts ? to : n);
 }
 
-enum { SHARE = 16 }; /* tasks at a time */
+enum { SHARE = 16 }; /* tasks that a thread takes at a time */
 
 typedef struct {
     const tl_plan *plan;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Verbs one state after the other (states.h). */
+ * The verbs one state after the other (states.h). */
 #include "states.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include "law/order.h"
 
-/* A state, or ABSENT. n: the elements it has folded. */
+/* A state, or ABSENT. n: the number of elements folded. */
 typedef struct {
     tl_state s;
     int present;
@@ -39,8 +39,8 @@ static void result(const tl_plan *plan, const maybe *m, void *out)
         plan->op->empty(plan->par, out);
 }
 
-/* The law's counter: block[k] is node number k of S, prefix[k + 1] the fold of the first k + 1
-   of them after init. */
+/* The law's counter. block[k] is node number k of S; prefix[k + 1] folds init and the first k + 1
+ * nodes. */
 typedef struct {
     maybe block[TL_MAX_LEVELS], prefix[TL_MAX_LEVELS + 1];
     int top;
@@ -49,7 +49,7 @@ typedef struct {
 
 static void push(const tl_plan *plan, counter *c, const char *x, const float *there)
 {
-    if (plan->op->exact) { /* any association */
+    if (plan->op->exact) { /* any association gives the bits */
         const maybe m = element(plan, x, there, c->n++);
         join(plan, &c->prefix[0], &m);
         return;
@@ -84,7 +84,7 @@ static int64_t before(const tally_view *in, int64_t r)
     return in->offsets ? in->offsets[r] - in->offsets[0] : r * in->n;
 }
 
-/* What the threads share. A chunk is SHARE rows, or ranges. */
+/* A chunk is SHARE rows or ranges. */
 enum { SHARE = 16 };
 
 typedef struct {
