@@ -21,7 +21,7 @@ enum {
     BUFFER_AFTER = 4,      /* a group gets a buffer after so many times its elements */
     PARTS = 32,            /* most parts */
     CLASSES = 9,           /* blocks of 2^0 .. 2^8 items */
-    EXACT_CLASS = 8,       /* a group with more than 2^8 elements gets a tl_exact */
+    EXACT_CLASS = 8,       /* a group gets a tl_exact after 2^8 elements */
     CHUNK = 2048,          /* elements that a thread reads at a time */
     AHEAD = 12,            /* prefetch distance in elements */
     RESULTS = 1024,        /* groups that a thread lowers at a time */
