@@ -195,8 +195,8 @@ static char *target(tl_lanes_room *room, const tl_lanes_to *to, int64_t i, int64
 }
 
 /* Copies the results of rows i .. i + rows - 1 from r to their destinations. */
-static void deliver(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, int64_t i,
-                    int64_t rows)
+static void store_results(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, int64_t i,
+                          int64_t rows)
 {
     const tl_plan *plan = room->job->plan;
     const int64_t pad = room->k.vectors * room->lanes, bytes = room->result,
@@ -277,7 +277,7 @@ static void empties(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, i
         now = rows < chunk ? rows : chunk;
         for (int64_t j = 0; j < now; j++)
             memcpy(out + j * step * room->result, room->empty, (size_t)(width * room->result));
-        deliver(room, to, width, i, now);
+        store_results(room, to, width, i, now);
     }
 }
 
@@ -343,7 +343,7 @@ void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_t
                 k.out_step = -k.out_step;
             }
             job->plan->core->lanes_scan(&k, job->plan->par);
-            deliver(room, to, width, i, k.m);
+            store_results(room, to, width, i, k.m);
             continue;
         }
         job->plan->core->lanes_scan(&k, job->plan->par);
@@ -363,7 +363,7 @@ void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_t
             memcpy(out + (job->reverse ? k.m - 1 : 0) * step * room->result, room->empty,
                    (size_t)(width * room->result));
         }
-        deliver(room, to, width, i, k.m);
+        store_results(room, to, width, i, k.m);
         room->r = r;
     }
 }
@@ -399,7 +399,7 @@ static void prefixes(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes
                           .width = pad,
                           .row_n = 1};
             lower(room, to, width, from - first, &l, 0);
-            deliver(room, to, width, from - first, end - from);
+            store_results(room, to, width, from - first, end - from);
         }
         from = n + 1 - shift > enough ? n + 1 - shift : enough;
         if (at + k.m == n)
@@ -407,7 +407,7 @@ static void prefixes(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes
                 now = i1 - from < chunk ? i1 - from : chunk;
                 tl_lower l = {.from = k.m * pad, .n = n, .rows = now};
                 lower(room, to, width, from - first, &l, 0);
-                deliver(room, to, width, from - first, now);
+                store_results(room, to, width, from - first, now);
             }
     }
 }
@@ -440,7 +440,7 @@ static void full_windows(tl_lanes_room *room, const tl_lanes_from *f, const tl_l
             room->r = room->soa;
         else
             lower(room, to, f->width, i0 - first, &l, 0);
-        deliver(room, to, f->width, i0 - first, now);
+        store_results(room, to, f->width, i0 - first, now);
         room->r = r;
     }
 }
@@ -470,6 +470,6 @@ void tl_lanes_window(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes
         tl_lanes_fold(room, &part, length, NULL, 0);
         tl_lower l = {.n = length, .rows = 1};
         lower(room, to, f->width, i - first, &l, 0);
-        deliver(room, to, f->width, i - first, 1);
+        store_results(room, to, f->width, i - first, 1);
     }
 }

@@ -91,7 +91,7 @@ static void reduce_strip(const columns *c, tl_lanes_room *room, int64_t s)
     }
 }
 
-static void whole_strip(const columns *c, tl_lanes_room *room, int64_t s)
+static void compute_strip(const columns *c, tl_lanes_room *room, int64_t s)
 {
     const int64_t n = c->job->in->n;
     tl_lanes_from from;
@@ -190,7 +190,7 @@ typedef struct {
     const blocks *b;
 } join_work;
 
-static void join_some(void *data, int64_t k)
+static void join_chunk(void *data, int64_t k)
 {
     const join_work *w = data;
     for (int64_t col = k * JOINED; col < (k + 1) * JOINED && col < w->c->job->in->rows; col++)
@@ -200,7 +200,7 @@ static void join_some(void *data, int64_t k)
 static void join_all(const columns *c, const blocks *b, int threads)
 {
     join_work all = {c, b};
-    tl_for(threads, (c->job->in->rows + JOINED - 1) / JOINED, join_some, &all);
+    tl_for(threads, (c->job->in->rows + JOINED - 1) / JOINED, join_chunk, &all);
 }
 
 /* Sets the counter of a lane, and S at each of its prefixes, for a scan that begins at block j. */
@@ -248,7 +248,7 @@ static void do_strip(const columns *c, tl_lanes_room *room, blocks *b, int64_t s
                      int64_t parts)
 {
     (void)b, (void)part, (void)parts;
-    whole_strip(c, room, s);
+    compute_strip(c, room, s);
 }
 static void do_windows(const columns *c, tl_lanes_room *room, blocks *b, int64_t s, int64_t part,
                        int64_t parts)
@@ -293,7 +293,7 @@ typedef struct {
     tally *ctx;
     const columns *c;
     blocks *b;
-    task *what;
+    task *run_task;
     int64_t parts;
 } tasks;
 
@@ -304,13 +304,13 @@ static void do_tasks(void *with, const tl_worker *worker)
     tl_lanes_room room;
     if (!tl_lanes_open(&room, all->ctx, worker->number, c->job, c->strip, c->job->in->n, 0)) return;
     for (int64_t t; (t = tl_next_chunk(worker)) < worker->chunks;)
-        all->what(c, &room, all->b, t / all->parts, t % all->parts, all->parts);
+        all->run_task(c, &room, all->b, t / all->parts, t % all->parts, all->parts);
     if (c->stream) tl_stream_fence();
 }
 
-static int run(tally *ctx, const columns *c, blocks *b, int threads, task *what, int64_t parts)
+static int run(tally *ctx, const columns *c, blocks *b, int threads, task *run_task, int64_t parts)
 {
-    tasks all = {ctx, c, b, what, parts};
+    tasks all = {ctx, c, b, run_task, parts};
     if (!tl_scratch_begin(ctx, threads)) return 0;
     return tl_parallel(threads, c->strips * parts, do_tasks, &all);
 }
@@ -353,10 +353,10 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
     /* Strips of equal width, one or two for each thread. */
     const int by_rows =
         n >= (int64_t)4 << BLOCK_LEVEL_LEAST && !(op->indexed && job->verb != TL_WINDOW);
-    int64_t least = (in->rows + c.strip - 1) / c.strip, many = 2 * (int64_t)threads;
-    if (by_rows && job->verb == TL_REDUCE && in->rows * op->elem_bytes < many * NARROW_BYTES)
-        many = 1;
-    if (threads > 1 && least < many) least = many;
+    int64_t least = (in->rows + c.strip - 1) / c.strip, wanted = 2 * (int64_t)threads;
+    if (by_rows && job->verb == TL_REDUCE && in->rows * op->elem_bytes < wanted * NARROW_BYTES)
+        wanted = 1;
+    if (threads > 1 && least < wanted) least = wanted;
     int64_t each = (in->rows + least - 1) / least;
     each = (each + TL_ABREAST - 1) & -(int64_t)TL_ABREAST;
     if (each < c.strip) c.strip = each;

@@ -139,7 +139,7 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job)
 
 /* ---- elements and results of a batch ---- */
 
-static void take_in(tl_lanes_batch *b)
+static void load_elements(tl_lanes_batch *b)
 {
     const tl_plan *plan = b->job->plan;
     const tally_view *in = b->job->in;
@@ -173,7 +173,7 @@ static void stream(char *to, const char *from, int64_t bytes)
     memcpy(to + at, from + at, (size_t)(bytes - at));
 }
 
-static void give_out(tl_lanes_batch *b)
+static void store_results(tl_lanes_batch *b)
 {
     const tl_plan *plan = b->job->plan;
     const tally_view *out = b->job->out;
@@ -290,7 +290,7 @@ static inline void strip(tl_lanes_batch *b, const sequence *s, int64_t count, in
 }
 
 /* Rows of one length where even_strip cannot be used: too few, or near the end. */
-static void odd_strip(tl_lanes_batch *b, int64_t s, int64_t count)
+static void gathered_strip(tl_lanes_batch *b, int64_t s, int64_t count)
 {
     sequence rows[TL_LANES_STRIP];
     const int64_t n = b->job->in->n;
@@ -310,7 +310,7 @@ static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
         int64_t length;
         b->r0 = r;
         b->count = r1 - r < most ? r1 - r : most;
-        take_in(b);
+        load_elements(b);
         b->near_end = is_dense(job->in) || !b->direct_in;
         b->y = !job->out ? NULL : b->direct_out ? tl_view_row(job->out, r, bytes, &length) : b->out;
         const int64_t lanes = lanes_for(n), reads = ((n + OVER - 1) & -(int64_t)OVER) * b->elem,
@@ -322,10 +322,10 @@ static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
                 (reads == n * b->elem || b->x + (s + now - 1) * pitch + reads <= b->end))
                 even_strip(b, s, now);
             else
-                odd_strip(b, s, now);
+                gathered_strip(b, s, now);
         }
         if (job->out)
-            give_out(b);
+            store_results(b);
         else
             tl_lower_row(job->plan, (tl_staging){b->room.soa, b->room.r}, job->results + r * bytes,
                          0, b->count, n, 0, 0, 0, 0);
@@ -343,7 +343,7 @@ static int fits(const tl_lanes_job *job, int64_t first, int64_t n, int64_t lane)
 }
 
 /* Is a strip of `count` sequences of n elements slower than one sequence at a time? */
-static int lonely(int64_t count, int64_t n) { return count * 24 < n; }
+static int slower_than_alone(int64_t count, int64_t n) { return count * 24 < n; }
 
 /* Lowers the staged states of a batch and writes each result to the place of its segment. */
 static void lower_segments(tl_lanes_batch *b)
@@ -411,15 +411,15 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
     const tl_lanes_job *job = b->job;
     const int64_t *offset = job->in->offsets + b->r0;
     /* all segments are so short that one strip can hold them unsorted */
-    const int as_they_come = longest <= OVER && !job->reverse && !job->after;
+    const int unsorted = longest <= OVER && !job->reverse && !job->after;
     int64_t length, s = 0, alone = 0;
-    take_in(b);
+    load_elements(b);
     const int64_t reach = (offset[b->count] - offset[0] + 2 * longest + 3 * OVER) * b->elem;
     b->near_end = (uintptr_t)b->x + (uintptr_t)reach > (uintptr_t)b->end;
     b->y = !job->out       ? NULL
            : b->direct_out ? tl_view_row(job->out, b->r0, job->plan->op->result_bytes, &length)
                            : b->out;
-    if (as_they_come)
+    if (unsorted)
         for (int64_t j = 0; j < b->count; j++)
             b->sorted[j] = (sequence){(uint32_t)(offset[j] - offset[0]), b->length[j], (uint16_t)j};
     else
@@ -429,25 +429,24 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
     /* prefetch the next batch, as many bytes as this one has */
     const char *next = tl_offset((char *)(uintptr_t)b->x, all);
     for (int64_t count; longest && s < b->count; s += count) {
-        const int64_t first = as_they_come ? 0 : b->sorted[s].n, lanes = lanes_for(first + OVER),
+        const int64_t first = unsorted ? 0 : b->sorted[s].n, lanes = lanes_for(first + OVER),
                       most = lanes < b->count - s ? lanes : b->count - s;
-        if (as_they_come)
+        if (unsorted)
             count = most;
         else
             for (count = 1; count < most && fits(job, first, b->sorted[s + count].n, count);)
                 count++;
-        if (first > b->longest || ((b->direct_out || !job->out) && lonely(count, first)))
+        if (first > b->longest || ((b->direct_out || !job->out) && slower_than_alone(count, first)))
             for (int64_t c = 0; c < count; c++) b->alone[alone++] = b->sorted[s + c].r;
         else {
             const int64_t share = all * count / (b->count - begin);
-            strip(b, b->sorted + s, count, first,
-                  as_they_come ? longest : b->sorted[s + count - 1].n, s, 0,
-                  (tl_next){next, share});
+            strip(b, b->sorted + s, count, first, unsorted ? longest : b->sorted[s + count - 1].n,
+                  s, 0, (tl_next){next, share});
             next += share;
         }
     }
     if (job->out)
-        give_out(b);
+        store_results(b);
     else
         lower_segments(b);
     for (int64_t j = 0; j < alone; j++) one(with, b->r0 + b->alone[j]);

@@ -113,7 +113,7 @@ typedef struct {
 } first_levels;
 
 /* Can first levels be computed during the down-sweep of another tile? */
-static int has_ups(const tl_plan *plan)
+static int has_first_levels(const tl_plan *plan)
 {
     return plan->core->scan_up && plan->core == plan->lower && !plan->in && !plan->out;
 }
@@ -127,7 +127,7 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
 {
     const int64_t up_bytes = s->plan->core->up_bytes,
                   tile_bytes = TL_TILE * s->plan->op->elem_bytes;
-    const int paired = !u && has_ups(s->plan);
+    const int paired = !u && has_first_levels(s->plan);
     /* paired: the first level of this tile is in half number tile & 1 of the staging buffer, which
      * whole tiles do not use otherwise */
     int made = 0;
@@ -220,7 +220,7 @@ static void wait_for(atomic_uchar *flag)
 }
 
 /* How many blocks a thread folds ahead of the block that it scans. */
-enum { FOLD_DEPTH = 1, UPS_DEPTH = 2 };
+enum { FOLD_DEPTH = 1, LEVELS_DEPTH = 2 };
 
 static void publish(shared *t, int64_t j, const tl_state *node)
 {
@@ -249,7 +249,7 @@ static void fold(shared *t, int64_t j, int64_t base)
 }
 
 /* Publishes the node of block j, computed from the first levels of its tiles. */
-static void fold_ups(shared *t, int64_t j, const char *made)
+static void fold_first_levels(shared *t, int64_t j, const char *made)
 {
     const tl_plan *plan = t->scan->plan;
     tl_counter c;
@@ -265,14 +265,14 @@ static void fold_ups(shared *t, int64_t j, const char *made)
 }
 
 /* Computes the first levels of the tiles of block j into `to`, and publishes the block's node. */
-static void compute_ups(shared *t, int64_t j, int64_t base, char *to)
+static void compute_first_levels(shared *t, int64_t j, int64_t base, char *to)
 {
     const tl_plan *plan = t->scan->plan;
     const int64_t tile_bytes = TL_TILE * plan->op->elem_bytes;
     for (int64_t k = 0; k < tiles_of(t, j); k++)
         plan->core->scan_up(to + k * plan->core->up_bytes, block_at(t, j) + k * tile_bytes,
                             base + j * t->size + k * TL_TILE, plan->par);
-    fold_ups(t, j, to);
+    fold_first_levels(t, j, to);
 }
 
 /* Appends the nodes of blocks *seen .. j - 1 to c, and waits for each to be published. */
@@ -291,20 +291,20 @@ static void scan_blocks(shared *t, const tl_worker *worker, tl_staging at, char 
     tl_counter *const c = &t->counters[worker->number];
     const int64_t base = c->end, set = t->size / TL_TILE * t->scan->plan->core->up_bytes,
                   fold_distance = 2 * worker->threads * t->size * op->elem_bytes;
-    int64_t block[UPS_DEPTH + 1] = {0}; /* the current block and the next ones */
-    int64_t seen = 0;                   /* blocks whose nodes are in c */
+    int64_t block[LEVELS_DEPTH + 1] = {0}; /* the current block and the next ones */
+    int64_t seen = 0;                      /* blocks whose nodes are in c */
     for (int d = 0; d < t->depth; d++) {
         block[d] = tl_next_chunk(worker);
         if (block[d] >= t->blocks) continue;
         if (t->depth == FOLD_DEPTH)
             fold(t, block[d], base);
         else
-            compute_ups(t, block[d], base, made + d * set);
+            compute_first_levels(t, block[d], base, made + d * set);
     }
     for (int64_t j = block[0], round = 0; j < t->blocks; j = block[0], round++) {
         const int64_t later = block[t->depth] = tl_next_chunk(worker);
         const first_levels u = {
-            made + round % 3 * set, made + (round + UPS_DEPTH) % 3 * set,
+            made + round % 3 * set, made + (round + LEVELS_DEPTH) % 3 * set,
             block_at(t, later),     base + later * t->size,
             tiles_of(t, later),     (worker->threads - 1) * t->size * op->elem_bytes};
         if (t->depth == FOLD_DEPTH && later < t->blocks) fold(t, later, base);
@@ -314,8 +314,8 @@ static void scan_blocks(shared *t, const tl_worker *worker, tl_staging at, char 
         const int64_t m = t->n - j * t->size < t->size ? t->n - j * t->size : t->size;
         scan_serial(t->scan, c, block_at(t, j), m, t->out + j * t->size * op->result_bytes,
                     t->stream, t->stream && t->depth == FOLD_DEPTH ? fold_distance : 0, at,
-                    t->depth == UPS_DEPTH ? &u : NULL);
-        if (t->depth == UPS_DEPTH && later < t->blocks) fold_ups(t, later, u.make);
+                    t->depth == LEVELS_DEPTH ? &u : NULL);
+        if (t->depth == LEVELS_DEPTH && later < t->blocks) fold_first_levels(t, later, u.make);
         seen = j + 1;
         if (seen == t->blocks) t->last = c;
         for (int d = 0; d < t->depth; d++) block[d] = block[d + 1];
@@ -338,7 +338,7 @@ static size_t thread_bytes(const tl_plan *plan)
 {
     const int64_t size = (int64_t)1 << tl_top_level(BLOCK_BYTES / plan->op->elem_bytes);
     return levels_offset(plan) +
-           (has_ups(plan) ? 3 * (size_t)(size / TL_TILE * plan->core->up_bytes) : 0);
+           (has_first_levels(plan) ? 3 * (size_t)(size / TL_TILE * plan->core->up_bytes) : 0);
 }
 
 static void scan_shared(void *data, const tl_worker *worker)
@@ -375,7 +375,7 @@ static int scan_parallel(tally *ctx, tl_scan *s, int threads, const char *x, int
                 .stream = stream,
                 .depth = FOLD_DEPTH,
                 .ctx = ctx};
-    if (has_ups(s->plan) && !(stream && (uintptr_t)out % 64)) t.depth = UPS_DEPTH;
+    if (has_first_levels(s->plan) && !(stream && (uintptr_t)out % 64)) t.depth = LEVELS_DEPTH;
     t.node = malloc((size_t)t.blocks * sizeof *t.node);
     t.ready = calloc((size_t)t.blocks, sizeof *t.ready);
     t.counters = malloc((size_t)threads * sizeof *t.counters);

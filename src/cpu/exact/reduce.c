@@ -143,7 +143,7 @@ static void add_wide(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int is
 /* ---- elements with validity, and pairs (cpu/inputs/gather.h) ---- */
 
 /* The number of missing elements among n of f32 or f64. */
-static int64_t left_out(int is_f64, const char *x, int64_t n)
+static int64_t count_missing(int is_f64, const char *x, int64_t n)
 {
     int64_t none = 0;
     uint64_t wide;
@@ -204,7 +204,7 @@ static __attribute__((noinline)) void add_gathered(tl_exact *e, const tl_plan *p
              *second = is_f64 ? (void *)one[1] : narrow[1];
         m = n < GATHERED ? n : GATHERED;
         plan->in->apply_two(plan->in, to, pairs ? second : NULL, x, m);
-        if (leaves_out) e->count -= left_out(is_f64, to, m);
+        if (leaves_out) e->count -= count_missing(is_f64, to, m);
         for (int k = 0; k < 2 && pairs && !is_f64; k++)
             for (int64_t i = 0; i < m; i++) one[k][i] = (double)narrow[k][i];
         if (pairs)
@@ -275,13 +275,13 @@ static void add_shares(void *data, const tl_worker *worker)
 
 void tl_exact_slab(tl_exact *e, const tl_plan *plan, int threads, const void *x, int64_t n)
 {
-    const int64_t bytes = plan->op->elem_bytes, shares = (n + SHARE - 1) / SHARE;
+    const int64_t bytes = plan->op->elem_bytes, rows_work = (n + SHARE - 1) / SHARE;
     if (threads == 1 || n * bytes <= TL_PARALLEL_BYTES) {
         tl_exact_add(e, plan, x, 1, n);
         return;
     }
     slab_work all = {e, plan, x, n};
-    tl_parallel(threads, shares, add_shares, &all);
+    tl_parallel(threads, rows_work, add_shares, &all);
 }
 
 /* ---- reduce ---- */
@@ -307,12 +307,13 @@ typedef struct {
     const tl_plan *plan;
     const tally_view *in;
     char *out;
-    int64_t rows, is_long; /* rows of a chunk; longer rows are already reduced, by all threads */
-} shares;
+    int64_t rows,
+        long_length; /* rows of a chunk; longer rows are already reduced, by all threads */
+} rows_work;
 
-static void do_share(void *with, const tl_worker *worker)
+static void reduce_chunks(void *with, const tl_worker *worker)
 {
-    const shares *a = with;
+    const rows_work *a = with;
     const int64_t rows = a->in->rows;
     tl_exact own;
     tl_exact_begin(&own);
@@ -320,7 +321,7 @@ static void do_share(void *with, const tl_worker *worker)
         for (int64_t r = k * a->rows; r < (k + 1) * a->rows && r < rows; r++) {
             int64_t n;
             const char *x = tl_view_row(a->in, r, a->plan->op->elem_bytes, &n);
-            if (n < a->is_long)
+            if (n < a->long_length)
                 reduce_row(&own, a->plan, 1, x, a->in->stride, n,
                            a->out + r * a->plan->op->result_bytes);
         }
@@ -330,17 +331,17 @@ static void rows(const tl_plan *plan, int threads, const tally_view *in, char *o
 {
     const int64_t bytes = plan->op->elem_bytes, result = plan->op->result_bytes,
                   share = in->rows / (32 * threads) + 1;
-    const int64_t is_long = threads > 1 && in->stride == 1 ? LONG_BYTES / bytes : INT64_MAX;
+    const int64_t long_length = threads > 1 && in->stride == 1 ? LONG_BYTES / bytes : INT64_MAX;
     int64_t total = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n, n;
     tl_exact e;
     tl_exact_begin(&e);
-    for (int64_t r = 0; r < in->rows && is_long != INT64_MAX; r++) {
+    for (int64_t r = 0; r < in->rows && long_length != INT64_MAX; r++) {
         const char *x = tl_view_row(in, r, bytes, &n);
-        if (n >= is_long) reduce_row(&e, plan, threads, x, in->stride, n, out + r * result);
+        if (n >= long_length) reduce_row(&e, plan, threads, x, in->stride, n, out + r * result);
     }
-    shares all = {plan, in, out, share, is_long};
+    rows_work all = {plan, in, out, share, long_length};
     tl_parallel(total * bytes > TL_PARALLEL_BYTES ? threads : 1, (in->rows + share - 1) / share,
-                do_share, &all);
+                reduce_chunks, &all);
 }
 
 /* Neighbouring columns, so that whole cache lines are used: COLUMNS of them, a few rows at a

@@ -56,8 +56,8 @@ static void load(const tl_plan *plan, line x, int64_t i, int64_t m, piece *to)
 }
 
 /* Adds (sign 1) or subtracts (sign -1) element j of a piece. */
-static inline __attribute__((always_inline)) void take(tl_exact *e, const tl_exact_form *form,
-                                                       const piece *p, int64_t j, int64_t sign)
+static inline __attribute__((always_inline)) void
+add_element(tl_exact *e, const tl_exact_form *form, const piece *p, int64_t j, int64_t sign)
 {
     const double x = p->x[j];
     if (__builtin_expect(form->leaves_out, 0)) {
@@ -78,7 +78,7 @@ static void store(const tl_exact *e, const tl_plan *plan, line y, int64_t i)
 }
 
 /* Called before m elements are added: propagates carries in time, and limits the range of bins. */
-static void settle(tl_exact *e, int64_t m)
+static void prepare_for(tl_exact *e, int64_t m)
 {
     tl_exact_carry(e);
     while (e->high >= e->low && !e->bin[e->high]) e->high--;
@@ -99,10 +99,10 @@ static void scan(tl_exact *e, const tl_plan *plan, int exclusive, line x, int64_
     for (int64_t i = 0, m; i < n; i += m) {
         m = n - i < CHUNK ? n - i : CHUNK;
         load(plan, x, i, m, &p);
-        settle(e, m);
+        prepare_for(e, m);
         for (int64_t j = 0; j < m; j++) {
             if (exclusive) store(e, plan, y, i + j);
-            take(e, form, &p, j, 1);
+            add_element(e, form, &p, j, 1);
             if (!exclusive) store(e, plan, y, i + j);
         }
     }
@@ -253,7 +253,7 @@ static void slide(const job *w, int64_t a, int64_t b)
                       to_end = a + m < w->n ? end_of(w, a + m) : w->n;
         load(w->plan, w->x, start, to_start - start, &leaves);
         load(w->plan, w->x, end, to_end - end, &enters);
-        settle(&e, 2 * m);
+        prepare_for(&e, 2 * m);
         int64_t left = 0, entered = 0;
         for (int64_t i = a; i < a + m; i++) {
             const int full = i >= o->before && w->n - 1 - i >= o->after;
@@ -263,8 +263,8 @@ static void slide(const job *w, int64_t a, int64_t b)
                 store(&e, w->plan, w->y, i - w->first);
             else
                 op->empty(w->plan->par, place(w->y, i - w->first));
-            if (i >= o->before) take(&e, form, &leaves, left++, -1);
-            if (w->n - 1 - i > o->after) take(&e, form, &enters, entered++, 1);
+            if (i >= o->before) add_element(&e, form, &leaves, left++, -1);
+            if (w->n - 1 - i > o->after) add_element(&e, form, &enters, entered++, 1);
         }
         start = to_start;
         end = to_end;
@@ -369,7 +369,7 @@ static void add_some(tl_exact *e, const tl_plan *plan, line x, int64_t low, int6
     for (int64_t i = low, m; i < high; i += m) {
         m = high - i < CHUNK ? high - i : CHUNK;
         load(plan, x, i, m, &p);
-        for (int64_t j = 0; j < m; j++) take(e, form, &p, j, sign);
+        for (int64_t j = 0; j < m; j++) add_element(e, form, &p, j, sign);
     }
 }
 
@@ -394,7 +394,7 @@ static void move(tl_exact *e, const tl_plan *plan, line x, int64_t *from, int64_
             add_some(e, plan, x, low, high, sign);
             e->waiting += 2 * (high - low);
         }
-        if (e->waiting > TL_EXACT_MOST / 2) settle(e, 0);
+        if (e->waiting > TL_EXACT_MOST / 2) prepare_for(e, 0);
     }
     *from = a;
     *end = b;

@@ -13,9 +13,9 @@ enum {
     BLOCK_LOG = 3, /* steps that kernels take at a time */
     BLOCK = 1 << BLOCK_LOG,
     /* Steps of rows that are transposed at a time: a cache line of 4-byte elements. */
-    TURNED = 2 * BLOCK,
+    TRANSPOSED = 2 * BLOCK,
     /* Unused elements between steps, so that not all steps map to the same cache set. */
-    APART = 192,
+    SPACING = 192,
     LEVELS_AT_ONCE = 3,         /* counters that are added when there are too few */
     LANES_MOST = TL_LANES_STRIP /* lanes of a strip whose steps are staged */
 };
@@ -97,7 +97,7 @@ static int is_direct(const grid *g, const strip *t, const tally_view *in)
     return !g->plan.in && in->row_stride == 1 && t->width % lanes_of(g) == 0;
 }
 
-/* some: space for TURNED steps. */
+/* some: space for TRANSPOSED steps. */
 static void fold_strip(const grid *g, tl_lanes_room *room, strip *t, const tally_view *in,
                        int64_t ahead, char *some)
 {
@@ -111,7 +111,7 @@ static void fold_strip(const grid *g, tl_lanes_room *room, strip *t, const tally
         const int64_t have = at & (BLOCK - 1);
         if (!have && left >= BLOCK && turns) {
             const tl_lanes_from from = {some, t->width, t->width, !g->plan.in, 1, 0};
-            now = left < TURNED ? BLOCK : TURNED;
+            now = left < TRANSPOSED ? BLOCK : TRANSPOSED;
             g->plan.transpose->to_lanes(some, t->width, NULL, x, in->row_stride * bytes, t->width,
                                         now, (int)bytes, (tl_next){0});
             tl_lanes_feed(room, &from, at, now, NULL, 0, 0);
@@ -233,7 +233,7 @@ static tally_status run(tally *ctx, grid *g, int threads, const tally_view *in,
     const int64_t bytes = g->width * (in ? in->n : 1) * g->plan.op->elem_bytes;
     const int64_t ahead = tl_fetches(bytes) ? TL_GRID_AHEAD : 0;
     const size_t some_bytes = scans ? (size_t)BLOCK * LANES_MOST * g->plan.op->result_bytes
-                                    : (size_t)TURNED * TL_GRID_STRIP * g->plan.op->elem_bytes;
+                                    : (size_t)TRANSPOSED * TL_GRID_STRIP * g->plan.op->elem_bytes;
     if (bytes <= TL_PARALLEL_BYTES) threads = 1;
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
     pass all = {ctx, g, in, out, results, ahead, some_bytes};
@@ -381,7 +381,7 @@ tl_grid *tl_grid_open(const tl_plan *plan, int64_t rows, int scans,
                   full = rows & -(int64_t)lanes_of(g);
     g->strips = (full + each - 1) / each + (full < rows);
     g->strip = calloc((size_t)g->strips + 1, sizeof *g->strip);
-    g->pitch = padded(g, rows) + APART;
+    g->pitch = padded(g, rows) + SPACING;
     const size_t bytes = ((size_t)(BLOCK * g->pitch) * plan->op->elem_bytes + 63) & ~(size_t)63;
     g->rows = g->strip ? aligned_alloc(64, bytes) : NULL;
     if (!g->rows) {
@@ -390,7 +390,7 @@ tl_grid *tl_grid_open(const tl_plan *plan, int64_t rows, int scans,
     }
     /* padding lanes are read too */
     for (int64_t i = 1; i <= BLOCK && rows; i++)
-        memset(g->rows + (i * g->pitch - APART - lanes_of(g)) * plan->op->elem_bytes, 0,
+        memset(g->rows + (i * g->pitch - SPACING - lanes_of(g)) * plan->op->elem_bytes, 0,
                (size_t)(lanes_of(g) * plan->op->elem_bytes));
     for (int64_t s = 0, col = 0; s < g->strips; s++) {
         strip *t = &g->strip[s];

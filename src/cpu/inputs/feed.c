@@ -20,7 +20,7 @@ static int has_own_states(const tl_form *form)
            (b->state_bytes == a->state_bytes || b->state_bytes == a->state_bytes + sizeof(int64_t));
 }
 
-static int says_number(const tl_form *form)
+static int keeps_count(const tl_form *form)
 {
     return form->op->state_bytes != form->named->state_bytes;
 }
@@ -45,9 +45,9 @@ typedef struct {
     tally_view work, next, count_work; /* count_work: what plan `count` reads */
     /* for the law's steps: element i is missing if there[i] is a NaN */
     const float *there;
-} ready;
+} prepared;
 
-static void put_away(ready *r)
+static void release(prepared *r)
 {
     free(r->made.memory);
     free(r->counts.memory);
@@ -56,31 +56,31 @@ static void put_away(ready *r)
 static int64_t size(int64_t stride) { return stride < 0 ? -stride : stride; }
 
 /* Are columns neighbours in memory? Then the copy has rows and columns exchanged. */
-static int turns(const tally_view *in)
+static int columns_are_adjacent(const tally_view *in)
 {
     return !in->next && in->rows > 1 && in->n > 1 && size(in->row_stride) < size(in->stride);
 }
 
 /* counts: prepare the plan `count` too. The caller must release r in every case. */
-static tally_status get_ready(tally *ctx, const tl_feed *f, const tally_view *in, int counts,
-                              ready *r)
+static tally_status prepare(tally *ctx, const tl_feed *f, const tally_view *in, int counts,
+                            prepared *r)
 {
     const int states = f->form.kind == TL_FORM_STATES;
-    *r = (ready){.plan = f->plan, .count = f->count, .work = *in, .count_work = *in};
+    *r = (prepared){.plan = f->plan, .count = f->count, .work = *in, .count_work = *in};
     if (!states && in->rows == 1 && tl_gather_reads(in, NULL, 0)) {
         if (counts) tl_gather_count(&r->counting, &f->form, in, &r->count);
         tl_gather_direct(&r->gather, &f->form, in, &r->plan);
         r->work.next = NULL;
         return TALLY_OK;
     }
-    const int turn = turns(in);
-    const tally_view from = turn ? tl_view_turned(in) : *in;
+    const int exchanged = columns_are_adjacent(in);
+    const tally_view from = exchanged ? tl_view_turned(in) : *in;
     tally_status status = tl_gather_dense(ctx, &f->form, &from, &r->plan, 0, 0, &r->made);
     if (!status && (counts || states))
         status = tl_gather_dense(ctx, &f->form, &from, &r->plan, 0, 1, &r->counts);
     if (status) return status;
-    r->work = turn ? tl_view_turned(&r->made.view) : r->made.view;
-    r->count_work = turn ? tl_view_turned(&r->counts.view) : r->counts.view;
+    r->work = exchanged ? tl_view_turned(&r->made.view) : r->made.view;
+    r->count_work = exchanged ? tl_view_turned(&r->counts.view) : r->counts.view;
     if (f->form.op->inputs == 2) {
         r->next = r->made.second;
         r->work.next = &r->next;
@@ -106,9 +106,9 @@ typedef struct {
     tl_state prefix[TL_MAX_NODES + 1];
     int have[TL_MAX_NODES + 1];
     int64_t n[TL_MAX_NODES + 1];
-} walk;
+} prefix_counter;
 
-static void walk_over(walk *w, const tl_scalar *op, int j)
+static void walk_over(prefix_counter *w, const tl_scalar *op, int j)
 {
     const int64_t size = w->c.counted ? tl_kept(op, &w->c.node[j]) : (int64_t)1 << w->c.level[j];
     w->have[j + 1] = w->have[j] || size;
@@ -120,7 +120,8 @@ static void walk_over(walk *w, const tl_scalar *op, int j)
         w->prefix[j + 1] = w->c.node[j];
 }
 
-static void walk_begin(walk *w, const tl_scalar *op, const tl_counter *c, const tl_state *init)
+static void walk_begin(prefix_counter *w, const tl_scalar *op, const tl_counter *c,
+                       const tl_state *init)
 {
     w->c = *c;
     w->have[0] = init != NULL;
@@ -129,7 +130,7 @@ static void walk_begin(walk *w, const tl_scalar *op, const tl_counter *c, const 
     for (int j = 0; j < c->count; j++) walk_over(w, op, j);
 }
 
-static void walk_result(const walk *w, const tl_plan *plan, void *out)
+static void walk_result(const prefix_counter *w, const tl_plan *plan, void *out)
 {
     const int top = w->c.count;
     if (w->have[top])
@@ -149,8 +150,8 @@ static void push_element(const tl_plan *plan, tl_counter *c, const void *x, int 
 }
 
 /* Scans n elements of a dense sequence. out NULL: no results are written. */
-static void walk_on(walk *w, const tl_plan *plan, const char *x, const float *there, int64_t n,
-                    int exclusive, char *out, int64_t out_step)
+static void scan_elements(prefix_counter *w, const tl_plan *plan, const char *x, const float *there,
+                          int64_t n, int exclusive, char *out, int64_t out_step)
 {
     for (int64_t i = 0; i < n; i++, out += out_step) {
         if (exclusive) walk_result(w, plan, out);
@@ -170,7 +171,7 @@ typedef struct {
     const float *there;
 } row_of;
 
-static row_of bring(const ready *r, int64_t row, char *room)
+static row_of bring(const prepared *r, int64_t row, char *room)
 {
     const tally_view *v = &r->work;
     const int64_t bytes = r->plan.op->elem_bytes, at = place(v, row);
@@ -183,7 +184,7 @@ static row_of bring(const ready *r, int64_t row, char *room)
     return (row_of){room, there};
 }
 
-static size_t room_of(const ready *r)
+static size_t room_of(const prepared *r)
 {
     if (r->work.stride == 1 || r->work.n == 1) return 1;
     return ((size_t)(r->work.n * r->plan.op->elem_bytes + 7) & ~(size_t)7) +
@@ -193,7 +194,7 @@ static size_t room_of(const ready *r)
 enum { ROWS = 16 }; /* of a chunk */
 
 typedef struct {
-    const ready *r;
+    const prepared *r;
     tl_slab *slab;
     int64_t first; /* the slab's row for row 0 of r */
 } slab_work;
@@ -201,7 +202,7 @@ typedef struct {
 static void slab_rows(void *data, const tl_worker *worker)
 {
     const slab_work *a = data;
-    const ready *r = a->r;
+    const prepared *r = a->r;
     tl_counter c;
     char *const room = malloc(room_of(r));
     for (int64_t k; room && (k = tl_next_chunk(worker)) < worker->chunks;)
@@ -218,7 +219,7 @@ static void slab_rows(void *data, const tl_worker *worker)
 }
 
 /* Fills rows first and up of a slab by the law's steps. 0: out of memory. */
-static int slab_by_states(const ready *r, int threads, tl_slab *slab, int64_t first)
+static int slab_by_states(const prepared *r, int threads, tl_slab *slab, int64_t first)
 {
     slab_work all = {r, slab, first};
     return tl_parallel(r->work.rows > 64 ? threads : 1, (r->work.rows + ROWS - 1) / ROWS, slab_rows,
@@ -230,7 +231,7 @@ static int slab_by_states(const ready *r, int threads, tl_slab *slab, int64_t fi
 /* Converts a state of the form to a counted state of the law. kept: the number of its elements. */
 static void to_law(const tl_form *form, const void *state, int64_t kept, tl_state *s)
 {
-    if (says_number(form))
+    if (keeps_count(form))
         memcpy(&kept, (const char *)state + form->named->state_bytes, sizeof kept);
     memcpy(s, state, form->named->state_bytes);
     tl_set_kept(form->named, s, kept);
@@ -241,14 +242,14 @@ static tally_status slab_block(tally *ctx, const tl_feed *f, int threads, const 
                                tl_slab *slab, int64_t first)
 {
     const tl_form *form = &f->form;
-    const int counts = f->counted && !says_number(form);
+    const int counts = f->counted && !keeps_count(form);
     const size_t bytes = form->op->state_bytes, all = (size_t)(slab->count * in->rows);
-    ready r;
-    tally_status status = get_ready(ctx, f, in, counts, &r);
+    prepared r;
+    tally_status status = prepare(ctx, f, in, counts, &r);
     if (!status && form->kind == TL_FORM_STATES) {
         if (!slab_by_states(&r, threads, slab, first))
             status = tl_no_memory(ctx, room_of(&r), "a sequence");
-        put_away(&r);
+        release(&r);
         return status;
     }
     unsigned char *const made = status ? NULL : malloc(all * bytes + 1);
@@ -273,7 +274,7 @@ static tally_status slab_block(tally *ctx, const tl_feed *f, int threads, const 
     }
     free(made);
     free(kept);
-    put_away(&r);
+    release(&r);
     return status;
 }
 
@@ -340,7 +341,7 @@ static void from_form(const tl_form *form, const tl_counter *from, const tl_coun
 }
 
 /* Scans prepared elements by kernels into dense results. */
-static tally_status scan_by_kernels(tally *ctx, const tl_feed *f, int threads, const ready *r,
+static tally_status scan_by_kernels(tally *ctx, const tl_feed *f, int threads, const prepared *r,
                                     int64_t n, char *out, tl_scan *s, const void *init)
 {
     const tl_form *form = &f->form;
@@ -354,13 +355,13 @@ static tally_status scan_by_kernels(tally *ctx, const tl_feed *f, int threads, c
         return status;
     }
     to_form(form, &s->done, &t.done, &counts);
-    if (!says_number(form)) tl_push_slab(&r->count, threads, r->count_work.data, n, &counts);
+    if (!keeps_count(form)) tl_push_slab(&r->count, threads, r->count_work.data, n, &counts);
     if (init) { /* a NaN initial value is a value */
         r->plan.mask->quiet(quiet, init, form->op->out, 1);
         form->op->seed(&t.init, quiet, form->par);
     }
     const tally_status status = tl_scan_push(ctx, &t, threads, r->work.data, n, out);
-    if (!status) from_form(form, &t.done, says_number(form) ? &t.done : &counts, &s->done);
+    if (!status) from_form(form, &t.done, keeps_count(form) ? &t.done : &counts, &s->done);
     return status;
 }
 
@@ -369,14 +370,14 @@ tally_status tl_feed_scan(tally *ctx, const tl_feed *f, int threads, const tally
 {
     const tl_form *form = &f->form;
     const int64_t bytes = form->op->result_bytes;
-    ready r;
+    prepared r;
     char *dense = NULL;
-    tally_status status = get_ready(ctx, f, in, f->counted && !says_number(form), &r);
+    tally_status status = prepare(ctx, f, in, f->counted && !keeps_count(form), &r);
     if (!status && form->kind == TL_FORM_STATES) {
-        walk w;
+        prefix_counter w;
         walk_begin(&w, form->op, &s->done, s->seeded ? &s->init : NULL);
-        walk_on(&w, &r.plan, r.work.data, r.there, in->n, s->exclusive, out->data,
-                tl_step(out->stride, bytes));
+        scan_elements(&w, &r.plan, r.work.data, r.there, in->n, s->exclusive, out->data,
+                      tl_step(out->stride, bytes));
         s->done = w.c;
     } else if (!status) {
         if (out->stride != 1 && in->n > 1 && !(dense = malloc((size_t)(in->n * bytes))))
@@ -387,13 +388,13 @@ tally_status tl_feed_scan(tally *ctx, const tl_feed *f, int threads, const tally
         if (!status && dense) tl_copy_strided(out->data, out->stride, dense, 1, in->n, bytes);
     }
     free(dense);
-    put_away(&r);
+    release(&r);
     return status;
 }
 
 typedef struct {
     const tl_feed *f;
-    const ready *r;
+    const prepared *r;
     const tally_view *out;
     const tl_slab *from; /* NULL: no elements before */
     tl_slab *to;
@@ -405,9 +406,9 @@ typedef struct {
 static void scan_rows(void *data, const tl_worker *worker)
 {
     const scan_work *a = data;
-    const ready *r = a->r;
+    const prepared *r = a->r;
     const tl_scalar *op = a->f->form.op;
-    walk *const w = malloc(sizeof *w);
+    prefix_counter *const w = malloc(sizeof *w);
     char *const room = malloc(room_of(r));
     for (int64_t k; w && room && (k = tl_next_chunk(worker)) < worker->chunks;)
         for (int64_t row = k * ROWS; row < (k + 1) * ROWS && row < r->work.rows; row++) {
@@ -418,9 +419,9 @@ static void scan_rows(void *data, const tl_worker *worker)
             if (a->from) tl_slab_get(a->from, a->first + row, &c);
             if (a->to->counted) tl_counter_raise(&c, op);
             walk_begin(w, op, &c, a->init);
-            walk_on(w, &r->plan, e.x, e.there, r->work.n, a->exclusive,
-                    tl_view_row(a->out, a->first + row, op->result_bytes, &m),
-                    tl_step(a->out->stride, op->result_bytes));
+            scan_elements(w, &r->plan, e.x, e.there, r->work.n, a->exclusive,
+                          tl_view_row(a->out, a->first + row, op->result_bytes, &m),
+                          tl_step(a->out->stride, op->result_bytes));
             tl_slab_set(a->to, a->first + row, &w->c);
         }
     free(w);
@@ -437,13 +438,13 @@ tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, int threads, const 
         tally_view next,
             part = rows_of(in, first, in->rows - first < each ? in->rows - first : each);
         if (in->next) next = rows_of(in->next, first, part.rows), part.next = &next;
-        ready r;
-        status = get_ready(ctx, f, &part, 0, &r);
+        prepared r;
+        status = prepare(ctx, f, &part, 0, &r);
         scan_work all = {f, &r, out, from, to, first, exclusive, init};
         if (!status && !tl_parallel(part.rows > 64 ? threads : 1, (part.rows + ROWS - 1) / ROWS,
                                     scan_rows, &all))
-            status = tl_no_memory(ctx, sizeof(walk), "a scan");
-        put_away(&r);
+            status = tl_no_memory(ctx, sizeof(prefix_counter), "a scan");
+        release(&r);
     }
     return status;
 }

@@ -50,8 +50,8 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
 {
     VS(*ring)
     [W(VECTORS)] = k->ring, (*delay)[W(VECTORS)] = k->delay, (*stash)[W(VECTORS)] = k->stash;
-    VS *carry = k->carry, *climbing = carry + 2 * W(VECTORS),
-       last[3] = {climbing[0], climbing[1], climbing[2]};
+    VS *carry = k->carry, *low_last = carry + 2 * W(VECTORS),
+       last[3] = {low_last[0], low_last[1], low_last[2]};
     const void *z0 = k->z0;
     W(soa) *z2 = TL_LOG_V > 2 && w & (TL_V - 1) & ~3 ? k->z2 : NULL, *past = k->past;
     int64_t high = w >> TL_LOG_V, counted = k->row;
@@ -106,7 +106,7 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
         DOWN(0)
         EACH(W(soa_store)(past, at + j * TL_V, v[j]));
     }
-    for (int j = 0; j < 3; j++) climbing[j] = last[j];
+    for (int j = 0; j < 3; j++) low_last[j] = last[j];
     k->row += rows;
 }
 #undef EACH
