@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A strip of lanes goes through the kernels in chunks of rows that stay in the first caches
+ * A strip of lanes goes through the kernels in chunks of rows that stay in L1 and L2
  * (lanes.h).
  *
  *   elements --(copy, widen)--> t --kernel--> soa --lower--> r --(narrow, copy)--> results

@@ -21,8 +21,8 @@ enum {
     STAGED = 16 * 1024,   /* most elements of a batch of rows that are copied or widened */
     STREAM_BYTES = 4 * 1024 * 1024, /* results of at least this size use non-temporal stores */
     OVER = 8,                       /* a transposition reads multiples of this many elements */
-    /* Elements of the copies of sequences that a transposition would read past the end of. At most
-     * 17 sequences need one: 17 sequences of 1 element read 16 each. */
+    /* A sequence that a transposition would read past the end of is copied; this many elements are
+     * enough for the copies of one strip. */
     SPILL = 4 * TL_LANES_LONG
 };
 

@@ -31,7 +31,7 @@ enum {
 
 static int element_bytes(const tl_plan *plan) { return plan->op->elem_bytes; }
 
-/* Appends n elements on this thread: the first aligned nodes, then whole nodes, then the rest. */
+/* Appends n elements on this thread, as the largest aligned nodes. */
 static void slab_serial(const tl_plan *plan, const char *x, int64_t n, int fetch, tl_counter *c)
 {
     tl_state nodes[TL_MAX_LEVELS];

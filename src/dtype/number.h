@@ -78,8 +78,7 @@ static inline __attribute__((always_inline)) uint64_t tl_round_decimal(uint64_t 
     }
     if (__builtin_expect(lo <= 1, 0) && q >= f.even_lo && q <= f.even_hi && (m & 3) == 1 &&
         (m << shift) == hi)
-        /* exactly half way: to even */
-        m &= ~1ull;
+        m &= ~1ull; /* exactly half way: to even */
     m += m & 1;
     m >>= 1;
     /* m has the hidden bit, which adds 1 to the exponent, as does a carry */

@@ -175,8 +175,8 @@ typedef struct {
 
 typedef struct {
     const tl_scalar *op;
-    tl_slab *slab; /* of the change */
-    place *node;   /* its nodes */
+    tl_slab *slab; /* the slab that a change makes */
+    place *node;   /* the nodes of that slab */
     step *steps;
     int64_t count;
     int buffers, failed;

@@ -147,7 +147,7 @@ typedef struct {
     const tl_plan *plan;
     const tally_view *in, *out;
     const tally_scan_options *o;
-    int64_t rows; /* of a chunk */
+    int64_t rows; /* rows of a chunk */
 } row_work;
 
 static void scan_rows(void *data, int64_t k)
@@ -326,7 +326,7 @@ typedef struct {
     const tl_plan *plan;
     const tally_view *in, *out;
     const tally_window_options *o;
-    int64_t rows; /* of a chunk */
+    int64_t rows; /* rows of a chunk */
 } window_work;
 
 static void window_rows(void *data, int64_t k)

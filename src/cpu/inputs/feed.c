@@ -191,7 +191,7 @@ static size_t room_of(const prepared *r)
            (size_t)r->work.n * sizeof(float);
 }
 
-enum { ROWS = 16 }; /* of a chunk */
+enum { ROWS = 16 }; /* rows of a chunk */
 
 typedef struct {
     const prepared *r;

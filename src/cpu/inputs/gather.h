@@ -16,7 +16,7 @@
 
 typedef struct tl_source {
     const char *data; /* element 0 */
-    int64_t bytes;    /* of an element */
+    int64_t bytes;    /* bytes of an element */
     const tl_convert *in;
     const unsigned char *valid;
     int64_t offset; /* the bit number of element 0 */

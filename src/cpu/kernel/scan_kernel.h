@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The scan of one tile in the first-level caches: an up-sweep by shuffle networks and a down-sweep
+ * The scan of one tile in L1 and L2: an up-sweep by shuffle networks and a down-sweep
  * by their inverses, with radix V.
  *
  *   up      w[0] = the elements, w[l+1][j] = network(w[l][jV .. jV+V-1]), until one vector is left
