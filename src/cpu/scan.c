@@ -43,15 +43,15 @@ enum {
 /* Values of `stream`: results are stored in the caches, or by non-temporal stores. */
 enum { STORE_CACHED = 0, STORE_STREAM = 1 };
 
-/* Lowers the m states that are staged after S(b). have: S(b) is not ABSENT. */
-static void lower_tile(const tl_scan *s, tl_staging at, char *out, int64_t m, int64_t b, int have,
-                       int stream)
+/* Lowers the m states that are staged after S(b). prefix_present: S(b) is not ABSENT. */
+static void lower_tile(const tl_scan *s, tl_staging at, char *out, int64_t m, int64_t b,
+                       int prefix_present, int stream)
 {
     const tl_plan *plan = s->plan;
     int64_t from = plan->core->lead;
     if (!s->exclusive) {
         tl_lower_row(plan, at, out, from + 1, m, b + 1, 1, 0, 0, stream);
-    } else if (have) {
+    } else if (prefix_present) {
         tl_lower_row(plan, at, out, from, m, b, 1, 0, 0, stream);
     } else {
         plan->op->empty(plan->par, out);
@@ -71,27 +71,27 @@ static void push_part(const tl_plan *plan, tl_counter *c, const char *x, int64_t
 /* Scans a tile with a running scan (kernel.h), in pieces that stay in the first-level cache. On
  * entry *prefix is S(b), on return S(b + m). full: without staging. */
 static void scan_running_tile(const tl_scan *s, tl_staging at, const char *x, int64_t m, int64_t b,
-                              char *out, int stream, int64_t ahead, int full, int have,
+                              char *out, int stream, int64_t ahead, int full, int prefix_present,
                               tl_state *prefix, tl_state *node)
 {
     const tl_plan *plan = s->plan;
     const tl_scalar *op = plan->op;
     int64_t most =
         full && !plan->in ? m : RUN_BYTES * plan->core->vector_lanes / plan->core->vector_bytes;
-    for (int64_t j = 0; j < m; j += most, have = 1) {
+    for (int64_t j = 0; j < m; j += most, prefix_present = 1) {
         int64_t now = m - j < most ? m - j : most;
         const char *from = x + j * op->elem_bytes;
         char *to = out + j * op->result_bytes;
         tl_state piece;
         if (full) {
-            tl_scan_full(plan, at, to, from, now, b + j, have ? prefix : NULL, &piece, s->exclusive,
-                         stream, ahead, NULL);
-            if (s->exclusive && !have) op->empty(plan->par, to);
+            tl_scan_full(plan, at, to, from, now, b + j, prefix_present ? prefix : NULL, &piece,
+                         s->exclusive, stream, ahead, NULL);
+            if (s->exclusive && !prefix_present) op->empty(plan->par, to);
         } else {
-            tl_scan_tile(plan, at, from, now, b + j, have ? prefix : NULL, &piece, ahead);
-            lower_tile(s, at, to, now, b + j, have, stream);
+            tl_scan_tile(plan, at, from, now, b + j, prefix_present ? prefix : NULL, &piece, ahead);
+            lower_tile(s, at, to, now, b + j, prefix_present, stream);
         }
-        if (have)
+        if (prefix_present)
             op->combine(prefix, &piece, b + j, now);
         else
             *prefix = piece;
@@ -102,11 +102,11 @@ static void scan_running_tile(const tl_scan *s, tl_staging at, const char *x, in
     }
 }
 
-/* First levels of up-sweeps (tl_up). `have`: those of the whole tiles that are scanned now,
- * computed before. `make`: memory for those of the tiles at x, whose first element has index `at`;
- * they are computed during the scan. */
+/* First levels of up-sweeps (tl_up). current: those of the whole tiles that are scanned now; they
+ * are computed already. later: memory for those of the tiles at x, whose first element has index
+ * `at`; they are computed during the scan. */
 typedef struct {
-    char *have, *make;
+    char *current, *later;
     const char *x;
     int64_t at, tiles;
     int64_t step; /* bytes from the end of the block at x to the block after it */
@@ -128,15 +128,15 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
     const int64_t up_bytes = s->plan->core->up_bytes,
                   tile_bytes = TL_TILE * s->plan->op->elem_bytes;
     const int paired = !u && has_first_levels(s->plan);
-    /* paired: the first level of this tile is in half number tile & 1 of the staging buffer, which
-     * whole tiles do not use otherwise */
-    int made = 0;
+    /* paired: the first level of this tile is computed already, in half number tile & 1 of the
+     * staging buffer, which whole tiles do not use otherwise. */
+    int level_known = 0;
     int64_t tile = 0;
     const tl_plan *plan = s->plan;
     const tl_scalar *op = plan->op;
     const tl_state *init = s->seeded ? &s->init : NULL;
     tl_state prefix, node;
-    int have = 0, known = 0; /* have: S(b) is not ABSENT; known: it is in prefix */
+    int prefix_present = 0, prefix_known = 0; /* S(b) is not ABSENT; it is in prefix */
     if (plan->narrow) {
         tl_narrow_scan(s, c, x, n, out, stream, ahead);
         return;
@@ -147,54 +147,58 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
         /* S(b + j) is S(b) combined with nodes of j elements only while j is at most the alignment
          * of b. A stream may stop at any b. */
         if (b && (b & -b) < m) m = b & -b;
-        if (!known) have = tl_counter_fold(c, op, init, &prefix);
-        known = 0;
+        if (!prefix_known) prefix_present = tl_counter_fold(c, op, init, &prefix);
+        prefix_known = 0;
         /* Before the scan, because results may overwrite the elements. */
         if (m < TL_TILE && !(s->ends && m == n && b % TL_TILE == 0)) push_part(plan, c, x, m);
         int lead = plan->core->lead, full = plan->core->scan_full && plan->core == plan->lower &&
                                             !plan->out && !(stream && (uintptr_t)out % 64);
         if (lead) {
-            scan_running_tile(s, at, x, m, b, out, stream, ahead, full, have, &prefix, &node);
+            scan_running_tile(s, at, x, m, b, out, stream, ahead, full, prefix_present, &prefix,
+                              &node);
             if (m == TL_TILE) tl_counter_push(c, op, TL_TILE_LEVEL, &node);
-            have = known = 1;
+            prefix_present = prefix_known = 1;
             continue;
         }
-        const int had = have;
+        const int had_prefix = prefix_present;
         if (full) {
             tl_up up = {0};
             if (u && m == TL_TILE) {
-                up = (tl_up){u->have + tile * up_bytes, NULL, u->at + tile * TL_TILE,
-                             u->make + tile * up_bytes};
+                up = (tl_up){u->current + tile * up_bytes, NULL, u->at + tile * TL_TILE,
+                             u->later + tile * up_bytes};
                 if (tile < u->tiles) up.soon = u->x + tile * tile_bytes;
-                const int64_t then = tile + AHEAD_BYTES / tile_bytes;
-                if (stream) ahead = u->x + then * tile_bytes + (then < u->tiles ? 0 : u->step) - x;
+                const int64_t prefetch_tile = tile + AHEAD_BYTES / tile_bytes;
+                if (stream)
+                    ahead = u->x + prefetch_tile * tile_bytes +
+                            (prefetch_tile < u->tiles ? 0 : u->step) - x;
             } else if (paired && m == TL_TILE) {
                 char *half[2] = {at.soa, (char *)at.soa + TL_TILE / 2 / plan->core->vector_lanes *
                                                               plan->core->vector_bytes};
-                up = (tl_up){made ? half[tile & 1] : NULL, NULL, b + TL_TILE, half[~tile & 1]};
+                up = (tl_up){level_known ? half[tile & 1] : NULL, NULL, b + TL_TILE,
+                             half[~tile & 1]};
                 if (n >= 2 * TL_TILE) up.soon = x + tile_bytes;
-                made = up.soon != NULL;
+                level_known = up.soon != NULL;
             }
             tile++;
             /* Prefetch one tile later, because the tile in between is being read for its first
              * level. For f32 sums this is faster, for f64 slower. */
             const int64_t extra_bytes =
                 paired && ahead && up.soon && op->elem_bytes <= 4 ? tile_bytes : 0;
-            tl_scan_full(plan, at, out, x, m, b, have ? &prefix : NULL, &node, s->exclusive, stream,
-                         ahead + extra_bytes, &up);
+            tl_scan_full(plan, at, out, x, m, b, prefix_present ? &prefix : NULL, &node,
+                         s->exclusive, stream, ahead + extra_bytes, &up);
         } else
-            tl_scan_tile(plan, at, x, m, b, have ? &prefix : NULL, &node, ahead);
+            tl_scan_tile(plan, at, x, m, b, prefix_present ? &prefix : NULL, &node, ahead);
         if (m == TL_TILE) tl_counter_push(c, op, TL_TILE_LEVEL, &node);
         /* S(b + m) has a new larger node: take it from the counter */
         if (m == TL_TILE || m == (b & -b)) {
-            have = known = tl_counter_fold(c, op, init, &prefix);
+            prefix_present = prefix_known = tl_counter_fold(c, op, init, &prefix);
             if (!full) tl_stage(plan, at.soa, m, &prefix);
         }
         if (!full)
-            lower_tile(s, at, out, m, b, had, stream);
-        else if (s->exclusive && !had)
+            lower_tile(s, at, out, m, b, had_prefix, stream);
+        else if (s->exclusive && !had_prefix)
             op->empty(plan->par, out);
-        else if (!s->exclusive && known)
+        else if (!s->exclusive && prefix_known)
             op->lower(&prefix, c->end, 0, plan->par, out + (m - 1) * op->result_bytes);
     }
 }
@@ -249,7 +253,7 @@ static void fold(shared *t, int64_t j, int64_t base)
 }
 
 /* Publishes the node of block j, computed from the first levels of its tiles. */
-static void fold_first_levels(shared *t, int64_t j, const char *made)
+static void fold_first_levels(shared *t, int64_t j, const char *levels)
 {
     const tl_plan *plan = t->scan->plan;
     tl_counter c;
@@ -257,7 +261,7 @@ static void fold_first_levels(shared *t, int64_t j, const char *made)
     tl_counter_init(&c, 0);
     for (int64_t k = 0; k < t->size / TL_TILE; k++) {
         tl_state node;
-        plan->core->scan_node(&node, made + k * plan->core->up_bytes);
+        plan->core->scan_node(&node, levels + k * plan->core->up_bytes);
         if (plan->op->from_wide) plan->op->from_wide(&node);
         tl_counter_push(&c, plan->op, TL_TILE_LEVEL, &node);
     }
@@ -284,8 +288,8 @@ static void join_nodes(shared *t, tl_counter *c, int64_t *seen, int64_t j)
     }
 }
 
-/* Scans blocks until none is left. made: memory for the first levels of three blocks. */
-static void scan_blocks(shared *t, const tl_worker *worker, tl_staging at, char *made)
+/* Scans blocks until none is left. levels: memory for the first levels of three blocks. */
+static void scan_blocks(shared *t, const tl_worker *worker, tl_staging at, char *levels)
 {
     const tl_scalar *op = t->scan->plan->op;
     tl_counter *const c = &t->counters[worker->number];
@@ -299,14 +303,14 @@ static void scan_blocks(shared *t, const tl_worker *worker, tl_staging at, char 
         if (t->depth == FOLD_DEPTH)
             fold(t, block[d], base);
         else
-            compute_first_levels(t, block[d], base, made + d * set);
+            compute_first_levels(t, block[d], base, levels + d * set);
     }
     for (int64_t j = block[0], round = 0; j < t->blocks; j = block[0], round++) {
         const int64_t later = block[t->depth] = tl_next_chunk(worker);
         const first_levels u = {
-            made + round % 3 * set, made + (round + LEVELS_DEPTH) % 3 * set,
-            block_at(t, later),     base + later * t->size,
-            tiles_of(t, later),     (worker->threads - 1) * t->size * op->elem_bytes};
+            levels + round % 3 * set, levels + (round + LEVELS_DEPTH) % 3 * set,
+            block_at(t, later),       base + later * t->size,
+            tiles_of(t, later),       (worker->threads - 1) * t->size * op->elem_bytes};
         if (t->depth == FOLD_DEPTH && later < t->blocks) fold(t, later, base);
         /* `later` is the only block of this thread that may be unpublished, and it comes after j */
         assert(later > j);
@@ -315,7 +319,7 @@ static void scan_blocks(shared *t, const tl_worker *worker, tl_staging at, char 
         scan_serial(t->scan, c, block_at(t, j), m, t->out + j * t->size * op->result_bytes,
                     t->stream, t->stream && t->depth == FOLD_DEPTH ? fold_distance : 0, at,
                     t->depth == LEVELS_DEPTH ? &u : NULL);
-        if (t->depth == LEVELS_DEPTH && later < t->blocks) fold_first_levels(t, later, u.make);
+        if (t->depth == LEVELS_DEPTH && later < t->blocks) fold_first_levels(t, later, u.later);
         seen = j + 1;
         if (seen == t->blocks) t->last = c;
         for (int d = 0; d < t->depth; d++) block[d] = block[d + 1];

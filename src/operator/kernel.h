@@ -135,10 +135,10 @@ typedef struct tl_lanes {
     int stream;
 } tl_lanes;
 
-/* Lowers `rows` rows of m staged states. Rows of states are `width` apart, rows of results row_step
- * apart. Result j of the first row has the count n + j * dn and the origin first + j * dfirst; each
- * row adds row_n and row_first. counts: NULL, or the counts of one row; then m is a multiple of
- * TL_ABREAST and dfirst is 0. */
+/* Lowers `rows` rows of m staged states, from soa[from] on. Rows of states are `width` apart, rows
+ * of results row_step apart. Result j of the first row has the count n + j * dn and the origin
+ * first + j * dfirst; each row adds row_n and row_first. counts: NULL, or the counts of one row;
+ * then m is a multiple of TL_ABREAST and dfirst is 0. */
 typedef struct tl_lower {
     int64_t from, m, n, first;
     int dn, dfirst, stream;
