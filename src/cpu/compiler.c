@@ -20,7 +20,7 @@ static int is_program(const char *path, struct stat *info)
     return !stat(path, info) && S_ISREG(info->st_mode) && !access(path, X_OK);
 }
 
-/* The file that `name` runs, as execvp finds it. */
+/* The file that execvp would run for `name`. */
 static int find_program(const char *name, char *path, struct stat *info)
 {
     const char *at = secure_getenv("PATH");
@@ -29,7 +29,7 @@ static int find_program(const char *name, char *path, struct stat *info)
                is_program(path, info);
     while (at && *at) {
         int length = (int)strcspn(at, ":");
-        /* an empty entry of PATH is the current folder: no compiler is taken from there */
+        /* An empty entry of PATH is the current folder; no compiler is taken from there. */
         if (length &&
             snprintf(path, TL_COMPILER_PATH, "%.*s/%s", length, at, name) < TL_COMPILER_PATH &&
             is_program(path, info))
@@ -63,7 +63,7 @@ int tl_compiler_find(tl_compiler *c)
     return 1;
 }
 
-/* The environment with messages in English, which tl_user_error reads. */
+/* The environment with English messages, which tl_user_error reads. */
 static char **plain_environment(void)
 {
     static char language[] = "LC_ALL=C";
@@ -76,9 +76,9 @@ static char **plain_environment(void)
     return to;
 }
 
-/* The child gets a process group of its own, so that all programs that the compiler starts can
- * be ended. It gets the caller's signal mask, and the default action for signals that callers
- * often ignore (tally's command line does). */
+/* The child gets its own process group, so that all programs started by the compiler can be ended.
+ * It gets the caller's signal mask, and the default action for signals that callers often ignore
+ * (tally's command line does). */
 static int spawn_attributes(posix_spawnattr_t *a, const sigset_t *mask)
 {
     sigset_t usual;
@@ -117,9 +117,9 @@ static int run(const tl_compiler *c, char **argv, char **environment, const char
     if (failed) return -1;
     while (waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
     }
-    tl_leftover_drop(&leftover); /* before its number may be another's */
+    tl_leftover_drop(&leftover); /* before the process number can be reused */
     while (waitpid(child, status, 0) < 0)
-        /* the caller ignores SIGCHLD: the output file says whether it worked */
+        /* The caller ignores SIGCHLD: the output file tells whether it worked. */
         if (errno != EINTR) return 1;
     return 0;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The system's C compiler at run time: the words of $CC, or cc, gcc, clang, whichever PATH has
- * first. */
+ * The system's C compiler at run time: the words of $CC, or the first of cc, gcc, clang in PATH. */
 #ifndef TALLY_COMPILER_H
 #define TALLY_COMPILER_H
 #include <stddef.h>
@@ -9,16 +8,16 @@ enum { TL_COMPILER_WORDS = 8, TL_COMPILER_PATH = 512, TL_COMPILER_ARGUMENTS = 40
 
 typedef struct tl_compiler {
     char words[TL_COMPILER_PATH]; /* $CC, cut at its spaces */
-    /* the program and its first arguments, NULL-terminated */
+    /* the program and its first arguments, terminated by NULL */
     const char *argument[TL_COMPILER_WORDS];
     char path[TL_COMPILER_PATH]; /* the program's file */
-    /* path, size and date of that file, by which compilers differ */
+    /* path, size and date of that file, to tell compilers apart */
     char identity[TL_COMPILER_PATH + 64];
 } tl_compiler;
 
 /* Returns 0 if there is none. */
 int tl_compiler_find(tl_compiler *c);
-/* Runs it with these additional arguments (NULL-terminated); its messages go to the file `log`.
- * Returns its exit status, -1 if it could not be run. */
+/* Runs the compiler with additional arguments (terminated by NULL). Its messages go to the file
+ * `log`. Returns its exit status, or -1 if it could not be run. */
 int tl_compiler_run(const tl_compiler *c, const char *const *arguments, const char *log);
 #endif

@@ -81,7 +81,8 @@ static tally_status parse_options(tally *ctx, cpu *d, const char *options)
         else if (!strncmp(item, "isa=", 4))
             status = set_isa(ctx, d, item + 4, "isa");
         else if (!strcmp(item, "probe=on") || !strcmp(item, "probe=off"))
-            continue; /* for api.c, of every kind of device */
+            /* api.c handles it, for every kind of device */
+            continue;
         else
             status = tl_fail(
                 ctx, TALLY_INVALID,
@@ -92,7 +93,7 @@ static tally_status parse_options(tally *ctx, cpu *d, const char *options)
 
 static tally_status cpu_open(tally *ctx, int index, const char *options, tl_device **device)
 {
-    (void)index; /* describe knows one */
+    (void)index; /* there is one device; `describe` knows it */
     cpu *d = malloc(sizeof *d);
     if (!d) return tl_no_memory(ctx, sizeof *d, "a device");
     *d = (cpu){{&tl_device_cpu}, tl_processors(), tl_isa_widest()};

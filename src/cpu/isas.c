@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The instruction sets and their kernels: from an operator's instance to its plan on the
- * processors. */
+ * The instruction sets and their kernels: makes the plan of an operator's instance for CPUs. */
 #include "isas.h"
 #include "dtype/dtype_traits.h"
 #include "exact/exact.h"
@@ -76,7 +75,7 @@ static const tl_kernel *find_kernel(const char *file, tally_dtype dtype, tally_d
     return NULL;
 }
 
-/* The kernels whose lower takes the states of `op`'s kernels: those of its wide type, or of any
+/* The kernels whose `lower` reads the states of `op`'s kernels: those of its wide type, or of any
  * type with the same states. */
 static const tl_kernel *find_lower(const tl_scalar *op, tally_dtype acc, int isa)
 {
@@ -110,7 +109,7 @@ tl_plan tl_plan_begin(const tl_scalar *op, tl_par par, int isa)
 void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
 {
     tally_dtype acc =
-        /* the kernels' instance: f32 of f32, u64 of u64 */
+        /* the instance of the kernels: f32 for f32, u64 for u64 */
         op->widen == TL_WIDEN_REAL ? op->wide : op->acc;
     *plan = tl_plan_begin(op, par, isa);
     if (tl_exact_form_of(op)) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * A strip of lanes: its rows through the kernels, a chunk at a time in the first caches (lanes.h).
+ * A strip of lanes goes through the kernels in chunks of rows that stay in L1 and L2
+ * (lanes.h).
  *
  *   elements --(copy, widen)--> t --kernel--> soa --lower--> r --(narrow, copy)--> results
  *
- * What lies where kernels can read it skips t, and results that lower can write skip r. */
+ * Elements that kernels can read in place skip t. Results that `lower` can write in place skip
+ * r. */
 #include "lanes.h"
 #include "widen.h"
 #include "context/scratch.h"
@@ -11,10 +13,10 @@
 #include <string.h>
 
 enum {
-    BLOCK = 8,     /* rows that kernels take at a time */
-    ROWS = 256,    /* of a narrow strip at a time */
-    OVER = 512,    /* elements that may be read behind t */
-    STREAMED = 128 /* bytes that results are aligned to where they are streamed by the vector */
+    BLOCK = 8,     /* rows that a kernel takes at a time */
+    ROWS = 256,    /* most rows of a chunk */
+    OVER = 512,    /* elements that may be read past the end of t */
+    STREAMED = 128 /* alignment of results for non-temporal stores */
 };
 
 void tl_lanes_begin(tl_lanes_job *job, const tl_plan *plan, const tally_view *in)
@@ -37,7 +39,8 @@ void tl_lanes_of_scan(tl_lanes_job *job, const tally_view *out, const tally_scan
 
 int tl_lanes_of_window(tl_lanes_job *job, const tally_view *out, const tally_window_options *o)
 {
-    if (job->plan->op->masked && o->min_count > 0) return 0; /* that takes counts too */
+    /* the valid elements must be counted too */
+    if (job->plan->op->masked && o->min_count > 0) return 0;
     if (o->before < 0 || o->after < 0 || o->after > TL_LANES_AFTER ||
         o->before >= TL_LANES_WINDOW - o->after)
         return 0;
@@ -62,21 +65,21 @@ static int64_t padded(const tl_lanes_room *room, int64_t width)
 
 static int levels_of(int64_t n) { return n >= BLOCK ? tl_top_level(n) - 2 : 1; }
 
-/* Rows of a strip that go through a kernel, a staging buffer and r at a time. */
+/* Rows of a chunk: they fit a staging buffer and r. */
 static int64_t chunk_of(int64_t pad)
 {
     const int64_t rows = (TL_SOA / pad - 1) & -(int64_t)BLOCK;
     return rows < ROWS ? rows : ROWS;
 }
 
-/* A row of results without a value. */
+/* Fills room->empty with a row of results without a value. */
 static void fill_empty(tl_lanes_room *room, int64_t width)
 {
     const tl_plan *plan = room->job->plan;
     const int64_t bytes = room->result, all = width * bytes;
     char one[32];
     plan->op->empty(plan->par, one);
-    if (plan->out) /* narrowing gives it back */
+    if (plan->out) /* in the wide type; narrowing restores it */
         tl_widen_values(plan, room->empty, one, plan->op->lanes);
     else
         memcpy(room->empty, one, (size_t)bytes);
@@ -105,7 +108,7 @@ int tl_lanes_open(tl_lanes_room *room, tally *ctx, int me, const tl_lanes_job *j
     if (transposed < TL_SOA + ahead * width) transposed = TL_SOA + ahead * width;
     size_t t = (size_t)((transposed + OVER) * room->elem + 63) & ~(size_t)63;
     size_t r = (size_t)(TL_SOA * room->result + 63) & ~(size_t)63;
-    if (r < TL_WIDE_BYTES) r = TL_WIDE_BYTES; /* tl_lower_row takes it too */
+    if (r < TL_WIDE_BYTES) r = TL_WIDE_BYTES; /* tl_lower_row uses r too */
     char *at =
         tl_scratch(ctx, me, TL_ROOM, soa + carry + t + 2 * r + (size_t)(width * room->result));
     if (!at) return 0;
@@ -121,7 +124,7 @@ int tl_lanes_open(tl_lanes_room *room, tally *ctx, int me, const tl_lanes_job *j
     return 1;
 }
 
-/* The strip's width, with padding; S(0) of its lanes. */
+/* Sets the width of the strip, with padding, and S(0) of its lanes. */
 static void set_width(tl_lanes_room *room, int64_t width)
 {
     tl_lanes *k = &room->k;
@@ -135,7 +138,7 @@ static void set_width(tl_lanes_room *room, int64_t width)
 
 /* ---- elements ---- */
 
-/* Few bytes without a call. */
+/* Copies a few elements without a call. */
 static inline void copy_small(char *to, const char *from, int64_t n, int64_t bytes)
 {
     if (bytes == 4)
@@ -146,7 +149,8 @@ static inline void copy_small(char *to, const char *from, int64_t n, int64_t byt
         memcpy(to, from, (size_t)(n * bytes));
 }
 
-/* Rows a .. a + count, where a kernel can read them; *stride: elements from one to the next. */
+/* Returns rows a .. a + count - 1 where a kernel can read them. *stride: elements from one to the
+ * next. */
 static const char *rows_of(tl_lanes_room *room, const tl_lanes_from *f, int64_t a, int64_t count,
                            int64_t *stride)
 {
@@ -155,7 +159,7 @@ static const char *rows_of(tl_lanes_room *room, const tl_lanes_from *f, int64_t 
     *stride = f->step;
     if (f->direct) return f->x + a * f->step * room->elem;
     const char *x = f->x + a * f->step * bytes;
-    if (f->col_step == 1 && f->step == width) { /* the whole matrix: rows without gaps */
+    if (f->col_step == 1 && f->step == width) { /* a whole matrix without gaps */
         if (plan->in)
             plan->in->apply(plan->in, room->t, x, count * width);
         else
@@ -182,16 +186,17 @@ static const char *rows_of(tl_lanes_room *room, const tl_lanes_from *f, int64_t 
 
 /* ---- results ---- */
 
-/* Where the results of rows i .. are to be lowered; *step: results from a row to the next. */
+/* Returns where the results of rows i and up are to be lowered. *step: results from one row to the
+ * next. */
 static char *target(tl_lanes_room *room, const tl_lanes_to *to, int64_t i, int64_t *step)
 {
     *step = to->direct ? to->step : room->k.vectors * room->lanes;
     return to->direct ? to->out + i * to->step * room->result : room->r;
 }
 
-/* r has the results of rows i .. i + rows: to where they belong. */
-static void deliver(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, int64_t i,
-                    int64_t rows)
+/* Copies the results of rows i .. i + rows - 1 from r to their destinations. */
+static void store_results(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, int64_t i,
+                          int64_t rows)
 {
     const tl_plan *plan = room->job->plan;
     const int64_t pad = room->k.vectors * room->lanes, bytes = room->result,
@@ -215,7 +220,7 @@ static void deliver(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, i
     char *r = room->r;
     if (width != pad)
         for (int64_t j = 1; j < rows; j++)
-            /* downwards in memory, so never over what is still to be read */
+            /* copies downwards in memory, so unread results are not overwritten */
             for (int64_t c = 0; c < width; c++)
                 copy_small(r + (j * width + c) * bytes, r + (j * pad + c) * bytes, 1, bytes);
     char *out = to->out + i * to->step * final;
@@ -237,8 +242,8 @@ static void deliver(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, i
             tl_copy_strided(out + j * to->step * final, to->col_step, r, 1, width, final);
 }
 
-/* Lowers states from soa[from] on: rows results of each lane, of rows i .. of the strip, in
-   reverse if so. */
+/* Lowers the states from soa[from] on: l->rows results of each lane, for rows i and up of the
+ * strip. reverse: last row first. */
 static void lower(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, int64_t i, tl_lower *l,
                   int reverse)
 {
@@ -253,8 +258,7 @@ static void lower(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, int
     plan->lower->lower_rows(out, room->soa, l, plan->par);
 }
 
-/* Are the states in soa, `width` apart from row to row, the results already? Then r may be where
-   they are. */
+/* Do the staged states have the bytes of the results? Then no lowering is needed. */
 static int is_bare(const tl_lanes_room *room, const tl_lanes_to *to)
 {
     const tl_plan *plan = room->job->plan;
@@ -262,7 +266,7 @@ static int is_bare(const tl_lanes_room *room, const tl_lanes_to *to)
            plan->op->lanes == 1;
 }
 
-/* `rows` rows without a value. */
+/* Writes `rows` rows of results without a value. */
 static void empties(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, int64_t i,
                     int64_t rows)
 {
@@ -273,7 +277,7 @@ static void empties(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, i
         now = rows < chunk ? rows : chunk;
         for (int64_t j = 0; j < now; j++)
             memcpy(out + j * step * room->result, room->empty, (size_t)(width * room->result));
-        deliver(room, to, width, i, now);
+        store_results(room, to, width, i, now);
     }
 }
 
@@ -289,7 +293,7 @@ void tl_lanes_feed(tl_lanes_room *room, const tl_lanes_from *f, int64_t at, int6
     k.ahead = f->ahead;
     const int64_t chunk = chunk_of(k.vectors * room->lanes);
     int64_t done = 0;
-    do { /* no rows at all are a last part too */
+    do { /* a last part may have no rows */
         k.at = at + done;
         k.m = f->direct || n - done < chunk ? n - done : chunk;
         k.soa = last && done + k.m == n ? room->soa : NULL;
@@ -323,7 +327,7 @@ void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_t
     for (; at < end; at += k.m) {
         k.at = at;
         k.m = end - at < chunk ? end - at : chunk;
-        /* the first of these rows in memory */
+        /* the first of these rows in memory order */
         const int64_t i = job->reverse ? total - at - k.m : at - first;
         const char *x = rows_of(room, f, i, k.m, &k.stride);
         if (job->reverse) {
@@ -331,7 +335,7 @@ void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_t
             k.stride = -k.stride;
         }
         k.x = x;
-        if (straight) { /* from registers to results */
+        if (straight) { /* from registers to results, without staging */
             k.out = target(room, to, i, &k.out_step);
             k.stream = stream;
             if (job->reverse) {
@@ -339,7 +343,7 @@ void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_t
                 k.out_step = -k.out_step;
             }
             job->plan->core->lanes_scan(&k, job->plan->par);
-            deliver(room, to, width, i, k.m);
+            store_results(room, to, width, i, k.m);
             continue;
         }
         job->plan->core->lanes_scan(&k, job->plan->par);
@@ -359,17 +363,17 @@ void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_t
             memcpy(out + (job->reverse ? k.m - 1 : 0) * step * room->result, room->empty,
                    (size_t)(width * room->result));
         }
-        deliver(room, to, width, i, k.m);
+        store_results(room, to, width, i, k.m);
         room->r = r;
     }
 }
 
-/* The windows that begin with their sequence: prefixes, and those of all n elements. */
+/* Windows that start at the first element: prefixes, and windows of all n elements. */
 static void prefixes(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_to *to, int64_t n,
                      int64_t i0, int64_t i1, int64_t first)
 {
     const tl_lanes_job *job = room->job;
-    /* centre i has i + shift elements, or n */
+    /* centre i has i + shift elements, at most n */
     const int64_t shift = job->after + 1, width = f->width;
     int64_t enough = n < job->least ? i1 : job->least - shift;
     enough = enough < i0 ? i0 : enough < i1 ? enough : i1;
@@ -384,7 +388,7 @@ static void prefixes(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes
         k.m = most - at < chunk ? most - at : chunk;
         k.x = rows_of(room, f, at, k.m, &k.stride);
         job->plan->core->lanes_scan(&k, job->plan->par);
-        /* centres of the lengths at + 1 .. at + m */
+        /* centres of the prefixes of at + 1 .. at + m elements */
         int64_t from = at + 1 - shift, end = at + k.m + 1 - shift;
         from = from > enough ? from : enough;
         end = end < i1 ? end : i1;
@@ -395,7 +399,7 @@ static void prefixes(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes
                           .width = pad,
                           .row_n = 1};
             lower(room, to, width, from - first, &l, 0);
-            deliver(room, to, width, from - first, end - from);
+            store_results(room, to, width, from - first, end - from);
         }
         from = n + 1 - shift > enough ? n + 1 - shift : enough;
         if (at + k.m == n)
@@ -403,7 +407,7 @@ static void prefixes(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes
                 now = i1 - from < chunk ? i1 - from : chunk;
                 tl_lower l = {.from = k.m * pad, .n = n, .rows = now};
                 lower(room, to, width, from - first, &l, 0);
-                deliver(room, to, width, from - first, now);
+                store_results(room, to, width, from - first, now);
             }
     }
 }
@@ -436,7 +440,7 @@ static void full_windows(tl_lanes_room *room, const tl_lanes_from *f, const tl_l
             room->r = room->soa;
         else
             lower(room, to, f->width, i0 - first, &l, 0);
-        deliver(room, to, f->width, i0 - first, now);
+        store_results(room, to, f->width, i0 - first, now);
         room->r = r;
     }
 }
@@ -450,13 +454,12 @@ void tl_lanes_window(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes
     if (i1 > stop) i1 = stop;
     if (i0 >= i1) return;
     room->k.vectors = (int)(padded(room, f->width) / room->lanes);
-    int64_t lo = job->before < i0   ? i0
-                 : job->before < i1 ? job->before
-                                    : i1; /* from here on nothing is missing before */
+    /* Centres from lo on have no missing elements before them. */
+    int64_t lo = job->before < i0 ? i0 : job->before < i1 ? job->before : i1;
     int64_t hi = n - job->after < lo ? lo : n - job->after < i1 ? n - job->after : i1;
     if (i0 < lo) prefixes(room, f, to, n, i0, lo, first);
     if (lo < hi) full_windows(room, f, to, lo, hi, first);
-    for (int64_t i = hi; i < i1; i++) { /* suffixes: each is a fold */
+    for (int64_t i = hi; i < i1; i++) { /* suffixes: one fold each */
         const int64_t a = i - job->before, length = n - a;
         if (length < job->least) {
             empties(room, to, f->width, i - first, i1 - i);
@@ -467,6 +470,6 @@ void tl_lanes_window(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes
         tl_lanes_fold(room, &part, length, NULL, 0);
         tl_lower l = {.n = length, .rows = 1};
         lower(room, to, f->width, i - first, &l, 0);
-        deliver(room, to, f->width, i - first, 1);
+        store_results(room, to, f->width, i - first, 1);
     }
 }

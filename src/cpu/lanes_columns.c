@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Columns: strips of neighbouring ones, dealt to the threads (lanes.h). Where there are fewer
- * strips than threads, the rows are cut too:
+ * Columns in strips of neighbouring columns, which threads take (lanes.h). If there are fewer
+ * strips than threads, rows are cut too:
  *
- *   reduce   aligned blocks of rows become nodes of every column, which a counter per column joins
- *   scan     the same nodes first; then each block is scanned from what lies before it
- *   window   parts of the centres, which share nothing */
+ *   reduce   aligned blocks of rows become nodes of every column; a counter per column joins them
+ *   scan     first the same nodes; then each block is scanned from the prefix before it
+ *   window   parts of the centres, which are independent */
 #include "lanes.h"
 #include "narrow/narrow.h"
 #include "widen.h"
@@ -15,13 +15,13 @@
 #include <string.h>
 
 enum {
-    /* lanes where nothing but the last states is staged: long pieces of rows */
+    /* widest strip of a fold, which stages the last states only */
     FOLDED = 1024,
-    WINDOW_STRIP = 64,     /* of windows, whose tiles are as long as it is wide; */
-    WINDOW_LONG = 32,      /* of longer ones less: their tiles must not be shorter than they are */
-    BLOCK_LEVEL_LEAST = 8, /* a block has at least so many rows, as a power of two */
-    AHEAD = 16,            /* rows that are prefetched before they are read */
-    /* folds of narrower strips cut the rows instead: each row of a strip is another page */
+    WINDOW_STRIP = 64,     /* lanes of a strip of windows; fewer lanes allow longer tiles */
+    WINDOW_LONG = 32,      /* longer windows use the narrowest strip: a tile must hold a window */
+    BLOCK_LEVEL_LEAST = 8, /* a block has at least 2^8 rows */
+    AHEAD = 16,            /* prefetch distance in rows */
+    /* Folds of narrower strips cut rows instead, because each row of a strip is on another page. */
     NARROW_BYTES = 1024,
     STREAM_BYTES = 4 * 1024 * 1024
 };
@@ -32,10 +32,10 @@ int tl_lanes_take_columns(const tally_view *in)
     return llabs(in->row_stride) < llabs(in->stride);
 }
 
-/* One call's columns. */
+/* The columns of one call. */
 typedef struct {
     const tl_lanes_job *job;
-    int64_t strip, strips; /* the last may be narrower */
+    int64_t strip, strips; /* columns of a strip, the last may have fewer; number of strips */
     int stream, fetch;
 } columns;
 
@@ -45,8 +45,8 @@ static int64_t width_of(const columns *c, int64_t s)
     return left < c->strip ? left : c->strip;
 }
 
-/* The strip in parts that kernels read, and perhaps write, where they lie, and a narrow rest: of
-   `part` 0, 1. */
+/* A strip has two parts: part 0 is the whole vectors that kernels read in place, part 1 the
+ * remaining columns. Returns 0 if the part has no columns. */
 static int part_of(const columns *c, const tl_lanes_room *room, int64_t s, int part,
                    tl_lanes_from *from, tl_lanes_to *to)
 {
@@ -91,7 +91,7 @@ static void reduce_strip(const columns *c, tl_lanes_room *room, int64_t s)
     }
 }
 
-static void whole_strip(const columns *c, tl_lanes_room *room, int64_t s)
+static void compute_strip(const columns *c, tl_lanes_room *room, int64_t s)
 {
     const int64_t n = c->job->in->n;
     tl_lanes_from from;
@@ -111,11 +111,12 @@ static void whole_strip(const columns *c, tl_lanes_room *room, int64_t s)
 
 /* ---- blocks of rows ---- */
 
-/* Block j of 2^level rows, of all columns: nodes[j * rows + column]. Of the last, `rest` rows,
- * the nodes of S(rest) follow. */
+/* The nodes of blocks of 2^level rows, for all columns: nodes[j * rows + column]. The nodes of the
+ * rows after the last full block follow. */
 typedef struct {
     int level;
-    int64_t size, count, rest, pieces; /* rows; full blocks; rows after them; nodes of a column */
+    /* rows of a block; full blocks; rows after them; nodes per column */
+    int64_t size, count, rest, pieces;
     tl_state *nodes;
 } blocks;
 
@@ -131,7 +132,7 @@ static blocks cut(int64_t n, int threads)
     return b;
 }
 
-/* Piece j: its first row; *level: of its node. */
+/* Returns the first row of node j; *level: its level. */
 static int64_t piece(const blocks *b, int64_t j, int *level)
 {
     int64_t at = b->count * b->size, left = b->rest;
@@ -182,14 +183,14 @@ static void join(const columns *c, const blocks *b, int64_t col)
     op->lower(&s, counter.end, 0, job->plan->par, job->results + col * op->result_bytes);
 }
 
-enum { JOINED = 16 }; /* columns of a chunk */
+enum { JOINED = 16 }; /* columns that a thread takes at a time */
 
 typedef struct {
     const columns *c;
     const blocks *b;
 } join_work;
 
-static void join_some(void *data, int64_t k)
+static void join_chunk(void *data, int64_t k)
 {
     const join_work *w = data;
     for (int64_t col = k * JOINED; col < (k + 1) * JOINED && col < w->c->job->in->rows; col++)
@@ -199,10 +200,10 @@ static void join_some(void *data, int64_t k)
 static void join_all(const columns *c, const blocks *b, int threads)
 {
     join_work all = {c, b};
-    tl_for(threads, (c->job->in->rows + JOINED - 1) / JOINED, join_some, &all);
+    tl_for(threads, (c->job->in->rows + JOINED - 1) / JOINED, join_chunk, &all);
 }
 
-/* A lane's counter, and S at each of its prefixes, for a scan that begins at block j. */
+/* Sets the counter of a lane, and S at each of its prefixes, for a scan that begins at block j. */
 static void put_lane(tl_lanes_room *room, const blocks *b, int64_t col, int64_t lane, int64_t j)
 {
     const tl_lanes_job *job = room->job;
@@ -239,7 +240,7 @@ static void scan_block(const columns *c, tl_lanes_room *room, const blocks *b, i
     }
 }
 
-/* Tasks 0 .. count - 1, a strip's parts beside each other; what one does. */
+/* What one task does: part `part` of `parts` of a strip. */
 typedef void task(const columns *c, tl_lanes_room *room, blocks *b, int64_t strip, int64_t part,
                   int64_t parts);
 
@@ -247,7 +248,7 @@ static void do_strip(const columns *c, tl_lanes_room *room, blocks *b, int64_t s
                      int64_t parts)
 {
     (void)b, (void)part, (void)parts;
-    whole_strip(c, room, s);
+    compute_strip(c, room, s);
 }
 static void do_windows(const columns *c, tl_lanes_room *room, blocks *b, int64_t s, int64_t part,
                        int64_t parts)
@@ -292,7 +293,7 @@ typedef struct {
     tally *ctx;
     const columns *c;
     blocks *b;
-    task *what;
+    task *run_task;
     int64_t parts;
 } tasks;
 
@@ -303,18 +304,18 @@ static void do_tasks(void *with, const tl_worker *worker)
     tl_lanes_room room;
     if (!tl_lanes_open(&room, all->ctx, worker->number, c->job, c->strip, c->job->in->n, 0)) return;
     for (int64_t t; (t = tl_next_chunk(worker)) < worker->chunks;)
-        all->what(c, &room, all->b, t / all->parts, t % all->parts, all->parts);
+        all->run_task(c, &room, all->b, t / all->parts, t % all->parts, all->parts);
     if (c->stream) tl_stream_fence();
 }
 
-static int run(tally *ctx, const columns *c, blocks *b, int threads, task *what, int64_t parts)
+static int run(tally *ctx, const columns *c, blocks *b, int threads, task *run_task, int64_t parts)
 {
-    tasks all = {ctx, c, b, what, parts};
+    tasks all = {ctx, c, b, run_task, parts};
     if (!tl_scratch_begin(ctx, threads)) return 0;
     return tl_parallel(threads, c->strips * parts, do_tasks, &all);
 }
 
-/* By the express road of narrow types (narrow/narrow.h)? */
+/* Computes the call by the fast path for narrow types (narrow/narrow.h); 0: not supported. */
 static int narrow_columns(const tl_lanes_job *job, int threads)
 {
     const tl_plan *plan = job->plan;
@@ -325,7 +326,7 @@ static int narrow_columns(const tl_lanes_job *job, int threads)
                              job->reverse, job->seeded ? &init : NULL);
 }
 
-/* The full windows, so that only those at the ends are left. */
+/* Computes the full windows by that path; only the windows at the ends remain. 0: not supported. */
 static int narrow_windows(const tl_lanes_job *job, int threads)
 {
     const tl_plan *plan = job->plan;
@@ -349,13 +350,13 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
               : job->verb != TL_WINDOW                                        ? TL_LANES_STRIP
               : job->w > WINDOW_LONG                                          ? TL_ABREAST
                                                                               : WINDOW_STRIP;
-    /* strips of equal width, and for each thread one or two */
+    /* Strips of equal width, one or two for each thread. */
     const int by_rows =
         n >= (int64_t)4 << BLOCK_LEVEL_LEAST && !(op->indexed && job->verb != TL_WINDOW);
-    int64_t least = (in->rows + c.strip - 1) / c.strip, many = 2 * (int64_t)threads;
-    if (by_rows && job->verb == TL_REDUCE && in->rows * op->elem_bytes < many * NARROW_BYTES)
-        many = 1;
-    if (threads > 1 && least < many) least = many;
+    int64_t least = (in->rows + c.strip - 1) / c.strip, wanted = 2 * (int64_t)threads;
+    if (by_rows && job->verb == TL_REDUCE && in->rows * op->elem_bytes < wanted * NARROW_BYTES)
+        wanted = 1;
+    if (threads > 1 && least < wanted) least = wanted;
     int64_t each = (in->rows + least - 1) / least;
     each = (each + TL_ABREAST - 1) & -(int64_t)TL_ABREAST;
     if (each < c.strip) c.strip = each;

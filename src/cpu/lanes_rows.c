@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Short rows and segments: 16 of about the same length make a strip of lanes (lanes.h). Rows of
- * one length are taken as they come; segments a batch at a time, in the order of their lengths.
+ * Short rows and segments: 16 or more of about equal length make a strip of lanes (lanes.h). Rows
+ * of one length are taken in order. Segments are taken a batch at a time and sorted by length.
  *
- *   in --(gaps or strides: copy; widen)--> elements without gaps --transpose--> strip
- *   strip --transpose--> results without gaps --(narrow, copy, stream)--> out
+ *   in --(gaps or strides: copy; widen)--> dense elements --transpose--> strip
+ *   strip --transpose--> dense results --(narrow, copy, stream)--> out
  *
- * Elements and results that need neither go straight to and from the caller's memory. */
+ * Where neither is needed, the caller's memory is read and written in place. */
 #include "lanes.h"
 #include "widen.h"
 #include "context/scratch.h"
@@ -16,17 +16,18 @@
 #include <string.h>
 
 enum {
-    SEQUENCES = 2048,               /* of a batch */
-    ELEMENTS = 64 * 1024,           /* of a batch, at most, */
-    STAGED = 16 * 1024,             /* of rows that are copied or widened, */
-    STREAM_BYTES = 4 * 1024 * 1024, /* results from here on are stored past the caches */
-    /* a transposition reads multiples of this; what it reads behind the last element */
-    OVER = 8,
-    /* is so much in all, at most (17 sequences of 1 read 16 each) */
+    SEQUENCES = 2048,     /* most sequences of a batch */
+    ELEMENTS = 64 * 1024, /* most elements of a batch */
+    STAGED = 16 * 1024,   /* most elements of a batch of rows that are copied or widened */
+    STREAM_BYTES = 4 * 1024 * 1024, /* results of at least this size use non-temporal stores */
+    OVER = 8,                       /* a transposition reads multiples of this many elements */
+    /* A sequence that a transposition would read past the end of is copied; this many elements are
+     * enough for the copies of one strip. */
     SPILL = 4 * TL_LANES_LONG
 };
 
-/* A segment of a batch: elements before it in the batch, its length and number. */
+/* A segment of a batch: the number of elements before it in the batch, its length, and its
+ * number. */
 typedef struct {
     uint32_t at;
     uint16_t n, r;
@@ -35,30 +36,30 @@ typedef struct {
 struct tl_lanes_batch {
     const tl_lanes_job *job;
     tl_lanes_room room;
-    int64_t elem, result; /* of the kernels, as in room */
+    int64_t elem, result; /* bytes of the kernels' elements and results, as in room */
     int direct_in, direct_out, stream, fetch;
-    /* longer sequences go one by one; so do all of a batch of a longer mean */
+    /* Longer sequences are processed one at a time; so are batches with a longer mean. */
     int64_t longest, mean;
     char *in, *pack, *out, *spill;
-    int64_t r0, count;          /* the batch's sequences */
-    const char *x;              /* its first element, or the copy of it, for kernels; */
-    const char *end;            /* what lies before may be read, */
-    int near_end;               /* which a strip might not keep to; */
-    char *y;                    /* where its first result goes */
-    sequence sorted[SEQUENCES]; /* segments by their lengths */
+    int64_t r0, count;          /* the first sequence of the batch, and how many it has */
+    const char *x;              /* the first element, in place or copied */
+    const char *end;            /* nothing at or after this address may be read */
+    int near_end;               /* a strip might read past the end */
+    char *y;                    /* where the first result goes */
+    sequence sorted[SEQUENCES]; /* segments sorted by length */
     uint16_t length[SEQUENCES], alone[SEQUENCES];
     uint32_t place[TL_LANES_LONG + 2];
 };
 
 /* ---- where sequences lie ---- */
 
-/* Do the sequences of a view follow each other without gaps? */
+/* Are the sequences of a view adjacent, without gaps? */
 static int is_dense(const tally_view *v)
 {
     return v->stride == 1 && (v->offsets || v->row_stride == v->n);
 }
 
-/* Number of elements before sequence r, where there are no gaps. */
+/* The number of elements before sequence r of a view without gaps. */
 static int64_t start_of(const tally_view *v, int64_t r)
 {
     return v->offsets ? v->offsets[r] : r * v->n;
@@ -69,16 +70,15 @@ static int64_t length_of(const tally_view *v, int64_t r)
     return v->offsets ? v->offsets[r + 1] - v->offsets[r] : v->n;
 }
 
-/* Longer sequences are quicker one by one. A reduction of one costs 10 to 40 ns and then little,
- * so it depends on how little (ns of an element of f32 and of i8, in lanes and alone:
- * bench/results). */
+/* Sequences up to this length are faster in lanes than one at a time. For reductions it depends on
+ * the operator: one sequence costs 10 to 40 ns and then little for each element (bench/results). */
 static int64_t longest_of(const tl_lanes_job *job)
 {
     const tl_plan *plan = job->plan;
     const int64_t pitch = job->in->offsets ? 0 : llabs(job->in->row_stride) * plan->op->elem_bytes;
-    /* all rows would share a cache's set */
+    /* All rows would map to the same cache set. */
     if (pitch && pitch % 4096 == 0) return TL_LANES_LONG / 2;
-    /* tiles are widened */
+    /* The kernel gets widened tiles. */
     if (job->verb != TL_REDUCE || (plan->fold == plan->core && plan->in)) return TL_LANES_LONG;
     const int64_t state = plan->core->vector_bytes / plan->core->vector_lanes,
                   elem = plan->op->elem_bytes;
@@ -115,7 +115,8 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job)
     b->longest = longest_of(job);
     b->mean = job->verb == TL_REDUCE ? b->longest * 2 / 5 : TL_LANES_LONG / 4;
     b->result = b->room.result;
-    /* rows with gaps: what is read behind a row must be there */
+    /* Rows with gaps: elements past the end of a row may not exist, so the length must be a
+     * multiple of OVER. */
     b->direct_in = !plan->in && in->stride == 1 && (is_dense(in) || in->n % OVER == 0);
     const int64_t results = !out ? 0 : out->offsets ? total : out->rows * out->n;
     b->fetch = in->stride == 1 && tl_fetches(total * plan->op->elem_bytes);
@@ -136,9 +137,9 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job)
     return b;
 }
 
-/* ---- a batch's elements, and its results ---- */
+/* ---- elements and results of a batch ---- */
 
-static void take_in(tl_lanes_batch *b)
+static void load_elements(tl_lanes_batch *b)
 {
     const tl_plan *plan = b->job->plan;
     const tally_view *in = b->job->in;
@@ -162,7 +163,7 @@ static void take_in(tl_lanes_batch *b)
     if (plan->in) plan->in->apply(plan->in, b->in, to, all);
 }
 
-/* To where it is aligned to a line, past the caches. */
+/* Copies with non-temporal stores, aligned to cache lines. */
 static void stream(char *to, const char *from, int64_t bytes)
 {
     int64_t head = (int64_t)(-(uintptr_t)to & 63), at;
@@ -172,7 +173,7 @@ static void stream(char *to, const char *from, int64_t bytes)
     memcpy(to + at, from + at, (size_t)(bytes - at));
 }
 
-static void give_out(tl_lanes_batch *b)
+static void store_results(tl_lanes_batch *b)
 {
     const tl_plan *plan = b->job->plan;
     const tally_view *out = b->job->out;
@@ -182,7 +183,7 @@ static void give_out(tl_lanes_batch *b)
     char *y = tl_view_row(out, b->r0, bytes, &n), *from = b->y;
     if (b->direct_out) return;
     if (plan->out) {
-        char *to = is_dense(out) ? y : b->y; /* in place: results get shorter */
+        char *to = is_dense(out) ? y : b->y; /* in place, because results get narrower */
         enum { PIECE = 1024 };
         char piece[PIECE];
         const int64_t most = PIECE / plan->out->to_bytes, lanes = all * plan->op->lanes;
@@ -212,14 +213,14 @@ static void give_out(tl_lanes_batch *b)
 
 /* ---- strips ---- */
 
-/* Lanes of a strip of n rows: as many as keep its elements in the first cache. */
+/* Lanes of a strip of n rows whose elements fit the first-level cache. */
 static int64_t lanes_for(int64_t n)
 {
     const int64_t lanes = TL_TILE / (((n + OVER - 1) & -(int64_t)OVER) + 1) & -(int64_t)TL_ABREAST;
     return lanes < TL_ABREAST ? TL_ABREAST : lanes < TL_LANES_STRIP ? lanes : TL_LANES_STRIP;
 }
 
-/* A strip of `lanes` lanes is in t: its results. ends: as in tl_lanes. */
+/* Computes the results of a strip of `lanes` lanes, which is in t. ends: see tl_lanes. */
 static void compute(tl_lanes_batch *b, int64_t s, int64_t lanes, int64_t n, const int32_t *ends,
                     const tl_lanes_to *to)
 {
@@ -232,8 +233,8 @@ static void compute(tl_lanes_batch *b, int64_t s, int64_t lanes, int64_t n, cons
         tl_lanes_window(&b->room, &from, to, n, 0, n);
 }
 
-/* `count` sequences of the batch, from number s on: a multiple of 16 rows of one length, and all
-   may be read. */
+/* A strip of `count` rows of one length, from row s of the batch on. Requires: count is a multiple
+ * of 16, and no read goes past the end. */
 static void even_strip(tl_lanes_batch *b, int64_t s, int64_t count)
 {
     const tally_view *in = b->job->in, *out = b->job->out;
@@ -246,8 +247,8 @@ static void even_strip(tl_lanes_batch *b, int64_t s, int64_t count)
     compute(b, s, count, in->n, NULL, &to);
 }
 
-/* `count` sequences of least to most elements; number `to` of those that are staged. rows: they
- * are rows of one length. */
+/* A strip of `count` sequences of least to most elements; `to` is the staging place of the first.
+ * rows: they are rows of one length. */
 static inline void strip(tl_lanes_batch *b, const sequence *s, int64_t count, int64_t least,
                          int64_t most, int64_t to, int rows, tl_next next)
 {
@@ -270,7 +271,8 @@ static inline void strip(tl_lanes_batch *b, const sequence *s, int64_t count, in
             p[c] = spill;
             spill += reads;
         }
-    for (int64_t c = count; c < lanes; c++) p[c] = p[0]; /* as the first lane, without results */
+    /* padding lanes repeat the first lane; their results are not stored */
+    for (int64_t c = count; c < lanes; c++) p[c] = p[0];
     if (out) {
         const int64_t fewer = job->verb == TL_WINDOW && job->valid ? job->w - 1 : 0;
         for (int64_t c = 0; c < count; c++) {
@@ -287,8 +289,8 @@ static inline void strip(tl_lanes_batch *b, const sequence *s, int64_t count, in
     compute(b, to, lanes, most, least == most ? NULL : ends, &where);
 }
 
-/* Rows of one length near the end of what may be read, or too few for even_strip. */
-static void odd_strip(tl_lanes_batch *b, int64_t s, int64_t count)
+/* Rows of one length where even_strip cannot be used: too few, or near the end. */
+static void gathered_strip(tl_lanes_batch *b, int64_t s, int64_t count)
 {
     sequence rows[TL_LANES_STRIP];
     const int64_t n = b->job->in->n;
@@ -308,7 +310,7 @@ static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
         int64_t length;
         b->r0 = r;
         b->count = r1 - r < most ? r1 - r : most;
-        take_in(b);
+        load_elements(b);
         b->near_end = is_dense(job->in) || !b->direct_in;
         b->y = !job->out ? NULL : b->direct_out ? tl_view_row(job->out, r, bytes, &length) : b->out;
         const int64_t lanes = lanes_for(n), reads = ((n + OVER - 1) & -(int64_t)OVER) * b->elem,
@@ -320,30 +322,30 @@ static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
                 (reads == n * b->elem || b->x + (s + now - 1) * pitch + reads <= b->end))
                 even_strip(b, s, now);
             else
-                odd_strip(b, s, now);
+                gathered_strip(b, s, now);
         }
         if (job->out)
-            give_out(b);
+            store_results(b);
         else
             tl_lower_row(job->plan, (tl_staging){b->room.soa, b->room.r}, job->results + r * bytes,
                          0, b->count, n, 0, 0, 0, 0);
     }
 }
 
-/* May a sequence of n elements be lane number `lane` of a strip whose first, not longer, has
-   `first`? */
+/* May a sequence of n elements be lane number `lane` of a strip whose shortest has `first`
+ * elements? */
 static int fits(const tl_lanes_job *job, int64_t first, int64_t n, int64_t lane)
 {
-    /* the same nodes but for the last */
+    /* all nodes of 8 or more elements are the same */
     if (job->verb == TL_REDUCE) return n / OVER == first / OVER;
     if (job->reverse || job->after) return n == first;
     return (n - 1) / OVER == (first - 1) / OVER || (lane < TL_ABREAST && n - first <= first / OVER);
 }
 
-/* Is a strip of `count` sequences of n elements slower than one by one? */
-static int lonely(int64_t count, int64_t n) { return count * 24 < n; }
+/* Is a strip of `count` sequences of n elements slower than one sequence at a time? */
+static int slower_than_alone(int64_t count, int64_t n) { return count * 24 < n; }
 
-/* The batch's staged states to results, each where its segment is. */
+/* Lowers the staged states of a batch and writes each result to the place of its segment. */
 static void lower_segments(tl_lanes_batch *b)
 {
     const tl_plan *plan = b->job->plan;
@@ -372,7 +374,7 @@ static void lower_segments(tl_lanes_batch *b)
 #undef SCATTER
 }
 
-/* The batch from segment r0 on, and their places by length; returns its longest. */
+/* Starts a batch at segment r0 and counts its segments by length; returns the longest length. */
 static int64_t begin_batch(tl_lanes_batch *b, int64_t r0, int64_t r1)
 {
     const int64_t *offset = b->job->in->offsets + r0,
@@ -391,7 +393,7 @@ static int64_t begin_batch(tl_lanes_batch *b, int64_t r0, int64_t r1)
     return longest;
 }
 
-/* By their lengths; returns how many are empty. */
+/* Sorts the batch by length; returns the number of empty segments. */
 static int64_t sort(tl_lanes_batch *b, int64_t longest)
 {
     const int64_t *offset = b->job->in->offsets + b->r0;
@@ -408,44 +410,43 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
 {
     const tl_lanes_job *job = b->job;
     const int64_t *offset = job->in->offsets + b->r0;
-    /* all of them fit a strip */
-    const int as_they_come = longest <= OVER && !job->reverse && !job->after;
+    /* all segments are so short that one strip can hold them unsorted */
+    const int unsorted = longest <= OVER && !job->reverse && !job->after;
     int64_t length, s = 0, alone = 0;
-    take_in(b);
+    load_elements(b);
     const int64_t reach = (offset[b->count] - offset[0] + 2 * longest + 3 * OVER) * b->elem;
     b->near_end = (uintptr_t)b->x + (uintptr_t)reach > (uintptr_t)b->end;
     b->y = !job->out       ? NULL
            : b->direct_out ? tl_view_row(job->out, b->r0, job->plan->op->result_bytes, &length)
                            : b->out;
-    if (as_they_come)
+    if (unsorted)
         for (int64_t j = 0; j < b->count; j++)
             b->sorted[j] = (sequence){(uint32_t)(offset[j] - offset[0]), b->length[j], (uint16_t)j};
     else
         s = sort(b, longest);
     const int64_t begin = s,
                   all = b->fetch && b->direct_in ? (offset[b->count] - offset[0]) * b->elem : 0;
-    const char *next =
-        tl_offset((char *)(uintptr_t)b->x, all); /* of the next batch, as much as this one has */
+    /* prefetch the next batch, as many bytes as this one has */
+    const char *next = tl_offset((char *)(uintptr_t)b->x, all);
     for (int64_t count; longest && s < b->count; s += count) {
-        const int64_t first = as_they_come ? 0 : b->sorted[s].n, lanes = lanes_for(first + OVER),
+        const int64_t first = unsorted ? 0 : b->sorted[s].n, lanes = lanes_for(first + OVER),
                       most = lanes < b->count - s ? lanes : b->count - s;
-        if (as_they_come)
+        if (unsorted)
             count = most;
         else
             for (count = 1; count < most && fits(job, first, b->sorted[s + count].n, count);)
                 count++;
-        if (first > b->longest || ((b->direct_out || !job->out) && lonely(count, first)))
+        if (first > b->longest || ((b->direct_out || !job->out) && slower_than_alone(count, first)))
             for (int64_t c = 0; c < count; c++) b->alone[alone++] = b->sorted[s + c].r;
         else {
             const int64_t share = all * count / (b->count - begin);
-            strip(b, b->sorted + s, count, first,
-                  as_they_come ? longest : b->sorted[s + count - 1].n, s, 0,
-                  (tl_next){next, share});
+            strip(b, b->sorted + s, count, first, unsorted ? longest : b->sorted[s + count - 1].n,
+                  s, 0, (tl_next){next, share});
             next += share;
         }
     }
     if (job->out)
-        give_out(b);
+        store_results(b);
     else
         lower_segments(b);
     for (int64_t j = 0; j < alone; j++) one(with, b->r0 + b->alone[j]);
@@ -457,7 +458,7 @@ void tl_lanes_rows(tl_lanes_batch *b, int64_t r0, int64_t r1, tl_lanes_one *one,
     const tally_view *in = job->in;
     int64_t length;
     if (r0 >= r1) return;
-    /* rows of other threads may be written meanwhile, so nothing is read behind these */
+    /* Other threads may write the rows that follow, so nothing is read past these. */
     if (b->direct_in)
         b->end =
             tl_offset(tl_view_row(in, r1 - 1, b->elem, &length), length_of(in, r1 - 1) * b->elem);

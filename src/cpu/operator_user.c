@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Compiled at run time, once per instance of a user's operator (cpu/user.c): scalar row and
- * kernels of one dtype (TL_DT), accumulator (TL_ACC) and instruction set. user_text.h is the
+ * Compiled at run time for each instance of a user's operator (cpu/user.c): the scalar row and the
+ * kernels of one element type (TL_DT), accumulator (TL_ACC) and instruction set. user_text.h is the
  * user's text. */
 #include "operator/kernel.h"
 #include "law/order.h"

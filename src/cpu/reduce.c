@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * reduce over views. A slab is cut into aligned nodes of 2^level elements; threads fold nodes,
- * one counter joins them.
+ * reduce over views. Threads fold aligned nodes of 2^level elements; one counter joins the nodes.
  *
- *   dense rows     if there are many, threads take rows; if they are few and long, threads take
- *                  nodes of a row
- *   segments       each thread takes neighbouring segments of about the same weight; a long one
- *                  is a slab of its own
- *   short ones     and columns: many at a time (lanes.h)
- *   anything else  is packed into a dense buffer, a block at a time; a long sequence in nodes,
- *                  by all threads */
+ *   dense rows     many rows: a thread takes whole rows; few long rows: threads share each row
+ *   segments       a thread takes neighbouring segments, with about equal weight for each thread; a
+ *                  long segment is shared by all threads
+ *   short rows,    many at a time, one per vector lane (lanes.h)
+ *   columns
+ *   other strides  copied into a dense buffer, a block at a time; threads share long sequences */
 #include "shape.h"
 #include "lanes.h"
 #include "narrow/narrow.h"
@@ -21,17 +19,19 @@
 #include <string.h>
 
 enum {
-    NODE_LEVEL_LEAST = 14, /* nodes a thread folds at once: at least 16 Ki elements, */
-    NODES_MOST_LEVEL = 9,  /* and at most about 512 of them per slab */
-    /* bytes packed at a time: half of a first cache, and a frame that fits any thread's stack */
+    /* A thread folds nodes of at least 16 Ki elements, and a slab has at most about 512 nodes. */
+    NODE_LEVEL_LEAST = 14,
+    NODES_MOST_LEVEL = 9,
+    /* Bytes packed at a time: half of a first-level cache, and small enough for any thread's
+     * stack. */
     PACK = 16 << 10,
-    /* rows from here on are cut between threads if there are few of them */
+    /* Rows of at least this size are cut between threads if there are few rows. */
     ROW_LONG_BYTES = 4 << 20
 };
 
 static int element_bytes(const tl_plan *plan) { return plan->op->elem_bytes; }
 
-/* Appends n elements on this thread: up to alignment, then whole nodes, then the rest. */
+/* Appends n elements on this thread, as the largest aligned nodes. */
 static void slab_serial(const tl_plan *plan, const char *x, int64_t n, int fetch, tl_counter *c)
 {
     tl_state nodes[TL_MAX_LEVELS];
@@ -44,15 +44,15 @@ static void slab_serial(const tl_plan *plan, const char *x, int64_t n, int fetch
     }
 }
 
-/* The level of the nodes that threads fold of n elements. */
+/* The level of the nodes that threads fold, for n elements. */
 static int node_level(int64_t n)
 {
     const int level = n > 0 ? tl_top_level(n) - NODES_MOST_LEVEL : 0;
     return level < NODE_LEVEL_LEAST ? NODE_LEVEL_LEAST : level;
 }
 
-/* Nodes of `size` elements of one sequence: node j begins with its element number j * size, which
- * is number at + j * size of the whole. */
+/* Nodes of `size` elements of one sequence. Node j begins at element j * size of x, which is
+ * element at + j * size of the sequence. */
 typedef struct {
     const tl_plan *plan;
     const char *x;
@@ -79,7 +79,7 @@ void tl_push_slab(const tl_plan *plan, int threads, const void *data, int64_t n,
         int64_t size = (int64_t)1 << level;
         int64_t head = -c->end & (size - 1), count = (n - head) >> level;
         tl_state *nodes = head < n && count > 1 ? malloc((size_t)count * sizeof *nodes) : NULL;
-        if (nodes) { /* without memory the serial code below still gives the answer */
+        if (nodes) { /* If malloc failed, the serial code below gives the same result. */
             slab_serial(plan, x, head, fetch, c);
             x += head * bytes;
             node_work all = {plan, x, 1, size, c->end, fetch, nodes};
@@ -107,9 +107,9 @@ static void lower_counter(const tl_plan *plan, const tl_counter *c, void *out)
         plan->op->empty(plan->par, out);
 }
 
-/* Appends n elements that are not dense on this thread, packed a block at a time. It is a
- * function of its own because of its buffer: compilers that probe the stack touch every page of
- * a large frame at every call. */
+/* Packs n elements that are not dense, a block at a time, and appends them on this thread. Not
+ * inlined because of its buffer: compilers that probe the stack touch every page of a large frame
+ * at every call. */
 static __attribute__((noinline)) void strided_serial(const tl_plan *plan, const char *x,
                                                      int64_t stride, int64_t n, tl_counter *c)
 {
@@ -134,12 +134,12 @@ static void fold_strided_node(void *data, int64_t j)
     tl_counter_fold(&c, a->plan->op, NULL, &a->nodes[j]);
 }
 
-/* One that is not dense: threads fold nodes of it, as in tl_push_slab. */
+/* Reduces one sequence that is not dense. Threads fold its nodes, as in tl_push_slab. */
 static __attribute__((noinline)) void reduce_strided(const tl_plan *plan, int threads,
                                                      const char *x, int64_t stride, int64_t n,
                                                      void *out)
 {
-    /* a stride times this may overflow where there is one element */
+    /* No product with stride: it may overflow where there is only one element. */
     const int64_t bytes = element_bytes(plan);
     const int level = node_level(n);
     const int64_t size = (int64_t)1 << level,
@@ -147,7 +147,7 @@ static __attribute__((noinline)) void reduce_strided(const tl_plan *plan, int th
     tl_state *nodes = threads > 1 && count > 1 ? malloc((size_t)count * sizeof *nodes) : NULL;
     tl_counter all;
     tl_counter_init(&all, 0);
-    if (nodes) { /* without memory the serial code below still gives the answer */
+    if (nodes) { /* If malloc failed, the serial code below gives the same result. */
         node_work work = {plan, x, stride, size, 0, 0, nodes};
         tl_for(threads, count, fold_strided_node, &work);
         for (int64_t j = 0; j < count; j++) tl_counter_push(&all, plan->op, level, &nodes[j]);
@@ -166,7 +166,7 @@ static __attribute__((noinline)) void reduce_long(const tl_plan *plan, int threa
     lower_counter(plan, &c, out);
 }
 
-/* One sequence with any stride, if it is long on `threads` threads. fetch: as for kernels. */
+/* Reduces one sequence of any stride; a long one on `threads` threads. fetch: see tl_fetches. */
 static inline void reduce_one(const tl_plan *plan, int threads, const char *x, int64_t stride,
                               int64_t n, int fetch, void *out)
 {
@@ -190,21 +190,22 @@ static int64_t row_length(const tally_view *in, int64_t r)
     return in->offsets ? in->offsets[r + 1] - in->offsets[r] : in->n;
 }
 
-/* Sequences that go one by one. */
+/* What reduce_alone needs to reduce sequences one at a time. */
 typedef struct {
     const tl_plan *plan;
     const tally_view *in;
     char *out;
     int fetch;
-    int64_t is_long; /* elements; from here on all threads have reduced it already */
-} singles;
+    /* Sequences of at least so many elements are already reduced, by all threads. */
+    int64_t long_length;
+} alone_work;
 
-static void single(void *with, int64_t r)
+static void reduce_alone(void *with, int64_t r)
 {
-    const singles *s = with;
+    const alone_work *s = with;
     int64_t n;
     const char *x = tl_view_row(s->in, r, element_bytes(s->plan), &n);
-    if (n < s->is_long)
+    if (n < s->long_length)
         reduce_one(s->plan, 1, x, s->in->stride, n, s->fetch,
                    s->out + r * s->plan->op->result_bytes);
 }
@@ -212,26 +213,26 @@ static void single(void *with, int64_t r)
 typedef struct {
     tally *ctx;
     const tally_view *in;
-    const tl_lanes_job *job; /* NULL: all of them go one by one */
-    singles *alone;
-} shares;
+    const tl_lanes_job *job; /* NULL: one sequence at a time */
+    alone_work *alone;
+} rows_work;
 
-static void share(void *with, const tl_worker *worker)
+static void reduce_chunks(void *with, const tl_worker *worker)
 {
-    const shares *a = with;
-    /* without memory, one by one */
+    const rows_work *a = with;
+    /* If out of memory, batch is NULL: one sequence at a time. */
     tl_lanes_batch *batch = a->job ? tl_lanes_batch_open(a->ctx, worker->number, a->job) : NULL;
-    tl_lanes_deal(batch, a->in, worker, single, a->alone);
+    tl_lanes_deal(batch, a->in, worker, reduce_alone, a->alone);
 }
 
-/* Dense rows and segments where there is an express road (narrow/narrow.h). */
+/* Dense rows and segments of elements that have a fast path (narrow/narrow.h). */
 typedef struct {
     const tl_plan *plan;
     const tally_view *in;
     char *out;
 } narrow_rows;
 
-static void narrow_share(void *with, const tl_worker *worker)
+static void reduce_narrow_chunks(void *with, const tl_worker *worker)
 {
     const narrow_rows *a = with;
     const tally_view *in = a->in;
@@ -255,30 +256,30 @@ static void rows(tally *ctx, const tl_plan *plan, int threads, const tally_view 
         in->stride == 1 && total <= INT64_MAX / bytes ? tl_fetches((int64_t)total * bytes) : 0;
     int64_t length,
         tasks = threads == 1 || total * bytes <= TL_PARALLEL_BYTES ? 1 : (int64_t)threads * 32;
-    int64_t is_long = threads > 1 && tasks > 1 ? ROW_LONG_BYTES / bytes : INT64_MAX;
-    if (!in->offsets && in->rows >= (int64_t)threads * 8) is_long = INT64_MAX;
-    if (is_long != INT64_MAX) { /* long rows one after the other, each on all threads */
-        int64_t longs = 0;
+    int64_t long_length = threads > 1 && tasks > 1 ? ROW_LONG_BYTES / bytes : INT64_MAX;
+    if (!in->offsets && in->rows >= (int64_t)threads * 8) long_length = INT64_MAX;
+    if (long_length != INT64_MAX) { /* Long rows one after the other, each on all threads. */
+        int64_t long_rows = 0;
         for (int64_t r = 0; r < in->rows; r++)
-            if (row_length(in, r) >= is_long) {
+            if (row_length(in, r) >= long_length) {
                 const char *x = tl_view_row(in, r, bytes, &length);
                 reduce_one(plan, threads, x, in->stride, length, fetch, out + r * result);
-                longs++;
+                long_rows++;
             }
-        if (!longs) is_long = INT64_MAX;
+        if (!long_rows) long_length = INT64_MAX;
     }
-    if (plan->narrow && in->stride == 1 && is_long == INT64_MAX) {
+    if (plan->narrow && in->stride == 1 && long_length == INT64_MAX) {
         narrow_rows all = {plan, in, out};
-        tl_parallel(tasks > 1 ? threads : 1, tasks, narrow_share, &all);
+        tl_parallel(tasks > 1 ? threads : 1, tasks, reduce_narrow_chunks, &all);
         return;
     }
-    singles alone = {plan, in, out, fetch, is_long};
+    alone_work alone = {plan, in, out, fetch, long_length};
     tl_lanes_job job;
     tl_lanes_begin(&job, plan, in);
     job.results = out;
     const int lanes = tl_lanes_take_rows(&job) && tl_scratch_begin(ctx, threads);
-    shares all = {ctx, in, lanes ? &job : NULL, &alone};
-    tl_parallel(tasks > 1 ? threads : 1, tasks, share, &all);
+    rows_work all = {ctx, in, lanes ? &job : NULL, &alone};
+    tl_parallel(tasks > 1 ? threads : 1, tasks, reduce_chunks, &all);
 }
 
 tally_status tl_reduce_view(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,

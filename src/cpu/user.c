@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * An operator that a user defined, compiled for the processors. The texts that make the built-in
- * operators go into a private folder together with the user's. The system's compiler makes a
- * library for one dtype of them, which is loaded and kept in the cache on disk. The folder is
- * removed before the call returns. */
+ * Compiles an operator of a user for CPUs. The source texts of the built-in operators and the
+ * user's text are written to a private folder. The system's compiler makes a library of one element
+ * type from them. The library is loaded, and kept in the cache on disk. The folder is removed
+ * before the call returns. */
 #define _GNU_SOURCE
 #include "context/operators.h"
 #include "store/leftover.h"
@@ -20,7 +20,8 @@
 
 enum { PATH_ROOM = 600, LOG_MOST = 64 << 10, FLAGS_MOST = 320 };
 
-/* Of the build (CMakeLists.txt): the flags that keep the law, and those of each instruction set. */
+/* Set by the build (CMakeLists.txt): the flags that the law needs, and those of each instruction
+ * set. */
 static const char flags[] =
     "-std=gnu11 -O2 -fPIC -shared -fvisibility=hidden -Wno-psabi -Wno-attributes "
     "-Werror=implicit-function-declaration " TALLY_LAW_FLAGS;
@@ -32,7 +33,7 @@ static const char *const isa_flags[] = {
 
 /* ---- the private folder ---- */
 
-/* Roads with intrinsics of their own? Only exact operators have them. */
+/* Does the operator use fast paths with intrinsics? Only exact operators have them. */
 static int is_express(const tl_scalar *op)
 {
     const tl_facts *f = &op->user->user->facts;
@@ -40,13 +41,13 @@ static int is_express(const tl_scalar *op)
                          f->flag[TL_FLAG_PICKS] || f->flag[TL_FLAG_COMMUTES]);
 }
 
-/* Of the processors' kernels? Operators' texts and those of GPUs are not. */
+/* Is it a text of the CPU kernels? Texts of operators and of GPUs are not needed. */
 static int is_needed(const char *name)
 {
     return strncmp(name, "gpu/", 4) && strncmp(name, "op/", 3);
 }
 
-/* to := folder/name. A signal handler may call it. */
+/* to = folder/name. Async-signal-safe. */
 static int path_of(char *to, const char *folder, const char *name)
 {
     const size_t n = strlen(folder), m = strlen(name);
@@ -66,7 +67,7 @@ static int write_file(const char *folder, const char *name, const void *data, si
     return !fclose(f) && whole;
 }
 
-/* The files, in the order in which they are made. */
+/* The files, in the order of their creation. */
 static const char *const folders[] = {"operator", "law", "dtype", "cpu", "cpu/kernel"};
 static const char *const products[] = {"user_text.h", "user.so", "log", "immintrin.h"};
 
@@ -77,7 +78,7 @@ static tally_status no_folder(tally *ctx, const tl_user *u, const char *folder)
                    folder, strerror(errno));
 }
 
-/* A signal handler may call it (leftover.h). */
+/* Removes the folder. Async-signal-safe (leftover.h). */
 static void remove_folder(const char *folder)
 {
     char path[PATH_ROOM];
@@ -103,9 +104,9 @@ static tally_status make_folder(tally *ctx, const tl_user *u, char *folder, tl_l
     return made ? TALLY_OK : no_folder(ctx, u, base);
 }
 
-/* The user's text with what it needs around it: names of its own told apart by instance, since
- * it is compiled as scalar code and as vectors; promises that hold for exact operators only,
- * dropped for others; the widest field. */
+/* Writes the user's text. Its own names get a suffix per instance, because it is compiled twice
+ * (scalars and vectors). Facts that hold only for exact operators are dropped for others. Adds the
+ * type of the widest field. */
 static int write_text(const char *folder, const tl_scalar *op)
 {
     static const char *const lanes[] = {"REAL", "ORD", "IDX", "ELEM", "WIDE"};
@@ -147,7 +148,8 @@ static const char *accumulator(const tl_scalar *op)
     return !op->acc ? "none" : op->acc == TALLY_F32 ? "f32" : op->acc == TALLY_F64 ? "f64" : "u64";
 }
 
-/* FNV-1a over every embedded text: a library built from other texts has other keys. */
+/* FNV-1a hash of all embedded texts, so that another version of the library uses other cache
+ * keys. */
 static unsigned long long texts_hash(void)
 {
     uint64_t h = 0xcbf29ce484222325u;
@@ -214,7 +216,7 @@ static tally_status compile(tally *ctx, const tl_compiler *c, const tl_scalar *o
 
 static void unload(void *library) { dlclose(library); }
 
-/* Loads folder/user.so. The facts in it must be those that were read from the text. */
+/* Loads folder/user.so. Its facts must be those that were read from the text. */
 static tally_status load(tally *ctx, tl_user_instance *i, const char *folder)
 {
     char path[PATH_ROOM];
@@ -254,7 +256,7 @@ static tally_status load(tally *ctx, tl_user_instance *i, const char *folder)
     return scalar && kernel ? TALLY_BAD_DATA : TALLY_IO;
 }
 
-/* What a compiled library depends on. Caller frees. */
+/* Everything that a compiled library depends on. The caller frees the string. */
 static char *key_of(const tl_compiler *c, const tl_scalar *op, const char *isa)
 {
     const tl_user *u = op->user->user;

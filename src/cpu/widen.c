@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Tiles of elements, widened, in front of a plan's kernels (widen.h). */
+ * Widens tiles of elements for a plan's kernels (widen.h). */
 #include "widen.h"
 
 enum {
-    /* bytes of results narrowed before they are stored past the caches */
+    /* Bytes of results that are narrowed before they are stored with non-temporal stores. */
     STREAM = 1024,
-    /* wide elements kept in front of a window's tile: a whole number of vectors */
+    /* Wide elements kept before a window's tile: a whole number of vectors. */
     MARGIN = 2 * TL_WINDOW_BACK,
-    BEYOND = 512, /* and readable behind it: two rows of the widest operator */
+    BEYOND = 512, /* readable elements after the tile: two rows of the widest operator */
     PLACE = (MARGIN + TL_WINDOW_TILE + BEYOND) * 8
 };
 _Static_assert(2 * PLACE + TL_WINDOW_TILE * 16 <= TL_WINDOW_WIDE_BYTES &&
@@ -28,8 +28,8 @@ tl_staging tl_staging_at(const tl_plan *plan, void *memory)
     return (tl_staging){soa, plan->in || plan->out ? soa + tl_soa_bytes(plan) : NULL};
 }
 
-/* m elements at x as the kernels take them; those of a second input are `second` bytes behind
-   wide ones. */
+/* Returns m elements at x in the kernels' type. Second inputs are `second` bytes after the
+ * first. */
 static const void *widen(const tl_plan *plan, void *wide, const void *x, int64_t m, int64_t second)
 {
     if (!plan->in) return x;
@@ -79,7 +79,7 @@ void tl_scan_full(const tl_plan *plan, tl_staging at, void *out, const void *x, 
     if (plan->op->from_wide) plan->op->from_wide(node);
 }
 
-/* m wide results to `to`; stream: past the caches, where `to` is aligned. */
+/* Narrows m wide results to `to`. stream: non-temporal stores; `to` must be aligned. */
 static void narrow(const tl_plan *plan, void *to, void *wide, int64_t m, int stream)
 {
     _Alignas(64) char piece[STREAM];
@@ -113,7 +113,7 @@ void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, i
         narrow(plan, out, (char *)at.soa + from * plan->out->from_bytes, m, stream);
         return;
     }
-    /* a tile of results with two lanes takes two turns */
+    /* operators with two results need two steps for a tile */
     for (int64_t j = 0, now; j < m; j += now) {
         now = m - j < TL_TILE / plan->op->lanes ? m - j : TL_TILE / plan->op->lanes;
         plan->lower->lower_row(at.wide, at.soa, from + j, now, n + j * dn, dn, first + j * dfirst,
@@ -142,9 +142,9 @@ void tl_window_feed(const tl_plan *plan, tl_window_work *k, const void *x, const
         char *wide = (char *)k->wide + MARGIN * to;
         widen(plan, wide - before * to, (const char *)x - before * bytes, before + m, PLACE);
         x = wide;
-        /* readable; the values there do not matter */
+        /* readable; the values do not matter */
         beyond = BEYOND;
-        /* of one input: it has an inverse */
+        /* operators with an inverse have one input */
         if (old) old = widen(plan, (char *)k->wide + PLACE, old, m, 0);
     }
     plan->core->window_feed(k, x, old, back, beyond, lead, m, i, par_of(plan, PLACE));
@@ -166,7 +166,7 @@ void tl_window_suffix(const tl_plan *plan, tl_window_work *k, const void *end, i
                       int64_t high, int64_t blocks)
 {
     _Alignas(64) char wide[2 * 8 * MARGIN];
-    if (plan->in) { /* the kernel looks at less than two vectors of elements */
+    if (plan->in) { /* the kernel reads less than two vectors of elements */
         int64_t m =
             high * plan->core->vector_lanes < MARGIN ? high * plan->core->vector_lanes : MARGIN;
         widen(plan, wide, (const char *)end - m * plan->in->from_bytes, m, 8 * MARGIN);

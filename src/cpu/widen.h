@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * A plan's kernels, called with the caller's elements, states and results. Kernels exist for a
- * few types only (accumulators, keys of 32 and 64 bits); where the elements are of another type,
- * a tile of them is widened in the first cache:
+ * Calls a plan's kernels with the caller's elements, states and results. Kernels exist for a few
+ * types only (accumulators, keys of 32 and 64 bits). Elements of another type are widened, a tile
+ * at a time, in the first-level cache:
  *
  *   elements --in--> wide elements --core--> wide states --lower--> wide results --out--> results
- *                                     |  to_wide, from_wide (a state of the law's)
+ *                                     |  to_wide, from_wide: to and from states of the law
  *
- * Each function is the kernel of that name (kernel.h). */
+ * Each function calls the kernel of the same name (kernel.h). */
 #ifndef TALLY_WIDEN_H
 #define TALLY_WIDEN_H
 #include "law/counter.h"
@@ -17,7 +17,7 @@
 
 enum { TL_WIDE_BYTES = TL_TILE * 8 }; /* a tile of wide elements, or of wide results */
 
-/* The elements that lie `ahead` bytes after x; ahead 0: nothing. */
+/* Prefetch the elements that lie `ahead` bytes after x; ahead 0: none. */
 static inline tl_next tl_next_of(const tl_plan *plan, const void *x, int64_t ahead)
 {
     if (!ahead) return (tl_next){NULL, 0, TL_CACHED};
@@ -25,7 +25,7 @@ static inline tl_next tl_next_of(const tl_plan *plan, const void *x, int64_t ahe
                      tl_fetch_way()};
 }
 
-/* Do the plan's folds give states of the kernel instead of the law's? */
+/* Do the plan's folds return states of the kernels, which from_wide must convert? */
 static inline int tl_folds_wide(const tl_plan *plan)
 {
     return plan->fold == plan->core && plan->op->from_wide;
@@ -46,7 +46,8 @@ static inline void tl_fold(const tl_plan *plan, tl_state *s, const void *x, int6
     if (tl_folds_wide(plan)) plan->op->from_wide(s);
 }
 
-/* n values that are no elements of the call's view, as the kernels take elements. */
+/* Converts n values that are not in the call's view, for example an initial value, to the kernels'
+ * element type. */
 static inline void tl_widen_values(const tl_plan *plan, void *to, const void *from, int64_t n)
 {
     const tl_convert *in = plan->in && plan->in->apply_two ? plan->in->then : plan->in;
@@ -56,25 +57,25 @@ static inline void tl_widen_values(const tl_plan *plan, void *to, const void *fr
         memcpy(to, from, (size_t)(n * plan->op->result_bytes / plan->op->lanes));
 }
 
-/* Bytes of TL_SOA states as the kernels have them. */
+/* Bytes of a staging buffer of TL_SOA states. */
 static inline size_t tl_soa_bytes(const tl_plan *plan)
 {
     return ((size_t)(plan->core->vector_bytes / plan->core->vector_lanes) * TL_SOA + 127) &
            ~(size_t)63;
 }
 
-/* Where a scan stages TL_SOA states, and a tile of wide elements or results (NULL where nothing
-   is widened). */
+/* Where a scan stages TL_SOA states, and a tile of wide elements or results (NULL if nothing is
+ * widened). */
 typedef struct tl_staging {
     void *soa, *wide;
 } tl_staging;
 size_t tl_staging_bytes(const tl_plan *plan);
-tl_staging tl_staging_at(const tl_plan *plan, void *memory); /* in that many bytes */
+/* The staging buffers in `memory`, which has tl_staging_bytes bytes. */
+tl_staging tl_staging_at(const tl_plan *plan, void *memory);
 
+/* ahead: prefetch distance in bytes from x; 0: no prefetch */
 int tl_scan_tile(const tl_plan *plan, tl_staging at, const void *x, int64_t m, int64_t b,
-                 const tl_state *prefix,
-                 /* ahead: bytes from x to what is prefetched; 0: nothing */
-                 tl_state *node, int64_t ahead);
+                 const tl_state *prefix, tl_state *node, int64_t ahead);
 void tl_scan_full(const tl_plan *plan, tl_staging at, void *out, const void *x, int64_t m,
                   int64_t b, const tl_state *prefix, tl_state *node, int exclusive, int stream,
                   int64_t ahead, const tl_up *up);
@@ -89,7 +90,7 @@ static inline void tl_stage(const tl_plan *plan, void *soa, int64_t j, const tl_
 void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, int64_t m, int64_t n,
                   int dn, int64_t first, int dfirst, int stream);
 
-/* For a window. k->wide has TL_WINDOW_WIDE_BYTES where something is widened. */
+/* For windows. Requires: k->wide has TL_WINDOW_WIDE_BYTES if anything is widened. */
 enum { TL_WINDOW_WIDE_BYTES = 48 * 1024 };
 void tl_window_start(const tl_plan *plan, tl_window_work *k, const tl_state *before);
 void tl_window_feed(const tl_plan *plan, tl_window_work *k, const void *x, const void *old,

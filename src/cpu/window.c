@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * window: memory, threads and the full windows of a dense slice. The full windows are cut into
- * one part per thread. A part first feeds the w - 1 elements before its first result, so no part
- * is shorter than the window.
- */
+ * window: threads, and the full windows of a dense slice. The full windows are cut into parts,
+ * which threads take. A part first reads the w - 1 elements before its first result, so a part is
+ * at least as long as the window. */
 #define _GNU_SOURCE
 #include "window.h"
 #include "law/order.h"
@@ -15,16 +14,17 @@
 #include <string.h>
 
 enum {
-    STREAM_BYTES = 4 * 1024 * 1024, /* outputs from here on are stored past the caches */
-    CHUNK = 64 * 1024,              /* results whose NaN are counted at a time */
-    /* of a thread, at most, so that it does not wait long for the others, */
+    STREAM_BYTES = 4 * 1024 * 1024, /* outputs of at least this size use non-temporal stores */
+    CHUNK = 64 * 1024,              /* results whose valid elements are counted at a time */
+    /* Upper bound of parts per thread; more parts balance the load. */
     PARTS = 8,
-    /* if a part has so many times the elements that it feeds before its first result */
+    /* Finer parts have at least so many times the elements that a part reads before its first
+     * result. */
     WARM = 16,
-    SLIDE_LEAST = 3 /* shorter windows are cheaper folded than slid */
+    SLIDE_LEAST = 3 /* shorter windows are cheaper to fold */
 };
 
-/* longer than any sequence; two of them add up without overflow */
+/* Longer than any sequence. The sum of two does not overflow. */
 static const int64_t FAR = (int64_t)1 << 60;
 
 tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, const tl_plan *count,
@@ -77,7 +77,7 @@ static int mode_of(const tl_plan *plan, int64_t w)
     return TL_WINDOW_LADDER;
 }
 
-/* Rows of one batch run at the same time and share a context, which has one sentence. */
+/* Threads share the context, which holds one error, so a lock guards it. */
 static tally_status no_memory(tl_window *win, int64_t bytes, const char *what)
 {
     tally_status status;
@@ -87,8 +87,8 @@ static tally_status no_memory(tl_window *win, int64_t bytes, const char *what)
     return status;
 }
 
-/* The full windows that start at p .. stop - 1, where there is an express road
-   (narrow/narrow.h). */
+/* Computes the full windows that start at p .. stop - 1 by the fast path for narrow types
+ * (narrow/narrow.h). 0: out of memory. */
 static int narrow_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_window_room *room)
 {
     const tl_plan *plan = job->win->plan;
@@ -101,8 +101,8 @@ static int narrow_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_
     return 1;
 }
 
-/* The full windows that start at p .. stop - 1. */
-static int whole_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_window_room *room)
+/* Computes the full windows that start at p .. stop - 1. 0: out of memory. */
+static int full_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_window_room *room)
 {
     const tl_plan *plan = job->win->plan;
     const tl_kernel *core = plan->core;
@@ -113,7 +113,7 @@ static int whole_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_w
     if (!tl_window_prepare(room, plan, w, mode)) return 0;
     tl_window_work *work = &room->work;
     work->fetch = tl_fetches(job->n * in);
-    int64_t warm = w - 1, old = 0; /* results of a stream begin at its element `warm` */
+    int64_t warm = w - 1, old = 0; /* the first result of a stream belongs to its element `warm` */
     if (mode == TL_WINDOW_SLIDE) {
         tl_state s;
         tl_fold(plan, &s, job->x + p * in, w, p, TL_CACHED);
@@ -123,8 +123,8 @@ static int whole_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_w
         warm = 0;
         p++;
     }
-    /* The stream begins at element `from`, after `lead` missing ones that align the tiles'
-     * results for streaming stores. */
+    /* The stream begins at element `from`, after `lead` empty places. They align the results of all
+     * tiles for non-temporal stores. */
     int64_t from = p + (w - 1 - warm), end = stop + w - 1, begin = from, lead = 0, begun = 0;
     if (job->stream)
         lead =
@@ -133,11 +133,11 @@ static int whole_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_w
             (lanes - 1);
     for (int64_t skip = lead, m; from < end; from += m, skip = 0) {
         m = end - from < tile - skip ? end - from : tile - skip;
-        int64_t ready = begun + skip + m - (lead + warm); /* results up to here, of the part */
+        /* results of the part that are complete after this tile */
+        int64_t ready = begun + skip + m - (lead + warm);
         tl_window_feed(plan, work, job->x + from * in, old ? job->x + (from - old) * in : NULL,
                        from - begin, job->n - from - m, skip, m, from);
         if (ready > 0) {
-            /* the first result of this tile */
             int64_t late = ready - (skip + m) > 0 ? ready - (skip + m) : 0;
             int64_t j = skip + m - (ready - late), first = p + late;
             tl_window_lower(plan, work, tl_window_at(job, first + job->win->before), j,
@@ -149,20 +149,21 @@ static int whole_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_w
     return 1;
 }
 
-/* Which windows: the full ones, those that are not, or both. */
+/* Which windows to compute: full ones, all others, or both. */
 enum { FULL = 1, ENDS = 2 };
 
-/* The centres of a run: first .. left - 1 prefixes, left .. right - 1 in `parts` parts (whole:
- * full windows, else all of the elements), right .. stop - 1 suffixes. */
+/* The centres of a run: first .. left - 1 are prefixes, right .. stop - 1 are suffixes, and left ..
+ * right - 1 are cut into `parts` parts. whole: those are full windows; otherwise each holds all
+ * elements. */
 typedef struct {
     const tl_window_job *job;
     int64_t first, left, right, stop;
     int whole, parts;
-} cut;
+} centres;
 
-/* Part number `task`, or the prefixes (after the parts) or the suffixes (after those). 0: out of
-   memory. */
-static int part(const cut *c, int task, tl_window_room *room)
+/* Computes one part. Task number `parts` is the prefixes, the task after it the suffixes. 0: out of
+ * memory. */
+static int part(const centres *c, int task, tl_window_room *room)
 {
     const tl_window_job *job = c->job;
     const tl_window *win = job->win;
@@ -176,7 +177,7 @@ static int part(const cut *c, int task, tl_window_room *room)
         else if (job->least > win->w)
             tl_window_empties(job, a, b);
         else
-            ok = whole_windows(job, a - win->before, b - win->before, room);
+            ok = full_windows(job, a - win->before, b - win->before, room);
     } else if (task == c->parts) {
         if (c->first < c->left && (ok = tl_window_prepare(room, win->plan, 1, TL_WINDOW_LADDER)))
             tl_window_prefixes(job, c->first, c->left, room);
@@ -188,11 +189,11 @@ static int part(const cut *c, int task, tl_window_room *room)
 }
 
 typedef struct {
-    const cut *c;
-    int failed; /* a part had no memory */
+    const centres *c;
+    int failed; /* a part was out of memory */
 } cut_work;
 
-static void parts_of(void *data, const tl_worker *worker)
+static void compute_parts(void *data, const tl_worker *worker)
 {
     cut_work *a = data;
     for (int64_t k; (k = tl_next_chunk(worker)) < worker->chunks;)
@@ -200,8 +201,8 @@ static void parts_of(void *data, const tl_worker *worker)
             __atomic_store_n(&a->failed, 1, __ATOMIC_RELAXED);
 }
 
-/* Windows of a slice, with `threads` threads. Windows are numbered by centre; lo .. hi - 1 are
-   full. */
+/* Computes windows of a slice. `which`: FULL, ENDS or both. Windows are numbered by centre; lo ..
+ * hi - 1 are full. */
 static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, int at_end,
                         int which, char *out, int64_t *count)
 {
@@ -215,11 +216,11 @@ static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, 
     if (stop <= first) return TALLY_OK;
 
     tl_window_job job = {win, x, n, first, out, op->masked ? 0 : win->min_count, 0};
-    /* Streaming stores need results that are aligned to their own size. */
+    /* Non-temporal stores need results aligned to their size. */
     job.stream = (win->stream || *count * op->result_bytes >= STREAM_BYTES) &&
                  (uintptr_t)out % (op->result_bytes / (unsigned)op->lanes) == 0;
     if (!shrink && !valid && job.least < win->w) job.least = win->w;
-    /* centres whose windows begin, and end, inside x */
+    /* centres of the windows that lie inside x */
     int64_t lo = win->before, hi = n - win->after;
     int64_t left = lo < hi ? lo : hi, right = lo < hi ? hi : lo;
     left = left < first ? first : left < stop ? left : stop;
@@ -233,16 +234,16 @@ static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, 
         if (fine > PARTS * (int64_t)win->threads) fine = PARTS * (int64_t)win->threads;
         parts = (int)(fine > most ? fine : most);
     }
-    const cut c = {&job, first, left, right, stop, lo < hi, parts};
+    const centres c = {&job, first, left, right, stop, lo < hi, parts};
     const int tasks = parts + (which & ENDS ? 2 : 0);
     cut_work all = {&c, 0};
-    tl_parallel(parts > 1 ? win->threads : 1, tasks, parts_of, &all);
+    tl_parallel(parts > 1 ? win->threads : 1, tasks, compute_parts, &all);
     return all.failed ? no_memory(win, win->w * op->state_bytes, "a window's states") : TALLY_OK;
 }
 
-/* Results whose window has fewer than min_count elements that are not NaN become empty. This is
- * `run` and the windows of count, CHUNK results at a time. A chunk is not shorter than the
- * window, so the overlaps at most double the work. The first chunk has all windows that reach
+/* Like run, but a window with fewer than min_count elements that are not NaN has no value. For each
+ * chunk of results, runs the operator's windows and those of `count`. A chunk is at least as long
+ * as the window, so overlaps at most double the work. The first chunk has all windows that reach
  * beyond the left end, the last all that reach beyond the right end. */
 static tally_status run_masked(tl_window *win, const char *x, int64_t n, int at_start, int at_end,
                                char *out, int64_t *count)

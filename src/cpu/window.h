@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * window over one dense sequence, or a slice of one: which windows there are, who computes them
- * and with what memory. The arithmetic is in window_kernel.h.
+ * window over one dense sequence or a slice of one: which file computes which windows, and the
+ * memory of each thread. window_kernel.h has the arithmetic.
  *
- *   centres  0 ........ before ................ n - after ...... n
- *            [ prefixes |    full windows       |   suffixes    ]     window_edges.c | window.c | window_edges.c
- */
+ *   centres  0 ............ before .......... n - after ............ n
+ *            [   prefixes  |   full windows   |     suffixes        ]
+ *            window_edges.c      window.c         window_edges.c */
 #ifndef TALLY_WINDOW_H
 #define TALLY_WINDOW_H
 #include "context/context.h"
 #include "operator/plan.h"
 #include "cpu/kernel/window_work.h"
 
-/* One thread's memory: the context's, or its own where that would be too much to keep. */
+/* One thread's memory. It belongs to the context if it is small (window_room.c), else to this
+ * struct. */
 typedef struct tl_window_room {
     tally *ctx;
-    int thread; /* its number there */
+    int thread; /* number of the thread in the context's scratch memory */
     tl_window_work work;
     void *own;
     size_t own_bytes;
@@ -27,43 +28,42 @@ typedef struct tl_window {
     tally_edges edges;
     int64_t min_count;
     int threads;
-    int stream;            /* results are stored past the caches, however few a run has */
-    tl_window_room *rooms; /* one per thread */
-    /* the windows of `count`, for min_count of an operator that skips NaN */
+    int stream;            /* always use non-temporal stores, however few results a run has */
+    tl_window_room *rooms; /* one for each thread */
+    /* for min_count of an operator that skips NaN: the windows of operator `count` */
     struct tl_window *count;
-    int64_t *counts; /* their results, a chunk at a time */
+    int64_t *counts; /* results of `count`, for one chunk */
     int64_t counts_room;
 } tl_window;
 
-/* The windows of one run. Results are numbered by centre, from `first` on. */
+/* The windows of one run. Results are numbered by centre, beginning with `first`. */
 typedef struct tl_window_job {
     tl_window *win;
     const char *x;
     int64_t n, first;
     char *out;
-    int64_t least; /* shorter windows are empty */
-    int stream;    /* store past the caches */
+    int64_t least; /* windows with fewer elements have no value */
+    int stream;    /* use non-temporal stores */
 } tl_window_job;
 
-/* Prepares windows of `options` for plan. count: the plan of operator count on the same dtype;
- * needed for min_count of an operator that skips NaN, else NULL is fine. Plans are borrowed
- * until close. TALLY_INVALID or TALLY_NO_MEMORY; close is harmless after either. The context has
- * scratch memory (scratch.h) for the threads, which are numbers `first` .. first + threads - 1
- * there. */
+/* Prepares the windows of `options` for plan. count: the plan of operator count on the same element
+ * type; required for min_count of an operator that skips NaN, otherwise NULL. The plans must live
+ * until close. The context must have scratch memory (scratch.h) for threads first .. first +
+ * threads - 1. Errors: TALLY_INVALID, TALLY_NO_MEMORY; close may be called after either. */
 tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, const tl_plan *count,
                             const tally_window_options *options, int first, int threads);
 
-/* The windows of n dense elements at x, any alignment, a slice of a sequence. at_start is
- * TL_AT_END where x[0] is the sequence's first element: windows that reach beyond it are not
- * full, and follow the rule for edges. at_end is the same for the last element. Writes the
- * results of the centres (at_start ? 0 : before) .. (at_end ? n : n - after), with edges valid
- * of before .. n - after, and their number to *count. Indices (argmin, argmax) count from the
- * window's own first element. TALLY_NO_MEMORY only. */
+/* Computes the windows of n dense elements at x, of any alignment, which are a slice of a sequence.
+ * at_start is TL_AT_END if x[0] is the sequence's first element; windows that reach beyond it are
+ * not full and follow the rule for edges. at_end says the same of the last element. Writes the
+ * results of centres (at_start ? 0 : before) .. (at_end ? n : n - after), or before .. n - after
+ * with edges valid, and their number to *count. Indices (argmin, argmax) count from the window's
+ * first element. Error: TALLY_NO_MEMORY only. */
 tally_status tl_window_run(tl_window *win, const void *x, int64_t n, int at_start, int at_end,
                            void *out, int64_t *count);
 
-/* The full windows of a whole sequence, or all others; out: the result of centre 0. Not for
- * windows with `count`, nor edges valid. */
+/* The full windows of a whole sequence, and all other windows. out: the result of centre 0.
+ * Requires: no min_count that needs `count`, and edges are not valid. */
 tally_status tl_window_full(tl_window *win, const char *x, int64_t n, char *out);
 tally_status tl_window_ends(tl_window *win, const char *x, int64_t n, char *out);
 
@@ -71,22 +71,22 @@ void tl_window_close(tl_window *win);
 
 /* Shared by window.c and window_edges.c. */
 
-/* Sets a room up for streams of windows of w elements, all levels below the highest of w in
-   rings. 0: out of memory. */
+/* Prepares the memory for streams of windows of w elements, with rings for all levels below the
+ * highest bit of w. 0: out of memory. */
 int tl_window_prepare(tl_window_room *room, const tl_plan *plan, int64_t w, int mode);
 
-/* Memory of a room, aligned to a line; what it held is lost. NULL: out of memory. */
+/* Returns memory aligned to a cache line; earlier contents are lost. NULL: out of memory. */
 void *tl_window_memory(tl_window_room *room, size_t bytes);
 
-/* Elements of a tile. */
+/* The number of elements of a tile. */
 int64_t tl_window_tile(const tl_plan *plan);
 
 /* The result of centre i. */
 char *tl_window_at(const tl_window_job *job, int64_t i);
 
-/* The centres lo .. hi - 1, whose windows are the prefixes of lengths lo + after + 1 .., all of
- * x, or suffixes from lo - before on. The room's memory is used and, for suffixes, grown: 0: out
- * of memory. */
+/* Write the results of centres lo .. hi - 1. prefixes: windows of lengths lo + after + 1 and up.
+ * wholes: windows that hold all of x. suffixes: windows that start at lo - before and up; 0: out of
+ * memory. prefixes and suffixes use the room's memory. */
 void tl_window_empties(const tl_window_job *job, int64_t lo, int64_t hi);
 void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_window_room *room);
 void tl_window_wholes(const tl_window_job *job, int64_t lo, int64_t hi);

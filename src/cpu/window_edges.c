@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT
- * The windows that are not full: they reach beyond their sequence, and fold the elements they have.
+ * The windows that are not full: they reach beyond their sequence and fold the elements inside it.
  *
- *   left    prefixes x[0..j]: a scan computes them, with its tiles
- *   both    all of x: one fold, written many times
- *   right   suffixes x[p..]: the last elements are fed through the ladder of window_kernel.h; at
- *           its end the rings hold the nodes that suffixes are made of. That takes w log w
- *           combines, not w^2. */
+ *   left    prefixes x[0..j]: computed by a scan, tile by tile
+ *   both    all of x: one fold, copied to all results
+ *   right   suffixes x[p..]: the last elements go through the ladder of window_kernel.h. After that
+ *           its rings hold the nodes of all suffixes, for w log w combines instead of w^2. */
 #include "window.h"
 #include "widen.h"
 #include "law/counter.h"
 #include <string.h>
 
-/* The first of n results to all of them. */
-static void repeat(char *out, int64_t bytes, int64_t n)
+/* Copies the first of n results to the others. */
+static void copy_first(char *out, int64_t bytes, int64_t n)
 {
-    for (int64_t have = 1, now; have < n; have += now) {
-        now = n - have < have ? n - have : have;
-        now = now < 512 ? now : 512; /* from a cache */
-        memcpy(out + have * bytes, out, (size_t)(now * bytes));
+    for (int64_t done = 1, count; done < n; done += count) {
+        count = n - done < done ? n - done : done;
+        count = count < 512 ? count : 512; /* so that the source stays in the cache */
+        memcpy(out + done * bytes, out, (size_t)(count * bytes));
     }
 }
 
@@ -28,7 +27,7 @@ void tl_window_empties(const tl_window_job *job, int64_t lo, int64_t hi)
     char *out = tl_window_at(job, lo);
     if (lo >= hi) return;
     plan->op->empty(plan->par, out);
-    repeat(out, bytes, hi - lo);
+    copy_first(out, bytes, hi - lo);
 }
 
 void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_window_room *room)
@@ -36,7 +35,7 @@ void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_win
     const tl_plan *plan = job->win->plan;
     int64_t shift = job->win->after + 1; /* centre i has i + shift elements */
     if (lo >= hi) return;
-    int64_t split = job->least - shift; /* from this centre on there are enough elements */
+    int64_t split = job->least - shift; /* the first centre with enough elements */
     split = split < lo ? lo : split < hi ? split : hi;
     tl_window_empties(job, lo, split);
     if (split == hi) return;
@@ -59,8 +58,8 @@ void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_win
     }
     for (; b < most; b += TL_TILE) {
         int64_t m = most - b < TL_TILE ? most - b : TL_TILE;
-        int have = tl_counter_fold(&c, plan->op, NULL, &prefix);
-        if (tl_scan_tile(plan, at, job->x + b * plan->op->elem_bytes, m, b, have ? &prefix : NULL,
+        int done = tl_counter_fold(&c, plan->op, NULL, &prefix);
+        if (tl_scan_tile(plan, at, job->x + b * plan->op->elem_bytes, m, b, done ? &prefix : NULL,
                          &node, 0) &&
             m == TL_TILE) {
             tl_counter_push(&c, plan->op, TL_TILE_LEVEL, &node);
@@ -83,10 +82,10 @@ void tl_window_wholes(const tl_window_job *job, int64_t lo, int64_t hi)
     if (lo >= hi || job->n < job->least) return;
     tl_fold(plan, &s, job->x, job->n, 0, TL_CACHED);
     plan->op->lower(&s, job->n, 0, plan->par, out);
-    repeat(out, bytes, hi - lo);
+    copy_first(out, bytes, hi - lo);
 }
 
-/* Suffixes shorter than a vector, from start p on. */
+/* Suffixes that are shorter than a vector and start at p .. stop - 1. */
 static void short_suffixes(const tl_window_job *job, int64_t p, int64_t stop)
 {
     const tl_plan *plan = job->win->plan;
@@ -103,13 +102,13 @@ int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_wind
     const tl_kernel *core = plan->core;
     int64_t n = job->n, before = job->win->before, lanes = core->vector_lanes;
     if (lo >= hi) return 1;
-    /* Starts first .. last have enough elements. */
+    /* Starts first .. last - 1 have enough elements. */
     int64_t first = lo - before, last = hi - before, enough = n - job->least + 1;
     enough = enough < first ? first : enough < last ? enough : last;
     tl_window_empties(job, enough + before, hi);
     last = enough;
     if (first >= last) return 1;
-    int64_t most = n - first, least = n - last + 1; /* lengths */
+    int64_t most = n - first, least = n - last + 1; /* the longest and the shortest suffix */
     if (most >= lanes) {
         int level = tl_top_level(most);
         int64_t row = core->window_vectors * lanes, tile = tl_window_tile(plan),
@@ -117,8 +116,8 @@ int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_wind
         if (feed < row) feed = row;
         if (!tl_window_prepare(room, plan, (int64_t)1 << (level + 1), TL_WINDOW_LADDER)) return 0;
         tl_window_work *work = &room->work;
-        /* The stream ends at n and begins at n - feed, perhaps before x: rows without elements
-           are skipped. */
+        /* The stream has `feed` elements and ends at n. If it begins before x, rows without
+         * elements are skipped. */
         int64_t from = n - feed, lead = 0;
         if (from < 0) {
             work->row = -from / row;

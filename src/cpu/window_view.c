@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * window over views: each sequence, dense or packed, through the dense engine (window.h). */
+ * window over views: each sequence goes through the windows of dense slices (window.h); a strided
+ * sequence is copied to a dense buffer first. */
 #include "shape.h"
 #include "lanes.h"
 #include "context/share.h"
@@ -12,17 +13,17 @@
 #include <string.h>
 
 enum {
-    LONG_BYTES = 4 * 1024 * 1024,   /* segments from here on are cut between threads */
-    STREAM_BYTES = 4 * 1024 * 1024, /* results from here on are stored past the caches */
-    GROUP_BYTES = 1024 * 1024,      /* rows that are one run */
-    FAR_BYTES = 1024 * 1024         /* of a sequence that is not dense, at a time */
+    LONG_BYTES = 4 * 1024 * 1024,   /* larger segments are cut between threads */
+    STREAM_BYTES = 4 * 1024 * 1024, /* results of at least this size use non-temporal stores */
+    GROUP_BYTES = 1024 * 1024,      /* rows that are computed as one sequence */
+    STRIDED_BYTES = 1024 * 1024     /* dense part of a strided sequence */
 };
 
 typedef struct {
     tl_window win;
-    char *in, *out; /* dense parts of one sequence, grown as needed */
+    char *in, *out; /* dense parts of one sequence, grown when needed */
     int64_t in_room, out_room;
-    int number; /* of the thread, in the context's memory */
+    int number; /* number of the thread in the context's scratch memory */
 } worker;
 
 static int grow(char **buffer, int64_t *room, int64_t bytes)
@@ -35,16 +36,16 @@ static int grow(char **buffer, int64_t *room, int64_t bytes)
     return 1;
 }
 
-/* A sequence that is not dense, or whose results are not, a block of results at a time. A block
- * is not shorter than the window, so what blocks share at most doubles the work; the first has
- * all windows that reach beyond the left end, the last all that reach beyond the right end. */
-static tally_status one_far(tally *ctx, worker *w, const tl_plan *plan, const char *x,
-                            int64_t in_stride, int64_t n, char *y, int64_t out_stride,
-                            const tally_window_options *o)
+/* Windows of a sequence with strided elements or results, one block of results at a time. A block
+ * is at least as long as the window, so overlaps at most double the work. The first block has all
+ * windows that reach beyond the left end, the last all that reach beyond the right end. */
+static tally_status window_strided(tally *ctx, worker *w, const tl_plan *plan, const char *x,
+                                   int64_t in_stride, int64_t n, char *y, int64_t out_stride,
+                                   const tally_window_options *o)
 {
     const int64_t in = plan->op->elem_bytes, out = plan->op->result_bytes,
                   width = w->win.w < n ? w->win.w : n;
-    const int64_t least = FAR_BYTES / (in > out ? in : out),
+    const int64_t least = STRIDED_BYTES / (in > out ? in : out),
                   size = 2 * width > least ? 2 * width : least;
     const int valid = o->edges == TALLY_EDGES_VALID, threads = w->win.threads;
     const int64_t first = valid ? o->before : 0, stop = valid ? n - o->after : n;
@@ -70,8 +71,9 @@ static tally_status one_far(tally *ctx, worker *w, const tl_plan *plan, const ch
     return status;
 }
 
-static tally_status one(tally *ctx, worker *w, const tl_plan *plan, const tally_view *in,
-                        const tally_view *out, int64_t r, const tally_window_options *o)
+static tally_status window_dense_or_strided(tally *ctx, worker *w, const tl_plan *plan,
+                                            const tally_view *in, const tally_view *out, int64_t r,
+                                            const tally_window_options *o)
 {
     const tl_scalar *op = plan->op;
     int64_t n, m = 0, count;
@@ -79,53 +81,55 @@ static tally_status one(tally *ctx, worker *w, const tl_plan *plan, const tally_
     char *y = tl_view_row(out, r, op->result_bytes, &m);
     if (tally_window_length(n, o) == 0) return TALLY_OK;
     if (in->stride != 1 || out->stride != 1)
-        return one_far(ctx, w, plan, x, in->stride, n, y, out->stride, o);
+        return window_strided(ctx, w, plan, x, in->stride, n, y, out->stride, o);
     return tl_window_run(&w->win, x, n, TL_AT_END, TL_AT_END, y, &count);
 }
 
-/* Sequences that go one by one. */
+/* What window_alone needs to process sequences one at a time. */
 typedef struct {
     tally *ctx;
     worker *w;
     const tl_plan *plan;
     const tally_view *in, *out;
     const tally_window_options *o;
-    int64_t least, most; /* elements of those that this worker does */
+    int64_t least, most; /* lengths of the sequences to process */
     tally_status status;
-} singles;
+} alone_work;
 
-static void single(void *with, int64_t r)
+static void window_alone(void *with, int64_t r)
 {
-    singles *s = with;
+    alone_work *s = with;
     const tally_view *in = s->in;
     const int64_t n = in->offsets ? in->offsets[r + 1] - in->offsets[r] : in->n;
     if (!s->status && n >= s->least && n <= s->most)
-        s->status = one(s->ctx, s->w, s->plan, in, s->out, r, s->o);
+        s->status = window_dense_or_strided(s->ctx, s->w, s->plan, in, s->out, r, s->o);
 }
 
-/* ---- rows that follow each other ---- */
+/* ---- adjacent rows ---- */
 
-/* Their full windows are one run over all of them, as if they were one sequence. It also makes
- * windows over two rows; the windows at the rows' ends then take their places. */
-static int rows_follow(const tl_window *win, const tally_view *in, const tally_view *out)
+/* Adjacent rows can be processed as one long sequence. Then the windows at the ends of rows, which
+ * mixed two rows, are computed again. */
+static int rows_are_adjacent(const tl_window *win, const tally_view *in, const tally_view *out)
 {
     return !in->offsets && in->stride == 1 && out->stride == 1 && in->row_stride == in->n &&
            out->row_stride == in->n && out->n == in->n && !win->count && in->n / 2 >= win->w &&
            in->rows > 1;
 }
 
-/* Quicker than a lane for each row? (f32, f64; sum, max, var; windows of 20; 16 to 500 elements) */
-static int quicker_at_once(const tl_window *win, int64_t n) { return n >= 64 && n / 3 >= win->w; }
+/* Is this faster than a lane for each row? Measured for f32 and f64, sum, max and var, windows of
+ * 20 and rows of 16 to 500 elements. */
+static int faster_as_one(const tl_window *win, int64_t n) { return n >= 64 && n / 3 >= win->w; }
 
-/* Lanes get copies of these ends, so not of elements that are prepared by their place
-   (inputs/gather.h). */
+/* May the windows at row ends be computed in lanes? Lanes read copies of the elements, so this
+ * excludes conversions that depend on the address of an element (inputs/gather.h). */
 static int ends_may_be_lanes(const tl_plan *plan)
 {
     return plan->op->inputs == 1 && !(plan->in && plan->in->apply_two);
 }
 
-/* The windows of `count` rows from x on that are not full: at the start of each row, or at its
- * end. They are those of short rows, many at a time. 0: out of memory. */
+/* Computes the windows that are not full, at the start or at the end of each of `count` rows from x
+ * on. They are windows of short rows, which are copied out; many are computed at once. 0: out of
+ * memory. */
 static int ends_of_rows(tally *ctx, worker *w, const tally_window_options *o, const char *x,
                         int64_t n, int64_t count, char *y, int at_end)
 {
@@ -168,64 +172,64 @@ static tally_status rows_at_once(tally *ctx, worker *w, const tally_window_optio
 
 /* ---- views ---- */
 
-/* What a thread needs for its shares of a view. */
+/* What a thread needs for its chunks of a view. */
 typedef struct {
     worker w;
-    singles alone;
-    tl_lanes_batch *batch; /* NULL: one by one */
-    int64_t group;         /* rows that are one run; 0: none */
+    alone_work alone;
+    tl_lanes_batch *batch; /* NULL: one sequence at a time */
+    int64_t group;         /* adjacent rows per run; 0: rows are separate */
     int lanes;
-} shares;
+} thread_work;
 
-/* Rows r .. end - 1. */
-static void share(tally *ctx, shares *s, int64_t r, int64_t end)
+/* Computes rows r .. end - 1. */
+static void window_rows(tally *ctx, thread_work *s, int64_t r, int64_t end)
 {
-    singles *alone = &s->alone;
+    alone_work *alone = &s->alone;
     const tally_view *in = alone->in, *out = alone->out;
     const tl_scalar *op = alone->plan->op;
-    if (s->batch) tl_lanes_rows(s->batch, r, end, single, alone), r = end;
+    if (s->batch) tl_lanes_rows(s->batch, r, end, window_alone, alone), r = end;
     for (int64_t rows, n; s->group && !alone->status && r < end; r += rows) {
         rows = end - r < s->group ? end - r : s->group;
         alone->status =
             rows_at_once(ctx, &s->w, alone->o, s->lanes, tl_view_row(in, r, op->elem_bytes, &n),
                          in->n, rows, tl_view_row(out, r, op->result_bytes, &n));
     }
-    for (; r < end; r++) single(alone, r);
+    for (; r < end; r++) window_alone(alone, r);
 }
 
-/* The sequences of least to most elements. */
+/* A call on the sequences of `least` to `most` elements. */
 typedef struct {
     tally *ctx;
     const tl_plan *plan, *count;
-    int threads;             /* for each sequence, where they go one after the other */
-    int lanes;               /* the ends of rows may be lanes */
-    const tl_lanes_job *job; /* NULL, or how short ones go many at a time */
+    int threads;             /* threads for each sequence, if sequences are processed in turn */
+    int lanes;               /* the windows at row ends may be computed in lanes */
+    const tl_lanes_job *job; /* how short sequences are processed in lanes, or NULL */
     const tally_view *in, *out;
     const tally_window_options *o;
     int64_t least, most;
     tally_status status; /* the last failure */
 } view_work;
 
-/* All sequences one after the other (team NULL), or a thread's shares of them. */
+/* Processes all sequences in turn (team NULL), or the chunks that one thread of a team takes. */
 static tally_status work(const view_work *v, const tl_worker *team)
 {
     tally *ctx = v->ctx;
     const tally_view *in = v->in, *out = v->out;
-    shares s = {.alone = {ctx, &s.w, v->plan, in, out, v->o, v->least, v->most, TALLY_OK},
-                .lanes = v->lanes};
+    thread_work s = {.alone = {ctx, &s.w, v->plan, in, out, v->o, v->least, v->most, TALLY_OK},
+                     .lanes = v->lanes};
     s.w.number = team ? team->number : 0;
-    tl_lock_take(TL_LOCK_ERROR); /* ctx holds one error; each thread's sentence is true */
+    tl_lock_take(TL_LOCK_ERROR); /* ctx holds one error, whichever thread writes it */
     s.alone.status =
         tl_window_open(&s.w.win, ctx, v->plan, v->count, v->o, s.w.number, team ? 1 : v->threads);
     tl_lock_release(TL_LOCK_ERROR);
-    const int opened = !s.alone.status, follow = opened && rows_follow(&s.w.win, in, out);
+    const int opened = !s.alone.status, follow = opened && rows_are_adjacent(&s.w.win, in, out);
     if (follow) s.group = GROUP_BYTES / (in->n * v->plan->op->elem_bytes) + 1;
-    if (v->job && opened && !(follow && quicker_at_once(&s.w.win, in->n)))
+    if (v->job && opened && !(follow && faster_as_one(&s.w.win, in->n)))
         s.batch = tl_lanes_batch_open(ctx, s.w.number, v->job);
     s.w.win.stream = follow && in->rows * in->n * v->plan->op->result_bytes >= STREAM_BYTES;
-    if (!team) share(ctx, &s, 0, in->rows);
+    if (!team) window_rows(ctx, &s, 0, in->rows);
     for (int64_t t; team && (t = tl_next_chunk(team)) < team->chunks;)
-        share(ctx, &s, tl_share(in, t, team->chunks), tl_share(in, t + 1, team->chunks));
+        window_rows(ctx, &s, tl_share(in, t, team->chunks), tl_share(in, t + 1, team->chunks));
     tl_window_close(&s.w.win);
     free(s.w.in);
     free(s.w.out);
@@ -255,19 +259,19 @@ tally_status tl_window_view(tally *ctx, const tl_plan *plan, const tl_plan *coun
     view_work all = {ctx, plan, count, threads, by_lanes, many, in, out, o, 0, INT64_MAX, TALLY_OK};
     if (threads == 1 || in->rows < threads || total * plan->op->elem_bytes <= TL_PARALLEL_BYTES)
         return work(&all, NULL);
-    /* Long segments one after the other, each on all threads; then shares of about the same
-       weight. */
-    const int64_t is_long = LONG_BYTES / plan->op->elem_bytes;
-    int64_t longs = 0;
+    /* Long segments first, one after the other, each on all threads. Then chunks of about equal
+     * weight. */
+    const int64_t long_length = LONG_BYTES / plan->op->elem_bytes;
+    int64_t long_segments = 0;
     for (int64_t r = 0; in->offsets && r < in->rows; r++)
-        longs += in->offsets[r + 1] - in->offsets[r] >= is_long;
-    if (longs) {
+        long_segments += in->offsets[r + 1] - in->offsets[r] >= long_length;
+    if (long_segments) {
         view_work first = all;
         first.job = NULL;
-        first.least = is_long;
+        first.least = long_length;
         const tally_status failed = work(&first, NULL);
         if (failed) return failed;
-        all.most = is_long - 1;
+        all.most = long_length - 1;
     }
     tl_parallel(threads, (int64_t)threads * 32, work_shared, &all);
     return all.status;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * A number of one type as a number of another, with a test of the range. */
+ * Converts a number of one type to another type, and checks the range. */
 #include "number.h"
 #include <assert.h>
 
-/* A number: `negative` and its size as a whole, or real. */
+/* A number: the sign and the magnitude as an integer, or a real. */
 typedef struct any {
     int is_real, negative;
     uint64_t whole;
@@ -41,7 +41,7 @@ static int to_real(tally_dtype to, void *out, any a)
         memcpy(out, &x, sizeof x);
         return 1;
     }
-    /* in one step, so that a whole number is rounded once */
+    /* in one step, so that an integer is rounded once */
     const float y = a.is_real ? (float)x : a.negative ? -(float)a.whole : (float)a.whole;
     if (__builtin_isinf(y) && !__builtin_isinf(x)) return 0;
     memcpy(out, &y, sizeof y);
@@ -53,7 +53,7 @@ static int to_whole(tally_dtype to, void *out, any a)
     int64_t least, greatest;
     if (a.is_real) {
         const double size = a.real < 0 ? -a.real : a.real;
-        if (!(size < 0x1p64) || (double)(uint64_t)size != size) return 0; /* nan too */
+        if (!(size < 0x1p64) || (double)(uint64_t)size != size) return 0; /* also true for NaN */
         a.negative = a.real < 0;
         a.whole = (uint64_t)size;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Decimals as exact integers. A number from -2^63 to 2^64 - 1 with 18 digits after the point has
- * at most 38 digits, so it fits 128 bits in units of 10^-18. */
+ * Decimals as exact integers. A number from -2^63 to 2^64 - 1 with 18 digits after the point has at
+ * most 38 digits, so it fits 128 bits in units of 10^-18. */
 #include "decimal.h"
 #include <stdio.h>
 #include <string.h>
@@ -11,11 +11,11 @@ static int is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* The digits of a decimal, without zeros at both ends: value = digits * 10^exponent. */
 typedef struct {
-    unsigned __int128 digits; /* if count <= DIGITS */
+    unsigned __int128 digits; /* valid if count <= DIGITS */
     int64_t count, exponent;
 } scanned;
 
-/* Digits with a point among them; returns where they end, or NULL: there are none. */
+/* Scans digits, perhaps with a point among them. Returns their end; NULL: there are none. */
 static const char *scan_digits(const char *s, const char *e, scanned *d)
 {
     int64_t zeros = 0, places = 0; /* zeros since the last other digit; digits after the point */
@@ -41,7 +41,7 @@ static const char *scan_digits(const char *s, const char *e, scanned *d)
     return any ? s : NULL;
 }
 
-/* "e-7": returns where it ends, or NULL. A number that is too large to matter stays large. */
+/* Scans "e-7". Returns its end, or NULL. A number too large for int64_t is saturated. */
 static const char *scan_exponent(const char *s, const char *e, int64_t *exponent)
 {
     int64_t value = 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * dtype.def for the preprocessor: what an instance (cpu/kernel/instance.h) needs to know of
- * TL_DT and TL_ACC in #if lines, where X-macro rows cannot reach. One line per fact, one entry
- * per dtype. */
+ * dtype.def for the preprocessor: facts about TL_DT and TL_ACC that an instance
+ * (cpu/kernel/instance.h) needs in #if lines, where X-macro rows cannot be used. One line per
+ * element type, with these columns. */
 #ifndef TALLY_DTYPE_TRAITS_H
 #define TALLY_DTYPE_TRAITS_H
 
 #define TL_CAT_(a, b) a##b
 #define TL_CAT(a, b)  TL_CAT_(a, b)
-/* The same again, for use while TL_CAT is being expanded. */
+/* The same, for use while TL_CAT is being expanded. */
 #define TL_PASTE_(a, b)      a##b
 #define TL_PASTE(a, b)       TL_PASTE_(a, b)
 #define TL_CAT3_(a, b, c)    a##_##b##_##c
@@ -17,12 +17,11 @@
 #define TL_STRING_(x)        #x
 #define TL_STRING(x)         TL_STRING_(x)
 
-/* 1 storage, 2 public name, 3 bytes, 4 kind (I 1, U 2, F 3), 5 format (16 and 17: f16 and bf16
- * bits; else 0), the integer type that orders it (6: itself, or for floats the signed integer of
- * its size) with that type's range (7, 8), and 9 the value for "missing". Then the types that
- * the kernels of the processors may get instead (OP_WIDEN, cpu/kernel/instance.h): 10 an integer
- * of 64 bits, 11 a signed key, 12 a key of an integer but a number of a float, 13 the bits; and
- * 14 its number. */
+/* 1 storage, 2 public name, 3 bytes, 4 kind (I 1, U 2, F 3), 5 format (16 for f16, 17 for bf16,
+ * else 0), 6 the integer type that orders it (itself; for floats the signed integer of its size), 7
+ * and 8 the largest and smallest value of that type, 9 the value for "missing". Then the types to
+ * which CPU kernels may widen it (OP_WIDEN, cpu/kernel/instance.h): 10 an integer of 64 bits, 11 a
+ * signed key, 12 a key of an integer but a number of a float, 13 the bits. 14 its number. */
 #define TL_TRAITS_i8 int8_t, TALLY_I8, 1, 1, 0, int8_t, INT8_MAX, INT8_MIN, 0, i64, i32, i32, u32, 1
 #define TL_TRAITS_u8 uint8_t, TALLY_U8, 1, 2, 0, uint8_t, UINT8_MAX, 0, 0, u64, i32, i32, u32, 2
 #define TL_TRAITS_i16                                                                              \
@@ -66,16 +65,15 @@
 #define TL_COLUMN_(n, ...)                                 TL_CAT3_x(n, __VA_ARGS__)
 #define TL_CAT3_x(n, ...)                                  TL_##n##_(__VA_ARGS__)
 
-/* The accumulator of an instance: C type, public name, bytes, floating. u64 is the wrapping
- * 64-bit integer of both signs. */
+/* The accumulator of an instance: C type, public name, bytes, floating-point or not. u64 is the
+ * wrapping 64-bit integer for both signs. */
 #define TL_ACCUMULATOR_u64    uint64_t, TALLY_U64, 8, 0
 #define TL_ACCUMULATOR_f32    float, TALLY_F32, 4, 1
 #define TL_ACCUMULATOR_f64    double, TALLY_F64, 8, 1
 #define TL_ACCUMULATOR_none   float, 0, 4, 1
 #define TL_ACC_COLUMN(n, acc) TL_COLUMN_(n, TL_CAT(TL_ACCUMULATOR_, acc), 0)
 
-/* What the kernels of the processors get instead of an element (OP_WIDEN;
-   cpu/elements/convert.def). */
+/* What the CPU kernels get instead of an element (OP_WIDEN; cpu/elements/convert.def). */
 #define TL_WIDEN_OWN         0
 #define TL_WIDEN_REAL        1
 #define TL_WIDEN_WIDE        2
@@ -88,6 +86,7 @@
 #define TL_WIDEN_REAL_ONE    9
 #define TL_WIDEN_NONZERO_LOW 10
 #define TL_WIDEN_DOUBLE      11
-#define TL_WIDEN_LOW_MARK    12 /* of conversions alone: LOW and HIGH where tl_par is marked */
-#define TL_WIDEN_HIGH_MARK   13
+/* conversions only: LOW and HIGH with tl_par.marked */
+#define TL_WIDEN_LOW_MARK  12
+#define TL_WIDEN_HIGH_MARK 13
 #endif

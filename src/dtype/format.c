@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Numbers to text: the shortest decimal that reads back to the same bits, by Schubfach
- * (Raffaello Giulietti, "The Schubfach way to render doubles", 2020), one body for all four
- * float formats. Integer arithmetic only; no locale, no rounding mode. */
+ * Numbers to text: the shortest decimal that reads back to the same bits, by Schubfach (Raffaello
+ * Giulietti, "The Schubfach way to render doubles", 2020), for all four float formats. Integer
+ * arithmetic only; independent of locale and rounding mode. */
 #include "tally.h"
 #include "number.h"
 
-/* The high 64 bits of g * c, where g is 128 bits, with everything below or-ed into bit 0. */
+/* The high 64 bits of g * c, for g of 128 bits. Bit 0 is set if any lower bit is set. */
 static uint64_t round_to_odd(const uint64_t g[2], uint64_t c)
 {
     const unsigned __int128 x = (unsigned __int128)g[1] * c,
@@ -13,16 +13,16 @@ static uint64_t round_to_odd(const uint64_t g[2], uint64_t c)
     return (uint64_t)(y >> 64) | ((uint64_t)y > 1);
 }
 
-/* The digits and exponent of the shortest decimal in the rounding interval of c * 2^q, the
-   nearest of those. */
+/* The digits and exponent of the shortest decimal in the rounding interval of c * 2^q; of several,
+ * the nearest. */
 static uint64_t shortest(uint64_t c, int q, int lower_closer, int *exp10)
 {
     const uint64_t odd = c & 1;
-    /* floor(log10(2^q)), or of 3/4 2^q */
+    /* floor(log10(2^q)), or floor(log10(3/4 2^q)) */
     const int k = (q * 1262611 - (lower_closer ? 524031 : 0)) >> 22;
     const int h = q + ((-k * 1741647) >> 19) + 1;
     uint64_t g[2] = {tl_pow5[-k - TL_POW5_MIN][0], tl_pow5[-k - TL_POW5_MIN][1]};
-    /* the table truncates there; g must be rounded up */
+    /* the table truncates there, but g must be rounded up */
     if (-k > 55 || -k < -27) g[0] += ++g[1] == 0;
     const uint64_t lower = round_to_odd(g, (4 * c - 2 + (uint64_t)lower_closer) << h) + odd;
     const uint64_t here = round_to_odd(g, (4 * c) << h);
@@ -49,7 +49,7 @@ static const char pairs[] = "000102030405060708091011121314151617181920212223242
                             "848586878889909192939495969798"
                             "99";
 
-/* v's digits at the end of a buffer that ends at `end`; where they start. */
+/* Writes the digits of v before `end`. Returns their start. */
 static char *digits_before(char *end, uint64_t v)
 {
     while (v >= 100) {
@@ -72,14 +72,14 @@ static char *put(char *out, const char *s, int n)
     return out + n;
 }
 
-/* digits * 10^exp10: plain from 1e-4 to below 1e16, else with an exponent of two digits or more,
- * as Python writes it. */
+/* Writes digits * 10^exp10: plain from 1e-4 to below 1e16, otherwise with an exponent of at least
+ * two digits, as Python does. */
 static char *put_decimal(char *out, uint64_t v, int exp10)
 {
     char room[20];
     while (v % 10 == 0) v /= 10, exp10++; /* v > 0 */
     const char *const d = digits_before(room + sizeof room, v);
-    /* the point stands after `point` digits */
+    /* the point comes after `point` digits */
     const int n = (int)(room + sizeof room - d), point = n + exp10;
     if (point > 0 && point <= 16) {
         if (exp10 >= 0) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Text to numbers, exactly: any number of digits, any dtype, one rounding. More than 19 digits,
- * or an f16 or bf16 that looks half way, are settled by comparing big integers. */
+ * Text to numbers, exactly: any number of digits, any element type, one rounding. Numbers of more
+ * than 19 digits, and f16 or bf16 that seem to be half way, are decided by comparing big
+ * integers. */
 #define TL_POW5_TABLE
 #include "number.h"
 
-/* a double's midpoints have at most 767 digits; 6400 bits hold 801 digits * 5^1143 */
+/* The midpoints between doubles have at most 767 digits; 6400 bits hold 801 digits * 5^1143. */
 enum { LIMBS = 100, KEEP = 800 };
 struct big {
     int n;
@@ -45,16 +46,16 @@ static int compare(const struct big *a, const struct big *b)
     return 0;
 }
 
-/* A decimal as scanned: (-1)^neg * w * 10^q, and if `more`, the digits that did not fit 19
-   follow in [digits, end). */
+/* A scanned decimal: (-1)^neg * w * 10^q. If `more`, the digits after the first 19 follow in
+ * [digits, end). */
 struct dec {
     uint64_t w;
     int64_t q, exp;
     int neg, more;
-    const char *digits, *end; /* the digits and the point, without the exponent */
+    const char *digits, *end; /* digits and point, without the exponent */
 };
 
-/* The sign of (the magnitude of d) - m * 2^b, for magnitudes a double can hold. */
+/* The sign of (the magnitude of d) - m * 2^b, for magnitudes in the range of a double. */
 static int compare_exact(const struct dec *d, uint64_t m, int64_t b)
 {
     struct big x = {0, {0}}, y = {1, {m}};
@@ -66,7 +67,7 @@ static int compare_exact(const struct dec *d, uint64_t m, int64_t b)
             continue;
         }
         const unsigned digit = (unsigned)(*s - '0');
-        if (kept == KEEP) { /* beyond: only whether anything is there */
+        if (kept == KEEP) { /* beyond: only whether a nonzero digit follows */
             more |= digit != 0;
             q += !point;
             continue;
@@ -99,7 +100,7 @@ static int compare_exact(const struct dec *d, uint64_t m, int64_t b)
     return compare(&x, &y);
 }
 
-/* Scans [s, e), all of it, as a decimal. */
+/* Scans the whole text [s, e) as a decimal. */
 static int scan(const char *s, const char *e, struct dec *d)
 {
     *d = (struct dec){0};
@@ -139,13 +140,13 @@ static int scan(const char *s, const char *e, struct dec *d)
     return s == e;
 }
 
-/* The bits of the nearest value of format f, without the sign. */
+/* The bits, without the sign, of the nearest value of format f. */
 static uint64_t nearest(const struct dec *d, const struct tl_fmt f)
 {
     const uint64_t low = tl_round_decimal(d->w, d->q, f);
     if (!d->more) return low;
     const uint64_t high =
-        /* the value lies between w and w + 1: 0 or 1 unit apart */
+        /* The value is between w and w + 1; their results are equal or neighbours. */
         tl_round_decimal(d->w + 1, d->q, f);
     if (low == high) return low;
     const uint64_t frac = low & ((1ull << f.mant) - 1), field = low >> f.mant;
@@ -155,9 +156,8 @@ static uint64_t nearest(const struct dec *d, const struct tl_fmt f)
     return c > 0 || (c == 0 && (low & 1)) ? high : low;
 }
 
-/* The decimal as f16 (mant 10, least normal exponent -14) or bf16 (7, -126): the nearest double
- * is rounded again, and only if it is exactly half way between two neighbours do the digits
- * decide. */
+/* The decimal as f16 (mant 10, least normal exponent -14) or bf16 (7, -126). The nearest double is
+ * rounded again; if it is exactly half way between two neighbours, the digits decide. */
 static uint64_t nearest_small(const struct dec *d, int mant, int emin)
 {
     const uint64_t inf = mant == 10 ? 0x7c00 : 0x7f80, x = nearest(d, tl_f64);
@@ -178,7 +178,7 @@ static uint64_t nearest_small(const struct dec *d, int mant, int emin)
     return bits < inf ? bits : inf;
 }
 
-/* Whether [s, e) is `word` (lower case), in any case. */
+/* Is [s, e) equal to `word` (lower case), ignoring case? */
 static int is_word(const char *s, const char *e, const char *word)
 {
     for (; s < e && *word; s++, word++) {
@@ -188,7 +188,7 @@ static int is_word(const char *s, const char *e, const char *word)
     return s == e && !*word;
 }
 
-/* 0x and exactly the digits of the dtype's width, into bits. */
+/* Parses 0x and exactly as many digits as the element type has, into bits. */
 static int hex_bits(const char *s, const char *e, size_t size, uint64_t *bits)
 {
     uint64_t b = 0;

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * Text to numbers, the fast part: digits eight at a time (SWAR) and Eisel-Lemire rounding in
+ * Text to numbers, the fast path: digits eight at a time (SWAR), and Eisel-Lemire rounding in
  * integer arithmetic, so neither the caller's rounding mode nor flush-to-zero can change a bit.
  *
- *     "-123.456789\n"  --fast_scan-->  w = 123456789, q = -6, neg  --round_decimal-->  the nearest double or float
+ *   "-123.456789\n"  --fast_scan-->      w = 123456789, q = -6, neg
+ *                    --round_decimal-->  the nearest double or float
  *
- * What the fast part declines (20 digits, inf, 0x bits, an error) goes to number.c, byte by byte
- * and exactly. */
+ * Everything else (20 digits, inf, 0x bits, errors) is handled by number.c, byte by byte and
+ * exactly. */
 #ifndef TALLY_NUMBER_H
 #define TALLY_NUMBER_H
 #include "pow5.h"
 #include "tally.h"
 #include <string.h>
 
-/* Why a cell is not a value. */
+/* Why a cell has no value. */
 enum {
     TL_CELL_OK,
     TL_CELL_BAD,
@@ -26,17 +27,17 @@ enum {
     TL_CELL_MORE
 };
 
-/* The text [s, e), all of it, as one value of dtype. One of TL_CELL_. Any text: no padding, no
-   terminator needed. */
+/* Parses the whole text [s, e) as one value of dtype. Returns one of TL_CELL_. The text needs no
+ * padding and no terminator. */
 int tl_parse_cell(tally_dtype dtype, const char *s, const char *e, void *value);
 
-/* format.c: value as text. Writes at most TL_VALUE_CHARS characters and returns their end. */
-enum { TL_VALUE_CHARS = 32 }; /* the longest value as text has 24 characters */
+/* format.c: writes value as text, at most TL_VALUE_CHARS characters. Returns their end. */
+enum { TL_VALUE_CHARS = 32 }; /* the longest text has 24 characters */
 char *tl_format(char *out, tally_dtype dtype, const void *value, int hex);
 
-/* cast.c: a number of type `from` as one of type `to`: 1, or 0: it is not a number of that type. An
- * integer must be whole and in range. To a float it is rounded to nearest (in the caller's rounding
- * mode), and is out of range where a finite number would become infinite. Not of f16 and bf16. */
+/* cast.c: converts a number of type `from` to type `to`. Returns 0 if that type has no such number:
+ * an integer must be whole and in range; a float is rounded to nearest (in the caller's rounding
+ * mode), and is out of range if a finite number would become infinite. Not for f16 and bf16. */
 int tl_cast(tally_dtype to, void *out, tally_dtype from, const void *value);
 
 /* A binary floating-point format, for the rounding below. */
@@ -46,8 +47,8 @@ struct tl_fmt {
 static const struct tl_fmt tl_f64 = {52, -1023, 0x7ff, -342, 308, -4, 23};
 static const struct tl_fmt tl_f32 = {23, -127, 0xff, -65, 38, -17, 10};
 
-/* The bits (no sign) of the value of format f nearest to w * 10^q, ties to even. Exact for every
- * w and q: no fallback is needed (Mushtak and Lemire, "Fast number parsing without fallback",
+/* The bits, without the sign, of the value of format f nearest to w * 10^q, ties to even. Exact for
+ * every w and q, without a fallback (Mushtak and Lemire, "Fast number parsing without fallback",
  * 2022). */
 static inline __attribute__((always_inline)) uint64_t tl_round_decimal(uint64_t w, int64_t q,
                                                                        const struct tl_fmt f)
@@ -73,14 +74,14 @@ static inline __attribute__((always_inline)) uint64_t tl_round_decimal(uint64_t 
         if (-e + 1 >= 64) return 0;
         m >>= -e + 1;
         m += m & 1;
-        return m >> 1; /* the carry into the exponent field is the right one */
+        return m >> 1; /* the carry into the exponent field is correct */
     }
     if (__builtin_expect(lo <= 1, 0) && q >= f.even_lo && q <= f.even_hi && (m & 3) == 1 &&
         (m << shift) == hi)
         m &= ~1ull; /* exactly half way: to even */
     m += m & 1;
     m >>= 1;
-    /* m holds the hidden bit, and its own carry */
+    /* m has the hidden bit, which adds 1 to the exponent, as does a carry */
     const uint64_t bits = m + ((uint64_t)(e - 1) << f.mant);
     return __builtin_expect(bits >= (uint64_t)f.inf << f.mant, 0) ? (uint64_t)f.inf << f.mant
                                                                   : bits;
@@ -90,8 +91,8 @@ static const uint64_t tl_ten[] = {1,         10,         100,         1000,
                                   10000,     100000,     1000000,     10000000,
                                   100000000, 1000000000, 10000000000, 100000000000};
 
-/* How many of the 8 characters at p are digits before the first that is not, and their value.
-   Reads 8 bytes. */
+/* Returns how many of the 8 characters at p are digits before the first that is not, and their
+ * value. Reads 8 bytes. */
 static inline __attribute__((always_inline)) int tl_digits8(const char *p, uint64_t *value)
 {
     uint64_t v;
@@ -100,8 +101,8 @@ static inline __attribute__((always_inline)) int tl_digits8(const char *p, uint6
     v = __builtin_bswap64(v);
 #endif
     v ^= 0x3030303030303030ull;
-    /* The high bit of each byte that is not 0..9. A carry can only spoil bytes above the first
-       of those. */
+    /* The high bit of each byte that is not 0..9. A carry affects only bytes above the first of
+     * those. */
     const uint64_t bad = ((v + 0x7676767676767676ull) | v) & 0x8080808080808080ull;
     const int n = bad ? __builtin_ctzll(bad) >> 3 : 8;
     v = v << (32 - 4 * n) << (32 - 4 * n); /* leading zeros; in two steps, since n may be 0 */
@@ -114,7 +115,7 @@ static inline __attribute__((always_inline)) int tl_digits8(const char *p, uint6
 }
 
 /* Scans a plain decimal of at most 19 digits from *p, up to the first character that does not
- * belong to it: 1 and its value w * 10^q, or 0. Reads up to 16 bytes past the number. */
+ * belong to it. Returns 1 and the value w * 10^q, or 0. Reads up to 16 bytes past the number. */
 static inline __attribute__((always_inline)) int tl_fast_scan(const char **p, uint64_t *w,
                                                               int64_t *q, int *neg)
 {
@@ -140,7 +141,7 @@ static inline __attribute__((always_inline)) int tl_fast_scan(const char **p, ui
         e -= n;
         s += n;
         while (__builtin_expect(n == 8, 0)) {
-            if (digits > 16) { /* at most 3 more fit 19 digits */
+            if (digits > 16) { /* at most 3 more digits make 19 */
                 n = 0;
                 while (digits + n < 20 && (unsigned)(s[n] - '0') < 10) n++;
                 if (digits + n > 19) return 0;
@@ -172,7 +173,7 @@ static inline __attribute__((always_inline)) int tl_fast_scan(const char **p, ui
     return 1;
 }
 
-/* Scans a whole number of at most 18 digits from *p. Reads up to 16 bytes past it. */
+/* Scans an integer of at most 18 digits from *p. Reads up to 16 bytes past it. */
 static inline __attribute__((always_inline)) int tl_fast_whole(const char **p, int64_t *value)
 {
     const char *s = *p;
@@ -194,8 +195,8 @@ static inline __attribute__((always_inline)) int tl_fast_whole(const char **p, i
     return 1;
 }
 
-/* The least and greatest of an integer dtype; the greatest of u64 is given as INT64_MAX (the
- * fast path needs no more). */
+/* The smallest and largest value of an integer type. For u64 the largest is INT64_MAX, which is
+ * enough for the fast path. */
 static inline void tl_whole_range(tally_dtype dtype, int64_t *least, int64_t *greatest)
 {
     switch (dtype) {
@@ -226,7 +227,7 @@ static inline void tl_whole_range(tally_dtype dtype, int64_t *least, int64_t *gr
     }
 }
 
-/* tally_dtype_size of an integer dtype, for the loops. */
+/* tally_dtype_size of an integer type, inlined for loops. */
 static inline __attribute__((always_inline)) size_t tl_whole_size(tally_dtype dtype)
 {
     return (size_t)1 << ((dtype - TALLY_I8) >> 1);
@@ -253,8 +254,8 @@ static inline __attribute__((always_inline)) void tl_store(void *value, uint64_t
         memcpy(value, &b1, 1);
 }
 
-/* The fast path for one value: 1 and *p at the character after it, or 0 with *p untouched.
- * `dtype` is a constant where it is called. Reads up to 32 bytes past the number. */
+/* The fast path for one value: returns 1 and moves *p past it, or returns 0 and leaves *p.
+ * Requires: dtype is a constant in the caller. Reads up to 32 bytes past the number. */
 static inline __attribute__((always_inline)) int tl_fast_value(const char **p, tally_dtype dtype,
                                                                void *value)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums: carries, and the value. A value is made from digits of 32 bits, least significant
+ * Exact sums: carries, and the value, which is computed from digits of 32 bits, least significant
  * first:
  *
- *     bins --carries--> digits of |sum| --(mean: divided, 64 bits longer)--> digits --rounded once--> f32 or f64 */
+ *   bins --carries--> digits of |sum| --divide--> digits --round once--> f32 or f64
+ *                                    (mean; 64 bits longer) */
 #include "exact.h"
 
 void tl_exact_carry(tl_exact *e)
@@ -12,7 +13,7 @@ void tl_exact_carry(tl_exact *e)
     if (e->low > e->high) return;
     for (int k = e->low;; k++) {
         carry += e->bin[k];
-        /* the last bin keeps its sign, so a negative sum has no digits above it */
+        /* The last bin keeps its sign, so a negative sum has no digits above it. */
         if (k == TL_EXACT_BINS - 1 || (k >= e->high && carry >> 33 == carry >> 127)) {
             e->bin[k] = carry;
             if (k > e->high) e->high = k;
@@ -23,7 +24,7 @@ void tl_exact_carry(tl_exact *e)
     }
 }
 
-/* A caller's words may be anything, so counts wrap. */
+/* Counts that a caller supplies may have any value, so they wrap. */
 static void count(int64_t *to, int64_t more, int sign)
 {
     *to = (int64_t)((uint64_t)*to + (uint64_t)sign * (uint64_t)more);
@@ -42,7 +43,7 @@ void tl_exact_join(tl_exact *to, const tl_exact *from, int sign)
     tl_exact_carry(to);
 }
 
-/* The bits of x as an integer below 2^53 times 2^(*at - 1074); 0: x is no finite number. */
+/* The bits of x as an integer below 2^53, times 2^(*at - 1074). 0: x is not finite. */
 static int integer(double x, uint64_t *m, int *at, int *negative)
 {
     uint64_t bits;
@@ -62,7 +63,7 @@ void tl_exact_pair(tl_exact *e, double x, double y, int64_t sign)
         integer(x, &m[0], &at[0], &negative[0]) & integer(y, &m[1], &at[1], &negative[1]);
     int minus = negative[0] ^ negative[1];
     if (__builtin_expect(finite, 1)) {
-        /* below 2^106: two integers of 53 bits */
+        /* below 2^106: as two integers of 53 bits */
         const unsigned __int128 product = (unsigned __int128)m[0] * m[1];
         const int64_t low = (int64_t)(product & (((uint64_t)1 << 53) - 1)),
                       high = (int64_t)(product >> 53);
@@ -72,7 +73,7 @@ void tl_exact_pair(tl_exact *e, double x, double y, int64_t sign)
         tl_exact_put(e, minus ? -high : high, from + 53);
     } else if (x != x || y != y) {
         e->nan += sign;
-    } else { /* an infinity times 0 has no value: as if it had both */
+    } else { /* infinity times 0 has no value: counted as both infinities */
         const int none = x == 0 || y == 0;
         if (none || !minus) e->plus += sign;
         if (none || minus) e->minus += sign;
@@ -81,16 +82,16 @@ void tl_exact_pair(tl_exact *e, double x, double y, int64_t sign)
 
 /* ---- the value ---- */
 
-/* A number: digit[low] .. digit[top - 1], least significant first, times 2^-TL_EXACT_UNIT.
- * Digits below those of tally_exact are the fraction of a quotient, or what products have there. */
+/* A number: digit[low] .. digit[top - 1], least significant first, times 2^-TL_EXACT_UNIT. Digits
+ * below those of tally_exact hold the fraction of a quotient, or bits of products. */
 enum { DIGITS = TL_EXACT_BINS + 6 };
 typedef struct {
     uint32_t digit[DIGITS];
     int low, top;
-    int more; /* and a part of the last digit's unit */
+    int more; /* 1: the value is larger, by less than the unit of the lowest digit */
 } number;
 
-/* |sum|. Returns whether the sum is below 0. */
+/* d = |sum|. Returns 1 if the sum is negative. */
 static int magnitude(const tl_exact *e, number *d)
 {
     tl_wide_int carry = 0;
@@ -119,8 +120,8 @@ static int magnitude(const tl_exact *e, number *d)
     return negative;
 }
 
-/* d becomes d / n. A quotient begins at most 3 digits below d. It gets 8 digits from d's first
- * on: enough to be rounded from; what is left over is `more`. */
+/* d = d / n. A quotient begins at most 3 digits below the first digit of d. It gets 8 digits from
+ * there on, which is enough for rounding; `more` says whether there is a remainder. */
 static void divide(number *d, uint64_t n)
 {
     const int end = d->top > 8 ? d->top - 8 : 0;
@@ -147,17 +148,17 @@ static void divide(number *d, uint64_t n)
     while (d->top > d->low && !d->digit[d->top - 1]) d->top--;
 }
 
-/* The bits of d, which is not 0, rounded to nearest even to a format of `mantissa` bits below
- * the first, whose unit is 2^(unit - 1074), and whose infinity has the exponent `most`. */
+/* Rounds d, which is not 0, to nearest even, and returns the bits. The format has `mantissa` bits
+ * after the first, the unit 2^(unit - 1074), and the exponent `most` for infinity. */
 static uint64_t round_to(const number *d, int mantissa, int unit, uint64_t most)
 {
     const int last = d->top - 1;
-    /* the place of the first bit */
+    /* the position of the first bit */
     const int first = 32 * last + 31 - __builtin_clz(d->digit[last]);
     const int least = 32 * TL_EXACT_LOW + unit;
-    /* the place of the last bit that stays */
+    /* the position of the last bit that is kept */
     const int at = first - mantissa > least ? first - mantissa : least;
-    /* the 32 bits below `at`, and what is at and above it: at most 54 bits */
+    /* the 32 bits below `at`, and the bits from `at` on: at most 54 */
     const int digit = at >> 5, shift = at & 31;
 #define DIGIT(j) ((j) >= d->low && (j) < d->top ? (uint64_t)d->digit[j] : 0)
     uint64_t m = DIGIT(digit) >> shift | DIGIT(digit + 1) << (32 - shift);
@@ -170,8 +171,8 @@ static uint64_t round_to(const number *d, int mantissa, int unit, uint64_t most)
 #undef DIGIT
     const uint64_t half = (uint64_t)1 << 31;
     m += below > half || (below == half && (more || (m & 1)));
-    /* m has its first bit at `mantissa`, or is subnormal: that bit, and a carry, add to the
-       exponent */
+    /* The first bit of m is at `mantissa`, or m is subnormal. That bit, and a carry, add to the
+     * exponent. */
     const uint64_t exponent = (uint64_t)(at - least);
     if (exponent >= most) return most << mantissa;
     const uint64_t bits = (exponent << mantissa) + m;
@@ -211,7 +212,7 @@ void tl_exact_lower(const tl_exact *e, const tl_exact_form *form, void *out)
         if (form->mean) divide(&d, (uint64_t)n);
         if (d.top > d.low) bits = round_to(&d, mantissa, wide ? 0 : 1074 - 149, most);
     }
-    store(bits, bits ? negative : 0, op->out, out); /* never -0, also where a mean rounds to 0 */
+    store(bits, bits ? negative : 0, op->out, out); /* never -0, not even if a mean rounds to 0 */
 }
 
 /* ---- plain data ---- */

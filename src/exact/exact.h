@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * An exact sum under way. All finite f16, bf16, f32 and f64 are integers times 2^-1074, and
- * products of two of them integers times 2^-2148, so their sum is one integer:
+ * The state of an exact sum. All finite f16, bf16, f32 and f64 are integers times 2^-1074, and
+ * products of two of them are integers times 2^-2148. So their sum is one integer:
  *
  *     bin[0] 2^0 + bin[1] 2^32 + ... + bin[133] 2^(32 133)     times 2^-2162
  *
- * bin[34] is worth 2^-1074, the first digit of a tally_exact. An element of 53 bits, shifted by
- * 0..31, is below 2^84, and a bin has 127 bits: 2^43 elements may be added to one bin before a
- * carry is due, and TL_EXACT_MOST of them are; a product is two of them. NaN and infinities are
- * counted beside the bins. */
+ * bin[34] counts units of 2^-1074, the first digit of a tally_exact. An element has 53 bits;
+ * shifted by 0 .. 31 it is below 2^84. A bin has 127 bits, so 2^43 elements may be added to it
+ * before carries are propagated; that happens after TL_EXACT_MOST elements, where a product counts
+ * as two. NaN and infinities are counted beside the bins. */
 #ifndef TALLY_EXACT_H
 #define TALLY_EXACT_H
 #include "operator/kernel.h"
@@ -15,11 +15,11 @@
 
 enum {
     TL_EXACT_LOW = 34, /* bins below those of tally_exact, for products */
-    /* 2176 bits: 2098 of one f64, 63 for as many elements as there can be, and the sign */
+    /* 2176 bits: 2098 for one f64, 63 for the largest number of elements, and the sign. */
     TL_EXACT_DIGITS = 68,
-    TL_EXACT_BINS = 134, /* 4288 bits: 14 unused, 4196 of one product, 63 and the sign */
+    TL_EXACT_BINS = 134, /* 4288 bits: 14 unused, 4196 for one product, 63 and the sign */
     TL_EXACT_UNIT = 1074 + 32 * TL_EXACT_LOW,
-    TL_EXACT_NAN = TL_EXACT_DIGITS, /* the words of tally_exact behind the digits */
+    TL_EXACT_NAN = TL_EXACT_DIGITS, /* index of the words of tally_exact after the digits */
     TL_EXACT_PLUS,
     TL_EXACT_MINUS,
     TL_EXACT_COUNT,
@@ -29,44 +29,44 @@ enum {
 
 typedef __int128 tl_wide_int;
 
-/* What the next block of elements is expected to be (cpu/exact/reduce.c): below 2^(top + 1),
- * with NaNs among them or not; how many of the last tries failed, and blocks until the next try;
- * far, wide: the same of tries with one level fewer. */
+/* A guess of the range of the next block of elements (cpu/exact/reduce.c). top: |x| < 2^(top + 1).
+ * without: NaN are skipped. failed: how many of the last tries failed. pause: blocks until the next
+ * try. far, wide: the same as failed and pause, for tries with one level less. */
 typedef struct tl_exact_guess {
     int top, without, failed, pause, far, wide;
 } tl_exact_guess;
 
 typedef struct tl_exact {
     tl_wide_int bin[TL_EXACT_BINS];
-    int low, high;              /* the bins that may not be zero: low .. high */
-    int64_t plus, minus;        /* elements that are +inf, -inf, */
-    int64_t nan, count;         /* NaN, and all of them */
-    int64_t waiting;            /* elements since carries were last made */
-    tl_exact_guess guess, rest; /* rest: of what products were rounded by */
+    int low, high;              /* only bins low .. high may be nonzero */
+    int64_t plus, minus;        /* numbers of elements that are +inf, -inf */
+    int64_t nan, count;         /* numbers of NaN, and of all elements */
+    int64_t waiting;            /* elements since the last carries */
+    tl_exact_guess guess, rest; /* rest: for the rounding errors of products */
 } tl_exact;
 
-/* What an exact operator is: a row as other operators have it, of which only the facts and
-   `empty` are there. */
+/* An exact operator: a row like that of any operator, with only the facts and `empty` set. */
 typedef struct tl_exact_form {
-    tl_scalar scalar; /* state_bytes 0: no tl_state can hold it */
-    int mean;         /* the sum divided by the number of elements */
-    /* a call's own copy: an element of -0 is left out, and none that is there is -0 */
+    tl_scalar scalar; /* state_bytes is 0: a tl_state is too small */
+    int mean;         /* the sum is divided by the number of elements */
+    /* 1, in a call's own copy: -0 marks a missing element; no element present is -0. */
     int leaves_out;
 } tl_exact_form;
 
-/* The form of an operator's row; NULL: it is no exact sum. */
+/* The form of an operator's row; NULL: the operator is not an exact sum. */
 static inline const tl_exact_form *tl_exact_form_of(const tl_scalar *op)
 {
     return op->state_bytes ? NULL : (const tl_exact_form *)op;
 }
 
-/* The row of NAME:exact ("sum", "nanmean") for elements of dtype; acc 0: the default, TALLY_F64:
- * as with the suffix f64. NULL: there is none. what: NULL, or its line for people; none: NULL,
- * or what no elements give. */
+/* The row of NAME:exact ("sum", "nanmean") for elements of dtype. acc 0: the default; TALLY_F64: as
+ * with the suffix f64. NULL: there is none. what, none: NULL, or get the descriptions of the
+ * operator and of its result for no elements. */
 const tl_scalar *tl_exact_find(const char *name, size_t length, tally_dtype dtype, tally_dtype acc,
                                const char **what, const char **none);
 
-/* The row of the same elements and inputs that stands for all of them: of the plain sum, as f64. */
+/* The common row of all operators on the same elements and inputs: the plain sum with an f64
+ * result. */
 const tl_scalar *tl_exact_common(const tl_scalar *op);
 
 static inline void tl_exact_begin(tl_exact *e)
@@ -76,7 +76,7 @@ static inline void tl_exact_begin(tl_exact *e)
     e->high = -1;
 }
 
-/* The sum of nothing again, for elements like those before. */
+/* Sets the sum to zero; keeps the guesses. */
 static inline void tl_exact_clear(tl_exact *e)
 {
     if (e->low <= e->high)
@@ -86,7 +86,7 @@ static inline void tl_exact_clear(tl_exact *e)
     e->plus = e->minus = e->nan = e->count = e->waiting = 0;
 }
 
-/* An integer times 2^(at - TL_EXACT_UNIT), 0 <= at < 4224, |value| < 2^64. The caller counts. */
+/* Adds value * 2^(at - TL_EXACT_UNIT), 0 <= at < 4224, |value| < 2^64. The caller counts. */
 static inline void tl_exact_put(tl_exact *e, int64_t value, int at)
 {
     const int k = at >> 5;
@@ -95,7 +95,7 @@ static inline void tl_exact_put(tl_exact *e, int64_t value, int at)
     if (k > e->high) e->high = k;
 }
 
-/* One element more (sign 1) or less (sign -1), without the count. */
+/* Adds (sign 1) or subtracts (sign -1) one element, without counting it. */
 static inline void tl_exact_element(tl_exact *e, double x, int64_t sign)
 {
     uint64_t bits;
@@ -117,20 +117,20 @@ static inline void tl_exact_element(tl_exact *e, double x, int64_t sign)
     tl_exact_put(e, (m ^ s) - s, at);
 }
 
-/* One product x y more or less, without the count. */
+/* Adds or subtracts the product x y, without counting it. */
 void tl_exact_pair(tl_exact *e, double x, double y, int64_t sign);
 
-/* Makes the carries, so that TL_EXACT_MOST elements may follow. */
+/* Propagates carries; then TL_EXACT_MOST elements may be added. */
 void tl_exact_carry(tl_exact *e);
-/* `to` becomes to + from (sign 1) or to - from (sign -1). */
+/* to = to + from (sign 1), or to - from (sign -1). */
 void tl_exact_join(tl_exact *to, const tl_exact *from, int sign);
 
-/* The sum (form->mean: the mean of the elements, in a nan form of those that are not NaN),
- * rounded once to nearest even to form->scalar.out, which is f32 or f64. */
+/* Writes the sum, or with form->mean the mean of the elements (nan forms: of those that are not
+ * NaN), rounded once to nearest even, as form->scalar.out, which is f32 or f64. */
 void tl_exact_lower(const tl_exact *e, const tl_exact_form *form, void *out);
 
-/* From and to the plain data of tally.h; pack gives each sum one form, whatever the order of its
-   elements was. */
+/* Convert from and to the plain data of tally.h. pack writes the same bytes for every order of the
+ * elements. */
 void tl_exact_unpack(tl_exact *e, const tally_exact *from);
 void tl_exact_pack(const tl_exact *e, tally_exact *to);
 #endif

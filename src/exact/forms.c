@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The exact operators as rows: for each an instance per element type and type of the result. */
+ * The exact operators as rows: an instance for each element type and result type. */
 #include "exact.h"
 
 static void zero_f32(tl_par p, void *out) { memset(out, 0, 4); }

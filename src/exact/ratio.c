@@ -64,7 +64,7 @@ void tl_number_multiply(tl_number *r, const tl_number *a, const tl_number *b)
     trim(r);
 }
 
-/* The same value with a lower exponent. */
+/* The same value with an exponent lower by `bits`. */
 static void shift_up(tl_number *r, int bits)
 {
     const int digits = bits / 32, shift = bits % 32;
@@ -81,7 +81,7 @@ static void shift_up(tl_number *r, int bits)
     trim(r);
 }
 
-/* Which magnitude is larger: below 0, 0 or above 0, of equal exponents. */
+/* Compares magnitudes of equal exponents: returns a number below, equal to or above 0. */
 static int compare(const tl_number *a, const tl_number *b)
 {
     if (a->size != b->size) return a->size - b->size;
@@ -122,8 +122,8 @@ static int length(const tl_number *r)
     return 32 * r->size - __builtin_clz(r->digit[r->size - 1]);
 }
 
-/* One digit of the quotient: how often b goes into the b->size + 1 digits at a, which become the
- * rest. b's first bit is set. */
+/* One digit of the quotient: how often b divides the b->size + 1 digits at a, which become the
+ * remainder. Requires: the first bit of b is set. */
 static uint32_t divide_step(uint32_t *a, const tl_number *b)
 {
     const int n = b->size;
@@ -146,7 +146,7 @@ static uint32_t divide_step(uint32_t *a, const tl_number *b)
     borrow += (int64_t)a[n] - (int64_t)carry;
     a[n] = (uint32_t)borrow;
     if (borrow >= 0) return (uint32_t)q;
-    carry = 0; /* q was one too many */
+    carry = 0; /* q was one too large */
     for (int k = 0; k < n; k++) {
         carry += (uint64_t)a[k] + b->digit[k];
         a[k] = (uint32_t)carry;
@@ -156,16 +156,17 @@ static uint32_t divide_step(uint32_t *a, const tl_number *b)
     return (uint32_t)q - 1;
 }
 
-/* a / b = (q + a part of 1 if *more) 2^*exponent, q of 125 to 127 bits, *exponent even. */
+/* a / b = (q + f) 2^*exponent, 0 <= f < 1; *more: f > 0. q has 125 to 127 bits, *exponent is
+ * even. */
 static unsigned __int128 divide(tl_number *a, tl_number *b, int *exponent, int *more)
 {
-    shift_up(b, 32 * b->size - length(b)); /* the first bit of b's first digit is set */
-    /* a gets four digits more than b, and its first digit is below 2^30: a / b has four digits */
+    shift_up(b, 32 * b->size - length(b)); /* sets the first bit of b's first digit */
+    /* a gets four digits more than b, and its first digit is below 2^30: a / b has four digits. */
     const int wanted = 32 * b->size + 126;
     int up = wanted - length(a);
     if ((a->exponent - up - b->exponent) % 2) up--;
     *more = 0;
-    if (up < 0) { /* a is longer: b gets digits instead */
+    if (up < 0) { /* a is longer, so b gets digits instead */
         const int digits = -up / 32 + 1;
         shift_up(b, 32 * digits);
         up += 32 * digits;
@@ -191,8 +192,8 @@ static uint64_t square_root(unsigned __int128 q)
     return r;
 }
 
-/* m 2^exponent, where m's first bit is set and its last bit is also set if something was cut off:
- * rounded to nearest even, as bits. */
+/* Rounds m 2^exponent to nearest even and returns the bits. Requires: the first bit of m is set,
+ * and its last bit is set if lower bits were cut off. */
 static uint64_t round_bits(uint64_t m, int exponent, int wide)
 {
     const int mantissa = wide ? 52 : 23, least = wide ? -1074 : -149;
@@ -232,7 +233,7 @@ void tl_ratio(tl_number *a, tl_number *b, int root, tally_dtype dtype, void *val
             more |= (uint64_t)q != 0;
             exponent += 64;
         }
-        for (; m >> 63 == 0; m <<= 1) exponent--; /* of a root, which has 62 bits at least */
+        for (; m >> 63 == 0; m <<= 1) exponent--; /* a root has at least 62 bits */
         bits = round_bits(m | (uint64_t)more, exponent, wide);
     }
     if (wide) {

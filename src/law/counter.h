@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * A slab [start, end) of a sequence as its maximal aligned nodes, left to right: the binary
- * counter of the law, and what a fragment is. From start 0 the nodes are the blocks of S(end);
- * from anywhere, pushing neighbours merges siblings only, so the nodes of a slab do not depend
- * on how it was cut. At most 2 log2 n nodes.
+ * A slab [start, end) of a sequence as its maximal aligned nodes, left to right: the binary counter
+ * of the law, and the content of a fragment. From start 0 the nodes are the blocks of S(end).
+ * Pushing neighbours merges siblings only, so the nodes of a slab do not depend on how it was cut.
+ * There are at most 2 log2 n nodes.
  *
- * Where elements may be left out, a counter is `counted`: behind the bytes of each state stands
- * how many elements it has folded, an i64. A node of none is ABSENT, and so all zero. An
- * operator whose state says that itself (nan forms), or has a neutral one (sum), needs no such
- * numbers. */
+ * If elements may be missing, a counter is `counted`: each state is followed by the number of
+ * elements that it has folded, an i64. A node without elements is ABSENT, and all of its bytes are
+ * zero. An operator needs no such numbers if its state says that it is empty (nan forms), or if it
+ * has a neutral state (sum). */
 #ifndef TALLY_COUNTER_H
 #define TALLY_COUNTER_H
 #include "order.h"
@@ -23,7 +23,7 @@ typedef struct tl_counter {
     tl_state node[TL_MAX_NODES];
 } tl_counter;
 
-/* Of a counted state: the elements it has folded. */
+/* The number of elements that a counted state has folded. */
 static inline int64_t tl_kept(const tl_scalar *op, const tl_state *s)
 {
     int64_t n;
@@ -78,7 +78,7 @@ static inline void tl_counter_push(tl_counter *c, const tl_scalar *op, int level
     c->node[c->count++] = node;
 }
 
-/* Appends the nodes of m elements, the largest first. */
+/* Appends the nodes of m elements, largest first. */
 static inline void tl_counter_push_nodes(tl_counter *c, const tl_scalar *op, const tl_state *nodes,
                                          int64_t m)
 {
@@ -89,7 +89,7 @@ static inline void tl_counter_push_nodes(tl_counter *c, const tl_scalar *op, con
     }
 }
 
-/* Its states become counted, if they are not: of all elements. */
+/* Makes the states counted, if they are not, with all elements present. */
 static inline void tl_counter_raise(tl_counter *c, const tl_scalar *op)
 {
     for (int j = 0; j < c->count && !c->counted; j++)
@@ -97,8 +97,8 @@ static inline void tl_counter_raise(tl_counter *c, const tl_scalar *op)
     c->counted = 1;
 }
 
-/* *s = S(end) of a counter that started at 0, after init (NULL: none). Returns 0 if that is
- * ABSENT. *n: the elements folded, as `lower` takes them. */
+/* *s = S(end) of a counter that started at 0, after init (NULL: none). Returns 0 if that is ABSENT.
+ * *n: the number of elements folded, for `lower`. */
 static inline int tl_counter_total(const tl_counter *c, const tl_scalar *op, const tl_state *init,
                                    tl_state *s, int64_t *n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The floating-point environment the law needs: round to nearest, subnormals neither flushed nor
- * read as zero, exceptions masked. Entered and left around every public call and in every worker
- * thread; costs one register read when it already holds. */
+ * The floating-point environment that the law needs: round to nearest, subnormals neither flushed
+ * nor read as zero, exceptions masked. It is entered and left around every public call and in every
+ * worker thread. If it is already set, this costs one register read. */
 #ifndef TALLY_FP_H
 #define TALLY_FP_H
 #if defined(__x86_64__)

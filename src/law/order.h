@@ -10,8 +10,8 @@
  *         \         /              |         |    node(p,3)
  *             B8                   B4        B1
  *
- *   node(p,0) = lift(x[p])                     node(p,k) = C(node(p,k-1), node(p+2^(k-1),k-1))
- *   S(0)      = init or ABSENT                 S(m)      = C(S(parent(m)), node(parent(m), level(m)))
+ *   node(p,0) = lift(x[p])                node(p,k) = C(node(p,k-1), node(p+2^(k-1),k-1))
+ *   S(0)      = init or ABSENT            S(m)      = C(S(parent(m)), node(parent(m), level(m)))
  *
  * Every shape reads the order from the functions below and from nowhere else.
  */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Random numbers and the data they make: what tally_verify and the tests compute on. The golden
- * files have their own copy (test/test_golden.c), so that nothing here can change them. */
+ * Random numbers, and test data made of them for tally_verify and the tests. The golden files have
+ * their own copy (test/test_golden.c), so changes here do not affect them. */
 #ifndef TALLY_RANDOM_H
 #define TALLY_RANDOM_H
 #include "tally.h"
 #include <string.h>
 
-/* The next number after *state: splitmix64, for which every seed is as good as any other. */
+/* The next number after *state: splitmix64, which works with any seed. */
 static inline uint64_t tl_random(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -15,13 +15,14 @@ static inline uint64_t tl_random(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* plain: numbers near 1 whose sums round; hostile: NaN of both signs with payloads, inf, zeros,
- * subnormals, huge and tiny numbers among them; zeros: +0 and -0; bits: anything. Integers:
- * small, anything, 0 or 1, anything. */
+/* Kinds of data. plain: numbers near 1 whose sums round. hostile: also NaN of both signs with
+ * payloads, inf, zeros, subnormals, huge and tiny numbers. zeros: +0 and -0. bits: any bits. For
+ * integers: small, any, 0 or 1, any. */
 typedef enum { TL_DATA_PLAIN, TL_DATA_HOSTILE, TL_DATA_ZEROS, TL_DATA_BITS, TL_DATA_KINDS } tl_data;
 
-/* One element of a floating type as bits, out of the random number r: bit 63 is the sign, 55 to
- * 59 say how hostile, 53 and 54 vary the exponent, the low ones are the mantissa. */
+/* One element of a floating type, as bits, made of the random number r: bit 63 is the sign, bits 55
+ * to 59 choose a hostile value, bits 53 and 54 vary the exponent, and the low bits are the
+ * mantissa. */
 static inline uint64_t tl_random_float(uint64_t r, tally_dtype d, tl_data kind)
 {
     int bytes = (int)tally_dtype_size(d), exponent = d == TALLY_F64 ? 11 : d == TALLY_F16 ? 5 : 8;
@@ -44,7 +45,7 @@ static inline void tl_random_fill(uint64_t *state, void *to, tally_dtype d, int6
     for (int64_t i = 0; i < n; i++) {
         uint64_t v = tl_random(state);
         if (d >= TALLY_F16 && kind != TL_DATA_BITS) v = tl_random_float(v, d, kind);
-        /* signed types have odd numbers */
+        /* signed types have odd type numbers */
         if (d < TALLY_F16 && kind == TL_DATA_PLAIN) v = v % 100 - (d & 1 ? 50 : 0);
         if (d < TALLY_F16 && kind == TL_DATA_ZEROS) v = (v & 7) == 0;
         memcpy((char *)to + (size_t)i * bytes, &v, bytes);

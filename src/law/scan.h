@@ -4,17 +4,17 @@
 #define TALLY_SCAN_H
 #include "counter.h"
 
-/* A scan that continues: where it is and what came before. Starts as zeros with counter and seed
-   set up. */
+/* A scan that continues: its position and the state before it. Begins as zeros, with counter and
+ * seed set. */
 typedef struct tl_scan {
     const tl_plan *plan;
     int exclusive;
     int seeded;
-    /* nothing follows what is pushed: the nodes of its last part of a tile are not needed */
+    /* 1: nothing follows this push, so the nodes of its last partial tile are not needed. */
     int ends;
     tl_state init;
-    tl_counter done; /* the elements before this point */
-    /* NULL, or the nodes of what is pushed next, where somebody has folded it already */
+    tl_counter done; /* the elements before this position */
+    /* NULL, or the nodes of the elements that are pushed next, if they are already folded. */
     const tl_counter *ahead;
 } tl_scan;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Slabs with gaps (slabs.h). A join takes time for what it adds and for the places of slabs that
- * move, not for all that is known: ten thousand fragments in random order take milliseconds
- * (bench/results). */
+ * Slabs with gaps (slabs.h). A join costs time for what it adds and for the slabs that move, not
+ * for all slabs: ten thousand fragments in random order take milliseconds (bench/results). */
 #include "slabs.h"
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +34,7 @@ tl_slab *tl_slab_new(int64_t start, int64_t end, int64_t rows, const tl_scalar *
     return s;
 }
 
-/* Few bytes without a call: merges of many small slabs are nothing but such copies. */
+/* Copies a few bytes without a call; merges of many small slabs consist of such copies. */
 static inline void copy_state(void *to, const void *from, int bytes)
 {
     if (bytes == 8)
@@ -65,7 +64,7 @@ void tl_slab_set(tl_slab *s, int64_t row, const tl_counter *c)
         copy_state(state, &c->node[j], s->bytes);
 }
 
-/* Room for `more` slabs. */
+/* Makes space for `more` slabs. */
 static int make_room(tl_slabs *a, int64_t more)
 {
     if (a->count + more <= a->room) return 1;
@@ -104,7 +103,8 @@ static int64_t before(const tl_slabs *a, int64_t at)
 int tl_slabs_overlap(const tl_slabs *a, const tl_slabs *b, int64_t *in_a, int64_t *in_b)
 {
     for (int64_t j = 0; j < b->count; j++) {
-        const int64_t i = before(a, b->slab[j]->end) - 1; /* the last that begins before b ends */
+        /* the last slab that begins before b ends */
+        const int64_t i = before(a, b->slab[j]->end) - 1;
         if (i < 0 || a->slab[i]->end <= b->slab[j]->start) continue;
         *in_a = i;
         *in_b = j;
@@ -124,8 +124,8 @@ static void push_slab(tl_counter *c, const tl_scalar *op, const tl_slab *s, int6
     }
 }
 
-/* Slabs of a from number `first` on, `count` of them, and of b from number `from` on, `more` of
-   them, become one. */
+/* `count` slabs of a from number `first` on, and `more` slabs of b from number `from` on, become
+ * one. */
 typedef struct {
     int64_t first, count, from, more;
     int counted;
@@ -143,7 +143,7 @@ static const tl_slab *next_of(const change *x, const tl_slabs *a, const tl_slabs
     return take_a ? of_a : of_b;
 }
 
-/* Row by row: the nodes of its first slab become a counter, which takes those of the others. */
+/* Row by row: the nodes of the first slab become a counter; the nodes of the others are pushed. */
 static void join_rows(const change *x, const tl_slabs *a, const tl_slabs *b, const tl_scalar *op,
                       tl_slab *s)
 {
@@ -157,11 +157,12 @@ static void join_rows(const change *x, const tl_slabs *a, const tl_slabs *b, con
     }
 }
 
-/* ---- many rows: what a counter does is found once, and then done to blocks of rows ---- */
+/* ---- many rows: the steps of the counter are found once, then applied to blocks of rows ---- */
 
-enum { MANY = 64, BLOCK = 128 }; /* rows from here on; rows at a time */
+enum { MANY = 64, BLOCK = 128 }; /* fewest rows; rows at a time */
 
-/* Where a node's states are: in a slab, or (slab NULL) in a buffer for the rows of a block. */
+/* Where the states of a node are: in a slab, or, with slab NULL, in a buffer for the rows of a
+ * block. */
 typedef struct {
     const tl_slab *slab;
     int node, buffer, level;
@@ -169,19 +170,19 @@ typedef struct {
 
 typedef struct {
     place left, right;
-    int to; /* a buffer: the left node's own, if it is in one */
+    int to; /* a buffer: the left node's own, if it has one */
 } step;
 
 typedef struct {
     const tl_scalar *op;
-    tl_slab *slab; /* of the change */
-    place *node;   /* its nodes */
+    tl_slab *slab; /* the slab that a change makes */
+    place *node;   /* the nodes of that slab */
     step *steps;
     int64_t count;
     int buffers, failed;
 } schedule;
 
-/* The states of rows first .. first + n - 1 of a slab, counted if the change is. */
+/* Copies the states of rows first .. first + n - 1 of a slab, counted if the change is. */
 static void read_slab(const schedule *w, const place *p, int64_t first, int64_t n, tl_state *to)
 {
     const tl_slab *const s = p->slab;
@@ -232,7 +233,7 @@ static void run_rows(void *job, int64_t a, int64_t b)
     free(buffer);
 }
 
-/* As tl_counter_push does, with places instead of states. */
+/* The same as tl_counter_push, with places instead of states. */
 static int find_steps(schedule *w, const change *x, const tl_slabs *a, const tl_slabs *b)
 {
     place top[TL_MAX_NODES + 1];
@@ -278,7 +279,7 @@ static int join_many(const change *x, const tl_slabs *a, const tl_slabs *b, cons
     return !w.failed;
 }
 
-/* The slab of a change. */
+/* Makes the slab of a change. */
 static tl_slab *join(const change *x, const tl_slabs *a, const tl_slabs *b, const tl_scalar *op,
                      tl_share_rows *share, int threads)
 {
@@ -296,8 +297,9 @@ static tl_slab *join(const change *x, const tl_slabs *a, const tl_slabs *b, cons
     return s;
 }
 
-/* What b's slabs do to a, in order; each change takes the slabs of b that meet through slabs of
- * a. Returns the number of changes, -1: no memory. */
+/* Finds the changes that the slabs of b make to a, in order. Each change takes the slabs of b that
+ * touch each other, directly or through slabs of a. Returns the number of changes; -1: out of
+ * memory. */
 static int64_t find_changes(const tl_slabs *a, const tl_slabs *b, const tl_scalar *op, int counted,
                             tl_share_rows *share, int threads, change *changes)
 {
@@ -306,7 +308,7 @@ static int64_t find_changes(const tl_slabs *a, const tl_slabs *b, const tl_scala
         change *x = &changes[n];
         *x = (change){.first = before(a, b->slab[j]->start), .from = j, .counted = counted};
         if (x->first > 0 && a->slab[x->first - 1]->end == b->slab[j]->start) x->first--, x->count++;
-        for (;;) { /* from b, then what comes next in a, then again */
+        for (;;) { /* alternately from b and from a */
             const int64_t end = b->slab[j++]->end, next = x->first + x->count;
             x->more++;
             if (next == a->count || a->slab[next]->start != end) break;
@@ -323,7 +325,7 @@ static int64_t find_changes(const tl_slabs *a, const tl_slabs *b, const tl_scala
 
 int tl_slabs_counted(const tl_slabs *a) { return a->count && a->slab[0]->counted; }
 
-/* All of its slabs, counted. */
+/* Makes all slabs counted. */
 static int raise_all(tl_slabs *a, const tl_scalar *op)
 {
     tl_slab **const raised = calloc((size_t)a->count + 1, sizeof *raised);
@@ -356,7 +358,7 @@ int tl_slabs_join(tl_slabs *a, const tl_slabs *b, const tl_scalar *op, tl_share_
     const int64_t n = changes && make_room(a, b->count)
                           ? find_changes(a, b, op, counted, share, threads, changes)
                           : -1;
-    /* from the last on, so that places before it stay what they are */
+    /* From the last change on, so the indices of earlier slabs stay valid. */
     for (int64_t k = n - 1; k >= 0; k--) {
         const change *x = &changes[k];
         for (int64_t i = 0; i < x->count; i++) free(a->slab[x->first + i]);

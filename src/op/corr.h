@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * corr: Pearson's correlation of x and y, from the sums of squares and of products of
- * deviations, merged pairwise as in op/cov.h; rounding may not take it beyond -1 and 1. Where no
- * two x, or no two y differ, it is NaN. */
+ * corr: Pearson's correlation of x and y, from the sums of squares and of products of deviations,
+ * merged pairwise as in op/cov.h. The result is limited to -1 .. 1. It is NaN if all x or all y are
+ * equal. */
 #define OP_INPUTS 2
 #define OP_LANE REAL
 #define OP_WIDEN REAL

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * cov: the covariance of x and y: their means, and the sum of the products of deviations, merged
- * pairwise in f64 as in op/var.h (which see for the sizes, and for NaN and infinities). */
+ * pairwise in f64. op/var.h explains the sizes, NaN and infinities. */
 #define OP_INPUTS 2
 #define OP_LANE REAL
 #define OP_WIDEN REAL

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * kurt: excess kurtosis n m4 / m2^2 - 3: the mean and the sums of the second to fourth powers of
- * deviations, merged pairwise in f64 (Pebay 2008) as in op/var.h, which see for the sizes. v and
- * w are the sides' shares of the elements. sample=1 corrects it for a sample of n: NaN for n <
- * 4. Where no two elements differ, or one is a NaN or infinite, it is NaN. */
+ * deviations, merged pairwise in f64 (Pebay 2008). op/var.h explains the sizes. v and w are the
+ * fractions of the elements on each side. sample=1 corrects it for a sample of n, and gives NaN for
+ * n < 4. It is NaN if all elements are equal, or if one is a NaN or infinite. */
 #define OP_LANE REAL
 #define OP_WIDEN REAL
 #define OP_EXACT 0

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * range: the maximum less the minimum, in f64, rounded once. A NaN gives NaN; so do infinities
- * of which one would be taken from an equal one. Each extreme is the left one of those that are
- * equal, and a NaN on the right replaces what is on the left: combine is associative on bits. */
+ * range: the maximum less the minimum, in f64, rounded once. A NaN gives NaN; so does the
+ * difference of two equal infinities. Of equal extremes the left one is kept, and a NaN on the
+ * right replaces the left operand, so combine is associative on bits. */
 #define OP_LANE REAL
 #define OP_WIDEN REAL
 #define OP_EXACT 1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * skew: skewness sqrt(n) m3 / m2^(3/2): the state of kurt (op/kurt.h). sample=1 corrects it for
- * a sample of n: NaN for n < 3. Where no two elements differ, or one is a NaN or infinite, it is
- * NaN. */
+ * skew: skewness sqrt(n) m3 / m2^(3/2): the state of kurt (op/kurt.h). sample=1 corrects it for a
+ * sample of n, and gives NaN for n < 3. It is NaN if all elements are equal, or if one is a NaN or
+ * infinite. */
 #define OP_CORE kurt
 #define OP_NAN_CORE nankurt
 #define OP_LANE REAL

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * slope: of the line of least squares that says y by x: the sum of (x - mean)(y - mean) by that
- * of (x - mean)^2, merged pairwise as in op/cov.h. Where no two x differ it is a division of 0
- * by 0. */
+ * slope: the slope of the least-squares line of y over x: the sum of (x - mean)(y - mean) divided
+ * by the sum of (x - mean)^2, merged pairwise as in op/cov.h. If all x are equal, this divides 0 by
+ * 0. */
 #define OP_INPUTS 2
 #define OP_LANE REAL
 #define OP_WIDEN REAL

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * std: the state of var (op/var.h) and one square root in lower. n <= ddof gives NaN.
- * A NaN or an infinity anywhere gives NaN: lift starts m2 at x - x, which is 0 for every number. */
+ * std: the state of var (op/var.h) and one square root in lower. n <= ddof gives NaN. A NaN or an
+ * infinity anywhere gives NaN: lift starts m2 at x - x, which is 0 for every finite number. */
 #define OP_CORE var
 #define OP_NAN_CORE nanvar
 #define OP_LANE REAL

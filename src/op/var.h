@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * var: mean and sum of squared deviations, merged pairwise in f64 (Chan, Golub and LeVeque 1979,
- * eq. 2.1). How many elements there are is no field: it follows from the place in the tree
+ * eq. 2.1). The number of elements is not a field, because it follows from the place in the tree
  * (OP_SIZES). Two nodes of equal size (every combine inside the tree) need no division: w = nb /
- * (na + nb) is exactly 1/2, and `twin` says so; `combine` gives the same bits. n <= ddof gives
- * NaN. A NaN or an infinity anywhere gives NaN: lift starts m2 at x - x, which is 0 for every
+ * (na + nb) is exactly 1/2. `twin` uses that; `combine` gives the same bits. n <= ddof gives NaN. A
+ * NaN or an infinity anywhere gives NaN: lift starts m2 at x - x, which is 0 for every finite
  * number. */
 #define OP_LANE REAL
 #define OP_WIDEN REAL

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * wmean: the mean of x with weights y, the sum of x y by the sum of y. Weights may be of any
- * sign; if their sum is 0, the result is that of a division by 0. */
+ * wmean: the mean of x with weights y: the sum of x y divided by the sum of y. Weights may have any
+ * sign. If their sum is 0, the result is that of a division by 0. */
 #define OP_INPUTS 2
 #define OP_LANE REAL
 #define OP_WIDEN REAL

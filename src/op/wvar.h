@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * wvar: the variance of x with weights y, in f64: the sum of weights, the mean, and the weighted
  * sum of squared deviations, divided by the sum of weights less ddof. Parts are merged as in
- * op/var.h, where their weights stand for the numbers of elements; the mean goes from the
- * heavier part, by the lighter one's share, so a part of no weight changes nothing. A weight
- * below 0, a NaN or an infinity gives NaN. */
+ * op/var.h, with weights instead of numbers of elements. The mean moves from that of the heavier
+ * part by the lighter part's fraction, so a part of weight 0 changes nothing. A negative weight, a
+ * NaN or an infinity gives NaN. */
 #define OP_INPUTS 2
 #define OP_LANE REAL
 #define OP_WIDEN REAL

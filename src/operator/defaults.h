@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What an operator's text leaves out. */
+ * Default values of the facts that an operator's text does not define. */
 #ifndef OP_EXACT
 #define OP_EXACT 0
 #endif

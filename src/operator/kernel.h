@@ -1,85 +1,89 @@
 /* SPDX-License-Identifier: MIT
- * What an operator becomes when its text is compiled for one dtype: a row of facts and scalar
- * functions (tl_scalar), and for each instruction set the fast roads (tl_kernel). Shapes and
- * devices see states only as opaque bytes.
- */
+ * What an operator's text becomes when it is compiled for one element type: a row of facts and
+ * scalar functions (tl_scalar), and for each instruction set a table of vector code (tl_kernel).
+ * Shapes and devices see a state as opaque bytes. */
 #ifndef TALLY_KERNEL_H
 #define TALLY_KERNEL_H
 #include <stddef.h>
 #include <stdint.h>
 #include "tally.h"
 
-/* The NaN that marks an element as left out (tl_par.marked): a half with all bits but the sign,
- * or a float that such a half, or one of the same, was widened to. All other NaNs among marked
- * elements are quiet ones without a payload. */
+/* The NaN that marks a missing element (tl_par.marked): a half with all bits set but the sign, or
+ * the float that such a half widens to. Every other NaN in marked input is a quiet NaN without a
+ * payload. */
 #define TL_MARK_HALF 0x7fff
 #define TL_MARK_F32  0x7fff0000
 #define TL_MARK_F64  0x7fffe00000000000
 
-/* An operator's parameter, as the dialect sees it; and what kernels on keys get unsigned
-   integers with. */
+/* The parameters that every function of an operator's text receives. */
 typedef struct tl_par {
     double value;
-    /* bits that change in every element and every result that is one: the sign bit, or none */
+    /* XOR mask for elements and for results that are elements. Kernels on signed keys get unsigned
+     * integers with the sign bit flipped; 0 for all other types. */
     int64_t flip;
-    /* Of a text of two inputs (OP_INPUTS): bytes from an element of the first to that of the
-       second, of one type */
+    /* Operators of two inputs (OP_INPUTS): bytes from an element of the first input to its partner
+     * in the second. Both inputs have the same type. */
     int64_t second;
-    /* a nan form (masked.h) leaves out marked elements (context/inputs.h) and folds other NaNs */
+    /* 1: a nan form (masked.h) skips only marked elements (context/inputs.h); any other NaN is a
+     * value. */
     int marked;
 } tl_par;
 
-/* One state, opaque. The largest are six fields of 64 bits (corr in its nan form). */
+/* One state, opaque. The largest have six fields of 64 bits (corr in its nan form). */
 typedef struct tl_state {
     _Alignas(16) unsigned char bytes[48];
 } tl_state;
 
 enum {
     TL_TILE_LEVEL = 12,
-    /* elements of a scan tile, and of the largest node a kernel folds without a counter: V^(12 /
-       log2 V) for every V = 2, 4, 8, 16, so the radix-V levels come out even */
+    /* Elements of a scan tile, and of the largest node that a kernel folds without a counter. 12 is
+     * a multiple of log2 V for vectors of V = 2, 4, 8 and 16 lanes, so radix-V levels end at
+     * exactly a tile. */
     TL_TILE = 1 << TL_TILE_LEVEL,
-    /* states in a staging buffer: a tile, the state after it, and room to overrun */
+    /* States in a staging buffer: a tile, the state after it, and padding for stores of whole
+     * vectors. */
     TL_SOA = TL_TILE + 64,
     TL_SOA_BYTES = TL_SOA * 48
 };
 
 /* An operator on one dtype: facts, and the text compiled as plain scalar C. */
 typedef struct tl_scalar {
-    /* the operator's instances: of src/op/<file>.h, or those of its nan form, nan<file> */
+    /* Name of the row of tables: src/op/<file>.h, or nan<file> for its nan form. */
     const char *file;
-    const char *text; /* the text, src/op/<text>.h */
-    /* the file whose state, lift and combine it shares (itself, or sum for mean, var for std) */
+    const char *text; /* The text is src/op/<text>.h. */
+    /* The operator whose state, lift and combine it shares: itself, or for example sum for mean. */
     const char *core;
-    const char *lowers;     /* the file whose lower it shares */
-    tally_dtype dtype, acc; /* acc 0: no arithmetic */
+    const char *lowers;     /* The operator whose lower it shares. */
+    tally_dtype dtype, acc; /* acc 0: no arithmetic. */
     tally_dtype out;
     int lanes;
-    uint8_t elem_bytes, state_bytes, result_bytes; /* result: all lanes */
+    uint8_t elem_bytes, state_bytes, result_bytes; /* result_bytes counts all lanes. */
     uint8_t exact, idempotent, inverse, masked, seedable, indexed, neutral;
-    uint8_t inputs;   /* 1, or 2 of the same type (tl_par) */
-    uint8_t picks;    /* the result is one of the elements, its bits unchanged */
-    int8_t extreme;   /* OP_EXTREME: 1 the largest key, -1 the smallest, 0 neither */
-    uint8_t widen;    /* TL_WIDEN_...: the elements that the kernels of the processors get, */
-    tally_dtype wide; /* of this type; their states are those of `core` on it */
-    void (*to_wide)(tl_state *s),
-        (*from_wide)(tl_state *s); /* a state of the law's and a kernel's; NULL: the same bytes */
-    void (*blank)(void *x);        /* an element that changes nothing; NULL: none is known */
+    uint8_t inputs; /* 1, or 2 of the same type (tl_par.second). */
+    uint8_t picks;  /* The result is one of the elements, with unchanged bits. */
+    int8_t extreme; /* OP_EXTREME: 1 the largest key, -1 the smallest, 0 neither. */
+    /* CPU kernels get elements widened as `widen` says (TL_WIDEN_...), of type `wide`. Their states
+     * are those of `core` on that type. */
+    uint8_t widen;
+    tally_dtype wide;
+    /* Convert a state of `dtype` to a state of the kernels, and back. NULL: both have the same
+     * bytes. */
+    void (*to_wide)(tl_state *s), (*from_wide)(tl_state *s);
+    void (*blank)(void *x); /* Writes an element that changes no state; NULL: none is known. */
     void (*lift)(tl_state *s, const void *x, int64_t i, tl_par p);
     int (*is_masked)(const void *x, tl_par p);
-    /* a = combine(a, b); na, nb: the elements that each has folded, for a text that asks
-       (OP_SIZES) */
+    /* a = combine(a, b). na and nb are the elements folded into each; only texts with OP_SIZES read
+     * them. */
     void (*combine)(tl_state *a, const tl_state *b, int64_t na, int64_t nb);
     void (*lower)(const tl_state *s, int64_t n, int64_t first, tl_par p, void *out);
     void (*empty)(tl_par p, void *out);
     void (*seed)(tl_state *s, const void *v, tl_par p);
-    struct tl_user_instance *user; /* a text that a user defined (user.h); NULL: built in */
+    struct tl_user_instance *user; /* The operator that a user defined (user.h); NULL: built in. */
 } tl_scalar;
 
-/* How a pass asks the memory for what comes next (tl_fetch): not at all, because it is in a
- * cache, or in the machine's way. A sum from memory is 1.2 times as fast on an Intel Xeon if
- * four pages are asked for in turn instead of lines in order, because its own prefetchers work
- * page by page; on an AMD EPYC (Zen 5) lines in order are 1.3 times as fast. */
+/* How a pass prefetches: not at all because the data is cached, in several pages in turn, or line
+ * by line in address order. Intel's own prefetchers work page by page, so four pages in turn make a
+ * sum 1.2 times as fast; on AMD Zen 5 lines in order are 1.3 times as fast. */
 enum { TL_CACHED, TL_PAGES, TL_LINES };
 static inline int tl_fetch_way(void)
 {
@@ -88,72 +92,73 @@ static inline int tl_fetch_way(void)
 #endif
     return TL_LINES;
 }
+/* Prefetch distance in bytes. */
 static inline int64_t tl_fetch_ahead(int way) { return way == TL_PAGES ? 16 << 10 : 8 << 10; }
 
-/* For a pass over `bytes` bytes, which the second cache may hold. */
+/* The way for a pass over `bytes` bytes. Below 4 MiB the data may be in the second-level cache. */
 static inline int tl_fetches(int64_t bytes)
 {
     return bytes >= 4 << 20 ? tl_fetch_way() : TL_CACHED;
 }
 
-/* What to ask the memory for while a tile is worked on: the caller's elements, of `bytes` bytes,
- * from `at` on; 0 bytes: nothing. Where a tile is widened, these are not the elements that the
- * kernel gets. */
+/* What to prefetch while a tile is computed: `bytes` bytes of the caller's elements from `at` on.
+ * bytes 0: nothing. The caller's elements differ from the kernel's where a tile is widened. */
 typedef struct tl_next {
     const char *at;
     int64_t bytes;
     int way;
 } tl_next;
 
-/* Sequences side by side: element j of lane c is x[j * stride + c]. */
+/* Sequences side by side, one per lane: element j of lane c is x[j * stride + c]. */
 typedef struct tl_lanes {
     const void *x;
-    int64_t stride; /* elements from a row to the next; negative walks backwards */
-    /* these rows are elements at .. at + m - 1 of their sequences; at is a multiple of 8, and m
-       too but for the last rows */
+    int64_t stride; /* Elements from one row to the next; negative: backwards. */
+    /* The rows are elements at .. at + m - 1 of their sequences. Requires: at is a multiple of 8;
+     * so is m, except for the last rows. */
     int64_t at, m;
-    int vectors; /* of lanes */
-    int levels;  /* of counters in carry: at least log2((at + m) / 8) + 1, and 1 */
-    int seeded;  /* a scan: S(0) is not ABSENT (seed) */
-    /* a fold: NULL, or how many of the last (at + m) % 8 rows each lane has; of 8 rows, if those
-       are all */
+    int vectors; /* The vectors that a row of lanes fills. */
+    /* Levels of the counters in carry: at least 1 and at least log2((at + m) / 8) + 1. */
+    int levels;
+    int seeded; /* Scan: there is an initial value, S(0) (see seed). */
+    /* Fold: NULL, or how many of the last (at + m) % 8 rows each lane has. If there are only 8
+     * rows, how many of those 8. */
     const int32_t *ends;
-    /* what the rows before left: 2 * levels + 1 vectors for each vector of lanes */
+    /* The state after the previous rows: 2 * levels + 1 vectors for each vector of lanes. */
     void *carry;
     void *soa;
     int64_t to;
-    int64_t ahead; /* rows from those under way to those to prefetch; 0: none */
-    /* A scan where kernel->lanes_out: NULL, or inclusive results instead of states: row j to out
-     * + j * out_step; stream: past the caches, where they are aligned to a vector. */
+    int64_t ahead; /* Prefetch distance in rows; 0: no prefetch. */
+    /* Scan of a kernel with lanes_out: where inclusive results go, or NULL to stage states. Row j
+     * goes to out + j * out_step. stream: non-temporal stores; rows must be aligned to a vector. */
     void *out;
     int64_t out_step;
     int stream;
 } tl_lanes;
 
-/* Staged states to results: `rows` rows of m states, `width` states apart, to results row_step
- * apart. Result j of the first row has the count n + j * dn and the origin first + j * dfirst;
- * from row to row they change by row_n and row_first. counts: NULL, or the counts of one row (m
- * is a multiple of TL_ABREAST then, and dfirst 0). */
+/* Lowers `rows` rows of m staged states, from soa[from] on. Rows of states are `width` apart, rows
+ * of results row_step apart. Result j of the first row has the count n + j * dn and the origin
+ * first + j * dfirst; each row adds row_n and row_first. counts: NULL, or the counts of one row;
+ * then m is a multiple of TL_ABREAST and dfirst is 0. */
 typedef struct tl_lower {
     int64_t from, m, n, first;
     int dn, dfirst, stream;
     int64_t rows, width, row_step;
     int row_n, row_first;
-    const int32_t *counts, *firsts; /* firsts: with counts, NULL or the origins of one row */
+    const int32_t *counts, *firsts; /* With counts: NULL, or the origins of one row. */
 } tl_lower;
 
-/* A scan's down-sweep waits for stores, its up-sweep computes. So the first level of another
- * tile's up-sweep can be made beside the down-sweep of this one, which had its own made before. */
+/* The down-sweep of a scan waits for stores while its up-sweep computes. So a kernel can compute
+ * the first level of the next tile's up-sweep during the down-sweep of the current tile. */
 typedef struct tl_up {
-    void *up;         /* this tile's, which is overwritten; NULL: not made yet */
-    const void *soon; /* the other tile, whose first element has index `at`; NULL: none */
+    void *up; /* First level of the current tile, computed before; overwritten. NULL: compute it. */
+    const void *soon; /* The next tile, whose first element has index `at`; NULL: none. */
     int64_t at;
-    void *make; /* to where */
+    void *make; /* The first level of the next tile is written here. */
 } tl_up;
 
 /* Ranges of a sequence (cpu/kernel/ranges_kernel.h). Level l keeps the nodes that end in the last
- * `tiles` tiles of TL_TILE places: a ring of staging buffers, of which number `first` is the
- * first and `current` is that of the current tile. */
+ * `tiles` tiles of TL_TILE elements, in a ring of staging buffers. The ring begins with buffer
+ * number `first`; `current` is the place of the current tile in it. */
 typedef struct tl_range_ring {
     int64_t first;
     int32_t tiles, current;
@@ -163,128 +168,139 @@ static inline int64_t tl_range_tiles(int level)
     return level < TL_TILE_LEVEL ? 2 : ((int64_t)1 << (level - TL_TILE_LEVEL)) + 1;
 }
 
-/* One step: the elements of places at .. at + m - 1 become nodes of all levels, and then ranges
- * are folded, whose last elements lie in the tile of number `tile`. Places count from a multiple
- * of TL_TILE. */
+/* One step: elements at .. at + m - 1 become nodes of all levels. Then the ranges are folded whose
+ * last element lies in tile number `tile`. Indices count from a multiple of TL_TILE. */
 typedef struct tl_range_work {
-    /* at: a multiple of TL_ABREAST; all m elements lie in the tile; m may be 0 */
+    /* Requires: at is a multiple of TL_ABREAST, and all m elements lie in the tile. m may be 0. */
     const void *x;
     int64_t at, m;
     int64_t tile;
-    int levels; /* at least one more than the highest bit of any length */
+    int levels; /* At least one more than the highest bit of any length. */
     const tl_range_ring *rings;
-    void *nodes; /* the rings' staging buffers, all bytes 0 at first */
-    /* range r is length[r] > 0 elements from place from[r] on; results: a multiple of TL_ABREAST */
+    void *nodes; /* The staging buffers of the rings, zeroed before the first step. */
+    /* Range r has length[r] > 0 elements from index from[r] on. Requires: results is a multiple of
+     * TL_ABREAST. */
     int64_t results;
     const int32_t *from, *length;
-    void *soa; /* their states are staged from soa[0] on */
+    void *soa; /* The ranges' states are staged from soa[0] on. */
 } tl_range_work;
 
 struct tl_window_work; /* cpu/kernel/window_work.h */
 
-/* Elements or results of one type from those of another (cpu/elements/convert.def). */
+/* Converts elements or results from one type to another (cpu/elements/convert.def). */
 typedef struct tl_convert {
     int kind;
     tally_dtype from, to;
     int from_bytes, to_bytes;
-    /* Any alignment; no overlap. c is the conversion itself: a call may have one of its own,
-     * which knows from the place of its elements what else belongs to them
-     * (cpu/inputs/gather.h); a text of two inputs gets the second ones from it. */
+    /* Converts n elements, of any alignment; the buffers must not overlap. c is the conversion
+     * itself. A call may supply its own conversion, which derives validity or a second input from
+     * the address of the elements (cpu/inputs/gather.h). apply_two writes both inputs of a
+     * two-input operator. */
     void (*apply)(const struct tl_convert *c, void *to, const void *from, int64_t n);
     void (*apply_two)(const struct tl_convert *c, void *to, void *second, const void *from,
                       int64_t n);
-    const struct tl_convert *then; /* of a call's own: what it does last; NULL: nothing more */
+    /* Own conversions: the conversion to the kernels' type that follows; NULL: none. */
+    const struct tl_convert *then;
 } tl_convert;
 
-/* Elements that are left out, in front of the kernels (cpu/elements/mask.c). `to` may be `from`. */
+/* Removes or replaces missing elements before the kernels (cpu/elements/mask.c). `to` may be
+ * `from`. */
 typedef struct tl_mask {
-    /* to[i] = from[i], or `fill` where bit number bit + i is 0; elements of 1, 2, 4 or 8 bytes */
+    /* to[i] = from[i], or `fill` where bit number bit + i of valid is 0. Elements have 1, 2, 4 or 8
+     * bytes. */
     void (*mask)(void *to, const void *from, int bytes, const unsigned char *valid, int64_t bit,
                  int64_t n, uint64_t fill);
-    /* to[i] = from[i], or the quiet NaN without payload for a NaN; floats */
+    /* to[i] = from[i], or the quiet NaN without payload where from[i] is a NaN. Floats only. */
     void (*quiet)(void *to, const void *from, tally_dtype dtype, int64_t n);
-    /* The elements whose bits are 1, as neighbours; how many. `to` has room for n elements and
-       64 bytes more. */
+    /* Copies the elements whose bits are 1 without gaps; returns their number. `to` must have space
+     * for n elements and 64 bytes. */
     int64_t (*keep)(void *to, const void *from, int bytes, const unsigned char *valid, int64_t bit,
                     int64_t n);
 } tl_mask;
 
-/* Sequences to the columns of a matrix, and back (cpu/elements/transpose.c). lanes: a multiple
- * of TL_ABREAST. Sequence c is at p[c] or, where p is NULL, at x + c * pitch (bytes). */
+/* Copies sequences into the columns of a matrix and back (cpu/elements/transpose.c). Requires:
+ * lanes is a multiple of TL_ABREAST. Sequence c is at p[c], or at x + c * pitch bytes where p is
+ * NULL. */
 enum { TL_ABREAST = 16 };
 typedef struct tl_transpose {
-    /* t[j * stride + c] = element j of c, 0 <= j < n, of `bytes` bytes; up to 7 elements more
-     * are read and written. Meanwhile `bytes` bytes from next.at on are prefetched. */
+    /* t[j * stride + c] = element j of sequence c, 0 <= j < n. An element has `bytes` bytes. Up to
+     * 7 elements past the end are read and written. Prefetches next. */
     void (*to_lanes)(void *t, int64_t stride, const char *const *p, const char *x, int64_t pitch,
                      int64_t lanes, int64_t n, int bytes, tl_next next);
-    /* Back: n[c] <= most elements to q[c], or `most` to y + c * pitch; up to 7 rows of t more
-       are read. */
+    /* The reverse: n[c] <= most elements to q[c], or, where q is NULL, `most` elements to y + c *
+     * pitch. Up to 7 rows past the end of t are read. */
     void (*from_lanes)(char *const *q, const int64_t *n, char *y, int64_t pitch, const void *t,
                        int64_t stride, int64_t lanes, int64_t most, int bytes);
 } tl_transpose;
 
-/* An operator on one dtype, compiled for one instruction set. Most types have `nodes` and `fold`
- * at most: operators whose combine is exact have shorter roads there. All the rest is for the
- * types that others are widened to (cpu/widen.h). x: dense elements, any alignment. i: the index
- * of x[0] in its sequence. */
+/* One operator on one element type, compiled for one instruction set. Most types have at most
+ * `nodes` and `fold`, the fast paths of exact operators. Everything else exists only for the types
+ * that the others are widened to (cpu/widen.h). x: dense elements of any alignment. i: index of
+ * x[0] in its sequence. */
 typedef struct tl_kernel {
-    tally_dtype dtype, acc, wide, out; /* wide: of the elements of its states */
+    tally_dtype dtype, acc, wide, out; /* wide: the element type that its states belong to. */
 
-    /* The nodes of S(n), largest first, one for each set bit of n > 0; returns how many. out has
-     * TL_MAX_LEVELS. from: x has the elements that this conversion takes; NULL: the kernels'
-     * own. fetch: how to ask for what follows (tl_fetches). */
+    /* The nodes of S(n), largest first, one per set bit of n > 0; returns their number. out has
+     * TL_MAX_LEVELS entries. from: the conversion that x needs; NULL: none. fetch: see
+     * tl_fetches. */
     int (*nodes)(tl_state *out, const void *x, int64_t n, int64_t i, const tl_convert *from,
                  int fetch, tl_par p);
 
-    /* *s = S(n) of the n > 0 elements at x, without init. */
+    /* *s = S(n) of the n > 0 elements at x, without an initial value. */
     void (*fold)(tl_state *s, const void *x, int64_t n, int64_t i, const tl_convert *from,
                  int fetch, tl_par p);
 
-    /* Stages S(b + j) as soa[lead + j], 0 <= j <= m (j < m when m == TL_TILE), for the 0 < m <=
-     * TL_TILE elements at x, a tile whose first has index b, a multiple of TL_TILE. prefix =
-     * S(b), NULL if ABSENT (then soa[lead] is garbage). Returns 1 and the tile's node when m ==
-     * TL_TILE. A kernel with a lead runs along (scan_kernel.h): there b is any number, and there
-     * always are a node and S(b + m). */
+    /* Stages S(b + j) as soa[lead + j], 0 <= j <= m (j < m if m == TL_TILE), for a tile of 0 < m <=
+     * TL_TILE elements at x. Requires: b, the index of x[0], is a multiple of TL_TILE. prefix is
+     * S(b); NULL: ABSENT, and soa[lead] is undefined. If m == TL_TILE, also returns 1 and the
+     * tile's node. A kernel with lead > 0 is a running scan (scan_kernel.h): b is any number, and
+     * it always returns the node and stages S(b + m). */
     int (*scan_tile)(void *soa, const void *x, int64_t m, int64_t b, const tl_state *prefix,
                      tl_state *node, tl_next next, tl_par p);
     int lead;
 
-    /* A tile of 0 < m <= TL_TILE elements to results without staging, for the operator's own
-     * lower; NULL: stage it. Inclusive, out[m - 1] of a whole tile is left to the caller (it is
-     * lower(S(b + m)), which carries into b) unless there is a lead; exclusive without a prefix,
-     * out[0]. out may be x. stream: out is aligned to 64 bytes, store past the caches. up: NULL,
-     * or for whole tiles. */
+    /* Scans a tile of 0 < m <= TL_TILE elements to results without staging, with the operator's own
+     * lower. NULL: no such kernel. If lead is 0, the caller writes two results: out[m - 1] of an
+     * inclusive whole tile, which is lower(S(b + m)) and needs the counter, and out[0] of an
+     * exclusive scan without a prefix. out may be x. stream: non-temporal stores; out must be
+     * aligned to 64 bytes. up: NULL, or for whole tiles. */
     void (*scan_full)(void *out, const void *x, int64_t m, int64_t b, const tl_state *prefix,
                       tl_state *node, int exclusive, int stream, tl_next next, const tl_up *up,
                       tl_par p);
 
-    /* The first level of a whole tile's up-sweep, of up_bytes bytes, aligned to 64; the tile's
-     * node from there. NULL where a kernel runs along. i: the index of x[0]. */
+    /* scan_up writes the first level of a whole tile's up-sweep, up_bytes bytes, aligned to 64.
+     * scan_node computes the tile's node from it. NULL in running scans. i: the index of x[0]. */
     void (*scan_up)(void *up, const void *x, int64_t i, tl_par p);
     void (*scan_node)(tl_state *node, const void *up);
     int up_bytes;
 
-    /* soa[j] = *s, and back. */
+    /* Write *s to soa[j], and read soa[j] into *s. */
     void (*stage)(void *soa, int64_t j, const tl_state *s);
     void (*unstage)(const void *soa, int64_t j, tl_state *s);
 
-    int flips; /* elements are signed keys, and unsigned integers of the same size after par.flip */
-    int bare;  /* an element, its state and its result are the same bytes */
+    int flips; /* Elements are signed keys; unsigned integers of the same size need par.flip. */
+    int bare;  /* An element, its state and its result have the same bytes. */
 
-    /* out[j] = lower(soa[from + j]) for 0 <= j < m; the count is n + j * dn, the index origin
-     * first + j * dfirst. stream: store past the caches; the caller fences. */
+    /* out[j] = lower(soa[from + j]), 0 <= j < m, with count n + j * dn and origin first + j *
+     * dfirst. stream: non-temporal stores; the caller issues the fence. */
     void (*lower_row)(void *out, const void *soa, int64_t from, int64_t m, int64_t n, int dn,
                       int64_t first, int dfirst, int stream, tl_par p);
 
     void (*lower_rows)(void *out, const void *soa, const tl_lower *k, tl_par p);
 
-    /* Many sequences at once: cpu/kernel/lanes_kernel.h. fold: with soa, stages S(at + m) as
-     * soa[to + lane] after the last rows. scan: stages S(at + j) as soa[to + j * width + lane],
-     * 0 <= j <= m, width = vectors * vector_lanes; it writes up to 7 rows more. window: stages
-     * the windows of w that end at rows w - 1 .. m - 1, from soa[to] on; carry has m + 7 vectors
-     * for each set bit of w. put: one lane's state into carry: slot l < levels is the counter's
-     * node of 8 << l elements, levels + l is S at the last multiple of 8 << l that is none of 16
-     * << l, 2 * levels S(0). */
+    /* Many sequences at once, one per lane (cpu/kernel/lanes_kernel.h).
+     *
+     * lanes_fold: if soa is given, stages S(at + m) as soa[to + lane] after the last rows.
+     *
+     * lanes_scan: stages S(at + j) as soa[to + j * width + lane], 0 <= j <= m, where width =
+     * vectors * vector_lanes. It may write 7 rows more.
+     *
+     * lanes_window: stages the windows of w elements that end at rows w - 1 .. m - 1, from soa[to]
+     * on. carry has m + 7 vectors for each set bit of w.
+     *
+     * lanes_put: writes one lane's state into carry. Slot l < levels is the counter's node of 8 <<
+     * l elements; slot levels + l is S at the last multiple of 8 << l that is not a multiple of 16
+     * << l; slot 2 * levels is S(0). */
     void (*lanes_fold)(const tl_lanes *k, tl_par p);
     void (*lanes_scan)(const tl_lanes *k, tl_par p);
     int lanes_out;
@@ -292,12 +308,12 @@ typedef struct tl_kernel {
     void (*lanes_put)(const tl_lanes *k, int slot, int64_t lane, const tl_state *s);
 
     void (*ranges)(const tl_range_work *k, tl_par p);
-    int64_t soa_bytes; /* of a staging buffer */
+    int64_t soa_bytes; /* Bytes of a staging buffer. */
 
-    /* Windows: cpu/kernel/window_kernel.h. A vector of states has vector_lanes lanes and
-     * vector_bytes bytes, and a row window_vectors of them. */
+    /* Windows (cpu/kernel/window_kernel.h). A vector of states has vector_lanes lanes and
+     * vector_bytes bytes. A row is window_vectors vectors. */
     int vector_lanes, vector_bytes, window_vectors;
-    /* OP_INVERSE: the window before it */
+    /* OP_INVERSE: `before` is the state of the window before the first one. */
     void (*window_start)(struct tl_window_work *k, const tl_state *before);
     void (*window_feed)(struct tl_window_work *k, const void *x, const void *old, int64_t back,
                         int64_t beyond, int64_t lead, int64_t m, int64_t i, tl_par p);
@@ -307,7 +323,7 @@ typedef struct tl_kernel {
                           int64_t blocks, tl_par p);
 } tl_kernel;
 
-/* The kernels of every operator file for one instruction set; ended by file NULL. */
+/* The kernels of every operator file for one instruction set. The last row has file NULL. */
 typedef struct tl_kernel_table {
     const char *file;
     const tl_kernel *const *kernels;

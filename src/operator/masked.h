@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * The nan form of an operator: an element that is masked, which is a NaN, is ABSENT. Included
- * twice around the operator's text: before it, so that its functions get other names
- * (plain_lift, ...); after it, where the operator's names are defined over those.
+ * The nan form of an operator: an element that is masked, which is a NaN, is ABSENT. This file is
+ * included twice around the operator's text: before it, to rename the text's functions (plain_lift,
+ * ...), and after it, to define the operator's names on top of them. There are three ways:
  *
- *   NEUTRAL   the text has OP_NEUTRAL, and counts nothing (OP_COUNTS, OP_SIZES): a masked
- *             element is the neutral state
- *   ABSENT    the text has OP_ABSENT, a key m that is of no element: that is the key of a masked
- *             one; lower of it is `empty`
- *   COUNTED   any other: a field more, `kept`, the elements of a node that are not masked. Of 0
- *             the state is absent: combine takes the other side, and lower is `empty`. Else
- *             `kept` is the n of the text's lower and combine
+ *   NEUTRAL   the text has OP_NEUTRAL and does not count (OP_COUNTS, OP_SIZES): a masked element
+ *             becomes the neutral state
+ *   ABSENT    the text has OP_ABSENT, a key m that no element has: a masked element gets that key,
+ *             and lower of it is `empty`
+ *   COUNTED   all other texts: one more field, `kept`, counts the elements of the node that are not
+ *             masked. If it is 0, combine returns the other operand and lower returns `empty`.
+ *             Otherwise `kept` is the n that the text's lower and combine receive
  *
- * On the processors a nan form has kernels of its own, or those of OP_NAN_CORE, of elements
+ * On CPUs a nan form has its own kernels, or shares those of OP_NAN_CORE, whose elements are
  * widened by OP_NAN_WIDEN. */
-#ifndef kept_to_real /* the number of a node's elements for combine; GPUs have their own */
+#ifndef kept_to_real /* The number of a node's elements for combine; GPUs define their own. */
 #define kept_to_real idx_to_real
 #endif
 #define plain_state   TL_N(plain_state)
@@ -42,7 +42,7 @@
 #define seed    plain_seed
 #define lower   plain_lower
 #define lower_1 plain_lower_1
-/* what is changed below, from the inclusion before */
+/* Defined by the first inclusion; redefined below. */
 #undef OP_CORE
 #undef OP_WIDEN
 #undef OP_IDEMPOTENT
@@ -65,7 +65,7 @@
 #define lower_1 TL_N(lower_1)
 
 #define OP_MASKED 1
-#undef OP_TWIN /* two nodes of equal size have unequal counts */
+#undef OP_TWIN /* two nodes of equal size may have kept different numbers */
 #undef OP_CORE
 #ifdef OP_NAN_CORE
 #define OP_CORE OP_NAN_CORE
@@ -75,8 +75,8 @@
 #define OP_WIDEN OP_NAN_WIDEN
 #endif
 
-/* An element is masked if one of its inputs is a NaN; if par.marked, only the NaN that is the
-   mark (is_present). */
+/* An element is masked if one of its inputs is a NaN. With par.marked only the marking NaN counts
+ * (is_present). */
 #if OP_INPUTS == 2
 #define INPUTS elem x, elem y
 #define GIVEN  x, y
@@ -168,13 +168,13 @@ fn state lift(INPUTS, idx i, par p)
 }
 fn state combine(state a, state b)
 {
-#if OP_SIZES /* what the place in the tree says counts absent elements too */
+#if OP_SIZES /* the size in the tree counts absent elements too */
     plain_state s =
         plain_combine(plain_of(a), plain_of(b), kept_to_real(a.kept), kept_to_real(b.kept));
 #else
     plain_state s = plain_combine(plain_of(a), plain_of(b));
 #endif
-    state r; /* not form_of: gcc 12 spends 5% of a window's time on what that returns */
+    state r; /* Not form_of: its return value costs gcc 12 5 % of a window's time. */
     OP_STATE(COPY)
     r.kept = a.kept + b.kept;
 #if !OP_NEUTRAL
@@ -196,15 +196,15 @@ fn state seed(result v, par p) { return form_of(plain_seed(v, p), idx_num(1)); }
 fn result lower(state a, real n, idx first, par p)
 {
     result r = plain_lower(plain_of(a), idx_to_real(a.kept), first, p);
-#if OP_COUNTS != 2 /* of none it is `empty` without our help */
+#if OP_COUNTS != 2 /* OP_COUNTS 2: the text itself gives `empty` for no elements */
     r = pick(a.kept == idx_num(0), empty(p), r);
 #endif
     return r;
 }
 #endif
 
-#undef OP_SIZES  /* a form's combine has two operands */
-#if OP_SEED == 2 /* an initial value is an element: masked, if it is a NaN */
+#undef OP_SIZES  /* a nan form's combine has two operands */
+#if OP_SEED == 2 /* an initial value is an element, so a NaN is masked */
 fn state seed(result v, par p) { return lift(v, NO_INDEX, p); }
 #endif
 #undef INPUTS

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Compiled once an instruction set: the conversions of convert.def as tl_converts_<isa>[], ended
- * by apply NULL. Plain loops over elements of any alignment, which compilers make vectors of. */
+ * Compiled once per instruction set: the conversions of convert.def as tl_converts_<isa>[]; the
+ * last has apply NULL. Plain loops over elements of any alignment, which compilers vectorise. */
 #include "dtype/dtype_traits.h"
 #include "operator/kernel.h"
 #include "cpu/kernel/keys.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Compiled once an instruction set: elements that a validity bitmap leaves out get a given
- * value, and NaNs lose what could be taken for the mark of those (tl_mask). Plain loops that
- * compilers make vectors of; with AVX-512 by masked instructions, 64 elements for each look at
- * the bitmap. */
+ * Compiled once per instruction set: missing elements of a validity bitmap get a given value, and
+ * NaN lose their payload so that none looks like the mark of missing elements (tl_mask). Plain
+ * loops that compilers vectorise; with AVX-512, masked instructions on 64 elements at a time. */
 #include "dtype/dtype_traits.h"
 #include "operator/kernel.h"
 #include <string.h>
@@ -10,9 +9,9 @@
 #include <immintrin.h>
 #endif
 
-enum { GROUP = 32 }; /* elements between two looks at the bitmap */
+enum { GROUP = 32 }; /* elements per load of the bitmap */
 
-/* `count` <= 32 bits from number `bit` on; no byte is read that has none of them. */
+/* `count` <= 32 bits from bit number `bit` on. Reads only bytes that have some of these bits. */
 static inline uint32_t bits_at(const unsigned char *valid, int64_t bit, int64_t count)
 {
     const unsigned char *at = valid + (bit >> 3);
@@ -27,9 +26,9 @@ static inline uint32_t bits_at(const unsigned char *valid, int64_t bit, int64_t 
     return (uint32_t)(word >> shift);
 }
 
-/* As the loops below, for the first elements of n; returns how many. */
+/* The same as the loops below for the first elements; return how many. */
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
-/* 64 bits from number `bit` on, and no byte that has none of them. */
+/* 64 bits from bit number `bit` on. Reads only bytes that have some of these bits. */
 static inline uint64_t bits_64(const unsigned char *valid, int64_t bit)
 {
     const unsigned char *at = valid + (bit >> 3);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
- * Compiled once an instruction set: sequences to a matrix whose rows are their elements of one
- * index, and back (tl_transpose_<isa>). Blocks of H sequences and H elements are transposed in
- * registers: step s swaps bit s of the number of a vector with bit s of a lane.
+ * Compiled once per instruction set as tl_transpose_<isa>: copies sequences into a matrix whose
+ * rows hold the elements of one index, and back. Blocks of H sequences and H elements are
+ * transposed in registers: step s swaps bit s of the vector number with bit s of the lane.
  *
  *   a0 a1 a2 a3        a0 b0 a2 b2        a0 b0 c0 d0
  *   b0 b1 b2 b3   s=0  a1 b1 a3 b3   s=1  a1 b1 c1 d1
  *   c0 c1 c2 c3  ----> c0 d0 c2 d2  ----> a2 b2 c2 d2
  *   d0 d1 d2 d3        c1 d1 c3 d3        a3 b3 c3 d3
  *
- * With 16 lanes a vector holds 8 elements of two sequences, so that sequences of 8 elements fill
- * it. */
+ * With 16 lanes a vector holds 8 elements of two sequences, so sequences of 8 elements fill it. */
 #include "dtype/dtype_traits.h"
 #include "operator/kernel.h"
 #include "cpu/kernel/simd.h"
 
-/* Lane l of the first and of the second vector after step s, of vectors of n lanes. */
+/* The source of lane l of the first and of the second vector after step s, for vectors of n
+ * lanes. */
 #define FIRST(s, n, l)     ((l) >> (s)&1 ? (n) + (l) - (1 << (s)) : (l))
 #define SECOND(s, n, l)    ((l) >> (s)&1 ? (n) + (l) : (l) + (1 << (s)))
 #define LANES2(F, s, b, l) F(s, b, l), F(s, b, l + 1)
@@ -25,7 +25,7 @@
 #define ALL8(F, s)         LANES8(F, s, 8, 0)
 #define ALL16(F, s)        LANES8(F, s, 16, 0), LANES8(F, s, 16, 8)
 
-/* Step s of H vectors. */
+/* Step s on H vectors. */
 #define STEP(v, H, all, s)                                                                         \
     TL_UNROLL for (int j = 0; j < (H); j++) if (!(j >> (s)&1))                                     \
     {                                                                                              \
@@ -38,7 +38,8 @@ typedef uint32_t v4 __attribute__((vector_size(TL_VECTOR_BYTES)));
 typedef uint64_t v8 __attribute__((vector_size(TL_VECTOR_BYTES)));
 
 #if TL_VECTOR_BYTES == 64
-enum { H4 = 8, PER4 = 16, H8 = 8, PER8 = 8 }; /* elements, sequences of a block */
+/* H: elements of a block; PER: sequences of a block */
+enum { H4 = 8, PER4 = 16, H8 = 8, PER8 = 8 };
 #define STEPS4(v) STEP(v, 8, ALL16, 0) STEP(v, 8, ALL16, 1) STEP(v, 8, ALL16, 2)
 #define STEPS8(v) STEP(v, 8, ALL8, 0) STEP(v, 8, ALL8, 1) STEP(v, 8, ALL8, 2)
 #elif TL_VECTOR_BYTES == 32
@@ -51,10 +52,10 @@ enum { H4 = 4, PER4 = 4, H8 = 2, PER8 = 2 };
 #define STEPS8(v) STEP(v, 2, ALL2, 0)
 #endif
 
-/* Sequence c: from a list, or `pitch` bytes after the one before. */
+/* Sequence c: from a list, or `pitch` bytes after the previous one. */
 #define AT(list, first, pitch, c) ((list) ? (list)[c] : (first) + (c) * (pitch))
 
-/* A block's vector j: from sequence c + j, and with 16 lanes from sequence c + j + 8 too. */
+/* Vector j of a block: from sequence c + j and, with 16 lanes, also from sequence c + j + 8. */
 TL_INLINE v4 get4(const char *const *p, const char *x, int64_t pitch, int64_t c, int64_t at)
 {
 #if TL_VECTOR_BYTES == 64
@@ -74,9 +75,9 @@ TL_INLINE v8 get8(const char *const *p, const char *x, int64_t pitch, int64_t c,
     return v;
 }
 
-/* The first `left` elements, if there are fewer than the H of v. */
+/* Store the first `left` elements of v, at most H. */
 #if TL_VECTOR_BYTES == 64
-/* a few or none: without a branch, since lengths are at random */
+/* Lengths are random, so there is no branch. */
 TL_INLINE __mmask8 first_of(int64_t left) { return (__mmask8)((1u << (left < 0 ? 0 : left)) - 1); }
 TL_INLINE void put_half(char *q, int64_t left, __m256i v)
 {

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums of views on the processors. A plan with `exact` goes here instead of to the shapes
- * of shape.h: no order is kept, because none matters. reduce.c: elements in bulk, and reduce;
- * series.c: scan and window, element by element, where the element that leaves a window is
- * subtracted. */
+ * Exact sums of views on CPUs. Plans with `exact` come here instead of shape.h: the order of
+ * additions does not matter. reduce.c adds elements in bulk and reduces. series.c scans and
+ * computes windows element by element; an element that leaves a window is subtracted. */
 #ifndef TALLY_CPU_EXACT_H
 #define TALLY_CPU_EXACT_H
 #include "context/context.h"
 #include "cpu/keys/ranges.h"
 #include "exact/exact.h"
 
-/* Adds n elements that are `stride` apart; where a plan has a call's own conversion (apply_two),
- * they are dense. The dense ones on up to `threads` threads. */
+/* Add n elements. tl_exact_add: elements `stride` apart; they must be dense if the plan has a
+ * conversion of its own (apply_two). tl_exact_slab: dense elements, on up to `threads` threads. */
 void tl_exact_add(tl_exact *e, const tl_plan *plan, const void *x, int64_t stride, int64_t n);
 void tl_exact_slab(tl_exact *e, const tl_plan *plan, int threads, const void *x, int64_t n);
 
@@ -22,16 +21,15 @@ tally_status tl_exact_window(const tl_plan *plan, int threads, const tally_view 
                              const tally_view *out,
                              const tally_window_options *options); /* cannot fail */
 
-/* The same for windows that are ranges (cpu/keys/ranges.h; count is not used); they cannot fail
-   either. */
+/* The same for windows that are ranges (cpu/keys/ranges.h). count is not used. Cannot fail. */
 void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *ranges, const void *x,
                          int64_t stride, void *y, int64_t y_stride);
 tally_status tl_exact_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan *count,
                                   int threads, const tally_view *in, const tally_view *out,
                                   const tally_window_options *options);
 
-/* For streams. A scan begins; its next n results, where it has come to *e; out may be x. And the
- * windows of a slice: the parameters are those of tl_window_run (cpu/window.h). */
+/* For streams. scan_begin begins a scan; scan_push writes its next n results and updates *e; out
+ * may be x. The windows of a slice have the parameters of tl_window_run (cpu/window.h). */
 void tl_exact_scan_begin(tl_exact *e, const tl_plan *plan, const tally_scan_options *options);
 void tl_exact_scan_push(tl_exact *e, const tl_plan *plan, int exclusive, const void *x, int64_t n,
                         void *out);

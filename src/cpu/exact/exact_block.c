@@ -1,32 +1,31 @@
 /* SPDX-License-Identifier: MIT
- * Compiled once an instruction set: a block of an exact sum, as tl_exact_kernel_<isa>.
+ * Compiled once per instruction set: a block of an exact sum, as tl_exact_kernel_<isa>.
  *
- * Each lane adds into registers that begin at 1.5 2^(52 + u). While such a register stays
- * between 2^(52 + u) and 2^(53 + u), its last bit is worth 2^u, so it is an integer of 52 bits;
- * adding x to it cuts x at 2^u:
+ * Each lane adds into registers that begin at 1.5 2^(52 + u). While such a register stays between
+ * 2^(52 + u) and 2^(53 + u), its last bit is worth 2^u, so it is an integer of 52 bits. Adding x to
+ * it cuts x at 2^u:
  *
  *     t = high + x        rounded to a multiple of 2^u
- *     q = t - high        exact: what was added
- *     r = x - q           exact: what was cut off, |r| <= 2^(u - 1); it goes to the next level,
- *                         whose unit is lower
+ *     q = t - high        exact: the part that was added
+ *     r = x - q           exact: the part that was cut off, |r| <= 2^(u - 1). It goes to the next
+ *                         level, whose unit is lower
  *
  *      x  ------------+  unit[0]
  *      r      --------|-----------+  unit[1]
- *      r              |     ------|-----------+  unit[2]: what is cut off here makes the block FAR
+ *      r              |     ------|-----------+  unit[2]: a part cut off here makes the block FAR
  *
- * Most blocks need one level fewer: of 2^26 normal numbers, 248 of 16370 blocks of f32 were FAR
- * after unit[0], and of f64 none after unit[1]. Without the last level f32 is 1.57 and f64 1.27
- * times as fast from memory (EPYC, Zen 4).
+ * Most blocks do not need the last level, and are 1.3 to 1.6 times as fast without it. So it is
+ * left out first (reduce.c).
  *
- * The bound. A lane adds N = BLOCK / (UNROLL LANES) elements below 2^(top + 1), so the partial
- * sums of level 0 are below N (2^(top + 1) + 2^(u - 1)); the second term is rounding. With u =
- * top + log2 N - 49 the first is 2^(50 + u), and N < 2^40 makes the second less than that:
- * together below 2^(51 + u), so the register stays in its binade. It is larger than x, so r is
- * exact (Dekker). Level l + 1 adds N values of at most 2^(u - 1): its unit is u - 51 + log2 N by
- * the same reckoning. No unit needs to be below 2^-1074, where nothing is cut off any more. At
- * the end the bits of a register, less those it began with, are the integer; an element that is
- * too large, infinite or NaN shows in the largest |x| or as a register outside of its binade,
- * from which it does not return. */
+ * The bound. A lane adds N = BLOCK / (UNROLL LANES) elements below 2^(top + 1), so the partial sums
+ * of level 0 are below N (2^(top + 1) + 2^(u - 1)), where the second term is rounding. With u = top
+ * + log2 N - 49 the first term is 2^(50 + u), and N < 2^40 makes the second term smaller than that.
+ * Together they are below 2^(51 + u), so the register stays in its binade. It is larger than x, so
+ * r is exact (Dekker). Level l + 1 adds N values of at most 2^(u - 1), so by the same argument its
+ * unit is u - 51 + log2 N. No unit is below 2^-1074, because no bits are below that. At the end the
+ * bits of a register, less its initial bits, are the integer. An element that is too large,
+ * infinite or NaN shows in the largest |x|, or as a register outside of its binade, to which it
+ * does not return. */
 #include "exact_block.h"
 #include "cpu/kernel/simd.h"
 #include "dtype/dtype_traits.h"
@@ -46,7 +45,7 @@ typedef float vhalf __attribute__((vector_size(TL_VECTOR_BYTES / 2)));
 typedef float vsmall __attribute__((vector_size(TL_VECTOR_BYTES)));
 typedef int32_t vsmall_int __attribute__((vector_size(TL_VECTOR_BYTES)));
 
-/* The larger of |a| and b, a number; where a is NaN, either or NaN. */
+/* The larger of |a| and b, where b is a number. If a is a NaN, the result is either operand. */
 #if TL_VECTOR_BYTES == 64 && defined(__AVX512F__)
 #define MAX_PD(a, b) (vreal) _mm512_max_pd((__m512d)(a), (__m512d)(b))
 #define MAX_PS(a, b) (vsmall) _mm512_max_ps((__m512)(a), (__m512)(b))
@@ -82,7 +81,7 @@ TL_INLINE vreal load_f32(const void *p)
     vhalf v;
     memcpy(&v, p, sizeof v);
 #if TL_VECTOR_BYTES == 64 && defined(__AVX512F__)
-    /* gcc 12 makes two halves of it, and half the speed */
+    /* gcc 12 splits this into two halves, at half the speed */
     return (vreal)_mm512_cvtps_pd((__m256)v);
 #else
     return __builtin_convertvector(v, vreal);
@@ -119,7 +118,8 @@ TL_INLINE int block(const char *x, int64_t n, tl_exact_block *b, int levels, int
     for (int64_t i = 0; i < n; i += STEP) {
         tl_fetch(x + i * bytes, STEP * (size_t)bytes, ahead, way);
         TL_UNROLL
-        for (int u = 0; u < UNROLL && bytes == 4; u += 2) { /* two vectors of f64 are one of f32 */
+        /* two vectors of f64 hold the elements of one vector of f32 */
+        for (int u = 0; u < UNROLL && bytes == 4; u += 2) {
             vsmall v;
             memcpy(&v, x + (i + u * LANES) * bytes, sizeof v);
             if (without) v = (vsmall)((vsmall_int)v & (v == v));
@@ -141,7 +141,7 @@ TL_INLINE int block(const char *x, int64_t n, tl_exact_block *b, int levels, int
                 if (l + 1 < levels)
                     r -= q;
                 else
-                    cut |= (vint)r ^ (vint)q; /* alike but for the sign of 0 */
+                    cut |= (vint)r ^ (vint)q; /* equal except for the sign of 0 */
             }
         }
     }
@@ -196,10 +196,10 @@ BLOCK(block_f64_without, double, 3, 1, load_f64)
 HIGHEST(highest_f32, float, uint32_t, 0x7f800000)
 HIGHEST(highest_f64, double, uint64_t, 0x7ff0000000000000)
 
-/* A product of two f64 has up to 106 bits: the rounded one, and what it was rounded by. That is
- * an f64 as long as the last of them is worth 2^-1074 or more, and is exact by one fused
- * multiplication, or by Dekker's: each factor is cut into halves of 26 bits, whose four products
- * are exact (where a factor is too large to be cut, low is no number). */
+/* A product of two f64 has up to 106 bits: the rounded product, and its rounding error. The error
+ * is an f64 if the last bit of the product is worth 2^-1074 or more. It is computed exactly by one
+ * fused multiply-add, or by Dekker's method: each factor is cut into halves of 26 bits, whose four
+ * products are exact. (If a factor is too large to be cut, low is not a number.) */
 #if defined(__FMA__) || defined(__AVX512F__) || defined(__aarch64__)
 #define LOW(x, y, high) __builtin_fma(x, y, -(high))
 #else

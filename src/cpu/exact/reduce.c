@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums in bulk. A block of elements goes through registers of a guessed range of bits
- * (exact_block.c). A block that does not fit is measured and tried again; one whose elements are
- * further apart than the registers reach (f32: 65 binades, f64: 80), or infinite, is added one
- * by one. */
+ * Exact sums in bulk. A block of elements is added in registers that cover a guessed range of bits
+ * (exact_block.c). If a block does not fit, its range is measured and it is added again. If its
+ * elements span more than the registers cover (f32: 65 binades, f64: 80) or are infinite, they are
+ * added one by one. */
 #include "exact.h"
 #include "exact_block.h"
 #include "context/threads.h"
@@ -11,14 +11,15 @@
 #include <stdlib.h>
 
 enum {
-    ONE_BY_ONE = 48, /* fewer elements are not worth a block */
-    PIECE = 2048,    /* elements packed and widened at a time, */
-    GATHERED = 1024, /* and those with validity, and pairs */
+    ONE_BY_ONE = 48, /* fewer elements are added one by one */
+    PIECE = 2048,    /* elements that are packed and widened at a time */
+    GATHERED = 1024, /* the same for elements with validity and for pairs */
     SHARE = 1 << 18, /* elements that a thread takes at a time */
-    /* where blocks do not fit, 2^6 of them are added one by one before the next try */
+    /* After blocks that did not fit, at most 2^6 blocks are added one by one before the next
+     * try. */
     PAUSE_MOST = 6,
-    COLUMNS = 16,         /* columns side by side */
-    LONG_BYTES = 4 << 20, /* rows from here on are cut between threads */
+    COLUMNS = 16,         /* columns that are summed side by side */
+    LONG_BYTES = 4 << 20, /* larger rows are cut between threads */
     STEP_MOST = 64
 };
 
@@ -34,7 +35,7 @@ static int run_levels(const tl_plan *plan, int is_f64, const tl_exact_guess *g, 
     return (g->without ? k->f32_without : k->f32)(x, n, b);
 }
 
-/* With one level fewer, unless that failed lately; then with all. */
+/* Adds a block with one level less, unless that failed recently; then with all levels. */
 static int run(const tl_plan *plan, int is_f64, tl_exact_guess *g, const void *x, int64_t n,
                tl_exact_block *b)
 {
@@ -51,7 +52,7 @@ static int run(const tl_plan *plan, int is_f64, tl_exact_guess *g, const void *x
     return run_levels(plan, is_f64, g, x, n, all, b);
 }
 
-/* What the block is. */
+/* Measures the range of a block. */
 static tl_exact_guess measure(const tl_plan *plan, int is_f64, tl_exact_guess g, const void *x,
                               int64_t n)
 {
@@ -84,7 +85,7 @@ static void one_by_one(tl_exact *e, int is_f64, const void *data, int64_t n)
     }
 }
 
-/* n elements, a multiple of the kernel's step. */
+/* Requires: n is a multiple of the kernel's step. */
 static void add_block(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int is_f64,
                       const void *x, int64_t n)
 {
@@ -115,7 +116,7 @@ static void add_block(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int i
         if (b.part[l]) tl_exact_put(e, b.part[l], b.unit[l] + TL_EXACT_UNIT);
 }
 
-/* n dense elements of f32 or f64, without the count. */
+/* Adds n dense elements of f32 or f64, without counting them. */
 static void add_wide(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int is_f64, const char *x,
                      int64_t n)
 {
@@ -131,7 +132,7 @@ static void add_wide(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int is
         } else if (m >= step) {
             m -= m % step;
             add_block(e, g, plan, is_f64, x, m);
-        } else { /* zeros change nothing */
+        } else { /* padded with zeros, which change nothing */
             _Alignas(64) char rest[STEP_MOST * 8] = {0};
             memcpy(rest, x, (size_t)(m * bytes));
             add_block(e, g, plan, is_f64, rest, step);
@@ -141,8 +142,8 @@ static void add_wide(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int is
 
 /* ---- elements with validity, and pairs (cpu/inputs/gather.h) ---- */
 
-/* Of n elements, f32 or f64, those that are left out. */
-static int64_t left_out(int is_f64, const char *x, int64_t n)
+/* The number of missing elements among n of f32 or f64. */
+static int64_t count_missing(int is_f64, const char *x, int64_t n)
 {
     int64_t none = 0;
     uint64_t wide;
@@ -154,9 +155,10 @@ static int64_t left_out(int is_f64, const char *x, int64_t n)
     return none;
 }
 
-/* The products of n <= GATHERED pairs: exact, where they are f32, else with what they were
- * rounded by. A pair that is left out, or has a NaN, becomes 0 0, which adds nothing; one with
- * an infinity, or too large or small, sends the piece one by one. */
+/* Adds the products of n <= GATHERED pairs. A product of two f32 is exact; a product of two f64 is
+ * added together with its rounding error. A pair with a missing element or a NaN becomes 0 0, which
+ * adds nothing. If a pair has an infinity, or a product is too large or too small, all are added
+ * one by one. */
 static __attribute__((noinline)) void add_products(tl_exact *e, const tl_plan *plan, int is_f64,
                                                    double *x, double *y, int64_t n)
 {
@@ -189,7 +191,7 @@ static __attribute__((noinline)) void add_products(tl_exact *e, const tl_plan *p
     if (is_f64) add_wide(e, &e->rest, plan, 1, (const char *)low, n);
 }
 
-/* Dense elements, as the call's own conversion makes them. */
+/* Adds dense elements that the call's own conversion prepares. */
 static __attribute__((noinline)) void add_gathered(tl_exact *e, const tl_plan *plan, const char *x,
                                                    int64_t n)
 {
@@ -202,7 +204,7 @@ static __attribute__((noinline)) void add_gathered(tl_exact *e, const tl_plan *p
              *second = is_f64 ? (void *)one[1] : narrow[1];
         m = n < GATHERED ? n : GATHERED;
         plan->in->apply_two(plan->in, to, pairs ? second : NULL, x, m);
-        if (leaves_out) e->count -= left_out(is_f64, to, m);
+        if (leaves_out) e->count -= count_missing(is_f64, to, m);
         for (int k = 0; k < 2 && pairs && !is_f64; k++)
             for (int64_t i = 0; i < m; i++) one[k][i] = (double)narrow[k][i];
         if (pairs)
@@ -214,15 +216,15 @@ static __attribute__((noinline)) void add_gathered(tl_exact *e, const tl_plan *p
 
 /* ---- any elements ---- */
 
-/* Elements that are not dense, or of 16 bits: packed and widened. A function of its own because
-   of its buffers. */
+/* Packs and widens elements that are strided or have 16 bits, and adds them. Not inlined because of
+ * its buffers. */
 static __attribute__((noinline)) void add_packed(tl_exact *e, const tl_plan *plan, const char *x,
                                                  int64_t stride, int64_t n)
 {
     _Alignas(64) char pack[PIECE * 8], wide[PIECE * 4];
     const int64_t bytes = plan->op->elem_bytes;
     for (int64_t at = 0, m; at < n; at += m) {
-        /* not beyond the last element: a stride may be anything */
+        /* Not beyond the last element: the stride may have any value. */
         const char *from = x + at * stride * bytes;
         m = n - at < PIECE ? n - at : PIECE;
         if (stride != 1) {
@@ -265,20 +267,21 @@ static void add_shares(void *data, const tl_worker *worker)
         const int64_t at = j * SHARE;
         tl_exact_add(&own, a->plan, a->x + at * bytes, 1, a->n - at < SHARE ? a->n - at : SHARE);
     }
-    tl_lock_take(TL_LOCK_EXACT); /* the sum is the same in any order */
+    /* the sum is the same in any order */
+    tl_lock_take(TL_LOCK_EXACT);
     tl_exact_join(a->sum, &own, 1);
     tl_lock_release(TL_LOCK_EXACT);
 }
 
 void tl_exact_slab(tl_exact *e, const tl_plan *plan, int threads, const void *x, int64_t n)
 {
-    const int64_t bytes = plan->op->elem_bytes, shares = (n + SHARE - 1) / SHARE;
+    const int64_t bytes = plan->op->elem_bytes, rows_work = (n + SHARE - 1) / SHARE;
     if (threads == 1 || n * bytes <= TL_PARALLEL_BYTES) {
         tl_exact_add(e, plan, x, 1, n);
         return;
     }
     slab_work all = {e, plan, x, n};
-    tl_parallel(threads, shares, add_shares, &all);
+    tl_parallel(threads, rows_work, add_shares, &all);
 }
 
 /* ---- reduce ---- */
@@ -288,7 +291,7 @@ static void lower(const tl_exact *e, const tl_plan *plan, void *out)
     tl_exact_lower(e, tl_exact_form_of(plan->op), out);
 }
 
-/* e: begun, for any sequences before this one. */
+/* e: initialised; it may have been used for other sequences. */
 static void reduce_row(tl_exact *e, const tl_plan *plan, int threads, const char *x, int64_t stride,
                        int64_t n, void *out)
 {
@@ -304,12 +307,13 @@ typedef struct {
     const tl_plan *plan;
     const tally_view *in;
     char *out;
-    int64_t rows, is_long; /* of a share; elements of a row that all threads have reduced already */
-} shares;
+    int64_t rows,
+        long_length; /* rows of a chunk; longer rows are already reduced, by all threads */
+} rows_work;
 
-static void do_share(void *with, const tl_worker *worker)
+static void reduce_chunks(void *with, const tl_worker *worker)
 {
-    const shares *a = with;
+    const rows_work *a = with;
     const int64_t rows = a->in->rows;
     tl_exact own;
     tl_exact_begin(&own);
@@ -317,7 +321,7 @@ static void do_share(void *with, const tl_worker *worker)
         for (int64_t r = k * a->rows; r < (k + 1) * a->rows && r < rows; r++) {
             int64_t n;
             const char *x = tl_view_row(a->in, r, a->plan->op->elem_bytes, &n);
-            if (n < a->is_long)
+            if (n < a->long_length)
                 reduce_row(&own, a->plan, 1, x, a->in->stride, n,
                            a->out + r * a->plan->op->result_bytes);
         }
@@ -327,21 +331,21 @@ static void rows(const tl_plan *plan, int threads, const tally_view *in, char *o
 {
     const int64_t bytes = plan->op->elem_bytes, result = plan->op->result_bytes,
                   share = in->rows / (32 * threads) + 1;
-    const int64_t is_long = threads > 1 && in->stride == 1 ? LONG_BYTES / bytes : INT64_MAX;
+    const int64_t long_length = threads > 1 && in->stride == 1 ? LONG_BYTES / bytes : INT64_MAX;
     int64_t total = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n, n;
     tl_exact e;
     tl_exact_begin(&e);
-    for (int64_t r = 0; r < in->rows && is_long != INT64_MAX; r++) {
+    for (int64_t r = 0; r < in->rows && long_length != INT64_MAX; r++) {
         const char *x = tl_view_row(in, r, bytes, &n);
-        if (n >= is_long) reduce_row(&e, plan, threads, x, in->stride, n, out + r * result);
+        if (n >= long_length) reduce_row(&e, plan, threads, x, in->stride, n, out + r * result);
     }
-    shares all = {plan, in, out, share, is_long};
+    rows_work all = {plan, in, out, share, long_length};
     tl_parallel(total * bytes > TL_PARALLEL_BYTES ? threads : 1, (in->rows + share - 1) / share,
-                do_share, &all);
+                reduce_chunks, &all);
 }
 
-/* Neighbouring columns, so that a line of the cache is used whole: COLUMNS of them, a few rows
-   at a time. */
+/* Neighbouring columns, so that whole cache lines are used: COLUMNS of them, a few rows at a
+ * time. */
 typedef struct {
     tl_exact e[COLUMNS];
     char pack[PIECE * 8];
@@ -367,8 +371,8 @@ typedef struct {
     const tl_plan *plan;
     const tally_view *in;
     char *out;
-    int64_t parts;    /* of the rows of a strip, */
-    tl_exact *joined; /* whose sums are joined; NULL: 1 part */
+    int64_t parts;    /* parts of the rows of a strip */
+    tl_exact *joined; /* the joined sums of the parts; NULL: 1 part */
 } strip_work;
 
 static void add_strips(void *data, const tl_worker *worker)
@@ -395,8 +399,8 @@ static void add_strips(void *data, const tl_worker *worker)
     free(s);
 }
 
-/* Threads take strips; where there are too few, parts of the rows of a strip, whose sums are
-   joined. */
+/* Threads take strips. If there are too few strips, threads take parts of the rows of a strip, and
+ * the sums of the parts are joined. */
 static tally_status columns(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
                             char *out)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums element by element: scans, and windows of any length, which cost one addition and
- * one subtraction per result. Both are exact, so nothing of an element stays behind when it has
- * left. */
+ * Exact sums element by element: scans, and windows of any length, at one addition and one
+ * subtraction per result. Both are exact, so an element that has left a window leaves no trace. */
 #include "exact.h"
 #include "context/device.h"
 #include "context/threads.h"
@@ -18,18 +17,18 @@ typedef struct {
     int64_t stride; /* in bytes */
 } line;
 
-/* Number i, which may be the one past the end. */
+/* The address of number i, which may be one past the end. */
 static char *place(line l, int64_t i)
 {
     return tl_offset(l.at, (int64_t)((uint64_t)i * (uint64_t)l.stride));
 }
 
-/* Elements as f64; y: those of a second input. */
+/* Elements as f64. y: the second input. */
 typedef struct {
     double x[CHUNK], y[CHUNK];
 } piece;
 
-/* m elements from number i on. */
+/* Loads m elements from index i on. */
 static void load(const tl_plan *plan, line x, int64_t i, int64_t m, piece *to)
 {
     const char *at = place(x, i);
@@ -44,7 +43,7 @@ static void load(const tl_plan *plan, line x, int64_t i, int64_t m, piece *to)
         return;
     }
     float wide[CHUNK];
-    char pack[CHUNK * 4]; /* elements of 16 bits, or the second inputs */
+    char pack[CHUNK * 4]; /* elements of 16 bits, or second inputs */
     if (own) {
         plan->in->apply_two(plan->in, wide, pairs ? pack : NULL, at, m);
     } else {
@@ -56,9 +55,9 @@ static void load(const tl_plan *plan, line x, int64_t i, int64_t m, piece *to)
     for (int64_t j = 0; own && pairs && j < m; j++) to->y[j] = wide[j];
 }
 
-/* Element j of a piece enters (sign 1) or leaves. */
-static inline __attribute__((always_inline)) void take(tl_exact *e, const tl_exact_form *form,
-                                                       const piece *p, int64_t j, int64_t sign)
+/* Adds (sign 1) or subtracts (sign -1) element j of a piece. */
+static inline __attribute__((always_inline)) void
+add_element(tl_exact *e, const tl_exact_form *form, const piece *p, int64_t j, int64_t sign)
 {
     const double x = p->x[j];
     if (__builtin_expect(form->leaves_out, 0)) {
@@ -78,8 +77,8 @@ static void store(const tl_exact *e, const tl_plan *plan, line y, int64_t i)
     tl_exact_lower(e, tl_exact_form_of(plan->op), place(y, i));
 }
 
-/* m elements are next: carries in time, and no more bins than the sum has. */
-static void settle(tl_exact *e, int64_t m)
+/* Called before m elements are added: propagates carries in time, and limits the range of bins. */
+static void prepare_for(tl_exact *e, int64_t m)
 {
     tl_exact_carry(e);
     while (e->high >= e->low && !e->bin[e->high]) e->high--;
@@ -100,10 +99,10 @@ static void scan(tl_exact *e, const tl_plan *plan, int exclusive, line x, int64_
     for (int64_t i = 0, m; i < n; i += m) {
         m = n - i < CHUNK ? n - i : CHUNK;
         load(plan, x, i, m, &p);
-        settle(e, m);
+        prepare_for(e, m);
         for (int64_t j = 0; j < m; j++) {
             if (exclusive) store(e, plan, y, i + j);
-            take(e, form, &p, j, 1);
+            add_element(e, form, &p, j, 1);
             if (!exclusive) store(e, plan, y, i + j);
         }
     }
@@ -116,7 +115,7 @@ void tl_exact_scan_push(tl_exact *e, const tl_plan *plan, int exclusive, const v
          (line){out, plan->op->result_bytes});
 }
 
-/* Sequence r, from its end if the scan is reversed. */
+/* Sequence r; reversed: from its last element. */
 static line line_of(const tally_view *v, int64_t r, int64_t bytes, int reverse, int64_t *n)
 {
     line l = {tl_view_row(v, r, bytes, n), tl_step(v->stride, bytes)};
@@ -140,7 +139,7 @@ void tl_exact_scan_begin(tl_exact *e, const tl_plan *plan, const tally_scan_opti
         init = narrow;
     }
     tl_exact_element(e, init, 1);
-    /* as in nansum: a NaN that is no element stays */
+    /* an initial NaN is a value, not a missing element */
     if (plan->op->masked && init != init) e->plus = e->minus = 1;
 }
 
@@ -148,7 +147,7 @@ typedef struct {
     const tl_plan *plan;
     const tally_view *in, *out;
     const tally_scan_options *o;
-    int64_t rows; /* of a chunk */
+    int64_t rows; /* rows of a chunk */
 } row_work;
 
 static void scan_rows(void *data, int64_t k)
@@ -165,13 +164,13 @@ static void scan_rows(void *data, int64_t k)
     }
 }
 
-/* One sequence in `parts` parts of `each` elements; the last one has the rest too. */
+/* One sequence in `parts` parts of `each` elements; the last part also has the rest. */
 typedef struct {
     const tl_plan *plan;
     line x, y;
     int64_t n, each, parts;
     int exclusive;
-    tl_exact *before; /* the sums of the parts; then of all that is before each */
+    tl_exact *before; /* the sums of the parts, then the sums of everything before each part */
 } part_work;
 
 static void sum_part(void *data, int64_t k)
@@ -204,7 +203,7 @@ tally_status tl_exact_scan(tally *ctx, const tl_plan *plan, int threads, const t
         tl_for(threads, (in->rows + share - 1) / share, scan_rows, &all);
         return TALLY_OK;
     }
-    /* few sequences: each is cut into parts, which are summed first */
+    /* Few sequences: each is cut into parts, which are summed first. */
     tl_exact *part = malloc((size_t)threads * sizeof *part);
     if (!part) return tl_no_memory(ctx, (size_t)threads * sizeof *part, "the sums of the parts");
     for (int64_t r = 0; r < in->rows; r++) {
@@ -222,7 +221,8 @@ tally_status tl_exact_scan(tally *ctx, const tl_plan *plan, int threads, const t
 
 /* ---- windows ---- */
 
-/* The windows of one slice of n elements: results are numbered by centre, `first` is at y.at. */
+/* The windows of one slice of n elements. Results are numbered by centre; the result of centre
+ * `first` is at y.at. */
 typedef struct {
     const tl_plan *plan;
     const tally_window_options *o;
@@ -253,7 +253,7 @@ static void slide(const job *w, int64_t a, int64_t b)
                       to_end = a + m < w->n ? end_of(w, a + m) : w->n;
         load(w->plan, w->x, start, to_start - start, &leaves);
         load(w->plan, w->x, end, to_end - end, &enters);
-        settle(&e, 2 * m);
+        prepare_for(&e, 2 * m);
         int64_t left = 0, entered = 0;
         for (int64_t i = a; i < a + m; i++) {
             const int full = i >= o->before && w->n - 1 - i >= o->after;
@@ -263,8 +263,8 @@ static void slide(const job *w, int64_t a, int64_t b)
                 store(&e, w->plan, w->y, i - w->first);
             else
                 op->empty(w->plan->par, place(w->y, i - w->first));
-            if (i >= o->before) take(&e, form, &leaves, left++, -1);
-            if (w->n - 1 - i > o->after) take(&e, form, &enters, entered++, 1);
+            if (i >= o->before) add_element(&e, form, &leaves, left++, -1);
+            if (w->n - 1 - i > o->after) add_element(&e, form, &enters, entered++, 1);
         }
         start = to_start;
         end = to_end;
@@ -284,7 +284,7 @@ static void slide_part(void *data, int64_t k)
     slide(a->w, a->w->first + k * each, a->w->first + end);
 }
 
-/* All windows of a slice. Returns how many. */
+/* Computes all windows of a slice. Returns their number. */
 static int64_t windows(job *w, int threads, int at_start, int at_end)
 {
     const tally_window_options *o = w->o;
@@ -326,7 +326,7 @@ typedef struct {
     const tl_plan *plan;
     const tally_view *in, *out;
     const tally_window_options *o;
-    int64_t rows; /* of a chunk */
+    int64_t rows; /* rows of a chunk */
 } window_work;
 
 static void window_rows(void *data, int64_t k)
@@ -352,7 +352,7 @@ tally_status tl_exact_window(const tl_plan *plan, int threads, const tally_view 
 
 /* ---- ranges ---- */
 
-/* The elements low .. high - 1 enter (sign 1) or leave; mostly they are few. */
+/* Adds or subtracts elements low .. high - 1; usually few. */
 static void add_some(tl_exact *e, const tl_plan *plan, line x, int64_t low, int64_t high, int sign)
 {
     if (plan->op->dtype == TALLY_F64 && !plan->in) {
@@ -369,16 +369,17 @@ static void add_some(tl_exact *e, const tl_plan *plan, line x, int64_t low, int6
     for (int64_t i = low, m; i < high; i += m) {
         m = high - i < CHUNK ? high - i : CHUNK;
         load(plan, x, i, m, &p);
-        for (int64_t j = 0; j < m; j++) take(e, form, &p, j, sign);
+        for (int64_t j = 0; j < m; j++) add_element(e, form, &p, j, sign);
     }
 }
 
-/* e, which is the sum of *from .. *end - 1, becomes that of a .. b - 1: by the elements at both
-   ends, or anew. */
+/* Changes e from the sum of *from .. *end - 1 to that of a .. b - 1: by the elements at both ends,
+ * or from the beginning if that costs less. */
 static void move(tl_exact *e, const tl_plan *plan, line x, int64_t *from, int64_t *end, int64_t a,
                  int64_t b)
 {
-    const int64_t ends[2][2] = {{*from, a}, {b, *end}}; /* elements leave between these, or enter */
+    /* the elements between these leave or enter */
+    const int64_t ends[2][2] = {{*from, a}, {b, *end}};
     int64_t far = 0;
     for (int k = 0; k < 2; k++)
         far += ends[k][0] < ends[k][1] ? ends[k][1] - ends[k][0] : ends[k][0] - ends[k][1];
@@ -393,7 +394,7 @@ static void move(tl_exact *e, const tl_plan *plan, line x, int64_t *from, int64_
             add_some(e, plan, x, low, high, sign);
             e->waiting += 2 * (high - low);
         }
-        if (e->waiting > TL_EXACT_MOST / 2) settle(e, 0);
+        if (e->waiting > TL_EXACT_MOST / 2) prepare_for(e, 0);
     }
     *from = a;
     *end = b;

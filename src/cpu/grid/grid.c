@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Grids: strips of lanes that are kept from push to push (grid.h). */
+ * Grids: strips of lanes that persist from push to push (grid.h). */
 #include "grid.h"
 #include "cpu/lanes.h"
 #include "cpu/widen.h"
@@ -10,33 +10,33 @@
 #include <string.h>
 
 enum {
-    BLOCK_LOG = 3, /* steps that kernels take at a time, */
+    BLOCK_LOG = 3, /* steps that kernels take at a time */
     BLOCK = 1 << BLOCK_LOG,
-    /* steps of rows that are turned into columns at a time: a cache line of 4-byte elements */
-    TURNED = 2 * BLOCK,
-    /* unused ones between steps, so that not all of them lie in one set of a cache */
-    APART = 192,
+    /* Steps of rows that are transposed at a time: a cache line of 4-byte elements. */
+    TRANSPOSED = 2 * BLOCK,
+    /* Unused elements between steps, so that not all steps map to the same cache set. */
+    SPACING = 192,
     LEVELS_AT_ONCE = 3,         /* counters that are added when there are too few */
-    LANES_MOST = TL_LANES_STRIP /* of a strip where its steps are staged */
+    LANES_MOST = TL_LANES_STRIP /* lanes of a strip whose steps are staged */
 };
 
 typedef struct {
     int64_t col, width; /* sequences */
-    char *rows, *carry; /* rows: of the grid's */
-    int levels;         /* counters in carry */
+    char *rows, *carry; /* rows: part of the grid's rows */
+    int levels;         /* levels of the counters in carry */
     int seeded;         /* carry has S(0) */
-    int64_t pass;       /* the last one in which a thread took it */
+    int64_t pass;       /* the last pass in which a thread took this strip */
 } strip;
 
 typedef struct {
-    tl_grid base; /* first */
+    tl_grid base; /* must be first */
     tl_plan plan;
     tl_lanes_job job;
-    int64_t width, count;  /* sequences, and steps that were pushed */
-    int64_t strips, pitch; /* pitch: sequences from a step in rows to the next */
+    int64_t width, count;  /* sequences, and steps pushed */
+    int64_t strips, pitch; /* pitch: sequences from one step in rows to the next */
     strip *strip;
     char *rows;     /* BLOCK steps */
-    int64_t passes; /* over all strips */
+    int64_t passes; /* passes over all strips so far */
 } grid;
 
 static int lanes_of(const grid *g) { return g->plan.core->vector_lanes; }
@@ -45,14 +45,14 @@ static int64_t padded(const grid *g, int64_t width)
     return (width + lanes_of(g) - 1) & -(int64_t)lanes_of(g);
 }
 
-/* A level of all lanes: a vector for each of their vectors. */
+/* Bytes of one level of all lanes. */
 static size_t level_bytes(const grid *g, const strip *t)
 {
     return (size_t)(padded(g, t->width) / lanes_of(g)) * (size_t)g->plan.core->vector_bytes;
 }
 
-/* Counters for n steps: the nodes and, of a scan, what lies before them and S(0), as kernels
-   have them (kernel.h). */
+/* Makes space for the counters of n steps, as the kernels have them (kernel.h): the nodes and, for
+ * scans, the states before them and S(0). */
 static int grow(grid *g, int64_t n)
 {
     const int need = n >= BLOCK ? tl_top_level(n) - 2 : 1, scans = g->job.verb == TL_SCAN;
@@ -76,7 +76,7 @@ static int grow(grid *g, int64_t n)
     return 1;
 }
 
-/* Steps 0 .. n - 1 of x into the strip's rows from `at` on. */
+/* Copies steps 0 .. n - 1 of x into the strip's rows, from row `at` on. */
 static void keep(const grid *g, const strip *t, const tally_view *in, const char *x, int64_t at,
                  int64_t n)
 {
@@ -91,13 +91,13 @@ static tl_lanes_from kept(const grid *g, const strip *t)
     return (tl_lanes_from){t->rows, g->pitch, t->width, !g->plan.in, 1, 0};
 }
 
-/* Do kernels read steps of these strides where they lie? */
+/* Can kernels read steps with these strides in place? */
 static int is_direct(const grid *g, const strip *t, const tally_view *in)
 {
     return !g->plan.in && in->row_stride == 1 && t->width % lanes_of(g) == 0;
 }
 
-/* some: room for TURNED steps. */
+/* some: space for TRANSPOSED steps. */
 static void fold_strip(const grid *g, tl_lanes_room *room, strip *t, const tally_view *in,
                        int64_t ahead, char *some)
 {
@@ -111,7 +111,7 @@ static void fold_strip(const grid *g, tl_lanes_room *room, strip *t, const tally
         const int64_t have = at & (BLOCK - 1);
         if (!have && left >= BLOCK && turns) {
             const tl_lanes_from from = {some, t->width, t->width, !g->plan.in, 1, 0};
-            now = left < TURNED ? BLOCK : TURNED;
+            now = left < TRANSPOSED ? BLOCK : TRANSPOSED;
             g->plan.transpose->to_lanes(some, t->width, NULL, x, in->row_stride * bytes, t->width,
                                         now, (int)bytes, (tl_next){0});
             tl_lanes_feed(room, &from, at, now, NULL, 0, 0);
@@ -129,7 +129,7 @@ static void fold_strip(const grid *g, tl_lanes_room *room, strip *t, const tally
     }
 }
 
-/* some: room for the results of a block. */
+/* some: space for the results of a block. */
 static void scan_strip(const grid *g, tl_lanes_room *room, strip *t, const tally_view *in,
                        const tally_view *out, int64_t ahead, char *some)
 {
@@ -179,7 +179,7 @@ static void result_strip(const grid *g, tl_lanes_room *room, strip *t, char *out
     }
 }
 
-/* A push, or results of what was pushed. */
+/* A push, or the results of everything pushed. */
 typedef struct {
     tally *ctx;
     grid *g;
@@ -189,8 +189,8 @@ typedef struct {
     size_t some_bytes;
 } pass;
 
-/* The next strip from *at on that no thread has in this pass. For each chunk that is taken there
- * is one. */
+/* Returns the next strip from *at on that no thread has taken in this pass. There is one for each
+ * chunk that is taken. */
 static strip *take_strip(const grid *g, int64_t *at)
 {
     for (;;) {
@@ -200,8 +200,8 @@ static strip *take_strip(const grid *g, int64_t *at)
     }
 }
 
-/* A thread begins with the strips that it had in the last pass, which may be in its cache, and
- * goes on to those that others have left. */
+/* A thread first takes the strips that it had in the last pass, which may be in its cache, then the
+ * strips that are left. */
 static void do_strips(void *with, const tl_worker *worker)
 {
     const pass *all = with;
@@ -224,7 +224,8 @@ static void do_strips(void *with, const tl_worker *worker)
     }
 }
 
-/* All strips, on the threads: in is pushed, or (NULL) the results go to `results`. */
+/* Runs all strips on the threads: pushes `in`, or, if it is NULL, writes the results to
+ * `results`. */
 static tally_status run(tally *ctx, grid *g, int threads, const tally_view *in,
                         const tally_view *out, char *results)
 {
@@ -232,7 +233,7 @@ static tally_status run(tally *ctx, grid *g, int threads, const tally_view *in,
     const int64_t bytes = g->width * (in ? in->n : 1) * g->plan.op->elem_bytes;
     const int64_t ahead = tl_fetches(bytes) ? TL_GRID_AHEAD : 0;
     const size_t some_bytes = scans ? (size_t)BLOCK * LANES_MOST * g->plan.op->result_bytes
-                                    : (size_t)TURNED * TL_GRID_STRIP * g->plan.op->elem_bytes;
+                                    : (size_t)TRANSPOSED * TL_GRID_STRIP * g->plan.op->elem_bytes;
     if (bytes <= TL_PARALLEL_BYTES) threads = 1;
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
     pass all = {ctx, g, in, out, results, ahead, some_bytes};
@@ -258,9 +259,9 @@ static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
     return run(ctx, (grid *)base, threads, NULL, NULL, out);
 }
 
-/* ---- nodes, as the law has them ---- */
+/* ---- nodes of the law ---- */
 
-/* The states that are staged, to node number j of lanes col .. of the slab. */
+/* Copies the staged states to node number j of the strip's lanes in the slab. */
 static void unstage(const grid *g, const tl_lanes_room *room, const strip *t, tl_slab *slab, int j)
 {
     for (int64_t c = 0; c < t->width; c++) {
@@ -271,7 +272,7 @@ static void unstage(const grid *g, const tl_lanes_room *room, const strip *t, tl
     }
 }
 
-/* The steps that are kept as they came: the last nodes, from number j on, of less than a block. */
+/* Lifts the kept steps: the last nodes, from number j on, of less than a block. */
 static void lift_kept(const grid *g, const strip *t, tl_slab *slab, int j)
 {
     const tl_scalar *op = g->plan.op;
@@ -303,7 +304,7 @@ static tally_status nodes(tally *ctx, tl_grid *base, tl_slab *slab)
         int j = 0;
         room.k.carry = t->carry;
         room.k.levels = t->levels;
-        /* S of a node's elements is the node */
+        /* a node is S of its own elements */
         for (; j < slab->count && slab->level[j] >= BLOCK_LOG; j++) {
             tl_lanes_feed(&room, &none, (int64_t)1 << slab->level[j], 0, NULL, 0, 1);
             unstage(g, &room, t, slab, j);
@@ -313,7 +314,7 @@ static tally_status nodes(tally *ctx, tl_grid *base, tl_slab *slab)
     return TALLY_OK;
 }
 
-/* A state of the law's into a slot of a lane's counters. */
+/* Puts a state of the law into a slot of a lane's counters. */
 static void put(const grid *g, const tl_lanes *k, int slot, int64_t lane, const tl_state *s)
 {
     tl_state wide = *s;
@@ -374,21 +375,22 @@ tl_grid *tl_grid_open(const tl_plan *plan, int64_t rows, int scans,
     g->width = rows;
     tl_lanes_begin(&g->job, &g->plan, NULL);
     if (scans) tl_lanes_of_scan(&g->job, NULL, options);
-    /* Strips of whole vectors, so that kernels may read steps where they lie; the rest, less
-       than a vector, alone. */
+    /* Strips of whole vectors, so that kernels may read steps in place. The last sequences, fewer
+     * than a vector, have a strip of their own. */
     const int64_t each = plan->in || scans ? LANES_MOST : TL_GRID_STRIP,
                   full = rows & -(int64_t)lanes_of(g);
     g->strips = (full + each - 1) / each + (full < rows);
     g->strip = calloc((size_t)g->strips + 1, sizeof *g->strip);
-    g->pitch = padded(g, rows) + APART;
+    g->pitch = padded(g, rows) + SPACING;
     const size_t bytes = ((size_t)(BLOCK * g->pitch) * plan->op->elem_bytes + 63) & ~(size_t)63;
     g->rows = g->strip ? aligned_alloc(64, bytes) : NULL;
     if (!g->rows) {
         close_grid(&g->base);
         return NULL;
     }
-    for (int64_t i = 1; i <= BLOCK && rows; i++) /* the lanes that nobody has are read too */
-        memset(g->rows + (i * g->pitch - APART - lanes_of(g)) * plan->op->elem_bytes, 0,
+    /* padding lanes are read too */
+    for (int64_t i = 1; i <= BLOCK && rows; i++)
+        memset(g->rows + (i * g->pitch - SPACING - lanes_of(g)) * plan->op->elem_bytes, 0,
                (size_t)(lanes_of(g) * plan->op->elem_bytes));
     for (int64_t s = 0, col = 0; s < g->strips; s++) {
         strip *t = &g->strip[s];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The nodes of a slab of many sequences (grid.h): columns in strips of lanes, others one by one. */
+ * The nodes of a slab of many sequences (grid.h): columns in strips of lanes, other sequences one
+ * by one. */
 #include "grid.h"
 #include "cpu/lanes.h"
 #include "cpu/widen.h"
@@ -22,8 +23,8 @@ static unsigned char *state_of(const slab *b, int node, int64_t row)
     return b->states + (node * b->in->rows + row) * b->plan->op->state_bytes;
 }
 
-/* Lanes: node by node. They count from 0, so this is not for operators that look at an element's
-   number. */
+/* Node by node, in lanes. Each node counts elements from 0, so operators that use an element's
+ * index must not come here. */
 static void slab_strip(const slab *b, tl_lanes_room *room, int64_t col, int64_t width, int direct,
                        int fetch)
 {
@@ -44,7 +45,7 @@ static void slab_strip(const slab *b, tl_lanes_room *room, int64_t col, int64_t 
     }
 }
 
-/* A sequence alone. */
+/* One sequence alone. */
 static void slab_row(const slab *b, int threads, int64_t row)
 {
     enum { PACK = 16 << 10 };
@@ -69,7 +70,7 @@ typedef struct {
     const slab *b;
     const tl_lanes_job *job;
     int alone, direct, fetch;
-    int64_t each, full; /* columns of a strip; those in strips that the kernels may read in place */
+    int64_t each, full; /* columns of a strip; columns in strips that kernels may read in place */
 } strips;
 
 static void do_strips(void *data, const tl_worker *worker)
@@ -94,7 +95,7 @@ tally_status tl_grid_slab(tally *ctx, const tl_plan *plan, int threads, const ta
                           int64_t start, int count, const unsigned char *level,
                           unsigned char *states)
 {
-    enum { LONG = 128 }; /* rows from here on go one by one */
+    enum { LONG = 128 }; /* longer rows go one by one */
     const slab b = {plan, in, start, count, level, states};
     const int lanes = plan->core->vector_lanes, direct = !plan->in && in->row_stride == 1;
     const int alone = in->rows < lanes || plan->op->indexed || plan->op->inputs == 2 ||

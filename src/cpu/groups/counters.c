@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Counters of groups. Group g belongs to part g % parts, and each thread of a push takes the
- * elements of one part, so no two threads write to one group.
+ * Counters of groups. Group g belongs to part g % parts. Each thread of a push takes the elements
+ * of one part, so no two threads write to the same group.
  *
- *   group   n = 13 (binary 1101): 3 nodes, of 8, 4 and 1 elements, in a block for 4 of them
- *           the next element: lift, and combine with each node of its size    n = 14: 8, 4, 2
- *   pools   blocks for 1, 2, 4, ... 64 nodes; a block that became too small is used again
- *   buffer  of a group with many elements: the last ones, which a kernel folds to one node
+ *   group   n = 13 (binary 1101): 3 nodes, of 8, 4 and 1 elements, in a block with space for 4
+ *           the next element is lifted and combined with each node of its size   n = 14: 8, 4, 2
+ *   pools   blocks for 1, 2, 4, ... 64 nodes; a block that became too small is reused
+ *   buffer  a group with many elements buffers the last ones; a kernel folds them to one node
  *
- * Of exact sums the blocks hold elements instead of nodes, and a full one is added to a tl_exact. */
+ * For exact sums the blocks hold elements instead of nodes. A full block is added to a tl_exact. */
 #include "counters.h"
 #include "context/threads.h"
 #include "cpu/exact/exact.h"
@@ -16,30 +16,30 @@
 #include <stdlib.h>
 
 enum {
-    BUFFER = 1024,         /* bytes of a buffer, */
-    BUFFERS = 4096,        /* so many of them in all parts together, */
-    BUFFER_AFTER = 4,      /* for groups that have filled one so often */
-    PARTS = 32,            /* at most */
+    BUFFER = 1024,         /* bytes of a buffer */
+    BUFFERS = 4096,        /* most buffers, in all parts together */
+    BUFFER_AFTER = 4,      /* a group gets a buffer after so many times its elements */
+    PARTS = 32,            /* most parts */
     CLASSES = 9,           /* blocks of 2^0 .. 2^8 items */
-    EXACT_CLASS = 8,       /* 2^8 elements are worth a tl_exact */
-    CHUNK = 2048,          /* elements that a thread looks at in turn */
-    AHEAD = 12,            /* elements to prefetch for */
+    EXACT_CLASS = 8,       /* a group gets a tl_exact after 2^8 elements */
+    CHUNK = 2048,          /* elements that a thread reads at a time */
+    AHEAD = 12,            /* prefetch distance in elements */
     RESULTS = 1024,        /* groups that a thread lowers at a time */
-    PARALLEL_LEAST = 8192, /* elements that are worth threads, */
-    PARALLEL_GROUPS = 4096 /* where a cache does not hold the groups */
+    PARALLEL_LEAST = 8192, /* fewest elements for several threads */
+    PARALLEL_GROUPS = 4096 /* fewest groups: fewer stay in one cache */
 };
 static const uint32_t NONE = UINT32_MAX;
 
 typedef struct {
-    int64_t n;       /* elements folded; of exact sums: elements in the block */
-    uint32_t block;  /* its number in the pool of `size` */
-    uint16_t buffer; /* its number from 1, 0: there is none */
-    uint8_t size;    /* the block has 2^size items */
+    int64_t n;       /* elements folded; exact sums: elements in the block */
+    uint32_t block;  /* number in the pool of its size */
+    uint16_t buffer; /* buffer number, from 1; 0: none */
+    uint8_t size;    /* the block has space for 2^size items */
 } group;
 
 typedef struct {
     unsigned char *bytes;
-    uint32_t count, room, free; /* blocks; free: the first of a list, or NONE */
+    uint32_t count, room, free; /* blocks used and allocated; free: the first of a list, or NONE */
 } pool;
 
 typedef struct {
@@ -49,7 +49,7 @@ typedef struct {
     unsigned char *buffers;
     int32_t *have; /* elements in each buffer */
     int32_t buffer_count;
-    tl_exact **exact; /* of each group that needs one */
+    tl_exact **exact; /* of each group; NULL: it needs none */
     int failed;
 } part;
 
@@ -57,8 +57,8 @@ struct tl_counters {
     tl_plan plan;
     int parts, exact;
     int64_t groups, room; /* room: groups that the parts have space for */
-    size_t item;          /* bytes of a node or an element in a block */
-    int32_t fill;         /* elements of a buffer: a power of two */
+    size_t item;          /* bytes of an item in a block: a node or an element */
+    int32_t fill;         /* elements of a full buffer: a power of two */
     part part[PARTS];
 };
 
@@ -97,7 +97,8 @@ int64_t tl_counters_groups(const tl_counters *c) { return c->groups; }
 static size_t block_bytes(const tl_counters *c, int size)
 {
     const size_t bytes = c->item << size;
-    return bytes < sizeof(uint32_t) ? sizeof(uint32_t) : bytes; /* a free one has a number */
+    /* a free block stores the number of the next one */
+    return bytes < sizeof(uint32_t) ? sizeof(uint32_t) : bytes;
 }
 
 static unsigned char *block_at(const tl_counters *c, const part *a, int size, uint32_t block)
@@ -105,7 +106,7 @@ static unsigned char *block_at(const tl_counters *c, const part *a, int size, ui
     return a->pools[size].bytes + block * block_bytes(c, size);
 }
 
-/* A block of 2^size items: its number, or NONE. */
+/* Returns the number of a block of 2^size items, or NONE. */
 static uint32_t take_block(const tl_counters *c, part *a, int size)
 {
     pool *const p = &a->pools[size];
@@ -125,7 +126,7 @@ static uint32_t take_block(const tl_counters *c, part *a, int size)
     return p->count++;
 }
 
-/* Twice the space for the group's items. */
+/* Doubles the space for the group's items. */
 static int widen(const tl_counters *c, part *a, group *g)
 {
     const int size = g->size + 1;
@@ -150,7 +151,8 @@ static inline void copy(void *to, const void *from, size_t n)
         memcpy(to, from, n);
 }
 
-/* Appends the node of 2^level elements to the group, whose n is a multiple of that. */
+/* Appends the node of 2^level elements to the group. Requires: the group's n is a multiple of
+ * 2^level. */
 static inline int push_node(const tl_counters *c, part *a, group *g, int level, tl_state *node)
 {
     const tl_scalar *const op = c->plan.op;
@@ -175,7 +177,7 @@ static inline int push_node(const tl_counters *c, part *a, group *g, int level, 
 
 /* ---- buffers ---- */
 
-/* A buffer for a group with many elements, if there is one left. 0: no memory. */
+/* Gives the group a buffer if one is left. 0: out of memory. */
 static int give_buffer(const tl_counters *c, part *a, group *g)
 {
     const int32_t most = BUFFERS / c->parts, k = a->buffer_count;
@@ -240,16 +242,16 @@ static int push_exact(const tl_counters *c, part *a, int64_t at, const char *x)
     return ++g->n < (int64_t)1 << EXACT_CLASS || add_exact(c, a, at);
 }
 
-/* The elements of part p, in order. */
+/* Pushes the elements of part p, in order. */
 static int push_part(tl_counters *c, int p, const char *x, const int32_t *codes, int64_t n)
 {
     part *const a = &c->part[p];
-    const uint32_t mask = (uint32_t)c->parts - 1; /* parts: a power of two */
+    const uint32_t mask = (uint32_t)c->parts - 1; /* Requires: parts is a power of two. */
     const int shift = __builtin_ctz((unsigned)c->parts);
     const size_t bytes = c->plan.op->elem_bytes;
     struct {
-        uint32_t at;    /* in the chunk */
-        uint32_t group; /* in the part */
+        uint32_t at;    /* index in the chunk */
+        uint32_t group; /* index in the part */
     } own[CHUNK + AHEAD];
     for (int64_t from = 0; from < n; from += CHUNK) {
         const int64_t end = n - from < CHUNK ? n - from : CHUNK;
@@ -304,7 +306,7 @@ typedef struct {
     const char *x;
     const int32_t *codes;
     int64_t n;
-    int failed; /* no memory */
+    int failed; /* out of memory */
 } push_work;
 
 static void push_chunk(void *data, int64_t p)
@@ -368,7 +370,7 @@ typedef struct {
     char *out;
 } results_work;
 
-/* The results of RESULTS groups. */
+/* Writes the results of RESULTS groups. */
 static void results_chunk(void *data, int64_t i)
 {
     const results_work *const w = data;

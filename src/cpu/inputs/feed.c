@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Nodes from views with validity, or of two inputs (feed.h). */
+ * Nodes from views with validity or of two inputs (feed.h). */
 #include "feed.h"
 #include "context/threads.h"
 #include "context/view.h"
@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_BYTES = 4 << 20 }; /* of prepared elements at a time, where there are many sequences */
+/* of elements that are prepared at a time, if there are many sequences */
+enum { BLOCK_BYTES = 4 << 20 };
 
-/* Has the nan form the law's states, with or without the number of elements behind them? */
+/* Does the nan form have the law's states, perhaps followed by a number of elements? */
 static int has_own_states(const tl_form *form)
 {
     const tl_scalar *a = form->named, *b = form->op;
@@ -19,7 +20,7 @@ static int has_own_states(const tl_form *form)
            (b->state_bytes == a->state_bytes || b->state_bytes == a->state_bytes + sizeof(int64_t));
 }
 
-static int says_number(const tl_form *form)
+static int keeps_count(const tl_form *form)
 {
     return form->op->state_bytes != form->named->state_bytes;
 }
@@ -35,18 +36,18 @@ void tl_feed_begin(tl_feed *f, const tl_scalar *named, tl_par par, int absent, i
         f->form = (tl_form){TL_FORM_STATES, named, named, par, own ? f->form.fill : 0};
 }
 
-/* ---- elements, ready to be folded ---- */
+/* ---- prepared elements ---- */
 
 typedef struct {
     tl_plan plan, count;
     tl_gather gather, counting;
     tl_gathered made, counts;
-    tally_view work, next, count_work; /* count_work: what the plan `count` reads */
-    /* of the law's steps: an element is there if this is not a NaN */
+    tally_view work, next, count_work; /* count_work: what plan `count` reads */
+    /* for the law's steps: element i is missing if there[i] is a NaN */
     const float *there;
-} ready;
+} prepared;
 
-static void put_away(ready *r)
+static void release(prepared *r)
 {
     free(r->made.memory);
     free(r->counts.memory);
@@ -54,32 +55,32 @@ static void put_away(ready *r)
 
 static int64_t size(int64_t stride) { return stride < 0 ? -stride : stride; }
 
-/* Steps side by side in memory stay so: the copy has rows and columns exchanged. */
-static int turns(const tally_view *in)
+/* Are columns neighbours in memory? Then the copy has rows and columns exchanged. */
+static int columns_are_adjacent(const tally_view *in)
 {
     return !in->next && in->rows > 1 && in->n > 1 && size(in->row_stride) < size(in->stride);
 }
 
-/* counts: are numbers of elements asked for? May be put away in any case. */
-static tally_status get_ready(tally *ctx, const tl_feed *f, const tally_view *in, int counts,
-                              ready *r)
+/* counts: prepare the plan `count` too. The caller must release r in every case. */
+static tally_status prepare(tally *ctx, const tl_feed *f, const tally_view *in, int counts,
+                            prepared *r)
 {
     const int states = f->form.kind == TL_FORM_STATES;
-    *r = (ready){.plan = f->plan, .count = f->count, .work = *in, .count_work = *in};
+    *r = (prepared){.plan = f->plan, .count = f->count, .work = *in, .count_work = *in};
     if (!states && in->rows == 1 && tl_gather_reads(in, NULL, 0)) {
         if (counts) tl_gather_count(&r->counting, &f->form, in, &r->count);
         tl_gather_direct(&r->gather, &f->form, in, &r->plan);
         r->work.next = NULL;
         return TALLY_OK;
     }
-    const int turn = turns(in);
-    const tally_view from = turn ? tl_view_turned(in) : *in;
+    const int exchanged = columns_are_adjacent(in);
+    const tally_view from = exchanged ? tl_view_turned(in) : *in;
     tally_status status = tl_gather_dense(ctx, &f->form, &from, &r->plan, 0, 0, &r->made);
     if (!status && (counts || states))
         status = tl_gather_dense(ctx, &f->form, &from, &r->plan, 0, 1, &r->counts);
     if (status) return status;
-    r->work = turn ? tl_view_turned(&r->made.view) : r->made.view;
-    r->count_work = turn ? tl_view_turned(&r->counts.view) : r->counts.view;
+    r->work = exchanged ? tl_view_turned(&r->made.view) : r->made.view;
+    r->count_work = exchanged ? tl_view_turned(&r->counts.view) : r->counts.view;
     if (f->form.op->inputs == 2) {
         r->next = r->made.second;
         r->work.next = &r->next;
@@ -97,17 +98,17 @@ static tally_status get_ready(tally *ctx, const tl_feed *f, const tally_view *in
     return TALLY_OK;
 }
 
-/* ---- the law's steps ---- */
+/* ---- the law, step by step ---- */
 
-/* A counter and S at each of its nodes: prefix[j + 1] is S after node number j. */
+/* A counter, and S at each of its nodes: prefix[j + 1] is S after node number j. */
 typedef struct {
     tl_counter c;
     tl_state prefix[TL_MAX_NODES + 1];
     int have[TL_MAX_NODES + 1];
     int64_t n[TL_MAX_NODES + 1];
-} walk;
+} prefix_counter;
 
-static void walk_over(walk *w, const tl_scalar *op, int j)
+static void walk_over(prefix_counter *w, const tl_scalar *op, int j)
 {
     const int64_t size = w->c.counted ? tl_kept(op, &w->c.node[j]) : (int64_t)1 << w->c.level[j];
     w->have[j + 1] = w->have[j] || size;
@@ -119,7 +120,8 @@ static void walk_over(walk *w, const tl_scalar *op, int j)
         w->prefix[j + 1] = w->c.node[j];
 }
 
-static void walk_begin(walk *w, const tl_scalar *op, const tl_counter *c, const tl_state *init)
+static void walk_begin(prefix_counter *w, const tl_scalar *op, const tl_counter *c,
+                       const tl_state *init)
 {
     w->c = *c;
     w->have[0] = init != NULL;
@@ -128,7 +130,7 @@ static void walk_begin(walk *w, const tl_scalar *op, const tl_counter *c, const 
     for (int j = 0; j < c->count; j++) walk_over(w, op, j);
 }
 
-static void walk_result(const walk *w, const tl_plan *plan, void *out)
+static void walk_result(const prefix_counter *w, const tl_plan *plan, void *out)
 {
     const int top = w->c.count;
     if (w->have[top])
@@ -137,8 +139,8 @@ static void walk_result(const walk *w, const tl_plan *plan, void *out)
         plan->op->empty(plan->par, out);
 }
 
-/* The node of the element at x, which is there or not: with its number, or it is one that
-   changes nothing. */
+/* Pushes the node of the element at x. A missing element has a count of 0, or its state changes
+ * nothing. */
 static void push_element(const tl_plan *plan, tl_counter *c, const void *x, int is_there)
 {
     tl_state s = {{0}};
@@ -147,9 +149,9 @@ static void push_element(const tl_plan *plan, tl_counter *c, const void *x, int 
     tl_counter_push(c, plan->op, 0, &s);
 }
 
-/* n elements of a dense sequence, and their results (out NULL: none). */
-static void walk_on(walk *w, const tl_plan *plan, const char *x, const float *there, int64_t n,
-                    int exclusive, char *out, int64_t out_step)
+/* Scans n elements of a dense sequence. out NULL: no results are written. */
+static void scan_elements(prefix_counter *w, const tl_plan *plan, const char *x, const float *there,
+                          int64_t n, int exclusive, char *out, int64_t out_step)
 {
     for (int64_t i = 0; i < n; i++, out += out_step) {
         if (exclusive) walk_result(w, plan, out);
@@ -159,16 +161,17 @@ static void walk_on(walk *w, const tl_plan *plan, const char *x, const float *th
     }
 }
 
-/* Where the element (row, i) is among the prepared ones. */
+/* The index of the first prepared element of a row. */
 static int64_t place(const tally_view *v, int64_t row) { return row * v->row_stride; }
 
-/* Prepared elements of a sequence as neighbours, in `room` if they are not. */
+/* Returns prepared elements of a sequence without gaps; they are copied to `room` if they have
+ * gaps. */
 typedef struct {
     const char *x;
     const float *there;
 } row_of;
 
-static row_of bring(const ready *r, int64_t row, char *room)
+static row_of bring(const prepared *r, int64_t row, char *room)
 {
     const tally_view *v = &r->work;
     const int64_t bytes = r->plan.op->elem_bytes, at = place(v, row);
@@ -181,25 +184,25 @@ static row_of bring(const ready *r, int64_t row, char *room)
     return (row_of){room, there};
 }
 
-static size_t room_of(const ready *r)
+static size_t room_of(const prepared *r)
 {
     if (r->work.stride == 1 || r->work.n == 1) return 1;
     return ((size_t)(r->work.n * r->plan.op->elem_bytes + 7) & ~(size_t)7) +
            (size_t)r->work.n * sizeof(float);
 }
 
-enum { ROWS = 16 }; /* of a chunk */
+enum { ROWS = 16 }; /* rows of a chunk */
 
 typedef struct {
-    const ready *r;
+    const prepared *r;
     tl_slab *slab;
-    int64_t first; /* the slab's row that is row 0 of r */
+    int64_t first; /* the slab's row for row 0 of r */
 } slab_work;
 
 static void slab_rows(void *data, const tl_worker *worker)
 {
     const slab_work *a = data;
-    const ready *r = a->r;
+    const prepared *r = a->r;
     tl_counter c;
     char *const room = malloc(room_of(r));
     for (int64_t k; room && (k = tl_next_chunk(worker)) < worker->chunks;)
@@ -215,8 +218,8 @@ static void slab_rows(void *data, const tl_worker *worker)
     free(room);
 }
 
-/* Rows first .. of a slab from elements by the law's steps. 0: out of memory. */
-static int slab_by_states(const ready *r, int threads, tl_slab *slab, int64_t first)
+/* Fills rows first and up of a slab by the law's steps. 0: out of memory. */
+static int slab_by_states(const prepared *r, int threads, tl_slab *slab, int64_t first)
 {
     slab_work all = {r, slab, first};
     return tl_parallel(r->work.rows > 64 ? threads : 1, (r->work.rows + ROWS - 1) / ROWS, slab_rows,
@@ -225,28 +228,28 @@ static int slab_by_states(const ready *r, int threads, tl_slab *slab, int64_t fi
 
 /* ---- slabs ---- */
 
-/* A state of the form as a counted one of the law; kept: how many elements it has. */
+/* Converts a state of the form to a counted state of the law. kept: the number of its elements. */
 static void to_law(const tl_form *form, const void *state, int64_t kept, tl_state *s)
 {
-    if (says_number(form))
+    if (keeps_count(form))
         memcpy(&kept, (const char *)state + form->named->state_bytes, sizeof kept);
     memcpy(s, state, form->named->state_bytes);
     tl_set_kept(form->named, s, kept);
 }
 
-/* Rows first .. of the slab, from as many of `in`. */
+/* Fills rows first and up of the slab with the rows of `in`. */
 static tally_status slab_block(tally *ctx, const tl_feed *f, int threads, const tally_view *in,
                                tl_slab *slab, int64_t first)
 {
     const tl_form *form = &f->form;
-    const int counts = f->counted && !says_number(form);
+    const int counts = f->counted && !keeps_count(form);
     const size_t bytes = form->op->state_bytes, all = (size_t)(slab->count * in->rows);
-    ready r;
-    tally_status status = get_ready(ctx, f, in, counts, &r);
+    prepared r;
+    tally_status status = prepare(ctx, f, in, counts, &r);
     if (!status && form->kind == TL_FORM_STATES) {
         if (!slab_by_states(&r, threads, slab, first))
             status = tl_no_memory(ctx, room_of(&r), "a sequence");
-        put_away(&r);
+        release(&r);
         return status;
     }
     unsigned char *const made = status ? NULL : malloc(all * bytes + 1);
@@ -271,7 +274,7 @@ static tally_status slab_block(tally *ctx, const tl_feed *f, int threads, const 
     }
     free(made);
     free(kept);
-    put_away(&r);
+    release(&r);
     return status;
 }
 
@@ -286,7 +289,7 @@ static tally_view rows_of(const tally_view *v, int64_t first, int64_t count)
     return part;
 }
 
-/* Blocks of rows that are prepared at once. */
+/* How many rows are prepared at a time. */
 static int64_t rows_at_once(const tl_feed *f, const tally_view *in)
 {
     const int64_t most = BLOCK_BYTES / f->form.op->elem_bytes / (in->n ? in->n : 1);
@@ -308,12 +311,13 @@ tally_status tl_feed_slab(tally *ctx, const tl_feed *f, int threads, const tally
 
 /* ---- scans ---- */
 
-/* The counter as the form has its states. counts: those of the same nodes. */
+/* Converts a counter of the law to states of the form. counts: the number of elements of each
+ * node. */
 static void to_form(const tl_form *form, const tl_counter *law, tl_counter *to, tl_counter *counts)
 {
     const uint64_t fill[2] = {form->fill, 0};
     tl_par par = form->par;
-    par.second = 0; /* an element that is left out is masked whatever the other one is */
+    par.second = 0; /* one missing input masks the pair */
     *to = *counts = *law;
     to->counted = counts->counted = 0;
     for (int j = 0; j < law->count; j++) {
@@ -336,8 +340,8 @@ static void from_form(const tl_form *form, const tl_counter *from, const tl_coun
     }
 }
 
-/* Dense results of prepared elements by kernels. */
-static tally_status scan_by_kernels(tally *ctx, const tl_feed *f, int threads, const ready *r,
+/* Scans prepared elements by kernels into dense results. */
+static tally_status scan_by_kernels(tally *ctx, const tl_feed *f, int threads, const prepared *r,
                                     int64_t n, char *out, tl_scan *s, const void *init)
 {
     const tl_form *form = &f->form;
@@ -351,13 +355,13 @@ static tally_status scan_by_kernels(tally *ctx, const tl_feed *f, int threads, c
         return status;
     }
     to_form(form, &s->done, &t.done, &counts);
-    if (!says_number(form)) tl_push_slab(&r->count, threads, r->count_work.data, n, &counts);
-    if (init) { /* a NaN there is a value */
+    if (!keeps_count(form)) tl_push_slab(&r->count, threads, r->count_work.data, n, &counts);
+    if (init) { /* a NaN initial value is a value */
         r->plan.mask->quiet(quiet, init, form->op->out, 1);
         form->op->seed(&t.init, quiet, form->par);
     }
     const tally_status status = tl_scan_push(ctx, &t, threads, r->work.data, n, out);
-    if (!status) from_form(form, &t.done, says_number(form) ? &t.done : &counts, &s->done);
+    if (!status) from_form(form, &t.done, keeps_count(form) ? &t.done : &counts, &s->done);
     return status;
 }
 
@@ -366,14 +370,14 @@ tally_status tl_feed_scan(tally *ctx, const tl_feed *f, int threads, const tally
 {
     const tl_form *form = &f->form;
     const int64_t bytes = form->op->result_bytes;
-    ready r;
+    prepared r;
     char *dense = NULL;
-    tally_status status = get_ready(ctx, f, in, f->counted && !says_number(form), &r);
+    tally_status status = prepare(ctx, f, in, f->counted && !keeps_count(form), &r);
     if (!status && form->kind == TL_FORM_STATES) {
-        walk w;
+        prefix_counter w;
         walk_begin(&w, form->op, &s->done, s->seeded ? &s->init : NULL);
-        walk_on(&w, &r.plan, r.work.data, r.there, in->n, s->exclusive, out->data,
-                tl_step(out->stride, bytes));
+        scan_elements(&w, &r.plan, r.work.data, r.there, in->n, s->exclusive, out->data,
+                      tl_step(out->stride, bytes));
         s->done = w.c;
     } else if (!status) {
         if (out->stride != 1 && in->n > 1 && !(dense = malloc((size_t)(in->n * bytes))))
@@ -384,17 +388,17 @@ tally_status tl_feed_scan(tally *ctx, const tl_feed *f, int threads, const tally
         if (!status && dense) tl_copy_strided(out->data, out->stride, dense, 1, in->n, bytes);
     }
     free(dense);
-    put_away(&r);
+    release(&r);
     return status;
 }
 
 typedef struct {
     const tl_feed *f;
-    const ready *r;
+    const prepared *r;
     const tally_view *out;
-    const tl_slab *from; /* NULL: nothing is before */
+    const tl_slab *from; /* NULL: no elements before */
     tl_slab *to;
-    int64_t first; /* the slabs' row that is row 0 of r */
+    int64_t first; /* the slabs' row for row 0 of r */
     int exclusive;
     const tl_state *init;
 } scan_work;
@@ -402,9 +406,9 @@ typedef struct {
 static void scan_rows(void *data, const tl_worker *worker)
 {
     const scan_work *a = data;
-    const ready *r = a->r;
+    const prepared *r = a->r;
     const tl_scalar *op = a->f->form.op;
-    walk *const w = malloc(sizeof *w);
+    prefix_counter *const w = malloc(sizeof *w);
     char *const room = malloc(room_of(r));
     for (int64_t k; w && room && (k = tl_next_chunk(worker)) < worker->chunks;)
         for (int64_t row = k * ROWS; row < (k + 1) * ROWS && row < r->work.rows; row++) {
@@ -415,9 +419,9 @@ static void scan_rows(void *data, const tl_worker *worker)
             if (a->from) tl_slab_get(a->from, a->first + row, &c);
             if (a->to->counted) tl_counter_raise(&c, op);
             walk_begin(w, op, &c, a->init);
-            walk_on(w, &r->plan, e.x, e.there, r->work.n, a->exclusive,
-                    tl_view_row(a->out, a->first + row, op->result_bytes, &m),
-                    tl_step(a->out->stride, op->result_bytes));
+            scan_elements(w, &r->plan, e.x, e.there, r->work.n, a->exclusive,
+                          tl_view_row(a->out, a->first + row, op->result_bytes, &m),
+                          tl_step(a->out->stride, op->result_bytes));
             tl_slab_set(a->to, a->first + row, &w->c);
         }
     free(w);
@@ -434,13 +438,13 @@ tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, int threads, const 
         tally_view next,
             part = rows_of(in, first, in->rows - first < each ? in->rows - first : each);
         if (in->next) next = rows_of(in->next, first, part.rows), part.next = &next;
-        ready r;
-        status = get_ready(ctx, f, &part, 0, &r);
+        prepared r;
+        status = prepare(ctx, f, &part, 0, &r);
         scan_work all = {f, &r, out, from, to, first, exclusive, init};
         if (!status && !tl_parallel(part.rows > 64 ? threads : 1, (part.rows + ROWS - 1) / ROWS,
                                     scan_rows, &all))
-            status = tl_no_memory(ctx, sizeof(walk), "a scan");
-        put_away(&r);
+            status = tl_no_memory(ctx, sizeof(prefix_counter), "a scan");
+        release(&r);
     }
     return status;
 }

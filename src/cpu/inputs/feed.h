@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * What a view with validity, or of two inputs, adds to a stream or to a fragment: nodes whose
- * states are the law's, in whatever form the kernels folded them (context/inputs.h).
+ * Adds a view with validity or of two inputs to a stream or a fragment. The kernels fold a form of
+ * the operator (context/inputs.h); the nodes that are added have states of the law:
  *
- *   plain, blank, nan   the form's states are the operator's own: a node of nothing is a neutral
- *                       state, or says so
- *   mark                states of the nan form, which become counted ones (law/counter.h): its
- *                       own number of elements, or a count beside it
- *   states              counted ones by the law's steps; so are marks whose states have other
- *                       fields (argmin of small integers, whose nan form has keys of f64)
+ *   plain, blank, nan   the form's states are the operator's own. A node without elements is a
+ *                       neutral state, or its state marks it as empty
+ *   mark                states of the nan form become counted states (law/counter.h): with the
+ *                       number that the form itself keeps, or with a count folded beside it
+ *   states              counted states, computed step by step by the law. So are marks whose states
+ *                       have other fields (argmin of small integers: its nan form has keys of f64)
  *
- * So states of all pushes and parts meet, whichever of them had elements left out. */
+ * So the states of all pushes and parts can be combined, whichever of them had missing elements. */
 #ifndef TALLY_FEED_H
 #define TALLY_FEED_H
 #include "context/inputs.h"
@@ -19,39 +19,41 @@
 
 typedef struct tl_feed {
     tl_form form;
-    tl_plan plan, count; /* of form.op, and of count on f32 */
-    int counted;         /* are its states? */
+    tl_plan plan, count; /* of form.op, and of operator count on f32 */
+    int counted;         /* 1: its states are counted */
 } tl_feed;
 
-/* The form in which `named` takes elements that may be left out (absent) or not. by_states: by
- * the law's steps, counted if absent (but not nan forms, and what has a blank). The caller fills
- * the plans. */
+/* Chooses the form in which `named` takes elements. absent: elements may be missing. by_states:
+ * folded step by step by the law, with counted states if absent (except for nan forms and operators
+ * with a blank element). The caller fills in the plans. */
 void tl_feed_begin(tl_feed *f, const tl_scalar *named, tl_par par, int absent, int by_states);
 
-/* Fills the states of a slab of in->rows sequences, whose elements are those of a checked and
- * normal view; it is counted as the feed is. */
+/* Fills the states of a slab of in->rows sequences with the elements of a checked and normalised
+ * view. The slab is counted if the feed is. */
 tally_status tl_feed_slab(tally *ctx, const tl_feed *f, int threads, const tally_view *in,
                           tl_slab *slab);
 
-/* One sequence goes on: its n results to out, which has one row too and may be `in`. s: with a
- * counter that is counted if the feed is. init: NULL, or the value that s was seeded with. */
+/* Continues the scan of one sequence; writes its n results to out, which has one row too and may be
+ * `in`. s: its counter is counted if the feed is. init: NULL, or the value that s was seeded
+ * with. */
 tally_status tl_feed_scan(tally *ctx, const tl_feed *f, int threads, const tally_view *in,
                           const tally_view *out, tl_scan *s, const void *init);
 
-/* The same of many, by the law's steps (the feed is by_states, and counted as `from` is); from:
- * the slabs of what was before, without gaps from 0 on, NULL: nothing; to: of all. init: NULL,
- * or a state. */
+/* The same for many sequences, step by step by the law. Requires: the feed is by_states, and
+ * counted if `from` is. from: slabs of all elements before, from 0 on; NULL: none. to: slabs of all
+ * elements so far. init: NULL, or a state. */
 tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, int threads, const tally_view *in,
                                const tally_view *out, const tl_slab *from, tl_slab *to,
                                int exclusive, const tl_state *init);
 
-/* A view of one input, whose form is the operator itself and not counted, into a grid
-   (cpu/grid). */
+/* Can the view be pushed into a grid (cpu/grid)? It must have one input, whose form is the operator
+ * itself, not counted. */
 static inline int tl_feed_fits_grid(const tl_feed *f)
 {
     return !f->counted && f->form.op == f->form.named && f->form.op->inputs == 1;
 }
-/* *pushed grows by the steps that went in: of a push that fails, those before. */
+/* Adds to *pushed the number of steps that were pushed; if the push fails, the steps before the
+ * failure. */
 tally_status tl_feed_grid(tally *ctx, const tl_feed *f, int threads, const tally_view *in,
                           const tally_view *out, tl_grid *grid, int64_t *pushed);
 #endif

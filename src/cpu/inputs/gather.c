@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE = 512, ROOM = PIECE * 8 }; /* elements prepared at a time; bytes of them */
+enum { PIECE = 512, ROOM = PIECE * 8 }; /* elements that are prepared at a time, and their bytes */
 
-/* m elements before they are prepared, of each input, and their bits. */
+/* m elements of each input before they are prepared, and their validity bits. */
 typedef struct {
     const char *x[2];
     const unsigned char *valid[2];
@@ -18,7 +18,7 @@ typedef struct {
 
 /* ---- preparing ---- */
 
-/* -0 becomes +0; `bytes` a number. */
+/* -0 becomes +0 in n numbers of `bytes` bytes. */
 static void unsign(char *x, int64_t bytes, int64_t n)
 {
 #define UNSIGN(type, zero)                                                                         \
@@ -48,17 +48,17 @@ static void one_input(const tl_gather *g, int k, const char *x, int64_t m, char 
     if (g->unsign && k == 0) unsign(to, g->bytes, m);
 }
 
-/* m <= PIECE prepared elements to `to`; those of a second input to `second`. */
+/* Prepares m <= PIECE elements: the first input to `to`, the second to `second`. */
 static void prepare(const tl_gather *g, const raw *r, int64_t m, char *to, char *second)
 {
     const char *x = r->x[0];
     if (g->of[0].in || g->quiet || g->unsign || g->zeros || g->joined)
         one_input(g, 0, x, m, to), x = to;
-    if (g->joined) { /* counts: a NaN if one of the two is */
+    if (g->joined) { /* counts: NaN if one of the two inputs is missing */
         _Alignas(64) float other[PIECE];
         float *one = (float *)to;
         one_input(g, 1, r->x[1], m, (char *)other);
-        /* inf - inf is one too */
+        /* Chosen, not added: inf - inf would be a NaN too. */
         for (int64_t i = 0; i < m; i++) one[i] = other[i] == other[i] ? one[i] : other[i];
         x = to;
     } else if (second) {
@@ -127,7 +127,7 @@ static const tl_convert *find(const tl_plan *plan, int kind, tally_dtype from, t
     return NULL;
 }
 
-/* From a type to one that can say all of its values. */
+/* The conversion from a type to a type that has all of its values. */
 static const tl_convert *widening(const tl_plan *plan, tally_dtype from, tally_dtype to)
 {
     if (from == to) return NULL;
@@ -149,7 +149,7 @@ static void begin(tl_gather *g, const tl_form *form, const tally_view *in, const
                                      widening(plan, v->dtype, g->dtype), v->valid, v->valid_offset};
 }
 
-/* The plan takes what g makes of elements of of[0].bytes bytes. */
+/* Makes the plan read what g prepares from elements of of[0].bytes bytes. */
 static void take(tl_gather *g, tl_plan *plan, tally_dtype dtype, int masked)
 {
     const tl_convert *then = plan->in;
@@ -192,12 +192,12 @@ void tl_gather_direct(tl_gather *g, const tl_form *form, const tally_view *in, t
     take(g, plan, in->dtype, masked);
     g->op.leaves_out = form->kind != TL_FORM_PLAIN;
     if (plan->exact || !nothing || (in->next && as_it_is.in)) return;
-    *plan = as_it_is; /* elements as they lie in memory */
+    *plan = as_it_is; /* elements are read in place */
     plan->op = &g->op.scalar;
     if (in->next) plan->par.second = (int64_t)((uintptr_t)in->next->data - (uintptr_t)in->data);
 }
 
-/* What g makes for counts: 0, or a NaN for an element that does not count. */
+/* What g prepares for counts: 0, or NaN for a missing element. */
 static void begin_count(tl_gather *g, const tl_form *form, const tally_view *in,
                         const tl_plan *plan)
 {
@@ -220,7 +220,7 @@ void tl_gather_count(tl_gather *g, const tl_form *form, const tally_view *in, tl
     take(g, plan, in->dtype, 1);
 }
 
-/* Counts of dense copies lie beside them. */
+/* Dense copies have their counts beside them. */
 static void apply_counts(const tl_convert *c, void *to, const void *from, int64_t n)
 {
     const tl_gather *g = (const tl_gather *)c;
@@ -241,7 +241,8 @@ void tl_gather_counted(tl_gather *g, const tl_gathered *made, const tl_gathered 
 
 /* ---- dense copies ---- */
 
-/* m elements from number i of a sequence on, whose first is number `first` of v, as neighbours. */
+/* Copies m elements without gaps, from element i of a sequence on. `first` is the number in v of
+ * the sequence's first element. */
 static void pack(const tally_view *v, int k, int64_t bytes, int64_t first, int64_t i, int64_t step,
                  int64_t m, char *room, unsigned char *bits, raw *r)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Reductions by the elements that are there (present.h). */
+ * Reductions of the elements present (present.h). */
 #include "present.h"
 #include "context/operators.h"
 #include "context/threads.h"
@@ -10,18 +10,18 @@
 #include <stdlib.h>
 
 enum {
-    PIECE = 512,     /* elements that are packed at a time; */
-    PART = 64 << 10, /* of one turn of a thread */
-    AHEAD = 8 << 10  /* bytes from an element to what is asked for meanwhile */
+    PIECE = 512,     /* elements that are packed at a time */
+    PART = 64 << 10, /* elements that a thread takes at a time */
+    AHEAD = 8 << 10  /* prefetch distance in bytes */
 };
 
-/* The state of n elements; of none, it is none. */
+/* The state of n elements; undefined if n is 0. */
 typedef struct {
     tl_state s;
     int64_t n;
-} some;
+} part_state;
 
-static void add(const tl_plan *plan, some *a, const some *b)
+static void add(const tl_plan *plan, part_state *a, const part_state *b)
 {
     if (!b->n) return;
     if (a->n)
@@ -31,7 +31,7 @@ static void add(const tl_plan *plan, some *a, const some *b)
     a->n += b->n;
 }
 
-static void result(const tl_plan *plan, const some *a, char *out)
+static void result(const tl_plan *plan, const part_state *a, char *out)
 {
     if (a->n)
         plan->op->lower(&a->s, a->n, 0, plan->par, out);
@@ -52,7 +52,7 @@ static int64_t ones(const unsigned char *valid, int64_t bit, int64_t n)
     return count;
 }
 
-/* Which of the elements from number `bit` on is number k of those that are there. */
+/* The index of the k-th element present, counted from bit number `bit`. */
 static int64_t place_of(const unsigned char *valid, int64_t bit, int64_t k)
 {
     int64_t at = bit;
@@ -73,14 +73,14 @@ int tl_present_takes(const tl_scalar *op)
            (!op->indexed || (op->out == TALLY_I64 && op->lanes == 1));
 }
 
-/* Elements from .. to - 1 of the sequence at x, whose first has bit number `bit`. */
-static some fold(const tl_plan *plan, const char *x, const unsigned char *valid, int64_t bit,
-                 int64_t from, int64_t to)
+/* Folds elements from .. to - 1 of the sequence at x, whose first has bit number `bit`. */
+static part_state fold(const tl_plan *plan, const char *x, const unsigned char *valid, int64_t bit,
+                       int64_t from, int64_t to)
 {
     const tl_scalar *op = plan->op;
     const int64_t bytes = op->elem_bytes;
     _Alignas(64) char room[PIECE * 8 + 64];
-    some all = {.n = 0}, piece;
+    part_state all = {.n = 0}, piece;
     for (int64_t at = from; at < to; at += PIECE) {
         const int64_t m = to - at < PIECE ? to - at : PIECE;
         for (int64_t line = 0; line < m * bytes; line += 64)
@@ -89,7 +89,8 @@ static some fold(const tl_plan *plan, const char *x, const unsigned char *valid,
         piece.n = plan->mask->keep(room, x + at * bytes, (int)bytes, valid, bit + at, m);
         if (!piece.n) continue;
         tl_fold(plan, &piece.s, room, piece.n, 0, TL_CACHED);
-        if (op->indexed) { /* the place among those that are there, as an index of the sequence */
+        /* convert the index among the elements present to the index in the sequence */
+        if (op->indexed) {
             int64_t k;
             op->lower(&piece.s, piece.n, 0, plan->par, &k);
             k = at + place_of(valid, bit + at, k);
@@ -100,8 +101,8 @@ static some fold(const tl_plan *plan, const char *x, const unsigned char *valid,
     return all;
 }
 
-static some fold_row(const tl_plan *plan, const tally_view *in, int64_t r, int64_t part,
-                     int64_t parts)
+static part_state fold_row(const tl_plan *plan, const tally_view *in, int64_t r, int64_t part,
+                           int64_t parts)
 {
     int64_t n;
     const char *x = tl_view_row(in, r, plan->op->elem_bytes, &n);
@@ -110,12 +111,12 @@ static some fold_row(const tl_plan *plan, const tally_view *in, int64_t r, int64
     return fold(plan, x, in->valid, bit, part * PART, part + 1 < parts ? to : n);
 }
 
-enum { SHARE = 16 }; /* tasks at a time */
+enum { SHARE = 16 }; /* tasks that a thread takes at a time */
 
 typedef struct {
     const tl_plan *plan;
     const tally_view *in;
-    some *of; /* of the parts of one row; NULL: rows */
+    part_state *of; /* of the parts of one row; NULL: rows */
     char *out;
     int64_t parts, tasks;
 } shares;
@@ -125,8 +126,8 @@ static void share(void *with, const tl_worker *worker)
     const shares *a = with;
     for (int64_t k; (k = tl_next_chunk(worker)) < worker->chunks;)
         for (int64_t t = k * SHARE; t < (k + 1) * SHARE && t < a->tasks; t++) {
-            const some s = a->of ? fold_row(a->plan, a->in, 0, t, a->parts)
-                                 : fold_row(a->plan, a->in, t, 0, 1);
+            const part_state s = a->of ? fold_row(a->plan, a->in, 0, t, a->parts)
+                                       : fold_row(a->plan, a->in, t, 0, 1);
             if (a->of)
                 a->of[t] = s;
             else
@@ -138,7 +139,7 @@ void tl_present_reduce(const tl_plan *plan, int threads, const tally_view *in, c
 {
     const int64_t parts =
         in->rows == 1 && threads > 1 && !in->offsets ? (in->n + PART - 1) / PART : 1;
-    some *const of = parts > 1 ? malloc((size_t)parts * sizeof *of) : NULL;
+    part_state *const of = parts > 1 ? malloc((size_t)parts * sizeof *of) : NULL;
     const int64_t tasks = of ? parts : in->rows;
     shares all = {plan, in, of, out, parts, tasks};
     tl_parallel(tasks > 1 ? threads : 1, (tasks + SHARE - 1) / SHARE, share, &all);
@@ -167,7 +168,7 @@ void tl_present_reduce_blank(const tl_plan *given, const tl_form *blank, int thr
     tl_plan plan = *given;
     tl_gather gather;
     tl_counter c;
-    some all = {.n = 0};
+    part_state all = {.n = 0};
     tl_gather_direct(&gather, blank, in, &plan);
     const char *x = tl_view_row(in, 0, plan.op->elem_bytes, &n);
     const int64_t bit = in->valid_offset + (x - (const char *)in->data) / plan.op->elem_bytes;

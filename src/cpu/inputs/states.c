@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * Verbs one state after the other (states.h). */
+ * The verbs one state after the other (states.h). */
 #include "states.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include "law/order.h"
 
-/* A state, or ABSENT. n: the elements it has folded. */
+/* A state, or ABSENT. n: the number of elements folded. */
 typedef struct {
     tl_state s;
     int present;
     int64_t n;
-} maybe;
+} state_or_absent;
 
-static void join(const tl_plan *plan, maybe *a, const maybe *b)
+static void join(const tl_plan *plan, state_or_absent *a, const state_or_absent *b)
 {
     if (!b->present) return;
     if (!a->present) {
@@ -23,15 +23,15 @@ static void join(const tl_plan *plan, maybe *a, const maybe *b)
     a->n += b->n;
 }
 
-static maybe element(const tl_plan *plan, const char *x, const float *there, int64_t i)
+static state_or_absent element(const tl_plan *plan, const char *x, const float *there, int64_t i)
 {
-    maybe m = {.present = there[0] == there[0]};
+    state_or_absent m = {.present = there[0] == there[0]};
     m.n = m.present;
     if (m.present) plan->op->lift(&m.s, x, i, plan->par);
     return m;
 }
 
-static void result(const tl_plan *plan, const maybe *m, void *out)
+static void result(const tl_plan *plan, const state_or_absent *m, void *out)
 {
     if (m->present)
         plan->op->lower(&m->s, m->n, 0, plan->par, out);
@@ -39,18 +39,18 @@ static void result(const tl_plan *plan, const maybe *m, void *out)
         plan->op->empty(plan->par, out);
 }
 
-/* The law's counter: block[k] is node number k of S, prefix[k + 1] the fold of the first k + 1
-   of them after init. */
+/* The law's counter. block[k] is node number k of S; prefix[k + 1] folds init and the first k + 1
+ * nodes. */
 typedef struct {
-    maybe block[TL_MAX_LEVELS], prefix[TL_MAX_LEVELS + 1];
+    state_or_absent block[TL_MAX_LEVELS], prefix[TL_MAX_LEVELS + 1];
     int top;
     int64_t n;
 } counter;
 
 static void push(const tl_plan *plan, counter *c, const char *x, const float *there)
 {
-    if (plan->op->exact) { /* any association */
-        const maybe m = element(plan, x, there, c->n++);
+    if (plan->op->exact) { /* any association gives the bits */
+        const state_or_absent m = element(plan, x, there, c->n++);
         join(plan, &c->prefix[0], &m);
         return;
     }
@@ -71,7 +71,7 @@ static void start(counter *c)
     c->n = 0;
 }
 
-static maybe fold(const tl_plan *plan, const char *x, const float *there, int64_t n)
+static state_or_absent fold(const tl_plan *plan, const char *x, const float *there, int64_t n)
 {
     counter c;
     start(&c);
@@ -84,7 +84,7 @@ static int64_t before(const tally_view *in, int64_t r)
     return in->offsets ? in->offsets[r] - in->offsets[0] : r * in->n;
 }
 
-/* What the threads share. A chunk is SHARE rows, or ranges. */
+/* A chunk is SHARE rows or ranges. */
 enum { SHARE = 16 };
 
 typedef struct {
@@ -101,7 +101,7 @@ static void reduce_rows(void *data, int64_t k)
     for (int64_t r = k * SHARE; r < (k + 1) * SHARE && r < a->in->rows; r++) {
         int64_t n;
         const char *x = tl_view_row(a->in, r, a->plan->op->elem_bytes, &n);
-        const maybe m = fold(a->plan, x, a->there + before(a->in, r), n);
+        const state_or_absent m = fold(a->plan, x, a->there + before(a->in, r), n);
         result(a->plan, &m, a->results + r * a->plan->op->result_bytes);
     }
 }
@@ -124,7 +124,7 @@ static void scan_row(const rows *a, int64_t r)
     counter c;
     start(&c);
     if (a->o && a->o->init) {
-        c.prefix[0] = (maybe){.present = 1};
+        c.prefix[0] = (state_or_absent){.present = 1};
         plan->op->seed(&c.prefix[0].s, a->o->init, plan->par);
     }
     for (int64_t i = 0; i < n; i++) {
@@ -163,7 +163,7 @@ static void fold_ranges(void *data, int64_t k)
     for (int64_t r = k * SHARE; r < (k + 1) * SHARE && r < a->ranges->results; r++) {
         int64_t from, end;
         const int full = tl_range_at(a->ranges, r, &from, &end);
-        maybe m = {.present = 0};
+        state_or_absent m = {.present = 0};
         if (full)
             m = fold(a->plan, a->x + from * a->plan->op->elem_bytes, a->there + from, end - from);
         if (m.n < a->ranges->min_count) m.present = 0;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Verbs one state after the other, by the law's own steps: for operators that have no form in
- * which an element can be left out (context/inputs.h, TL_FORM_STATES). An element takes 16 ns in
- * a reduction and 21 to 24 in a scan (mean, first and argmin of i64, one thread of an AMD EPYC);
- * a window takes all of its elements anew. */
+ * The verbs one state after the other, by the law's own steps. For operators that have no form in
+ * which an element can be missing (context/inputs.h, TL_FORM_STATES). Slow: about 20 ns for an
+ * element, and a window folds all of its elements anew. */
 #ifndef TALLY_STATES_H
 #define TALLY_STATES_H
 #include "cpu/keys/ranges.h"
 
-/* in: dense sequences (tl_gather_dense), whose element number j is there if there[j] is not a
- * NaN. out: as for the verbs. ranges: the windows of a sequence of n elements. */
+/* in: dense sequences (tl_gather_dense); element j is missing if there[j] is a NaN. out: as for the
+ * verbs. ranges: the windows of a sequence of n elements. */
 void tl_states_reduce(const tl_plan *plan, int threads, const tally_view *in, const float *there,
                       char *out);
 void tl_states_scan(const tl_plan *plan, int threads, const tally_view *in, const float *there,

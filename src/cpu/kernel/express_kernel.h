@@ -1,33 +1,31 @@
 /* SPDX-License-Identifier: MIT
- * Class X on one core: combine is exactly associative, so any road gives the law's bits. Roads,
- * by what the operator says:
+ * Fast reductions of class X on one core. combine is exactly associative, so any order gives the
+ * law's bits. One of these is compiled, depending on the operator's facts:
  *
- *   OP_EXTREME 1, -1    max, min and their arg and nan kin: the chunk's extreme by float or
- *                       integer compares; keys once per chunk
- *   OP_ADDS 1, 2        integer sums in 64 bits, in 128: unsigned partial sums in lanes twice as
- *                       wide as the element; 128 bits once per chunk
+ *   OP_EXTREME 1, -1    max, min and their arg and nan forms: the extreme of a chunk by float or
+ *                       integer compares; keys are compared once per chunk
+ *   OP_ADDS 1, 2        integer sums of 64, 128 bits: unsigned partial sums in lanes twice as wide
+ *                       as an element; the wide sum once per chunk
  *   OP_PICKS -1, 1      first, last: one element
- *   OP_COMMUTES 1       the rest: four striped accumulators of the vector text
+ *   OP_COMMUTES 1       all others: four striped accumulators of the vector text
  *
  * W(express)(s, x, n, i, fetch, p): *s = the state of n > 0 elements. */
 
-/* Elements a road takes between two looks at its partial result: 16 KiB where a chunk may be
- * searched again, else 256. */
+/* Elements of a chunk: 16 KiB if the chunk may be searched again for an index, else 256 KiB. */
 #if TL_OUT_IDX
 enum { W(CHUNK) = 16384 / TL_SIZE };
 #else
 enum { W(CHUNK) = 262144 / TL_SIZE };
 #endif
 
-/* In a loop that reads `bytes` from x + j on. Beside four vectors the test costs nothing. */
+/* Prefetches in a loop that reads `bytes` bytes from x + j on. */
 #define TL_FETCH(j, bytes)                                                                         \
     if (fetch) tl_fetch(x + (j), bytes, tl_fetch_ahead(fetch), fetch);
 
 #if OP_EXTREME
-/* The chunk's extreme as a key (op/max.h, op/min.h). Floats: plain compares, which skip NaN and
- * cannot tell -0 from +0, beside a sum of x != x; in the rare chunk where that matters (a NaN
- * that must win, an extreme of zero or of the starting infinity) the keys themselves are
- * compared. */
+/* The extreme of a chunk as a key (op/max.h, op/min.h). Floats are compared as floats, which skips
+ * NaN and does not distinguish -0 from +0; NaN are counted beside it. Where that may matter (a NaN
+ * that wins, an extreme that is zero or the initial infinity), the keys are compared instead. */
 #if OP_EXTREME > 0
 #define BEATS          >
 #define PICK(v, m)     TL_PASTE(TL_OVER_, TL_FLOAT_BYTES)(v, m)
@@ -75,8 +73,8 @@ static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n, int fetch)
         TL_FETCH(j, sizeof m)
         TL_UNROLL for (int k = 0; k < 4; k++)
         {
-            memcpy(&v[k], x + j + k * W(LANES),
-                   sizeof v[k]); /* one by one: a copy of all four would go through memory */
+            /* Copied singly: a copy of all four would go through memory. */
+            memcpy(&v[k], x + j + k * W(LANES), sizeof v[k]);
             m[k] = PICK(v[k], m[k]);
         }
         nan |= TL_PASTE(TL_NAN_, TL_FLOAT_BYTES)(v[0], v[1]) |
@@ -84,7 +82,7 @@ static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n, int fetch)
     }
     E best = worst;
     int any_nan = memcmp(&nan, &no_nan, sizeof nan) != 0;
-    /* no NaN here, and a zero's sign is looked at below */
+    /* NaN and the sign of a zero are handled below. */
     m[0] = PICK(PICK(m[0], m[1]), PICK(m[2], m[3]));
     for (int l = 0; l < W(LANES); l++) best = m[0][l] BEATS best ? m[0][l] : best;
     for (; j < n; j++) {
@@ -126,8 +124,8 @@ static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n, int fetch)
 #endif
 
 #if TL_OUT_IDX
-/* The first element with key k; there is one. Blocks of 64 without a branch inside, so that they
-   vectorise. */
+/* The index of the first element with key k. Requires: there is one. Blocks of 64 have no branch
+ * inside, so compilers vectorise them. */
 static int64_t W(find_key)(const E *x, int64_t n, TL_ORD_T k, tl_par p)
 {
     int64_t j = 0;
@@ -149,7 +147,8 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_pa
         TL_ORD_T k = W(chunk_extreme)(x + at, m, fetch);
         if (!(k BEATS s->m)) continue;
         s->m = k;
-#if TL_OUT_IDX /* only a chunk that beats the best so far is searched for its first extreme */
+/* Only a chunk that beats the best so far is searched. */
+#if TL_OUT_IDX
         s->i = i + at + W(find_key)(x + at, m, k, p);
 #endif
     }
@@ -191,7 +190,7 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_pa
 }
 
 #elif OP_ADDS == 1 && TL_SIZE == 1 && defined(TL_SUM_BYTES)
-/* Bytes, biased to unsigned, eight to a 64-bit lane by one instruction (psadbw). */
+/* Bytes, biased to unsigned. psadbw adds eight of them into a 64-bit lane. */
 static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_par p)
 {
     typedef uint64_t lanes __attribute__((vector_size(TL_VECTOR_BYTES)));
@@ -215,9 +214,9 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_pa
 }
 
 #elif OP_ADDS
-/* The exact sum of up to CHUNK elements, each biased to unsigned: u8 in u16 lanes, u16 in u32,
- * u32 and u64 halves in u64. A lane takes both halves of what lies under it: 2 * CHUNK / lanes
- * values stay below its range for every vector width. */
+/* The exact sum of up to CHUNK elements, biased to unsigned: u8 in u16 lanes, u16 in u32 lanes, u32
+ * and the halves of u64 in u64 lanes. A lane adds both halves of its part of the vector. 2 * CHUNK
+ * / lanes values do not overflow a lane, for every vector width. */
 #if TL_SIZE == 1
 typedef uint16_t W(lane_t);
 #elif TL_SIZE == 2
@@ -232,7 +231,7 @@ TL_INLINE unsigned __int128 W(biased_sum)(const E *x, int64_t n, int fetch)
     enum { HALF = TL_SIZE == 8 ? 32 : 8 * TL_SIZE, PER = TL_VECTOR_BYTES / TL_SIZE };
     const W(lane_t) low = ((W(lane_t))1 << HALF) - 1;
     const uint64_t sign = TL_KIND_I ? (uint64_t)1 << (8 * TL_SIZE - 1) : 0;
-    /* the bias in every element of a lane */
+    /* the bias of every element in a lane */
     const W(lanes) bias = (W(lanes)){0} + (W(lane_t))(TL_SIZE == 8 ? sign : sign | sign << HALF);
     W(lanes) a = {0}, b = {0}, c = {0}, d = {0}, v;
     int64_t j = 0;
@@ -263,8 +262,8 @@ TL_INLINE unsigned __int128 W(biased_sum)(const E *x, int64_t n, int fetch)
 static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_par p)
 {
     const uint64_t sign = TL_KIND_I ? (uint64_t)1 << (8 * TL_SIZE - 1) : 0;
-    /* u8 lanes of u16 hold 65535 / 255 = 257 additions: 2 * 2 * 128 elements at 16 bytes, more
-       at wider vectors */
+    /* A u16 lane holds 65535 / 255 = 257 additions of u8: 2 * 2 * 128 elements with vectors of 16
+     * bytes, more with wider ones. */
     const int64_t chunk = TL_SIZE == 1 ? 256 * TL_VECTOR_BYTES : 32768;
     unsigned __int128 sum = 0;
     for (int64_t at = 0; at < n; at += chunk)
@@ -312,8 +311,7 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_pa
 }
 #endif
 
-/* Most types have kernels of their own here. Elements of a call's own conversion
- * (cpu/inputs/gather.h) are widened a piece at a time. */
+/* Elements that a call converts itself (cpu/inputs/gather.h) are widened a piece at a time. */
 static __attribute__((noinline)) void W(express_from)(SS *s, const char *x, int64_t n, int64_t i,
                                                       const tl_convert *from, int fetch, tl_par p)
 {

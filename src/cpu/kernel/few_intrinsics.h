@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * What kernels of most users' operators need of <immintrin.h>, from the compiler's builtins.
- * cpu/user.c puts this in its place: gcc 12 reads the real one for 0.3 s, a third of the time
- * that such an operator takes. The roads of cpu/kernel/express_kernel.h need the real one. */
+ * The part of <immintrin.h> that the kernels of most users' operators need, from compiler builtins.
+ * cpu/user.c includes it instead, because gcc 12 needs 0.3 s to read the real header, a third of
+ * the time to compile such an operator. The fast paths of cpu/kernel/express_kernel.h need the real
+ * one. */
 typedef long long __m128i __attribute__((vector_size(16), may_alias));
 typedef long long __m256i __attribute__((vector_size(32), may_alias));
 typedef long long __m512i __attribute__((vector_size(64), may_alias));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * One instance: the operator text of TL_FILE for dtype TL_DT with accumulator TL_ACC. The text
- * is compiled as scalar C and, with TL_ISA set, again over vectors of TL_V lanes, followed by
- * the kernels of each shape. Names get the suffix _s_DT_ACC (scalar) or _v_DT_ACC (vector);
- * TL_S(name) and TL_VE(name) spell them. No include guard: included per instance. */
+ * One instance: the operator text of TL_FILE for element type TL_DT and accumulator TL_ACC. The
+ * text is compiled as scalar C. With TL_ISA set it is compiled again on vectors of TL_V lanes,
+ * followed by the kernels of each shape. Names get the suffix _s_DT_ACC (scalar) or _v_DT_ACC
+ * (vector), spelled TL_S(name) and TL_VE(name). There is no include guard: this file is included
+ * once per instance. */
 #define TL_INST       TL_CAT3(TL_CAT(d, TL_DT), TL_ACC, x)
 #define TL_ELEM_T     TL_COLUMN(1, TL_DT)
 #define TL_DTYPE      TL_COLUMN(2, TL_DT)
@@ -37,15 +38,15 @@
 #define TL_OUT_DTYPE TL_REAL_DTYPE
 #endif
 
-#if TL_RULE_WIDE && TL_KIND == 1 &&                                                                \
-    !TL_REAL_FLOAT /* the wrapping accumulator is called by its sign */
+/* The wrapping accumulator has the name of the signed type. */
+#if TL_RULE_WIDE && TL_KIND == 1 && !TL_REAL_FLOAT
 #define TL_ACC_DTYPE TALLY_I64
 #else
 #define TL_ACC_DTYPE TL_REAL_DTYPE
 #endif
 
-#define TL_NARROW                                                                                  \
-    (TL_SIZE < 4 ? 4 : TL_SIZE) /* small elements still get 32-bit lanes' worth of lanes */
+/* Elements of 1 and 2 bytes get as many lanes as elements of 4. */
+#define TL_NARROW    (TL_SIZE < 4 ? 4 : TL_SIZE)
 #define TL_LANE_REAL TL_REAL_SIZE
 #define TL_LANE_ORD  TL_NARROW
 #define TL_LANE_ELEM TL_NARROW
@@ -57,7 +58,7 @@
 #define TL_VE(name)   TL_CAT3(name, v, TL_INST)
 #define REAL_IS_EXACT (!TL_REAL_FLOAT)
 
-/* Scalar states are packed, so that their bytes have no holes: fragments write them out. */
+/* Scalar states are packed, because fragments write their bytes: no padding. */
 #define FIELD(type, name) type name __attribute__((packed));
 #define TL_VECTOR         0
 #define TL_N(name)        TL_S(name)
@@ -115,8 +116,8 @@
 #undef TL_LOG_V
 #undef TL_G
 #endif
-#if !defined(TL_ISA) ||                                                                            \
-    TL_WITH_SCALAR /* both where one instance is all there is (cpu/operator_user.c) */
+/* A user's operator is one instance with both (cpu/operator_user.c). */
+#if !defined(TL_ISA) || TL_WITH_SCALAR
 #include "scalar.h"
 #endif
 

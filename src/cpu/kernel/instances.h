@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Every (dtype, accumulator) of the operator in TL_FILE, one cpu/kernel/instance.h each. From
- * its row in op/ops.def the build passes TL_KINDS_I, _U, _F (0 or 1), TL_RULE_WIDE, _REAL, _F64
- * or _NONE (the accumulator) and TL_OUT_ACC, _SAME, _IDX or _BIT. */
+ * Every (element type, accumulator) of the operator in TL_FILE, one cpu/kernel/instance.h for each.
+ * The build passes, from the operator's row in op/ops.def: TL_KINDS_I, _U, _F (0 or 1),
+ * TL_RULE_WIDE, _REAL, _F64 or _NONE (the accumulator), and TL_OUT_ACC, _SAME, _IDX or _BIT. */
 #if TL_RULE_WIDE
 #define TL_INT_ACC u64
 #elif TL_RULE_NONE
@@ -70,7 +70,7 @@
 #endif
 #endif
 
-/* TL_EACH(F): F(dtype, accumulator) for every instance above. */
+/* TL_EACH(F): F(element type, accumulator) for every instance above. */
 #if TL_KINDS_I
 #define TL_EACH_I(F) F(i8, TL_INT_ACC) F(i16, TL_INT_ACC) F(i32, TL_INT_ACC) F(i64, TL_INT_ACC)
 #else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The kernels of one instance for one instruction set, and their row. Of a type that is widened
- * to another (TL_FULL 0) only the roads of exact operators are compiled, of an operator that
- * only lowers another's states (OP_CORE) nothing but lower. */
+ * The kernels of one instance for one instruction set, and their row. A type whose elements are
+ * widened to another type (TL_FULL 0) has only the fast paths of exact operators. An operator that
+ * only lowers the states of another one (OP_CORE) has only `lower`. */
 #define TL_EXPRESS (!TL_SAME && (OP_EXTREME || OP_ADDS || OP_PICKS || OP_COMMUTES))
 #if TL_FULL || TL_EXPRESS
 #include "vector.h"
@@ -17,8 +17,8 @@
 #endif
 #if !defined(OP_CORE) && TL_FULL
 #define TL_RUNS (OP_EXACT && OP_NEUTRAL && TL_ONE_FIELD)
-/* Operators whose scans are worth code of their own: sums, products, moments, averages; the
-   others are staged. */
+/* scan_full is compiled only where it is fast enough to be worth the code: sums, products, moments,
+ * averages. Other scans are staged. */
 #define TL_SCAN_FULL (OP_LANES == 1 && (!TL_EXPRESS || TL_RUNS))
 #include "scan_kernel.h"
 #include "window_kernel.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Elements as keys and halves as floats, in scalar C that compilers make vectors of: for
- * conversions (convert.c) and the states of operators on keys (scalar.h). The dialect says the
- * same of one word (cpu/kernel/prelude_cpu.h). */
+ * Elements as keys and halves as floats, in scalar C that compilers vectorise. Used by conversions
+ * (convert.c) and by the states of operators on keys (scalar.h). prelude_cpu.h defines the same in
+ * the dialect. */
 #ifndef TALLY_KEYS_H
 #define TALLY_KEYS_H
 #include "simd.h"
@@ -33,8 +33,8 @@ TL_INLINE double double_of(uint64_t b)
     return x;
 }
 
-/* As half_bits_to_float of the dialect (cpu/kernel/prelude_cpu.h): exact, and a NaN keeps its
-   payload. */
+/* The same as half_bits_to_float of the dialect (cpu/kernel/prelude_cpu.h): exact; a NaN keeps its
+ * payload. */
 TL_INLINE float half_to_float(uint16_t h)
 {
     uint32_t b = bits32(float_of((uint32_t)(h & 0x7fff) << 13) * 0x1p112f);
@@ -43,7 +43,8 @@ TL_INLINE float half_to_float(uint16_t h)
 }
 TL_INLINE float bf16_to_float(uint16_t h) { return float_of((uint32_t)h << 16); }
 
-/* The way back of what came from an f16, or of the one NaN: exact, subnormals included. */
+/* The inverse, for floats that came from an f16, and for the canonical NaN. Exact, with
+ * subnormals. */
 TL_INLINE uint16_t float_to_half(uint32_t b)
 {
     uint32_t magnitude = bits32(float_of(b & 0x7fffffff) * 0x1p-112f) >> 13;
@@ -53,8 +54,8 @@ TL_INLINE uint16_t float_to_half(uint32_t b)
     return (uint16_t)(magnitude | (b >> 16 & 0x8000));
 }
 
-/* Sign and magnitude to two's complement and back, and the ends for a NaN (to_ord and from_ord
-   of the dialect). */
+/* Converts sign and magnitude to two's complement and back. A NaN becomes the largest (high) or the
+ * smallest key, like to_ord and from_ord of the dialect. */
 TL_INLINE int32_t key16(uint16_t b, int inf, int high)
 {
     int32_t k = (int16_t)b;
@@ -89,7 +90,8 @@ TL_INLINE uint64_t from_key64(int64_t k)
     return (b & INT64_MAX) <= 0x7ff0000000000000 ? b : 0x7ff8000000000000;
 }
 
-/* The keys of a half and of the float it is; the ends stay the ends. */
+/* Convert between the key of a half and the key of the same value as a float. The smallest and the
+ * largest key, which are NaN, map to each other. */
 TL_INLINE int32_t key16_to_key32(int16_t k, int inf)
 {
     uint16_t b = from_key16(k, inf);

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * Many sequences at once, lanes as sequences: columns where they lie, and short rows and
- * segments after a transposition (cpu/lanes.h). Every lane has the binary counter of the law, so
- * there are no shuffles. Rows (the elements that have the same index in their sequences) are
- * taken eight at a time:
+ * Many sequences at once, one per lane: columns in place, short rows and segments after a
+ * transposition (cpu/lanes.h). Every lane has its own binary counter, so no lanes are shuffled. A
+ * row holds the elements with the same index in their sequences. Eight rows are taken at a time:
  *
- *   fold     rows 8g..8g+7 -> a tree in registers -> a node of level 3 -> the counter: level l
- *            and l make l + 1
+ *   fold     rows 8g..8g+7 -> a tree in registers -> a node of level 3 -> the counter, which joins
+ *            two nodes of level l into one of level l + 1
  *   scan     S(8g) and that tree's nodes make S(8g + 1) .. S(8g + 7); the counter makes S(8g + 8)
- *   window   levels of nodes that end at each row, one above the other, and a fold of those at
- *            the set bits of w
- */
+ *   window   the nodes that end at each row, level by level, and the fold of those at the set bits
+ *            of w */
 
 enum { W(BLOCK_LOG) = 3, W(ROWS) = 1 << W(BLOCK_LOG) };
 
-/* The states of row i of its sequences. */
+/* The states of row i. */
 TL_INLINE VS W(load_row)(const E *x, int64_t i, tl_par p)
 {
     TL_VE(elem) e;
@@ -21,7 +19,8 @@ TL_INLINE VS W(load_row)(const E *x, int64_t i, tl_par p)
     return TL_LIFTED(TL_VE, e, x, TL_V, (TL_VE(idx)){0} + i, p);
 }
 
-/* Asks for 8 rows, `ahead` rows on. A prefetch of nothing that is there does nothing. */
+/* Prefetches 8 rows, `ahead` rows after x. A prefetch of an address without memory has no
+ * effect. */
 TL_INLINE void W(fetch_rows)(const E *x, int64_t stride, int64_t ahead)
 {
     if (ahead)
@@ -39,8 +38,8 @@ TL_INLINE VS W(rows_node)(const E *x, int64_t stride, int k, int64_t i, tl_par p
     return r[0];
 }
 
-/* o[j] = S(at + j + 1), j < 7, from S(at) (absent: there is none) and the states of 8 rows; o[7]
- * = the node of them all. */
+/* o[j] = S(at + j + 1), j < 7, from S(at) and the states of 8 rows; o[7] = their node. absent:
+ * S(at) is ABSENT. */
 TL_INLINE void W(row_prefixes)(VS *o, const VS *v, VS before, int absent, int64_t at)
 {
     VS a01 = W(twin)(v[0], v[1], 1), a45 = W(twin)(v[4], v[5], 1),
@@ -61,15 +60,15 @@ TL_INLINE void W(row_prefixes)(VS *o, const VS *v, VS before, int absent, int64_
     o[6] = W(combine)(o[5], v[6], at + 6, 1);
 }
 
-/* 8 rows, of which `count` are read; the others are row 0 once more. */
+/* Loads the first `count` of 8 rows; the other vectors repeat row 0. */
 TL_INLINE void W(load_rows)(VS *v, const E *x, int64_t stride, int count, int64_t i, tl_par p)
 {
     TL_UNROLL for (int j = 0; j < W(ROWS); j++) v[j] =
         W(load_row)(x + (j < count ? j * stride : 0), i + j, p);
 }
 
-/* The node of block g goes into the counter; returns the level above a block that it has
-   reached. */
+/* Puts the node of block g into the counter. carries(g): the level above a block that it
+ * reaches. */
 TL_INLINE int W(carries)(int64_t g) { return __builtin_ctzll(~(unsigned long long)g); }
 TL_INLINE VS W(carry)(VS *counter, VS s, int carries, int vectors)
 {
@@ -77,10 +76,10 @@ TL_INLINE VS W(carry)(VS *counter, VS s, int carries, int vectors)
     return counter[carries * vectors] = s;
 }
 
-/* The elements before the block of 2^k of n: the bits of n above k. */
+/* The number of elements before the node of 2^k elements in S(n): the bits of n above k. */
 TL_INLINE int64_t W(higher)(int64_t n, int k) { return n & -((int64_t)2 << k); }
 
-/* S of lane c's own number of last rows, ends[c], after s = S(at). */
+/* S of lane c after ends[c] of the last rows. s = S(at). */
 TL_INLINE VS W(ragged)(VS s, int absent, const E *x, int64_t stride, int count, int64_t at,
                        const int32_t *ends, tl_par p)
 {
@@ -90,7 +89,8 @@ TL_INLINE VS W(ragged)(VS s, int absent, const E *x, int64_t stride, int count, 
     W(load_rows)(v, x, stride, count, at, p);
     W(row_prefixes)(o, v, s, absent, at);
     memcpy(&end, ends, sizeof end);
-    TL_UNROLL for (int j = 0; j < 8; j++) /* o[7] is S(8) if nothing is before; else no end is 8 */
+    /* Without rows before, o[7] is S(8). Otherwise no lane ends at row 8. */
+    TL_UNROLL for (int j = 0; j < 8; j++)
     {
         numbers here = end == j + 1;
 #define PICK(type, f)                                                                              \
@@ -153,7 +153,7 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
 }
 
 #if TL_SCAN_FULL
-/* S(n) as a result of row j. */
+/* Writes lower(S(n)) as result row j. */
 TL_INLINE void W(put_row)(const tl_lanes *k, int64_t j, int v, VS s, int64_t n, tl_par p)
 {
     TL_VE(result)
@@ -176,7 +176,8 @@ static void W(do_lanes_scan)(const tl_lanes *k, tl_par p)
         const int64_t at = k->at + row, g = at >> W(BLOCK_LOG), parent = g & (g + 1);
         const int count = k->m - row < W(ROWS) ? (int)(k->m - row) : W(ROWS),
                   carries = W(carries)(g);
-        /* S(at), and what the node of this block follows in S(at + 8) */
+        /* from: S(at). under: the S that the node of this block is combined with to give S(at +
+         * 8). */
         const VS *from = g ? starts + __builtin_ctzll((unsigned long long)g) * vectors : init;
         const VS *under =
             parent ? starts + __builtin_ctzll((unsigned long long)parent) * vectors : init;
@@ -214,8 +215,8 @@ static void W(do_lanes_scan)(const tl_lanes *k, tl_par p)
     }
 }
 
-/* Z is the level's nodes that end at rows 2^b - 1 .. m - 1, one vector of lanes; the passes go
- * downwards, so that a level may take the place of the one below it. */
+/* z holds the nodes of one level that end at rows 2^b - 1 .. m - 1, for one vector of lanes. Passes
+ * run from the last row to the first, so a level may overwrite the one below it. */
 #define ALL8(expression) TL_UNROLL for (int j = 0; j < 8; j++) expression
 #define KEEPS(b)         (!OP_IDEMPOTENT && w >> (b)&1)
 static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
@@ -229,7 +230,7 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
         VS *z = k->carry;
 #if !OP_IDEMPOTENT
         VS *kept[TL_MAX_LEVELS];
-        memset(kept, 0, sizeof kept); /* only tells the compiler that they are set */
+        memset(kept, 0, sizeof kept); /* only tells the compiler that it is set */
 #endif
         int b = 0;
         const int levels = top - (last == top);
@@ -241,7 +242,7 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
             kept[1] = z1;
             kept[2] = z2;
 #endif
-            /* of the block before */
+            /* the last vectors of the previous block */
             VS v0 = W(load_row)(x, k->at, p), v1[2] = {v0, v0}, v2[4] = {v0, v0, v0, v0};
             for (int64_t e = 0; e < m; e += W(ROWS)) {
                 VS a[8], c[8];
@@ -272,7 +273,7 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
             for (int64_t e = m - 1; e >= 2 * d - 1; e--)
                 z[e] = W(join_twins)(below[e - d], below[e], d);
         }
-        int64_t folded = (int64_t)1 << top; /* the last pass puts the windows where they go */
+        int64_t folded = (int64_t)1 << top; /* the last pass stages the windows */
         if (w == 1) {
             for (int64_t e = 0; e < m; e++) W(soa_store)(k->soa, to + e * width, z[e]);
         } else if (last == top) {

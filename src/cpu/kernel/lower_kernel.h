@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * lower: staged states to results, a vector at a time. A staging buffer (soa) holds the fields
- * of TL_SOA states one after the other, so an operator's kernels and another operator's lower
- * can share it (mean lowers the states of sum). */
+ * Lowers staged states to results, one vector at a time. A staging buffer (soa) is a structure of
+ * arrays: the fields of TL_SOA states, one field after the other. So the kernels of one operator
+ * and the `lower` of another can share it (mean lowers the states of sum). */
 
-/* Field f of a staging buffer starts after the fields before it: TL_SOA entries each. */
+/* Each field has TL_SOA entries. */
 typedef struct {
 #define COLUMN(type, f) TL_S(type) f[TL_SOA];
     OP_FIELDS(COLUMN)
@@ -57,13 +57,14 @@ TL_INLINE void W(lower_one)(TL_OUT_T *out, const W(soa) * b, int64_t j, int64_t 
 #endif
 }
 
-/* Results of states from .. from + m. count: n + j * dn; index origin: first + j * dfirst. */
+/* Results of states from .. from + m - 1, with count n + j * dn and index origin first + j *
+ * dfirst. */
 TL_INLINE void W(lower_loop)(TL_OUT_T *out, const W(soa) * b, int64_t from, int64_t m, int64_t n,
                              int dn, int64_t first, int dfirst, int stream, tl_par p)
 {
     int64_t j = 0;
 #if OP_LANES == 1
-    /* Streaming stores need an aligned target: peel up to one vector. */
+    /* Non-temporal stores need an aligned target: lower up to one vector of results singly. */
     if (stream)
         for (; j < m && ((uintptr_t)(out + j) & (sizeof(TL_VE(result)) - 1)); j++)
             W(lower_one)(out + j, b, from + j, n + j * dn, first + j * dfirst, p);
@@ -84,8 +85,7 @@ TL_INLINE void W(lower_loop)(TL_OUT_T *out, const W(soa) * b, int64_t from, int6
         W(lower_one)(out + j * OP_LANES, b, from + j, n + j * dn, first + j * dfirst, p);
 }
 
-/* Rows of m results each, row_step results apart, whose count and origin change by row_n and
-   row_first. */
+/* Lowers k->rows rows of k->m results; see tl_lower. */
 static void W(do_lower_rows)(void *out, const void *soa, const tl_lower *k, tl_par p)
 {
     TL_OUT_T *to = out;
@@ -96,7 +96,7 @@ static void W(do_lower_rows)(void *out, const void *soa, const tl_lower *k, tl_p
         return;
     }
 #if OP_LANES == 1
-    if (k->m % TL_V == 0 && !k->dn && !k->dfirst && !k->stream) { /* as rows of lanes are */
+    if (k->m % TL_V == 0 && !k->dn && !k->dfirst && !k->stream) { /* rows of lanes */
         for (int64_t r = 0; r < k->rows;
              r++, to += k->row_step, from += k->width, n += k->row_n, first += k->row_first)
             for (int64_t j = 0; j < k->m; j += TL_V) {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * The operator dialect on the CPU (the words are explained in doc/dialect.md). Included twice an
- * instance by cpu/kernel/instance.h: with TL_VECTOR 0 every word is a plain C type, with
- * TL_VECTOR 1 a vector of TL_V lanes.
+ * The operator dialect on CPUs; doc/dialect.md explains the words. instance.h includes this file
+ * twice for each instance: with TL_VECTOR 0 every word is a plain C type, with TL_VECTOR 1 a vector
+ * of TL_V lanes.
  *
- * In: TL_ELEM_T TL_KIND_x TL_SIZE TL_FORMAT TL_REAL_T TL_REAL_FLOAT TL_OUT_T TL_V TL_N(name)
- * No include guard: the words are redefined for every instance.
- */
+ * Reads: TL_ELEM_T TL_KIND_x TL_SIZE TL_FORMAT TL_REAL_T TL_REAL_FLOAT TL_OUT_T TL_V TL_N(name).
+ * There is no include guard: the words are redefined for every instance. */
 #undef sel
 #undef pick
 #undef over_size
@@ -17,7 +16,7 @@
 #if TL_VECTOR
 #define TL_TYPE(T)  T __attribute__((vector_size(TL_V * sizeof(T))))
 #define TL_TO(x, T) __builtin_convertvector(x, TL_TYPE(T))
-/* c - 0 keeps the sign of -0.0; c + 0 would not. */
+/* c - 0 keeps the sign of -0.0; c + 0 does not. */
 #define TL_SPLAT(T, c) ((T)(c) - (TL_TYPE(T)){0})
 #define sel(c, a, b)                                                                               \
     ({                                                                                             \
@@ -33,7 +32,7 @@
 #define sel(c, a, b)   ((c) ? (a) : (b))
 #endif
 
-/* (A GPU has other texts for these, of the same bits: gpu/kernel/prelude_gpu.h.) */
+/* GPUs have other texts with the same results (gpu/kernel/prelude_gpu.h). */
 #define over_size(x, n)      ((x) / (n))
 #define plus_half(y, d)      ((y) + (d)*num(0.5))
 #define plus_halves(y, x, n) ((y) + (x) * ((n)*num(0.5)))
@@ -138,8 +137,8 @@ typedef int mask;
 #endif
 
 #if TL_FORMAT == 16
-/* f16 -> f32 exactly: shift the fields into place and multiply by 2^112, which also normalises
- * subnormals; inf and NaN get the f32 exponent of all ones. */
+/* f16 to f32, exactly: shifts the fields into place and multiplies by 2^112, which also normalises
+ * subnormals. Infinity and NaN get the exponent of all ones. */
 TL_INLINE TL_TYPE(float) half_bits_to_float(elem x)
 {
     TL_TYPE(uint32_t) h = TL_TO(x, uint32_t);
@@ -167,8 +166,8 @@ TL_INLINE real to_real(elem x)
 #endif
 }
 
-/* Sign-and-magnitude bits to two's complement order and back: flip the magnitude of negatives.
-   Its own inverse. */
+/* Converts sign and magnitude to two's complement and back: inverts the magnitude bits of negative
+ * values. */
 #if TL_KIND_F
 TL_INLINE ord flip(ord b) { return (ord)(b ^ ((b >> (8 * TL_SIZE - 1)) & (TL_ORD_T)TL_ORD_MAX)); }
 TL_INLINE ord to_ord(elem x) { return flip(TL_BITS(ord, x)); }

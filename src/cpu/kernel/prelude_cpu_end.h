@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Takes the words of the dialect back (cpu/kernel/prelude_cpu.h), so that the kernels can spell
- * scalar and vector names. */
+ * Undefines the words of the dialect (cpu/kernel/prelude_cpu.h), so that kernels can use the scalar
+ * and the vector names. */
 #undef NEGATIVE_ZERO
 #undef NOT_A_NUMBER
 #undef NO_INDEX

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
- * Windows that are any ranges of a sequence, in O(log length) combines each. Z_k[e] is the node
- * of the 2^k elements that end at e, for every e. A range is the fold of those at the set bits of
- * its length, from the high bits to the low ones. A lane is a range.
+ * Windows that are arbitrary ranges of a sequence, with O(log length) combines for each. Z_k[e] is
+ * the node of the 2^k elements that end at e, for every e. A range is the fold of the nodes at the
+ * set bits of its length, from high to low. Each lane computes one range.
  *
  *   Z_0   x0 x1 x2 x3 x4 x5 ...              range 1..7 = 4 + 2 + 1:
  *   Z_1       01 12 23 34 45 ...                 C(C(Z_2[4], Z_1[6]), Z_0[7])
  *   Z_2             03 14 25 ...
  *
- * Elements are read once, in order. Of each level only the nodes are kept that a range can still
- * need: ring buffers of tiles (tl_range_ring), so memory grows with the longest range and not
- * with the sequence. Ranges are folded when the tile of their last element has been read. */
+ * Elements are read once, in order. A ring buffer of tiles for each level (tl_range_ring) keeps the
+ * nodes that a range can still need, so memory grows with the longest range and not with the
+ * sequence. A range is folded when the tile of its last element has been read. */
 
-/* A place or a length for each lane. */
+/* An index or a length for each lane. */
 typedef int32_t W(places) __attribute__((vector_size(TL_V * sizeof(int32_t))));
 
-/* The tile of level l, `back` tiles before the current one. */
+/* The tile of level l that is `back` tiles before the current one. */
 TL_INLINE W(soa) * W(range_tile)(const tl_range_work *k, int l, int64_t back)
 {
     const tl_range_ring *const ring = k->rings + l;
@@ -22,17 +22,17 @@ TL_INLINE W(soa) * W(range_tile)(const tl_range_work *k, int l, int64_t back)
     return (W(soa) *)k->nodes + ring->first + (slot < 0 ? slot + ring->tiles : slot);
 }
 
-/* Level l of the tile from place a to b - 1, out of level l - 1. Both are multiples of TL_V, but
-   for b where the sequence ends. */
+/* Computes level l of the tile at places a .. b - 1 from level l - 1. Requires: a and b are
+ * multiples of TL_V, except for b at the end of the sequence. */
 TL_INLINE void W(range_level)(const tl_range_work *k, int l, int64_t a, int64_t b)
 {
     const int64_t half = (int64_t)1 << (l - 1), back = half >> TL_TILE_LEVEL;
     const W(soa) *const low = W(range_tile)(k, l - 1, 0);
     W(soa) *const to = W(range_tile)(k, l, 0);
     int64_t j = a;
-    if (half < TL_TILE && j < half) { /* the left halves end in the tile before */
+    if (half < TL_TILE && j < half) { /* the left halves end in the previous tile */
         W(soa) *const before = W(range_tile)(k, l - 1, 1);
-        /* a vector that begins there may end here */
+        /* A vector that begins in the previous tile may end in this one. */
         if (half < TL_V) W(soa_store)(before, TL_TILE, W(soa_load)(low, 0));
         for (; j < half && j < b; j += TL_V) W(soa_store)
         (to, j, W(twin)(W(soa_load)(before, TL_TILE + j - half), W(soa_load)(low, j), half));
@@ -43,7 +43,7 @@ TL_INLINE void W(range_level)(const tl_range_work *k, int l, int64_t a, int64_t 
         W(soa_store)(to, j, W(twin)(W(soa_load)(left, j - shift), W(soa_load)(low, j), half));
 }
 
-/* All levels of the next m elements. */
+/* Computes all levels of the next m elements. */
 static __attribute__((noinline)) void W(range_feed)(const tl_range_work *k, tl_par p)
 {
     W(soa) *const z = W(range_tile)(k, 0, 0);
@@ -55,7 +55,7 @@ static __attribute__((noinline)) void W(range_feed)(const tl_range_work *k, tl_p
     for (int l = 1; l < k->levels; l++) W(range_level)(k, l, a, b);
 }
 
-/* The nodes of level l that end at the places e, which are lanes. */
+/* The nodes of level l that end at places e, one per lane. */
 TL_INLINE VS W(range_gather)(const tl_range_work *k, int l, W(places) e)
 {
     typedef int64_t offsets __attribute__((vector_size(TL_V * sizeof(int64_t))));
@@ -80,7 +80,7 @@ TL_INLINE VS W(range_gather)(const tl_range_work *k, int l, W(places) e)
     return node;
 }
 
-/* The same where the places are neighbours. */
+/* The same for neighbouring places. */
 TL_INLINE VS W(range_neighbours)(const tl_range_work *k, int l, int32_t first)
 {
     const int32_t at = first & (TL_TILE - 1);
@@ -91,7 +91,7 @@ TL_INLINE VS W(range_neighbours)(const tl_range_work *k, int l, int32_t first)
     return W(range_gather)(k, l, e);
 }
 
-/* V ranges of one length that begin at neighbours: no lane differs. */
+/* V ranges of equal length whose first elements are neighbours: all lanes do the same. */
 TL_INLINE VS W(ranges_alike)(const tl_range_work *k, int32_t from, int32_t length)
 {
     int l = tl_top_level(length);
@@ -106,7 +106,7 @@ TL_INLINE VS W(ranges_alike)(const tl_range_work *k, int32_t from, int32_t lengt
     return s;
 }
 
-/* Any V ranges. A lane whose length has not the bit keeps what it had. */
+/* Any V ranges. A lane keeps its state at the bits that its length does not have. */
 TL_INLINE VS W(ranges_any)(const tl_range_work *k, const int32_t *from, const int32_t *length)
 {
     W(places) begin, n, done = {0};
@@ -119,7 +119,7 @@ TL_INLINE VS W(ranges_any)(const tl_range_work *k, const int32_t *from, const in
         const int l = tl_top_level(bits);
         const int32_t size = (int32_t)1 << l;
         const W(places) hit = (n & size) != 0, first = hit & (done == 0), more = hit & (done != 0);
-        /* lanes without the bit read a place that is there: the last one of their range */
+        /* a lane without the bit reads a valid place: the last one of its range */
         const W(places) last = begin + (hit & (done + size)) + (~hit & n) - 1;
         const VS node = W(range_gather)(k, l, last);
         const VS both = W(combine_at)(s, node, TL_TO(done, TL_REAL_T), (int64_t)1 << l);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * reduce on one core: nodes of the tree by networks, larger ones by a binary counter.
+ * reduce on one core: shuffle networks compute the nodes of a tile, a binary counter the larger
+ * nodes.
  *
- *   elements   V*V ------------> one vector of V nodes of V elements     (network over V loads)
- *              V vectors ------> one vector                              (network, radix V, up to a tile of 4096)
- *              one vector -----> one node                                (the same steps, operands doubled)
- *   tiles      binary counter of scalar states, folded from the left at the end
- */
+ *   elements   V*V ------------> one vector of V nodes of V elements  (network over V loads)
+ *              V vectors ------> one vector           (network, radix V, up to a tile of 4096)
+ *              one vector -----> one node             (the same steps, with both operands equal)
+ *   tiles      binary counter of scalar states, folded from the left at the end */
 
-/* 1 <= count < V vectors of neighbouring nodes of n elements (count a power of two) -> the one
-   node above them all. */
+/* 1 <= count < V vectors of neighbouring nodes of n elements, count a power of two, to the node
+ * above all of them. */
 TL_INLINE SS W(finish)(VS *w, int count, int64_t n)
 {
     int across = __builtin_ctz((unsigned)count);
@@ -42,14 +42,14 @@ TL_INLINE VS W(block)(const E *x, int64_t i, tl_par p)
     return W(network)(v, 1);
 }
 
-/* elements widened at a time */
+/* blocks of a tile; elements that are widened at a time */
 enum { W(BLOCKS) = TL_TILE / (TL_V * TL_V), W(PIECE) = 2048 / sizeof(E) };
 
-/* Room for n widened elements of every input. */
+/* Space for n widened elements of every input. */
 #define TL_WIDE_ROOM(n) (OP_INPUTS * (n))
 
-/* n elements at x, which are of `from`'s type, to `wide`, which has room for `room`; *p tells
-   where second ones are. */
+/* Widens n elements at x, of `from`'s type, into `wide`, which has space for `room` elements of
+ * each input. Sets p->second. */
 TL_INLINE void W(widened)(E *wide, int64_t room, const tl_convert *from, const void *x, int64_t n,
                           tl_par *p)
 {
@@ -62,15 +62,14 @@ TL_INLINE void W(widened)(E *wide, int64_t room, const tl_convert *from, const v
 #endif
 }
 
-/* Asks for the bytes from .. to - 1 of the next piece, which is converted in one go, to be in
-   the first cache then. */
+/* Prefetches bytes from .. to - 1 of the next piece into the first-level cache. */
 TL_INLINE void W(soon)(const char *next, int64_t from, int64_t to)
 {
     for (int64_t line = (from + 63) & ~(int64_t)63; line < to; line += 64)
         __builtin_prefetch((const char *)((uintptr_t)next + (uintptr_t)line), 0, 3);
 }
 
-/* The blocks of 2^k elements that are widened a piece at a time. */
+/* The blocks of 2^k elements, which are widened a piece at a time. */
 static __attribute__((noinline, unused)) void W(widened_blocks)(VS *w, const char *x, int k,
                                                                 int64_t i, const tl_convert *from,
                                                                 int fetch, tl_par p)
@@ -123,7 +122,7 @@ TL_INLINE SS W(lift1)(const E *x, int64_t i, tl_par p)
     return TL_LIFTED(TL_S, e, x, 1, i, p);
 }
 
-/* node(x, k) below the width of a vector. */
+/* node(x, k) for nodes smaller than a vector. */
 TL_INLINE SS W(small_node)(const E *x, int k, int64_t i, tl_par p)
 {
     SS s[TL_V];
@@ -133,8 +132,7 @@ TL_INLINE SS W(small_node)(const E *x, int k, int64_t i, tl_par p)
     return s[0];
 }
 
-/* The nodes of n elements counted from x[0], largest first; returns how many (one for each set
-   bit of n). */
+/* The nodes of S(n), largest first; returns their number (one for each set bit of n). */
 TL_INLINE int W(nodes)(SS *stack, const void *data, int64_t n, int64_t i, const tl_convert *from,
                        int fetch, tl_par p)
 {
@@ -168,8 +166,8 @@ TL_INLINE int W(nodes)(SS *stack, const void *data, int64_t n, int64_t i, const 
     return top;
 }
 
-#if !(OP_EXTREME || OP_ADDS || OP_PICKS ||                                                         \
-      OP_COMMUTES) /* those have their own (express_kernel.h) */
+/* Operators with these facts have do_express_nodes and do_express_fold (express_kernel.h). */
+#if !(OP_EXTREME || OP_ADDS || OP_PICKS || OP_COMMUTES)
 static int W(do_nodes)(tl_state *out, const void *x, int64_t n, int64_t i, const tl_convert *from,
                        int fetch, tl_par p)
 {
@@ -183,7 +181,7 @@ static void W(do_fold)(tl_state *out, const void *x, int64_t n, int64_t i, const
                        int fetch, tl_par p)
 {
     SS stack[TL_MAX_LEVELS];
-    memset(stack, 0, sizeof(SS)); /* n > 0; this only tells the compiler so */
+    memset(stack, 0, sizeof(SS)); /* only tells the compiler that n > 0 */
     int top = W(nodes)(stack, x, n, i, from, fetch, p);
     SS s = stack[0];
     int64_t before = (int64_t)1 << tl_top_level(n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The operator's scalar text behind function pointers: one tl_scalar an instance. The law's
- * reference (spec.c) and everything that is not hot runs on these. */
+ * The operator's scalar text behind function pointers: one tl_scalar per instance. The law's
+ * reference (spec.c) and all code that is not critical for speed use it. */
 #include "keys.h"
 static void TL_S(do_lift)(tl_state *s, const void *x, int64_t i, tl_par p)
 {
@@ -117,19 +117,19 @@ static void TL_S(do_seed)(tl_state *s, const void *v, tl_par p)
 #if TL_WIDEN == TL_WIDEN_VALUE && TL_KIND == 3
 #define TL_TO_WIDE_ord(v)   key16_to_key32(v, TL_FORMAT == 16 ? 0x7c00 : 0x7f80)
 #define TL_FROM_WIDE_ord(v) key32_to_key16(v, TL_FORMAT == 16 ? 0x7c00 : 0x7f80)
-#elif TL_KIND == 3 &&                                                                              \
-    (TL_WIDEN == TL_WIDEN_LOW || TL_WIDEN == TL_WIDEN_HIGH) /* the ends stay the ends */
+/* The smallest and the largest key map to those of the other type. */
+#elif TL_KIND == 3 && (TL_WIDEN == TL_WIDEN_LOW || TL_WIDEN == TL_WIDEN_HIGH)
 #define TL_TO_WIDE_ord(v)   (v == INT16_MAX ? INT32_MAX : v == INT16_MIN ? INT32_MIN : v)
 #define TL_FROM_WIDE_ord(v) (TL_S(ord))(v > INT16_MAX ? INT16_MAX : v < INT16_MIN ? INT16_MIN : v)
 #elif TL_KIND == 2 && TL_SIZE >= 4 && TL_WIDEN != TL_WIDEN_NONZERO
-#define TL_TO_WIDE_ord(v)                                                                          \
-    (TL_WIDE_ord)((v) ^ (TL_S(ord))TL_COLUMN(8, TL_WIDE)) /* biased by the least key */
+/* biased by the smallest key */
+#define TL_TO_WIDE_ord(v)   (TL_WIDE_ord)((v) ^ (TL_S(ord))TL_COLUMN(8, TL_WIDE))
 #define TL_FROM_WIDE_ord(v) ((TL_S(ord))(v) ^ (TL_S(ord))TL_COLUMN(8, TL_WIDE))
 #else
 #define TL_TO_WIDE_ord(v)   (TL_WIDE_ord)(v)
 #define TL_FROM_WIDE_ord(v) (TL_S(ord))(v)
 #endif
-/* The state of the law's type and the same state of the kernels' type (TL_WIDE), field by field. */
+/* The same state in the kernels' type (TL_WIDE), field by field. */
 typedef struct {
 #define WIDE_FIELD(type, f) TL_PASTE(TL_WIDE_, type) f __attribute__((packed));
     OP_FIELDS(WIDE_FIELD)

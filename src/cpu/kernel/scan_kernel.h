@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * scan of one tile: an up-sweep by networks and a down-sweep by their inverses, radix V, all in
- * the first caches.
+ * The scan of one tile in L1 and L2: an up-sweep by shuffle networks and a down-sweep
+ * by their inverses, with radix V.
  *
  *   up      w[0] = the elements, w[l+1][j] = network(w[l][jV .. jV+V-1]), until one vector is left
  *   top     the exclusive starts of its V nodes, in scalar code:
@@ -8,12 +8,12 @@
  *   down    from the starts of V nodes to the starts of their V*V children: the left child
  *           starts where its parent does, the right one at C(start, left child)
  *
- * soa[j] is then S(b + j). Padding lanes hold anything: S(b + j) uses only nodes that end at or
- * before j.
+ * Then soa[j] = S(b + j). Padding lanes have undefined values: S(b + j) uses only nodes that end at
+ * or before j.
  *
- * Class X of one field, with a neutral element, runs along instead (TL_RUNS): any association
- * gives the law's bits, so the folds of a vector's first lanes follow the fold of all before it,
- * and a tile is as long as one likes. */
+ * Operators of class X with one field and a neutral element use a running scan instead (TL_RUNS).
+ * Any association gives the law's bits, so each vector is scanned in a register and combined with
+ * the fold of everything before it. There is no up-sweep, so a tile may have any length. */
 
 #if TL_RUNS
 /* Lane l becomes the fold of lanes 0 .. l. */
@@ -33,10 +33,11 @@ TL_INLINE VS W(prefixes)(VS v, tl_par p)
     return v;
 }
 
-/* S(b + 1) .. S(b + m) to soa or, as results, to out; there `exclusive` means S(b) .. instead. */
-TL_INLINE void W(run_along)(W(soa) * soa, TL_OUT_T *out, const E *x, int64_t m, int64_t b,
-                            const tl_state *prefix, tl_state *node, int exclusive, int stream,
-                            tl_next next, tl_par p)
+/* Running scan. Stages S(b + 1) .. S(b + m) in soa, or writes the results to out; for out,
+ * `exclusive` means S(b) .. S(b + m - 1). */
+TL_INLINE void W(running_scan)(W(soa) * soa, TL_OUT_T *out, const E *x, int64_t m, int64_t b,
+                               const tl_state *prefix, tl_state *node, int exclusive, int stream,
+                               tl_next next, tl_par p)
 {
     VS before = TL_VE(neutral)(p), run = before, r = before, last;
     SS s;
@@ -50,7 +51,8 @@ TL_INLINE void W(run_along)(W(soa) * soa, TL_OUT_T *out, const E *x, int64_t m, 
         if (j % W(FETCHED) == 0) TL_FETCH_SOME(next, j, W(FETCHED), sizeof(E));
         r = m - j < TL_V ? W(load_part)(x + j, m - j, b + j, p) : W(load)(x + j, b + j, p);
         r = W(prefixes)(r, p);
-        /* of r: from vector to vector there is one combine, no shuffle */
+        /* Taken from r before it is joined with `run`: one combine, and no shuffle, from vector to
+         * vector. */
         const VS all = W(ends)(r);
         r = W(join)(run, r, 0, 0);
         run = W(join)(run, all, 0, 0);
@@ -77,7 +79,7 @@ TL_INLINE void W(run_along)(W(soa) * soa, TL_OUT_T *out, const E *x, int64_t m, 
 static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b,
                            const tl_state *prefix, tl_state *node, tl_next next, tl_par p)
 {
-    W(run_along)(soa, NULL, data, m, b, prefix, node, 0, 0, next, p);
+    W(running_scan)(soa, NULL, data, m, b, prefix, node, 0, 0, next, p);
     return 1;
 }
 
@@ -88,15 +90,15 @@ static void W(do_scan_full)(void *out, const void *data, int64_t m, int64_t b,
 {
     (void)k;
     if (stream && !exclusive)
-        W(run_along)(NULL, out, data, m, b, prefix, node, 0, 1, next, p);
+        W(running_scan)(NULL, out, data, m, b, prefix, node, 0, 1, next, p);
     else
-        W(run_along)(NULL, out, data, m, b, prefix, node, exclusive, stream, next, p);
+        W(running_scan)(NULL, out, data, m, b, prefix, node, exclusive, stream, next, p);
 }
 #endif
 
 #else
-/* nodes[2 j] and nodes[2 j + 1] from nodes[j], at step s: the left child of a lane begins where
-   it does. */
+/* Computes nodes[2 j] and nodes[2 j + 1] from nodes[j], at step s. A left child begins where its
+ * parent begins. */
 TL_INLINE void W(nodes_below)(TL_VE(real) * nodes, int j, int s)
 {
     TL_VE(real) left = nodes[j], right = left + (TL_REAL_T)(1 << s);
@@ -107,13 +109,13 @@ TL_INLINE void W(nodes_below)(TL_VE(real) * nodes, int j, int s)
                               : TL_SHUFFLE(left, right, TL_PATTERN(HIGH2));
 }
 
-/* v: V vectors of neighbouring nodes of n elements, the first of which begins at element `at`;
- * start: the starts of the V groups they make. v becomes their starts. absent: the first group
- * starts at ABSENT, so the first node's right-hand neighbour starts at the first node itself. */
+/* v: V vectors of neighbouring nodes of n elements; the first begins at element `at`. start: the
+ * starts of the V groups of nodes. Replaces v by the starts of its nodes. absent: S before the
+ * first group is ABSENT, so the start of the second node is the first node itself. */
 TL_INLINE void W(down)(VS *v, VS start, int absent, int64_t at, int64_t n)
 {
     VS t[TL_LOG_V][TL_V]; /* t[s]: the vectors before step s of the network */
-    /* how many of v come before a lane of e: constants that go the same way */
+    /* how many nodes of v come before each lane of e */
     TL_VE(real) nodes[TL_V];
     TL_UNROLL for (int j = 0; j < TL_V; j++) t[0][j] = v[j];
     TL_UNROLL for (int s = 1; s < TL_LOG_V; s++) TL_UNROLL for (int j = 0; j < TL_V >> s; j++)
@@ -136,7 +138,7 @@ TL_INLINE void W(down)(VS *v, VS start, int absent, int64_t at, int64_t n)
     TL_UNROLL for (int j = 0; j < TL_V; j++) v[j] = e[j];
 }
 
-/* The V vectors of elements from x[at] on; those that reach past m are padded. */
+/* Loads the V vectors of elements from x[at] on; elements past m are padding. */
 TL_INLINE void W(load_block)(VS *v, const E *x, int64_t at, int64_t m, int64_t b, tl_par p)
 {
     if (at + TL_V * TL_V <= m) {
@@ -152,8 +154,8 @@ TL_INLINE void W(load_block)(VS *v, const E *x, int64_t at, int64_t m, int64_t b
     }
 }
 
-/* The starts of the V nodes of one vector after *prefix (NULL: ABSENT, lane 0 is garbage), and
- * the node above them. at, n: as in down. */
+/* Returns the starts of the V nodes of one vector, after *prefix (NULL: ABSENT, lane 0 is
+ * undefined). *node: the node above them. at, n: see down. */
 TL_INLINE VS W(top_starts)(VS top, const SS *prefix, SS *node, int64_t at, int64_t n)
 {
     SS level[TL_LOG_V + 1][TL_V], start[TL_V];
@@ -175,7 +177,7 @@ TL_INLINE VS W(top_starts)(VS top, const SS *prefix, SS *node, int64_t at, int64
 
 enum { W(SCAN_VECTORS) = TL_TILE / TL_V }; /* vectors of elements in a tile */
 
-/* The elements of a lane of level l of the up-sweep. */
+/* The number of elements of a lane at level l of the up-sweep. */
 TL_INLINE int64_t W(lane_size)(int l) { return (int64_t)1 << (TL_LOG_V * l); }
 
 static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b,
@@ -196,7 +198,7 @@ static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b,
     for (int64_t used = 0; count[top] > 1; top++) {
         count[top + 1] = (count[top] + TL_V - 1) / TL_V;
         w[top + 1] = room + used;
-        /* whole groups: padding vectors are read, never used */
+        /* rounded up to whole groups; padding vectors are read but not used */
         used += (count[top + 1] + TL_V - 1) / TL_V * TL_V;
     }
     if (top == 0) {
@@ -239,9 +241,10 @@ static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b,
 }
 
 #if TL_SCAN_FULL
-/* One block of V*V elements from number `at` on to results: its V vectors v, the starts of their
- * V groups and the ends (the starts of the groups after them). Both go down together: the left
- * child of (from, to) is (from, middle), the right one (middle, to). */
+/* Writes the results of one block of V*V elements, the first of which has index `at`. v: its V
+ * vectors. start: the starts of its V groups; end: the starts of the groups after each. Both
+ * descend together: the left child of (from, to) is (from, middle), the right child is (middle,
+ * to). */
 TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, VS start, VS end, int absent, int exclusive,
                            int64_t at, int stream, tl_par p)
 {
@@ -284,7 +287,7 @@ TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, VS start, VS end, int absent, i
     }
 }
 
-/* The first level of the up-sweep of the whole tile at x. */
+/* Computes the first level of the up-sweep of the whole tile at x. */
 static void W(do_scan_up)(void *up, const void *x, int64_t i, tl_par p)
 {
     VS *w = up;
@@ -292,7 +295,7 @@ static void W(do_scan_up)(void *up, const void *x, int64_t i, tl_par p)
         w[j] = W(block)((const E *)x + j * (TL_V * TL_V), i + j * (TL_V * TL_V), p);
 }
 
-/* The tile's node from there. */
+/* Computes the tile's node from its first level. */
 static void W(do_scan_node)(tl_state *node, const void *up)
 {
     VS w[TL_TILE / (TL_V * TL_V)];
@@ -305,9 +308,9 @@ static void W(do_scan_node)(tl_state *node, const void *up)
     memcpy(node, &s, sizeof s);
 }
 
-/* A tile straight to results, without staging. Exclusive without a prefix leaves out[0] to the
- * caller, and so does a whole tile, inclusive, with its last result. stream: out is aligned to a
- * vector of results. */
+/* Scans a tile to results without staging. The caller writes the last result of an inclusive whole
+ * tile, and out[0] of an exclusive scan without a prefix. stream: out must be aligned to a vector
+ * of results. */
 static void W(do_scan_full)(void *to, const void *data, int64_t m, int64_t b,
                             const tl_state *prefix, tl_state *node, int exclusive, int stream,
                             tl_next next, const tl_up *k, tl_par p)
@@ -319,7 +322,7 @@ static void W(do_scan_full)(void *to, const void *data, int64_t m, int64_t b,
     memset(&before, 0, sizeof before); /* never used without a prefix, but compilers cannot tell */
     if (prefix) memcpy(&before, prefix, sizeof before);
     const int64_t blocks = m / BLOCK;
-    /* vectors of each level: the starts of the blocks, and the end of a part */
+    /* vectors of each level: the starts of the blocks, and the end of a partial one */
     int64_t count[TL_TILE_LEVEL + 1];
     VS *w[TL_TILE_LEVEL + 1], room[W(SCAN_VECTORS) / TL_V * 2 + TL_TILE_LEVEL * TL_V],
         *make = k ? k->make : NULL;

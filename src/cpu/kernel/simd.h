@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * The one shuffle network of the CPU kernels, over GCC/Clang vectors of V lanes.
+ * The shuffle network of the CPU kernels, on vectors of V lanes (GCC and Clang vector extensions).
  *
- * A network turns V vectors of V neighbouring nodes into one vector of V nodes a level log2(V)
- * higher, in order. Each step combines the even with the odd neighbours of two vectors. Shuffles
- * inside 128-bit groups are cheapest on x86 (one shufps or unpcklpd), so the first log2(G) steps
- * pair lanes inside their group (EVEN1, ODD1) and the last log2(V/G) steps pair whole groups
- * (EVEN2, ODD2; vperm2f128, vshuff32x4). V=8, G=4, the quad a b c d, then the quads of a..d and
- * e..h:
+ * A network turns V vectors of V neighbouring nodes into one vector of V nodes that are log2 V
+ * levels higher, in order. Each step combines the even with the odd neighbours of two vectors.
+ * Shuffles inside a 128-bit group of G lanes are cheapest on x86 (one shufps or unpcklpd). So the
+ * first log2 G steps pair lanes inside their groups (EVEN1, ODD1), and the last log2(V/G) steps
+ * pair whole groups (EVEN2, ODD2; vperm2f128, vshuff32x4). Example with V=8, G=4, vectors a .. h, |
+ * between groups, and a0-3 for the node of a0 .. a3:
  *
- *   a0 a1 a2 a3|a4 a5 a6 a7   b0..            EVEN1: a0 a2 b0 b2|a4 a6 b4 b6     ODD1: a1 a3 b1 b3|a5 a7 b5 b7
- *   after two steps                           a0-3 b0-3 c0-3 d0-3|a4-7 b4-7 c4-7 d4-7
- *   EVEN2 with e..h's vector                  a0-3 b0-3 c0-3 d0-3|e0-3 ..        ODD2:  a4-7 ..|e4-7 ..
- *   after the third step                      a b c d e f g h
+ *   EVEN1(a, b)     a0 a2 b0 b2|a4 a6 b4 b6
+ *   ODD1(a, b)      a1 a3 b1 b3|a5 a7 b5 b7
+ *   two steps       a0-3 b0-3 c0-3 d0-3|a4-7 b4-7 c4-7 d4-7     and the same for e .. h
+ *   EVEN2 of both   a0-3 b0-3 c0-3 d0-3|e0-3 f0-3 g0-3 h0-3
+ *   ODD2 of both    a4-7 b4-7 c4-7 d4-7|e4-7 f4-7 g4-7 h4-7
+ *   third step      a b c d e f g h
  *
- * NEXT moves every lane one down; the first lane of the second operand becomes the last.
- * LOW1 HIGH1 LOW2 HIGH2 are the inverses: (even, odd) -> the two vectors they came from.
- * Indices select from the concatenation of both operands, as in __builtin_shufflevector.
- */
+ * NEXT moves every lane down by one; the last lane is the first lane of the second operand. LOW1
+ * HIGH1 LOW2 HIGH2 are the inverses of EVEN and ODD: (even, odd) -> the two original vectors.
+ * Indices select from the concatenation of both operands, as in __builtin_shufflevector. */
 #ifndef TALLY_SIMD_H
 #define TALLY_SIMD_H
 #include "operator/kernel.h"
@@ -108,12 +109,12 @@
 #define TL_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (__typeof__((a) == (a))){__VA_ARGS__})
 #endif
 
-/* In a pass over memory that has come to the `bytes` bytes at x, asks for what lies `ahead`
- * bytes on, in one of two ways (kernel.h). TL_LINES: the same lines in order. TL_PAGES: while
- * the lines of four pages (an aligned 16 KiB) are read in order, two lines of each of another
- * four pages in turn (in the address of a line, bits 13..9, the row, and 8..7, the pair, become
- * 11..7 and 13..12); ahead is a multiple of 16 KiB. Past the end of an array a prefetch does
- * nothing. */
+/* Prefetches for a pass over memory that has reached the `bytes` bytes at x, `ahead` bytes further
+ * on (kernel.h). TL_LINES: the lines of that distance, in order. TL_PAGES: while the lines of an
+ * aligned 16 KiB (four pages) are read in order, prefetches two lines of each of the next four
+ * pages in turn: in the address of a line, bits 13..9 (the row) and 8..7 (the pair) become bits
+ * 11..7 and 13..12. Requires for TL_PAGES: ahead is a multiple of 16 KiB. A prefetch past the end
+ * of an array has no effect. */
 TL_INLINE void tl_fetch(const void *x, size_t bytes, int64_t ahead, int way)
 {
     if (way == TL_LINES) {
@@ -122,7 +123,7 @@ TL_INLINE void tl_fetch(const void *x, size_t bytes, int64_t ahead, int way)
             __builtin_prefetch(at + line, 0, 2);
         return;
     }
-    /* a power of two, or x would not tell its place in the four pages */
+    /* A power of two, so that x determines the position in the four pages. */
     const size_t unit = bytes < 256 ? bytes : 256;
     TL_UNROLL for (size_t o = 0; o < bytes; o += unit)
     {
@@ -134,9 +135,8 @@ TL_INLINE void tl_fetch(const void *x, size_t bytes, int64_t ahead, int way)
     }
 }
 
-/* The same for elements from .. from + count of what comes next (kernel.h), once every 256 bytes
- * of them. own: the bytes of the kernels' own elements, for which the compiler knows how many
- * lines there are. */
+/* The same for elements from .. from + count - 1 of `next` (kernel.h), once every 256 bytes. own:
+ * bytes of the kernel's own elements; with that size the compiler knows the number of lines. */
 #define TL_FETCH_SOME(next, from, count, own)                                                      \
     do {                                                                                           \
         const int64_t first_ = (from) * (next).bytes, end_ = first_ + (count) * (next).bytes;      \
@@ -151,8 +151,8 @@ TL_INLINE void tl_fetch(const void *x, size_t bytes, int64_t ahead, int way)
         }                                                                                          \
     } while (0)
 
-/* Stores a vector of `bytes` past the caches where the ISA can (to must then be aligned to it);
-   fence afterwards. */
+/* Stores a vector of `bytes` bytes with non-temporal stores if the instruction set has them.
+ * Requires: `to` is aligned to the vector. The caller issues a fence afterwards. */
 TL_INLINE void tl_stream_store(void *to, const void *from, size_t bytes)
 {
 #if defined(__AVX512F__)
@@ -189,14 +189,14 @@ TL_INLINE void tl_stream_fence(void)
 #endif
 }
 
-/* v > m ? v : m and v < m ? v : m by float lane (maxps and minps exactly: m where v is NaN or
- * equal), and where v or w is NaN (TL_NANS). */
+/* Per float lane, v > m ? v : m and v < m ? v : m. As in maxps and minps, the result is m where v
+ * is a NaN or equal to m. TL_NAN_n: is v or w a NaN? */
 #if defined(__AVX512F__)
 #define TL_OVER_4(v, m)  ((__typeof__(m))_mm512_max_ps((__m512)(v), (__m512)(m)))
 #define TL_OVER_8(v, m)  ((__typeof__(m))_mm512_max_pd((__m512d)(v), (__m512d)(m)))
 #define TL_UNDER_4(v, m) ((__typeof__(m))_mm512_min_ps((__m512)(v), (__m512)(m)))
 #define TL_UNDER_8(v, m) ((__typeof__(m))_mm512_min_pd((__m512d)(v), (__m512d)(m)))
-#define TL_NANS(vector)  unsigned /* a mask register: one instruction, and no way back to a vector */
+#define TL_NANS(vector)  unsigned /* a mask register; not converted to a vector */
 #define TL_NAN_4(v, w)   ((unsigned)_mm512_cmp_ps_mask((__m512)(v), (__m512)(w), _CMP_UNORD_Q))
 #define TL_NAN_8(v, w)   ((unsigned)_mm512_cmp_pd_mask((__m512d)(v), (__m512d)(w), _CMP_UNORD_Q))
 #elif defined(__AVX__)
@@ -224,24 +224,23 @@ TL_INLINE void tl_stream_fence(void)
 #define TL_NAN_8(v, w)   TL_NAN_4(v, w)
 #endif
 
-#ifndef TL_NANS /* the type that collects TL_NAN_n: not all zero if there was one */
+#ifndef TL_NANS /* the type that collects TL_NAN_n; nonzero if there was a NaN */
 #define TL_NANS(vector) vector
 #endif
 
-/* Lanes of a where the mask c is set, of b elsewhere. */
+/* Lanes of a where mask c is set, of b elsewhere. */
 #define TL_BLEND(c, a, b)                                                                          \
     ((__typeof__(b))(((c) & (__typeof__(c))(a)) | (~(c) & (__typeof__(c))(b))))
 
-/* The MOST or LEAST below for the keys of an instance (dtype_traits.h): TL_EXTREME(TL_MOST_)(a,
-   b). */
+/* TL_EXTREME(TL_MOST_)(a, b) is the MOST or LEAST below for the key type of an instance
+ * (dtype_traits.h). */
 #define TL_EXTREME(which) TL_PASTE(TL_PASTE(which, TL_PASTE(TL_SIGN_, TL_KIND)), TL_SIZE)
 #define TL_SIGN_1         I
 #define TL_SIGN_2         U
 #define TL_SIGN_3         I
 
-/* The larger (MOST) and the smaller (LEAST) of full vectors' lanes of 1, 2, 4 or 8 bytes, signed
- * (I) or not (U): one instruction where compare and select are two. TL_HAVE_MOST_n says that
- * there is one. */
+/* The larger (MOST) and the smaller (LEAST) lanes of two full vectors of 1, 2, 4 or 8 bytes, signed
+ * (I) or unsigned (U). TL_HAVE_MOST_n: it is one instruction instead of a compare and a select. */
 #if defined(__AVX512F__)
 #define TL_INTS(op, a, b) ((__typeof__(a))_mm512_##op((__m512i)(a), (__m512i)(b)))
 #define TL_HAVE_MOST_8    1
@@ -249,7 +248,7 @@ TL_INLINE void tl_stream_fence(void)
 #define TL_INTS(op, a, b) ((__typeof__(a))_mm256_##op((__m256i)(a), (__m256i)(b)))
 #endif
 #if defined(__SSE2__)
-#ifdef TL_INTS /* the sums of the bytes of each 64-bit lane */
+#ifdef TL_INTS /* the sums of the bytes in each 64-bit lane */
 #define TL_SUM_BYTES(v) TL_INTS(sad_epu8, v, (v) ^ (v))
 #else
 #define TL_SUM_BYTES(v) ((__typeof__(v))_mm_sad_epu8((__m128i)(v), _mm_setzero_si128()))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Forgets what an operator's text said of itself, so that the next instance starts clean. */
+ * Undefines the facts of an operator's text, for the next instance. */
 #undef OP_CORE
 #undef OP_INPUTS
 #undef OP_BLANK

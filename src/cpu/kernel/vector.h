@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * What the kernels of an instance share: vectors of states, loads, and the network of simd.h
- * over whole states.
+ * Shared by the kernels of an instance: vectors of states, loads, and the network of simd.h on
+ * whole states.
  *
- * SS is a scalar state, VS a vector of TL_V states (structure of arrays). E is an element. */
+ * SS is a scalar state, VS a vector of TL_V states (structure of arrays), E an element. */
 #define SS      TL_S(state)
 #define VS      TL_VE(state)
 #define E       TL_ELEM_T
 #define W(name) TL_VE(k_##name)
 
-/* C(a, b) of states that have folded na and nb elements. A text with OP_SIZES gets the numbers;
- * for others they cost nothing. They follow from the place in the tree, so they are numbers of a
- * whole level in nodes and windows; in scans each lane has its own (combine_at). */
+/* C(a, b) of states that have folded na and nb elements. Only a text with OP_SIZES uses the
+ * numbers; for others they cost nothing. In nodes and windows all lanes have the same numbers; in
+ * scans each lane has its own (combine_at). */
 TL_INLINE VS W(combine_at)(VS a, VS b, TL_VE(real) na, int64_t nb)
 {
 #if OP_SIZES
@@ -36,8 +36,8 @@ TL_INLINE SS W(combine_s)(SS a, SS b, int64_t na, int64_t nb)
 #endif
 }
 
-/* Both operands of twin are full nodes of n elements; operators with a cheaper combine for that
-   say so (OP_TWIN). */
+/* twin: combine of two full nodes of n elements each. OP_TWIN: the operator has a cheaper text for
+ * it. */
 TL_INLINE VS W(twin)(VS a, VS b, int64_t n)
 {
 #if OP_TWIN && OP_SIZES
@@ -76,8 +76,8 @@ TL_INLINE TL_VE(real) W(ramp)(void)
     return r;
 }
 
-/* from + k * step, k a small number in each lane, rounded once. (Numbers of elements lie below
-   2^53: f64 is exact.) */
+/* from + k * step for a small number k in each lane, rounded once. Numbers of elements are below
+ * 2^53, so f64 is exact. */
 TL_INLINE TL_VE(real) W(numbers)(int64_t from, TL_VE(real) k, int64_t step)
 {
 #if TL_REAL_FLOAT && TL_REAL_SIZE == 4
@@ -87,7 +87,7 @@ TL_INLINE TL_VE(real) W(numbers)(int64_t from, TL_VE(real) k, int64_t step)
     return k * (TL_REAL_T)step + (TL_REAL_T)from;
 }
 
-/* Elements, and results that are elements, of keys that may be unsigned (tl_par). */
+/* Elements and results that are elements, with the sign bit of unsigned keys flipped (tl_par). */
 #if TL_FLIPS
 #define TL_FLIPPED(e, p) ((e) ^ (E)(p).flip)
 #else
@@ -99,7 +99,7 @@ TL_INLINE TL_VE(real) W(numbers)(int64_t from, TL_VE(real) k, int64_t step)
 #define TL_RESULT(r, p) (r)
 #endif
 
-/* The state of e, which is m elements at x; N: of a vector (TL_VE) or of one (TL_S). */
+/* The state of e, the m elements at x. N: TL_VE for a vector, TL_S for one element. */
 #if OP_INPUTS == 2
 #define TL_LIFTED(N, e, x, m, i, p)                                                                \
     ({                                                                                             \
@@ -120,7 +120,7 @@ TL_INLINE VS W(load)(const E *x, int64_t i, tl_par p)
     return TL_LIFTED(TL_VE, e, x, TL_V, W(iota)(i), p);
 }
 
-/* The same of m < V elements; the other lanes lift anything and are never looked at. */
+/* The same for m < V elements; the other lanes have undefined states. */
 TL_INLINE VS W(load_part)(const E *x, int64_t m, int64_t i, tl_par p)
 {
     TL_VE(elem) e = {0};
@@ -183,8 +183,8 @@ SHUFFLER(high2, MOVE_HIGH2)
 TL_INLINE VS W(pair1)(VS a, VS b, int64_t n) { return W(twin)(W(even1)(a, b), W(odd1)(a, b), n); }
 TL_INLINE VS W(pair2)(VS a, VS b, int64_t n) { return W(twin)(W(even2)(a, b), W(odd2)(a, b), n); }
 
-/* Step s of the network: pairs inside the 128-bit groups first, then pairs of groups. n:
-   elements of a lane. */
+/* Step s of the network: first pairs inside 128-bit groups, then pairs of groups. n: elements of a
+ * lane. */
 #define TL_LOG_G (TL_G / 2)
 TL_INLINE VS W(step)(int s, VS a, VS b, int64_t n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Which kernels an instance has, from what its text says (OP_WIDEN): all of them if its elements
- * are what others are widened to (TL_FULL), else at most its own reduction (kernels.h). TL_WIDE
- * is the type of the elements that its kernels get. */
+ * Which kernels an instance has, from OP_WIDEN of its text: all kernels if other types are widened
+ * to its elements (TL_FULL), else at most its own reduction (kernels.h). TL_WIDE: the element type
+ * of its kernels. */
 #define TL_WIDEN TL_PASTE(TL_WIDEN_, OP_WIDEN)
 #if TL_WIDEN == TL_WIDEN_REAL || TL_WIDEN == TL_WIDEN_REAL_ONE
 #define TL_WIDE TL_ACC
@@ -29,8 +29,8 @@
 #define TL_FULL 0
 #endif
 
-/* Its elements have the bytes of the wide ones already: those kernels take them, and nothing is
-   compiled for it. */
+/* 1: its elements have the same bytes as the wide type, so those kernels are used and nothing is
+ * compiled. */
 #if !TL_FULL &&                                                                                    \
     (TL_WIDEN == TL_WIDEN_BITS ? TL_SIZE >= 4                                                      \
                                : TL_WIDEN == TL_WIDEN_REAL && TL_SIZE == 8 && !TL_REAL_FLOAT)
@@ -39,7 +39,7 @@
 #define TL_SAME 0
 #endif
 
-/* Its elements are keys of both kinds of integers (tl_par). */
+/* 1: the kernels also take unsigned integers, as keys with the sign bit flipped (tl_par). */
 #if TL_FULL && TL_KIND == 1 &&                                                                     \
     (TL_WIDEN == TL_WIDEN_LOW || TL_WIDEN == TL_WIDEN_HIGH || TL_WIDEN == TL_WIDEN_VALUE)
 #define TL_FLIPS 1
@@ -47,7 +47,7 @@
 #define TL_FLIPS 0
 #endif
 
-/* The state of an element is the element, and the result is the state. */
+/* 1: an element, its state and its result have the same bytes. */
 #if TL_FULL && OP_LANES == 1 && TL_OUT_SAME &&                                                     \
     (TL_WIDEN == TL_WIDEN_LOW || TL_WIDEN == TL_WIDEN_HIGH || TL_WIDEN == TL_WIDEN_BITS)
 #define TL_BARE 1
@@ -55,7 +55,8 @@
 #define TL_BARE 0
 #endif
 
-/* It lowers its own results: those of keys that are states of its own too are made in registers. */
+/* 1: it has its own `lower`. Float keys that are their own states are converted to results in
+ * registers. */
 #if TL_FULL ||                                                                                     \
     ((TL_OUT_SAME || defined(OP_ABSENT)) &&                                                        \
      (TL_WIDEN == TL_WIDEN_LOW || TL_WIDEN == TL_WIDEN_HIGH) && TL_KIND == 3 && TL_SIZE >= 4)
@@ -64,8 +65,8 @@
 #define TL_LOWERS 0
 #endif
 
-/* Keys of another size, or biased: then a kernel's state has other bytes than the law's
-   (scalar.h). */
+/* 1: keys have another size or are biased, so a kernel's state has other bytes than the law's
+ * (scalar.h). */
 #if TL_WITH_SCALAR || TL_FULL
 #define TL_CONVERTS_STATES 0
 #elif TL_WIDEN == TL_WIDEN_LOW || TL_WIDEN == TL_WIDEN_HIGH || TL_WIDEN == TL_WIDEN_VALUE

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT
- * The roads of window_kernel.h for operators of class X, where any association gives the bits.
+ * The faster ways of window_kernel.h for operators of class X, where any association gives the same
+ * bits.
  *
- * SLIDE (OP_INVERSE): the next V windows are the one before plus the prefixes of what comes in
- * less what goes out.
+ * SLIDE (OP_INVERSE): the next V windows are the previous window plus the prefix sums of (elements
+ * that enter) - (elements that leave).
  *
- * BLOCKS (OP_IDEMPOTENT): van Herk / Gil-Werman down each lane, on nodes of V elements, in
- * blocks of w / V vectors:
+ * BLOCKS (OP_IDEMPOTENT): the van Herk / Gil-Werman algorithm in each lane, on nodes of V elements,
+ * in blocks of w / V vectors:
  *
- *   |.....[sssss|ppp].....|      a window that ends in a block is a suffix s of the last block
- *                                and a prefix p of this
- * one
+ *   |.....[sssss|ppp].....|      a window that ends in a block is a suffix s of the previous
+ *                                block and a prefix p of the current one
  *
- * so three combines an element for any w. What w / V leaves over is covered by one overlapping
- * node in window_lower.
+ * This takes three combines per element for any w. One overlapping node in window_lower covers the
+ * remainder of w / V.
  *
- * Operands overlap, or are differences: a text with OP_SIZES states neither fact. */
+ * Operands are differences or overlap, so an operator with OP_SIZES has neither fact. */
 #define JOIN(a, b) W(join)(a, b, 0, 0)
 
 #if OP_INVERSE
-/* The V windows after *before, from the differences d = (what comes in) - (what goes out):
-   prefixes in a register. */
+/* The V windows after *before, from the differences d = (enters) - (leaves): prefix sums in a
+ * register. */
 TL_INLINE VS W(slide_some)(VS *before, VS d, tl_par p)
 {
     d = W(prefixes)(d, p);
     VS r = JOIN(*before, d);
-    *before = JOIN(*before,
-                   W(ends)(d)); /* of d, not of r: one addition from vector to vector, no shuffle */
+    /* From d and not from r: one addition, and no shuffle, from vector to vector. */
+    *before = JOIN(*before, W(ends)(d));
     return r;
 }
 
@@ -55,8 +55,8 @@ static __attribute__((noinline)) void W(slide)(tl_window_work *k, const E *x, co
 #endif
 
 #if OP_IDEMPOTENT
-/* block[c]: before vector c of this block, the suffix from c of the last one; after it, vector c
-   itself. */
+/* block[c] holds the suffix from vector c of the previous block until vector c of the current block
+ * is read, then that vector. */
 static __attribute__((noinline)) void W(blocks)(tl_window_work *k, int64_t rows, tl_par p)
 {
     VS *block = k->ring, *carry = k->carry, prefix = carry[0],

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Windows as a causal filter: every element is read once, in order, and a window is complete when
- * its last element has been read.
+ * Windows as a causal filter: every element is read once, in order. A window is complete when its
+ * last element has been read.
  *
- * Z_k[e] is the node of the 2^k elements that end at e. A window folds Z at the set bits
- * b1 > b2 > ... of its length w, high to low:
+ * Z_k[e] is the node of the 2^k elements that end at e. A window folds Z at the set bits b1 > b2 >
+ * ... of its length w, from high to low:
  *
  *   Z_k[e] = C(Z_{k-1}[e - 2^(k-1)], Z_{k-1}[e])
  *   P_1[e] = Z_b1[e]
@@ -13,22 +13,24 @@
  *                           |               |
  *   window <- P_m <- delay <-- P_{m-1} <- delay <- ...
  *
- * Delays shorter than a vector are unaligned loads from a tile in the first-level cache (stage,
- * quads, low). From a vector on (level LOG_V), a delay of 2^t vectors is a ring buffer in which
- * the slot that is read is the slot that is written next: one load, one store and one combine for
- * each level, all aligned, nothing computed twice (ladder). The rings hold at most 2 w states.
+ * Delays shorter than a vector are unaligned loads from a tile in the first-level cache
+ * (window_low_kernel.h). From level LOG_V on, a delay of 2^t vectors is a ring buffer: the slot
+ * that is read is the slot that is written next. Each level costs one aligned load, one aligned
+ * store and one combine, and computes nothing twice (the ladder). The rings hold at most 2 w
+ * states.
  *
- * Class X has two other ways, which are faster:
- *   SLIDE   (OP_INVERSE) prefix sums of the differences x[e] - x[e-w], from one folded window on
- *   BLOCKS  (OP_IDEMPOTENT) van Herk / Gil-Werman down each lane, in blocks of w / V vectors:
- *           suffixes of the last block, prefixes of this one; the remainder of w / V is covered
- *           by one overlapping node of V elements
- * Windows too short for BLOCKS are TWO overlapping nodes of the ladder. */
+ * Class X has faster ways:
+ *
+ *   SLIDE   (OP_INVERSE) prefix sums of the differences x[e] - x[e-w], after one folded window
+ *   BLOCKS  (OP_IDEMPOTENT) the van Herk / Gil-Werman algorithm in each lane, in blocks of w / V
+ *           vectors: suffixes of the previous block, prefixes of the current one. One overlapping
+ *           node of V elements covers the remainder of w / V
+ *   TWO     (OP_IDEMPOTENT) short windows as two overlapping nodes of the ladder */
 #include "window_ladder_kernel.h"
 #include "window_exact_kernel.h"
 
-/* The states (DIRECT: the elements) of m elements, behind the history, of which `back` are
- * before x, and `lead` places. Fetches a tile ahead. */
+/* Stages the states of m elements (DIRECT: the elements) after the history and `lead` places.
+ * `back` elements before x are staged too. Prefetches a tile ahead. */
 static __attribute__((noinline)) void W(window_stage)(tl_window_work *k, const E *x, int64_t back,
                                                       int64_t lead, int64_t m, int64_t i, tl_par p)
 {
@@ -55,7 +57,7 @@ TL_INLINE void W(keep_history)(W(soa) * z, int64_t m)
 #undef KEEP
 }
 
-/* Begins a stream of differences: *before is the window before its first one. */
+/* Begins a stream of differences. *before is the window before the first one. */
 static void W(do_window_start)(tl_window_work *k, const tl_state *before)
 {
 #if OP_INVERSE
@@ -67,10 +69,10 @@ static void W(do_window_start)(tl_window_work *k, const tl_state *before)
 #endif
 }
 
-/* Feeds m elements, a multiple of the row (with `lead` places before them that hold nothing) but
- * for the last of a stream, whose elements before x are `back` >= 0 or more, and 2 V after x + m
- * if beyond. The windows that end at them are then for window_lower, numbered from the first
- * place. */
+/* Feeds m elements, with `lead` empty places before them. Requires: m is a multiple of the row,
+ * except at the end of a stream. `back` elements of the stream lie before x, and `beyond` elements
+ * may be read after x + m. The windows that end at the m elements are then ready for window_lower,
+ * numbered from the first place. */
 static void W(do_window_feed)(tl_window_work *k, const void *x, const void *old, int64_t back,
                               int64_t beyond, int64_t lead, int64_t m, int64_t i, tl_par p)
 {
@@ -103,7 +105,7 @@ static void W(do_window_feed)(tl_window_work *k, const void *x, const void *old,
         W(ladder)(k, k->w, rows, p);
 }
 
-/* a in the lanes l where bit b of V - 1 - l is set, b in the others. */
+/* a in the lanes l where bit b of V - 1 - l is set, b in the other lanes. */
 TL_INLINE VS W(blend)(int bit, VS a, VS b)
 {
     VS r;
@@ -118,15 +120,15 @@ TL_INLINE VS W(blend)(int bit, VS a, VS b)
     return r;
 }
 
-/* After a ladder whose last element is the one before `end` (index `stop`) and whose top level
- * is a ring too: the suffixes of lengths from V high + V - 1 down to V (high - blocks + 1) > 0,
- * into past from TL_WINDOW_HISTORY on.
+/* Stages the suffixes of lengths V high + V - 1 down to V (high - blocks + 1) > 0 in `past`, from
+ * TL_WINDOW_HISTORY on. Requires: a ladder whose last element is the one before `end` (index
+ * `stop`) and whose top level has a ring too.
  *
- *   length L = 13, V = 4: the last 8, 4 and 1 elements' nodes   Z_3[n-1-5] Z_2[n-1-1] Z_0[n-1]      L mod 2^k is how
- * far
+ *   length L = 13, V = 4: the nodes of the last 8, 4 and 1 elements, in order
+ *       Z_3[n-1-5]  Z_2[n-1-1]  Z_0[n-1]        L mod 2^k is the distance from the end
  *
- * So at level k only the last 2^k nodes count, and those are what the rings hold. Lanes are
- * neighbouring lengths: they differ in the low bits only, whose nodes are the same for every
+ * So only the last 2^k nodes of level k are needed, and the rings hold those. Lanes are
+ * neighbouring lengths. They differ in the low bits only, whose nodes are the same for every
  * vector. */
 static void W(do_window_suffix)(tl_window_work *k, const void *end, int64_t stop, int64_t high,
                                 int64_t blocks, tl_par p)
@@ -145,9 +147,7 @@ static void W(do_window_suffix)(tl_window_work *k, const void *end, int64_t stop
         for (int64_t bits = m; bits;) {
             int t = tl_top_level(bits);
             bits &= ~((int64_t)1 << t);
-            int64_t at =
-                /* of the last 2^t vectors of the level */
-                ((int64_t)1 << t) - 1 - (m & (((int64_t)1 << t) - 1));
+            int64_t at = ((int64_t)1 << t) - 1 - (m & (((int64_t)1 << t) - 1));
             VS v = t < W(LOG_VECTORS)
                        ? carry[((int64_t)1 << t) - 1 + at]
                        : ring[W(ring_base)(t - W(LOG_VECTORS)) + at / W(VECTORS)][at % W(VECTORS)];
@@ -157,7 +157,7 @@ static void W(do_window_suffix)(tl_window_work *k, const void *end, int64_t stop
         }
         TL_UNROLL for (int b = TL_LOG_V - 1; b >= 0; b--)
         {
-            TL_VE(real) before = {0}; /* m vectors, and a lane's higher bits */
+            TL_VE(real) before = {0}; /* m vectors, and the higher bits of a lane */
             TL_UNROLL for (int l = 0; l < TL_V; l++) before[l] =
                 (TL_REAL_T)(m * TL_V + ((TL_V - 1 - l) & -(2 << b)));
             acc = W(blend)(b, W(combine_at)(acc, near[b], before, 1 << b), acc);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * The ladder of window_kernel.h: the levels from a vector on, a row of vectors at a time.
+ * The ladder of window_kernel.h: the levels from a vector on, one row of vectors at a time.
  *
- *   Z_G of a row --+-- delay 1 --+-- delay 2 --+-- delay 4 --+-- ring of 1 row --+-- ring of 2 rows --+-- ...     up
- *                  |             |             |             |                   |                    v
- *                stash         stash         stash         stash               stash                 P_1
- *                  v             v             v             v                   v                    |
- *   past <- delay 1 C <- delay 2 C <- delay 4 C <--- ring C <----- ring C <-----------                        down
+ *   Z_G of a row -+- delay 1 --+- delay 2 --+- delay 4 --+- ring, 1 row -+- ring, 2 rows -+-   up
+ *                 |            |            |            |               |                v
+ *               stash        stash        stash        stash           stash             P_1
+ *                 v            v            v            v               v                |
+ *   past <- delay 1 C <- delay 2 C <- delay 4 C <----- ring C <------- ring C <-----------    down
  *
- * Delays shorter than a row move registers. A ring's slot is read and written at once. Stashes
- * are only kept at the set bits of w. A row is 8 vectors (4 of operators with several fields):
- * all of a row's work at a level is independent, and with only 4 the additions of a row would
- * wait for each other up the ladder (w = 4096: 0.85 ns an element instead of 0.6). */
+ * A delay shorter than a row moves registers. A slot of a ring is read and written in one step.
+ * Stashes are kept only for the set bits of w. A row has 8 vectors (4 for operators with several
+ * fields). All work of a row at one level is independent; with fewer vectors, a row would wait for
+ * the latency of its combines. */
 
-/* Fetches the row after the next of a ring too long for the first cache: there are more rings
-   than prefetchers. */
+/* Prefetches the row after the next, in rings too long for the first-level cache: there are more
+ * rings than hardware prefetchers. */
 TL_INLINE void W(fetch_row)(const void *slot, int64_t size)
 {
     if (size * (int64_t)sizeof(VS) < 1024) return;
@@ -21,12 +21,11 @@ TL_INLINE void W(fetch_row)(const void *slot, int64_t size)
         __builtin_prefetch((const char *)slot + 2 * W(VECTORS) * sizeof(VS) + o, 1);
 }
 
-/* Ring j has 2^j rows, from this one on. */
+/* Index of the first row of ring j, which has 2^j rows. */
 TL_INLINE int64_t W(ring_base)(int j) { return ((int64_t)1 << j) - 1 + j * TL_WINDOW_PAD; }
 
 #define EACH(expression) TL_UNROLL for (int j = 0; j < W(VECTORS); j++) expression
-/* v[] = op(v[] delayed by `by` vectors, other, counts); carry[] holds the last `by` of the row
-   before. */
+/* v[j] = op(v[j - by], other[j], counts). carry holds the last `by` vectors of the previous row. */
 #define DELAYED(by, carry, op, other, ...)                                                         \
     {                                                                                              \
         VS keep[by];                                                                               \
@@ -35,7 +34,7 @@ TL_INLINE int64_t W(ring_base)(int j) { return ((int64_t)1 << j) - 1 + j * TL_WI
             op(j < (by) ? (carry)[j] : v[j - (by)], (other)[j], __VA_ARGS__);                      \
         TL_UNROLL for (int j = 0; j < (by); j++)(carry)[j] = keep[j];                              \
     }
-/* Level t of the way up, and of the way down, where the delay is shorter than a row. */
+/* Level t on the way up and on the way down, for delays shorter than a row. */
 #define UP(t)                                                                                      \
     if (levels > (t)) {                                                                            \
         if (high >> (t)&1) EACH(stash[t][j] = v[j]);                                               \
@@ -51,18 +50,17 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
 {
     VS(*ring)
     [W(VECTORS)] = k->ring, (*delay)[W(VECTORS)] = k->delay, (*stash)[W(VECTORS)] = k->stash;
-    VS *carry = k->carry, *climbing = carry + 2 * W(VECTORS),
-       last[3] = {climbing[0], climbing[1], climbing[2]};
+    VS *carry = k->carry, *low_last = carry + 2 * W(VECTORS),
+       last[3] = {low_last[0], low_last[1], low_last[2]};
     const void *z0 = k->z0;
     W(soa) *z2 = TL_LOG_V > 2 && w & (TL_V - 1) & ~3 ? k->z2 : NULL, *past = k->past;
     int64_t high = w >> TL_LOG_V, counted = k->row;
     int levels = tl_top_level(high), folds = 0;
     struct {
         VS (*ring)[W(VECTORS)], *stash;
-        int64_t size, before, elements; /* before: what is folded already */
-    } fold
-        /* the set bits of high below the first whose delays are rings, high to low */
-        [TL_MAX_LEVELS];
+        /* before: the elements that are folded already */
+        int64_t size, before, elements;
+    } fold[TL_MAX_LEVELS];
     for (int t = levels - 1; t >= W(LOG_VECTORS); t--)
         if (high >> t & 1) {
             fold[folds].ring = delay + W(ring_base)(t - W(LOG_VECTORS));
@@ -108,7 +106,7 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
         DOWN(0)
         EACH(W(soa_store)(past, at + j * TL_V, v[j]));
     }
-    for (int j = 0; j < 3; j++) climbing[j] = last[j];
+    for (int j = 0; j < 3; j++) low_last[j] = last[j];
     k->row += rows;
 }
 #undef EACH

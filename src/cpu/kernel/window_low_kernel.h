@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * windows below the width of a vector: a tile of elements in the first cache, read at small
- * offsets. The levels 0 .. LOG_V of window_kernel.h's ladder, from these two rows of a tile:
+ * The levels of a window below a vector, 0 .. LOG_V. A tile is in the first-level cache and is read
+ * at small offsets, from these two arrays:
  *
- *   z0   Z_0, and Z_1, Z_2 by two and four unaligned loads     x itself, where a state is as cheap as an element
- *   z2   Z_2, kept by `climb` if w has bits that need it; Z_3 and Z_4 from it by two and four loads
+ *   z0   Z_0; Z_1 and Z_2 take two and four unaligned loads. It is x itself (DIRECT) if loading a
+ *        state costs no more than loading an element
+ *   z2   Z_2, stored by `climb` if bits of w need it; Z_3 and Z_4 take two and four loads
  *
- * climb itself goes through registers: from Z_1 on its delays are shuffles, cheaper than loads
- * that straddle lines. */
+ * climb computes Z_LOG_V in registers: above Z_1 its delays are shuffles, which are cheaper than
+ * loads that cross cache lines. */
 #include "window_work.h"
 #define TL_COUNT_FIELD(type, f) +1
 #define TL_ONE_FIELD            (0 OP_FIELDS(TL_COUNT_FIELD) == 1)
@@ -16,15 +17,14 @@ enum {
     W(LOG_VECTORS) = TL_ONE_FIELD ? 3 : 2,
     W(VECTORS) = 1 << W(LOG_VECTORS), /* vectors of a row, the unit of the ladder */
     W(ROW) = W(VECTORS) * TL_V,
-    W(FETCHED) = 16 * TL_V, /* elements between two looks at what comes next */
-    /* z0 holds elements, not states, and then x itself will do without staging: for float sums,
-       and for keys. */
+    W(FETCHED) = 16 * TL_V, /* elements from one prefetch to the next */
+    /* z0 holds elements instead of states, so x needs no staging: float sums, and keys. */
     W(DIRECT) =
         sizeof(SS) == sizeof(E) && (OP_INPUTS) == 1 && !(OP_MASKED) && (!(OP_EXACT) || TL_BARE)
 };
 
-/* combine and twin of states that have folded na and nb, or n and n elements; the extremes of
- * keys that fill a vector in one instruction. */
+/* combine and twin of states that have folded na and nb elements, or n each. The extremes of keys
+ * that fill a vector take one instruction. */
 #if OP_EXTREME && TL_ONE_FIELD &&                                                                  \
     ((TL_SIZE == 4 && TL_HAVE_MOST_4) || (TL_SIZE == 8 && TL_HAVE_MOST_8))
 TL_INLINE VS W(join)(VS a, VS b, int64_t na, int64_t nb)
@@ -70,13 +70,13 @@ TL_INLINE VS W(low)(const void *z, const void *z2, int b, int64_t at, tl_par p)
     if (b == 1) return W(z1)(z, at, p);
     if (b == 2 && (TL_LOG_V < 3 || !z2)) return W(quad)(z, at, p);
     if (b == 2) return W(soa_load)(z2, at);
-    if (b == 3 && !z2) /* V = 16, w = 8..15: no climb */
+    if (b == 3 && !z2) /* V = 16, w = 8..15: climb is not called */
         return W(join_twins)(W(quad)(z, at - 4, p), W(quad)(z, at, p), 4);
     if (b == 3) return W(z3)(z2, at);
     return W(join_twins)(W(z3)(z2, at - 8), W(z3)(z2, at), 8);
 }
 
-/* b delayed by 1, 2, 4 or 8 lanes, with a before it. */
+/* b delayed by 1, 2, 4 or 8 lanes; a is the vector before it. */
 #if TL_V == 2
 #define TL_ENDS   1, 1
 #define TL_DELAY1 1, 2
@@ -119,7 +119,7 @@ DELAYER(delay8, MOVE8)
 #endif
 #undef DELAYER
 
-/* The last lane in every lane. */
+/* The last lane, copied to every lane. */
 TL_INLINE VS W(ends)(VS a)
 {
     VS r;
@@ -138,8 +138,8 @@ TL_INLINE VS W(ends)(VS a)
 #undef TL_DELAY4
 #undef TL_DELAY8
 
-/* Z_LOG_V at `at`, the next vector after the one before; last[] holds what it needs of that. z2:
- * NULL, or keep Z_2 there. */
+/* Z_LOG_V at `at`, for the vector after the previous call's. last[] keeps what the next call needs.
+ * z2: NULL, or where to store Z_2. */
 TL_INLINE VS W(climb)(VS *last, const void *z, W(soa) * z2, int64_t at, tl_par p)
 {
     VS v = W(z1)(z, at, p), before = v;
@@ -162,8 +162,8 @@ TL_INLINE VS W(climb)(VS *last, const void *z, W(soa) * z2, int64_t at, tl_par p
     return v;
 }
 
-/* Lowers one vector of states that starts at result `to` of sequence index `first`: m of its
- * lanes, aligned streaming if so. */
+/* Lowers m lanes of one vector of states to `out`; the first window begins at index `first`.
+ * stream: non-temporal stores; out must be aligned. */
 TL_INLINE void W(lower_some)(TL_OUT_T *out, VS s, int64_t m, TL_VE(real) n, int64_t first,
                              int stream, tl_par p)
 {
@@ -188,11 +188,11 @@ TL_INLINE void W(lower_some)(TL_OUT_T *out, VS s, int64_t m, TL_VE(real) n, int6
 #endif
 }
 
-/* How the windows of a tile are put together: the fold of the high bits `high_at` places back
- * (small: a low node), then the nodes of the low bits, high to low. BLOCKS and TWO: one
+/* How the windows of a tile are combined: the fold of the high bits, `high_at` places back (small:
+ * a node below a vector), then the nodes of the low bits, high to low. BLOCKS and TWO: one
  * overlapping node instead of the low bits. */
 typedef struct {
-    const void *z, *z2, *past, *node; /* node: NULL, or the states that overlap */
+    const void *z, *z2, *past, *node; /* node: the overlapping states, or NULL */
     int64_t w, over, high_at;
     int small, top, bits;
 } W(recipe);
@@ -219,7 +219,7 @@ TL_INLINE W(recipe) W(window_recipe)(const tl_window_work *k)
     return r;
 }
 
-/* `vectors` of windows (1 or 4) that end at `at` and on. */
+/* The windows that end at `at` and after it, for `vectors` vectors (1 or 4). */
 TL_INLINE void W(window_row)(VS *acc, const W(recipe) * r, int vectors, int64_t at, tl_par p)
 {
 #define EACH_VECTOR(value)                                                                         \
@@ -238,8 +238,8 @@ TL_INLINE void W(window_row)(VS *acc, const W(recipe) * r, int vectors, int64_t 
 #undef EACH_VECTOR
 }
 
-/* The results of m windows, the first of which ends at the tile's place `from` and begins at
-   index `first`. */
+/* Writes the results of m windows. The first ends at place `from` of the tile and begins at index
+ * `first`. */
 static void W(do_window_lower)(void *to, const tl_window_work *k, int64_t from, int64_t m,
                                int64_t first, int stream, tl_par p)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Windows over sorted keys. The rows whose keys lie in an interval are neighbours. Where the
- * interval is as far from every key, its ends move one way only, and each thread follows them
- * from row to row; where every row has an interval of its own, they are looked for by halving.
- * Descending keys are ascending ones read from the end.
+ * Windows over sorted keys. The rows whose keys lie in an interval are neighbours. If the interval
+ * is the same for every row, its ends only move forward, and each thread follows them from row to
+ * row. If every row has its own interval, its ends are found by binary search. Descending keys are
+ * ascending keys read from the end.
  *
- * Row j is in the window of row i if key[j] - key[i] lies in low .. high. No difference is
- * rounded: integers have 128 bits here, and a sum of two f64 is kept with its rounding error. */
+ * Row j is in the window of row i if key[j] - key[i] is in low .. high. No difference is rounded:
+ * integers are extended to 128 bits, and a sum of two f64 is kept together with its rounding
+ * error. */
 #include "bounds.h"
 #include "context/threads.h"
 #include <math.h>
@@ -14,20 +15,20 @@
 enum { PART_LEAST = 1 << 14 };
 static const int64_t part_unit = TALLY_KEY_PART;
 
-/* A key, or a distance between two: an integer (with parts in units of 1 / TALLY_KEY_PART), or a
- * f64. */
+/* A key, or a distance between two keys: an integer (if it has parts, in units of 1 /
+ * TALLY_KEY_PART) or an f64. */
 typedef struct {
     __int128 whole;
     double real;
 } key;
 
-/* The keys in ascending order: place p is row p, or row n - 1 - p. */
+/* The keys in ascending order: place p is row p, or row n - 1 - p if they descend. */
 typedef struct {
     const char *data;
-    const int64_t *parts; /* NULL, or of place 0 */
-    int64_t n, step;      /* bytes from one place to the next */
-    int direction;        /* from a place's part to the next: 1 or -1 */
-    int scaled;           /* whole has units of 1 / TALLY_KEY_PART */
+    const int64_t *parts; /* NULL, or the part of place 0 */
+    int64_t n, step;      /* step: bytes from one place to the next */
+    int direction;        /* step from a place's part to the next: 1 or -1 */
+    int scaled;           /* `whole` has units of 1 / TALLY_KEY_PART */
     tally_dtype dtype;
 } line;
 
@@ -59,7 +60,7 @@ static inline key at(const line *l, int64_t p)
     return k;
 }
 
-/* -1, 0, 1: a is below, equal to, above b. 2: one is NaN. */
+/* -1, 0, 1: a is below, equal to, above b. 2: one of them is a NaN. */
 static inline int compare(const line *l, key a, key b)
 {
     if (l->dtype != TALLY_F64) return (a.whole > b.whole) - (a.whole < b.whole);
@@ -69,8 +70,8 @@ static inline int compare(const line *l, key a, key b)
 
 static int sign(double x) { return (x > 0) - (x < 0); }
 
-/* The sign of (k - from) - distance, of real numbers. Equal keys are 0 apart, infinite ones too;
- * an infinite key is infinitely far from any other. */
+/* The sign of (k - from) - distance as real numbers. Equal keys have distance 0, infinite ones too;
+ * an infinite key is infinitely far from any other key. */
 static inline int order_of_reals(double k, double from, double distance)
 {
     if (k == from) return -sign(distance);
@@ -78,7 +79,8 @@ static inline int order_of_reals(double k, double from, double distance)
         const double apart = isinf(k) || isinf(from) ? (k > from ? INFINITY : -INFINITY) : 0;
         return (apart > distance) - (apart < distance);
     }
-    /* from + distance = sum + rest exactly (Dekker 1971); a sum that overflows is beyond any k */
+    /* from + distance = sum + rest exactly (Dekker 1971). A sum that overflows is beyond every
+     * k. */
     const double sum = from + distance, rest = fabs(from) >= fabs(distance)
                                                    ? distance - (sum - from)
                                                    : from - (sum - distance);
@@ -111,9 +113,9 @@ static line line_of(const tally_view *keys, int descending, const tally_key_wind
 
 typedef struct {
     const line *l;
-    int64_t begin; /* of the first chunk; each has PART_LEAST keys */
-    int wrong;     /* the order of neighbours that is not allowed */
-    int64_t first; /* the first key out of order so far */
+    int64_t begin; /* index of the first key of chunk 0; each chunk has PART_LEAST keys */
+    int wrong;     /* the forbidden order of neighbours */
+    int64_t first; /* the first key out of order found so far */
 } order_work;
 
 static void check_order(void *data, int64_t k)
@@ -139,7 +141,7 @@ int64_t tl_bounds_order(int threads, const tally_view *keys, const tally_key_win
     if (compare(&l, at(&l, 0), at(&l, 0)) == 2) return 0;
     while (i < l.n && compare(&l, at(&l, i - 1), at(&l, i)) == 0) i++;
     if (i == l.n) return l.n;
-    /* of a key and the one after it */
+    /* the first two keys that differ decide the direction */
     const int wrong = compare(&l, at(&l, i - 1), at(&l, i)) == 1 ? -1 : 1;
     *descending = wrong == -1;
     order_work all = {&l, i, wrong, l.n};
@@ -149,18 +151,19 @@ int64_t tl_bounds_order(int threads, const tally_view *keys, const tally_key_win
 
 /* ---- bounds ---- */
 
-/* What all rows share. */
+/* Shared by all rows. */
 typedef struct {
     line l;
     int descending;
     const tally_key_window *w;
     int row_ends;         /* TALLY_TIES_ROW */
-    int beyond;           /* windows may reach rows after their own that have other keys */
-    int64_t *start, *end; /* of each row; or NULL: only the rule of TALLY_TIES_ROW is checked */
+    int beyond;           /* windows may include later rows with other keys */
+    int64_t *start, *end; /* of each row; NULL: only check the rule of TALLY_TIES_ROW */
 } job;
 
-/* Is place p before the interval's first: below the limit, or at it and the limit is open? And
- * before the place after its last: not above the limit, nor at it if it is open? */
+/* before_first: is place p before the first of the interval? True below the limit, and at it if the
+ * limit is open. before_end: is p before the place after the last? True below the limit, and at it
+ * unless it is open. */
 static inline int before_first(const line *l, int64_t p, key from, key low, int open)
 {
     const int o = order(l, p, from, low);
@@ -172,7 +175,8 @@ static inline int before_end(const line *l, int64_t p, key from, key high, int o
     return o < 0 || (!open && o == 0);
 }
 
-/* The first place that is not before the first, or (of_end) before the end. */
+/* Binary search for the first place that is not before the first or, with of_end, not before the
+ * end. */
 static int64_t halve(const line *l, key from, key limit, int open, int of_end)
 {
     int64_t low = 0, high = l->n;
@@ -193,7 +197,7 @@ static inline key distance_of(const line *l, int64_t whole, int64_t part, double
     return (key){l->scaled ? (__int128)whole * part_unit + part : whole, 0};
 }
 
-/* The rows with the key of place p are *first .. *end - 1. */
+/* The rows with the same key as place p are *first .. *end - 1. */
 static inline void equal_rows(const job *j, int64_t p, int64_t *first, int64_t *end)
 {
     const line *const l = &j->l;
@@ -205,8 +209,8 @@ static inline void equal_rows(const job *j, int64_t p, int64_t *first, int64_t *
     *end = j->descending ? n - low : high;
 }
 
-/* The rows of places a .. b - 1. `dtype` is a constant. Returns the first row found whose window
- * would not be one range, or n: one with a row of its key left out, and a later one not. */
+/* The rows of places a .. b - 1. dtype must be a constant. Returns n, or the first row found whose
+ * window is not one range: it excludes a row with the same key but includes a later row. */
 static inline __attribute__((always_inline)) int64_t part_of(const job *j, tally_dtype dtype,
                                                              int64_t a, int64_t b)
 {
@@ -232,7 +236,7 @@ static inline __attribute__((always_inline)) int64_t part_of(const job *j, tally
             if (row + 1 < same_end && to > same_end && row < bad) bad = row;
             if (row + 1 < same_end) to = row + 1;
         }
-        if (from > to) from = to; /* nothing: an empty range */
+        if (from > to) from = to; /* an empty range */
         if (!j->start) continue;
         j->start[row] = from;
         j->end[row] = to;
@@ -240,9 +244,9 @@ static inline __attribute__((always_inline)) int64_t part_of(const job *j, tally
     return bad;
 }
 
-/* ---- integer keys whose limits are numbers of 64 bits too ---- */
+/* ---- integer keys with limits of 64 bits ---- */
 
-/* Keys as signed numbers in the same order: those of u64 less 2^63. */
+/* Keys as signed numbers in the same order: u64 keys minus 2^63. */
 static inline int64_t whole_at(const line *l, tally_dtype dtype, int64_t p)
 {
     const char *const x = l->data + p * l->step;
@@ -256,14 +260,14 @@ static inline int64_t whole_at(const line *l, tally_dtype dtype, int64_t p)
     return dtype == TALLY_U64 ? whole ^ INT64_MIN : whole;
 }
 
-/* An end of the interval is the first place whose key is not below key[p] + add; it is not
-   before `place`. */
+/* An end of the interval: the first place, not before `place`, whose key is not below key[p] +
+ * add. */
 typedef struct {
     int64_t add, place;
 } edge;
 
-/* Is the interval the same for all rows, and no limit beyond 64 bits? low and high: what to add
-   for the edges. */
+/* Is the interval the same for all rows, with limits of at most 64 bits? low and high: what to add
+ * for the edges. */
 static int is_whole(const job *j, int64_t a, int64_t b, edge *low, edge *high)
 {
     const line *const l = &j->l;
@@ -281,7 +285,8 @@ static int is_whole(const job *j, int64_t a, int64_t b, edge *low, edge *high)
            !__builtin_add_overflow(most, high->add, &sum);
 }
 
-/* No window goes on behind the rows of its own key, so TALLY_TIES_ROW ends it at its row. */
+/* Requires: no window reaches past the rows with its own key, so TALLY_TIES_ROW ends a window at
+ * its row. */
 static inline __attribute__((always_inline)) void whole_part(const job *j, const line given,
                                                              int descending, int64_t a, int64_t b,
                                                              const edge edges[2])
@@ -363,7 +368,7 @@ static int64_t parts_of(int threads, const job *j)
     return w.bad;
 }
 
-/* May a window have rows after its own with other keys? Of ascending keys those are larger. */
+/* May a window include rows after its own with other keys? Such keys are larger if keys ascend. */
 static int reaches_beyond(const job *j)
 {
     const tally_key_window *const w = j->w;

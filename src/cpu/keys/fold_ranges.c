@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Windows that are any ranges, on as many threads as there are.
+ * Windows that are arbitrary ranges, on several threads.
  *
- *   results          in the order of the tiles that their ranges end in (order; NULL: they are)
- *     share          of one thread, cut into
- *       batch        results whose ranges end in one tile: folded together, from the nodes of
- *                    every level (range_nodes.h), if that is less work than
- *       one by one   from the elements themselves */
+ *   results          in the order of the tiles in which their ranges end (`order`; NULL: unchanged)
+ *     chunk          taken by one thread and cut into
+ *       batch        results whose ranges end in one tile. They are folded together from the nodes
+ *                    of every level (range_nodes.h), unless it costs less to fold each range
+ *       one by one   from its elements */
 #include "ranges.h"
 #include "range_nodes.h"
 #include "context/threads.h"
@@ -14,39 +14,40 @@
 #include <stdlib.h>
 
 enum {
-    SHARE = 4096,            /* results of a share, at least */
-    SECOND_THREAD = 1 << 15, /* elements from which on a second thread pays */
-    FOLD_ALONE = 64          /* elements' time that a range folded alone costs beside its own */
+    SHARE = 4096,            /* fewest results of a chunk */
+    SECOND_THREAD = 1 << 15, /* fewest elements for several threads */
+    /* Fixed cost of folding a range from its elements, in units of one element. */
+    FOLD_ALONE = 64
 };
 
-/* What one thread works with. */
+/* The memory of one thread. */
 typedef struct {
     tl_range_nodes nodes, count_nodes;
-    int64_t *counts; /* of a share's results: elements that count for min_count */
+    int64_t *counts; /* for min_count: the number of counted elements of each result of a chunk */
 } worker;
 
-/* One call. Range number r of the caller's stands at place i of the order. */
+/* One call. The caller's range number r is at place i of the order. */
 typedef struct {
-    const tl_plan *plan,
-        *count; /* count: of elements that are not left out (NULL: all are there) */
+    const tl_plan *plan, *count; /* count: for min_count; NULL: all elements are present */
     const tl_ranges *ranges;
     const char *x;
-    char *y; /* its results, y_stride bytes apart, */
+    char *y; /* the results, y_stride bytes apart */
     int64_t y_stride;
-    int y_by_place;        /* of range r at number r, or at place i - counts_from */
+    /* 1: the result of place i is at i - counts_from; 0: the result of range r is at r */
+    int y_by_place;
     const int64_t *order;  /* place i has range order[i]; NULL: range i */
-    const int64_t *counts; /* NULL, or of place counts_from + k the elements that count */
+    const int64_t *counts; /* NULL, or the counts of places counts_from and up */
     int64_t counts_from;
-    int levels; /* ranges of 2^levels elements and more are folded one by one */
+    int levels; /* ranges of at least 2^levels elements are folded one by one */
 } job;
 
 typedef struct {
     int64_t from, end, place;
-    int64_t number; /* of its result in y */
+    int64_t number; /* index of its result in y */
 } range;
 
-/* The first range of places a .. b - 1 that has enough elements; the results of those before it
-   are empty. 0: there is none. */
+/* Finds the first range of places a .. b - 1 that has enough elements, and writes empty results for
+ * the ranges before it. 0: there is none. */
 static int next_range(const job *j, int64_t a, int64_t b, range *at)
 {
     for (int64_t i = a; i < b; i++) {
@@ -62,7 +63,7 @@ static int next_range(const job *j, int64_t a, int64_t b, range *at)
     return 0;
 }
 
-/* The states of a batch to results. */
+/* Lowers the states of a batch to results. */
 static void lower_batch(const job *j, tl_range_nodes *s, int64_t count)
 {
     const tl_plan *const plan = j->plan;
@@ -91,9 +92,9 @@ static void lower_batch(const job *j, tl_range_nodes *s, int64_t count)
         memcpy(j->y + s->number[i] * j->y_stride, from + i * bytes, (size_t)bytes);
 }
 
-/* Tries the ranges from `at` on, of places up to b - 1, that end in the tile that `at` ends in.
- * *stop: the place after the last of them. Returns whether they are done; 0: it is less work to
- * fold each alone. */
+/* Folds the ranges from `at` on, up to place b - 1, that end in the same tile as `at`. *stop: the
+ * place after the last of them. Returns 0, with nothing done, if it costs less to fold each of them
+ * alone. */
 static int batch(const job *j, tl_range_nodes *s, range at, int64_t b, int64_t *stop)
 {
     const int64_t first = at.from, tile = (at.end - 1) >> TL_TILE_LEVEL;
@@ -118,11 +119,12 @@ static int batch(const job *j, tl_range_nodes *s, range at, int64_t b, int64_t *
     return 1;
 }
 
-/* Folds the ranges of places a .. b - 1 one by one; one that is the range before it once. */
+/* Folds the ranges of places a .. b - 1 one by one. A range equal to the range before it is not
+ * folded again. */
 static void one_by_one(const job *j, int64_t a, int64_t b)
 {
     const tl_scalar *const op = j->plan->op;
-    const char *last = NULL; /* the result of the range before */
+    const char *last = NULL; /* the result of the previous range */
     range at, before = {0};
     for (int have = next_range(j, a, b, &at); have; have = next_range(j, at.place + 1, b, &at)) {
         char *const out = j->y + at.number * j->y_stride;
@@ -138,7 +140,7 @@ static void one_by_one(const job *j, int64_t a, int64_t b)
     }
 }
 
-/* The results of places a .. b - 1. */
+/* Computes the results of places a .. b - 1. */
 static void fold_places(const job *j, tl_range_nodes *s, int64_t a, int64_t b)
 {
     const int nodes = tl_range_nodes_open(s, j->plan, j->levels);
@@ -156,8 +158,7 @@ static void fold_places(const job *j, tl_range_nodes *s, int64_t a, int64_t b)
     }
 }
 
-/* The same, and before it what counts for min_count of an operator that leaves elements out. 0:
-   no memory. */
+/* The same, after the counts for min_count of an operator that skips elements. 0: out of memory. */
 static int fold_share(const job *given, worker *w, int64_t a, int64_t b)
 {
     job j = *given;
@@ -182,11 +183,13 @@ static int fold_share(const job *given, worker *w, int64_t a, int64_t b)
     return 1;
 }
 
-/* What the ranges of a call are like. */
+/* Statistics of the ranges of a call. */
 typedef struct {
-    int64_t all;                           /* elements, counted once for each range */
-    int64_t by_level[TL_RANGE_LEVELS + 1]; /* of ranges whose length has so many bits; last: more */
-    int sorted;                            /* the tiles that they end in never go down */
+    int64_t all; /* the sum of all lengths */
+    /* by_level[l]: elements of ranges whose length has l bits; the last entry has all longer
+     * ones */
+    int64_t by_level[TL_RANGE_LEVELS + 1];
+    int sorted; /* the tiles in which the ranges end do not decrease */
     int64_t longest;
 } survey;
 
@@ -207,8 +210,8 @@ static survey survey_of(const tl_ranges *ranges)
     return v;
 }
 
-/* How many levels of nodes make the least work: each costs a step for every element, and ranges
-   that are longer are folded from their elements. */
+/* The number of levels that costs least: each level costs one step per element, and ranges that are
+ * too long for the levels are folded from their elements. */
 static int best_levels(const survey *v, int64_t n)
 {
     const double each = (double)(v->all < n ? v->all : n);
@@ -221,7 +224,8 @@ static int best_levels(const survey *v, int64_t n)
     return levels;
 }
 
-/* The numbers of the ranges by the tile that they end in (a counting sort). NULL: no memory. */
+/* The range numbers sorted by the tile in which each range ends (counting sort). NULL: out of
+ * memory. */
 static int64_t *order_of(const tl_ranges *ranges)
 {
     const int64_t tiles = (ranges->n >> TL_TILE_LEVEL) + 1;
@@ -269,10 +273,10 @@ static tally_status no_memory(tally *ctx, int64_t bytes, const char *what)
     return status;
 }
 
-/* The shares of a call, which threads take. */
+/* The chunks of a call, which threads take. */
 typedef struct {
     const job *j;
-    int64_t share; /* places of each */
+    int64_t share; /* places of a chunk */
     int failed;
 } shares;
 
@@ -282,7 +286,7 @@ static void take_shares(void *with, const tl_worker *me)
     const int64_t results = s->j->ranges->results;
     worker *const w = new_worker();
     int good = 1;
-    if (!w) return; /* other threads take the shares */
+    if (!w) return; /* other threads take the chunks */
     for (int64_t t; good && (t = tl_next_chunk(me)) < me->chunks;) {
         const int64_t a = t * s->share, b = a + s->share < results ? a + s->share : results;
         good = fold_share(s->j, w, a, b);
@@ -291,20 +295,20 @@ static void take_shares(void *with, const tl_worker *me)
     free_worker(w);
 }
 
-/* All ranges of a dense sequence. w: NULL, or the worker of the thread that calls, which does all
-   of it. 0: no memory. */
+/* Computes all ranges of a dense sequence. w: NULL, or the memory of the calling thread, which then
+ * does all of it. 0: out of memory. */
 static int fold_dense(job *j, int threads, worker *w)
 {
     const survey v = survey_of(j->ranges);
     int64_t *const order = v.sorted ? NULL : order_of(j->ranges);
-    j->order = order; /* without memory for it: in the caller's order */
+    j->order = order; /* NULL if out of memory: the caller's order */
     j->levels = best_levels(&v, j->ranges->n);
     shares s = {.j = j, .share = SHARE};
     if (w) {
         w->nodes.from = w->nodes.head = w->count_nodes.from = w->count_nodes.head = 0;
         s.failed = !fold_share(j, w, 0, j->ranges->results);
     } else {
-        /* a thread reads `longest` elements before its first result, so it gets one share */
+        /* A thread reads up to `longest` elements before its first result, so it gets one chunk. */
         const int64_t each = (j->ranges->results + threads - 1) / threads;
         if (v.longest > SHARE && each > SHARE) s.share = each;
         const int64_t count = (j->ranges->results + s.share - 1) / s.share;

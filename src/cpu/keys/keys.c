@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Keys on the processors. Threads take neighbouring parts, so that what they find is in order:
+ * Keys on CPUs. Threads take neighbouring parts, so the results are in order:
  *
- *   runs     a part that begins at element a writes the ends it finds at offsets[a + 1] and up,
- *            where no other part writes (there are no more ends than elements); then they are
- *            moved together
- *   groups   each part counts its codes; the sums over groups, and over parts within a group,
- *            say where each part's elements of each group go */
+ *   runs     a part that begins at element a writes the ends that it finds from offsets[a + 1] on.
+ *            No other part writes there, because there are at most as many ends as elements. Then
+ *            the ends are moved together
+ *   groups   each part counts its codes. The prefix sums over groups, and over parts within a
+ *            group, give the positions of each part's elements of each group */
 #include "keys.h"
 #include "context/threads.h"
 #include "context/view.h"
@@ -30,8 +30,8 @@ static int64_t part_begin(int64_t n, int64_t parts, int64_t p)
 
 /* ---- runs ---- */
 
-/* Are two keys of different bits different? NaN equals NaN, -0 equals +0. magnitude: without the
- * sign; infinity: NaNs are above it. Integers have neither: infinity is the largest magnitude. */
+/* When keys with different bits are equal: NaN equals NaN, -0 equals +0. magnitude: mask without
+ * the sign; infinity: NaN are above it. For integers infinity is the largest magnitude. */
 typedef struct {
     uint64_t magnitude, infinity;
 } equality;
@@ -59,7 +59,7 @@ static int differ(uint64_t a, uint64_t b, equality q)
     return !((a == 0 && b == 0) || (a > q.infinity && b > q.infinity));
 }
 
-/* Which of the BLOCK keys from x on differ from the one after them: bit j for x[j]. */
+/* Which of the BLOCK keys from x on differ from the next key: bit j for x[j]. */
 #define OTHERS(bits)                                                                               \
     static inline __attribute__((always_inline)) uint32_t others_##bits(const key_##bits *x)       \
     {                                                                                              \
@@ -78,8 +78,8 @@ OTHERS(16)
 OTHERS(32)
 OTHERS(64)
 
-/* The places i, 1 <= i <= n, at which x[i] is not x[i - 1], plus `at`; to NULL: their number
- * alone. Most blocks have none. */
+/* Writes `at` plus the indices i, 1 <= i <= n, where x[i] differs from x[i - 1]; to NULL: only
+ * counts them. Most blocks have none. */
 #define ENDS(name, target, bits, others)                                                           \
     static target int64_t name(const void *data, int64_t n, int64_t at, equality q, int64_t *to)   \
     {                                                                                              \
@@ -106,7 +106,7 @@ ENDS(ends_32, , 32, others_32)
 ENDS(ends_64, , 64, others_64)
 
 #if defined(__x86_64__)
-/* The same where comparisons make masks: runs of 100 keys of 64 bits at 26 GB/s instead of 18. */
+/* The same with comparisons that give masks. */
 #define AVX2 __attribute__((target("avx2,bmi")))
 static inline AVX2 uint32_t others_avx2_64(const key_64 *x)
 {
@@ -176,7 +176,7 @@ static void ends_part(void *data, int64_t p)
 
 int64_t tl_runs(int threads, const tally_view *keys, int64_t *offsets)
 {
-    const int64_t last = keys->n - 1; /* comparisons */
+    const int64_t last = keys->n - 1; /* the number of comparisons */
     int64_t total = 0, found[1024] = {0};
     if (offsets) offsets[0] = 0;
     if (keys->n == 0) return 0;
@@ -195,7 +195,8 @@ int64_t tl_runs(int threads, const tally_view *keys, int64_t *offsets)
 
 /* ---- groups ---- */
 
-/* m codes from number i on. A code of u64 above 2^63 becomes negative, which is no group either. */
+/* Loads m codes from index i on. A u64 code of 2^63 or more becomes negative, which is no group
+ * either. */
 static void load(const tally_view *codes, int64_t i, int64_t m, int64_t *to)
 {
     const int64_t bytes = (int64_t)tally_dtype_size(codes->dtype);
@@ -223,8 +224,8 @@ static void load(const tally_view *codes, int64_t i, int64_t m, int64_t *to)
 #undef LOAD
 }
 
-/* Counts the codes of elements a .. b - 1. Returns the place of the first that is no group; b:
-   there is none. */
+/* Counts the codes of elements a .. b - 1. Returns the index of the first code that is no group, or
+ * b. */
 static int64_t count(const tally_view *codes, int64_t a, int64_t b, int64_t groups, int64_t *counts)
 {
     int64_t code[CHUNK];
@@ -254,7 +255,7 @@ typedef struct {
     const tally_view *codes;
     int64_t groups, *counts, parts; /* counts: of each group, for each part */
     int64_t *order;
-    int64_t first; /* the first code that is no group so far */
+    int64_t first; /* index of the first code found so far that is no group */
 } groups_work;
 
 static void count_part(void *data, int64_t p)
@@ -279,7 +280,7 @@ tally_status tl_groups(tally *ctx, int threads, const tally_view *codes, int64_t
 {
     const int64_t n = codes->n;
     int64_t parts = parts_of(threads, n), room;
-    if (groups > n / 4) parts = 1; /* the counts would be more than the codes */
+    if (groups > n / 4) parts = 1; /* otherwise there would be more counts than codes */
     *bad = -1;
     if (__builtin_mul_overflow(groups, parts * (int64_t)sizeof(int64_t), &room)) room = INT64_MAX;
     int64_t *const counts = room < INT64_MAX ? calloc((size_t)room + 1, 1) : NULL;
@@ -309,7 +310,8 @@ tally_status tl_groups(tally *ctx, int threads, const tally_view *codes, int64_t
 
 typedef struct {
     const int64_t *order;
-    int64_t n, length, parts, first; /* first: place that is none of 0 .. length - 1 */
+    /* first: index of the first order[i] found so far that is not in 0 .. length - 1 */
+    int64_t n, length, parts, first;
 } check_work;
 
 static void check_part(void *data, int64_t p)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The nodes of one thread's ranges. */
+ * The nodes of one thread's ranges (range_nodes.h). */
 #include "range_nodes.h"
 #include "cpu/widen.h"
 #include <assert.h>
@@ -28,7 +28,7 @@ int tl_range_nodes_open(tl_range_nodes *s, const tl_plan *plan, int levels)
     }
     const size_t soa = (size_t)plan->core->soa_bytes,
                  room = WIDE + 2 * RESULTS + ((soa + ALIGN - 1) & -(size_t)ALIGN);
-    /* pages that are never written cost nothing, so a short sequence does not use whole rings */
+    /* Pages that are never written cost nothing, so short sequences do not use whole rings. */
     s->memory = calloc(1, room + ALIGN + (size_t)tiles * soa);
     s->failed = !s->memory;
     if (s->failed) return 0;
@@ -42,14 +42,14 @@ int tl_range_nodes_open(tl_range_nodes *s, const tl_plan *plan, int levels)
     return 1;
 }
 
-/* The number of the tile that element e lies in. */
+/* The number of the tile of element e. */
 static int64_t tile_of(const tl_range_nodes *s, int64_t e)
 {
     return (e - s->base) >> TL_TILE_LEVEL;
 }
 
-/* Is everything read again from `low` on? Because what has been read begins later or is far away,
-   or because the rings are in a later tile already. */
+/* Must reading start again at `low`? True if the elements read so far begin later or end far
+ * before, or if the rings have moved past the tile. */
 static int starts_again(const tl_range_nodes *s, int64_t low, int64_t high)
 {
     return s->from == s->head || low < s->from || low > s->head ||
@@ -62,13 +62,13 @@ int64_t tl_range_nodes_cost(const tl_range_nodes *s, int64_t low, int64_t high)
     return high > s->head ? high - s->head : 0;
 }
 
-/* Reads the next elements, up to `end` of them or to the end of a tile; folds ranges, if any. */
+/* Reads the next elements, at most up to `end` or the end of the tile, and folds `count` ranges. */
 static void step(tl_range_nodes *s, const tl_plan *plan, const char *x, int64_t end, int64_t count)
 {
     tl_par par = plan->par;
     tl_range_work k = {.levels = s->levels, .rings = s->rings, .nodes = s->nodes, .soa = s->soa};
     if (end > s->head) {
-        /* a vector that was begun is made again: what follows its elements was not known */
+        /* A partial vector is computed again, because the elements after it were not known. */
         k.at = (s->head - s->base) & -(int64_t)TL_ABREAST;
         k.tile = tile_of(s, s->head);
         const int64_t tile_end = (k.tile + 1) << TL_TILE_LEVEL;
@@ -103,7 +103,7 @@ void tl_range_nodes_fold(tl_range_nodes *s, const tl_plan *plan, const char *x, 
     while (s->head < high && tile_of(s, s->head) < tile) step(s, plan, x, high, 0);
     assert(high - s->base <= TL_RANGE_PLACES);
     for (int64_t i = 0; i < count; i++) s->place[i] += (int32_t)(low - s->base);
-    for (; count & (TL_ABREAST - 1); count++) { /* the last vectors are whole */
+    for (; count & (TL_ABREAST - 1); count++) { /* pad to whole vectors */
         s->place[count] = (int32_t)(high - s->base - 1);
         s->length[count] = 1;
     }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Windows that are any ranges of a sequence: given one by one, or by options that the streaming
- * engine (window.h) has no road for: negative offsets, and a step. Each is folded by itself,
- * from its own first element. */
+ * Windows that are arbitrary ranges of a sequence: given as ranges, or by options that the windows
+ * of dense slices (window.h) do not support: negative offsets, and a step. Each range is folded
+ * alone, from its own first element. */
 #ifndef TALLY_RANGES_H
 #define TALLY_RANGES_H
 #include "context/context.h"
 #include "operator/plan.h"
 
 typedef struct tl_ranges {
-    const int64_t *start, *end;    /* of each result; or NULL, and the windows are those of */
-    const tally_window_options *o; /* these options: result r is that of position first + r step */
+    const int64_t *start, *end;    /* of each result, or NULL */
+    const tally_window_options *o; /* start NULL: result r is the window at first + r step */
     int64_t n, results, first, step;
     int64_t min_count;
 } tl_ranges;
@@ -22,8 +22,8 @@ static inline tl_ranges tl_ranges_of(const tally_window_options *o, int64_t n)
     return (tl_ranges){NULL, NULL, o, n, tally_window_length(n, o), first, step, o->min_count};
 }
 
-/* Range r: *from .. *end - 1. Returns whether a window of so many elements has a result at all:
- * 0 if it is not full, and the rule for edges gives the empty value. */
+/* Range r is *from .. *end - 1. Returns 0 if the window has no value: it is not full, and the rule
+ * for edges says so. */
 static inline int tl_range_at(const tl_ranges *s, int64_t r, int64_t *from, int64_t *end)
 {
     if (s->start) {
@@ -37,13 +37,13 @@ static inline int tl_range_at(const tl_ranges *s, int64_t r, int64_t *from, int6
     return (low >= 0 && high <= s->n) || s->o->edges == TALLY_EDGES_SHRINK || s->min_count > 0;
 }
 
-/* The results of one sequence's ranges. x: its elements, `stride` apart. count: as for
- * tl_window_view. y: results, y_stride bytes apart. TALLY_NO_MEMORY only. */
+/* Computes the ranges of one sequence. x: its elements, `stride` apart. count: see tl_window_view.
+ * y: results, y_stride bytes apart. Error: TALLY_NO_MEMORY only. */
 tally_status tl_ranges_run(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
                            const tl_ranges *ranges, const void *x, int64_t stride, void *y,
                            int64_t y_stride);
 
-/* tally_window on a view, by ranges. */
+/* tally_window on a view, computed by ranges. */
 tally_status tl_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
                             const tally_view *in, const tally_view *out,
                             const tally_window_options *options);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Columns of narrow types (narrow.h): strips of neighbouring ones, dealt to the threads. A lane
- * is a column, so there are no shuffles, and the state of a strip stays in the first cache. */
+ * Columns of narrow types (narrow.h) in strips of neighbouring columns, which threads take. A lane
+ * is a column, so no lanes are shuffled. The state of a strip stays in the first-level cache. */
 #include "narrow.h"
 #include "context/threads.h"
 
 enum {
     STRIP_BYTES = 4096,
-    LEAST_BYTES = 256, /* of a strip, where there are several threads */
-    SCANNED = 9,       /* bytes of rows from which on scans and */
-    WINDOWED = 64,     /* windows are faster than those of widened elements */
-    ROOM = 16 * 1024   /* bytes of a strip's w rows */
+    LEAST_BYTES = 256, /* narrowest strip with several threads */
+    SCANNED = 9,       /* shorter rows are scanned faster with widened elements */
+    WINDOWED = 64,     /* the same for windows */
+    ROOM = 16 * 1024   /* bytes of the w rows of a strip */
 };
 
 typedef struct {
@@ -25,7 +25,7 @@ static void strips(void *with, const tl_worker *worker)
 {
     const columns *a = with;
     const tally_view *in = a->in, *out = a->out;
-    const tl_narrow *road = a->plan->narrow;
+    const tl_narrow *loops = a->plan->narrow;
     const int64_t bytes = a->plan->op->elem_bytes, back = a->reverse ? in->n - 1 : 0,
                   sign = a->reverse ? -1 : 1;
     _Alignas(64) char acc[STRIP_BYTES];
@@ -35,11 +35,11 @@ static void strips(void *with, const tl_worker *worker)
             memset(acc, a->before, (size_t)width);
         else
             for (int64_t j = 0; j < width; j++) memcpy(acc + 2 * j, &a->before, 2);
-        road->columns(out ? (char *)out->data + (back * out->stride + c) * bytes : NULL,
-                      out ? sign * out->stride : 0,
-                      (const char *)in->data + (back * in->stride + c) * bytes, sign * in->stride,
-                      in->n, width, acc, a->exclusive, a->plan->keys);
-        if (!out) road->values(a->results + c * bytes, acc, width, a->plan->keys);
+        loops->columns(out ? (char *)out->data + (back * out->stride + c) * bytes : NULL,
+                       out ? sign * out->stride : 0,
+                       (const char *)in->data + (back * in->stride + c) * bytes, sign * in->stride,
+                       in->n, width, acc, a->exclusive, a->plan->keys);
+        if (!out) loops->values(a->results + c * bytes, acc, width, a->plan->keys);
     }
 }
 

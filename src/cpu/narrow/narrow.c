@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which plans have the roads of narrow.h, and their keys. */
+ * Decides which plans use the path of narrow.h, and sets their keys. */
 #include "narrow.h"
 #include "dtype/dtype.h"
 #include "dtype/dtype_traits.h"

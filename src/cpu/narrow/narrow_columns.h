@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Columns, a lane for each (narrow_kernel.h). */
+ * Columns, one per lane (narrow_kernel.h). */
 
-/* One vector of columns, of `lanes` that are there. */
+/* One vector of columns. */
 #define COLUMN(load_it, put_it)                                                                    \
     {                                                                                              \
         V a = N(get)(acc + c);                                                                     \
@@ -32,8 +32,8 @@ TL_INLINE void N(some_columns)(T *out, int64_t out_step, const T *x, int64_t ste
 }
 #undef COLUMN
 
-/* Folds of rows that follow each other and are so short that a vector holds several: as one row
- * of them all, whose parts are folded at the end. Returns how many rows were done. */
+/* Folds adjacent rows that are so short that a vector holds several: the vector is folded as one
+ * row, and its parts are folded at the end. Returns how many rows were processed. */
 static int64_t N(fold_narrow)(const T *x, int64_t rows, int64_t width, T *acc, tl_keying k)
 {
     const int64_t per = LANES / width, step = per * width;
@@ -78,8 +78,7 @@ static void N(columns)(void *to, int64_t out_step, const void *data, int64_t ste
     }
 }
 
-/* Windows down columns, as in window_long: blocks of w - 1 rows, of which suffix has a row for
-   each. */
+/* Windows along columns, as in window_long: blocks of w - 1 rows; suffix has one row for each. */
 TL_INLINE void N(row_of)(T *to, const T *a, const T *x, int64_t ahead, int64_t width, tl_keying k)
 {
     int64_t c = 0;

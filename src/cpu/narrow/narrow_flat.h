@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Scans and windows of one dense sequence (narrow_kernel.h). */
-/* ---- running keys of a vector ---- */
+/* ---- prefixes in a vector ---- */
 
-/* Lane l becomes the largest of lanes 0 .. l; *all: the largest, in every lane. */
+/* Lane l becomes the largest of lanes 0 .. l. *all: the largest of all lanes, in every lane. */
 TL_INLINE V N(prefixes)(V v, V *all)
 {
     if (sizeof(T) == 1) v = MOST(v, (V)GROUP_UP(v, 1));
@@ -26,7 +26,7 @@ TL_INLINE V N(prefixes)(V v, V *all)
     return v;
 }
 
-/* The same from the other end. */
+/* The same from the last lane to the first. */
 TL_INLINE V N(suffixes)(V v, V *all)
 {
     if (sizeof(T) == 1) v = MOST(v, (V)GROUP_DOWN(v, 1));
@@ -60,7 +60,8 @@ static uint16_t N(scan)(void *to, const void *data, int64_t m, uint16_t first, i
     const int way = ahead ? tl_fetch_way() : 0;
     V before = (V){0} + (T)first, run = {0}, all = {0};
     int64_t j = 0;
-    /* each result goes one place on; its place may be that of the next vector's first element */
+    /* Each result moves on by one place, which may be that of the next vector's first element. So
+     * the next vector is loaded before the store. */
     if (exclusive) {
         V v = N(load_some)(x, m, k), r;
         N(put_some)(out, before, 1, k);
@@ -76,7 +77,7 @@ static uint16_t N(scan)(void *to, const void *data, int64_t m, uint16_t first, i
         return r[m - j - 1];
     }
     const int64_t head = N(head)(out, stream);
-    if (head && m > head) { /* up to where results are aligned */
+    if (head && m > head) { /* the results before the first aligned one */
         const V r = N(prefixes)(N(load_some)(x, head, k), &all);
         N(put_some)(out, MOST(r, before), head, k);
         run += r[head - 1];
@@ -106,7 +107,8 @@ static uint16_t N(scan)(void *to, const void *data, int64_t m, uint16_t first, i
 
 /* ---- windows ---- */
 
-/* The largest of 2^levels elements that end at each lane; last[] has the vectors before. */
+/* Each lane becomes the largest of the 2^levels elements that end at it. last[] holds the previous
+ * vectors. */
 TL_INLINE V N(climb)(V v, V *last, int levels)
 {
 #define CLIMB(level)                                                                               \
@@ -125,8 +127,8 @@ TL_INLINE V N(climb)(V v, V *last, int levels)
     return v;
 }
 
-/* y[i], `count` of them: the largest of the 2^levels elements that end at x[i]. Nothing is read
- * before `begin`, nor from `end` on; the first elements have fewer before them. */
+/* y[i] = the largest of the 2^levels elements that end at x[i], 0 <= i < count. Only begin .. end -
+ * 1 is read; the first results cover fewer elements. */
 TL_INLINE void N(climb_all)(T *y, const T *x, int64_t count, const T *begin, const T *end,
                             int levels, tl_keying k)
 {
@@ -147,14 +149,14 @@ TL_INLINE void N(climb_all)(T *y, const T *x, int64_t count, const T *begin, con
     }
 }
 
-/* The largest of 2, 4, 8 .. elements that end at each place of a tile, then two of them that
-   overlap. */
+/* Computes the largest of 2, 4, 8, ... elements that end at each place of a tile. Two of them,
+ * which overlap, give a window. */
 static void N(window_short)(T *out, const T *x, int64_t m, int64_t w, int stream, tl_keying k)
 {
     enum { TILE = 4096 / sizeof(T), WITHIN = TL_VECTOR_BYTES / sizeof(T) };
     _Alignas(64) T y[TILE + TL_NARROW_SHORT + 3 * WITHIN];
     const int64_t top = tl_top_level(w), over = w - ((int64_t)1 << top),
-                  /* places before x, so that results begin with a vector */
+                  /* places before x, so that results begin at the start of a vector */
         lead = -(w - 1) & (LANES - 1);
     const T *const begin = x, *const end = x + m + w - 1;
     int64_t now = N(head)(out, stream);
@@ -183,7 +185,7 @@ static void N(window_short)(T *out, const T *x, int64_t m, int64_t w, int stream
             LEVELS(6)
 #undef LEVELS
         }
-        for (int64_t d = LANES; d < (int64_t)1 << top; d *= 2) /* of whole vectors */
+        for (int64_t d = LANES; d < (int64_t)1 << top; d *= 2) /* delays of whole vectors */
             for (int64_t i = (count - 1) & -LANES; i >= d; i -= LANES)
                 N(set)(y + i, MOST(N(get)(y + i), N(get)(y + i - d)));
         const T *const z = y + lead + w - 1;
@@ -195,9 +197,8 @@ static void N(window_short)(T *out, const T *x, int64_t m, int64_t w, int stream
     }
 }
 
-/* Blocks of as many whole vectors as w - 1 elements have: a window is a suffix of one and a
- * prefix of the next, which ends as far on and `more` elements further (van Herk, Gil and
- * Werman). */
+/* The van Herk / Gil-Werman algorithm. A block has the whole vectors of w - 1 elements. A window is
+ * a suffix of one block and a prefix of the next; the prefix ends `more` elements later. */
 static void N(window_long)(T *out, const T *x, int64_t m, int64_t w, T *suffix, int stream,
                            tl_keying k)
 {

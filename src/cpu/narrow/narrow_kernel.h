@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The loops of narrow.h for keys of type T (included three times by narrow_kernels.c). */
+ * The loops of narrow.h for keys of type T. narrow_kernels.c includes this file three times. */
 typedef T N(keys) __attribute__((vector_size(TL_VECTOR_BYTES)));
 #define V     N(keys)
 #define LANES ((int64_t)(TL_VECTOR_BYTES / sizeof(T)))
@@ -34,7 +34,7 @@ TL_INLINE V N(load)(const T *x, tl_keying k)
     memcpy(&v, x, sizeof v);
     return N(key)(v, k);
 }
-/* m > 0 elements; keys of the other lanes may be anything. */
+/* Loads m > 0 elements; the keys of the other lanes are undefined. */
 TL_INLINE V N(load_some)(const T *x, int64_t m, tl_keying k)
 {
     if (m >= LANES) return N(load)(x, k);
@@ -56,13 +56,13 @@ TL_INLINE void N(put)(T *to, V v, int stream, tl_keying k)
     else
         memcpy(to, &v, sizeof v);
 }
-/* 0 < m < LANES results. */
+/* Stores 0 < m < LANES results. */
 TL_INLINE void N(put_some)(T *to, V v, int64_t m, tl_keying k)
 {
     store_raw(to, (vec)N(value)(v, k), m * (int64_t)sizeof(T));
 }
 
-/* Results before `to` is aligned to a vector; 0 where nothing is streamed. */
+/* The number of results before the first one that is aligned to a vector; 0 without stream. */
 TL_INLINE int64_t N(head)(const T *to, int stream)
 {
     return stream ? (int64_t)(-(uintptr_t)to & (TL_VECTOR_BYTES - 1)) / (int64_t)sizeof(T) : 0;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * Compiled once an instruction set: the loops of narrow.h as tl_narrow_<isa>[]. */
+ * Compiled once per instruction set: the loops of narrow.h as tl_narrow_<isa>[]. */
 #include "narrow.h"
 #include "dtype/dtype_traits.h"
 #include "cpu/kernel/simd.h"
 #include "law/order.h"
 
-/* Which bytes are spread over a group. */
+/* For SPREAD: the byte, or pair of bytes, that is copied to a whole group. */
 enum { FIRST_BYTE = 0x0000, LAST_BYTE = 0x0f0f, FIRST_PAIR = 0x0100, LAST_PAIR = 0x0f0e };
-typedef uint8_t vec __attribute__((vector_size(TL_VECTOR_BYTES))); /* of any lanes */
+typedef uint8_t vec __attribute__((vector_size(TL_VECTOR_BYTES))); /* a vector of any lanes */
 
-/* The bytes of each group of 16 moved up or down, with zeros behind them; the last or the first
- * element of a group in all of it; groups moved up or down by one and by two. */
+/* Operations on groups of 16 bytes. GROUP_UP, GROUP_DOWN move the bytes of each group and fill with
+ * zeros. SPREAD copies one element of a group to all of it. ONE_UP, TWO_UP, ONE_DOWN, TWO_DOWN move
+ * whole groups by one or two. LAST_GROUP, FIRST_GROUP copy one group to all. */
 #if defined(__AVX512BW__)
 #define GROUP_UP(v, n)   ((vec)_mm512_bslli_epi128((__m512i)(v), n))
 #define GROUP_DOWN(v, n) ((vec)_mm512_bsrli_epi128((__m512i)(v), n))
@@ -23,7 +24,8 @@ typedef uint8_t vec __attribute__((vector_size(TL_VECTOR_BYTES))); /* of any lan
 #define LAST_GROUP(v)  ((vec)_mm512_shuffle_i64x2((__m512i)(v), (__m512i)(v), 0xff))
 #define FIRST_GROUP(v) ((vec)_mm512_shuffle_i64x2((__m512i)(v), (__m512i)(v), 0))
 #define GROUPS         4
-/* The bytes of v moved up by n = 1, 2, 4, 8, 16, .. below a vector, with those of a before them. */
+/* The bytes of v moved up by n = 1, 2, 4, 8, 16, ... bytes (less than a vector), with the last
+ * bytes of a before them. */
 #define DELAYED(a, v, n)                                                                           \
     ((n) >= 16 ? (vec)_mm512_alignr_epi64((__m512i)(v), (__m512i)(a), (n) == 16 ? 6 : 4)           \
                : (vec)_mm512_alignr_epi8((__m512i)(v),                                             \
@@ -56,7 +58,7 @@ typedef uint8_t vec __attribute__((vector_size(TL_VECTOR_BYTES))); /* of any lan
 #define GROUP_DOWN(v, n) FROM((vec)(v), (vec){0}, n)
 #define DELAYED(a, v, n) FROM((vec)(a), (vec)(v), 16 - (n))
 #endif
-#if defined(__SSE2__) /* has no shuffle of bytes */
+#if defined(__SSE2__) /* SSE2 has no shuffle of bytes */
 #define SPREAD(v, bytes)                                                                           \
     ((vec)((bytes) == LAST_BYTE    ? SPREAD_HIGH(_mm_unpackhi_epi8((__m128i)(v), (__m128i)(v)))    \
            : (bytes) == FIRST_BYTE ? SPREAD_LOW(_mm_unpacklo_epi8((__m128i)(v), (__m128i)(v)))     \
@@ -73,7 +75,7 @@ typedef uint8_t vec __attribute__((vector_size(TL_VECTOR_BYTES))); /* of any lan
 #define GROUPS         1
 #endif
 
-/* The larger lanes where simd.h has no single instruction. */
+/* The larger lanes, for sizes where simd.h has no single instruction. */
 #if defined(__SSE2__) && !defined(TL_INTS)
 #undef TL_MOST_U1
 #undef TL_MOST_U2
@@ -82,8 +84,8 @@ typedef uint8_t vec __attribute__((vector_size(TL_VECTOR_BYTES))); /* of any lan
     ((__typeof__(a))_mm_add_epi16((__m128i)(b), _mm_subs_epu16((__m128i)(a), (__m128i)(b))))
 #endif
 
-/* The first `bytes` < TL_VECTOR_BYTES of a vector. Without masks: by words, not by a memcpy into
- * a buffer, which was 2 to 6 times as slow. */
+/* Load and store the first `bytes` < TL_VECTOR_BYTES bytes of a vector. Without masks this goes
+ * word by word, which is 2 to 6 times as fast as a memcpy into a buffer. */
 #if defined(__AVX512BW__)
 TL_INLINE vec load_raw(const void *x, int64_t bytes)
 {
@@ -110,7 +112,7 @@ TL_INLINE uint64_t half_at(const char *x)
 }
 TL_INLINE uint64_t byte_at(const char *x, int64_t i) { return (uint64_t)(uint8_t)x[i] << 8 * i; }
 
-/* Up to 7 bytes; what is read twice is the same. */
+/* Up to 7 bytes. Bytes may be read twice. */
 TL_INLINE uint64_t load_few(const char *x, int64_t bytes)
 {
     if (bytes >= 4) return half_at(x) | half_at(x + bytes - 4) << 8 * (bytes - 4);
@@ -153,18 +155,18 @@ TL_INLINE void store_raw(void *to, vec v, int64_t bytes)
 }
 #endif
 
-/* The largest byte or the largest pair of bytes of a group of 16. */
+/* The largest byte, or pair of bytes, of a group of 16. */
 #if defined(__SSE4_1__)
 TL_INLINE unsigned most_of_16(__m128i v, int bytes)
 {
     const __m128i all = _mm_set1_epi8(-1);
-    v = _mm_xor_si128(v, all); /* there is one instruction for the smallest of 8 */
+    v = _mm_xor_si128(v, all); /* there is an instruction for the smallest of 8 pairs */
     if (bytes == 1) v = _mm_min_epu8(v, _mm_srli_epi16(v, 8));
     return ~(unsigned)_mm_cvtsi128_si32(_mm_minpos_epu16(v)) & (bytes == 1 ? 0xff : 0xffff);
 }
 #endif
 
-/* The first element, of `to` bytes, of each `from` bytes of v to y: lanes of 2, 4 or 8 bytes. */
+/* Stores the first element, of `to` bytes, of every `from` bytes of v in y. from is 2, 4 or 8. */
 TL_INLINE void put_firsts(void *y, vec v, int from, int to)
 {
 #if defined(__AVX512BW__)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Many dense sequences, one after the other or several in a vector (narrow_kernel.h). */
+ * Many dense sequences: one at a time, or several in a vector (narrow_kernel.h). */
 
 /* The largest lane. */
 TL_INLINE T N(most)(V v)
@@ -29,8 +29,7 @@ TL_INLINE T N(most)(V v)
 #endif
 }
 
-/* 0 < n < LANES elements; in the other lanes are some of them once more, or keys that change
-   nothing. */
+/* Loads 0 < n < LANES elements. The other lanes repeat some of them, or have key 0. */
 TL_INLINE V N(load_again)(const T *x, int64_t n, tl_keying k)
 {
     const int64_t bytes = n * (int64_t)sizeof(T);
@@ -81,8 +80,8 @@ TL_INLINE T N(fold)(const T *x, int64_t n, tl_keying k)
     return N(most)(MOST(a, b));
 }
 
-/* Sequences that follow each other, of 2, 4 or 8 bytes each: lanes of so many bytes. Returns how
-   many were done. */
+/* Adjacent sequences of 2, 4 or 8 bytes each: a lane of that width holds one. Return how many
+ * sequences were processed. */
 #define EACH_TINY(F)                                                                               \
     if (n * (int64_t)sizeof(T) == 8) {                                                             \
         F(uint64_t, 8)                                                                             \
@@ -110,9 +109,9 @@ TL_INLINE int64_t N(fold_tiny)(T *out, const T *x, int64_t rows, int64_t n, tl_k
 }
 #undef FOLD_TINY
 
-/* ---- rows that follow each other, of which a vector holds several ---- */
+/* ---- adjacent rows, several in a vector ---- */
 
-/* same[i]: the lanes whose row has begun 2^i lanes before. */
+/* same[i]: the lanes whose row begins at least 2^i lanes before. */
 TL_INLINE void N(same_row)(V *same, int64_t n)
 {
     T place[LANES];
@@ -120,7 +119,7 @@ TL_INLINE void N(same_row)(V *same, int64_t n)
     for (int level = 0; level < 6; level++) same[level] = (V)(N(get)(place) >= (T)(1 << level));
 }
 
-/* Prefixes of each row of n <= LANES / 2. */
+/* Prefixes of each row of n <= LANES / 2 elements. */
 TL_INLINE V N(row_prefixes)(V v, int64_t n, const V *same)
 {
 #define JOIN(level)                                                                                \
@@ -136,7 +135,7 @@ TL_INLINE V N(row_prefixes)(V v, int64_t n, const V *same)
     return v;
 }
 
-/* These return how many rows were done. */
+/* Return how many rows were processed. */
 static int64_t N(scan_small)(T *out, const T *x, int64_t rows, int64_t n, V run, tl_keying k)
 {
     const int64_t per = LANES / n, step = per * n;
@@ -177,7 +176,7 @@ static void N(fold_rows)(void *to, const void *data, int64_t rows, int64_t n, in
     int64_t r = 0;
     if (!offsets && pitch == n) {
         r = N(fold_tiny)(out, x, rows, n, k);
-        /* else not worth its masks */
+        /* for fewer elements the masks cost more than they save */
         if (n > 1 && n <= LANES / (GROUPS == 4 ? 5 : 2) && (rows - r) * n >= 4 * LANES)
             r += N(fold_small)(out + r, x + r * n, rows - r, n, k);
     }
@@ -195,7 +194,7 @@ static void N(fold_rows)(void *to, const void *data, int64_t rows, int64_t n, in
     }
 }
 
-/* In one group of 16 bytes. */
+/* Prefixes within one group of 16 bytes. */
 TL_INLINE V N(prefixes_few)(V v)
 {
     if (sizeof(T) == 1) v = MOST(v, (V)GROUP_UP(v, 1));
@@ -255,7 +254,8 @@ static void N(scan_rows)(void *to, const void *data, int64_t rows, int64_t n, in
     }
     if (pitch == n && out_pitch == n) {
         EACH_TINY(SCAN_TINY)
-        if (n > 1 && n <= LANES / 2 && (rows - r) * n >= 4 * LANES) { /* else not worth its masks */
+        /* for fewer elements the masks cost more than they save */
+        if (n > 1 && n <= LANES / 2 && (rows - r) * n >= 4 * LANES) {
             r += N(scan_small)(out + r * n, x + r * n, rows - r, n, run, k);
         }
     }

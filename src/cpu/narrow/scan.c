@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Scans by the road of narrow types (narrow.h): the state before comes from the counter of the
- * law, and goes back to it as nodes. */
+ * Scans by the fast path for narrow types (narrow.h). The prefix comes from the counter of the law,
+ * and the elements go back into it as nodes. */
 #include "narrow.h"
 #include "context/view.h"
 
 enum { TILE = 64 * 1024 /* elements at a time */ };
 
-/* The nodes of m elements. */
+/* Appends the nodes of m elements to the counter. */
 static void push_part(const tl_plan *plan, tl_counter *c, const char *x, int64_t m)
 {
     tl_state nodes[TL_MAX_LEVELS];
@@ -27,7 +27,7 @@ void tl_narrow_scan(const tl_scan *s, tl_counter *c, const char *x, int64_t n, c
         if (b && (b & -b) < m) m = b & -b;
         const int whole = !(m & (m - 1)),
                   have = tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &before);
-        /* now: results may take the elements' place */
+        /* before the scan, because results may overwrite the elements */
         if (!whole && !(s->ends && m == n)) push_part(plan, c, x, m);
         const uint16_t key = plan->narrow->scan(out, x, m, have ? tl_key_of(plan, &before) : 0,
                                                 s->exclusive, fits, ahead, plan->keys);
