@@ -5,6 +5,7 @@
 set -uo pipefail
 command -v python3 >/dev/null 2>&1 || { echo "skipped: python3 is not here"; exit 77; }
 cd "$TALLY_SOURCE" || exit 1
+[ -f README.md ] && [ -d bench/results ] || { echo "skipped: the documents are not here"; exit 77; }
 python3 - <<'PYTHON'
 import os, re, sys
 
