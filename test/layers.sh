@@ -5,7 +5,7 @@
 #                          beside a timed call, and cli/error.c, for its hints, see inside the library
 #   ladder                 the same; cli sees its ladder.h and ceiling.h; only ladder/place.c, which runs its kernels, sees src/gpu
 #   ladder/model           nothing but itself
-#   src                    a room sees those that the table below gives it, and no other
+#   src                    a folder sees those that the table of src/README.md lists for it, and no other
 #   src/cpu, src/gpu       never name an operator: they get plans
 #   src                    every parallel region asks tl_threads (context/threads.h) how many threads there are
 #   everything             reads its operators from ops.def: no list of them anywhere else
@@ -55,53 +55,34 @@ for what in teaches source 'look at'; do
         grep -L "$what: " ladder/{reduce,scan,window,transpose,histogram}/*)
 done
 
-# A room, and the rooms whose headers it may include. `op` includes nothing: its tables are read by others.
-declare -A sees=(
-    [op]=''
-    [dtype]=''
-    [operator]=''
-    [store]=''
-    [law]='operator'
-    [exact]='operator'
-    [context]='op dtype operator law exact'
-    [cpu/kernel]='dtype operator law'
-    [cpu/elements]='dtype operator cpu/kernel'
-    [cpu/narrow]='dtype operator law context cpu/kernel'
-    [cpu]='op dtype operator law exact store context cpu/kernel cpu/narrow'
-    [cpu/exact]='dtype operator law exact context cpu cpu/kernel cpu/keys'
-    [cpu/keys]='dtype operator law context cpu'
-    [cpu/grid]='operator law context cpu'
-    [cpu/groups]='operator law exact context cpu cpu/exact'
-    [cpu/inputs]='dtype operator law exact context cpu cpu/keys cpu/grid'
-    [gpu/kernel]=''
-    [gpu/kernel/inputs]=''
-    [gpu/kernel/short]=''
-    [gpu/kernel/exact]=''
-    [gpu/kernel/window]=''
-    [gpu]='dtype operator law exact store context gpu/kernel'
-    [gpu/window]='operator law context gpu gpu/kernel'
-    [gpu/pieces]='operator law exact context gpu gpu/kernel'
-    [gpu/cuda]='store context gpu'
-    [gpu/opencl]='store context gpu'
-    [many]='operator law context'
-    [api]='op dtype operator law exact store context cpu cpu/exact cpu/keys cpu/grid cpu/inputs many'
-    [api/parts]='operator law exact context cpu cpu/exact cpu/grid cpu/groups cpu/inputs api'
-    [io]='dtype law store context io/netcdf'
-    [io/netcdf]='dtype law store context io'
-)
+# A folder of src/, and the folders whose headers its files may include beside their own: the first and the last column
+# of the table in src/README.md.
+declare -A sees=()
+while IFS='|' read -r _ folder _ list _; do
+    folder=${folder//[\` ]/} list=${list//\`/}
+    [ -d "src/$folder" ] || broken "src/README.md has a row for $folder, which is no folder"
+    [ -z "${sees[${folder%/}]+is}" ] || broken "src/README.md has two rows for $folder"
+    sees[${folder%/}]=$list
+done < <(grep '^| `' src/README.md)
+[ ${#sees[@]} -gt 20 ] || broken "src/README.md has no table of the folders"
+for folder in "${!sees[@]}"; do
+    for seen in ${sees[$folder]}; do
+        [ "$seen" = nothing ] || [ -n "${sees[$seen]+is}" ] || broken "src/README.md: $folder sees $seen, which has no row"
+    done
+done
 files=$(find src -name '*.[ch]' -o -name '*.def' -o -name '*.cl')
 for f in $files; do
-    room=${f#src/} room=${room%/*}
-    [ -n "${sees[$room]+is}" ] || broken "$f is in no room of the table in test/layers.sh"
+    folder=${f#src/} folder=${folder%/*}
+    [ -n "${sees[$folder]+is}" ] || broken "$f is in no folder of the table in src/README.md"
 done
 while read -r f i; do
     [[ $i == ../* ]] && broken "$f includes $i: a path begins at src/"
-    room=${f#src/} room=${room%/*}
-    [ -n "${sees[$room]+is}" ] && [ -f "src/$i" ] || continue # tally.h, the system's
-    [ "$room/${i##*/}" = "$i" ] && { broken "$f includes $i by the name of its own room"; continue; }
-    case $room:$i in
+    folder=${f#src/} folder=${folder%/*}
+    [ -n "${sees[$folder]+is}" ] && [ -f "src/$i" ] || continue # tally.h, the system's
+    [ "$folder/${i##*/}" = "$i" ] && { broken "$f includes $i by the name of its own folder"; continue; }
+    case $folder:$i in
     op:*) broken "$f includes $i: an operator includes nothing" ;;
-    *) [[ " ${sees[$room]} " == *" ${i%/*} "* ]] || broken "$f includes $i: $room does not see ${i%/*} (test/layers.sh)" ;;
+    *) [[ " ${sees[$folder]} " == *" ${i%/*} "* ]] || broken "$f includes $i: $folder does not see ${i%/*} (src/README.md)" ;;
     esac
 done < <(includes $files)
 for d in $(find src -mindepth 1 -type d); do
