@@ -143,7 +143,7 @@ static void one_by_one(const job *j, int64_t a, int64_t b)
 /* Computes the results of places a .. b - 1. */
 static void fold_places(const job *j, tl_range_nodes *s, int64_t a, int64_t b)
 {
-    const int nodes = tl_range_nodes_open(s, j->plan, j->levels);
+    const int nodes = j->levels > 0 && tl_range_nodes_open(s, j->plan, j->levels);
     range at;
     for (int have = next_range(j, a, b, &at); have; have = next_range(j, at.place, b, &at)) {
         int64_t stop = at.place + 1;
