@@ -189,7 +189,6 @@ static void read_part(void *data, int64_t i)
         __atomic_store_n(&w->error, errno, __ATOMIC_RELAXED);
         return;
     }
-    tl_unify_lines(w->to + from, (size_t)r, 0);
     __atomic_fetch_add(&w->got, r, __ATOMIC_RELAXED);
 }
 
@@ -205,8 +204,6 @@ static int read_more(tally_file *f)
         char *const to = t->buf + t->n;
         read_work all = {f, to, want, each, 0, 0};
         tl_for(t->threads, parts, read_part, &all);
-        for (size_t i = 1; i < (size_t)parts && each * i < (size_t)all.got; i++)
-            tl_unify_lines(to + each * i - 1, 2, 0);
         errno = all.error;
         if (all.error) return -1;
         t->n += (size_t)all.got;
@@ -224,13 +221,42 @@ static int read_more(tally_file *f)
             t->eof = 1;
             break;
         }
-        tl_unify_lines(t->buf + t->n, (size_t)r, 0);
-        const int line = memchr(t->buf + t->n, '\n', (size_t)r) != NULL;
-        if (t->n) tl_unify_lines(t->buf + t->n - 1, 2, 0);
+        const int line = memchr(t->buf + t->n, '\n', (size_t)r) != NULL ||
+                         memchr(t->buf + t->n, '\r', (size_t)r) != NULL;
         t->n += (size_t)r;
         if (line && tl_input_would_wait(f)) break; /* parse what is there while more comes */
     }
     return 0;
+}
+
+/* The ends of lines of the n bytes at p, in parts. A part that ends in a carriage return must know
+   the byte after it as it was read. */
+typedef struct {
+    char *p;
+    size_t n, each;
+    int last; /* nothing follows the n bytes */
+    const char *next;
+} unify_work;
+
+static void unify_part(void *data, int64_t i)
+{
+    const unify_work *w = data;
+    const size_t from = w->each * (size_t)i, left = w->n - from;
+    const size_t n = left < w->each ? left : w->each;
+    char *const end = w->p + from + n - 1;
+    tl_unify_lines(w->p + from, n, left == n && w->last);
+    if (left > n && *end == '\r' && w->next[i] != '\n') *end = '\n';
+}
+
+static void unify(const tl_text *t, char *p, size_t n)
+{
+    char next[32 * CHUNKS + 1];
+    size_t parts = n < 2 * SMALL ? 1 : (size_t)t->most;
+    const size_t each = (n + parts - 1) / parts;
+    parts = (n + each - 1) / each;
+    for (size_t i = 0; i + 1 < parts; i++) next[i] = p[each * (i + 1)];
+    unify_work all = {p, n, each, t->eof, next};
+    tl_for(t->threads, (int64_t)parts, unify_part, &all);
 }
 
 /* Fills the block behind what it holds, with a newline at the end of each line. As read_more. */
@@ -242,8 +268,7 @@ static int fill(tally_file *f)
     t->held = 0;
     const int failed = read_more(f);
     if (failed || t->n == before) return failed;
-    if (before + 1 < t->n) tl_unify_lines(t->buf + before, 2, 0);
-    if (t->eof) tl_unify_lines(t->buf + t->n - 1, 1, 1);
+    unify(t, t->buf + before, t->n - before);
     t->held = t->buf[t->n - 1] == '\r';
     t->n -= (size_t)t->held;
     return 0;
