@@ -11,8 +11,10 @@
 #include <string.h>
 
 enum {
-    PIECE_BYTES = 4 << 20
-}; /* a piece and its results stay near the cache; a power of two, so pieces are whole blocks */
+    PIECE_BYTES =
+        4
+        << 20 /* a piece and its results stay near the cache; a power of two, so pieces are whole blocks */
+};
 
 enum { WIDE = 1 << 24 }; /* elements a window may span on a pipe before its length is asked for */
 

@@ -678,8 +678,7 @@ TALLY_API void tally_file_get_info(const tally_file *file, tally_file_info *info
  * running fastest, here and in `mapped`. */
 TALLY_API tally_status tally_file_read(tally_file *file, void *buffer, int64_t max, int64_t *got);
 /* netcdf: reads the part of the array that begins at start[] and has count[] elements along each
- * dimension, in C order. Reading boxes in the order of the file continues where the last read
- * ended, without reading anything twice. */
+ * dimension, in C order. tally_file_read then continues where it was. */
 TALLY_API tally_status tally_file_read_box(tally_file *file, const int64_t *start,
                                            const int64_t *count, void *buffer);
 /* options.by: reads elements as tally_file_read does, and for each line the number of its group.

@@ -344,8 +344,8 @@ typedef struct tally_mpi_mover {
     void *self;
     /* Returns NULL if the mover can move memory at p. */
     const char *(*takes)(void *self, const void *p);
-    /* Sets *memory to at least `bytes` bytes of device memory, valid until the next call of room.
-     */
+    /* Sets *memory to at least `bytes` bytes of device memory, valid until the next call of
+     * room. */
     const char *(*room)(void *self, size_t bytes, void **memory);
     /* Starts the exchange of one call: for each rank r, this one included, sends send[r] bytes at
      * from + send_at[r] to rank r, and receives got[r] bytes of rank r at to + got_at[r]. On this
@@ -395,8 +395,8 @@ static inline tally_status tally_mpi_by_mover_(const tally_mpi_swap_ *x, const v
     return status ? status : tally_mpi_moved_(x->mover->wait(x->mover->self));
 }
 
-/* Gathers this rank's share of the elements of every rank into x->all, in the order of the ranks.
- */
+/* Gathers this rank's share of the elements of every rank into x->all, in the order of the
+ * ranks. */
 static inline tally_status tally_mpi_gather_share_(const tally_mpi_swap_ *x)
 {
     MPI_Datatype element = MPI_DATATYPE_NULL;

@@ -30,8 +30,8 @@ typedef struct tl_inputs_call {
 } tl_inputs_call;
 
 /* A grid is the state of many sequences that grow together, such as the cells of a field, between
- * pushes. The processors' struct (cpu/grid/grid.h) and a device's struct both begin with tl_grid.
- */
+ * pushes. The processors' struct (cpu/grid/grid.h) and a device's struct both begin with
+ * tl_grid. */
 typedef struct tl_grid {
     const struct tl_grid_calls *calls;
 } tl_grid;

@@ -4,8 +4,8 @@
 #define TALLY_OPERATORS_H
 #include "context.h"
 
-/* The scalar row and the parameter of `op` on dtype. An error names the choices. ctx may be NULL.
- */
+/* The scalar row and the parameter of `op` on dtype. An error names the choices. ctx may be
+ * NULL. */
 tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_scalar **scalar,
                         tl_par *par);
 

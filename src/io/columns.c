@@ -1,32 +1,33 @@
-/* SPDX-License-Identifier: MIT
- * Which columns of a table are read.
+/* SPDX-License-Identifier: MIT Chooses the columns of a table that are read.
  *
- *     day,price,qty     a header (header.c)
- *     mon,,3            an empty cell says nothing: the next lines are looked at, until each
- *                       column has a number or a word
- *     tue,1.5,4         price and qty are columns of numbers */
+ *    day,price,qty     a header (header.c)
+ *    mon,,3            an empty cell has no type: more lines are examined, until each
+ *                      column has a number or a word
+ *    tue,1.5,4         price and qty are columns of numbers */
 #include "io.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What the choice is made from: the records, of which those from `from` on are data. */
+/* The state of the choice. The records from number `from` on are data. */
 struct choice {
     tally_file *f;
     tl_lines lines;
-    const tl_record *r; /* of lines */
+    const tl_record *r; /* the records in `lines` */
     int from;
     tl_layout *l;
-    int64_t width; /* columns there are */
-    char *taken;   /* those that are chosen, */
-    int key;       /* now as keys: 0 or 1 */
-    int may_name;  /* the first record may be a header; it is one if a column is named by it */
+    int64_t width; /* number of columns */
+    char *taken;   /* for each column bits of VALUE and KEY, if it is chosen */
+    int key;       /* 1: the columns that are being chosen are keys */
+    /* 0: no header; 1: the first record may be a header, and is one if it names a chosen column;
+     * 2: it is a header */
+    int may_name;
     int named;
 };
 
 static int kind(const struct choice *c, int64_t i) { return tl_column_kind(&c->lines, c->from, i); }
 
-/* Names the columns in a sentence: 1 'date', 2 'price', ...; those with numbers only, or all. */
+/* Lists the columns for a sentence: 1 'date', 2 'price', ... numbers: only columns of numbers. */
 static const char *listed(const struct choice *c, int names, int numbers, char *out, size_t room)
 {
     size_t n = 0;
@@ -47,7 +48,7 @@ static const char *listed(const struct choice *c, int names, int numbers, char *
     return out;
 }
 
-/* A cell's text with doubled quotes as one, into out (room for the cell and a zero). */
+/* Copies a cell's text to out, with doubled quotes as one. out has space for the cell and a 0. */
 static size_t plain(const tl_field_text *x, const char *line, char *out)
 {
     const int quoted = x->s > line && x->s[-1] == '"' && *x->e == '"';
@@ -60,7 +61,7 @@ static size_t plain(const tl_field_text *x, const char *line, char *out)
     return n;
 }
 
-/* The next column from `at` on that a header calls [s, e): from 0, or -1. */
+/* The next column, from `at` on, that the header names [s, e). Counted from 0; -1: none. */
 static int64_t named_from(const struct choice *c, int64_t at, const char *s, const char *e,
                           char *space)
 {
@@ -76,7 +77,7 @@ static int64_t named_from(const struct choice *c, int64_t at, const char *s, con
     return -1;
 }
 
-enum { VALUE = 1, KEY = 2 }; /* bits of taken */
+enum { VALUE = 1, KEY = 2 }; /* bits of choice.taken */
 
 static tally_status add(struct choice *c, int64_t column)
 {
@@ -93,7 +94,7 @@ static tally_status add(struct choice *c, int64_t column)
     return TALLY_OK;
 }
 
-/* A number from 1 at *s, which moves behind it; 0 if there is none. */
+/* Reads a number of at least 1 at *s and advances *s; 0 if there is none. */
 static int64_t number(const char **s, const char *e)
 {
     int64_t v = 0;
@@ -102,7 +103,7 @@ static int64_t number(const char **s, const char *e)
     return v;
 }
 
-/* One item of a list of columns: NAME, N, N-M or N- (to the last). */
+/* Reads one item of a list of columns: NAME, N, N-M or N- (to the last). */
 static tally_status item(struct choice *c, const char *s, const char *e, char *space)
 {
     char list[320];
@@ -139,7 +140,8 @@ static tally_status item(struct choice *c, const char *s, const char *e, char *s
     return status;
 }
 
-/* "price", "2", "price,qty", "2-5,9": items between commas; one in quotes may hold commas. */
+/* Reads a list of columns, such as "price", "2", "price,qty" or "2-5,9". Items are separated by
+ * commas; a name in quotes may contain commas. */
 static tally_status asked(struct choice *c, const char *text)
 {
     const size_t length = strlen(text);
@@ -150,7 +152,7 @@ static tally_status asked(struct choice *c, const char *text)
     char *const space = malloc(2 * (room + 1)), *const own = space + room + 1;
     if (!space) return tl_no_memory(c->f->ctx, 2 * (room + 1), "the columns");
     tally_status status = TALLY_OK;
-    if (named_from(c, 0, text, text + length, space) >= 0) { /* a name with commas in it */
+    if (named_from(c, 0, text, text + length, space) >= 0) { /* one name that contains commas */
         status = item(c, text, text + length, space);
         free(space);
         return status;
@@ -176,7 +178,7 @@ static tally_status asked(struct choice *c, const char *text)
 
 static int ascending(const void *a, const void *b)
 {
-    const tl_want *const v = a, *const w = b; /* of a column that is several, the values last */
+    const tl_want *const v = a, *const w = b; /* ordered by column, then by role, the value last */
     return v->column != w->column ? (v->column > w->column) - (v->column < w->column)
                                   : w->role - v->role;
 }
@@ -202,8 +204,8 @@ static tally_status name_columns(struct choice *c)
     return TALLY_OK;
 }
 
-/* Refuses column i of words if its first one is a number in another spelling: it must not be
-   passed over in silence. */
+/* Refuses column i of words if its first word is a number in another spelling, because a column
+ * of numbers must not be ignored silently. */
 static tally_status no_number(const struct choice *c, int64_t i)
 {
     const tl_field_text *x = NULL;
@@ -229,15 +231,15 @@ static tally_status no_number(const struct choice *c, int64_t i)
                    option);
 }
 
-/* Without a choice of the caller's: the one column with numbers, or for a table all that have no
-   words. */
+/* Chooses the columns if the caller named none: the only column with numbers, or for a table all
+ * columns without words. */
 static tally_status unasked(struct choice *c)
 {
     char list[320];
     int64_t found = 0, maybe = 0, at = 0, maybe_at = 0;
     tally_status s = TALLY_OK;
     for (int64_t i = 0; i < c->width && !s; i++) {
-        if (c->taken[i]) continue; /* a key */
+        if (c->taken[i]) continue; /* a key column */
         const int what = kind(c, i);
         if (what == TL_NUMBER) found++, at = i;
         if (what == TL_NONE) maybe++, maybe_at = i;
@@ -258,7 +260,7 @@ static tally_status unasked(struct choice *c)
     return add(c, at);
 }
 
-/* options.by_time: the last of the key columns is no key. */
+/* options.by_time: the last key column has the times instead. */
 static void last_is_time(tl_layout *l)
 {
     l->want[--l->keys].role = TL_TIME;
@@ -274,7 +276,8 @@ static tally_status uncertain(const struct choice *c)
                    c->f->label, (int)(n < 60 ? n : 60), c->r[0].line);
 }
 
-/* A first line of csv that may be a comment: it begins with '#' and has fewer cells than the next. */
+/* Refuses a first line of csv that may be a comment: it begins with '#' and has fewer cells than
+ * the next line. */
 static tally_status maybe_comment(const struct choice *c)
 {
     const char *p = c->r[0].line;
@@ -288,7 +291,7 @@ static tally_status maybe_comment(const struct choice *c)
                    c->f->label, (int)(n < 60 ? n : 60), p);
 }
 
-/* The header, if the caller left it to us, and the columns. */
+/* Chooses the columns, and decides whether there is a header unless the caller said it. */
 static tally_status choose(struct choice *c, const tally_file_options *o, int *header)
 {
     tally_status s = c->l->quotes && !o->comment ? maybe_comment(c) : TALLY_OK;
@@ -327,7 +330,7 @@ tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const
     } else if (records == 0 && (o->column || o->by)) {
         s = tl_fail(f->ctx, TALLY_BAD_DATA, "%s: no column '%s': the input is empty", f->label,
                     o->column ? o->column : o->by);
-    } else if (records == 0) { /* nothing will be read */
+    } else if (records == 0) { /* there is nothing to read */
         l->want[0] = (tl_want){0, 0, 0};
         l->columns = 1;
     } else {

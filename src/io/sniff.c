@@ -1,15 +1,14 @@
-/* SPDX-License-Identifier: MIT
- * The layout of a text, from its first lines: which format, which delimiter. Its columns:
- * columns.c. */
+/* SPDX-License-Identifier: MIT Finds the layout of a text from its first lines: its format and
+ * its delimiter. columns.c chooses the columns. */
 #include "io.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     SNIFF = 4096,
-    FIRST = 1 << 16, /* bytes for the format, for the columns */
-    LOOK = 128
-}; /* lines that are looked at, if the first ones have empty cells */
+    FIRST = 1 << 16, /* bytes that are read to guess the format; to choose the columns */
+    LOOK = 128       /* most lines that are examined if the first ones have empty cells */
+};
 
 /* The start of the first line at or after p that is neither blank nor a comment, or NULL. */
 static const char *data_line(const char *p, const char *end, int comment)
@@ -71,7 +70,7 @@ static tally_status record(tally_file *f, const char *p, const char *end, const 
     return TALLY_OK;
 }
 
-/* What follows the record at p; NULL if the record may go on beyond the peek. */
+/* The start of the record after the record at p; NULL if the record may continue after the peek. */
 static const char *after(const char *p, const char *end, const tl_layout *l)
 {
     const char *s, *e = p;
@@ -110,8 +109,8 @@ static int64_t count(const char *p, char c)
     return n;
 }
 
-/* Comma, semicolon or tab: the first that both lines hold equally often, else the most frequent
-   of the first line. */
+/* Guesses comma, semicolon or tab: the first one that both lines have equally often, else the one
+ * that is most frequent in the first line. */
 static char guess_delimiter(const char *first, const char *second)
 {
     static const char choices[] = {',', ';', '\t'};
@@ -125,8 +124,8 @@ static char guess_delimiter(const char *first, const char *second)
     return best;
 }
 
-/* The records of the first lines, as many as are needed to know the columns, into r (room for
-   LOOK); *n: how many. */
+/* Reads the first records, as many as are needed to know the columns, into r (space for LOOK). *n
+ * is their number. */
 static tally_status look(tally_file *f, const tally_file_options *o, tl_layout *l, tl_record *r,
                          int *n)
 {
@@ -156,7 +155,7 @@ static tally_status look(tally_file *f, const tally_file_options *o, tl_layout *
     }
 }
 
-/* What comments begin with, and what is between three digits. */
+/* Checks the options `comment` and `thousands`. */
 static tally_status check_characters(tally_file *f, const tally_file_options *o)
 {
     const int c = o->comment;
@@ -191,7 +190,7 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
         (d >= '0' && d <= '9'))
         return tl_fail(f->ctx, TALLY_INVALID, "delimiter '%c' (byte %d) cannot separate numbers",
                        d < 32 ? '?' : d, d);
-    if (d == ' ' && !csv) l->delimiter = 0; /* white space already */
+    if (d == ' ' && !csv) l->delimiter = 0; /* 0 means white space, which includes it */
     if (columns) {
         tl_record r[LOOK] = {{0}};
         int n = 0, header = 0;

@@ -83,8 +83,7 @@ static void end_child(pid_t child)
 {
     int status;
     kill(-child, SIGTERM);
-    for (int i = 0; i < POLLS && waitpid(child, &status, WNOHANG) == 0; i++)
-        poll(NULL, 0, WAIT_MS);
+    for (int i = 0; i < POLLS && waitpid(child, &status, WNOHANG) == 0; i++) poll(NULL, 0, WAIT_MS);
     kill(-child, SIGKILL);
 }
 

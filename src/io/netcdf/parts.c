@@ -1,11 +1,10 @@
-/* SPDX-License-Identifier: MIT
- * The parts of a variable that is read: whether a file has all of it, its coordinates, and whether
- * the files that are joined follow each other. All of it is locked by its caller. */
+/* SPDX-License-Identifier: MIT Checks of the parts of a variable that is read: each file is
+ * complete, and the coordinates of joined files follow each other. The callers hold the lock. */
 #include "parts.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Does HDF5 have no more of a variable than its dimensions show? */
+/* Refuses a variable of which HDF5 stores more elements than its dimensions show. */
 static tally_status stored_whole(const tally_file *f, const tl_part *p, int group, int variable,
                                  const char *name)
 {
@@ -45,13 +44,14 @@ int tl_part_coordinate(const tally_file *f, const tl_part *p, int dimension, int
     uint64_t extents[TL_DIMS];
     tl_netcdf_variable v;
     if (!n->names[dimension]) return 0; /* a single value */
-    /* a dimension of a group hides another one of its name: the number says which it is */
+    /* a dimension of a group hides another one of the same name; the number tells which one it
+     * is */
     for (int i = 0; i < 2; i++)
         if (!n->api->nc_inq_varid(groups[i], n->names[dimension], variable) &&
             !tl_netcdf_inquire(n->api, groups[i], *variable, &v) && v.ndims == 1 &&
             v.dims[0] == p->dims[dimension]) {
             *group = groups[i];
-            /* HDF5 may have fewer numbers than the dimension is long */
+            /* HDF5 may store fewer numbers than the dimension is long */
             return p->header.end || !tl_hdf5_extents(n->api, p->path, groups[i], v.name, extents) ||
                    extents[0] ==
                        (uint64_t)(dimension == n->join ? p->length : f->info.shape[dimension]);
@@ -84,7 +84,8 @@ static tally_status ends_values(const tally_file *f, const tl_source *of, const 
         if (error)
             return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s: %s", of->path, of->what,
                            of->api->nc_strerror(error));
-        if (!tl_unpack(packing, stored, e->value[i], 1, &bad)) e->of = NULL; /* it is missing */
+        /* the number is missing */
+        if (!tl_unpack(packing, stored, e->value[i], 1, &bad)) e->of = NULL;
     }
     return TALLY_OK;
 }
@@ -120,7 +121,7 @@ static __int128 whole(tally_dtype dtype, const char *value)
     return y;
 }
 
-/* -1, 0, 1, or 2: one is NaN. */
+/* Returns -1, 0 or 1, or 2 if one of the two is NaN. */
 static int compare(tally_dtype a, const char *x, tally_dtype b, const char *y)
 {
     double left, right;
@@ -135,7 +136,7 @@ static int compare(tally_dtype a, const char *x, tally_dtype b, const char *y)
 
 static int same(const char *a, const char *b) { return !a == !b && (!a || !strcmp(a, b)); }
 
-/* Can they be compared? */
+/* Whether the coordinates of two parts can be compared. */
 static int alike(const ends *a, const ends *b)
 {
     return a->of && b->of && same(a->units, b->units) && same(a->calendar, b->calendar);
@@ -164,7 +165,7 @@ static tally_status turns(const tally_file *f, const ends *e, int way)
                    way < 0 ? "descending" : "ascending");
 }
 
-/* Along the join each part goes on where the one before ends. */
+/* Checks that along the join each part continues after the part before it. */
 static tally_status ascend(const tally_file *f)
 {
     const tl_netcdf *const n = f->netcdf;
@@ -192,7 +193,7 @@ static tally_status ascend(const tally_file *f)
     return s;
 }
 
-/* Along the other dimensions all parts have the same numbers. */
+/* Checks that all parts have the same numbers along another dimension. */
 static tally_status agree(const tally_file *f, int dimension)
 {
     const tl_netcdf *const n = f->netcdf;
