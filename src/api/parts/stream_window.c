@@ -1,13 +1,12 @@
-/* SPDX-License-Identifier: MIT
- * Windows of streams that get views: of many sequences, of two inputs, with validity. What
- * windows still need is kept, step by step, with what is pushed behind it, and tally_window runs
- * on that:
+/* SPDX-License-Identifier: MIT Windows of streams that take views: of many sequences, of two
+ * inputs, or with validity. The steps that windows still need are stored, followed by the pushed
+ * steps, and the windows are computed on that:
  *
- *     steps kept      first ............ n - 1        an element of each sequence in a step
- *     results         given ... n - 1 - after         their windows are known
+ *    steps stored    first ............ n - 1        one element of each sequence per step
+ *    results         given ... n - 1 - after         their windows are complete
  *
- * A result from `before` on is that of a full window, whatever the rule for edges; those before
- * it need the sequences' beginning, and those of the finish their end. */
+ * From result number `before` on, windows are full under every rule for edges. Earlier results
+ * need the beginning of the sequences, and the results of the finish need their end. */
 #include "context/view.h"
 #include "cpu/inputs/gather.h"
 #include "cpu/shape.h"
@@ -17,11 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AT_ONCE = 4 << 20 }; /* bytes of a push that are kept at a time, if windows are shorter */
+enum { AT_ONCE = 4 << 20 }; /* bytes of a push that are stored at a time, if windows are shorter */
 
 struct tl_steps {
-    char *x[2];           /* elements, as the operator has them, of each input */
-    unsigned char *there; /* NULL: all are */
+    char *x[2];           /* the elements of each input, in the operator's type */
+    unsigned char *there; /* a byte per element, 1 if it is valid; NULL: all are valid */
     int64_t first, have, room;
 };
 
@@ -36,7 +35,7 @@ void tl_steps_close(struct tl_steps *k)
     free(k);
 }
 
-/* Room for n more steps. */
+/* Makes space for n more steps. */
 static tally_status make_room(tally_stream *s, int64_t n)
 {
     struct tl_steps *k = s->steps;
@@ -65,7 +64,7 @@ static tally_status make_room(tally_stream *s, int64_t n)
     return TALLY_OK;
 }
 
-/* From now on elements may have been left out. */
+/* Adds a validity byte to all stored elements, because a push has validity. */
 static tally_status mark_there(tally_stream *s)
 {
     struct tl_steps *k = s->steps;
@@ -76,7 +75,7 @@ static tally_status mark_there(tally_stream *s)
     return TALLY_OK;
 }
 
-/* Steps at .. at + n - 1 of a checked view go behind those that are kept. */
+/* Stores steps at .. at + n - 1 of a checked view after the stored steps. */
 static tally_status keep(tally_stream *s, const tally_view *in, int64_t at, int64_t n)
 {
     struct tl_steps *k = s->steps;
@@ -108,7 +107,7 @@ static tally_status keep(tally_stream *s, const tally_view *in, int64_t at, int6
     return status;
 }
 
-/* What no window needs any more goes: steps before the first window's. */
+/* Removes the steps before the window of result number `centre`. */
 static void drop(tally_stream *s, int64_t centre)
 {
     struct tl_steps *k = s->steps;
@@ -121,8 +120,8 @@ static void drop(tally_stream *s, int64_t centre)
     if (k->there) memmove(k->there, k->there + gone * s->rows, (size_t)(k->have * s->rows));
 }
 
-/* The windows of steps from .. from + n - 1, counted from the first kept, into a view of
-   results. */
+/* Computes the windows of steps from .. from + n - 1, counted from the first stored step, into a
+ * view of results. */
 static tally_status windows(tally_stream *s, int64_t from, int64_t n, const tally_view *out,
                             const tally_window_options *o)
 {
@@ -156,8 +155,7 @@ static tally_status windows(tally_stream *s, int64_t from, int64_t n, const tall
     return status;
 }
 
-/* The results at the centres a .. b - 1, some of whose windows are not full: of all steps up to
-   `end`. */
+/* Computes results a .. b - 1, some of whose windows are not full, from all steps up to `end`. */
 static tally_status edge(tally_stream *s, int64_t a, int64_t b, int64_t end, const tally_view *out)
 {
     const int64_t bytes = s->plan.op->result_bytes, first = s->steps->first, n = end - first;
@@ -176,13 +174,13 @@ static tally_status edge(tally_stream *s, int64_t a, int64_t b, int64_t end, con
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* The centre of the first result that was not given yet. */
+/* The centre of the window of the next result. */
 static int64_t next_centre(const tally_stream *s)
 {
     return s->given + (s->window.edges == TALLY_EDGES_VALID ? s->window.before : 0);
 }
 
-/* Results that a stream has given which keeps its tail alone. */
+/* The number of results that a stream with a tail has given. */
 static int64_t given_of_tail(const tally_stream *s)
 {
     return s->started
@@ -199,7 +197,7 @@ int64_t tl_steps_known(const tally_stream *s, int64_t n)
     return larger(length - given, 0);
 }
 
-/* Results that are known of what is kept, up to step `end`, from `given` on. */
+/* Computes the results that are complete with the steps up to `end`. */
 static tally_status give(tally_stream *s, int64_t end, const tally_view *out)
 {
     const int64_t bytes = s->plan.op->result_bytes, a = next_centre(s),
@@ -220,7 +218,7 @@ static tally_status give(tally_stream *s, int64_t end, const tally_view *out)
     return status;
 }
 
-/* From a stream that kept its tail alone. */
+/* Converts a stream with a tail to stored steps. */
 static tally_status begin(tally_stream *s)
 {
     if (s->steps) return TALLY_OK;
@@ -244,7 +242,7 @@ tally_status tl_steps_push(tally_stream *s, const tally_view *in, const tally_vi
     tl_fp fp = tl_fp_enter();
     tally_status status = begin(s);
     const int64_t given = s->given;
-    /* of no steps: what the tail knew */
+    /* also runs once without steps, for results that the tail completes */
     for (int64_t at = 0, n; (at < in->n || !at) && !status; at += n + !n) {
         n = smaller(in->n - at, each);
         if (n) status = keep(s, in, at, n);
