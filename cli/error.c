@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- * error.c - one sentence on standard error and an exit code; suggestions; the end of standard
- * output. */
+/* SPDX-License-Identifier: MIT error.c - one sentence on standard error and an exit code;
+ * suggestions; the end of standard output. */
 #define _GNU_SOURCE
 #include "cli.h"
 #include "context/hint.h"
@@ -11,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One line, whatever is in the names that the sentence has. */
+/* Prints a sentence as one line, even if a name in it contains newlines. */
 static void say(const char *format, va_list args)
 {
     char *sentence = NULL;
-    fflush(stdout); /* what was printed before it comes before it */
+    fflush(stdout); /* earlier output comes before the sentence */
     fputs("tally: ", stderr);
     if (vasprintf(&sentence, format, args) < 0) sentence = NULL;
     put_plain(stderr, sentence ? sentence : "no memory for the sentence that belongs here");

@@ -44,7 +44,7 @@ extern "C" {
 #define TALLY_VERSION_MINOR 2
 #define TALLY_VERSION_PATCH 0
 
-/* ---- 1 conventions ------------------------------------------------------------------------------------------------
+/* ---- 1 conventions ------------------------------------------------------------------------------
  *
  * Sizes, counts, strides and offsets are signed 64-bit integers. They count ELEMENTS unless a
  * name says bytes. Element pointers may have any alignment. tally uses a caller's pointer only
@@ -100,7 +100,7 @@ typedef struct tally_stream tally_stream;
 typedef struct tally_fragment tally_fragment;
 typedef struct tally_file tally_file;
 
-/* ---- 2 one-liners -------------------------------------------------------------------------------------------------
+/* ---- 2 one-liners -------------------------------------------------------------------------------
  * The common reductions of a flat array of n elements. They need no context and run on the
  * calling thread alone. With n <= 0 they return the operator's empty value (sum 0, mean NaN, min
  * and max NaN for floats, the type's largest or smallest value for integers), and x may be NULL.
@@ -121,7 +121,7 @@ TALLY_API float tally_max_f32(const float *x, int64_t n);
 TALLY_API double tally_max_f64(const double *x, int64_t n);
 TALLY_API int32_t tally_max_i32(const int32_t *x, int64_t n);
 
-/* ---- 3 the context ----------------------------------------------------------------------------------------------- */
+/* ---- 3 the context --------------------------------------------------------------------------- */
 
 /* Opens a context on a device and stores it in *ctx. `device` names the device, as tally_device
  * lists it:
@@ -248,7 +248,7 @@ TALLY_API tally_status tally_time(tally *ctx, int on);
  * values are zero. */
 TALLY_API tally_status tally_times(tally *ctx, tally_times_info *times);
 
-/* ---- 4 the three verbs ------------------------------------------------------------------------------------------- */
+/* ---- 4 the three verbs ----------------------------------------------------------------------- */
 
 typedef struct tally_view tally_view; /* the input and output of the verbs: section 5 */
 
@@ -335,7 +335,7 @@ TALLY_API tally_status tally_window(tally *ctx, const char *op, const tally_view
  * TALLY_EDGES_VALID; with a step, every step-th of them. */
 TALLY_API int64_t tally_window_length(int64_t n, const tally_window_options *options);
 
-/* ---- 5 views: rows, columns, every k-th element, segments ----------------------------------------------------------
+/* ---- 5 views: rows, columns, every k-th element, segments ---------------------------------------
  *
  * A view is a batch of one-dimensional sequences. Each sequence is a separate problem, whose
  * elements are counted from its own first element. The element i of sequence r is at
@@ -411,7 +411,7 @@ static inline tally_view tally_segments(const void *data, tally_dtype dtype, con
     return v;
 }
 
-/* ---- 6 streams ----------------------------------------------------------------------------------------------------
+/* ---- 6 streams ----------------------------------------------------------------------------------
  * The result of one call on all data, in bits, from data that comes in chunks of any size. State:
  * at most 64 tree nodes, one per binary digit of the length so far (reduce, scan), plus the last
  * w - 1 elements (window). A stream has one sequence, whose elements come in the order of the
@@ -504,7 +504,7 @@ TALLY_API tally_status tally_stream_reduce_groups(tally *ctx, const char *op, ta
 TALLY_API tally_status tally_stream_push_groups(tally_stream *stream, const void *x,
                                                 const int32_t *codes, int64_t n, int64_t groups);
 
-/* ---- 7 fragments --------------------------------------------------------------------------------------------------
+/* ---- 7 fragments --------------------------------------------------------------------------------
  * A fragment is the partial reduction of the elements [start, start + n) of a longer sequence,
  * held as at most 2 log2 n tree nodes. Fragments merge in any order, and may have gaps until the
  * last part arrives. However the data is cut, between files, threads or machines, the final bits
@@ -548,7 +548,7 @@ TALLY_API tally_status tally_fragment_load(tally *ctx, const void *buffer, size_
                                            tally_fragment **fragment);
 TALLY_API void tally_fragment_free(tally_fragment *fragment);
 
-/* ---- 8 operators of your own ---------------------------------------------------------------------------------------
+/* ---- 8 operators of your own --------------------------------------------------------------------
  * An operator is a short text in C (doc/user-operators.md teaches it in ten minutes) with a
  * state, lift, combine, lower and empty. After tally_define its name can be used in this context
  * like any other operator's name, on every device and with the same bits. Operands keep their
@@ -575,7 +575,7 @@ TALLY_API tally_status tally_define(tally *ctx, const char *name, const char *te
 /* The same, with the text from a file. name NULL: the file's name without its folder and ending. */
 TALLY_API tally_status tally_define_file(tally *ctx, const char *name, const char *path);
 
-/* ---- 9 files ----------------------------------------------------------------------------------------------------- */
+/* ---- 9 files --------------------------------------------------------------------------------- */
 
 /* How to read a file. All zero: guess everything from the name and the first bytes. Strings are
  * read only during tally_file_open. */
@@ -771,7 +771,7 @@ TALLY_API tally_status tally_parse_value(tally_dtype dtype, const char *text, si
 TALLY_API tally_status tally_parse_decimal(const char *text, size_t length, int64_t *whole,
                                            int64_t *part);
 
-/* ---- 10 operators, dtypes, devices, conformance ------------------------------------------------------------------ */
+/* ---- 10 operators, dtypes, devices, conformance ---------------------------------------------- */
 
 /* The names of all operators, NULL-terminated, in static memory. */
 TALLY_API const char *const *tally_operators(void);
@@ -823,7 +823,7 @@ TALLY_API tally_status tally_device(int index, tally_device_info *info);
  * result differs. */
 TALLY_API tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, const char **report);
 
-/* ---- 11 the end of a process in the middle of a call ------------------------------------------------------------- */
+/* ---- 11 the end of a process in the middle of a call ----------------------------------------- */
 
 /* Ends the compilers that this process runs for users' operators, removes their folders, and
  * removes the named temporary files of files that are not committed. tally installs no signal
@@ -833,7 +833,7 @@ TALLY_API tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, co
  * child itself created, and the parent leaves the child's files alone. */
 TALLY_API void tally_abandon(void);
 
-/* ---- 12 exact sums as data ----------------------------------------------------------------------------------------
+/* ---- 12 exact sums as data ----------------------------------------------------------------------
  * The state of sum:exact and mean:exact as plain data, which can be copied, stored, sent and
  * added anywhere. Elements and states may be added in any order, from any thread or machine, and
  * may be subtracted again: the same elements give the same bytes. word[0..67] hold one integer,
@@ -860,7 +860,7 @@ TALLY_API void tally_exact_unmerge(tally_exact *sum, const tally_exact *other);
 TALLY_API tally_status tally_exact_value(tally *ctx, const tally_exact *sum, const char *op,
                                          tally_dtype dtype, void *value);
 
-/* ---- 13 keys: runs, groups, gathers ---------------------------------------------------------------------------------
+/* ---- 13 keys: runs, groups, gathers -------------------------------------------------------------
  * A reduction, scan or window by key is a verb on segments. If equal keys are adjacent,
  * tally_runs makes the offsets. Else number the keys 0 .. groups - 1: tally_groups then makes
  * offsets and an order, and tally_take gathers the values in that order. Elements of a group keep
@@ -895,7 +895,7 @@ TALLY_API tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t
 TALLY_API tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, int64_t n,
                                   const tally_view *out);
 
-/* ---- 14 windows by ranges and by keys -------------------------------------------------------------------------------
+/* ---- 14 windows by ranges and by keys -----------------------------------------------------------
  * Windows that are not a fixed number of neighbouring rows, but a distance in a sorted key such
  * as a time or a price. On a GPU the processors compute them. */
 
@@ -947,7 +947,7 @@ TALLY_API tally_status tally_window_bounds(tally *ctx, const tally_view *keys,
                                            const tally_key_window *window, int64_t *start,
                                            int64_t *end);
 
-/* ---- 15 one sequence on several GPUs ------------------------------------------------------------------------------
+/* ---- 15 one sequence on several GPUs ------------------------------------------------------------
  * A context of several devices ("cuda:0+1", "cuda:all") runs every call of this header, with the
  * bits of one device.
  *

@@ -45,7 +45,7 @@
 extern "C" {
 #endif
 
-/* ---- a device for each rank -------------------------------------------------------------------------------------- */
+/* ---- a device for each rank ------------------------------------------------------------------ */
 
 /* tally_open, collective: all ranks get a context, or none does. "cuda" and "opencl" without a
  * number, with options ("cuda,code=best") or without, give the ranks of one machine its devices
@@ -87,7 +87,7 @@ static inline tally_status tally_mpi_open(tally **ctx, const char *device, MPI_C
     return status;
 }
 
-/* ---- reduce ------------------------------------------------------------------------------------------------------ */
+/* ---- reduce ---------------------------------------------------------------------------------- */
 
 /* The fragment of this rank's part. */
 static inline tally_status tally_mpi_part_of_(tally *ctx, const char *op, const tally_mpi_ *m,
@@ -147,7 +147,7 @@ static inline tally_status tally_mpi_reduce(tally *ctx, const char *op, const ta
     return status;
 }
 
-/* ---- scan -------------------------------------------------------------------------------------------------------- */
+/* ---- scan ------------------------------------------------------------------------------------ */
 
 /* tally_scan of the whole sequence. out receives the results of this rank's elements, as many as
  * `mine` has. options->reverse is refused. Every element is read twice: once for the fragments,
@@ -210,7 +210,7 @@ static inline tally_status tally_mpi_scan(tally *ctx, const char *op, const tall
     return status;
 }
 
-/* ---- fields ------------------------------------------------------------------------------------------------------ */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 /* The dtype that the operator gets of a field. */
 static inline tally_dtype tally_mpi_field_dtype_(const tally_view *v)

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* ---- window ------------------------------------------------------------------------------------------------------ */
+/* ---- window ---------------------------------------------------------------------------------- */
 
 /* Returns the number of elements that part `of` needs from part `from`; they begin at *begin. o:
  * the window. */
@@ -334,7 +334,7 @@ static inline tally_status tally_mpi_window(tally *ctx, const char *op, const ta
     return status;
 }
 
-/* ---- allreduce --------------------------------------------------------------------------------------------------- */
+/* ---- allreduce ------------------------------------------------------------------------------- */
 
 /* Moves device memory between ranks. Without a mover, elements are copied through the host and
  * MPI. tally_mpi_nccl.h has a mover over NCCL; others can be written over a CUDA-aware MPI or

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* ---- ranks ------------------------------------------------------------------------------------------------------- */
+/* ---- ranks ----------------------------------------------------------------------------------- */
 
 enum { TALLY_MPI_SENTENCE = 640, TALLY_MPI_NAME = 64 };
 
@@ -332,7 +332,7 @@ static inline tally_status tally_mpi_begin_(tally_mpi_ *m, MPI_Comm comm, long l
     return TALLY_OK;
 }
 
-/* ---- fragments as an MPI operation: associative, not commutative ------------------------------------------------- */
+/* ---- fragments as an MPI operation: associative, not commutative ----------------------------- */
 
 /* A message with the bytes of `count` fragments, of the same size on all ranks. Each fragment has
  * a fixed space: its length, then its bytes. Length -1: a merge failed. */
