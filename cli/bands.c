@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT bands.c - --by with --axis: groups the steps along a dimension of
- * NetCDF files by the values of other variables.
+/* SPDX-License-Identifier: MIT
+ * bands.c - --by with --axis: groups the steps along a dimension of NetCDF files by the values of
+ * other variables.
  *
  *    season(time) = 4, 1, 1, 4     order  0 3 | 1 2     group 0 is 4, group 1 is 1
  *    temp(time, x)                 the steps of a group are made adjacent, so that each group is

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT bench.c - tally bench: measures problems such as sum:f32:scan:2^24
- * and the memory's ceiling in turns, and prints medians. */
+/* SPDX-License-Identifier: MIT
+ * bench.c - tally bench: measures problems such as sum:f32:scan:2^24 and the memory's ceiling in
+ * turns, and prints medians. */
 #include "ceiling.h"
 #include "cli.h"
 

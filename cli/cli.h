@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT cli.h - the common part of the verbs: exit codes, errors, the
- * context, input files, output, progress.
+/* SPDX-License-Identifier: MIT
+ * cli.h - the common part of the verbs: exit codes, errors, the context, input files, output,
+ * progress.
  *
  * Nothing here exits: a function that fails prints one sentence and returns an exit code. */
 #ifndef CLI_H

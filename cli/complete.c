@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT complete.c - prints the table of options.def as completion scripts
- * for bash, zsh and fish. */
+/* SPDX-License-Identifier: MIT
+ * complete.c - prints the table of options.def as completion scripts for bash, zsh and fish. */
 #include "cli.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT coordinate.c - --by time with --axis time: windows along the
- * coordinate of a dimension of NetCDF files.
+/* SPDX-License-Identifier: MIT
+ * coordinate.c - --by time with --axis time: windows along the coordinate of a dimension of NetCDF
+ * files.
  *
  *    time:units = "hours since 2024-01-01"      --last 2d  ->  48 of them, exactly
  *

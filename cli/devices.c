@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT devices.c - tally devices: lists every device of this build, and
- * why one cannot be used. */
+/* SPDX-License-Identifier: MIT
+ * devices.c - tally devices: lists every device of this build, and why one cannot be used. */
 #include "cli.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT digest.c - SHA-256 (FIPS 180-4) of result bytes. --digest equals
- * sha256sum of the same results written as raw. */
+/* SPDX-License-Identifier: MIT
+ * digest.c - SHA-256 (FIPS 180-4) of result bytes. --digest equals sha256sum of the same results
+ * written as raw. */
 #include "cli.h"
 
 #include <string.h>

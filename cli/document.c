@@ -1,6 +1,6 @@
-/* SPDX-License-Identifier: MIT document.c - where results go, by --output and --to; and a stream
- * for the command line's own text (tables, JSON), which the library writes to a file, so that all
- * files are written in one way. */
+/* SPDX-License-Identifier: MIT
+ * document.c - where results go, by --output and --to; and a stream for the command line's own text
+ * (tables, JSON), which the library writes to a file, so that all files are written in one way. */
 #define _GNU_SOURCE
 #include "cli.h"
 

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT empty.c - results without a value: --empty WORD in text, csv,
- * netcdf and JSON, --out-valid FILE beside npy and raw.
+/* SPDX-License-Identifier: MIT
+ * empty.c - results without a value: --empty WORD in text, csv, netcdf and JSON, --out-valid FILE
+ * beside npy and raw.
  *
  * A second operator, which runs on the same pieces, groups and windows, shows which results have
  * no value: the position of a maximum is -1 if there is no element. If the operator is a nan

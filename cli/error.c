@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT error.c - one sentence on standard error and an exit code;
- * suggestions; the end of standard output. */
+/* SPDX-License-Identifier: MIT
+ * error.c - one sentence on standard error and an exit code; suggestions; the end of standard
+ * output. */
 #define _GNU_SOURCE
 #include "cli.h"
 #include "context/hint.h"

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT explain.c - --explain: prints on standard error what was computed,
- * where, and how fast. */
+/* SPDX-License-Identifier: MIT
+ * explain.c - --explain: prints on standard error what was computed, where, and how fast. */
 #include "cli.h"
 
 #include <stdlib.h>

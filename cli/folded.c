@@ -1,8 +1,9 @@
-/* SPDX-License-Identifier: MIT folded.c - reduce --by while the file is read. Each column
- * and operator has a stream of groups, and lines are not stored.
+/* SPDX-License-Identifier: MIT
+ * folded.c - reduce --by while the file is read. Each column and operator has a stream of groups,
+ * and lines are not stored.
  *
- *    Oslo,3   Rome,21   Oslo,4     codes 0 1 0, values 3 21 4  -->  the streams of sum, of max, ...
- */
+ *    Oslo,3   Rome,21   Oslo,4     codes 0 1 0, values 3 21 4  -->  the streams of sum, of max,
+ * ... */
 #include "cli.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT fragment.c - tally fragment: a reduction in parts, each in its own
- * file, merged in any order. */
+/* SPDX-License-Identifier: MIT
+ * fragment.c - tally fragment: a reduction in parts, each in its own file, merged in any order. */
 #include "cli.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT groups.c - --by: the lines of a table in groups, by their keys.
+/* SPDX-License-Identifier: MIT
+ * groups.c - --by: the lines of a table in groups, by their keys.
  *
  *    city,temp                codes  order        dense         offsets
  *    Oslo,3       group 0     0      0 2 | 1 3    3 4 | 21 22   0 2 4

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT guard.c - handles a mapped input that becomes shorter while it is
- * read.
+/* SPDX-License-Identifier: MIT
+ * guard.c - handles a mapped input that becomes shorter while it is read.
  *
  * An access to a page that is no longer in the file raises SIGBUS. The handler maps zeros from
  * that page to the end of the mapping, and the work continues. guard_hit then returns 1, and the

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT input.c - a file as elements in C order: mapped if it fits,
- * otherwise read in pieces.
+/* SPDX-License-Identifier: MIT
+ * input.c - a file as elements in C order: mapped if it fits, otherwise read in pieces.
  *
  *  mapped, fits in memory      data points into the mapping, which guard.c guards
  *  everything else             data is NULL, and input_read reads the elements in order, in

@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: MIT json.c - JSON (RFC 8259) in UTF-8: strings, values, bits, and the
- * object with the results of every verb (doc/formats.md). Values for which JSON has no number
- * (nan, inf) are strings; "bits" is always exact. */
+/* SPDX-License-Identifier: MIT
+ * json.c - JSON (RFC 8259) in UTF-8: strings, values, bits, and the object with the results of
+ * every verb (doc/formats.md). Values for which JSON has no number (nan, inf) are strings; "bits"
+ * is always exact. */
 #include "cli.h"
 
 #include <string.h>

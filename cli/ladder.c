@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT ladder.c - tally ladder: the options of the teaching ladder
- * (ladder/ladder.h), and its commands that show, break, try, grade, compare and export kernels. */
+/* SPDX-License-Identifier: MIT
+ * ladder.c - tally ladder: the options of the teaching ladder (ladder/ladder.h), and its commands
+ * that show, break, try, grade, compare and export kernels. */
 #include "cli.h"
 #include "ladder.h"
 

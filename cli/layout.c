@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT layout.c - --axis and --segments: an array as batches of
- * sequences, each batch one tally_view.
+/* SPDX-License-Identifier: MIT
+ * layout.c - --axis and --segments: an array as batches of sequences, each batch one tally_view.
  *
  * An array is outer x len x inner in C order. The sequences run along len, one for each (outer,
  * inner). A view has one row stride, so it contains either all inner of one outer (the columns of

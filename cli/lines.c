@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT lines.c - a queue of the lines of an input that --keep copies,
- * between reading and writing. */
+/* SPDX-License-Identifier: MIT
+ * lines.c - a queue of the lines of an input that --keep copies, between reading and writing. */
 #include "cli.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT main.c - tally VERB [OPTION...] [OPERAND...]: finds the verb,
- * parses, runs, and checks that standard output was written. */
+/* SPDX-License-Identifier: MIT
+ * main.c - tally VERB [OPTION...] [OPERAND...]: finds the verb, parses, runs, and checks that
+ * standard output was written. */
 #include "cli.h"
 
 #include <errno.h>

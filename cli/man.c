@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT man.c - prints the table of options.def as a man page, with the
- * man(7) macros that every roff supports. */
+/* SPDX-License-Identifier: MIT
+ * man.c - prints the table of options.def as a man page, with the man(7) macros that every roff
+ * supports. */
 #include "cli.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT netcdf.c - results as NetCDF or HDF5: the names of the dimensions,
- * their coordinates, and the results without a value.
+/* SPDX-License-Identifier: MIT
+ * netcdf.c - results as NetCDF or HDF5: the names of the dimensions, their coordinates, and the
+ * results without a value.
  *
  *     temp(time, lat, lon), lat(lat), lon(lon)    -->  reduce mean --axis time
  *                                                      mean(lat, lon), lat(lat), lon(lon)

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT ops.c - tally ops: a table of the operators for one element type,
- * or of one operator for every element type. */
+/* SPDX-License-Identifier: MIT
+ * ops.c - tally ops: a table of the operators for one element type, or of one operator for every
+ * element type. */
 #include "cli.h"
 
 #include <string.h>

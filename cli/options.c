@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT options.c - parses the command line by the table in options.def. */
+/* SPDX-License-Identifier: MIT
+ * options.c - parses the command line by the table in options.def. */
 #include "cli.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT options.h - the parsed command line, and the table by which it was
- * parsed. */
+/* SPDX-License-Identifier: MIT
+ * options.h - the parsed command line, and the table by which it was parsed. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT output.c - writes the results of reduce (doc/formats.md,
- * "Results"): a table, a typed file, JSON. */
+/* SPDX-License-Identifier: MIT
+ * output.c - writes the results of reduce (doc/formats.md, "Results"): a table, a typed file,
+ * JSON. */
 #include "cli.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT progress.c - a line on standard error for work that takes more
- * than a second, on a terminal only. */
+/* SPDX-License-Identifier: MIT
+ * progress.c - a line on standard error for work that takes more than a second, on a terminal
+ * only. */
 #include "cli.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT reduce.c - tally reduce: several operators in one pass over each
- * file.
+/* SPDX-License-Identifier: MIT
+ * reduce.c - tally reduce: several operators in one pass over each file.
  *
  * One operator on data in memory is one call. Otherwise the file is read in pieces that fit the
  * cache, and each operator takes every piece into its own stream. The bits do not depend on the

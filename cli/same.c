@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT same.c - whether two names refer to one file: through links,
- * through other folders, or for a file that does not exist yet. */
+/* SPDX-License-Identifier: MIT
+ * same.c - whether two names refer to one file: through links, through other folders, or for a file
+ * that does not exist yet. */
 #define _GNU_SOURCE
 #include "cli.h"
 

@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: MIT second.c - a second input (--with, or the second of two columns)
- * and validity (--valid). Both are indexed like the elements, in C order, so everything is in
- * memory, and the position of a view in the elements gives its part of both.
+/* SPDX-License-Identifier: MIT
+ * second.c - a second input (--with, or the second of two columns) and validity (--valid). Both are
+ * indexed like the elements, in C order, so everything is in memory, and the position of a view in
+ * the elements gives its part of both.
  *
  *    elements  x0 x1 x2 | x3 x4 x5        a view from x3 on: next from y3 on, valid_offset 3
  *    second    y0 y1 y2 | y3 y4 y5

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT series.c - the common part of scan and window: reads elements and
- * writes results in pieces, or loads the whole array if necessary.
+/* SPDX-License-Identifier: MIT
+ * series.c - the common part of scan and window: reads elements and writes results in pieces, or
+ * loads the whole array if necessary.
  *
  * A forward scan or a window of one sequence, or of the columns of a table, runs in bounded
  * memory. --reverse, --axis and --segments load the data and keep the results in memory, because

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT session.c - opens the context for the options, and looks names
- * up. */
+/* SPDX-License-Identifier: MIT
+ * session.c - opens the context for the options, and looks names up. */
 #include "cli.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT sheet.c - results as a table of text. A line has the input's line
- * (--keep), then for each of its columns and each operator the values.
+/* SPDX-License-Identifier: MIT
+ * sheet.c - results as a table of text. A line has the input's line (--keep), then for each of its
+ * columns and each operator the values.
  *
  *    day,price,qty              day,price,qty,sum.price,sum.qty
  *    mon,1.5,10       -->       mon,1.5,10,1.5,10

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT signals.c - ends the command line after a signal: temporary files
- * are removed, and the shell sees the signal. */
+/* SPDX-License-Identifier: MIT
+ * signals.c - ends the command line after a signal: temporary files are removed, and the shell sees
+ * the signal. */
 #include "cli.h"
 
 #include <pthread.h>

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT sink.c - where the results of scan and window go: a file or text
- * on standard output, a JSON document, digests (doc/formats.md, "Results").
+/* SPDX-License-Identifier: MIT
+ * sink.c - where the results of scan and window go: a file or text on standard output, a JSON
+ * document, digests (doc/formats.md, "Results").
  *
  *  one operator        a file of the library (text, csv, npy, raw)
  *  several, --keep,    a table (sheet.c), which is text: a line for each element, or for each

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT span.c - --last and --next: windows along a column of times, or of
- * numbers.
+/* SPDX-License-Identifier: MIT
+ * span.c - --last and --next: windows along a column of times, or of numbers.
  *
  *    --last 2s              (t - 2s, t]      --closed both     [t - 2s, t]
  *    --last 2s --next 1s    (t - 2s, t + 1s] --closed left     [t - 2s, t)

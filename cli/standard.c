@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT standard.c - standard output that another program made
- * non-blocking.
+/* SPDX-License-Identifier: MIT
+ * standard.c - standard output that another program made non-blocking.
  *
  * stdio stops at EAGAIN and loses its buffer. The flag belongs to the open file, which other
  * processes share, so it must not be changed. Therefore the same pipe or terminal is opened again

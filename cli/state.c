@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT state.c - tally fragment with exact sums. The files are states,
- * the 576 bytes of a tally_exact, as in C, Python, MPI and databases. */
+/* SPDX-License-Identifier: MIT
+ * state.c - tally fragment with exact sums. The files are states, the 576 bytes of a tally_exact,
+ * as in C, Python, MPI and databases. */
 #include "cli.h"
 
 #include <stdlib.h>

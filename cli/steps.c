@@ -1,7 +1,8 @@
-/* SPDX-License-Identifier: MIT steps.c - reduces a NetCDF array along a dimension in the order of
- * the file. Some steps at a time are read for all cells, and every cell is a sequence that grows.
- * Nothing is read twice, and steps are still in a cache when they are reduced. With --by every
- * cell has a sequence per group, and a step is pushed to its group.
+/* SPDX-License-Identifier: MIT
+ * steps.c - reduces a NetCDF array along a dimension in the order of the file. Some steps at a time
+ * are read for all cells, and every cell is a sequence that grows. Nothing is read twice, and steps
+ * are still in a cache when they are reduced. With --by every cell has a sequence per group, and a
+ * step is pushed to its group.
  *
  *    time x lat x lon, axis 0:  times 0..7 of all cells, times 8..15 of all cells, ...
  *

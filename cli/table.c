@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT table.c - the results of reduce as a table, for people or as lines
- * of separated values.
+/* SPDX-License-Identifier: MIT
+ * table.c - the results of reduce as a table, for people or as lines of separated values.
  *
  *  text           a header line if there are several operators or files, else only the values;
  *                 tabs between columns

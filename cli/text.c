@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: MIT text.c - makes names and sentences safe to print. Control
- * characters are written as \n, \t or \xNN, and so are bytes that are not UTF-8. A name comes
- * from a file, a folder or a compiler, and may contain anything. */
+/* SPDX-License-Identifier: MIT
+ * text.c - makes names and sentences safe to print. Control characters are written as \n, \t or
+ * \xNN, and so are bytes that are not UTF-8. A name comes from a file, a folder or a compiler, and
+ * may contain anything. */
 #include "cli.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT where.c - which device a run was for, and which parts ran there.
- * The bits are the same everywhere, so they cannot show it. */
+/* SPDX-License-Identifier: MIT
+ * where.c - which device a run was for, and which parts ran there. The bits are the same
+ * everywhere, so they cannot show it. */
 #include "cli.h"
 
 #include <string.h>

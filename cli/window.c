@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT window.c - tally window: converts -w, --before, --after, --center,
- * --edges, --min-count and --step to tally_window_options. span.c makes windows along times. */
+/* SPDX-License-Identifier: MIT
+ * window.c - tally window: converts -w, --before, --after, --center, --edges, --min-count and
+ * --step to tally_window_options. span.c makes windows along times. */
 #include "cli.h"
 
 /* -w W: the element and the W - 1 elements before it. --center: W / 2 before it and the rest

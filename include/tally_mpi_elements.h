@@ -1,6 +1,6 @@
-/* SPDX-License-Identifier: MIT tally_mpi_elements.h - the calls of tally_mpi.h that move elements
- * between ranks: window and allreduce. Include tally_mpi.h instead. Names that end in _ are
- * private. */
+/* SPDX-License-Identifier: MIT
+ * tally_mpi_elements.h - the calls of tally_mpi.h that move elements between ranks: window and
+ * allreduce. Include tally_mpi.h instead. Names that end in _ are private. */
 #ifndef TALLY_MPI_ELEMENTS_H
 #define TALLY_MPI_ELEMENTS_H
 

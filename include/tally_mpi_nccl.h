@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT tally_mpi_nccl.h - tally_mpi_allreduce of device memory, from GPU
- * to GPU over NCCL, with one GPU per rank.
+/* SPDX-License-Identifier: MIT
+ * tally_mpi_nccl.h - tally_mpi_allreduce of device memory, from GPU to GPU over NCCL, with one GPU
+ * per rank.
  *
  *     #include <tally_mpi_nccl.h>            // needs mpi.h, nccl.h and cuda_runtime_api.h
  *     ...

@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: MIT tally_mpi_ranks.h - the common part of the calls of tally_mpi.h.
- * Include tally_mpi.h instead. It has: how ranks agree on one status and one sentence, the table
- * of all parts, and the merge of fragments as an MPI operation. Names that end in _ are private. */
+/* SPDX-License-Identifier: MIT
+ * tally_mpi_ranks.h - the common part of the calls of tally_mpi.h. Include tally_mpi.h instead. It
+ * has: how ranks agree on one status and one sentence, the table of all parts, and the merge of
+ * fragments as an MPI operation. Names that end in _ are private. */
 #ifndef TALLY_MPI_RANKS_H
 #define TALLY_MPI_RANKS_H
 

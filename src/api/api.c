@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT Contexts: finds, opens and closes devices, and keeps the plans of
- * resolved operators. The verbs are in verbs.c. */
+/* SPDX-License-Identifier: MIT
+ * Contexts: finds, opens and closes devices, and keeps the plans of resolved operators. The verbs
+ * are in verbs.c. */
 #include "context/scratch.h"
 #include "context/threads.h"
 #include "context/device.h"

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT Makes views of arrays of the Arrow C data interface: checks, and
- * the dtypes of Arrow's formats. */
+/* SPDX-License-Identifier: MIT
+ * Makes views of arrays of the Arrow C data interface: checks, and the dtypes of Arrow's
+ * formats. */
 #include "tally_arrow.h"
 #include "context/context.h"
 #include <string.h>

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT Checks of options and outputs, for the verbs on all kinds of views
- * and for streams; and host copies of device memory. */
+/* SPDX-License-Identifier: MIT
+ * Checks of options and outputs, for the verbs on all kinds of views and for streams; and host
+ * copies of device memory. */
 #include "checks.h"
 #include "context/device.h"
 #include "context/view.h"

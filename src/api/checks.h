@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT Checks of options and outputs; and host copies of device memory,
- * for work that the processors do. */
+/* SPDX-License-Identifier: MIT
+ * Checks of options and outputs; and host copies of device memory, for work that the processors
+ * do. */
 #ifndef TALLY_API_CHECKS_H
 #define TALLY_API_CHECKS_H
 #include "context/context.h"

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT tally_digits: an exact sum with only as many digits as its values
- * need, and statistics of such sums.
+/* SPDX-License-Identifier: MIT
+ * tally_digits: an exact sum with only as many digits as its values need, and statistics of such
+ * sums.
  *
  *    digit[0] 2^(32 first - 2162) + digit[1] 2^(32 (first + 1) - 2162) + ...
  *

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT tally_exact: exact sums as plain data. */
+/* SPDX-License-Identifier: MIT
+ * tally_exact: exact sums as plain data. */
 #include "context/device.h"
 #include "context/operators.h"
 #include "context/view.h"

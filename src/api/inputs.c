@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: MIT The verbs on views with validity, or with two inputs. They check
- * the arguments and run on the device, if it supports the call (tl_device_calls.inputs), or by
- * one of the three methods of the processors (cpu/inputs/). */
+/* SPDX-License-Identifier: MIT
+ * The verbs on views with validity, or with two inputs. They check the arguments and run on the
+ * device, if it supports the call (tl_device_calls.inputs), or by one of the three methods of the
+ * processors (cpu/inputs/). */
 #include "inputs.h"
 #include "checks.h"
 #include "inputs_job.h"

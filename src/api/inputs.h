@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT The three verbs on views with a validity bitmap or a second input.
- * The device runs them if it supports the call, else the processors do. */
+/* SPDX-License-Identifier: MIT
+ * The three verbs on views with a validity bitmap or a second input. The device runs them if it
+ * supports the call, else the processors do. */
 #ifndef TALLY_API_INPUTS_H
 #define TALLY_API_INPUTS_H
 #include "checks.h"

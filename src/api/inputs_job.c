@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT Opens a call, tries it on the device, and prepares it for the
- * processors (inputs_job.h). */
+/* SPDX-License-Identifier: MIT
+ * Opens a call, tries it on the device, and prepares it for the processors (inputs_job.h). */
 #include "inputs_job.h"
 #include "inputs.h"
 #include "context/operators.h"

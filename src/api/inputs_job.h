@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: MIT One call of a verb on views with validity or two inputs. It is
- * opened; tried on the device (tl_job_on_device); if the device does not support it, prepared for
- * the processors (tl_job_to_host, tl_job_prepare); and closed, also after a failure. */
+/* SPDX-License-Identifier: MIT
+ * One call of a verb on views with validity or two inputs. It is opened; tried on the device
+ * (tl_job_on_device); if the device does not support it, prepared for the processors
+ * (tl_job_to_host, tl_job_prepare); and closed, also after a failure. */
 #ifndef TALLY_API_INPUTS_JOB_H
 #define TALLY_API_INPUTS_JOB_H
 #include "checks.h"

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT Views with validity, or pairs of views: their checks, their host
- * copies, and how streams and fragments take them. */
+/* SPDX-License-Identifier: MIT
+ * Views with validity, or pairs of views: their checks, their host copies, and how streams and
+ * fragments take them. */
 #include "inputs.h"
 #include "context/device.h"
 #include "context/view.h"

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT tally_runs, tally_groups and tally_take: their checks. */
+/* SPDX-License-Identifier: MIT
+ * tally_runs, tally_groups and tally_take: their checks. */
 #include "checks.h"
 #include "context/device.h"
 #include "context/view.h"

@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: MIT tally_sum_f32 and its like: kernels without a context, one row per
- * function. The first use looks the kernel up. Several threads may do so at once: all store the
- * same pointers, by atomic stores. */
+/* SPDX-License-Identifier: MIT
+ * tally_sum_f32 and its like: kernels without a context, one row per function. The first use looks
+ * the kernel up. Several threads may do so at once: all store the same pointers, by atomic
+ * stores. */
 #include "law/fp.h"
 #include "cpu/isas.h"
 #include "context/operators.h"

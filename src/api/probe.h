@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT The start-up probe: checks that a device computes the law's bits. */
+/* SPDX-License-Identifier: MIT
+ * The start-up probe: checks that a device computes the law's bits. */
 #ifndef TALLY_PROBE_H
 #define TALLY_PROBE_H
 #include "context/device.h"

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT tally_window_ranges and tally_window_bounds: their checks. */
+/* SPDX-License-Identifier: MIT
+ * tally_window_ranges and tally_window_bounds: their checks. */
 #include "checks.h"
 #include "context/device.h"
 #include "context/threads.h"

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT The memory of a context's devices, and a sequence in parts on
- * several devices: checks, then the calls of many/. */
+/* SPDX-License-Identifier: MIT
+ * The memory of a context's devices, and a sequence in parts on several devices: checks, then the
+ * calls of many/. */
 #include "context/operators.h"
 #include "checks.h"
 #include "law/fp.h"

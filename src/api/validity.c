@@ -1,7 +1,8 @@
-/* SPDX-License-Identifier: MIT Validity of results: one bit per result, 0 if the result has no
- * elements, or fewer than min_count. The bits depend on which elements are valid, not on their
- * values. They are computed from the prepared elements of the operator count
- * (cpu/inputs/gather.h), before the verb runs, because it may overwrite its input:
+/* SPDX-License-Identifier: MIT
+ * Validity of results: one bit per result, 0 if the result has no elements, or fewer than
+ * min_count. The bits depend on which elements are valid, not on their values. They are computed
+ * from the prepared elements of the operator count (cpu/inputs/gather.h), before the verb runs,
+ * because it may overwrite its input:
  *
  *    there   1 1 0 0 1          elements that are valid (for a nan form, and not NaN)
  *    scan    1 1 1 1 1          reduce 1          window of 2: 0 1 1 0 1 */

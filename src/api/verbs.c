@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT The three verbs. They check arguments, copy offsets to where they
- * are read, and give the work to the device. */
+/* SPDX-License-Identifier: MIT
+ * The three verbs. They check arguments, copy offsets to where they are read, and give the work to
+ * the device. */
 #include "context/device.h"
 #include "checks.h"
 #include "inputs.h"

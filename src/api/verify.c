@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: MIT tally_verify: random cases on the context's device, each compared
- * by memcmp with the law executed in scalar C (spec.c). Case k of a run from seed s equals a run
- * of one case from seed s + k, so a mismatch can be repeated alone. */
+/* SPDX-License-Identifier: MIT
+ * tally_verify: random cases on the context's device, each compared by memcmp with the law executed
+ * in scalar C (spec.c). Case k of a run from seed s equals a run of one case from seed s + k, so a
+ * mismatch can be repeated alone. */
 #include "law/fp.h"
 #include "context/operators.h"
 #include "context/parameter.h"

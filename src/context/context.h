@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: MIT The context and the last error. A failure is one sentence: tl_fail
- * formats it, stores it for tally_error, and returns the status. Callers write `return
- * tl_fail(ctx, TALLY_INVALID, "n is %lld: must be at least 0", n);`. */
+/* SPDX-License-Identifier: MIT
+ * The context and the last error. A failure is one sentence: tl_fail formats it, stores it for
+ * tally_error, and returns the status. Callers write `return tl_fail(ctx, TALLY_INVALID, "n is
+ * %lld: must be at least 0", n);`. */
 #ifndef TALLY_CONTEXT_H
 #define TALLY_CONTEXT_H
 #include "operator/plan.h"

@@ -1,8 +1,8 @@
-/* SPDX-License-Identifier: MIT The interface of a device, which runs plans. devices.def lists the
- * kinds of device; each defines one tl_device_calls. The API layer has already checked views and
- * options, so a call fails only if memory, support or the device itself is missing. Every call
- * runs in the law's floating-point environment (law/fp.h). A device sees plans, never the names
- * of operators. */
+/* SPDX-License-Identifier: MIT
+ * The interface of a device, which runs plans. devices.def lists the kinds of device; each defines
+ * one tl_device_calls. The API layer has already checked views and options, so a call fails only if
+ * memory, support or the device itself is missing. Every call runs in the law's floating-point
+ * environment (law/fp.h). A device sees plans, never the names of operators. */
 #ifndef TALLY_DEVICE_H
 #define TALLY_DEVICE_H
 #include "inputs.h"

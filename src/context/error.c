@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT The last error: one sentence, stored in the context, or in the
- * thread if there is no context. */
+/* SPDX-License-Identifier: MIT
+ * The last error: one sentence, stored in the context, or in the thread if there is no context. */
 #include "context.h"
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT Suggestions for unknown names, for the error sentences of the
- * library and of the command line. */
+/* SPDX-License-Identifier: MIT
+ * Suggestions for unknown names, for the error sentences of the library and of the command line. */
 #ifndef TALLY_HINT_H
 #define TALLY_HINT_H
 

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT Finds the form of an operator for elements that may be left out
- * (inputs.h). */
+/* SPDX-License-Identifier: MIT
+ * Finds the form of an operator for elements that may be left out (inputs.h). */
 #include "inputs.h"
 #include "dtype/dtype.h"
 #include "exact/exact.h"

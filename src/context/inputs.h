@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: MIT How an operator runs on elements with a validity bitmap, or with a
- * second input. An element that is left out keeps its place in the tree. Kernels do not read
- * bitmaps. They get prepared elements and an operator (the form) that give the bits of the law:
+/* SPDX-License-Identifier: MIT
+ * How an operator runs on elements with a validity bitmap, or with a second input. An element that
+ * is left out keeps its place in the tree. Kernels do not read bitmaps. They get prepared elements
+ * and an operator (the form) that give the bits of the law:
  *
  *  BLANK   The operator has an element that changes nothing, OP_BLANK (-0.0 for a sum). It replaces
  *          elements that are left out. For an exact sum it is -0, and zeros that are valid become

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT The library's version, the names of its operators, and suggestions
- * for unknown names. */
+/* SPDX-License-Identifier: MIT
+ * The library's version, the names of its operators, and suggestions for unknown names. */
 #include "hint.h"
 #include "tally.h"
 #include <stddef.h>

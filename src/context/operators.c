@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT The table of operators and of their compiled instances, and the
- * look-up of an operator's string. */
+/* SPDX-License-Identifier: MIT
+ * The table of operators and of their compiled instances, and the look-up of an operator's
+ * string. */
 #include "operators.h"
 #include "dtype/dtype.h"
 #include "exact/exact.h"

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT From the strings that users write ("sum", "sum:f64",
- * "ema:alpha=0.1") to rows of the tables. */
+/* SPDX-License-Identifier: MIT
+ * From the strings that users write ("sum", "sum:f64", "ema:alpha=0.1") to rows of the tables. */
 #ifndef TALLY_OPERATORS_H
 #define TALLY_OPERATORS_H
 #include "context.h"

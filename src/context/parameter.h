@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT The parameter that tally_verify and the tests give to an operator
- * that takes one. */
+/* SPDX-License-Identifier: MIT
+ * The parameter that tally_verify and the tests give to an operator that takes one. */
 #ifndef TALLY_PARAMETER_H
 #define TALLY_PARAMETER_H
 #include <math.h>

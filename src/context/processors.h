@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: MIT The default number of threads: the processors of this process's
- * affinity mask, limited by the CPU quota of its cgroup. A container with a quota may run on
- * every processor of the machine, but is stopped for the rest of each period when its quota is
- * used up. */
+/* SPDX-License-Identifier: MIT
+ * The default number of threads: the processors of this process's affinity mask, limited by the CPU
+ * quota of its cgroup. A container with a quota may run on every processor of the machine, but is
+ * stopped for the rest of each period when its quota is used up. */
 #ifndef TALLY_PROCESSORS_H
 #define TALLY_PROCESSORS_H
 

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT Memory that a context keeps between calls (scratch.h). */
+/* SPDX-License-Identifier: MIT
+ * Memory that a context keeps between calls (scratch.h). */
 #include "scratch.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: MIT Memory of a context's threads that is kept between calls. If each
- * call allocated and freed it, the system could take the pages away each time, and each page
- * would cost a fault (0.2 to 0.5 us). */
+/* SPDX-License-Identifier: MIT
+ * Memory of a context's threads that is kept between calls. If each call allocated and freed it,
+ * the system could take the pages away each time, and each page would cost a fault (0.2 to 0.5
+ * us). */
 #ifndef TALLY_SCRATCH_H
 #define TALLY_SCRATCH_H
 #include "context.h"

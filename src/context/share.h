@@ -1,6 +1,6 @@
-/* SPDX-License-Identifier: MIT Divides rows and segments into parts of about equal weight, for
- * threads. The weight of a sequence is its number of elements plus TL_SHARE_ROW, the cost of
- * starting it. */
+/* SPDX-License-Identifier: MIT
+ * Divides rows and segments into parts of about equal weight, for threads. The weight of a sequence
+ * is its number of elements plus TL_SHARE_ROW, the cost of starting it. */
 #ifndef TALLY_SHARE_H
 #define TALLY_SHARE_H
 #include "tally.h"

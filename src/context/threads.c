@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT The thread pool (threads.h). A worker is idle, in a list, or lent
- * to one call:
+/* SPDX-License-Identifier: MIT
+ * The thread pool (threads.h). A worker is idle, in a list, or lent to one call:
  *
  *    WAITING ---- the caller offers a call ----> OFFERED ---- the worker takes it ----> RUNNING
  *       ^  ^                                        |                                  |

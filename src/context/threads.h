@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT The thread pool of the process, and its locks. A call divides its
- * work into chunks. The calling thread and the pool's workers take chunks until none is left:
+/* SPDX-License-Identifier: MIT
+ * The thread pool of the process, and its locks. A call divides its work into chunks. The calling
+ * thread and the pool's workers take chunks until none is left:
  *
  *    static void work(void *data, const tl_worker *w)
  *    {

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT The operators that users defined in a context: from texts to
- * instances, and plain sentences for the errors of compilers. */
+/* SPDX-License-Identifier: MIT
+ * The operators that users defined in a context: from texts to instances, and plain sentences for
+ * the errors of compilers. */
 #define _GNU_SOURCE
 #include "user.h"
 #include <ctype.h>

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT Operators that users define (tally_define): their texts, the facts
- * of the texts, and their instances.
+/* SPDX-License-Identifier: MIT
+ * Operators that users define (tally_define): their texts, the facts of the texts, and their
+ * instances.
  *
  *  user.c        the texts of a context, instances, errors in texts
  *  user_facts.c  reads the facts of a text

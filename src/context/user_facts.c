@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: MIT Reads the facts of an operator's text without a compiler: `#define
- * OP_...` lines, the fields in OP_STATE, and the names after `fn`. Facts are taken literally, so
- * they must not depend on #if or on other macros. */
+/* SPDX-License-Identifier: MIT
+ * Reads the facts of an operator's text without a compiler: `#define OP_...` lines, the fields in
+ * OP_STATE, and the names after `fn`. Facts are taken literally, so they must not depend on #if or
+ * on other macros. */
 #include "user.h"
 #include "user_words.h"
 #include <math.h>

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT The tokens of an operator's text, for user_facts.c. Comments and
- * literals are replaced by blanks first; then each call advances *at. */
+/* SPDX-License-Identifier: MIT
+ * The tokens of an operator's text, for user_facts.c. Comments and literals are replaced by blanks
+ * first; then each call advances *at. */
 #ifndef TALLY_USER_WORDS_H
 #define TALLY_USER_WORDS_H
 #include <ctype.h>

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT Checks of views. All sizes are checked before a pointer is used. */
+/* SPDX-License-Identifier: MIT
+ * Checks of views. All sizes are checked before a pointer is used. */
 #include "view.h"
 #include "threads.h"
 #include <string.h>

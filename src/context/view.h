@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT Views: their checks, the memory that they cover, overlaps, and the
- * places of their sequences. */
+/* SPDX-License-Identifier: MIT
+ * Views: their checks, the memory that they cover, overlaps, and the places of their sequences. */
 #ifndef TALLY_VIEW_H
 #define TALLY_VIEW_H
 #include "context.h"

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT The error sentence for a cell or a line that cannot be read. */
+/* SPDX-License-Identifier: MIT
+ * The error sentence for a cell or a line that cannot be read. */
 #include "io.h"
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,8 @@
-/* SPDX-License-Identifier: MIT Reads npy and raw elements. A regular file in native byte order is
- * also mapped (info.mapped), for use in memory. tally_file_read does not use the mapping: it
- * copies with large preads from several threads, and tells the kernel to read ahead, so a file of
- * any size is read in bounded memory. Pipes are read in order. */
+/* SPDX-License-Identifier: MIT
+ * Reads npy and raw elements. A regular file in native byte order is also mapped (info.mapped), for
+ * use in memory. tally_file_read does not use the mapping: it copies with large preads from several
+ * threads, and tells the kernel to read ahead, so a file of any size is read in bounded memory.
+ * Pipes are read in order. */
 #define _GNU_SOURCE
 #include "context/threads.h"
 #include "io.h"

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT Reads one cell as a value: a number, a number with digits in
- * groups of three, or a word for a missing value. */
+/* SPDX-License-Identifier: MIT
+ * Reads one cell as a value: a number, a number with digits in groups of three, or a word for a
+ * missing value. */
 #include "io.h"
 #include <string.h>
 

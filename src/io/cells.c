@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: MIT The loops over the cells of a chunk of text. A chunk has whole
- * lines and ends with white space, so the fast path (tl_fast_value) needs no check for the end. A
- * cell that the fast path does not accept is cut out and read by tl_parse_cell. */
+/* SPDX-License-Identifier: MIT
+ * The loops over the cells of a chunk of text. A chunk has whole lines and ends with white space,
+ * so the fast path (tl_fast_value) needs no check for the end. A cell that the fast path does not
+ * accept is cut out and read by tl_parse_cell. */
 #include "io.h"
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT Chooses the columns of a table that are read.
+/* SPDX-License-Identifier: MIT
+ * Chooses the columns of a table that are read.
  *
  *    day,price,qty     a header (header.c)
  *    mon,,3            an empty cell has no type: more lines are examined, until each

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT Finds places where a block of text can be cut for the threads:
- * after a newline that ends a record, not after a newline in a quoted field. */
+/* SPDX-License-Identifier: MIT
+ * Finds places where a block of text can be cut for the threads: after a newline that ends a
+ * record, not after a newline in a quoted field. */
 #include "io.h"
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT Finds where one cell of a line begins and ends. */
+/* SPDX-License-Identifier: MIT
+ * Finds where one cell of a line begins and ends. */
 #include "io.h"
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT Opens files for reading, chooses their format, and calls the
- * reader of the format. */
+/* SPDX-License-Identifier: MIT
+ * Opens files for reading, chooses their format, and calls the reader of the format. */
 #define _GNU_SOURCE
 #include "io/netcdf/netcdf.h"
 #include <errno.h>

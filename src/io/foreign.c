@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT Recognizes files that tally does not read by their first bytes,
- * and suggests what to do. */
+/* SPDX-License-Identifier: MIT
+ * Recognizes files that tally does not read by their first bytes, and suggests what to do. */
 #include "io.h"
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT Creates and closes tally_file objects. `end` frees what the reader
- * or writer needs. */
+/* SPDX-License-Identifier: MIT
+ * Creates and closes tally_file objects. `end` frees what the reader or writer needs. */
 #define _GNU_SOURCE
 #include "io.h"
 #include <stdlib.h>

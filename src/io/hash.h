@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT SipHash-1-3 (Aumasson and Bernstein, 2012), a hash with a secret
- * key. Without the key nobody can choose texts that have equal hashes. */
+/* SPDX-License-Identifier: MIT
+ * SipHash-1-3 (Aumasson and Bernstein, 2012), a hash with a secret key. Without the key nobody can
+ * choose texts that have equal hashes. */
 #ifndef TALLY_IO_HASH_H
 #define TALLY_IO_HASH_H
 #include <stdint.h>

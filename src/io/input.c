@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT Reads bytes from a regular file (by position) or from a pipe (in
- * order), and reads ahead while the format is guessed. */
+/* SPDX-License-Identifier: MIT
+ * Reads bytes from a regular file (by position) or from a pipe (in order), and reads ahead while
+ * the format is guessed. */
 #include "io.h"
 #include <errno.h>
 #include <poll.h>

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT The common declarations of io/.
+/* SPDX-License-Identifier: MIT
+ * The common declarations of io/.
  *
  *    file.c        opens and reads: chooses the format and its reader
  *    handle.c      creates and closes file objects

@@ -1,7 +1,8 @@
-/* SPDX-License-Identifier: MIT Groups lines by the text of their keys. A hash table (open
- * addressing, at most half full) gives the number of a group, which gives its text. Threads look
- * up the keys of a block, each in its chunk, while the table does not change. Then one thread
- * numbers the new keys in the order of the lines. After the first block there are few new keys. */
+/* SPDX-License-Identifier: MIT
+ * Groups lines by the text of their keys. A hash table (open addressing, at most half full) gives
+ * the number of a group, which gives its text. Threads look up the keys of a block, each in its
+ * chunk, while the table does not change. Then one thread numbers the new keys in the order of the
+ * lines. After the first block there are few new keys. */
 #define _GNU_SOURCE
 #include "hash.h"
 #include "io.h"

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT The .npy header (numpy/lib/format.py, versions 1.0, 2.0 and 3.0):
+/* SPDX-License-Identifier: MIT
+ * The .npy header (numpy/lib/format.py, versions 1.0, 2.0 and 3.0):
  *
  *    \x93NUMPY  major minor  length (2 or 4 bytes, little-endian)
  *    {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT Writes bytes to a new file. */
+/* SPDX-License-Identifier: MIT
+ * Writes bytes to a new file. */
 #define _GNU_SOURCE
 #include "writer.h"
 #include <errno.h>

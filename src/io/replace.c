@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: MIT A new file that replaces another. It is made in the same folder,
- * synced to disk and renamed. So the target's name always refers to the old file or to the
- * complete new one, also after a power failure.
+/* SPDX-License-Identifier: MIT
+ * A new file that replaces another. It is made in the same folder, synced to disk and renamed. So
+ * the target's name always refers to the old file or to the complete new one, also after a power
+ * failure.
  *
  *    O_TMPFILE       the new file has no name until it is complete: if the process dies, the
  *                    file is gone

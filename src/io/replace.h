@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT A new file that replaces another when it is complete. */
+/* SPDX-License-Identifier: MIT
+ * A new file that replaces another when it is complete. */
 #ifndef TALLY_IO_REPLACE_H
 #define TALLY_IO_REPLACE_H
 #include "store/leftover.h"

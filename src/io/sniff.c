@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT Finds the layout of a text from its first lines: its format and
- * its delimiter. columns.c chooses the columns. */
+/* SPDX-License-Identifier: MIT
+ * Finds the layout of a text from its first lines: its format and its delimiter. columns.c chooses
+ * the columns. */
 #include "io.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT Reads text in blocks. A block is read, cut at line ends into
- * chunks, parsed by threads, and handed out in order.
+/* SPDX-License-Identifier: MIT
+ * Reads text in blocks. A block is read, cut at line ends into chunks, parsed by threads, and
+ * handed out in order.
  *
  *    block  | carried over | read ................................ | the rest of a line is carried
  *    chunks | 0            | 1            | 2            |          to the next block

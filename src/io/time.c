@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT Reads times as nanoseconds since 1970-01-01 00:00: in UTC if the
- * time has a zone, else as written. A number is a time in a unit of its own.
+/* SPDX-License-Identifier: MIT
+ * Reads times as nanoseconds since 1970-01-01 00:00: in UTC if the time has a zone, else as
+ * written. A number is a time in a unit of its own.
  *
  *    2024-03-31T01:59:59.5+01:00    20240331T015959Z    2024-03-31 01:59    2024-03-31
  *    1711846799.5

@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: MIT Files for writing. tally_file_commit replaces a regular target
- * (replace.c), so that its name refers to the old file or to the complete new one at every
- * moment. Standard output, FIFOs and devices are written directly. */
+/* SPDX-License-Identifier: MIT
+ * Files for writing. tally_file_commit replaces a regular target (replace.c), so that its name
+ * refers to the old file or to the complete new one at every moment. Standard output, FIFOs and
+ * devices are written directly. */
 #define _GNU_SOURCE
 #include "writer.h"
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT Writes values as text and csv. All threads format. */
+/* SPDX-License-Identifier: MIT
+ * Writes values as text and csv. All threads format. */
 #include "context/threads.h"
 #include "writer.h"
 

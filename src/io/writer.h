@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT The common declarations of write.c, write_text.c and put.c. */
+/* SPDX-License-Identifier: MIT
+ * The common declarations of write.c, write_text.c and put.c. */
 #ifndef TALLY_IO_WRITER_H
 #define TALLY_IO_WRITER_H
 #include "io/netcdf/netcdf.h"

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT The disk cache: compiled programs, and the devices that passed the
- * probe, for later processes. */
+/* SPDX-License-Identifier: MIT
+ * The disk cache: compiled programs, and the devices that passed the probe, for later processes. */
 #ifndef TALLY_CACHE_H
 #define TALLY_CACHE_H
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT A hash of what a stored entry was made from. */
+/* SPDX-License-Identifier: MIT
+ * A hash of what a stored entry was made from. */
 #ifndef TALLY_KEY_H
 #define TALLY_KEY_H
 #include <stddef.h>

@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: MIT The list of files, folders and child processes to clean up, and
- * tally_abandon. A spin lock guards the list. The thread that holds it has its signals blocked,
- * so a signal handler never waits for the thread that it interrupted. */
+/* SPDX-License-Identifier: MIT
+ * The list of files, folders and child processes to clean up, and tally_abandon. A spin lock guards
+ * the list. The thread that holds it has its signals blocked, so a signal handler never waits for
+ * the thread that it interrupted. */
 #define _GNU_SOURCE
 #include "leftover.h"
 #include "tally.h"

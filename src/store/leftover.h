@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: MIT What must be cleaned up if the process ends in the middle of a
- * call: temporary files, and the folders and compilers of users' operators. Each is in a list as
- * long as it exists. tally_abandon, which a signal handler may call, cleans up everything in the
- * list. */
+/* SPDX-License-Identifier: MIT
+ * What must be cleaned up if the process ends in the middle of a call: temporary files, and the
+ * folders and compilers of users' operators. Each is in a list as long as it exists. tally_abandon,
+ * which a signal handler may call, cleans up everything in the list. */
 #ifndef TALLY_LEFTOVER_H
 #define TALLY_LEFTOVER_H
 #include <signal.h>

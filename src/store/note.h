@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT A note in the section .note.dlopen of the library, for each
- * library that is opened with dlopen. Tools that make packages and images read these notes
+/* SPDX-License-Identifier: MIT
+ * A note in the section .note.dlopen of the library, for each library that is opened with dlopen.
+ * Tools that make packages and images read these notes
  * (https://uapi-group.org/specifications/specs/elf_dlopen_metadata/). `readelf -n` shows them. */
 #ifndef TALLY_NOTE_H
 #define TALLY_NOTE_H

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT The texts of src that compilers get at run time, which the build
- * embeds (cmake/texts.cmake). */
+/* SPDX-License-Identifier: MIT
+ * The texts of src that compilers get at run time, which the build embeds (cmake/texts.cmake). */
 #ifndef TALLY_SOURCES_H
 #define TALLY_SOURCES_H
 

@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: MIT Fragments: partial reductions of slabs of a sequence, merged in
- * any order, with gaps until the last slab arrives. fragment_bytes.c has their byte string. A
- * fragment of a view has the same slabs of each of its sequences. */
+/* SPDX-License-Identifier: MIT
+ * Fragments: partial reductions of slabs of a sequence, merged in any order, with gaps until the
+ * last slab arrives. fragment_bytes.c has their byte string. A fragment of a view has the same
+ * slabs of each of its sequences. */
 #include "fragment.h"
 #include "context/inputs.h"
 #include "context/threads.h"

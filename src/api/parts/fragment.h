@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT A fragment: partial reductions of one sequence or many
- * (law/slabs.h), and their operator. */
+/* SPDX-License-Identifier: MIT
+ * A fragment: partial reductions of one sequence or many (law/slabs.h), and their operator. */
 #ifndef TALLY_FRAGMENT_H
 #define TALLY_FRAGMENT_H
 #include "context/device.h"

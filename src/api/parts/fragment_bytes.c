@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT The byte string of a fragment. All numbers are little-endian:
+/* SPDX-License-Identifier: MIT
+ * The byte string of a fragment. All numbers are little-endian:
  *
  *   "tallyfrg"  u32 version  u32 dtype  i64 start  i64 end  u32 nodes
  *   u32 bytes of the name  name

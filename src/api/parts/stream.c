@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: MIT Streams: the verbs on data that comes in chunks. reduce and scan
- * keep a counter. A window of width w keeps the last w - 1 elements (the tail). A push then
- * computes two windows, without copying the chunk:
+/* SPDX-License-Identifier: MIT
+ * Streams: the verbs on data that comes in chunks. reduce and scan keep a counter. A window of
+ * width w keeps the last w - 1 elements (the tail). A push then computes two windows, without
+ * copying the chunk:
  *
  *    tail ++ first w-1 of the chunk     the windows that start in the tail
  *    the chunk itself                   the windows that start in the chunk

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT A stream: of one sequence (stream.c), of many (stream_rows.c), or
- * of groups (stream_groups.c). */
+/* SPDX-License-Identifier: MIT
+ * A stream: of one sequence (stream.c), of many (stream_rows.c), or of groups (stream_groups.c). */
 #ifndef TALLY_STREAM_H
 #define TALLY_STREAM_H
 #include "context/device.h"

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: MIT Streams of groups: many sequences that grow in any order
- * (cpu/groups/counters.h). */
+/* SPDX-License-Identifier: MIT
+ * Streams of groups: many sequences that grow in any order (cpu/groups/counters.h). */
 #include "stream.h"
 #include "api/checks.h"
 #include "cpu/groups/counters.h"

@@ -1,6 +1,6 @@
-/* SPDX-License-Identifier: MIT Streams of many sequences of the same length, such as cells of a
- * field, which grow by one or more steps per push; and pushes of views into streams of one
- * sequence. */
+/* SPDX-License-Identifier: MIT
+ * Streams of many sequences of the same length, such as cells of a field, which grow by one or more
+ * steps per push; and pushes of views into streams of one sequence. */
 #include "stream.h"
 #include "api/checks.h"
 #include "context/view.h"

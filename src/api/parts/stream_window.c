@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: MIT Windows of streams that take views: of many sequences, of two
- * inputs, or with validity. The steps that windows still need are stored, followed by the pushed
- * steps, and the windows are computed on that:
+/* SPDX-License-Identifier: MIT
+ * Windows of streams that take views: of many sequences, of two inputs, or with validity. The steps
+ * that windows still need are stored, followed by the pushed steps, and the windows are computed on
+ * that:
  *
  *    steps stored    first ............ n - 1        one element of each sequence per step
  *    results         given ... n - 1 - after         their windows are complete

@@ -1,7 +1,8 @@
-/* SPDX-License-Identifier: MIT Checks the header of a classic NetCDF file before libnetcdf reads
- * it. libnetcdf trusts the counts in a header, so that a wrong one ends the process, and it reads
- * zeros where a file is too short. The grammar is that of the NetCDF Users Guide, "File Format
- * Specifications"; numbers are big-endian.
+/* SPDX-License-Identifier: MIT
+ * Checks the header of a classic NetCDF file before libnetcdf reads it. libnetcdf trusts the counts
+ * in a header, so that a wrong one ends the process, and it reads zeros where a file is too short.
+ * The grammar is that of the NetCDF Users Guide, "File Format Specifications"; numbers are
+ * big-endian.
  *
  *    header      "CDF" version records dimensions attributes variables
  *    list        tag count entry ...      (or two zeros)

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT The coordinate variables of a new NetCDF file, which are given or
- * are copied from an open file. */
+/* SPDX-License-Identifier: MIT
+ * The coordinate variables of a new NetCDF file, which are given or are copied from an open
+ * file. */
 #include "parts.h"
 #include <stdlib.h>
 #include <string.h>

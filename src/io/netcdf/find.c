@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT Finds the requested variable of a NetCDF file, or makes the error
- * sentence. The callers hold the lock. */
+/* SPDX-License-Identifier: MIT
+ * Finds the requested variable of a NetCDF file, or makes the error sentence. The callers hold the
+ * lock. */
 #include "netcdf.h"
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: MIT Facts of HDF5 files that libnetcdf does not give: the types of the
- * arrays that it does not show (it shows arrays of numbers and text, and those whose type has a
- * name in the file), and the stored lengths of the arrays that it shows. */
+/* SPDX-License-Identifier: MIT
+ * Facts of HDF5 files that libnetcdf does not give: the types of the arrays that it does not show
+ * (it shows arrays of numbers and text, and those whose type has a name in the file), and the
+ * stored lengths of the arrays that it shows. */
 #include "netcdf.h"
 #include <stdio.h>
 

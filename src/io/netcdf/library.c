@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT Opens libnetcdf, once per process, and guards every call of it:
- * one thread at a time, with HDF5's error messages off. */
+/* SPDX-License-Identifier: MIT
+ * Opens libnetcdf, once per process, and guards every call of it: one thread at a time, with HDF5's
+ * error messages off. */
 #include "netcdf.h"
 #include "store/note.h"
 #include "context/threads.h"

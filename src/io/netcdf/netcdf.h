@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: MIT NetCDF through the system's libnetcdf, which is opened at run
- * time. The declarations of libnetcdf that are used here are those of its interface, stable since
- * 4.0. library.c opens it, classic.c checks files before it reads them, open.c and read.c read
- * them, write.c writes them. */
+/* SPDX-License-Identifier: MIT
+ * NetCDF through the system's libnetcdf, which is opened at run time. The declarations of libnetcdf
+ * that are used here are those of its interface, stable since 4.0. library.c opens it, classic.c
+ * checks files before it reads them, open.c and read.c read them, write.c writes them. */
 #ifndef TALLY_IO_NETCDF_H
 #define TALLY_IO_NETCDF_H
 #include "io/io.h"

@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: MIT Opens one variable of a NetCDF file, or of several files that are
- * joined along a dimension, in all formats that libnetcdf reads: classic, 64-bit, netCDF-4, and
- * HDF5 files of plain arrays. unpack.c converts packed values. */
+/* SPDX-License-Identifier: MIT
+ * Opens one variable of a NetCDF file, or of several files that are joined along a dimension, in
+ * all formats that libnetcdf reads: classic, 64-bit, netCDF-4, and HDF5 files of plain arrays.
+ * unpack.c converts packed values. */
 #define _GNU_SOURCE
 #include "parts.h"
 #include <errno.h>

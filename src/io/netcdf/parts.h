@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT A NetCDF variable that is open for reading: of one file, or of
- * several parts that form one array and follow each other along one dimension. */
+/* SPDX-License-Identifier: MIT
+ * A NetCDF variable that is open for reading: of one file, or of several parts that form one array
+ * and follow each other along one dimension. */
 #ifndef TALLY_IO_PARTS_H
 #define TALLY_IO_PARTS_H
 #include "netcdf.h"

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT Reads elements of the variable that open.c found, in order or in
- * boxes. A box is divided into boxes of the parts, and these into boxes of few chunks:
+/* SPDX-License-Identifier: MIT
+ * Reads elements of the variable that open.c found, in order or in boxes. A box is divided into
+ * boxes of the parts, and these into boxes of few chunks:
  *
  *    a.nc | b.nc      a box of two parts, joined along the last dimension; a piece whose rows
  *    . 1 1|2 2 .      are not adjacent in the caller's buffer is read into a buffer of its own

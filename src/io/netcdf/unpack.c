@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT Converts stored values by the attributes _FillValue,
- * missing_value, scale_factor, add_offset and _Unsigned:
+/* SPDX-License-Identifier: MIT
+ * Converts stored values by the attributes _FillValue, missing_value, scale_factor, add_offset and
+ * _Unsigned:
  *
  *    without scale and offset    the stored dtype; missing floats become NaN, missing integers
  *                                are errors

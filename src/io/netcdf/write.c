@@ -1,6 +1,6 @@
-/* SPDX-License-Identifier: MIT Writes a new NetCDF file of one variable and the coordinates of
- * its dimensions, by libnetcdf: CDF-5 (64-bit data), which every libnetcdf since 4.4 reads, or
- * NetCDF-4, which is HDF5.
+/* SPDX-License-Identifier: MIT
+ * Writes a new NetCDF file of one variable and the coordinates of its dimensions, by libnetcdf:
+ * CDF-5 (64-bit data), which every libnetcdf since 4.4 reads, or NetCDF-4, which is HDF5.
  *
  *    name, fill                     set names and the value for "missing"; the first coordinate
  *                                   (coordinate.c), the first element or the end defines them
