@@ -203,7 +203,7 @@ void put_ran(FILE *f, const tally *ctx, const place *r);
 /* Prints a remark if nothing ran on the device. */
 void ran_note(const options *o, const tally *ctx, const char *label, const place *r);
 
-/* ---- answers: the results of reduce for a file; json_end of the other verbs uses its first fields  */
+/* ---- answers: the results of reduce for a file; json_end uses the first fields for all verbs -- */
 typedef struct result {
     const char *op; /* as the user wrote it; for --by with several columns OP.COLUMN */
     char *name;     /* the allocated memory of op, or NULL */
@@ -324,7 +324,7 @@ void coordinate_free(coordinate *c);
 int coordinate_bounds(const span *s, const options *o, const input *in, const layout *l,
                       int64_t **start, int64_t **end);
 
-/* ---- bands.c: --by with --axis: groups of the steps along an axis, by variables of NetCDF files  */
+/* ---- bands.c: --by with --axis: groups of the steps along an axis, by variables of a NetCDF file */
 int by_steps(const options *o);
 /* Makes the groups of l's steps. a: NULL, or receives their keys. Call groups_close also after a
  * failure. */
