@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Prints a sentence as one line, even if a name in it contains newlines. */
-static void say(const char *format, va_list args)
+static void print_sentence(const char *format, va_list args)
 {
     char *sentence = NULL;
     fflush(stdout); /* earlier output comes before the sentence */
@@ -27,7 +27,7 @@ int fail(int code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say(format, args);
+    print_sentence(format, args);
     va_end(args);
     return code;
 }
@@ -37,7 +37,7 @@ void note(const options *o, const char *format, ...)
     va_list args;
     if (has(o, OPT_quiet)) return;
     va_start(args, format);
-    say(format, args);
+    print_sentence(format, args);
     va_end(args);
 }
 

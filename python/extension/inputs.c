@@ -90,7 +90,7 @@ static int has_places(const pt_operand *a, int64_t *low, int64_t *high)
 }
 
 /* Copies a's elements in C order to memory of its own. */
-static int own(pt_operand *a)
+static int copy_elements(pt_operand *a)
 {
     const int64_t bytes = pt_bytes(a);
     pt_dim dim[PT_DIMS];
@@ -144,7 +144,7 @@ int pt_leave_out(pt_operand *a, PyObject *where, const char *name, int inverted)
     } else if (!pt_flatten(&w) && !broadcast(&w, a)) {
         failed = 0;
         if (a->size && !has_places(a, &low, &high) && !a->valid)
-            failed = own(a) || !has_places(a, &low, &high);
+            failed = copy_elements(a) || !has_places(a, &low, &high);
     }
     if (!failed && a->size) {
         pt_dim dim[PT_DIMS];

@@ -65,7 +65,7 @@ static PyObject *give_places(const pt_operand *a, const int64_t *from, int64_t n
 
 /* Makes the runs of keys with nulls from the runs of the values in memory: two nulls are equal,
  * and a null equals nothing else. */
-static int64_t part_nulls(const pt_operand *a, int64_t stride, const int64_t *found, int64_t *made)
+static int64_t split_nulls(const pt_operand *a, int64_t stride, const int64_t *found, int64_t *made)
 {
     int64_t runs = 0;
     int before = -1;
@@ -89,7 +89,7 @@ static tally_status find_runs(pt_slot *slot, const pt_operand *a, const tally_vi
 
 /* The offsets of keys in host memory, with or without nulls. The library needs space for as many
  * runs as there are keys. */
-static PyObject *runs_here(pt_slot *slot, const pt_operand *a, const tally_view *v)
+static PyObject *runs_on_host(pt_slot *slot, const pt_operand *a, const tally_view *v)
 {
     const int64_t most = INT64_MAX / (int64_t)sizeof(int64_t) - 1;
     const size_t bytes = a->size < most ? (size_t)(a->size + 1) * sizeof(int64_t) : SIZE_MAX;
@@ -98,7 +98,7 @@ static PyObject *runs_here(pt_slot *slot, const pt_operand *a, const tally_view 
     if (found && (parted || !a->valid)) {
         tally_status status;
         Py_BEGIN_ALLOW_THREADS status = find_runs(slot, a, v, found, &runs);
-        if (!status && a->valid) runs = part_nulls(a, v->stride, found, parted);
+        if (!status && a->valid) runs = split_nulls(a, v->stride, found, parted);
         Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
         else given = give_places(a, a->valid ? parted : found, runs + 1);
     } else {
@@ -110,7 +110,7 @@ static PyObject *runs_here(pt_slot *slot, const pt_operand *a, const tally_view 
 }
 
 /* The same on a device, where the library writes exactly the offsets. */
-static PyObject *runs_there(pt_slot *slot, const pt_operand *a, const tally_view *v)
+static PyObject *runs_on_device(pt_slot *slot, const pt_operand *a, const tally_view *v)
 {
     pt_operand places;
     PyObject *given = NULL;
@@ -138,8 +138,8 @@ PyObject *pt_runs(PyObject *module, PyObject *object)
     if (open_flat(object, "keys", 1, &a, &v)) return NULL;
     pt_slot *slot = pt_take(&a, NULL);
     PyObject *given = !slot          ? NULL
-                      : a.device < 0 ? runs_here(slot, &a, &v)
-                                     : runs_there(slot, &a, &v);
+                      : a.device < 0 ? runs_on_host(slot, &a, &v)
+                                     : runs_on_device(slot, &a, &v);
     pt_give_back(slot);
     pt_close(&a);
     return given;

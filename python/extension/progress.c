@@ -7,7 +7,7 @@
 
 static _Thread_local PyObject *callback; /* of this thread; NULL: none */
 static _Thread_local int64_t done, total;
-static _Thread_local int told; /* the callback was called during this call */
+static _Thread_local int called; /* the callback was called during this call */
 static _Thread_local double next;
 
 static double now(void)
@@ -22,7 +22,7 @@ static int tell(void)
     PyObject *answer = PyObject_CallFunction(
         callback, "LL", (long long)(done < total ? done : total), (long long)total);
     Py_XDECREF(answer);
-    told = 1;
+    called = 1;
     return answer ? 0 : -1;
 }
 
@@ -32,7 +32,7 @@ void pt_begin(int64_t elements)
 {
     done = 0;
     total = elements;
-    told = 0;
+    called = 0;
     if (callback) next = now() + 0.1;
 }
 
@@ -52,7 +52,7 @@ tally_status pt_went_on(int64_t elements)
 
 int pt_end(int failed)
 {
-    if (!failed && callback && told) {
+    if (!failed && callback && called) {
         done = total;
         failed = tell();
     }

@@ -86,13 +86,13 @@ int pt_open_result(const pt_operand *like, const pt_verb *verb, PyObject *out, i
 }
 
 /* Sets the bytes of bools on axes `axis` .. to 0 or 1. */
-static void settle(const pt_operand *a, char *at, int axis)
+static void settle_bools(const pt_operand *a, char *at, int axis)
 {
     const int64_t n = axis < a->ndim ? a->shape[axis] : 1,
                   step = axis < a->ndim ? a->strides[axis] : 0;
     for (int64_t i = 0; i < n; i++)
         if (axis + 1 < a->ndim)
-            settle(a, at + i * step, axis + 1);
+            settle_bools(a, at + i * step, axis + 1);
         else
             at[i * step] = at[i * step] != 0;
 }
@@ -100,7 +100,7 @@ static void settle(const pt_operand *a, char *at, int axis)
 void pt_close_result(const pt_verb *verb, pt_operand *result)
 {
     if (result->is_bool && result->device < 0 && verb->info.output == TALLY_U8)
-        settle(result, result->data, 0);
+        settle_bools(result, result->data, 0);
     pt_close(result);
 }
 

@@ -8,7 +8,7 @@
  * these numbers. Of two arrays an observation is a pair without a NaN. The rows of a window are a
  * fixed number around its row, or those from start to end.
  *
- * Data on a device is reduced there if the window itself shows which results are NaN (run_there).
+ * Data on a device is reduced there if the window itself shows which results are NaN (run_on_device).
  * Else it is copied to host memory, and the results back. */
 #include "pt.h"
 #include <math.h>
@@ -22,7 +22,7 @@ typedef struct {
     const pt_operand *next;     /* NULL, or &b */
     const int64_t *start, *end; /* NULL, or the rows of each window */
     int axis;
-    int64_t before, after, minimum, every; /* after may be -1: the window ends before its own row */
+    int64_t before, after, minimum, step; /* after may be -1: the window ends before its own row */
     /* elements that a window needs to have a value: minimum, or 1 if the empty value is NaN */
     int64_t least;
     double missing; /* the value of other windows */
@@ -123,13 +123,13 @@ static void blank(const rolling *r, const int64_t *counts, char *out)
 
 /* Writes the requested results from values (NULL: all missing) and counts (NULL: numbers of
  * rows). */
-static void choose(const rolling *r, const pt_verb *verb, const char *values, const int64_t *counts,
-                   char *out)
+static void write_results(const rolling *r, const pt_verb *verb, const char *values,
+                          const int64_t *counts, char *out)
 {
     int64_t inner = 1, n = r->a.shape[r->axis], to = 0;
     for (int i = r->axis + 1; i < r->a.ndim; i++) inner *= r->a.shape[i];
     for (int64_t block = 0; block < r->a.size; block += n * inner)
-        for (int64_t i = 0; i < n; i += r->every)
+        for (int64_t i = 0; i < n; i += r->step)
             for (int64_t k = 0; k < inner; k++, to++) {
                 int64_t from = block + i * inner + k;
                 int missing = !values || (counts ? counts[from] : rows_at(r, i)) < r->least;
@@ -155,7 +155,7 @@ static void mark_pairs(const pt_operand *a, int axis, const char *at, uint8_t **
     ++*to;
 }
 
-static tally_status look_at_pairs(rolling *r)
+static tally_status find_pairs(rolling *r)
 {
     uint8_t *bytes = malloc((size_t)r->a.size + 1), *at = bytes;
     if (!bytes) return TALLY_NO_MEMORY;
@@ -170,10 +170,10 @@ static tally_status look_at_pairs(rolling *r)
 }
 
 /* Checks whether every element is an observation. */
-static tally_status look_for_nan(tally *ctx, rolling *r)
+static tally_status find_nan(tally *ctx, rolling *r)
 {
     int64_t numbers = 0;
-    if (!r->rows && r->next && r->a.size) return look_at_pairs(r);
+    if (!r->rows && r->next && r->a.size) return find_pairs(r);
     if (r->rows || (r->a.dtype < TALLY_F16 && !r->a.valid)) {
         r->rows = 1;
         return pt_went_on(r->a.size);
@@ -205,7 +205,7 @@ static int shows_nan(const rolling *r)
     const size_t length = strcspn(op, ":");
     /* the library bypasses the caches for larger results */
     if (r->a.size * (int64_t)tally_dtype_size(r->wanted) >= CACHED) return 0;
-    if (r->rows || r->next || r->start || r->every != 1 || r->a.valid || r->a.dtype < TALLY_F16 ||
+    if (r->rows || r->next || r->start || r->step != 1 || r->a.valid || r->a.dtype < TALLY_F16 ||
         r->after < 0 || r->before < 0 || r->minimum < 1 || r->minimum > r->before + r->after + 1 ||
         r->plain.info.output != r->wanted || strstr(op, ":exact"))
         return 0;
@@ -259,7 +259,7 @@ static tally_status run(tally *ctx, rolling *r, pt_operand *out)
         r->rows = 1;
         status = pt_went_on(r->a.size);
     } else if (!status) {
-        status = look_for_nan(ctx, r);
+        status = find_nan(ctx, r);
     }
     pt_verb *verb = r->rows ? &r->plain : &r->verb;
     int64_t length = r->start ? INT64_MAX : r->before + r->after + 1;
@@ -268,7 +268,7 @@ static tally_status run(tally *ctx, rolling *r, pt_operand *out)
     const int empty =
         (r->minimum == 0 || length <= 0) &&
         empty_is_nan(ctx, verb->op, r->a.dtype < TALLY_F16 ? TALLY_F64 : r->a.dtype, &nothing);
-    int direct = verb->info.output == r->wanted && r->every == 1 && !r->start;
+    int direct = verb->info.output == r->wanted && r->step == 1 && !r->start;
     r->least = empty && r->minimum == 0 ? 1 : r->minimum;
     r->missing = length <= 0 && r->least == 0 ? nothing : NAN;
     if (status || !r->a.size) return status;
@@ -288,7 +288,7 @@ static tally_status run(tally *ctx, rolling *r, pt_operand *out)
     if (!status && direct && r->least > 0)
         blank(r, observed, out->data);
     else if (!status && !direct)
-        choose(r, verb, values, observed, out->data);
+        write_results(r, verb, values, observed, out->data);
     free(values);
     free(counts);
     return status;
@@ -297,7 +297,7 @@ static tally_status run(tally *ctx, rolling *r, pt_operand *out)
 /* ---- on a device ---- */
 
 /* Whether one stride visits all elements. */
-static int walks(const pt_operand *a)
+static int has_one_stride(const pt_operand *a)
 {
     pt_dim dim[PT_DIMS];
     for (int i = 0; i < a->ndim; i++) dim[i] = (pt_dim){.n = a->shape[i], .in = a->strides[i]};
@@ -306,8 +306,8 @@ static int walks(const pt_operand *a)
 
 /* Sets results on a device to NaN if their windows, at the ends, have too few rows. There are
  * `blocks` of n rows of `inner` elements. */
-static tally_status blank_there(tally *ctx, const rolling *r, char *out, int64_t blocks,
-                                int64_t inner)
+static tally_status blank_on_device(tally *ctx, const rolling *r, char *out, int64_t blocks,
+                                    int64_t inner)
 {
     const int64_t n = r->a.shape[r->axis], bytes = (int64_t)tally_dtype_size(r->wanted);
     int64_t first = 0, last = 0;
@@ -334,7 +334,7 @@ static tally_status blank_there(tally *ctx, const rolling *r, char *out, int64_t
 /* Computes on the device, if possible (*done). Windows with too few observations get the
  * operator's empty value. If that is not NaN, there must be no such windows, or the numbers of
  * rows alone must show which they are. */
-static tally_status run_there(pt_slot *slot, rolling *r, const pt_operand *out, int *done)
+static tally_status run_on_device(pt_slot *slot, rolling *r, const pt_operand *out, int *done)
 {
     enum { FEW = 64 }; /* the most blocks, each of which takes two copies */
     double nothing;
@@ -342,7 +342,7 @@ static tally_status run_there(pt_slot *slot, rolling *r, const pt_operand *out, 
     for (int i = r->axis + 1; i < r->a.ndim; i++) inner *= r->a.shape[i];
     const int64_t blocks = r->a.size / (r->a.shape[r->axis] * inner);
     tally_status status = pt_stream_begin(slot, &r->a, out);
-    if (!status) status = look_for_nan(slot->ctx, r);
+    if (!status) status = find_nan(slot->ctx, r);
     pt_verb *const verb = r->rows ? &r->plain : &r->verb;
     const int empty = !status && empty_is_nan(slot->ctx, verb->op, r->a.dtype, &nothing);
     r->least = empty && r->minimum == 0 ? 1 : r->minimum;
@@ -353,7 +353,7 @@ static tally_status run_there(pt_slot *slot, rolling *r, const pt_operand *out, 
         verb->window.min_count = r->least;
         status = pt_walk_series(slot->ctx, verb, &r->a, r->axis, out);
         if (!status && !empty && r->least)
-            status = blank_there(slot->ctx, r, out->data, blocks, inner);
+            status = blank_on_device(slot->ctx, r, out->data, blocks, inner);
     } else if (!status) {
         pt_more(r->a.size);
     }
@@ -361,7 +361,7 @@ static tally_status run_there(pt_slot *slot, rolling *r, const pt_operand *out, 
 }
 
 /* Computes in host memory, for results in host memory or on a device. */
-static int run_here(pt_slot *slot, rolling *r, pt_operand *out)
+static int run_on_host(pt_slot *slot, rolling *r, pt_operand *out)
 {
     pt_operand host = *out;
     char *const room = out->device < 0 ? NULL : malloc((size_t)(out->size * pt_bytes(out) + 1));
@@ -444,11 +444,11 @@ static int read_rows(PyObject *const *args, pt_operand *bound, rolling *r)
 }
 
 /* Computes on the device that has the array: *done, or 0 if that is not possible. */
-static int try_there(PyObject *const *args, rolling *r, const pt_operand *out, int *done)
+static int try_on_device(PyObject *const *args, rolling *r, const pt_operand *out, int *done)
 {
     const int64_t length = r->before + r->after + 1;
-    if (r->a.device < 0 || r->next || r->start || r->every != 1 || r->rows || r->before < 0 ||
-        r->after < 0 || r->minimum > length || !r->a.size || !walks(&r->a))
+    if (r->a.device < 0 || r->next || r->start || r->step != 1 || r->rows || r->before < 0 ||
+        r->after < 0 || r->minimum > length || !r->a.size || !has_one_stride(&r->a))
         return 0;
     pt_slot *slot = pt_take(&r->a, out);
     if (!slot || read_verb(slot, args[0], args[8], args[3], r)) {
@@ -456,7 +456,7 @@ static int try_there(PyObject *const *args, rolling *r, const pt_operand *out, i
         return -1;
     }
     tally_status status;
-    Py_BEGIN_ALLOW_THREADS status = run_there(slot, r, out, done);
+    Py_BEGIN_ALLOW_THREADS status = run_on_device(slot, r, out, done);
     Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
     pt_give_back(slot);
     r->rows = 0;
@@ -474,7 +474,7 @@ PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
     int made = 0, failed = 1, done = 0;
     if (pt_count("rolling", count, 13) || read_integer(args[4], &r.before) ||
         read_integer(args[5], &r.after) || read_integer(args[6], &r.minimum) ||
-        read_integer(args[7], &r.every) || pt_open(args[1], "x", &r.a))
+        read_integer(args[7], &r.step) || pt_open(args[1], "x", &r.a))
         return NULL;
     pt_operand like = r.a;
     pt_slot *slot = NULL;
@@ -484,13 +484,13 @@ PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
         !(slot = pt_take(NULL, NULL)) || read_verb(slot, args[0], args[8], args[3], &r))
         goto done;
     memcpy(shape, r.a.shape, sizeof shape);
-    shape[r.axis] = (shape[r.axis] + r.every - 1) / r.every;
+    shape[r.axis] = (shape[r.axis] + r.step - 1) / r.step;
     if (pt_make(&like, r.wanted, 0, r.a.ndim, shape, &out, &object)) goto done;
     made = 1;
     pt_begin(2 * r.a.size);
-    failed = try_there(args, &r, &out, &done);
+    failed = try_on_device(args, &r, &out, &done);
     if (!failed && !done)
-        failed = pt_to_host(&r.a) || (r.next && pt_to_host(&r.b)) || run_here(slot, &r, &out);
+        failed = pt_to_host(&r.a) || (r.next && pt_to_host(&r.b)) || run_on_host(slot, &r, &out);
     failed = pt_end(failed);
 done:
     pt_give_back(slot);

@@ -45,7 +45,7 @@ static void carry(tally_digits *d)
 }
 
 /* Extends d to have the digits from .. to - 1. Returns 0, or the room that d then needs. */
-static int32_t cover(tally_digits *d, int from, int to)
+static int32_t extend(tally_digits *d, int from, int to)
 {
     int64_t *const digit = digits_of(d);
     if (!d->used) d->first = from;
@@ -69,7 +69,7 @@ static inline int covered(const tally_digits *d, int from, int to)
 }
 
 /* Adds value 2^(at + UNIT), negated if s is -1; s is 0 or -1. */
-static inline void put(tally_digits *d, uint64_t value, int at, int64_t s)
+static inline void add_at(tally_digits *d, uint64_t value, int at, int64_t s)
 {
     const unsigned __int128 v = (unsigned __int128)value << (at & 31);
     int64_t *const digit = digits_of(d) + ((at >> 5) - d->first);
@@ -108,10 +108,10 @@ int32_t tally_digits_add(tally_digits *d, double x, int sign)
     const int from = at >> 5;
     if (m) {
         if (!covered(d, from, from + OF_VALUE)) {
-            const int32_t room = cover(d, from, from + OF_VALUE);
+            const int32_t room = extend(d, from, from + OF_VALUE);
             if (room) return room;
         }
-        put(d, m, at, s ^ (sign >> 1));
+        add_at(d, m, at, s ^ (sign >> 1));
         if (++d->waiting >= WAITING_MOST) carry(d);
     }
     d->count = wrapped(d->count, sign);
@@ -137,12 +137,12 @@ int32_t tally_digits_add_product(tally_digits *d, double x, double y, int sign)
         const unsigned __int128 product = (unsigned __int128)m[0] * m[1];
         const int low = at[0] + at[1] - TL_EXACT_UNIT, from = low >> 5;
         if (!covered(d, from, from + OF_PRODUCT)) {
-            const int32_t room = cover(d, from, from + OF_PRODUCT);
+            const int32_t room = extend(d, from, from + OF_PRODUCT);
             if (room) return room;
         }
         const int64_t both = s[0] ^ s[1] ^ (sign >> 1);
-        put(d, (uint64_t)product & (((uint64_t)1 << 53) - 1), low, both);
-        put(d, (uint64_t)(product >> 53), low + 53, both);
+        add_at(d, (uint64_t)product & (((uint64_t)1 << 53) - 1), low, both);
+        add_at(d, (uint64_t)(product >> 53), low + 53, both);
         d->waiting += 2;
         if (d->waiting >= WAITING_MOST) carry(d);
     }
@@ -154,7 +154,7 @@ int32_t tally_digits_merge(tally_digits *d, const tally_digits *other, int sign)
 {
     const int64_t s = sign >> 1, *const from = digits_in(other);
     if (other->used) {
-        const int32_t room = cover(d, other->first, other->first + other->used);
+        const int32_t room = extend(d, other->first, other->first + other->used);
         if (room) return room;
         carry(d);
         int64_t *const digit = digits_of(d) + (other->first - d->first);

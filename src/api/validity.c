@@ -55,7 +55,7 @@ static int64_t results_of(const job *j, int64_t n)
 }
 
 /* Sets the bytes of one sequence of n elements. */
-static void mark(const job *j, int64_t n, char *to)
+static void mark_results(const job *j, int64_t n, char *to)
 {
     const int64_t *before = j->before;
     if (j->verb == REDUCE) {
@@ -124,7 +124,7 @@ static tally_status collect(job *j, const char *op, const tally_view *in)
         const int64_t n = length(j, r);
         j->before[0] = 0;
         for (int64_t i = 0; i < n; i++) j->before[i + 1] = j->before[i] + (there[i] == there[i]);
-        mark(j, n, to);
+        mark_results(j, n, to);
         there += n;
         to += results_of(j, n);
     }
@@ -155,7 +155,7 @@ static tally_status check_bits(job *j, const tally_view *out, int64_t result_byt
                    "out->valid overlaps elements or results: give it memory of its own");
 }
 
-static tally_status put(job *j)
+static tally_status write_bits(job *j)
 {
     tally_view view = j->out, *const out = &view;
     tl_host_copies copies = {.count = 0};
@@ -202,7 +202,7 @@ tally_status tl_validity_begin(tally *ctx, const char *op, const tally_view *in,
 tally_status tl_validity_end(tl_validity *v, tally_status status)
 {
     if (!v) return status;
-    if (!status) status = put(v);
+    if (!status) status = write_bits(v);
     close_job(v);
     free(v);
     return status;
@@ -225,7 +225,7 @@ tally_status tally_reduce_valid(tally *ctx, const char *op, const tally_view *in
         bits.rows = in->rows;
         bits.n = bits.row_stride = 1;
         status = check_bits(&j, &bits, 0);
-        if (!status) status = put(&j);
+        if (!status) status = write_bits(&j);
     }
     close_job(&j);
     return status;

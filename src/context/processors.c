@@ -47,7 +47,7 @@ static int limit(const char *root, const char *path, int k)
     return whole < MOST ? (int)whole : 0;
 }
 
-static int listed(const char *list, const char *word)
+static int list_has(const char *list, const char *word)
 {
     const size_t length = strlen(word);
     if (!length || !*list) return !length && !*list;
@@ -58,7 +58,7 @@ static int listed(const char *list, const char *word)
 
 /* The smallest limit of a group and of its parents. The last one is the folder itself: a
  * container may see no more than that, because the path in /proc is that of the whole machine. */
-static int above(const char *root, char *path, int k, int least)
+static int smallest_limit(const char *root, char *path, int k, int least)
 {
     for (char *end = path + strlen(path);; *end = 0) {
         while (end > path && end[-1] == '/') *--end = 0;
@@ -82,9 +82,9 @@ int tl_quota(const char *root)
         *path++ = 0;
         path[strcspn(path, "\n")] = 0;
         for (size_t k = 0; k < sizeof places / sizeof *places; k++)
-            if (listed(controllers + 1, places[k].controller)) {
+            if (list_has(controllers + 1, places[k].controller)) {
                 memcpy(copy, path, strlen(path) + 1);
-                least = above(root, copy, (int)k, least);
+                least = smallest_limit(root, copy, (int)k, least);
             }
     }
     if (f) fclose(f);

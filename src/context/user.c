@@ -240,7 +240,7 @@ int tl_user_same(const tl_scalar *a, const tl_scalar *b)
 /* Finds the place and the message in one line of a log: "NAME:3:14: error: m" (gcc, clang),
  * "error: NAME:3:14: m" (PoCL), "NAME(3): error: m" (NVRTC). The name may be in quotes. Copies
  * "3:14: m" to `to` if the line is about the text. */
-static int about(const char *line, size_t length, const char *name, char *to, size_t room)
+static int read_log_line(const char *line, size_t length, const char *name, char *to, size_t room)
 {
     size_t n = strlen(name);
     int number = 0, column = 0, used = 0;
@@ -283,8 +283,8 @@ static void plain_words(char *message)
 }
 
 /* Replaces messages of gcc and clang about common mistakes by plain ones. If the message contains
- * `said` and then `also`, `plain` replaces it; %s is the first name in quotes. */
-static void say_plainly(char *message, size_t room)
+ * `contains` and then `also`, `plain` replaces it; %s is the first name in quotes. */
+static void simplify_message(char *message, size_t room)
 {
     static const char choose[] =
         "if, ?:, && and || are for one value, and kernels have many: write sel(c, a, b), which is "
@@ -296,7 +296,7 @@ static void say_plainly(char *message, size_t room)
         "the condition of sel compares values of another width than it chooses: compare the type "
         "of its results, as in sel(a.n < b.n, a.n, b.n), or use sel_idx, or idx_if(c), 1 or 0";
     static const struct {
-        const char *said, *also, *plain;
+        const char *contains, *also, *plain;
     } known[] = {
         {"used vector type where scalar is required", "", choose},
         {"used type '", "where arithmetic or pointer type is required", choose},
@@ -312,9 +312,9 @@ static void say_plainly(char *message, size_t room)
     char *text = message + strspn(message, "0123456789:"), name[48] = "";
     text += *text == ' ';
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        const char *const said = strstr(text, known[i].said);
-        if (!said || !strstr(said, known[i].also)) continue;
-        sscanf(said, "%*[^']'%40[^']", name);
+        const char *const contains = strstr(text, known[i].contains);
+        if (!contains || !strstr(contains, known[i].also)) continue;
+        sscanf(contains, "%*[^']'%40[^']", name);
         snprintf(text, room - (size_t)(text - message), known[i].plain, name);
         return;
     }
@@ -323,8 +323,8 @@ static void say_plainly(char *message, size_t room)
 /* An error inside a word of the dialect. gcc names the word's own line, and in the next line, a
  * note, the line of the text: "NAME:7:11: note: in expansion of macro 'sel'". Copies "7:11: m (in
  * 'sel', where a constant is written num(c))". next: the line after the error's line. */
-static int about_word(const char *error, size_t length, const char *next, const char *name,
-                      char *to, size_t room)
+static int read_word_error(const char *error, size_t length, const char *next, const char *name,
+                           char *to, size_t room)
 {
     char note[300], word[40] = "";
     int number, column;
@@ -332,7 +332,7 @@ static int about_word(const char *error, size_t length, const char *next, const 
     for (const char *line = next; message && *line; line += *line == '\n') {
         size_t n = strcspn(line, "\n");
         if (memmem(line, n, " error: ", 8)) return 0;
-        if (about(line, n, name, note, sizeof note) &&
+        if (read_log_line(line, n, name, note, sizeof note) &&
             sscanf(note, "%d:%d: note: in expansion of macro '%30[a-z_]'", &number, &column,
                    word) == 3) {
             snprintf(to, room, "%d:%d: %.*s (in '%s', where a constant is written num(c))", number,
@@ -351,10 +351,10 @@ tally_status tl_user_error(tally *ctx, const tl_user *u, const char *log)
         size_t length = strcspn(line, "\n");
         const char *error = strstr(line, "error");
         if (error && error < line + length) {
-            if (about(line, length, u->name, message, sizeof message) ||
-                about_word(line, length, line + length, u->name, message, sizeof message)) {
+            if (read_log_line(line, length, u->name, message, sizeof message) ||
+                read_word_error(line, length, line + length, u->name, message, sizeof message)) {
                 plain_words(message);
-                say_plainly(message, sizeof message);
+                simplify_message(message, sizeof message);
                 return tl_fail(ctx, TALLY_BAD_DATA, "%.180s:%s", u->where, message);
             }
             if (!*first) snprintf(first, sizeof first, "%.*s", (int)length, line);

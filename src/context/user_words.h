@@ -15,14 +15,14 @@ static inline int is_word(char c) { return isalnum((unsigned char)c) || c == '_'
  * newlines becomes a space. */
 static inline void join_lines(char *t)
 {
-    size_t owed = 0;
+    size_t joined = 0;
     char *to = t;
     for (const char *p = t;;) {
         while (p[0] == '\\' && (p[1] == '\n' || (p[1] == '\r' && p[2] == '\n')))
-            p += p[1] == '\n' ? 2 : 3, owed++;
+            p += p[1] == '\n' ? 2 : 3, joined++;
         char c = *p == '\v' || *p == '\f' || *p == '\r' ? ' ' : *p;
-        if (owed && (!c || c == '\n' || is_space(c) || (to > t && is_space(to[-1]))))
-            for (; owed; owed--) *to++ = '\v'; /* each joined newline took two bytes */
+        if (joined && (!c || c == '\n' || is_space(c) || (to > t && is_space(to[-1]))))
+            for (; joined; joined--) *to++ = '\v'; /* each joined newline took two bytes */
         *to++ = c;
         if (!*p++) return;
     }

@@ -8,7 +8,7 @@
 /* Records a bad cell. Returns 1 to continue (the cell is skipped), or 0 to stop. Two kinds are
  * never skipped: an open quote hides everything after it, and of two times that cannot be
  * compared neither is known to be the wrong one. */
-static int bad(tl_chunk *c, const char *s, const char *e, int why)
+static int note_bad(tl_chunk *c, const char *s, const char *e, int why)
 {
     if (c->skip_bad && why != TL_CELL_QUOTE && why != TL_CELL_FRAME) {
         c->skipped++;
@@ -33,8 +33,8 @@ static int begins_line(const tl_chunk *c, const char *p)
 }
 
 /* Reads text in which every cell is a value. */
-static inline __attribute__((always_inline)) void every(tl_chunk *const c, const tl_layout *const l,
-                                                        const tally_dtype dtype)
+static inline __attribute__((always_inline)) void
+read_every_cell(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype)
 {
     const size_t size = tally_dtype_size(dtype);
     const char *p = c->start, *const end = c->end, d = l->delimiter ? l->delimiter : ' ',
@@ -66,7 +66,7 @@ static inline __attribute__((always_inline)) void every(tl_chunk *const c, const
         const int why = tl_cell(dtype, p, t, thousands, out);
         if (why == TL_CELL_OK)
             out += size;
-        else if (!bad(c, p, t, why))
+        else if (!note_bad(c, p, t, why))
             break;
         p = t;
     }
@@ -77,8 +77,8 @@ static inline int blank(char ch) { return ch == ' ' || ch == '\t' || ch == '\r';
 
 /* Skips the field at p, if another field follows. Returns its end, or NULL if none follows; then
  * *e is NULL if a quote is not closed. */
-static inline const char *pass(const char *p, const char *stop, const tl_layout *l, int simple,
-                               const char **s, const char **e)
+static inline const char *skip_field(const char *p, const char *stop, const tl_layout *l,
+                                     int simple, const char **s, const char **e)
 {
     if (simple) return memchr(p, l->delimiter, (size_t)(stop - p));
     const char *const q = tl_field(p, stop, l, s, e);
@@ -87,10 +87,10 @@ static inline const char *pass(const char *p, const char *stop, const tl_layout 
 
 /* Reads the cell at p as a value. Returns TL_CELL_OK or why it is not a value; *q is the end of
  * the field. */
-static inline __attribute__((always_inline)) int take(const char *p, const char *stop,
-                                                      const tl_layout *l, tally_dtype dtype,
-                                                      void *value, const char **s, const char **e,
-                                                      const char **q)
+static inline __attribute__((always_inline)) int read_value(const char *p, const char *stop,
+                                                            const tl_layout *l, tally_dtype dtype,
+                                                            void *value, const char **s,
+                                                            const char **e, const char **q)
 {
     const char *t = p, d = l->delimiter;
     if (tl_fast_value(&t, dtype, value)) {
@@ -106,7 +106,7 @@ static inline __attribute__((always_inline)) int take(const char *p, const char 
 
 /* Finds the text [*s, *e) of the cell at p, for a key or a time. Returns TL_CELL_OK or why there
  * is none. *ended is the end of the field if it is known and another field follows, else NULL. */
-static inline int take_text(const char *p, const char *stop, const tl_layout *l, int simple,
+static inline int read_text(const char *p, const char *stop, const tl_layout *l, int simple,
                             const char **s, const char **e, const char **ended)
 {
     *ended = NULL;
@@ -134,12 +134,12 @@ static inline tl_span key_of(const tl_chunk *c, const tl_layout *l, int simple, 
 /* Reads lines: one row of values from the chosen columns, and the row's key and time. After
  * inlining, `columns` is the constant 1 if there is one column of values, and `others`, the
  * number of key and time columns, is the constant 0 if there are none. */
-static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const tl_layout *const l,
-                                                       const tally_dtype dtype,
-                                                       const int64_t columns, const int64_t others)
+static inline __attribute__((always_inline)) void
+read_rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype,
+          const int64_t columns, const int64_t others)
 {
     const size_t size = tally_dtype_size(dtype), row = (size_t)columns * size;
-    const int64_t wants = columns + others, keys = others ? l->keys : 0;
+    const int64_t chosen = columns + others, keys = others ? l->keys : 0;
     const char *p = c->start, *const end = c->end, d = l->delimiter;
     /* local copies, because stores to values may alias everything else */
     const int quoted = c->has_quote, simple = d && !quoted;
@@ -165,12 +165,12 @@ static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const 
         /* p is at the start of cell number `cell`; ended: the end of that cell if take_text found
          * it */
         int64_t cell = 0;
-        for (int64_t k = 0; k < wants && !why; k++) {
-            const int64_t column = wants == 1 ? only : l->want[k].column;
+        for (int64_t k = 0; k < chosen && !why; k++) {
+            const int64_t column = chosen == 1 ? only : l->want[k].column;
             for (; cell < column; cell++, p = d ? q + 1 : q, ended = NULL)
-                if (!(q = ended ? ended : pass(p, stop, l, simple, &s, &e))) break;
+                if (!(q = ended ? ended : skip_field(p, stop, l, simple, &s, &e))) break;
             if (cell == column && others && l->want[k].role != TL_VALUE) {
-                why = take_text(p, stop, l, simple, &s, &e, &ended);
+                why = read_text(p, stop, l, simple, &s, &e, &ended);
                 if (!why && l->want[k].role == TL_TIME)
                     why = tl_time_take(c, row_number, s, e);
                 else if (!why)
@@ -179,8 +179,9 @@ static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const 
                 if (!why) continue;
                 if (why != TL_CELL_QUOTE) q = tl_field(p, stop, l, &s, &e);
             } else if (cell == column) {
-                why = take(p, stop, l, dtype,
-                           wants == 1 ? out : out + (size_t)l->want[k].place * size, &s, &e, &q);
+                why = read_value(p, stop, l, dtype,
+                                 chosen == 1 ? out : out + (size_t)l->want[k].place * size, &s, &e,
+                                 &q);
             } else if (e) {
                 why = TL_CELL_FIELDS;
                 c->lacks = column;
@@ -189,7 +190,7 @@ static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const 
                 why = TL_CELL_QUOTE;
             }
             ended = NULL;
-            if (wants > 1 && !why && k + 1 < wants && q < stop && *q != '\n')
+            if (chosen > 1 && !why && k + 1 < chosen && q < stop && *q != '\n')
                 p = d ? q + 1 : q, cell++;
             else
                 p = q;
@@ -204,14 +205,14 @@ static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const 
             /* `fields` is set only for texts without quotes */
             q = tl_field(d ? q + 1 : q, stop, l, &s, &e);
         }
-        if (why && !bad(c, s, e ? e : tl_line_end(s, end), why)) break;
+        if (why && !note_bad(c, s, e ? e : tl_line_end(s, end), why)) break;
         if (!quoted) {
             p = stop + 1;
         } else { /* quoted fields may contain newlines */
             for (p = q, e = q; e && p < end && *p != '\n';)
                 p = tl_field(d && *p == d ? p + 1 : p, end, l, &s, &e);
             if (!e) {
-                bad(c, s, tl_line_end(s, end), TL_CELL_QUOTE);
+                note_bad(c, s, tl_line_end(s, end), TL_CELL_QUOTE);
                 break;
             }
             p++;
@@ -225,17 +226,17 @@ static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const 
     c->count = (out - c->values) / (int64_t)size;
 }
 
-static inline __attribute__((always_inline)) void both(tl_chunk *c, const tl_layout *l,
-                                                       const tally_dtype dtype)
+static inline __attribute__((always_inline)) void read_cells(tl_chunk *c, const tl_layout *l,
+                                                             const tally_dtype dtype)
 {
     if (l->keys + l->times)
-        rows(c, l, dtype, l->columns, l->keys + l->times);
+        read_rows(c, l, dtype, l->columns, l->keys + l->times);
     else if (l->columns == 1)
-        rows(c, l, dtype, 1, 0);
+        read_rows(c, l, dtype, 1, 0);
     else if (l->columns)
-        rows(c, l, dtype, l->columns, 0);
+        read_rows(c, l, dtype, l->columns, 0);
     else
-        every(c, l, dtype);
+        read_every_cell(c, l, dtype);
 }
 
 /* TL_CELLS_ONCE: one loop for all types, and no copy for BMI below. Builds with sanitizers use
@@ -249,24 +250,24 @@ static inline __attribute__((always_inline)) void cells(tl_chunk *c, const tl_la
                                                         tally_dtype dtype)
 {
     if (ONCE) {
-        both(c, l, dtype);
+        read_cells(c, l, dtype);
         return;
     }
     switch (dtype) { /* constant types, so that the common types get their own loops */
     case TALLY_F64:
-        both(c, l, TALLY_F64);
+        read_cells(c, l, TALLY_F64);
         return;
     case TALLY_F32:
-        both(c, l, TALLY_F32);
+        read_cells(c, l, TALLY_F32);
         return;
     case TALLY_I32:
-        both(c, l, TALLY_I32);
+        read_cells(c, l, TALLY_I32);
         return;
     case TALLY_I64:
-        both(c, l, TALLY_I64);
+        read_cells(c, l, TALLY_I64);
         return;
     default:
-        both(c, l, dtype);
+        read_cells(c, l, dtype);
         return;
     }
 }

@@ -29,7 +29,8 @@ struct choice {
 static int kind(const struct choice *c, int64_t i) { return tl_column_kind(&c->lines, c->from, i); }
 
 /* Lists the columns for a sentence: 1 'date', 2 'price', ... numbers: only columns of numbers. */
-static const char *listed(const struct choice *c, int names, int numbers, char *out, size_t room)
+static const char *list_columns(const struct choice *c, int names, int numbers, char *out,
+                                size_t room)
 {
     size_t n = 0;
     *out = 0;
@@ -50,7 +51,7 @@ static const char *listed(const struct choice *c, int names, int numbers, char *
 }
 
 /* Copies a cell's text to out, with doubled quotes as one. out has space for the cell and a 0. */
-static size_t plain(const tl_field_text *x, const char *line, char *out)
+static size_t copy_plain(const tl_field_text *x, const char *line, char *out)
 {
     const int quoted = x->s > line && x->s[-1] == '"' && *x->e == '"';
     size_t n = 0;
@@ -70,7 +71,7 @@ static int64_t named_from(const struct choice *c, int64_t at, const char *s, con
     for (int64_t i = at; i < c->r[0].n; i++) {
         const tl_field_text *const x = &c->r[0].f[i];
         if (x->e - x->s < e - s) continue;
-        const size_t n = plain(x, c->r[0].line, space);
+        const size_t n = copy_plain(x, c->r[0].line, space);
         if (n == (size_t)(e - s) && memcmp(space, s, n) == 0 &&
             (c->may_name > 1 || tl_kind(&c->lines, x) == TL_WORD))
             return i;
@@ -105,7 +106,7 @@ static int64_t number(const char **s, const char *e)
 }
 
 /* Reads one item of a list of columns: NAME, N, N-M or N- (to the last). */
-static tally_status item(struct choice *c, const char *s, const char *e, char *space)
+static tally_status read_item(struct choice *c, const char *s, const char *e, char *space)
 {
     char list[320];
     int64_t lo = named_from(c, 0, s, e, space) + 1, hi = lo;
@@ -133,7 +134,7 @@ static tally_status item(struct choice *c, const char *s, const char *e, char *s
                 names |= tl_kind(&c->lines, &c->r[0].f[i]) == TL_WORD;
             return tl_fail(c->f->ctx, TALLY_INVALID, "%s: no column '%.*s'; the columns are %s",
                            c->f->label, (int)(e - s < 60 ? e - s : 60), s,
-                           listed(c, names, 0, list, sizeof list));
+                           list_columns(c, names, 0, list, sizeof list));
         }
     }
     tally_status status = TALLY_OK;
@@ -143,7 +144,7 @@ static tally_status item(struct choice *c, const char *s, const char *e, char *s
 
 /* Reads a list of columns, such as "price", "2", "price,qty" or "2-5,9". Items are separated by
  * commas; a name in quotes may contain commas. */
-static tally_status asked(struct choice *c, const char *text)
+static tally_status read_column_list(struct choice *c, const char *text)
 {
     const size_t length = strlen(text);
     size_t room = length;
@@ -154,7 +155,7 @@ static tally_status asked(struct choice *c, const char *text)
     if (!space) return tl_no_memory(c->f->ctx, 2 * (room + 1), "the columns");
     tally_status status = TALLY_OK;
     if (named_from(c, 0, text, text + length, space) >= 0) { /* one name that contains commas */
-        status = item(c, text, text + length, space);
+        status = read_item(c, text, text + length, space);
         free(space);
         return status;
     }
@@ -169,9 +170,9 @@ static tally_status asked(struct choice *c, const char *text)
                              "%s: column '%s': a quote in it is not closed", c->f->label, text);
             break;
         }
-        const size_t n = plain(&(tl_field_text){s, e}, from, own);
+        const size_t n = copy_plain(&(tl_field_text){s, e}, from, own);
         if (!c->key && (more || c->l->columns)) c->l->table = 1;
-        status = item(c, own, own + n, space);
+        status = read_item(c, own, own + n, space);
     }
     free(space);
     return status;
@@ -200,14 +201,14 @@ static tally_status name_columns(struct choice *c)
         char *const name = (l->want[k].role == TL_KEY ? l->key_names : l->names)[l->want[k].place] =
             malloc((size_t)(x->e - x->s) + 1);
         if (!name) return tl_no_memory(c->f->ctx, (size_t)(x->e - x->s) + 1, "the columns");
-        plain(x, i < c->r[0].n ? c->r[0].line : x->s, name);
+        copy_plain(x, i < c->r[0].n ? c->r[0].line : x->s, name);
     }
     return TALLY_OK;
 }
 
 /* Refuses column i of words if its first word is a number in another spelling, because a column
  * of numbers must not be ignored silently. */
-static tally_status no_number(const struct choice *c, int64_t i)
+static tally_status refuse_other_spelling(const struct choice *c, int64_t i)
 {
     const tl_field_text *x = NULL;
     for (int k = c->from; k < c->lines.records && !x; k++)
@@ -234,7 +235,7 @@ static tally_status no_number(const struct choice *c, int64_t i)
 
 /* Chooses the columns if the caller named none: the only column with numbers, or for a table all
  * columns without words. */
-static tally_status unasked(struct choice *c)
+static tally_status choose_by_content(struct choice *c)
 {
     char list[320];
     int64_t found = 0, maybe = 0, at = 0, maybe_at = 0;
@@ -244,7 +245,7 @@ static tally_status unasked(struct choice *c)
         const int what = kind(c, i);
         if (what == TL_NUMBER) found++, at = i;
         if (what == TL_NONE) maybe++, maybe_at = i;
-        if (what == TL_WORD) s = no_number(c, i);
+        if (what == TL_WORD) s = refuse_other_spelling(c, i);
         if (c->l->table && what != TL_WORD && !s) s = add(c, i);
     }
     if (s || (c->l->table && found)) return s;
@@ -257,7 +258,7 @@ static tally_status unasked(struct choice *c)
     if (found > 1)
         return tl_fail(c->f->ctx, TALLY_INVALID,
                        "%s: %lld columns have numbers: %s; choose one with --column", c->f->label,
-                       (long long)found, listed(c, c->from > 0, 1, list, sizeof list));
+                       (long long)found, list_columns(c, c->from > 0, 1, list, sizeof list));
     return add(c, at);
 }
 
@@ -268,7 +269,7 @@ static void last_is_time(tl_layout *l)
     l->times = 1;
 }
 
-static tally_status uncertain(const struct choice *c)
+static tally_status refuse_uncertain_header(const struct choice *c)
 {
     const int64_t n = tl_line_end(c->r[0].line, c->r[0].next) - c->r[0].line;
     return tl_fail(c->f->ctx, TALLY_INVALID,
@@ -279,7 +280,7 @@ static tally_status uncertain(const struct choice *c)
 
 /* Refuses a first line of csv that may be a comment: it begins with '#' and has fewer cells than
  * the next line. */
-static tally_status maybe_comment(const struct choice *c)
+static tally_status refuse_possible_comment(const struct choice *c)
 {
     const char *p = c->r[0].line;
     while (p < c->r[0].next && (*p == ' ' || *p == '\t' || *p == '\r')) p++;
@@ -295,14 +296,14 @@ static tally_status maybe_comment(const struct choice *c)
 /* Chooses the columns, and decides whether there is a header unless the caller said it. */
 static tally_status choose(struct choice *c, const tally_file_options *o, int *header)
 {
-    tally_status s = c->l->quotes && !o->comment ? maybe_comment(c) : TALLY_OK;
+    tally_status s = c->l->quotes && !o->comment ? refuse_possible_comment(c) : TALLY_OK;
     if (!s && o->by) {
         c->key = 1;
-        s = asked(c, o->by);
+        s = read_column_list(c, o->by);
         c->key = 0;
         if (!s && o->by_time) last_is_time(c->l);
     }
-    if (!s && o->column) s = asked(c, o->column);
+    if (!s && o->column) s = read_column_list(c, o->column);
     if (s) return s;
     int guess = o->header > 0 || c->named;
     if (!guess && !o->header) {
@@ -312,9 +313,9 @@ static tally_status choose(struct choice *c, const tally_file_options *o, int *h
         guess = tl_header_guess(&c->lines, values);
         free(values);
     }
-    if (guess == TL_HEADER_UNCERTAIN) return uncertain(c);
+    if (guess == TL_HEADER_UNCERTAIN) return refuse_uncertain_header(c);
     c->from = *header = guess == TL_HEADER_YES;
-    return o->column ? TALLY_OK : unasked(c);
+    return o->column ? TALLY_OK : choose_by_content(c);
 }
 
 tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const tl_record *r,

@@ -20,7 +20,7 @@ int tl_kind(const tl_lines *t, const tl_field_text *x)
 }
 
 /* The first cell of column i, from record `from` on, that shows the kind of the column, or NULL. */
-static const tl_field_text *telling(const tl_lines *t, int from, int64_t i)
+static const tl_field_text *first_known_cell(const tl_lines *t, int from, int64_t i)
 {
     for (int k = from; k < t->records; k++)
         if (i < t->r[k].n && tl_kind(t, &t->r[k].f[i]) != TL_NONE) return &t->r[k].f[i];
@@ -29,7 +29,7 @@ static const tl_field_text *telling(const tl_lines *t, int from, int64_t i)
 
 int tl_column_kind(const tl_lines *t, int from, int64_t i)
 {
-    const tl_field_text *const x = telling(t, from, i);
+    const tl_field_text *const x = first_known_cell(t, from, i);
     return x ? tl_kind(t, x) : TL_NONE;
 }
 
@@ -55,7 +55,7 @@ static int is_time(const tl_field_text *x)
 }
 
 /* Whether the first cell of column i occurs again below. */
-static int comes_again(const tl_lines *t, int64_t i)
+static int occurs_again(const tl_lines *t, int64_t i)
 {
     const tl_field_text *const x = &t->r[0].f[i];
     for (int k = 1; k < t->records; k++) {
@@ -70,11 +70,11 @@ static int comes_again(const tl_lines *t, int64_t i)
 enum { NOTHING, IS_HEADER, IS_DATA };
 static int sign_of(const tl_lines *t, int64_t i, int value)
 {
-    const tl_field_text *const first = &t->r[0].f[i], *const below = telling(t, 1, i);
+    const tl_field_text *const first = &t->r[0].f[i], *const below = first_known_cell(t, 1, i);
     if (value) return IS_HEADER; /* a column of values has no words */
     if (below && is_time(first)) return is_time(below) ? IS_DATA : NOTHING;
     if (below && (tl_kind(t, below) == TL_NUMBER || is_time(below))) return IS_HEADER;
-    return comes_again(t, i) ? IS_DATA : NOTHING;
+    return occurs_again(t, i) ? IS_DATA : NOTHING;
 }
 
 int tl_header_guess(const tl_lines *t, const char *values)

@@ -40,7 +40,7 @@ tally_status tl_stream_feed(tally_stream *s, const tally_view *in, const tally_v
 }
 
 /* Converts the grid to a slab. */
-static tally_status leave_grid(tally_stream *s)
+static tally_status grid_to_slab(tally_stream *s)
 {
     tally_status status = TALLY_OK;
     if (s->by_slabs) return status;
@@ -80,7 +80,7 @@ static tl_grid *grid_of_slabs(const tally_stream *s, int on_device, const void *
 
 /* Converts the slab back to a grid, at the end of a block of steps. If there is no memory, the
  * slab is kept, with the same results. */
-static void enter_grid(tally_stream *s, const void *step)
+static void slab_to_grid(tally_stream *s, const void *step)
 {
     if (!s->by_slabs || s->plan.op->inputs == 2 || tl_slabs_counted(&s->slabs) ||
         s->pushed % TL_GRID_BLOCK)
@@ -127,7 +127,7 @@ static tally_status push_slabs(tally_stream *s, const tally_view *in, const tall
               absent = tl_has_absent(in) || tl_slabs_counted(&s->slabs);
     const int64_t end = s->pushed + in->n;
     tl_feed f;
-    tally_status status = leave_grid(s);
+    tally_status status = grid_to_slab(s);
     if (!status) status = tl_feed_open(s->ctx, &s->plan, absent, scans, &f);
     if (status) return status;
     const int counted = f.counted || tl_slabs_counted(&s->slabs);
@@ -159,7 +159,7 @@ tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const ta
     const int64_t left = -s->pushed & (TL_GRID_BLOCK - 1);
     tally_status status = TALLY_OK;
     tl_feed f;
-    if (plain || s->place != TL_ON_DEVICE) enter_grid(s, in->data);
+    if (plain || s->place != TL_ON_DEVICE) slab_to_grid(s, in->data);
     /* first to the end of a block by the slab, then into the grid */
     if (s->by_slabs && plain && left && left < in->n) {
         const int64_t bytes = s->plan.op->elem_bytes, result = s->plan.op->result_bytes,
@@ -209,12 +209,12 @@ tally_status tl_stream_for_device(tally_stream *s, const tally_view *in, int *is
 
 /* Called after a failure of the device. Returns 1 if the processors continue. If the grid cannot
  * be read, the context keeps the first error. */
-static int leave_device(tally_stream *s)
+static int continue_on_host(tally_stream *s)
 {
-    char said[sizeof s->ctx->error];
-    memcpy(said, s->ctx->error, sizeof said);
-    if (leave_grid(s)) {
-        memcpy(s->ctx->error, said, sizeof said);
+    char sentence[sizeof s->ctx->error];
+    memcpy(sentence, s->ctx->error, sizeof sentence);
+    if (grid_to_slab(s)) {
+        memcpy(s->ctx->error, sentence, sizeof sentence);
         return 0;
     }
     s->place = TL_ON_HOST;
@@ -238,19 +238,19 @@ tally_status tl_stream_push_device(tally_stream *s, const tally_view *in)
 {
     const int64_t left = -s->pushed & (TL_GRID_BLOCK - 1), bytes = s->plan.op->elem_bytes;
     /* the processors' grid is empty */
-    if (!s->pushed && !s->on_device && !s->by_slabs) leave_grid(s);
+    if (!s->pushed && !s->on_device && !s->by_slabs) grid_to_slab(s);
     if (s->by_slabs && left) { /* to the end of a block */
         const tally_view a = tl_view_part(in, 0, left < in->n ? left : in->n, bytes),
                          b = tl_view_part(in, a.n, in->n - a.n, bytes);
         const tally_status status = push_host(s, &a);
         return status || !b.n ? status : tl_stream_push_device(s, &b);
     }
-    enter_grid(s, in->data);
+    slab_to_grid(s, in->data);
     if (!s->on_device) return push_host(s, in);
     const tally_status status =
         s->grid->calls->push(s->ctx, s->grid, tally_threads(s->ctx), in, NULL);
     if (!status) s->pushed += in->n;
-    return !status || !leave_device(s) ? status : push_host(s, in);
+    return !status || !continue_on_host(s) ? status : push_host(s, in);
 }
 
 tally_status tl_stream_lower_rows(tally_stream *s, void *out)
@@ -260,7 +260,7 @@ tally_status tl_stream_lower_rows(tally_stream *s, void *out)
     tally_status status = TALLY_OK;
     if (s->on_device) {
         status = s->grid->calls->result(s->ctx, s->grid, threads, out);
-        if (!status || !leave_device(s)) return status;
+        if (!status || !continue_on_host(s)) return status;
     }
     status = tl_host_copy(s->ctx, &copies, &out, 0, s->rows * s->plan.op->result_bytes, 1, "out",
                           "ends of streams");

@@ -21,7 +21,7 @@ enum { AT_ONCE = 4 << 20 }; /* bytes of a push that are stored at a time, if win
 
 struct tl_steps {
     char *x[2];           /* the elements of each input, in the operator's type */
-    unsigned char *there; /* a byte per element, 1 if it is valid; NULL: all are valid */
+    unsigned char *valid; /* a byte per element, 1 if it is valid; NULL: all are valid */
     int64_t first, have, room;
 };
 
@@ -32,7 +32,7 @@ void tl_steps_close(struct tl_steps *k)
     if (!k) return;
     free(k->x[0]);
     free(k->x[1]);
-    free(k->there);
+    free(k->valid);
     free(k);
 }
 
@@ -51,10 +51,10 @@ static tally_status make_room(tally_stream *s, int64_t n)
         else
             good = 0;
     }
-    if (good && k->there) {
-        unsigned char *const more = realloc(k->there, (size_t)(room * s->rows) + 1);
+    if (good && k->valid) {
+        unsigned char *const more = realloc(k->valid, (size_t)(room * s->rows) + 1);
         if (more)
-            k->there = more;
+            k->valid = more;
         else
             good = 0;
     }
@@ -66,25 +66,25 @@ static tally_status make_room(tally_stream *s, int64_t n)
 }
 
 /* Adds a validity byte to all stored elements, because a push has validity. */
-static tally_status mark_there(tally_stream *s)
+static tally_status add_valid(tally_stream *s)
 {
     struct tl_steps *k = s->steps;
-    if (k->there) return TALLY_OK;
-    k->there = malloc((size_t)(k->room * s->rows) + 1);
-    if (!k->there) return tl_no_memory(s->ctx, (size_t)(k->room * s->rows), "validity of steps");
-    memset(k->there, 1, (size_t)(k->have * s->rows));
+    if (k->valid) return TALLY_OK;
+    k->valid = malloc((size_t)(k->room * s->rows) + 1);
+    if (!k->valid) return tl_no_memory(s->ctx, (size_t)(k->room * s->rows), "validity of steps");
+    memset(k->valid, 1, (size_t)(k->have * s->rows));
     return TALLY_OK;
 }
 
 /* Stores steps at .. at + n - 1 of a checked view after the stored steps. */
-static tally_status keep(tally_stream *s, const tally_view *in, int64_t at, int64_t n)
+static tally_status store_steps(tally_stream *s, const tally_view *in, int64_t at, int64_t n)
 {
     struct tl_steps *k = s->steps;
     const tl_form form = {TL_FORM_STATES, s->plan.op, s->plan.op, s->plan.par, 0};
     const int64_t cells = n * s->rows;
     tally_view part = *in, next = in->next ? *in->next : *in;
     tl_gathered made = {.memory = NULL}, counts = {.memory = NULL};
-    tally_status status = tl_has_absent(in) ? mark_there(s) : TALLY_OK;
+    tally_status status = tl_has_absent(in) ? add_valid(s) : TALLY_OK;
     if (!status) status = make_room(s, n);
     for (int i = 0; i < 2; i++) {
         tally_view *const v = i ? &next : &part;
@@ -93,14 +93,14 @@ static tally_status keep(tally_stream *s, const tally_view *in, int64_t at, int6
     }
     part.next = in->next ? &next : NULL;
     if (!status) status = tl_gather_dense(s->ctx, &form, &part, &s->plan, 0, 0, &made);
-    if (!status && k->there)
+    if (!status && k->valid)
         status = tl_gather_dense(s->ctx, &form, &part, &s->plan, 0, 1, &counts);
     for (int i = 0; i < s->plan.op->inputs && !status; i++)
         memcpy(k->x[i] + k->have * s->rows * elem(s), (i ? made.second : made.view).data,
                (size_t)(cells * elem(s)));
-    if (!status && k->there) {
+    if (!status && k->valid) {
         const float *const there = counts.view.data;
-        for (int64_t i = 0; i < cells; i++) k->there[k->have * s->rows + i] = there[i] == there[i];
+        for (int64_t i = 0; i < cells; i++) k->valid[k->have * s->rows + i] = there[i] == there[i];
     }
     if (!status) k->have += n;
     free(made.memory);
@@ -109,7 +109,7 @@ static tally_status keep(tally_stream *s, const tally_view *in, int64_t at, int6
 }
 
 /* Removes the steps before the window of result number `centre`. */
-static void drop(tally_stream *s, int64_t centre)
+static void drop_steps(tally_stream *s, int64_t centre)
 {
     struct tl_steps *k = s->steps;
     const int64_t first = centre - s->window.before, gone = first - k->first;
@@ -118,7 +118,7 @@ static void drop(tally_stream *s, int64_t centre)
     k->first = first;
     for (int i = 0; i < s->plan.op->inputs; i++)
         memmove(k->x[i], k->x[i] + gone * s->rows * elem(s), (size_t)(k->have * s->rows * elem(s)));
-    if (k->there) memmove(k->there, k->there + gone * s->rows, (size_t)(k->have * s->rows));
+    if (k->valid) memmove(k->valid, k->valid + gone * s->rows, (size_t)(k->have * s->rows));
 }
 
 /* Computes the windows of steps from .. from + n - 1, counted from the first stored step, into a
@@ -135,11 +135,11 @@ static tally_status windows(tally_stream *s, int64_t from, int64_t n, const tall
         next.data = k->x[1] + at * elem(s);
         in.next = &next;
     }
-    if (k->there && memchr(k->there + at, 0, (size_t)cells)) {
+    if (k->valid && memchr(k->valid + at, 0, (size_t)cells)) {
         bits = calloc((size_t)cells / 8 + 1, 1);
         if (!bits) return tl_no_memory(s->ctx, (size_t)cells / 8 + 1, "validity of steps");
         for (int64_t i = 0; i < cells; i++)
-            bits[i >> 3] |= (unsigned char)(k->there[at + i] << (i & 7));
+            bits[i >> 3] |= (unsigned char)(k->valid[at + i] << (i & 7));
         in.valid = bits;
     }
     tally_status status;
@@ -199,7 +199,7 @@ int64_t tl_steps_known(const tally_stream *s, int64_t n)
 }
 
 /* Computes the results that are complete with the steps up to `end`. */
-static tally_status give(tally_stream *s, int64_t end, const tally_view *out)
+static tally_status compute_known(tally_stream *s, int64_t end, const tally_view *out)
 {
     const int64_t bytes = s->plan.op->result_bytes, a = next_centre(s),
                   b = larger(a, end - s->window.after),
@@ -214,7 +214,7 @@ static tally_status give(tally_stream *s, int64_t end, const tally_view *out)
     }
     if (!status) {
         s->given += b - a;
-        drop(s, b);
+        drop_steps(s, b);
     }
     return status;
 }
@@ -246,10 +246,10 @@ tally_status tl_steps_push(tally_stream *s, const tally_view *in, const tally_vi
     /* also runs once without steps, for results that the tail completes */
     for (int64_t at = 0, n; (at < in->n || !at) && !status; at += n + !n) {
         n = smaller(in->n - at, each);
-        if (n) status = keep(s, in, at, n);
+        if (n) status = store_steps(s, in, at, n);
         end += n;
         const tally_view to = tl_view_part(out, s->given - given, 0, bytes);
-        if (!status) status = give(s, end, &to);
+        if (!status) status = compute_known(s, end, &to);
     }
     tl_fp_leave(fp);
     s->broken = status != TALLY_OK;

@@ -42,7 +42,8 @@ static int is_field(const tl_netcdf_api *api, int group, int variable)
              strcmp(dim, v.name) == 0);
 }
 
-static size_t listed(const tl_netcdf_api *api, int group, int fields, char *out, size_t room)
+static size_t list_variables(const tl_netcdf_api *api, int group, int fields, char *out,
+                             size_t room)
 {
     int count = 0;
     size_t n = 0;
@@ -66,7 +67,7 @@ static tally_status not_found(const tl_source *in, const char *name, int group, 
     if (kind)
         return tl_fail(in->ctx, TALLY_UNSUPPORTED, "%s: %s has %s, not numbers", in->path, found,
                        kind);
-    listed(in->api, group, !name && fields, list, sizeof list);
+    list_variables(in->api, group, !name && fields, list, sizeof list);
     if (name)
         return tl_fail(in->ctx, TALLY_INVALID, "%s: no variable '%s'; the variables are %s",
                        in->path, name, *list ? list : "none");

@@ -123,7 +123,7 @@ static tally_status shape(tally_file *f, tl_part *p, const tl_netcdf_variable *v
 }
 
 /* Finds the chunks of the variable, and how much memory a layer of chunks takes. */
-static void look_at_chunks(tally_file *f, tl_part *p, int64_t memory)
+static void find_chunks(tally_file *f, tl_part *p, int64_t memory)
 {
     const tl_netcdf *const n = f->netcdf;
     const size_t keep = memory > 0 && memory < CACHE_MOST ? (size_t)memory : CACHE_MOST;
@@ -193,7 +193,7 @@ static tally_status open_part(tally_file *f, tl_part *p, const tally_file_option
                        "%s: %s is %s, and in %s it is %s; --dtype f64 makes them the same", p->path,
                        what, tally_dtype_name(p->packing.given), n->parts->path,
                        tally_dtype_name(f->info.dtype));
-    look_at_chunks(f, p, o->memory);
+    find_chunks(f, p, o->memory);
     if (p != n->parts) return TALLY_OK;
     s = tl_netcdf_text(&own, "units", &n->units);
     return s ? s : tl_netcdf_text(&own, "calendar", &n->calendar);

@@ -138,12 +138,13 @@ static int compare(tally_dtype a, const char *x, tally_dtype b, const char *y)
 static int same(const char *a, const char *b) { return !a == !b && (!a || !strcmp(a, b)); }
 
 /* Whether the coordinates of two parts can be compared. */
-static int alike(const ends *a, const ends *b)
+static int are_comparable(const ends *a, const ends *b)
 {
     return a->of && b->of && same(a->units, b->units) && same(a->calendar, b->calendar);
 }
 
-static tally_status goes_back(const tally_file *f, const ends *before, const ends *after, int way)
+static tally_status goes_back(const tally_file *f, const ends *before, const ends *after,
+                              int direction)
 {
     char last[48], first[48];
     tally_format_value(before->dtype, before->value[1], 0, last, sizeof last);
@@ -152,10 +153,10 @@ static tally_status goes_back(const tally_file *f, const ends *before, const end
                    "%s: %s begins at %s, and %s, which comes before, ends at %s: files that are "
                    "joined must go on %s",
                    after->of->path, f->netcdf->names[f->netcdf->join], first, before->of->path,
-                   last, way < 0 ? "descending" : "ascending");
+                   last, direction < 0 ? "descending" : "ascending");
 }
 
-static tally_status turns(const tally_file *f, const ends *e, int way)
+static tally_status turns(const tally_file *f, const ends *e, int direction)
 {
     char first[48], last[48];
     tally_format_value(e->dtype, e->value[0], 0, first, sizeof first);
@@ -163,16 +164,16 @@ static tally_status turns(const tally_file *f, const ends *e, int way)
     return tl_fail(f->ctx, TALLY_BAD_DATA,
                    "%s: %s goes from %s to %s, and the files that are joined with it are %s",
                    e->of->path, f->netcdf->names[f->netcdf->join], first, last,
-                   way < 0 ? "descending" : "ascending");
+                   direction < 0 ? "descending" : "ascending");
 }
 
 /* Checks that along the join each part continues after the part before it. */
-static tally_status ascend(const tally_file *f)
+static tally_status check_join(const tally_file *f)
 {
     const tl_netcdf *const n = f->netcdf;
     ends before = {.of = NULL}, e;
     tally_status s = TALLY_OK;
-    int way = 0; /* 1: the numbers rise, -1: they fall */
+    int direction = 0; /* 1: the numbers rise, -1: they fall */
     for (int i = 0; i < n->count && !s; i++) {
         s = ends_read(f, &n->parts[i], n->join, &e);
         if (s || !e.of) {
@@ -180,13 +181,13 @@ static tally_status ascend(const tally_file *f)
             continue;
         }
         const int within = compare(e.dtype, e.value[1], e.dtype, e.value[0]),
-                  step = alike(&before, &e)
+                  step = are_comparable(&before, &e)
                              ? compare(e.dtype, e.value[0], before.dtype, before.value[1])
                              : 2;
-        if (!way && within != 2) way = within;
-        if (!way && step != 2) way = step;
-        if (step != 2 && (!step || step != way)) s = goes_back(f, &before, &e, way);
-        if (!s && within == -way && way) s = turns(f, &e, way);
+        if (!direction && within != 2) direction = within;
+        if (!direction && step != 2) direction = step;
+        if (step != 2 && (!step || step != direction)) s = goes_back(f, &before, &e, direction);
+        if (!s && within == -direction && direction) s = turns(f, &e, direction);
         ends_free(&before);
         before = e;
     }
@@ -195,14 +196,14 @@ static tally_status ascend(const tally_file *f)
 }
 
 /* Checks that all parts have the same numbers along another dimension. */
-static tally_status agree(const tally_file *f, int dimension)
+static tally_status check_equal(const tally_file *f, int dimension)
 {
     const tl_netcdf *const n = f->netcdf;
     ends first = {.of = NULL}, e = {.of = NULL};
     tally_status s = ends_read(f, n->parts, dimension, &first);
     for (int i = 1; i < n->count && !s && first.of; i++) {
         s = ends_read(f, &n->parts[i], dimension, &e);
-        for (int k = 0; k < 2 && !s && alike(&first, &e); k++) {
+        for (int k = 0; k < 2 && !s && are_comparable(&first, &e); k++) {
             if (compare(first.dtype, first.value[k], e.dtype, e.value[k]) % 2 == 0) continue;
             char one[48], other[48];
             tally_format_value(first.dtype, first.value[k], 0, one, sizeof one);
@@ -221,8 +222,8 @@ static tally_status agree(const tally_file *f, int dimension)
 
 tally_status tl_parts_fit(const tally_file *f)
 {
-    tally_status s = ascend(f);
+    tally_status s = check_join(f);
     for (int d = 0; d < f->info.ndim && !s; d++)
-        if (d != f->netcdf->join) s = agree(f, d);
+        if (d != f->netcdf->join) s = check_equal(f, d);
     return s;
 }
