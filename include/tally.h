@@ -606,7 +606,7 @@ typedef struct tally_file_options {
     const char *by;
     /* netcdf: the name of a variable, or GROUP/NAME. NULL: the only variable that is not the
      * coordinate of a dimension. Missing values become NaN and packed values become f64, as
-     * doc/formats.md says; dtype f64 asks for f64 */
+     * doc/formats.md says; with dtype f64 all values become f64 */
     const char *variable;
     /* netcdf: NULL, or a NULL-terminated list of further files with the same variable. All files
      * form one array: they are joined, in the given order, along the dimension `along`. Their

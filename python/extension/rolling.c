@@ -8,8 +8,8 @@
  * these numbers. Of two arrays an observation is a pair without a NaN. The rows of a window are a
  * fixed number around its row, or those from start to end.
  *
- * Data on a device is reduced there if the window itself shows which results are NaN (run_on_device).
- * Else it is copied to host memory, and the results back. */
+ * Data on a device is reduced there if the window itself shows which results are NaN
+ * (run_on_device). Else it is copied to host memory, and the results back. */
 #include "pt.h"
 #include <math.h>
 #include <stdlib.h>
