@@ -20,8 +20,8 @@ extern "C" {
  * `room` set. */
 typedef struct tally_digits {
     int64_t count, nan, plus, minus; /* the numbers of values: all, NaN, +inf, -inf */
-    /* int64_t digit[used] follow, with space for digit[room]; digit[k] is worth 2^(32
-     * (first + k) - 2162) */
+    /* int64_t digit[used] follow, with space for digit[room]; the weight of digit[k] is
+     * 2^(32 (first + k) - 2162) */
     int32_t first, used, room;
     uint32_t waiting; /* values added since carries were last propagated */
 } tally_digits;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Fragments as values: a fragment is the bytes that tally_fragment_save writes (doc/formats.md). So
  * it can be pickled and compared, and belongs to no context and no thread. The class is in
- * fragment.py. */
+ * _fragment.py. */
 #include "pt.h"
 #include <stdlib.h>
 #include <string.h>

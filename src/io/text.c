@@ -2,12 +2,12 @@
  * Reads text in blocks. A block is read, cut at line ends into chunks, parsed by threads, and
  * handed out in order.
  *
- *    block  | carried over | read ................................ | the rest of a line is carried
- *    chunks | 0            | 1            | 2            |          to the next block
- *    stage  | values 0     | values 1     | values 2     |          a chunk at byte b of the text
- *                                                                  writes its values from number
- *                                                                  b / 2 on, because a value takes
- *                                                                  at least 2 bytes of text
+ *     block  | carried over | read ................................ |
+ *     chunks | 0            | 1            | 2            |           the rest of a line is
+ *     stage  | values 0     | values 1     | values 2     |           carried to the next block
+ *
+ * A chunk at byte b of the text writes its values from number b / 2 on, because a value takes at
+ * least 2 bytes of text.
  *
  * Memory: SHARE bytes of text per thread, and 1 to 4 times as much for the values. The text is
  * read with pread and not mapped, because a mapped file that becomes shorter kills the process.
