@@ -201,7 +201,7 @@ typedef struct tl_chunk {
     unsigned char *values;
     /* NULL, or the lines of the rows; space for (end - start) / 2 + 1 */
     tl_span *lines;
-    /* the cells of the rows' keys, one per key column */
+    /* the cells of the rows' keys, one per key column; space for as many rows */
     tl_span *keys;
     int32_t *codes;                   /* the group of each row */
     tl_tick *times;                   /* the time of each row */
