@@ -487,8 +487,8 @@ TALLY_API tally_status tally_stream_push_view(tally_stream *stream, const tally_
 /* The number of results of each sequence from a push of a view with n more elements; with n = -1,
  * from the finish. */
 TALLY_API int64_t tally_stream_results(const tally_stream *stream, int64_t n);
-/* Does what tally_stream_finish does, and writes into a view with tally_stream_results(stream,
- * -1) results of each sequence (a reduction: one). */
+/* Does what tally_stream_finish does, and writes into a view with space for at least
+ * tally_stream_results(stream, -1) results of each sequence (a reduction: one). */
 TALLY_API tally_status tally_stream_finish_view(tally_stream *stream, const tally_view *out);
 
 /* Many sequences that grow in any order, such as groups of equal keys. Each group's result is
