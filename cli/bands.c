@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * bands.c - --by with --axis: the steps along a dimension of NetCDF files in groups, by the values of other variables.
+ * bands.c - --by with --axis: groups the steps along a dimension of NetCDF files by the values of
+ * other variables.
  *
- *     season(time) = 4, 1, 1, 4     order  0 3 | 1 2     group 0 is 4, group 1 is 1
- *     temp(time, x)                 steps of a group side by side, so that each group is a part
- *                                   of the axis; results of scan and window go back to their
- *                                   steps */
+ *    season(time) = 4, 1, 1, 4     order  0 3 | 1 2     group 0 is 4, group 1 is 1
+ *    temp(time, x)                 the steps of a group are made adjacent, so that each group is
+ *                                  a part of the axis; results of scan and window are moved back */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -16,12 +16,12 @@ int by_steps(const options *o)
 }
 
 typedef struct keys {
-    char *list; /* --by, cut at the commas */
+    char *list; /* the text of --by, cut at the commas */
     coordinate *of;
     int64_t count;
 } keys;
 
-typedef struct moved_step { /* a step: what qsort moves */
+typedef struct moved_step { /* a step, as qsort moves it */
     int64_t at;
     const keys *keys;
 } moved_step;
@@ -35,7 +35,7 @@ static int less(const coordinate *c, int64_t a, int64_t b)
     return c->dtype == TALLY_U64 ? (uint64_t)v < (uint64_t)w : v < w;
 }
 
-/* By the keys alone: equal ones are one group. */
+/* Compares two steps by their keys; steps with equal keys form a group. */
 static int compare(const moved_step *x, const moved_step *y)
 {
     for (int64_t k = 0; k < x->keys->count; k++) {
@@ -73,8 +73,8 @@ static int read_keys(keys *k, const options *o, const input *in, const layout *l
     return code;
 }
 
-/* codes: the group of each step; g->shown: the first step of each group. Groups ascend, or come
-   as they appear. */
+/* Sets codes to the group of each step, and g->shown to the first step of each group. Groups are
+ * sorted by key, or in the order of their first steps. */
 static int number(groups *g, const keys *k, int sorted, int32_t *codes)
 {
     moved_step *const s = malloc((size_t)g->lines * sizeof *s + 1);
@@ -176,7 +176,7 @@ void bands_part(const groups *g, const layout *l, int64_t group, size_t bytes, t
     view->data = (char *)view->data + (size_t)(g->offsets[group] * l->inner) * bytes;
 }
 
-/* Results are outer x groups x inner. */
+/* The results are an array of outer x groups x inner. */
 void bands_place(const groups *g, const layout *l, int64_t group, int64_t *at, int64_t *step)
 {
     if (l->inner >= l->outer)

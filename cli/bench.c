@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * bench.c - tally bench: times problems such as sum:f32:scan:2^24 beside the ceiling of the
- * memory, interleaved, medians. */
+ * bench.c - tally bench: measures problems such as sum:f32:scan:2^24 and the memory's ceiling in
+ * turns, and prints medians. */
 #include "ceiling.h"
 #include "cli.h"
 
@@ -14,7 +14,7 @@ typedef struct problem {
     tally_dtype dtype;
     int64_t n, width;
     tally_operator_info info;
-    int64_t bytes, calls; /* touched by one call; calls in one timed run */
+    int64_t bytes, calls; /* bytes that one call reads and writes; calls in one timed run */
     double median, best, ceiling;
 } problem;
 
@@ -23,7 +23,7 @@ static const char *const tour[] = {
     "var:f32:reduce:2^26", "sum:f32:scan:2^25",   "mean:f32:window=50:2^25", NULL};
 static const char *const shapes[] = {"reduce", "scan", "window", NULL};
 
-/* OP:DTYPE:SHAPE:N from the right, since an operator may hold colons itself. */
+/* Parses OP:DTYPE:SHAPE:N from the right, because an operator may contain colons. */
 static int parse(problem *p, const char *word, tally *ctx)
 {
     static const char form[] =
@@ -63,7 +63,7 @@ static int parse(problem *p, const char *word, tally *ctx)
     return code;
 }
 
-/* Small whole numbers, from one generator: exact in every type, nothing special to trip over. */
+/* Fills data with small random whole numbers, which are exact in every type. */
 static void fill(void *data, tally_dtype dtype, int64_t n)
 {
     const size_t size = tally_dtype_size(dtype);
@@ -104,25 +104,25 @@ static double median(double *values, int64_t n)
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-/* The problem and its ceiling take turns, so that a noisy moment hits both. */
+/* Measures the problem and its ceiling in turns, so that a disturbance affects both. */
 static int measure(tally *ctx, problem *p, void *data, void *out, int64_t runs)
 {
     static double times[RUNS_MOST], limits[RUNS_MOST];
     const int reads = p->shape[0] == 'r';
     ceiling c;
-    /* The copy moves as many bytes as the problem: half of them read, half written. */
+    /* a copy of as many bytes as the problem: half of them read, half written */
     const int64_t bytes = reads ? p->bytes : p->bytes / 2;
     int code = 0;
     if (ceiling_open(&c, bytes, tally_threads(ctx)))
         return fail_memory("measuring the ceilings", 2 * bytes);
-    /* warm: pages, threads, caches; the ceiling chooses its loop */
+    /* warm-up: pages, threads, caches; the ceiling chooses its loop */
     tally_status status = call(ctx, p, data, out);
     (void)(reads ? ceiling_read(&c) : ceiling_copy(&c));
     double start = seconds();
     if (!status) status = call(ctx, p, data, out);
     const double once = seconds() - start;
     p->calls =
-        /* a timed run lasts 2 ms or more */
+        /* calls in a timed run, so that it lasts at least 2 ms */
         once > 0.002 ? 1 : 1 + (int64_t)(0.002 / (once > 1e-8 ? once : 1e-8));
     for (int64_t r = 0; r < runs && !status; r++) {
         start = seconds();
@@ -194,14 +194,15 @@ int run_bench(const options *o)
     int64_t runs;
     tally *ctx = NULL;
     int code = opt_count(o, OPT_runs, 1, RUNS_MOST, 7, &runs);
-    setenv("TALLY_CODE", "best", 0); /* the figures are of one code; an option of --device wins */
+    /* figures must be of one kind of code; an option of --device overrides this */
+    setenv("TALLY_CODE", "best", 0);
     if (!code) code = session_open(&ctx, o);
     int count = o->nargs;
     if (!count)
         while (tour[count]) count++;
     problem p;
-    for (int i = 0; i < count && !code; i++)
-        code = parse(&p, o->nargs ? o->args[i] : tour[i], ctx); /* typos first, work later */
+    for (int i = 0; i < count && !code; i++) /* all words are checked before the work begins */
+        code = parse(&p, o->nargs ? o->args[i] : tour[i], ctx);
     int done = 0;
     for (int i = 0; i < count && !code; i++) {
         code = parse(&p, o->nargs ? o->args[i] : tour[i], ctx);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * complete.c - the table of options.def as completion scripts for bash, zsh and fish. */
+ * complete.c - prints the table of options.def as completion scripts for bash, zsh and fish. */
 #include "cli.h"
 
 #include <string.h>
 
-/* The words an option's value can be, separated by sep; nothing when anything goes. */
+/* Prints the possible values of an option, separated by sep; nothing if any text is allowed. */
 static void put_values(FILE *f, const option_row *row, const char *sep)
 {
     choice_list split;
@@ -56,7 +56,7 @@ static void bash(FILE *f)
         for (int i = 0; i < OPT_COUNT; i++)
             if (option_table[i].verbs >> v & 1) fprintf(f, "--%s ", option_table[i].name);
         fputs("\" -- \"$cur\")) ;;\n", f);
-        if (takes_operator(v)) { /* after a comma the next of several */
+        if (takes_operator(v)) { /* completes the operator after the last comma */
             fputs("        *) if [ \"$COMP_CWORD\" -eq 2 ]; then\n"
                   "            local list=; case $cur in *,*) list=${cur%,*}, ;; esac\n"
                   "            COMPREPLY=($(compgen -P \"$list\" -W \"",
@@ -73,7 +73,7 @@ static void bash(FILE *f)
     fputs("    esac\n}\ncomplete -o filenames -F _tally tally\n", f);
 }
 
-/* Quoted for zsh and fish: neither brackets nor colons nor quotes may end the text early. */
+/* Prints text for zsh and fish, with brackets, colons and quotes escaped. */
 static void put_quoted(FILE *f, const char *text, const char *hurt)
 {
     for (; *text; text++) {

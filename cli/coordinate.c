@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * coordinate.c - --by time with --axis time: windows along the coordinate of a dimension of NetCDF files.
+ * coordinate.c - --by time with --axis time: windows along the coordinate of a dimension of NetCDF
+ * files.
  *
- *     time:units = "hours since 2024-01-01"      --last 2d  ->  48 of them, exactly
+ *    time:units = "hours since 2024-01-01"      --last 2d  ->  48 of them, exactly
  *
- * The keys are the numbers in the file, and the length is brought to their unit, so the date is
- * not needed; nor is the calendar, in which an hour and a day are what they are everywhere. */
+ * The keys are the numbers in the file, and the length is converted to their unit. So the
+ * reference date and the calendar are not needed: an hour and a day have the same length in every
+ * calendar. */
 #include "cli.h"
 
 #include <math.h>
@@ -12,7 +14,7 @@
 #include <string.h>
 
 static const struct {
-    const char *names[6]; /* as CF has them */
+    const char *names[6]; /* the names in the CF conventions */
     int64_t nanos;
 } units[] = {{{"nanosecond", "nanoseconds"}, 1},
              {{"microsecond", "microseconds", "microsec", "microsecs"}, 1000},
@@ -23,10 +25,11 @@ static const struct {
              {{"day", "days", "d"}, 86400000000000}};
 enum { UNITS = sizeof units / sizeof *units };
 
-/* Text that may not be there. */
+/* Compares texts that may be NULL. */
 static int same(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
 
-/* *nanos: of one unit of "days since 1970-01-01"; 0: these are no units of time. */
+/* Sets *nanos to the nanoseconds of the unit in "days since 1970-01-01". Returns 0 if these are
+ * not units of time. */
 static int unit_of(const coordinate *c, int64_t *nanos)
 {
     static const char *const calendars[] = {"standard", "gregorian", "proleptic_gregorian",
@@ -60,7 +63,7 @@ static int unit_of(const coordinate *c, int64_t *nanos)
     return c->calendar ? fail_choice(BAD_DATA, what, c->calendar, calendars) : DONE;
 }
 
-/* A length in nanoseconds as a number of units: exactly, in the type of the coordinate. */
+/* Converts a length in nanoseconds to units of the coordinate, exactly. */
 static int to_unit(span_length *l, const coordinate *c, int64_t nanos)
 {
     if (!l->given || l->number) return DONE;
@@ -78,7 +81,7 @@ static int to_unit(span_length *l, const coordinate *c, int64_t nanos)
                 l->text, c->name, c->units);
 }
 
-/* "lev(x 2)" */
+/* The coordinate's name and shape for a sentence, such as "lev(x 2)". */
 static const char *shape_of(const coordinate *c, const input *in, char *out, size_t room)
 {
     size_t n = (size_t)snprintf(out, room, "%.60s(", c->name);
@@ -89,7 +92,7 @@ static const char *shape_of(const coordinate *c, const input *in, char *out, siz
     return out;
 }
 
-/* The values in the next file, behind those that are there. */
+/* Appends the values of the next file. */
 static int append(coordinate *c, const layout *l, const char *path)
 {
     const int first = !c->values;
@@ -120,7 +123,8 @@ static int append(coordinate *c, const layout *l, const char *path)
                     unit ? "unit" : "calendar", c->name, other ? other : "", c->of->label,
                     one ? one : "");
     }
-    if (!code && in.dtype != c->dtype) { /* again, as numbers that windows can have as keys */
+    /* reads them again, as a type that keys of windows may have */
+    if (!code && in.dtype != c->dtype) {
         input_close(&in);
         f.dtype = c->dtype;
         if ((code = input_open_beside(&in, c->of->ctx, &f, path))) return code;
@@ -163,7 +167,7 @@ void coordinate_free(coordinate *c)
     *c = (coordinate){.of = NULL};
 }
 
-/* Is the last value below the first? */
+/* Whether the last value is below the first. */
 static int falls(const coordinate *c)
 {
     if (c->n < 2) return 0;
@@ -194,7 +198,7 @@ int coordinate_bounds(const span *s, const options *o, const input *in, const la
     if (!code) {
         const tally_view keys = tally_flat(c.values, c.dtype, c.n);
         const tally_status status = tally_window_bounds(in->ctx, &keys, &w, *start, *end);
-        if (status == TALLY_INVALID) /* keys that do not ascend: wrong data, not wrong usage */
+        if (status == TALLY_INVALID) /* unsorted keys: the data is wrong, not the usage */
             code = fail(BAD_DATA, "%s: --by %s: %s", in->label, c.name, tally_error(in->ctx));
         else if (status)
             code = fail_status(in->ctx, status);

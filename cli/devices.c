@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * devices.c - tally devices: every device this build knows, and why one cannot be used. */
+ * devices.c - tally devices: lists every device of this build, and why one cannot be used. */
 #include "cli.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * digest.c - SHA-256 (FIPS 180-4) of result bytes, so that --digest equals sha256sum of the same results written as
- * raw. */
+ * digest.c - SHA-256 (FIPS 180-4) of result bytes. --digest equals sha256sum of the same results
+ * written as raw. */
 #include "cli.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ static void compress(uint32_t *state, const unsigned char *p)
         w[i] = w[i - 16] + w[i - 7] +
                (right(w[i - 15], 7) ^ right(w[i - 15], 18) ^ w[i - 15] >> 3) +
                (right(w[i - 2], 17) ^ right(w[i - 2], 19) ^ w[i - 2] >> 10);
-#pragma GCC unroll 8 /* so that the eight moves of a round cost nothing */
+#pragma GCC unroll 8 /* unrolled, so that the eight moves of a round become renamed registers */
     for (int i = 0; i < 64; i++) {
         const uint32_t t1 =
             h + (right(e, 6) ^ right(e, 11) ^ right(e, 25)) + ((e & f) ^ (~e & g)) + k[i] + w[i];
@@ -68,7 +68,8 @@ void sha256_add(sha256 *s, const void *data, size_t bytes)
 
 void sha256_values(sha256 *s, const void *values, size_t size, int64_t count)
 {
-    if (*(const char *)&(const int){1}) { /* little-endian: the bytes as they are */
+    /* little-endian: the bytes in memory are the bytes to hash */
+    if (*(const char *)&(const int){1}) {
         if (count) sha256_add(s, values, size * (size_t)count);
         return;
     }

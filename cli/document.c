@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * document.c - where results go, by --output and --to; and bytes of the command line's own making (tables, JSON) as a
- * stream into a file that the library writes, so that there is one way to write files. */
+ * document.c - where results go, by --output and --to; and a stream for the command line's own text
+ * (tables, JSON), which the library writes to a file, so that all files are written in one way. */
 #define _GNU_SOURCE
 #include "cli.h"
 
@@ -71,7 +71,7 @@ int document_open(document *d, tally *ctx, const char *path)
 int document_close(document *d, int code)
 {
     if (!d->file) return !code && d->f && ferror(d->f) ? stdout_finish(DONE) : code;
-    if (d->f) fclose(d->f); /* what was gathered is written: status says how */
+    if (d->f) fclose(d->f); /* writes what is buffered; d->status tells whether that failed */
     if (!code && !d->status) d->status = tally_file_commit(d->file);
     if (!code && d->status) code = fail_status(d->ctx, d->status);
     tally_file_close(d->file);

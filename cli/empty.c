@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * empty.c - results without a value: --empty WORD in text, csv, netcdf and JSON, --out-valid FILE beside npy
- * and raw.
+ * empty.c - results without a value: --empty WORD in text, csv, netcdf and JSON, --out-valid FILE
+ * beside npy and raw.
  *
- * Which they are an operator says that goes with those of the command line through the same
- * pieces, groups and windows: the place of a maximum, which is -1 where there is no element.
- * That of a nan form leaves NaNs out.
+ * A second operator, which runs on the same pieces, groups and windows, shows which results have
+ * no value: the position of a maximum is -1 if there is no element. If the operator is a nan
+ * form, the nan form of that operator is used, which leaves NaNs out.
  *
- *     tally window nansum,mean -w 2 --empty NA  -->  nansum, mean | nanargmax (of nansum), argmax (of mean) */
+ *    tally window nansum,mean -w 2 --empty NA  -->  nansum, mean | nanargmax (for nansum),
+ *                                                   argmax (for mean) */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -14,7 +15,8 @@
 
 static int marked(const options *o) { return has(o, OPT_empty) || has(o, OPT_out_valid); }
 
-/* A cell of a line: nothing that ends it, or that a terminal would obey. */
+/* Checks that a word can be a cell: it contains nothing that ends a cell, and no control
+ * character. */
 static int check_word(const char *word)
 {
     uint32_t c;
@@ -76,7 +78,7 @@ int empty_operators(operators *ops, const options *o)
 {
     static const char *const places[] = {"argmax", "nanargmax"};
     int number[2] = {-1, -1};
-    /* what starts from --init always has a value */
+    /* results that start from --init always have a value */
     if (!marked(o) || has(o, OPT_init)) return DONE;
     ops->place = calloc((size_t)ops->count + 1, sizeof *ops->place);
     if (!ops->place) return fail_memory("the operators", ops->count * (int64_t)sizeof *ops->place);
@@ -150,7 +152,7 @@ int bitmap_close(bitmap *b, int code)
     if (!b) return code;
     const tally_status status = code ? TALLY_OK : tally_file_commit(b->file);
     if (status) code = fail_status(b->ctx, status);
-    tally_file_close(b->file); /* if it was not committed, it disappears */
+    tally_file_close(b->file); /* removes the file if it was not committed */
     free(b);
     return code;
 }

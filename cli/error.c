@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One line, whatever is in the names that the sentence has. */
-static void say(const char *format, va_list args)
+/* Prints a sentence as one line, even if a name in it contains newlines. */
+static void print_sentence(const char *format, va_list args)
 {
     char *sentence = NULL;
-    fflush(stdout); /* what was printed before it comes before it */
+    fflush(stdout); /* earlier output comes before the sentence */
     fputs("tally: ", stderr);
     if (vasprintf(&sentence, format, args) < 0) sentence = NULL;
     put_plain(stderr, sentence ? sentence : "no memory for the sentence that belongs here");
@@ -27,7 +27,7 @@ int fail(int code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say(format, args);
+    print_sentence(format, args);
     va_end(args);
     return code;
 }
@@ -37,7 +37,7 @@ void note(const options *o, const char *format, ...)
     va_list args;
     if (has(o, OPT_quiet)) return;
     va_start(args, format);
-    say(format, args);
+    print_sentence(format, args);
     va_end(args);
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * explain.c - --explain: what was computed, where and how fast, on standard error. */
+ * explain.c - --explain: prints on standard error what was computed, where, and how fast. */
 #include "cli.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What was asked for; and when that is auto and there is no choice, what it was. */
+/* The requested device; for "auto" with several devices also the chosen one. */
 static void device_text(const options *o, char *text, size_t bytes)
 {
     const char *const env = getenv("TALLY_DEVICE");
@@ -20,7 +20,7 @@ static void device_text(const options *o, char *text, size_t bytes)
     snprintf(text, bytes, "%.*s", (int)strcspn(asked, ","), asked);
 }
 
-/* On a GPU: where the time went. */
+/* Prints the times of a GPU. */
 static void explain_device(tally *ctx)
 {
     tally_times_info t;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * folded.c - reduce --by while the file is read: each column and operator has a stream of groups, and nothing is kept
- * of a line.
+ * folded.c - reduce --by while the file is read. Each column and operator has a stream of groups,
+ * and lines are not stored.
  *
- *     Oslo,3   Rome,21   Oslo,4        codes 0 1 0, values 3 21 4  -->  the stream of sum, of max, ... */
+ *    Oslo,3   Rome,21   Oslo,4     codes 0 1 0, values 3 21 4  -->  the streams of sum, of max,
+ * ... */
 #include "cli.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { BYTES = 1 << 19, LINES = 1 << 16, STREAMS = 1 << 12 }; /* of a read at most; in all */
+/* most bytes and lines per read; most streams in all */
+enum { BYTES = 1 << 19, LINES = 1 << 16, STREAMS = 1 << 12 };
 
 static int streams_open(folded *f)
 {
@@ -23,7 +25,7 @@ static int streams_open(folded *f)
     return DONE;
 }
 
-/* `count` lines of values to the streams of their columns; one: room for a column of them. */
+/* Pushes `count` lines of values to the streams of their columns. one: memory for one column. */
 static int push(const folded *f, const char *values, const int32_t *codes, int64_t count,
                 int64_t known, char *one)
 {

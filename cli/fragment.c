@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * fragment.c - tally fragment: a reduction in parts, each in a file of its own, put together in
- * any order. */
+ * fragment.c - tally fragment: a reduction in parts, each in its own file, merged in any order. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -11,12 +10,13 @@ static const int64_t START_MOST = ((int64_t)1 << 61) - 1;
 
 /* ---- fragments in files ---- */
 
-/* All bytes of the file into *buffer, which the caller frees, also after a failure. A few come
- * first: what is neither a fragment nor a state need not end (/dev/zero). */
+/* Reads all bytes of the file into *buffer, which the caller frees, also after a failure. It
+ * first reads a few bytes and checks them, because a file that is neither a fragment nor a state
+ * may have no end (/dev/zero). */
 static int read_bytes(tally *ctx, tally_file *file, const char *path, char **buffer,
                       int64_t *length)
 {
-    static const char magic[] = "tallyfrg"; /* doc/formats.md */
+    static const char magic[] = "tallyfrg"; /* see doc/formats.md */
     int64_t most = physical_memory() / 4;
     for (int64_t room = 0, want = sizeof magic - 1, got = 1; got; want = room - *length) {
         if (room - *length < want || !want) {
@@ -29,7 +29,7 @@ static int read_bytes(tally *ctx, tally_file *file, const char *path, char **buf
         if (status) return fail_status(ctx, status);
         *length += got;
         if (got && *length == sizeof magic - 1 && memcmp(*buffer, magic, sizeof magic - 1) != 0)
-            most = sizeof(tally_exact); /* the state of an exact sum, if it is anything */
+            most = sizeof(tally_exact); /* if it is valid, it is the state of an exact sum */
         if (*length > most && most == sizeof(tally_exact))
             return fail(BAD_DATA, "%s: fragment: these bytes are not a fragment", path);
         if (*length > most)
@@ -39,7 +39,7 @@ static int read_bytes(tally *ctx, tally_file *file, const char *path, char **buf
     return DONE;
 }
 
-/* A fragment, or the state of an exact sum: then *f is NULL, and *sum is that state. */
+/* Loads a fragment, or the state of an exact sum: then *f is NULL and *sum is the state. */
 static int fragment_load(tally *ctx, const char *path, tally_fragment **f, tally_exact *sum)
 {
     static const tally_file_options bytes = {.format = "raw", .dtype = TALLY_U8};
@@ -89,7 +89,7 @@ static int output_asked(const options *o)
 
 /* ---- make ---- */
 
-/* Elements start .. of the input, piece by piece. */
+/* Makes the fragment of the input, whose first element has number start, piece by piece. */
 static int make(tally *ctx, const options *o, input *in, int64_t start, tally_fragment **f,
                 progress *p)
 {
@@ -120,8 +120,8 @@ static int make(tally *ctx, const options *o, input *in, int64_t start, tally_fr
     return code;
 }
 
-/* The array as one view, whose sequences begin with element number start: many of them, or one,
- * with what stands beside its elements. */
+/* Makes the fragment of the array as one view, of one sequence or of many, which begin with
+ * element number start, with validity and a second input. */
 static int make_view(tally *ctx, const options *o, input *in, const second *beside, int64_t start,
                      tally_fragment **f)
 {
@@ -225,7 +225,7 @@ static int run_merge(tally *ctx, const options *o)
     return code;
 }
 
-/* `more`: a word behind the file, of the state of an exact sum. */
+/* Checks the operands. more: a word may follow the file (for the state of an exact sum). */
 static int one_file(const options *o, int more)
 {
     if (o->nargs == 2 || (more && o->nargs == 3)) return DONE;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * groups.c - --by: the lines of a table in groups, by their keys.
  *
- *     city,temp                codes  order        dense         offsets
- *     Oslo,3       group 0     0      0 2 | 1 3    3 4 | 21 22   0 2 4
- *     Rome,21      group 1     1
- *     Oslo,4                   0
- *     Rome,22                  1
+ *    city,temp                codes  order        dense         offsets
+ *    Oslo,3       group 0     0      0 2 | 1 3    3 4 | 21 22   0 2 4
+ *    Rome,21      group 1     1
+ *    Oslo,4                   0
+ *    Rome,22                  1
  *
- * The values of each group, in the order of the file, are one segment of `dense`, so a group is
- * reduced, scanned or windowed like any sequence, on any device. Results of scan and window go
- * back to the places of their lines. */
+ * The values of each group, in the order of the file, are one segment of `dense`. So reductions,
+ * scans and windows of a group are those of a sequence, on any device. Results of scan and window
+ * are scattered to the places of their lines. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -32,13 +32,14 @@ int groups_check(const options *o)
 
 /* ---- --sort ---- */
 
-typedef struct sorting { /* of one group */
+typedef struct sorting { /* a group */
     int64_t group;
     const input *in;
-    const double *const *numbers; /* of each key column, of all groups; NULL: it has words */
+    /* for each key column the numbers of all groups; NULL: the column has words */
+    const double *const *numbers;
 } sorting;
 
-/* Numbers whose nearest f64 is the same: as decimals, where both fit; else 0. */
+/* Compares, as decimals, two numbers with the same nearest f64. Returns 0 if one does not fit. */
 static int exact_order(const char *a, const char *b)
 {
     int64_t whole[2], part[2];
@@ -58,7 +59,7 @@ static int ascending(const void *a, const void *b)
                                                                             c);
         if (x->numbers[c]) {
             const double v = x->numbers[c][x->group], w = x->numbers[c][y->group];
-            const int v_nan = v != v, w_nan = w != w; /* NaN comes last */
+            const int v_nan = v != v, w_nan = w != w; /* NaN is last */
             if (v < w || v_nan < w_nan) return -1;
             if (v > w || v_nan > w_nan) return 1;
             const int exact = exact_order(s, t);
@@ -70,8 +71,8 @@ static int ascending(const void *a, const void *b)
     return 0;
 }
 
-/* The cells of key column c as numbers, if all that are not empty are numbers; empty ones come
-   first. */
+/* Reads the cells of key column c as numbers, if all cells that are not empty are numbers. Empty
+ * cells are first in order. */
 static int as_numbers(const input *in, int64_t count, int64_t c, double **numbers)
 {
     double *const v = *numbers = malloc((size_t)count * sizeof *v + 1);
@@ -90,7 +91,7 @@ static int as_numbers(const input *in, int64_t count, int64_t c, double **number
     return DONE;
 }
 
-/* g->shown[i]: the group that is i-th in order; the codes become places in it. */
+/* Sorts the groups: sets g->shown, and changes the codes to positions in the sorted order. */
 static int sort_groups(groups *g, input *in)
 {
     const int64_t k = in->info.key_columns;
@@ -127,7 +128,7 @@ int groups_open(groups *g, input *in, const options *o)
     if (code) return code;
     g->width = in->columns ? in->columns : 1;
     g->lines = in->n / g->width;
-    /* times alone: all lines are one group */
+    /* only a column of times: all lines are one group */
     g->count = in->info.key_columns ? tally_file_groups(in->file) : 1;
     g->order = malloc((size_t)g->lines * sizeof *g->order + 1);
     g->offsets = malloc((size_t)(g->count + 1) * sizeof *g->offsets);
@@ -188,7 +189,7 @@ void groups_back(const groups *g, const char *made, size_t bytes, int64_t column
             memcpy(to + (size_t)g->order[i] * step, made + (size_t)i * bytes, bytes);
 }
 
-/* ---- the names of groups, which outlive the file ---- */
+/* ---- the names of groups, which are used after the file is closed ---- */
 
 int groups_names(const groups *g, const input *in, answer *a)
 {

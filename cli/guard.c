@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * guard.c - a mapped input that becomes shorter while it is read.
+ * guard.c - handles a mapped input that becomes shorter while it is read.
  *
- * Touching a page that is no longer in the file raises SIGBUS. The handler puts zeros in the
- * place of everything from there to the end of the mapping and goes on; guard_hit says so, and
- * the verb then fails in the usual way, which removes temporary files. Reading into a buffer
- * needs no guard, but it is slower for files in the page cache. */
+ * An access to a page that is no longer in the file raises SIGBUS. The handler maps zeros from
+ * that page to the end of the mapping, and the work continues. guard_hit then returns 1, and the
+ * verb fails in the usual way, which removes temporary files. Reading into a buffer needs no
+ * guard, but is slower for files in the page cache. */
 #define _GNU_SOURCE
 #include "cli.h"
 
@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { GUARDS = 4 }; /* the input, the offsets, and room for more */
+enum { GUARDS = 4 }; /* the input, the offsets, and two more */
 static struct {
     volatile uintptr_t from, to;
     volatile sig_atomic_t used, hit;
@@ -32,7 +32,7 @@ static void on_bus(int number, siginfo_t *info, void *context)
         guards[i].hit = 1;
         return;
     }
-    /* not a guarded mapping: the signal comes again, and ends the process */
+    /* not a guarded mapping: the signal is raised again and ends the process */
     signal(number, SIG_DFL);
 }
 

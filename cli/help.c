@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * help.c - the table of options.def as help: all verbs, or one verb with its lesson, examples
- * and options. */
+ * help.c - prints the table of options.def as help: all verbs, or one verb with its lesson,
+ * examples and options. */
 #include "cli.h"
 
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * input.c - a file as elements in C order: mapped where there is room, otherwise read in pieces.
+ * input.c - a file as elements in C order: mapped if it fits, otherwise read in pieces.
  *
- *   mapped, fits in memory      data points into the mapping, and guard.c watches over it
- *   everything else             data is NULL and input_read gives the elements in order, in
- *                               bounded memory
- *   input_load                  brings the rest into memory for verbs that need all of it
- *                               (--axis 0, --reverse, Fortran order) */
+ *  mapped, fits in memory      data points into the mapping, which guard.c guards
+ *  everything else             data is NULL, and input_read reads the elements in order, in
+ *                              bounded memory
+ *  input_load                  loads the rest into memory, for verbs that need all of it
+ *                              (--axis 0, --reverse, Fortran order) */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static int delimiter_option(const options *o, char *delimiter)
         USAGE, "--delimiter is '%s': must be one character, or tab, space, comma, semicolon", text);
 }
 
-/* --comment and --thousands: one character each. */
+/* Reads --comment and --thousands, which are one character each. */
 static int character_options(const options *o, tally_file_options *f)
 {
     const char *const comment = o->value[OPT_comment], *const thousands = o->value[OPT_thousands];
@@ -70,7 +70,8 @@ static int file_options(const options *o, tally_file_options *f)
     f->skip_bad = has(o, OPT_skip_bad);
     f->table = has(o, OPT_axis) && !has(o, OPT_shape);
     f->keep = has(o, OPT_keep);
-    f->by = has(o, OPT_axis) ? NULL : o->value[OPT_by]; /* bands.c, coordinate.c */
+    /* with --axis, --by is handled by bands.c or coordinate.c */
+    f->by = has(o, OPT_axis) ? NULL : o->value[OPT_by];
     f->variable = o->value[OPT_variable];
     f->by_time = f->by && (has(o, OPT_last) || has(o, OPT_next));
     int code = dtype_option(o, OPT_dtype, &f->dtype);
@@ -79,7 +80,7 @@ static int file_options(const options *o, tally_file_options *f)
     return code ? code : delimiter_option(o, &f->delimiter);
 }
 
-/* Elements that are mapped become the data, unless the mapping cannot be guarded. */
+/* Uses the mapped elements as data, unless the mapping cannot be guarded. */
 static void use_mapping(input *in)
 {
     const int64_t bytes = in->n * (int64_t)tally_dtype_size(in->dtype);
@@ -104,9 +105,8 @@ static int open_as(input *in, tally *ctx, const tally_file_options *f, const cha
     in->keep = f->keep;
     in->timed = f->by_time;
     in->times_dtype = TALLY_I64;
-    /* A mapping counts as resident while it is used, so a file that would crowd out everything
-     * else is read in pieces.
-     */
+    /* The pages of a mapping are in memory while they are used, so a file that would displace
+     * everything else is read in pieces. */
     if (in->info.mapped && in->info.bytes_total <= physical_memory() / 2) use_mapping(in);
     return DONE;
 }
@@ -135,7 +135,7 @@ int input_open_beside(input *in, tally *ctx, const tally_file_options *f, const 
     return open_as(in, ctx, f, path);
 }
 
-/* Elements [from, from + count) of the C order out of column-major data. */
+/* Copies elements [from, from + count) in C order from column-major data. */
 static void gather(const input *in, int64_t from, int64_t count, char *out)
 {
     const size_t size = tally_dtype_size(in->dtype);
@@ -152,7 +152,7 @@ static void gather(const input *in, int64_t from, int64_t count, char *out)
     }
     for (int64_t i = 0; i < count; i++, out += size) {
         memcpy(out, in->data + (size_t)at * size, size);
-        for (int d = in->ndim - 1; d >= 0; d--) { /* the last index runs fastest */
+        for (int d = in->ndim - 1; d >= 0; d--) { /* the last index changes fastest */
             at += step[d];
             if (++index[d] < in->shape[d]) break;
             at -= step[d] * in->shape[d];
@@ -178,7 +178,7 @@ static int read_file(input *in, void *buffer, int64_t line, int64_t max, int64_t
     return code;
 }
 
-/* Of --by: groups and times of `count` lines. */
+/* Allocates the groups and times of `count` lines, for --by. */
 static int by_room(input *in, int64_t count)
 {
     if (in->info.key_columns) {
@@ -197,8 +197,8 @@ static int by_room(input *in, int64_t count)
     return DONE;
 }
 
-/* Everything that is left, into memory; for a length that is unknown the buffer doubles, and what
- * does not end (/dev/zero) is refused. */
+/* Loads all remaining elements. If the length is unknown, the buffer doubles, and an input
+ * without end (/dev/zero) is refused. */
 static int load(input *in)
 {
     const size_t size = tally_dtype_size(in->dtype);
@@ -237,7 +237,7 @@ static int load(input *in)
         free(all);
         return code;
     }
-    tally_file_get_info(in->file, &in->info); /* what the times are is known now */
+    tally_file_get_info(in->file, &in->info); /* now the kind of the times is known */
     if (in->n < 0) in->shape[0] = in->columns ? n / in->columns : n;
     in->n = n;
     in->data = in->own = all;
@@ -247,7 +247,7 @@ static int load(input *in)
 int input_load(input *in, int any_order)
 {
     int code = DONE;
-    /* larger than half the memory, and asked for whole */
+    /* larger than half of the memory, but the caller needs all of it */
     if (!in->data && in->info.mapped) use_mapping(in);
     if (!in->data) code = load(in);
     if (code || !in->column_major || any_order) return code;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * json.c - JSON (RFC 8259), always in UTF-8: strings, values, bits, and the object that every
- * verb's results come in (doc/formats.md). What JSON has no number for (nan, inf) is a string;
- * "bits" is always exact. */
+ * json.c - JSON (RFC 8259) in UTF-8: strings, values, bits, and the object with the results of
+ * every verb (doc/formats.md). Values for which JSON has no number (nan, inf) are strings; "bits"
+ * is always exact. */
 #include "cli.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ void print_json_string(FILE *f, const char *text)
         if (at)
             fprintf(f, "\\%c", escaped[at - plain]);
         else if (!n || !is_shown(c))
-            /* a byte that is not UTF-8: the replacement character */
+            /* for a byte that is not UTF-8, the replacement character */
             fprintf(f, "\\u%04x", n ? (unsigned)c : 0xfffdu);
         else
             fwrite(text, 1, n, f);
@@ -75,7 +75,7 @@ void json_list(FILE *f, const tally_operator_info *info, const void *results, co
     }
 }
 
-/* "keys": an object for each key column, with its cell of every group. */
+/* "keys": for each key column an object with its cell of every group. */
 static void json_keys(FILE *f, const answer *a)
 {
     fputs(", \"keys\": [", f);

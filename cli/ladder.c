@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * ladder.c - tally ladder: the options of the teaching ladder (ladder/ladder.h), and its ways to
- * look closer. */
+ * ladder.c - tally ladder: the options of the teaching ladder (ladder/ladder.h), and its commands
+ * that show, break, try, grade, compare and export kernels. */
 #include "cli.h"
 #include "ladder.h"
 
@@ -20,7 +20,7 @@ static int terminal_columns(void)
 static int finish(int code, const ladder_error *error)
 {
     if (!code) return DONE;
-    /* 4: the table has said it */
+    /* without a sentence, the table has shown the reason */
     return error->sentence[0] ? fail(code, "%s", error->sentence) : code;
 }
 
@@ -35,7 +35,7 @@ static int operands(const options *o, int least, int most, const char *what)
 
 int run_ladder(const options *o)
 {
-    enum { SHAPES = 5, SHOW = SHAPES, BREAK, TRY, GRADE, DIFF, EXPORT }; /* places in words */
+    enum { SHAPES = 5, SHOW = SHAPES, BREAK, TRY, GRADE, DIFF, EXPORT }; /* indices in `words` */
     static const char *const words[] = {"reduce",    "scan", "window", "transpose",
                                         "histogram", "show", "break",  "try",
                                         "grade",     "diff", "export", NULL};
@@ -69,7 +69,7 @@ int run_ladder(const options *o)
     int which = 0;
     while (word && words[which] && strcmp(words[which], word) != 0) which++;
     if (word && !words[which]) return fail_choice(USAGE, "ladder", word, words);
-    for (const char *at = l.rung; at && *at;) { /* shape/rung or rung, with commas between */
+    for (const char *at = l.rung; at && *at;) { /* shape/rung or rung, separated by commas */
         char name[64];
         const size_t n = strcspn(at, ",");
         snprintf(name, sizeof name, "%.*s", (int)(n < 60 ? n : 60), at);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  * layout.c - --axis and --segments: an array as batches of sequences, each batch one tally_view.
  *
- * An array is outer x len x inner in C order; the sequences run along len, one for each (outer,
- * inner). One view has one row stride, so it takes either all inner of one outer (columns of a
- * matrix) or all outer of one inner (rows when inner is 1); the larger side goes into the view
- * and the smaller one is the number of batches. A column-major array of 2 dimensions is the same
- * picture with its axes swapped. */
+ * An array is outer x len x inner in C order. The sequences run along len, one for each (outer,
+ * inner). A view has one row stride, so it contains either all inner of one outer (the columns of
+ * a matrix) or all outer of one inner (the rows, if inner is 1). The larger of the two is in the
+ * view; the smaller is the number of batches. A column-major array of 2 dimensions is treated as
+ * C order with its axes swapped. */
 #include "cli.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { STREAMED = 4096 }; /* columns with a stream each; a table of more is loaded */
+enum { STREAMED = 4096 }; /* most columns with a stream each; a table with more is loaded */
 
 int axis_named(const options *o)
 {
@@ -81,7 +81,7 @@ static int open_axis(layout *l, input *in, const options *o, int boxes)
 {
     int code = axis_option(in, o, &l->axis);
     if (code) return code;
-    /* Rows in order can be reduced while they are read; everything else needs all of the array. */
+    /* rows in order can be reduced while they are read; else all of the array is needed */
     const int in_order =
         o->verb == VERB_reduce && l->axis == in->ndim - 1 && !in->column_major && in->n >= 0;
     code = in_order || boxes ? DONE : input_load(in, o->verb == VERB_reduce && in->ndim == 2);
@@ -89,9 +89,9 @@ static int open_axis(layout *l, input *in, const options *o, int boxes)
     l->outer = l->inner = 1;
     l->len = in->shape[l->axis];
     const int swap = in->column_major;
-    /* Extents of an array with elements have a product; those of one without, such as 2^62 x 0 x
-       2^62, need not. */
-    int64_t results = 16; /* bytes: the largest result is two values of 8 */
+    /* If an array has elements, its extents have a product. Without elements, as in 2^62 x 0 x
+     * 2^62, it need not. */
+    int64_t results = 16; /* bytes: the largest result has two values of 8 bytes */
     int none = in->n == 0 && (o->verb == VERB_scan || o->verb == VERB_window); /* nothing to scan */
     for (int d = 0; d < in->ndim; d++) none = none || (in->shape[d] == 0 && d != l->axis);
     if (none) l->outer = l->inner = 0;
@@ -134,8 +134,8 @@ double real_value(tally_dtype dtype, const void *value)
     return (double)y;
 }
 
-/* Offsets are whole numbers in any readable format; npy says its own integer type, everything
-   else is read as i64. */
+/* Reads offsets: whole numbers in any readable format. npy has its own integer type; other
+ * formats are read as i64. */
 static int read_offsets(layout *l, tally *ctx, const char *path, int64_t *count)
 {
     const tally_file_options numbers = {.assume = TALLY_I64};
@@ -225,12 +225,12 @@ int layout_batch(const layout *l, int64_t i, const void *data, tally_dtype dtype
         return i == 0;
     }
     const char *at = data;
-    if (l->inner >= l->outer) { /* batch = one outer */
+    if (l->inner >= l->outer) { /* a batch is one outer */
         const tally_view v = {NULL, dtype, l->inner, len, 1, l->inner, NULL};
         *view = v;
         if (data) at += (size_t)(i * len * l->inner) * bytes;
         *out_at = i * l->inner;
-    } else { /* batch = one inner */
+    } else { /* a batch is one inner */
         const tally_view v = {NULL, dtype, l->outer, len, len * l->inner, l->inner, NULL};
         *view = v;
         if (data) at += (size_t)i * bytes;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * lines.c - the lines of an input that --keep passes through, between being read and being written: first in, first
- * out. */
+ * lines.c - a queue of the lines of an input that --keep copies, between reading and writing. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -9,7 +8,7 @@
 int lines_put(lines *l, const char *text, size_t length)
 {
     const size_t need = sizeof length + length;
-    if (l->at > l->room / 2) { /* what was taken makes room */
+    if (l->at > l->room / 2) { /* moves the rest to the start of the buffer */
         memmove(l->text, l->text + l->at, l->n - l->at);
         l->n -= l->at;
         l->at = 0;

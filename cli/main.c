@@ -53,8 +53,8 @@ static int dispatch(int argc, char **argv)
     return wrong ? wrong : run[o.verb](&o);
 }
 
-/* A file that is opened while one of the three standard streams is closed would take its number,
-   and get its output. */
+/* Opens /dev/null for each standard stream that is closed. Else the next file that is opened
+ * would get its number and receive its output. */
 static void hold_places(void)
 {
     for (int fd = 0; fd < 3; fd++)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * man.c - the table of options.def as a man page, in the mdoc-free man(7) macros that every roff
- * knows. */
+ * man.c - prints the table of options.def as a man page, with the man(7) macros that every roff
+ * supports. */
 #include "cli.h"
 
 #include <string.h>
 
-/* Text as roff: backslashes and dashes escaped, a leading dot or quote made harmless, lines kept
- * apart by .br if asked.
- */
+/* Prints text as roff: escapes backslashes, dashes, and a leading dot or quote; separates lines
+ * by .br if requested. */
 static void put(FILE *f, const char *text)
 {
     int start = 1;
@@ -71,7 +70,7 @@ static void put_verb(FILE *f, int verb)
         if (option_table[i].verbs == 1u << verb) put_option(f, &option_table[i]);
 }
 
-/* Operands in the synopsis: a line may end after a | and nowhere else. */
+/* Prints the operands of the synopsis; a line may break only after a |. */
 static void put_operands(FILE *f, const char *text)
 {
     char one[2] = "";

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * netcdf.c - results as NetCDF or HDF5: the names of the dimensions, what their steps are, and
- * which results are none.
+ * netcdf.c - results as NetCDF or HDF5: the names of the dimensions, their coordinates, and the
+ * results without a value.
  *
- *     temp(time, lat, lon), lat(lat), lon(lon)    reduce mean --axis time    mean(lat, lon), lat(lat), lon(lon)
- *     and season(time)                            and --by season            mean(season, lat, lon), season(season)
- */
+ *     temp(time, lat, lon), lat(lat), lon(lon)    -->  reduce mean --axis time
+ *                                                      mean(lat, lon), lat(lat), lon(lon)
+ *     and season(time)                            -->  and --by season
+ *                                                      mean(season, lat, lon), season(season) */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -32,7 +33,7 @@ static const char *key_name(const answer *a, int64_t c) /* without its group */
     return slash ? slash + 1 : a->key_names[c];
 }
 
-/* Is there a dimension of that name, or a key: a variable beside that of the results? */
+/* Whether `name` is a dimension or a key, for which the file has a variable too. */
 static int is_taken(const char *name, const char *dimensions, const answer *a)
 {
     const size_t n = strlen(name);
@@ -46,15 +47,16 @@ static int is_taken(const char *name, const char *dimensions, const answer *a)
     return 0;
 }
 
-/* The name of the results' variable and of their dimensions: of keys that are called sum,
-   "sum_result(sum, lat)". */
+/* Sets the names of the results' variable and dimensions. If a dimension is called sum:
+ * "sum_result(sum, lat)". */
 static tally_status name_as(tally_file *file, const char *name, const char *dimensions,
                             const answer *a)
 {
     static const char more[] = "_result";
     char line[1024], *at = line;
     if (strlen(name) + strlen(dimensions) + 64 > sizeof line) return TALLY_INVALID;
-    for (; *name; name++) *at++ = strchr(":=", *name) ? '_' : *name; /* which names need not have */
+    /* some readers do not accept : and = in names */
+    for (; *name; name++) *at++ = strchr(":=", *name) ? '_' : *name;
     *at = 0;
     while (is_taken(line, dimensions, a)) {
         if (at + sizeof more + strlen(dimensions) + 3 > line + sizeof line) return TALLY_INVALID;
@@ -64,8 +66,8 @@ static tally_status name_as(tally_file *file, const char *name, const char *dime
     return tally_file_head(file, line);
 }
 
-/* The operator, and the dimensions as in "lat, lon". Names that cannot be written: there are
-   others. */
+/* Sets the operator's name, and the dimensions as in "lat, lon". If a name cannot be written,
+ * other names are used. */
 static tally_status name_all(tally_file *file, const netcdf_of *of)
 {
     char plain[8 * DIMS + 8] = "", *at = plain;
@@ -106,14 +108,14 @@ void netcdf_fill(void *results, const void *places, int64_t count, const tally_o
             if (!has_value(places, i)) memcpy(at, value, size);
 }
 
-/* The keys of groups, of which there is one for each step of dimension `at`. */
+/* Writes the keys of groups as coordinates of dimension `at`, which has one step per group. */
 static int put_keys(tally_file *file, tally *ctx, const answer *a, int at)
 {
     char *const values = malloc((size_t)a->key_groups * 8 + 1);
     int code = values ? DONE : fail_memory("the keys", a->key_groups * 8);
     for (int64_t c = 0; c < a->key_columns && !code; c++) {
         const size_t size = tally_dtype_size(a->key_dtypes[c]);
-        for (int64_t i = 0; i < a->key_groups; i++) { /* their shortest decimals are exact */
+        for (int64_t i = 0; i < a->key_groups; i++) { /* the shortest decimals read back exactly */
             const char *const cell = a->keys[i * a->key_columns + c];
             tally_parse_value(a->key_dtypes[c], cell, strlen(cell), values + (size_t)i * size);
         }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * ops.c - tally ops: the operators as a table for one element type, or one operator for every
+ * ops.c - tally ops: a table of the operators for one element type, or of one operator for every
  * element type. */
 #include "cli.h"
 
 #include <string.h>
 
-/* An operator whose parameter has no default must be asked about with one. */
+/* Asks the library about an operator. If its parameter has no default, one is supplied. */
 static tally_status ask(const char *name, tally_dtype dtype, tally_operator_info *info)
 {
     char with[64];
@@ -35,7 +35,7 @@ static void json_row(const char *name, tally_dtype dtype, const tally_operator_i
     fputs("}", stdout);
 }
 
-/* dtype 0: for f64, and those that floats have not for i64. */
+/* Lists the operators. dtype 0: for f64, and for i64 those that have no form for floats. */
 static int list(tally_dtype asked, int json)
 {
     const tally_dtype dtype = asked ? asked : TALLY_F64;
@@ -47,7 +47,7 @@ static int list(tally_dtype asked, int json)
         printf("%-8s %-6s %-5s %-8s %-38s %s\n", "name", "output", "class", "param", "of nothing",
                "what");
     for (const char *const *name = tally_operators(); *name; name++) {
-        /* not for this type: bit operators of floats */
+        /* not for this type: bit operators have no form for floats */
         const int whole = ask(*name, dtype, &i) != TALLY_OK;
         if (whole && (asked || ask(*name, TALLY_I64, &i) != TALLY_OK)) continue;
         if (json) {
@@ -67,7 +67,7 @@ static int list(tally_dtype asked, int json)
     return DONE;
 }
 
-/* Does NAME:f64 widen the arithmetic of f32? */
+/* Whether NAME:f64 widens the arithmetic of f32. */
 static int takes_f64(const char *name)
 {
     char with[64];
@@ -79,7 +79,7 @@ static int takes_f64(const char *name)
     return plain.accumulator != wide.accumulator;
 }
 
-/* Is there NAME:exact? */
+/* Whether there is NAME:exact. */
 static int takes_exact(const char *name)
 {
     char with[64];

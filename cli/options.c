@@ -52,7 +52,7 @@ static int unknown_option(const options *o, const char *given)
     return fail_choice(USAGE, what, given, names);
 }
 
-/* An option that exists, but not for this verb: say whose it is. */
+/* The error for an option that exists, but not for this verb: names the verbs that have it. */
 static int foreign_option(const options *o, int id)
 {
     char owners[128] = "";
@@ -95,8 +95,8 @@ static int parse_long(options *o, char **argv, int argc, int *i)
     const char *name = argv[*i] + 2, *equals = strchr(name, '=');
     const size_t length = equals ? (size_t)(equals - name) : strlen(name);
     int id =
-        /* the verb's own row, or else the first of that name (two verbs may mean different
-           things by it) */
+        /* the row of this verb, else the first row of that name (its meaning may differ between
+         * verbs) */
         OPT_COUNT;
     for (int at = OPT_COUNT - 1; at >= 0; at--) {
         if (strlen(option_table[at].name) != length ||
@@ -159,11 +159,11 @@ int options_parse(options *o, int argc, char **argv)
             code = parse_letters(o, argv, argc, &i);
         if (code) return code;
     }
-    o->args[o->nargs] = NULL; /* there is room: argv ends with one */
+    o->args[o->nargs] = NULL; /* argv ends with a NULL, so there is space */
     return DONE;
 }
 
-/* value := value * factor, refusing what does not fit. */
+/* Multiplies *value by factor; refuses overflow. */
 static int scale(int64_t *value, int64_t factor)
 {
     return __builtin_mul_overflow(*value, factor, value) ? -1 : 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * output.c - the results of reduce, each to its place (doc/formats.md, "Results"): a table, a
- * typed file, JSON. */
+ * output.c - writes the results of reduce (doc/formats.md, "Results"): a table, a typed file,
+ * JSON. */
 #include "cli.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Do results belong to files of their own, which are named? */
+/* Whether there are several files with results of their own, so that results need file names. */
 static int several(const options *o) { return o->nargs > 2 && !axis_named(o); }
 
 static void print_json(FILE *f, const tally *ctx, const answer *a, const options *o, int values,
@@ -38,8 +38,8 @@ static void print_json(FILE *f, const tally *ctx, const answer *a, const options
     json_end(f, ctx, a, path);
 }
 
-/* One object, or a list of them if several files were asked for, even if only one of them was
-   good. */
+/* Prints one object, or a list of objects if several files were given, even if only one of them
+ * could be read. */
 static void print_documents(FILE *f, const tally *ctx, const answer *answers, int files,
                             const options *o, int values, const char *path)
 {
@@ -63,7 +63,8 @@ int output_check(const options *o, int ops)
                 has(o, OPT_output) ? o->value[OPT_output] : "-", format_name(format));
 }
 
-/* --by of several columns: the results of a group side by side, as one result, whose bits and places are its own. */
+/* For --by with several columns: joins the results of each group into one result with its own
+ * bits and places. */
 static int side_by_side(const answer *a, result *all)
 {
     const size_t each = result_bytes(&a->results->info), size = sizeof(int64_t);
@@ -84,7 +85,7 @@ static int side_by_side(const answer *a, result *all)
                 : DONE;
 }
 
-/* One operator, so that the file has one type. */
+/* Writes the results of one operator, because the file has one type. */
 static int write_typed(tally *ctx, const char *path, enum format format, const answer *answers,
                        int files, const options *o)
 {
@@ -112,7 +113,7 @@ static int write_typed(tally *ctx, const char *path, enum format format, const a
     int64_t shape[DIMS + 1] = {a->count};
     int ndim = 1;
     if (a->flat) shape[0] = files;
-    /* an array less its axis */
+    /* the array without its axis */
     const int netcdf = is_netcdf(format), whole = netcdf && !a->flat && a->axis >= 0;
     if (whole) ndim = 0;
     for (int d = 0; d < a->ndim && whole; d++)
@@ -145,7 +146,7 @@ static int write_typed(tally *ctx, const char *path, enum format format, const a
     return code;
 }
 
-/* The values, to FILE or (not typed) standard output. */
+/* Writes the values, to --output or, unless it is a typed format, to standard output. */
 static int write_values(tally *ctx, const answer *answers, int files, const options *o,
                         enum format format)
 {

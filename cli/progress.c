@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * progress.c - a line on standard error for work over a second, on a terminal only. */
+ * progress.c - a line on standard error for work that takes more than a second, on a terminal
+ * only. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@ void progress_begin(progress *p, const options *o, const char *name)
     p->drawn = 0;
     p->name = strcmp(name, "-") ? name : "standard input";
     p->start = p->shown = seconds();
-    p->shown += 0.8; /* the first line comes after one second */
+    p->shown += 0.8; /* the first line appears after one second */
 }
 
 void progress_show(progress *p, int64_t done, int64_t total)

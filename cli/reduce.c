@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT
  * reduce.c - tally reduce: several operators in one pass over each file.
  *
- * One operator on data in memory is one call. Otherwise the file passes through in pieces small
- * enough to stay in cache while every operator takes its turn, each into its own stream; the
- * bits are the same whatever the pieces are. */
+ * One operator on data in memory is one call. Otherwise the file is read in pieces that fit the
+ * cache, and each operator takes every piece into its own stream. The bits do not depend on the
+ * pieces. */
 #include "cli.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Powers of two, so that pieces are whole blocks of the order. One thread: a piece and its
- * operators in L2. More: each push is cut among the threads, so a piece must be worth the fork. */
+/* Powers of two, so that pieces are whole blocks of the order. PIECE_ONE, with one thread: a
+ * piece and the states of its operators fit L2. PIECE_MANY: each push is divided among threads,
+ * so a piece must be large enough for that. */
 enum { READ_BYTES = 8 << 20, PIECE_ONE = 512 << 10, PIECE_MANY = 8 << 20 };
-/* with progress to show, one call takes at most this much */
+/* the most bytes of one call if progress is shown */
 static const int64_t watched_bytes = 256 << 20;
 
 typedef struct job {
@@ -22,12 +23,12 @@ typedef struct job {
     second beside; /* of the file that is read */
 } job;
 
-/* The sequences that pass through at once: one, or the columns of a table; each with a stream
-   for each operator. */
+/* The sequences that are reduced at once: one, or the columns of a table, each with a stream per
+ * operator. */
 typedef struct passage {
     tally_stream **streams;
     int64_t columns;
-    char *column; /* of several, one column of a piece */
+    char *column; /* if there are several columns: memory for one column of a piece */
 } passage;
 
 static int open_streams(const job *j, tally_dtype dtype, passage *pass)
@@ -71,8 +72,8 @@ static int push_columns(const job *j, const passage *pass, const char *data, int
     return code;
 }
 
-/* The next `limit` elements (-1: all) of the input as one sequence, or as the columns of a
- * table, into the results of every operator from number `row` on. */
+/* Reduces the next `limit` elements of the input (-1: all), as one sequence or as the columns of
+ * a table. Writes the results of every operator from number `row` on. */
 static int fold(const job *j, input *in, answer *a, int64_t row, int64_t limit, int64_t columns,
                 char *buffer, progress *p)
 {
@@ -128,8 +129,8 @@ static int flat(const job *j, input *in, answer *a, char *buffer, progress *p)
     return status ? fail_status(j->ctx, status) : DONE;
 }
 
-/* Rows in order that are not in memory: as many complete rows as the buffer holds, or a long row
-   in several reads. */
+/* Reduces rows that are not in memory: as many complete rows at a time as fit the buffer, or a
+ * long row in several reads. */
 static int rows(const job *j, input *in, answer *a, const layout *l, char *buffer, progress *p)
 {
     const size_t size = tally_dtype_size(in->dtype);
@@ -159,8 +160,9 @@ static int rows(const job *j, input *in, answer *a, const layout *l, char *buffe
     return code;
 }
 
-/* Every batch of sequences as one view, to the results from number `row` on; those that are not
- * neighbours go through a buffer. g: NULL, or a group of it is one view. */
+/* Reduces every batch of sequences as one view, and writes results from number `row` on. If a
+ * batch's results are not adjacent, they are computed in a buffer. g: NULL, or each group of a
+ * batch is one view. */
 static int batches(const job *j, const void *data, tally_dtype dtype, answer *a, const layout *l,
                    const groups *g, int64_t row)
 {
@@ -190,13 +192,12 @@ static int batches(const job *j, const void *data, tally_dtype dtype, answer *a,
     return DONE;
 }
 
-/* An array that can be read in boxes, and need not fit into memory. Each has all of the axis,
- * all of the dimensions after one that is cut, and one of those before it, so that its results
- * are neighbours.
+/* Reduces an array that is read in boxes and need not fit into memory. Each box has all of the
+ * axis, all of the dimensions after the dimension that is cut, and one step of the dimensions
+ * before it, so that its results are adjacent.
  *
- *     time x lat x lon, axis 0:   all times, some lat, all lon; where one lat is too much all
- *                                 times, one lat, some lon
- */
+ *    time x lat x lon, axis 0:   all times, some lat, all lon; if one lat is too large: all
+ *                                times, one lat, some lon */
 static int boxes(const job *j, input *in, answer *a, const layout *l, progress *p)
 {
     const int64_t size = (int64_t)tally_dtype_size(in->dtype);
@@ -223,7 +224,8 @@ static int boxes(const job *j, input *in, answer *a, const layout *l, progress *
     char *const box = aligned_alloc(LARGE_PAGE, ((size_t)(elements * size) + LARGE_PAGE - 1) /
                                                     LARGE_PAGE * LARGE_PAGE);
     if (!box) return fail_memory("--axis, which reads all of it at a time,", elements * size);
-    large_pages(box, (size_t)(elements * size)); /* pages of 4 KiB took half of the time */
+    /* with pages of 4 KiB, page faults took half of the time */
+    large_pages(box, (size_t)(elements * size));
     for (int more = 1; more && !code;) {
         int64_t count[DIMS];
         layout part = {.outer = 1, .len = l->len, .inner = 1, .axis = l->axis};
@@ -237,7 +239,7 @@ static int boxes(const job *j, input *in, answer *a, const layout *l, progress *
         row += part.outer * part.inner;
         progress_show(p, row * l->len * size, in->n * size);
         more = 0;
-        /* the next place; past the last one all are 0 again */
+        /* the next box; after the last one all are 0 again */
         for (int d = cut; d >= 0 && !more; d--) {
             if (d == l->axis) continue;
             start[d] += count[d];
@@ -249,7 +251,7 @@ static int boxes(const job *j, input *in, answer *a, const layout *l, progress *
     return code;
 }
 
-/* --by with --axis: while the file is read, or from memory. */
+/* Reduces --by with --axis, while the file is read or in memory. */
 static int bands(job *j, input *in, answer *a, const layout *l, const groups *g, progress *p)
 {
     int64_t bytes;
@@ -273,7 +275,7 @@ static char *column_name(const input *in, const char *op, int64_t column)
     return name;
 }
 
-/* The result of operator i for column c; those that are not shown come last. */
+/* The result of operator i for column c. Results that are not printed come last. */
 static result *result_of(const job *j, const answer *a, int64_t c, int i)
 {
     const int shown = j->ops.count, more = j->ops.all - shown;
@@ -286,7 +288,8 @@ static void find_places(const job *j, const answer *a, int64_t c)
         result_of(j, a, c, i)->places = result_of(j, a, c, j->ops.place[i])->bits;
 }
 
-/* --by: of each group a result for every operator, or with several columns of values for every column and operator. */
+/* For --by: the results of each group, per operator, or with several columns of values per column
+ * and operator. */
 static int by_groups(const job *j, input *in, answer *a)
 {
     groups g = {0};
@@ -356,7 +359,7 @@ static int answer_room(const job *j, answer *a)
     return DONE;
 }
 
-/* The columns' names outlive the file. */
+/* Copies the columns' names, which are used after the file is closed. */
 static int copy_names(answer *a, const input *in)
 {
     if (!in->info.columns) return DONE;
@@ -368,7 +371,7 @@ static int copy_names(answer *a, const input *in)
                     : fail_memory("the names of the columns", a->count * (int64_t)sizeof *a->names);
 }
 
-/* more: files that are one array with it, or NULL. */
+/* more: NULL, or files that form one array with the first. */
 static int reduce_file(job *j, const char *path, char *const *more, answer *a)
 {
     const options *const o = j->o;
@@ -440,7 +443,7 @@ static int reduce_file(job *j, const char *path, char *const *more, answer *a)
     groups_close(&g);
     layout_close(&l);
     second_close(beside);
-    if (a->dimensions && is_netcdf(output_format(o))) { /* it has the coordinates */
+    if (a->dimensions && is_netcdf(output_format(o))) { /* the file has the coordinates */
         a->source = in.file;
         in.file = NULL;
     }
@@ -477,7 +480,7 @@ int run_reduce(const options *o)
         return fail(USAGE, "--axis and --segments exclude each other");
     if (groups_check(o) || empty_check(o)) return USAGE;
     char **const paths = o->nargs > 1 ? o->args + 1 : standard_input;
-    const int joined = axis_named(o) && o->nargs > 2; /* the files are one array */
+    const int joined = axis_named(o) && o->nargs > 2; /* the files form one array */
     const int files = o->nargs > 1 && !joined ? o->nargs - 1 : 1;
     answer *const answers = calloc((size_t)files, sizeof *answers);
     int code = answers ? operators_split(&j.ops, o->args[0])
@@ -486,7 +489,7 @@ int run_reduce(const options *o)
     if (!code) code = empty_operators(&j.ops, o);
     if (!code) code = session_open(&j.ctx, o);
     int good = 0, worst = code;
-    /* one bad file does not hide the others */
+    /* continues after a file that cannot be read */
     for (int i = 0; i < files && j.ctx && code != USAGE; i++) {
         code = reduce_file(&j, paths[i], joined ? paths + 1 : NULL, &answers[good]);
         if (code) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * same.c - whether two names are one file, however they are spelled: by links, by way of other folders, or of a file
- * that is not there yet. */
+ * same.c - whether two names refer to one file: through links, through other folders, or for a file
+ * that does not exist yet. */
 #define _GNU_SOURCE
 #include "cli.h"
 
@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The name behind symbolic links whose target does not exist; room for PATH_MAX in both. */
+/* The name at the end of symbolic links, even if it does not exist. Both buffers have PATH_MAX
+ * bytes. */
 static void follow(const char *name, char *to)
 {
     char link[PATH_MAX];
@@ -25,7 +26,7 @@ static void follow(const char *name, char *to)
     }
 }
 
-/* The folder of a name, and the name in it. */
+/* Finds the folder of a name, and the name in the folder. */
 static int folder_of(char *name, struct stat *folder, const char **base)
 {
     char *const slash = strrchr(name, '/');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * scan.c - tally scan: options to tally_scan_options; series.c does the rest. */
+ * scan.c - tally scan: converts options to tally_scan_options; series.c does the rest. */
 #include "cli.h"
 
 int run_scan(const options *o)

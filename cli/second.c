@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * second.c - what stands beside the elements: a second input (--with, or the second of two columns) and validity
- * (--valid). Both belong to the elements by their places in C order, so everything is in memory, and a view of the
- * elements says where its part of them is.
+ * second.c - a second input (--with, or the second of two columns) and validity (--valid). Both are
+ * indexed like the elements, in C order, so everything is in memory, and the position of a view in
+ * the elements gives its part of both.
  *
- *     elements  x0 x1 x2 | x3 x4 x5        a view from x3 on: next from y3 on, valid_offset 3
- *     second    y0 y1 y2 | y3 y4 y5
- *     bits       1  0  1 |  1  1  0 */
+ *    elements  x0 x1 x2 | x3 x4 x5        a view from x3 on: next from y3 on, valid_offset 3
+ *    second    y0 y1 y2 | y3 y4 y5
+ *    bits       1  0  1 |  1  1  0 */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -19,12 +19,12 @@ static void shape_text(const input *in, char *text, size_t bytes)
                                (long long)in->shape[d]);
 }
 
-/* `beside` is in memory, and has as many elements as `in`, in the same shape; `line`: or in no
-   shape of its own. */
+/* Loads `beside`, and checks that it has as many elements as `in`, in the same shape. `line`: one
+ * dimension is accepted too. */
 static int load_beside(input *beside, const input *in, const options *o, enum option id, int line)
 {
     const char *const name = option_table[id].name;
-    enum { COUNTED = 1 << 24 }; /* a wrong number up to this is told */
+    enum { COUNTED = 1 << 24 }; /* the error sentence gives the number of elements up to this */
     char given[DIMS * 24], wanted[DIMS * 24];
     beside->most = in->n > COUNTED ? in->n : COUNTED;
     int code = input_load(beside, 0);
@@ -34,7 +34,7 @@ static int load_beside(input *beside, const input *in, const options *o, enum op
                     beside->label, (long long)beside->n, beside->n == 1 ? "" : "s", in->label,
                     (long long)in->n);
     if (has(o, OPT_shape) && beside->ndim == 1) code = input_reshape(beside, o->value[OPT_shape]);
-    /* A table of one column has no shape to speak of. */
+    /* a table of one column counts as one dimension */
     const int flat = beside->ndim == 1 || beside->columns == 1;
     if (code || (flat && (line || in->ndim == 1 || in->columns == 1))) return code;
     if (beside->ndim == in->ndim &&
@@ -46,7 +46,7 @@ static int load_beside(input *beside, const input *in, const options *o, enum op
                 beside->label, given, in->label, wanted);
 }
 
-/* Standard input is read once. */
+/* Checks that standard input is used only once. */
 static int check_source(const options *o, enum option id, const char *first)
 {
     const char *const path = o->value[id];
@@ -61,7 +61,8 @@ static int check_source(const options *o, enum option id, const char *first)
     return DONE;
 }
 
-/* What the operators and the options say of a second input; *two: there must be one. */
+/* Checks the options for a second input against the operators. *two: the operators take two
+ * inputs. */
 static int check_inputs(const input *in, const options *o, const operators *ops, int *two)
 {
     *two = ops->info[0].inputs == 2;
@@ -90,7 +91,7 @@ static int check_inputs(const input *in, const options *o, const operators *ops,
         ops->name[0]);
 }
 
-/* A table of two columns becomes two inputs. */
+/* Splits a table of two columns into two inputs. */
 static int split_columns(second *s, input *in)
 {
     const size_t size = tally_dtype_size(in->dtype);
@@ -125,7 +126,8 @@ static int open_with(second *s, const input *in, const options *o)
     return code;
 }
 
-/* Which pairs a nan form leaves in: each of them as a sequence of its own says so. */
+/* Finds the pairs that a nan form does not leave out, by tally_reduce_valid of each pair as a
+ * sequence. */
 static int find_both(second *s, const input *in, const operators *ops)
 {
     int i = 0;
@@ -139,7 +141,7 @@ static int find_both(second *s, const input *in, const operators *ops)
     return status ? fail_status(in->ctx, status) : DONE;
 }
 
-/* Whole numbers: raw ones of a byte each, others as the file says or i64. */
+/* Reads --valid: whole numbers, raw ones of one byte each, others with the file's type or i64. */
 static int open_valid(second *s, const input *in, const options *o)
 {
     const char *const path = o->value[OPT_valid];
@@ -224,7 +226,7 @@ tally_view second_for(const second *s, const operators *ops, int i, const tally_
     return own;
 }
 
-/* The bits of a column, group after group. */
+/* Gathers the bits of a column, group after group. */
 static int group_bits(const unsigned char *bits, const groups *g, int64_t column,
                       unsigned char **part)
 {
@@ -257,7 +259,7 @@ int second_group(const second *s, const groups *g, int64_t column, second *part)
     return code ? code : group_bits(s->both, g, column, &part->both);
 }
 
-/* Bits of an array such as l's, its steps put side by side. */
+/* bands_move of the bits of an array with l's shape. */
 static int band_bits(unsigned char *bits, const groups *g, const layout *l, int64_t n)
 {
     char *const bytes = bits ? malloc((size_t)n + 1) : NULL;

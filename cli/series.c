@@ -1,35 +1,34 @@
 /* SPDX-License-Identifier: MIT
- * series.c - what scan and window share: elements in, results out, in pieces; the whole array
- * only where it must be.
+ * series.c - the common part of scan and window: reads elements and writes results in pieces, or
+ * loads the whole array if necessary.
  *
- * A forward scan or a window over one sequence, or down the columns of a table, streams in bounded memory. --reverse,
- * --axis and --segments hold the data and the results in memory, since their results do not come in the order of the
- * file. */
+ * A forward scan or a window of one sequence, or of the columns of a table, runs in bounded
+ * memory. --reverse, --axis and --segments load the data and keep the results in memory, because
+ * their results are not in the order of the file. */
 #include "cli.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    PIECE_BYTES = 4 << 20
-}; /* a piece and its results stay near the cache; a power of two, so pieces are whole blocks */
+/* A piece and its results fit the cache. It is a power of two, so that pieces are whole blocks. */
+enum { PIECE_BYTES = 4 << 20 };
 
-enum { WIDE = 1 << 24 }; /* elements a window may span on a pipe before its length is asked for */
+enum { WIDE = 1 << 24 }; /* a wider window on a pipe needs the length of the data first */
 
 typedef struct run {
     const options *o;
     tally *ctx;
     operators ops;
     series how;
-    tally_window_options fitted; /* how.window, cut to the length of the data */
+    tally_window_options fitted; /* how.window, limited to the length of the data */
     second beside;
     int64_t *start, *end; /* --by of a coordinate: the window of each step along the axis */
-    groups bands;         /* --by with --axis: the steps in groups */
+    groups bands;         /* --by with --axis: the groups of the steps */
     uint64_t *init;       /* --init as a value of each operator's output */
     progress p;
 } run;
 
-/* Windows that streams do not take: of negative offsets, or of a step. */
+/* Whether streams refuse these windows: negative offsets, or a step. */
 static int needs_all(const series *how)
 {
     return how->window &&
@@ -67,15 +66,16 @@ static const tally_scan_options *scan_options(const run *r, int i, tally_scan_op
     return own;
 }
 
-/* ---- in pieces: every column (of a table; else one) in a stream for every operator ---- */
+/* ---- in pieces: one stream per column and operator; without a table there is one column ---- */
 
 typedef struct flow {
     input *in;
     sink *to;
-    int64_t columns, most;  /* rows in a piece */
+    int64_t columns, most;  /* most: rows in a piece */
     tally_stream **streams; /* columns x operators */
-    char *buffer, *column;  /* a piece; of several columns one */
-    char *made, **out;      /* the results of one column; of every operator, rows of all columns */
+    char *buffer, *column;  /* a piece; if there are several columns, one column of it */
+    /* the results of one column; the results of each operator, row by row */
+    char *made, **out;
 } flow;
 
 static int flow_open(run *r, flow *f)
@@ -127,8 +127,8 @@ static void flow_close(run *r, flow *f)
     free(f->buffer);
 }
 
-/* The next `rows` rows at `at` through every stream (at NULL: the end of the data), and what
-   came out to the sink. */
+/* Pushes the next `rows` rows at `at` through every stream, and writes the results to the sink.
+ * at NULL: the end of the data. */
 static int flow_push(run *r, flow *f, const char *at, int64_t rows)
 {
     const size_t size = tally_dtype_size(f->in->dtype);
@@ -148,7 +148,7 @@ static int flow_push(run *r, flow *f, const char *at, int64_t rows)
                 memcpy(f->out[i] + (size_t)(j * k + c) * each, out + (size_t)j * each, each);
         }
     }
-    if (guard_hit(f->in->guard)) return input_sound(f->in); /* not what the file had */
+    if (guard_hit(f->in->guard)) return input_sound(f->in); /* the file became shorter */
     return sink_write(f->to, (const char *const *)f->out, made * k);
 }
 
@@ -181,8 +181,8 @@ static int pump(run *r, flow *f)
     return code ? code : input_sound(in);
 }
 
-/* The lines of a table before the first that has a result: with edges valid, those that only the
- * first window reaches. */
+/* The lines of a table before the first result: with edges valid, the lines before the first full
+ * window. */
 static int64_t lines_before(const run *r)
 {
     return r->how.window && r->how.window->edges == TALLY_EDGES_VALID && r->how.window->before > 0
@@ -190,8 +190,9 @@ static int64_t lines_before(const run *r)
                : 0;
 }
 
-/* A window that reaches beyond the data has no more to remember than the data: extents are cut
- * to its length. For that a very wide window on a pipe needs the length first. */
+/* Limits the extents of a window to the length of the data, because a stream stores as many
+ * elements as the window has. For a very wide window on a pipe this loads the data, to know its
+ * length. */
 static int fit_window(run *r, input *in, int64_t columns)
 {
     if (!r->how.window) return DONE;
@@ -246,7 +247,7 @@ static int ranges(const run *r, int i, const tally_view *in, const int64_t *star
     return status ? fail_status(r->ctx, status) : DONE;
 }
 
-/* Sequence `row` of a view: its elements alone. */
+/* Sequence number `row` of a view. */
 static tally_view row_of(const tally_view *view, int64_t row)
 {
     tally_view v = *view;
@@ -256,9 +257,9 @@ static tally_view row_of(const tally_view *view, int64_t row)
     return v;
 }
 
-/* The same where each window has its own bounds: some sequences at a time side by side, since
- * neighbours in memory may be of different sequences. What has a second input or bits is read
- * where it is. */
+/* The same if each window has its own bounds. Copies some sequences at a time to dense memory,
+ * because adjacent elements may belong to different sequences. With validity or a second input,
+ * sequences are read in place. */
 static int batch_ranges(const run *r, int i, const tally_view *in, const tally_view *out)
 {
     enum { AT_ONCE = 16 };
@@ -303,7 +304,7 @@ static int batch_ranges(const run *r, int i, const tally_view *in, const tally_v
     return code;
 }
 
-/* All results of operator i, count of them. */
+/* Computes all results of operator i, `count` of them. */
 static int whole(const run *r, const input *in, const layout *l, int i, int64_t len, int64_t count,
                  char **out)
 {
@@ -379,10 +380,10 @@ static int run_whole(run *r, input *in)
 
 /* ---- --by: each group is a segment ---- */
 
-/* What --by needs beside the input. */
+/* What --by needs besides the input. */
 typedef struct grouped {
     groups g;
-    int64_t *start, *end; /* --last, --next: of each line, in the order of the groups */
+    int64_t *start, *end; /* --last, --next: the window of each line, in the order of the groups */
 } grouped;
 
 static tally_view one_sequence(const tally_view *segments, int64_t n)
@@ -407,7 +408,8 @@ static int group_windows(const run *r, const grouped *b, int i, const tally_view
     return ranges(r, i, &in, b->start, b->end, &out);
 }
 
-/* The results of every operator for one column, to the places of their lines. */
+/* Computes the results of every operator for one column, and scatters them to the places of their
+ * lines. */
 static int group_column(const run *r, const grouped *b, const input *in, int64_t column,
                         char *dense, char *made, char **out)
 {

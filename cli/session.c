@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * session.c - opens the context that the options ask for, and looks names up. */
+ * session.c - opens the context for the options, and looks names up. */
 #include "cli.h"
 
 #include <errno.h>
@@ -57,8 +57,8 @@ int dtype_option(const options *o, enum option id, tally_dtype *dtype)
     return text && !*dtype ? fail_choice(USAGE, "dtype", text, dtype_names()) : DONE;
 }
 
-/* An unknown device and one that cannot be used give the same exit code, 3. The number in cpu:0
- * is left to tally_open, which knows how many devices there are. */
+/* An unknown device and an unusable one give the same exit code, 3. tally_open checks the number
+ * in cpu:0, because it knows how many devices there are. */
 static int device_check(const char *device)
 {
     const size_t kind = strcspn(device, ",:");
@@ -69,7 +69,7 @@ static int device_check(const char *device)
     return fail_choice(NO_DEVICE, "device", base, device_names());
 }
 
-/* ---- operators of the user's own: --op-file [NAME=]FILE ---- */
+/* ---- users' operators: --op-file [NAME=]FILE ---- */
 
 enum { NAME_ROOM = 64 };
 static struct {
@@ -106,7 +106,7 @@ int session_operators(const options *o)
                         "--op-file %s: '%s' is a built-in operator; give yours a name of its own: "
                         "--op-file NAME=%s",
                         given, own[owned].name, path);
-        if (access(path, F_OK) != 0) /* before a sentence about the operator's name */
+        if (access(path, F_OK) != 0) /* a missing file is reported before a wrong operator name */
             return fail(BAD_DATA, "%s: %s", path, strerror(errno));
         own[owned++].path = path;
     }
@@ -124,7 +124,7 @@ static int define_own(tally *ctx)
 
 int session_open(tally **ctx, const options *o)
 {
-    /* auto asks TALLY_DEVICE */
+    /* auto also reads TALLY_DEVICE */
     const char *device = has(o, OPT_device) ? o->value[OPT_device] : "auto";
     int64_t threads;
     int code = opt_count(o, OPT_threads, 1, 1024, 0, &threads);
@@ -141,7 +141,7 @@ int session_open(tally **ctx, const options *o)
              has(o, OPT_isa) ? o->value[OPT_isa] : "");
     const tally_status status = tally_open(ctx, text);
     if (status) return fail_status(NULL, status);
-    tally_time(*ctx, has(o, OPT_explain)); /* either way it counts what runs where from here on */
+    tally_time(*ctx, has(o, OPT_explain)); /* also resets the counts of launches and elements */
     code = define_own(*ctx);
     if (code) {
         tally_close(*ctx);
@@ -184,7 +184,7 @@ int operator_info(tally *ctx, const char *op, tally_dtype dtype, tally_operator_
 
 int operators_split(operators *ops, const char *text)
 {
-    const size_t most = strlen(text) + 3; /* two of empty.c */
+    const size_t most = strlen(text) + 3; /* the longest suffix that empty_operators needs */
     ops->list = strdup(text);
     ops->name = calloc(most, sizeof *ops->name);
     ops->info = calloc(most, sizeof *ops->info);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * sheet.c - results as a table of text: the input's line (--keep), then for each of its columns and each operator the
- * values.
+ * sheet.c - results as a table of text. A line has the input's line (--keep), then for each of its
+ * columns and each operator the values.
  *
- *     day,price,qty              day,price,qty,sum.price,sum.qty
- *     mon,1.5,10       -->       mon,1.5,10,1.5,10
- *     tue,2,20                   tue,2,20,3.5,30
+ *    day,price,qty              day,price,qty,sum.price,sum.qty
+ *    mon,1.5,10       -->       mon,1.5,10,1.5,10
+ *    tue,2,20                   tue,2,20,3.5,30
  *
- * The text goes through tally_file_create as bytes, so a file appears only when it is complete. */
+ * The text is written by tally_file_create as bytes, so a file appears only when it is complete. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -20,9 +20,9 @@ struct sheet {
     const operators *ops;
     input *in;
     lines *kept;           /* NULL: no --keep */
-    int64_t width, passed; /* results per line; lines of the input that have none */
+    int64_t width, passed; /* results per line; lines of the input before the first result */
     int hex, to_stdout;
-    const char *empty; /* NULL, or for results without a value */
+    const char *empty; /* NULL, or the word for results without a value */
     char separator, *text;
     size_t n, room;
 };
@@ -37,7 +37,7 @@ static int flush(sheet *r)
     return fail_status(r->ctx, status);
 }
 
-/* Room for n more bytes, which the caller fills. */
+/* Makes space for n more bytes, which the caller fills. */
 static int need(sheet *r, size_t n)
 {
     int code = r->n + n > GATHERED && r->n ? flush(r) : DONE;
@@ -56,7 +56,7 @@ static int put(sheet *r, const char *text, size_t n)
     return code;
 }
 
-/* A name as a cell: in quotes where it must be, and in csv where the line would be empty. */
+/* Writes a name as a cell: in quotes if necessary, and in csv if the line would be empty. */
 static int put_name(sheet *r, const char *name)
 {
     const char special[] = {r->separator, '"', '\n', 0};
@@ -74,8 +74,8 @@ static int put_name(sheet *r, const char *name)
     return DONE;
 }
 
-/* The input's header, then OP.COLUMN, or OP alone if there is one column. Columns without a name
- * are numbered, from 1 as --column does; those of an array from 0. */
+/* Writes the header: the input's header, then OP.COLUMN, or OP if there is one column. Columns
+ * without a name are numbered, from 1 as in --column; those of an array from 0. */
 static int put_header(sheet *r, const input *in)
 {
     int code = r->kept ? put(r, in->info.header, strlen(in->info.header)) : DONE;
@@ -103,7 +103,7 @@ static int put_header(sheet *r, const input *in)
     return code ? code : put(r, "\n", 1);
 }
 
-/* The delimiter of the lines that are kept; of white space a tab if the first of them has one. */
+/* The delimiter of the kept lines. For white space it is a tab if the first line contains one. */
 static char kept_separator(const input *in, const char *line, size_t length)
 {
     if (in->info.delimiter) return in->info.delimiter;
@@ -128,7 +128,7 @@ int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const op
     if (r->kept && in->info.header)
         r->separator = kept_separator(in, in->info.header, strlen(in->info.header));
     else if (r->kept)
-        r->separator = 0; /* the first line says */
+        r->separator = 0; /* the first line determines it */
     const int64_t any = -1;
     const tally_status status = tally_file_create(ctx, path, "raw", TALLY_U8, 1, &any, 0, &r->file);
     if (status) return r->to_stdout && stdout_closed() ? CLOSED_PIPE : fail_status(ctx, status);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * signals.c - how the command line ends when it is told to: nothing half done stays on the disk,
- * and the shell sees the signal. */
+ * signals.c - ends the command line after a signal: temporary files are removed, and the shell sees
+ * the signal. */
 #include "cli.h"
 
 #include <pthread.h>
@@ -9,8 +9,8 @@
 
 static pthread_t main_thread;
 
-/* In the main thread, where the library lists what it makes (tally_abandon) with signals held
-   back. */
+/* Runs in the main thread. The library holds signals back while it changes its list for
+ * tally_abandon. */
 static void end(int number)
 {
     if (!pthread_equal(pthread_self(), main_thread)) {
@@ -19,7 +19,8 @@ static void end(int number)
     }
     tally_abandon();
     signal(number, SIG_DFL);
-    raise(number); /* it is blocked until this returns, and then ends the process */
+    /* the signal is blocked until this function returns, and then ends the process */
+    raise(number);
 }
 
 void signals_begin(void)
@@ -29,10 +30,12 @@ void signals_begin(void)
     struct sigaction how = {.sa_handler = end, .sa_flags = SA_RESTART}, old;
     main_thread = pthread_self();
     sigfillset(&how.sa_mask);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) /* nohup */
+    /* signals that nohup ignores stay ignored */
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (!sigaction(ends[i], NULL, &old) && old.sa_handler != SIG_IGN)
             sigaction(ends[i], &how, NULL);
-    atexit(tally_abandon);    /* libraries end a process too */
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe and a file over its limit become failed writes */
+    atexit(tally_abandon); /* a library may also end the process */
+    /* a closed pipe and a file over its size limit become failed writes */
+    signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
 }

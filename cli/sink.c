@@ -2,11 +2,11 @@
  * sink.c - where the results of scan and window go: a file or text on standard output, a JSON
  * document, digests (doc/formats.md, "Results").
  *
- *   one operator        a file of the library's (text, csv, npy, raw)
- *   several, --keep,    a table (sheet.c), which is text: a line for each element, or for each
- *                       line of the input's
- *   or named columns    table
- *   JSON                from memory, when all is known */
+ *  one operator        a file of the library (text, csv, npy, raw)
+ *  several, --keep,    a table (sheet.c), which is text: a line for each element, or for each
+ *                      line of the input's
+ *  or named columns    table
+ *  JSON                from memory, when all results are known */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -26,12 +26,12 @@ struct sink {
     document doc;
     const operators *ops;
     const char *path;
-    int json, hashed, to_stdout; /* json: there is a document, */
-    int values;                  /* which has the values and their bits */
+    int json, hashed, to_stdout; /* json: there is a document */
+    int values;                  /* the document has the values and their bits */
     int64_t count;
-    memory *kept; /* one for each operator, as the rest */
+    memory *kept; /* one for each operator */
     sha256 *hash;
-    int fills; /* netcdf: results that are none become this */
+    int fills; /* netcdf: this value replaces results without a value */
     char fill[8];
     memory filled;
 };
@@ -42,8 +42,8 @@ static int stdout_failed(const sink *s, tally_status status)
     return fail_status(s->ctx, status);
 }
 
-/* The first line of csv, which the caller frees: the names of the values of a result, or of the
- * places along the last axis, counted as sheet.c counts them. NULL: no memory. */
+/* The first line of csv, which the caller frees: the names of the lanes of a result, or the
+ * numbers of the places along the last axis, as in sheet.c. NULL: no memory. */
 static char *head(const sink *s, int ndim, const int64_t *dims)
 {
     const tally_operator_info *const info = s->ops->info;
@@ -65,7 +65,7 @@ static char *head(const sink *s, int ndim, const int64_t *dims)
     return NULL;
 }
 
-/* The library's file of text or csv, or with --empty a table that looks the same. */
+/* Opens the library's file of text or csv; with --empty a table that looks the same. */
 static int open_text(sink *s, const options *o, enum format format, const char *path, int ndim,
                      const int64_t *dims)
 {
@@ -170,7 +170,7 @@ static int keep_results(memory *m, const void *results, size_t bytes)
     return DONE;
 }
 
-/* A copy of the results in which none is the value of --empty. */
+/* Copies the results, and replaces those without a value by the value of --empty. */
 static int fill(sink *s, const char **results, const void *places, int64_t count)
 {
     const size_t bytes =
@@ -236,7 +236,7 @@ static void write_document(const sink *s, char (*hex)[65])
     fputc('\n', f);
 }
 
-/* The digests: one alone, several below their operators' names. */
+/* Prints the digests: one alone, or several with their operators' names. */
 static void print_digests(const sink *s, char (*hex)[65])
 {
     const int n = s->ops->count;
@@ -244,7 +244,7 @@ static void print_digests(const sink *s, char (*hex)[65])
     for (int k = 0; k < n; k++) printf("%s%s", hex[k], k + 1 < n ? "\t" : "\n");
 }
 
-/* What is reported when the values have their place. */
+/* Prints the document or the digests after the values were written. */
 static int report(sink *s, int code)
 {
     char(*const hex)[65] = calloc((size_t)s->ops->count, sizeof *hex);
@@ -268,7 +268,7 @@ int sink_close(sink *s, int code)
         if (status) code = stdout_failed(s, status);
     }
     code = bitmap_close(s->valid, code);
-    tally_file_close(s->file); /* a file that was not committed disappears */
+    tally_file_close(s->file); /* a file that was not committed is removed */
     code = s->hash ? report(s, code) : code;
     for (int k = 0; s->kept && k < s->ops->all; k++) free(s->kept[k].data);
     free(s->filled.data);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * span.c - --last and --next: windows along a column of times, or of numbers.
  *
- *     --last 2s              (t - 2s, t]      --closed both     [t - 2s, t]     --closed left    [t - 2s, t)
- *     --last 2s --next 1s    (t - 2s, t + 1s] --closed neither  (t - 2s, t)
- *     --last 2s --center     (t - 1s, t + 1s]
+ *    --last 2s              (t - 2s, t]      --closed both     [t - 2s, t]
+ *    --last 2s --next 1s    (t - 2s, t + 1s] --closed left     [t - 2s, t)
+ *    --last 2s --center     (t - 1s, t + 1s] --closed neither  (t - 2s, t)
  *
- * A length is a duration (2s, 1h30min) where the column has times, and a plain number where it
- * has numbers. It is a decimal, not a f64: 0.1 is a tenth. */
+ * A length is a duration (2s, 1h30min) if the column has times, and a plain number if it has
+ * numbers. It is a decimal, not an f64: 0.1 is exactly a tenth. */
 #include "cli.h"
 
 #include <math.h>
@@ -26,7 +26,7 @@ static const struct {
              {"w", 604800000000000}};
 enum { UNITS = sizeof units / sizeof *units };
 
-/* A length that cannot be: it says what it must be. */
+/* The error for an invalid length; `must` describes a valid one. */
 static int bad_length(const span_length *l, const char *must)
 {
     return fail(USAGE, "--%s is '%s': %s", l->option, l->text, must);
@@ -43,7 +43,7 @@ static int not_a_length(const span_length *l)
 
 enum { IS_PART, NO_PART, TOO_FINE, TOO_LONG };
 
-/* A part such as 1.5h of a duration, in nanoseconds. */
+/* Reads a part of a duration, such as 1.5h, in nanoseconds. */
 static int part(const char **at, int64_t *nanos)
 {
     int64_t whole = 0, scale = 1;
@@ -65,7 +65,7 @@ static int part(const char **at, int64_t *nanos)
         unit++;
     if (!figures || unit == UNITS) return NO_PART;
     *at = p + length;
-    /* the last digit stands for a whole number of nanoseconds: nine digits of a second */
+    /* the last digit must be a whole number of nanoseconds, such as the ninth digit of a second */
     if (fine || units[unit].nanos % scale) return TOO_FINE;
     const __int128 product = (__int128)whole * (units[unit].nanos / scale);
     if (big || product > INT64_MAX) return TOO_LONG;
@@ -73,7 +73,8 @@ static int part(const char **at, int64_t *nanos)
     return IS_PART;
 }
 
-/* A plain number: exact if it is a decimal that fits; real is the nearest f64. Is it none? */
+/* Reads a plain number. It is exact if it is a decimal that fits; `real` is the nearest f64.
+ * Returns 0 if text is not a finite number. */
 static int parse_number(const char *text, span_length *l)
 {
     const size_t length = strlen(text);
@@ -90,7 +91,7 @@ static int parse_length(const options *o, enum option id, span_length *l)
     if (!text) return DONE;
     l->given = 1;
     if (parse_number(text, l)) return DONE;
-    if (l->real != 0) return not_a_length(l); /* infinite, or nan */
+    if (l->real != 0) return not_a_length(l); /* infinite, or NaN */
     const int negative = *at == '-';
     at += negative;
     do {
@@ -107,13 +108,13 @@ static int parse_length(const options *o, enum option id, span_length *l)
     return DONE;
 }
 
-/* whole and part in units of 1 / TALLY_KEY_PART. */
+/* The length in units of 1 / TALLY_KEY_PART. */
 static __int128 units_of(const span_length *l)
 {
     return (__int128)l->whole * TALLY_KEY_PART + l->part;
 }
 
-/* Is -a > b? */
+/* Whether -a > b. */
 static int is_beyond(const span_length *a, const span_length *b)
 {
     return a->exact && b->exact ? -units_of(a) > units_of(b) : -a->real > b->real;
@@ -190,8 +191,8 @@ int span_unit(const span *s, const char *label, const char *what, int times)
         label, what, option, option);
 }
 
-/* The one place where a length becomes a limit of keys: *limit and *rest are given / 10^18, which
- * must be a number of i64 and its part. */
+/* Converts a length to a limit of keys: *limit + *rest / 10^18 = given / 10^18. Refuses a value
+ * that does not fit i64. */
 static int limit_of(const span_length *l, __int128 given, int64_t *limit, int64_t *rest)
 {
     __int128 whole = given / TALLY_KEY_PART, part = given % TALLY_KEY_PART;
@@ -204,7 +205,7 @@ static int limit_of(const span_length *l, __int128 given, int64_t *limit, int64_
     return DONE;
 }
 
-/* Keys of f64: a length is the nearest f64. */
+/* Makes a window for f64 keys, with the f64 nearest to each length. */
 static int real_window(const span *s, tally_key_window *w)
 {
     const span_length *const both[] = {&s->last, &s->next};
@@ -216,8 +217,8 @@ static int real_window(const span *s, tally_key_window *w)
     return DONE;
 }
 
-/* Integers and decimals. Of an odd length a half is no number of 18 digits: keys are none either,
- * so it is rounded down, and then both ends belong to the window. */
+/* Makes a window for integer and decimal keys. If half of a length needs more than 18 digits, no
+ * key is at that distance. So the half is rounded down, and both ends belong to the window. */
 static int exact_window(const span *s, tally_key_window *w)
 {
     __int128 low = units_of(&s->last), high = units_of(&s->next);
@@ -232,14 +233,14 @@ static int exact_window(const span *s, tally_key_window *w)
 int span_window(const span *s, tally_dtype keys, int falling, tally_key_window *w)
 {
     *w = (tally_key_window){.low_open = s->low_open, .high_open = s->high_open};
-    /* do windows have rows after their own with other keys? */
+    /* windows include rows after their own row with other keys */
     const int beyond = s->center || is_above_zero(&s->next) || (falling && is_above_zero(&s->last));
     w->ties = s->ties >= 0 ? (tally_ties)s->ties : beyond ? TALLY_TIES_ALL : TALLY_TIES_ROW;
     return keys == TALLY_F64 ? real_window(s, w) : exact_window(s, w);
 }
 
-/* The lines' times in the order of the groups: whole numbers, and their parts, NULL if all are
- * integers. */
+/* Gathers the times of the lines in the order of the groups. *has_parts: not all are integers,
+ * and parts is set. */
 static tally_status take_times(const groups *g, const input *in, int64_t *whole, int64_t *parts,
                                int *has_parts)
 {

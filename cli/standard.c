@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * standard.c - standard output that another program made non-blocking.
  *
- * stdio gives up at EAGAIN, and what it held is lost. The flag belongs to the open file, which
- * other processes share, so it is not ours to clear: the same pipe or terminal is opened again
- * for us alone. A socket cannot be opened again; there it is cleared while we run. (The
- * library's own writes wait with poll.) */
+ * stdio stops at EAGAIN and loses its buffer. The flag belongs to the open file, which other
+ * processes share, so it must not be changed. Therefore the same pipe or terminal is opened again
+ * for this process only. A socket cannot be opened again; for a socket the flag is cleared while
+ * the process runs. (The library's own writes wait with poll.) */
 #include "cli.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * state.c - tally fragment with exact sums: its files are states, the 576 bytes of a tally_exact,
- * as C, Python, MPI and databases have them. */
+ * state.c - tally fragment with exact sums. The files are states, the 576 bytes of a tally_exact,
+ * as in C, Python, MPI and databases. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ enum { PIECE = 1 << 20 };
 
 int op_exact(const char *op) { return strstr(op, ":exact") != NULL; }
 
-/* A saved fragment begins with its own word. */
+/* Whether the bytes are a state: a saved fragment begins with its magic word. */
 int state_is(const void *data, int64_t bytes)
 {
     return bytes == (int64_t)sizeof(tally_exact) && memcmp(data, "tallyfrg", 8) != 0;
@@ -63,7 +63,7 @@ int state_result(tally *ctx, const options *o, const tally_exact *sum)
     r.bits = (char *)&value;
     if (tally_exact_value(ctx, sum, r.op, TALLY_F64, &value))
         return fail(USAGE, "%s", tally_error(ctx));
-    options one = *o; /* the word behind the file is no file */
+    options one = *o; /* without the word after the file */
     one.nargs = 2;
     const int code = operator_info(ctx, r.op, TALLY_F64, &r.info);
     const answer a = {.file = o->args[1],

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: MIT
- * steps.c - reduce along a dimension of a NetCDF array in the order of the file: some steps at a
- * time are read for all cells, and every cell is a sequence that grows. Nothing is read twice,
- * and the steps that were read are still in a cache when they are folded. With --by every cell
- * has a sequence for each group, and steps go to that of their group.
+ * steps.c - reduces a NetCDF array along a dimension in the order of the file. Some steps at a time
+ * are read for all cells, and every cell is a sequence that grows. Nothing is read twice, and steps
+ * are still in a cache when they are reduced. With --by every cell has a sequence per group, and a
+ * step is pushed to its group.
  *
- *     time x lat x lon, axis 0:  times 0..7 of all cells, times 8..15 of all cells, ...
+ *    time x lat x lon, axis 0:  times 0..7 of all cells, times 8..15 of all cells, ...
  *
- * boxes() in reduce.c is for what does not go this way: cells that do not fit into memory, or so
- * few of them that a step is not worth a call, chunks that lie across. */
+ * boxes() in reduce.c reduces the other arrays: cells that do not fit into memory, steps with too
+ * few cells for a call, or chunks that extend along the dimensions before the axis. */
 #include "cli.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    READ = 16 << 20, /* bytes of steps that are read at a time, */
-    BLOCK = 8,       /* or so many steps: streams fold them where they lie, 8 at a time */
-    CELLS_LEAST = 64 /* of a step */
+    READ = 16 << 20, /* the most bytes of steps that are read at a time */
+    BLOCK = 8,       /* but at least so many steps: streams reduce 8 at a time in place */
+    CELLS_LEAST = 64 /* fewest cells in a step */
 };
 
-/* Bytes that a stream keeps for a cell: a block of steps as they came, and a node for each level
-   of the order. */
+/* Bytes that a stream keeps for a cell: a block of steps, and a node per level of the tree. */
 static int64_t kept(int64_t steps, int64_t size)
 {
     int levels = 3;
@@ -28,7 +27,7 @@ static int64_t kept(int64_t steps, int64_t size)
     return BLOCK * size + 16 * levels;
 }
 
-/* How many steps are read at a time; 0: not this way. */
+/* The number of steps that are read at a time; 0: this method does not apply. */
 static int64_t steps_at_once(const tally *ctx, const input *in, const layout *l, int64_t streams,
                              int64_t memory)
 {
@@ -45,7 +44,7 @@ static int64_t steps_at_once(const tally *ctx, const input *in, const layout *l,
     int64_t now = most / step / BLOCK * BLOCK,
             whole = chunk[l->axis] < l->len ? chunk[l->axis] : l->len;
     if (now < BLOCK) now = BLOCK;
-    if (whole > now) now = whole; /* a chunk is read once */
+    if (whole > now) now = whole; /* whole chunks, so that each is read once */
     if (whole > 0) now -= now % whole;
     if (now > l->len) now = l->len;
     int64_t bytes;
@@ -81,13 +80,13 @@ typedef struct steps {
     const operators *ops;
     const input *in;
     const layout *l;
-    int32_t *group;         /* of each step; NULL: there is one */
-    tally_stream **streams; /* of each group one for each operator */
+    int32_t *group;         /* the group of each step; NULL: one group */
+    tally_stream **streams; /* per group, one per operator */
     int64_t now;            /* steps that are read at a time */
     char *buffer;
 } steps;
 
-/* Steps at .. at + n of all cells: those of one group that follow each other are one push. */
+/* Pushes steps at .. at + n - 1 of all cells. Consecutive steps of one group are one push. */
 static int push(const steps *s, const char *box, int64_t at, int64_t n)
 {
     const int64_t step = s->l->inner * (int64_t)tally_dtype_size(s->in->dtype);
@@ -105,7 +104,7 @@ static int push(const steps *s, const char *box, int64_t at, int64_t n)
     return DONE;
 }
 
-/* Cells `outer` of the dimensions before the axis. */
+/* Reduces the cells with index `outer` in the dimensions before the axis. */
 static int fold_steps(const steps *s, int64_t outer, progress *p)
 {
     const input *const in = s->in;
@@ -134,7 +133,7 @@ int reduce_steps(tally *ctx, const operators *ops, const input *in, answer *a, c
     const int64_t parts = g ? g->count : 1, count = ops->all * parts;
     const int64_t now = steps_at_once(ctx, in, l, count, memory);
     *taken = 0;
-    for (int i = 0; i < ops->all; i++) /* no streams of many cells for exact sums */
+    for (int i = 0; i < ops->all; i++) /* exact sums have no streams of many cells */
         if (!now || strstr(ops->name[i], "exact")) return DONE;
     const size_t bytes = (size_t)(now * l->inner) * tally_dtype_size(in->dtype);
     steps s = {.ctx = ctx, .ops = ops, .in = in, .l = l, .now = now};

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * table.c - the results of reduce as a table, for people and as lines of separated values.
+ * table.c - the results of reduce as a table, for people or as lines of separated values.
  *
- *   text          a header line if there are several operators or files, else the values alone;
+ *  text           a header line if there are several operators or files, else only the values;
  *                 tabs between columns
- *   csv           always a header line; commas between columns
- *   on a terminal one file: "name  value" lines; otherwise the same table, aligned
- *   a first column names the file if several were asked for; on a terminal it numbers the rows,
- *   columns or segments
- *   --by          the cells of the key come before the values, and there always is a header line */
+ *  csv            always a header line; commas between columns
+ *  on a terminal  one file: lines of "name  value"; otherwise the same table, aligned
+ *  With several files, a first column has their names. On a terminal it has the numbers of rows,
+ *  columns or segments. With --by, the cells of the key come first, and there is a header line. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -59,8 +58,8 @@ static char *const *keys_at(const answer *a, int64_t row)
     return a->keys + row / a->key_inner % a->key_groups * a->key_columns;
 }
 
-/* A file's name as a cell: in csv as it is, in quotes if need be; else as it may be shown, so
-   that a line is a line. */
+/* Writes a file name as a cell: in csv unchanged, in quotes if necessary; else with unsafe
+ * characters escaped, so that it stays on one line. */
 static void put_name(FILE *f, const char *name, char separator)
 {
     if (separator != ',' || isatty(fileno(f))) {
@@ -79,7 +78,8 @@ static void put_name(FILE *f, const char *name, char separator)
     fputc('"', f);
 }
 
-/* A line of csv without a character would be no line to who reads it. */
+/* Writes a word for a missing value. In csv an empty line would be skipped by readers, so it gets
+ * quotes. */
 static void put_empty(FILE *f, const char *word, char separator, int alone)
 {
     if (*word || separator != ',' || !alone)
@@ -88,7 +88,7 @@ static void put_empty(FILE *f, const char *word, char separator, int alone)
         fputs("\"\"", f);
 }
 
-/* Names, each with a separator behind it. */
+/* Writes names, each followed by a separator. */
 static void put_names(FILE *f, char *const *names, int64_t count, char separator)
 {
     for (int64_t i = 0; i < count; i++) {
@@ -164,7 +164,7 @@ static void put_right(FILE *f, const char *text, int width)
     fprintf(f, "%*s%s", width - plain_width(text), "", text);
 }
 
-/* Cells as they may be shown, with commas between them; the caller frees. NULL: no memory. */
+/* Joins cells, made safe to print, with commas. The caller frees the text; NULL: no memory. */
 static char *joined(char *const *cells, int64_t count)
 {
     size_t room = 1;
@@ -176,8 +176,8 @@ static char *joined(char *const *cells, int64_t count)
     return shown;
 }
 
-/* Two passes: the widths, then the lines. The first column is the file, or the number of the
-   sequence. */
+/* Prints in two passes: first the widths, then the lines. The first column is the file, or the
+ * number of the sequence. */
 static int print_aligned(FILE *f, const answer *answers, int files, const look *o)
 {
     char cell[CELL];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * text.c - names and sentences that may be shown: what a terminal would obey instead of showing
- * is written as \n, \t or \xNN, and so is what is not UTF-8. A name comes from a file, a folder
- * or a compiler, and may be anything. */
+ * text.c - makes names and sentences safe to print. Control characters are written as \n, \t or
+ * \xNN, and so are bytes that are not UTF-8. A name comes from a file, a folder or a compiler, and
+ * may contain anything. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -26,8 +26,8 @@ size_t utf8_length(const char *text, uint32_t *code)
     return *code < least[n] || *code > 0x10ffff || (*code >= 0xd800 && *code < 0xe000) ? 0 : n;
 }
 
-/* Control characters, separators of lines, and marks that change the direction of the text
-   around them. */
+/* Whether a character is printed unchanged: not control characters, line separators, or marks
+ * that change the direction of text. */
 int is_shown(uint32_t c)
 {
     return c >= 0x20 && (c < 0x7f || c > 0x9f) && c != 0x200e && c != 0x200f &&

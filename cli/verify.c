@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * verify.c - tally verify: the library's conformance check, on every instruction set unless one
- * is asked for. */
+ * verify.c - tally verify: the library's conformance check, on every instruction set or on the one
+ * that was given. */
 #include "cli.h"
 
 #include <string.h>

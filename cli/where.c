@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * where.c - which device a run was for, and which parts ran there. Bits are the same everywhere,
- * so they cannot show it. */
+ * where.c - which device a run was for, and which parts ran there. The bits are the same
+ * everywhere, so they cannot show it. */
 #include "cli.h"
 
 #include <string.h>

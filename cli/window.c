@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * window.c - tally window: -w, --before, --after, --center, --edges, --min-count, --step to
- * tally_window_options. Windows along times are span.c's. */
+ * window.c - tally window: converts -w, --before, --after, --center, --edges, --min-count and
+ * --step to tally_window_options. span.c makes windows along times. */
 #include "cli.h"
 
-/* -w W: the position and the W - 1 elements before it; --center: W / 2 before it and the rest after it. */
+/* -w W: the element and the W - 1 elements before it. --center: W / 2 before it and the rest
+ * after it. */
 static int extent(const options *o, tally_window_options *w)
 {
     static const int64_t most = (int64_t)1 << 62;
@@ -14,7 +15,7 @@ static int extent(const options *o, tally_window_options *w)
     if (!code) code = opt_count(o, OPT_width, 1, most, 0, &width);
     if (!code) code = opt_count(o, OPT_min_count, 0, most, 0, &w->min_count);
     if (code) return code;
-    if (has(o, OPT_last) || has(o, OPT_next)) return DONE; /* span.c */
+    if (has(o, OPT_last) || has(o, OPT_next)) return DONE; /* handled by span.c */
     const int sides = has(o, OPT_before) || has(o, OPT_after);
     if (!has(o, OPT_width)) {
         if (!sides)
@@ -40,7 +41,7 @@ int run_window(const options *o)
     if (!code) code = span_options(o, &along);
     if (!code) code = extent(o, &window);
     if (code) return code;
-    const char *const edges = o->value[OPT_edges]; /* parsing has checked it */
+    const char *const edges = o->value[OPT_edges]; /* already checked when it was parsed */
     window.edges = !edges || edges[0] == 'm' ? TALLY_EDGES_MISSING
                    : edges[0] == 's'         ? TALLY_EDGES_SHRINK
                                              : TALLY_EDGES_VALID;

@@ -284,6 +284,6 @@ if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CROSSCOMPILING AND
     set(found ${PROJECT_BINARY_DIR}/tests/${name}/found) # what the run finds goes into the first folder
     file(REMOVE_RECURSE ${found})
     file(MAKE_DIRECTORY ${found})
-    tally_test(${name} ${name} -seed=1 -runs=20000 -max_total_time=2 -verbosity=0 ${found} ${corpus})
+    tally_test(${name} ${name} -seed=1 -runs=20000 -max_total_time=2 -verbosity=0 -error_exitcode=1 ${found} ${corpus})
   endforeach()
 endif()

@@ -61,12 +61,12 @@ struct ArrowArray {
 
 #endif /* ARROW_C_DATA_INTERFACE */
 
-/* *view becomes the array's elements as one sequence, and its nulls the view's validity bitmap
- * (none if there are no nulls). Formats c C s S i I l L e f g: integers of 8 to 64 bits, and
- * floats of 16, 32 and 64. Others are TALLY_UNSUPPORTED; of a struct take a child. Nothing is
- * copied, kept or released: the view can be used until the array is released. Both come from a
- * producer, so what they promise, such as the sizes of the buffers, is not checked. ctx may be
- * NULL. */
+/* Makes *view one sequence of the array's elements, and the view's validity bitmap from the
+ * array's nulls (no bitmap if there are no nulls). Formats: c C s S i I l L e f g, which are
+ * integers of 8 to 64 bits and floats of 16, 32 and 64 bits. Other formats are TALLY_UNSUPPORTED;
+ * of a struct take a child. Nothing is copied, kept or released: the view is valid until the
+ * array is released. What the producer of the array promises, such as the sizes of the buffers,
+ * is not checked. ctx may be NULL. */
 TALLY_API tally_status tally_arrow_view(tally *ctx, const struct ArrowSchema *schema,
                                         const struct ArrowArray *array, tally_view *view);
 

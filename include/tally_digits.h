@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * tally_digits.h - exact sums of rows: of values that come one at a time and are taken back, in
- * groups of a database, frames that slide, events; and the statistics that are quotients of such
- * sums, rounded once. doc/exact.md has the rules, sql/ is built on it.
- */
+ * tally_digits.h - exact sums from which single values can be subtracted again, in little memory:
+ * for groups of a database, sliding frames, or events. Also statistics that are quotients of such
+ * sums, rounded once. doc/exact.md has the rules; sql/ is built on this header. */
 #ifndef TALLY_DIGITS_H
 #define TALLY_DIGITS_H
 
@@ -14,37 +13,40 @@
 extern "C" {
 #endif
 
-/* An exact sum (tally_exact, section 12 of tally.h) one value at a time and in little memory. It
- * lies in the caller's memory with its digits behind it, as many as its values need: about 100
- * bytes where exponents are close, at most 1.2 KB. It is plain data without pointers: memcpy and
- * realloc move it. tally_digits_bytes(room) bytes of 0 with `room` set are the sum of nothing. */
+/* An exact sum (like tally_exact, section 12 of tally.h) of values that come one at a time. The
+ * struct is followed in memory by its digits, as many as the values need: about 100 bytes if the
+ * exponents of the values are close, at most 1.2 KB. It is plain data without pointers, so memcpy
+ * and realloc may move it. The sum of no values is tally_digits_bytes(room) bytes of 0 with
+ * `room` set. */
 typedef struct tally_digits {
-    int64_t count, nan, plus, minus; /* values: all, NaN, +inf, -inf */
-    /* int64_t digit[used] follow, of room; digit[k] is worth 2^(32 (first + k) - 2162) */
+    int64_t count, nan, plus, minus; /* the numbers of values: all, NaN, +inf, -inf */
+    /* int64_t digit[used] follow, with space for digit[room]; the weight of digit[k] is
+     * 2^(32 (first + k) - 2162) */
     int32_t first, used, room;
-    uint32_t waiting; /* values since carries were made */
+    uint32_t waiting; /* values added since carries were last propagated */
 } tally_digits;
 static inline size_t tally_digits_bytes(int32_t room)
 {
     return sizeof(tally_digits) + (size_t)(uint32_t)room * 8;
 }
-/* One value, or one product (its real value), more (sign 1) or less (sign -1); or all of another
- * sum. They return 0; or the room that *d must have, and *d is as before: give it memory of
- * tally_digits_bytes(that), set d->room, and call again. Where d->room is 136 they return 0. */
+/* Adds (sign 1) or subtracts (sign -1) one value, one product (its real value), or another sum.
+ * On success the functions return 0. Else they return the `room` that *d needs, and *d is
+ * unchanged: give it tally_digits_bytes(that) bytes of memory, set d->room, and call again. With
+ * d->room 136 they always return 0. */
 TALLY_API int32_t tally_digits_add(tally_digits *d, double x, int sign);
 TALLY_API int32_t tally_digits_add_product(tally_digits *d, double x, double y, int sign);
 TALLY_API int32_t tally_digits_merge(tally_digits *d, const tally_digits *other, int sign);
 TALLY_API int32_t tally_digits_merge_exact(tally_digits *d, const tally_exact *other, int sign);
-/* *sum = *d, of values that were added alone. TALLY_INVALID: it has digits below 2^-1074, as sums
- * of products of f64 may. */
+/* Sets *sum to *d. TALLY_INVALID: *d has digits below 2^-1074, which only sums of f64 products
+ * have. */
 TALLY_API tally_status tally_digits_exact(const tally_digits *d, tally_exact *sum);
-/* 1: the bytes, which came from elsewhere and may have any alignment, are a tally_digits and its
- * `used` digits, no more and no less; whoever takes them sets room. */
+/* Returns 1 if the bytes, which came from elsewhere and may have any alignment, are a valid
+ * tally_digits with its `used` digits and nothing more, else 0. The caller then sets `room`. */
 TALLY_API int tally_digits_sound(const void *data, size_t bytes);
 
-/* NULL; or why these bytes, which came from elsewhere, are no tally_exact of values that were
- * added. Sums of states, word by word, are fine; counts below 0, as more is taken back than was
- * added, are not. */
+/* Checks a tally_exact that came from elsewhere. Returns NULL, or a sentence that says why the
+ * bytes are not a tally_exact of values that were added. Word-by-word sums of states are valid.
+ * Counts below 0 are not: more was subtracted than added. */
 static inline const char *tally_exact_problem(const void *data, size_t bytes)
 {
     tally_exact e;
@@ -66,9 +68,9 @@ static inline const char *tally_exact_problem(const void *data, size_t bytes)
     return NULL;
 }
 
-/* Statistics of such sums: the real value, rounded once. Of x: sum, mean, var, stddev. Of pairs:
- * dot is the sum of x y, weighted_mean the sum of x y over that of y, covar, corr, slope (of y on
- * x). _samp divides by n - 1, _pop by n. */
+/* Statistics of such sums: the real value, rounded once. Of one variable x: sum, mean, var,
+ * stddev. Of pairs: dot is the sum of x y; weighted_mean is the sum of x y divided by the sum of
+ * y; covar; corr; slope (of y on x). _samp divides by n - 1, _pop by n. */
 typedef enum tally_statistic {
     TALLY_SUM = 0,
     TALLY_MEAN,
@@ -94,12 +96,13 @@ enum {
     TALLY_NEEDS_YY = 8,
     TALLY_NEEDS_XY = 16
 };
-/* The sums that a statistic needs; 0: there is no such statistic. */
+/* The sums that a statistic needs, as TALLY_NEEDS_ bits; 0: there is no such statistic. */
 TALLY_API int tally_statistic_needs(tally_statistic which);
-/* *value, of dtype TALLY_F32 or TALLY_F64. 0: there is no value (fewer rows than the statistic
- * takes, or its denominator is 0, or an argument is wrong), and *value is NaN if it was written;
- * else 1. With a NaN or an infinity among the values: sum, mean and dot as in doc/exact.md, the
- * weighted mean as f64 divides its two sums, all others NaN. */
+/* Computes a statistic. *value has dtype TALLY_F32 or TALLY_F64. Returns 1, or 0 if there is no
+ * value: there are fewer rows than the statistic needs, its denominator is 0, or an argument is
+ * wrong. Then *value is NaN, or unchanged if it could not be written. If a value is NaN or
+ * infinite, sum, mean and dot follow doc/exact.md, the weighted mean is the f64 quotient of its
+ * two sums, and all other statistics are NaN. */
 TALLY_API int tally_statistic_value(tally_statistic which, const tally_sums *sums,
                                     tally_dtype dtype, void *value);
 

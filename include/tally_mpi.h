@@ -1,36 +1,40 @@
 /* SPDX-License-Identifier: MIT
+ *
  * tally_mpi.h - one sequence, or many, over the ranks of an MPI communicator, with the bits of
  * one process.
  *
  *     #include <mpi.h>
  *     #include <tally_mpi.h>
  *     ...
- *     tally_view mine = tally_flat(x, TALLY_F64, n);                  // my part of the sequence
+ *     tally_view mine = tally_flat(x, TALLY_F64, n);                  // this rank's part
  *     double sum;
  *     if (tally_mpi_reduce(ctx, "sum", &mine, -1, &sum, -1, MPI_COMM_WORLD))
  *         fprintf(stderr, "%s\n", tally_mpi_error());
  *
- * Header only: it uses your mpi.h and the functions of tally.h. Every call is collective: all
- * ranks of the communicator make it, with the same op. Every rank gets the same status, and the
- * same sentence in tally_mpi_error(), which names the rank that failed. The bits do not depend
- * on how many ranks there are, on how the sequence is cut (parts may be empty) or on the
- * algorithms of the MPI library: fragments merge exactly (doc/order.md), in any bracketing.
+ * The header has the code too: it uses your mpi.h and the functions of tally.h. Every call is
+ * collective: all ranks of the communicator make it, with the same op. Every rank gets the same
+ * status, and the same sentence from tally_mpi_error(), which names the rank that failed. The
+ * bits do not depend on the number of ranks, on where the sequence is cut (parts may be empty),
+ * or on the algorithms of the MPI library, because fragments merge exactly in any order
+ * (doc/order.md).
  *
- *   start   the number of my first element in the whole sequence. Ranks may hold their parts in
- *           any order, without gaps and overlaps. -1, on all ranks: the parts follow each other
- *           by rank.
- *   root    the rank that gets the result; -1: all of them
+ *   start   the number of this rank's first element in the whole sequence. Ranks may hold their
+ *           parts in any order, without gaps and overlaps. -1, on all ranks: the parts follow
+ *           each other by rank.
+ *   root    the rank that gets the result; -1: all ranks
  *
- * Views are dense but for tally_mpi_fields: tally_flat, or tally_rows in C order as one
- * sequence. They, and results, are in host memory or in that of the context's device;
- * tally_mpi_open(&ctx, "cuda", comm) gives each rank a GPU. No MPI library has to know GPUs:
- * what goes between ranks, fragments and the elements at the ends of parts, goes through the
- * host. In tally_mpi_allreduce all elements do; tally_mpi_nccl.h moves them from device to
- * device. Views may have validity, also on some ranks alone, and a second input (next); in
- * device memory these go through the host. One thread of a rank calls at a time. A rank that
- * dies, or an MPI call that fails, is for the error handler of the MPI library: with the default
- * one all ranks end; with MPI_ERRORS_RETURN the status is TALLY_IO. To drop the header into a
- * project of yours, take tally_mpi_ranks.h and tally_mpi_elements.h too, which lie beside it. */
+ * Views are dense: tally_flat, or tally_rows, whose rows are taken as one sequence in C order.
+ * Only tally_mpi_fields takes other views. Views and results are in host memory or in the memory
+ * of the context's device; tally_mpi_open(&ctx, "cuda", comm) gives each rank a GPU. The MPI
+ * library need not support GPUs: what ranks exchange, fragments and the elements at the ends of
+ * parts, is copied through the host. tally_mpi_allreduce copies all its elements through the
+ * host; tally_mpi_nccl.h moves them from device to device. Views may have validity, even on some
+ * ranks only, and a second input (next); those in device memory are copied through the host.
+ *
+ * One thread of a rank may call at a time. If a rank dies or an MPI call fails, the error handler
+ * of the MPI library decides: the default one ends all ranks; with MPI_ERRORS_RETURN the status
+ * is TALLY_IO. To copy the header into a project of yours, copy tally_mpi_ranks.h and
+ * tally_mpi_elements.h too. */
 #ifndef TALLY_MPI_H
 #define TALLY_MPI_H
 
@@ -41,11 +45,11 @@
 extern "C" {
 #endif
 
-/* ---- a device for each rank -------------------------------------------------------------------------------------- */
+/* ---- a device for each rank ------------------------------------------------------------------ */
 
-/* tally_open, collective: all ranks have a context, or none. "cuda" and "opencl", without a
- * number and with options or without ("cuda,code=best"), are for each rank another device of its
- * machine; where there are more ranks than devices, they share. */
+/* tally_open, collective: all ranks get a context, or none does. "cuda" and "opencl" without a
+ * number, with options ("cuda,code=best") or without, give the ranks of one machine its devices
+ * in turn. If there are more ranks than devices, ranks share devices. */
 static inline tally_status tally_mpi_open(tally **ctx, const char *device, MPI_Comm comm)
 {
     const char *const options = device ? strchr(device, ',') : NULL;
@@ -83,9 +87,9 @@ static inline tally_status tally_mpi_open(tally **ctx, const char *device, MPI_C
     return status;
 }
 
-/* ---- reduce ------------------------------------------------------------------------------------------------------ */
+/* ---- reduce ---------------------------------------------------------------------------------- */
 
-/* The fragment of my part. */
+/* The fragment of this rank's part. */
 static inline tally_status tally_mpi_part_of_(tally *ctx, const char *op, const tally_mpi_ *m,
                                               const tally_view *mine, long long n,
                                               tally_fragment **f)
@@ -98,15 +102,15 @@ static inline tally_status tally_mpi_part_of_(tally *ctx, const char *op, const 
     return tally_fragment_of_view(ctx, op, &flat, start, f);
 }
 
-/* The results of a fragment to out, in whatever memory that is. */
+/* Writes the results of a fragment to out, in memory of any kind. */
 static inline tally_status tally_mpi_result_(tally *ctx, const tally_fragment *all, void *out)
 {
     const tally_status status = tally_fragment_result(all, out);
     return status ? tally_mpi_fail_(status, "%s", tally_error(ctx)) : TALLY_OK;
 }
 
-/* What tally_reduce gives for the whole sequence: out has one result (x lanes), on the ranks
-   that get it. */
+/* tally_reduce of the whole sequence. out receives one result (times lanes), on the ranks that
+ * get it. */
 static inline tally_status tally_mpi_reduce(tally *ctx, const char *op, const tally_view *mine,
                                             int64_t start, void *out, int root, MPI_Comm comm)
 {
@@ -143,11 +147,11 @@ static inline tally_status tally_mpi_reduce(tally *ctx, const char *op, const ta
     return status;
 }
 
-/* ---- scan -------------------------------------------------------------------------------------------------------- */
+/* ---- scan ------------------------------------------------------------------------------------ */
 
-/* My results of tally_scan over the whole sequence: out has as many as mine has elements.
- * options->reverse is refused. Every element is read twice: once for the fragments, once for the
- * results. */
+/* tally_scan of the whole sequence. out receives the results of this rank's elements, as many as
+ * `mine` has. options->reverse is refused. Every element is read twice: once for the fragments,
+ * once for the results. */
 static inline tally_status tally_mpi_scan(tally *ctx, const char *op, const tally_view *mine,
                                           int64_t start, const tally_view *out,
                                           const tally_scan_options *options, MPI_Comm comm)
@@ -206,9 +210,9 @@ static inline tally_status tally_mpi_scan(tally *ctx, const char *op, const tall
     return status;
 }
 
-/* ---- fields ------------------------------------------------------------------------------------------------------ */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
-/* The type that the operator gets of a field. */
+/* The dtype that the operator gets of a field. */
 static inline tally_dtype tally_mpi_field_dtype_(const tally_view *v)
 {
     return v->next ? tally_common_dtype(v->dtype, v->next->dtype) : v->dtype;
@@ -225,8 +229,8 @@ static inline tally_view tally_mpi_row_(const tally_view *field, int64_t r)
     return row;
 }
 
-/* The results of an exact operator: the words of the states of all sequences add up, whatever
-   the order. */
+/* The results of an exact operator. The words of the states are added over the ranks, in any
+ * order. */
 static inline tally_status tally_mpi_exact_(tally *ctx, const char *op, const tally_view *fields,
                                             int count, long long sequences, void *const *results,
                                             MPI_Comm comm)
@@ -274,12 +278,13 @@ static inline tally_status tally_mpi_exact_(tally *ctx, const char *op, const ta
     return tally_mpi_agree_(comm, status);
 }
 
-/* Many fields in one message: fields[f] is a view of any strides (without offsets), and each of
- * its sequences goes on from rank to rank, by rank; a rank may have none of its elements.
- * results[f] gets what tally_reduce gives for the whole sequences, fields[f].rows results, on
- * every rank. All ranks have as many fields, with the same dtypes and rows. The message has the
- * nodes of every sequence, at most two for each bit of its length. An exact operator (sum:exact)
- * needs no order: its message has 576 bytes for each sequence, and MPI_SUM adds them. */
+/* Reduces many fields with one message. fields[f] is a view with any strides, without offsets.
+ * Each of its sequences continues from rank to rank; a rank may have no elements of it.
+ * results[f] receives, on every rank, tally_reduce of the whole sequences: fields[f].rows
+ * results. All ranks pass the same number of fields, with the same dtypes and rows. The message
+ * has the nodes of every sequence, at most two for each binary digit of its length. An exact
+ * operator (sum:exact) needs no order: its message has 576 bytes per sequence, and MPI_SUM adds
+ * them. */
 static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const tally_view *fields,
                                             int count, void *const *results, MPI_Comm comm)
 {
@@ -326,8 +331,9 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
         tally_mpi_end_(&m);
         return tally_mpi_exact_(ctx, op, fields, count, sequences, results, comm);
     }
-    /* of each field: elements of mine, before mine, of all; bytes of a node here, and the most
-       anywhere; its room */
+    /* five numbers per field: elements on this rank, on the ranks before it, and on all; bytes of
+     * a node on this rank, and the most on any rank. room: bytes of the field's fragment in a
+     * message */
     const size_t fs = (size_t)(status ? 0 : count);
     long long *const n = (long long *)calloc(fs * 5 + 1, sizeof *n), *const before = n + fs,
                      *const whole = n + 2 * fs, *const node = n + 3 * fs,
@@ -344,7 +350,7 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
     if (!status && (MPI_Exscan(n, before, count, MPI_LONG_LONG, MPI_SUM, comm) ||
                     MPI_Allreduce(n, whole, count, MPI_LONG_LONG, MPI_SUM, comm)))
         status = tally_mpi_fail_(TALLY_IO, "MPI_Exscan or MPI_Allreduce failed");
-    /* MPI_Exscan leaves it as it was */
+    /* on rank 0 MPI_Exscan leaves the buffer undefined */
     if (!status && m.rank == 0) memset(before, 0, fs * sizeof *before);
     for (int f = 0; f < count && !status; f++) {
         tally_view none = fields[f], none_beside = fields[f].next ? *fields[f].next : fields[f];
@@ -366,7 +372,7 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
         if (!status) {
             tally_fragment_about(mine[f], &about);
             node[f] = about.nodes ? (long long)((bytes - least) / (size_t)about.nodes + 1) : 0;
-            room[f] = least + 48; /* of a range, and of its list */
+            room[f] = least + 48; /* for a range, and for the list of ranges */
         }
         tally_fragment_free(empty);
     }

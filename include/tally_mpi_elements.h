@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * tally_mpi_elements.h - the calls of tally_mpi.h in which elements go from rank to rank, window
- * and allreduce; include that one. Names that end in _ are not for others. */
+ * tally_mpi_elements.h - the calls of tally_mpi.h that move elements between ranks: window and
+ * allreduce. Include tally_mpi.h instead. Names that end in _ are private. */
 #ifndef TALLY_MPI_ELEMENTS_H
 #define TALLY_MPI_ELEMENTS_H
 
@@ -10,23 +10,25 @@
 extern "C" {
 #endif
 
-/* ---- window ------------------------------------------------------------------------------------------------------ */
+/* ---- window ---------------------------------------------------------------------------------- */
 
-/* Elements that part `of` needs from part `from`: [*begin, *begin + the result). */
+/* Returns the number of elements that part `of` needs from part `from`; they begin at *begin. o:
+ * the window. */
 static inline long long tally_mpi_halo_(const tally_mpi_ *m, int of, int from,
                                         const tally_window_options *o, long long *begin)
 {
     const tally_mpi_part_ *p = &m->part[of], *q = &m->part[from];
     if (!p->n || !q->n || of == from) return 0;
-    long long a = q->start, b = q->start + q->n; /* all of it, but what is too far away */
+    /* all elements of `from`, less those that are too far away */
+    long long a = q->start, b = q->start + q->n;
     if (from < of && a < p->start - o->before) a = p->start - o->before;
     if (from > of && b > p->start + p->n + o->after) b = p->start + p->n + o->after;
     *begin = a;
     return b > a ? b - a : 0;
 }
 
-/* The first and the last elements of mine, where the host can read them: `n` each, before +
- * after or all there are. Free memory. */
+/* Copies of the first and the last elements of this rank's part, in host memory: n of each, where
+ * n is before + after, or the part's length if that is less. The caller frees memory. */
 typedef struct tally_mpi_ends_ {
     const char *head, *tail;
     long long n;
@@ -55,7 +57,8 @@ static inline tally_status tally_mpi_ends_of_(tally *ctx, const tally_view *mine
     return status ? tally_mpi_fail_(status, "%s", tally_error(ctx)) : TALLY_OK;
 }
 
-/* The elements before and after mine, side by side: *before and *after of them. Free *halo. */
+/* Exchanges the elements that windows need from other parts. *halo receives the *before elements
+ * before this rank's part, then the *after elements after it. The caller frees *halo. */
 static inline tally_status tally_mpi_exchange_(const tally_mpi_ *m, const tally_mpi_ends_ *ends,
                                                const tally_window_options *o, size_t size,
                                                char **halo, long long *before, long long *after)
@@ -90,7 +93,8 @@ static inline tally_status tally_mpi_exchange_(const tally_mpi_ *m, const tally_
         const int r = m->part[k].rank;
         send[r] = (int)tally_mpi_halo_(m, k, m->here, o, &begin);
         send_at[r] = (int)sent;
-        if (send[r]) { /* the last ones for a rank behind mine, the first ones for one before */
+        /* a later part needs the last elements of this part, an earlier part the first */
+        if (send[r]) {
             const char *const from =
                 k > m->here
                     ? ends->tail + (size_t)(begin - (mine->start + mine->n - ends->n)) * size
@@ -112,9 +116,9 @@ static inline tally_status tally_mpi_exchange_(const tally_mpi_ *m, const tally_
     return status;
 }
 
-/* Results first .. first + count - 1 of a window over `left` elements, then `n` of mine from
- * `from` on, then `right` elements, into out. All but out is host memory, and the processors do
- * it: it is little. */
+/* Computes the results of windows at one end of a part. The windows read `left` elements of halo,
+ * `n` of this part at `from`, and `right` of halo_right. Results first .. first + count - 1 go to
+ * out. Only out may be device memory. The processors do the work, because it is small. */
 static inline tally_status tally_mpi_edge_(tally *ctx, const char *op,
                                            const tally_operator_info *info, tally_dtype dtype,
                                            const char *halo, long long left, const char *from,
@@ -146,7 +150,8 @@ static inline tally_status tally_mpi_edge_(tally *ctx, const char *op,
     return status;
 }
 
-/* Elements of `size` bytes, those before mine, mine and those after, as neighbours: free *all. */
+/* Sets *all to the elements before this rank's part, the part, and the elements after it, of
+ * `size` bytes each, as one array. The caller frees *all. */
 static inline tally_status tally_mpi_around_(const tally_mpi_ *m, const void *data, size_t size,
                                              long long n, const tally_window_options *o, char **all,
                                              long long *left, long long *right)
@@ -169,8 +174,8 @@ static inline tally_status tally_mpi_around_(const tally_mpi_ *m, const void *da
     return status;
 }
 
-/* The same where ranks have validity or a second input: all that windows see is copied beside
-   each other. */
+/* The window call if any rank has validity or a second input: copies all elements that the
+ * windows read into one array. */
 static inline tally_status tally_mpi_window_inputs_(tally *ctx, const char *op,
                                                     const tally_operator_info *info,
                                                     const tally_mpi_ *m, const tally_view *mine,
@@ -224,9 +229,9 @@ static inline tally_status tally_mpi_window_inputs_(tally *ctx, const char *op,
     return status;
 }
 
-/* My results of tally_window over the whole sequence: those of the windows at my elements.
- * *results is how many they are: as many as mine has elements; with TALLY_EDGES_VALID without
- * those whose windows are cut off. out has room for all of mine. */
+/* tally_window of the whole sequence: the windows at the elements of this rank. *results is their
+ * number: as many as `mine` has elements; with TALLY_EDGES_VALID only the full windows. out needs
+ * space for as many results as `mine` has elements. */
 static inline tally_status tally_mpi_window(tally *ctx, const char *op, const tally_view *mine,
                                             int64_t start, const tally_view *out,
                                             const tally_window_options *options, int64_t *results,
@@ -251,8 +256,9 @@ static inline tally_status tally_mpi_window(tally *ctx, const char *op, const ta
             TALLY_UNSUPPORTED,
             "before %lld, after %lld, step %lld: over ranks at least 0, and no step",
             (long long)options->before, (long long)options->after, (long long)options->step);
-    long long any = tally_mpi_has_inputs_(mine); /* on any rank */
-    if (!status) {                               /* what the library says of such a window */
+    long long any = tally_mpi_has_inputs_(mine); /* after MPI_Allreduce: on any rank */
+    /* the checks of the library, on a view without elements */
+    if (!status) {
         tally_view none = tally_flat(NULL, mine->dtype, 0), to = tally_flat(NULL, out->dtype, 0),
                    beside;
         if (mine->next) beside = tally_flat(NULL, mine->next->dtype, 0), none.next = &beside;
@@ -296,7 +302,7 @@ static inline tally_status tally_mpi_window(tally *ctx, const char *op, const ta
     const int valid = options->edges == TALLY_EDGES_VALID;
     tally_window_options whole = *options;
     whole.edges = TALLY_EDGES_VALID;
-    if (n && n <= b + a) { /* all of it is edge */
+    if (n && n <= b + a) { /* no window is inside this part */
         const long long all = tally_window_length(left + n + right, options),
                         count = valid ? all : n;
         status = tally_mpi_edge_(ctx, op, &info, mine->dtype, halo, left, ends.head, n, halo_right,
@@ -328,47 +334,49 @@ static inline tally_status tally_mpi_window(tally *ctx, const char *op, const ta
     return status;
 }
 
-/* ---- allreduce --------------------------------------------------------------------------------------------------- */
+/* ---- allreduce ------------------------------------------------------------------------------- */
 
-/* What brings device memory from rank to rank. Without one it goes through the host and MPI.
- * tally_mpi_nccl.h has one over NCCL; a CUDA-aware MPI, or RCCL, makes another. Every rank makes
- * the same calls. Each returns NULL, or a sentence that says what failed and lives until the
- * next call. */
+/* Moves device memory between ranks. Without a mover, elements are copied through the host and
+ * MPI. tally_mpi_nccl.h has a mover over NCCL; others can be written over a CUDA-aware MPI or
+ * RCCL. Every rank makes the same calls. A call returns NULL, or a sentence that says what
+ * failed, valid until the next call. */
 typedef struct tally_mpi_mover {
     void *self;
-    /* NULL if p is memory that it can move. */
+    /* Returns NULL if the mover can move memory at p. */
     const char *(*takes)(void *self, const void *p);
-    /* *memory: at least so many bytes of the device, until the next call of it. */
+    /* Sets *memory to at least `bytes` bytes of device memory, valid until the next call of
+     * room. */
     const char *(*room)(void *self, size_t bytes, void **memory);
-    /* Begins: send[r] bytes at from + send_at[r] go to rank r, and got[r] bytes of rank r come
-     * to to + got_at[r], for each rank r, this one too (on which send[r] is got[r]). */
+    /* Starts the exchange of one call: for each rank r, this one included, sends send[r] bytes at
+     * from + send_at[r] to rank r, and receives got[r] bytes of rank r at to + got_at[r]. On this
+     * rank send[r] is got[r]. */
     const char *(*begin)(void *self, const void *from, const size_t *send, const size_t *send_at,
                          void *to, const size_t *got, const size_t *got_at);
-    /* Waits until what was begun is done. */
+    /* Waits until the started exchange is done. */
     const char *(*wait)(void *self);
-    /* Called by all ranks after a failure on one of them, of whatever kind: ends what was begun
-     * and never will be done. */
+    /* Called by all ranks after a failure of any kind on one of them: ends an exchange that was
+     * started and cannot complete. */
     void (*abandon)(void *self);
 } tally_mpi_mover;
 
-/* How n elements are shared out: rank r folds those from tally_mpi_share_(n, ranks, r) to that
-   of r + 1. */
+/* The share of rank r of n elements: it reduces elements tally_mpi_share_(n, ranks, r) to
+ * tally_mpi_share_(n, ranks, r + 1) - 1. */
 static inline long long tally_mpi_share_(long long n, int ranks, int r)
 {
     const long long more = n % ranks;
     return n / ranks * r + (r < more ? r : more);
 }
 
-/* A call of allreduce: where elements are, and how many go. */
+/* The state of an allreduce: where elements are, and how many are sent. */
 typedef struct tally_mpi_swap_ {
     const tally_mpi_mover *mover; /* NULL: MPI */
     MPI_Comm comm;
     int rank, ranks;
-    long long n, own; /* of all, of my share */
+    long long n, own; /* elements of a rank; of this rank's share */
     size_t size, result;
     const char *from; /* n elements */
-    char *to, *all;   /* n results; my share of all ranks */
-    size_t *bytes;    /* for the mover: 4 for each rank */
+    char *to, *all;   /* n results; the elements of this share, of all ranks */
+    size_t *bytes;    /* for the mover: four numbers per rank */
     int *counts;      /* for MPI */
 } tally_mpi_swap_;
 
@@ -387,7 +395,8 @@ static inline tally_status tally_mpi_by_mover_(const tally_mpi_swap_ *x, const v
     return status ? status : tally_mpi_moved_(x->mover->wait(x->mover->self));
 }
 
-/* Elements of my share come from every rank to x->all, one rank's after the other's. */
+/* Gathers this rank's share of the elements of every rank into x->all, in the order of the
+ * ranks. */
 static inline tally_status tally_mpi_gather_share_(const tally_mpi_swap_ *x)
 {
     MPI_Datatype element = MPI_DATATYPE_NULL;
@@ -396,7 +405,7 @@ static inline tally_status tally_mpi_gather_share_(const tally_mpi_swap_ *x)
     for (int r = 0; r < x->ranks; r++) {
         const long long at = tally_mpi_share_(x->n, x->ranks, r),
                         n = tally_mpi_share_(x->n, x->ranks, r + 1) - at;
-        const long long here = x->own * r; /* n + ranks at most */
+        const long long here = x->own * r; /* at most n + ranks */
         if (x->mover) {
             x->bytes[r] = (size_t)n * x->size, x->bytes[x->ranks + r] = (size_t)at * x->size;
             x->bytes[2 * x->ranks + r] = (size_t)x->own * x->size;
@@ -413,7 +422,7 @@ static inline tally_status tally_mpi_gather_share_(const tally_mpi_swap_ *x)
     return bad ? tally_mpi_fail_(TALLY_IO, "MPI_Alltoallv failed") : TALLY_OK;
 }
 
-/* Every rank's results, which lie at its share of x->to, come to all. */
+/* Sends each rank's results, which are at its share of x->to, to all ranks. */
 static inline tally_status tally_mpi_spread_results_(const tally_mpi_swap_ *x)
 {
     MPI_Datatype whole = MPI_DATATYPE_NULL;
@@ -423,7 +432,7 @@ static inline tally_status tally_mpi_spread_results_(const tally_mpi_swap_ *x)
         const long long at = tally_mpi_share_(x->n, x->ranks, r),
                         n = tally_mpi_share_(x->n, x->ranks, r + 1) - at;
         if (x->mover) {
-            const int other = r != x->rank; /* mine are there */
+            const int other = r != x->rank; /* this rank's results are in place */
             x->bytes[r] = other ? (size_t)x->own * x->result : 0;
             x->bytes[x->ranks + r] = (size_t)mine * x->result;
             x->bytes[2 * x->ranks + r] = other ? (size_t)n * x->result : 0;
@@ -441,8 +450,8 @@ static inline tally_status tally_mpi_spread_results_(const tally_mpi_swap_ *x)
     return bad ? tally_mpi_fail_(TALLY_IO, "MPI_Allgatherv failed") : TALLY_OK;
 }
 
-/* My share of what is beside the elements: `size` bytes for each of n elements, which are host
-   memory. Free *all. */
+/* Gathers this rank's share of an array beside the elements: n values of `size` bytes in host
+ * memory. The caller frees *all. */
 static inline tally_status tally_mpi_gather_beside_(const tally_mpi_swap_ *x, const char *from,
                                                     size_t size, char **all)
 {
@@ -457,7 +466,7 @@ static inline tally_status tally_mpi_gather_beside_(const tally_mpi_swap_ *x, co
     return met ? met : tally_mpi_gather_share_(&beside);
 }
 
-/* What is wrong with the arguments, on this rank. */
+/* Checks the arguments on this rank. */
 static inline tally_status tally_mpi_allreduce_check_(tally *ctx, const char *op,
                                                       const tally_view *mine, const tally_view *out,
                                                       const tally_mpi_mover *mover, int ranks,
@@ -497,8 +506,8 @@ static inline tally_status tally_mpi_allreduce_check_(tally *ctx, const char *op
     return TALLY_OK;
 }
 
-/* My share of the results: element i of all ranks is row i, which goes down the ranks. valid:
-   ranks have it. */
+/* Computes this rank's share of the results. Row i is element i of all ranks, in the order of the
+ * ranks. valid: some rank has validity. */
 static inline tally_status tally_mpi_fold_share_(tally *ctx, const char *op,
                                                  const tally_mpi_swap_ *x, const tally_view *mine,
                                                  int valid)
@@ -539,15 +548,15 @@ static inline tally_status tally_mpi_fold_share_(tally *ctx, const char *op,
     return status;
 }
 
-/* tally_mpi_allreduce whose elements, of mine and of out, are memory that the mover takes. ctx
- * works on a stream of its own, or on the one that the mover takes. */
+/* tally_mpi_allreduce for elements (`mine`) and results (`out`) in memory that the mover accepts.
+ * ctx uses its own stream, or the mover's. */
 static inline tally_status tally_mpi_allreduce_by(tally *ctx, const char *op,
                                                   const tally_view *mine, const tally_view *out,
                                                   const tally_mpi_mover *mover, MPI_Comm comm)
 {
     tally_operator_info info;
     tally_mpi_swap_ x;
-    /* for the meeting: n is in what must be the same on all; there, who has validity */
+    /* used for tally_mpi_begin_: the hash contains n, and m.n counts the ranks with validity */
     tally_mpi_ m;
     char *here = NULL, *there = NULL;
     void *all = NULL;
@@ -612,10 +621,10 @@ static inline tally_status tally_mpi_allreduce_by(tally *ctx, const char *op,
     return status;
 }
 
-/* Element by element over the ranks: out[i] is tally_reduce of the ranks' elements number i, in
- * the order of the ranks. Every rank has as many, and gets all results; out may be mine. What
- * travels is what a ring sends: every element twice; with validity, on any of the ranks, a byte
- * more for each, and a second input once. */
+/* Element by element over the ranks: out[i] is tally_reduce of element i of every rank, in the
+ * order of the ranks. All ranks have the same number of elements, and all get all results. out
+ * may be `mine`. Each element is sent twice, as in a ring allreduce; if any rank has validity,
+ * one more byte per element; a second input once. */
 static inline tally_status tally_mpi_allreduce(tally *ctx, const char *op, const tally_view *mine,
                                                const tally_view *out, MPI_Comm comm)
 {

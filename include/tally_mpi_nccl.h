@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * tally_mpi_nccl.h - tally_mpi_allreduce of device memory, from GPU to GPU over NCCL, with a GPU
- * for each rank.
+ * tally_mpi_nccl.h - tally_mpi_allreduce of device memory, from GPU to GPU over NCCL, with one GPU
+ * per rank.
  *
- *     #include <tally_mpi_nccl.h>                         // over your mpi.h, nccl.h and cuda_runtime_api.h
+ *     #include <tally_mpi_nccl.h>            // needs mpi.h, nccl.h and cuda_runtime_api.h
  *     ...
  *     cudaSetDevice(gpu);
  *     tally_mpi_nccl nccl;
@@ -11,11 +11,12 @@
  *         fprintf(stderr, "%s\n", tally_mpi_error());
  *     tally_mpi_nccl_close(&nccl);
  *
- * NCCL moves bytes and adds nothing: tally folds the elements in the order of the ranks, so the
- * bits are those of tally_mpi_allreduce, on any number of GPUs and whatever NCCL's algorithms
- * are. MPI carries what the ranks agree on. A failure of NCCL or of a GPU on one rank is an
- * error on all; no rank waits for ever. NCCL's communicator is ended then (ncclCommAbort), and
- * later calls say so. Header only; link with -lnccl -lcudart. */
+ * NCCL moves bytes and does no arithmetic: tally combines the elements in the order of the ranks.
+ * So the bits are those of tally_mpi_allreduce, on any number of GPUs and with any algorithm of
+ * NCCL. MPI carries what the ranks agree on. A failure of NCCL or of a GPU on one rank is an
+ * error on all ranks, and no rank waits forever. The failure ends NCCL's communicator
+ * (ncclCommAbort), and later calls report that. The header has the code too; link with -lnccl
+ * -lcudart. */
 #ifndef TALLY_MPI_NCCL_H
 #define TALLY_MPI_NCCL_H
 
@@ -30,15 +31,17 @@ extern "C" {
 typedef struct tally_mpi_nccl {
     tally_mpi_mover mover; /* for tally_mpi_allreduce_by */
     ncclComm_t nccl;
-    /* of the moves; tally_use_stream(ctx, stream) saves the waits between them and tally's work */
+    /* the stream of the exchanges; after tally_use_stream(ctx, stream) tally's work and the
+     * exchanges need not wait for each other on the host */
     cudaStream_t stream;
-    MPI_Comm comm; /* a copy, for what goes wrong */
+    MPI_Comm comm; /* a copy of the communicator, for messages about failures */
     int rank, ranks;
-    void *memory; /* kept from call to call */
+    void *memory; /* the gathered elements; kept from call to call */
     size_t bytes;
-    /* here: a call failed; and the others, who may wait, were told; others told so */
+    /* failed: a call failed here; told: this rank told the others; heard: another rank told this
+     * one */
     int failed, told, heard;
-    MPI_Request *telling; /* one for each rank */
+    MPI_Request *telling; /* requests of the messages about a failure, one per rank */
     char sentence[200];
 } tally_mpi_nccl;
 
@@ -117,11 +120,11 @@ static inline const char *tally_mpi_nccl_begin_(void *self, const void *from, co
     return failed;
 }
 
-/* a tag; polls between two looks around */
+/* the tag of messages about a failure; polls of the stream between two checks for a failure */
 enum { TALLY_MPI_NCCL_TOLD_ = 1, TALLY_MPI_NCCL_LOOKS_ = 256 };
 
-/* Waits for the stream. A rank that fails tells the others, who may wait for what it will never
-   send. */
+/* Waits for the stream. A rank that fails tells the other ranks, which may be waiting for its
+ * data. */
 static inline const char *tally_mpi_nccl_wait_(void *self)
 {
     tally_mpi_nccl *const x = (tally_mpi_nccl *)self;
@@ -157,8 +160,8 @@ static inline const char *tally_mpi_nccl_wait_(void *self)
     return failed;
 }
 
-/* All ranks: what was told is taken, and if NCCL failed on any of them, its communicator ends on
-   all. */
+/* On all ranks: receives all messages about failures. If NCCL failed on any rank, ends its
+ * communicator on all. */
 static inline void tally_mpi_nccl_abandon_(void *self)
 {
     tally_mpi_nccl *const x = (tally_mpi_nccl *)self;
@@ -176,7 +179,7 @@ static inline void tally_mpi_nccl_abandon_(void *self)
     x->nccl = NULL;
 }
 
-/* Ends it, also after a failure. Collective. */
+/* Ends the communicator and frees the memory, also after a failure. Collective. */
 static inline void tally_mpi_nccl_close(tally_mpi_nccl *x)
 {
     if (x->nccl) ncclCommDestroy(x->nccl);
@@ -188,8 +191,8 @@ static inline void tally_mpi_nccl_close(tally_mpi_nccl *x)
     x->comm = MPI_COMM_NULL;
 }
 
-/* A communicator of NCCL over the ranks of comm, each with its current CUDA device, of which no
- * two may be the same, and a stream. Collective: all have it, or none. */
+/* Makes an NCCL communicator and a stream over the ranks of comm. Each rank uses its current CUDA
+ * device; no two ranks may use the same one. Collective: all ranks succeed, or none. */
 static inline tally_status tally_mpi_nccl_open(tally_mpi_nccl *x, MPI_Comm comm)
 {
     ncclUniqueId id;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * tally_mpi_ranks.h - what the calls of tally_mpi.h share; include that one. How ranks agree on
- * one status and one sentence, what each knows of the parts of all, and fragments as an
- * operation of MPI. Names that end in _ are not for others. */
+ * tally_mpi_ranks.h - the common part of the calls of tally_mpi.h. Include tally_mpi.h instead. It
+ * has: how ranks agree on one status and one sentence, the table of all parts, and the merge of
+ * fragments as an MPI operation. Names that end in _ are private. */
 #ifndef TALLY_MPI_RANKS_H
 #define TALLY_MPI_RANKS_H
 
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* ---- ranks ------------------------------------------------------------------------------------------------------- */
+/* ---- ranks ----------------------------------------------------------------------------------- */
 
 enum { TALLY_MPI_SENTENCE = 640, TALLY_MPI_NAME = 64 };
 
@@ -34,7 +34,7 @@ static inline void tally_mpi_copy_(char *to, size_t room, const char *text)
     to[n] = 0;
 }
 
-/* The sentence of the last call of this source file that failed, the same on every rank. */
+/* The sentence of the last call in this source file that failed; the same on every rank. */
 static inline const char *tally_mpi_error(void) { return tally_mpi_sentence_(); }
 
 static inline tally_status tally_mpi_fail_(tally_status status, const char *format, ...)
@@ -46,7 +46,7 @@ static inline tally_status tally_mpi_fail_(tally_status status, const char *form
     return status;
 }
 
-/* A part of the sequence, as every rank knows it of all others. */
+/* One part of the sequence. Every rank has the parts of all ranks. */
 typedef struct tally_mpi_part_ {
     long long start, n;
     unsigned long long what; /* a hash of operator, dtype and the verb's options */
@@ -55,9 +55,9 @@ typedef struct tally_mpi_part_ {
 
 typedef struct tally_mpi_ {
     MPI_Comm comm;
-    int rank, ranks, here; /* here: my place in `part` */
+    int rank, ranks, here; /* here: the index of this rank's part in `part` */
     tally_mpi_part_ *part; /* in the order of the sequence */
-    long long n;           /* of the whole sequence */
+    long long n;           /* elements of the whole sequence */
 } tally_mpi_;
 
 static inline unsigned long long tally_mpi_hash_(unsigned long long h, const void *bytes, size_t n)
@@ -67,7 +67,7 @@ static inline unsigned long long tally_mpi_hash_(unsigned long long h, const voi
     return h;
 }
 
-/* What must be the same on all ranks, in words. */
+/* A description of the call, which must be the same on all ranks. */
 enum { TALLY_MPI_WORDS_ = 120 };
 static inline char *tally_mpi_words_(void)
 {
@@ -75,9 +75,8 @@ static inline char *tally_mpi_words_(void)
     return words;
 }
 
-/* With the operator as an empty fragment of v's sequences names it: the text of an operator that
- * a user defined, and the layout of fragments, are other ones on a rank with another text or
- * library. */
+/* Adds the operator to the hash, by the bytes of an empty fragment of v's sequences. These differ
+ * if a rank has another text of a user's operator or another version of the library. */
 static inline unsigned long long tally_mpi_hash_op_(unsigned long long h, tally *ctx,
                                                     const char *op, const tally_view *v)
 {
@@ -107,7 +106,8 @@ static inline unsigned long long tally_mpi_what_(tally *ctx, const char *verb, c
     return tally_mpi_hash_(h, &dtype, sizeof dtype);
 }
 
-/* Rank `other` makes another call than rank 0. All ranks know that, and get the words of both. */
+/* The error of a rank `other` that makes another call than rank 0. All ranks call this, and get
+ * the descriptions of both calls. */
 static inline tally_status tally_mpi_differs_(MPI_Comm comm, int other)
 {
     char words[2][TALLY_MPI_WORDS_];
@@ -136,11 +136,10 @@ static inline int tally_mpi_by_start_(const void *a, const void *b)
     return x->rank < y->rank ? -1 : 1;
 }
 
-/* The status of a rank that only knows that another one failed. */
+/* The status of a rank that knows only that another rank failed. */
 #define TALLY_MPI_ELSEWHERE_ ((tally_status)127)
 
-/* A status of each rank becomes one of all: that of the lowest rank that failed, with its
-   sentence. */
+/* Returns one status for all ranks: that of the lowest rank that failed, with its sentence. */
 static inline tally_status tally_mpi_agree_(MPI_Comm comm, tally_status mine)
 {
     struct {
@@ -162,7 +161,7 @@ static inline tally_status tally_mpi_agree_(MPI_Comm comm, tally_status mine)
     return tally_mpi_fail_((tally_status)said.status, "rank %d: %s", out.rank, said.text);
 }
 
-/* A dense view as one sequence: its length. */
+/* Checks that a view is dense, and sets *n to its length as one sequence. */
 static inline tally_status tally_mpi_dense_(const tally_view *v, const char *name, long long *n)
 {
     *n = 0;
@@ -189,7 +188,7 @@ static inline tally_status tally_mpi_dense_(const tally_view *v, const char *nam
     return TALLY_OK;
 }
 
-/* The context, and my part. */
+/* Checks the context and this rank's view. */
 static inline tally_status tally_mpi_input_(const tally *ctx, const tally_view *mine, long long *n)
 {
     *n = 0;
@@ -197,8 +196,8 @@ static inline tally_status tally_mpi_input_(const tally *ctx, const tally_view *
                : tally_mpi_fail_(TALLY_INVALID, "ctx is NULL: must be a context");
 }
 
-/* A view of n elements, which is dense, as one sequence; next: room for its second input. Of one
- * input without validity the calls are those of plain memory. */
+/* A dense view of n elements as one sequence. *next holds its second input. Views of one input
+ * without validity use the simpler calls. */
 static inline int tally_mpi_has_inputs_(const tally_view *v) { return v && (v->valid || v->next); }
 static inline tally_view tally_mpi_flat_(const tally_view *v, long long n, tally_view *next)
 {
@@ -214,8 +213,8 @@ static inline tally_view tally_mpi_flat_(const tally_view *v, long long n, tally
     return flat;
 }
 
-/* `bytes` bytes where the host can read them: as they lie, or a copy of device memory. Free
-   *memory. */
+/* Makes `bytes` bytes readable by the host: in place, or as a copy of device memory. The caller
+ * frees *memory. */
 static inline tally_status tally_mpi_read_(tally *ctx, const void *data, size_t bytes,
                                            const char **at, char **memory)
 {
@@ -233,7 +232,8 @@ static inline tally_status tally_mpi_read_(tally *ctx, const void *data, size_t 
     return status ? tally_mpi_fail_(status, "%s", tally_error(ctx)) : TALLY_OK;
 }
 
-/* A byte for each of the n elements of a dense view: is it there, in all inputs? Free *there. */
+/* Sets *there to n bytes, one per element of a dense view: 1 if the element is valid in all
+ * inputs. The caller frees *there. */
 static inline tally_status tally_mpi_there_(tally *ctx, const tally_view *mine, long long n,
                                             char **there)
 {
@@ -259,7 +259,7 @@ static inline tally_status tally_mpi_there_(tally *ctx, const tally_view *mine, 
     return status;
 }
 
-/* The bits of so many such bytes, with room for one more. Free it; NULL: no memory. */
+/* A bitmap of n such bytes, and memory for one bit more. NULL: no memory. The caller frees it. */
 static inline unsigned char *tally_mpi_bits_(const char *there, long long n)
 {
     unsigned char *const bits = (unsigned char *)calloc((size_t)n / 8 + 1, 1);
@@ -268,8 +268,7 @@ static inline unsigned char *tally_mpi_bits_(const char *there, long long n)
     return bits;
 }
 
-/* The type of the elements that the operator gets: of two inputs the common one, which the
-   fragment has. */
+/* The dtype that the operator gets: for two inputs their common type, which the fragment has. */
 static inline tally_dtype tally_mpi_dtype_(const tally_fragment *f, const tally_view *mine)
 {
     tally_fragment_info about;
@@ -279,8 +278,8 @@ static inline tally_dtype tally_mpi_dtype_(const tally_fragment *f, const tally_
 
 static inline void tally_mpi_end_(tally_mpi_ *m) { free(m->part); }
 
-/* All ranks meet: what each has, whether all is well, and that the parts are one sequence. mine:
-   this rank's status. */
+/* Starts a call on all ranks: exchanges the parts, agrees on the status, and checks that the
+ * parts form one sequence. mine: the status of this rank. */
 static inline tally_status tally_mpi_begin_(tally_mpi_ *m, MPI_Comm comm, long long start,
                                             long long n, unsigned long long what, tally_status mine)
 {
@@ -298,7 +297,8 @@ static inline tally_status tally_mpi_begin_(tally_mpi_ *m, MPI_Comm comm, long l
         return tally_mpi_fail_(TALLY_IO, "MPI_Allgather failed");
     const long long first = m->part[0].start;
     long long at = 0;
-    for (int r = 0; r < m->ranks; r++) { /* the same on all ranks, so all find the same */
+    /* all ranks have the same table, so all come to the same result */
+    for (int r = 0; r < m->ranks; r++) {
         tally_mpi_part_ *p = &m->part[r];
         if (p->what != m->part[0].what) return tally_mpi_differs_(comm, r);
         if ((p->start < 0) != (first < 0))
@@ -333,14 +333,14 @@ static inline tally_status tally_mpi_begin_(tally_mpi_ *m, MPI_Comm comm, long l
     return TALLY_OK;
 }
 
-/* ---- fragments as an MPI operation: associative, not commutative ------------------------------------------------- */
+/* ---- fragments as an MPI operation: associative, not commutative ----------------------------- */
 
-/* Messages of one size, with the bytes of `count` fragments. Each has its room: the length, then
- * the bytes; length -1: it failed. */
+/* A message with the bytes of `count` fragments, of the same size on all ranks. Each fragment has
+ * a fixed space: its length, then its bytes. Length -1: a merge failed. */
 typedef struct tally_mpi_merge_ {
     tally *ctx;
     int count;
-    const size_t *room; /* multiples of TALLY_MPI_UNIT_ */
+    const size_t *room; /* bytes of each space, multiples of TALLY_MPI_UNIT_ */
     char sentence[TALLY_MPI_SENTENCE];
 } tally_mpi_merge_;
 enum { TALLY_MPI_UNIT_ = 16 };
@@ -350,7 +350,7 @@ static inline tally_mpi_merge_ *tally_mpi_merging_(void)
     return &merging;
 }
 
-/* b = a then b, both a fragment's room in a message. */
+/* b = a merged with b. Both are the space of a fragment in a message, of `room` bytes. */
 static inline void tally_mpi_merge_one_(tally_mpi_merge_ *x, size_t room, const char *a, char *b)
 {
     long long a_bytes, b_bytes;
@@ -371,7 +371,7 @@ static inline void tally_mpi_merge_one_(tally_mpi_merge_ *x, size_t room, const 
     tally_fragment_free(right);
 }
 
-/* inout = in then inout. */
+/* The MPI operation: inout = in merged with inout. */
 static inline void tally_mpi_merge_function_(void *in, void *inout, int *count, MPI_Datatype *type)
 {
     tally_mpi_merge_ *const x = tally_mpi_merging_();
@@ -382,8 +382,8 @@ static inline void tally_mpi_merge_function_(void *in, void *inout, int *count, 
             tally_mpi_merge_one_(x, x->room[f], a, b);
 }
 
-/* Room for the fragment of any part of n elements: two nodes for each bit of the length, each of
- * `node` bytes, and `more` bytes. */
+/* Bytes of the space for the fragment of any part of n elements: two nodes of `node` bytes for
+ * each binary digit of the length, and `more` bytes. */
 static inline size_t tally_mpi_room_(long long n, size_t node, size_t more)
 {
     size_t nodes = 4;
@@ -391,8 +391,8 @@ static inline size_t tally_mpi_room_(long long n, size_t node, size_t more)
     return (sizeof(long long) + more + nodes * node + TALLY_MPI_UNIT_ - 1) / TALLY_MPI_UNIT_ *
            TALLY_MPI_UNIT_;
 }
-/* The same of one sequence: a state has 48 bytes at most, with its number of elements; rows and
-   a range are listed. */
+/* The same for one sequence: a node has at most 49 bytes, and the fragment lists its rows and its
+ * range. */
 static inline size_t tally_mpi_room_of_one_(long long n)
 {
     return tally_mpi_room_(n, 49, 40 + TALLY_MPI_NAME + 8 + 32);
@@ -400,7 +400,7 @@ static inline size_t tally_mpi_room_of_one_(long long n)
 
 typedef enum { TALLY_MPI_TO_ROOT_, TALLY_MPI_TO_ALL_, TALLY_MPI_BEFORE_ME_ } tally_mpi_way_;
 
-/* Saved fragments into a message. */
+/* Saves fragments into a message. */
 static inline tally_status tally_mpi_pack_(tally *ctx, int count, const size_t *room,
                                            tally_fragment *const *mine, char *to)
 {
@@ -414,7 +414,7 @@ static inline tally_status tally_mpi_pack_(tally *ctx, int count, const size_t *
     return TALLY_OK;
 }
 
-/* And a message into fragments. */
+/* Loads fragments from a message. */
 static inline tally_status tally_mpi_unpack_(tally *ctx, int count, const size_t *room,
                                              const char *from, tally_fragment **all)
 {
@@ -430,10 +430,10 @@ static inline tally_status tally_mpi_unpack_(tally *ctx, int count, const size_t
     return TALLY_OK;
 }
 
-/* What the parts have together: on the rank `root`, on all, or of the parts before mine (nothing
- * before the first, which gets NULL). `count` fragments of mine, each in a room that is the same
- * on all ranks, are merged with what the MPI library brings; all[0 .. count - 1] must be freed,
- * also after a failure. */
+/* Merges the fragments of all parts. The result goes to rank `root`, to all ranks, or, with
+ * TALLY_MPI_BEFORE_ME_, each rank gets the merged parts before its own (the first part gets
+ * NULL). `count` fragments, each in a space of room[f] bytes that is the same on all ranks, are
+ * merged by one MPI call. The caller frees all[0 .. count - 1], also after a failure. */
 static inline tally_status tally_mpi_merge_all_(tally *ctx, const tally_mpi_ *m, int count,
                                                 const size_t *room, tally_fragment *const *mine,
                                                 tally_mpi_way_ way, int root, tally_fragment **all)
@@ -466,7 +466,7 @@ static inline tally_status tally_mpi_merge_all_(tally *ctx, const tally_mpi_ *m,
         return status;
     }
     for (int r = 0; r < m->ranks; r++) moved |= m->part[r].rank != r;
-    if (moved) { /* in the order of the sequence */
+    if (moved) { /* ranks of `comm` in the order of the sequence */
         bad |= MPI_Comm_split(m->comm, 0, m->here, &comm);
         for (int r = 0; r < m->ranks; r++)
             if (m->part[r].rank == root) to = r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * tally.Array: results where NumPy is not wanted. Dense memory with a dtype and a shape that
- * speaks the buffer protocol, __array_interface__, DLPack and Arrow (array_export.c), so that
- * every library takes it without a copy. */
+ * tally.Array: an array for results without NumPy. It is dense memory with a dtype and a shape, and
+ * offers the buffer protocol, __array_interface__, DLPack and Arrow (array_export.c), so that other
+ * libraries can use it without a copy. */
 #include "pt.h"
 #include <stdlib.h>
 #include <string.h>
@@ -231,7 +231,7 @@ static PyObject *repr(PyObject *self)
     return text;
 }
 
-/* empty(shape, dtype) -> Array, for the package's own use */
+/* empty(shape, dtype) -> Array. For the package's own use. */
 static PyObject *make_empty(PyObject *module, PyObject *args)
 {
     PyObject *shape, *dtype;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * tally.Array for other libraries: DLPack (new and old capsules) and Arrow's C data interface.
- * What is given out holds a reference to the array; its deleter may be called from a thread
- * without the GIL. */
+ * Exports tally.Array to other libraries: DLPack (new and old capsules) and Arrow's C data
+ * interface. An exported structure holds a reference to the array. Its deleter may be called from a
+ * thread without the GIL. */
 #include "pt.h"
 #include "capsules.h"
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static void delete_old(pt_dl_managed *m)
     free(m);
 }
 
-/* A capsule that nobody used is deleted with its tensor. */
+/* Deletes the tensor of a capsule that was never consumed. */
 static void drop_new(PyObject *capsule)
 {
     if (!PyCapsule_IsValid(capsule, "dltensor_versioned")) return;
@@ -42,7 +42,7 @@ static void drop_old(PyObject *capsule)
     delete_old(m);
 }
 
-/* shape and strides have room for ndim numbers each. */
+/* shape and strides have space for ndim numbers each. */
 static pt_dl_tensor tensor_of(const pt_array *array, int64_t *shape)
 {
     int64_t bytes = (int64_t)tally_dtype_size(array->dtype);

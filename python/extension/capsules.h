@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What Python's capsules hold: the structures of DLPack 1.x, and of the Arrow C data interface
- * and C stream interface, as their specifications give them. */
+ * The structures inside Python capsules, as their specifications define them: DLPack 1.x, and the
+ * Arrow C data and C stream interfaces. */
 #ifndef TALLY_CAPSULES_H
 #define TALLY_CAPSULES_H
 #include <stdint.h>
@@ -20,7 +20,7 @@ typedef struct pt_dl_tensor {
         uint8_t code, bits; /* code: 0 int, 1 uint, 2 float, 4 bfloat, 6 bool */
         uint16_t lanes;
     } dtype;
-    int64_t *shape, *strides; /* strides in elements, or NULL: C order */
+    int64_t *shape, *strides; /* strides count elements; NULL: C order */
     uint64_t byte_offset;
 } pt_dl_tensor;
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * Contexts. tally.h has one context serve one thread at a time; here each call under way has one
- * of its own, taken from a pool of those that earlier calls opened:
+ * Contexts. In tally.h one thread at a time may use a context. Here every running call has its own
+ * context, from a pool of contexts that earlier calls opened:
  *
- *   place 0 "auto"              free: ctx -> ctx
- *   place 1 "cpu,threads=1"     free: ctx
- *   place 2 "cuda:0"            free:
+ *  place 0 "auto"              free: ctx -> ctx
+ *  place 1 "cpu,threads=1"     free: ctx
+ *  place 2 "cuda:0"            free:
  *
- * A place is a device string that was used. Operators that Python defined are a list; a context
- * catches up with it when it is taken. A mutex guards all, since a Python without the GIL has
- * nothing else; it is held for a few lines. */
+ * A place is a device string that was used. Operators that Python defined are in a list; a
+ * context defines those that it lacks when it is taken from the pool. A mutex guards all of this,
+ * because Python may run without the GIL. It is held only for a few lines. */
 #include "pt.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -31,8 +31,8 @@ static definition *definitions;
 static int definition_count;
 static _Thread_local int current;
 
-/* A child of fork: another thread may have held the mutex, and a GPU's contexts are of no use
- * (tally.h). They stay allocated, since the driver cannot close them here. */
+/* In a child of fork another thread may have held the mutex, and contexts of GPUs are unusable
+ * (tally.h). They stay allocated, because the driver cannot close them here. */
 static void in_child(void)
 {
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
@@ -65,7 +65,7 @@ int pt_raise(const tally *ctx, tally_status status)
     return -1;
 }
 
-/* The number of a device string, or -1 with an exception. */
+/* The place of a device string; -1 with an exception. */
 static int place_of(const char *name)
 {
     int at, full = 0;
@@ -101,12 +101,12 @@ static pt_slot *open_slot(int at)
         free(slot);
         return NULL;
     }
-    const char *isa = tally_isa(slot->ctx); /* a GPU's is its device's name */
+    const char *isa = tally_isa(slot->ctx); /* for a GPU the name of its device */
     slot->is_gpu = strchr(isa, ':') != NULL;
     return slot;
 }
 
-/* Definitions that came after the slot's last call. */
+/* Defines the operators that were added since this context's last call. */
 static int catch_up(pt_slot *slot)
 {
     for (;;) {
@@ -133,8 +133,8 @@ static pt_slot *take_place(int at)
     return NULL;
 }
 
-/* The place for data on CUDA device `number`: the thread's own if that is this device, with its
-   options. */
+/* The place for data on CUDA device `number`. If the thread uses that device, its place, which
+ * may have options. */
 static int place_of_cuda(int number)
 {
     char name[32];
@@ -210,13 +210,13 @@ tally_status pt_stream_end(pt_slot *slot, tally_status status, const pt_operand 
                            const pt_operand *out)
 {
     if ((!a->stream && (!out || !out->stream)) || !slot->is_gpu) return status;
-    tally_status end = tally_use_stream(slot->ctx, NULL); /* waits */
+    tally_status end = tally_use_stream(slot->ctx, NULL); /* this call waits for the work */
     return status ? status : end;
 }
 
-/* ---- what Python calls ---- */
+/* ---- called from Python ---- */
 
-/* use(name) -> the name that was in use on this thread */
+/* use(name) -> the name that was used on this thread before */
 PyObject *pt_use(PyObject *module, PyObject *name)
 {
     const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
@@ -264,7 +264,7 @@ PyObject *pt_define(PyObject *module, PyObject *const *args, Py_ssize_t count)
         definitions[definition_count++] = d;
     }
     pthread_mutex_unlock(&lock);
-    pt_give_back(slot); /* will define it a second time, which changes nothing */
+    pt_give_back(slot); /* the context will define it again later, which changes nothing */
     if (more) Py_RETURN_NONE;
     free(d.name);
     free(d.text);

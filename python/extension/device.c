@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Arrays on a device, for what runs in host memory alone: they are copied, and results back. */
+ * Copies arrays on a device to the host, for work that needs host memory, and results back. */
 #include "pt.h"
 #include <stdlib.h>
 
-/* A copy between host memory and an array on a device, when its stream has come to it. */
+/* Copies between host memory and an array on a device, after the work on the array's stream is
+ * done. */
 static int copy(const pt_operand *a, void *to, const void *from, int64_t bytes)
 {
     pt_slot *slot = pt_take(a, NULL);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Axes, and the strides that walk them. The view of tally.h has two: rows and elements. An array
- * of n axes becomes as few dimensions as its strides allow:
+ * Axes, and the fewest strides that visit their elements. A view of tally.h has two strides, of
+ * rows and of elements. The axes of an array are joined to as few dimensions as its strides allow:
  *
- *   shape (2, 3, 4, 5), C order, axis 2  ->  kept (2, 3), (5): joined 6 rows of stride 20, and 5 of stride 1
+ *  shape (2, 3, 4, 5), C order, axis 2  ->  kept (2, 3), (5): joined 6 rows of stride 20,
+ *                                           and 5 of stride 1
  *
- * The kept dimension that comes last becomes the rows of one call; those before it are looped
- * over. Several axes that are folded and that no single stride walks are packed, piece by piece
- * (walk.c). */
+ * The last kept dimension becomes the rows of one call; a loop runs over the dimensions before
+ * it. If several axes are reduced and no single stride visits their elements, they are copied to
+ * dense memory piece by piece (walk.c). */
 #include "pt.h"
 #include <stdlib.h>
 #include <string.h>
@@ -131,7 +132,7 @@ void pt_pack(char *to, const char *from, const pt_dim *dim, int dims, int64_t fi
         copy_line(to, bytes, from, line->in, now, bytes);
         to += now * bytes;
         if ((count -= now) == 0) return;
-        from -= at[dims - 1] * line->in; /* the next line: */
+        from -= at[dims - 1] * line->in; /* moves to the next line */
         at[dims - 1] = 0;
         for (int i = dims - 2; i >= 0; i--) {
             from += dim[i].in;
@@ -162,7 +163,7 @@ void pt_unpack(char *to, const char *from, const pt_dim *dim, int dims, int64_t 
     }
 }
 
-/* ---- memory that meets ---- */
+/* ---- overlapping memory ---- */
 
 static void extent(const pt_operand *a, int64_t bytes, uintptr_t *low, uintptr_t *high)
 {
@@ -198,8 +199,8 @@ static int by_stride(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Each stride must step over all that the smaller ones reach: true of every array that was not
-   made by tricks. */
+/* Checks that each stride is larger than the extent of all smaller ones. This is true of all
+ * arrays except those with manipulated strides. */
 int pt_distinct(const pt_operand *a, int64_t bytes)
 {
     pt_dim dim[PT_DIMS];

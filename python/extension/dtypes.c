@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Element types: their names in Python, in array interfaces, in buffers; and single values as
+ * Element types: their names in Python, in array interfaces and in buffers; and single values as
  * numbers. */
 #include "pt.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-/* One row per dtype of tally.h, in its order; bool is u8 with another name. */
+/* One row per dtype of tally.h, in its order. bool is u8 with another name. */
 static const struct {
     tally_dtype dtype;
-    char kind; /* of array interfaces */
+    char kind; /* the letter in array interfaces */
     int bytes;
     const char *name, *typestr, *format;
 } table[] = {
@@ -46,7 +46,7 @@ const char *pt_dtype_format(tally_dtype dtype, int is_bool)
 
 static int by_name(const char *name, tally_dtype *dtype, int *is_bool)
 {
-    const char *dot = strrchr(name, '.'); /* torch.float32 */
+    const char *dot = strrchr(name, '.'); /* as in torch.float32 */
     if (dot) name = dot + 1;
     *is_bool = !strcmp(name, "bool") || !strcmp(name, "bool_");
     *dtype = *is_bool                 ? TALLY_U8
@@ -62,7 +62,7 @@ static int by_name(const char *name, tally_dtype *dtype, int *is_bool)
 
 int pt_dtype_of(PyObject *object, tally_dtype *dtype, int *is_bool)
 {
-    /* a string, a dtype with a name, a class, or what prints as one */
+    /* a string, a dtype with a name, a class, or an object whose str is a name */
     PyObject *text = NULL;
     const char *const from[] = {"name", "__name__"};
     if (PyUnicode_Check(object)) text = Py_NewRef(object);
@@ -141,8 +141,8 @@ PyObject *pt_value(tally_dtype dtype, int is_bool, const void *value)
     return NULL;
 }
 
-/* By way of its text, which the library rounds once: what Python prints for a number reads back
-   to the same bits. */
+/* Converts a number through its text, which the library rounds once. Python's text of a float
+ * reads back to the same bits. */
 int pt_value_from(PyObject *number, const char *name, tally_dtype dtype, void *value)
 {
     if (!PyNumber_Check(number) || PyComplex_Check(number)) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums as values: here a state is the 576 bytes of a tally_exact (doc/exact.md). _exact.py
- * has the class. */
+ * Exact sums as values: a state is the 576 bytes of a tally_exact (doc/exact.md). The class is in
+ * _exact.py. */
 #include "pt.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* A state from bytes. */
+/* Reads a state from bytes. */
 static int read_state(PyObject *object, tally_exact *sum)
 {
     char *bytes;
@@ -25,7 +25,7 @@ static PyObject *state_of(const tally_exact *sum)
     return PyBytes_FromStringAndSize((const char *)sum, (Py_ssize_t)sizeof *sum);
 }
 
-/* x's elements, piece by piece where no stride walks them. No GIL. */
+/* Adds the elements of x; copies them piece by piece if no stride visits them. No GIL. */
 static tally_status add(tally *ctx, tally_exact *sum, const pt_operand *a, int sign)
 {
     enum { PIECE = 1 << 22 };
@@ -109,7 +109,7 @@ PyObject *pt_exact_value(PyObject *module, PyObject *const *args, Py_ssize_t cou
     tally_exact sum;
     tally_dtype dtype;
     int is_bool;
-    double value; /* room for any */
+    double value; /* space for any result */
     if (pt_count("exact_value", count, 3) || read_state(args[0], &sum)) return NULL;
     PyObject *text = PyUnicode_AsUTF8String(args[1]), *object = NULL;
     if (text && !pt_dtype_of(args[2], &dtype, &is_bool)) {

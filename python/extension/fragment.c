@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Fragments, as values: here a fragment is the bytes that tally_fragment_save writes
- * (doc/formats.md), so it pickles, compares, and belongs to no context and no thread.
- * fragment.py has the class. */
+ * Fragments as values: a fragment is the bytes that tally_fragment_save writes (doc/formats.md). So
+ * it can be pickled and compared, and belongs to no context and no thread. The class is in
+ * _fragment.py. */
 #include "pt.h"
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static PyObject *saved(tally *ctx, tally_fragment *fragment)
     return object;
 }
 
-/* With elements that are left out, a second array, or memory of a device. */
+/* Makes a fragment if elements are left out, or of two arrays, or of device memory. */
 static tally_status make_of_inputs(tally *ctx, const pt_verb *verb, const pt_operand *a,
                                    int64_t start, tally_fragment **whole)
 {
@@ -29,7 +29,7 @@ static tally_status make_of_inputs(tally *ctx, const pt_verb *verb, const pt_ope
     return status;
 }
 
-/* x's elements in C order, piece by piece, as the fragment that begins at `start`. No GIL. */
+/* Makes the fragment of x's elements, in C order from `start` on, piece by piece. No GIL. */
 static tally_status make(tally *ctx, const pt_verb *verb, const pt_operand *a, int64_t start,
                          tally_fragment **whole)
 {
@@ -99,7 +99,7 @@ PyObject *pt_fragment_make(PyObject *module, PyObject *const *args, Py_ssize_t c
     return object;
 }
 
-/* fragment_none(op, dtype, start) -> bytes: of no elements yet */
+/* fragment_none(op, dtype, start) -> bytes: a fragment without elements */
 PyObject *pt_fragment_none(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     tally_dtype dtype;
@@ -123,7 +123,7 @@ PyObject *pt_fragment_none(PyObject *module, PyObject *const *args, Py_ssize_t c
     return object;
 }
 
-/* The rows of x, of two axes, as a view. */
+/* A view of the rows of x, which has two axes. */
 static int rows_of(const pt_operand *a, tally_view *v)
 {
     const int64_t bytes = pt_bytes(a);
@@ -139,7 +139,7 @@ static int rows_of(const pt_operand *a, tally_view *v)
     return -1;
 }
 
-/* fragment_rows(op, x, start) -> bytes: the rows of x, of two axes, as sequences */
+/* fragment_rows(op, x, start) -> bytes: the rows of x, which has two axes, are sequences */
 PyObject *pt_fragment_rows(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     pt_operand a, b;
@@ -198,7 +198,7 @@ PyObject *pt_fragment_join(PyObject *module, PyObject *const *args, Py_ssize_t c
     return object;
 }
 
-/* The results of a fragment: a number, or an array of those of all sequences. */
+/* The results of a fragment: a number, or an array with one result per sequence. */
 static PyObject *results(tally *ctx, const tally_fragment *fragment,
                          const tally_fragment_info *about)
 {
@@ -244,8 +244,8 @@ PyObject *pt_fragment_read(PyObject *module, PyObject *const *args, Py_ssize_t c
     return object;
 }
 
-/* scan_rows(op, x, before, exclusive, init) -> the results: the rows of x, of two axes, go on
-   after `before` */
+/* scan_rows(op, x, before, exclusive, init) -> the results: the rows of x, which has two axes,
+ * continue after `before` */
 PyObject *pt_scan_rows(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     pt_operand a, b;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Arrow's C data interface: one array, or a stream of them (pyarrow.ChunkedArray,
- * polars.Series), whose elements follow each other. Nulls are refused; dictionaries, strings,
- * dates, lists and bit-packed booleans too. */
+ * Reads Arrow's C data interface: one array, or a stream of arrays (pyarrow.ChunkedArray,
+ * polars.Series), whose elements follow each other. Nulls become validity bits. Dictionaries,
+ * strings, dates, lists and bit-packed booleans are refused. */
 #include "pt.h"
 #include "capsules.h"
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static int has(PyObject *object, const char *name)
     return method != NULL;
 }
 
-/* format and numpy-like kind */
+/* the format, and NumPy's letter for its kind */
 static tally_dtype dtype_of(const char *format)
 {
     static const char letters[] = "cCsSiIlLefg";
@@ -33,14 +33,15 @@ static int read_schema(const pt_arrow_schema *schema, pt_operand *a)
     return a->dtype ? 0 : pt_refuse_arrow(a, format, schema->dictionary != NULL);
 }
 
-/* An array of NumPy's kind whose Arrow form is a table: xarray.DataArray, with its coordinates. */
+/* Whether the object is an array whose Arrow form is a table: xarray.DataArray, with its
+ * coordinates. */
 static int is_table_of(PyObject *object, const pt_arrow_schema *schema)
 {
     return schema->format && !strcmp(schema->format, "+s") && has(object, "__array_ufunc__") &&
            has(object, "__array__");
 }
 
-/* Is an element null? A producer may leave the count to its readers (-1). */
+/* Whether an element is null. A producer may leave the counting to its readers (-1). */
 static int has_nulls(const pt_arrow_array *array)
 {
     const uint8_t *bits = array->buffers[0];
@@ -50,7 +51,7 @@ static int has_nulls(const pt_arrow_array *array)
     return 0;
 }
 
-/* The dense elements of one array. */
+/* Reads the dense elements of one array. */
 static int read_array(const pt_arrow_array *array, pt_operand *a, pt_chunk *chunk)
 {
     int64_t end, bytes;
@@ -101,7 +102,7 @@ static int one_dense(pt_operand *a, const pt_chunk *chunk)
 
 /* ---- one array ---- */
 
-/* the capsules release what they hold */
+/* Releases the capsules, which release what they hold. */
 static void release_pair(pt_operand *a) { Py_CLEAR(a->held); }
 
 static int from_array(PyObject *object, pt_operand *a)
@@ -177,7 +178,7 @@ static int read_parts(pt_operand *a, parts *p, pt_arrow_stream *stream)
         pt_arrow_array *array = &p->arrays[p->count];
         memset(array, 0, sizeof *array);
         if (stream->get_next(stream, array)) return failed(a, stream);
-        if (!array->release) return 0; /* the end */
+        if (!array->release) return 0; /* the end of the stream */
         p->count++;
         if (read_array(array, a, &p->chunks[p->count - 1])) return -1;
     }
@@ -223,7 +224,7 @@ int pt_from_arrow(PyObject *object, pt_operand *a)
     const int read = has(object, "__arrow_c_array__")    ? from_array(object, a)
                      : has(object, "__arrow_c_stream__") ? from_stream(object, a)
                                                          : 0;
-    if (!read && a->release) { /* another protocol reads it */
+    if (!read && a->release) { /* another protocol will read the object */
         a->release(a);
         a->release = NULL;
     }

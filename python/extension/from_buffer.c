@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * The buffer protocol, and the array interfaces of NumPy and CUDA, which say the same in a
- * dictionary:
+ * Reads the buffer protocol, and the array interfaces of NumPy and CUDA, which give the same facts
+ * in a dictionary:
  *
- *   {"version": 3, "shape": (2, 3), "typestr": "<f4", "data": (address, read-only), "strides":
- *   None or (12, 4),
- *    "stream": None, 1, 2 or a pointer (CUDA)} */
+ *  {"version": 3, "shape": (2, 3), "typestr": "<f4", "data": (address, read-only),
+ *   "strides": None or (12, 4), "stream": None, 1, 2 or a pointer (CUDA)} */
 #include "pt.h"
 #include <string.h>
 
-/* Big-endian elements, in host memory, become a copy in C order of which the bytes are those of
-   this machine. */
+/* Replaces big-endian elements in host memory by a copy in C order and in native byte order. */
 static int swap(pt_operand *a)
 {
     pt_operand dense;
@@ -42,7 +40,7 @@ static int swap(pt_operand *a)
 
 static void release_buffer(pt_operand *a) { PyBuffer_Release(&a->buffer); }
 
-/* *swapped: of bytes in the other order. */
+/* Reads a buffer's format. *swapped: the elements have the other byte order. */
 static int read_format(pt_operand *a, const char *format, int64_t bytes, int *swapped)
 {
     const char *at = format ? format : "B";
@@ -62,9 +60,7 @@ int pt_from_buffer(PyObject *object, pt_operand *a, int writable)
 {
     Py_buffer *b = &a->buffer;
     if (PyObject_GetBuffer(object, b, PyBUF_RECORDS_RO)) {
-        /* no buffer of this kind: another protocol, if it speaks one. What is no such answer
-         * (KeyboardInterrupt) stays
-         */
+        /* not such a buffer: try other protocols. Other exceptions (KeyboardInterrupt) are kept */
         if (!PyErr_ExceptionMatches(PyExc_BufferError) &&
             !PyErr_ExceptionMatches(PyExc_ValueError) && !PyErr_ExceptionMatches(PyExc_TypeError))
             return -1;
@@ -100,7 +96,8 @@ int pt_from_buffer(PyObject *object, pt_operand *a, int writable)
 
 /* ---- array interfaces ---- */
 
-/* bfloat16 has no letter: two opaque bytes, and a dtype of that name. */
+/* bfloat16 has no letter in array interfaces: it is two opaque bytes, and the object has a dtype
+ * with that name. */
 static int is_bfloat16(PyObject *object)
 {
     PyObject *dtype = pt_attribute(object, "dtype"),
@@ -182,12 +179,12 @@ static int read_interface(PyObject *object, pt_operand *a, PyObject *dict)
     return swapped && a->size ? swap(a) : 1;
 }
 
-/* The dictionary stays alive with the operand: its producer may have tied the memory to it. */
+/* Keeps the dictionary as long as the operand, because its producer may free the memory with it. */
 static int hold_interface(PyObject *object, pt_operand *a, const char *name)
 {
     PyObject *dict = pt_attribute(object, name);
     if (!dict) return PyErr_Occurred() ? -1 : 0;
-    /* a class attribute of another kind, such as a property of a class */
+    /* a class attribute of another kind, such as a property */
     if (!PyDict_Check(dict)) {
         Py_DECREF(dict);
         if (PyType_Check(object)) return 0;
@@ -222,7 +219,7 @@ int pt_from_cuda(PyObject *object, pt_operand *a)
             return -1;
         }
     }
-    /* the interface does not say which device: the object may, else it is the first */
+    /* the interface does not give the device: the object may, else it is device 0 */
     PyObject *device = pt_attribute(object, "device"),
              *id = device ? pt_attribute(device, "id") : NULL;
     PyErr_Clear();

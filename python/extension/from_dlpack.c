@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * DLPack, 1.x and before: a capsule with a tensor, which its consumer renames to say that it was
- * used, and whose deleter the consumer calls when it is done (dmlc.github.io/dlpack). */
+ * Reads DLPack, 1.x and before: a capsule with a tensor. The consumer renames the capsule to mark
+ * it as used, and calls the tensor's deleter when it is done (dmlc.github.io/dlpack). */
 #include "pt.h"
 #include "capsules.h"
 #include <string.h>
@@ -73,7 +73,7 @@ static int read_old(PyObject *capsule, pt_operand *a)
     return read_tensor(&m->tensor, a);
 }
 
-/* Is the data on a GPU? Then its producer is told the stream that will read it. */
+/* Whether the data is on a GPU. Then its producer must be told the stream that will read it. */
 static int on_gpu(PyObject *object)
 {
     PyObject *pair = PyObject_CallMethod(object, "__dlpack_device__", NULL);
@@ -134,6 +134,7 @@ int pt_from_dlpack(PyObject *object, pt_operand *a)
                      "%s: its __dlpack__ must give a capsule with a tensor that nobody has used",
                      a->name);
     Py_DECREF(capsule);
-    if (read > 0 && gpu && a->device >= 0) a->stream = (void *)1; /* cudaStreamLegacy, as asked */
+    /* cudaStreamLegacy, as requested */
+    if (read > 0 && gpu && a->device >= 0) a->stream = (void *)1;
     return read;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What is here: operators, devices; and verify. */
+ * Lists operators and devices; verify. */
 #include "pt.h"
 #include <string.h>
 
@@ -15,7 +15,7 @@ PyObject *pt_operators(PyObject *module, PyObject *unused)
     return list;
 }
 
-/* operator(name, dtype) -> facts, or None where the operator does not take the dtype */
+/* operator(name, dtype) -> facts, or None if the operator does not take the dtype */
 PyObject *pt_operator(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     tally_dtype dtype;

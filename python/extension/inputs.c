@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * Elements that are left out, and second arrays. The library has a bit for each element, by its
- * place in memory (tally_view); here come `where=` and the masks of masked arrays, which have a
- * byte for each, by its indices:
+ * Elements that are left out, and second arrays. The library has a validity bit for each element,
+ * indexed by its place in memory (tally_view). `where=` and the masks of masked arrays have a byte
+ * for each element, with the array's indices:
  *
- *   x[::-1]      place  2 1 0      where  1 0 1      bits of places 0 1 2:  1 0 1
+ *  x[::-1]      place  2 1 0      where  1 0 1      bits of places 0 1 2:  1 0 1
  *
- * An array whose places are not its elements' own (a broadcast one), or lie far apart, is copied
- * first. */
+ * An array in which elements share places (a broadcast one), or whose places are far apart, is
+ * copied first. */
 #include "pt.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- shapes ---- */
 
-/* b's shape becomes a's, as NumPy broadcasts: axes that are missing or of 1 element repeat. */
+/* Broadcasts b to a's shape, as NumPy does: axes that are missing or of length 1 repeat. */
 static int broadcast(pt_operand *b, const pt_operand *a)
 {
     const int more = a->ndim - b->ndim;
@@ -43,13 +43,13 @@ static int broadcast(pt_operand *b, const pt_operand *a)
 
 static void set_bit(uint8_t *bits, int64_t at) { bits[at >> 3] |= (uint8_t)(1 << (at & 7)); }
 
-/* `from` has a byte for each of n neighbouring bits, of which the first is number `at`. */
+/* Sets n adjacent bits, the first of which is number `at`. `from` has a byte for each. */
 static void set_line(uint8_t *bits, int64_t at, const uint8_t *from, int64_t n, int inverted)
 {
     const uint64_t low = 0x7f7f7f7f7f7f7f7f;
     for (; n > 0 && at & 7; n--, at++, from++)
         if ((*from == 0) == inverted) set_bit(bits, at);
-    /* the top bit of each byte that is not 0, then these 8 side by side */
+    /* sets the lowest bit of each byte that is not 0, then packs these 8 bits into a byte */
     for (; n >= 8; n -= 8, at += 8, from += 8) {
         uint64_t byte;
         memcpy(&byte, from, sizeof byte);
@@ -61,7 +61,7 @@ static void set_line(uint8_t *bits, int64_t at, const uint8_t *from, int64_t n, 
         if ((*from == 0) == inverted) set_bit(bits, at);
 }
 
-/* dim: extents, byte strides of `where` (in) and places of the elements (out). */
+/* dim: extents, byte strides of `where` (in), and strides of the elements' places (out). */
 static void set_bits(uint8_t *bits, int64_t at, const uint8_t *where, const pt_dim *dim, int dims,
                      int inverted)
 {
@@ -75,7 +75,8 @@ static void set_bits(uint8_t *bits, int64_t at, const uint8_t *where, const pt_d
     }
 }
 
-/* The places that elements have: low (0 or less) to high. 0 if they are not worth a bit each. */
+/* Finds the range of places of the elements: low (0 or less) to high. Returns 0 if elements share
+ * places, or if the range is too large for one bit per place. */
 static int has_places(const pt_operand *a, int64_t *low, int64_t *high)
 {
     const int64_t bytes = pt_bytes(a);
@@ -88,8 +89,8 @@ static int has_places(const pt_operand *a, int64_t *low, int64_t *high)
     return *high - *low < 4 * a->size + 64;
 }
 
-/* a's elements, and its bits, in C order in memory of its own. */
-static int own(pt_operand *a)
+/* Copies a's elements in C order to memory of its own. */
+static int copy_elements(pt_operand *a)
 {
     const int64_t bytes = pt_bytes(a);
     pt_dim dim[PT_DIMS];
@@ -112,8 +113,7 @@ static int own(pt_operand *a)
     return 0;
 }
 
-/* A byte for each of a's places, 1 where nothing leaves the element out yet, and where: by an
-   operand's `valid`. */
+/* Clears the bits of the places low .. high that a's own bitmap leaves out. */
 static void clear_nulls(uint8_t *bits, int64_t low, int64_t high, const pt_operand *a)
 {
     for (int64_t place = low; place <= high; place++)
@@ -144,7 +144,7 @@ int pt_leave_out(pt_operand *a, PyObject *where, const char *name, int inverted)
     } else if (!pt_flatten(&w) && !broadcast(&w, a)) {
         failed = 0;
         if (a->size && !has_places(a, &low, &high) && !a->valid)
-            failed = own(a) || !has_places(a, &low, &high);
+            failed = copy_elements(a) || !has_places(a, &low, &high);
     }
     if (!failed && a->size) {
         pt_dim dim[PT_DIMS];
@@ -202,13 +202,13 @@ int pt_flatten(pt_operand *a)
     a->bits = bits;
     a->valid = bits;
     a->valid_offset = 0;
-    a->chunks = NULL; /* what held them is released with the operand */
+    a->chunks = NULL; /* the owner of the chunks is released with the operand */
     a->chunk_count = 0;
     return 0;
 }
 
-/* present(x, where, next) -> for each element of x, of one axis, whether it is there; None if
-   all are */
+/* present(x, where, next) -> for each element of x, which has one axis, whether it is not left
+ * out; None if all are not */
 PyObject *pt_present(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     pt_operand a, b;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Keys: runs of equal neighbours, groups of integers, gathers. Of one axis, in one piece. What
- * is on a device stays there: places are made there too. */
+ * Keys: runs of equal neighbours, groups of integers, gathers. Arrays have one axis and one piece.
+ * Keys on a device stay there, and the positions are made there too. */
 #include "pt.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Opens an array of one axis, and the view of it. bare: what is left out is there like the rest,
- * for the caller to see to. */
+/* Opens an array of one axis, and its view. bare: elements that are left out are included; the
+ * caller handles them. */
 static int open_flat(PyObject *object, const char *name, int bare, pt_operand *a, tally_view *v)
 {
     if (bare ? pt_open(object, name, a) || pt_flatten(a)
@@ -41,8 +41,9 @@ int pt_open_places(PyObject *object, const char *name, pt_operand *a)
     return -1;
 }
 
-/* Places are on the input's device, by its library. In host memory they are NumPy's where the
- * input is of a library that has it, else of our own: they have no index or name. */
+/* Makes an array of positions. It is on the input's device, made by the input's library. In host
+ * memory it is a NumPy array if the input's library uses NumPy, else a tally.Array. It has no
+ * index and no name. */
 static int make_places(const pt_operand *a, int64_t n, pt_operand *places, PyObject **object)
 {
     if (a->device >= 0) return pt_make(a, TALLY_I64, 0, 1, &n, places, object);
@@ -51,7 +52,7 @@ static int make_places(const pt_operand *a, int64_t n, pt_operand *places, PyObj
     return pt_make(&like, TALLY_I64, 0, 1, &n, places, object);
 }
 
-/* n places in host memory, of the kind that make_places gives. */
+/* Copies n positions in host memory to an array of the kind that make_places makes. */
 static PyObject *give_places(const pt_operand *a, const int64_t *from, int64_t n)
 {
     pt_operand places;
@@ -62,9 +63,9 @@ static PyObject *give_places(const pt_operand *a, const int64_t *from, int64_t n
     return object;
 }
 
-/* The runs of keys with nulls, out of those of what lies there: two nulls are equal, and nothing
-   else equals one. */
-static int64_t part_nulls(const pt_operand *a, int64_t stride, const int64_t *found, int64_t *made)
+/* Makes the runs of keys with nulls from the runs of the values in memory: two nulls are equal,
+ * and a null equals nothing else. */
+static int64_t split_nulls(const pt_operand *a, int64_t stride, const int64_t *found, int64_t *made)
 {
     int64_t runs = 0;
     int before = -1;
@@ -86,10 +87,9 @@ static tally_status find_runs(pt_slot *slot, const pt_operand *a, const tally_vi
     return pt_stream_end(slot, status, a, NULL);
 }
 
-/* The offsets of keys in host memory, with nulls or without. The library wants room for as many
- * runs as there are keys.
- */
-static PyObject *runs_here(pt_slot *slot, const pt_operand *a, const tally_view *v)
+/* The offsets of keys in host memory, with or without nulls. The library needs space for as many
+ * runs as there are keys. */
+static PyObject *runs_on_host(pt_slot *slot, const pt_operand *a, const tally_view *v)
 {
     const int64_t most = INT64_MAX / (int64_t)sizeof(int64_t) - 1;
     const size_t bytes = a->size < most ? (size_t)(a->size + 1) * sizeof(int64_t) : SIZE_MAX;
@@ -98,7 +98,7 @@ static PyObject *runs_here(pt_slot *slot, const pt_operand *a, const tally_view 
     if (found && (parted || !a->valid)) {
         tally_status status;
         Py_BEGIN_ALLOW_THREADS status = find_runs(slot, a, v, found, &runs);
-        if (!status && a->valid) runs = part_nulls(a, v->stride, found, parted);
+        if (!status && a->valid) runs = split_nulls(a, v->stride, found, parted);
         Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
         else given = give_places(a, a->valid ? parted : found, runs + 1);
     } else {
@@ -109,8 +109,8 @@ static PyObject *runs_here(pt_slot *slot, const pt_operand *a, const tally_view 
     return given;
 }
 
-/* The same on a device, which writes the offsets that there are and no more. */
-static PyObject *runs_there(pt_slot *slot, const pt_operand *a, const tally_view *v)
+/* The same on a device, where the library writes exactly the offsets. */
+static PyObject *runs_on_device(pt_slot *slot, const pt_operand *a, const tally_view *v)
 {
     pt_operand places;
     PyObject *given = NULL;
@@ -138,15 +138,15 @@ PyObject *pt_runs(PyObject *module, PyObject *object)
     if (open_flat(object, "keys", 1, &a, &v)) return NULL;
     pt_slot *slot = pt_take(&a, NULL);
     PyObject *given = !slot          ? NULL
-                      : a.device < 0 ? runs_here(slot, &a, &v)
-                                     : runs_there(slot, &a, &v);
+                      : a.device < 0 ? runs_on_host(slot, &a, &v)
+                                     : runs_on_device(slot, &a, &v);
     pt_give_back(slot);
     pt_close(&a);
     return given;
 }
 
-/* Codes with nulls, which belong to no group: as if they were 0, and then taken out of the
-   order. */
+/* Groups codes with nulls, which belong to no group: first as if they were 0; then they are
+ * removed from the order. */
 static tally_status groups_of_nulls(tally *ctx, const pt_operand *a, int64_t groups, int64_t *order,
                                     int64_t *offsets)
 {
@@ -172,7 +172,7 @@ static tally_status groups_of_nulls(tally *ctx, const pt_operand *a, int64_t gro
     return status;
 }
 
-/* Their order and offsets. */
+/* The order and the offsets of codes with nulls. */
 static PyObject *pair_of_nulls(pt_slot *slot, const pt_operand *a, int64_t groups)
 {
     PyObject *first = NULL, *second = NULL, *pair = NULL;
@@ -195,7 +195,7 @@ static PyObject *pair_of_nulls(pt_slot *slot, const pt_operand *a, int64_t group
     return pair;
 }
 
-/* The same of codes that are all there. */
+/* The same for codes without nulls. */
 static PyObject *pair_of(pt_slot *slot, const pt_operand *a, const tally_view *codes,
                          int64_t groups)
 {
@@ -224,7 +224,8 @@ static PyObject *pair_of(pt_slot *slot, const pt_operand *a, const tally_view *c
 /* groups(codes, groups) -> (order, offsets) */
 PyObject *pt_groups(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    static const int64_t most = (int64_t)1 << 59; /* whose offsets have less than 2^63 bytes */
+    /* offsets of this many groups have less than 2^63 bytes */
+    static const int64_t most = (int64_t)1 << 59;
     pt_operand a;
     tally_view v;
     PyObject *given = NULL;
@@ -244,7 +245,7 @@ PyObject *pt_groups(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return given;
 }
 
-/* take(x, order, bare) -> the elements at these places */
+/* take(x, order, bare) -> the elements at these positions */
 PyObject *pt_gather(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     pt_operand a, order, result;
@@ -281,7 +282,7 @@ PyObject *pt_gather(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return object;
 }
 
-/* low or high, as the keys are: nothing is rounded. */
+/* Reads low or high, in the type of the keys: nothing is rounded. */
 static int open_limit(PyObject *object, const char *name, tally_dtype keys, int64_t *whole,
                       double *real)
 {
@@ -306,8 +307,8 @@ static int open_limit(PyObject *object, const char *name, tally_dtype keys, int6
     return -1;
 }
 
-/* bounds(keys, low, high, low_open, high_open, ties) -> (start, end); low and high as the keys
-   are */
+/* bounds(keys, low, high, low_open, high_open, ties) -> (start, end); low and high have the type
+ * of the keys */
 PyObject *pt_bounds(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     pt_operand a, bound[2];

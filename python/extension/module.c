@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * The module `tally._core`. Its functions take all their arguments by place; the package's
- * Python has the names, the defaults and the documentation. */
+ * The module `tally._core`. Its functions take all arguments by position; the package's Python code
+ * has names, defaults and documentation. */
 #include "pt.h"
 #include <stdatomic.h>
 #include <string.h>
 
-/* helpers(take, give, labels): take(object, name) -> (array, kind of results); give(object, array) -> a result of the
- * object's kind; give(object, dtype, shape) -> an empty one on its device; labels(x, other, name) raises where the
- * labels differ */
+/* helpers(take, give, labels):
+ *  take(object, name) -> (array, kind of results)
+ *  give(object, array) -> a result of the object's kind
+ *  give(object, dtype, shape) -> an empty one on its device
+ *  labels(x, other, name) raises an exception if the labels differ */
 static PyObject *helpers(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     if (pt_count("helpers", count, 3)) return NULL;
@@ -104,8 +106,8 @@ static PyMethodDef methods[] = {{"reduce", FAST(pt_reduce)},
                                 {"version", version, METH_NOARGS, NULL},
                                 {NULL, NULL, 0, NULL}};
 
-/* The pool of contexts and the types are the process's: a second interpreter would share what it
-   must not. */
+/* The pool of contexts and the types belong to the process, so a second interpreter is refused:
+ * it would share them. */
 static int fill(PyObject *module)
 {
     static atomic_int filled;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Which protocol an object speaks, in this order:
+ * Chooses the protocol by which an object is read, in this order:
  *
- *   numpy.ndarray       its buffer, or __array_interface__ where NumPy has no format (bfloat16)
- *   tally.Array
- *   buffer protocol     bytes, array.array, memoryview, mmap
- *   pandas              by tally._kinds.take
- *   Arrow               __arrow_c_array__, __arrow_c_stream__
- *   DLPack              __dlpack__: PyTorch, JAX, CuPy
- *   CUDA                __cuda_array_interface__: Numba
- *   __array_interface__
- *   anything else       numbers, lists: by tally._kinds.take */
+ *  numpy.ndarray       its buffer, or __array_interface__ if NumPy has no format (bfloat16)
+ *  tally.Array
+ *  buffer protocol     bytes, array.array, memoryview, mmap
+ *  pandas              by tally._kinds.take
+ *  Arrow               __arrow_c_array__, __arrow_c_stream__
+ *  DLPack              __dlpack__: PyTorch, JAX, CuPy
+ *  CUDA                __cuda_array_interface__: Numba
+ *  __array_interface__
+ *  anything else       numbers, lists: by tally._kinds.take */
 #define _GNU_SOURCE
 #include "pt.h"
 #include <errno.h>
@@ -27,9 +27,9 @@ PyObject *pt_attribute(PyObject *object, const char *name)
     return value;
 }
 
-/* ---- NumPy, if it is there ---- */
+/* ---- NumPy, if it is imported ---- */
 
-static PyObject *ndarray; /* these are kept for ever once they are known */
+static PyObject *ndarray; /* kept for the life of the process once they are found */
 PyObject *pt_numpy_empty, *pt_no_index;
 
 static int find_numpy(void)
@@ -39,7 +39,7 @@ static int find_numpy(void)
     if (!numpy) return 0;
     PyObject *type = pt_attribute(numpy, "ndarray"),
              *make = type ? pt_attribute(numpy, "empty") : NULL;
-    if (!type || !make || !PyType_Check(type)) { /* NumPy is being imported: another time */
+    if (!type || !make || !PyType_Check(type)) { /* NumPy is being imported: try again later */
         PyErr_Clear();
         Py_XDECREF(type);
         Py_XDECREF(make);
@@ -57,7 +57,7 @@ static int is_ndarray(PyObject *object)
     return PyObject_TypeCheck(object, (PyTypeObject *)ndarray);
 }
 
-/* The mask of a masked array, whose data says nothing about it: a new reference, or NULL. */
+/* The mask of a masked array, whose data does not contain it: a new reference, or NULL. */
 static int mask_of(PyObject *object, PyObject **mask)
 {
     *mask = NULL;
@@ -66,7 +66,7 @@ static int mask_of(PyObject *object, PyObject **mask)
     return !*mask && PyErr_Occurred() ? -1 : 0;
 }
 
-/* ---- what all protocols end with ---- */
+/* ---- the end of every protocol ---- */
 
 int pt_settle(pt_operand *a, int strides_given)
 {
@@ -109,9 +109,9 @@ int pt_settle(pt_operand *a, int strides_given)
     return 0;
 }
 
-/* An address that another object claims: are its first and last byte memory of this process? The
- * system is asked, which answers without a signal; where it may not be asked, the claim is
- * believed. */
+/* Checks that the first and last byte of an address that an object claims are memory of this
+ * process. The system is asked, which answers without a signal. If it does not allow the
+ * question, the claim is accepted. */
 static int readable(const char *at)
 {
     char byte;
@@ -173,7 +173,7 @@ static void begin(PyObject *object, const char *name, pt_operand *a)
 
 void pt_close(pt_operand *a)
 {
-    /* what gives memory back may run Python code, which must not see the exception */
+    /* freeing memory may run Python code, which must not see the exception */
     PyObject *type, *value, *trace;
     int failed = PyErr_Occurred() != NULL;
     if (failed) PyErr_Fetch(&type, &value, &trace);
@@ -188,7 +188,8 @@ void pt_close(pt_operand *a)
 
 /* ---- opening ---- */
 
-/* The class's attribute, not the instance's: protocols are the type's promise. */
+/* Whether the object's class has the attribute. Attributes of the instance do not count: a
+ * protocol is a property of the type. */
 static int speaks(PyObject *object, const char *name)
 {
     PyObject *found = pt_attribute((PyObject *)Py_TYPE(object), name);
@@ -197,7 +198,7 @@ static int speaks(PyObject *object, const char *name)
     return found != NULL;
 }
 
-/* Is the object's class from this package? */
+/* Whether the object's class is from this package. */
 static int is_of(PyObject *object, const char *package)
 {
     const size_t length = strlen(package);
@@ -239,12 +240,12 @@ static int open_ndarray(PyObject *object, pt_operand *a, int writable)
                         "out is a masked array: must be an array without a mask; give its data");
     else if (mask && read > 0 && (is_ndarray(mask) || PyObject_IsTrue(mask)) &&
              pt_leave_out(a, mask, "mask", 1))
-        read = -1; /* no mask at all is numpy.False_ */
+        read = -1; /* a masked array without a mask has numpy.False_ */
     Py_XDECREF(mask);
     return read;
 }
 
-/* What take(object) says: (what to read instead, the kind of its results). */
+/* Opens what take(object) returns: (the array to read, the kind of its results). */
 static int open_converted(PyObject *object, pt_operand *a)
 {
     if (!pt_take_helper) {
@@ -261,7 +262,7 @@ static int open_converted(PyObject *object, pt_operand *a)
         PyErr_SetString(PyExc_SystemError, "tally._kinds.take must give a pair");
     } else {
         a->converted = Py_NewRef(PyTuple_GetItem(pair, 0));
-        long kind = PyLong_AsLong(PyTuple_GetItem(pair, 1)); /* as in pt_kind */
+        long kind = PyLong_AsLong(PyTuple_GetItem(pair, 1)); /* a pt_kind */
         if (kind >= 0) read = is_ndarray(a->converted) ? open_ndarray(a->converted, a, 0) : 0;
         if (!read) read = pt_from_buffer(a->converted, a, 0);
         if (!read) read = pt_from_arrow(a->converted, a);
@@ -274,7 +275,7 @@ static int open_converted(PyObject *object, pt_operand *a)
     return read > 0 ? 1 : -1;
 }
 
-/* Our own array, also of bfloat16, for which buffers have no format. */
+/* Opens a tally.Array, also of bfloat16, for which buffers have no format. */
 static int open_own(const pt_array *array, pt_operand *a)
 {
     a->data = array->data;
@@ -294,8 +295,8 @@ static int open_protocol(PyObject *object, pt_operand *a, int writable)
     if (Py_TYPE(object) == pt_array_type) return open_own((pt_array *)object, a);
     if (is_ndarray(object)) return open_ndarray(object, a, writable);
     if (PyObject_CheckBuffer(object) && (!PyBytes_Check(object) || !writable)) {
-        if (speaks(object, "__array_namespace__")) a->kind = PT_OTHER; /* jax.Array */
-        /* NumPy's scalars have buffers too; NumPy converts them */
+        if (speaks(object, "__array_namespace__")) a->kind = PT_OTHER; /* such as jax.Array */
+        /* NumPy's scalars have buffers too, but NumPy converts them */
         if (!speaks(object, "__array_wrap__") && (read = pt_from_buffer(object, a, writable)))
             return read;
     }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * While a long call is under way: Ctrl-C and other signals, and a callback that hears how far it
- * is. The library's calls cannot be stopped, so long work is many of them (walk.c), and between
- * two of them this thread takes the GIL, ten times in a second. */
+ * Signals such as Ctrl-C, and a callback for progress, during a long call. A call of the library
+ * cannot be stopped, so long work is divided into many calls (walk.c). Ten times per second,
+ * between two of them, this thread takes the GIL. */
 #include "pt.h"
 #include <time.h>
 
-static _Thread_local PyObject *callback; /* of this thread; NULL: nobody listens */
+static _Thread_local PyObject *callback; /* of this thread; NULL: none */
 static _Thread_local int64_t done, total;
-static _Thread_local int told; /* the callback heard of this call */
+static _Thread_local int called; /* the callback was called during this call */
 static _Thread_local double next;
 
 static double now(void)
@@ -22,7 +22,7 @@ static int tell(void)
     PyObject *answer = PyObject_CallFunction(
         callback, "LL", (long long)(done < total ? done : total), (long long)total);
     Py_XDECREF(answer);
-    told = 1;
+    called = 1;
     return answer ? 0 : -1;
 }
 
@@ -32,7 +32,7 @@ void pt_begin(int64_t elements)
 {
     done = 0;
     total = elements;
-    told = 0;
+    called = 0;
     if (callback) next = now() + 0.1;
 }
 
@@ -52,21 +52,21 @@ tally_status pt_went_on(int64_t elements)
 
 int pt_end(int failed)
 {
-    if (!failed && callback && told) {
+    if (!failed && callback && called) {
         done = total;
         failed = tell();
     }
     return failed;
 }
 
-/* progress(callback or None) -> the one before */
+/* progress(callback or None) -> the previous one */
 PyObject *pt_progress(PyObject *module, PyObject *object)
 {
     if (object != Py_None && !PyCallable_Check(object)) {
         PyErr_Format(PyExc_TypeError, "callback is %R: must be callable, or None", object);
         return NULL;
     }
-    /* the reference goes to the caller */
+    /* the caller gets the reference */
     PyObject *before = callback ? callback : Py_NewRef(Py_None);
     callback = object == Py_None ? NULL : Py_NewRef(object);
     return before;

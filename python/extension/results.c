@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Results: new arrays of the input's kind, and what the caller gets for them. */
+ * Makes new arrays of the input's kind for results, and converts them to what the caller gets. */
 #include "pt.h"
 
 PyObject *pt_shape(int ndim, const int64_t *shape)
@@ -17,7 +17,7 @@ static PyObject *make_numpy(const pt_operand *like, tally_dtype dtype, int is_bo
                             const int64_t *shape)
 {
     static PyObject *names
-        /* of dtypes; the GIL's free-threaded successor may fill one twice, with equal strings */
+        /* a cache of dtypes; without the GIL two threads may fill an entry, with equal strings */
         [16];
     PyObject *type = NULL, *object = NULL, *sizes = pt_shape(ndim, shape);
     if (dtype == TALLY_BF16) {
@@ -39,7 +39,7 @@ static PyObject *make_numpy(const pt_operand *like, tally_dtype dtype, int is_bo
     return object;
 }
 
-/* On a device the input's own library makes the memory: give(object, dtype, shape). */
+/* On a device the input's own library allocates the memory: give(object, dtype, shape). */
 static PyObject *make_device(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim,
                              const int64_t *shape)
 {
@@ -85,14 +85,14 @@ int pt_open_result(const pt_operand *like, const pt_verb *verb, PyObject *out, i
     return 0;
 }
 
-/* The bytes of axes `axis` .. of bools: what is not 0 becomes 1. */
-static void settle(const pt_operand *a, char *at, int axis)
+/* Sets the bytes of bools on axes `axis` .. to 0 or 1. */
+static void settle_bools(const pt_operand *a, char *at, int axis)
 {
     const int64_t n = axis < a->ndim ? a->shape[axis] : 1,
                   step = axis < a->ndim ? a->strides[axis] : 0;
     for (int64_t i = 0; i < n; i++)
         if (axis + 1 < a->ndim)
-            settle(a, at + i * step, axis + 1);
+            settle_bools(a, at + i * step, axis + 1);
         else
             at[i * step] = at[i * step] != 0;
 }
@@ -100,7 +100,7 @@ static void settle(const pt_operand *a, char *at, int axis)
 void pt_close_result(const pt_verb *verb, pt_operand *result)
 {
     if (result->is_bool && result->device < 0 && verb->info.output == TALLY_U8)
-        settle(result, result->data, 0);
+        settle_bools(result, result->data, 0);
     pt_close(result);
 }
 

@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: MIT
- * Windows as pandas has them: NaN is no observation, and a window with fewer than `minimum`
- * observations is NaN, also where the operator's own empty value is a number (a sum's is 0).
- * Results are float64 (float32 on request).
+ * Windows with the rules of pandas: a NaN is not an observation, and a window with fewer than
+ * `minimum` observations gives NaN, also if the operator's own empty value is a number (0 for a
+ * sum). Results are float64 (float32 on request).
  *
- * Data without a NaN, which one pass tells, has the plain operator's bits, and a window's place
- * says how many observations it has; else the nan form runs, and windows of `count` say it. Of
- * two arrays an observation is a pair without a NaN. A window is the rows that a fixed number
- * reaches, or those from start to end (ranges.c).
+ * If the data has no NaN, which one pass finds out, the plain operator runs, and a window's
+ * position gives its number of observations. Else the nan form runs, and windows of `count` give
+ * these numbers. Of two arrays an observation is a pair without a NaN. The rows of a window are a
+ * fixed number around its row, or those from start to end.
  *
- * What is on a device is folded there where the window itself can say which results are NaN
- * (stays); else it is copied to host memory, and the results back. */
+ * Data on a device is reduced there if the window itself shows which results are NaN
+ * (run_on_device). Else it is copied to host memory, and the results back. */
 #include "pt.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct {
-    pt_verb verb, plain, count; /* the nan form, the operator itself, what counts observations */
+    pt_verb verb, plain, count; /* the nan form; the operator itself; count of observations */
     /* pairs: a byte for each pair of two arrays, 1 if it is an observation */
     pt_operand a, b, pairs;
     const pt_operand *next;     /* NULL, or &b */
     const int64_t *start, *end; /* NULL, or the rows of each window */
     int axis;
-    int64_t before, after, minimum, every; /* after may be -1: the window ends before its own row */
-    /* elements that a window must have to say anything: minimum, or 1 where no elements say NaN */
+    int64_t before, after, minimum, step; /* after may be -1: the window ends before its own row */
+    /* elements that a window needs to have a value: minimum, or 1 if the empty value is NaN */
     int64_t least;
-    double missing; /* what others say */
-    /* every row is an observation: there is no NaN; or count(), of which pandas says so */
+    double missing; /* the value of other windows */
+    /* every row is an observation: there is no NaN, or the operator is count() with the rule of
+     * pandas */
     int rows;
     tally_dtype wanted;
 } rolling;
 
-/* Is the operator's value of no elements of this type NaN? *value: the value, 0 where it is no
-   float. */
+/* Whether the operator's empty value for this type is NaN. *value: that value, or 0 if it is not
+ * a float. */
 static int empty_is_nan(tally *ctx, const char *op, tally_dtype dtype, double *value)
 {
     char bits[64];
@@ -57,7 +58,7 @@ static void set_window(pt_verb *verb, const rolling *r)
                                           TALLY_EDGES_SHRINK, 0};
 }
 
-/* An operand of dense memory that has a's shape. */
+/* Makes an operand of dense memory with a's shape. */
 static void dense_like(const pt_operand *a, tally_dtype dtype, char *data, pt_operand *dense)
 {
     int64_t reach = (int64_t)tally_dtype_size(dtype);
@@ -80,7 +81,7 @@ static tally_status windows(tally *ctx, const rolling *r, const pt_verb *verb, c
     return pt_walk_series(ctx, verb, a, r->axis, &dense);
 }
 
-/* The rows that the window of row i has. */
+/* The number of rows in the window of row i. */
 static int64_t rows_at(const rolling *r, int64_t i)
 {
     if (r->start) return r->end[i] - r->start[i];
@@ -88,7 +89,8 @@ static int64_t rows_at(const rolling *r, int64_t i)
     return (high < n ? high : n - 1) - (low > 0 ? low : 0) + 1;
 }
 
-/* NaN in every row of a block whose window has too few. */
+/* Sets the rows of a block whose windows have too few rows to NaN, from `first` in steps of
+ * `step` until a window has enough. */
 static void blank_rows(const rolling *r, char *block, int64_t first, int64_t step, int64_t inner)
 {
     for (int64_t i = first; i >= 0 && i < r->a.shape[r->axis] && rows_at(r, i) < r->least;
@@ -100,8 +102,7 @@ static void blank_rows(const rolling *r, char *block, int64_t first, int64_t ste
                 ((double *)(void *)block)[k] = r->missing;
 }
 
-/* Results that are in `out` already: NaN where there are too few observations. Of rows those are
-   at the ends. */
+/* Sets results in `out` with too few observations to NaN. Without counts these are at the ends. */
 static void blank(const rolling *r, const int64_t *counts, char *out)
 {
     int64_t inner = 1, n = r->a.shape[r->axis], bytes = (int64_t)tally_dtype_size(r->wanted);
@@ -120,14 +121,15 @@ static void blank(const rolling *r, const int64_t *counts, char *out)
     }
 }
 
-/* What is wanted of values (NULL: none of it) and counts (NULL: rows). */
-static void choose(const rolling *r, const pt_verb *verb, const char *values, const int64_t *counts,
-                   char *out)
+/* Writes the requested results from values (NULL: all missing) and counts (NULL: numbers of
+ * rows). */
+static void write_results(const rolling *r, const pt_verb *verb, const char *values,
+                          const int64_t *counts, char *out)
 {
     int64_t inner = 1, n = r->a.shape[r->axis], to = 0;
     for (int i = r->axis + 1; i < r->a.ndim; i++) inner *= r->a.shape[i];
     for (int64_t block = 0; block < r->a.size; block += n * inner)
-        for (int64_t i = 0; i < n; i += r->every)
+        for (int64_t i = 0; i < n; i += r->step)
             for (int64_t k = 0; k < inner; k++, to++) {
                 int64_t from = block + i * inner + k;
                 int missing = !values || (counts ? counts[from] : rows_at(r, i)) < r->least;
@@ -139,7 +141,8 @@ static void choose(const rolling *r, const pt_verb *verb, const char *values, co
             }
 }
 
-/* A 1 for each element that is an observation, in C order: `to` has 1 before. */
+/* Clears the byte of each element that is not an observation, in C order. `to` points to bytes of
+ * 1. */
 static void mark_pairs(const pt_operand *a, int axis, const char *at, uint8_t **to)
 {
     if (axis < a->ndim) {
@@ -152,7 +155,7 @@ static void mark_pairs(const pt_operand *a, int axis, const char *at, uint8_t **
     ++*to;
 }
 
-static tally_status look_at_pairs(rolling *r)
+static tally_status find_pairs(rolling *r)
 {
     uint8_t *bytes = malloc((size_t)r->a.size + 1), *at = bytes;
     if (!bytes) return TALLY_NO_MEMORY;
@@ -166,11 +169,11 @@ static tally_status look_at_pairs(rolling *r)
     return pt_went_on(r->a.size);
 }
 
-/* Is every element an observation? */
-static tally_status look_for_nan(tally *ctx, rolling *r)
+/* Checks whether every element is an observation. */
+static tally_status find_nan(tally *ctx, rolling *r)
 {
     int64_t numbers = 0;
-    if (!r->rows && r->next && r->a.size) return look_at_pairs(r);
+    if (!r->rows && r->next && r->a.size) return find_pairs(r);
     if (r->rows || (r->a.dtype < TALLY_F16 && !r->a.valid)) {
         r->rows = 1;
         return pt_went_on(r->a.size);
@@ -180,29 +183,29 @@ static tally_status look_for_nan(tally *ctx, rolling *r)
     return status;
 }
 
-/* ---- NaN, seen in the results ----
- * Where the results of an operator in which a NaN wins are in a cache, they say at less cost
- * than the elements whether there is one. A few of them are enough, whose windows side by side
- * have all elements:
+/* ---- finding a NaN in the results ----
+ * With an operator whose result is NaN if an element is NaN, results that are still in a cache
+ * show whether there is a NaN, faster than the elements do. A few results suffice, whose adjacent
+ * windows contain all elements:
  *
- *   elements  . . . . . . . . . . .        results  . . r . . r . . r . r       (windows of 3)
+ *  elements  . . . . . . . . . . .        results  . . r . . r . . r . r       (windows of 3)
  *
- * If one of these is NaN, it may also be one of inf - inf: then the elements are read after all.
- * Where NaNs are many or come first, a look at the first elements saves the windows, which would
- * be of no use. */
+ * If one of these is NaN, it may also come from inf - inf: then the elements are read after all.
+ * If there are many NaNs, or early ones, checking the first elements avoids computing windows in
+ * vain. */
 
 enum { CACHED = 1 << 22 }; /* bytes */
 
-/* The operator itself, of rows, gives results of the wanted type, with NaN where an element is
-   NaN. */
+/* Whether the operator itself, on rows, gives results of the wanted type that are NaN if an
+ * element is NaN. */
 static int shows_nan(const rolling *r)
 {
     static const char *const names[] = {"sum", "mean", "min", "max", "prod", "var", "std"};
     const char *op = r->plain.op;
     const size_t length = strcspn(op, ":");
-    /* the library stores past the caches */
+    /* the library bypasses the caches for larger results */
     if (r->a.size * (int64_t)tally_dtype_size(r->wanted) >= CACHED) return 0;
-    if (r->rows || r->next || r->start || r->every != 1 || r->a.valid || r->a.dtype < TALLY_F16 ||
+    if (r->rows || r->next || r->start || r->step != 1 || r->a.valid || r->a.dtype < TALLY_F16 ||
         r->after < 0 || r->before < 0 || r->minimum < 1 || r->minimum > r->before + r->after + 1 ||
         r->plain.info.output != r->wanted || strstr(op, ":exact"))
         return 0;
@@ -211,7 +214,7 @@ static int shows_nan(const rolling *r)
     return 0;
 }
 
-/* Is there a NaN in the results whose windows have all elements? */
+/* Whether there is a NaN in the results whose windows contain all elements. */
 static int results_have_nan(const rolling *r, const char *out)
 {
     const int64_t n = r->a.shape[r->axis], w = r->before + r->after + 1;
@@ -228,8 +231,8 @@ static int results_have_nan(const rolling *r, const char *out)
     return nan;
 }
 
-/* Folds by the operator itself. *good: there is no NaN, so these are the results; 0: there may
-   be one. */
+/* Computes the windows with the operator itself. *good: 1 if there is no NaN, so that these are
+ * the results; 0 if there may be one. */
 static tally_status try_plain(tally *ctx, rolling *r, const pt_operand *out, int *good)
 {
     enum { FIRST = 1024, WORTH = 8192 };
@@ -246,7 +249,7 @@ static tally_status try_plain(tally *ctx, rolling *r, const pt_operand *out, int
     return status;
 }
 
-/* The work, without the GIL; out is dense. */
+/* Computes all results, without the GIL. out is dense. */
 static tally_status run(tally *ctx, rolling *r, pt_operand *out)
 {
     char *values = NULL, *counts = NULL;
@@ -256,16 +259,16 @@ static tally_status run(tally *ctx, rolling *r, pt_operand *out)
         r->rows = 1;
         status = pt_went_on(r->a.size);
     } else if (!status) {
-        status = look_for_nan(ctx, r);
+        status = find_nan(ctx, r);
     }
     pt_verb *verb = r->rows ? &r->plain : &r->verb;
     int64_t length = r->start ? INT64_MAX : r->before + r->after + 1;
-    /* what no elements say: as floats have it, also of integers, which have no NaN */
+    /* the empty value of floats, also for integers, which have no NaN */
     double nothing = 0;
     const int empty =
         (r->minimum == 0 || length <= 0) &&
         empty_is_nan(ctx, verb->op, r->a.dtype < TALLY_F16 ? TALLY_F64 : r->a.dtype, &nothing);
-    int direct = verb->info.output == r->wanted && r->every == 1 && !r->start;
+    int direct = verb->info.output == r->wanted && r->step == 1 && !r->start;
     r->least = empty && r->minimum == 0 ? 1 : r->minimum;
     r->missing = length <= 0 && r->least == 0 ? nothing : NAN;
     if (status || !r->a.size) return status;
@@ -285,7 +288,7 @@ static tally_status run(tally *ctx, rolling *r, pt_operand *out)
     if (!status && direct && r->least > 0)
         blank(r, observed, out->data);
     else if (!status && !direct)
-        choose(r, verb, values, observed, out->data);
+        write_results(r, verb, values, observed, out->data);
     free(values);
     free(counts);
     return status;
@@ -293,18 +296,18 @@ static tally_status run(tally *ctx, rolling *r, pt_operand *out)
 
 /* ---- on a device ---- */
 
-/* Does one stride walk all elements? */
-static int walks(const pt_operand *a)
+/* Whether one stride visits all elements. */
+static int has_one_stride(const pt_operand *a)
 {
     pt_dim dim[PT_DIMS];
     for (int i = 0; i < a->ndim; i++) dim[i] = (pt_dim){.n = a->shape[i], .in = a->strides[i]};
     return pt_even(a, pt_bytes(a)) && pt_join(dim, a->ndim) <= 1;
 }
 
-/* NaN where the windows at the ends have too few rows, in results on a device: `blocks` of n
-   rows of `inner`. */
-static tally_status blank_there(tally *ctx, const rolling *r, char *out, int64_t blocks,
-                                int64_t inner)
+/* Sets results on a device to NaN if their windows, at the ends, have too few rows. There are
+ * `blocks` of n rows of `inner` elements. */
+static tally_status blank_on_device(tally *ctx, const rolling *r, char *out, int64_t blocks,
+                                    int64_t inner)
 {
     const int64_t n = r->a.shape[r->axis], bytes = (int64_t)tally_dtype_size(r->wanted);
     int64_t first = 0, last = 0;
@@ -328,18 +331,18 @@ static tally_status blank_there(tally *ctx, const rolling *r, char *out, int64_t
     return status;
 }
 
-/* The work on the device, if it can be done there: *done. Windows with too few observations get
- * the operator's empty value. Where that is no NaN, there must be none of them, or rows alone
- * say which they are. */
-static tally_status run_there(pt_slot *slot, rolling *r, const pt_operand *out, int *done)
+/* Computes on the device, if possible (*done). Windows with too few observations get the
+ * operator's empty value. If that is not NaN, there must be no such windows, or the numbers of
+ * rows alone must show which they are. */
+static tally_status run_on_device(pt_slot *slot, rolling *r, const pt_operand *out, int *done)
 {
-    enum { FEW = 64 }; /* pairs of copies */
+    enum { FEW = 64 }; /* the most blocks, each of which takes two copies */
     double nothing;
     int64_t inner = 1;
     for (int i = r->axis + 1; i < r->a.ndim; i++) inner *= r->a.shape[i];
     const int64_t blocks = r->a.size / (r->a.shape[r->axis] * inner);
     tally_status status = pt_stream_begin(slot, &r->a, out);
-    if (!status) status = look_for_nan(slot->ctx, r);
+    if (!status) status = find_nan(slot->ctx, r);
     pt_verb *const verb = r->rows ? &r->plain : &r->verb;
     const int empty = !status && empty_is_nan(slot->ctx, verb->op, r->a.dtype, &nothing);
     r->least = empty && r->minimum == 0 ? 1 : r->minimum;
@@ -350,15 +353,15 @@ static tally_status run_there(pt_slot *slot, rolling *r, const pt_operand *out, 
         verb->window.min_count = r->least;
         status = pt_walk_series(slot->ctx, verb, &r->a, r->axis, out);
         if (!status && !empty && r->least)
-            status = blank_there(slot->ctx, r, out->data, blocks, inner);
+            status = blank_on_device(slot->ctx, r, out->data, blocks, inner);
     } else if (!status) {
         pt_more(r->a.size);
     }
     return pt_stream_end(slot, status, &r->a, out);
 }
 
-/* In host memory, with results on the device of `out`, or there. */
-static int run_here(pt_slot *slot, rolling *r, pt_operand *out)
+/* Computes in host memory, for results in host memory or on a device. */
+static int run_on_host(pt_slot *slot, rolling *r, pt_operand *out)
 {
     pt_operand host = *out;
     char *const room = out->device < 0 ? NULL : malloc((size_t)(out->size * pt_bytes(out) + 1));
@@ -384,7 +387,7 @@ static int read_integer(PyObject *object, int64_t *value)
     return *value == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
-/* The operator that gives what is wanted: with an accumulator of float64, if it has one. */
+/* Finds the operator with the wanted results: with an accumulator of float64, if it has one. */
 static int one_verb(pt_slot *slot, PyObject *op, rolling *r, pt_verb *verb)
 {
     if (pt_verb_of(slot, op, Py_None, &r->a, r->next, verb)) return -1;
@@ -401,7 +404,7 @@ static int read_verb(pt_slot *slot, PyObject *op, PyObject *plain, PyObject *dty
     int is_bool = 0;
     r->wanted = TALLY_F64;
     if (dtype != Py_None && pt_dtype_of(dtype, &r->wanted, &is_bool)) return -1;
-    const pt_operand bytes = {.dtype = TALLY_U8}; /* of pairs, which are summed */
+    const pt_operand bytes = {.dtype = TALLY_U8}; /* the bytes of pairs, which are summed */
     PyObject *count = PyUnicode_FromString(r->next ? "sum" : "count");
     int bad = !count ||
               pt_verb_of(slot, count, Py_None, r->next ? &bytes : &r->a, NULL, &r->count) ||
@@ -422,7 +425,7 @@ static int read_verb(pt_slot *slot, PyObject *op, PyObject *plain, PyObject *dty
     return 0;
 }
 
-/* start and end, or None for both: one for each row. */
+/* Reads start and end: one for each row, or None for both. */
 static int read_rows(PyObject *const *args, pt_operand *bound, rolling *r)
 {
     const int64_t **const to[2] = {&r->start, &r->end};
@@ -440,12 +443,12 @@ static int read_rows(PyObject *const *args, pt_operand *bound, rolling *r)
     return 0;
 }
 
-/* On the device that has the array: *done; or not at all. */
-static int try_there(PyObject *const *args, rolling *r, const pt_operand *out, int *done)
+/* Computes on the device that has the array: *done, or 0 if that is not possible. */
+static int try_on_device(PyObject *const *args, rolling *r, const pt_operand *out, int *done)
 {
     const int64_t length = r->before + r->after + 1;
-    if (r->a.device < 0 || r->next || r->start || r->every != 1 || r->rows || r->before < 0 ||
-        r->after < 0 || r->minimum > length || !r->a.size || !walks(&r->a))
+    if (r->a.device < 0 || r->next || r->start || r->step != 1 || r->rows || r->before < 0 ||
+        r->after < 0 || r->minimum > length || !r->a.size || !has_one_stride(&r->a))
         return 0;
     pt_slot *slot = pt_take(&r->a, out);
     if (!slot || read_verb(slot, args[0], args[8], args[3], r)) {
@@ -453,16 +456,15 @@ static int try_there(PyObject *const *args, rolling *r, const pt_operand *out, i
         return -1;
     }
     tally_status status;
-    Py_BEGIN_ALLOW_THREADS status = run_there(slot, r, out, done);
+    Py_BEGIN_ALLOW_THREADS status = run_on_device(slot, r, out, done);
     Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
     pt_give_back(slot);
     r->rows = 0;
     return status ? -1 : 0;
 }
 
-/* rolling(nan form, x, axis, dtype, before, after, minimum, step, operator, is NaN an
- * observation?, next, start, end)
- */
+/* rolling(nan form, x, axis, dtype, before, after, minimum, step, operator, whether a NaN is an
+ * observation, next, start, end) */
 PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     rolling r = {.rows = 0};
@@ -472,7 +474,7 @@ PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
     int made = 0, failed = 1, done = 0;
     if (pt_count("rolling", count, 13) || read_integer(args[4], &r.before) ||
         read_integer(args[5], &r.after) || read_integer(args[6], &r.minimum) ||
-        read_integer(args[7], &r.every) || pt_open(args[1], "x", &r.a))
+        read_integer(args[7], &r.step) || pt_open(args[1], "x", &r.a))
         return NULL;
     pt_operand like = r.a;
     pt_slot *slot = NULL;
@@ -482,13 +484,13 @@ PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
         !(slot = pt_take(NULL, NULL)) || read_verb(slot, args[0], args[8], args[3], &r))
         goto done;
     memcpy(shape, r.a.shape, sizeof shape);
-    shape[r.axis] = (shape[r.axis] + r.every - 1) / r.every;
+    shape[r.axis] = (shape[r.axis] + r.step - 1) / r.step;
     if (pt_make(&like, r.wanted, 0, r.a.ndim, shape, &out, &object)) goto done;
     made = 1;
     pt_begin(2 * r.a.size);
-    failed = try_there(args, &r, &out, &done);
+    failed = try_on_device(args, &r, &out, &done);
     if (!failed && !done)
-        failed = pt_to_host(&r.a) || (r.next && pt_to_host(&r.b)) || run_here(slot, &r, &out);
+        failed = pt_to_host(&r.a) || (r.next && pt_to_host(&r.b)) || run_on_host(slot, &r, &out);
     failed = pt_end(failed);
 done:
     pt_give_back(slot);

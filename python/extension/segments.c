@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Reduce, scan and window of segments: neighbouring sequences of any lengths, cut by ascending
+ * Reduce, scan and window of segments: adjacent sequences of any lengths, cut by ascending
  * offsets. */
 #include "pt.h"
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Arrays as views of the library: where they are, or, if no stride walks their elements, in
- * dense copies. Nothing here needs the GIL. */
+ * Arrays as views of the library: in place, or in dense copies if no stride visits their elements.
+ * Nothing here needs the GIL. */
 #include "pt.h"
 #include <stdlib.h>
 
@@ -15,8 +15,8 @@ tally_view pt_view(const pt_operand *a, const char *at, int64_t rows, int64_t n,
     return v;
 }
 
-/* The bits of elements in C order of these dimensions: `at` is the place of the first, *to its
-   bit. */
+/* Packs the bits of elements in C order of these dimensions. `at` is the place of the first
+ * element, *to the number of its bit in `bits`. */
 static void pack_bits(uint8_t *bits, int64_t *to, const pt_operand *a, const pt_dim *dim, int dims,
                       int64_t at)
 {

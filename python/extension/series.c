@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Scan and window: as many results as elements, along one axis; and windows by ranges, as many
- * as there are ranges. */
+ * Scan and window, which give one result per element along one axis; and windows by ranges, which
+ * give one result per range. */
 #include "pt.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* The strides of results, in whole results: several lanes of one are neighbours. */
+/* Checks the strides of results, which count whole results: the lanes of one result are
+ * adjacent. */
 static int check_out(const pt_verb *verb, const pt_operand *out)
 {
     int lanes = verb->info.lanes > 1, last = out->ndim - 1;
@@ -21,7 +22,7 @@ static int check_out(const pt_verb *verb, const pt_operand *out)
     return 0;
 }
 
-/* A scan may be in place: the same memory, strides and element size. */
+/* Whether a scan is in place: the same memory, strides and element size. */
 static int in_place(const pt_verb *verb, const pt_operand *a, const pt_operand *out)
 {
     if (verb->what != PT_SCAN || verb->initial || a->chunks || a->data != out->data ||
@@ -49,7 +50,7 @@ static int check_device(const pt_verb *verb, const pt_operand *a, const pt_opera
     return 0;
 }
 
-/* What a stream over chunks cannot do, which runs on one dense copy. */
+/* Copies chunks to dense memory for calls that a stream over chunks cannot do. */
 static int flatten(const pt_verb *verb, pt_operand *a, const pt_operand *out)
 {
     const int streams = out->strides[0] == verb->out_bytes && !verb->initial && !verb->shift &&
@@ -96,7 +97,8 @@ static int series_into(pt_slot *slot, const pt_verb *verb, const pt_operand *a, 
     return pt_end(status ? pt_raise(slot->ctx, status) : 0);
 }
 
-/* The library checks too, in its own words; and alone what is on a device. */
+/* Checks ranges with Python's names. The library checks them too, and alone if they are on a
+ * device. */
 static int check_ranges(const pt_verb *how, int64_t n)
 {
     if (how->bound[0].device >= 0 || how->bound[1].device >= 0) return 0;
@@ -111,7 +113,7 @@ static int check_ranges(const pt_verb *how, int64_t n)
     return 0;
 }
 
-/* The call, when everything about it is in *verb but the operator's facts. */
+/* Runs the call. *how has everything except the operator's facts. */
 static PyObject *series(PyObject *const *args, pt_verb *how, PyObject *init)
 {
     pt_operand a, b, result;

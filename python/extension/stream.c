@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * _core.Stream: a scan or a window of data that comes in chunks, with a context of its own. (A
- * reduction is a fragment that grows: _fragment.py.) */
+ * _core.Stream: a scan or a window of data that comes in chunks, with its own context. (A reduction
+ * is a fragment that grows: _fragment.py.) */
 #include "pt.h"
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ typedef struct {
     pt_verb verb;
     tally_dtype dtype;
     int is_bool;
-    pt_kind kind; /* of the last chunk, for finish */
+    pt_kind kind; /* of the last chunk, used by finish */
     atomic_int busy;
 } stream;
 
@@ -26,7 +26,7 @@ static void dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-/* A scan goes on after a fragment, `bytes`. */
+/* Continues a scan after a fragment, given as bytes. */
 static int resume(const stream *s, PyObject *bytes)
 {
     tally_fragment *fragment = pt_fragment_load(s->slot, bytes);
@@ -69,7 +69,7 @@ failed:
     return NULL;
 }
 
-/* An array of `made` results out of `from`. */
+/* Makes an array of the `made` results in `from`. */
 static PyObject *results(const stream *s, const pt_operand *like, const char *from, int64_t made)
 {
     pt_operand out;
@@ -83,7 +83,7 @@ static PyObject *results(const stream *s, const pt_operand *like, const char *fr
     return pt_give(like, object, 1);
 }
 
-/* Without the GIL: the results of x's elements, which are `known`, or of dense ones at most. */
+/* Pushes x's elements, without the GIL. *made results are written to room. */
 static tally_status push_run(stream *s, const pt_operand *a, const pt_operand *next, char *room,
                              int64_t *made)
 {
@@ -116,7 +116,7 @@ static int enter(stream *s)
     return -1;
 }
 
-/* Does the stream take these? */
+/* Checks that the stream takes these arrays. */
 static int fits(const stream *s, const pt_operand *a, const pt_operand *next)
 {
     const tally_dtype dtype = next ? pt_common(a->dtype, next->dtype) : a->dtype;
@@ -175,7 +175,7 @@ static PyObject *push(PyObject *self, PyObject *args, PyObject *names)
 static PyObject *finish(PyObject *self, PyObject *unused)
 {
     stream *s = (stream *)self;
-    /* NumPy has bfloat16 only where an array brings it */
+    /* NumPy has bfloat16 only if an array brings its dtype */
     pt_operand like = {.kind = s->verb.out == TALLY_BF16 ? PT_OWN : s->kind, .device = -1};
     PyObject *given = NULL;
     if (enter(s)) return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Element types that tally does not take, in words, with what to do about them: from the formats
- * of buffers (struct's letters, and NumPy's), the typestrs of array interfaces, Arrow's formats
- * and DLPack's numbers. */
+ * Error sentences for element types that tally does not take, with what to do about them: for
+ * formats of buffers (letters of struct and of NumPy), type strings of array interfaces, formats of
+ * Arrow, and numbers of DLPack. */
 #include "pt.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static const char use_parts[] = "give its real and its imaginary part",
 
 /* ---- buffers and array interfaces ---- */
 
-/* By the kind of a typestr, and the bytes of an element. */
+/* By the kind of a type string, and the bytes of an element. */
 static int refuse_kind(const pt_operand *a, char kind, long bytes, const char *unit)
 {
     char words[WORDS];
@@ -95,7 +95,7 @@ int pt_refuse_format(const pt_operand *a, const char *format, int64_t bytes)
     }
 }
 
-/* NumPy's name of a type that has no letter of its own, such as those of ml_dtypes. */
+/* NumPy's name of a type without a letter of its own, such as those of ml_dtypes. */
 static int refuse_named(const pt_operand *a, PyObject *object)
 {
     PyObject *dtype = pt_attribute(object, "dtype"),
@@ -129,7 +129,7 @@ int pt_refuse_typestr(const pt_operand *a, PyObject *object, const char *typestr
 /* ---- Arrow ---- */
 
 static const struct {
-    const char *format, *words, *step; /* format: all of it, or, before a *, how it begins */
+    const char *format, *words, *step; /* format: all of it or, before a *, its beginning */
 } arrow[] = {
     {"b", "boolean, which is packed bits", "cast it to uint8"},
     {"n", "null", NULL},
@@ -163,7 +163,7 @@ static const struct {
     {"+r", "run_end_encoded", "decode it: pyarrow.compute.run_end_decode"},
 };
 
-/* "10,2" and "10,2,256" of decimals as "128(10, 2)" and "256(10, 2)". */
+/* Converts "10,2" and "10,2,256" of decimals to "128(10, 2)" and "256(10, 2)". */
 static void decimal(const char *format, char to[WORDS])
 {
     int digits = 0, scale = 0, bits = 128;
@@ -207,7 +207,7 @@ int pt_refuse_arrow(const pt_operand *a, const char *format, int dictionary)
 
 int pt_refuse_dlpack(const pt_operand *a, int code, int bits, int lanes)
 {
-    enum { INTEGER, UNSIGNED, FLOATING, HANDLE, BFLOAT, COMPLEX, TRUTH }; /* DLDataTypeCode */
+    enum { INTEGER, UNSIGNED, FLOATING, HANDLE, BFLOAT, COMPLEX, TRUTH }; /* as in DLDataTypeCode */
     static const char *const names[] = {
         "int%d",    "uint%d",    "float%d",        "handle of %d bits",
         "bfloat%d", "complex%d", "bool of %d bits"};
@@ -223,7 +223,7 @@ int pt_refuse_dlpack(const pt_operand *a, int code, int bits, int lanes)
 int pt_refuse_device(const pt_operand *a, int type)
 {
     static const char *const names[] = {
-        /* DLDeviceType */
+        /* as in DLDeviceType */
         [4] = "OpenCL", [7] = "Vulkan",  [8] = "Metal",   [9] = "VPI",
         [10] = "ROCm",  [14] = "oneAPI", [15] = "WebGPU", [16] = "Hexagon"};
     const int known = type >= 0 && type < (int)(sizeof names / sizeof *names) && names[type];

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * What reduce, scan and window share: the operator's facts, the check of `out`; and reduce. */
+ * The common part of reduce, scan and window: the operator's facts, and the check of `out`; and
+ * reduce. */
 #include "pt.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- the operator ---- */
 
-/* "var:1" becomes "var:f64:1". */
+/* Changes "var:1" to "var:f64:1". */
 static int with_f64(char *op)
 {
     size_t name = strcspn(op, ":"), length = strlen(op);
@@ -16,7 +17,7 @@ static int with_f64(char *op)
     return 1;
 }
 
-/* Whether results are 0 or 1 whatever the elements are: u8 of elements that are not u8. */
+/* Whether all results are 0 or 1: u8 from elements that are not u8. */
 static int is_truth(pt_slot *slot, const pt_verb *verb, tally_dtype in)
 {
     tally_operator_info info;
@@ -101,7 +102,7 @@ int pt_verb_for(pt_slot *slot, PyObject *op, tally_dtype dtype, int is_bool, pt_
 
 int pt_fits(const pt_operand *out, const pt_verb *verb, int ndim, const int64_t *shape)
 {
-    /* u8 takes truths, but bool takes nothing else */
+    /* u8 accepts bools, but bool accepts nothing else */
     int one = out->dtype == verb->info.output && (out->is_bool == verb->out_bool || verb->out_bool);
     if (!one && !(out->dtype == verb->out && !out->is_bool)) {
         PyErr_Format(PyExc_ValueError, "out has dtype %s: must be %s",
@@ -127,7 +128,7 @@ int pt_fits(const pt_operand *out, const pt_verb *verb, int ndim, const int64_t 
 
 /* ---- reduce ---- */
 
-/* Results are dense in C order; another `out` gets them from dense memory. */
+/* Whether results are dense in C order. Another `out` is filled from dense memory. */
 static int is_dense(const pt_operand *a)
 {
     int64_t reach = (int64_t)tally_dtype_size(a->dtype);
@@ -222,7 +223,7 @@ PyObject *pt_reduce(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (keepdims < 0 || pt_axes(args[2], &a, &mask) || pt_leave_out(&a, args[7], "where", 0) ||
         pt_open_next(args[6], &a, &b, &next))
         goto done;
-    /* what no stream of chunks can do */
+    /* a stream of chunks cannot do these */
     if ((pt_has_nulls(&a) || !mask) && pt_flatten(&a)) goto done;
     if (out != Py_None) {
         if (pt_open_out(out, &result)) goto done;

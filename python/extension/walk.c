@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
  * The verbs over arrays of any dimensions and strides. Nothing here needs the GIL. Between two
- * calls of the library, and between the pieces of a long sequence, Ctrl-C is answered. */
+ * calls of the library, and between the pieces of a long sequence, signals such as Ctrl-C are
+ * handled. */
 #include "pt.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    PIECE = 1 << 22, /* bytes that are packed at a time */
-    /* elements of a long sequence that go into one call: tens of milliseconds */
+    PIECE = 1 << 22, /* bytes that are copied to dense memory at a time */
+    /* elements of a long sequence in one call, which takes tens of milliseconds */
     LONG_PIECE = 1 << 26,
 };
 
-/* Where a loop over dimensions is: elements of the input and the second input, and results. */
+/* The position of a loop over dimensions: in the input, in the second input, and in the results. */
 typedef struct {
     const char *in, *next;
     char *out;
@@ -24,7 +25,7 @@ static void move(place *p, const pt_dim *d, int64_t by)
     p->out = pt_offset(p->out, by * d->out);
 }
 
-/* The next places; 0 at the end. */
+/* Moves to the next position. Returns 0 at the end. */
 static int step(const pt_dim *dim, int dims, int64_t *at, place *p)
 {
     for (int i = dims - 1; i >= 0; i--) {
@@ -36,10 +37,10 @@ static int step(const pt_dim *dim, int dims, int64_t *at, place *p)
     return 0;
 }
 
-/* How many of these rows go into one call. */
+/* The number of rows in one call. */
 static int64_t rows_now(int64_t rows, int64_t n)
 {
-    enum { LEAST = 256 }; /* so that neighbouring columns are read together */
+    enum { LEAST = 256 }; /* so that adjacent columns are read together */
     const int64_t piece = pt_piece(LONG_PIECE),
                   most = n > 0 && piece / n > LEAST ? piece / n : LEAST;
     return rows > 2 * most ? most : rows;
@@ -47,10 +48,10 @@ static int64_t rows_now(int64_t rows, int64_t n)
 
 /* ---- data in pieces ---- */
 
-/* Dense pieces of one sequence, one after the other: the parts of an Arrow stream, packed
- * elements of an array, or (dims is -1) parts of dense memory. */
+/* Dense pieces of one sequence, in order: the arrays of an Arrow stream, elements of an array
+ * that are copied, or (dims is -1) parts of dense memory. */
 typedef struct {
-    const pt_chunk *chunks; /* NULL: pack */
+    const pt_chunk *chunks; /* NULL: elements are copied */
     const char *from;
     const pt_dim *dim;
     int dims;
@@ -76,7 +77,7 @@ static const void *next_piece(pieces *p, int64_t *n)
     return p->room;
 }
 
-/* A stream over all pieces; out gets all results, in order. */
+/* Runs a stream over all pieces; out gets all results, in order. */
 static tally_status stream_pieces(tally *ctx, const pt_verb *verb, tally_dtype dtype, pieces *p,
                                   int64_t n, char *out)
 {
@@ -106,7 +107,7 @@ tally_status pt_walk_chunks(tally *ctx, const pt_verb *verb, const pt_operand *a
 
 /* ---- reduce ---- */
 
-/* One sequence over several dimensions. */
+/* Reduces one sequence that has several dimensions. */
 static tally_status reduce_packed(tally *ctx, const pt_verb *verb, tally_dtype dtype,
                                   const char *in, const pt_dim *dim, int dims, int64_t n, char *out)
 {
@@ -127,8 +128,8 @@ static tally_status reduce_packed(tally *ctx, const pt_verb *verb, tally_dtype d
     return status;
 }
 
-/* The same with two inputs or validity, which no stream takes: all of it is packed, rows after
-   rows. */
+/* The same with two inputs or validity, for which there is no stream: copies all elements to
+ * dense memory, row after row. */
 static tally_status reduce_inputs(tally *ctx, const pt_verb *verb, const pt_operand *a,
                                   uint64_t mask, int64_t n, char *out)
 {
@@ -158,7 +159,7 @@ tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a
     const pt_operand *b = verb->next;
     int nf = 0, nk = 0;
     int64_t n = 1, results = 1, reach = verb->out_bytes, at[PT_DIMS] = {0};
-    /* from the last axis, which is the densest of the results */
+    /* from the last axis, along which results are closest */
     for (int i = a->ndim - 1; i >= 0; i--) {
         int fold = (int)(mask >> i & 1);
         pt_dim d = {a->shape[i], a->strides[i], fold ? 0 : reach, b ? b->strides[i] : 0};
@@ -173,7 +174,7 @@ tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a
     }
     if (results == 0) return TALLY_OK;
     pt_dim *fold = folded + PT_DIMS - nf, *keep = kept + PT_DIMS - nk;
-    if (n == 0) { /* nothing of everything */
+    if (n == 0) { /* no elements: every result is the empty value */
         tally_view v = {.dtype = a->dtype, .rows = results, .stride = 1}, w = v;
         if (b) {
             w.dtype = b->dtype;
@@ -192,7 +193,7 @@ tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a
         return status;
     }
     pt_dim rows = nk ? keep[--nk] : (pt_dim){.n = 1}, one = nf ? fold[0] : (pt_dim){.n = 1};
-    if (nf == 0) { /* of one element no stride matters */
+    if (nf == 0) { /* one element: no stride matters */
         one.in = pt_bytes(a);
         one.next = b ? pt_bytes(b) : 0;
     }
@@ -220,7 +221,7 @@ tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a
 
 /* ---- scan and window ---- */
 
-/* The results that lie before the first element's: an empty sequence's. */
+/* Fills the results before the first element with the result of an empty sequence. */
 static tally_status fill_first(tally *ctx, const pt_verb *verb, tally_dtype dtype, char *out,
                                const pt_dim *keep, int nk, int64_t rows)
 {
@@ -240,7 +241,7 @@ static tally_status fill_first(tally *ctx, const pt_verb *verb, tally_dtype dtyp
     return TALLY_OK;
 }
 
-/* Windows from place to place of each row, so many results at a time. */
+/* Computes windows by ranges of each row, some results at a time. */
 static tally_status ranges(tally *ctx, const pt_verb *verb, const tally_view *in,
                            const tally_view *out)
 {
@@ -279,8 +280,8 @@ static tally_status one_call(tally *ctx, const pt_verb *verb, const tally_view *
                                      : tally_window(ctx, verb->op, in, out, &verb->window);
 }
 
-/* Inputs whose strides are no multiples of their elements (a field of a structure): packed
-   whole. */
+/* For inputs whose strides are not multiples of the element size (a field of a structure): copies
+ * all elements. */
 static tally_status packed_series(tally *ctx, const pt_verb *verb, const pt_operand *a, int axis,
                                   const pt_operand *out)
 {
@@ -323,10 +324,10 @@ tally_status pt_walk_series(tally *ctx, const pt_verb *verb, const pt_operand *a
         if (status) return status;
         p.out += one.out;
         m--;
-        if (verb->shift) n--; /* the last element's own window is nobody's result */
+        if (verb->shift) n--; /* the last element's own window is not a result */
     }
     if ((n <= 0 && verb->what != PT_RANGES) || m <= 0) return TALLY_OK;
-    int widest = -1; /* the dimension of most rows goes into the call */
+    int widest = -1; /* the dimension with the most rows becomes the rows of a call */
     for (int i = 0; i < nk; i++)
         if (widest < 0 || keep[i].n > keep[widest].n) widest = i;
     pt_dim row = widest < 0 ? (pt_dim){.n = 1} : keep[widest];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The context: devices found, opened and closed, operators resolved. The verbs are in verbs.c. */
+ * Contexts: finds, opens and closes devices, and keeps the plans of resolved operators. The verbs
+ * are in verbs.c. */
 #include "context/scratch.h"
 #include "context/threads.h"
 #include "context/device.h"
@@ -30,7 +31,8 @@ tally_status tally_device(int index, tally_device_info *info)
 
 /* ---- context ---- */
 
-/* Whether the device string's part before its comma is `name`; if not, `name` joins the choices. */
+/* Whether the device string's part before its comma is `name`. If not, adds `name` to the list of
+ * choices. */
 static int is_name(const char *device, const char *name, char *choices, size_t room)
 {
     size_t length = strcspn(device, ","), used = strlen(choices);
@@ -39,8 +41,8 @@ static int is_name(const char *device, const char *name, char *choices, size_t r
     return 0;
 }
 
-/* The device of a string: its kind, and its number within the kind. "cpu" is number 0, and so is
- * "cpu:0". what: where the string comes from, for the error. */
+/* Finds the device that a string names: its kind, and its number within the kind. "cpu" and
+ * "cpu:0" are number 0. what: the source of the string, for the error sentence. */
 static tally_status find_device(tally *ctx, const char *what, const char *device,
                                 const tl_device_calls **kind, int *number)
 {
@@ -64,7 +66,7 @@ static tally_status find_device(tally *ctx, const char *what, const char *device
                    length < 60 ? length : 60, device, choices);
 }
 
-/* The last of the options probe=on and probe=off, or on. */
+/* Whether the options request the probe: the last of probe=on and probe=off; default on. */
 static int wants_probe(const char *options)
 {
     const char *last = NULL;
@@ -83,7 +85,7 @@ static tally_status probe(tally *ctx, const tl_device_calls *kind, int number)
     return status;
 }
 
-/* A kind, a number, and options with a comma before each. */
+/* Opens one device. options: each with a comma before it. */
 static tally_status open_one(tally *ctx, const tl_device_calls *kind, int number,
                              const char *options)
 {
@@ -106,7 +108,7 @@ static tally_status open_new(tally **ctx, const tl_device_calls *kind, int numbe
 
 /* ---- several devices of a kind: "cuda:0+2", "cuda:all" ---- */
 
-/* The kind whose name stands before the colon, if a list or "all" stands behind it; else NULL. */
+/* The kind whose name is before the colon, if a list or "all" is after it; else NULL. */
 static const tl_device_calls *kind_of_list(const char *device)
 {
     const size_t length = strcspn(device, ","), name = strcspn(device, ":,");
@@ -119,7 +121,7 @@ static const tl_device_calls *kind_of_list(const char *device)
     return NULL;
 }
 
-/* The number that the `length` characters of text are; -1: none. */
+/* Reads the `length` characters of text as a number; -1 if they are not one. */
 static int number_of(const char *text, size_t length)
 {
     int n = 0;
@@ -131,7 +133,7 @@ static int number_of(const char *text, size_t length)
     return n;
 }
 
-/* The numbers of a list of devices of a kind, *count of them; at: what stands behind the colon. */
+/* Reads the list of numbers of devices after the colon; *count is their number. */
 static tally_status read_list(tally *ctx, const char *what, const tl_device_calls *kind,
                               const char *at, int *numbers, int *count)
 {
@@ -196,7 +198,7 @@ static tally_status open_list(tally *ctx, const tl_device_calls *kind, const int
 
 /* ---- open and close ---- */
 
-/* What a device string means, without its options. */
+/* Opens the device that a string without options names. */
 static tally_status open_named(tally *ctx, const char *what, const char *device,
                                const char *options)
 {
@@ -210,8 +212,8 @@ static tally_status open_named(tally *ctx, const char *what, const char *device,
                       : open_list(ctx, kind, numbers, count, options);
 }
 
-/* Opens what `device` says, or for "auto" what TALLY_DEVICE says. Then the options are those of
- * TALLY_DEVICE followed by those of `device`: of two that contradict each other the later one
+/* Opens the device that `device` names, or for "auto" the one that TALLY_DEVICE names. Then the
+ * options of `device` follow those of TALLY_DEVICE; of two contradicting options the later one
  * holds. */
 static tally_status open_device(tally *ctx, const char *device)
 {
@@ -314,7 +316,7 @@ tally_status tally_times(tally *ctx, tally_times_info *times)
 
 tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan)
 {
-    if (op && *op) /* free entries have no name */
+    if (op && *op) /* free entries of the cache have no name */
         for (int i = 0; i < TL_PLAN_ENTRIES; i++)
             if (ctx->plans[i].dtype == dtype && !strcmp(ctx->plans[i].op, op)) {
                 *plan = ctx->plans[i].plan;

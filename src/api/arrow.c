@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Arrays of the Arrow C data interface as views: the checks, and which format is which dtype. */
+ * Makes views of arrays of the Arrow C data interface: checks, and the dtypes of Arrow's
+ * formats. */
 #include "tally_arrow.h"
 #include "context/context.h"
 #include <string.h>
 
-/* Formats by their first characters, the longest first where one begins another. dtype 0: what
- * it is called in a refusal. */
+/* Formats by their first characters; if one format is the start of another, the longer one comes
+ * first. dtype 0: refused, with this name. */
 static const struct {
     const char *begins;
     int dtype;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the verbs check of options and results, for views of all kinds, and for streams; and
- * copies of the device's memory on the host. */
+ * Checks of options and outputs, for the verbs on all kinds of views and for streams; and host
+ * copies of device memory. */
 #include "checks.h"
 #include "context/device.h"
 #include "context/view.h"

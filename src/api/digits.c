@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * tally_digits: an exact sum in as few digits as its values need, and the statistics of such sums.
+ * tally_digits: an exact sum with only as many digits as its values need, and statistics of such
+ * sums.
  *
- *     digit[0] 2^(32 first - 2162) + digit[1] 2^(32 (first + 1) - 2162) + ...
+ *    digit[0] 2^(32 first - 2162) + digit[1] 2^(32 (first + 1) - 2162) + ...
  *
- * Digits have 64 bits, and a value changes each by less than 2^32: carries wait for 2^29 of them.
- * The last digit is one that no value reaches, so the sum of 2^63 of them does not overflow it. */
+ * Digits have 64 bits, and a value changes a digit by less than 2^32, so carries are propagated
+ * only once per 2^29 values. A sum has one more digit at the top than its values reach, so the
+ * sum of 2^63 values does not overflow it. */
 #include "tally_digits.h"
 #include "context/operators.h"
 #include "exact/exact.h"
@@ -12,19 +14,19 @@
 #include <stddef.h>
 
 enum {
-    DIGITS_MOST = 136,      /* beyond the last digit of a product, 129 + 5 */
+    DIGITS_MOST = 136,      /* after the last digit of a product, 129 + 5 */
     OF_VALUE = 4,           /* 53 bits shifted by 0..31, and a digit for carries */
-    OF_PRODUCT = 6,         /* 106 bits */
-    WAITING_MOST = 1 << 29, /* values of below 2^32 in a digit of 63 bits */
+    OF_PRODUCT = 6,         /* 106 bits shifted by 0..31, and a digit for carries */
+    WAITING_MOST = 1 << 29, /* values below 2^32, in a digit of 63 bits */
     UNIT = -TL_EXACT_UNIT
 };
-/* What a sound digit is below: so two of them, and WAITING_MOST values, stay in 64 bits. */
+/* The limit of a valid digit: two such digits and WAITING_MOST values fit 64 bits. */
 #define DIGIT_MOST ((int64_t)1 << 61)
 
 static int64_t *digits_of(tally_digits *d) { return (int64_t *)(d + 1); }
 static const int64_t *digits_in(const tally_digits *d) { return (const int64_t *)(d + 1); }
 
-/* Sums of damaged states wrap; of sound ones nothing here overflows. */
+/* Adds modulo 2^64. Sums of invalid states may wrap; sums of valid states do not. */
 static int64_t wrapped(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 
 static void carry(tally_digits *d)
@@ -33,7 +35,7 @@ static void carry(tally_digits *d)
     for (int k = 0; k < d->used; k++) {
         more = wrapped(digit[k], more);
         if (k == d->used - 1) {
-            digit[k] = more; /* the last one has the sign */
+            digit[k] = more; /* the last digit has the sign */
             break;
         }
         digit[k] = (uint32_t)more;
@@ -42,8 +44,8 @@ static void carry(tally_digits *d)
     d->waiting = 0;
 }
 
-/* Digits from .. to - 1 become a part of d: 0, or the room that takes. */
-static int32_t cover(tally_digits *d, int from, int to)
+/* Extends d to have the digits from .. to - 1. Returns 0, or the room that d then needs. */
+static int32_t extend(tally_digits *d, int from, int to)
 {
     int64_t *const digit = digits_of(d);
     if (!d->used) d->first = from;
@@ -66,8 +68,8 @@ static inline int covered(const tally_digits *d, int from, int to)
     return d->first <= from && to <= d->first + d->used;
 }
 
-/* value 2^(at + UNIT), with the sign s, 0 or -1. */
-static inline void put(tally_digits *d, uint64_t value, int at, int64_t s)
+/* Adds value 2^(at + UNIT), negated if s is -1; s is 0 or -1. */
+static inline void add_at(tally_digits *d, uint64_t value, int at, int64_t s)
 {
     const unsigned __int128 v = (unsigned __int128)value << (at & 31);
     int64_t *const digit = digits_of(d) + ((at >> 5) - d->first);
@@ -82,7 +84,7 @@ static void count(tally_digits *d, int64_t *which, int sign)
     d->count = wrapped(d->count, sign);
 }
 
-/* The bits of x as m 2^(*at + UNIT); 0: x is not finite. */
+/* Splits x into m 2^(*at + UNIT) and its sign. Returns 0 if x is not finite. */
 static inline int parts(double x, uint64_t *m, int *at, int64_t *s)
 {
     uint64_t bits;
@@ -106,10 +108,10 @@ int32_t tally_digits_add(tally_digits *d, double x, int sign)
     const int from = at >> 5;
     if (m) {
         if (!covered(d, from, from + OF_VALUE)) {
-            const int32_t room = cover(d, from, from + OF_VALUE);
+            const int32_t room = extend(d, from, from + OF_VALUE);
             if (room) return room;
         }
-        put(d, m, at, s ^ (sign >> 1));
+        add_at(d, m, at, s ^ (sign >> 1));
         if (++d->waiting >= WAITING_MOST) carry(d);
     }
     d->count = wrapped(d->count, sign);
@@ -128,19 +130,19 @@ int32_t tally_digits_add_product(tally_digits *d, double x, double y, int sign)
             return 0;
         }
         const int none = x == 0 || y == 0, minus = s[0] != s[1];
-        /* an infinity times 0 has no value: as if it had both */
+        /* infinity times 0 has no value: it counts as inf and -inf, whose sum is NaN */
         if (none || !minus) d->plus = wrapped(d->plus, sign);
         if (none || minus) d->minus = wrapped(d->minus, sign);
     } else if (m[0] && m[1]) {
         const unsigned __int128 product = (unsigned __int128)m[0] * m[1];
         const int low = at[0] + at[1] - TL_EXACT_UNIT, from = low >> 5;
         if (!covered(d, from, from + OF_PRODUCT)) {
-            const int32_t room = cover(d, from, from + OF_PRODUCT);
+            const int32_t room = extend(d, from, from + OF_PRODUCT);
             if (room) return room;
         }
         const int64_t both = s[0] ^ s[1] ^ (sign >> 1);
-        put(d, (uint64_t)product & (((uint64_t)1 << 53) - 1), low, both);
-        put(d, (uint64_t)(product >> 53), low + 53, both);
+        add_at(d, (uint64_t)product & (((uint64_t)1 << 53) - 1), low, both);
+        add_at(d, (uint64_t)(product >> 53), low + 53, both);
         d->waiting += 2;
         if (d->waiting >= WAITING_MOST) carry(d);
     }
@@ -152,7 +154,7 @@ int32_t tally_digits_merge(tally_digits *d, const tally_digits *other, int sign)
 {
     const int64_t s = sign >> 1, *const from = digits_in(other);
     if (other->used) {
-        const int32_t room = cover(d, other->first, other->first + other->used);
+        const int32_t room = extend(d, other->first, other->first + other->used);
         if (room) return room;
         carry(d);
         int64_t *const digit = digits_of(d) + (other->first - d->first);
@@ -183,14 +185,14 @@ int tally_digits_sound(const void *data, size_t bytes)
     return 1;
 }
 
-/* ---- beside tally_exact ---- */
+/* ---- conversion from and to tally_exact ---- */
 
-/* The finite sum as bins, of which only low .. high are set. */
+/* Converts the finite part of a sum to bins, of which it sets only low .. high. */
 static void open_bins(const tally_digits *d, tl_exact *e)
 {
     e->low = d->first;
     e->high = d->first + d->used - 1;
-    if (e->high >= TL_EXACT_BINS) e->high = TL_EXACT_BINS - 1; /* no value reaches beyond */
+    if (e->high >= TL_EXACT_BINS) e->high = TL_EXACT_BINS - 1; /* no value reaches a higher bin */
     for (int k = e->low; k <= e->high; k++) e->bin[k] = digits_in(d)[k - e->low];
     for (int k = e->high + 1; k < d->first + d->used; k++)
         e->bin[e->high] += digits_in(d)[k - e->low] * ((tl_wide_int)1 << 32 * (k - e->high));
@@ -246,8 +248,8 @@ enum {
     YY = TALLY_NEEDS_YY,
     XY = TALLY_NEEDS_XY
 };
-/* Which statistic is what quotient: of sums alone (op, as tally_exact_value has it), or a / b with
- * A = n Sxy - Sx Sy, B = n Sxx - Sx^2, C = n Syy - Sy^2. */
+/* The formula of each statistic: a sum alone (op, with tally_exact_value's result), or a quotient
+ * a / b with A = n Sxy - Sx Sy, B = n Sxx - Sx^2, C = n Syy - Sy^2. */
 typedef enum { ALONE, OVER_COUNT, B_OVER, A_OVER, A_OVER_B, A_OVER_BC, XY_OVER_Y } quotient;
 static const struct {
     int needs;
@@ -279,7 +281,7 @@ static void number_of(const tally_digits *d, tl_number *r)
     tl_number_of_digits(r, digits_in(d), d->used, 32 * d->first + UNIT);
 }
 
-/* r = n Sab - Sa Sb */
+/* r = n Sab - Sa Sb. */
 static void spread(const tally_digits *a, const tally_digits *b, const tally_digits *ab,
                    tl_number *r)
 {
@@ -301,7 +303,7 @@ static void nan_of(tally_dtype dtype, void *value)
     memcpy(value, dtype == TALLY_F64 ? (const void *)&wide : &narrow, tally_dtype_size(dtype));
 }
 
-/* Sums and means: the values that tally_exact_value gives. */
+/* A sum or a mean, with the value that tally_exact_value gives. */
 static void value_alone(const tally_digits *d, const char *name, tally_dtype dtype, void *value)
 {
     tl_exact e;
@@ -310,7 +312,7 @@ static void value_alone(const tally_digits *d, const char *name, tally_dtype dty
     tl_exact_lower(&e, tl_exact_form_of(op), value);
 }
 
-/* A weighted mean whose sums are not both finite: as f64 divides them. */
+/* A weighted mean whose sums are not both finite: the f64 quotient. */
 static void divide_special(const tally_digits *xy, const tally_digits *y, tally_dtype dtype,
                            void *value)
 {
@@ -328,7 +330,7 @@ static void divide_special(const tally_digits *xy, const tally_digits *y, tally_
 
 static int special(const tally_digits *d) { return d && (d->nan || d->plus || d->minus); }
 
-/* The fraction a / b (a's sign is that of the root) of finite sums of n rows. */
+/* The fraction a / b of finite sums. For a root, a has the sign of the result. */
 static void fraction(quotient what, int ddof, const tally_sums *s, tl_number *a, tl_number *b)
 {
     tl_number c, t;
@@ -386,7 +388,7 @@ int tally_statistic_value(tally_statistic which, const tally_sums *sums, tally_d
     if (specials) return 1;
     tl_number a, b;
     fraction(what, ddof, sums, &a, &b);
-    /* below 0: sums that are not of the same rows */
+    /* a negative value means that the sums are not of the same rows */
     if (!b.size || b.negative || (what == B_OVER && a.negative)) return 0;
     tl_ratio(&a, &b, statistics[which].root, dtype, value);
     return 1;

@@ -16,7 +16,7 @@ void tally_exact_init(tally_exact *sum)
     if (sum) *sum = (tally_exact){{0}};
 }
 
-/* The plan of sum:exact on x->dtype; without a context on this thread. */
+/* The plan of sum:exact on x->dtype. Without a context it runs on the calling thread. */
 static tally_status plan_of(tally *ctx, const tally_view *x, tl_plan *plan)
 {
     if (ctx) return tl_plan_of(ctx, "sum:exact", x->dtype, plan);
@@ -27,12 +27,12 @@ static tally_status plan_of(tally *ctx, const tally_view *x, tl_plan *plan)
     return status;
 }
 
-/* All elements of a checked view. */
+/* Adds all elements of a checked view. */
 static void add_all(tl_exact *e, const tl_plan *plan, int threads, const tally_view *x)
 {
     const int64_t bytes = plan->op->elem_bytes;
     int64_t n;
-    if (!x->offsets && x->stride == 1 && x->row_stride == x->n) { /* they are all neighbours */
+    if (!x->offsets && x->stride == 1 && x->row_stride == x->n) { /* all elements are adjacent */
         tl_exact_slab(e, plan, threads, x->data, x->rows * x->n);
         return;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Verbs on views with validity, or of two inputs: their checks, and where they go: the device's
- * own road, if it has one (tl_device_calls.inputs), or one of three roads of the processors
- * (cpu/inputs/). */
+ * The verbs on views with validity, or with two inputs. They check the arguments and run on the
+ * device, if it supports the call (tl_device_calls.inputs), or by one of the three methods of the
+ * processors (cpu/inputs/). */
 #include "inputs.h"
 #include "checks.h"
 #include "inputs_job.h"
@@ -18,7 +18,8 @@ static int has_elements(const tally_view *in) { return in->rows > 0 && (in->offs
 
 /* ---- reduce ---- */
 
-/* reduce by the elements that are there; *done: where that can be. */
+/* Tries to reduce the valid elements without preparing them first. Sets *done if this form allows
+ * it. */
 static tally_status reduce_present(tl_job *j, tally_view *out, int *done)
 {
     const tl_device_calls *calls = j->ctx->device->calls;
@@ -41,7 +42,7 @@ static tally_status reduce_present(tl_job *j, tally_view *out, int *done)
     return TALLY_OK;
 }
 
-/* The processors' part of reduce. */
+/* reduce on the processors. */
 static tally_status reduce(tl_job *j, tally_view *out)
 {
     int done = 0;
@@ -73,7 +74,7 @@ tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, 
         if (!status) status = tl_inputs_apart(ctx, &j.in, &dense, j.form.op->result_bytes);
     }
     if (!status && in->rows > 0) {
-        /* a result for each sequence */
+        /* rows of one result */
         tally_view rows = tally_rows(out, j.form.op->out, in->rows, 1);
         int done = 0;
         tl_fp fp = tl_fp_enter();
@@ -88,7 +89,7 @@ tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, 
 
 /* ---- scan ---- */
 
-/* Memory that the results may take in place of `out`, which has strides or is written backwards. */
+/* Allocates dense results, to be copied to `out`, which has strides or is written backwards. */
 static tally_status dense_results(tl_job *j, const tally_view *out, int64_t bytes,
                                   tally_view *dense)
 {
@@ -114,7 +115,7 @@ static void scatter(const tally_view *dense, const tally_view *out, int64_t byte
     }
 }
 
-/* The processors' part of scan. */
+/* scan on the processors. */
 static tally_status scan(tl_job *j, tally_view *y, const tally_scan_options *o)
 {
     tally_scan_options forward = *o;
@@ -148,7 +149,8 @@ tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, co
         int done;
         tl_fp fp = tl_fp_enter();
         tl_inputs_normal(&j.out);
-        if (o.init && j.form.kind == TL_FORM_MARK) { /* a NaN there is a value */
+        /* in the initial value a NaN is a value, not the marker */
+        if (o.init && j.form.kind == TL_FORM_MARK) {
             j.plan.mask->quiet(start, o.init, j.form.op->out, 1);
             o.init = start;
         }
@@ -162,8 +164,8 @@ tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, co
 
 /* ---- windows ---- */
 
-/* The results of one sequence's ranges; x: its elements, number `first` of all; y: results,
-   `step` bytes apart. */
+/* Computes the ranges of one sequence. x: its elements, of which the first has number `first` in
+ * the job; y: the results, `step` bytes apart. */
 static tally_status run_ranges(tl_job *j, const tl_ranges *all, const char *x, int64_t first,
                                char *y, int64_t step)
 {
@@ -189,7 +191,7 @@ static tally_status ranges(tl_job *j, const tally_view *out, const tally_window_
     }
     return status;
 }
-/* The processors' part of windows. */
+/* Windows on the processors. */
 static tally_status window(tl_job *j, tally_view *y, const tally_window_options *o)
 {
     const int threads = tally_threads(j->ctx);
@@ -262,7 +264,7 @@ tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in,
 
 /* ---- exact sums ---- */
 
-/* Adds what the job has. */
+/* Adds all elements of the job to an exact sum. */
 static tally_status add_exactly(tl_job *j, tl_exact *sum)
 {
     tally_view none = tally_flat(NULL, TALLY_F32, 0);
@@ -270,7 +272,7 @@ static tally_status add_exactly(tl_job *j, tl_exact *sum)
     tl_fp fp = tl_fp_enter();
     tally_status status = tl_job_to_host(j, &none);
     if (!status) status = tl_job_prepare(j, NULL, 0);
-    /* gathered or as they lie, they are dense */
+    /* the elements of a row are dense, gathered or in place */
     for (int64_t r = 0; r < j->work.rows && !status; r++) {
         int64_t n;
         const char *at = tl_view_row(&j->work, r, j->plan.op->elem_bytes, &n);
@@ -314,7 +316,7 @@ tally_status tl_inputs_exact(tally *ctx, const tally_view *x, tl_exact *sum)
 {
     tl_job j;
     tally_view in, next;
-    /* again below, by the name that verbs have */
+    /* checked again below, with the name `in` in sentences */
     tally_status status = tl_inputs_check(ctx, x, "x", &in, &next);
     if (status) return status;
     status = tl_job_open(&j, ctx, x->next ? "dot:exact" : "sum:exact", NULL, x, NULL, 0);

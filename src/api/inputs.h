@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The three verbs on views with a validity bitmap, or with a second input: a device that has a
- * road runs them, else the processors. */
+ * The three verbs on views with a validity bitmap or a second input. The device runs them if it
+ * supports the call, else the processors do. */
 #ifndef TALLY_API_INPUTS_H
 #define TALLY_API_INPUTS_H
 #include "checks.h"
@@ -16,54 +16,57 @@ tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, co
                             const tally_scan_options *options);
 tally_status tl_inputs_window(tally *ctx, const char *op, const tally_view *in,
                               const tally_view *out, const tally_window_options *options);
-/* The same by a plan of processors instead of a name. */
+/* The same for a plan of the processors instead of a name. */
 tally_status tl_inputs_window_of(tally *ctx, const tl_plan *plan, const tally_view *in,
                                  const tally_view *out, const tally_window_options *options);
-/* tally_window_ranges: one sequence; good ranges, and a good and normal view of their results. */
+/* tally_window_ranges of one sequence. The ranges and the view of results are checked; the view
+ * is normal. */
 tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in,
                               const tl_ranges *ranges, const tally_view *out);
 
-/* Adds all elements of a view, or all pairs, to an exact sum. Of f64 pairs there is none. */
+/* Adds all elements of a view, or all products of pairs, to an exact sum. Pairs of f64 are
+ * refused. */
 tally_status tl_inputs_exact(tally *ctx, const tally_view *x, tl_exact *sum);
-/* The same of checked and normal views of host memory, for the operator of the plan. */
+/* The same for checked and normal views in host memory, and the operator of the plan. */
 tally_status tl_inputs_exact_of(tally *ctx, const tl_plan *plan, const tally_view *x,
                                 tl_exact *sum);
-/* ... one sequence, each result into out. */
+/* Like tl_inputs_exact_of, for one sequence; also writes the running sums to out. */
 tally_status tl_inputs_exact_scan(tally *ctx, const tl_plan *plan, const tally_view *x,
                                   const tally_view *out, int exclusive, tl_exact *sum);
 
 /* ---- views (inputs_views.c) ---- */
 
-/* The type of the elements that an operator gets of a view: the common one, if there are two
-   (and these are types). */
+/* The dtype of the elements that the operator gets: for two inputs the common type, if both
+ * dtypes are valid. */
 tally_dtype tl_inputs_dtype(const tally_view *in);
-/* How a stream or a fragment of this plan takes a view whose elements may be left out, or not
-   (tl_feed_begin). */
+/* Opens the feed by which a stream or a fragment takes a view with this plan (tl_feed_begin).
+ * absent: elements may be left out. */
 tally_status tl_feed_open(tally *ctx, const tl_plan *plan, int absent, int by_states,
                           tl_feed *feed);
-/* The view that a call takes, `name`, and its next, if there is one, with offsets on the host:
- * checked, and copied to *in and *next. */
+/* Checks the view `name` and its next, if there is one, with offsets on the host, and copies them
+ * to *in and *next. */
 tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *name, tally_view *in,
                              tally_view *next);
-/* One of these, but for whose memory it is. */
+/* Checks one such view, except whether its memory is host memory. */
 tally_status tl_input_check(tally *ctx, const tally_view *given, const char *name);
-/* What of them is the device's memory becomes a copy on the host, for the call `what`. */
+/* Copies what is in device memory to the host, for the call `what`. */
 tally_status tl_inputs_bring(tally *ctx, tl_host_copies *copies, tally_view *in, tally_view *next,
                              const char *name, const char *what);
-/* Results, of `bytes` bytes, must not overlap the second input or a bitmap; in place is for `in`
-   alone. */
+/* Refuses results, of `bytes` bytes each, that overlap the second input or a bitmap. Only `in`
+ * itself may be overwritten in place. */
 tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view *out,
                              int64_t bytes);
-/* tl_view_normal; and of a sequence of one element no stride matters: it is as dense as can be. */
+/* tl_view_normal; and sequences of one element become dense if they can, because no stride
+ * matters. */
 void tl_inputs_normal(tally_view *v);
-/* The bits of a view that is checked but for them: none is before the first. */
+/* Checks the validity bits of a view that is checked otherwise: no bit is before the first. */
 tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name);
 
 /* ---- validity of results (validity.c) ---- */
 
-/* Bits of results, for a scan or a window whose out->valid is given. begin finds and checks them
- * before the verb, which may write over its input; end writes them if the verb's status is good,
- * and frees *v, also after a begin that failed. */
+/* Validity bits of results, for a scan or a window with out->valid. begin computes and checks the
+ * bits before the verb, which may overwrite its input. end writes them if status, the verb's, is
+ * TALLY_OK, and frees v, also after a begin that failed. */
 typedef struct tl_validity tl_validity;
 tally_status tl_validity_begin(tally *ctx, const char *op, const tally_view *in,
                                const tally_view *out, int window, const void *options,

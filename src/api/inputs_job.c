@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * How a call is opened, tried on the device and made ready for the processors (inputs_job.h). */
+ * Opens a call, tries it on the device, and prepares it for the processors (inputs_job.h). */
 #include "inputs_job.h"
 #include "inputs.h"
 #include "context/operators.h"
@@ -8,7 +8,7 @@
 
 static const char what[] = "views with validity, or of two inputs,";
 
-/* The same offsets again, or those of v. */
+/* Uses the host offsets of `in` if v has the same offsets, else copies those of v. */
 static tally_status bring_offsets(tl_job *j, const tally_view *given, const char *name,
                                   tally_view *v, int64_t **copy)
 {
@@ -44,7 +44,7 @@ tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_plan *n
         status = tl_input_check(ctx, v, v == &j->in ? "in" : "in->next");
     if (status) return status;
     status = ctx->device->calls->plan_host(ctx->device, ctx, j->form.op, j->form.par, &j->plan);
-    /* a user's, which is compiled now */
+    /* whether a user's operator has a blank is known now, after it was compiled */
     if (!status && j->form.kind == TL_FORM_STATES && j->form.op->blank) {
         j->form.kind = TL_FORM_BLANK;
         j->form.op->blank(&j->form.fill);
@@ -65,7 +65,7 @@ void tl_job_close(tl_job *j)
     tl_host_close(&j->copies);
 }
 
-/* ---- roads ---- */
+/* ---- the device, or the processors ---- */
 
 tally_status tl_job_to_host(tl_job *j, tally_view *out)
 {

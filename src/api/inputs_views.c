@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Views with validity, or pairs of views, as calls take them: what is checked, what is copied to
- * the host, and how a stream or a fragment takes them. */
+ * Views with validity, or pairs of views: their checks, their host copies, and how streams and
+ * fragments take them. */
 #include "inputs.h"
 #include "context/device.h"
 #include "context/view.h"
@@ -78,7 +78,6 @@ tally_status tl_inputs_bring(tally *ctx, tl_host_copies *copies, tally_view *in,
                         name_of_next(name, second), what_for);
 }
 
-/* The same offsets again, or those of v. */
 void tl_inputs_normal(tally_view *v)
 {
     tl_view_normal(v);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * tally_runs, tally_groups, tally_take: their checks. */
+ * tally_runs, tally_groups and tally_take: their checks. */
 #include "checks.h"
 #include "context/device.h"
 #include "context/view.h"
 #include "cpu/keys/keys.h"
 #include "dtype/dtype.h"
 
-/* A view that must be one sequence; *v becomes it, with numbers that can be calculated with. */
+/* Checks that a view is one sequence, and copies it to *v as a normal view. */
 static tally_status one_sequence(tally *ctx, const tally_view *given, const char *name,
                                  tally_view *v)
 {
@@ -25,7 +25,7 @@ static tally_status one_sequence(tally *ctx, const tally_view *given, const char
     return status;
 }
 
-/* The processors do the work: what is the device's memory is copied for them. */
+/* The processors do the work, on host copies of device memory. */
 static const char what[] = "runs, groups and gathers";
 static tally_status bring(tally *ctx, tl_host_copies *c, tally_view *v, int back, const char *name)
 {
@@ -56,7 +56,7 @@ tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, in
     return status;
 }
 
-/* offsets of so many are fewer than 2^62 bytes */
+/* offsets of this many groups have less than 2^62 bytes */
 static const int64_t GROUPS_MOST = ((int64_t)1 << 59) - 1;
 
 tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, int64_t *order,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * tally_sum_f32 and its like: the kernels without a context. One row per function; kernels are
- * looked up on first use (every thread would store the same pointers, so a race is harmless and
- * the stores are atomic). */
+ * tally_sum_f32 and its like: kernels without a context, one row per function. The first use looks
+ * the kernel up. Several threads may do so at once: all store the same pointers, by atomic
+ * stores. */
 #include "law/fp.h"
 #include "cpu/isas.h"
 #include "context/operators.h"
@@ -24,7 +24,7 @@ static void run(entry *e, const void *x, int64_t n, void *out)
         if (tl_resolve(NULL, e->op, e->dtype, &s, &none)) return;
         tl_plan plan;
         tl_plan_kernels(&plan, s, par, tl_isa_widest());
-        k = plan.fold; /* all of these types have their own */
+        k = plan.fold; /* all of these types have kernels of their own */
         atomic_store_explicit(&e->scalar, s, memory_order_relaxed);
         atomic_store_explicit(&e->kernel, k, memory_order_release);
     }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The start-up probe (probe.h). The expected bits are computed by the law's binary counter with
- * the operators' scalar functions; they are not kept as golden hashes. The tests compare the
- * same functions with golden files, a mismatch can be named to the bit, and a new row needs no
- * new hash. It takes 7 ms. */
+ * The start-up probe (probe.h). The expected bits come from the law's binary counter and the
+ * operators' scalar functions, not from stored hashes: the tests compare these functions with
+ * golden files, a mismatch can be reported to the bit, and a new row needs no new hash. */
 #include "probe.h"
 #include "store/key.h"
 #include "store/cache.h"
@@ -21,7 +20,7 @@ static const char *const data_names[] = {"plain", "tiny", "subnormal squares", "
                                          "any",   "odd"};
 
 static const struct row {
-    const char *op, *shape; /* shape NULL: one more vector for the program above */
+    const char *op, *shape; /* shape NULL: another vector for the program above */
     tally_dtype dtype;
     data kind;
 } rows[] = {
@@ -33,7 +32,7 @@ enum { ROWS = sizeof rows / sizeof *rows };
 
 /* ---- data ---- */
 
-/* A float of random sign and mantissa whose biased exponent is low .. low + span - 1. */
+/* A float with random sign and mantissa, and a biased exponent in low .. low + span - 1. */
 static uint64_t with_exponent(uint64_t r, tally_dtype d, int low, int span)
 {
     int bytes = (int)tally_dtype_size(d), exponent = d == TALLY_F64 ? 11 : d == TALLY_F16 ? 5 : 8;
@@ -47,7 +46,7 @@ static void fill(void *to, tally_dtype d, data kind)
     uint64_t random = 20261121;
     size_t bytes = tally_dtype_size(d);
     int bias = d == TALLY_F64 ? 1023 : d == TALLY_F16 ? 15 : 127;
-    if (kind == SPECIAL) { /* zeros of both signs, then everything there is */
+    if (kind == SPECIAL) { /* zeros of both signs first, then all kinds of values */
         tl_random_fill(&random, to, d, N / 2, TL_DATA_ZEROS);
         tl_random_fill(&random, (char *)to + N / 2 * bytes, d, N / 2, TL_DATA_HOSTILE);
         return;
@@ -68,7 +67,8 @@ static void fill(void *to, tally_dtype d, data kind)
 
 /* ---- one vector ---- */
 
-/* S(1) .. S(N), lowered: pushes one element after the other, and folds the counter each time. */
+/* S(1) .. S(N) as results: pushes one element after the other, and reduces the counter after
+ * each. */
 static void law(const tl_plan *plan, const char *x, char *out)
 {
     const tl_scalar *op = plan->op;
@@ -119,7 +119,7 @@ static tally_status run(tally *ctx, tl_device *device, const char *identity,
     return differs(ctx, identity, program, kind, plan, v);
 }
 
-/* ---- all of them ---- */
+/* ---- all vectors ---- */
 
 static tally_status plan_of(tally *ctx, tl_device *device, const struct row *program, tl_plan *plan)
 {
@@ -144,7 +144,7 @@ static tally_status run_all(tally *ctx, tl_device *device, const char *identity)
     return status;
 }
 
-/* What a pass depends on, as text. */
+/* Everything that a pass of the probe depends on, as text. */
 static tally_status key_of(tally *ctx, tl_device *device, const char *identity, char *key,
                            size_t room)
 {
@@ -169,7 +169,8 @@ static tally_status key_of(tally *ctx, tl_device *device, const char *identity, 
 
 tally_status tl_probe(tally *ctx, tl_device *device, const char *identity)
 {
-    static tl_key passed[PASSED_MOST]; /* in this process: the folder may not be writable */
+    /* devices that passed in this process, because the cache folder may not be writable */
+    static tl_key passed[PASSED_MOST];
     static int count;
     char key[512];
     size_t bytes;

@@ -14,8 +14,8 @@
 
 static const char what[] = "windows by ranges";
 
-/* *v becomes the view, which must be one sequence of elements of `bytes` bytes, with numbers to
-   calculate with. */
+/* Checks that a view is one sequence of elements of `bytes` bytes, and copies it to *v as a
+ * normal view. */
 static tally_status one_sequence(tally *ctx, const tally_view *given, const char *name,
                                  int64_t bytes, tally_view *v)
 {
@@ -29,8 +29,7 @@ static tally_status one_sequence(tally *ctx, const tally_view *given, const char
     return status;
 }
 
-/* The processors do the work: the device's memory is copied for them, of two arrays of places
-   and of views. */
+/* Makes two arrays of positions host memory; the processors do the work. */
 static tally_status bring_places(tally *ctx, tl_host_copies *c, int64_t **start, int64_t **end,
                                  int64_t count, int back)
 {
@@ -39,19 +38,19 @@ static tally_status bring_places(tally *ctx, tl_host_copies *c, int64_t **start,
 }
 static int64_t *as_places(const int64_t *p) { return (int64_t *)(uintptr_t)p; }
 
-enum { PART = 4096 }; /* ranges that are looked at without a branch */
+enum { PART = 4096 }; /* ranges that are checked together without a branch */
 
 typedef struct {
     const int64_t *start, *end;
     int64_t results, n;
-    int64_t first; /* the first bad one so far */
+    int64_t first; /* the first invalid range so far */
 } check_work;
 
 static void check_part(void *data, int64_t p)
 {
     check_work *w = data;
     const int64_t a = p * PART, b = a + PART < w->results ? a + PART : w->results, n = w->n;
-    /* its highest bit: of any number below 0 (no difference of others overflows) */
+    /* bit 63 is set if a number is below 0; differences of valid numbers do not overflow */
     uint64_t bad = 0;
     for (int64_t r = a; r < b; r++)
         bad |= (uint64_t)w->start[r] | (uint64_t)w->end[r] |
@@ -63,7 +62,7 @@ static void check_part(void *data, int64_t p)
         }
 }
 
-/* The first range that is not one of 0 .. n, or `results`. */
+/* The first range that is not within 0 .. n, or `results`. */
 static int64_t first_bad(int threads, const int64_t *start, const int64_t *end, int64_t results,
                          int64_t n)
 {
@@ -169,7 +168,7 @@ static tally_status parts_check(tally *ctx, tally_dtype keys, const tally_key_wi
     return TALLY_OK;
 }
 
-/* A key with its part. */
+/* A key with its decimal part as text. */
 static void key_text(const tally_view *keys, const int64_t *parts, int64_t row,
                      char text[TL_DECIMAL_CHARS])
 {
@@ -207,7 +206,7 @@ static tally_status window_check(tally *ctx, const tally_view *keys, const tally
     return parts_check(ctx, d, w);
 }
 
-/* The keys are sorted, and their parts are parts. */
+/* Checks that the keys are sorted, and that their parts are in range. */
 static tally_status keys_check(tally *ctx, const tally_view *v, const tally_key_window *w,
                                int *descending)
 {
@@ -224,7 +223,8 @@ static tally_status keys_check(tally *ctx, const tally_view *v, const tally_key_
                    *descending ? "descend" : "ascend");
 }
 
-/* The window of `row` leaves out the next row, whose key is the same, and has a later one. */
+/* The error for a window that leaves out the row after `row`, which has the same key, but
+ * contains a later row. */
 static tally_status not_a_range(tally *ctx, const tally_view *v, const tally_key_window *w,
                                 int64_t row)
 {

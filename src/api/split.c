@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Memory of a context's devices, and a sequence in parts, one on each: checks, then many/. */
+ * The memory of a context's devices, and a sequence in parts on several devices: checks, then the
+ * calls of many/. */
 #include "context/operators.h"
 #include "checks.h"
 #include "law/fp.h"
@@ -33,7 +34,7 @@ static tally_status copy_by(const tl_team *t, int k, void *to, const void *from,
     return status ? tl_team_fail(t, k, status) : TALLY_OK;
 }
 
-/* From a device to a device: through the host, a megabyte at a time. */
+/* Copies from one device to another, through the host, a megabyte at a time. */
 static tally_status copy_through(const tl_team *t, int a, int b, char *to, const char *from,
                                  size_t bytes)
 {
@@ -68,7 +69,7 @@ tally_status tally_copy(tally *ctx, void *to, const void *from, size_t bytes)
     return TALLY_OK;
 }
 
-/* Part k: one dense sequence, in memory that member k sees. */
+/* Checks part k: one dense sequence, in memory that member k can use. */
 static tally_status check_part(const tl_team *t, const char *what, int k, const tally_view *v,
                                int64_t bytes)
 {
@@ -81,7 +82,7 @@ static tally_status check_part(const tl_team *t, const char *what, int k, const 
     return status || !v->n ? status : tl_split_place(t, what, k, v->data);
 }
 
-/* What a call on parts begins with; *all: their elements. */
+/* The begin of a call on parts: checks them. *all becomes the number of their elements. */
 static tally_status begin(tally *const *ctx, const char *op, const tally_view *parts, int count,
                           tl_team *t, tl_plan *plan, int64_t *all)
 {
@@ -109,8 +110,8 @@ static tally_status begin(tally *const *ctx, const char *op, const tally_view *p
     return status;
 }
 
-/* outs[k] of `length` results; it overlaps no part (in_place: but may be parts[k]) and no
-   results before it. */
+/* Checks outs[k]: it has `length` results, and overlaps neither a part (in_place: except
+ * parts[k]) nor the results before it. */
 static tally_status check_out(const tl_team *t, const tl_plan *plan, const tally_view *parts,
                               int count, const tally_view *outs, int k, int64_t length,
                               int in_place)

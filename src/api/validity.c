@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Validity of results: a bit for each, 0 where it is of no elements, or of fewer than min_count.
- * The bits say which elements a plan folds, and nothing of values, so they are counted beside
- * the verb, from what the operator count would take (cpu/inputs/gather.h), before the verb,
- * which may write over its input:
+ * Validity of results: one bit per result, 0 if the result has no elements, or fewer than
+ * min_count. The bits depend on which elements are valid, not on their values. They are computed
+ * from the prepared elements of the operator count (cpu/inputs/gather.h), before the verb runs,
+ * because it may overwrite its input:
  *
- *     there   1 1 0 0 1          elements that are there; of a nan form, and not NaN
- *     scan    1 1 1 1 1          reduce 1          window of 2: 0 1 1 0 1 */
+ *    there   1 1 0 0 1          elements that are valid (for a nan form, and not NaN)
+ *    scan    1 1 1 1 1          reduce 1          window of 2: 0 1 1 0 1 */
 #include "inputs.h"
 #include "checks.h"
 #include "context/device.h"
@@ -26,8 +26,9 @@ typedef struct tl_validity {
     const tally_window_options *window;
     tally_view in, next; /* checked */
     tl_gathered made;    /* f32: a NaN is an element that does not count */
-    int64_t *before;     /* of a sequence: elements that count before each, and all of them */
-    int64_t *offsets[3]; /* copies of those that are the device's memory */
+    /* for one sequence: the number of elements that count before each element, and in all */
+    int64_t *before;
+    int64_t *offsets[3]; /* host copies of offsets in device memory */
     tl_host_copies copies;
     char *bits; /* a byte for each result, sequence after sequence */
     int64_t results;
@@ -53,8 +54,8 @@ static int64_t results_of(const job *j, int64_t n)
     return j->verb == REDUCE ? 1 : j->verb == SCAN ? n : tally_window_length(n, j->window);
 }
 
-/* The results of one sequence of n elements. */
-static void mark(const job *j, int64_t n, char *to)
+/* Sets the bytes of one sequence of n elements. */
+static void mark_results(const job *j, int64_t n, char *to)
 {
     const int64_t *before = j->before;
     if (j->verb == REDUCE) {
@@ -75,7 +76,7 @@ static void mark(const job *j, int64_t n, char *to)
     }
 }
 
-/* j->bits of all results. */
+/* Computes j->bits. */
 static tally_status collect(job *j, const char *op, const tally_view *in)
 {
     tl_form form;
@@ -87,7 +88,7 @@ static tally_status collect(job *j, const char *op, const tally_view *in)
     tally_status status = TALLY_OK;
     tally_view given = *in, second;
     if (in->next) second = *in->next, given.next = &second;
-    status = tl_host_offsets(ctx, "in", &given, &j->offsets[0]); /* which the checks read */
+    status = tl_host_offsets(ctx, "in", &given, &j->offsets[0]); /* the checks read the offsets */
     if (!status && in->next) status = tl_host_offsets(ctx, "in->next", &second, &j->offsets[1]);
     in = &given;
     if (!status && j->verb == WINDOW) status = tl_check_window(ctx, j->window);
@@ -123,14 +124,14 @@ static tally_status collect(job *j, const char *op, const tally_view *in)
         const int64_t n = length(j, r);
         j->before[0] = 0;
         for (int64_t i = 0; i < n; i++) j->before[i + 1] = j->before[i] + (there[i] == there[i]);
-        mark(j, n, to);
+        mark_results(j, n, to);
         there += n;
         to += results_of(j, n);
     }
     return TALLY_OK;
 }
 
-/* The bits of `out`, a view of the results, must lie beside elements and results. */
+/* Checks that the bits of `out`, a view of the results, overlap neither elements nor results. */
 static tally_status check_bits(job *j, const tally_view *out, int64_t result_bytes)
 {
     j->out = *out;
@@ -154,12 +155,12 @@ static tally_status check_bits(job *j, const tally_view *out, int64_t result_byt
                    "out->valid overlaps elements or results: give it memory of its own");
 }
 
-static tally_status put(job *j)
+static tally_status write_bits(job *j)
 {
     tally_view view = j->out, *const out = &view;
     tl_host_copies copies = {.count = 0};
     const char *from = j->bits;
-    out->data = NULL; /* the bits alone */
+    out->data = NULL; /* only the bits are written */
     const tally_status status = tl_host_view(j->ctx, &copies, out, 0, 1, "out->valid", what);
     unsigned char *const bits = (unsigned char *)(uintptr_t)out->valid;
     if (status) return tl_host_end(j->ctx, &copies, status);
@@ -201,7 +202,7 @@ tally_status tl_validity_begin(tally *ctx, const char *op, const tally_view *in,
 tally_status tl_validity_end(tl_validity *v, tally_status status)
 {
     if (!v) return status;
-    if (!status) status = put(v);
+    if (!status) status = write_bits(v);
     close_job(v);
     free(v);
     return status;
@@ -217,14 +218,14 @@ tally_status tally_reduce_valid(tally *ctx, const char *op, const tally_view *in
     tally_status status = collect(&j, op, in);
     if (!status && in->rows > 0) {
         char any;
-        /* no results: only the bits are looked at */
+        /* a view without results; only its bits matter */
         tally_view bits = tally_flat(&any, TALLY_U8, in->rows);
         bits.valid = valid;
         bits.valid_offset = valid_offset;
         bits.rows = in->rows;
         bits.n = bits.row_stride = 1;
         status = check_bits(&j, &bits, 0);
-        if (!status) status = put(&j);
+        if (!status) status = write_bits(&j);
     }
     close_job(&j);
     return status;

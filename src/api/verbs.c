@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The three verbs: they check arguments, bring offsets to where they are read, and hand the work
- * to the device. */
+ * The three verbs. They check arguments, copy offsets to where they are read, and give the work to
+ * the device. */
 #include "context/device.h"
 #include "checks.h"
 #include "inputs.h"
@@ -19,8 +19,8 @@ static tally_status begin(tally *ctx, const char *op, const tally_view *in, tl_p
     return tl_plan_of(ctx, op, in->dtype, plan);
 }
 
-/* The views of a call; offsets that are the device's memory are copied to the host. close_views
-   frees the copies. */
+/* The views of a call. Offsets in device memory are copied to the host; close_views frees the
+ * copies. */
 typedef struct {
     tally_view in, out;
     int64_t *copies[2];
@@ -32,7 +32,8 @@ static void close_views(views *v)
     free(v->copies[1]);
 }
 
-/* v->in and v->out (out NULL: none) become those with offsets on the host; v->in is checked, v->out is not. */
+/* Sets v->in and v->out (out may be NULL) to the views with offsets on the host. Checks v->in
+ * only. */
 static tally_status open_views(tally *ctx, const tl_plan *plan, const tally_view *in,
                                const tally_view *out, views *v)
 {
@@ -50,8 +51,8 @@ static tally_status open_views(tally *ctx, const tl_plan *plan, const tally_view
     return status ? status : tl_view_check(ctx, &v->in, "in", plan->op->elem_bytes);
 }
 
-/* Changes checked views so that the device can calculate with all their numbers. Returns whether
- * they have an element. */
+/* Makes checked views normal, so that the device can compute with all their numbers. Returns
+ * whether they have an element. */
 static int views_work(views *v)
 {
     tl_view_normal(&v->in);
@@ -59,18 +60,18 @@ static int views_work(views *v)
     return v->in.rows > 0 && (v->in.offsets || v->in.n > 0) && (v->out.offsets || v->out.n > 0);
 }
 
-/* ---- where a plan runs: on the context's device; what devices have no kernels for on its processors ---- */
+/* ---- a plan runs on the device, or on the processors if the device has no kernels for it ---- */
 
 static const char what_exact[] = "exact sums",
                   what_ranges[] = "windows of negative offsets or of a step",
                   what_reversed[] = "reversed scans of segments";
 
-/* The processors calculate: what is the device's memory is copied for them, and back by
-   tl_host_end. */
+/* Prepares work for the processors: copies device memory to the host. tl_host_end copies results
+ * back. */
 static tally_status bring(tally *ctx, tl_host_copies *c, const tl_plan *plan, tally_view *in,
                           tally_view *out, const char *what)
 {
-    /* a device counts the elements of reversed scans itself, when it hands them on */
+    /* the device itself counts these elements when it gives the scan to the processors */
     const int64_t elements = what == what_reversed ? 0
                              : in->offsets         ? in->offsets[in->rows] - in->offsets[0]
                                                    : in->rows * in->n;
@@ -102,7 +103,7 @@ static tally_status run_scan(tally *ctx, const tl_plan *plan, const tally_view *
     tally_view x = *in, y = *out;
     tl_host_copies c = {0};
     tally_status status = TALLY_OK;
-    /* a device gives these to its processors */
+    /* devices give these to the processors */
     const int reversed = calls->owns && o && o->reverse && in->offsets;
     if (!plan->exact && !reversed) return calls->scan(ctx->device, ctx, plan, in, out, o);
     status = bring(ctx, &c, plan, &x, &y, plan->exact ? what_exact : what_reversed);
@@ -165,7 +166,7 @@ tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void
     return status;
 }
 
-/* A scan or a window whose results have bits. */
+/* A scan or a window with validity bits of its results. */
 static tally_status with_bits(tally *ctx, const char *op, const tally_view *in,
                               const tally_view *out, int window, const void *options)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * tally_verify: random cases on the context's device, each compared by memcmp with the law
- * executed in scalar C (spec.c). Case k of a run from seed s is the whole run from seed s + k of
- * one case, so a mismatch can be repeated alone. */
+ * tally_verify: random cases on the context's device, each compared by memcmp with the law executed
+ * in scalar C (spec.c). Case k of a run from seed s equals a run of one case from seed s + k, so a
+ * mismatch can be repeated alone. */
 #include "law/fp.h"
 #include "context/operators.h"
 #include "context/parameter.h"
@@ -14,7 +14,7 @@
 enum {
     LONG = 1 << 18, /* elements of a long flat case: enough for several threads and tiles */
     SHORT = 4096,   /* elements of a view's memory in all other cases */
-    /* bytes around every buffer: odd alignments, and sentinels behind an output */
+    /* bytes around every buffer, for odd alignments, and for guard bytes after an output */
     SLACK = 64,
     SAMPLES = 8,      /* results of a long case that are compared */
     RESULT_MOST = 16, /* bytes of a result, all lanes */
@@ -50,7 +50,7 @@ static int64_t below(one_case *c, int64_t n)
     return (int64_t)(tl_random(&c->random) % (uint64_t)n);
 }
 
-/* n elements of dtype d, of any kind of data. */
+/* Fills n elements of dtype d with data of a random kind. */
 static void fill(one_case *c, void *to, tally_dtype d, int64_t n)
 {
     tl_random_fill(&c->random, to, d, n, (tl_data)below(c, TL_DATA_KINDS));
@@ -70,8 +70,8 @@ static void pick_operator(one_case *c)
     } while (tl_resolve(c->ctx, c->op, c->in.dtype, &c->scalar, &c->par) || c->scalar->inputs != 1);
 }
 
-/* A layout of at most SHORT elements (LONG flat ones), the input in it, and an output laid out
-   like it but dense. */
+/* Chooses a layout of at most SHORT elements (LONG if flat), fills the input, and chooses an
+ * output with the same layout but dense. */
 static void pick_view(one_case *c)
 {
     int64_t bytes = c->scalar->elem_bytes, n = below(c, 100), rows = below(c, ROWS_MOST + 1),
@@ -126,7 +126,7 @@ static void pick_options(one_case *c)
     int64_t most = below(c, 2) ? 12 : c->in.n > SHORT ? 5000 : 120;
     c->window = (tally_window_options){below(c, most), below(c, 3) ? 0 : below(c, most),
                                        TALLY_EDGES_MISSING, 0, 0};
-    /* both ends move, one of them to the other side; a step */
+    /* both ends of the window move, one beyond the centre; or a step */
     if (c->in.n <= 700 && below(c, 6) == 0) {
         const int64_t far = below(c, most) - below(c, most);
         c->window.before += far;
@@ -152,7 +152,7 @@ static tally_status run(one_case *c)
     return tally_window(c->ctx, c->op, &c->in, &c->to, &c->window);
 }
 
-/* The law's result of sequence r, dense in c->one; returns how many results. */
+/* Computes the law's results of sequence r, dense in c->one. Returns their number. */
 static int64_t law(one_case *c, int64_t r)
 {
     const tally_view *in = &c->in;
@@ -172,8 +172,8 @@ static int64_t law(one_case *c, int64_t r)
     return tally_window_length(n, &c->window);
 }
 
-/* A short case: every byte of the output's memory is compared, the gaps and the bytes behind it
-   too. */
+/* For a short case: compares every byte of the output's memory, also gaps and the bytes after
+ * it. */
 static int equal(one_case *c, size_t memory)
 {
     int64_t size = c->scalar->result_bytes;
@@ -188,7 +188,7 @@ static int equal(one_case *c, size_t memory)
     return !memcmp(c->out, c->want, memory);
 }
 
-/* A long case: some of its results are compared, each with the reduction of its own elements. */
+/* For a long case: compares some results, each with the reduction of its own elements. */
 static int equal_samples(one_case *c)
 {
     const tl_scalar *op = c->scalar;
@@ -255,7 +255,7 @@ tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, const char *
         c && memory ? TALLY_OK : tl_no_memory(ctx, sizeof *c + in + 3 * out, "verifying");
     int64_t done = 0;
     char error[sizeof ctx->error];
-    /* picking an operator asks for some that do not exist */
+    /* picking an operator tries some that do not exist, which sets the error */
     memcpy(error, ctx->error, sizeof error);
     for (; !status && done < cases; done++) {
         *c = (one_case){.ctx = ctx, .seed = seed + (uint64_t)done, .x = memory, .out = memory + in};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The context and the last error. A failure is one sentence: tl_fail formats it, stores it where
- * tally_error finds it, and returns the status. Callers write `return tl_fail(ctx,
- * TALLY_INVALID, "n is %lld: must be at least 0", n);`. */
+ * The context and the last error. A failure is one sentence: tl_fail formats it, stores it for
+ * tally_error, and returns the status. Callers write `return tl_fail(ctx, TALLY_INVALID, "n is
+ * %lld: must be at least 0", n);`. */
 #ifndef TALLY_CONTEXT_H
 #define TALLY_CONTEXT_H
 #include "operator/plan.h"
@@ -9,7 +9,7 @@
 struct tl_device; /* context/device.h */
 struct tl_user;   /* user.h */
 
-/* The operators resolved last, so that a call on few elements costs no look-up. */
+/* A cache of the last operators that were looked up. */
 typedef struct tl_plan_entry {
     char op[40];
     tally_dtype dtype;
@@ -19,28 +19,27 @@ enum { TL_PLAN_ENTRIES = 4 };
 
 struct tally {
     struct tl_device *device;
-    /* of a context of several devices: one of each, and NULL behind them; else NULL */
+    /* a context of several devices: one context per device, then NULL; else NULL */
     struct tally **members;
     tl_plan_entry plans[TL_PLAN_ENTRIES];
     int next_plan;
-    struct tl_user *users;            /* operators defined here, the newest first */
-    struct tl_scratch_block *scratch; /* of its threads (scratch.h) */
+    struct tl_user *users;            /* operators defined in this context, the newest first */
+    struct tl_scratch_block *scratch; /* scratch memory of its threads (scratch.h) */
     int scratch_threads;
     char error[512];
     char report[256]; /* tally_verify's sentence */
 };
 
-/* The plan of `op` on dtype for ctx's device, as the verbs run it; and the plan for streams and
- * fragments, which the processors fold on every device. The two differ for users' operators: a
- * GPU runs them without the second. */
+/* tl_plan_of: the plan of `op` on dtype for the verbs on ctx's device. tl_plan_of_host: the plan
+ * for streams and fragments, which the processors compute on every device. A GPU can have the
+ * first without the second if no C compiler can compile a user's operator. */
 tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
 tally_status tl_plan_of_host(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
-/* As the second, for operators of two inputs too, whose elements are of dtype; the others refuse
-   these. */
+/* Like tl_plan_of_host, but allows operators of two inputs, whose elements are of dtype. */
 tally_status tl_plan_of_inputs(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
 
-/* What the processors do on every device: p must be host memory, else the sentence says that
- * `what` take that; elements are counted as theirs (tally_times). */
+/* For work that the processors do on every device. Refuses p if it is device memory, with the
+ * sentence that `what` take host memory; else counts `elements` for tally_times. */
 tally_status tl_on_processors(tally *ctx, const void *p, const char *name, const char *what,
                               int64_t elements);
 

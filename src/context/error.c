@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The last error: one sentence, in the context or, where there is none, in the thread. */
+ * The last error: one sentence, stored in the context, or in the thread if there is no context. */
 #include "context.h"
 #include <stdarg.h>
 #include <stdio.h>

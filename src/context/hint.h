@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * What was meant by a name that is none, for sentences of the library and of the command line. */
+ * Suggestions for unknown names, for the error sentences of the library and of the command line. */
 #ifndef TALLY_HINT_H
 #define TALLY_HINT_H
 
 enum { TL_HINT = 96 };
 
-/* " did you mean 'mean'?" in `to`, which it returns, or "": of what other programs call it, or
- * the nearest of `names`, which end with NULL. what: "operator", "dtype", or another word. */
+/* Writes a suggestion such as " did you mean 'mean'?" to `to`, or "", and returns `to`. It
+ * suggests tally's word for another program's name, else the nearest of `names`, which end with
+ * NULL. what: the kind of name: "operator", "dtype", or another word. */
 const char *tl_hint(const char *what, const char *given, const char *const *names,
                     char to[TL_HINT]);
 #endif

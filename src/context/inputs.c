@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Forms of operators for elements that may be left out (inputs.h). */
+ * Finds the form of an operator for elements that may be left out (inputs.h). */
 #include "inputs.h"
 #include "dtype/dtype.h"
 #include "exact/exact.h"
@@ -19,13 +19,13 @@ tally_dtype tally_common_dtype(tally_dtype a, tally_dtype b)
     return a == TALLY_U64 || b == TALLY_U64 ? TALLY_F64 : TALLY_I64;
 }
 
-/* The bits of the mark, and of a NaN. */
+/* The bits of the marker, which are those of a NaN for float types. */
 static uint64_t mark_of(tally_dtype d)
 {
     return tally_dtype_size(d) == 2 ? TL_MARK_HALF : d == TALLY_F32 ? INT32_MAX : INT64_MAX;
 }
 
-/* The nan form of s on dtype, for the results of s. */
+/* The nan form of s on dtype that has the result type of s. */
 static const tl_scalar *nan_form(const tl_scalar *s, tally_dtype dtype)
 {
     char name[64];
@@ -34,8 +34,8 @@ static const tl_scalar *nan_form(const tl_scalar *s, tally_dtype dtype)
     return form && form->out == s->out ? form : NULL;
 }
 
-/* Integers that f64 can say: of operators that calculate in f64, and of those whose result says
-   nothing of a value. */
+/* Whether the operator gives the same bits on integers converted to f64: it computes in f64, or
+ * its result is an index and f64 has all values of the type. */
 static int goes_as_f64(const tl_scalar *s)
 {
     return tl_dtype_kind(s->dtype) != 'F' &&
@@ -47,11 +47,12 @@ static void find_form(tl_form *form)
     const tl_scalar *s = form->op, *nan = NULL, *as_f64 = NULL;
     const int real = tl_dtype_kind(s->dtype) == 'F';
     form->kind = TL_FORM_STATES;
-    if (s->user) { /* what a text says of itself is known when it is compiled */
+    if (s->user) { /* whether a user's operator has a blank is known after it is compiled */
         if (s->blank) form->kind = TL_FORM_BLANK, s->blank(&form->fill);
         return;
     }
-    if (tl_exact_form_of(s)) { /* -0, which no element is then (tl_exact_form.leaves_out) */
+    /* -0 is the blank; no valid element is -0 (tl_exact_form.leaves_out) */
+    if (tl_exact_form_of(s)) {
         form->kind = TL_FORM_BLANK;
         form->fill = (uint64_t)1 << (8 * s->elem_bytes - 1);
         return;

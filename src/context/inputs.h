@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * What a validity bitmap and a second input make of an operator. An element that is left out is
- * ABSENT where it stands: no place in the tree moves. The kernels know nothing of it. They get
- * prepared elements of a type and of an operator that give the same bits:
+ * How an operator runs on elements with a validity bitmap, or with a second input. An element that
+ * is left out keeps its place in the tree. Kernels do not read bitmaps. They get prepared elements
+ * and an operator (the form) that give the bits of the law:
  *
- *   BLANK   the operator has an element that changes nothing, OP_BLANK (-0.0 for a sum): that is
- *           put there. For an exact sum it is -0, and all zeros that are there become +0, so
- *           that they can be told apart and counted
- *   NAN     it is a nan form: a NaN
- *   MARK    its nan form, which leaves out the mark alone (tl_par.marked) and folds all other
- *           NaNs. Integers as f64, where f64 is what the operator calculates in, or has all of
- *           their values
- *   STATES  none of these: states are folded one by one (cpu/absent.h)
+ *  BLANK   The operator has an element that changes nothing, OP_BLANK (-0.0 for a sum). It replaces
+ *          elements that are left out. For an exact sum it is -0, and zeros that are valid become
+ *          +0, so that the two can be told apart and counted.
+ *  NAN     The operator is a nan form. A NaN replaces elements that are left out.
+ *  MARK    The operator has a nan form, which then leaves out one marker value only (tl_par.marked)
+ *          and combines all other NaNs. Integers are converted to f64 if the operator computes in
+ *          f64, or if f64 has all of their values.
+ *  STATES  None of these: the states are combined one by one (cpu/inputs/states.h).
  *
- * Two inputs of different types are widened to a common one first: doc/inputs.md. */
+ * Two inputs of different types are converted to a common type first (doc/inputs.md). */
 #ifndef TALLY_INPUTS_H
 #define TALLY_INPUTS_H
 #include "context.h"
@@ -29,22 +29,24 @@ enum {
 
 typedef struct tl_form {
     int kind;
-    const tl_scalar *named, *op; /* what was asked for; what runs, on prepared elements */
+    /* the requested operator; the operator that runs on prepared elements */
+    const tl_scalar *named, *op;
     tl_par par;
-    uint64_t fill; /* a prepared element that is left out */
+    uint64_t fill; /* the value that replaces an element that is left out */
 } tl_form;
 
-/* MARK, for processors that read elements where they are: `op` is the one that was asked for,
- * and what is left out is `fill`, which changes nothing, only after the elements were widened.
- * 0: there is none. */
+/* For MARK, on processors that read elements in place: *late runs the requested operator, and
+ * `fill`, which changes nothing, replaces elements after they were widened. Returns 0 if there is
+ * no such form. */
 int tl_form_late(const tl_form *form, tl_form *late);
 
-/* The operator's instance for `in`, and its form. Refuses a second input that is missing, too
-   much, or does not fit. */
+/* Finds the operator's instance for `in`, and its form. Refuses a second input that is missing,
+ * not allowed, or of another shape. */
 tally_status tl_form_of(tally *ctx, const char *op, const tally_view *in, tl_form *form);
 
-/* The same in parts: the form of an instance, for elements that may be left out (absent) or not;
- * and does `in` have as many inputs, which fit each other? */
+/* The two steps of tl_form_of. tl_form_begin: the form of an instance, for elements that may be
+ * left out (absent) or not. tl_form_fits: checks that `in` has the number of inputs that the
+ * operator takes, of equal shapes. */
 void tl_form_begin(tl_form *form, const tl_scalar *named, tl_par par, int absent);
 tally_status tl_form_fits(tally *ctx, const char *op, const tl_scalar *named, const tally_view *in,
                           const char *name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The library's version, the names of its operators, and what was meant by a name that is none. */
+ * The library's version, the names of its operators, and suggestions for unknown names. */
 #include "hint.h"
 #include "tally.h"
 #include <stddef.h>
@@ -34,8 +34,8 @@ const char *const *tally_operators(void)
 
 /* ---- hints ---- */
 
-/* Edit distance with swaps of neighbours (optimal string alignment), of names of at most 31
-   characters. */
+/* Edit distance, with swaps of neighbours (optimal string alignment), of names of at most 31
+ * characters. */
 static int distance(const char *a, const char *b)
 {
     enum { MOST = 32 };
@@ -62,7 +62,8 @@ static int distance(const char *a, const char *b)
 static const char *nearest(const char *given, const char *const *names)
 {
     const char *best = NULL;
-    int least = 1 + (int)strlen(given) / 3; /* one slip in a short word, more in a long one */
+    /* one typing error in a short word, more in a long one */
+    int least = 1 + (int)strlen(given) / 3;
     for (; *names; names++) {
         const int d = distance(given, *names);
         if (d <= least && (!best || d < least)) {
@@ -73,7 +74,7 @@ static const char *nearest(const char *given, const char *const *names)
     return best;
 }
 
-/* What other programs call it. */
+/* The tally name of what another program calls `given`; NULL: none. */
 static const char *elsewhere(const char *what, const char *given)
 {
     static const struct {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The table of operators and of their instances, and how names find their rows. */
+ * The table of operators and of their compiled instances, and the look-up of an operator's
+ * string. */
 #include "operators.h"
 #include "dtype/dtype.h"
 #include "exact/exact.h"
@@ -48,7 +49,7 @@ const tl_scalar *tl_find_scalar(const char *file, tally_dtype dtype, tally_dtype
 
 /* ---- names ---- */
 
-/* No operator has the name with which op begins. */
+/* The error for an operator whose name is unknown. It lists the names. */
 static tally_status no_operator(tally *ctx, const char *op)
 {
     enum { MOST = 200, OWN = 50 };
@@ -60,7 +61,7 @@ static tally_status no_operator(tally *ctx, const char *op)
         names[count++] = u->name;
     for (const char *const *n = tally_operators(); *n && count < MOST; n++) names[count++] = *n;
     names[count] = NULL;
-    for (int i = 0; i < count; i++) { /* whole names, and " ..." where they do not all fit */
+    for (int i = 0; i < count; i++) { /* whole names, and " ..." if not all fit */
         const int fits = used + strlen(names[i]) + sizeof "  ..." < sizeof list;
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? " " : "",
                                  fits ? names[i] : "...");
@@ -71,7 +72,7 @@ static tally_status no_operator(tally *ctx, const char *op)
                    tl_hint("operator", given, names, hint), list);
 }
 
-/* The row of an operator that a user defined. */
+/* The table row of a user's operator. */
 static struct operator_row row_of(const tl_user *u)
 {
     return (struct operator_row){u->name,        u->name,           u->facts.kinds,
@@ -79,8 +80,8 @@ static struct operator_row row_of(const tl_user *u)
                                  INFINITY,       "by its text",     u->where};
 }
 
-/* A suffix as a number: "1", or "ddof=1" when the operator's parameter is called ddof; 0 if it
-   is not one. */
+/* Reads a suffix as a number: "1", or "ddof=1" if the operator's parameter is called ddof.
+ * Returns 0 if it is not one. */
 static int parse_parameter(const struct operator_row *row, const char *text, double *value)
 {
     size_t name = strlen(row->param);
@@ -88,7 +89,7 @@ static int parse_parameter(const struct operator_row *row, const char *text, dou
     return tally_parse_value(TALLY_F64, text, strlen(text), value) == TALLY_OK;
 }
 
-/* NAME:exact, where NAME is known. */
+/* Resolves NAME:exact for a known NAME. */
 static tally_status resolve_exact(tally *ctx, const char *op, size_t length, tally_dtype dtype,
                                   tally_dtype acc, const tl_scalar **scalar)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The parameter that tally_verify and the tests give an operator that takes one. */
+ * The parameter that tally_verify and the tests give to an operator that takes one. */
 #ifndef TALLY_PARAMETER_H
 #define TALLY_PARAMETER_H
 #include <math.h>
@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is written behind an operator's name: nothing where its parameter may be left out, but
- * for var and nanvar, whose golden bits are of ddof=1; else a value of its range in op/ops.def,
- * 0.3 above the least. Returns `to`. */
+/* Writes the suffix for an operator's name to `to` and returns it. It is empty if the parameter
+ * may be left out, except for var and nanvar, whose golden bits have ddof=1. Else it is a value
+ * of the range in op/ops.def, 0.3 above the least. */
 enum { TL_SAMPLE_ROOM = 32 };
 static inline const char *tl_sample_parameter(const char *op, char to[TL_SAMPLE_ROOM])
 {

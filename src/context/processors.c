@@ -9,10 +9,10 @@
 
 enum { LINE = 4096, MOST = 1 << 20 };
 
-/* Where quotas are. A group's line in /proc/self/cgroup is NUMBER:CONTROLLERS:PATH; version 2
-   has no controllers. */
+/* Where Linux keeps CPU quotas. A line of /proc/self/cgroup is NUMBER:CONTROLLERS:PATH; in
+ * version 2 CONTROLLERS is empty. */
 static const struct {
-    /* period NULL: in the same file, "QUOTA PERIOD" */
+    /* period NULL: the quota file has "QUOTA PERIOD" */
     const char *controller, *folder, *quota, *period;
 } places[] = {
     {"", "/sys/fs/cgroup", "cpu.max", NULL},
@@ -21,7 +21,8 @@ static const struct {
     {"cpu", "/sys/fs/cgroup/cpu,cpuacct", "cpu.cfs_quota_us", "cpu.cfs_period_us"},
 };
 
-/* The first numbers of a file; how many there are, at most 2. "max" is none. */
+/* Reads the first numbers of a file, at most 2, and returns how many there are. "max" is not a
+ * number. */
 static int numbers(const char *root, const char *folder, const char *path, const char *name,
                    long long v[2])
 {
@@ -34,7 +35,7 @@ static int numbers(const char *root, const char *folder, const char *path, const
     return count > 0 ? count : 0;
 }
 
-/* Of one group; 0: no limit. */
+/* The limit of one group, in processors; 0: none. */
 static int limit(const char *root, const char *path, int k)
 {
     long long v[2], period[2];
@@ -46,7 +47,7 @@ static int limit(const char *root, const char *path, int k)
     return whole < MOST ? (int)whole : 0;
 }
 
-static int listed(const char *list, const char *word)
+static int list_has(const char *list, const char *word)
 {
     const size_t length = strlen(word);
     if (!length || !*list) return !length && !*list;
@@ -55,9 +56,9 @@ static int listed(const char *list, const char *word)
     return 0;
 }
 
-/* The smallest limit of a group and of those above it; the last is the folder itself, which is
- * all that a container sees whose own name in the machine is longer. */
-static int above(const char *root, char *path, int k, int least)
+/* The smallest limit of a group and of its parents. The last one is the folder itself: a
+ * container may see no more than that, because the path in /proc is that of the whole machine. */
+static int smallest_limit(const char *root, char *path, int k, int least)
 {
     for (char *end = path + strlen(path);; *end = 0) {
         while (end > path && end[-1] == '/') *--end = 0;
@@ -81,9 +82,9 @@ int tl_quota(const char *root)
         *path++ = 0;
         path[strcspn(path, "\n")] = 0;
         for (size_t k = 0; k < sizeof places / sizeof *places; k++)
-            if (listed(controllers + 1, places[k].controller)) {
+            if (list_has(controllers + 1, places[k].controller)) {
                 memcpy(copy, path, strlen(path) + 1);
-                least = above(root, copy, (int)k, least);
+                least = smallest_limit(root, copy, (int)k, least);
             }
     }
     if (f) fclose(f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Memory that is kept from call to call (scratch.h). */
+ * Memory that a context keeps between calls (scratch.h). */
 #include "scratch.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Rows and segments cut into shares of about the same weight, for threads. A sequence weighs its
- * number of elements plus TL_SHARE_ROW, the cost of starting it. */
+ * Divides rows and segments into parts of about equal weight, for threads. The weight of a sequence
+ * is its number of elements plus TL_SHARE_ROW, the cost of starting it. */
 #ifndef TALLY_SHARE_H
 #define TALLY_SHARE_H
 #include "tally.h"
 
 enum { TL_SHARE_ROW = 16 };
-typedef __int128 tl_weight; /* 2^62 rows are allowed, if they are empty */
+typedef __int128 tl_weight; /* 2^62 rows are allowed if they are empty */
 
 static inline tl_weight tl_weight_before(const tally_view *in, int64_t r)
 {
@@ -14,7 +14,7 @@ static inline tl_weight tl_weight_before(const tally_view *in, int64_t r)
            (tl_weight)r * TL_SHARE_ROW;
 }
 
-/* The first sequence of share t of `shares`; share `shares` begins after the last. */
+/* The first sequence of part t of `shares`. Part `shares` begins after the last sequence. */
 static inline int64_t tl_share(const tally_view *in, int64_t t, int64_t shares)
 {
     int64_t low = 0, high = in->rows;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * The thread pool (threads.h). A worker is idle, in a list, or lent to one call:
  *
- *     WAITING ---- the caller offers a call ----> OFFERED ---- the worker takes it ----> RUNNING
- *        ^  ^                                        |                                  |
- *        |  '---- the caller takes it back ----------'                                  |
- *        '-------------------------------- the worker is done -------------------------'
+ *    WAITING ---- the caller offers a call ----> OFFERED ---- the worker takes it ----> RUNNING
+ *       ^  ^                                        |                                  |
+ *       |  '---- the caller takes it back ----------'                                  |
+ *       '-------------------------------- the worker is done -------------------------'
  *
- * When no chunk is left, the caller takes back what workers have not begun, and waits for those
- * that run. So a worker that the system does not schedule costs the caller nothing. A thread that
- * waits looks at the state for SPIN_NS, since waking takes microseconds, and then sleeps. */
+ * When no chunk is left, the caller takes back the offers that workers have not accepted, and
+ * waits for the workers that run. So a worker that the system does not schedule never delays the
+ * caller. A waiting thread polls the state for SPIN_NS, because a wake-up takes microseconds, and
+ * then sleeps. */
 #define _GNU_SOURCE
 #include "threads.h"
 #include "processors.h"
@@ -25,7 +26,7 @@
 
 enum {
     SPIN_NS = 20000,
-    RETRY_SECONDS = 2 /* after a failure, so that a limit is not met at every call */
+    RETRY_SECONDS = 2 /* after a failure, so that not every call meets the same limit again */
 };
 
 /* RUNNING_WATCHED: the caller sleeps until the worker is done. */
@@ -33,9 +34,10 @@ enum { WAITING, OFFERED, RUNNING, RUNNING_WATCHED, ENDING };
 
 typedef struct call call;
 typedef struct worker {
-    _Alignas(64) atomic_int state; /* what both sides sleep on */
-    atomic_int asleep;             /* the worker sleeps, or is about to */
-    call *call;                    /* with its number there: of the call that is offered or runs */
+    _Alignas(64) atomic_int state; /* both the worker and its caller sleep on this futex */
+    atomic_int asleep;             /* the worker sleeps, or is about to sleep */
+    /* the call that is offered or runs, and the worker's number in it */
+    call *call;
     int number;
     struct worker *next; /* in the list of idle workers */
     pthread_t thread;
@@ -53,19 +55,21 @@ struct call {
 /* ---- the pool; `lock` guards it ---- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static worker *idle;         /* the last one used is first */
-static atomic_int count;     /* workers, idle and lent */
+static worker *idle;         /* a stack: the last worker used comes first */
+static atomic_int count;     /* all workers, idle and lent */
 static int processors;       /* of the process; 0: not known yet */
-static int contexts;         /* open ones */
-static time_t refused_until; /* no thread is made before, since one could not be made */
-static atomic_int forked;    /* this is a child of a process with workers: it has no threads */
+static int contexts;         /* number of open contexts */
+static time_t refused_until; /* after a failure no thread is created before this time */
+/* this process is a child of a process with workers; it creates no threads */
+static atomic_int forked;
 
 static pthread_mutex_t locks[TL_LOCKS] = {[0 ... TL_LOCKS - 1] = PTHREAD_MUTEX_INITIALIZER};
 
 void tl_lock_take(tl_lock which) { pthread_mutex_lock(&locks[which]); }
 void tl_lock_release(tl_lock which) { pthread_mutex_unlock(&locks[which]); }
 
-/* The child has one thread; another one of the parent may have held any lock. */
+/* After a fork the child has one thread. Another thread of the parent may have held any lock, so
+ * all locks are reset. */
 static void in_child(void)
 {
     if (atomic_load(&count)) atomic_store(&forked, 1);
@@ -78,7 +82,7 @@ static void in_child(void)
 static __attribute__((constructor)) void watch_forks(void)
 {
     if (pthread_atfork(NULL, NULL, in_child))
-        atomic_store(&forked, 1); /* no fork could be noticed: so no thread is made */
+        atomic_store(&forked, 1); /* forks could not be detected, so no thread is created */
 }
 
 /* ---- waiting ---- */
@@ -109,8 +113,8 @@ static void pause_a_little(void)
 #endif
 }
 
-/* Returns when *state is not `value`, or after SPIN_NS. Where there are more threads than
- * processors, at once: one of them has work for this processor. */
+/* Polls until *state is not `value`, for at most SPIN_NS. Returns at once if there are more
+ * threads than processors, because another thread needs this processor. */
 static void spin_while(atomic_int *state, int value)
 {
     if (atomic_load_explicit(&count, memory_order_relaxed) >= processors) return;
@@ -125,7 +129,8 @@ static void spin_while(atomic_int *state, int value)
 
 /* ---- workers ---- */
 
-/* After the state was changed. Either this sees `asleep`, or the worker sees the new state. */
+/* Wakes a worker after its state was changed. Either this thread sees `asleep`, or the worker
+ * sees the new state. */
 static void wake(worker *w)
 {
     if (atomic_load(&w->asleep)) wake_sleeper(&w->state);
@@ -137,7 +142,7 @@ static void run(call *c, int number)
     if (__atomic_load_n(&c->next, __ATOMIC_RELAXED) < c->chunks) c->work(c->data, &w);
 }
 
-/* Each thread that runs wakes two more, which is faster than one thread that wakes all. */
+/* Each thread that starts wakes two more. That is faster than one thread that wakes all. */
 static void wake_next(call *c, int number)
 {
     for (int i = 2 * number; i < 2 * number + 2 && i < c->workers; i++) wake(c->worker[i]);
@@ -149,14 +154,14 @@ static void *worker_main(void *argument)
     for (;;) {
         spin_while(&w->state, WAITING);
         if (atomic_load(&w->state) == WAITING) {
-            atomic_store(&w->asleep, 1); /* before the state is looked at again: see wake() */
+            atomic_store(&w->asleep, 1); /* before the state is read again: see wake() */
             while (atomic_load(&w->state) == WAITING) sleep_while(&w->state, WAITING);
             atomic_store(&w->asleep, 0);
         }
         int state = OFFERED;
         if (!atomic_compare_exchange_strong(&w->state, &state, RUNNING)) {
             if (state == ENDING) return NULL;
-            continue; /* the offer was taken back */
+            continue; /* the caller took the offer back */
         }
         wake_next(w->call, w->number);
         tl_fp_enter();
@@ -165,7 +170,7 @@ static void *worker_main(void *argument)
     }
 }
 
-/* A worker that waits, or NULL. */
+/* Creates a worker in state WAITING; NULL: failed. */
 static worker *make_worker(void)
 {
     worker *const w = aligned_alloc(_Alignof(worker), sizeof *w);
@@ -189,8 +194,9 @@ static void end_worker(worker *w)
     free(w);
 }
 
-/* Makes up to `wanted` workers for c, which `count` has already. Where one cannot be made, new ones
- * end again until half of all workers are left: stacks are not all that the work needs. */
+/* Creates up to `wanted` workers for c; `count` includes them already. If one cannot be created,
+ * new workers are ended until half of all workers are left, because the call's work needs memory
+ * besides stacks. */
 static void make_workers(call *c, int wanted)
 {
     const int before = c->workers, all = before + wanted;
@@ -209,8 +215,8 @@ static void make_workers(call *c, int wanted)
     pthread_mutex_unlock(&lock);
 }
 
-/* Lends c up to `wanted` workers: idle ones, then new ones. The process has at most as many
- * threads as processors, or as one call asks for. */
+/* Lends up to `wanted` workers to c, first idle ones, then new ones. The process has at most as
+ * many threads as processors, or as one call requests. */
 static void lend_workers(call *c, int wanted)
 {
     struct timespec now;
@@ -231,7 +237,7 @@ static void lend_workers(call *c, int wanted)
     if (more > 0) make_workers(c, more);
 }
 
-/* In the reverse order, so that the next call gets them in this one. */
+/* Returns the workers in reverse order, so that the next call gets them in the same order. */
 static void return_workers(call *c)
 {
     pthread_mutex_lock(&lock);
@@ -242,7 +248,7 @@ static void return_workers(call *c)
     pthread_mutex_unlock(&lock);
 }
 
-/* The worker's offer is taken back, or its work is done. */
+/* Takes back the worker's offer, or waits until its work is done. */
 static void finish(worker *w)
 {
     int state = OFFERED;
@@ -255,7 +261,8 @@ static void finish(worker *w)
 
 static void run_with_workers(call *c)
 {
-    /* from the last to the first: one that begins finds those that it wakes offered already */
+    /* from the last to the first: a worker that starts finds that those it must wake have their
+     * offers */
     for (int i = c->workers - 1; i >= 0; i--) {
         worker *const w = c->worker[i];
         assert(atomic_load(&w->state) == WAITING);
@@ -271,7 +278,7 @@ static void run_with_workers(call *c)
 
 /* ---- calls ---- */
 
-/* A function of its own because of its frame of 8 KiB. */
+/* A function of its own, because its frame has 8 KiB. */
 static __attribute__((noinline)) int
 run_shared(int threads, int64_t chunks, void (*work)(void *data, const tl_worker *w), void *data)
 {

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT
- * The thread pool of the process, and its locks. A call cuts its work into chunks. The calling
+ * The thread pool of the process, and its locks. A call divides its work into chunks. The calling
  * thread and the pool's workers take chunks until none is left:
  *
- *     static void work(void *data, const tl_worker *w)
- *     {
- *         (memory of thread number w->number)
- *         for (int64_t i; (i = tl_next_chunk(w)) < w->chunks;) (chunk i);
- *     }
- *     tl_parallel(threads, chunks, work, &data);
+ *    static void work(void *data, const tl_worker *w)
+ *    {
+ *        (memory of thread number w->number)
+ *        for (int64_t i; (i = tl_next_chunk(w)) < w->chunks;) (chunk i);
+ *    }
+ *    tl_parallel(threads, chunks, work, &data);
  *
  * What `work` may rely on:
  *
- *   - Chunks are taken in increasing order, each by one thread.
- *   - Nothing is promised about how many threads take part. Where threads cannot be made, where
- *     others use them, and in a child of fork it is the caller alone. A worker may begin late.
- *   - A thread may wait for the result of chunk i only while i is smaller than every chunk that
- *     the thread has taken and not yet published. So the thread that holds the smallest
- *     unpublished chunk never waits, and the call ends however few threads come.
- *   - Work may make parallel calls of its own, and any number of threads may call at once: a
- *     caller waits only for workers that run its own work. */
+ *  - Chunks are taken in increasing order, each by one thread.
+ *  - The number of threads is not guaranteed. If threads cannot be created, if other calls use
+ *    them, or in a child of fork, the caller is alone. A worker may start late.
+ *  - A thread may wait for the result of chunk i only while i is smaller than every chunk that
+ *    the thread has taken and not yet published. So the thread with the smallest unpublished
+ *    chunk never waits, and the call ends with any number of threads.
+ *  - `work` may make parallel calls, and any number of threads may call at once: a caller waits
+ *    only for workers that run its own work. */
 #ifndef TALLY_THREADS_H
 #define TALLY_THREADS_H
 #include <stdint.h>
@@ -27,37 +27,38 @@ enum { TL_THREADS_MOST = 1024 };
 
 /* A thread that takes part in a call. */
 typedef struct tl_worker {
-    int number;     /* of this thread, 0 .. threads - 1; the caller is 0 */
-    int threads;    /* at most so many take part */
+    int number;     /* the number of this thread, 0 .. threads - 1; the caller is 0 */
+    int threads;    /* the most threads that take part */
     int64_t chunks; /* 0 .. chunks - 1 */
     int64_t *next;  /* the next chunk that no thread has taken */
 } tl_worker;
 
-/* Takes the next chunk; w->chunks or more: none is left. */
+/* Takes the next chunk. A result of w->chunks or more means that none is left. */
 static inline int64_t tl_next_chunk(const tl_worker *w)
 {
     return __atomic_fetch_add(w->next, 1, __ATOMIC_RELAXED);
 }
 
-/* Runs work on this thread and on up to threads - 1 workers, 1 <= threads <= TL_THREADS_MOST, and
- * returns when all of them are done. Each has the law's floating-point environment; workers have
- * all signals blocked. Returns whether all chunks were taken: a thread that has no memory for its
- * part returns before it takes one, and the others do the work; 0 if there was no other. */
+/* Runs `work` on this thread and on up to threads - 1 workers, 1 <= threads <= TL_THREADS_MOST,
+ * and returns when all are done. Each thread has the law's floating-point environment; workers
+ * block all signals. Returns whether all chunks were taken. A thread that has no memory for its
+ * part returns before it takes a chunk, and the other threads do the work. The call returns 0 if
+ * no thread had memory. */
 int tl_parallel(int threads, int64_t chunks, void (*work)(void *data, const tl_worker *w),
                 void *data);
 
-/* The same for chunks that need nothing of their thread. */
+/* The same for chunks that need no memory of their thread. */
 void tl_for(int threads, int64_t chunks, void (*chunk)(void *data, int64_t i), void *data);
 
-/* Workers are made when a call needs them, and end when the last context closes. */
+/* Workers are created when a call needs them, and end when the last context closes. */
 void tl_pool_open(void);
 void tl_pool_close(void);
 
-/* Locks for what exists once in the process. A child of fork finds all of them free: another
- * thread of its parent may have held one, and would never give it back. */
+/* Locks of the process. In a child of fork all of them are free: another thread of the parent may
+ * have held one, and would never release it in the child. */
 typedef enum tl_lock {
     TL_LOCK_PROBE,
-    TL_LOCK_ERROR, /* the error of a context that several threads work for */
+    TL_LOCK_ERROR, /* for the error of a context that several threads work for */
     TL_LOCK_EXACT,
     TL_LOCK_CUDA,
     TL_LOCK_CUDA_CALLS,
@@ -71,7 +72,7 @@ typedef enum tl_lock {
 void tl_lock_take(tl_lock lock);
 void tl_lock_release(tl_lock lock);
 
-/* Sets *least to value if that is smaller; for results of several threads. */
+/* Sets *least to value if value is smaller. Several threads may call it at once. */
 static inline void tl_atomic_least(int64_t *least, int64_t value)
 {
     int64_t old = __atomic_load_n(least, __ATOMIC_RELAXED);

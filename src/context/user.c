@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The operators of a context that users defined: texts in, instances out, sentences for what
- * compilers say about them.
- */
+ * The operators that users defined in a context: from texts to instances, and plain sentences for
+ * the errors of compilers. */
 #define _GNU_SOURCE
 #include "user.h"
 #include <ctype.h>
@@ -11,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STATE_MOST = 32 }; /* bytes: tl_state, and what a GPU's local memory has room for */
+enum { STATE_MOST = 32 }; /* bytes: the size of tl_state, and the limit of a GPU's local memory */
 
 static uint64_t hash(const char *text)
 {
@@ -94,7 +93,7 @@ tally_status tally_define(tally *ctx, const char *name, const char *text, const 
         release(u);
         return status;
     }
-    /* an older text of this name stays for the streams and fragments that have it */
+    /* streams and fragments may still use an older text of this name */
     u->next = ctx->users;
     ctx->users = u;
     memset(ctx->plans, 0, sizeof ctx->plans);
@@ -106,10 +105,10 @@ tally_status tally_define_file(tally *ctx, const char *name, const char *path)
     char own[TL_USER_NAME + 1];
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
     if (!path) return tl_fail(ctx, TALLY_INVALID, "path is NULL: must name an operator's file");
-    if (!name) { /* the file's, without folder and ending */
+    if (!name) { /* the name of the file without folder and ending */
         const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
         size_t length = strcspn(base, ".");
-        if (length >= sizeof own) length = sizeof own - 1; /* too long, as tally_define will say */
+        if (length >= sizeof own) length = sizeof own - 1; /* too long: tally_define refuses it */
         memcpy(own, base, length);
         own[length] = 0;
         name = own;
@@ -142,7 +141,7 @@ tally_status tally_define_file(tally *ctx, const char *name, const char *path)
 static int is_float(tally_dtype d) { return d >= TALLY_F16; }
 static int is_signed(tally_dtype d) { return d < TALLY_F16 && (d - TALLY_I8) % 2 == 0; }
 
-/* As cpu/kernel/instances.h says it for built-in operators; 0: no arithmetic. */
+/* The same rule as cpu/kernel/instances.h for built-in operators. 0: no arithmetic. */
 static tally_dtype default_accumulator(tl_acc_rule rule, tally_dtype d)
 {
     if (rule == TL_ACC_NONE) return 0;
@@ -238,10 +237,10 @@ int tl_user_same(const tl_scalar *a, const tl_scalar *b)
 
 /* ---- what compilers say ---- */
 
-/* The place and message of one line of a log: "NAME:3:14: error: m" (gcc, clang), "error:
- * NAME:3:14: m" (PoCL), "NAME(3): error: m" (NVRTC), the name perhaps in quotes. Copies "3:14:
- * m" if the line is about the text. */
-static int about(const char *line, size_t length, const char *name, char *to, size_t room)
+/* Finds the place and the message in one line of a log: "NAME:3:14: error: m" (gcc, clang),
+ * "error: NAME:3:14: m" (PoCL), "NAME(3): error: m" (NVRTC). The name may be in quotes. Copies
+ * "3:14: m" to `to` if the line is about the text. */
+static int read_log_line(const char *line, size_t length, const char *name, char *to, size_t room)
 {
     size_t n = strlen(name);
     int number = 0, column = 0, used = 0;
@@ -268,7 +267,7 @@ static int about(const char *line, size_t length, const char *name, char *to, si
     return 0;
 }
 
-/* The words of the dialect are told apart by instance: takes _s_df32_f32_x away again. */
+/* Removes the suffix that instances add to the dialect's words, such as _s_df32_f32_x. */
 static void plain_words(char *message)
 {
     for (char *at = message; (at = strstr(at, "_d"));) {
@@ -283,9 +282,9 @@ static void plain_words(char *message)
     }
 }
 
-/* What compilers say of common mistakes, of gcc and clang, and what helps: `said` and then `also`
- * are in the message, which `plain` takes the place of, with the first name in quotes for %s. */
-static void say_plainly(char *message, size_t room)
+/* Replaces messages of gcc and clang about common mistakes by plain ones. If the message contains
+ * `contains` and then `also`, `plain` replaces it; %s is the first name in quotes. */
+static void simplify_message(char *message, size_t room)
 {
     static const char choose[] =
         "if, ?:, && and || are for one value, and kernels have many: write sel(c, a, b), which is "
@@ -297,7 +296,7 @@ static void say_plainly(char *message, size_t room)
         "the condition of sel compares values of another width than it chooses: compare the type "
         "of its results, as in sel(a.n < b.n, a.n, b.n), or use sel_idx, or idx_if(c), 1 or 0";
     static const struct {
-        const char *said, *also, *plain;
+        const char *contains, *also, *plain;
     } known[] = {
         {"used vector type where scalar is required", "", choose},
         {"used type '", "where arithmetic or pointer type is required", choose},
@@ -313,19 +312,19 @@ static void say_plainly(char *message, size_t room)
     char *text = message + strspn(message, "0123456789:"), name[48] = "";
     text += *text == ' ';
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        const char *const said = strstr(text, known[i].said);
-        if (!said || !strstr(said, known[i].also)) continue;
-        sscanf(said, "%*[^']'%40[^']", name);
+        const char *const contains = strstr(text, known[i].contains);
+        if (!contains || !strstr(contains, known[i].also)) continue;
+        sscanf(contains, "%*[^']'%40[^']", name);
         snprintf(text, room - (size_t)(text - message), known[i].plain, name);
         return;
     }
 }
 
-/* An error inside a word of the dialect: gcc names the word's line, and in a note behind it the
- * text's, "NAME:7:11: note: in expansion of macro 'sel'". Copies "7:11: m (in 'sel', where a
- * constant is written num(c))". next: the line behind the error's. */
-static int about_word(const char *error, size_t length, const char *next, const char *name,
-                      char *to, size_t room)
+/* An error inside a word of the dialect. gcc names the word's own line, and in the next line, a
+ * note, the line of the text: "NAME:7:11: note: in expansion of macro 'sel'". Copies "7:11: m (in
+ * 'sel', where a constant is written num(c))". next: the line after the error's line. */
+static int read_word_error(const char *error, size_t length, const char *next, const char *name,
+                           char *to, size_t room)
 {
     char note[300], word[40] = "";
     int number, column;
@@ -333,7 +332,7 @@ static int about_word(const char *error, size_t length, const char *next, const 
     for (const char *line = next; message && *line; line += *line == '\n') {
         size_t n = strcspn(line, "\n");
         if (memmem(line, n, " error: ", 8)) return 0;
-        if (about(line, n, name, note, sizeof note) &&
+        if (read_log_line(line, n, name, note, sizeof note) &&
             sscanf(note, "%d:%d: note: in expansion of macro '%30[a-z_]'", &number, &column,
                    word) == 3) {
             snprintf(to, room, "%d:%d: %.*s (in '%s', where a constant is written num(c))", number,
@@ -352,10 +351,10 @@ tally_status tl_user_error(tally *ctx, const tl_user *u, const char *log)
         size_t length = strcspn(line, "\n");
         const char *error = strstr(line, "error");
         if (error && error < line + length) {
-            if (about(line, length, u->name, message, sizeof message) ||
-                about_word(line, length, line + length, u->name, message, sizeof message)) {
+            if (read_log_line(line, length, u->name, message, sizeof message) ||
+                read_word_error(line, length, line + length, u->name, message, sizeof message)) {
                 plain_words(message);
-                say_plainly(message, sizeof message);
+                simplify_message(message, sizeof message);
                 return tl_fail(ctx, TALLY_BAD_DATA, "%.180s:%s", u->where, message);
             }
             if (!*first) snprintf(first, sizeof first, "%.*s", (int)length, line);

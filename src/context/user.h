@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: MIT
- * Operators that users define (tally_define): their texts, what the texts say of themselves, and
- * their instances.
+ * Operators that users define (tally_define): their texts, the facts of the texts, and their
+ * instances.
  *
- *   user.c        the texts of a context, instances, errors in them      user_facts.c   a text read for its facts
- *   cpu/user.c   an instance compiled for the processors          gpu/program.c   for GPUs
+ *  user.c        the texts of a context, instances, errors in texts
+ *  user_facts.c  reads the facts of a text
+ *  cpu/user.c    compiles an instance for the processors
+ *  gpu/program.c compiles it for GPUs
  *
- * A GPU compiles the text by itself, so everything that has to be known before (types, the bytes
- * of a state, the facts) is read from the text here, without a compiler; each compiler then
- * checks the bytes of the state that was read. */
+ * A GPU's driver compiles the text, so whatever must be known before that (types, the bytes of a
+ * state, the facts) is read from the text without a compiler. Each compiler then checks that the
+ * state has these bytes. */
 #ifndef TALLY_USER_H
 #define TALLY_USER_H
 #include "context.h"
 
 enum {
-    TL_USER_NAME = 32,       /* bytes of a name, with its end */
-    TL_USER_TEXT = 64 << 10, /* bytes of a text at most */
-    TL_USER_FIELDS = 16,     /* of a state; 32 bytes are the limit that is met first */
+    TL_USER_NAME = 32,       /* bytes of a name with its terminating 0 */
+    TL_USER_TEXT = 64 << 10, /* the most bytes of a text */
+    TL_USER_FIELDS = 16,     /* of a state; the limit of 32 bytes is met first */
     TL_USER_WORDS = 32       /* helper functions and types of a text */
 };
 
-/* The types a state's field may have, and accumulators and results as the rows of op/ops.def
-   name them. */
+/* The types of a state's fields, and the kinds of accumulators and results, as the rows of
+ * op/ops.def name them. */
 typedef enum {
     TL_FIELD_REAL,
     TL_FIELD_ORD,
@@ -34,7 +36,8 @@ typedef enum { TL_OUT_ACC, TL_OUT_SAME, TL_OUT_IDX, TL_OUT_BIT, TL_OUT_RULES } t
 extern const char *const tl_field_names[TL_FIELD_TYPES + 1],
     *const tl_acc_names[TL_ACC_RULES + 1], *const tl_out_names[TL_OUT_RULES + 1];
 
-/* The facts that are numbers. A value of TL_FACT_REAL_IS_EXACT depends on the instance. */
+/* The facts that are numbers. The value TL_FACT_REAL_IS_EXACT means: true if the instance's
+ * `real` is exact. */
 enum { TL_FACT_REAL_IS_EXACT = 3 };
 #define TL_FLAGS(F)                                                                                \
     F(EXACT)                                                                                       \
@@ -50,31 +53,31 @@ typedef enum {
 } tl_flag;
 
 typedef struct tl_facts {
-    char kinds[4]; /* of dtypes: some of I, U, F */
+    char kinds[4]; /* the kinds of dtypes: some of I, U, F */
     tl_acc_rule acc;
     tl_out_rule out;
     signed char flag[TL_FLAG_COUNT];
-    char param[TL_USER_NAME]; /* "" for none */
-    double fallback;          /* NaN: must be given */
+    char param[TL_USER_NAME]; /* "" if there is none */
+    double fallback;          /* NaN: there is no default */
     int state_line, fields;
     unsigned char field[TL_USER_FIELDS];
     int words;
-    /* names that are the text's own, to be told apart by instance */
+    /* names that the text defines; each instance adds its own suffix to them */
     char word[TL_USER_WORDS][TL_USER_NAME];
 } tl_facts;
 
-/* Reads the facts of a text; TALLY_BAD_DATA with where:line if it is not one. */
+/* Reads the facts of a text. TALLY_BAD_DATA, with where:line, if it is not an operator's text. */
 tally_status tl_facts_read(tally *ctx, const char *where, const char *text, tl_facts *facts);
-/* The same of a text of op/, which states OP_LANE, OP_WIDEN, OP_CORE and what its nan form needs
- * too, and leaves to its row what op/ops.def says. For the build (cmake/operator_texts.c); the
- * sentence is tally_error(NULL). */
+/* The same for a text of src/op/. Such a text also states OP_LANE, OP_WIDEN, OP_CORE and the
+ * facts of its nan form; its row in op/ops.def states the rest. Used by the build
+ * (cmake/operator_texts.c); tally_error(NULL) gives the sentence. */
 tally_status tl_facts_check(const char *where, const char *text, tl_facts *facts);
 
 typedef struct tl_user_instance tl_user_instance;
 typedef struct tl_user {
     struct tl_user *next;
     char name[TL_USER_NAME];
-    char *where, *text; /* where: what errors call the text */
+    char *where, *text; /* where: the file name for error sentences */
     uint64_t hash;      /* of the text */
     tl_facts facts;
     tl_user_instance *instances;
@@ -87,21 +90,24 @@ struct tl_user_instance {
     const tl_user *user;
     tl_scalar op;
     const tl_kernel *kernel;
-    void *library; /* of the loader, and its end */
+    void *library; /* the loaded library, and the function that closes it */
     void (*unload)(void *library);
-    int device_bytes; /* of a state with its fields aligned, as GPUs keep it */
+    int device_bytes; /* bytes of a state with aligned fields, as GPUs store it */
 };
 
-/* The operator that ctx calls by the first `length` bytes of name; NULL if there is none. */
+/* Finds an operator of ctx by the first `length` bytes of name; NULL if there is none. */
 tl_user *tl_user_find(const tally *ctx, const char *name, size_t length);
-/* Its instance; acc 0: the default. *op is NULL if there is none of this accumulator. */
+/* Finds its instance. acc 0: the default accumulator. *op is NULL if there is no such
+ * accumulator. */
 tally_status tl_user_resolve(tally *ctx, tl_user *user, tally_dtype dtype, tally_dtype acc,
                              const tl_scalar **op);
-/* Is it the same operator (text, dtype, accumulator), perhaps of another context? */
+/* Whether two instances are of the same operator (text, dtype, accumulator), possibly in
+ * different contexts. */
 int tl_user_same(const tl_scalar *a, const tl_scalar *b);
 void tl_user_close(tally *ctx);
 
-/* The sentence for a compiler's log: where:line and its first message. Returns TALLY_BAD_DATA. */
+/* Makes the error sentence from a compiler's log: where:line and the first message. Returns
+ * TALLY_BAD_DATA. */
 tally_status tl_user_error(tally *ctx, const tl_user *user, const char *log);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What an operator's text says of itself, read without a compiler: `#define OP_...` lines, the
- * fields in OP_STATE, the names after `fn`. Facts are taken as written, so they must not depend
- * on #if or on other macros. */
+ * Reads the facts of an operator's text without a compiler: `#define OP_...` lines, the fields in
+ * OP_STATE, and the names after `fn`. Facts are taken literally, so they must not depend on #if or
+ * on other macros. */
 #include "user.h"
 #include "user_words.h"
 #include <math.h>
@@ -11,13 +11,13 @@
 #include <string.h>
 
 const char *const tl_field_names[] = {"real", "ord", "idx", "elem", "wide", NULL};
-/* of tl_field_names */
+/* in the order of tl_field_names */
 static const char *const lane_names[] = {"REAL", "ORD", "IDX", "ELEM", "WIDE", NULL};
 const char *const tl_acc_names[] = {"WIDE", "REAL", "F64", "NONE", NULL};
 const char *const tl_out_names[] = {"ACC", "SAME", "IDX", "BIT", NULL};
 
-/* The functions of the dialect, and the flag that asks for each (-1: always); sized: the form
- * with OP_SIZES (lift: with OP_INPUTS 2), where that is another. */
+/* The functions of the dialect. flag: the fact that requires the function (-1: always required).
+ * sized: its form with OP_SIZES (lift: with OP_INPUTS 2), if that is different. */
 static const struct {
     const char *name, *form, *sized;
     int flag;
@@ -46,14 +46,16 @@ static const char *const flag_names[] = {
 typedef struct {
     tally *ctx;
     const char *where;
-    char *text; /* continued lines joined, comments and quoted characters blanked out */
+    /* with continued lines joined, and comments and quoted characters replaced by blanks */
+    char *text;
     tl_facts *facts;
-    unsigned seen;                   /* facts that were stated: bit of a flag, or of OTHER_ */
-    unsigned has;                    /* functions that were found */
-    const char *sized_at[FUNCTIONS]; /* where one of those with two forms is, and */
-    int commas[FUNCTIONS];           /* between its parameters */
-    int built_in;                    /* a text of op/, whose row in op/ops.def says the rest */
-    int lane;                        /* built_in: OP_LANE, as a tl_field */
+    unsigned seen;                   /* bits: facts that the text states */
+    unsigned has;                    /* bits: functions that the text has */
+    const char *sized_at[FUNCTIONS]; /* where a function with two forms begins */
+    int commas[FUNCTIONS];           /* commas in its parameter list */
+    /* a text of src/op/, whose row in op/ops.def has the other facts */
+    int built_in;
+    int lane; /* built_in: OP_LANE, as a tl_field */
 } reader;
 static const char *const widen_names[] = {"REAL", "WIDE",    "LOW",    "HIGH", "VALUE",
                                           "BITS", "NONZERO", "NUMBER", NULL};
@@ -82,8 +84,8 @@ static __attribute__((format(printf, 3, 4))) tally_status bad(const reader *r, c
     va_end(args);
     for (char *p = message; *p; p++)
         if ((unsigned char)*p < ' ' || *p == 127)
-            *p = '?'; /* the text may be anything, the sentence goes to a terminal */
-    /* \v: a newline that was spliced */
+            *p = '?'; /* the text may have any bytes, and the sentence may go to a terminal */
+    /* \v is a joined newline */
     for (const char *p = r->text; p < at; p++) line += *p == '\n' || *p == '\v';
     return tl_fail(r->ctx, TALLY_BAD_DATA, "%.200s:%d: %s", r->where, line, message);
 }
@@ -126,7 +128,7 @@ static tally_status read_state(reader *r, const char *at)
     return f->fields ? TALLY_OK : bad(r, at, "the state has no field: %s", form);
 }
 
-/* One of names, as a number. */
+/* Reads a fact whose value is one of `names`. */
 static tally_status read_name(reader *r, const char *at, const char *fact, const char *value,
                               const char *const *names, int *number)
 {
@@ -153,19 +155,19 @@ static tally_status read_flag(reader *r, const char *at, int flag, const char *v
                    : signs ? "0, 1 or -1"
                    : two   ? "0, 1, 2 or REAL_IS_EXACT"
                            : "0, 1 or REAL_IS_EXACT");
-    /* 2 is for its nan form */
+    /* OP_SEED 2 differs from 1 in the nan form only */
     r->facts->flag[flag] = v == 2 && flag == TL_FLAG_SEED ? 1 : numbers[v];
     return TALLY_OK;
 }
 
-/* `#define OP_...`: `at` is behind the name. */
+/* Reads a line `#define OP_...`; `at` is after the name. */
 static tally_status read_fact(reader *r, const char *begin, const char *name, const char *at,
                               int depth)
 {
     static const char *const others[] = {"OP_ACC",       "OP_OUT",   "OP_TYPES", "OP_PARAM",
                                          "OP_DEFAULT",   "OP_STATE", "OP_LANE",  "OP_WIDEN",
                                          "OP_NAN_WIDEN", NULL};
-    /* users' have none */
+    /* only texts of src/op/ have these */
     static const char *const of_nan_forms[] = {"OP_NAN_CORE", "OP_COUNTS", "OP_ABSENT", NULL};
     static const char *const of_ours[] = {"OP_CORE", NULL};
     char value[64];
@@ -224,7 +226,7 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
         if (tally_parse_value(TALLY_F64, value, strlen(value), &f->fallback) || isnan(f->fallback))
             return bad(r, begin, "OP_DEFAULT is '%s': must be a number", value);
         return TALLY_OK;
-    case SEEN_LANE: /* users' fields say it */
+    case SEEN_LANE: /* in users' texts the fields determine it */
         r->lane = find(lane_names, value);
         if (r->built_in && r->lane < 0)
             return bad(r, begin, "OP_LANE is '%.40s': must be REAL, ORD, IDX, ELEM or WIDE", value);
@@ -252,9 +254,9 @@ static const char *const directives[] = {"define", "undef", "else",   "elif",  "
                                          "if",     "ifdef", "ifndef", "endif", NULL};
 static const signed char nests[] = {0, 0, 0, 0, 0, 1, 1, 1, -1};
 
-/* A line that begins with # and is not in the table brings in what the text does not show (an
- * included file is no part of the cache's key), moves the lines of error messages, or means
- * something on one device only. */
+/* Refuses a line that begins with # and is not in the table. Such a line could include text that
+ * is not in the cache's key, change the line numbers of error messages, or have a meaning on one
+ * device only. */
 static tally_status check_directive(const reader *r, const char *at)
 {
     char what[TL_USER_NAME];
@@ -272,7 +274,7 @@ static tally_status check_directive(const reader *r, const char *at)
                what);
 }
 
-/* A line that begins with # and has passed that check. */
+/* Reads a line that begins with # and passed check_directive. */
 static tally_status read_directive(reader *r, const char *at, int *depth)
 {
     char what[TL_USER_NAME], name[TL_USER_NAME];
@@ -305,7 +307,7 @@ static tally_status keep_word(reader *r, const char *at, const char *name)
     return TALLY_OK;
 }
 
-/* `fn TYPE NAME(` */
+/* Reads `fn TYPE NAME(`. */
 static tally_status read_function(reader *r, const char *at)
 {
     char name[TL_USER_NAME], type[TL_USER_NAME];
@@ -332,7 +334,7 @@ static tally_status read_function(reader *r, const char *at)
     return known ? TALLY_OK : keep_word(r, begin, name);
 }
 
-/* `typedef ... NAME;` */
+/* Reads `typedef ... NAME;`. */
 static tally_status read_type(reader *r, const char *at)
 {
     char name[TL_USER_NAME] = "";
@@ -348,9 +350,9 @@ static tally_status read_type(reader *r, const char *at)
     return !*name || !strcmp(name, "state") ? TALLY_OK : keep_word(r, begin, name);
 }
 
-/* Compilers agree on what a text means, and see no more than is written in it: nothing that ends
- * or begins comments and lines in a way of its own (trigraphs, carriage returns, strings with
- * their raw forms), and no words that ask the compiler for something. */
+/* Refuses texts whose meaning compilers do not agree on, or that ask the compiler for something
+ * that the text does not show: trigraphs, carriage returns, strings, and names such as
+ * __attribute__. */
 static tally_status check_written(reader *r, const char *written)
 {
     int line = 1;
@@ -396,7 +398,7 @@ static tally_status check_written(reader *r, const char *written)
 static tally_status read_text(reader *r)
 {
     char name[TL_USER_NAME];
-    int depth = 0, fresh = 1; /* fresh: nothing yet on this line */
+    int depth = 0, fresh = 1; /* fresh: the line has only white space so far */
     tally_status status = TALLY_OK;
     for (const char *at = r->text; *at && !status;) {
         if (fresh && *at == '#') {
@@ -415,7 +417,7 @@ static tally_status read_text(reader *r)
     return status;
 }
 
-/* What the facts need of each other. */
+/* Checks the facts against each other. */
 static tally_status check(const reader *r)
 {
     const tl_facts *f = r->facts;
@@ -425,7 +427,7 @@ static tally_status check(const reader *r)
                    "a state");
     for (int i = 0; i < FUNCTIONS; i++) {
         int flag = functions[i].flag, value = flag < 0 ? 1 : f->flag[flag];
-        const int fact = i ? TL_FLAG_SIZES : TL_FLAG_INPUTS; /* lift is the first */
+        const int fact = i ? TL_FLAG_SIZES : TL_FLAG_INPUTS; /* functions[0] is lift */
         const int sized = functions[i].sized && f->flag[fact] > !i;
         const char *form = sized ? functions[i].sized : functions[i].form;
         int commas = 0;
@@ -452,11 +454,11 @@ static tally_status check(const reader *r)
     return TALLY_OK;
 }
 
-/* What a text of op/ needs besides. */
+/* The additional checks for a text of src/op/. */
 static tally_status check_built_in(const reader *r)
 {
     const tl_facts *f = r->facts;
-    int has_lane = 0, longest = 0; /* 64 bits whatever the types */
+    int has_lane = 0, longest = 0; /* it has a field of 64 bits for every type */
     if (!(r->seen >> SEEN_WIDEN & 1))
         return bad(r, r->text,
                    "OP_WIDEN is missing: #define OP_WIDEN says what the processors' kernels get "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The words of an operator's text, for user_facts.c: comments and literals are blanked out, then
- * each call moves *at on. */
+ * The tokens of an operator's text, for user_facts.c. Comments and literals are replaced by blanks
+ * first; then each call advances *at. */
 #ifndef TALLY_USER_WORDS_H
 #define TALLY_USER_WORDS_H
 #include <ctype.h>
@@ -10,25 +10,25 @@
 static inline int is_space(char c) { return c == ' ' || c == '\t' || c == '\v'; }
 static inline int is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-/* Joins the lines that a backslash continues, as compilers do before they see words. Where the
- * newline was, or at the next blank, there is a \v, a space that counts as a line. Other white
- * space than blanks and newlines becomes a space. */
+/* Joins lines that a backslash continues, before tokens are read. A \v, a space that counts as a
+ * line, replaces the newline, there or at the next blank. White space other than blanks and
+ * newlines becomes a space. */
 static inline void join_lines(char *t)
 {
-    size_t owed = 0;
+    size_t joined = 0;
     char *to = t;
     for (const char *p = t;;) {
         while (p[0] == '\\' && (p[1] == '\n' || (p[1] == '\r' && p[2] == '\n')))
-            p += p[1] == '\n' ? 2 : 3, owed++;
+            p += p[1] == '\n' ? 2 : 3, joined++;
         char c = *p == '\v' || *p == '\f' || *p == '\r' ? ' ' : *p;
-        if (owed && (!c || c == '\n' || is_space(c) || (to > t && is_space(to[-1]))))
-            for (; owed; owed--) *to++ = '\v'; /* two bytes were taken for each */
+        if (joined && (!c || c == '\n' || is_space(c) || (to > t && is_space(to[-1]))))
+            for (; joined; joined--) *to++ = '\v'; /* each joined newline took two bytes */
         *to++ = c;
         if (!*p++) return;
     }
 }
 
-/* Comments and characters in quotes become spaces, and a newline inside them a \v. */
+/* Replaces comments and quoted characters by spaces, and newlines inside them by \v. */
 static inline void blank(char *t)
 {
     for (char *p = t; *p;) {
@@ -57,7 +57,7 @@ static inline void skip_lines(const char **at)
     while (is_space(**at) || **at == '\n') ++*at;
 }
 
-/* The next word, cut to room - 1 bytes; "" if there is none. */
+/* Reads the next word, cut to room - 1 bytes; "" if there is none. */
 static inline const char *word(const char **at, char *to, size_t room)
 {
     size_t n = 0;

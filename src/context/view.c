@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * View checks: every size is checked before a pointer is touched. */
+ * Checks of views. All sizes are checked before a pointer is used. */
 #include "view.h"
 #include "threads.h"
 #include <string.h>
 
-/* a sequence is shorter than 2^62 elements, so sums of two lengths fit */
+/* sequences have fewer than 2^62 elements, so the sum of two lengths does not overflow */
 enum { LENGTH_BITS = 62 };
 
 int tl_view_extent(const tally_view *v, int64_t bytes, int64_t *low, int64_t *high)
@@ -12,8 +12,8 @@ int tl_view_extent(const tally_view *v, int64_t bytes, int64_t *low, int64_t *hi
     int64_t first = 0, last = 0, reach;
     *low = *high = 0;
     if (v->rows == 0) return 1;
-    /* Elements may all be in one place (stride 0). Their number is limited all the same, so that
-     * a count of their bytes cannot overflow. */
+    /* With stride 0 all elements are in one place. Their number is limited all the same, so that
+     * the count of their bytes cannot overflow. */
     reach = v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->n;
     if ((!v->offsets && __builtin_mul_overflow(v->rows, reach, &reach)) ||
         __builtin_mul_overflow(reach, bytes, &reach))
@@ -44,8 +44,8 @@ int tl_view_extent(const tally_view *v, int64_t bytes, int64_t *low, int64_t *hi
            !__builtin_sub_overflow(*high, *low, &reach);
 }
 
-/* A struct whose caller filled in data or n, and left rows and row_stride out: they are 0. The
- * helpers of tally.h write no such view: no rows of n elements have row_stride n. */
+/* Whether the caller set data or n but left rows and row_stride at 0. The helpers of tally.h
+ * write no such view: without rows, but with n elements, row_stride is n. */
 static int is_unfilled(const tally_view *v)
 {
     return v->rows == 0 && !v->offsets && v->row_stride == 0 &&
@@ -107,7 +107,7 @@ void tl_view_normal(tally_view *v)
         v->n = v->row_stride = 0;
     } else {
         if (v->rows == 1) v->row_stride = v->n;
-        /* a row, seen as columns */
+        /* a row, viewed as columns */
         if (v->n == 1 && v->stride != 1) v->stride = v->row_stride == 1 ? v->rows : 1;
     }
 }
@@ -123,8 +123,8 @@ tally_status tl_view_distinct(tally *ctx, const tally_view *v, const char *name)
     if (v->row_stride == 0)
         return tl_fail(ctx, TALLY_INVALID, "%s->row_stride is 0: %s", name, harm);
     if (v->n == 1) return TALLY_OK;
-    /* i rows on and j elements back is the same place for i = stride / g and j = row_stride / g
-       first. */
+    /* Two results coincide if they are i rows and j elements apart, with i = stride / g and j =
+     * row_stride / g, g the greatest common divisor. That is the smallest such distance. */
     uint64_t i = v->stride < 0 ? -(uint64_t)v->stride : (uint64_t)v->stride;
     uint64_t j = v->row_stride < 0 ? -(uint64_t)v->row_stride : (uint64_t)v->row_stride, g = i;
     for (uint64_t b = j, t; b; b = t) {
@@ -159,7 +159,7 @@ tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
 void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t n,
                      int64_t bytes)
 {
-    if (n == 0) return; /* either may be NULL */
+    if (n == 0) return; /* a pointer may be NULL */
     if (to_stride == 1 && from_stride == 1) {
         memcpy(to, from, (size_t)(n * bytes));
         return;
@@ -169,7 +169,7 @@ void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from
     const int64_t ts = n > 1 ? to_stride * bytes : 0, fs = n > 1 ? from_stride * bytes : 0;
 #define EACH(size, a, b)                                                                           \
     for (int64_t i = 0; i < n; i++) memcpy(t + i * (a), f + i * (b), size)
-/* Every second one, and from the last to the first: loops that compilers make vectors of. */
+/* Separate loops for the strides 2 and -1, which compilers can vectorize. */
 #define COPY(size)                                                                                 \
     if (ts == (size) && fs == 2 * (size))                                                          \
         EACH(size, size, 2 * (size));                                                              \
@@ -230,7 +230,7 @@ int64_t tally_window_length(int64_t n, const tally_window_options *o)
 {
     if (n <= 0 || !o) return 0;
     const int64_t step = o->step > 1 ? o->step : 1;
-    if (o->edges == TALLY_EDGES_VALID) { /* the positions from `before` on, up to n - after */
+    if (o->edges == TALLY_EDGES_VALID) { /* full windows: results number before .. n - after - 1 */
         const int64_t first = o->before > 0 ? o->before : 0, last = o->after > 0 ? n - o->after : n;
         n = last > first ? last - first : 0;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The sentence about a cell or a line that cannot be read. */
+ * The error sentence for a cell or a line that cannot be read. */
 #include "io.h"
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static tally_status range(tally_file *f, const char *at, const tl_bad *bad)
                    bad->text, tally_dtype_name(dtype), least, greatest);
 }
 
-/* Which option may read it. */
+/* Suggests the option that would read the cell; "" if there is none. */
 static const char *hint(const tl_bad *bad, const tl_layout *l)
 {
     static const struct {

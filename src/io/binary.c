@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * npy and raw elements. A regular file in native byte order is mapped (info.mapped) for use in
- * memory; tally_file_read never goes through the mapping: it copies with large preads, several
- * threads at once, and asks the kernel to read ahead, so a file of any size passes in bounded
- * memory. Pipes are read in order. */
+ * Reads npy and raw elements. A regular file in native byte order is also mapped (info.mapped), for
+ * use in memory. tally_file_read does not use the mapping: it copies with large preads from several
+ * threads, and tells the kernel to read ahead, so a file of any size is read in bounded memory.
+ * Pipes are read in order. */
 #define _GNU_SOURCE
 #include "context/threads.h"
 #include "io.h"
@@ -13,26 +13,26 @@
 #include <unistd.h>
 
 enum {
-    AHEAD = 16 << 20, /* bytes asked for ahead of the reader */
-    SHARE = 4 << 20
-}; /* bytes worth a thread of their own */
+    AHEAD = 16 << 20, /* bytes that the kernel is told to read ahead */
+    SHARE = 4 << 20   /* fewest bytes for each thread */
+};
 
 static void map(tally_file *f, int64_t bytes)
 {
     if (bytes == 0 || f->swap) return;
     const size_t length = (size_t)(f->pos + bytes);
     void *const at = mmap(NULL, length, PROT_READ, MAP_PRIVATE, f->fd, 0);
-    if (at == MAP_FAILED) return; /* tally_file_read still works */
+    if (at == MAP_FAILED) return; /* tally_file_read works without it */
     madvise(at, length, MADV_SEQUENTIAL);
 #ifdef MADV_HUGEPAGE
-    madvise(at, length, MADV_HUGEPAGE); /* only some file systems can; harmless elsewhere */
+    madvise(at, length, MADV_HUGEPAGE); /* only some file systems can; no effect on others */
 #endif
     f->map = at;
     f->map_bytes = length;
     f->info.mapped = (const char *)at + f->pos;
 }
 
-/* "(2, 3)" for a sentence. */
+/* The shape as text for a sentence, such as "(2, 3)". */
 static const char *shape_text(const tally_file *f, char *out, size_t room)
 {
     size_t n = 0;
@@ -106,7 +106,7 @@ typedef struct {
     unsigned char *buffer;
     int64_t n, parts;
     int64_t got; /* bytes */
-    int error;   /* of errno */
+    int error;   /* an errno */
 } read_work;
 
 static void read_part(void *data, int64_t i)
@@ -122,7 +122,7 @@ static void read_part(void *data, int64_t i)
         __atomic_fetch_add(&w->got, r, __ATOMIC_RELAXED);
 }
 
-/* pread of n bytes by several threads: the bytes that are there, or -1. */
+/* pread of n bytes by several threads. Returns the bytes read, or -1. */
 static int64_t read_shared(tally_file *f, unsigned char *buffer, int64_t n)
 {
     const int threads = tl_io_threads(f->ctx),
@@ -132,7 +132,8 @@ static int64_t read_shared(tally_file *f, unsigned char *buffer, int64_t n)
     read_work all = {f, buffer, n, parts, 0, 0};
     tl_for(threads, parts, read_part, &all);
     if (!all.error)
-        return all.got; /* short only if the file shrank: an error for the caller anyway */
+        /* fewer only if the file became shorter, which the caller reports as an error */
+        return all.got;
     errno = all.error;
     return -1;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * One cell as a value: a number, digits in groups of three, or a word for a missing value. */
+ * Reads one cell as a value: a number, a number with digits in groups of three, or a word for a
+ * missing value. */
 #include "io.h"
 #include <string.h>
 
@@ -30,11 +31,11 @@ char tl_grouped(const char *s, const char *e)
     return p == e ? between : 0;
 }
 
-/* The number of a cell whose digits are in groups of three. */
+/* Reads a number whose digits are in groups of three. */
 static int parse_grouped(tally_dtype dtype, const char *s, const char *e, char thousands,
                          void *value)
 {
-    enum { LONGEST = 400 }; /* more digits than any number of a type has */
+    enum { LONGEST = 400 }; /* more characters than any number needs */
     char digits[LONGEST];
     size_t n = 0;
     if (e - s > LONGEST || tl_grouped(s, e) != thousands) return TL_CELL_BAD;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * The loops over the cells of a chunk of text. A chunk is whole lines and ends with white space,
- * so the fast path can read on without looking for the end; whatever it declines is cut out and
- * parsed by tl_parse_cell. */
+ * The loops over the cells of a chunk of text. A chunk has whole lines and ends with white space,
+ * so the fast path (tl_fast_value) needs no check for the end. A cell that the fast path does not
+ * accept is cut out and read by tl_parse_cell. */
 #include "io.h"
 #include <string.h>
 
-/* Notes a bad cell: 1 to go on (skipped), 0 to stop. A quote that is not closed hides what
- * follows it, and no time says which of two frames is the wrong one, so these are never skipped. */
-static int bad(tl_chunk *c, const char *s, const char *e, int why)
+/* Records a bad cell. Returns 1 to continue (the cell is skipped), or 0 to stop. Two kinds are
+ * never skipped: an open quote hides everything after it, and of two times that cannot be
+ * compared neither is known to be the wrong one. */
+static int note_bad(tl_chunk *c, const char *s, const char *e, int why)
 {
     if (c->skip_bad && why != TL_CELL_QUOTE && why != TL_CELL_FRAME) {
         c->skipped++;
@@ -24,16 +25,16 @@ static inline int white(char ch, char d)
     return ch == ' ' || (ch >= '\t' && ch <= '\r') || ch == d;
 }
 
-/* Whether p is the first thing on its line. */
+/* Whether only blanks come before p on its line. */
 static int begins_line(const tl_chunk *c, const char *p)
 {
     while (p > c->start && (p[-1] == ' ' || p[-1] == '\t' || p[-1] == '\r')) p--;
     return p == c->start ? !c->mid_line : p[-1] == '\n';
 }
 
-/* Every cell is a value. */
-static inline __attribute__((always_inline)) void every(tl_chunk *const c, const tl_layout *const l,
-                                                        const tally_dtype dtype)
+/* Reads text in which every cell is a value. */
+static inline __attribute__((always_inline)) void
+read_every_cell(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype)
 {
     const size_t size = tally_dtype_size(dtype);
     const char *p = c->start, *const end = c->end, d = l->delimiter ? l->delimiter : ' ',
@@ -65,7 +66,7 @@ static inline __attribute__((always_inline)) void every(tl_chunk *const c, const
         const int why = tl_cell(dtype, p, t, thousands, out);
         if (why == TL_CELL_OK)
             out += size;
-        else if (!bad(c, p, t, why))
+        else if (!note_bad(c, p, t, why))
             break;
         p = t;
     }
@@ -74,21 +75,22 @@ static inline __attribute__((always_inline)) void every(tl_chunk *const c, const
 
 static inline int blank(char ch) { return ch == ' ' || ch == '\t' || ch == '\r'; }
 
-/* Passes the field at p, which another follows: its end, or NULL (*e is NULL too if its quotes
-   are not closed). */
-static inline const char *pass(const char *p, const char *stop, const tl_layout *l, int simple,
-                               const char **s, const char **e)
+/* Skips the field at p, if another field follows. Returns its end, or NULL if none follows; then
+ * *e is NULL if a quote is not closed. */
+static inline const char *skip_field(const char *p, const char *stop, const tl_layout *l,
+                                     int simple, const char **s, const char **e)
 {
     if (simple) return memchr(p, l->delimiter, (size_t)(stop - p));
     const char *const q = tl_field(p, stop, l, s, e);
     return *e && q < stop && *q != '\n' ? q : NULL;
 }
 
-/* The cell at p as a value. Returns why it is none (TL_CELL_), and where the field ends. */
-static inline __attribute__((always_inline)) int take(const char *p, const char *stop,
-                                                      const tl_layout *l, tally_dtype dtype,
-                                                      void *value, const char **s, const char **e,
-                                                      const char **q)
+/* Reads the cell at p as a value. Returns TL_CELL_OK or why it is not a value; *q is the end of
+ * the field. */
+static inline __attribute__((always_inline)) int read_value(const char *p, const char *stop,
+                                                            const tl_layout *l, tally_dtype dtype,
+                                                            void *value, const char **s,
+                                                            const char **e, const char **q)
 {
     const char *t = p, d = l->delimiter;
     if (tl_fast_value(&t, dtype, value)) {
@@ -102,9 +104,9 @@ static inline __attribute__((always_inline)) int take(const char *p, const char 
     return *e ? tl_cell(dtype, *s, *e, l->thousands, value) : TL_CELL_QUOTE;
 }
 
-/* The text of the cell at p, for a key or a time. Returns why it is none, and where the cell
- * ends if another follows and that is known, else NULL. */
-static inline int take_text(const char *p, const char *stop, const tl_layout *l, int simple,
+/* Finds the text [*s, *e) of the cell at p, for a key or a time. Returns TL_CELL_OK or why there
+ * is none. *ended is the end of the field if it is known and another field follows, else NULL. */
+static inline int read_text(const char *p, const char *stop, const tl_layout *l, int simple,
                             const char **s, const char **e, const char **ended)
 {
     *ended = NULL;
@@ -129,16 +131,17 @@ static inline tl_span key_of(const tl_chunk *c, const tl_layout *l, int simple, 
     return key;
 }
 
-/* A row of values per line, from the columns that are wanted, and its key and time. `columns` is
- * the constant 1 for one and `others`, the columns of keys and times, 0 for none. */
-static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const tl_layout *const l,
-                                                       const tally_dtype dtype,
-                                                       const int64_t columns, const int64_t others)
+/* Reads lines: one row of values from the chosen columns, and the row's key and time. After
+ * inlining, `columns` is the constant 1 if there is one column of values, and `others`, the
+ * number of key and time columns, is the constant 0 if there are none. */
+static inline __attribute__((always_inline)) void
+read_rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype,
+          const int64_t columns, const int64_t others)
 {
     const size_t size = tally_dtype_size(dtype), row = (size_t)columns * size;
-    const int64_t wants = columns + others, keys = others ? l->keys : 0;
+    const int64_t chosen = columns + others, keys = others ? l->keys : 0;
     const char *p = c->start, *const end = c->end, d = l->delimiter;
-    /* in locals: values that are stored may alias all else */
+    /* local copies, because stores to values may alias everything else */
     const int quoted = c->has_quote, simple = d && !quoted;
     const int64_t only = l->want->column, fields = l->fields;
     const int comment = l->comment;
@@ -147,7 +150,7 @@ static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const 
     int64_t row_number = 0;
     while (p < end) {
         const char *const line = p, *s = p, *e = p, *q = p, *ended = NULL;
-        while (blank(*p) && *p != d) p++; /* the chunk ends with a newline */
+        while (blank(*p) && *p != d) p++; /* stops at the newline at the chunk's end */
         if (*p == '\n') {
             p++;
             continue;
@@ -159,23 +162,26 @@ static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const 
         }
         const char *const stop = quoted ? end : tl_line_end(p, end);
         int why = TL_CELL_OK;
-        int64_t cell = 0; /* p is at its start; ended: its end, if a key's text was there */
-        for (int64_t k = 0; k < wants && !why; k++) {
-            const int64_t column = wants == 1 ? only : l->want[k].column;
+        /* p is at the start of cell number `cell`; ended: the end of that cell if take_text found
+         * it */
+        int64_t cell = 0;
+        for (int64_t k = 0; k < chosen && !why; k++) {
+            const int64_t column = chosen == 1 ? only : l->want[k].column;
             for (; cell < column; cell++, p = d ? q + 1 : q, ended = NULL)
-                if (!(q = ended ? ended : pass(p, stop, l, simple, &s, &e))) break;
+                if (!(q = ended ? ended : skip_field(p, stop, l, simple, &s, &e))) break;
             if (cell == column && others && l->want[k].role != TL_VALUE) {
-                why = take_text(p, stop, l, simple, &s, &e, &ended);
+                why = read_text(p, stop, l, simple, &s, &e, &ended);
                 if (!why && l->want[k].role == TL_TIME)
                     why = tl_time_take(c, row_number, s, e);
                 else if (!why)
                     key[l->want[k].place] = key_of(c, l, simple, s, e);
-                q = p; /* the cell may hold a value too */
+                q = p; /* the same cell may also be a value */
                 if (!why) continue;
                 if (why != TL_CELL_QUOTE) q = tl_field(p, stop, l, &s, &e);
             } else if (cell == column) {
-                why = take(p, stop, l, dtype,
-                           wants == 1 ? out : out + (size_t)l->want[k].place * size, &s, &e, &q);
+                why = read_value(p, stop, l, dtype,
+                                 chosen == 1 ? out : out + (size_t)l->want[k].place * size, &s, &e,
+                                 &q);
             } else if (e) {
                 why = TL_CELL_FIELDS;
                 c->lacks = column;
@@ -184,28 +190,29 @@ static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const 
                 why = TL_CELL_QUOTE;
             }
             ended = NULL;
-            if (wants > 1 && !why && k + 1 < wants && q < stop && *q != '\n')
+            if (chosen > 1 && !why && k + 1 < chosen && q < stop && *q != '\n')
                 p = d ? q + 1 : q, cell++;
             else
                 p = q;
         }
-        /* cells after the last wanted one */
+        /* the cells after the last chosen one */
         for (; fields && !why && q < stop && *q != '\n'; cell++) {
             if (cell + 1 == fields) {
                 why = TL_CELL_MORE;
                 s = line, e = tl_line_end(line, end);
                 break;
             }
-            q = tl_field(d ? q + 1 : q, stop, l, &s, &e); /* fields: there are no quotes */
+            /* `fields` is set only for texts without quotes */
+            q = tl_field(d ? q + 1 : q, stop, l, &s, &e);
         }
-        if (why && !bad(c, s, e ? e : tl_line_end(s, end), why)) break;
+        if (why && !note_bad(c, s, e ? e : tl_line_end(s, end), why)) break;
         if (!quoted) {
             p = stop + 1;
-        } else { /* quoted fields may hold newlines */
+        } else { /* quoted fields may contain newlines */
             for (p = q, e = q; e && p < end && *p != '\n';)
                 p = tl_field(d && *p == d ? p + 1 : p, end, l, &s, &e);
             if (!e) {
-                bad(c, s, tl_line_end(s, end), TL_CELL_QUOTE);
+                note_bad(c, s, tl_line_end(s, end), TL_CELL_QUOTE);
                 break;
             }
             p++;
@@ -219,21 +226,21 @@ static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const 
     c->count = (out - c->values) / (int64_t)size;
 }
 
-static inline __attribute__((always_inline)) void both(tl_chunk *c, const tl_layout *l,
-                                                       const tally_dtype dtype)
+static inline __attribute__((always_inline)) void read_cells(tl_chunk *c, const tl_layout *l,
+                                                             const tally_dtype dtype)
 {
     if (l->keys + l->times)
-        rows(c, l, dtype, l->columns, l->keys + l->times);
+        read_rows(c, l, dtype, l->columns, l->keys + l->times);
     else if (l->columns == 1)
-        rows(c, l, dtype, 1, 0);
+        read_rows(c, l, dtype, 1, 0);
     else if (l->columns)
-        rows(c, l, dtype, l->columns, 0);
+        read_rows(c, l, dtype, l->columns, 0);
     else
-        every(c, l, dtype);
+        read_every_cell(c, l, dtype);
 }
 
-/* TL_CELLS_ONCE: one loop for all types, without the copy below, for the sanitizers' builds,
- * where clang takes half a minute for all of them. */
+/* TL_CELLS_ONCE: one loop for all types, and no copy for BMI below. Builds with sanitizers use
+ * it, because clang needs half a minute for all loops. */
 #ifdef TL_CELLS_ONCE
 enum { ONCE = 1 };
 #else
@@ -243,30 +250,30 @@ static inline __attribute__((always_inline)) void cells(tl_chunk *c, const tl_la
                                                         tally_dtype dtype)
 {
     if (ONCE) {
-        both(c, l, dtype);
+        read_cells(c, l, dtype);
         return;
     }
-    switch (dtype) { /* constants, so that the common types get loops of their own */
+    switch (dtype) { /* constant types, so that the common types get their own loops */
     case TALLY_F64:
-        both(c, l, TALLY_F64);
+        read_cells(c, l, TALLY_F64);
         return;
     case TALLY_F32:
-        both(c, l, TALLY_F32);
+        read_cells(c, l, TALLY_F32);
         return;
     case TALLY_I32:
-        both(c, l, TALLY_I32);
+        read_cells(c, l, TALLY_I32);
         return;
     case TALLY_I64:
-        both(c, l, TALLY_I64);
+        read_cells(c, l, TALLY_I64);
         return;
     default:
-        both(c, l, dtype);
+        read_cells(c, l, dtype);
         return;
     }
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
-/* The same text with tzcnt, lzcnt, mulx and shifts that leave the flags alone. */
+/* The same code compiled for tzcnt, lzcnt, mulx and shifts that do not change the flags. */
 static __attribute__((target("bmi,bmi2,lzcnt"))) void cells_bmi(tl_chunk *c, const tl_layout *l,
                                                                 tally_dtype dtype)
 {

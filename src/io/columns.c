@@ -1,33 +1,36 @@
 /* SPDX-License-Identifier: MIT
- * Which columns of a table are read.
+ * Chooses the columns of a table that are read.
  *
- *     day,price,qty     a header (header.c)
- *     mon,,3            an empty cell says nothing: the next lines are looked at, until each
- *                       column has a number or a word
- *     tue,1.5,4         price and qty are columns of numbers */
+ *    day,price,qty     a header (header.c)
+ *    mon,,3            an empty cell has no type: more lines are examined, until each
+ *                      column has a number or a word
+ *    tue,1.5,4         price and qty are columns of numbers */
 #include "io.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What the choice is made from: the records, of which those from `from` on are data. */
+/* The state of the choice. The records from number `from` on are data. */
 struct choice {
     tally_file *f;
     tl_lines lines;
-    const tl_record *r; /* of lines */
+    const tl_record *r; /* the records in `lines` */
     int from;
     tl_layout *l;
-    int64_t width; /* columns there are */
-    char *taken;   /* those that are chosen, */
-    int key;       /* now as keys: 0 or 1 */
-    int may_name;  /* the first record may be a header; it is one if a column is named by it */
+    int64_t width; /* number of columns */
+    char *taken;   /* for each column bits of VALUE and KEY, if it is chosen */
+    int key;       /* 1: the columns that are being chosen are keys */
+    /* 0: no header; 1: the first record may be a header, and is one if it names a chosen column;
+     * 2: it is a header */
+    int may_name;
     int named;
 };
 
 static int kind(const struct choice *c, int64_t i) { return tl_column_kind(&c->lines, c->from, i); }
 
-/* Names the columns in a sentence: 1 'date', 2 'price', ...; those with numbers only, or all. */
-static const char *listed(const struct choice *c, int names, int numbers, char *out, size_t room)
+/* Lists the columns for a sentence: 1 'date', 2 'price', ... numbers: only columns of numbers. */
+static const char *list_columns(const struct choice *c, int names, int numbers, char *out,
+                                size_t room)
 {
     size_t n = 0;
     *out = 0;
@@ -47,8 +50,8 @@ static const char *listed(const struct choice *c, int names, int numbers, char *
     return out;
 }
 
-/* A cell's text with doubled quotes as one, into out (room for the cell and a zero). */
-static size_t plain(const tl_field_text *x, const char *line, char *out)
+/* Copies a cell's text to out, with doubled quotes as one. out has space for the cell and a 0. */
+static size_t copy_plain(const tl_field_text *x, const char *line, char *out)
 {
     const int quoted = x->s > line && x->s[-1] == '"' && *x->e == '"';
     size_t n = 0;
@@ -60,7 +63,7 @@ static size_t plain(const tl_field_text *x, const char *line, char *out)
     return n;
 }
 
-/* The next column from `at` on that a header calls [s, e): from 0, or -1. */
+/* The next column, from `at` on, that the header names [s, e). Counted from 0; -1: none. */
 static int64_t named_from(const struct choice *c, int64_t at, const char *s, const char *e,
                           char *space)
 {
@@ -68,7 +71,7 @@ static int64_t named_from(const struct choice *c, int64_t at, const char *s, con
     for (int64_t i = at; i < c->r[0].n; i++) {
         const tl_field_text *const x = &c->r[0].f[i];
         if (x->e - x->s < e - s) continue;
-        const size_t n = plain(x, c->r[0].line, space);
+        const size_t n = copy_plain(x, c->r[0].line, space);
         if (n == (size_t)(e - s) && memcmp(space, s, n) == 0 &&
             (c->may_name > 1 || tl_kind(&c->lines, x) == TL_WORD))
             return i;
@@ -76,7 +79,7 @@ static int64_t named_from(const struct choice *c, int64_t at, const char *s, con
     return -1;
 }
 
-enum { VALUE = 1, KEY = 2 }; /* bits of taken */
+enum { VALUE = 1, KEY = 2 }; /* bits of choice.taken */
 
 static tally_status add(struct choice *c, int64_t column)
 {
@@ -93,7 +96,7 @@ static tally_status add(struct choice *c, int64_t column)
     return TALLY_OK;
 }
 
-/* A number from 1 at *s, which moves behind it; 0 if there is none. */
+/* Reads a number of at least 1 at *s and advances *s; 0 if there is none. */
 static int64_t number(const char **s, const char *e)
 {
     int64_t v = 0;
@@ -102,8 +105,8 @@ static int64_t number(const char **s, const char *e)
     return v;
 }
 
-/* One item of a list of columns: NAME, N, N-M or N- (to the last). */
-static tally_status item(struct choice *c, const char *s, const char *e, char *space)
+/* Reads one item of a list of columns: NAME, N, N-M or N- (to the last). */
+static tally_status read_item(struct choice *c, const char *s, const char *e, char *space)
 {
     char list[320];
     int64_t lo = named_from(c, 0, s, e, space) + 1, hi = lo;
@@ -131,7 +134,7 @@ static tally_status item(struct choice *c, const char *s, const char *e, char *s
                 names |= tl_kind(&c->lines, &c->r[0].f[i]) == TL_WORD;
             return tl_fail(c->f->ctx, TALLY_INVALID, "%s: no column '%.*s'; the columns are %s",
                            c->f->label, (int)(e - s < 60 ? e - s : 60), s,
-                           listed(c, names, 0, list, sizeof list));
+                           list_columns(c, names, 0, list, sizeof list));
         }
     }
     tally_status status = TALLY_OK;
@@ -139,8 +142,9 @@ static tally_status item(struct choice *c, const char *s, const char *e, char *s
     return status;
 }
 
-/* "price", "2", "price,qty", "2-5,9": items between commas; one in quotes may hold commas. */
-static tally_status asked(struct choice *c, const char *text)
+/* Reads a list of columns, such as "price", "2", "price,qty" or "2-5,9". Items are separated by
+ * commas; a name in quotes may contain commas. */
+static tally_status read_column_list(struct choice *c, const char *text)
 {
     const size_t length = strlen(text);
     size_t room = length;
@@ -150,8 +154,8 @@ static tally_status asked(struct choice *c, const char *text)
     char *const space = malloc(2 * (room + 1)), *const own = space + room + 1;
     if (!space) return tl_no_memory(c->f->ctx, 2 * (room + 1), "the columns");
     tally_status status = TALLY_OK;
-    if (named_from(c, 0, text, text + length, space) >= 0) { /* a name with commas in it */
-        status = item(c, text, text + length, space);
+    if (named_from(c, 0, text, text + length, space) >= 0) { /* one name that contains commas */
+        status = read_item(c, text, text + length, space);
         free(space);
         return status;
     }
@@ -166,9 +170,9 @@ static tally_status asked(struct choice *c, const char *text)
                              "%s: column '%s': a quote in it is not closed", c->f->label, text);
             break;
         }
-        const size_t n = plain(&(tl_field_text){s, e}, from, own);
+        const size_t n = copy_plain(&(tl_field_text){s, e}, from, own);
         if (!c->key && (more || c->l->columns)) c->l->table = 1;
-        status = item(c, own, own + n, space);
+        status = read_item(c, own, own + n, space);
     }
     free(space);
     return status;
@@ -176,7 +180,7 @@ static tally_status asked(struct choice *c, const char *text)
 
 static int ascending(const void *a, const void *b)
 {
-    const tl_want *const v = a, *const w = b; /* of a column that is several, the values last */
+    const tl_want *const v = a, *const w = b; /* ordered by column, then by role, the value last */
     return v->column != w->column ? (v->column > w->column) - (v->column < w->column)
                                   : w->role - v->role;
 }
@@ -197,14 +201,14 @@ static tally_status name_columns(struct choice *c)
         char *const name = (l->want[k].role == TL_KEY ? l->key_names : l->names)[l->want[k].place] =
             malloc((size_t)(x->e - x->s) + 1);
         if (!name) return tl_no_memory(c->f->ctx, (size_t)(x->e - x->s) + 1, "the columns");
-        plain(x, i < c->r[0].n ? c->r[0].line : x->s, name);
+        copy_plain(x, i < c->r[0].n ? c->r[0].line : x->s, name);
     }
     return TALLY_OK;
 }
 
-/* Refuses column i of words if its first one is a number in another spelling: it must not be
-   passed over in silence. */
-static tally_status no_number(const struct choice *c, int64_t i)
+/* Refuses column i of words if its first word is a number in another spelling, because a column
+ * of numbers must not be ignored silently. */
+static tally_status refuse_other_spelling(const struct choice *c, int64_t i)
 {
     const tl_field_text *x = NULL;
     for (int k = c->from; k < c->lines.records && !x; k++)
@@ -229,19 +233,19 @@ static tally_status no_number(const struct choice *c, int64_t i)
                    option);
 }
 
-/* Without a choice of the caller's: the one column with numbers, or for a table all that have no
-   words. */
-static tally_status unasked(struct choice *c)
+/* Chooses the columns if the caller named none: the only column with numbers, or for a table all
+ * columns without words. */
+static tally_status choose_by_content(struct choice *c)
 {
     char list[320];
     int64_t found = 0, maybe = 0, at = 0, maybe_at = 0;
     tally_status s = TALLY_OK;
     for (int64_t i = 0; i < c->width && !s; i++) {
-        if (c->taken[i]) continue; /* a key */
+        if (c->taken[i]) continue; /* a key column */
         const int what = kind(c, i);
         if (what == TL_NUMBER) found++, at = i;
         if (what == TL_NONE) maybe++, maybe_at = i;
-        if (what == TL_WORD) s = no_number(c, i);
+        if (what == TL_WORD) s = refuse_other_spelling(c, i);
         if (c->l->table && what != TL_WORD && !s) s = add(c, i);
     }
     if (s || (c->l->table && found)) return s;
@@ -254,18 +258,18 @@ static tally_status unasked(struct choice *c)
     if (found > 1)
         return tl_fail(c->f->ctx, TALLY_INVALID,
                        "%s: %lld columns have numbers: %s; choose one with --column", c->f->label,
-                       (long long)found, listed(c, c->from > 0, 1, list, sizeof list));
+                       (long long)found, list_columns(c, c->from > 0, 1, list, sizeof list));
     return add(c, at);
 }
 
-/* options.by_time: the last of the key columns is no key. */
+/* options.by_time: the last key column has the times instead. */
 static void last_is_time(tl_layout *l)
 {
     l->want[--l->keys].role = TL_TIME;
     l->times = 1;
 }
 
-static tally_status uncertain(const struct choice *c)
+static tally_status refuse_uncertain_header(const struct choice *c)
 {
     const int64_t n = tl_line_end(c->r[0].line, c->r[0].next) - c->r[0].line;
     return tl_fail(c->f->ctx, TALLY_INVALID,
@@ -274,8 +278,9 @@ static tally_status uncertain(const struct choice *c)
                    c->f->label, (int)(n < 60 ? n : 60), c->r[0].line);
 }
 
-/* A first line of csv that may be a comment: it begins with '#' and has fewer cells than the next. */
-static tally_status maybe_comment(const struct choice *c)
+/* Refuses a first line of csv that may be a comment: it begins with '#' and has fewer cells than
+ * the next line. */
+static tally_status refuse_possible_comment(const struct choice *c)
 {
     const char *p = c->r[0].line;
     while (p < c->r[0].next && (*p == ' ' || *p == '\t' || *p == '\r')) p++;
@@ -288,17 +293,17 @@ static tally_status maybe_comment(const struct choice *c)
                    c->f->label, (int)(n < 60 ? n : 60), p);
 }
 
-/* The header, if the caller left it to us, and the columns. */
+/* Chooses the columns, and decides whether there is a header unless the caller said it. */
 static tally_status choose(struct choice *c, const tally_file_options *o, int *header)
 {
-    tally_status s = c->l->quotes && !o->comment ? maybe_comment(c) : TALLY_OK;
+    tally_status s = c->l->quotes && !o->comment ? refuse_possible_comment(c) : TALLY_OK;
     if (!s && o->by) {
         c->key = 1;
-        s = asked(c, o->by);
+        s = read_column_list(c, o->by);
         c->key = 0;
         if (!s && o->by_time) last_is_time(c->l);
     }
-    if (!s && o->column) s = asked(c, o->column);
+    if (!s && o->column) s = read_column_list(c, o->column);
     if (s) return s;
     int guess = o->header > 0 || c->named;
     if (!guess && !o->header) {
@@ -308,9 +313,9 @@ static tally_status choose(struct choice *c, const tally_file_options *o, int *h
         guess = tl_header_guess(&c->lines, values);
         free(values);
     }
-    if (guess == TL_HEADER_UNCERTAIN) return uncertain(c);
+    if (guess == TL_HEADER_UNCERTAIN) return refuse_uncertain_header(c);
     c->from = *header = guess == TL_HEADER_YES;
-    return o->column ? TALLY_OK : unasked(c);
+    return o->column ? TALLY_OK : choose_by_content(c);
 }
 
 tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const tl_record *r,
@@ -327,7 +332,7 @@ tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const
     } else if (records == 0 && (o->column || o->by)) {
         s = tl_fail(f->ctx, TALLY_BAD_DATA, "%s: no column '%s': the input is empty", f->label,
                     o->column ? o->column : o->by);
-    } else if (records == 0) { /* nothing will be read */
+    } else if (records == 0) { /* there is nothing to read */
         l->want[0] = (tl_want){0, 0, 0};
         l->columns = 1;
     } else {

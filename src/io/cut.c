@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Where a block of text may be cut for the threads: after a newline that ends a record, not
- * after one in a quoted field. */
+ * Finds places where a block of text can be cut for the threads: after a newline that ends a
+ * record, not after a newline in a quoted field. */
 #include "io.h"
 #include <string.h>
 
@@ -15,7 +15,7 @@ static int is_comment(const char *line, const char *end, const tl_layout *l)
     return line < end && (unsigned char)*line == l->comment;
 }
 
-/* Whether the quote at q, on a line that begins at `line`, comes first in its field. */
+/* Whether the quote at q is the first character of its field. `line` is the start of q's line. */
 static int is_first(const char *line, const char *q, char delimiter)
 {
     while (q > line && blank(q[-1], delimiter)) q--;
@@ -24,11 +24,11 @@ static int is_first(const char *line, const char *q, char delimiter)
 
 void tl_text_cut(const char *b, size_t n, const tl_layout *l, size_t *cuts, int k, int last)
 {
-    const char *const end = b + n, *p = b, *at = b; /* at: the start of p's line */
+    const char *const end = b + n, *p = b, *at = b; /* at: the start of the line of p */
     int i = 1, comment = is_comment(b, end, l);
     while (p < end) {
         const char *q = l->quotes ? memchr(p, '"', (size_t)(end - p)) : NULL;
-        const char *const outside = q ? q : end; /* [p, outside) is outside quotes */
+        const char *const outside = q ? q : end; /* [p, outside) is not in quotes */
         while (i < k) {
             const char *const from = p > b + cuts[i] ? p : b + cuts[i];
             const char *const nl =
@@ -48,7 +48,7 @@ void tl_text_cut(const char *b, size_t n, const tl_layout *l, size_t *cuts, int 
             continue;
         }
         for (q++; (q = memchr(q, '"', (size_t)(end - q))) && q + 1 < end && q[1] == '"';) q += 2;
-        if (!q) break; /* the record goes on in the next block */
+        if (!q) break; /* the record continues in the next block */
         p = q + 1;
     }
     cuts[k] = last ? n : (size_t)(at - b);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * One cell of a line: where it begins and ends. */
+ * Finds where one cell of a line begins and ends. */
 #include "io.h"
 #include <string.h>
 
@@ -17,7 +17,7 @@ void tl_unify_lines(char *p, size_t n, int last)
     p = memchr(p, '\r', n);
     while (p && p < end) {
         v16 at, next;
-        while (end - p > 16) { /* files with CR LF have one in each line */
+        while (end - p > 16) { /* in a file with CR LF each line has one carriage return */
             memcpy(&at, p, 16);
             memcpy(&next, p + 1, 16);
             const v2 lone = (v2)((at == '\r') & (next != '\n'));
@@ -56,11 +56,12 @@ const char *tl_field(const char *p, const char *end, const tl_layout *l, const c
             return rest;
         }
         if (memchr(p, '\n',
-                   /* over several lines, and something follows: an opening quote too many */
+                   /* the quoted text has several lines and more text follows it, so the opening
+                    * quote is a mistake */
                    (size_t)(q - p))) {
             *e = NULL;
             return end;
-        } /* else all of it is one odd cell */
+        } /* else the cell is read with its quotes */
         p = rest;
     }
     if (d) {

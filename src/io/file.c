@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Files for reading: which format it is, and whose reader it gets. */
+ * Opens files for reading, chooses their format, and calls the reader of the format. */
 #define _GNU_SOURCE
 #include "io/netcdf/netcdf.h"
 #include <errno.h>
@@ -43,9 +43,10 @@ static tally_status open_input(tally_file *f)
     if (fstat(f->fd, &st) != 0)
         return tl_fail(f->ctx, TALLY_IO, "%s: %s", f->label, strerror(errno));
     if (S_ISDIR(st.st_mode)) return tl_fail(f->ctx, TALLY_IO, "%s: is a directory", f->label);
-    /* /proc has regular files of 0 bytes that must be read like pipes */
+    /* /proc has regular files of size 0, which must be read like pipes */
     if (S_ISREG(st.st_mode) && st.st_size > 0) {
-        const off_t at = lseek(f->fd, 0, SEEK_CUR); /* standard input may have been read already */
+        /* part of standard input may have been read already */
+        const off_t at = lseek(f->fd, 0, SEEK_CUR);
         f->regular = at >= 0;
         f->pos = at > 0 ? at : 0;
         f->size = f->info.bytes_total = st.st_size > f->pos ? st.st_size : f->pos;
@@ -53,7 +54,7 @@ static tally_status open_input(tally_file *f)
     return TALLY_OK;
 }
 
-/* The format, from what was asked, the name, and the first bytes. */
+/* Chooses the format from the options, the name, and the first bytes. */
 static tally_status choose(tally_file *f, const tally_file_options *o, int *format)
 {
     *format = UNKNOWN;
@@ -72,7 +73,7 @@ static tally_status choose(tally_file *f, const tally_file_options *o, int *form
     if (s) return s;
     size_t before;
     int kind;
-    do { /* a pipe may give the magic bytes, or the first line, one by one */
+    do { /* a pipe may deliver the first bytes one by one */
         before = f->peek_n;
         s = tl_input_peek(f, 4096);
         if (s) return s;
@@ -187,7 +188,7 @@ tally_status tally_file_read(tally_file *file, void *buffer, int64_t max, int64_
     return read_elements(file, buffer, NULL, NULL, max, got);
 }
 
-/* As many lines as max has values for. */
+/* Reads lines, as many as max has space for. */
 static tally_status read_lines(tally_file *file, void *buffer, int32_t *codes,
                                tally_line_time *times, int64_t max, int64_t *got)
 {

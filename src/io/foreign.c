@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Files that tally does not read, by their first bytes: what they are and what to do. */
+ * Recognizes files that tally does not read by their first bytes, and suggests what to do. */
 #include "io.h"
 #include <string.h>
 
@@ -38,10 +38,10 @@ static const struct {
 };
 enum { ROWS = sizeof table / sizeof *table, LONGEST = 32 };
 
-/* Text has printable characters and ends of lines. */
+/* Whether c is a printable ASCII character or white space. */
 static int is_text(char c) { return (c >= ' ' && c <= '~') || (c >= '\t' && c <= '\r'); }
 
-/* UTF-16 of ASCII characters without a byte order mark. */
+/* Whether the bytes are UTF-16 of ASCII characters without a byte order mark. */
 static int is_bare_utf16(const char *p, size_t n)
 {
     if (n < 4) return 0;
@@ -56,7 +56,7 @@ static tally_status refuse(tally_file *f, const char *what, const char *todo)
 
 tally_status tl_refuse_foreign(tally_file *f, int text)
 {
-    for (size_t before = 0;; before = f->peek_n) { /* a pipe may give the bytes one by one */
+    for (size_t before = 0;; before = f->peek_n) { /* a pipe may deliver the bytes one by one */
         const tally_status s = tl_input_peek(f, LONGEST);
         if (s) return s;
         const size_t n = f->peek_n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A file as an object: made, and closed by what it was opened for. */
+ * Creates and closes tally_file objects. `end` frees what the reader or writer needs. */
 #define _GNU_SOURCE
 #include "io.h"
 #include <stdlib.h>

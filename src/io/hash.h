@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * SipHash-1-3 (Aumasson and Bernstein, 2012), a hash with a secret key: who does not know the key
- * cannot choose texts that have the same hash. */
+ * SipHash-1-3 (Aumasson and Bernstein, 2012), a hash with a secret key. Without the key nobody can
+ * choose texts that have equal hashes. */
 #ifndef TALLY_IO_HASH_H
 #define TALLY_IO_HASH_H
 #include <stdint.h>
@@ -35,7 +35,7 @@ static inline void tl_hash_word(tl_hash *h, uint64_t w)
     h->v[0] ^= w;
 }
 
-/* A text of n bytes; 8 bytes behind it may be read. Several texts may follow each other. */
+/* Adds a text of n bytes. 8 bytes after it must be readable. Several texts may be added. */
 static inline void tl_hash_text(tl_hash *h, const char *p, size_t n)
 {
     uint64_t w;
@@ -46,7 +46,7 @@ static inline void tl_hash_text(tl_hash *h, const char *p, size_t n)
     }
     memcpy(&w, p, 8);
     tl_hash_word(h, (w & ~(~(uint64_t)0 << (8 * n))) | length);
-    h->v[2] ^= 0xff; /* a text ends here */
+    h->v[2] ^= 0xff; /* separates this text from the next */
 }
 
 static inline uint64_t tl_hash_end(tl_hash *h)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Is the first record a header? Only what is certain is decided; else the caller must say it.
+ * Decides whether the first record is a header. If the signs are not clear, the caller must say it.
  *
- *     city,2023,2024      yes if a word stands over a number or over a time,
- *     Oslo,10,20          or if there are words and no number
- *     Rome,30,40          no if a word comes again below it in its column, if a time stands over
- *                         a time, or if all cells are numbers
- *                         uncertain, as here, otherwise, and where the signs contradict each other */
+ *    city,2023,2024      a header, if a word is above a number or above a time,
+ *    Oslo,10,20          or if it has words and no number
+ *    Rome,30,40          no header, if a word occurs again below in its column, if a time is
+ *                        above a time, or if all cells are numbers
+ *                        uncertain in all other cases, as in this one, and if signs disagree */
 #include "io.h"
 #include <string.h>
 
@@ -19,8 +19,8 @@ int tl_kind(const tl_lines *t, const tl_field_text *x)
                : TL_WORD;
 }
 
-/* The cell of column i that says what the column has, or NULL. */
-static const tl_field_text *telling(const tl_lines *t, int from, int64_t i)
+/* The first cell of column i, from record `from` on, that shows the kind of the column, or NULL. */
+static const tl_field_text *first_known_cell(const tl_lines *t, int from, int64_t i)
 {
     for (int k = from; k < t->records; k++)
         if (i < t->r[k].n && tl_kind(t, &t->r[k].f[i]) != TL_NONE) return &t->r[k].f[i];
@@ -29,7 +29,7 @@ static const tl_field_text *telling(const tl_lines *t, int from, int64_t i)
 
 int tl_column_kind(const tl_lines *t, int from, int64_t i)
 {
-    const tl_field_text *const x = telling(t, from, i);
+    const tl_field_text *const x = first_known_cell(t, from, i);
     return x ? tl_kind(t, x) : TL_NONE;
 }
 
@@ -54,8 +54,8 @@ static int is_time(const tl_field_text *x)
     return tl_time_parse(x->s, x->e, &time) == TL_CELL_OK;
 }
 
-/* Whether the first cell of column i comes again below. */
-static int comes_again(const tl_lines *t, int64_t i)
+/* Whether the first cell of column i occurs again below. */
+static int occurs_again(const tl_lines *t, int64_t i)
 {
     const tl_field_text *const x = &t->r[0].f[i];
     for (int k = 1; k < t->records; k++) {
@@ -66,15 +66,15 @@ static int comes_again(const tl_lines *t, int64_t i)
     return 0;
 }
 
-/* What column i, whose first cell is a word, says. */
+/* What column i, whose first cell is a word, shows. */
 enum { NOTHING, IS_HEADER, IS_DATA };
 static int sign_of(const tl_lines *t, int64_t i, int value)
 {
-    const tl_field_text *const first = &t->r[0].f[i], *const below = telling(t, 1, i);
-    if (value) return IS_HEADER; /* a word is no value */
+    const tl_field_text *const first = &t->r[0].f[i], *const below = first_known_cell(t, 1, i);
+    if (value) return IS_HEADER; /* a column of values has no words */
     if (below && is_time(first)) return is_time(below) ? IS_DATA : NOTHING;
     if (below && (tl_kind(t, below) == TL_NUMBER || is_time(below))) return IS_HEADER;
-    return comes_again(t, i) ? IS_DATA : NOTHING;
+    return occurs_again(t, i) ? IS_DATA : NOTHING;
 }
 
 int tl_header_guess(const tl_lines *t, const char *values)
@@ -88,7 +88,7 @@ int tl_header_guess(const tl_lines *t, const char *values)
         numbers += what == TL_NUMBER || (what == TL_WORD && is_time(&first->f[i]));
         header |= sign == IS_HEADER;
         data |= sign == IS_DATA;
-        /* the corner of a table whose columns and lines have names is often empty */
+        /* a table with names for columns and lines often has an empty cell in the corner */
         open |= what == TL_NONE && ((i == 0 && first->n > 1) || tl_column_kind(t, 1, i) == TL_WORD);
     }
     if (header && data) return TL_HEADER_UNCERTAIN;

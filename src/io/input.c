@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Bytes from a regular file (by position) or from a pipe (in order), and a peek at the first
- * ones. */
+ * Reads bytes from a regular file (by position) or from a pipe (in order), and reads ahead while
+ * the format is guessed. */
 #include "io.h"
 #include <errno.h>
 #include <poll.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST = 1 << 30 }; /* bytes a system call: Linux gives at most 2 GiB - 4 KiB */
+enum { MOST = 1 << 30 }; /* bytes per system call; Linux reads at most 2 GiB - 4 KiB */
 
 int64_t tl_pread_full(int fd, void *buffer, size_t n, int64_t at)
 {
@@ -42,13 +42,13 @@ int64_t tl_input_some(tally_file *f, void *buffer, size_t n)
     for (;;) {
         const ssize_t r = read(f->fd, buffer, n < MOST ? n : MOST);
         if (r < 0 && errno == EINTR) continue;
-        if (r < 0 && errno == EAGAIN) { /* someone set O_NONBLOCK */
+        if (r < 0 && errno == EAGAIN) { /* another process set O_NONBLOCK */
             struct pollfd p = {f->fd, POLLIN, 0};
             poll(&p, 1, -1);
             continue;
         }
         if (r > 0) f->pos += r;
-        if (r == 0) f->peek_end = 1; /* a terminal's end comes once */
+        if (r == 0) f->peek_end = 1; /* a terminal reports its end only once */
         return r;
     }
 }
@@ -98,7 +98,7 @@ tally_status tl_input_peek(tally_file *f, size_t want)
         if (r == 0) f->peek_end = 1;
         f->peek_n += (size_t)r;
         struct pollfd more = {f->fd, POLLIN, 0};
-        /* a pipe: the caller looks whether this is enough */
+        /* from a pipe: return, so that the caller can check whether this is enough */
         if (!f->regular && r > 0 && poll(&more, 1, 0) == 0) break;
     }
     memset(f->peek + f->peek_n, 0, TL_PAD);

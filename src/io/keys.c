@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Groups of lines, by the text of their keys. A table of hashes (open addressing, at most half
- * full) leads to the number of a group, and that to its text. Threads look the keys of a block
- * up, each in its chunk, while the table stands still; then one thread numbers the keys that are
- * new, in the order of the lines. After the first block there are few. */
+ * Groups lines by the text of their keys. A hash table (open addressing, at most half full) gives
+ * the number of a group, which gives its text. Threads look up the keys of a block, each in its
+ * chunk, while the table does not change. Then one thread numbers the new keys in the order of the
+ * lines. After the first block there are few new keys. */
 #define _GNU_SOURCE
 #include "hash.h"
 #include "io.h"
@@ -20,8 +20,8 @@ typedef struct {
 
 typedef struct {
     const char *raw;   /* as in the file */
-    const char *shown; /* doubled quotes as one; it ends with a 0 */
-    uint32_t length;   /* of raw, with TL_DOUBLED */
+    const char *shown; /* with doubled quotes as one, and a terminating 0 */
+    uint32_t length;   /* of raw, with the bit TL_DOUBLED */
 } cell;
 
 struct tl_keys {
@@ -31,7 +31,7 @@ struct tl_keys {
     uint64_t mask;
     cell *cells; /* of all groups */
     int64_t room;
-    char **blocks; /* where the texts are */
+    char **blocks; /* memory for the texts */
     int64_t block_count;
     size_t used, block_room; /* of the last block */
 };
@@ -43,7 +43,8 @@ static slot *new_slots(uint64_t n)
     return s;
 }
 
-/* A secret of this table. Results do not depend on it: groups are numbered as they appear. */
+/* Chooses the secret of this table's hash. Results do not depend on it, because groups are
+ * numbered in the order of the lines. */
 static void choose_secret(uint64_t secret[2])
 {
     if (getrandom(secret, 16, GRND_NONBLOCK) == 16) return;
@@ -82,7 +83,7 @@ const char *tl_keys_cell(const tl_keys *k, int64_t group, int64_t column)
     return k->cells[group * k->columns + column].shown;
 }
 
-/* TL_PAD bytes behind a text may be read. */
+/* TL_PAD bytes after the text are readable. */
 static inline uint64_t hash_of(const tl_keys *k, const char *text, const tl_span *key)
 {
     tl_hash h = tl_hash_begin(k->secret);
@@ -91,8 +92,7 @@ static inline uint64_t hash_of(const tl_keys *k, const char *text, const tl_span
     return tl_hash_end(&h);
 }
 
-/* 8 bytes at a time: keys are short, and a call of memcmp takes as long as all of
-   this. */
+/* Compares 8 bytes at a time: keys are short, and a call of memcmp alone takes as long. */
 static inline int same(const cell *g, const char *text, const tl_span *key, int64_t columns)
 {
     for (int64_t c = 0; c < columns; c++) {
@@ -108,7 +108,7 @@ static inline int same(const cell *g, const char *text, const tl_span *key, int6
     return 1;
 }
 
-/* The slot of a key, or the free one where it belongs. */
+/* The slot of a key, or the free slot where it belongs. */
 static inline slot *look_up(const tl_keys *k, uint64_t hash, const char *text, const tl_span *key)
 {
     for (uint64_t i = hash & k->mask;; i = (i + 1) & k->mask) {
@@ -121,8 +121,8 @@ static inline slot *look_up(const tl_keys *k, uint64_t hash, const char *text, c
 
 enum { ROWS = 128, RECENT = 256, TRIAL = 1024 };
 
-/* The codes of n rows. Their misses of the caches overlap: the slots, the cells that they lead to,
- * and the texts of these are all fetched ahead. */
+/* Finds the codes of n rows. Slots, then cells, then texts are prefetched for all rows, so that
+ * their cache misses overlap. */
 static void find_rows(const tl_keys *k, tl_chunk *c, const int64_t *row, int64_t n)
 {
     uint64_t hash[ROWS];
@@ -142,15 +142,15 @@ static void find_rows(const tl_keys *k, tl_chunk *c, const int64_t *row, int64_t
         c->codes[row[i]] = look_up(k, hash[i], c->start, c->keys + row[i] * k->columns)->code;
 }
 
-/* A short key that was found a while ago: its text as two words, and its group. */
+/* An entry of a small cache of keys of at most 16 bytes: the text as two words, and the group. */
 typedef struct {
     uint64_t w[2];
     uint32_t length;
     int32_t code;
 } recent;
 
-/* The entry where the key belongs, or NULL: it is too long. *now: the key without its code. Texts
- * that share an entry cost a look-up in the table, no more. */
+/* The cache entry for a key, or NULL if the key is too long. *now becomes the key, without its
+ * code. Keys that share an entry cost only a look-up in the table. */
 static inline recent *recent_of(recent *all, const char *text, const tl_span *key, recent *now)
 {
     const uint32_t n = key->length;
@@ -239,7 +239,7 @@ static int grow(tl_keys *k)
     return 1;
 }
 
-/* The group of a key that is new to the table. 0: no memory. */
+/* Adds a key that is not in the table as a new group. Returns 0 if there is no memory. */
 static int add(tl_keys *k, uint64_t hash, const char *text, const tl_span *key)
 {
     if (!grow(k)) return 0;
@@ -248,7 +248,7 @@ static int add(tl_keys *k, uint64_t hash, const char *text, const tl_span *key)
         const int doubled = (key[c].length & TL_DOUBLED) != 0;
         const size_t n = key[c].length & ~TL_DOUBLED;
         char *const raw = text_room(k, (doubled ? 2 * n : n) + 2 + 8), *shown = raw;
-        if (!raw) return 0; /* 8: what `same` may read behind raw */
+        if (!raw) return 0; /* 8 bytes more, because `same` reads beyond raw */
         memcpy(raw, text + key[c].at, n);
         raw[n] = 0;
         if (doubled) shown += n + 1;

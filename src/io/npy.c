@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * The .npy header (numpy/lib/format.py, versions 1.0, 2.0 and 3.0):
  *
- *     \x93NUMPY  major minor  length (2 or 4 bytes, little-endian)
- *     {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }
+ *    \x93NUMPY  major minor  length (2 or 4 bytes, little-endian)
+ *    {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }
  *
- * The dict is read by a strict parser for exactly these three keys; nothing is evaluated. */
+ * A strict parser accepts only these three keys; nothing is evaluated. */
 #include "io.h"
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static int word(struct cursor *c, const char *want)
     return 1;
 }
 
-/* A quoted string of printable characters without escapes, fewer than `room`. */
+/* Reads a quoted string of printable characters without escapes, of fewer than `room`. */
 static int string(struct cursor *c, char *out, size_t room)
 {
     blanks(c);
@@ -54,7 +54,7 @@ static int string(struct cursor *c, char *out, size_t room)
     return c->p++ < c->end;
 }
 
-/* (3, 4), (3,) or (): TALLY_OK, or the failure. */
+/* Reads a shape: (3, 4), (3,) or (). */
 static tally_status shape(tally_file *f, struct cursor *c)
 {
     const char *const start = c->p;
@@ -72,13 +72,13 @@ static tally_status shape(tally_file *f, struct cursor *c)
                 return tl_fail(f->ctx, TALLY_BAD_DATA,
                                "%s: an extent in the npy header does not fit 64 bits", f->label);
         if (digits == 0) goto bad;
-        if (c->p < c->end && *c->p == 'L') c->p++; /* written by Python 2 */
+        if (c->p < c->end && *c->p == 'L') c->p++; /* Python 2 wrote an L */
         if (f->info.ndim == 8)
             return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: the array has more than 8 dimensions",
                            f->label);
         f->info.shape[f->info.ndim++] = v;
         const int comma = take(c, ',');
-        if (!comma && f->info.ndim == 1) goto bad; /* (3) is a number in Python, not a tuple */
+        if (!comma && f->info.ndim == 1) goto bad; /* in Python (3) is a number, not a tuple */
         if (!comma) {
             if (!take(c, ')')) goto bad;
             break;
@@ -245,7 +245,7 @@ tally_status tl_npy_header(tally_file *f, tally_dtype want)
     free(text);
     if (s) return s;
     int64_t n = 1, bytes;
-    /* an extent of 0 makes the product 0 whatever the others are */
+    /* an extent of 0 makes the product 0 even if the others overflow */
     for (int i = 0; i < f->info.ndim; i++)
         if (f->info.shape[i] == 0) n = 0;
     for (int i = 0; i < f->info.ndim && n; i++)
@@ -273,8 +273,8 @@ size_t tl_npy_write_header(char *out, tally_dtype dtype, int ndim, const int64_t
         n += (size_t)snprintf(dict + n, sizeof dict - n, "%s%lld%s", i ? ", " : "",
                               (long long)shape[i], ndim == 1 ? "," : "");
     n += (size_t)snprintf(dict + n, sizeof dict - n, "), }");
-    /* The length must not depend on the first extent, which may only be known at the end: count
-     * it as 20 characters. numpy aligns the data at 64 bytes. */
+    /* The length must not depend on the first extent, which may be known only at the end, so it
+     * counts as 20 characters. numpy aligns the data to 64 bytes. */
     const size_t first = ndim ? (size_t)snprintf(NULL, 0, "%lld", (long long)shape[0]) : 20;
     const size_t widest = (10 + n - first + 20 + 1 + 63) / 64 * 64;
     memcpy(out, "\x93NUMPY\x01\x00", 8);

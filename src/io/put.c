@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Bytes to a new file. */
+ * Writes bytes to a new file. */
 #define _GNU_SOURCE
 #include "writer.h"
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EARLY = 8 << 20 }; /* bytes after which the disk may begin */
+enum { EARLY = 8 << 20 }; /* bytes between two requests to start writing to disk */
 
 tally_status tl_write_failed(tally_file *f, const char *what)
 {
@@ -18,7 +18,7 @@ tally_status tl_write_failed(tally_file *f, const char *what)
     return tl_fail(f->ctx, TALLY_IO, "%s: %s: %s", f->label, what, strerror(errno));
 }
 
-/* Tells the disk to begin while there is still work, so that fsync at the end waits less. */
+/* Starts writing to disk while there is still work, so that the fsync at the end waits less. */
 static void begin_early(const tally_file *f, int64_t n)
 {
     tl_writer *const w = f->writer;
@@ -40,7 +40,8 @@ tally_status tl_write_put(tally_file *f, const void *data, size_t n)
     while (n) {
         const ssize_t r = write(f->fd, p, n < 1 << 30 ? n : 1 << 30);
         if (r < 0 && errno == EINTR) continue;
-        if (r < 0 && errno == EAGAIN) { /* someone set O_NONBLOCK: wait, as tl_input_some does */
+        /* another process set O_NONBLOCK: wait, as tl_input_some does */
+        if (r < 0 && errno == EAGAIN) {
             struct pollfd room = {f->fd, POLLOUT, 0};
             poll(&room, 1, -1);
             continue;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * A new file that takes another's place: it is made beside the target, brought to the disk and
- * renamed. So the target's name holds the old file or the complete new one, also after a power
+ * A new file that replaces another. It is made in the same folder, synced to disk and renamed. So
+ * the target's name always refers to the old file or to the complete new one, also after a power
  * failure.
  *
- *     O_TMPFILE       no name until it is complete: if the process dies, however it dies, the
- *                     file is gone
- *     elsewhere       .tally-<random>.tmp, listed as a leftover until it is renamed or removed
- */
+ *    O_TMPFILE       the new file has no name until it is complete: if the process dies, the
+ *                    file is gone
+ *    else            .tally-<random>.tmp, in the list of store/leftover.h until it is renamed
+ *                    or removed */
 #define _GNU_SOURCE
 #include "replace.h"
 #include <errno.h>
@@ -22,21 +22,21 @@ enum { DESCRIPTOR = 32 };
 
 static void remove_temp(const char *path) { unlink(path); }
 
-/* The file's name in /proc, by which a file without a name gets one. */
+/* The path of the descriptor in /proc, by which linkat can name a file without a name. */
 static const char *descriptor(int fd, char *path)
 {
     snprintf(path, DESCRIPTOR, "/proc/self/fd/%d", fd);
     return path;
 }
 
-/* Characters of the target's folder, its last slash included. */
+/* Length of the target's folder in its path, with the last slash. */
 static int folder_length(const char *target)
 {
     const char *const slash = strrchr(target, '/');
     return slash ? (int)(slash - target) + 1 : 0;
 }
 
-/* -1: not here. */
+/* Opens a file without a name. -1: not possible here. */
 static int open_unnamed(const char *target)
 {
     const int n = folder_length(target);
@@ -45,12 +45,12 @@ static int open_unnamed(const char *target)
     const int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
     free(folder);
     if (fd < 0 || access(descriptor(fd, path), F_OK) == 0) return fd;
-    close(fd); /* without /proc it could never get a name */
+    close(fd); /* without /proc it could not be named */
     return -1;
 }
 
-/* Gives the new file an unused name beside the target; *fd < 0: makes the file. Returns 0 with
-   errno set on failure. */
+/* Gives the new file an unused name in the target's folder. If *fd < 0, also creates the file.
+ * Returns 0 with errno on failure. */
 static int name_it(tl_replacement *r, int *fd)
 {
     const int n = folder_length(r->target);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * The layout of a text, from its first lines: which format, which delimiter. Its columns:
- * columns.c. */
+ * Finds the layout of a text from its first lines: its format and its delimiter. columns.c chooses
+ * the columns. */
 #include "io.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     SNIFF = 4096,
-    FIRST = 1 << 16, /* bytes for the format, for the columns */
-    LOOK = 128
-}; /* lines that are looked at, if the first ones have empty cells */
+    FIRST = 1 << 16,   /* bytes that are read to guess the format; to choose the columns */
+    RECORDS_MOST = 128 /* most lines that are examined if the first ones have empty cells */
+};
 
 /* The start of the first line at or after p that is neither blank nor a comment, or NULL. */
 static const char *data_line(const char *p, const char *end, int comment)
@@ -46,8 +46,8 @@ int tl_sniff_kind(const tally_file *f)
     return p == end && more ? 2 : 0;
 }
 
-static tally_status record(tally_file *f, const char *p, const char *end, const tl_layout *l,
-                           tl_record *r)
+static tally_status split_record(tally_file *f, const char *p, const char *end, const tl_layout *l,
+                                 tl_record *r)
 {
     int64_t room = 0;
     *r = (tl_record){NULL, 0, p, end};
@@ -71,8 +71,8 @@ static tally_status record(tally_file *f, const char *p, const char *end, const 
     return TALLY_OK;
 }
 
-/* What follows the record at p; NULL if the record may go on beyond the peek. */
-static const char *after(const char *p, const char *end, const tl_layout *l)
+/* The start of the record after the record at p; NULL if the record may continue after the peek. */
+static const char *record_after(const char *p, const char *end, const tl_layout *l)
 {
     const char *s, *e = p;
     while (e && p < end && *p != '\n') {
@@ -83,7 +83,7 @@ static const char *after(const char *p, const char *end, const tl_layout *l)
 }
 
 /* Reads ahead until the peek has n complete lines of data, or the input ends. */
-static tally_status lines(tally_file *f, const tl_layout *l, int n)
+static tally_status read_lines(tally_file *f, const tl_layout *l, int n)
 {
     size_t want = FIRST;
     for (;;) {
@@ -93,7 +93,8 @@ static tally_status lines(tally_file *f, const tl_layout *l, int n)
         tl_unify_lines(f->peek, f->peek_n, f->peek_end);
         const char *const end = f->peek + f->peek_n, *p = data_line(text_of(f), end, l->comment);
         int have = 0;
-        for (; p && have < n && (p = after(p, end, l)); have++) p = data_line(p, end, l->comment);
+        for (; p && have < n && (p = record_after(p, end, l)); have++)
+            p = data_line(p, end, l->comment);
         if (have == n || f->peek_end || want >= TL_LONGEST) return TALLY_OK;
         if (f->peek_n == before || f->peek_n == want) want *= 4;
     }
@@ -110,8 +111,8 @@ static int64_t count(const char *p, char c)
     return n;
 }
 
-/* Comma, semicolon or tab: the first that both lines hold equally often, else the most frequent
-   of the first line. */
+/* Guesses comma, semicolon or tab: the first one that both lines have equally often, else the one
+ * that is most frequent in the first line. */
 static char guess_delimiter(const char *first, const char *second)
 {
     static const char choices[] = {',', ';', '\t'};
@@ -125,15 +126,15 @@ static char guess_delimiter(const char *first, const char *second)
     return best;
 }
 
-/* The records of the first lines, as many as are needed to know the columns, into r (room for
-   LOOK); *n: how many. */
-static tally_status look(tally_file *f, const tally_file_options *o, tl_layout *l, tl_record *r,
-                         int *n)
+/* Reads the first records, as many as are needed to know the columns, into r (space for LOOK). *n
+ * is their number. */
+static tally_status read_first_records(tally_file *f, const tally_file_options *o, tl_layout *l,
+                                       tl_record *r, int *n)
 {
     const tl_layout plain = {.comment = l->comment};
     tally_status s = TALLY_OK;
     if (l->quotes && !l->delimiter) {
-        if ((s = lines(f, &plain, 2))) return s;
+        if ((s = read_lines(f, &plain, 2))) return s;
         const char *const end = f->peek + f->peek_n, *const first =
                                                          data_line(text_of(f), end, l->comment);
         const char *const second = first ? tl_line_end(first, end) : end;
@@ -143,12 +144,12 @@ static tally_status look(tally_file *f, const tally_file_options *o, tl_layout *
                   : ',';
     }
     for (int want = 2;; want *= 2) {
-        if ((s = lines(f, l, want))) return s;
+        if ((s = read_lines(f, l, want))) return s;
         const char *const end = f->peek + f->peek_n, *p = data_line(text_of(f), end, l->comment);
         while (*n) free(r[--*n].f);
         for (; !s && p && *n < want; p = data_line(r[*n - 1].next, end, l->comment))
-            s = record(f, p, end, l, &r[(*n)++]);
-        if (s || *n < want || want == LOOK) return s;
+            s = split_record(f, p, end, l, &r[(*n)++]);
+        if (s || *n < want || want == RECORDS_MOST) return s;
         const tl_lines t = {r, *n, l, f->info.dtype};
         if ((o->header || tl_header_guess(&t, NULL) != TL_HEADER_UNCERTAIN) &&
             (o->column || tl_columns_known(&t)))
@@ -156,7 +157,7 @@ static tally_status look(tally_file *f, const tally_file_options *o, tl_layout *
     }
 }
 
-/* What comments begin with, and what is between three digits. */
+/* Checks the options `comment` and `thousands`. */
 static tally_status check_characters(tally_file *f, const tally_file_options *o)
 {
     const int c = o->comment;
@@ -191,11 +192,11 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
         (d >= '0' && d <= '9'))
         return tl_fail(f->ctx, TALLY_INVALID, "delimiter '%c' (byte %d) cannot separate numbers",
                        d < 32 ? '?' : d, d);
-    if (d == ' ' && !csv) l->delimiter = 0; /* white space already */
+    if (d == ' ' && !csv) l->delimiter = 0; /* 0 means white space, which includes it */
     if (columns) {
-        tl_record r[LOOK] = {{0}};
+        tl_record r[RECORDS_MOST] = {{0}};
         int n = 0, header = 0;
-        s = look(f, o, l, r, &n);
+        s = read_first_records(f, o, l, r, &n);
         l->skip = text_of(f) - f->peek;
         if (!s) s = tl_choose_columns(f, o, r, n, l, &header);
         if (header && n) {
@@ -210,7 +211,7 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
         return s;
     }
     if (o->header > 0) {
-        s = lines(f, l, 1);
+        s = read_lines(f, l, 1);
     } else {
         do s = tl_input_peek(f, 3);
         while (!s && f->peek_n < 3 && f->peek_n && !f->peek_end && f->peek[0] == '\xef');
@@ -220,7 +221,7 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
                                                      o->header > 0
                                                          ? data_line(text_of(f), end, l->comment)
                                                          : NULL;
-    const char *const next = first ? after(first, end, l) : text_of(f);
+    const char *const next = first ? record_after(first, end, l) : text_of(f);
     l->skip = (next ? next : end) - f->peek;
     return TALLY_OK;
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * Text in blocks: read, cut at line ends into a chunk per thread, parse, hand out in order.
+ * Reads text in blocks. A block is read, cut at line ends into chunks, parsed by threads, and
+ * handed out in order.
  *
- *     block  | carried over | read ................................ |   the rest of a line is carried to the next block
- *     chunks | 0            | 1            | 2            |
- *     stage  | values 0     | values 1     | values 2     |   a chunk at byte b of the text has its values from number
- *                                                             b / 2 on: a value takes 2 bytes of
- *                                                             text at least
+ *     block  | carried over | read ................................ |
+ *     chunks | 0            | 1            | 2            |           the rest of a line is
+ *     stage  | values 0     | values 1     | values 2     |           carried to the next block
+ *
+ * A chunk at byte b of the text writes its values from number b / 2 on, because a value takes at
+ * least 2 bytes of text.
  *
  * Memory: SHARE bytes of text per thread, and 1 to 4 times as much for the values. The text is
- * read with pread and not mapped: a mapped file that shrinks kills the process. The copy took 5
- * to 7% of the time (perf, 544 MB of %.6f in the page cache). */
+ * read with pread and not mapped, because a mapped file that becomes shorter kills the process.
+ * The copy takes 5 to 7% of the time. */
 #define _GNU_SOURCE
 #include "context/threads.h"
 #include "io.h"
@@ -20,43 +22,47 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#ifndef TL_TEXT_SHARE /* the fuzz target makes both tiny, so that small inputs are cut and carried over too */
+/* The fuzz target makes both tiny, so that small inputs have several chunks and blocks. */
+#ifndef TL_TEXT_SHARE
 #define TL_TEXT_SHARE (4 << 20)
 #define TL_TEXT_SMALL (1 << 16)
 #endif
 enum {
     SHARE = TL_TEXT_SHARE, /* bytes of text per thread in a block */
-    SMALL = TL_TEXT_SMALL, /* a chunk has at least so many bytes of text */
-    CHUNKS = 8
-}; /* a thread: when one is held up, the others take over its share */
+    SMALL = TL_TEXT_SMALL, /* fewest bytes of text in a chunk */
+    CHUNKS = 8             /* per thread: if one thread is delayed, the others take its chunks */
+};
 
 struct tl_text {
     tl_layout layout;
     char *buf;
-    /* bytes the block can hold, holds, and of those parsed; the rest is carried over */
+    /* bytes: capacity of the block, its length, and its parsed part; the rest is carried over */
     size_t room, n, end;
     unsigned char *stage;
-    /* the least bytes of text that a value takes: 2, in rows of several 1 (an empty cell) */
+    /* fewest bytes of text per value: 2, in rows of several values 1 (an empty cell) */
     size_t a_value;
     tl_chunk *chunks;
-    int threads, most, chunks_n, now; /* most: chunks in a block, several for each thread */
-    int held; /* a carriage return after the n bytes, which may end a line or have \n behind it */
+    int threads, most, chunks_n, now; /* most: chunks in a block, several per thread */
+    /* the block is followed by a carriage return, which may be a line end or the first half of
+     * one */
+    int held;
     int eof, skip_bad, mid_line, in_comment;
-    int64_t line, col;    /* where the block begins: lines and bytes of its line before it */
-    tl_bad bad;           /* the error that follows the values of this block */
-    int begun;            /* there were values before this block */
+    /* position of the block: lines before it, and bytes of its first line before it */
+    int64_t line, col;
+    tl_bad bad;           /* the error after the values of this block */
+    int begun;            /* earlier blocks had values */
     int header_guessed;   /* the caller did not say whether there is a header, and none was found */
     tl_span *spans;       /* NULL, or the lines of the block's rows */
-    tl_keys *keys;        /* NULL, or the groups so far; then */
-    tl_span *cells;       /* the cells of the keys of the block's rows, */
-    int32_t *codes;       /* and their groups */
-    tl_tick *times;       /* with a column of times: those of the block's rows, */
-    tl_order order;       /* and the last ones */
-    int keep, line_chunk; /* the next line that tl_text_line gives: its chunk, its row there */
+    tl_keys *keys;        /* NULL, or the groups so far */
+    tl_span *cells;       /* with keys: the key cells of the block's rows */
+    int32_t *codes;       /* with keys: their groups */
+    tl_tick *times;       /* with a column of times: the times of the block's rows */
+    tl_order order;       /* with a column of times: the last time of each group */
+    int keep, line_chunk; /* the next line for tl_text_line: its chunk, and its row there */
     int64_t line_row;
 };
 
-/* Newlines in [p, p + n). */
+/* Counts the newlines in [p, p + n). */
 static int64_t newlines(const char *p, size_t n)
 {
     typedef unsigned char v16 __attribute__((vector_size(16)));
@@ -85,7 +91,7 @@ static tally_status make_room(tally_file *f, size_t room)
     unsigned char *const stage = realloc(t->stage, bytes);
     if (!stage) return tl_no_memory(f->ctx, bytes, "a block of values");
     t->stage = stage;
-    const size_t rows = room / 2 + (size_t)t->most + 8; /* the most lines */
+    const size_t rows = room / 2 + (size_t)t->most + 8; /* most lines */
     if (t->keys) {
         const size_t cell_bytes = rows * (size_t)t->layout.keys * sizeof *t->cells;
         tl_span *const cells = realloc(t->cells, cell_bytes);
@@ -136,7 +142,7 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     int threads = tl_io_threads(f->ctx);
     if (threads < 1) threads = 1;
     t->threads = threads;
-    if (threads > 32) threads = 32; /* the block does not grow beyond */
+    if (threads > 32) threads = 32; /* limits the size of a block */
     t->most = threads * CHUNKS;
     t->skip_bad = o->skip_bad;
     t->keep = o->keep;
@@ -150,7 +156,8 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
         return tl_no_memory(f->ctx, (size_t)t->most * sizeof *t->chunks, "a text reader");
     size_t room = threads < TL_LONGEST / SHARE ? (size_t)threads * SHARE : TL_LONGEST;
     if (f->regular && f->size - f->pos < (int64_t)room)
-        room = (size_t)(f->size - f->pos) + 1; /* the end shows as a short read */
+        /* one byte more, so that the end shows as a short read */
+        room = (size_t)(f->size - f->pos) + 1;
     if ((s = make_room(f, room))) return s;
     f->info.ndim = t->layout.table ? 2 : 1;
     f->info.shape[0] = f->info.elements = -1;
@@ -176,7 +183,7 @@ typedef struct {
     char *to;
     size_t want, each;
     int64_t got; /* bytes */
-    int error;   /* of errno */
+    int error;   /* an errno */
 } read_work;
 
 static void read_part(void *data, int64_t i)
@@ -192,8 +199,8 @@ static void read_part(void *data, int64_t i)
     __atomic_fetch_add(&w->got, r, __ATOMIC_RELAXED);
 }
 
-/* Reads behind what the block holds: 0, or -1 with errno (0: the file became shorter; some of
- * /proc and /sys only said that they were longer). */
+/* Reads more text after the block. Returns 0, or -1 with errno; errno is 0 if the file became
+ * shorter, or is shorter than its size says, as some files in /proc and /sys. */
 static int read_more(tally_file *f)
 {
     tl_text *const t = f->text;
@@ -224,13 +231,13 @@ static int read_more(tally_file *f)
         const int line = memchr(t->buf + t->n, '\n', (size_t)r) != NULL ||
                          memchr(t->buf + t->n, '\r', (size_t)r) != NULL;
         t->n += (size_t)r;
-        if (line && tl_input_would_wait(f)) break; /* parse what is there while more comes */
+        if (line && tl_input_would_wait(f)) break; /* parses this before more arrives */
     }
     return 0;
 }
 
-/* The ends of lines of the n bytes at p, in parts. A part that ends in a carriage return must know
-   the byte after it as it was read. */
+/* Makes every line of the n bytes at p end in a newline, part by part. A part that ends in a carriage
+ * return needs the first byte of the next part as it was read (next). */
 typedef struct {
     char *p;
     size_t n, each;
@@ -259,7 +266,7 @@ static void unify(const tl_text *t, char *p, size_t n)
     tl_for(t->threads, (int64_t)parts, unify_part, &all);
 }
 
-/* Fills the block behind what it holds, with a newline at the end of each line. As read_more. */
+/* Fills the block and makes every line end a newline. Returns as read_more. */
 static int fill(tally_file *f)
 {
     tl_text *const t = f->text;
@@ -276,11 +283,11 @@ static int fill(tally_file *f)
 
 static int is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-/* Sets the block's chunks: TALLY_OK, or the block cannot be cut (t->end == 0). */
+/* Cuts the block into chunks. t->end becomes 0 if the block cannot be cut. */
 static void cut(tl_text *t)
 {
     size_t cuts[32 * CHUNKS + 1] = {0};
-    /* there is TL_PAD room */
+    /* the padding of TL_PAD bytes has space for it */
     if (t->eof && t->n && t->buf[t->n - 1] != '\n') t->buf[t->n++] = '\n';
     memset(t->buf + t->n, 0, TL_PAD - 1);
     int k = (int)(t->n / SMALL) < t->most ? (int)(t->n / SMALL) : t->most;
@@ -288,7 +295,7 @@ static void cut(tl_text *t)
     for (int i = 1; i < k; i++) cuts[i] = t->n / (size_t)k * (size_t)i;
     tl_text_cut(t->buf, t->n, &t->layout, cuts, k, t->eof);
     if (cuts[k] == 0 && !t->layout.columns) {
-        /* A line longer than the block: any white space will do, in a comment anything. */
+        /* A line longer than the block: cut it after any white space, in a comment anywhere. */
         k = 1;
         size_t x = t->n;
         const char *first = t->buf;
@@ -312,7 +319,7 @@ static void cut(tl_text *t)
     t->chunks_n = k;
 }
 
-/* Remembers the first bad cell's place and text. */
+/* Records the place and the text of the first bad cell. */
 static void note(tl_text *t, const tl_chunk *c, int first)
 {
     tl_bad *const bad = &t->bad;
@@ -326,7 +333,7 @@ static void note(tl_text *t, const tl_chunk *c, int first)
     size_t n = 0;
     for (p = c->bad; p < c->bad_end && n + 4 < sizeof bad->text; p++)
         bad->text[n++] = (unsigned char)*p < 32 || *p == 127 ? '?' : *p;
-    /* whole UTF-8 characters */
+    /* cut the text between UTF-8 characters */
     while (p < c->bad_end && n && ((unsigned char)*p & 0xc0) == 0x80) p = c->bad + --n;
     memcpy(bad->text + n, p < c->bad_end ? "..." : "", p < c->bad_end ? 4 : 1);
     if (bad->why == TL_CELL_FRAME) tl_time_frame(t->order.frame, bad->other, sizeof bad->other);
@@ -334,7 +341,8 @@ static void note(tl_text *t, const tl_chunk *c, int first)
 
 /* ---- a column of times ---- */
 
-/* Those of chunk i are of the frame that all before it have, or its first one is bad. */
+/* Checks that the times of a chunk have the frame of all times before. If not, the chunk's first
+ * time becomes a bad cell. */
 static void same_frame(tl_text *t, tl_chunk *c)
 {
     if (!t->order.frame) t->order.frame = c->frame;
@@ -345,7 +353,8 @@ static void same_frame(tl_text *t, tl_chunk *c)
     c->count = 0;
 }
 
-/* The rows of chunk i are in order, or the first that is not is bad. */
+/* Checks the order of the times of chunk i. The first row that is out of order becomes a bad
+ * cell. */
 static tally_status in_order(tally_file *f, int i)
 {
     tl_text *const t = f->text;
@@ -396,7 +405,7 @@ static void parse_chunk(void *data, int64_t i)
 static tally_status block(tally_file *f)
 {
     tl_text *const t = f->text;
-    /* Steps over the last block. A line has begun when more than its blanks was parsed. */
+    /* Moves past the last block. mid_line: more than blanks of the line was parsed. */
     const char *nl = t->buf + t->end;
     while (nl > t->buf && nl[-1] != '\n') nl--;
     t->col = nl > t->buf ? t->buf + t->end - nl : t->col + (int64_t)t->end;
@@ -478,8 +487,9 @@ tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tally_lin
         }
         *got = n;
         if (n == max || (n && (!f->regular || t->keep || t->times)))
-            return TALLY_OK; /* the next block would hide the lines, and may have other times */
-        /* the values before it come first */
+            /* the next block would overwrite the lines, and its times may have another type */
+            return TALLY_OK;
+        /* the values before the bad cell come first */
         if (t->bad.why) return n ? TALLY_OK : tl_bad_cell(f, &t->bad, &t->layout);
         if (t->eof && t->end == t->n) return TALLY_OK;
         const tally_status s = block(f);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Times in text, as nanoseconds since 1970-01-01 00:00 (of their zone's UTC, or as written where
- * no zone is named), and plain numbers, which are times in a unit of their own.
+ * Reads times as nanoseconds since 1970-01-01 00:00: in UTC if the time has a zone, else as
+ * written. A number is a time in a unit of its own.
  *
- *     2024-03-31T01:59:59.5+01:00    20240331T015959Z    2024-03-31 01:59    2024-03-31    1711846799.5
+ *    2024-03-31T01:59:59.5+01:00    20240331T015959Z    2024-03-31 01:59    2024-03-31
+ *    1711846799.5
  *
- * A frame says what times may be compared with: numbers, times without a zone, times of one
- * zone. */
+ * The frame of a time is the kind of times that it can be compared with: numbers, times without a
+ * zone, or times of one zone. */
 #include "dtype/decimal.h"
 #include "io.h"
 #include <stdio.h>
@@ -14,8 +15,8 @@
 enum { NUMBERS = 1, LOCAL = 2, ZONED = 10000 }; /* ZONED + minutes east of UTC */
 static const int64_t second = 1000000000;
 
-/* Days from 1970-01-01 to a date of the Gregorian calendar: a year begins in March, so that leap
-   days end it. */
+/* Days from 1970-01-01 to a date of the Gregorian calendar. Years are counted from March, so that
+ * a leap day is the last day of its year. */
 static int64_t days_of(int64_t year, int64_t month, int64_t day)
 {
     const int64_t y = year - (month <= 2), era = (y >= 0 ? y : y - 399) / 400,
@@ -30,7 +31,7 @@ static int days_in(int64_t year, int64_t month)
     return days[month - 1] + (month == 2 && year % 4 == 0 && (year % 100 != 0 || year % 400 == 0));
 }
 
-/* n digits at *p as a number, at most `most`: 0 if they are not there. */
+/* Reads n digits at *p as a number of at most `most`. Returns 0 if they are not there. */
 static int digits(const char **p, const char *e, int n, int64_t most, int64_t *value)
 {
     int64_t v = 0;
@@ -45,7 +46,7 @@ static int digits(const char **p, const char *e, int n, int64_t most, int64_t *v
     return v <= most;
 }
 
-/* The separator at *p where the time has them. */
+/* Skips the separator at *p. A time in the compact form (wide 0) has no separators. */
 static int separated(const char **p, const char *e, char by, int wide)
 {
     if (!wide) return 1;
@@ -54,7 +55,7 @@ static int separated(const char **p, const char *e, char by, int wide)
     return 1;
 }
 
-/* "Z", "+hh", "+hhmm", "+hh:mm": minutes east of UTC. */
+/* Reads a zone: "Z", "+hh", "+hhmm", "+hh:mm". *minutes: minutes east of UTC. */
 static int zone(const char *p, const char *e, int64_t *minutes)
 {
     int64_t hour, minute = 0;
@@ -69,7 +70,7 @@ static int zone(const char *p, const char *e, int64_t *minutes)
     return p == e;
 }
 
-/* Nanoseconds after a point: TL_CELL_OK, or why there are none. */
+/* Reads the digits after the point as nanoseconds. Returns TL_CELL_OK or the reason of failure. */
 static int fraction(const char **p, const char *e, int64_t *nanos)
 {
     int n = 0;
@@ -113,7 +114,7 @@ static int date_and_time(const char *p, const char *e, tl_time *t)
     }
     const int64_t whole =
         days_of(year, month, day) * 86400 + hour * 3600 + (minute - east) * 60 + s;
-    /* the product alone may pass the limit that the sum keeps */
+    /* the product may exceed 64 bits even if the sum does not */
     const __int128 ticks = (__int128)whole * second + nanos;
     t->value = ticks;
     return ticks == (int64_t)ticks ? TL_CELL_OK : TL_CELL_ERA;
@@ -125,7 +126,7 @@ static int number(const char *s, const char *e, tl_tick *value)
     const int r = tl_decimal_parse(s, e, value);
     int64_t bits;
     if (r != TL_DECIMAL_BAD || tl_parse_cell(TALLY_I64, s, e, &bits)) return why[r];
-    *value = (tl_tick)bits * TALLY_KEY_PART; /* 0x and hexadecimal digits */
+    *value = (tl_tick)bits * TALLY_KEY_PART; /* a number in hexadecimal digits, 0x... */
     return TL_CELL_OK;
 }
 
@@ -163,7 +164,8 @@ void tl_time_show(int frame, tl_tick tick, char *out, size_t room)
     if (nanos < 0) seconds--, nanos += second;
     int64_t days = seconds / 86400, of_day = seconds % 86400;
     if (of_day < 0) days--, of_day += 86400;
-    int64_t year = 1970 + days / 366, month = 1; /* at most the year, and then up to it */
+    /* an estimate of the year, which the loops correct */
+    int64_t year = 1970 + days / 366, month = 1;
     if (days < 0) year = 1969 + days / 365;
     while (days_of(year + 1, 1, 1) <= days) year++;
     while (days_of(year, 1, 1) > days) year--;
@@ -221,7 +223,8 @@ tally_status tl_order_room(tally_file *f, tl_order *o, int64_t groups)
 
 static const tl_tick end_of_i64 = ((tl_tick)INT64_MAX + 1) * TALLY_KEY_PART;
 
-/* Takes note of a number: does it go with *other in one type of 64 bits? */
+/* Updates the least and the greatest number. Returns whether both fit one type of 64 bits; *other
+ * is the extreme that `now` is compared with. */
 static int one_type(tl_order *o, tl_tick now, tl_tick *other)
 {
     *other = now < 0 ? o->greatest : o->least;
@@ -243,7 +246,7 @@ int64_t tl_order_check(tl_order *o, const tl_chunk *c, int64_t rows, tl_tick *wi
         *why = TL_CELL_SIGN;
         if (o->frame == NUMBERS && !one_type(o, now, with)) return r;
         *why = TL_CELL_FALLS;
-        if (group == o->known) { /* groups are numbered in the order in which they appear */
+        if (group == o->known) { /* groups are numbered in the order of their first rows */
             o->known++;
         } else if (now < o->last[group]) {
             *with = o->last[group];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Files for writing. A regular target is replaced by tally_file_commit (replace.c), so that its
- * name holds the old file or the complete new one at every moment. Standard output, FIFOs and
+ * Files for writing. tally_file_commit replaces a regular target (replace.c), so that its name
+ * refers to the old file or to the complete new one at every moment. Standard output, FIFOs and
  * devices are written directly. */
 #define _GNU_SOURCE
 #include "writer.h"
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Opens the file that is to take the target's place, with the target's mode if it exists. */
+/* Opens the file that will replace the target, with the target's mode if it exists. */
 static tally_status open_new(tally_file *f, const struct stat *old)
 {
     const char *const wrong =
@@ -31,7 +31,7 @@ static tally_status not_a_file(const tally_file *f)
 static tally_status open_output(tally_file *f)
 {
     struct stat st;
-    const int named = f->writer->form == TL_NETCDF; /* libnetcdf asks for a name */
+    const int named = f->writer->form == TL_NETCDF; /* libnetcdf opens files by name */
     if (strcmp(f->name, "-") == 0) {
         if (named) return not_a_file(f);
         f->fd = STDOUT_FILENO;
@@ -46,9 +46,10 @@ static tally_status open_output(tally_file *f)
     if (S_ISDIR(st.st_mode)) return tl_fail(f->ctx, TALLY_IO, "%s: is a directory", f->label);
     if (S_ISREG(st.st_mode)) {
         if (access(f->name, W_OK) != 0)
-            return tl_write_failed(f, "writing"); /* a rename would get round a read-only file */
+            /* a rename would replace a read-only file without an error */
+            return tl_write_failed(f, "writing");
         f->writer->place.target =
-            /* through a symbolic link: replace what it names, not the link */
+            /* a symbolic link: replaces the file that it refers to, not the link */
             realpath(f->name, NULL);
         return f->writer->place.target ? open_new(f, &st) : tl_write_failed(f, "creating");
     }
@@ -74,7 +75,7 @@ static tally_status choose(tally_file *f, const char *format)
                {"hdf5", {".h5", ".hdf5", ".he5"}, TL_NETCDF, 1}};
     const char *const end = strrchr(f->name, '.');
     const int given = format && strcmp(format, "auto") != 0;
-    size_t at = strcmp(f->name, "-") == 0 ? 2 : 1; /* text, raw */
+    size_t at = strcmp(f->name, "-") == 0 ? 2 : 1; /* for text and raw */
     int found = !given;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (given && strcmp(format, all[i].name) == 0) at = i, found = 1;
@@ -137,7 +138,7 @@ static void writer_end(tally_file *f)
 {
     tl_writer *const w = f->writer;
     tl_netcdf_drop(w->netcdf);
-    tl_replace_drop(&w->place); /* never committed */
+    tl_replace_drop(&w->place); /* removed if it was not committed */
     free(w->text);
     free(w);
 }
@@ -156,7 +157,7 @@ tally_status tally_file_create(tally *ctx, const char *path, const char *format,
     return tl_file_opened(file, start(f, format, ndim, shape));
 }
 
-/* Whether more may be written. */
+/* Checks that more may be written. */
 static tally_status check_open(const tally_file *f)
 {
     if (!f || !f->writer)
@@ -191,7 +192,7 @@ tally_status tally_file_head(tally_file *file, const char *line)
     return TALLY_OK;
 }
 
-/* Whether it is a NetCDF file, and what it has may still be said. */
+/* Checks that the file is NetCDF, and that its names and attributes may still be set. */
 static tally_status check_netcdf(const tally_file *f)
 {
     const tally_status s = check_open(f);
@@ -260,7 +261,7 @@ tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
     return s;
 }
 
-/* Checks the count against the shape and completes it. */
+/* Checks the number of written elements against the shape, and completes the shape. */
 static tally_status complete(tally_file *f)
 {
     tl_writer *const w = f->writer;
@@ -293,7 +294,7 @@ tally_status tally_file_commit(tally_file *file)
     w->done = 1;
     const char *wrong = NULL;
     if (!s && w->place.target) wrong = tl_replace_finish(&w->place, file->fd);
-    if (file->own_fd) { /* close may be the one to report a full disk (NFS) */
+    if (file->own_fd) { /* close may be the call that reports a full disk (NFS) */
         const int r = close(file->fd);
         file->own_fd = 0;
         file->fd = -1;

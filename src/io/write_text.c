@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Values as text and csv, formatted by all threads. */
+ * Writes values as text and csv. All threads format. */
 #include "context/threads.h"
 #include "writer.h"
 
-/* Formats n values that begin the file's element number `at`; where the text ends. */
+/* Formats n values, the first of which is element number `at` of the file. Returns the end of the
+ * text. */
 static char *format_values(const tally_file *f, char *out, const unsigned char *p, int64_t n,
                            int64_t at)
 {
@@ -25,7 +26,7 @@ typedef struct {
     const tally_file *f;
     const unsigned char *data;
     int64_t n, each; /* values; values of a part */
-    size_t *ends;    /* bytes of the text of each part */
+    size_t *ends;    /* length of the text of each part */
 } format_work;
 
 static void format_part(void *data, int64_t i)
@@ -58,7 +59,7 @@ tally_status tl_write_text(tally_file *f, const unsigned char *data, int64_t n)
             data += (size_t)now * size, n -= now, w->written += now;
             continue;
         }
-        const int parts = (int)(w->room / part); /* one per thread, each into its own part */
+        const int parts = (int)(w->room / part); /* each thread has its own part of the buffer */
         const int64_t now =
                           n < (int64_t)parts * TL_WRITE_BATCH ? n : (int64_t)parts * TL_WRITE_BATCH,
                       each = (now + parts - 1) / parts;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * The disk cache: $XDG_CACHE_HOME/tally (or ~/.cache/tally), with one file per entry, named by a
- * hash of its key. A file is a header (magic, length, checksum), the key itself and the code. A
- * file that does not fit is ignored and written anew. So is a file that another user owns or may
- * write to: its code would run with our rights. A file is written beside its place and renamed,
- * so processes can share the folder. Files with other names are left alone. A failure here costs
- * time only. */
+ * The disk cache: $XDG_CACHE_HOME/tally or ~/.cache/tally, with one file per entry, named by a hash
+ * of its key. A file has a header (magic, length, checksum), the key, and the code. A file that
+ * does not match its header or key is ignored and replaced. So is a file that another user owns or
+ * may write, because its code would run with our rights. A new file is written under a temporary
+ * name and renamed, so processes can share the folder. Files with other names are not touched. A
+ * failure here costs only time. */
 #include "cache.h"
 #include <dirent.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum { PATH_ROOM = 600 };
-/* when there is more, the oldest files are removed */
+/* the oldest files are removed above this size */
 static const long long FOLDER_BYTES = 512ll << 20;
 
 typedef struct {
@@ -55,8 +55,8 @@ static int path_of(char *to, const void *key, size_t key_bytes)
     return 1;
 }
 
-/* A name as path_of makes it, or that with the ending of mkstemp: the file of a process that was
-   killed. */
+/* Whether path_of made this name, or the name is a temporary file of mkstemp that a killed
+ * process left. */
 static int is_ours(const char *name)
 {
     static const char ending[] = ".bin";
@@ -66,8 +66,8 @@ static int is_ours(const char *name)
     return !*rest || (*rest == '.' && strlen(rest) == 7);
 }
 
-/* A regular file that only this user can write; NULL otherwise. (Opening a FIFO would wait for
-   its writer.) */
+/* Opens a regular file that only this user can write, or returns NULL. Without O_NONBLOCK,
+ * opening a FIFO would wait for its writer. */
 static FILE *open_ours(const char *path, struct stat *info)
 {
     int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -105,7 +105,7 @@ void *tl_cache_load(const void *key, size_t key_bytes, size_t *bytes)
     return data;
 }
 
-/* Removes our oldest files until the rest take less than FOLDER_BYTES. */
+/* Removes the oldest files of the cache until the others have fewer than FOLDER_BYTES. */
 static void trim(const char *at)
 {
     for (;;) {
@@ -136,11 +136,12 @@ void tl_cache_store(const void *key, size_t key_bytes, const void *data, size_t 
     if (!folder(at) || !path_of(path, key, key_bytes)) return;
     char *slash = strrchr(at, '/');
     *slash = 0;
-    mkdir(at, 0700); /* if it fails, the folder exists already, or nothing can be stored */
+    mkdir(at, 0700); /* if this fails, the folder exists already, or nothing can be stored */
     *slash = '/';
     mkdir(at, 0700);
     snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
-    int descriptor = mkstemp(temporary); /* readable and writable by its owner only */
+    /* mkstemp makes a file that only its owner can read and write */
+    int descriptor = mkstemp(temporary);
     FILE *f = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
     if (!f) return;
     header h = {{0}, key_bytes, bytes, hash(hash(0, key, key_bytes), data, bytes)};

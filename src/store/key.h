@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a stored thing was made from, as a number to find it by. */
+ * A hash of what a stored entry was made from. */
 #ifndef TALLY_KEY_H
 #define TALLY_KEY_H
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The list of what must not be left behind, and tally_abandon. A spin lock guards the list. The
- * thread that holds it has its signals blocked, so a handler never waits for the thread that it
- * interrupts. */
+ * The list of files, folders and child processes to clean up, and tally_abandon. A spin lock guards
+ * the list. The thread that holds it has its signals blocked, so a signal handler never waits for
+ * the thread that it interrupted. */
 #define _GNU_SOURCE
 #include "leftover.h"
 #include "tally.h"
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATIENCE = 200, WAIT_MS = 10 }; /* a child has 2 s to end by itself */
+enum { POLLS = 200, WAIT_MS = 10 }; /* a child has 2 s to end after SIGTERM */
 
 static tl_leftover *first;
 static atomic_flag busy = ATOMIC_FLAG_INIT;
@@ -79,27 +79,26 @@ void tl_leftover_drop(tl_leftover *l)
     unlock(&old);
 }
 
-/* Asks a child and the processes that it started to end, and kills them if they do not. */
+/* Ends a child and the processes that it started: asks first, then kills them. */
 static void end_child(pid_t child)
 {
     int status;
     kill(-child, SIGTERM);
-    for (int i = 0; i < PATIENCE && waitpid(child, &status, WNOHANG) == 0; i++)
-        poll(NULL, 0, WAIT_MS);
+    for (int i = 0; i < POLLS && waitpid(child, &status, WNOHANG) == 0; i++) poll(NULL, 0, WAIT_MS);
     kill(-child, SIGKILL);
 }
 
 void tally_abandon(void)
 {
     const int error = errno;
-    const pid_t here = getpid();
+    const pid_t process = getpid();
     sigset_t old;
     lock(&old);
-    /* a compiler writes into its folder as long as it runs */
+    /* children first, because a running compiler writes into its folder */
     for (int paths = 0; paths < 2; paths++)
         for (tl_leftover *l = first, *next; l; l = next) {
             next = l->next;
-            if ((l->undo != NULL) != paths || l->owner != here) continue;
+            if ((l->undo != NULL) != paths || l->owner != process) continue;
             if (paths)
                 l->undo(l->path);
             else

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * What a file opens with dlopen, said in the library too: a note in the section .note.dlopen for
- * those who make packages and images
- * (https://uapi-group.org/specifications/specs/elf_dlopen_metadata/). `readelf -n` finds them. */
+ * A note in the section .note.dlopen of the library, for each library that is opened with dlopen.
+ * Tools that make packages and images read these notes
+ * (https://uapi-group.org/specifications/specs/elf_dlopen_metadata/). `readelf -n` shows them. */
 #ifndef TALLY_NOTE_H
 #define TALLY_NOTE_H
 #include <stdint.h>
 
-/* feature, text: for people. sonames: as in "\"libcuda.so.1\"", the first that is there is
-   taken. Once a file. */
+/* feature, text: a name and a description for people. sonames: as in "\"libcuda.so.1\""; the
+ * first that exists is opened. Once per file. */
 #define TL_OPENS(feature, text, sonames)                                                           \
     TL_DLOPEN_NOTE("[{\"feature\":\"" feature "\",\"description\":\"" text                         \
                    "\",\"priority\":\"suggested\",\"soname\":[" sonames "]}]")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The texts of src that compilers get at run time, embedded by the build (cmake/texts.cmake). */
+ * The texts of src that compilers get at run time, which the build embeds (cmake/texts.cmake). */
 #ifndef TALLY_SOURCES_H
 #define TALLY_SOURCES_H
 
@@ -7,5 +7,5 @@ typedef struct tl_source {
     const char *name; /* a path in src */
     const char *text;
 } tl_source;
-extern const tl_source tl_sources[]; /* ended by name NULL */
+extern const tl_source tl_sources[]; /* ends with name NULL */
 #endif

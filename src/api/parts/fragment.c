@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Fragments: made of slabs of a sequence, merged in any order, with gaps until the last one is
- * there. fragment_bytes.c has their byte string. A fragment of a view has the same slabs of each
- * of its sequences. */
+ * Fragments: partial reductions of slabs of a sequence, merged in any order, with gaps until the
+ * last slab arrives. fragment_bytes.c has their byte string. A fragment of a view has the same
+ * slabs of each of its sequences. */
 #include "fragment.h"
 #include "context/inputs.h"
 #include "context/threads.h"
@@ -50,7 +50,7 @@ static tally_status check_range(tally *ctx, int64_t start, int64_t n)
     return TALLY_OK;
 }
 
-/* A failure frees the fragment. */
+/* Frees the fragment if status is a failure. */
 static tally_status done(tally_status status, tally_fragment **fragment)
 {
     if (status) {
@@ -60,7 +60,7 @@ static tally_status done(tally_status status, tally_fragment **fragment)
     return status;
 }
 
-/* The slab of n dense elements in any memory. */
+/* Adds the slab of n dense elements in memory of any kind. */
 static tally_status flat_slab(tally_fragment *f, const void *x, int64_t start, int64_t n)
 {
     tally *const ctx = f->ctx;
@@ -101,8 +101,8 @@ tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, 
     return done(status, fragment);
 }
 
-/* The slab of a view of n elements in a row, of which there are some: as they lie, or (fed) by a
-   feed. */
+/* Adds the slab of a view with n elements per sequence, n > 0: in place, or (fed) through a
+ * feed. */
 static tally_status view_slab(tally_fragment *f, const tally_view *in, int64_t start, int64_t n,
                               int fed)
 {
@@ -207,8 +207,7 @@ tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *ri
                 : tl_no_memory(left->ctx, (size_t)left->rows * sizeof(tl_counter), "the merge");
 }
 
-/* The first range that is not there, before the last that is. Returns 0 if all from 0 on is
-   there. */
+/* Finds the first gap before the last range. Returns 0 if there is none from 0 on. */
 static int first_gap(const tally_fragment *f, int64_t *start, int64_t *end)
 {
     const tl_slabs *s = &f->slabs;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
- * The byte string of a fragment:
+ * The byte string of a fragment. All numbers are little-endian:
  *
  *   "tallyfrg"  u32 version  u32 dtype  i64 start  i64 end  u32 nodes
- *   u32 bytes of the name  name  [u64 rows]  [u64 ranges  each i64 start, i64 end]  nodes (level u8, states)
- *                                                                                   u64 checksum
- *                                                                                   of all bytes
- *                                                                                   before
+ *   u32 bytes of the name  name
+ *   [u64 rows]  [u64 ranges, each i64 start, i64 end]
+ *   nodes, each u8 level, states
+ *   u64 checksum of all bytes before it
  *
- * All of it is little-endian. Version 2 has one range and does not list it; version 3 has
- * several; both are of one sequence. Version 4 has any number of ranges, and of rows, the
- * sequences, but not 1; each node has a state of every row. Version 5 is as version 4, of any
- * number of rows; behind each state stands how many elements it has folded, an i64: of a
- * fragment from which elements are left out, if the states do not say it themselves
- * (law/counter.h). A state of none is all zero. A state is its fields as a little-endian machine
- * keeps them in memory, and tally builds for no other. In version 1 the states of var, std and
- * their nan forms began with the number of elements (from_version_1). The name of an operator
- * that a user defined is followed by @ and the hash of its text, 16 hexadecimal digits: its
- * states mean nothing to another text of that name. */
+ * Version 2 has one range and does not list it. Version 3 has several ranges. Both are of one
+ * sequence. Version 4 has any number of ranges, and any number of rows (sequences) but 1; each
+ * node has a state for every row. Version 5 is like version 4, with any number of rows, and each
+ * state is followed by the number of its elements, an i64; it is written if elements are left out
+ * and the states do not count them (law/counter.h). A state without elements is all zero.
+ *
+ * A state has its fields as a little-endian machine stores them; tally builds for no other. In
+ * version 1 the states of var, std and their nan forms began with their number of elements
+ * (from_version_1). The name of a user's operator is followed by @ and the hash of its text, 16
+ * hexadecimal digits, because its states have no meaning for another text of that name. */
 #include "fragment.h"
 #include "context/user.h"
 #include "cpu/grid/grid.h"
@@ -41,8 +41,8 @@ typedef struct {
 } header;
 _Static_assert(sizeof(header) == 40, "the header has no padding");
 
-/* FNV-1a of 64 bits. From version 4 on, where there may be gigabytes, a step takes 8 bytes, the
- * last ones filled up with zeros, and brings its high bits down. */
+/* FNV-1a of 64 bits. From version 4 on, where fragments may have gigabytes, each step takes 8
+ * bytes (the last ones padded with zeros) and mixes the high bits into the low bits. */
 static uint64_t checksum(const unsigned char *p, size_t n, uint32_t version)
 {
     uint64_t h = 0xcbf29ce484222325u, word;
@@ -60,7 +60,7 @@ static uint64_t checksum(const unsigned char *p, size_t n, uint32_t version)
 
 /* ---- save ---- */
 
-/* The operator as a file names it. */
+/* The name of the operator in the byte string. */
 static void name_operator(const tally_fragment *f, char op[HASHED_MOST])
 {
     const tl_user_instance *user = f->plan.op->user;
@@ -130,16 +130,16 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
 
 /* ---- load ---- */
 
-/* Does a state of version 1 begin with its number of elements, an f64, which is no field any
-   more? */
+/* Whether a state of version 1 begins with its number of elements, an f64, which later versions
+ * do not store. */
 static int counted_in_1(const tl_scalar *op)
 {
     return !op->user && (!strcmp(op->core, "var") || !strcmp(op->core, "nanvar"));
 }
 
-/* The state of a node of 2^level elements out of version 1, without its number of elements,
- * which must be what it has: those of the node, or in a nan form those that are not NaN, a
- * number that is still there. */
+/* Reads the state of a node of 2^level elements from version 1, without its number of elements.
+ * Checks that number: it is 2^level, or in a nan form the number of elements that are not NaN,
+ * which the state still has. */
 static int from_version_1(unsigned char *s, const unsigned char *bytes, const tl_scalar *op,
                           int level)
 {
@@ -151,15 +151,15 @@ static int from_version_1(unsigned char *s, const unsigned char *bytes, const tl
     return n == (double)kept && kept >= 0 && kept <= (int64_t)1 << level;
 }
 
-/* What is read of a byte string, in which everything lies within `end`. */
+/* The unread part of a byte string. */
 typedef struct {
     const unsigned char *at, *end;
-    int version_1; /* states begin with their number of elements, an f64, and */
-    int counted;   /* end with it, an i64 */
+    int version_1; /* each state begins with its number of elements, an f64 */
+    int counted;   /* each state ends with its number of elements, an i64 */
 } reader;
 
-/* A node's states, each with its number of elements: 0 of them, of all zero bytes, or up to
-   2^level. */
+/* Reads the states of a node with their numbers of elements. Each number is at most 2^level; if
+ * it is 0, all bytes are 0. */
 static int read_counted(unsigned char *to, const unsigned char *from, int64_t rows,
                         const tl_scalar *op, int level)
 {
@@ -176,9 +176,9 @@ static int read_counted(unsigned char *to, const unsigned char *from, int64_t ro
     return 1;
 }
 
-/* The nodes of the range [start, end), which must be exactly its maximal aligned ones, into
- * *slab. 0: they are not; -1: one says another number of elements than it has, *level being its
- * own; -2: no memory. */
+/* Reads the nodes of the range [start, end) into *slab. They must be exactly the range's maximal
+ * aligned blocks. Returns 1, or 0 if they are not, -1 if the number of elements of a node of
+ * level *level is wrong, -2 if there is no memory. */
 static int read_range(reader *r, const tl_scalar *op, int64_t start, int64_t end, int64_t rows,
                       tl_slab **slab, int *level)
 {
@@ -188,7 +188,8 @@ static int read_range(reader *r, const tl_scalar *op, int64_t start, int64_t end
     const unsigned char *p = r->at;
     *slab = NULL;
     if (start < end && (uint64_t)rows > most) return 0;
-    for (int64_t at = start; at < end; p += step) { /* all of it, before memory is asked for */
+    /* checks everything before memory is allocated */
+    for (int64_t at = start; at < end; p += step) {
         if ((size_t)(r->end - p) < step || *p != tl_slab_level(at, end)) return 0;
         at += (int64_t)1 << *p;
     }
@@ -206,10 +207,12 @@ static int read_range(reader *r, const tl_scalar *op, int64_t start, int64_t end
     return 1;
 }
 
-/* The list of ranges: NULL if it is not there or not in order. One range is the header's own. */
+/* Finds the list of ranges; NULL if it is missing or not in order. A single range is in the
+ * header. */
 static const unsigned char *find_ranges(reader *r, const header *h, uint64_t *ranges)
 {
-    const unsigned char *list = (const unsigned char *)&h->start; /* and end, which follows */
+    /* h->start is followed by h->end */
+    const unsigned char *list = (const unsigned char *)&h->start;
     int64_t range[2], last = -1;
     *ranges = h->end > h->start;
     if (h->version < VERSION_RANGES) return list;
@@ -229,7 +232,7 @@ static const unsigned char *find_ranges(reader *r, const header *h, uint64_t *ra
     return last == h->end ? list : NULL;
 }
 
-/* The nodes of all ranges into f, which is empty. */
+/* Reads the nodes of all ranges into f, which is empty. */
 static tally_status read_nodes(tally_fragment *f, reader *r, const header *h)
 {
     uint64_t ranges;

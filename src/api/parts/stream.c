@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Streams: the verbs on data that comes in chunks. reduce and scan keep a counter. A window of w
- * keeps the last w - 1 elements (the tail). A push then runs two windows, and neither copies the
- * chunk:
+ * Streams: the verbs on data that comes in chunks. reduce and scan keep a counter. A window of
+ * width w keeps the last w - 1 elements (the tail). A push then computes two windows, without
+ * copying the chunk:
  *
- *     tail ++ first w-1 of the chunk     the windows that start in the tail
- *     the chunk itself                   the windows that start in the chunk
+ *    tail ++ first w-1 of the chunk     the windows that start in the tail
+ *    the chunk itself                   the windows that start in the chunk
  *
- * The first w - 1 elements of the stream are only collected. Their results come when the tail is
- * complete. */
+ * The first w - 1 elements of the stream are only stored. Their results are computed when the
+ * tail is complete. */
 #include "stream.h"
 #include "api/checks.h"
 #include "cpu/groups/counters.h"
@@ -155,7 +155,7 @@ tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
     return TALLY_OK;
 }
 
-/* One slice through the device's window; *out moves on by the results that it gave. */
+/* Computes the windows of one slice on the device, and advances *out by their number. */
 static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_start, int at_end,
                           char **out, int64_t *produced)
 {
@@ -252,7 +252,7 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
 tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out, int64_t *made)
 {
     tally_status status = TALLY_OK;
-    if (s->scan.done.counted) { /* elements were left out before */
+    if (s->scan.done.counted) { /* elements were left out in an earlier push */
         const tally_view in = tally_flat(x, s->plan.op->dtype, n),
                          to = tally_flat(out, s->plan.op->out, n);
         status = tl_stream_feed(s, &in, &to);
@@ -294,7 +294,7 @@ int tl_stream_mixed(const tally_stream *s, const void *x, const void *out)
            !calls->owns(s->device, s->ctx, out, &ours[1]) && ours[0] != ours[1];
 }
 
-/* Results of n more elements of a stream of one sequence. */
+/* The number of results from n more elements of a stream of one sequence. */
 static int64_t results_of_push(const tally_stream *s, int64_t n)
 {
     return s->verb == TL_STREAM_WINDOW ? tl_steps_known(s, n) : n;
@@ -384,7 +384,8 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
     tl_fp_leave(fp);
     status = tl_host_end(s->ctx, &copies, status);
     if (status) made = 0;
-    s->finished = !status; /* out of memory: the tail is still there, finish may be called again */
+    /* if memory ran out, the tail is still there, and finish may be called again */
+    s->finished = !status;
     if (produced) *produced = made;
     return status;
 }

@@ -14,67 +14,67 @@ struct tally_stream {
     tally *ctx;
     tl_device *device;
     tl_stream_verb verb;
-    int finished, broken; /* broken: a window push failed half-way */
+    int finished, broken; /* broken: a push failed after it had changed the stream */
     tl_plan plan, count_plan;
     tl_scan scan;   /* also the counter of reduce */
-    tl_exact exact; /* instead, of a plan with `exact` */
+    tl_exact exact; /* used instead if plan.exact is set */
     tally_window_options window;
     char *tail;         /* space for 2 (w - 1) elements */
     int64_t kept, have; /* w - 1; elements in the tail */
     int64_t pushed;     /* elements of each sequence */
-    /* windows of views: NULL, or what is kept instead of the tail (stream_window.c); */
+    /* windows of views: what is stored instead of the tail (stream_window.c); else NULL */
     struct tl_steps *steps;
     int64_t given; /* results of each sequence so far */
     int started;   /* the windows at the left end are done */
-    int seeded;    /* init is what a scan starts with */
+    int seeded;    /* init is the initial value of a scan */
     char init[16];
-    /* a stream of rows; what they have so far is in the grid, or (by_slabs) one slab or none: */
-    int many;
-    /* where kernels do not take the steps as they came, for want of a form without numbers of */
-    int64_t rows;
-    /* elements (cpu/inputs/feed.h), or of whole blocks. grid NULL: an operator of two inputs */
-    tl_grid *grid;
+    int many;      /* 1: a stream of many sequences */
+    int64_t rows;  /* number of sequences */
+    tl_grid *grid; /* the state of many sequences; NULL: in `slabs`, or two inputs */
+    /* the state is in `slabs`, at most one slab: kernels cannot take the steps in place without the
+     * numbers of elements (cpu/inputs/feed.h), or the steps do not end a block */
     int by_slabs;
     tl_slabs slabs;
-    /* the grid is the device's; place: whose it is to be, by the first push that says so */
+    /* on_device: the grid is in device memory; place: decided by the first push */
     int on_device;
     enum { TL_NOWHERE, TL_ON_HOST, TL_ON_DEVICE } place;
-    /* the grid folds marked elements from the first step on, as `mark` has them
-       (context/inputs.h) */
+    /* the grid combines marked elements from the first step on, by the form in `mark`
+     * (context/inputs.h) */
     int marked;
     tl_feed mark;
-    struct tl_counters *groups; /* NULL, or a stream of groups: their reductions so far */
+    struct tl_counters *groups; /* NULL, or the reductions of a stream of groups */
 };
 
 tally_status tl_stream_open(tally *ctx, tl_stream_verb verb, const char *op, tally_dtype dtype,
                             tally_stream **stream);
 tally_status tl_stream_window(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
                               const tally_window_options *options, tally_stream **stream);
-/* Is one of x and out of a scan memory of the device, and the other not? Then copies of the host
-   are pushed. */
+/* Whether one of x and out of a scan is device memory and the other is not. Then host copies are
+ * pushed. */
 int tl_stream_mixed(const tally_stream *s, const void *x, const void *out);
-/* Keeps what a scan starts with. */
+/* Stores the initial value of a scan. */
 void tl_stream_seed(tally_stream *s, const tally_scan_options *options);
-/* May it take n more elements of each sequence? */
+/* Checks that the stream can take n more elements of each sequence. */
 tally_status tl_stream_check(tally_stream *s, int64_t n);
-/* n > 0 elements of a stream of one sequence, after all checks; *made: results. */
+/* Pushes n > 0 elements to a stream of one sequence, after all checks; *made: number of results. */
 tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out, int64_t *made);
-/* The same of a view, by a feed. */
+/* The same for a view, by a feed. */
 tally_status tl_stream_feed(tally_stream *s, const tally_view *in, const tally_view *out);
-/* The same of many sequences; in host memory, as out. */
+/* The same for many sequences, with elements and results in host memory. */
 tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const tally_view *out);
-/* Is a push one for the device's grid? The first one decides it: are its elements memory of the
-   device? */
+/* Whether a push goes to the device's grid. The first push decides: it does if its elements are
+ * in device memory. */
 tally_status tl_stream_for_device(tally_stream *s, const tally_view *in, int *is);
-/* Then: elements of any memory, into that grid, or where there is no road or no memory the
-   processors'. */
+/* Pushes elements in memory of any kind into the device's grid. If the device does not support it
+ * or has no memory, the processors continue. */
 tally_status tl_stream_push_device(tally_stream *s, const tally_view *in);
-/* The results of a reduction of many sequences, to any memory. */
+/* Writes the results of a reduction of many sequences to memory of any kind. */
 tally_status tl_stream_lower_rows(tally_stream *s, void *out);
-/* A stream of many sequences takes over what a fragment has of them. */
+/* Starts a stream of many sequences from the slabs of a fragment. */
 tally_status tl_stream_take(tally_stream *s, const tl_slabs *slabs);
-/* Windows of views. out has as many results of each sequence as are known after n more elements,
- * and were not given yet (n = -1: after the last one). A failed push breaks the stream. */
+/* Windows of views. tl_steps_known: the number of results of each sequence that are known after n
+ * more elements (n = -1: after the last) and were not given yet; out has as many. A push that
+ * fails breaks the stream. */
 int64_t tl_steps_known(const tally_stream *s, int64_t n);
 tally_status tl_steps_push(tally_stream *s, const tally_view *in, const tally_view *out);
 tally_status tl_steps_finish(tally_stream *s, const tally_view *out);

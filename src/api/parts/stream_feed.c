@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Pushes of views into reductions and scans, after their checks: of one sequence by a feed
- * (cpu/inputs/feed.h), of many into the grid, or where that has no road, into one slab with a
- * state of each sequence for each node. The grid is the processors', or where the first steps
- * are memory of a device that has one, the device's; they change by that slab. */
+ * Pushes of views into reductions and scans, after their checks. One sequence goes through a feed
+ * (cpu/inputs/feed.h). Many sequences go into the grid, or if the grid does not support the push,
+ * into one slab, which has a state of each sequence for each node. The grid is the processors', or
+ * the device's if the first steps are in device memory and the device has grids. The state is
+ * converted between grids by way of the slab. */
 #include "api/checks.h"
 #include "context/threads.h"
 #include "context/view.h"
@@ -38,8 +39,8 @@ tally_status tl_stream_feed(tally_stream *s, const tally_view *in, const tally_v
     return status;
 }
 
-/* What the grid has becomes a slab. */
-static tally_status leave_grid(tally_stream *s)
+/* Converts the grid to a slab. */
+static tally_status grid_to_slab(tally_stream *s)
 {
     tally_status status = TALLY_OK;
     if (s->by_slabs) return status;
@@ -60,7 +61,7 @@ static tally_status leave_grid(tally_stream *s)
     return TALLY_OK;
 }
 
-/* A grid of what slabs have; step: of the push that it is for. NULL: no memory. */
+/* Makes a grid from the slabs. step: the data of the push that it is made for. NULL: no memory. */
 static tl_grid *grid_of_slabs(const tally_stream *s, int on_device, const void *step)
 {
     const tally_scan_options o = {.exclusive = s->scan.exclusive,
@@ -77,13 +78,14 @@ static tl_grid *grid_of_slabs(const tally_stream *s, int on_device, const void *
     return grid;
 }
 
-/* And back, as soon as it can be. Without memory, slabs still give the answer. */
-static void enter_grid(tally_stream *s, const void *step)
+/* Converts the slab back to a grid, at the end of a block of steps. If there is no memory, the
+ * slab is kept, with the same results. */
+static void slab_to_grid(tally_stream *s, const void *step)
 {
     if (!s->by_slabs || s->plan.op->inputs == 2 || tl_slabs_counted(&s->slabs) ||
         s->pushed % TL_GRID_BLOCK)
         return;
-    tl_grid_close(s->grid); /* one that nothing was pushed into */
+    tl_grid_close(s->grid); /* a grid that is still empty */
     s->on_device = s->place == TL_ON_DEVICE;
     if (!(s->grid = grid_of_slabs(s, s->on_device, step)) && s->on_device) {
         s->place = TL_ON_HOST;
@@ -95,8 +97,8 @@ static void enter_grid(tally_stream *s, const void *step)
     s->by_slabs = 0;
 }
 
-/* A stream whose first push has validity: if its operator has a form for marked elements, a grid
-   folds that form. */
+/* For a stream whose first push has validity: if its operator has a form for marked elements,
+ * makes a grid of that form. */
 static tally_status mark_grid(tally_stream *s)
 {
     tl_feed *const f = &s->mark;
@@ -107,7 +109,7 @@ static tally_status mark_grid(tally_stream *s)
     const tally_status status =
         s->device->calls->plan_host(s->device, s->ctx, f->form.op, f->form.par, &f->plan);
     if (status) return status;
-    /* a NaN there is a value */
+    /* in the initial value a NaN is a value, not the marker */
     if (s->seeded) f->plan.mask->quiet(quiet, s->init, f->form.op->out, 1);
     tl_grid *const grid = tl_grid_open(
         &f->plan, s->rows, scans,
@@ -125,7 +127,7 @@ static tally_status push_slabs(tally_stream *s, const tally_view *in, const tall
               absent = tl_has_absent(in) || tl_slabs_counted(&s->slabs);
     const int64_t end = s->pushed + in->n;
     tl_feed f;
-    tally_status status = leave_grid(s);
+    tally_status status = grid_to_slab(s);
     if (!status) status = tl_feed_open(s->ctx, &s->plan, absent, scans, &f);
     if (status) return status;
     const int counted = f.counted || tl_slabs_counted(&s->slabs);
@@ -139,7 +141,7 @@ static tally_status push_slabs(tally_stream *s, const tally_view *in, const tall
                                    s->scan.exclusive, init_of(s));
     else
         status = tl_feed_slab(s->ctx, &f, tally_threads(s->ctx), in, slab);
-    if (!status && scans) { /* what was before is in it */
+    if (!status && scans) { /* the new slab includes the old one */
         const tl_slabs old = s->slabs;
         s->slabs = more;
         more = old;
@@ -157,8 +159,8 @@ tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const ta
     const int64_t left = -s->pushed & (TL_GRID_BLOCK - 1);
     tally_status status = TALLY_OK;
     tl_feed f;
-    if (plain || s->place != TL_ON_DEVICE) enter_grid(s, in->data);
-    /* to the end of a block, and then into the grid */
+    if (plain || s->place != TL_ON_DEVICE) slab_to_grid(s, in->data);
+    /* first to the end of a block by the slab, then into the grid */
     if (s->by_slabs && plain && left && left < in->n) {
         const int64_t bytes = s->plan.op->elem_bytes, result = s->plan.op->result_bytes,
                       rest = in->n - left;
@@ -205,21 +207,21 @@ tally_status tl_stream_for_device(tally_stream *s, const tally_view *in, int *is
     return TALLY_OK;
 }
 
-/* The device failed; do the processors go on? If its memory is lost, what the context says stays
-   as it is. */
-static int leave_device(tally_stream *s)
+/* Called after a failure of the device. Returns 1 if the processors continue. If the grid cannot
+ * be read, the context keeps the first error. */
+static int continue_on_host(tally_stream *s)
 {
-    char said[sizeof s->ctx->error];
-    memcpy(said, s->ctx->error, sizeof said);
-    if (leave_grid(s)) {
-        memcpy(s->ctx->error, said, sizeof said);
+    char sentence[sizeof s->ctx->error];
+    memcpy(sentence, s->ctx->error, sizeof sentence);
+    if (grid_to_slab(s)) {
+        memcpy(s->ctx->error, sentence, sizeof sentence);
         return 0;
     }
     s->place = TL_ON_HOST;
     return 1;
 }
 
-/* The processors take it. */
+/* Pushes elements by the processors. */
 static tally_status push_host(tally_stream *s, const tally_view *in)
 {
     static const char what[] = "streams of views";
@@ -235,20 +237,20 @@ static tally_status push_host(tally_stream *s, const tally_view *in)
 tally_status tl_stream_push_device(tally_stream *s, const tally_view *in)
 {
     const int64_t left = -s->pushed & (TL_GRID_BLOCK - 1), bytes = s->plan.op->elem_bytes;
-    /* nothing is in the processors' */
-    if (!s->pushed && !s->on_device && !s->by_slabs) leave_grid(s);
+    /* the processors' grid is empty */
+    if (!s->pushed && !s->on_device && !s->by_slabs) grid_to_slab(s);
     if (s->by_slabs && left) { /* to the end of a block */
         const tally_view a = tl_view_part(in, 0, left < in->n ? left : in->n, bytes),
                          b = tl_view_part(in, a.n, in->n - a.n, bytes);
         const tally_status status = push_host(s, &a);
         return status || !b.n ? status : tl_stream_push_device(s, &b);
     }
-    enter_grid(s, in->data);
+    slab_to_grid(s, in->data);
     if (!s->on_device) return push_host(s, in);
     const tally_status status =
         s->grid->calls->push(s->ctx, s->grid, tally_threads(s->ctx), in, NULL);
     if (!status) s->pushed += in->n;
-    return !status || !leave_device(s) ? status : push_host(s, in);
+    return !status || !continue_on_host(s) ? status : push_host(s, in);
 }
 
 tally_status tl_stream_lower_rows(tally_stream *s, void *out)
@@ -258,7 +260,7 @@ tally_status tl_stream_lower_rows(tally_stream *s, void *out)
     tally_status status = TALLY_OK;
     if (s->on_device) {
         status = s->grid->calls->result(s->ctx, s->grid, threads, out);
-        if (!status || !leave_device(s)) return status;
+        if (!status || !continue_on_host(s)) return status;
     }
     status = tl_host_copy(s->ctx, &copies, &out, 0, s->rows * s->plan.op->result_bytes, 1, "out",
                           "ends of streams");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Streams of many sequences, all of the same length so far: cells of a field, one or more steps
- * at a time; and views for streams of one sequence. */
+ * Streams of many sequences of the same length, such as cells of a field, which grow by one or more
+ * steps per push; and pushes of views into streams of one sequence. */
 #include "stream.h"
 #include "api/checks.h"
 #include "context/view.h"
@@ -101,7 +101,7 @@ static tally_status check_shape(const tally_stream *s, const tally_view *in, con
     return tl_form_fits(s->ctx, s->plan.op->file, s->plan.op, in, "in");
 }
 
-/* The results of a push, as a view of exactly so many. */
+/* Checks the results of a push, and sets *to to a view of exactly as many. */
 static tally_status check_results(const tally_stream *s, const tally_view *in,
                                   const tally_view *out, tally_view *to)
 {
@@ -125,7 +125,7 @@ static tally_status check_results(const tally_stream *s, const tally_view *in,
     return status ? status : tl_inputs_apart(s->ctx, in, to, s->plan.op->result_bytes);
 }
 
-/* Checked and normal views, of host memory. */
+/* Pushes a checked and normal view of host memory. */
 static tally_status push(tally_stream *s, const tally_view *in, const tally_view *out)
 {
     tally_status status;
@@ -169,7 +169,7 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
     if (s->verb != TL_STREAM_WINDOW) tl_inputs_normal(&to);
     if (s->verb != TL_STREAM_WINDOW && !s->many && !s->plan.exact && !tl_has_inputs(&from) &&
         !s->scan.done.counted &&
-        /* where it lies */
+        /* dense elements and results are used in place */
         from.stride == 1 && to.stride == 1 && !tl_stream_mixed(s, from.data, to.data)) {
         int64_t made;
         status = tl_stream_run(s, from.data, from.n, to.data, &made);
@@ -183,7 +183,7 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
         tl_fp fp = tl_fp_enter();
         status = tl_stream_push_device(s, &from);
         tl_fp_leave(fp);
-        s->broken = status && s->pushed != pushed; /* some of it was taken */
+        s->broken = status && s->pushed != pushed; /* a part of the elements was pushed */
         return status;
     }
     if (!status) status = tl_on_processors(s->ctx, NULL, "in", what, in->rows * in->n);

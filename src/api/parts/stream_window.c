@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Windows of streams that get views: of many sequences, of two inputs, with validity. What
- * windows still need is kept, step by step, with what is pushed behind it, and tally_window runs
- * on that:
+ * Windows of streams that take views: of many sequences, of two inputs, or with validity. The steps
+ * that windows still need are stored, followed by the pushed steps, and the windows are computed on
+ * that:
  *
- *     steps kept      first ............ n - 1        an element of each sequence in a step
- *     results         given ... n - 1 - after         their windows are known
+ *    steps stored    first ............ n - 1        one element of each sequence per step
+ *    results         given ... n - 1 - after         their windows are complete
  *
- * A result from `before` on is that of a full window, whatever the rule for edges; those before
- * it need the sequences' beginning, and those of the finish their end. */
+ * From result number `before` on, windows are full under every rule for edges. Earlier results
+ * need the beginning of the sequences, and the results of the finish need their end. */
 #include "context/view.h"
 #include "cpu/inputs/gather.h"
 #include "cpu/shape.h"
@@ -17,11 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AT_ONCE = 4 << 20 }; /* bytes of a push that are kept at a time, if windows are shorter */
+enum { AT_ONCE = 4 << 20 }; /* bytes of a push that are stored at a time, if windows are shorter */
 
 struct tl_steps {
-    char *x[2];           /* elements, as the operator has them, of each input */
-    unsigned char *there; /* NULL: all are */
+    char *x[2];           /* the elements of each input, in the operator's type */
+    unsigned char *valid; /* a byte per element, 1 if it is valid; NULL: all are valid */
     int64_t first, have, room;
 };
 
@@ -32,11 +32,11 @@ void tl_steps_close(struct tl_steps *k)
     if (!k) return;
     free(k->x[0]);
     free(k->x[1]);
-    free(k->there);
+    free(k->valid);
     free(k);
 }
 
-/* Room for n more steps. */
+/* Makes space for n more steps. */
 static tally_status make_room(tally_stream *s, int64_t n)
 {
     struct tl_steps *k = s->steps;
@@ -51,10 +51,10 @@ static tally_status make_room(tally_stream *s, int64_t n)
         else
             good = 0;
     }
-    if (good && k->there) {
-        unsigned char *const more = realloc(k->there, (size_t)(room * s->rows) + 1);
+    if (good && k->valid) {
+        unsigned char *const more = realloc(k->valid, (size_t)(room * s->rows) + 1);
         if (more)
-            k->there = more;
+            k->valid = more;
         else
             good = 0;
     }
@@ -65,26 +65,26 @@ static tally_status make_room(tally_stream *s, int64_t n)
     return TALLY_OK;
 }
 
-/* From now on elements may have been left out. */
-static tally_status mark_there(tally_stream *s)
+/* Adds a validity byte to all stored elements, because a push has validity. */
+static tally_status add_valid(tally_stream *s)
 {
     struct tl_steps *k = s->steps;
-    if (k->there) return TALLY_OK;
-    k->there = malloc((size_t)(k->room * s->rows) + 1);
-    if (!k->there) return tl_no_memory(s->ctx, (size_t)(k->room * s->rows), "validity of steps");
-    memset(k->there, 1, (size_t)(k->have * s->rows));
+    if (k->valid) return TALLY_OK;
+    k->valid = malloc((size_t)(k->room * s->rows) + 1);
+    if (!k->valid) return tl_no_memory(s->ctx, (size_t)(k->room * s->rows), "validity of steps");
+    memset(k->valid, 1, (size_t)(k->have * s->rows));
     return TALLY_OK;
 }
 
-/* Steps at .. at + n - 1 of a checked view go behind those that are kept. */
-static tally_status keep(tally_stream *s, const tally_view *in, int64_t at, int64_t n)
+/* Stores steps at .. at + n - 1 of a checked view after the stored steps. */
+static tally_status store_steps(tally_stream *s, const tally_view *in, int64_t at, int64_t n)
 {
     struct tl_steps *k = s->steps;
     const tl_form form = {TL_FORM_STATES, s->plan.op, s->plan.op, s->plan.par, 0};
     const int64_t cells = n * s->rows;
     tally_view part = *in, next = in->next ? *in->next : *in;
     tl_gathered made = {.memory = NULL}, counts = {.memory = NULL};
-    tally_status status = tl_has_absent(in) ? mark_there(s) : TALLY_OK;
+    tally_status status = tl_has_absent(in) ? add_valid(s) : TALLY_OK;
     if (!status) status = make_room(s, n);
     for (int i = 0; i < 2; i++) {
         tally_view *const v = i ? &next : &part;
@@ -93,14 +93,14 @@ static tally_status keep(tally_stream *s, const tally_view *in, int64_t at, int6
     }
     part.next = in->next ? &next : NULL;
     if (!status) status = tl_gather_dense(s->ctx, &form, &part, &s->plan, 0, 0, &made);
-    if (!status && k->there)
+    if (!status && k->valid)
         status = tl_gather_dense(s->ctx, &form, &part, &s->plan, 0, 1, &counts);
     for (int i = 0; i < s->plan.op->inputs && !status; i++)
         memcpy(k->x[i] + k->have * s->rows * elem(s), (i ? made.second : made.view).data,
                (size_t)(cells * elem(s)));
-    if (!status && k->there) {
+    if (!status && k->valid) {
         const float *const there = counts.view.data;
-        for (int64_t i = 0; i < cells; i++) k->there[k->have * s->rows + i] = there[i] == there[i];
+        for (int64_t i = 0; i < cells; i++) k->valid[k->have * s->rows + i] = there[i] == there[i];
     }
     if (!status) k->have += n;
     free(made.memory);
@@ -108,8 +108,8 @@ static tally_status keep(tally_stream *s, const tally_view *in, int64_t at, int6
     return status;
 }
 
-/* What no window needs any more goes: steps before the first window's. */
-static void drop(tally_stream *s, int64_t centre)
+/* Removes the steps before the window of result number `centre`. */
+static void drop_steps(tally_stream *s, int64_t centre)
 {
     struct tl_steps *k = s->steps;
     const int64_t first = centre - s->window.before, gone = first - k->first;
@@ -118,11 +118,11 @@ static void drop(tally_stream *s, int64_t centre)
     k->first = first;
     for (int i = 0; i < s->plan.op->inputs; i++)
         memmove(k->x[i], k->x[i] + gone * s->rows * elem(s), (size_t)(k->have * s->rows * elem(s)));
-    if (k->there) memmove(k->there, k->there + gone * s->rows, (size_t)(k->have * s->rows));
+    if (k->valid) memmove(k->valid, k->valid + gone * s->rows, (size_t)(k->have * s->rows));
 }
 
-/* The windows of steps from .. from + n - 1, counted from the first kept, into a view of
-   results. */
+/* Computes the windows of steps from .. from + n - 1, counted from the first stored step, into a
+ * view of results. */
 static tally_status windows(tally_stream *s, int64_t from, int64_t n, const tally_view *out,
                             const tally_window_options *o)
 {
@@ -135,11 +135,11 @@ static tally_status windows(tally_stream *s, int64_t from, int64_t n, const tall
         next.data = k->x[1] + at * elem(s);
         in.next = &next;
     }
-    if (k->there && memchr(k->there + at, 0, (size_t)cells)) {
+    if (k->valid && memchr(k->valid + at, 0, (size_t)cells)) {
         bits = calloc((size_t)cells / 8 + 1, 1);
         if (!bits) return tl_no_memory(s->ctx, (size_t)cells / 8 + 1, "validity of steps");
         for (int64_t i = 0; i < cells; i++)
-            bits[i >> 3] |= (unsigned char)(k->there[at + i] << (i & 7));
+            bits[i >> 3] |= (unsigned char)(k->valid[at + i] << (i & 7));
         in.valid = bits;
     }
     tally_status status;
@@ -156,8 +156,7 @@ static tally_status windows(tally_stream *s, int64_t from, int64_t n, const tall
     return status;
 }
 
-/* The results at the centres a .. b - 1, some of whose windows are not full: of all steps up to
-   `end`. */
+/* Computes results a .. b - 1, some of whose windows are not full, from all steps up to `end`. */
 static tally_status edge(tally_stream *s, int64_t a, int64_t b, int64_t end, const tally_view *out)
 {
     const int64_t bytes = s->plan.op->result_bytes, first = s->steps->first, n = end - first;
@@ -176,13 +175,13 @@ static tally_status edge(tally_stream *s, int64_t a, int64_t b, int64_t end, con
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* The centre of the first result that was not given yet. */
+/* The centre of the window of the next result. */
 static int64_t next_centre(const tally_stream *s)
 {
     return s->given + (s->window.edges == TALLY_EDGES_VALID ? s->window.before : 0);
 }
 
-/* Results that a stream has given which keeps its tail alone. */
+/* The number of results that a stream with a tail has given. */
 static int64_t given_of_tail(const tally_stream *s)
 {
     return s->started
@@ -199,8 +198,8 @@ int64_t tl_steps_known(const tally_stream *s, int64_t n)
     return larger(length - given, 0);
 }
 
-/* Results that are known of what is kept, up to step `end`, from `given` on. */
-static tally_status give(tally_stream *s, int64_t end, const tally_view *out)
+/* Computes the results that are complete with the steps up to `end`. */
+static tally_status compute_known(tally_stream *s, int64_t end, const tally_view *out)
 {
     const int64_t bytes = s->plan.op->result_bytes, a = next_centre(s),
                   b = larger(a, end - s->window.after),
@@ -215,12 +214,12 @@ static tally_status give(tally_stream *s, int64_t end, const tally_view *out)
     }
     if (!status) {
         s->given += b - a;
-        drop(s, b);
+        drop_steps(s, b);
     }
     return status;
 }
 
-/* From a stream that kept its tail alone. */
+/* Converts a stream with a tail to stored steps. */
 static tally_status begin(tally_stream *s)
 {
     if (s->steps) return TALLY_OK;
@@ -244,13 +243,13 @@ tally_status tl_steps_push(tally_stream *s, const tally_view *in, const tally_vi
     tl_fp fp = tl_fp_enter();
     tally_status status = begin(s);
     const int64_t given = s->given;
-    /* of no steps: what the tail knew */
+    /* also runs once without steps, for results that the tail completes */
     for (int64_t at = 0, n; (at < in->n || !at) && !status; at += n + !n) {
         n = smaller(in->n - at, each);
-        if (n) status = keep(s, in, at, n);
+        if (n) status = store_steps(s, in, at, n);
         end += n;
         const tally_view to = tl_view_part(out, s->given - given, 0, bytes);
-        if (!status) status = give(s, end, &to);
+        if (!status) status = compute_known(s, end, &to);
     }
     tl_fp_leave(fp);
     s->broken = status != TALLY_OK;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * The header of a classic NetCDF file, checked before libnetcdf reads it: libnetcdf trusts its
- * counts, so that a wrong one ends the process, and reads zeros where a file is too short. The
- * grammar is that of the NetCDF Users Guide, "File Format Specifications"; numbers are
+ * Checks the header of a classic NetCDF file before libnetcdf reads it. libnetcdf trusts the counts
+ * in a header, so that a wrong one ends the process, and it reads zeros where a file is too short.
+ * The grammar is that of the NetCDF Users Guide, "File Format Specifications"; numbers are
  * big-endian.
  *
- *     header      "CDF" version records dimensions attributes variables
- *     list        tag count entry ...      (or two zeros)
- *     dimension   name length              length 0: as many as there are records
- *     attribute   name type count values
- *     variable    name count dimension ... attributes type size begin
- *     name        count characters         padded to 4 bytes, as the values of attributes are
+ *    header      "CDF" version records dimensions attributes variables
+ *    list        tag count entry ...      (or two zeros)
+ *    dimension   name length              length 0: the number of records
+ *    attribute   name type count values
+ *    variable    name count dimension ... attributes type size begin
+ *    name        count characters         padded to 4 bytes, like the values of attributes
  *
- * A count has 4 bytes, in CDF-5 (version 5) 8; begin has 4 in CDF-1 and 8 in the others. */
+ * A count has 4 bytes, in CDF-5 (version 5) 8; begin has 4 bytes in CDF-1, else 8. */
 #define _GNU_SOURCE
 #include "netcdf.h"
 #include <stdarg.h>
@@ -22,18 +22,18 @@
 
 enum { DIMENSIONS = 10, VARIABLES = 11, ATTRIBUTES = 12, TYPES = 11, CDF5 = 5 };
 
-/* A file that is read from its beginning, through a window of it. */
+/* A file that is read from its beginning through a buffer. */
 typedef struct header {
     int fd, version;
-    int64_t size, at; /* the file's bytes; the next one */
+    int64_t size, at; /* bytes of the file; position of the next byte */
     int64_t window_at, window_bytes;
     unsigned char window[4096];
-    int64_t records, dimensions, *length; /* of each dimension */
-    char *why;                            /* empty, or what is wrong */
+    int64_t records, dimensions, *length; /* length of each dimension */
+    char *why;                            /* the error, or empty */
     size_t room;
 } header;
 
-/* ---- bytes: 0 is read after the first fault, so that callers need not ask in between ---- */
+/* ---- bytes: after an error every read gives 0, so that callers need not check each one ---- */
 
 static __attribute__((format(printf, 2, 3))) int64_t fault(header *h, const char *format, ...)
 {
@@ -91,7 +91,8 @@ static void name(header *h)
         padded(h, n);
 }
 
-/* The entries of a list, each of at least 12 bytes: so their number is bounded by the file's. */
+/* Reads the head of a list and returns the number of its entries. Each entry has at least 12
+ * bytes, so the size of the file limits the number. */
 static int64_t list(header *h, uint64_t tag, const char *what)
 {
     const uint64_t got = number(h, 4);
@@ -105,7 +106,7 @@ static int64_t list(header *h, uint64_t tag, const char *what)
     return n;
 }
 
-/* A type's bytes. */
+/* Reads a type and returns its size in bytes. */
 static int64_t type(header *h)
 {
     static const char bytes[TYPES + 1] = {0, 1, 1, 2, 4, 4, 8, 1, 2, 4, 8, 8};
@@ -143,13 +144,13 @@ static void dimensions(header *h)
         fault(h, "its header has %lld dimensions of records: at most 1", (long long)unlimited);
 }
 
-/* Where a variable lies: `bytes` from `begin` on, or if it has records, in each of them. */
+/* Where a variable is: `bytes` bytes from `begin` on; by_record: `bytes` bytes in each record. */
 typedef struct extent {
     int64_t begin, bytes;
     int by_record;
 } extent;
 
-/* Saturating: INT64_MAX is more than any file has. */
+/* a * b, or INT64_MAX, which is more than any file has. */
 static int64_t times(int64_t a, int64_t b)
 {
     return __builtin_mul_overflow(a, b, &a) ? INT64_MAX : a;
@@ -183,14 +184,16 @@ static void variable(header *h, extent *v)
     }
     attributes(h);
     v->bytes = times(product, type(h));
-    count(h); /* the size once more, which writers get wrong and readers do not use */
+    /* the size again; it is skipped, because some writers write it wrong and readers do not use
+     * it */
+    count(h);
     const uint64_t begin = number(h, h->version == 1 ? 4 : 8);
     if (begin > INT64_MAX) fault(h, "a variable in its header begins before the file");
     v->begin = (int64_t)begin;
 }
 
-/* A record has a part of each variable that has records, padded to 4 bytes; where there is one
- * such variable only, not padded. */
+/* Bytes of a record. It has a part of each variable with records, padded to 4 bytes; if only one
+ * variable has records, there is no padding. */
 static int64_t record_bytes(const extent *v, int64_t n)
 {
     int64_t sum = 0, alone = 0, those = 0;

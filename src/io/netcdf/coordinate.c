@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * The coordinates of a new NetCDF file: variables of one dimension, given or copied from a file
- * that is read. */
+ * The coordinate variables of a new NetCDF file, which are given or are copied from an open
+ * file. */
 #include "parts.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- locked by the functions at the end ---- */
+/* ---- the functions at the end hold the lock ---- */
 
-/* A coordinate and room for its values. */
+/* Defines a coordinate variable and allocates its values. */
 static tally_status add(const tally_file *f, tl_netcdf_new *n, const char *name, int dimension,
                         int type, size_t count, tl_netcdf_kept **added)
 {
@@ -25,7 +25,7 @@ static tally_status add(const tally_file *f, tl_netcdf_new *n, const char *name,
     return TALLY_OK;
 }
 
-/* All but those that name variables which are not in this file. */
+/* Copies the attributes of a variable, except those that name other variables. */
 static void copy_attributes(const tl_netcdf_new *n, int group, int variable, int to)
 {
     static const char *const others[] = {"bounds", "climatology", "formula_terms"};
@@ -38,7 +38,7 @@ static void copy_attributes(const tl_netcdf_new *n, int group, int variable, int
     }
 }
 
-/* A coordinate in the files that are joined, one piece in each. */
+/* A coordinate of joined files: one piece per file. */
 typedef struct pieces {
     struct piece {
         const tl_part *of;
@@ -48,7 +48,7 @@ typedef struct pieces {
     int n, type;
 } pieces;
 
-/* Are they one coordinate: of one type, in one unit, together of `count` numbers? */
+/* Whether the pieces form one coordinate: of one type and one unit, with `count` numbers in all. */
 static int is_one(const tally_file *source, int dimension, size_t count, pieces *all)
 {
     const tl_netcdf_api *const api = source->netcdf->api;
@@ -120,7 +120,7 @@ static tally_status copy_coordinates(const tally_file *f, tl_netcdf_new *n,
     return s;
 }
 
-/* ---- what io/write.c calls ---- */
+/* ---- called by io/write.c ---- */
 
 tally_status tl_netcdf_coordinate(tally_file *f, tl_netcdf_new *n, const char *name, int dimension,
                                   tally_dtype dtype, const void *values)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Which variable of a NetCDF file is meant, and what the error says where none is. All of it is
- * locked by its caller. */
+ * Finds the requested variable of a NetCDF file, or makes the error sentence. The callers hold the
+ * lock. */
 #include "netcdf.h"
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@ int tl_netcdf_inquire(const tl_netcdf_api *api, int group, int variable, tl_netc
     return api->nc_inq_var(group, variable, NULL, NULL, NULL, v->dims, NULL);
 }
 
-/* "temp(time 12, lat 3)" */
+/* Describes a variable with its dimensions, such as "temp(time 12, lat 3)". */
 size_t tl_netcdf_describe(const tl_netcdf_api *api, int group, int variable, char *out, size_t room)
 {
     tl_netcdf_variable v;
@@ -30,7 +30,7 @@ size_t tl_netcdf_describe(const tl_netcdf_api *api, int group, int variable, cha
     return n + (size_t)snprintf(out + n, room - n, ")");
 }
 
-/* A variable that holds numbers and is not the coordinate of a dimension. */
+/* Whether a variable has numbers and is not the coordinate of a dimension (a field). */
 static int is_field(const tl_netcdf_api *api, int group, int variable)
 {
     tl_netcdf_variable v;
@@ -42,7 +42,8 @@ static int is_field(const tl_netcdf_api *api, int group, int variable)
              strcmp(dim, v.name) == 0);
 }
 
-static size_t listed(const tl_netcdf_api *api, int group, int fields, char *out, size_t room)
+static size_t list_variables(const tl_netcdf_api *api, int group, int fields, char *out,
+                             size_t room)
 {
     int count = 0;
     size_t n = 0;
@@ -57,8 +58,8 @@ static size_t listed(const tl_netcdf_api *api, int group, int fields, char *out,
     return n;
 }
 
-/* There is no such variable, or no field: an array of HDF5 that holds no numbers is not shown by
-   libnetcdf. */
+/* The error if there is no variable `name`, or without a name not exactly one field. libnetcdf
+ * does not show HDF5 arrays without numbers, so tl_hdf5_kind searches for them. */
 static tally_status not_found(const tl_source *in, const char *name, int group, int fields)
 {
     char list[800], found[NC_MAX_NAME + 1];
@@ -66,7 +67,7 @@ static tally_status not_found(const tl_source *in, const char *name, int group, 
     if (kind)
         return tl_fail(in->ctx, TALLY_UNSUPPORTED, "%s: %s has %s, not numbers", in->path, found,
                        kind);
-    listed(in->api, group, !name && fields, list, sizeof list);
+    list_variables(in->api, group, !name && fields, list, sizeof list);
     if (name)
         return tl_fail(in->ctx, TALLY_INVALID, "%s: no variable '%s'; the variables are %s",
                        in->path, name, *list ? list : "none");
@@ -98,9 +99,12 @@ tally_status tl_netcdf_find(const tl_source *in, const char *name, int *group, i
     return found == 1 ? TALLY_OK : not_found(in, NULL, in->group, found);
 }
 
-/*     shape 4 x 3 x 5, elements 7..39:   . . . . .   . . 3 3 3   3 3 3 3 3   1: rest of a row   [0, 1, 2:5]
- *                                        . . 1 1 1   3 3 3 3 3   3 3 3 3 3   2: rest of a layer [0, 2:3, :]
- *                                        2 2 2 2 2   3 3 3 3 3   4 4 4 4 4   3: whole layers, and so on down */
+/* Finds the largest box that begins at element `at`. A read of several rows takes several boxes:
+ *
+ *    shape 4 x 3 x 5, elements 7..39:
+ *    . . . . .   . . 3 3 3   3 3 3 3 3        1: the rest of a row     [0, 1, 2:5]
+ *    . . 1 1 1   3 3 3 3 3   3 3 3 3 3        2: the rest of a layer   [0, 2:3, :]
+ *    2 2 2 2 2   3 3 3 3 3   4 4 4 4 4        3: whole layers, and so on */
 int64_t tl_netcdf_box(int ndim, const int64_t *shape, int64_t at, int64_t rest, int64_t *start,
                       int64_t *count)
 {

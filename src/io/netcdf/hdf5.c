@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * What libnetcdf does not say of an HDF5 file: what the arrays hold that it leaves out (it shows
- * arrays of numbers and of text, and those whose type has a name in the file), and how long the
- * others are. */
+ * Facts of HDF5 files that libnetcdf does not give: the types of the arrays that it does not show
+ * (it shows arrays of numbers and text, and those whose type has a name in the file), and the
+ * stored lengths of the arrays that it shows. */
 #include "netcdf.h"
 #include <stdio.h>
 
-/* As H5T_class_t numbers them; NULL: libnetcdf shows these. */
+/* in the order of H5T_class_t; NULL: libnetcdf shows these */
 static const char *const kinds[] = {
     [2] = "times",
     [4] = "bit fields",

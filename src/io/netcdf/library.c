@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Opens libnetcdf, once for each process, and guards every call to it: one thread at a time, and
- * HDF5 prints nothing. */
+ * Opens libnetcdf, once per process, and guards every call of it: one thread at a time, with HDF5's
+ * error messages off. */
 #include "netcdf.h"
 #include "store/note.h"
 #include "context/threads.h"
@@ -11,14 +11,15 @@ TL_OPENS("netcdf", "NetCDF and HDF5 files",
          "\"libnetcdf.so.22\",\"libnetcdf.so.19\",\"libnetcdf.so.18\",\"libnetcdf.so.15\"");
 
 static tl_netcdf_api calls;
-static tl_hdf5_api hdf5; /* a function that is not there: NULL */
+static tl_hdf5_api hdf5; /* a function that is missing is NULL */
 static int has_hdf5;
 static char reason[200];
 
-/* HDF5 prints every error on standard error, unless its reporter is NULL. It has one for each
- * thread, and libnetcdf clears only that of the thread that called it first. An identifier of 0 is
- * the thread's own stack of errors. */
-static tl_hdf5_reporter *callers; /* of the thread whose turn it is, as it was before */
+/* HDF5 prints every error on standard error unless its reporter is NULL. Each thread has its own
+ * reporter, and libnetcdf clears only that of the thread that called it first. The identifier 0
+ * is the calling thread's stack of errors. */
+/* the reporter of the thread that holds the lock, as it was before */
+static tl_hdf5_reporter *callers;
 static void *callers_data;
 static int known;
 
@@ -68,7 +69,7 @@ static int open_library(void)
     }
     NETCDF_CALLS(FIND)
 #undef FIND
-    if (whole) has_hdf5 = find_hdf5(library); /* the one that libnetcdf uses, if it uses one */
+    if (whole) has_hdf5 = find_hdf5(library); /* finds the HDF5 that libnetcdf uses, if any */
     return whole;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * NetCDF through the system's libnetcdf, which is opened at run time; its declarations that are
- * used here, as its interface (stable since 4.0) gives them. library.c opens it, classic.c checks
- * files before it reads them, open.c and read.c read them, write.c writes them. */
+ * NetCDF through the system's libnetcdf, which is opened at run time. The declarations of libnetcdf
+ * that are used here are those of its interface, stable since 4.0. library.c opens it, classic.c
+ * checks files before it reads them, open.c and read.c read them, write.c writes them. */
 #ifndef TALLY_IO_NETCDF_H
 #define TALLY_IO_NETCDF_H
 #include "io/io.h"
@@ -20,7 +20,7 @@ enum {
     NC_INT64,
     NC_UINT64,
     NC_STRING,
-    NC_VLEN, /* kinds of types that a file defines */
+    NC_VLEN, /* the classes of types that a file defines */
     NC_OPAQUE,
     NC_ENUM,
     NC_COMPOUND
@@ -80,14 +80,14 @@ typedef struct tl_netcdf_api {
 #undef DECLARE
 } tl_netcdf_api;
 
-/* The library, or NULL and why there is none. It is not made for threads: every call to it is
- * between lock and unlock, below "locked". There HDF5 prints nothing. */
+/* Returns the library, or NULL and the reason. It is not thread-safe: every call of it is between
+ * tl_netcdf_lock and tl_netcdf_unlock ("locked" below). The lock also turns off HDF5's messages. */
 const tl_netcdf_api *tl_netcdf_library(const char **why);
 void tl_netcdf_lock(void);
 void tl_netcdf_unlock(void);
 
-/* Of HDF5, which libnetcdf reads NetCDF-4 with, the few functions that it does not offer itself; an
- * identifier (hid_t) is an int64_t since HDF5 1.10. */
+/* The functions of HDF5 (by which libnetcdf reads NetCDF-4) that libnetcdf does not offer itself.
+ * An identifier (hid_t) is an int64_t since HDF5 1.10. */
 typedef int tl_hdf5_reporter(int64_t stack, void *data);
 #define HDF5_CALLS(CALL)                                                                           \
     CALL(int, H5get_libversion, (unsigned *major, unsigned *minor, unsigned *release))             \
@@ -116,70 +116,76 @@ typedef struct tl_hdf5_api {
 
 /* NULL: libnetcdf has no HDF5, or one that is too old. */
 const tl_hdf5_api *tl_hdf5_library(void);
-/* hdf5.c, locked. What an array has that libnetcdf does not show, as in "it has references", or
- * NULL. name NULL: of the first such array in the root group. found: its name. */
+/* hdf5.c, locked. Describes the content of an array that libnetcdf does not show, such as
+ * "references", or returns NULL. name NULL: the first such array in the root group. found: its
+ * name. */
 const char *tl_hdf5_kind(const char *path, const char *name, char *found, size_t room);
-/* The extents of a variable as HDF5 stores it, which need not be the lengths of its dimensions: how
- * many, at most TL_DIMS, or 0: they are not known. */
+/* The extents of a variable as HDF5 stores them, which may differ from the lengths of its
+ * dimensions. Returns their number, at most TL_DIMS, or 0 if they are not known. */
 int tl_hdf5_extents(const tl_netcdf_api *api, const char *path, int group, const char *name,
                     uint64_t *extents);
 
 enum { TL_DIMS = 8 };
 
-/* open.c, read.c. start: options->variable, and the files of options->more along options->along. */
+/* open.c, read.c. start opens options->variable, and the files of options->more along
+ * options->along. */
 tally_status tl_netcdf_start(tally_file *f, const tally_file_options *o);
 tally_status tl_netcdf_read(tally_file *f, void *buffer, int64_t max, int64_t *got);
 tally_status tl_netcdf_read_box(tally_file *f, const int64_t *start, const int64_t *count,
                                 void *buffer);
 
-/* A variable, in words too: of a file and a group of it. */
+/* A variable of a group of a file, with names for sentences. */
 typedef struct tl_source {
     tally *ctx;
     const tl_netcdf_api *api;
-    const char *path, *what; /* of the file and the variable, for sentences */
+    const char *path, *what; /* of the file and of the variable, for sentences */
     int group, variable;
 } tl_source;
 
-/* What the library says of a variable. dims: not set if there are more than TL_DIMS. */
+/* The description of a variable by libnetcdf. dims is not set if there are more than TL_DIMS. */
 typedef struct tl_netcdf_variable {
     char name[NC_MAX_NAME + 1];
     int type, ndims, dims[TL_DIMS];
 } tl_netcdf_variable;
 
-/* find.c, locked. inquire: an error of the library, or 0. find: name is "temp", or "model/temp" in
- * a group of in->group; NULL: the only field there. describe: "temp(time 12, lat 3)". */
+/* find.c, locked. inquire: returns 0 or an error of the library. find: name is "temp", or
+ * "model/temp" in a group of in->group; NULL: the only field there. describe: writes "temp(time
+ * 12, lat 3)". */
 int tl_netcdf_inquire(const tl_netcdf_api *api, int group, int variable, tl_netcdf_variable *v);
 tally_status tl_netcdf_find(const tl_source *in, const char *name, int *group, int *variable);
 size_t tl_netcdf_describe(const tl_netcdf_api *api, int group, int variable, char *out,
                           size_t room);
-/* unpack.c, locked. An attribute that is text, or NULL: the caller frees it. */
+/* unpack.c, locked. Sets *value to an attribute that is text, which the caller frees, or to
+ * NULL. */
 tally_status tl_netcdf_text(const tl_source *of, const char *name, char **value);
 
 /* classic.c. The header of a classic file (CDF-1, CDF-2, CDF-5). */
 typedef struct tl_classic {
-    int64_t size;  /* the file's bytes */
-    int64_t count; /* variables, numbered as libnetcdf numbers them */
-    /* of each, the byte after its last one: the file is too short if it is beyond `size`.
-     * NULL: this is no classic file */
+    int64_t size;  /* bytes of the file */
+    int64_t count; /* number of variables, in libnetcdf's order */
+    /* for each variable the end of its bytes; the file is too short if one is greater than
+     * `size`. NULL: this is not a classic file */
     int64_t *end;
     char why[160]; /* what is wrong, as "its header ..." */
 } tl_classic;
 
-/* Reads the header of the file of `size` bytes behind fd: 1, or 0 and `why`. Every count in it is
- * checked against the file's size before memory is taken for it. Free it also after a failure. */
+/* Reads the header of the file fd of `size` bytes. Returns 1, or 0 and c->why. Every count is
+ * checked against the file's size before memory is allocated for it. The caller frees *c, also
+ * after a failure. */
 int tl_classic_read(int fd, int64_t size, tl_classic *c);
 void tl_classic_free(tl_classic *c);
 
-tally_dtype tl_packed_dtype(int type); /* of a type of NetCDF; 0: it is no number */
+tally_dtype tl_packed_dtype(int type); /* of a NetCDF type; 0: it is not a number */
 
-/* The next elements of an array from element `at` on, at most `rest`, as the largest box that
- * they begin with; its elements. */
+/* Finds the largest box of an array that begins at element `at`, follows the elements in order,
+ * and has at most `rest` elements. Returns its number of elements. */
 int64_t tl_netcdf_box(int ndim, const int64_t *shape, int64_t at, int64_t rest, int64_t *start,
                       int64_t *count);
 
-/* ---- a new file of one variable, f->info says which, and of coordinates: write.c, coordinate.c ---- */
+/* ---- a new file with the variable of f->info and its coordinates: write.c, coordinate.c ---- */
 
-typedef struct tl_netcdf_kept { /* a coordinate: its values are written when all is defined */
+/* a coordinate; its values are written when all variables are defined */
+typedef struct tl_netcdf_kept {
     struct tl_netcdf_kept *next;
     int variable;
     size_t count;
@@ -189,16 +195,17 @@ typedef struct tl_netcdf_kept { /* a coordinate: its values are written when all
 typedef struct tl_netcdf_new {
     const tl_netcdf_api *api;
     int file, variable, dims[TL_DIMS];
-    int open, defined, data; /* the file is open, has its variable, takes values */
+    /* the file is open; its variable is defined; elements can be written */
+    int open, defined, data;
     char *names, fill[8];
     int fills;
     tl_netcdf_kept *coordinates;
-    int64_t next, reserved; /* the element that is written next; bytes that the disk has room for */
+    int64_t next, reserved; /* the element that is written next; bytes that are reserved on disk */
 } tl_netcdf_new;
 
-/* create comes first, name and fill before coordinates, all before elements. names: "mean(lat,
- * lon)". fill: the value that stands for none. like: the coordinates that source, a NetCDF file,
- * has for dimensions of the same name and length. finish: all is in the file. */
+/* create comes first, then name and fill, then coordinates, then elements. names: "mean(lat,
+ * lon)". fill: the value that stands for a missing one. like: copies the coordinates of source, a
+ * NetCDF file, of dimensions with the same name and length. finish: completes the file. */
 tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netcdf_new **n);
 tally_status tl_netcdf_name(tally_file *f, tl_netcdf_new *n, const char *names);
 tally_status tl_netcdf_fill(tally_file *f, tl_netcdf_new *n, const void *value);
@@ -209,12 +216,13 @@ tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const void *data, in
 tally_status tl_netcdf_finish(tally_file *f, tl_netcdf_new *n);
 void tl_netcdf_drop(tl_netcdf_new *n);
 
-/* What the two files share. define: the dimensions and the variable, once; locked. copy_name: of
- * the variable (0) or of dimension number - 1, into NC_MAX_NAME + 1 characters. */
+/* The common part of write.c and coordinate.c. define: defines the dimensions and the variable,
+ * once; locked. copy_name: copies the name of the variable (0) or of dimension number - 1 into
+ * NC_MAX_NAME + 1 characters. */
 tally_status tl_netcdf_failed(const tally_file *f, const tl_netcdf_new *n, int error,
                               const char *doing);
 tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n);
-int tl_netcdf_type(tally_dtype dtype); /* 0: there is none */
+int tl_netcdf_type(tally_dtype dtype); /* 0: no such type */
 int tl_netcdf_is_name(const char *name, size_t n);
 const char *tl_netcdf_copy_name(const char *names, int number, char *out);
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * NetCDF: one variable of a file, or of several files that are joined along a dimension. All
- * formats that libnetcdf reads: classic, 64-bit, netCDF-4, and HDF5 files of plain arrays. What
- * packed values mean is unpack.c's. */
+ * Opens one variable of a NetCDF file, or of several files that are joined along a dimension, in
+ * all formats that libnetcdf reads: classic, 64-bit, netCDF-4, and HDF5 files of plain arrays.
+ * unpack.c converts packed values. */
 #define _GNU_SOURCE
 #include "parts.h"
 #include <errno.h>
@@ -12,7 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Bytes of chunks that stay in memory, with what HDF5 needs to find each of them. */
+/* The most bytes of chunks that stay in memory, and the bytes that HDF5 needs to find each
+ * chunk. */
 enum { CACHE_MOST = 512 << 20, CACHE_EACH = 512 };
 
 static void netcdf_end(tally_file *f)
@@ -37,11 +38,12 @@ static void netcdf_end(tally_file *f)
 
 /* ---- locked ---- */
 
-/* What libnetcdf may see: files that are no classic ones, and those whose header is right. */
+/* Checks a file before libnetcdf reads it: it must not be classic, or must have a correct
+ * header. */
 static tally_status check_file(tally_file *f, tl_part *p)
 {
     char magic[3];
-    struct stat st; /* libnetcdf would fetch a URL */
+    struct stat st; /* libnetcdf would download a URL */
     if (stat(p->path, &st) != 0)
         return tl_fail(f->ctx, TALLY_IO, "%s: %s", p->path, strerror(errno));
     if (!S_ISREG(st.st_mode)) return tl_fail(f->ctx, TALLY_IO, "%s: must be a file", p->path);
@@ -68,7 +70,7 @@ static tally_status cannot_join(const tally_file *f, const tl_part *p)
                    p->path, one, other, n->parts->path, n->names[n->join]);
 }
 
-/* The dimensions of the first part are those of the file. */
+/* Takes the shape of the first part as that of the array. */
 static tally_status first_shape(tally_file *f, const tl_part *p, const tl_netcdf_variable *v,
                                 const size_t *lengths, const char *along)
 {
@@ -95,7 +97,7 @@ static tally_status first_shape(tally_file *f, const tl_part *p, const tl_netcdf
                    along);
 }
 
-/* Those of the others differ in their length along the join alone. */
+/* Checks that another part has the same shape, except for its length along the join. */
 static tally_status shape(tally_file *f, tl_part *p, const tl_netcdf_variable *v,
                           const tally_file_options *o)
 {
@@ -120,8 +122,8 @@ static tally_status shape(tally_file *f, tl_part *p, const tl_netcdf_variable *v
     return TALLY_OK;
 }
 
-/* How the variable is stored. */
-static void look_at_chunks(tally_file *f, tl_part *p, int64_t memory)
+/* Finds the chunks of the variable, and how much memory a layer of chunks takes. */
+static void find_chunks(tally_file *f, tl_part *p, int64_t memory)
 {
     const tl_netcdf *const n = f->netcdf;
     const size_t keep = memory > 0 && memory < CACHE_MOST ? (size_t)memory : CACHE_MOST;
@@ -191,7 +193,7 @@ static tally_status open_part(tally_file *f, tl_part *p, const tally_file_option
                        "%s: %s is %s, and in %s it is %s; --dtype f64 makes them the same", p->path,
                        what, tally_dtype_name(p->packing.given), n->parts->path,
                        tally_dtype_name(f->info.dtype));
-    look_at_chunks(f, p, o->memory);
+    find_chunks(f, p, o->memory);
     if (p != n->parts) return TALLY_OK;
     s = tl_netcdf_text(&own, "units", &n->units);
     return s ? s : tl_netcdf_text(&own, "calendar", &n->calendar);
@@ -199,7 +201,7 @@ static tally_status open_part(tally_file *f, tl_part *p, const tally_file_option
 
 /* ---- not locked ---- */
 
-/* The extents of all parts together. */
+/* Adds up the lengths of all parts along the join. */
 static tally_status total(tally_file *f)
 {
     const tl_netcdf *const n = f->netcdf;
@@ -214,7 +216,7 @@ static tally_status total(tally_file *f)
                            n->variable);
         else
             f->info.elements *= f->info.shape[d];
-    if (f->info.ndim == 0) { /* a single value is an array of one */
+    if (f->info.ndim == 0) { /* a single value is an array with one element */
         f->info.ndim = 1;
         f->info.shape[0] = 1;
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * The parts of a variable that is read: whether a file has all of it, its coordinates, and whether
- * the files that are joined follow each other. All of it is locked by its caller. */
+ * Checks of the parts of a variable that is read: each file is complete, and the coordinates of
+ * joined files follow each other. The callers hold the lock. */
 #include "parts.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Does HDF5 have no more of a variable than its dimensions show? */
+/* Refuses a variable of which HDF5 stores more elements than its dimensions show. */
 static tally_status stored_whole(const tally_file *f, const tl_part *p, int group, int variable,
                                  const char *name)
 {
@@ -45,13 +45,14 @@ int tl_part_coordinate(const tally_file *f, const tl_part *p, int dimension, int
     uint64_t extents[TL_DIMS];
     tl_netcdf_variable v;
     if (!n->names[dimension]) return 0; /* a single value */
-    /* a dimension of a group hides another one of its name: the number says which it is */
+    /* a dimension of a group hides another one of the same name; the number tells which one it
+     * is */
     for (int i = 0; i < 2; i++)
         if (!n->api->nc_inq_varid(groups[i], n->names[dimension], variable) &&
             !tl_netcdf_inquire(n->api, groups[i], *variable, &v) && v.ndims == 1 &&
             v.dims[0] == p->dims[dimension]) {
             *group = groups[i];
-            /* HDF5 may have fewer numbers than the dimension is long */
+            /* HDF5 may store fewer numbers than the dimension is long */
             return p->header.end || !tl_hdf5_extents(n->api, p->path, groups[i], v.name, extents) ||
                    extents[0] ==
                        (uint64_t)(dimension == n->join ? p->length : f->info.shape[dimension]);
@@ -84,7 +85,8 @@ static tally_status ends_values(const tally_file *f, const tl_source *of, const 
         if (error)
             return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s: %s", of->path, of->what,
                            of->api->nc_strerror(error));
-        if (!tl_unpack(packing, stored, e->value[i], 1, &bad)) e->of = NULL; /* it is missing */
+        /* the number is missing */
+        if (!tl_unpack(packing, stored, e->value[i], 1, &bad)) e->of = NULL;
     }
     return TALLY_OK;
 }
@@ -120,7 +122,7 @@ static __int128 whole(tally_dtype dtype, const char *value)
     return y;
 }
 
-/* -1, 0, 1, or 2: one is NaN. */
+/* Returns -1, 0 or 1, or 2 if one of the two is NaN. */
 static int compare(tally_dtype a, const char *x, tally_dtype b, const char *y)
 {
     double left, right;
@@ -135,13 +137,14 @@ static int compare(tally_dtype a, const char *x, tally_dtype b, const char *y)
 
 static int same(const char *a, const char *b) { return !a == !b && (!a || !strcmp(a, b)); }
 
-/* Can they be compared? */
-static int alike(const ends *a, const ends *b)
+/* Whether the coordinates of two parts can be compared. */
+static int are_comparable(const ends *a, const ends *b)
 {
     return a->of && b->of && same(a->units, b->units) && same(a->calendar, b->calendar);
 }
 
-static tally_status goes_back(const tally_file *f, const ends *before, const ends *after, int way)
+static tally_status goes_back(const tally_file *f, const ends *before, const ends *after,
+                              int direction)
 {
     char last[48], first[48];
     tally_format_value(before->dtype, before->value[1], 0, last, sizeof last);
@@ -150,10 +153,10 @@ static tally_status goes_back(const tally_file *f, const ends *before, const end
                    "%s: %s begins at %s, and %s, which comes before, ends at %s: files that are "
                    "joined must go on %s",
                    after->of->path, f->netcdf->names[f->netcdf->join], first, before->of->path,
-                   last, way < 0 ? "descending" : "ascending");
+                   last, direction < 0 ? "descending" : "ascending");
 }
 
-static tally_status turns(const tally_file *f, const ends *e, int way)
+static tally_status turns(const tally_file *f, const ends *e, int direction)
 {
     char first[48], last[48];
     tally_format_value(e->dtype, e->value[0], 0, first, sizeof first);
@@ -161,16 +164,16 @@ static tally_status turns(const tally_file *f, const ends *e, int way)
     return tl_fail(f->ctx, TALLY_BAD_DATA,
                    "%s: %s goes from %s to %s, and the files that are joined with it are %s",
                    e->of->path, f->netcdf->names[f->netcdf->join], first, last,
-                   way < 0 ? "descending" : "ascending");
+                   direction < 0 ? "descending" : "ascending");
 }
 
-/* Along the join each part goes on where the one before ends. */
-static tally_status ascend(const tally_file *f)
+/* Checks that along the join each part continues after the part before it. */
+static tally_status check_join(const tally_file *f)
 {
     const tl_netcdf *const n = f->netcdf;
     ends before = {.of = NULL}, e;
     tally_status s = TALLY_OK;
-    int way = 0; /* 1: the numbers rise, -1: they fall */
+    int direction = 0; /* 1: the numbers rise, -1: they fall */
     for (int i = 0; i < n->count && !s; i++) {
         s = ends_read(f, &n->parts[i], n->join, &e);
         if (s || !e.of) {
@@ -178,13 +181,13 @@ static tally_status ascend(const tally_file *f)
             continue;
         }
         const int within = compare(e.dtype, e.value[1], e.dtype, e.value[0]),
-                  step = alike(&before, &e)
+                  step = are_comparable(&before, &e)
                              ? compare(e.dtype, e.value[0], before.dtype, before.value[1])
                              : 2;
-        if (!way && within != 2) way = within;
-        if (!way && step != 2) way = step;
-        if (step != 2 && (!step || step != way)) s = goes_back(f, &before, &e, way);
-        if (!s && within == -way && way) s = turns(f, &e, way);
+        if (!direction && within != 2) direction = within;
+        if (!direction && step != 2) direction = step;
+        if (step != 2 && (!step || step != direction)) s = goes_back(f, &before, &e, direction);
+        if (!s && within == -direction && direction) s = turns(f, &e, direction);
         ends_free(&before);
         before = e;
     }
@@ -192,15 +195,15 @@ static tally_status ascend(const tally_file *f)
     return s;
 }
 
-/* Along the other dimensions all parts have the same numbers. */
-static tally_status agree(const tally_file *f, int dimension)
+/* Checks that all parts have the same numbers along another dimension. */
+static tally_status check_equal(const tally_file *f, int dimension)
 {
     const tl_netcdf *const n = f->netcdf;
     ends first = {.of = NULL}, e = {.of = NULL};
     tally_status s = ends_read(f, n->parts, dimension, &first);
     for (int i = 1; i < n->count && !s && first.of; i++) {
         s = ends_read(f, &n->parts[i], dimension, &e);
-        for (int k = 0; k < 2 && !s && alike(&first, &e); k++) {
+        for (int k = 0; k < 2 && !s && are_comparable(&first, &e); k++) {
             if (compare(first.dtype, first.value[k], e.dtype, e.value[k]) % 2 == 0) continue;
             char one[48], other[48];
             tally_format_value(first.dtype, first.value[k], 0, one, sizeof one);
@@ -219,8 +222,8 @@ static tally_status agree(const tally_file *f, int dimension)
 
 tally_status tl_parts_fit(const tally_file *f)
 {
-    tally_status s = ascend(f);
+    tally_status s = check_join(f);
     for (int d = 0; d < f->info.ndim && !s; d++)
-        if (d != f->netcdf->join) s = agree(f, d);
+        if (d != f->netcdf->join) s = check_equal(f, d);
     return s;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * NetCDF: elements of the variable that open.c has found, in order or in boxes. A box is cut into
- * boxes of its parts, and those into boxes of some chunks:
+ * Reads elements of the variable that open.c found, in order or in boxes. A box is divided into
+ * boxes of the parts, and these into boxes of few chunks:
  *
- *     a.nc | b.nc      a box of two parts, joined along their last dimension; a piece whose rows
- *     . 1 1|2 2 .      do not follow each other in the caller's buffer is read into one of its
- *     . 1 1|2 2 .      own and copied */
+ *    a.nc | b.nc      a box of two parts, joined along the last dimension; a piece whose rows
+ *    . 1 1|2 2 .      are not adjacent in the caller's buffer is read into a buffer of its own
+ *    . 1 1|2 2 .      and copied */
 #include "parts.h"
 #include <assert.h>
 #include <stdio.h>
@@ -13,11 +13,11 @@
 
 enum {
     DIMS = TL_DIMS,
-    CACHE_USUAL = 16 << 20, /* the library's own */
+    CACHE_USUAL = 16 << 20, /* the library's default */
     CACHE_SLOTS = 4133,
-    /* HDF5 takes 6.5 KB for each chunk that a call reads: no call reads more than these, */
+    /* HDF5 takes 6.5 KB for each chunk that a call reads; no call reads more chunks than this */
     CHUNKS_MOST = 4096,
-    /* and where a piece needs a buffer of its own, no more bytes, unless one chunk has them */
+    /* a piece with a buffer of its own has at most this many bytes, or one chunk */
     PIECE_MOST = 4 << 20
 };
 
@@ -30,10 +30,10 @@ static tally_status failed(const tally_file *f, const tl_part *p, int error, con
     return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s: %s", p->path, doing, why);
 }
 
-/* Which chunks the library keeps. Of a box of whole chunks none: what is not compressed then
- * goes straight from the file to the caller (0.10 instead of 0.19 s per GB where a chunk has 4
- * MB). From the first box on that has parts of chunks a layer of them stays in memory, which
- * reads in order come back to. */
+/* Sets the library's cache of chunks. For boxes of whole chunks there is no cache: data without
+ * compression then goes directly from the file to the caller, in half of the time. From the first
+ * box with parts of chunks on, a layer of chunks stays in memory, because reads in order need it
+ * again. */
 static void cache(const tally_file *f, tl_part *p, const size_t *from, const size_t *n)
 {
     const tl_netcdf_api *const api = f->netcdf->api;
@@ -54,7 +54,7 @@ static void cache(const tally_file *f, tl_part *p, const size_t *from, const siz
     p->cache = whole ? DIRECT : LAYERS;
 }
 
-/* A box of a part by one call of the library. */
+/* Reads a box of a part by one call of the library. */
 static tally_status read_at_once(tally_file *f, tl_part *p, const int64_t *start,
                                  const int64_t *count, char *out)
 {
@@ -91,7 +91,7 @@ static tally_status read_at_once(tally_file *f, tl_part *p, const int64_t *start
                    p->path, f->netcdf->variable, place, value, tally_dtype_name(p->packing.given));
 }
 
-/* A box, and where it goes: its rows follow each other. */
+/* A box, and its destination, where its rows are adjacent. */
 typedef struct box {
     int64_t start[DIMS], count[DIMS];
     char *out;
@@ -105,7 +105,7 @@ static int64_t elements_from(const tally_file *f, const box *b, int d)
     return n;
 }
 
-/* Steps [at, at + n) along dimension d of a box; the first of them is number `from` of the part. */
+/* Steps [at, at + n) along dimension d of a box. The first is step number `from` of the part. */
 typedef struct piece {
     int d;
     int64_t at, n, from;
@@ -116,7 +116,7 @@ static tally_status read_part(tally_file *f, tl_part *p, const box *b);
 static tally_status read_piece(tally_file *f, tl_part *p, const box *b, const piece *c)
 {
     const int64_t size = (int64_t)tally_dtype_size(f->info.dtype),
-                  step = elements_from(f, b, c->d + 1) * size, /* bytes along d */
+                  step = elements_from(f, b, c->d + 1) * size, /* bytes of a step along d */
         all = step * b->count[c->d], outer = elements_from(f, b, 0) * size / all, own = c->n * step;
     box to = *b;
     assert(c->n > 0 && c->at >= 0 && c->n <= b->count[c->d] - c->at);
@@ -133,15 +133,15 @@ static tally_status read_piece(tally_file *f, tl_part *p, const box *b, const pi
     return s;
 }
 
-/* Chunks along dimension d of a box. */
+/* The number of chunks along dimension d of a box. */
 static int64_t chunks_along(const tl_part *p, const box *b, int d)
 {
     const int64_t chunk = p->chunk[d] && p->chunk[d] < INT64_MAX ? (int64_t)p->chunk[d] : INT64_MAX;
     return (b->start[d] + b->count[d] - 1) / chunk - b->start[d] / chunk + 1;
 }
 
-/* A box of a part, by calls that read few chunks: it is cut where chunks end, along the dimension
- * that has most of them. */
+/* Reads a box of a part by calls that read few chunks. The box is cut between chunks, along the
+ * dimension that has the most chunks. */
 static tally_status read_part(tally_file *f, tl_part *p, const box *b)
 {
     int64_t chunks = 1, most = 0;
@@ -155,7 +155,7 @@ static tally_status read_part(tally_file *f, tl_part *p, const box *b)
     const int64_t chunk = (int64_t)p->chunk[cut], others = chunks / most,
                   bytes = elements_from(f, b, 0) / b->count[cut] *
                           (int64_t)tally_dtype_size(f->info.dtype) *
-                          chunk; /* of a chunk along cut */
+                          chunk; /* bytes of one chunk along `cut` */
     int64_t some = CHUNKS_MOST / others < 1 ? 1 : CHUNKS_MOST / others;
     if (some > PIECE_MOST / bytes) some = PIECE_MOST / bytes < 1 ? 1 : PIECE_MOST / bytes;
     tally_status s = TALLY_OK;
@@ -175,7 +175,7 @@ static tally_status read_box(tally_file *f, const box *b)
     const int64_t end = b->start[d] + b->count[d];
     int64_t begin = 0;
     tally_status s = TALLY_OK;
-    if (n->count == 1) return read_part(f, n->parts, b); /* a single value too */
+    if (n->count == 1) return read_part(f, n->parts, b); /* also a single value */
     for (int i = 0; i < n->count && !s; begin += n->parts[i++].length) {
         const int64_t low = b->start[d] > begin ? b->start[d] : begin,
                       stop = begin + n->parts[i].length, high = end < stop ? end : stop;

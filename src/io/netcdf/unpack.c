@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * _FillValue, missing_value, scale_factor, add_offset and _Unsigned:
+ * Converts stored values by the attributes _FillValue, missing_value, scale_factor, add_offset and
+ * _Unsigned:
  *
- *     stored, without scale and offset    its own dtype; of floats missing ones become NaN, of
- *                                         integers they are errors
- *     with scale or offset                f64: stored * scale + offset, each rounded once;
- *                                         missing ones NaN
- *     options.dtype f64                   f64
+ *    without scale and offset    the stored dtype; missing floats become NaN, missing integers
+ *                                are errors
+ *    with scale or offset        f64: stored * scale + offset, each operation rounded once;
+ *                                missing values become NaN
+ *    options.dtype f64           f64
  *
- * The stored values lie at the end of the buffer, so that the given ones, which are as large or
- * larger, never overtake them. */
+ * The stored values are at the end of the buffer, so that the converted values, which are as
+ * large or larger, never overwrite values that are not yet converted. */
 #include "parts.h"
 #include "law/fp.h"
 #include <stdint.h>
@@ -81,9 +82,9 @@ static tally_status number(const tl_source *from, const char *name, int *there, 
     return error ? attribute_failed(from, name, api->nc_strerror(error)) : TALLY_OK;
 }
 
-/* The values of an attribute as stored ones. A value that is not a number of the stored type is
- * none of them. own: the type in the file; an attribute of that type has the sign of the stored
- * one. */
+/* Reads the values of an attribute as stored values. A value that is not a number of the stored
+ * type is ignored. own: the type in the file; an attribute of that type has the sign of the
+ * stored type. */
 static tally_status missing(const tl_source *from, const char *name, tally_dtype own, tl_packing *p)
 {
     const tl_netcdf_api *const api = from->api;
@@ -113,7 +114,7 @@ static tally_status missing(const tl_source *from, const char *name, tally_dtype
     return TALLY_OK;
 }
 
-/* _Unsigned = "true", which classic files have for unsigned integers. */
+/* Reads _Unsigned = "true", by which classic files mark unsigned integers. */
 static tally_status other_sign(const tl_source *from, tl_packing *p)
 {
     const int is_unsigned = p->stored == TALLY_U8 || p->stored == TALLY_U16 ||
@@ -131,7 +132,7 @@ static tally_status other_sign(const tl_source *from, tl_packing *p)
               known = wanted || (text && !strcasecmp(text, "false"));
     free(text);
     if (!known) return attribute_failed(from, "_Unsigned", "is neither true nor false");
-    /* of a size the signed one comes first */
+    /* in the enum, the signed type comes before the unsigned one of its size */
     if (wanted != is_unsigned) p->stored = (tally_dtype)(p->stored + (wanted ? 1 : -1));
     return TALLY_OK;
 }
@@ -148,7 +149,7 @@ static tally_status no_numbers(const tl_source *from, int type)
     char name[NC_MAX_NAME + 1];
     int base, kind = type;
     size_t bytes, fields;
-    if (type > NC_STRING && /* a type of the file's own */
+    if (type > NC_STRING && /* a type that the file defines */
         from->api->nc_inq_user_type(from->group, type, name, &bytes, &base, &fields, &kind))
         kind = 0;
     const char *const has =
@@ -229,8 +230,8 @@ static inline __attribute__((always_inline)) void to_nan_of(const tl_packing *p,
     }
 }
 
-/* One missing value, or two, is what nearly every file has: with their number known the loop has
-   no inner one. */
+/* Sets missing values to NaN. Nearly every file has one or two values that mean "missing"; with
+ * their number constant the loop has no inner loop. */
 static void to_nan(const tl_packing *p, char *out, int64_t n)
 {
     if (p->missing == 1)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * A new NetCDF file of one variable and the coordinates of its dimensions, by libnetcdf: CDF-5
- * (64-bit data), which every libnetcdf since 4.4 reads, or NetCDF-4, which is HDF5.
+ * Writes a new NetCDF file of one variable and the coordinates of its dimensions, by libnetcdf:
+ * CDF-5 (64-bit data), which every libnetcdf since 4.4 reads, or NetCDF-4, which is HDF5.
  *
- *     name, fill                     what the file has; the first coordinate (coordinate.c), the
- *                                    first element or the end writes it down
- *     put                            elements, in order
- *     finish                         closes it
+ *    name, fill                     set names and the value for "missing"; the first coordinate
+ *                                   (coordinate.c), the first element or the end defines them
+ *    put                            writes elements, in order
+ *    finish                         closes the file
  *
- * libnetcdf opens the file by its name, so this is never a file without one (replace.c). */
+ * libnetcdf opens the file by its name, so the file always has one (replace.c). */
 #define _GNU_SOURCE
 #include "netcdf.h"
 #include "context/threads.h"
@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 enum {
-    CHUNK = 1 << 20, /* bytes that are stored together where the first extent is not known */
+    CHUNK = 1 << 20, /* bytes that are stored together if the first extent is not known */
     /* more bytes than a file has besides its elements: headers, part of a chunk */
     AROUND = 4 * CHUNK
 };
@@ -35,7 +35,7 @@ tally_status tl_netcdf_failed(const tally_file *f, const tl_netcdf_new *n, int e
 
 /* ---- names ---- */
 
-/* "mean(lat, lon)": name 0 is that of the variable, the others are those of the dimensions. */
+/* Finds a name in "mean(lat, lon)": number 0 is the variable, the others are the dimensions. */
 static size_t name_of(const char *names, int number, const char **name)
 {
     for (; number; number--) names += strcspn(names, "(,") + 1;
@@ -61,7 +61,7 @@ static int are_names(const char *names, int ndim)
         at += d ? strspn(at, " ") : 0;
         const size_t n = strcspn(at, "(,)");
         if (!tl_netcdf_is_name(at, n)) return 0;
-        for (int k = 1; k < d; k++) { /* two dimensions of one name are one */
+        for (int k = 1; k < d; k++) { /* two dimensions with one name are the same dimension */
             const char *other;
             if (name_of(names, k, &other) == n && !memcmp(other, at, n)) return 0;
         }
@@ -85,7 +85,7 @@ tally_status tl_netcdf_name(tally_file *f, tl_netcdf_new *n, const char *names)
     return TALLY_OK;
 }
 
-/* ---- what the file has: locked by the functions at the end ---- */
+/* ---- definitions: the functions at the end hold the lock ---- */
 
 int tl_netcdf_type(tally_dtype dtype)
 {
@@ -112,7 +112,8 @@ tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n)
     int error = 0;
     if (n->defined) return TALLY_OK;
     for (int d = 0; d < ndim && !error; d++) {
-        const int64_t length = f->info.shape[d]; /* the first may be 0, or as many as will come */
+        /* length of the dimension; the first one may be 0, or unknown (-1) */
+        const int64_t length = f->info.shape[d];
         error = api->nc_def_dim(n->file, tl_netcdf_copy_name(n->names, d + 1, name),
                                 length > 0 ? (size_t)length : NC_UNLIMITED, &n->dims[d]);
         if (d) rest *= chunk[d] = length < CHUNK ? (size_t)length : CHUNK;
@@ -122,7 +123,7 @@ tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n)
     if (!error)
         error = api->nc_def_var(n->file, tl_netcdf_copy_name(n->names, 0, name),
                                 tl_netcdf_type(f->info.dtype), ndim, n->dims, &n->variable);
-    /* the library's own are of 4 KiB; a classic file has none */
+    /* chunks of a reasonable size instead of the library's 4 KiB; a classic file has no chunks */
     if (!error && ndim && f->info.shape[0] <= 0)
         api->nc_def_var_chunking(n->file, n->variable, 0, chunk);
     if (!error)
@@ -131,17 +132,17 @@ tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n)
     return error ? tl_netcdf_failed(f, n, error, n->names) : TALLY_OK;
 }
 
-/* The disk's room for all bytes up to element `elements`. HDF5 1.10 has a write that fails
- * behind it when the process ends, and crashes; so it must not fail. Not every file system can
- * do this (EOPNOTSUPP). */
+/* Reserves disk space up to element number `elements`. HDF5 1.10 crashes at the end of the
+ * process after a failed write, so no write may fail. Some file systems cannot reserve
+ * (EOPNOTSUPP). */
 static tally_status reserve(tally_file *f, tl_netcdf_new *n, int64_t elements)
 {
     int64_t bytes = elements * (int64_t)tally_dtype_size(f->info.dtype) + AROUND;
     for (const tl_netcdf_kept *k = n->coordinates; k; k = k->next) bytes += 8 * (int64_t)k->count;
     if (bytes <= n->reserved) return TALLY_OK;
-    if (f->info.shape[0] < 0) bytes += bytes / 2; /* of how many, is not known */
+    if (f->info.shape[0] < 0) bytes += bytes / 2; /* the final number of elements is not known */
     n->reserved = bytes;
-    struct rlimit most; /* which fallocate does not ask where a file keeps its size */
+    struct rlimit most; /* fallocate ignores this limit if the file keeps its size */
     if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
         (rlim_t)bytes > most.rlim_cur)
         return tl_netcdf_failed(f, n, EFBIG, "writing");
@@ -153,15 +154,15 @@ static tally_status reserve(tally_file *f, tl_netcdf_new *n, int64_t elements)
     return TALLY_OK;
 }
 
-/* Of the room what is behind the file's end. */
+/* Releases the reserved space after the end of the file. */
 static void release(const tally_file *f)
 {
     struct stat st;
-    /* it is only room */
+    /* a failure only leaves the space reserved */
     if (fstat(f->fd, &st) == 0 && ftruncate(f->fd, st.st_size) != 0) errno = 0;
 }
 
-/* The end of what is defined: the coordinates get their values. */
+/* Ends the definitions and writes the values of the coordinates. */
 static tally_status begin(const tally_file *f, tl_netcdf_new *n)
 {
     if (n->data) return TALLY_OK;
@@ -197,7 +198,7 @@ static tally_status put(tally_file *f, tl_netcdf_new *n, const char *data, int64
     return s;
 }
 
-/* ---- what io/write.c calls ---- */
+/* ---- called by io/write.c ---- */
 
 tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netcdf_new **made)
 {
@@ -212,7 +213,7 @@ tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netc
         return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: %s has no type %s", f->label, f->info.format,
                        tally_dtype_name(f->info.dtype));
     for (int d = 1; d < f->info.ndim; d++)
-        /* in a file, a length of 0 means: as many as there are records */
+        /* in the file, a length of 0 would mean the number of records */
         if (f->info.shape[d] == 0)
             return tl_fail(f->ctx, TALLY_UNSUPPORTED,
                            "%s: shape[%d] is 0: in %s only the first may be", f->label, d,
