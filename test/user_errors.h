@@ -122,7 +122,7 @@ static const struct {
 
 /* Mistakes for the processors' vectors only, which compilers find inside a word of the dialect. */
 static const struct {
-    const char *text, *says;
+    const char *text, *says, *also; /* also: NULL, or the sentence has this too */
 } bare[] = {
     {GOOD_STATE
      "fn state lift(elem x, idx i, par p)\n{\n    state r;\n"
@@ -139,7 +139,7 @@ static const struct {
      "mine.h:4:63: if, ?:, && and || are for one value, and kernels have many: write sel(c, a, b)"},
     {GOOD_STATE GOOD_LIFT "fn state combine(state a, state b) { state r; if (a.s > b.s) return a; "
                           "return b; }\n" GOOD_REST,
-     "mine.h:4:51: if, ?:, && and || are for one value"},
+     "mine.h:4:", ": if, ?:, && and || are for one value"}, /* gcc: column 51, clang: 47 */
     {GOOD_STATE "fn state lift(elem x, idx i, par p) { state r; r.s = log(to_real(x)); return r; "
                 "}\n" GOOD_COMBINE GOOD_REST,
      "mine.h:3:54: there is no function 'log': an operator has no mathematical library"},
@@ -170,6 +170,7 @@ static void errors(const char *device)
         printf("    %s: %s\n", device, tally_error(ctx));
         check(status == TALLY_BAD_DATA &&
                   !strncmp(tally_error(ctx), bare[i].says, strlen(bare[i].says)) &&
+                  (!bare[i].also || strstr(tally_error(ctx), bare[i].also)) &&
                   !strstr(tally_error(ctx), "prelude") && !strstr(tally_error(ctx), "_df32"),
               bare[i].says, tally_error(ctx));
     }

@@ -300,6 +300,7 @@ static void simplify_message(char *message, size_t room)
     } known[] = {
         {"used vector type where scalar is required", "", choose},
         {"used type '", "where arithmetic or pointer type is required", choose},
+        {"statement requires expression of scalar type", "", choose},
         {"logical expression with vector types", "", choose},
         {"wrong type argument to unary exclamation mark", "", choose},
         {"invalid argument type '", "(vector of ", choose},
