@@ -33,8 +33,9 @@ static void use(tally_fragment *f, const unsigned char *data, size_t bytes)
     }
     again = length - 1;
     assert(tally_fragment_save(f, saved, &again) == TALLY_INVALID && again == length);
-    assert(!tally_fragment_save(f, saved, &again) &&
-           (version < VERSION_ONE_RANGE || !memcmp(saved, data, bytes)));
+    /* an empty fragment counts no elements, so it is saved as version 4, whatever it came as */
+    const int same = version >= VERSION_ONE_RANGE && (version < 5 || info.ranges > 0);
+    assert(!tally_fragment_save(f, saved, &again) && (!same || !memcmp(saved, data, bytes)));
     const int whole = info.ranges == 1 ? start == 0 : end == 0;
     if (rows < most) assert(tally_fragment_result(f, out) == (whole ? TALLY_OK : TALLY_INVALID));
     free(out);
