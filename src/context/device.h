@@ -5,6 +5,7 @@
  * environment (law/fp.h). A device sees plans, never the names of operators. */
 #ifndef TALLY_DEVICE_H
 #define TALLY_DEVICE_H
+#include "call.h"
 #include "inputs.h"
 #include "law/scan.h"
 #include "operator/plan.h"
@@ -14,8 +15,6 @@ struct tl_slab; /* law/slabs.h */
 
 /* Whether a side of a slice is an end of the whole sequence, where windows may not be full. */
 enum { TL_INSIDE = 0, TL_AT_END = 1 };
-
-typedef enum tl_verb { TL_REDUCE, TL_SCAN, TL_WINDOW } tl_verb;
 
 /* A verb on a view with validity or with a second input. */
 typedef struct tl_inputs_call {
