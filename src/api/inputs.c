@@ -42,6 +42,15 @@ static tally_status reduce_present(tl_job *j, tally_view *out, int *done)
     return TALLY_OK;
 }
 
+/* Runs a call with the job's plan and elements on the processors. */
+static tally_status run(const tl_job *j, tl_call call)
+{
+    call.plan = &j->plan;
+    call.count = &j->count;
+    call.in = &j->work;
+    return (j->plan.exact ? tl_exact_run : tl_run)(j->ctx, tally_threads(j->ctx), &call);
+}
+
 /* reduce on the processors. */
 static tally_status reduce(tl_job *j, tally_view *out)
 {
@@ -53,8 +62,7 @@ static tally_status reduce(tl_job *j, tally_view *out)
     if (!status && j->form.kind == TL_FORM_STATES)
         tl_states_reduce(&j->plan, tally_threads(j->ctx), &j->work, tl_job_there(j), out->data);
     else if (!status)
-        status = (j->plan.exact ? tl_exact_reduce : tl_reduce_view)(
-            j->ctx, &j->plan, tally_threads(j->ctx), &j->work, out->data);
+        status = run(j, (tl_call){.verb = TL_REDUCE, .out = out});
     return status ? status : tl_host_back(j->ctx, &j->copies);
 }
 
@@ -129,8 +137,7 @@ static tally_status scan(tl_job *j, tally_view *y, const tally_scan_options *o)
         tl_states_scan(&j->plan, tally_threads(j->ctx), &j->work, tl_job_there(j), &dense,
                        &forward);
     else if (!status)
-        status = (j->plan.exact ? tl_exact_scan : tl_scan_view)(
-            j->ctx, &j->plan, tally_threads(j->ctx), &j->work, &dense, &forward);
+        status = run(j, (tl_call){.verb = TL_SCAN, .out = &dense, .scan = &forward});
     if (!status && !direct) scatter(&dense, y, j->plan.op->result_bytes, o->reverse);
     return status ? status : tl_host_back(j->ctx, &j->copies);
 }
@@ -197,14 +204,13 @@ static tally_status window(tl_job *j, tally_view *y, const tally_window_options 
     const int threads = tally_threads(j->ctx);
     tally_status status = tl_job_to_host(j, y);
     if (!status) status = tl_job_prepare(j, NULL, 0);
-    if (!status && j->plan.exact)
-        status = tl_window_streams(o)
-                     ? tl_exact_window(&j->plan, threads, &j->work, y, o)
-                     : tl_exact_ranges_view(j->ctx, &j->plan, NULL, threads, &j->work, y, o);
-    else if (!status && (j->form.kind == TL_FORM_STATES || !tl_window_streams(o)))
-        status = ranges(j, y, o);
+    const int streams = tl_window_streams(o);
+    if (!status && streams && (j->plan.exact || j->form.kind != TL_FORM_STATES))
+        status = run(j, (tl_call){.verb = TL_WINDOW, .out = y, .window = o});
+    else if (!status && j->plan.exact)
+        status = tl_exact_ranges_view(j->ctx, &j->plan, NULL, threads, &j->work, y, o);
     else if (!status)
-        status = tl_window_view(j->ctx, &j->plan, &j->count, threads, &j->work, y, o);
+        status = ranges(j, y, o);
     return status ? status : tl_host_back(j->ctx, &j->copies);
 }
 

@@ -84,7 +84,8 @@ static tally_status bring(tally *ctx, tl_host_copies *c, const tl_plan *plan, ta
 static tally_status run_reduce(tally *ctx, const tl_plan *plan, const tally_view *in, void *out)
 {
     const tl_device_calls *const calls = ctx->device->calls;
-    tally_view x = *in, y = tally_flat(out, plan->op->out, in->rows);
+    tally_view x = *in, y = tally_rows(out, plan->op->out, in->rows, 1);
+    const tl_call call = {.verb = TL_REDUCE, .plan = plan, .in = &x, .out = &y};
     tl_host_copies c = {0};
     int done = 0;
     if (!plan->exact) return calls->reduce(ctx->device, ctx, plan, in, out);
@@ -92,7 +93,7 @@ static tally_status run_reduce(tally *ctx, const tl_plan *plan, const tally_view
         calls->exact ? calls->exact(ctx->device, ctx, plan, in, out, &done) : TALLY_OK;
     if (status || done) return status;
     status = bring(ctx, &c, plan, &x, &y, what_exact);
-    if (!status) status = tl_exact_reduce(ctx, plan, tally_threads(ctx), &x, y.data);
+    if (!status) status = tl_exact_run(ctx, tally_threads(ctx), &call);
     return tl_host_end(ctx, &c, status);
 }
 
@@ -101,13 +102,14 @@ static tally_status run_scan(tally *ctx, const tl_plan *plan, const tally_view *
 {
     const tl_device_calls *const calls = ctx->device->calls;
     tally_view x = *in, y = *out;
+    const tl_call call = {.verb = TL_SCAN, .plan = plan, .in = &x, .out = &y, .scan = o};
     tl_host_copies c = {0};
     tally_status status = TALLY_OK;
     /* devices give these to the processors */
     const int reversed = calls->owns && o && o->reverse && in->offsets;
     if (!plan->exact && !reversed) return calls->scan(ctx->device, ctx, plan, in, out, o);
     status = bring(ctx, &c, plan, &x, &y, plan->exact ? what_exact : what_reversed);
-    if (!status && plan->exact) status = tl_exact_scan(ctx, plan, tally_threads(ctx), &x, &y, o);
+    if (!status && plan->exact) status = tl_exact_run(ctx, tally_threads(ctx), &call);
     if (!status && !plan->exact) status = calls->scan(ctx->device, ctx, plan, &x, &y, o);
     return tl_host_end(ctx, &c, status);
 }
@@ -117,12 +119,13 @@ static tally_status run_window(tally *ctx, const tl_plan *plan, const tl_plan *c
                                const tally_window_options *o)
 {
     tally_view x = *in, y = *out;
+    const tl_call call = {.verb = TL_WINDOW, .plan = plan, .in = &x, .out = &y, .window = o};
     tl_host_copies c = {0};
     const int ranges = !tl_window_streams(o), threads = tally_threads(ctx);
     if (!plan->exact && !ranges)
         return ctx->device->calls->window(ctx->device, ctx, plan, count, in, out, o);
     tally_status status = bring(ctx, &c, plan, &x, &y, plan->exact ? what_exact : what_ranges);
-    if (!status && !ranges) status = tl_exact_window(plan, threads, &x, &y, o);
+    if (!status && !ranges) status = tl_exact_run(ctx, threads, &call);
     if (!status && ranges)
         status = (plan->exact ? tl_exact_ranges_view : tl_ranges_view)(ctx, plan, count, threads,
                                                                        &x, &y, o);

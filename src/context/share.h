@@ -18,6 +18,7 @@ static inline tl_weight tl_weight_before(const tally_view *in, int64_t r)
 static inline int64_t tl_share(const tally_view *in, int64_t t, int64_t shares)
 {
     int64_t low = 0, high = in->rows;
+    if (t <= 0) return 0;
     if (t >= shares) return high;
     const tl_weight target = tl_weight_before(in, in->rows) / shares * t;
     while (low < high) {

@@ -132,20 +132,25 @@ static tally_status cpu_plan(tl_device *device, tally *ctx, const tl_scalar *op,
 static tally_status cpu_reduce(tl_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
                                void *out)
 {
-    return tl_reduce_view(ctx, plan, cpu_threads(d), in, out);
+    const tally_view results = tally_rows(out, plan->op->out, in->rows, 1);
+    const tl_call call = {.verb = TL_REDUCE, .plan = plan, .in = in, .out = &results};
+    return tl_run(ctx, cpu_threads(d), &call);
 }
 
 static tally_status cpu_scan(tl_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
                              const tally_view *out, const tally_scan_options *o)
 {
-    return tl_scan_view(ctx, plan, cpu_threads(d), in, out, o);
+    const tl_call call = {.verb = TL_SCAN, .plan = plan, .in = in, .out = out, .scan = o};
+    return tl_run(ctx, cpu_threads(d), &call);
 }
 
 static tally_status cpu_window(tl_device *d, tally *ctx, const tl_plan *plan, const tl_plan *count,
                                const tally_view *in, const tally_view *out,
                                const tally_window_options *o)
 {
-    return tl_window_view(ctx, plan, count, cpu_threads(d), in, out, o);
+    const tl_call call = {
+        .verb = TL_WINDOW, .plan = plan, .count = count, .in = in, .out = out, .window = o};
+    return tl_run(ctx, cpu_threads(d), &call);
 }
 
 static tally_status cpu_slab(tl_device *d, tally *ctx, const tl_plan *plan, const void *x,

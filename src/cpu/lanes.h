@@ -107,10 +107,6 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job)
 /* Processes sequences r0 .. r1 - 1 of a view of rows or segments; `one` gets those that are too
  * long for lanes. */
 void tl_lanes_rows(tl_lanes_batch *batch, int64_t r0, int64_t r1, tl_lanes_one *one, void *with);
-/* Takes chunks of all sequences until none is left. batch NULL: one sequence at a time. */
-void tl_lanes_deal(tl_lanes_batch *batch, const tally_view *in, const tl_worker *worker,
-                   tl_lanes_one *one, void *with);
-
 /* Are lanes faster for these rows or segments? */
 int tl_lanes_take_rows(const tl_lanes_job *job);
 /* Are the sequences neighbouring columns? */

@@ -482,13 +482,3 @@ void tl_lanes_rows(tl_lanes_batch *b, int64_t r0, int64_t r1, tl_lanes_one *one,
     }
     if (b->stream) tl_stream_fence();
 }
-
-void tl_lanes_deal(tl_lanes_batch *batch, const tally_view *in, const tl_worker *worker,
-                   tl_lanes_one *one, void *with)
-{
-    for (int64_t t; (t = tl_next_chunk(worker)) < worker->chunks;) {
-        int64_t r = tl_share(in, t, worker->chunks), end = tl_share(in, t + 1, worker->chunks);
-        if (batch) tl_lanes_rows(batch, r, end, one, with), r = end;
-        for (; r < end; r++) one(with, r);
-    }
-}

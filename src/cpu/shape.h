@@ -4,6 +4,7 @@
  * only. */
 #ifndef TALLY_SHAPE_H
 #define TALLY_SHAPE_H
+#include "context/call.h"
 #include "context/context.h"
 #include "law/scan.h"
 #include "operator/plan.h"
@@ -11,24 +12,15 @@
 /* Calls with less data than this use one thread, because waking another takes microseconds. */
 enum { TL_PARALLEL_BYTES = 256 * 1024 };
 
-/* Slots of scratch.h: three for many sequences at once (lanes.h), one for staging a single
- * sequence. */
+/* Slots of scratch.h: three for many sequences at once (lanes.h), one for staging one sequence. */
 enum { TL_ROOM, TL_BATCH, TL_STAGE, TL_SINGLE };
 
 /* Appends n dense elements, indices c->end and up, to a counter. Uses up to `threads` threads. */
 void tl_push_slab(const tl_plan *plan, int threads, const void *x, int64_t n, tl_counter *c);
 
-tally_status tl_reduce_view(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
-                            void *out);
-
 /* Writes n dense results for the next n dense elements of the scan. out may be x. */
 tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, int64_t n, void *out);
 
-tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
-                          const tally_view *out, const tally_scan_options *options);
-/* count: the plan of operator count on the same element type (for min_count of operators that skip
- * NaN). */
-tally_status tl_window_view(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
-                            const tally_view *in, const tally_view *out,
-                            const tally_window_options *options);
+/* Runs a call on up to `threads` threads (driver.c). */
+tally_status tl_run(tally *ctx, int threads, const tl_call *call);
 #endif

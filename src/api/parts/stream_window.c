@@ -148,9 +148,8 @@ static tally_status windows(tally_stream *s, int64_t from, int64_t n, const tall
     } else {
         tl_view_normal(&in);
         tl_view_normal(&to);
-        status = s->plan.exact ? tl_exact_window(&s->plan, tally_threads(s->ctx), &in, &to, o)
-                               : tl_window_view(s->ctx, &s->plan, &s->count_plan,
-                                                tally_threads(s->ctx), &in, &to, o);
+        const tl_call call = {TL_WINDOW, &s->plan, &s->count_plan, &in, &to, .window = o};
+        status = (s->plan.exact ? tl_exact_run : tl_run)(s->ctx, tally_threads(s->ctx), &call);
     }
     free(bits);
     return status;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums of views on CPUs. Plans with `exact` come here instead of shape.h: the order of
- * additions does not matter. reduce.c adds elements in bulk and reduces. series.c scans and
+ * Exact sums of views on CPUs. Plans with `exact` come here with shapes of their own: the
+ * order of additions does not matter. reduce.c adds elements in bulk and reduces. series.c scans and
  * computes windows element by element; an element that leaves a window is subtracted. */
 #ifndef TALLY_CPU_EXACT_H
 #define TALLY_CPU_EXACT_H
 #include "context/context.h"
+#include "cpu/driver.h"
 #include "cpu/keys/ranges.h"
 #include "exact/exact.h"
 
@@ -13,15 +14,13 @@
 void tl_exact_add(tl_exact *e, const tl_plan *plan, const void *x, int64_t stride, int64_t n);
 void tl_exact_slab(tl_exact *e, const tl_plan *plan, int threads, const void *x, int64_t n);
 
-tally_status tl_exact_reduce(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
-                             void *out);
-tally_status tl_exact_scan(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
-                           const tally_view *out, const tally_scan_options *options);
-tally_status tl_exact_window(const tl_plan *plan, int threads, const tally_view *in,
-                             const tally_view *out,
-                             const tally_window_options *options); /* cannot fail */
+/* The shapes of exact sums, for the driver: reduce.c and series.c. */
+extern const tl_shape tl_exact_reduce_shape, tl_exact_scan_shape, tl_exact_window_shape;
 
-/* The same for windows that are ranges (cpu/keys/ranges.h). count is not used. Cannot fail. */
+/* Runs a call of an exact plan (cpu/driver.h). */
+tally_status tl_exact_run(tally *ctx, int threads, const tl_call *call);
+
+/* Windows that are ranges (cpu/keys/ranges.h). count is not used. Cannot fail. */
 void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *ranges, const void *x,
                          int64_t stride, void *y, int64_t y_stride);
 tally_status tl_exact_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan *count,

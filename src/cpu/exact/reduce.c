@@ -18,8 +18,7 @@ enum {
     /* After blocks that did not fit, at most 2^6 blocks are added one by one before the next
      * try. */
     PAUSE_MOST = 6,
-    COLUMNS = 16,         /* columns that are summed side by side */
-    LONG_BYTES = 4 << 20, /* larger rows are cut between threads */
+    COLUMNS = 16, /* columns that are summed side by side */
     STEP_MOST = 64
 };
 
@@ -291,57 +290,25 @@ static void lower(const tl_exact *e, const tl_plan *plan, void *out)
     tl_exact_lower(e, tl_exact_form_of(plan->op), out);
 }
 
-/* e: initialised; it may have been used for other sequences. */
-static void reduce_row(tl_exact *e, const tl_plan *plan, int threads, const char *x, int64_t stride,
-                       int64_t n, void *out)
+static tally_status open(tl_thread *t)
 {
-    tl_exact_clear(e);
-    if (stride == 1)
-        tl_exact_slab(e, plan, threads, x, n);
-    else
-        tl_exact_add(e, plan, x, stride, n);
-    lower(e, plan, out);
+    tl_exact *e = malloc(sizeof *e);
+    t->memory->other = e;
+    if (!e) return TALLY_NO_MEMORY;
+    tl_exact_begin(e);
+    return TALLY_OK;
 }
 
-typedef struct {
-    const tl_plan *plan;
-    const tally_view *in;
-    char *out;
-    int64_t rows,
-        long_length; /* rows of a chunk; longer rows are already reduced, by all threads */
-} rows_work;
+static void close(tl_thread *t) { free(t->memory->other); }
 
-static void reduce_chunks(void *with, const tl_worker *worker)
+static tally_status part(tl_thread *t, const tl_part *p)
 {
-    const rows_work *a = with;
-    const int64_t rows = a->in->rows;
-    tl_exact own;
-    tl_exact_begin(&own);
-    for (int64_t k; (k = tl_next_chunk(worker)) < worker->chunks;)
-        for (int64_t r = k * a->rows; r < (k + 1) * a->rows && r < rows; r++) {
-            int64_t n;
-            const char *x = tl_view_row(a->in, r, a->plan->op->elem_bytes, &n);
-            if (n < a->long_length)
-                reduce_row(&own, a->plan, 1, x, a->in->stride, n,
-                           a->out + r * a->plan->op->result_bytes);
-        }
-}
-
-static void rows(const tl_plan *plan, int threads, const tally_view *in, char *out)
-{
-    const int64_t bytes = plan->op->elem_bytes, result = plan->op->result_bytes,
-                  share = in->rows / (32 * threads) + 1;
-    const int64_t long_length = threads > 1 && in->stride == 1 ? LONG_BYTES / bytes : INT64_MAX;
-    int64_t total = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n, n;
-    tl_exact e;
-    tl_exact_begin(&e);
-    for (int64_t r = 0; r < in->rows && long_length != INT64_MAX; r++) {
-        const char *x = tl_view_row(in, r, bytes, &n);
-        if (n >= long_length) reduce_row(&e, plan, threads, x, in->stride, n, out + r * result);
-    }
-    rows_work all = {plan, in, out, share, long_length};
-    tl_parallel(total * bytes > TL_PARALLEL_BYTES ? threads : 1, (in->rows + share - 1) / share,
-                reduce_chunks, &all);
+    const tl_plan *plan = t->call->plan;
+    tl_exact *e = t->memory->other;
+    if (p->first) tl_exact_clear(e);
+    tl_exact_slab(e, plan, t->threads, p->x, p->n);
+    if (p->last) lower(e, plan, p->y);
+    return TALLY_OK;
 }
 
 /* Neighbouring columns, so that whole cache lines are used: COLUMNS of them, a few rows at a
@@ -359,8 +326,10 @@ static void add_strip(strip *s, const tl_plan *plan, const tally_view *in, int64
     for (int64_t m; from < end; from += m) {
         m = end - from < PIECE / COLUMNS * 4 ? end - from : PIECE / COLUMNS * 4;
         for (int64_t c = 0; c < width; c++) {
+            int64_t n;
+            const char *at = tl_view_row(in, first + c, bytes, &n);
             tl_copy_strided(s->pack, 1,
-                            (const char *)in->data + (from * in->stride + first + c) * bytes,
+                            at + from * in->stride * bytes,
                             in->stride, m, bytes);
             tl_exact_add(&s->e[c], plan, s->pack, 1, m);
         }
@@ -401,9 +370,11 @@ static void add_strips(void *data, const tl_worker *worker)
 
 /* Threads take strips. If there are too few strips, threads take parts of the rows of a strip, and
  * the sums of the parts are joined. */
-static tally_status columns(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
-                            char *out)
+static tally_status columns(tally *ctx, int threads, const tl_call *call)
 {
+    const tl_plan *plan = call->plan;
+    const tally_view *in = call->in;
+    char *const out = call->out->data;
     const int64_t strips = (in->rows + COLUMNS - 1) / COLUMNS;
     const int64_t parts = strips < threads && in->n >= 64 * threads ? threads : 1;
     const size_t need = parts > 1 ? (size_t)in->rows * sizeof(tl_exact) : 0;
@@ -419,20 +390,13 @@ static tally_status columns(tally *ctx, const tl_plan *plan, int threads, const 
                   : TALLY_OK;
 }
 
-tally_status tl_exact_reduce(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
-                             void *out)
+const tl_shape tl_exact_reduce_shape = {
+    .open = open, .close = close, .part = part, .columns = columns};
+
+tally_status tl_exact_run(tally *ctx, int threads, const tl_call *call)
 {
-    int64_t n;
-    if (in->rows == 1) {
-        const char *x = tl_view_row(in, 0, plan->op->elem_bytes, &n);
-        tl_exact e;
-        tl_exact_begin(&e);
-        reduce_row(&e, plan, threads, x, in->stride, n, out);
-    } else if (!in->offsets && in->row_stride == 1 && in->stride != 1 && in->n > 0) {
-        const int64_t total = in->rows * in->n * plan->op->elem_bytes;
-        return columns(ctx, plan, total > TL_PARALLEL_BYTES ? threads : 1, in, out);
-    } else {
-        rows(plan, threads, in, out);
-    }
-    return TALLY_OK;
+    static const tl_shape *const shapes[] = {[TL_REDUCE] = &tl_exact_reduce_shape,
+                                             [TL_SCAN] = &tl_exact_scan_shape,
+                                             [TL_WINDOW] = &tl_exact_window_shape};
+    return tl_run_shape(ctx, threads, call, shapes[call->verb]);
 }

@@ -9,7 +9,10 @@
 #include "cpu/shape.h"
 #include <stdlib.h>
 
-enum { CHUNK = 512 };
+enum {
+    CHUNK = 512,
+    LEAST_BYTES = TL_PARALLEL_BYTES / 8 /* fewer bytes of elements use one thread */
+};
 
 /* A sequence of elements or of results. */
 typedef struct {
@@ -115,17 +118,6 @@ void tl_exact_scan_push(tl_exact *e, const tl_plan *plan, int exclusive, const v
          (line){out, plan->op->result_bytes});
 }
 
-/* Sequence r; reversed: from its last element. */
-static line line_of(const tally_view *v, int64_t r, int64_t bytes, int reverse, int64_t *n)
-{
-    line l = {tl_view_row(v, r, bytes, n), tl_step(v->stride, bytes)};
-    if (reverse && *n > 0) {
-        l.at = place(l, *n - 1);
-        l.stride = tl_step(l.stride, -1);
-    }
-    return l;
-}
-
 void tl_exact_scan_begin(tl_exact *e, const tl_plan *plan, const tally_scan_options *o)
 {
     tl_exact_begin(e);
@@ -141,27 +133,6 @@ void tl_exact_scan_begin(tl_exact *e, const tl_plan *plan, const tally_scan_opti
     tl_exact_element(e, init, 1);
     /* an initial NaN is a value, not a missing element */
     if (plan->op->masked && init != init) e->plus = e->minus = 1;
-}
-
-typedef struct {
-    const tl_plan *plan;
-    const tally_view *in, *out;
-    const tally_scan_options *o;
-    int64_t rows; /* rows of a chunk */
-} row_work;
-
-static void scan_rows(void *data, int64_t k)
-{
-    const row_work *a = data;
-    const int exclusive = a->o && a->o->exclusive, reverse = a->o && a->o->reverse;
-    for (int64_t r = k * a->rows; r < (k + 1) * a->rows && r < a->in->rows; r++) {
-        int64_t n, m;
-        tl_exact e;
-        const line x = line_of(a->in, r, a->plan->op->elem_bytes, reverse, &n),
-                   y = line_of(a->out, r, a->plan->op->result_bytes, reverse, &m);
-        tl_exact_scan_begin(&e, a->plan, a->o);
-        scan(&e, a->plan, exclusive, x, n, y);
-    }
 }
 
 /* One sequence in `parts` parts of `each` elements; the last part also has the rest. */
@@ -190,34 +161,39 @@ static void scan_part(void *data, int64_t k)
          k + 1 < a->parts ? a->each : a->n - k * a->each, to);
 }
 
-tally_status tl_exact_scan(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
-                           const tally_view *out, const tally_scan_options *o)
+static tally_status open_scan(tl_thread *t)
 {
-    const int exclusive = o && o->exclusive, reverse = o && o->reverse;
-    const int64_t bytes = plan->op->elem_bytes, result = plan->op->result_bytes;
-    const int64_t total = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
-    if (total * bytes <= TL_PARALLEL_BYTES / 8) threads = 1;
-    if (in->rows >= threads) {
-        const int64_t share = in->rows / (32 * threads) + 1;
-        row_work all = {plan, in, out, o, share};
-        tl_for(threads, (in->rows + share - 1) / share, scan_rows, &all);
+    /* the sums of the parts of each thread */
+    t->memory->other = malloc((size_t)t->threads * sizeof(tl_exact));
+    return t->memory->other ? TALLY_OK : TALLY_NO_MEMORY;
+}
+
+static void close_scan(tl_thread *t) { free(t->memory->other); }
+
+static tally_status scan_dense(tl_thread *t, const tl_part *p)
+{
+    const tl_call *c = t->call;
+    const tl_plan *plan = c->plan;
+    const line x = {(char *)(uintptr_t)p->x, plan->op->elem_bytes},
+               y = {p->y, plan->op->result_bytes};
+    const int exclusive = c->scan && c->scan->exclusive, threads = t->threads;
+    tl_exact *sums = t->memory->other;
+    if (p->first) tl_exact_scan_begin(&sums[0], plan, c->scan);
+    if (threads == 1) {
+        scan(&sums[0], plan, exclusive, x, p->n, y);
         return TALLY_OK;
     }
-    /* Few sequences: each is cut into parts, which are summed first. */
-    tl_exact *part = malloc((size_t)threads * sizeof *part);
-    if (!part) return tl_no_memory(ctx, (size_t)threads * sizeof *part, "the sums of the parts");
-    for (int64_t r = 0; r < in->rows; r++) {
-        int64_t n, m;
-        const line x = line_of(in, r, bytes, reverse, &n), y = line_of(out, r, result, reverse, &m);
-        part_work all = {plan, x, y, n, n / threads, threads, exclusive, part};
-        tl_for(threads, threads - 1, sum_part, &all);
-        tl_exact_scan_begin(&part[0], plan, o);
-        for (int t = 1; t < threads; t++) tl_exact_join(&part[t], &part[t - 1], 1);
-        tl_for(threads, threads, scan_part, &all);
-    }
-    free(part);
+    /* Each part is summed first; then it is scanned from the sum of all parts before it. */
+    part_work all = {plan, x, y, p->n, p->n / threads, threads, exclusive, sums};
+    tl_for(threads, threads - 1, sum_part, &all);
+    for (int k = 1; k < threads; k++) tl_exact_join(&sums[k], &sums[k - 1], 1);
+    tl_for(threads, threads, scan_part, &all);
+    sums[0] = sums[threads - 1];
     return TALLY_OK;
 }
+
+const tl_shape tl_exact_scan_shape = {
+    .open = open_scan, .close = close_scan, .part = scan_dense, .least_bytes = LEAST_BYTES};
 
 /* ---- windows ---- */
 
@@ -312,43 +288,15 @@ void tl_exact_slice(const tl_plan *plan, int threads, const tally_window_options
     *count = windows(&w, threads, at_start, at_end);
 }
 
-static void window_row(const tl_plan *plan, int threads, const tally_view *in,
-                       const tally_view *out, int64_t r, const tally_window_options *o)
+static tally_status window_dense(tl_thread *t, const tl_part *p)
 {
-    int64_t m;
-    job w = {.plan = plan, .o = o};
-    w.x = line_of(in, r, plan->op->elem_bytes, 0, &w.n);
-    w.y = line_of(out, r, plan->op->result_bytes, 0, &m);
-    windows(&w, threads, TL_AT_END, TL_AT_END);
-}
-
-typedef struct {
-    const tl_plan *plan;
-    const tally_view *in, *out;
-    const tally_window_options *o;
-    int64_t rows; /* rows of a chunk */
-} window_work;
-
-static void window_rows(void *data, int64_t k)
-{
-    const window_work *a = data;
-    for (int64_t r = k * a->rows; r < (k + 1) * a->rows && r < a->in->rows; r++)
-        window_row(a->plan, 1, a->in, a->out, r, a->o);
-}
-
-tally_status tl_exact_window(const tl_plan *plan, int threads, const tally_view *in,
-                             const tally_view *out, const tally_window_options *o)
-{
-    const int64_t total = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
-    const int64_t share = in->rows / (32 * threads) + 1;
-    if (threads == 1 || in->rows < threads || total <= CHUNK) { /* each sequence on all threads */
-        for (int64_t r = 0; r < in->rows; r++) window_row(plan, threads, in, out, r, o);
-        return TALLY_OK;
-    }
-    window_work all = {plan, in, out, o, share};
-    tl_for(threads, (in->rows + share - 1) / share, window_rows, &all);
+    int64_t count;
+    tl_exact_slice(t->call->plan, t->threads, t->call->window, p->x, p->n, p->first, p->last, p->y,
+                   &count);
     return TALLY_OK;
 }
+
+const tl_shape tl_exact_window_shape = {.part = window_dense, .least_bytes = LEAST_BYTES};
 
 /* ---- ranges ---- */
 

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT
+ * One driver for all calls on processors (driver.h). */
+#include "driver.h"
+#include "context/scratch.h"
+#include "context/share.h"
+#include "context/view.h"
+#include <assert.h>
+#include <stdlib.h>
+
+enum {
+    /* Longer sequences are cut between threads if there are few, or of different lengths. */
+    LONG_BYTES = 4 * 1024 * 1024,
+    STREAM_BYTES = 4 * 1024 * 1024, /* results of at least this size use non-temporal stores */
+    CHUNKS = 32,                    /* chunks of short sequences for each thread */
+    /* A dense part of a strided sequence: on one thread, on all threads, and the largest part that
+     * is chosen to make the overlap of windows small. */
+    PART_BYTES = 16 * 1024,
+    SHARED_PART_BYTES = 2 * 1024 * 1024,
+    OVERLAPPED_PART_BYTES = 1024 * 1024,
+    OVERLAPS = 16 /* elements of a part for each element of overlap */
+};
+
+/* The sequences of a call that have least .. most elements. */
+typedef struct {
+    tl_thread thread; /* what all threads begin with */
+    const tl_shape *shape;
+    int64_t least, most;
+    tally_status status; /* a failure of any thread */
+} pass;
+
+typedef struct {
+    tl_thread t;
+    const pass *pass;
+    tally_status status;
+    tl_lanes_batch *batch;
+    char *in, *out; /* dense parts of a sequence */
+    int64_t in_bytes, out_bytes;
+    tl_shape_memory memory;
+} worker;
+
+static const tl_scalar *operator_of(const worker *w) { return w->t.call->plan->op; }
+
+static tally_status no_memory(const worker *w, int64_t bytes, const char *what)
+{
+    tl_lock_take(TL_LOCK_ERROR); /* ctx holds one error, whichever thread writes it */
+    const tally_status status = tl_no_memory(w->t.ctx, (size_t)bytes, what);
+    tl_lock_release(TL_LOCK_ERROR);
+    return status;
+}
+
+/* ---- one sequence ---- */
+
+/* A sequence in the order of the call: of a reversed scan, x and y are the last in memory. */
+typedef struct {
+    char *x, *y;
+    int64_t n, results;
+    int64_t x_stride, y_stride; /* in elements, in results; y_stride of a reduction is 0 */
+} sequence;
+
+static int is_reversed(const tl_call *c)
+{
+    return c->verb == TL_SCAN && c->scan && c->scan->reverse;
+}
+
+static sequence sequence_of(const tl_call *c, int64_t r)
+{
+    const int64_t in = c->plan->op->elem_bytes, out = c->plan->op->result_bytes;
+    sequence s = {.x_stride = c->in->stride, .y_stride = c->out->stride};
+    s.x = tl_view_row(c->in, r, in, &s.n);
+    s.y = tl_view_row(c->out, r, out, &s.results);
+    if (c->verb == TL_REDUCE) s.y_stride = 0;
+    if (is_reversed(c) && s.n > 0) {
+        s.x = tl_offset(s.x, tl_step((s.n - 1) * s.x_stride, in));
+        s.y = tl_offset(s.y, tl_step((s.n - 1) * s.y_stride, out));
+        s.x_stride = -s.x_stride;
+        s.y_stride = -s.y_stride;
+    }
+    return s;
+}
+
+static int grow(char **buffer, int64_t *have, int64_t need)
+{
+    if (need <= *have) return 1;
+    free(*buffer);
+    *buffer = malloc((size_t)need);
+    *have = *buffer ? need : 0;
+    return *buffer != NULL;
+}
+
+/* How many elements before and after its centre a result needs; 0 for reductions and scans. */
+static void reach_of(const tl_call *c, int64_t *before, int64_t *after)
+{
+    *before = c->verb == TL_WINDOW ? c->window->before : 0;
+    *after = c->verb == TL_WINDOW ? c->window->after : 0;
+}
+
+/* The centres of a part. Windows of neighbouring parts overlap, so a part is at least twice as long
+ * as the window. */
+static int64_t part_length(const worker *w, int64_t width)
+{
+    const tl_scalar *op = operator_of(w);
+    const int64_t bytes = op->elem_bytes > op->result_bytes ? op->elem_bytes : op->result_bytes;
+    int64_t length = OVERLAPPED_PART_BYTES / bytes;
+    if (width < length / OVERLAPS) length = width * OVERLAPS;
+    if (length < PART_BYTES / bytes) length = PART_BYTES / bytes;
+    if (w->t.threads > 1 && length < SHARED_PART_BYTES / bytes)
+        length = SHARED_PART_BYTES / bytes;
+    if (length < 2 * width) length = 2 * width;
+    return (length + TL_TILE - 1) & -(int64_t)TL_TILE;
+}
+
+/* Makes parts of a sequence dense, computes them, and copies the results to their places. The first
+ * part has all windows that reach beyond the left end, the last all that reach beyond the right
+ * end. */
+static __attribute__((noinline)) tally_status run_strided(worker *w, const sequence *s)
+{
+    const tl_call *call = w->t.call;
+    const tl_scalar *op = operator_of(w);
+    const int64_t in = op->elem_bytes, out = call->verb == TL_REDUCE ? 0 : op->result_bytes;
+    const int valid = call->verb == TL_WINDOW && call->window->edges == TALLY_EDGES_VALID;
+    int64_t before, after;
+    reach_of(call, &before, &after);
+    const int64_t width = before >= s->n || after >= s->n - before ? s->n : before + 1 + after,
+                  length = part_length(w, width), begin = valid ? before : 0,
+                  stop = valid ? s->n - after : s->n;
+    for (int64_t c = begin, end; c < stop; c = end) {
+        end = stop - c <= length + width ? stop : c + length;
+        const int64_t a = c == begin && !valid ? 0 : c - before,
+                      b = end == stop && !valid ? s->n : end + after;
+        char *x = s->x + a * s->x_stride * in, *y = s->y + (c - begin) * s->y_stride * out;
+        tl_part p = {x, b - a, y, c == begin, end == stop, 0};
+        if (s->x_stride != 1) {
+            if (!grow(&w->in, &w->in_bytes, (b - a) * in))
+                return no_memory(w, (b - a) * in, "a dense part of a sequence");
+            tl_copy_strided_by(w->t.threads, w->in, 1, x, s->x_stride, b - a, in);
+            p.x = w->in;
+        }
+        const int copies = s->y_stride != 1 && out;
+        if (copies && !grow(&w->out, &w->out_bytes, (end - c) * out))
+            return no_memory(w, (end - c) * out, "dense results of a sequence");
+        if (copies) p.y = w->out;
+        const tally_status status = w->pass->shape->part(&w->t, &p);
+        if (status) return status;
+        if (copies) tl_copy_strided_by(w->t.threads, y, s->y_stride, w->out, 1, end - c, out);
+    }
+    return TALLY_OK;
+}
+
+static void run_sequence(void *with, int64_t r)
+{
+    worker *w = with;
+    const tl_call *call = w->t.call;
+    const sequence s = sequence_of(call, r);
+    if (w->status || s.n < w->pass->least || s.n > w->pass->most) return;
+    /* without elements the data may be NULL */
+    if (call->verb == TL_WINDOW ? !tally_window_length(s.n, call->window)
+                                : !s.n && call->verb == TL_SCAN)
+        return;
+    if (s.n <= 1 || (s.x_stride == 1 && (s.y_stride == 1 || call->verb == TL_REDUCE))) {
+        const tl_part p = {s.x, s.n, s.y, 1, 1, 1};
+        w->status = w->pass->shape->part(&w->t, &p);
+    } else {
+        w->status = run_strided(w, &s);
+    }
+}
+
+/* ---- the sequences of one thread ---- */
+
+static tally_status open_worker(worker *w, const pass *p, int number, int threads)
+{
+    /* not all fields: `memory` is a few KiB */
+    w->t = p->thread;
+    w->t.number = number;
+    w->t.threads = threads;
+    w->t.memory = &w->memory;
+    w->pass = p;
+    w->status = TALLY_OK;
+    w->batch = NULL;
+    w->in = w->out = NULL;
+    w->in_bytes = w->out_bytes = 0;
+    return p->shape->open ? p->shape->open(&w->t) : TALLY_OK;
+}
+
+static void close_worker(worker *w)
+{
+    if (w->pass->shape->close) w->pass->shape->close(&w->t);
+    free(w->in);
+    free(w->out);
+}
+
+/* Processes sequences r .. end - 1. */
+static void run_sequences(worker *w, int64_t r, int64_t end)
+{
+    const tl_shape *shape = w->pass->shape;
+    int done = 0;
+    if (r >= end || w->status) return;
+    if (shape->rows) w->status = shape->rows(&w->t, r, end, &done);
+    if (done || w->status) return;
+    if (!w->batch && w->t.lanes && tl_lanes_take_rows(w->t.lanes))
+        w->batch = tl_lanes_batch_open(w->t.ctx, w->t.number, w->t.lanes);
+    if (w->batch) { /* else there is no memory for it: one sequence at a time */
+        tl_lanes_rows(w->batch, r, end, run_sequence, w);
+        return;
+    }
+    for (; r < end; r++) run_sequence(w, r);
+}
+
+static void run_chunks(void *data, const tl_worker *thread)
+{
+    pass *p = data;
+    const tally_view *in = p->thread.call->in;
+    worker w;
+    const tally_status opened = open_worker(&w, p, thread->number, 1);
+    if (!opened) {
+        for (int64_t k; (k = tl_next_chunk(thread)) < thread->chunks;)
+            run_sequences(&w, tl_share(in, k, thread->chunks), tl_share(in, k + 1, thread->chunks));
+        close_worker(&w);
+    }
+    /* A thread without memory leaves its work to the others. */
+    if (opened == TALLY_NO_MEMORY) return;
+    const tally_status status = opened ? opened : w.status;
+    if (status) __atomic_store_n(&p->status, status, __ATOMIC_RELAXED);
+}
+
+/* ---- the sequences of a call ---- */
+
+/* The least length of the sequences that are processed on all threads, one after the other. */
+static int64_t long_length(const tl_call *c, int threads, int64_t least_bytes)
+{
+    const tally_view *in = c->in;
+    const int64_t bytes = c->plan->op->elem_bytes;
+    if (threads == 1) return INT64_MAX;
+    if (in->rows < threads) return least_bytes / bytes;
+    /* Chunks of rows of one length have equal work if there are enough of them. */
+    const int even = !in->offsets && (in->rows >= 8 * (int64_t)threads || in->rows % threads == 0);
+    return even ? INT64_MAX : LONG_BYTES / bytes;
+}
+
+/* Processes the sequences of p->least elements or more; returns their number, or -1 if that
+ * failed. */
+static int64_t run_long(pass *p, int threads)
+{
+    const tally_view *in = p->thread.call->in;
+    int64_t count = 0, first = -1;
+    for (int64_t r = 0; r < in->rows; r++) {
+        const int64_t n = in->offsets ? in->offsets[r + 1] - in->offsets[r] : in->n;
+        if (n < p->least) continue;
+        if (first < 0) first = r;
+        count++;
+    }
+    if (!count) return 0;
+    worker w;
+    p->status = open_worker(&w, p, 0, threads);
+    if (p->status) return -1;
+    for (int64_t r = first; r < in->rows && !w.status; r++) run_sequence(&w, r);
+    close_worker(&w);
+    p->status = w.status;
+    return w.status ? -1 : count;
+}
+
+static int lanes_of(tl_lanes_job *job, const tl_call *call)
+{
+    tl_lanes_begin(job, call->plan, call->in);
+    if (call->verb == TL_WINDOW) return tl_lanes_of_window(job, call->out, call->window);
+    if (call->verb == TL_SCAN)
+        tl_lanes_of_scan(job, call->out, call->scan);
+    else
+        job->results = call->out->data;
+    return 1;
+}
+
+static tl_weight elements_of(const tally_view *v)
+{
+    return v->offsets ? v->offsets[v->rows] - v->offsets[0] : (tl_weight)v->rows * v->n;
+}
+
+tally_status tl_run_shape(tally *ctx, int threads, const tl_call *call, const tl_shape *shape)
+{
+    const tally_view *in = call->in, *out = call->out;
+    const tl_scalar *op = call->plan->op;
+    if (in->rows == 0) return TALLY_OK;
+    const tl_weight bytes = elements_of(in) * op->elem_bytes;
+    const int64_t sign = is_reversed(call) ? -1 : 1;
+    const int reads_dense = in->stride * sign == 1,
+              dense = reads_dense && (call->verb == TL_REDUCE || out->stride * sign == 1);
+    tl_lanes_job job;
+    const int64_t least = shape->least_bytes ? shape->least_bytes : TL_PARALLEL_BYTES;
+    if (bytes <= least) threads = 1;
+    const int lanes = shape->lanes && lanes_of(&job, call);
+    if (tl_lanes_take_columns(in)) {
+        if (lanes) return tl_lanes_columns(ctx, &job, threads);
+        if (shape->columns) return shape->columns(ctx, threads, call);
+    }
+    if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
+
+    pass p = {.thread = {.ctx = ctx, .call = call, .lanes = lanes ? &job : NULL},
+              .shape = shape,
+              .least = long_length(call, threads, least),
+              .most = INT64_MAX};
+    if (reads_dense && bytes <= INT64_MAX) p.thread.prefetch = tl_fetches((int64_t)bytes);
+    p.thread.stream = dense && elements_of(out) * op->result_bytes >= STREAM_BYTES;
+    const int64_t long_count = p.least == INT64_MAX ? 0 : run_long(&p, threads);
+    if (long_count < 0 || long_count == in->rows) return p.status;
+
+    if (long_count) p.most = p.least - 1;
+    p.least = 0;
+    p.thread.all_sequences = !long_count;
+    const int64_t chunks = threads == 1 ? 1 : CHUNKS * (int64_t)threads;
+    return tl_parallel(threads, chunks, run_chunks, &p) ? p.status
+                                                        : tl_no_memory(ctx, 0, "threads");
+}
+
+tally_status tl_run(tally *ctx, int threads, const tl_call *call)
+{
+    static const tl_shape *const shapes[] = {
+        [TL_REDUCE] = &tl_reduce_shape, [TL_SCAN] = &tl_scan_shape, [TL_WINDOW] = &tl_window_shape};
+    return tl_run_shape(ctx, threads, call, shapes[call->verb]);
+}

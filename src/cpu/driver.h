@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ * One driver for all calls on processors. A view becomes sequences. The sequences are one of three
+ * kinds of work:
+ *
+ *   columns   they lie side by side: strips of lanes (lanes_columns.c)
+ *   long      one after the other, each on all threads
+ *   short     chunks of neighbouring sequences, each chunk on one thread; sequences of about equal
+ *             length share vectors (lanes_rows.c)
+ *
+ * Threads, strides, reversal and non-temporal stores are decided in driver.c, once for all shapes.
+ * A shape supplies the work on dense parts of a sequence. */
+#ifndef TALLY_DRIVER_H
+#define TALLY_DRIVER_H
+#include "context/call.h"
+#include "lanes.h"
+#include "widen.h"
+#include "window.h"
+
+/* n dense elements of a sequence, in the order of the call, and the place of their results.
+ *   reduce   y: the result of the whole sequence; it is written by the last part
+ *   scan     y: n dense results
+ *   window   y: the dense results of the centres of this part. x also has the elements before and
+ *            after them that the windows need: at_start is 0 or `before` centres lie before y.
+ * first, last: the part begins, or ends, its sequence.
+ * in_place: x and y are the caller's memory, else blocks that are in a cache. */
+typedef struct tl_part {
+    const char *x;
+    int64_t n;
+    char *y;
+    int first, last, in_place;
+} tl_part;
+
+/* What a shape keeps for one thread from its open to its close. */
+typedef union tl_shape_memory {
+    tl_counter counter;
+    struct {
+        tl_scan scan;
+        tl_staging staging;
+    } scan;
+    struct {
+        tl_window windows;
+        int64_t group; /* adjacent rows that are computed as one sequence; 0: none */
+        char *ends;    /* results at the ends of these rows */
+        int64_t ends_bytes;
+    } window;
+    void *other;
+} tl_shape_memory;
+
+/* What one thread needs for its sequences. */
+typedef struct tl_thread {
+    tally *ctx;
+    const tl_call *call;
+    const tl_lanes_job *lanes; /* NULL: lanes do not support the call */
+    int number;                /* of the thread, for scratch memory (context/scratch.h) */
+    int threads;               /* how many threads each sequence may use: 1, or all */
+    int prefetch;              /* of elements in place: see tl_fetches */
+    int stream;                /* results in place are stored with non-temporal stores */
+    int all_sequences;         /* no long sequence was processed before */
+    tl_shape_memory *memory;
+} tl_thread;
+
+typedef struct tl_shape {
+    /* Called before a thread's first sequence. After a failure nothing else is called. NULL:
+     * nothing to do. */
+    tally_status (*open)(tl_thread *);
+    void (*close)(tl_thread *);
+    tally_status (*part)(tl_thread *, const tl_part *);
+    /* Computes the dense sequences r .. end - 1 faster than one at a time and sets *done, or does
+     * nothing. NULL: no such path. */
+    tally_status (*rows)(tl_thread *, int64_t r, int64_t end, int *done);
+    int64_t least_bytes; /* fewer bytes of elements use one thread; 0: TL_PARALLEL_BYTES */
+    int lanes;           /* lanes may compute the shape, columns included */
+    /* Computes columns side by side. NULL: lanes, or one column at a time. */
+    tally_status (*columns)(tally *ctx, int threads, const tl_call *);
+} tl_shape;
+
+extern const tl_shape tl_reduce_shape, tl_scan_shape, tl_window_shape;
+
+/* Runs a call by the functions of `shape`. threads: the most that it may use. Requires: views are
+ * checked and normal (context/view.h). Errors: TALLY_NO_MEMORY, or what the shape returns. */
+tally_status tl_run_shape(tally *ctx, int threads, const tl_call *call, const tl_shape *shape);
+#endif

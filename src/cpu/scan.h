@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ * The scan of one dense sequence: scan.c on one thread, scan_shared.c on several. */
+#ifndef TALLY_CPU_SCAN_H
+#define TALLY_CPU_SCAN_H
+#include "driver.h"
+
+enum {
+    /* Threads take blocks. Three blocks and a staging buffer fit in a 512 KiB L2. */
+    TL_SCAN_BLOCK_BYTES = 64 * 1024,
+    /* Prefetch distance of one thread, in a down-sweep: prefetches overlap the stores there. */
+    TL_SCAN_PREFETCH_BYTES = 64 * 1024
+};
+
+/* Values of `stream`: results are stored in the caches, or by non-temporal stores. */
+enum { TL_STORE_CACHED = 0, TL_STORE_STREAM = 1 };
+
+/* First levels of up-sweeps (tl_up). current: those of the whole tiles that are scanned now; they
+ * are computed already. later: memory for those of the tiles at x, whose first element has index
+ * `at`; they are computed during the scan. */
+typedef struct tl_first_levels {
+    char *current, *later;
+    const char *x;
+    int64_t at, tiles;
+    int64_t step; /* bytes from the end of the block at x to the block after it */
+} tl_first_levels;
+
+/* Can first levels be computed during the down-sweep of another tile? */
+int tl_has_first_levels(const tl_plan *plan);
+
+/* Bytes of a thread's memory for scans, and where the first levels of three blocks begin in it. */
+size_t tl_scan_bytes(const tl_plan *plan);
+size_t tl_first_levels_offset(const tl_plan *plan);
+
+/* Dense elements, and where their results go. */
+typedef struct tl_scan_work {
+    const char *x;
+    int64_t n;
+    char *out;
+    int stream;              /* TL_STORE_CACHED or TL_STORE_STREAM */
+    int64_t prefetch;        /* distance in bytes; 0: none */
+    tl_staging staging;      /* of the calling thread */
+    const tl_first_levels *levels; /* of this block and of a later one. NULL: the first level of
+                                    * each tile is computed during the tile before */
+} tl_scan_work;
+
+/* Prefetch distance of a thread that scans alone. */
+int64_t tl_scan_prefetch(const tl_plan *plan, int stream);
+
+/* Scans elements on this thread. c: the counter to continue: s->done, or a thread's own. */
+void tl_scan_serial(const tl_scan *s, tl_counter *c, const tl_scan_work *work);
+
+/* Scans elements on several threads. s->done.end is a multiple of the block. 0: out of memory;
+ * nothing is written. Slot TL_SINGLE of thread 0, which the caller uses, stays valid. */
+int tl_scan_shared(tally *ctx, tl_scan *s, int threads, const tl_scan_work *work);
+#endif

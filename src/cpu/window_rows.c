@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT
+ * window as a shape of the driver (driver.h). Adjacent rows can be processed as one long sequence;
+ * then the windows at the ends of rows, which mixed two rows, are computed again. */
+#include "driver.h"
+#include "context/view.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { GROUP_BYTES = 1024 * 1024 }; /* rows that are computed as one sequence */
+
+/* Is this faster than a lane for each row? Measured for f32 and f64, sum, max and var, windows of
+ * 20 and rows of 16 to 500 elements. */
+static int faster_as_one(const tl_window *win, int64_t n) { return n >= 64 && n / 3 >= win->w; }
+
+/* The number of adjacent rows that are computed as one sequence; 0: they are not. */
+static int64_t group_of(const tl_thread *t, const tl_window *win)
+{
+    const tally_view *in = t->call->in, *out = t->call->out;
+    const int adjacent = !in->offsets && in->stride == 1 && out->stride == 1 &&
+                         in->row_stride == in->n && out->row_stride == in->n && out->n == in->n;
+    if (!adjacent || in->rows == 1 || win->count || in->n / 2 < win->w) return 0;
+    if (t->lanes && tl_lanes_take_rows(t->lanes) && !faster_as_one(win, in->n)) return 0;
+    return GROUP_BYTES / (in->n * t->call->plan->op->elem_bytes) + 1;
+}
+
+static tally_status open(tl_thread *t)
+{
+    const tl_call *c = t->call;
+    tl_window *win = &t->memory->window.windows;
+    tl_lock_take(TL_LOCK_ERROR); /* ctx holds one error, whichever thread writes it */
+    const tally_status status =
+        tl_window_open(win, t->ctx, c->plan, c->count, c->window, t->number, t->threads);
+    tl_lock_release(TL_LOCK_ERROR);
+    t->memory->window.ends = NULL;
+    t->memory->window.ends_bytes = 0;
+    if (status) {
+        tl_window_close(win);
+        return status;
+    }
+    t->memory->window.group = group_of(t, win);
+    win->stream = t->memory->window.group && t->stream;
+    return TALLY_OK;
+}
+
+static void close(tl_thread *t)
+{
+    tl_window_close(&t->memory->window.windows);
+    free(t->memory->window.ends);
+}
+
+static tally_status part(tl_thread *t, const tl_part *p)
+{
+    int64_t count;
+    return tl_window_run(&t->memory->window.windows, p->x, p->n, p->first, p->last, p->y, &count);
+}
+
+/* ---- adjacent rows ---- */
+
+/* Returns memory for the results of `count` short rows, or NULL. */
+static char *memory_of_ends(tl_thread *t, int64_t bytes)
+{
+    if (bytes > t->memory->window.ends_bytes) {
+        free(t->memory->window.ends);
+        t->memory->window.ends = malloc((size_t)bytes);
+        t->memory->window.ends_bytes = t->memory->window.ends ? bytes : 0;
+    }
+    return t->memory->window.ends;
+}
+
+/* Computes the windows that are not full, at the start or at the end of each of `count` rows from x
+ * on. They are windows of short rows, which are copied out; many are computed at once. 0: out of
+ * memory. */
+static int ends_of_rows(tl_thread *t, const char *x, int64_t count, char *y, int at_end)
+{
+    const tl_plan *plan = t->call->plan;
+    const tally_window_options *o = t->call->window;
+    const int64_t n = t->call->in->n, length = o->before + o->after,
+                  ends = at_end ? o->after : o->before, bytes = plan->op->result_bytes,
+                  first = at_end ? n - ends : 0, from = at_end ? length - ends : 0;
+    if (!ends) return 1;
+    char *const results = memory_of_ends(t, count * length * bytes);
+    if (!results) return 0;
+    tally_view in = tally_rows(x + (at_end ? n - length : 0) * plan->op->elem_bytes,
+                               plan->op->dtype, count, length);
+    in.row_stride = n;
+    const tally_view out = tally_rows(results, plan->op->out, count, length);
+    tl_lanes_job job;
+    tl_lanes_begin(&job, plan, &in);
+    tl_lanes_of_window(&job, &out, o);
+    tl_lanes_batch *batch = tl_lanes_batch_open(t->ctx, t->number, &job);
+    if (!batch) return 0;
+    tl_lanes_rows(batch, 0, count, NULL, NULL);
+    for (int64_t r = 0; r < count; r++)
+        memcpy(y + (r * n + first) * bytes, results + (r * length + from) * bytes,
+               (size_t)(ends * bytes));
+    return 1;
+}
+
+/* May the windows at row ends be computed in lanes? Lanes read copies of the elements, so this
+ * excludes conversions that depend on the address of an element (inputs/gather.h). */
+static int ends_may_be_lanes(const tl_thread *t)
+{
+    const tl_plan *plan = t->call->plan;
+    return t->lanes && plan->op->inputs == 1 && !(plan->in && plan->in->apply_two);
+}
+
+/* Computes `count` adjacent rows from x on as one sequence. */
+static tally_status rows_as_one(tl_thread *t, const char *x, int64_t count, char *y)
+{
+    tl_window *win = &t->memory->window.windows;
+    const tl_scalar *op = t->call->plan->op;
+    const int64_t n = t->call->in->n;
+    tally_status status = tl_window_full(win, x, count * n, y);
+    if (!status && ends_may_be_lanes(t) && ends_of_rows(t, x, count, y, 0) &&
+        ends_of_rows(t, x, count, y, 1))
+        return TALLY_OK;
+    for (int64_t r = 0; r < count && !status; r++)
+        status = tl_window_ends(win, x + r * n * op->elem_bytes, n, y + r * n * op->result_bytes);
+    return status;
+}
+
+static tally_status rows(tl_thread *t, int64_t r, int64_t end, int *done)
+{
+    const tl_call *c = t->call;
+    const int64_t group = t->memory->window.group;
+    tally_status status = TALLY_OK;
+    *done = group && t->all_sequences;
+    for (int64_t count, n; *done && !status && r < end; r += count) {
+        count = end - r < group ? end - r : group;
+        const char *x = tl_view_row(c->in, r, c->plan->op->elem_bytes, &n);
+        status = rows_as_one(t, x, count, tl_view_row(c->out, r, c->plan->op->result_bytes, &n));
+    }
+    return status;
+}
+
+const tl_shape tl_window_shape = {
+    .open = open, .close = close, .part = part, .rows = rows, .lanes = 1};
