@@ -4,7 +4,7 @@
  *
  *  user.c        the texts of a context, instances, errors in texts
  *  user_facts.c  reads the facts of a text
- *  cpu/user.c    compiles an instance for the processors
+ *  cpu/user/user.c    compiles an instance for the processors
  *  gpu/program.c compiles it for GPUs
  *
  * A GPU's driver compiles the text, so whatever must be known before that (types, the bytes of a
@@ -84,7 +84,7 @@ typedef struct tl_user {
 } tl_user;
 
 /* An operator for one dtype and accumulator. op: the facts from the text; its functions and
- * `kernel` are NULL until it is compiled for the processors (cpu/user.c). */
+ * `kernel` are NULL until it is compiled for the processors (cpu/user/user.c). */
 struct tl_user_instance {
     tl_user_instance *next;
     const tl_user *user;

@@ -7,7 +7,7 @@
 #include "isas.h"
 #include "window.h"
 #include "shape.h"
-#include "user.h"
+#include "user/user.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

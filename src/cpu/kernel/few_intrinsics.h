@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The part of <immintrin.h> that the kernels of most users' operators need, from compiler builtins.
- * cpu/user.c includes it instead, because gcc 12 needs 0.3 s to read the real header, a third of
+ * cpu/user/user.c includes it instead, because gcc 12 needs 0.3 s to read the real header, a third of
  * the time to compile such an operator. The fast paths of cpu/kernel/express_kernel.h need the real
  * one. */
 typedef long long __m128i __attribute__((vector_size(16), may_alias));

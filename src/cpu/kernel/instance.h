@@ -116,7 +116,7 @@
 #undef TL_LOG_V
 #undef TL_G
 #endif
-/* A user's operator is one instance with both (cpu/operator_user.c). */
+/* A user's operator is one instance with both (cpu/user/operator_user.c). */
 #if !defined(TL_ISA) || TL_WITH_SCALAR
 #include "scalar.h"
 #endif

@@ -184,7 +184,7 @@ static tally_status compile(tally *ctx, const tl_compiler *c, const tl_scalar *o
     snprintf(defines[1], sizeof defines[1], "-DTL_USER_ACC=%s", accumulator(op));
     snprintf(defines[2], sizeof defines[2], "-DTL_OUT_%s=1", tl_out_names[u->facts.out]);
     for (int i = 0; i < 3; i++) argument[count++] = defines[i];
-    path_of(source, folder, "cpu/operator_user.c");
+    path_of(source, folder, "cpu/user/operator_user.c");
     path_of(product, folder, "user.so");
     path_of(log, folder, "log");
     const char *last[] = {u->facts.acc == TL_ACC_WIDE ? "-DTL_RULE_WIDE=1" : "-DTL_RULE_WIDE=0",
