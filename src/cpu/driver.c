@@ -184,8 +184,8 @@ static tally_status open_worker(worker *w, const pass *p, int number, int thread
 static void close_worker(worker *w)
 {
     if (w->pass->shape->close) w->pass->shape->close(&w->t);
-    free(w->in);
-    free(w->out);
+    if (w->in) free(w->in);
+    if (w->out) free(w->out);
 }
 
 /* Processes sequences r .. end - 1. */
@@ -229,33 +229,45 @@ static int64_t long_length(const tl_call *c, int threads, int64_t least_bytes)
 {
     const tally_view *in = c->in;
     const int64_t bytes = c->plan->op->elem_bytes;
-    if (threads == 1) return INT64_MAX;
     if (in->rows < threads) return least_bytes / bytes;
     /* Chunks of rows of one length have equal work if there are enough of them. */
     const int even = !in->offsets && (in->rows >= 8 * (int64_t)threads || in->rows % threads == 0);
     return even ? INT64_MAX : LONG_BYTES / bytes;
 }
 
-/* Processes the sequences of p->least elements or more; returns their number, or -1 if that
- * failed. */
-static int64_t run_long(pass *p, int threads)
+static int64_t length_of(const tally_view *v, int64_t r)
 {
-    const tally_view *in = p->thread.call->in;
-    int64_t count = 0, first = -1;
-    for (int64_t r = 0; r < in->rows; r++) {
-        const int64_t n = in->offsets ? in->offsets[r + 1] - in->offsets[r] : in->n;
-        if (n < p->least) continue;
-        if (first < 0) first = r;
-        count++;
-    }
-    if (!count) return 0;
+    return v->offsets ? v->offsets[r + 1] - v->offsets[r] : v->n;
+}
+
+static int64_t count_long(const tally_view *v, int64_t least)
+{
+    int64_t count = 0;
+    if (!v->offsets) return v->n >= least ? v->rows : 0;
+    for (int64_t r = 0; r < v->rows; r++) count += length_of(v, r) >= least;
+    return count;
+}
+
+/* Processes all sequences of a pass in turn, each on `threads` threads. */
+static tally_status run_in_turn(const pass *p, int threads)
+{
     worker w;
-    p->status = open_worker(&w, p, 0, threads);
-    if (p->status) return -1;
-    for (int64_t r = first; r < in->rows && !w.status; r++) run_sequence(&w, r);
+    const tally_status status = open_worker(&w, p, 0, threads);
+    if (status) return status;
+    if (p->thread.call->in->rows == 1)
+        run_sequence(&w, 0);
+    else
+        run_sequences(&w, 0, p->thread.call->in->rows);
     close_worker(&w);
-    p->status = w.status;
-    return w.status ? -1 : count;
+    return w.status;
+}
+
+/* Processes them in chunks; each chunk has about equal work. */
+static tally_status run_chunked(pass *p, int threads)
+{
+    return tl_parallel(threads, CHUNKS * (int64_t)threads, run_chunks, p)
+               ? p->status
+               : tl_no_memory(p->thread.ctx, 0, "threads");
 }
 
 static int lanes_of(tl_lanes_job *job, const tl_call *call)
@@ -286,28 +298,28 @@ tally_status tl_run_shape(tally *ctx, int threads, const tl_call *call, const tl
     tl_lanes_job job;
     const int64_t least = shape->least_bytes ? shape->least_bytes : TL_PARALLEL_BYTES;
     if (bytes <= least) threads = 1;
-    const int lanes = shape->lanes && lanes_of(&job, call);
+    const int lanes = in->rows > 1 && shape->lanes && lanes_of(&job, call);
     if (tl_lanes_take_columns(in)) {
         if (lanes) return tl_lanes_columns(ctx, &job, threads);
         if (shape->columns) return shape->columns(ctx, threads, call);
     }
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
 
-    pass p = {.thread = {.ctx = ctx, .call = call, .lanes = lanes ? &job : NULL},
-              .shape = shape,
-              .least = long_length(call, threads, least),
-              .most = INT64_MAX};
+    pass p = {.thread = {.ctx = ctx, .call = call}, .shape = shape, .most = INT64_MAX};
     if (reads_dense && bytes <= INT64_MAX) p.thread.prefetch = tl_fetches((int64_t)bytes);
     p.thread.stream = dense && elements_of(out) * op->result_bytes >= STREAM_BYTES;
-    const int64_t long_count = p.least == INT64_MAX ? 0 : run_long(&p, threads);
-    if (long_count < 0 || long_count == in->rows) return p.status;
-
-    if (long_count) p.most = p.least - 1;
+    if (in->rows == 1) return run_in_turn(&p, threads);
+    p.least = long_length(call, threads, least);
+    const int64_t long_count = threads > 1 ? count_long(in, p.least) : 0;
+    if (long_count) {
+        const tally_status status = run_in_turn(&p, threads);
+        if (status || long_count == in->rows) return status;
+        p.most = p.least - 1;
+    }
     p.least = 0;
+    p.thread.lanes = lanes ? &job : NULL;
     p.thread.all_sequences = !long_count;
-    const int64_t chunks = threads == 1 ? 1 : CHUNKS * (int64_t)threads;
-    return tl_parallel(threads, chunks, run_chunks, &p) ? p.status
-                                                        : tl_no_memory(ctx, 0, "threads");
+    return threads > 1 ? run_chunked(&p, threads) : run_in_turn(&p, 1);
 }
 
 tally_status tl_run(tally *ctx, int threads, const tl_call *call)
