@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * pairs.c - two builds of the library in one process, in turns, on one thread:
+ * pairs.c - two builds of the library in one process, in turns:
  *
- *     pairs BEFORE.so AFTER.so BYTES SECONDS JOB...      JOB: reduce/sum/f32, scan/max/u8, window/mean/f64/50,
- *                                                        reduce/max/i8/rows=8,
- *                                                        scan/.../columns=1000, .../segments=20
+ *     pairs [-t THREADS] BEFORE.so AFTER.so BYTES SECONDS JOB...
+ *
+ *     JOB: reduce/sum/f32, scan/max/u8, window/mean/f64/50, reduce/max/i8/rows=8, scan/.../columns=1000,
+ *          .../segments=20, .../stride=3 (every third element and result), scan/.../reversed
  *
  * First their results are compared, byte by byte. Then a line for each job: GB/s of both (what
- * is read and what is written, in the processor time of the thread, the best turn) and the speed
- * of AFTER as a multiple of BEFORE's, the median of the turns. Where other programs share the
+ * is read and what is written, in the processor time of the thread or, with -t, in the time that
+ * passes; the best turn) and the speed of AFTER as a multiple of BEFORE's, the median of the turns. Where other programs share the
  * machine, only the ratio means something; run it several times, because where buffers come to
  * lie changes it by some hundredths.
  */
@@ -34,6 +35,7 @@ typedef struct {
     int width;
     tally_view in, out;
     int64_t *offsets;
+    int reversed;
 } job;
 
 enum { TURNS_LEAST = 7, TURNS_MOST = 400 };
@@ -48,6 +50,7 @@ static const struct {
 enum { TYPES = sizeof types / sizeof *types };
 
 static library libraries[2];
+static int threads; /* 0: one, and processor time */
 
 static void stop(const char *what, const char *why)
 {
@@ -66,24 +69,27 @@ static void load(library *l, const char *path)
     *(void **)&l->operator= dlsym(h, "tally_operator");
     if (!l->open || !l->reduce || !l->scan || !l->window || !l->operator)
         stop(path, "is no tally library");
-    if (l->open(&l->ctx, "cpu,threads=1")) stop(path, "cannot be opened");
+    char device[32];
+    snprintf(device, sizeof device, "cpu,threads=%d", threads ? threads : 1);
+    if (l->open(&l->ctx, device)) stop(path, "cannot be opened");
 }
 
 static double now(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    clock_gettime(threads ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static double run(const library *l, const job *j, long repeat)
 {
     const tally_window_options window = {.before = j->width - 1};
+    const tally_scan_options scan = {.reverse = j->reversed};
     tally_status status = TALLY_OK;
     double begin = now();
     for (long r = 0; r < repeat; r++)
         status |= *j->verb == 'r'   ? l->reduce(l->ctx, j->op, &j->in, j->out.data)
-                  : *j->verb == 's' ? l->scan(l->ctx, j->op, &j->in, &j->out, NULL)
+                  : *j->verb == 's' ? l->scan(l->ctx, j->op, &j->in, &j->out, &scan)
                                     : l->window(l->ctx, j->op, &j->in, &j->out, &window);
     if (status) stop(j->op, "failed");
     return (now() - begin) / (double)repeat;
@@ -133,6 +139,11 @@ static int64_t view(job *j, const char *word, int64_t n)
         j->offsets[count] = n;
         j->in = tally_segments(x, in, j->offsets, count);
         j->out = tally_segments(y, out, j->offsets, count);
+    } else if (sscanf(word, "stride=%ld", &each) == 1 && each > 0) {
+        j->in.n = j->out.n = n / each;
+        j->in.stride = j->out.stride = each;
+    } else if (!strcmp(word, "reversed")) {
+        j->reversed = 1;
     } else {
         stop(word, "is no view");
     }
@@ -207,7 +218,12 @@ static void measure(const char *name, int64_t bytes, double seconds)
 
 int main(int argc, char **argv)
 {
-    if (argc < 6) stop("usage", "pairs BEFORE.so AFTER.so BYTES SECONDS JOB...");
+    if (argc > 2 && !strcmp(argv[1], "-t")) {
+        threads = atoi(argv[2]);
+        argc -= 2;
+        argv += 2;
+    }
+    if (argc < 6) stop("usage", "pairs [-t THREADS] BEFORE.so AFTER.so BYTES SECONDS JOB...");
     for (int i = 0; i < 2; i++) load(&libraries[i], argv[1 + i]);
     for (int i = 5; i < argc; i++) measure(argv[i], atoll(argv[3]), atof(argv[4]));
     return 0;

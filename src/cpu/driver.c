@@ -17,7 +17,8 @@ enum {
     PART_BYTES = 16 * 1024,
     SHARED_PART_BYTES = 2 * 1024 * 1024,
     OVERLAPPED_PART_BYTES = 1024 * 1024,
-    OVERLAPS = 16 /* elements of a part for each element of overlap */
+    KEPT_BYTES = 2 * SHARED_PART_BYTES, /* larger parts are freed at the end of the call */
+    OVERLAPS = 16                       /* elements of a part for each element of overlap */
 };
 
 /* The sequences of a call that have least .. most elements. */
@@ -33,8 +34,8 @@ typedef struct {
     const pass *pass;
     tally_status status;
     tl_lanes_batch *batch;
-    char *in, *out; /* dense parts of a sequence */
-    int64_t in_bytes, out_bytes;
+    char *large[2]; /* dense parts that are too large for the context */
+    int64_t large_bytes[2];
     tl_shape_memory memory;
 } worker;
 
@@ -78,13 +79,18 @@ static sequence sequence_of(const tl_call *c, int64_t r)
     return s;
 }
 
-static int grow(char **buffer, int64_t *have, int64_t need)
+/* Returns memory for a dense part: the context's, which is kept, unless the part is large. slot:
+ * TL_DENSE or TL_DENSE_RESULTS. NULL: out of memory. */
+static char *part_memory(worker *w, int slot, int64_t bytes)
 {
-    if (need <= *have) return 1;
-    free(*buffer);
-    *buffer = malloc((size_t)need);
-    *have = *buffer ? need : 0;
-    return *buffer != NULL;
+    char **large = &w->large[slot - TL_DENSE];
+    int64_t *large_bytes = &w->large_bytes[slot - TL_DENSE];
+    if (bytes <= KEPT_BYTES) return tl_scratch(w->t.ctx, w->t.number, slot, (size_t)bytes);
+    if (bytes <= *large_bytes) return *large;
+    free(*large);
+    *large = malloc((size_t)bytes);
+    *large_bytes = *large ? bytes : 0;
+    return *large;
 }
 
 /* How many elements before and after its centre a result needs; 0 for reductions and scans. */
@@ -103,8 +109,7 @@ static int64_t part_length(const worker *w, int64_t width)
     int64_t length = OVERLAPPED_PART_BYTES / bytes;
     if (width < length / OVERLAPS) length = width * OVERLAPS;
     if (length < PART_BYTES / bytes) length = PART_BYTES / bytes;
-    if (w->t.threads > 1 && length < SHARED_PART_BYTES / bytes)
-        length = SHARED_PART_BYTES / bytes;
+    if (w->t.threads > 1 && length < SHARED_PART_BYTES / bytes) length = SHARED_PART_BYTES / bytes;
     if (length < 2 * width) length = 2 * width;
     return (length + TL_TILE - 1) & -(int64_t)TL_TILE;
 }
@@ -130,18 +135,17 @@ static __attribute__((noinline)) tally_status run_strided(worker *w, const seque
         char *x = s->x + a * s->x_stride * in, *y = s->y + (c - begin) * s->y_stride * out;
         tl_part p = {x, b - a, y, c == begin, end == stop, 0};
         if (s->x_stride != 1) {
-            if (!grow(&w->in, &w->in_bytes, (b - a) * in))
-                return no_memory(w, (b - a) * in, "a dense part of a sequence");
-            tl_copy_strided_by(w->t.threads, w->in, 1, x, s->x_stride, b - a, in);
-            p.x = w->in;
+            char *dense = part_memory(w, TL_DENSE, (b - a) * in);
+            if (!dense) return no_memory(w, (b - a) * in, "a dense part of a sequence");
+            tl_copy_strided_by(w->t.threads, dense, 1, x, s->x_stride, b - a, in);
+            p.x = dense;
         }
         const int copies = s->y_stride != 1 && out;
-        if (copies && !grow(&w->out, &w->out_bytes, (end - c) * out))
-            return no_memory(w, (end - c) * out, "dense results of a sequence");
-        if (copies) p.y = w->out;
+        if (copies) p.y = part_memory(w, TL_DENSE_RESULTS, (end - c) * out);
+        if (copies && !p.y) return no_memory(w, (end - c) * out, "dense results of a sequence");
         const tally_status status = w->pass->shape->part(&w->t, &p);
         if (status) return status;
-        if (copies) tl_copy_strided_by(w->t.threads, y, s->y_stride, w->out, 1, end - c, out);
+        if (copies) tl_copy_strided_by(w->t.threads, y, s->y_stride, p.y, 1, end - c, out);
     }
     return TALLY_OK;
 }
@@ -176,16 +180,16 @@ static tally_status open_worker(worker *w, const pass *p, int number, int thread
     w->pass = p;
     w->status = TALLY_OK;
     w->batch = NULL;
-    w->in = w->out = NULL;
-    w->in_bytes = w->out_bytes = 0;
+    w->large[0] = w->large[1] = NULL;
+    w->large_bytes[0] = w->large_bytes[1] = 0;
     return p->shape->open ? p->shape->open(&w->t) : TALLY_OK;
 }
 
 static void close_worker(worker *w)
 {
     if (w->pass->shape->close) w->pass->shape->close(&w->t);
-    if (w->in) free(w->in);
-    if (w->out) free(w->out);
+    for (int i = 0; i < 2; i++)
+        if (w->large[i]) free(w->large[i]);
 }
 
 /* Processes sequences r .. end - 1. */

@@ -36,9 +36,9 @@ typedef struct tl_scan_work {
     const char *x;
     int64_t n;
     char *out;
-    int stream;              /* TL_STORE_CACHED or TL_STORE_STREAM */
-    int64_t prefetch;        /* distance in bytes; 0: none */
-    tl_staging staging;      /* of the calling thread */
+    int stream;                    /* TL_STORE_CACHED or TL_STORE_STREAM */
+    int64_t prefetch;              /* distance in bytes; 0: none */
+    tl_staging staging;            /* of the calling thread */
     const tl_first_levels *levels; /* of this block and of a later one. NULL: the first level of
                                     * each tile is computed during the tile before */
 } tl_scan_work;

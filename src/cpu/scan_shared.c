@@ -200,7 +200,7 @@ static void scan_blocks(void *data, const tl_worker *worker)
     char *memory = tl_scratch(t->ctx, worker->number, TL_SINGLE, tl_scan_bytes(plan));
     const tl_staging staging = tl_staging_at(plan, memory);
     tl_counter *const c = &t->counters[worker->number];
-    assert(memory); /* allocated before the call */
+    assert(memory);             /* allocated before the call */
     if (worker->threads == 1) { /* in order; no block is folded first */
         tl_scan_work all = *t->work;
         all.staging = staging;

@@ -76,9 +76,8 @@ static void scan_running(tile *t, tl_state *node)
     const tl_scan_work *work = t->work;
     const tl_scalar *op = plan->op;
     const int full = writes_results(t);
-    const int64_t most = full && !plan->in
-                             ? t->m
-                             : RUN_BYTES * plan->core->vector_lanes / plan->core->vector_bytes;
+    const int64_t most =
+        full && !plan->in ? t->m : RUN_BYTES * plan->core->vector_lanes / plan->core->vector_bytes;
     for (int64_t j = 0, m; j < t->m; j += m) {
         m = t->m - j < most ? t->m - j : most;
         const tile part = tile_from(t, j, m);
@@ -133,8 +132,8 @@ static tl_up levels_of(const tile *t, levels_state *s, int64_t left, int64_t *pr
         if (number < u->tiles) up.soon = u->x + number * tile_bytes;
         const int64_t prefetch_tile = number + TL_SCAN_PREFETCH_BYTES / tile_bytes;
         if (t->work->stream)
-            *prefetch = u->x + prefetch_tile * tile_bytes +
-                        (prefetch_tile < u->tiles ? 0 : u->step) - t->x;
+            *prefetch =
+                u->x + prefetch_tile * tile_bytes + (prefetch_tile < u->tiles ? 0 : u->step) - t->x;
         return up;
     }
     if (!tl_has_first_levels(plan)) return (tl_up){0};

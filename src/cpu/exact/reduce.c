@@ -328,9 +328,7 @@ static void add_strip(strip *s, const tl_plan *plan, const tally_view *in, int64
         for (int64_t c = 0; c < width; c++) {
             int64_t n;
             const char *at = tl_view_row(in, first + c, bytes, &n);
-            tl_copy_strided(s->pack, 1,
-                            at + from * in->stride * bytes,
-                            in->stride, m, bytes);
+            tl_copy_strided(s->pack, 1, at + from * in->stride * bytes, in->stride, m, bytes);
             tl_exact_add(&s->e[c], plan, s->pack, 1, m);
         }
     }
