@@ -6,7 +6,7 @@
 #define TALLY_SCRATCH_H
 #include "context.h"
 
-enum { TL_SCRATCH_SLOTS = 6 };
+enum { TL_SCRATCH_SLOTS = 5 };
 
 /* Makes slots for `threads` threads. Call it outside of a parallel region. Returns 0 if out of
  * memory. */

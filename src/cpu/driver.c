@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * One driver for all calls on processors (driver.h). */
 #include "driver.h"
-#include "context/scratch.h"
 #include "context/share.h"
 #include "context/view.h"
 #include <assert.h>
@@ -17,13 +16,14 @@ enum {
     PART_BYTES = 16 * 1024,
     SHARED_PART_BYTES = 2 * 1024 * 1024,
     OVERLAPPED_PART_BYTES = 1024 * 1024,
+    PAGE = 4096,
     KEPT_BYTES = 2 * SHARED_PART_BYTES, /* larger parts are freed at the end of the call */
     OVERLAPS = 16                       /* elements of a part for each element of overlap */
 };
 
 /* The sequences of a call that have least .. most elements. */
 typedef struct {
-    tl_thread thread; /* what all threads begin with */
+    tl_run_of run;
     const tl_shape *shape;
     int64_t least, most;
     tally_status status; /* a failure of any thread */
@@ -34,17 +34,17 @@ typedef struct {
     const pass *pass;
     tally_status status;
     tl_lanes_batch *batch;
-    char *large[2]; /* dense parts that are too large for the context */
-    int64_t large_bytes[2];
+    char *large; /* memory for dense parts that are too large for the context */
+    int64_t large_bytes;
     tl_shape_memory memory;
 } worker;
 
-static const tl_scalar *operator_of(const worker *w) { return w->t.call->plan->op; }
+static const tl_scalar *operator_of(const worker *w) { return w->t.run->call->plan->op; }
 
 static tally_status no_memory(const worker *w, int64_t bytes, const char *what)
 {
     tl_lock_take(TL_LOCK_ERROR); /* ctx holds one error, whichever thread writes it */
-    const tally_status status = tl_no_memory(w->t.ctx, (size_t)bytes, what);
+    const tally_status status = tl_no_memory(w->t.run->ctx, (size_t)bytes, what);
     tl_lock_release(TL_LOCK_ERROR);
     return status;
 }
@@ -79,18 +79,16 @@ static sequence sequence_of(const tl_call *c, int64_t r)
     return s;
 }
 
-/* Returns memory for a dense part: the context's, which is kept, unless the part is large. slot:
- * TL_DENSE or TL_DENSE_RESULTS. NULL: out of memory. */
-static char *part_memory(worker *w, int slot, int64_t bytes)
+/* Returns memory for dense parts: the context's, which is kept, unless the parts are large. NULL: out
+ * of memory. */
+static char *part_memory(worker *w, int64_t bytes)
 {
-    char **large = &w->large[slot - TL_DENSE];
-    int64_t *large_bytes = &w->large_bytes[slot - TL_DENSE];
-    if (bytes <= KEPT_BYTES) return tl_scratch(w->t.ctx, w->t.number, slot, (size_t)bytes);
-    if (bytes <= *large_bytes) return *large;
-    free(*large);
-    *large = malloc((size_t)bytes);
-    *large_bytes = *large ? bytes : 0;
-    return *large;
+    if (bytes <= KEPT_BYTES) return tl_scratch(w->t.run->ctx, w->t.number, TL_DENSE, (size_t)bytes);
+    if (bytes <= w->large_bytes) return w->large;
+    free(w->large);
+    w->large = malloc((size_t)bytes);
+    w->large_bytes = w->large ? bytes : 0;
+    return w->large;
 }
 
 /* How many elements before and after its centre a result needs; 0 for reductions and scans. */
@@ -114,12 +112,21 @@ static int64_t part_length(const worker *w, int64_t width)
     return (length + TL_TILE - 1) & -(int64_t)TL_TILE;
 }
 
+static void copy(const worker *w, void *to, int64_t to_stride, const void *from,
+                 int64_t from_stride, int64_t n, int64_t bytes)
+{
+    if (w->t.threads == 1)
+        tl_copy_strided(to, to_stride, from, from_stride, n, bytes);
+    else
+        tl_copy_strided_by(w->t.threads, to, to_stride, from, from_stride, n, bytes);
+}
+
 /* Makes parts of a sequence dense, computes them, and copies the results to their places. The first
  * part has all windows that reach beyond the left end, the last all that reach beyond the right
  * end. */
 static __attribute__((noinline)) tally_status run_strided(worker *w, const sequence *s)
 {
-    const tl_call *call = w->t.call;
+    const tl_call *call = w->t.run->call;
     const tl_scalar *op = operator_of(w);
     const int64_t in = op->elem_bytes, out = call->verb == TL_REDUCE ? 0 : op->result_bytes;
     const int valid = call->verb == TL_WINDOW && call->window->edges == TALLY_EDGES_VALID;
@@ -134,18 +141,18 @@ static __attribute__((noinline)) tally_status run_strided(worker *w, const seque
                       b = end == stop && !valid ? s->n : end + after;
         char *x = s->x + a * s->x_stride * in, *y = s->y + (c - begin) * s->y_stride * out;
         tl_part p = {x, b - a, y, c == begin, end == stop, 0};
-        if (s->x_stride != 1) {
-            char *dense = part_memory(w, TL_DENSE, (b - a) * in);
-            if (!dense) return no_memory(w, (b - a) * in, "a dense part of a sequence");
-            tl_copy_strided_by(w->t.threads, dense, 1, x, s->x_stride, b - a, in);
-            p.x = dense;
-        }
-        const int copies = s->y_stride != 1 && out;
-        if (copies) p.y = part_memory(w, TL_DENSE_RESULTS, (end - c) * out);
-        if (copies && !p.y) return no_memory(w, (end - c) * out, "dense results of a sequence");
+        const int copies_x = s->x_stride != 1, copies_y = s->y_stride != 1 && out;
+        /* Results begin at the same place in a page as elements: a processor takes a load for one
+         * of a store before it if both have the same place in their pages. */
+        const int64_t x_bytes = copies_x ? ((b - a) * in + PAGE - 1) & -(int64_t)PAGE : 0,
+                      y_bytes = copies_y ? (end - c) * out : 0;
+        char *dense = part_memory(w, x_bytes + y_bytes);
+        if (!dense) return no_memory(w, x_bytes + y_bytes, "a dense part of a sequence");
+        if (copies_x) copy(w, dense, 1, x, s->x_stride, b - a, in), p.x = dense;
+        if (copies_y) p.y = dense + x_bytes;
         const tally_status status = w->pass->shape->part(&w->t, &p);
         if (status) return status;
-        if (copies) tl_copy_strided_by(w->t.threads, y, s->y_stride, p.y, 1, end - c, out);
+        if (copies_y) copy(w, y, s->y_stride, p.y, 1, end - c, out);
     }
     return TALLY_OK;
 }
@@ -153,7 +160,7 @@ static __attribute__((noinline)) tally_status run_strided(worker *w, const seque
 static void run_sequence(void *with, int64_t r)
 {
     worker *w = with;
-    const tl_call *call = w->t.call;
+    const tl_call *call = w->t.run->call;
     const sequence s = sequence_of(call, r);
     if (w->status || s.n < w->pass->least || s.n > w->pass->most) return;
     /* without elements the data may be NULL */
@@ -163,6 +170,8 @@ static void run_sequence(void *with, int64_t r)
     if (s.n <= 1 || (s.x_stride == 1 && (s.y_stride == 1 || call->verb == TL_REDUCE))) {
         const tl_part p = {s.x, s.n, s.y, 1, 1, 1};
         w->status = w->pass->shape->part(&w->t, &p);
+    } else if (w->pass->shape->strided && w->t.threads > 1) {
+        w->status = w->pass->shape->strided(&w->t, s.x, s.x_stride, s.n, s.y);
     } else {
         w->status = run_strided(w, &s);
     }
@@ -173,23 +182,22 @@ static void run_sequence(void *with, int64_t r)
 static tally_status open_worker(worker *w, const pass *p, int number, int threads)
 {
     /* not all fields: `memory` is a few KiB */
-    w->t = p->thread;
+    w->t.run = &p->run;
     w->t.number = number;
     w->t.threads = threads;
     w->t.memory = &w->memory;
     w->pass = p;
     w->status = TALLY_OK;
     w->batch = NULL;
-    w->large[0] = w->large[1] = NULL;
-    w->large_bytes[0] = w->large_bytes[1] = 0;
+    w->large = NULL;
+    w->large_bytes = 0;
     return p->shape->open ? p->shape->open(&w->t) : TALLY_OK;
 }
 
 static void close_worker(worker *w)
 {
     if (w->pass->shape->close) w->pass->shape->close(&w->t);
-    for (int i = 0; i < 2; i++)
-        if (w->large[i]) free(w->large[i]);
+    if (w->large) free(w->large);
 }
 
 /* Processes sequences r .. end - 1. */
@@ -200,8 +208,8 @@ static void run_sequences(worker *w, int64_t r, int64_t end)
     if (r >= end || w->status) return;
     if (shape->rows) w->status = shape->rows(&w->t, r, end, &done);
     if (done || w->status) return;
-    if (!w->batch && w->t.lanes && tl_lanes_take_rows(w->t.lanes))
-        w->batch = tl_lanes_batch_open(w->t.ctx, w->t.number, w->t.lanes);
+    if (!w->batch && w->t.run->lanes && tl_lanes_take_rows(w->t.run->lanes))
+        w->batch = tl_lanes_batch_open(w->t.run->ctx, w->t.number, w->t.run->lanes);
     if (w->batch) { /* else there is no memory for it: one sequence at a time */
         tl_lanes_rows(w->batch, r, end, run_sequence, w);
         return;
@@ -212,7 +220,7 @@ static void run_sequences(worker *w, int64_t r, int64_t end)
 static void run_chunks(void *data, const tl_worker *thread)
 {
     pass *p = data;
-    const tally_view *in = p->thread.call->in;
+    const tally_view *in = p->run.call->in;
     worker w;
     const tally_status opened = open_worker(&w, p, thread->number, 1);
     if (!opened) {
@@ -258,10 +266,10 @@ static tally_status run_in_turn(const pass *p, int threads)
     worker w;
     const tally_status status = open_worker(&w, p, 0, threads);
     if (status) return status;
-    if (p->thread.call->in->rows == 1)
+    if (p->run.call->in->rows == 1)
         run_sequence(&w, 0);
     else
-        run_sequences(&w, 0, p->thread.call->in->rows);
+        run_sequences(&w, 0, p->run.call->in->rows);
     close_worker(&w);
     return w.status;
 }
@@ -271,7 +279,7 @@ static tally_status run_chunked(pass *p, int threads)
 {
     return tl_parallel(threads, CHUNKS * (int64_t)threads, run_chunks, p)
                ? p->status
-               : tl_no_memory(p->thread.ctx, 0, "threads");
+               : tl_no_memory(p->run.ctx, 0, "threads");
 }
 
 static int lanes_of(tl_lanes_job *job, const tl_call *call)
@@ -301,7 +309,8 @@ tally_status tl_run_shape(tally *ctx, int threads, const tl_call *call, const tl
               dense = reads_dense && (call->verb == TL_REDUCE || out->stride * sign == 1);
     tl_lanes_job job;
     const int64_t least = shape->least_bytes ? shape->least_bytes : TL_PARALLEL_BYTES;
-    if (bytes <= least) threads = 1;
+    /* One dense sequence: the shape decides. */
+    if (bytes <= least && !(in->rows == 1 && dense)) threads = 1;
     const int lanes = in->rows > 1 && shape->lanes && lanes_of(&job, call);
     if (tl_lanes_take_columns(in)) {
         if (lanes) return tl_lanes_columns(ctx, &job, threads);
@@ -309,9 +318,9 @@ tally_status tl_run_shape(tally *ctx, int threads, const tl_call *call, const tl
     }
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
 
-    pass p = {.thread = {.ctx = ctx, .call = call}, .shape = shape, .most = INT64_MAX};
-    if (reads_dense && bytes <= INT64_MAX) p.thread.prefetch = tl_fetches((int64_t)bytes);
-    p.thread.stream = dense && elements_of(out) * op->result_bytes >= STREAM_BYTES;
+    pass p = {.run = {.ctx = ctx, .call = call}, .shape = shape, .most = INT64_MAX};
+    if (reads_dense && bytes <= INT64_MAX) p.run.prefetch = tl_fetches((int64_t)bytes);
+    p.run.stream = dense && elements_of(out) * op->result_bytes >= STREAM_BYTES;
     if (in->rows == 1) return run_in_turn(&p, threads);
     p.least = long_length(call, threads, least);
     const int64_t long_count = threads > 1 ? count_long(in, p.least) : 0;
@@ -321,8 +330,8 @@ tally_status tl_run_shape(tally *ctx, int threads, const tl_call *call, const tl
         p.most = p.least - 1;
     }
     p.least = 0;
-    p.thread.lanes = lanes ? &job : NULL;
-    p.thread.all_sequences = !long_count;
+    p.run.lanes = lanes ? &job : NULL;
+    p.run.all_sequences = !long_count;
     return threads > 1 ? run_chunked(&p, threads) : run_in_turn(&p, 1);
 }
 

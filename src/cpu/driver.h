@@ -12,6 +12,7 @@
 #ifndef TALLY_DRIVER_H
 #define TALLY_DRIVER_H
 #include "context/call.h"
+#include "context/scratch.h"
 #include "lanes.h"
 #include "widen.h"
 #include "window.h"
@@ -46,16 +47,21 @@ typedef union tl_shape_memory {
     void *other;
 } tl_shape_memory;
 
-/* What one thread needs for its sequences. */
-typedef struct tl_thread {
+/* What all threads of a call share. */
+typedef struct tl_run_of {
     tally *ctx;
     const tl_call *call;
     const tl_lanes_job *lanes; /* NULL: lanes do not support the call */
-    int number;                /* of the thread, for scratch memory (context/scratch.h) */
-    int threads;               /* how many threads each sequence may use: 1, or all */
     int prefetch;              /* of elements in place: see tl_fetches */
     int stream;                /* results in place are stored with non-temporal stores */
     int all_sequences;         /* no long sequence was processed before */
+} tl_run_of;
+
+/* What one thread needs for its sequences. */
+typedef struct tl_thread {
+    const tl_run_of *run;
+    int number;  /* of the thread, for scratch memory (context/scratch.h) */
+    int threads; /* how many threads each sequence may use: 1, or all */
     tl_shape_memory *memory;
 } tl_thread;
 
@@ -65,6 +71,8 @@ typedef struct tl_shape {
     tally_status (*open)(tl_thread *);
     void (*close)(tl_thread *);
     tally_status (*part)(tl_thread *, const tl_part *);
+    /* Reduces a sequence of any stride on all threads. NULL: by parts. */
+    tally_status (*strided)(tl_thread *, const char *x, int64_t stride, int64_t n, char *y);
     /* Computes the dense sequences r .. end - 1 faster than one at a time and sets *done, or does
      * nothing. NULL: no such path. */
     tally_status (*rows)(tl_thread *, int64_t r, int64_t end, int *done);
@@ -73,6 +81,18 @@ typedef struct tl_shape {
     /* Computes columns side by side. NULL: lanes, or one column at a time. */
     tally_status (*columns)(tally *ctx, int threads, const tl_call *);
 } tl_shape;
+
+/* Returns `bytes` bytes of the context's memory for this thread. NULL: out of memory; the context has
+ * the message. */
+static inline void *tl_thread_memory(const tl_thread *t, int slot, size_t bytes, const char *what)
+{
+    void *memory = tl_scratch(t->run->ctx, t->number, slot, bytes);
+    if (memory) return memory;
+    tl_lock_take(TL_LOCK_ERROR); /* ctx holds one error, whichever thread writes it */
+    tl_no_memory(t->run->ctx, bytes, what);
+    tl_lock_release(TL_LOCK_ERROR);
+    return NULL;
+}
 
 extern const tl_shape tl_reduce_shape, tl_scan_shape, tl_window_shape;
 

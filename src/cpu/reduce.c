@@ -10,7 +10,8 @@
 enum {
     /* A thread folds nodes of at least 16 Ki elements, and a slab has at most about 512 nodes. */
     NODE_LEVEL_LEAST = 14,
-    NODES_MOST_LEVEL = 9
+    NODES_MOST_LEVEL = 9,
+    PACK = 16 << 10 /* bytes: half of a first-level cache, and small enough for any stack */
 };
 
 static int element_bytes(const tl_plan *plan) { return plan->op->elem_bytes; }
@@ -40,7 +41,7 @@ static int node_level(int64_t n)
 typedef struct {
     const tl_plan *plan;
     const char *x;
-    int64_t size, at;
+    int64_t stride, size, at;
     int fetch;
     tl_state *nodes;
 } node_work;
@@ -66,7 +67,7 @@ void tl_push_slab(const tl_plan *plan, int threads, const void *data, int64_t n,
         if (nodes) { /* If malloc failed, the serial code below gives the same result. */
             slab_serial(plan, x, head, fetch, c);
             x += head * bytes;
-            node_work all = {plan, x, size, c->end, fetch, nodes};
+            node_work all = {plan, x, 1, size, c->end, fetch, nodes};
             tl_for(threads, count, fold_node, &all);
             for (int64_t j = 0; j < count; j++) tl_counter_push(c, plan->op, level, &nodes[j]);
             free(nodes);
@@ -77,11 +78,59 @@ void tl_push_slab(const tl_plan *plan, int threads, const void *data, int64_t n,
     slab_serial(plan, x, n, fetch, c);
 }
 
+/* ---- sequences that are not dense ---- */
+
+/* Packs n elements, PACK bytes at a time, and appends them on this thread. Not inlined because of
+ * its buffer: compilers that probe the stack touch every page of a large frame at every call. */
+static __attribute__((noinline)) void push_strided(const tl_plan *plan, const char *x,
+                                                   int64_t stride, int64_t n, tl_counter *c)
+{
+    _Alignas(64) char pack[PACK];
+    const int64_t bytes = element_bytes(plan), most = PACK / bytes;
+    for (int64_t at = 0, m; at < n; at += m) {
+        m = n - at < most ? n - at : most;
+        tl_copy_strided(pack, 1, x + at * stride * bytes, stride, m, bytes);
+        slab_serial(plan, pack, m, TL_CACHED, c);
+    }
+}
+
+static void fold_strided_node(void *data, int64_t j)
+{
+    const node_work *a = data;
+    const int64_t first = j * a->size;
+    tl_counter c;
+    tl_counter_init(&c, first);
+    push_strided(a->plan, a->x + first * a->stride * element_bytes(a->plan), a->stride, a->size,
+                 &c);
+    tl_counter_fold(&c, a->plan->op, NULL, &a->nodes[j]);
+}
+
+static tally_status strided(tl_thread *t, const char *x, int64_t stride, int64_t n, char *y)
+{
+    const tl_plan *plan = t->run->call->plan;
+    const int64_t bytes = element_bytes(plan);
+    const int level = node_level(n);
+    const int64_t count = n >> level;
+    tl_state *nodes = count > 1 ? malloc((size_t)count * sizeof *nodes) : NULL, s;
+    tl_counter *c = &t->memory->counter;
+    tl_counter_init(c, 0);
+    if (nodes) { /* If malloc failed, the serial code below gives the same result. */
+        node_work work = {plan, x, stride, (int64_t)1 << level, 0, 0, nodes};
+        tl_for(t->threads, count, fold_strided_node, &work);
+        for (int64_t j = 0; j < count; j++) tl_counter_push(c, plan->op, level, &nodes[j]);
+        free(nodes);
+    }
+    if (c->end < n) push_strided(plan, x + c->end * stride * bytes, stride, n - c->end, c);
+    tl_counter_fold(c, plan->op, NULL, &s);
+    plan->op->lower(&s, n, 0, plan->par, y);
+    return TALLY_OK;
+}
+
 /* ---- the shape (driver.h) ---- */
 
 static tally_status part(tl_thread *t, const tl_part *p)
 {
-    const tl_plan *plan = t->call->plan;
+    const tl_plan *plan = t->run->call->plan;
     tl_counter *c = &t->memory->counter;
     tl_state s;
     if (p->n == 0) {
@@ -90,7 +139,7 @@ static tally_status part(tl_thread *t, const tl_part *p)
     }
     const int whole = p->first && p->last;
     if (whole && (t->threads == 1 || p->n <= TL_PARALLEL_BYTES / element_bytes(plan))) {
-        tl_fold(plan, &s, p->x, p->n, 0, p->in_place ? t->prefetch : TL_CACHED);
+        tl_fold(plan, &s, p->x, p->n, 0, p->in_place ? t->run->prefetch : TL_CACHED);
         plan->op->lower(&s, p->n, 0, plan->par, p->y);
         return TALLY_OK;
     }
@@ -105,17 +154,17 @@ static tally_status part(tl_thread *t, const tl_part *p)
 /* Dense sequences of elements that have a fast path (narrow/narrow.h). */
 static tally_status rows(tl_thread *t, int64_t r, int64_t end, int *done)
 {
-    const tally_view *in = t->call->in;
-    const tl_plan *plan = t->call->plan;
+    const tally_view *in = t->run->call->in;
+    const tl_plan *plan = t->run->call->plan;
     const int64_t bytes = element_bytes(plan);
     int64_t n;
-    *done = plan->narrow && in->stride == 1 && t->all_sequences && in->rows > 1;
+    *done = plan->narrow && in->stride == 1 && t->run->all_sequences && in->rows > 1;
     if (!*done) return TALLY_OK;
     const char *x = tl_view_row(in, r, bytes, &n);
     if (in->offsets) x -= in->offsets[r] * bytes;
-    plan->narrow->fold_rows((char *)t->call->out->data + r * bytes, x, end - r, in->n,
+    plan->narrow->fold_rows((char *)t->run->call->out->data + r * bytes, x, end - r, in->n,
                             in->row_stride, in->offsets ? in->offsets + r : NULL, plan->keys);
     return TALLY_OK;
 }
 
-const tl_shape tl_reduce_shape = {.part = part, .rows = rows, .lanes = 1};
+const tl_shape tl_reduce_shape = {.part = part, .strided = strided, .rows = rows, .lanes = 1};

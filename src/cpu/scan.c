@@ -28,43 +28,35 @@ static void scan_dense(tally *ctx, tl_scan *s, int threads, tl_scan_work work)
     tl_scan_serial(s, &s->done, &work);
 }
 
-static tally_status staging_of(tally *ctx, const tl_plan *plan, int number, tl_staging *staging)
-{
-    const size_t bytes = tl_scan_bytes(plan);
-    void *memory = tl_scratch(ctx, number, TL_SINGLE, bytes);
-    if (!memory) return tl_no_memory(ctx, bytes, "staging a scan");
-    *staging = tl_staging_at(plan, memory);
-    return TALLY_OK;
-}
-
 tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, int64_t n, void *out)
 {
-    tl_scan_work work = {.x = x, .n = n, .out = out};
+    const size_t bytes = tl_scan_bytes(s->plan);
+    void *memory = tl_scratch_begin(ctx, 1) ? tl_scratch(ctx, 0, TL_SINGLE, bytes) : NULL;
+    if (!memory) return tl_no_memory(ctx, bytes, "staging a scan");
+    tl_scan_work work = {.x = x, .n = n, .out = out, .staging = tl_staging_at(s->plan, memory)};
     if (n * s->plan->op->result_bytes >= STREAM_BYTES) work.stream = TL_STORE_STREAM;
-    if (!tl_scratch_begin(ctx, 1)) return tl_no_memory(ctx, 0, "threads");
-    const tally_status status = staging_of(ctx, s->plan, 0, &work.staging);
-    if (!status) scan_dense(ctx, s, threads, work);
-    return status;
+    scan_dense(ctx, s, threads, work);
+    return TALLY_OK;
 }
 
 /* ---- the shape (driver.h) ---- */
 
 static tally_status open(tl_thread *t)
 {
-    tl_lock_take(TL_LOCK_ERROR); /* ctx holds one error, whichever thread writes it */
-    const tally_status status =
-        staging_of(t->ctx, t->call->plan, t->number, &t->memory->scan.staging);
-    tl_lock_release(TL_LOCK_ERROR);
-    return status;
+    const tl_plan *plan = t->run->call->plan;
+    void *memory = tl_thread_memory(t, TL_SINGLE, tl_scan_bytes(plan), "staging a scan");
+    if (!memory) return TALLY_NO_MEMORY;
+    t->memory->scan.staging = tl_staging_at(plan, memory);
+    return TALLY_OK;
 }
 
 static tally_status part(tl_thread *t, const tl_part *p)
 {
     tl_scan *s = &t->memory->scan.scan;
-    if (p->first) tl_scan_begin(s, t->call->plan, t->call->scan);
+    if (p->first) tl_scan_begin(s, t->run->call->plan, t->run->call->scan);
     s->ends = p->last;
-    const int stream = p->in_place && t->stream ? TL_STORE_STREAM : TL_STORE_CACHED;
-    scan_dense(t->ctx, s, t->threads,
+    const int stream = p->in_place && t->run->stream ? TL_STORE_STREAM : TL_STORE_CACHED;
+    scan_dense(t->run->ctx, s, t->threads,
                (tl_scan_work){.x = p->x,
                               .n = p->n,
                               .out = p->y,
@@ -76,12 +68,13 @@ static tally_status part(tl_thread *t, const tl_part *p)
 /* Dense sequences of elements that have a fast path (narrow/narrow.h). */
 static tally_status rows(tl_thread *t, int64_t r, int64_t end, int *done)
 {
-    const tl_call *c = t->call;
+    const tl_call *c = t->run->call;
     const int reverse = c->scan && c->scan->reverse;
     *done = c->plan->narrow && c->in->stride == 1 && c->out->stride == 1 && !reverse &&
-            t->all_sequences && c->in->rows > 1;
+            t->run->all_sequences && c->in->rows > 1;
     if (*done) tl_narrow_scan_rows(c->plan, c->in, c->out, c->scan, r, end);
     return TALLY_OK;
 }
 
-const tl_shape tl_scan_shape = {.open = open, .part = part, .rows = rows, .lanes = 1};
+const tl_shape tl_scan_shape = {
+    .open = open, .part = part, .rows = rows, .lanes = 1, .least_bytes = 4 * TL_PARALLEL_BYTES};

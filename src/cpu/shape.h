@@ -12,9 +12,9 @@
 /* Calls with less data than this use one thread, because waking another takes microseconds. */
 enum { TL_PARALLEL_BYTES = 256 * 1024 };
 
-/* Slots of scratch.h: three for many sequences at once (lanes.h), one for staging one sequence, two
- * for its dense parts and their results (driver.c). */
-enum { TL_ROOM, TL_BATCH, TL_STAGE, TL_SINGLE, TL_DENSE, TL_DENSE_RESULTS };
+/* Slots of scratch.h: three for many sequences at once (lanes.h), one for staging one sequence, one
+ * for its dense parts (driver.c). */
+enum { TL_ROOM, TL_BATCH, TL_STAGE, TL_SINGLE, TL_DENSE };
 
 /* Appends n dense elements, indices c->end and up, to a counter. Uses up to `threads` threads. */
 void tl_push_slab(const tl_plan *plan, int threads, const void *x, int64_t n, tl_counter *c);

@@ -15,21 +15,21 @@ static int faster_as_one(const tl_window *win, int64_t n) { return n >= 64 && n 
 /* The number of adjacent rows that are computed as one sequence; 0: they are not. */
 static int64_t group_of(const tl_thread *t, const tl_window *win)
 {
-    const tally_view *in = t->call->in, *out = t->call->out;
+    const tally_view *in = t->run->call->in, *out = t->run->call->out;
     const int adjacent = !in->offsets && in->stride == 1 && out->stride == 1 &&
                          in->row_stride == in->n && out->row_stride == in->n && out->n == in->n;
     if (!adjacent || in->rows == 1 || win->count || in->n / 2 < win->w) return 0;
-    if (t->lanes && tl_lanes_take_rows(t->lanes) && !faster_as_one(win, in->n)) return 0;
-    return GROUP_BYTES / (in->n * t->call->plan->op->elem_bytes) + 1;
+    if (t->run->lanes && tl_lanes_take_rows(t->run->lanes) && !faster_as_one(win, in->n)) return 0;
+    return GROUP_BYTES / (in->n * t->run->call->plan->op->elem_bytes) + 1;
 }
 
 static tally_status open(tl_thread *t)
 {
-    const tl_call *c = t->call;
+    const tl_call *c = t->run->call;
     tl_window *win = &t->memory->window.windows;
     tl_lock_take(TL_LOCK_ERROR); /* ctx holds one error, whichever thread writes it */
     const tally_status status =
-        tl_window_open(win, t->ctx, c->plan, c->count, c->window, t->number, t->threads);
+        tl_window_open(win, t->run->ctx, c->plan, c->count, c->window, t->number, t->threads);
     tl_lock_release(TL_LOCK_ERROR);
     t->memory->window.ends = NULL;
     t->memory->window.ends_bytes = 0;
@@ -38,7 +38,7 @@ static tally_status open(tl_thread *t)
         return status;
     }
     t->memory->window.group = group_of(t, win);
-    win->stream = t->memory->window.group && t->stream;
+    win->stream = t->memory->window.group && t->run->stream;
     return TALLY_OK;
 }
 
@@ -72,9 +72,9 @@ static char *memory_of_ends(tl_thread *t, int64_t bytes)
  * memory. */
 static int ends_of_rows(tl_thread *t, const char *x, int64_t count, char *y, int at_end)
 {
-    const tl_plan *plan = t->call->plan;
-    const tally_window_options *o = t->call->window;
-    const int64_t n = t->call->in->n, length = o->before + o->after,
+    const tl_plan *plan = t->run->call->plan;
+    const tally_window_options *o = t->run->call->window;
+    const int64_t n = t->run->call->in->n, length = o->before + o->after,
                   ends = at_end ? o->after : o->before, bytes = plan->op->result_bytes,
                   first = at_end ? n - ends : 0, from = at_end ? length - ends : 0;
     if (!ends) return 1;
@@ -87,7 +87,7 @@ static int ends_of_rows(tl_thread *t, const char *x, int64_t count, char *y, int
     tl_lanes_job job;
     tl_lanes_begin(&job, plan, &in);
     tl_lanes_of_window(&job, &out, o);
-    tl_lanes_batch *batch = tl_lanes_batch_open(t->ctx, t->number, &job);
+    tl_lanes_batch *batch = tl_lanes_batch_open(t->run->ctx, t->number, &job);
     if (!batch) return 0;
     tl_lanes_rows(batch, 0, count, NULL, NULL);
     for (int64_t r = 0; r < count; r++)
@@ -100,16 +100,16 @@ static int ends_of_rows(tl_thread *t, const char *x, int64_t count, char *y, int
  * excludes conversions that depend on the address of an element (inputs/gather.h). */
 static int ends_may_be_lanes(const tl_thread *t)
 {
-    const tl_plan *plan = t->call->plan;
-    return t->lanes && plan->op->inputs == 1 && !(plan->in && plan->in->apply_two);
+    const tl_plan *plan = t->run->call->plan;
+    return t->run->lanes && plan->op->inputs == 1 && !(plan->in && plan->in->apply_two);
 }
 
 /* Computes `count` adjacent rows from x on as one sequence. */
 static tally_status rows_as_one(tl_thread *t, const char *x, int64_t count, char *y)
 {
     tl_window *win = &t->memory->window.windows;
-    const tl_scalar *op = t->call->plan->op;
-    const int64_t n = t->call->in->n;
+    const tl_scalar *op = t->run->call->plan->op;
+    const int64_t n = t->run->call->in->n;
     tally_status status = tl_window_full(win, x, count * n, y);
     if (!status && ends_may_be_lanes(t) && ends_of_rows(t, x, count, y, 0) &&
         ends_of_rows(t, x, count, y, 1))
@@ -121,10 +121,10 @@ static tally_status rows_as_one(tl_thread *t, const char *x, int64_t count, char
 
 static tally_status rows(tl_thread *t, int64_t r, int64_t end, int *done)
 {
-    const tl_call *c = t->call;
+    const tl_call *c = t->run->call;
     const int64_t group = t->memory->window.group;
     tally_status status = TALLY_OK;
-    *done = group && t->all_sequences;
+    *done = group && t->run->all_sequences;
     for (int64_t count, n; *done && !status && r < end; r += count) {
         count = end - r < group ? end - r : group;
         const char *x = tl_view_row(c->in, r, c->plan->op->elem_bytes, &n);

@@ -292,18 +292,16 @@ static void lower(const tl_exact *e, const tl_plan *plan, void *out)
 
 static tally_status open(tl_thread *t)
 {
-    tl_exact *e = malloc(sizeof *e);
+    tl_exact *e = tl_thread_memory(t, TL_SINGLE, sizeof *e, "an exact sum");
     t->memory->other = e;
     if (!e) return TALLY_NO_MEMORY;
     tl_exact_begin(e);
     return TALLY_OK;
 }
 
-static void close(tl_thread *t) { free(t->memory->other); }
-
 static tally_status part(tl_thread *t, const tl_part *p)
 {
-    const tl_plan *plan = t->call->plan;
+    const tl_plan *plan = t->run->call->plan;
     tl_exact *e = t->memory->other;
     if (p->first) tl_exact_clear(e);
     tl_exact_slab(e, plan, t->threads, p->x, p->n);
@@ -388,5 +386,4 @@ static tally_status columns(tally *ctx, int threads, const tl_call *call)
                   : TALLY_OK;
 }
 
-const tl_shape tl_exact_reduce_shape = {
-    .open = open, .close = close, .part = part, .columns = columns};
+const tl_shape tl_exact_reduce_shape = {.open = open, .part = part, .columns = columns};

@@ -163,16 +163,14 @@ static void scan_part(void *data, int64_t k)
 
 static tally_status open_scan(tl_thread *t)
 {
-    /* the sums of the parts of each thread */
-    t->memory->other = malloc((size_t)t->threads * sizeof(tl_exact));
+    t->memory->other =
+        tl_thread_memory(t, TL_SINGLE, (size_t)t->threads * sizeof(tl_exact), "exact sums");
     return t->memory->other ? TALLY_OK : TALLY_NO_MEMORY;
 }
 
-static void close_scan(tl_thread *t) { free(t->memory->other); }
-
 static tally_status scan_dense(tl_thread *t, const tl_part *p)
 {
-    const tl_call *c = t->call;
+    const tl_call *c = t->run->call;
     const tl_plan *plan = c->plan;
     const line x = {(char *)(uintptr_t)p->x, plan->op->elem_bytes},
                y = {p->y, plan->op->result_bytes};
@@ -193,7 +191,7 @@ static tally_status scan_dense(tl_thread *t, const tl_part *p)
 }
 
 const tl_shape tl_exact_scan_shape = {
-    .open = open_scan, .close = close_scan, .part = scan_dense, .least_bytes = LEAST_BYTES};
+    .open = open_scan, .part = scan_dense, .least_bytes = LEAST_BYTES};
 
 /* ---- windows ---- */
 
@@ -291,8 +289,8 @@ void tl_exact_slice(const tl_plan *plan, int threads, const tally_window_options
 static tally_status window_dense(tl_thread *t, const tl_part *p)
 {
     int64_t count;
-    tl_exact_slice(t->call->plan, t->threads, t->call->window, p->x, p->n, p->first, p->last, p->y,
-                   &count);
+    tl_exact_slice(t->run->call->plan, t->threads, t->run->call->window, p->x, p->n, p->first,
+                   p->last, p->y, &count);
     return TALLY_OK;
 }
 
