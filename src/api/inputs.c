@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The verbs on views with validity, or with two inputs. They check the arguments and run on the
- * device, if it supports the call (tl_device_calls.inputs), or by one of the three methods of the
+ * device, if it supports the call (tl_call.form), or by one of the three methods of the
  * processors (cpu/inputs/). */
 #include "inputs.h"
 #include "checks.h"
@@ -22,7 +22,7 @@ static int has_elements(const tally_view *in) { return in->rows > 0 && (in->offs
  * it. */
 static tally_status reduce_present(tl_job *j, tally_view *out, int *done)
 {
-    const tl_device_calls *calls = j->ctx->device->calls;
+    tl_device *const device = j->ctx->device;
     const int threads = tally_threads(j->ctx);
     tl_form blank;
     tl_plan plan;
@@ -34,7 +34,7 @@ static tally_status reduce_present(tl_job *j, tally_view *out, int *done)
         *done = 1;
     } else if (j->in.rows == 1 && tl_present_blank(&j->form, &blank)) {
         const tally_status status =
-            calls->plan_host(j->ctx->device, j->ctx, blank.op, blank.par, &plan);
+            device->calls->plan(device, j->ctx, blank.op, blank.par, TL_FOR_PROCESSORS, &plan);
         if (status) return status;
         tl_present_reduce_blank(&plan, &blank, threads, &j->in, out->data);
         *done = 1;
@@ -78,8 +78,8 @@ tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, 
         tally_view rows = tally_rows(out, j.form.op->out, in->rows, 1);
         int done = 0;
         tl_fp fp = tl_fp_enter();
-        status = has_elements(&j.in) ? tl_job_on_device(&j, TL_REDUCE, &rows, NULL, NULL, &done)
-                                     : TALLY_OK;
+        const tl_call verb = {.verb = TL_REDUCE, .out = &rows};
+        status = has_elements(&j.in) ? tl_job_on_device(&j, &verb, &done) : TALLY_OK;
         if (!status && !done) status = reduce(&j, &rows);
         tl_fp_leave(fp);
     }
@@ -154,7 +154,8 @@ tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, co
             j.plan.mask->quiet(start, o.init, j.form.op->out, 1);
             o.init = start;
         }
-        status = tl_job_on_device(&j, TL_SCAN, &j.out, &o, NULL, &done);
+        status =
+            tl_job_on_device(&j, &(tl_call){.verb = TL_SCAN, .out = &j.out, .scan = &o}, &done);
         if (!status && !done) status = scan(&j, &j.out, &o);
         tl_fp_leave(fp);
     }
@@ -224,7 +225,8 @@ static tally_status window_by(tally *ctx, const char *op, const tl_plan *named,
         int done = 0;
         tl_fp fp = tl_fp_enter();
         tl_inputs_normal(&j.out);
-        if (tl_window_streams(o)) status = tl_job_on_device(&j, TL_WINDOW, &j.out, NULL, o, &done);
+        status =
+            tl_job_on_device(&j, &(tl_call){.verb = TL_WINDOW, .out = &j.out, .window = o}, &done);
         if (!status && !done) status = window(&j, &j.out, o);
         tl_fp_leave(fp);
     }

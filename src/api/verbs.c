@@ -6,6 +6,7 @@
 #include "inputs.h"
 #include "cpu/exact/exact.h"
 #include "cpu/keys/ranges.h"
+#include "cpu/shape.h"
 #include "law/fp.h"
 #include "context/operators.h"
 #include "context/view.h"
@@ -60,73 +61,64 @@ static int views_work(views *v)
     return v->in.rows > 0 && (v->in.offsets || v->in.n > 0) && (v->out.offsets || v->out.n > 0);
 }
 
-/* ---- a plan runs on the device, or on the processors if the device has no kernels for it ---- */
+/* ---- a call runs on the device, or on the processors if the device does not compute it ---- */
 
-static const char what_exact[] = "exact sums",
-                  what_ranges[] = "windows of negative offsets or of a step",
-                  what_reversed[] = "reversed scans of segments";
-
-/* Prepares work for the processors: copies device memory to the host. tl_host_end copies results
- * back. */
-static tally_status bring(tally *ctx, tl_host_copies *c, const tl_plan *plan, tally_view *in,
-                          tally_view *out, const char *what)
+/* Runs a call that no device computes, on arrays in host memory. */
+static tally_status run_here(tally *ctx, const tl_call *c)
 {
-    /* the device itself counts these elements when it gives the scan to the processors */
-    const int64_t elements = what == what_reversed ? 0
-                             : in->offsets         ? in->offsets[in->rows] - in->offsets[0]
-                                                   : in->rows * in->n;
+    const int threads = tally_threads(ctx), exact = c->plan->exact != NULL;
+    if (c->verb == TL_REDUCE) /* of exact sums */
+        return tl_exact_reduce(ctx, c->plan, threads, c->in, c->out->data);
+    if (c->verb == TL_SCAN)
+        return (exact ? tl_exact_scan : tl_scan_view)(ctx, c->plan, threads, c->in, c->out,
+                                                      c->scan);
+    if (tl_window_streams(c->window))
+        return tl_exact_window(c->plan, threads, c->in, c->out, c->window);
+    return (exact ? tl_exact_ranges_view : tl_ranges_view)(ctx, c->plan, c->count, threads, c->in,
+                                                           c->out, c->window);
+}
+
+/* Runs a call on the processors: device memory is copied to the host, and results back. */
+static tally_status run_on_processors(tally *ctx, const tl_call *call)
+{
+    tally_view in = *call->in, out = *call->out;
+    tl_plan plan = *call->plan;
+    tl_call here = *call;
+    here.plan = &plan, here.in = &in, here.out = &out;
+    const int64_t elements = in.offsets ? in.offsets[in.rows] - in.offsets[0] : in.rows * in.n;
+    const char *const what = plan.exact              ? "exact sums"
+                             : call->verb == TL_SCAN ? "reversed scans of segments"
+                                                     : "windows of negative offsets or of a step";
+    tl_host_copies c = {0};
     tally_status status = tl_on_processors(ctx, NULL, "in", what, elements);
-    if (!status) status = tl_host_view(ctx, c, in, plan->op->elem_bytes, 0, "in->data", what);
-    return status ? status
-                  : tl_host_view(ctx, c, out, plan->op->result_bytes, 1, "out->data", what);
-}
-
-static tally_status run_reduce(tally *ctx, const tl_plan *plan, const tally_view *in, void *out)
-{
-    const tl_device_calls *const calls = ctx->device->calls;
-    tally_view x = *in, y = tally_flat(out, plan->op->out, in->rows);
-    tl_host_copies c = {0};
-    int done = 0;
-    if (!plan->exact) return calls->reduce(ctx->device, ctx, plan, in, out);
-    tally_status status =
-        calls->exact ? calls->exact(ctx->device, ctx, plan, in, out, &done) : TALLY_OK;
-    if (status || done) return status;
-    status = bring(ctx, &c, plan, &x, &y, what_exact);
-    if (!status) status = tl_exact_reduce(ctx, plan, tally_threads(ctx), &x, y.data);
+    if (!status) status = tl_host_view(ctx, &c, &in, plan.op->elem_bytes, 0, "in->data", what);
+    if (!status) status = tl_host_view(ctx, &c, &out, plan.op->result_bytes, 1, "out->data", what);
+    if (!status && !plan.core)
+        status =
+            ctx->device->calls->plan(ctx->device, ctx, plan.op, plan.par, TL_FOR_PROCESSORS, &plan);
+    if (!status) status = run_here(ctx, &here);
     return tl_host_end(ctx, &c, status);
 }
 
-static tally_status run_scan(tally *ctx, const tl_plan *plan, const tally_view *in,
-                             const tally_view *out, const tally_scan_options *o)
+/* Runs a call on checked views. */
+static tally_status run(tally *ctx, const tl_call *call)
 {
-    const tl_device_calls *const calls = ctx->device->calls;
-    tally_view x = *in, y = *out;
-    tl_host_copies c = {0};
-    tally_status status = TALLY_OK;
-    /* devices give these to the processors */
-    const int reversed = calls->owns && o && o->reverse && in->offsets;
-    if (!plan->exact && !reversed) return calls->scan(ctx->device, ctx, plan, in, out, o);
-    status = bring(ctx, &c, plan, &x, &y, plan->exact ? what_exact : what_reversed);
-    if (!status && plan->exact) status = tl_exact_scan(ctx, plan, tally_threads(ctx), &x, &y, o);
-    if (!status && !plan->exact) status = calls->scan(ctx->device, ctx, plan, &x, &y, o);
-    return tl_host_end(ctx, &c, status);
+    int done;
+    tl_fp fp = tl_fp_enter();
+    tally_status status = ctx->device->calls->run(ctx->device, ctx, call, &done);
+    if (!status && !done) status = run_on_processors(ctx, call);
+    tl_fp_leave(fp);
+    return status;
 }
 
-static tally_status run_window(tally *ctx, const tl_plan *plan, const tl_plan *count,
-                               const tally_view *in, const tally_view *out,
-                               const tally_window_options *o)
+/* Tries a call whose views are not checked yet: their offsets may be in device memory. */
+static tally_status run_unchecked(tally *ctx, const tl_call *call, int *done)
 {
-    tally_view x = *in, y = *out;
-    tl_host_copies c = {0};
-    const int ranges = !tl_window_streams(o), threads = tally_threads(ctx);
-    if (!plan->exact && !ranges)
-        return ctx->device->calls->window(ctx->device, ctx, plan, count, in, out, o);
-    tally_status status = bring(ctx, &c, plan, &x, &y, plan->exact ? what_exact : what_ranges);
-    if (!status && !ranges) status = tl_exact_window(plan, threads, &x, &y, o);
-    if (!status && ranges)
-        status = (plan->exact ? tl_exact_ranges_view : tl_ranges_view)(ctx, plan, count, threads,
-                                                                       &x, &y, o);
-    return tl_host_end(ctx, &c, status);
+    tl_call c = *call;
+    c.unchecked = 1;
+    *done = 0;
+    if (!c.in->offsets || c.in->rows <= 0 || !c.out || c.plan->exact) return TALLY_OK;
+    return ctx->device->calls->run(ctx->device, ctx, &c, done);
 }
 
 /* ---- verbs ---- */
@@ -138,15 +130,13 @@ static tally_status reduce(tally *ctx, const tl_plan *plan, tally_view *in, void
     if (!out)
         return tl_fail(ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
                        (long long)in->rows);
-    tally_view dense = tally_flat(out, plan->op->out, in->rows);
+    tally_view dense = tally_flat(out, plan->op->out, in->rows),
+               rows = tally_rows(out, plan->op->out, in->rows, 1);
     tally_status status = tl_view_check(ctx, &dense, "out", plan->op->result_bytes);
     if (!status)
         status = tl_view_overlap(ctx, in, plan->op->elem_bytes, &dense, plan->op->result_bytes, 0);
     if (status) return status;
-    tl_fp fp = tl_fp_enter();
-    status = run_reduce(ctx, plan, in, out);
-    tl_fp_leave(fp);
-    return status;
+    return run(ctx, &(tl_call){.verb = TL_REDUCE, .plan = plan, .in = in, .out = &rows});
 }
 
 tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void *out)
@@ -156,9 +146,11 @@ tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void
     views v;
     int done = 0;
     tally_status status = begin(ctx, op, in, &plan);
-    if (!status && in->offsets && in->rows > 0 && out && !plan.exact &&
-        ctx->device->calls->reduce_segments)
-        status = ctx->device->calls->reduce_segments(ctx->device, ctx, &plan, in, out, &done);
+    if (!status && out) {
+        const tally_view rows = tally_rows(out, plan.op->out, in->rows, 1);
+        const tl_call call = {.verb = TL_REDUCE, .plan = &plan, .in = in, .out = &rows};
+        status = run_unchecked(ctx, &call, &done);
+    }
     if (status || done) return status;
     status = open_views(ctx, &plan, in, NULL, &v);
     if (!status) status = reduce(ctx, &plan, &v.in, out);
@@ -189,19 +181,15 @@ tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const 
     tl_plan plan;
     views v;
     int done = 0;
+    tl_call call = {.verb = TL_SCAN, .plan = &plan, .in = in, .out = out, .scan = o};
     tally_status status = begin(ctx, op, in, &plan);
-    if (!status && in->offsets && in->rows > 0 && out && !plan.exact &&
-        ctx->device->calls->scan_segments && !tl_check_scan(ctx, &plan, o))
-        status = ctx->device->calls->scan_segments(ctx->device, ctx, &plan, in, out, o, &done);
+    if (!status && !tl_check_scan(ctx, &plan, o)) status = run_unchecked(ctx, &call, &done);
     if (status || done) return status;
     status = open_views(ctx, &plan, in, out, &v);
     if (!status) status = tl_check_scan(ctx, &plan, o);
     if (!status) status = tl_check_output(ctx, plan.op, &v.in, out ? &v.out : NULL, in->n, 1);
-    if (!status && views_work(&v)) {
-        tl_fp fp = tl_fp_enter();
-        status = run_scan(ctx, &plan, &v.in, &v.out, o);
-        tl_fp_leave(fp);
-    }
+    call.in = &v.in, call.out = &v.out;
+    if (!status && views_work(&v)) status = run(ctx, &call);
     close_views(&v);
     return status;
 }
@@ -214,13 +202,12 @@ tally_status tally_window(tally *ctx, const char *op, const tally_view *in, cons
     tl_plan plan, count;
     views v;
     int done = 0;
+    tl_call call = {
+        .verb = TL_WINDOW, .plan = &plan, .count = &count, .in = in, .out = out, .window = o};
     tally_status status = begin(ctx, op, in, &plan);
     if (!status) status = tl_plan_of(ctx, "count", in->dtype, &count);
-    if (!status && in->offsets && in->rows > 0 && out && !plan.exact &&
-        ctx->device->calls->window_segments && !tl_check_window(ctx, o) && tl_window_streams(o) &&
-        o->edges != TALLY_EDGES_VALID)
-        status =
-            ctx->device->calls->window_segments(ctx->device, ctx, &plan, &count, in, out, o, &done);
+    if (!status && !tl_check_window(ctx, o) && o->edges != TALLY_EDGES_VALID)
+        status = run_unchecked(ctx, &call, &done);
     if (status || done) return status;
     status = open_views(ctx, &plan, in, out, &v);
     if (!status) status = tl_check_window(ctx, o);
@@ -229,11 +216,8 @@ tally_status tally_window(tally *ctx, const char *op, const tally_view *in, cons
     if (!status)
         status = tl_check_output(ctx, plan.op, &v.in, out ? &v.out : NULL,
                                  tally_window_length(in->n, o), 0);
-    if (!status && views_work(&v)) {
-        tl_fp fp = tl_fp_enter();
-        status = run_window(ctx, &plan, &count, &v.in, &v.out, o);
-        tl_fp_leave(fp);
-    }
+    call.in = &v.in, call.out = &v.out;
+    if (!status && views_work(&v)) status = run(ctx, &call);
     close_views(&v);
     return status;
 }

@@ -50,25 +50,27 @@ void tl_clock_end(tl_gpu_device *d, tally *ctx, int lane, int kind, size_t bytes
 
 void tl_clock_drop(tl_gpu_device *d) { d->clock.first = d->clock.count = 0; }
 
-void tl_gpu_time(tl_device *base, tally *ctx, int on)
+static void read_times(tl_gpu_device *d, tally *ctx, tally_times_info *times)
 {
-    tl_gpu_device *d = tl_gpu_of(base);
-    (void)ctx;
-    d->clock = (tl_clock){.on = on};
-    d->launches = d->on_processors = 0;
-}
-
-void tl_gpu_times(tl_device *base, tally *ctx, tally_times_info *times)
-{
-    tl_gpu_device *d = tl_gpu_of(base);
     /* if enter failed, the times of open spans are not known */
     int entered = !d->gpu->calls->enter(d->gpu, NULL);
     while (entered && d->clock.count) settle(d, ctx);
     *times = d->clock.sum;
     times->launches = d->launches;
-    times->on_processors = d->on_processors;
+    times->on_processors = d->base.on_processors;
     times->device_bytes = (int64_t)d->held;
     for (int i = 0; i < 2 * TL_STAGES; i++) times->locked_bytes += (int64_t)d->stage[i].bytes;
     times->locked_bytes += (int64_t)(d->small.bytes + d->measured.said.bytes);
     if (entered) d->gpu->calls->leave(d->gpu);
+}
+
+void tl_gpu_time(tl_device *base, tally *ctx, tl_timing what, tally_times_info *times)
+{
+    tl_gpu_device *d = tl_gpu_of(base);
+    if (what == TL_TIMES_READ) {
+        read_times(d, ctx, times);
+        return;
+    }
+    d->clock = (tl_clock){.on = what == TL_TIMES_START};
+    d->launches = d->base.on_processors = 0;
 }

@@ -153,7 +153,7 @@ static tally_status by_lanes(const tl_launch *l, const grid *g, const tl_batch *
 }
 
 /* Pushes whole multiples of 2^LONG_LOG steps node by node; the whole device folds each node
- * (shapes.c). Uses lanes if memory does not suffice. in: on the device, from g->count on. */
+ * (reduce.c). Uses lanes if memory does not suffice. in: on the device, from g->count on. */
 static tally_status by_nodes(const tl_launch *l, const grid *g, const tl_batch *b,
                              const tally_view *in, int64_t at, int64_t end)
 {
@@ -166,7 +166,8 @@ static tally_status by_nodes(const tl_launch *l, const grid *g, const tl_batch *
         const tl_piece piece = {.end = TL_PIPE_WAITS, .gives = TL_STATES, .origin = at};
         level = tl_slab_level(at, end);
         const tally_view node = tl_view_part(in, at - g->count, (int64_t)1 << level, bytes);
-        if (tl_gpu_reduce_whole(g->d, l->ctx, &g->plan, &piece, &node, &to)) {
+        const tl_call call = {.verb = TL_REDUCE, .plan = &g->plan, .in = &node, .out = &to};
+        if (tl_gpu_whole(g->d, l->ctx, &call, &piece)) {
             status = by_lanes(l, g, b, at, end);
             break;
         }
@@ -191,13 +192,12 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
     tl_built program;
     const tl_launch l = {d, ctx, &program};
     const int64_t end = g->count + in->n, round = ((int64_t)1 << LONG_LOG) - 1;
-    int64_t low, high, first = (g->count + round) & ~round, last = end & ~round;
-    tl_batch b = {0};
+    int64_t first = (g->count + round) & ~round, last = end & ~round;
+    tl_batch b = tl_batch_of(&g->plan, &tl_no_piece, in);
     (void)threads, (void)out;
     tally_status status = enter(g, ctx, &program);
     if (status) return status;
-    tl_view_extent(in, g->plan.op->elem_bytes, &low, &high);
-    status = tl_batch_data(d, ctx, &g->plan, &tl_no_piece, in, low, high, &b);
+    status = tl_batch_data(d, ctx, in, g->plan.op->elem_bytes, &b);
     if (!status) status = grow(&l, g, end);
     const int64_t launches = d->launches;
     if (!is_long(g, in->n)) first = last = end;
