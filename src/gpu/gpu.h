@@ -27,7 +27,7 @@ typedef struct tl_memory {
 enum { TL_RUN, TL_IN, TL_OUT, TL_LANES };
 enum {
     TL_EVENTS = 32,  /* events that order the lanes */
-    TL_CLOCKS = 128, /* spans measured at a time, two events each (clock.c) */
+    TL_CLOCKS = 128, /* spans measured at a time, two events each (launch.c) */
     TL_EVENTS_ALL = TL_EVENTS + 2 * TL_CLOCKS
 };
 
@@ -209,12 +209,17 @@ tally_status tl_gpu_law(tl_device *, tally *, const tl_plan *, const void *x, in
 
 /* ---- program.c ---- */
 
-/* Makes the program text of an operator and a shape ("reduce", "scan", "window", "window_long",
- * "window_along"; "law" for the probe) for the API with this prelude. kernel: the text of this
- * kernel alone (CUDA only); NULL: of all kernels of the shape. A built-in operator has one text per
- * shape, and its embedded code is found by that text (archive.h). The caller frees *text. */
-tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
-                             const char *prelude, const char *kernel, char **text, size_t *length);
+/* A program text: of an operator and a shape ("reduce", "scan", "window", "window_long",
+ * "window_along"; "law" for the probe), for the API with this prelude. kernel: the text of this
+ * kernel alone (CUDA only); NULL: of all kernels of the shape. */
+typedef struct tl_text {
+    const tl_scalar *op;
+    const char *shape, *prelude, *kernel;
+} tl_text;
+
+/* Makes a program text, which the caller frees. A built-in operator has one text per shape, and its
+ * embedded code is found by that text (archive.h). */
+tally_status tl_program_text(tally *ctx, const tl_text *of, char **text, size_t *length);
 
 /* Returns the operator as the kernels see it. It differs from *op in two cases: elements of two
  * inputs are pairs of twice the size, and a nan form may skip only the elements that are marked as

@@ -5,7 +5,6 @@
  * A file may call functions of the files below it in this list, never of those above:
  *
  *   run.c        a call of the device: whole, or in pieces, each of which comes back here
- *   inputs.c     calls on views with validity, or of two inputs
  *   segments.c   calls on segments whose offsets are on the device
  *   pieces/      large host arrays in pieces; streams and fragments
  *   reduce.c, scan.c, window/     which kernels take a batch, and their launches
@@ -14,9 +13,9 @@
  *   prepare.c    elements out of views with validity, or of two inputs
  *   batch.c      views brought to the device, results brought back
  *   forest.c     short sequences           middle.c   sequences of some chunks
- *   launch.c     programs, launches        gpu.c      open, the pool of device memory
+ *   launch.c     programs, launches, times            gpu.c      open, device memory
  *   variants.c   operators as kernels see them
- *   kernels.c    the kernels' parameters   program.c  their texts      clock.c   times */
+ *   kernels.c    the kernels' parameters              program.c  their texts */
 #ifndef TALLY_GPU_WORK_H
 #define TALLY_GPU_WORK_H
 #include "gpu.h"
@@ -56,7 +55,7 @@ extern const tl_piece tl_no_piece;
 
 typedef struct tl_variant tl_variant;
 
-/* Times of kernels and copies (clock.c). */
+/* Times of kernels and copies (launch.c). */
 typedef struct {
     int on, ready;    /* ready: a span has begun */
     int first, count; /* the spans whose times are not known yet, in a ring buffer of TL_CLOCKS */
@@ -337,7 +336,7 @@ tally_status tl_middle_reduce(const tl_launch *l, const tl_batch *b, const tl_re
 tally_status tl_middle_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,
                             const tl_before *from);
 
-/* ---- clock.c: times of the work in a lane, if tally_time asked for them ---- */
+/* ---- launch.c: times of the work in a lane, if tally_time asked for them ---- */
 
 double tl_seconds(void);
 void tl_clock_begin(tl_gpu_device *d, tally *ctx, int lane);
@@ -365,7 +364,6 @@ tally_status tl_gpu_batch(tl_gpu_device *d, tally *ctx, const tl_call *c, const 
 /* ---- calls of their own kind; between enter and leave. *done is 0 at first, and stays so if the
  * device does not do the call (tl_device_calls.run) ---- */
 
-tally_status tl_inputs_run(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done);
 tally_status tl_segments_run(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done);
 tally_status tl_key_runs(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done);
 tally_status tl_gather(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done);

@@ -328,7 +328,9 @@ tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *
         static const char what[] = "streams of windows, of exact sums or with elements left out";
         const int64_t room =
             s->verb == TL_STREAM_REDUCE ? 0 : results_of_push(s, n) * s->plan.op->result_bytes;
-        status = tl_on_processors(s->ctx, NULL, "x", what, n);
+        /* the device counts the other elements that its processors take */
+        const int64_t here = s->plan.exact || s->steps || s->scan.done.counted ? n : 0;
+        status = tl_on_processors(s->ctx, NULL, "x", what, here);
         if (!status)
             status = tl_host_copy(s->ctx, &copies, &from, 0, n * (int64_t)s->plan.op->elem_bytes, 0,
                                   "x", what);

@@ -10,12 +10,12 @@ static int worth(const tl_gpu_device *d, const tl_push *p)
     return p->n * p->plan->op->elem_bytes >= tl_pieces_least(d);
 }
 
-/* Gives a push to the processors. */
+/* Gives a push to the processors. Slices of windows overlap, so their results are counted. */
 static tally_status push_on_processors(tl_gpu_device *d, tally *ctx, tl_push *p)
 {
     tl_device *const cpu = tl_gpu_processors(d);
     const tally_status status = cpu->calls->push(cpu, ctx, p);
-    d->base.on_processors += status ? 0 : p->n;
+    d->base.on_processors += status ? 0 : p->verb == TL_WINDOW ? p->produced : p->n;
     return status;
 }
 
