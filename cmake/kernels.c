@@ -64,8 +64,8 @@ static void add_program(const tl_scalar *op, const char *shape)
 {
     char *text, tag[200];
     size_t length;
-    if (tl_program_text(NULL, op, shape, "gpu/cuda/prelude_cuda.h", NULL, &text, &length))
-        stop("text", tally_error(NULL));
+    const tl_text of = {op, shape, "gpu/cuda/prelude_cuda.h", NULL};
+    if (tl_program_text(NULL, &of, &text, &length)) stop("text", tally_error(NULL));
     tl_key key = tl_archive_key(text, length);
     int used = snprintf(tag, sizeof tag, "nvrtc %d", version);
     for (int a = 0; a < arch_count; a++)
@@ -185,13 +185,13 @@ static void compile(const program *p)
     char *arguments[ARCHS_MOST + 6] = {(char *)fatbinary, "-64", "--compress-all"};
     size_t length, bytes;
     void *code;
-    if (tl_program_text(NULL, p->op, p->shape, "gpu/cuda/prelude_cuda.h", NULL, &text, &length))
-        stop("text", tally_error(NULL));
+    const tl_text of = {p->op, p->shape, "gpu/cuda/prelude_cuda.h", NULL};
+    if (tl_program_text(NULL, &of, &text, &length)) stop("text", tally_error(NULL));
     for (int a = 0; a <= arch_count; a++) {
         int ptx = a == arch_count, number = archs[ptx ? a - 1 : a];
         snprintf(arch, sizeof arch, "%s_%d", ptx ? "compute" : "sm", number);
-        if (tl_nvrtc_compile(NULL, text, arch, NULL, NULL, NULL, &code, &bytes, NULL))
-            stop(p->op->file, tally_error(NULL));
+        const tl_nvrtc_job job = {.text = text, .arch = arch};
+        if (tl_nvrtc_compile(NULL, &job, &code, &bytes)) stop(p->op->file, tally_error(NULL));
         snprintf(part[a], sizeof part[a], "%s.%ld.%d", p->path, (long)getpid(), a);
         snprintf(image[a], sizeof image[a], "--image3=kind=%s,sm=%d,file=%.*s", ptx ? "ptx" : "elf",
                  number, PATH_ROOM + 39, part[a]);

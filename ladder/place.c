@@ -373,7 +373,7 @@ int place_launch(place *p, program *x, const char *kernel, int64_t groups, int t
         else
             list[i] = (tl_argument){TL_ARG_I64, {.i64 = arguments[i].count}};
     }
-    const tally_status status = p->gpu->calls->launch(p->gpu, p->ctx, x->gpu, kernel, groups,
-                                                      TL_GROUPS, threads, list, count);
+    const tl_kernel_start start = {kernel, groups, TL_GROUPS, threads, list, count};
+    const tally_status status = p->gpu->calls->launch(p->gpu, p->ctx, x->gpu, &start);
     return status ? failed(p, status, error) : 0;
 }

@@ -88,23 +88,20 @@ static tally_status f_read(tl_gpu *g, tally *c, void *to, const tl_memory *from,
     tally_status status = planted(c, "read");
     return status ? status : real->read(g, c, to, from, at, bytes);
 }
-static tally_status f_copy_in(tl_gpu *g, tally *c, int lane, const tl_memory *to, size_t at,
-                              const void *from, size_t bytes)
+static tally_status f_copy_in(tl_gpu *g, tally *c, const tl_copy *copy)
 {
     tally_status status = planted(c, "copy_in");
-    return status ? status : real->copy_in(g, c, lane, to, at, from, bytes);
+    return status ? status : real->copy_in(g, c, copy);
 }
-static tally_status f_copy_out(tl_gpu *g, tally *c, int lane, void *to, const tl_memory *from,
-                               size_t at, size_t bytes)
+static tally_status f_copy_out(tl_gpu *g, tally *c, const tl_copy *copy)
 {
     tally_status status = planted(c, "copy_out");
-    return status ? status : real->copy_out(g, c, lane, to, from, at, bytes);
+    return status ? status : real->copy_out(g, c, copy);
 }
-static tally_status f_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t number,
-                             tl_spread spread, int threads, const tl_argument *a, int count)
+static tally_status f_launch(tl_gpu *g, tally *c, tl_program *p, const tl_kernel_start *start)
 {
-    tally_status status = planted(c, name);
-    return status ? status : real->launch(g, c, p, name, number, spread, threads, a, count);
+    tally_status status = planted(c, start->kernel);
+    return status ? status : real->launch(g, c, p, start);
 }
 static tally_status f_wait(tl_gpu *g, tally *c)
 {

@@ -149,7 +149,7 @@ static void place_inputs(tally *ctx, problem *c)
 }
 
 /* Nothing of the call before was the processors', but where a device has no road
-   (gpu/pieces/inputs.c). */
+   (gpu/run.c). */
 static void check_road(tally *ctx, const problem *c, int may)
 {
     tally_times_info times;

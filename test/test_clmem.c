@@ -105,6 +105,26 @@ static void check_verbs(handle in, handle out, char *px, char *py, int shift)
     }
 }
 
+/* The windows of a stream whose pushes are small: each element counts once. */
+static void check_stream(char *px, char *py)
+{
+    const tally_window_options w = {.before = 2, .after = 2, .edges = TALLY_EDGES_SHRINK};
+    tally_stream *s;
+    tally_times_info times;
+    int64_t made[3] = {0, 0, 0};
+    tally_time(ctx, 1);
+    if (!check_ok(ctx, tally_stream_window(ctx, "sum", TALLY_F32, &w, &s), "a stream")) return;
+    check_ok(ctx, tally_stream_push(s, px, 60, py, &made[0]), "a push");
+    check_ok(ctx, tally_stream_push(s, px + 240, 40, py + 4 * made[0], &made[1]), "a push");
+    check_ok(ctx, tally_stream_finish(s, py + 4 * (made[0] + made[1]), &made[2]), "the end");
+    tally_stream_close(s);
+    tally_times(ctx, &times);
+    check(made[0] + made[1] + made[2] == 100, "%lld results",
+          (long long)(made[0] + made[1] + made[2]));
+    check(times.on_processors == 100 && !times.launches,
+          "windows of a stream: %lld elements on the processors", (long long)times.on_processors);
+}
+
 /* What the processors do on every device counts its elements (test_staged compares it all). */
 static void check_processors(char *px, char *py)
 {
@@ -126,6 +146,7 @@ static void check_processors(char *px, char *py)
     tally_times(ctx, &times);
     check(times.on_processors == 200 && !times.launches, "%lld elements on the processors",
           (long long)times.on_processors);
+    check_stream(px, py);
     tally_time(ctx, 0);
 }
 

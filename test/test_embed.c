@@ -260,11 +260,8 @@ static void check_archive(void)
     };
     check_ok(NULL, tl_resolve(NULL, "sum", TALLY_F32, &op, &par), "sum f32");
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
-        if (!check_ok(NULL,
-                      tl_program_text(NULL, op, shapes[s], "gpu/cuda/prelude_cuda.h", NULL, &text,
-                                      &length),
-                      shapes[s]))
-            continue;
+        const tl_text of = {op, shapes[s], "gpu/cuda/prelude_cuda.h", NULL};
+        if (!check_ok(NULL, tl_program_text(NULL, &of, &text, &length), shapes[s])) continue;
         check(tl_archive_find(tl_embedded, tl_archive_key(text, length), &bytes) != NULL,
               "sum f32 %s is there", shapes[s]);
         text[length / 2] ^= 1;

@@ -14,13 +14,10 @@ typedef struct {
     kind kind;
     tl_memory memory;
     size_t offset, bytes;
-    const void *from;
-    void *to;
+    void *host;
     tl_program *program;
+    tl_kernel_start start; /* its name and its arguments are those below */
     char name[24];
-    int64_t number;
-    tl_spread spread;
-    int threads, count;
     tl_argument args[ARGUMENTS];
     int64_t event; /* MARK, FOLLOW */
 } task;
@@ -48,13 +45,11 @@ static int step(int lane)
     tally_status status = TALLY_OK;
     if (t->kind == FOLLOW && !done[t->event]) return 0;
     if (t->kind == MARK) done[t->event] = 1;
-    if (t->kind == COPY_IN)
-        status = real->copy_in(gpu, ctx, TL_RUN, &t->memory, t->offset, t->from, t->bytes);
-    if (t->kind == COPY_OUT)
-        status = real->copy_out(gpu, ctx, TL_RUN, t->to, &t->memory, t->offset, t->bytes);
-    if (t->kind == LAUNCH)
-        status = real->launch(gpu, ctx, t->program, t->name, t->number, t->spread, t->threads,
-                              t->args, t->count);
+    const tl_copy copy = {TL_RUN, &t->memory, t->offset, t->host, t->bytes};
+    t->start.kernel = t->name, t->start.arguments = t->args;
+    if (t->kind == COPY_IN) status = real->copy_in(gpu, ctx, &copy);
+    if (t->kind == COPY_OUT) status = real->copy_out(gpu, ctx, &copy);
+    if (t->kind == LAUNCH) status = real->launch(gpu, ctx, t->program, &t->start);
     if (!status && t->kind < MARK) status = real->quiet(gpu, ctx);
     check_ok(ctx, status, "a task");
     lanes[lane].head++;
@@ -103,31 +98,29 @@ static task *append(int lane, kind k)
     return t;
 }
 
-static tally_status f_copy_in(tl_gpu *g, tally *c, int lane, const tl_memory *to, size_t at,
-                              const void *from, size_t bytes)
+static tally_status append_copy(const tl_copy *copy, kind which)
 {
-    (void)g, (void)c;
-    task *t = append(lane, COPY_IN);
-    t->memory = *to, t->offset = at, t->from = from, t->bytes = bytes;
+    task *t = append(copy->lane, which);
+    t->memory = *copy->memory, t->offset = copy->offset, t->host = copy->host;
+    t->bytes = copy->bytes;
     return TALLY_OK;
 }
-static tally_status f_copy_out(tl_gpu *g, tally *c, int lane, void *to, const tl_memory *from,
-                               size_t at, size_t bytes)
+static tally_status f_copy_in(tl_gpu *g, tally *c, const tl_copy *copy)
 {
-    (void)g, (void)c;
-    task *t = append(lane, COPY_OUT);
-    t->memory = *from, t->offset = at, t->to = to, t->bytes = bytes;
-    return TALLY_OK;
+    return (void)g, (void)c, append_copy(copy, COPY_IN);
 }
-static tally_status f_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t number,
-                             tl_spread spread, int threads, const tl_argument *args, int count)
+static tally_status f_copy_out(tl_gpu *g, tally *c, const tl_copy *copy)
+{
+    return (void)g, (void)c, append_copy(copy, COPY_OUT);
+}
+static tally_status f_launch(tl_gpu *g, tally *c, tl_program *p, const tl_kernel_start *start)
 {
     (void)g, (void)c;
     task *t = append(TL_RUN, LAUNCH);
-    if (count > ARGUMENTS) exit(2);
-    t->program = p, t->number = number, t->spread = spread, t->threads = threads, t->count = count;
-    snprintf(t->name, sizeof t->name, "%s", name);
-    memcpy(t->args, args, (size_t)count * sizeof *args);
+    if (start->count > ARGUMENTS) exit(2);
+    t->program = p, t->start = *start;
+    snprintf(t->name, sizeof t->name, "%s", start->kernel);
+    memcpy(t->args, start->arguments, (size_t)start->count * sizeof *start->arguments);
     return TALLY_OK;
 }
 static tally_status f_mark(tl_gpu *g, tally *c, int lane, int event)

@@ -40,10 +40,11 @@ static void answer_measure(const tl_arguments_measure *a)
         memcpy((void *)(uintptr_t)a->said.is.memory.address, count, MEASURED_DONE * sizeof *count);
 }
 
-static tally_status d_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t number,
-                             tl_spread spread, int threads, const tl_argument *arguments, int count)
+static tally_status d_launch(tl_gpu *g, tally *c, tl_program *p, const tl_kernel_start *start)
 {
-    const int id = check_launch(c, name, number, spread, threads, arguments, count),
+    const char *const name = start->kernel;
+    const tl_argument *const arguments = start->arguments;
+    const int id = check_launch(c, start),
               at = tl_kernel_number(c, p->names[0], sizeof p->names[0], p->count, name);
     (void)g;
     if (id < 0 || !check(at >= 0, "%s", tally_error(c))) return TALLY_INVALID;

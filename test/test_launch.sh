@@ -11,7 +11,7 @@ fresh() {
     rm -rf copy/src/gpu && cp -r "$TALLY_SOURCE/src/gpu" copy/src/gpu
 }
 compile() {
-    "$CC" -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror -I"$TALLY_SOURCE/include" -Icopy/src -fsyntax-only copy/src/gpu/shapes.c >said 2>&1
+    "$CC" -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror -I"$TALLY_SOURCE/include" -Icopy/src -fsyntax-only copy/src/gpu/reduce.c >said 2>&1
 }
 # plant FILE SED WORDS: with FILE changed by SED the compiler must say WORDS
 plant() {
@@ -32,12 +32,12 @@ plant() {
 fresh
 compile || { echo "FAILED: the files as they are do not compile:" && head -n 10 said && failed=1; }
 few='up: not as many arguments as in params.def'
-plant gpu/shapes.c 's/ \.level = tl_i64\(k\),//' "$few"
-plant gpu/shapes.c 's/\.level = tl_i64\(k\),/& .levels = tl_i64(k),/' "no member named .levels|$few"
-plant gpu/shapes.c 's/\.level = tl_i64\(k\),/& .level = tl_i64(k),/' 'override'
-plant gpu/shapes.c 's/\.level = tl_i64\(k\),/.level = tl_f64(k),/' 'incompatible types|incompatible type'
-plant gpu/shapes.c 's/\.level = tl_i64\(k\),/.level = to,/' 'incompatible types|incompatible type'
-plant gpu/shapes.c 's/\.level = tl_i64\(k\),/.level = k,/' 'missing.braces'
+plant gpu/reduce.c 's/ \.level = tl_i64\(k\),//' "$few"
+plant gpu/reduce.c 's/\.level = tl_i64\(k\),/& .levels = tl_i64(k),/' "no member named .levels|$few"
+plant gpu/reduce.c 's/\.level = tl_i64\(k\),/& .level = tl_i64(k),/' 'override'
+plant gpu/reduce.c 's/\.level = tl_i64\(k\),/.level = tl_f64(k),/' 'incompatible types|incompatible type'
+plant gpu/reduce.c 's/\.level = tl_i64\(k\),/.level = to,/' 'incompatible types|incompatible type'
+plant gpu/reduce.c 's/\.level = tl_i64\(k\),/.level = k,/' 'missing.braces'
 plant gpu/kernel/params.def '/^KERNEL\(up,/a I64(another)' "$few"
 plant gpu/kernel/params.def '/^KERNEL\(up,/,/^END/{/I64\(level\)/d}' "no member named .level|$few"
 plant gpu/kernel/params.def '/^KERNEL\(up,/,/^END/s/I64\(level\)/F64(level)/' 'incompatible types|incompatible type'

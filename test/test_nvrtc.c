@@ -59,12 +59,16 @@ static tally_status build(const tl_scalar *op, const char *shape, const char *ke
     size_t length, bytes;
     struct timespec begin, end;
     *log = NULL;
-    tally_status status =
-        tl_program_text(ctx, op, shape, "gpu/cuda/prelude_cuda.h", kernel, &text, &length);
+    const tl_text of = {op, shape, "gpu/cuda/prelude_cuda.h", kernel};
+    tally_status status = tl_program_text(ctx, &of, &text, &length);
     if (status) return status;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
-    status = tl_nvrtc_compile(ctx, text, arch, op->user ? tl_nvrtc_quick : NULL,
-                              "--ptxas-options=-v", NULL, &code, &bytes, log);
+    const tl_nvrtc_job job = {.text = text,
+                              .arch = arch,
+                              .wish = op->user ? tl_nvrtc_quick : NULL,
+                              .more = "--ptxas-options=-v",
+                              .log = log};
+    status = tl_nvrtc_compile(ctx, &job, &code, &bytes);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
     printf("%s: %.0f ms of processor time\n", what,
            1e3 * (double)(end.tv_sec - begin.tv_sec) +
@@ -178,17 +182,17 @@ static void try_wish(void)
                       text[] = "extern \"C\" __global__ void k() {}\n";
     void *code;
     size_t bytes = 0;
-    check_ok(ctx, tl_nvrtc_compile(ctx, text, "sm_90", option, NULL, NULL, &code, &bytes, NULL),
-             "a wish not granted");
+    tl_nvrtc_job job = {.text = text, .arch = "sm_90", .wish = option};
+    check_ok(ctx, tl_nvrtc_compile(ctx, &job, &code, &bytes), "a wish not granted");
     check(code && bytes > 0, "%zu bytes of code", bytes);
     free(code);
-    check(tl_nvrtc_compile(ctx, text, "sm_90", NULL, option, NULL, &code, &bytes, NULL) ==
-                  TALLY_NO_DEVICE &&
-              !code && strstr(tally_error(ctx), "no-such-option"),
+    job = (tl_nvrtc_job){.text = text, .arch = "sm_90", .more = option};
+    check(tl_nvrtc_compile(ctx, &job, &code, &bytes) == TALLY_NO_DEVICE && !code &&
+              strstr(tally_error(ctx), "no-such-option"),
           "an unknown option: '%s'", tally_error(ctx));
     const atomic_int stop = 1; /* before it begins; an NVRTC that cannot be stopped goes on */
-    const tally_status status =
-        tl_nvrtc_compile(ctx, text, "sm_90", NULL, NULL, &stop, &code, &bytes, NULL);
+    job = (tl_nvrtc_job){.text = text, .arch = "sm_90", .stop = &stop};
+    const tally_status status = tl_nvrtc_compile(ctx, &job, &code, &bytes);
     check(tl_nvrtc_version() < 13000 ? !status : status == TALLY_NO_DEVICE && !code, "stopped: %d",
           (int)status);
     free(code);

@@ -263,8 +263,8 @@ void tally_close(tally *ctx)
     tl_pool_close();
 }
 
-int tally_threads(const tally *ctx) { return ctx ? ctx->device->calls->threads(ctx->device) : 1; }
-const char *tally_isa(const tally *ctx) { return ctx ? ctx->device->calls->isa(ctx->device) : ""; }
+int tally_threads(const tally *ctx) { return ctx ? ctx->device->threads : 1; }
+const char *tally_isa(const tally *ctx) { return ctx ? ctx->device->name : ""; }
 
 tally_status tally_use_stream(tally *ctx, void *stream)
 {
@@ -291,16 +291,17 @@ tally_status tally_device_pointer(tally *ctx, void *object, void **pointer)
 tally_status tally_device_forget(tally *ctx, void *pointer)
 {
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
-    if (!ctx->device->calls->forget)
+    if (!ctx->device->calls->adopt)
         return tl_fail(ctx, TALLY_UNSUPPORTED, "pointer: a %s device has host memory",
                        ctx->device->calls->name);
-    return ctx->device->calls->forget(ctx->device, ctx, pointer);
+    return ctx->device->calls->adopt(ctx->device, ctx, NULL, &pointer);
 }
 
 tally_status tally_time(tally *ctx, int on)
 {
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
-    if (ctx->device->calls->time) ctx->device->calls->time(ctx->device, ctx, on != 0);
+    tl_device *const d = ctx->device;
+    if (d->calls->time) d->calls->time(d, ctx, on ? TL_TIMES_START : TL_TIMES_STOP, NULL);
     return TALLY_OK;
 }
 
@@ -310,7 +311,8 @@ tally_status tally_times(tally *ctx, tally_times_info *times)
     if (!times)
         return tl_fail(ctx, TALLY_INVALID, "times is NULL: must point to where the times go");
     *times = (tally_times_info){0};
-    if (ctx->device->calls->times) ctx->device->calls->times(ctx->device, ctx, times);
+    tl_device *const d = ctx->device;
+    if (d->calls->time) d->calls->time(d, ctx, TL_TIMES_READ, times);
     return TALLY_OK;
 }
 
@@ -328,7 +330,8 @@ tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *
     if (!status && scalar->inputs == 2)
         return tl_fail(ctx, TALLY_INVALID,
                        "op is '%.60s': it takes two inputs, a view whose next is another", op);
-    if (!status) status = ctx->device->calls->plan(ctx->device, ctx, scalar, par, plan);
+    if (!status)
+        status = ctx->device->calls->plan(ctx->device, ctx, scalar, par, TL_FOR_DEVICE, plan);
     if (!status && strlen(op) < sizeof ctx->plans[0].op) {
         tl_plan_entry *entry = &ctx->plans[ctx->next_plan++ % TL_PLAN_ENTRIES];
         strcpy(entry->op, op);
@@ -342,7 +345,7 @@ tally_status tl_plan_of_host(tally *ctx, const char *op, tally_dtype dtype, tl_p
 {
     tally_status status = tl_plan_of(ctx, op, dtype, plan);
     if (status || plan->core) return status;
-    return ctx->device->calls->plan_host(ctx->device, ctx, plan->op, plan->par, plan);
+    return ctx->device->calls->plan(ctx->device, ctx, plan->op, plan->par, TL_FOR_PROCESSORS, plan);
 }
 
 tally_status tl_plan_of_inputs(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan)
@@ -352,12 +355,19 @@ tally_status tl_plan_of_inputs(tally *ctx, const char *op, tally_dtype dtype, tl
     const tally_status status = tl_resolve(ctx, op, dtype, &scalar, &par);
     if (status || scalar->inputs == 1)
         return status ? status : tl_plan_of_host(ctx, op, dtype, plan);
-    return ctx->device->calls->plan_host(ctx->device, ctx, scalar, par, plan);
+    return ctx->device->calls->plan(ctx->device, ctx, scalar, par, TL_FOR_PROCESSORS, plan);
 }
 
 tally_status tl_on_processors(tally *ctx, const void *p, const char *name, const char *what,
                               int64_t elements)
 {
-    if (!ctx->device->calls->on_processors) return TALLY_OK;
-    return ctx->device->calls->on_processors(ctx->device, ctx, p, name, what, elements);
+    tl_device *const d = ctx->device, *owner = NULL;
+    const tally_status status =
+        p && d->calls->owner ? d->calls->owner(d, ctx, p, &owner) : TALLY_OK;
+    if (status) return status;
+    if (owner)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "%s is memory of %s: %s take host memory", name,
+                       owner->name, what);
+    d->on_processors += elements;
+    return TALLY_OK;
 }

@@ -42,11 +42,6 @@ tally_status tl_check_window(tally *ctx, const tally_window_options *o)
     return TALLY_OK;
 }
 
-int tl_window_streams(const tally_window_options *o)
-{
-    return o->before >= 0 && o->after >= 0 && o->step <= 1;
-}
-
 tally_status tl_check_output(tally *ctx, const tl_scalar *op, const tally_view *in,
                              const tally_view *out, int64_t length, int in_place)
 {
@@ -93,12 +88,12 @@ tally_status tl_host_copy(tally *ctx, tl_host_copies *c, void **p, int64_t low, 
 {
     const tl_device_calls *calls = ctx->device->calls;
     const size_t bytes = (size_t)(high - low);
-    int ours = 0;
-    if (high <= low) return TALLY_OK;
-    if (!calls->owns || !calls->copy) return tl_on_processors(ctx, *p, name, what, 0);
+    tl_device *owner;
+    (void)name, (void)what;
+    if (high <= low || !calls->owner) return TALLY_OK;
     char *const from = tl_offset(*p, low);
-    tally_status status = calls->owns(ctx->device, ctx, from, &ours);
-    if (status || !ours) return status;
+    tally_status status = calls->owner(ctx->device, ctx, from, &owner);
+    if (status || !owner) return status;
     char *copy = malloc(bytes);
     if (!copy) return tl_no_memory(ctx, bytes, "a copy of device memory");
     c->one[c->count].of = from;
@@ -163,13 +158,25 @@ void tl_host_close(tl_host_copies *c)
 
 tally_status tl_host_offsets(tally *ctx, const char *name, tally_view *v, int64_t **copy)
 {
+    const tl_device_calls *const calls = ctx->device->calls;
+    const size_t bytes = ((size_t)v->rows + 1) * sizeof *v->offsets;
+    tl_device *owner;
     *copy = NULL;
-    if (!v->offsets || v->rows <= 0 || !ctx->device->calls->offsets) return TALLY_OK;
+    if (!v->offsets || v->rows <= 0 || !calls->owner) return TALLY_OK;
     if (v->rows >= INT64_MAX / (int64_t)sizeof *v->offsets)
         return tl_fail(ctx, TALLY_INVALID,
                        "%s->rows is %lld: its offsets would have more bytes than 2^63", name,
                        (long long)v->rows);
-    tally_status status = ctx->device->calls->offsets(ctx->device, ctx, v, copy);
-    if (*copy) v->offsets = *copy;
+    tally_status status = calls->owner(ctx->device, ctx, v->offsets, &owner);
+    if (status || !owner) return status;
+    *copy = malloc(bytes);
+    if (!*copy) return tl_no_memory(ctx, bytes, "a copy of offsets");
+    status = calls->copy(ctx->device, ctx, *copy, v->offsets, bytes);
+    if (!status) {
+        v->offsets = *copy;
+        return TALLY_OK;
+    }
+    free(*copy);
+    *copy = NULL;
     return status;
 }

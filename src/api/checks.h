@@ -3,15 +3,13 @@
  * do. */
 #ifndef TALLY_API_CHECKS_H
 #define TALLY_API_CHECKS_H
+#include "context/call.h"
 #include "context/context.h"
 
 tally_status tl_check_scan(tally *ctx, const tl_plan *plan, const tally_scan_options *options);
 tally_status tl_check_window(tally *ctx, const tally_window_options *options);
 /* Refuses a step, and edges that change lengths, for views with offsets. */
 tally_status tl_check_step(tally *ctx, const tally_view *in, const tally_window_options *options);
-/* Whether devices and streams support these windows. They do not support negative offsets or a
- * step (cpu/keys/ranges.h). */
-int tl_window_streams(const tally_window_options *options);
 /* Checks out against in, whose sequences give `length` results each, and against the result type
  * of op. */
 tally_status tl_check_output(tally *ctx, const tl_scalar *op, const tally_view *in,

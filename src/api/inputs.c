@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * The verbs on views with validity, or with two inputs. They check the arguments and run on the
- * device, if it supports the call (tl_device_calls.inputs), or by one of the three methods of the
+ * device, if it supports the call (tl_call.form), or by one of the three methods of the
  * processors (cpu/inputs/). */
 #include "inputs.h"
 #include "checks.h"
 #include "inputs_job.h"
+#include "run.h"
 #include "context/operators.h"
 #include "context/view.h"
 #include "cpu/exact/exact.h"
@@ -22,7 +23,7 @@ static int has_elements(const tally_view *in) { return in->rows > 0 && (in->offs
  * it. */
 static tally_status reduce_present(tl_job *j, tally_view *out, int *done)
 {
-    const tl_device_calls *calls = j->ctx->device->calls;
+    tl_device *const device = j->ctx->device;
     const int threads = tally_threads(j->ctx);
     tl_form blank;
     tl_plan plan;
@@ -34,7 +35,7 @@ static tally_status reduce_present(tl_job *j, tally_view *out, int *done)
         *done = 1;
     } else if (j->in.rows == 1 && tl_present_blank(&j->form, &blank)) {
         const tally_status status =
-            calls->plan_host(j->ctx->device, j->ctx, blank.op, blank.par, &plan);
+            device->calls->plan(device, j->ctx, blank.op, blank.par, TL_FOR_PROCESSORS, &plan);
         if (status) return status;
         tl_present_reduce_blank(&plan, &blank, threads, &j->in, out->data);
         *done = 1;
@@ -48,7 +49,7 @@ static tally_status run(const tl_job *j, tl_call call)
     call.plan = &j->plan;
     call.count = &j->count;
     call.in = &j->work;
-    return (j->plan.exact ? tl_exact_run : tl_run)(j->ctx, tally_threads(j->ctx), &call);
+    return tl_run_host(j->ctx, &call);
 }
 
 /* reduce on the processors. */
@@ -86,8 +87,8 @@ tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, 
         tally_view rows = tally_rows(out, j.form.op->out, in->rows, 1);
         int done = 0;
         tl_fp fp = tl_fp_enter();
-        status = has_elements(&j.in) ? tl_job_on_device(&j, TL_REDUCE, &rows, NULL, NULL, &done)
-                                     : TALLY_OK;
+        const tl_call verb = {.verb = TL_REDUCE, .out = &rows};
+        status = has_elements(&j.in) ? tl_job_on_device(&j, &verb, &done) : TALLY_OK;
         if (!status && !done) status = reduce(&j, &rows);
         tl_fp_leave(fp);
     }
@@ -161,7 +162,8 @@ tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, co
             j.plan.mask->quiet(start, o.init, j.form.op->out, 1);
             o.init = start;
         }
-        status = tl_job_on_device(&j, TL_SCAN, &j.out, &o, NULL, &done);
+        status =
+            tl_job_on_device(&j, &(tl_call){.verb = TL_SCAN, .out = &j.out, .scan = &o}, &done);
         if (!status && !done) status = scan(&j, &j.out, &o);
         tl_fp_leave(fp);
     }
@@ -171,46 +173,30 @@ tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, co
 
 /* ---- windows ---- */
 
-/* Computes the ranges of one sequence. x: its elements, of which the first has number `first` in
- * the job; y: the results, `step` bytes apart. */
-static tally_status run_ranges(tl_job *j, const tl_ranges *all, const char *x, int64_t first,
-                               char *y, int64_t step)
-{
-    const int threads = tally_threads(j->ctx);
-    if (j->plan.exact) return tl_exact_ranges_run(&j->plan, threads, all, x, 1, y, step), TALLY_OK;
-    if (j->form.kind != TL_FORM_STATES)
-        return tl_ranges_run(j->ctx, &j->plan, &j->count, threads, all, x, 1, y, step);
-    tl_states_ranges(&j->plan, threads, all, x, tl_job_there(j) + first, y, step);
-    return TALLY_OK;
-}
-
-static tally_status ranges(tl_job *j, const tally_view *out, const tally_window_options *o)
+/* Windows of states, of each sequence as ranges. */
+static void state_windows(tl_job *j, const tally_view *out, const tally_window_options *o)
 {
     const int64_t bytes = j->plan.op->result_bytes;
-    tally_status status = TALLY_OK;
-    for (int64_t r = 0, first = 0; r < j->work.rows && !status; r++) {
+    for (int64_t r = 0, first = 0; r < j->work.rows; r++) {
         int64_t n, m;
         const char *x = tl_view_row(&j->work, r, j->plan.op->elem_bytes, &n);
         char *y = tl_view_row(out, r, bytes, &m);
         const tl_ranges all = tl_ranges_of(o, n);
-        status = run_ranges(j, &all, x, first, y, out->stride * bytes);
+        tl_states_ranges(&j->plan, tally_threads(j->ctx), &all, x, tl_job_there(j) + first, y,
+                         out->stride * bytes);
         first += n;
     }
-    return status;
 }
+
 /* Windows on the processors. */
 static tally_status window(tl_job *j, tally_view *y, const tally_window_options *o)
 {
-    const int threads = tally_threads(j->ctx);
     tally_status status = tl_job_to_host(j, y);
     if (!status) status = tl_job_prepare(j, NULL, 0);
-    const int streams = tl_window_streams(o);
-    if (!status && streams && (j->plan.exact || j->form.kind != TL_FORM_STATES))
-        status = run(j, (tl_call){.verb = TL_WINDOW, .out = y, .window = o});
-    else if (!status && j->plan.exact)
-        status = tl_exact_ranges_view(j->ctx, &j->plan, NULL, threads, &j->work, y, o);
+    if (!status && j->form.kind == TL_FORM_STATES && !j->plan.exact)
+        state_windows(j, y, o);
     else if (!status)
-        status = ranges(j, y, o);
+        status = run(j, (tl_call){.verb = TL_WINDOW, .out = y, .window = o});
     return status ? status : tl_host_back(j->ctx, &j->copies);
 }
 
@@ -230,7 +216,8 @@ static tally_status window_by(tally *ctx, const char *op, const tl_plan *named,
         int done = 0;
         tl_fp fp = tl_fp_enter();
         tl_inputs_normal(&j.out);
-        if (tl_window_streams(o)) status = tl_job_on_device(&j, TL_WINDOW, &j.out, NULL, o, &done);
+        status =
+            tl_job_on_device(&j, &(tl_call){.verb = TL_WINDOW, .out = &j.out, .window = o}, &done);
         if (!status && !done) status = window(&j, &j.out, o);
         tl_fp_leave(fp);
     }
@@ -250,6 +237,18 @@ tally_status tl_inputs_window_of(tally *ctx, const tl_plan *plan, const tally_vi
     return window_by(ctx, plan->op->file, plan, in, out, o);
 }
 
+/* Computes the ranges of the job's one sequence. y: the results, `step` bytes apart. */
+static tally_status run_ranges(tl_job *j, const tl_ranges *all, char *y, int64_t step)
+{
+    const int threads = tally_threads(j->ctx);
+    const void *x = j->work.data;
+    if (j->plan.exact) return tl_exact_ranges_run(&j->plan, threads, all, x, 1, y, step), TALLY_OK;
+    if (j->form.kind != TL_FORM_STATES)
+        return tl_ranges_run(j->ctx, &j->plan, &j->count, threads, all, x, 1, y, step);
+    tl_states_ranges(&j->plan, threads, all, x, tl_job_there(j), y, step);
+    return TALLY_OK;
+}
+
 tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in,
                               const tl_ranges *all, const tally_view *out)
 {
@@ -260,8 +259,7 @@ tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in,
     if (!status) {
         tl_fp fp = tl_fp_enter();
         status = tl_job_prepare(&j, NULL, 0);
-        if (!status)
-            status = run_ranges(&j, all, j.work.data, 0, out->data, tl_step(out->stride, bytes));
+        if (!status) status = run_ranges(&j, all, out->data, tl_step(out->stride, bytes));
         tl_fp_leave(fp);
     }
     tl_job_close(&j);

@@ -43,7 +43,8 @@ tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_plan *n
     for (const tally_view *v = &j->in; v && !status; v = v->next)
         status = tl_input_check(ctx, v, v == &j->in ? "in" : "in->next");
     if (status) return status;
-    status = ctx->device->calls->plan_host(ctx->device, ctx, j->form.op, j->form.par, &j->plan);
+    status = ctx->device->calls->plan(ctx->device, ctx, j->form.op, j->form.par, TL_FOR_PROCESSORS,
+                                      &j->plan);
     /* whether a user's operator has a blank is known now, after it was compiled */
     if (!status && j->form.kind == TL_FORM_STATES && j->form.op->blank) {
         j->form.kind = TL_FORM_BLANK;
@@ -52,7 +53,9 @@ tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_plan *n
     const tl_scalar *count;
     tl_par none;
     if (!status) status = tl_resolve(ctx, "count", TALLY_F32, &count, &none);
-    if (!status) status = ctx->device->calls->plan_host(ctx->device, ctx, count, none, &j->count);
+    if (!status)
+        status =
+            ctx->device->calls->plan(ctx->device, ctx, count, none, TL_FOR_PROCESSORS, &j->count);
     return status;
 }
 
@@ -78,18 +81,16 @@ tally_status tl_job_to_host(tl_job *j, tally_view *out)
                   : tl_host_view(j->ctx, &j->copies, out, j->form.op->result_bytes, 1, "out", what);
 }
 
-tally_status tl_job_on_device(tl_job *j, tl_verb verb, const tally_view *out,
-                              const tally_scan_options *scan, const tally_window_options *window,
-                              int *done)
+tally_status tl_job_on_device(tl_job *j, const tl_call *verb, int *done)
 {
     tl_plan count;
-    const tl_inputs_call call = {verb, &j->form, &j->in, out, scan, window, &count};
+    tl_call call = *verb;
+    call.plan = &j->plan, call.count = &count, call.in = &j->in, call.form = &j->form;
     *done = 0;
     tl_job_normal(j);
-    if (j->here || (j->plan.exact && verb != TL_REDUCE) || !j->ctx->device->calls->inputs)
-        return TALLY_OK;
+    if (j->here) return TALLY_OK;
     tally_status status = tl_plan_of(j->ctx, "sum", TALLY_U8, &count);
-    return status ? status : j->ctx->device->calls->inputs(j->ctx->device, j->ctx, &call, done);
+    return status ? status : j->ctx->device->calls->run(j->ctx->device, j->ctx, &call, done);
 }
 
 tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse)
@@ -99,9 +100,9 @@ tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse)
     if (!states && tl_gather_reads(&j->in, out, reverse)) {
         tl_form late;
         if (j->in.valid && tl_form_late(&j->form, &late)) {
-            const tl_device_calls *calls = j->ctx->device->calls;
+            tl_device *const device = j->ctx->device;
             const tally_status status =
-                calls->plan_host(j->ctx->device, j->ctx, late.op, late.par, &j->plan);
+                device->calls->plan(device, j->ctx, late.op, late.par, TL_FOR_PROCESSORS, &j->plan);
             if (status) return status;
             j->form = late;
         }

@@ -30,10 +30,9 @@ tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_plan *n
                          const tally_view *in, const tally_view *out, int here);
 void tl_job_close(tl_job *j);
 
-/* Tries the call on the device; *done as for tl_device_calls.inputs. */
-tally_status tl_job_on_device(tl_job *j, tl_verb verb, const tally_view *out,
-                              const tally_scan_options *scan, const tally_window_options *window,
-                              int *done);
+/* Tries the call on the device; *done as for tl_device_calls.run. verb: the verb, its results and
+ * its options. */
+tally_status tl_job_on_device(tl_job *j, const tl_call *verb, int *done);
 /* Copies device memory to the host, for the processors. */
 tally_status tl_job_to_host(tl_job *j, tally_view *out);
 void tl_job_normal(tl_job *j);

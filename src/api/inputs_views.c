@@ -16,8 +16,8 @@ tally_dtype tl_inputs_dtype(const tally_view *in)
 tally_status tl_feed_open(tally *ctx, const tl_plan *plan, int absent, int by_states, tl_feed *feed)
 {
     tl_feed_begin(feed, plan->op, plan->par, absent, by_states);
-    const tally_status status =
-        ctx->device->calls->plan_host(ctx->device, ctx, feed->form.op, feed->form.par, &feed->plan);
+    const tally_status status = ctx->device->calls->plan(
+        ctx->device, ctx, feed->form.op, feed->form.par, TL_FOR_PROCESSORS, &feed->plan);
     return status ? status : tl_plan_of_host(ctx, "count", TALLY_F32, &feed->count);
 }
 

@@ -41,9 +41,11 @@ tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, in
     if (!runs)
         return tl_fail(ctx, TALLY_INVALID,
                        "runs is NULL: must point to where the number of runs goes");
-    const tl_device_calls *const calls = ctx->device->calls;
-    int done = 0;
-    if (calls->runs) status = calls->runs(ctx->device, ctx, &v, offsets, runs, &done);
+    tl_positions positions = {.offsets = offsets};
+    int done;
+    status = ctx->device->calls->run(
+        ctx->device, ctx, &(tl_call){.verb = TL_RUNS, .in = &v, .positions = &positions}, &done);
+    if (!status && done) *runs = positions.runs;
     if (status || done) return status;
     tl_host_copies c = {0};
     status = bring(ctx, &c, &v, 0, "keys");
@@ -117,11 +119,14 @@ tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, 
     status = tl_view_distinct(ctx, &y, "out");
     if (!status) status = tl_view_overlap(ctx, &x, bytes, &y, bytes, 0);
     if (status || !n) return status;
-    const tl_device_calls *const calls = ctx->device->calls;
-    int64_t bad, place;
-    int done = 0;
-    if (calls->gather) status = calls->gather(ctx->device, ctx, &x, order, &y, &bad, &place, &done);
-    if (done && !status && bad < n) return no_place(ctx, bad, place, x.n);
+    tl_positions positions = {.order = order};
+    int64_t bad;
+    int done;
+    status = ctx->device->calls->run(
+        ctx->device, ctx, &(tl_call){.verb = TL_TAKE, .in = &x, .out = &y, .positions = &positions},
+        &done);
+    if (done && !status && positions.bad < n)
+        return no_place(ctx, positions.bad, positions.position, x.n);
     if (status || done) return status;
     tl_host_copies c = {0};
     status = bring(ctx, &c, &x, 0, "in");

@@ -112,9 +112,12 @@ static tally_status run(tally *ctx, tl_device *device, const char *identity,
     fill(v->x, op->dtype, kind);
     memset(v->got, 0xa5, sizeof v->got);
     law(plan, v->x, v->want);
-    tally_status status = strcmp(program->shape, "law")
-                              ? device->calls->scan(device, ctx, plan, &in, &out, NULL)
-                              : device->calls->law(device, ctx, plan, v->x, N, v->got);
+    const tl_call call = {.verb = strcmp(program->shape, "law") ? TL_SCAN : TL_LAW,
+                          .plan = plan,
+                          .in = &in,
+                          .out = &out};
+    int done;
+    tally_status status = device->calls->run(device, ctx, &call, &done);
     if (status || !memcmp(v->got, v->want, (size_t)N * op->result_bytes)) return status;
     return differs(ctx, identity, program, kind, plan, v);
 }
@@ -126,7 +129,7 @@ static tally_status plan_of(tally *ctx, tl_device *device, const struct row *pro
     const tl_scalar *scalar;
     tl_par par;
     tally_status status = tl_resolve(ctx, program->op, program->dtype, &scalar, &par);
-    return status ? status : device->calls->plan(device, ctx, scalar, par, plan);
+    return status ? status : device->calls->plan(device, ctx, scalar, par, TL_FOR_DEVICE, plan);
 }
 
 static tally_status run_all(tally *ctx, tl_device *device, const char *identity)
@@ -175,7 +178,7 @@ tally_status tl_probe(tally *ctx, tl_device *device, const char *identity)
     char key[512];
     size_t bytes;
     int known = 0;
-    if (!device->calls->law) return TALLY_OK;
+    if (!device->calls->text) return TALLY_OK;
     tally_status status = key_of(ctx, device, identity, key, sizeof key);
     if (status) return status;
     tl_key hash = tl_key_add(tl_key_start, key, strlen(key));

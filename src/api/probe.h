@@ -8,6 +8,6 @@
  * scalar C. If they differ, returns TALLY_NO_DEVICE, and the sentence names the row and both bit
  * patterns. A pass is recorded in this process and in the folder of compiled programs, under
  * `identity` (the device's name and driver), tally's version and the programs' texts. Devices
- * whose kernels are compiled with the library (calls->law is NULL) pass. */
+ * whose kernels are compiled with the library (calls->text is NULL) pass. */
 tally_status tl_probe(tally *ctx, tl_device *device, const char *identity);
 #endif

@@ -95,7 +95,9 @@ static tally_status collect(job *j, const char *op, const tally_view *in)
     if (!status && j->verb == WINDOW) status = tl_check_step(ctx, in, j->window);
     if (!status) status = tl_form_of(ctx, op, in, &form);
     if (!status) status = tl_inputs_check(ctx, in, "in", &j->in, &j->next);
-    if (!status) status = ctx->device->calls->plan_host(ctx->device, ctx, form.op, form.par, &plan);
+    if (!status)
+        status =
+            ctx->device->calls->plan(ctx->device, ctx, form.op, form.par, TL_FOR_PROCESSORS, &plan);
     if (status) return status;
     tl_view_normal(&j->in);
     if (in->next) tl_view_normal(&j->next);

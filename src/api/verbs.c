@@ -4,9 +4,7 @@
 #include "context/device.h"
 #include "checks.h"
 #include "inputs.h"
-#include "cpu/exact/exact.h"
-#include "cpu/keys/ranges.h"
-#include "law/fp.h"
+#include "run.h"
 #include "context/operators.h"
 #include "context/view.h"
 #include <stdlib.h>
@@ -60,78 +58,6 @@ static int views_work(views *v)
     return v->in.rows > 0 && (v->in.offsets || v->in.n > 0) && (v->out.offsets || v->out.n > 0);
 }
 
-/* ---- a plan runs on the device, or on the processors if the device has no kernels for it ---- */
-
-static const char what_exact[] = "exact sums",
-                  what_ranges[] = "windows of negative offsets or of a step",
-                  what_reversed[] = "reversed scans of segments";
-
-/* Prepares work for the processors: copies device memory to the host. tl_host_end copies results
- * back. */
-static tally_status bring(tally *ctx, tl_host_copies *c, const tl_plan *plan, tally_view *in,
-                          tally_view *out, const char *what)
-{
-    /* the device itself counts these elements when it gives the scan to the processors */
-    const int64_t elements = what == what_reversed ? 0
-                             : in->offsets         ? in->offsets[in->rows] - in->offsets[0]
-                                                   : in->rows * in->n;
-    tally_status status = tl_on_processors(ctx, NULL, "in", what, elements);
-    if (!status) status = tl_host_view(ctx, c, in, plan->op->elem_bytes, 0, "in->data", what);
-    return status ? status
-                  : tl_host_view(ctx, c, out, plan->op->result_bytes, 1, "out->data", what);
-}
-
-static tally_status run_reduce(tally *ctx, const tl_plan *plan, const tally_view *in, void *out)
-{
-    const tl_device_calls *const calls = ctx->device->calls;
-    tally_view x = *in, y = tally_rows(out, plan->op->out, in->rows, 1);
-    const tl_call call = {.verb = TL_REDUCE, .plan = plan, .in = &x, .out = &y};
-    tl_host_copies c = {0};
-    int done = 0;
-    if (!plan->exact) return calls->reduce(ctx->device, ctx, plan, in, out);
-    tally_status status =
-        calls->exact ? calls->exact(ctx->device, ctx, plan, in, out, &done) : TALLY_OK;
-    if (status || done) return status;
-    status = bring(ctx, &c, plan, &x, &y, what_exact);
-    if (!status) status = tl_exact_run(ctx, tally_threads(ctx), &call);
-    return tl_host_end(ctx, &c, status);
-}
-
-static tally_status run_scan(tally *ctx, const tl_plan *plan, const tally_view *in,
-                             const tally_view *out, const tally_scan_options *o)
-{
-    const tl_device_calls *const calls = ctx->device->calls;
-    tally_view x = *in, y = *out;
-    const tl_call call = {.verb = TL_SCAN, .plan = plan, .in = &x, .out = &y, .scan = o};
-    tl_host_copies c = {0};
-    tally_status status = TALLY_OK;
-    /* devices give these to the processors */
-    const int reversed = calls->owns && o && o->reverse && in->offsets;
-    if (!plan->exact && !reversed) return calls->scan(ctx->device, ctx, plan, in, out, o);
-    status = bring(ctx, &c, plan, &x, &y, plan->exact ? what_exact : what_reversed);
-    if (!status && plan->exact) status = tl_exact_run(ctx, tally_threads(ctx), &call);
-    if (!status && !plan->exact) status = calls->scan(ctx->device, ctx, plan, &x, &y, o);
-    return tl_host_end(ctx, &c, status);
-}
-
-static tally_status run_window(tally *ctx, const tl_plan *plan, const tl_plan *count,
-                               const tally_view *in, const tally_view *out,
-                               const tally_window_options *o)
-{
-    tally_view x = *in, y = *out;
-    const tl_call call = {.verb = TL_WINDOW, .plan = plan, .in = &x, .out = &y, .window = o};
-    tl_host_copies c = {0};
-    const int ranges = !tl_window_streams(o), threads = tally_threads(ctx);
-    if (!plan->exact && !ranges)
-        return ctx->device->calls->window(ctx->device, ctx, plan, count, in, out, o);
-    tally_status status = bring(ctx, &c, plan, &x, &y, plan->exact ? what_exact : what_ranges);
-    if (!status && !ranges) status = tl_exact_run(ctx, threads, &call);
-    if (!status && ranges)
-        status = (plan->exact ? tl_exact_ranges_view : tl_ranges_view)(ctx, plan, count, threads,
-                                                                       &x, &y, o);
-    return tl_host_end(ctx, &c, status);
-}
-
 /* ---- verbs ---- */
 
 static tally_status reduce(tally *ctx, const tl_plan *plan, tally_view *in, void *out)
@@ -141,15 +67,13 @@ static tally_status reduce(tally *ctx, const tl_plan *plan, tally_view *in, void
     if (!out)
         return tl_fail(ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
                        (long long)in->rows);
-    tally_view dense = tally_flat(out, plan->op->out, in->rows);
+    tally_view dense = tally_flat(out, plan->op->out, in->rows),
+               rows = tally_rows(out, plan->op->out, in->rows, 1);
     tally_status status = tl_view_check(ctx, &dense, "out", plan->op->result_bytes);
     if (!status)
         status = tl_view_overlap(ctx, in, plan->op->elem_bytes, &dense, plan->op->result_bytes, 0);
     if (status) return status;
-    tl_fp fp = tl_fp_enter();
-    status = run_reduce(ctx, plan, in, out);
-    tl_fp_leave(fp);
-    return status;
+    return tl_run_checked(ctx, &(tl_call){.verb = TL_REDUCE, .plan = plan, .in = in, .out = &rows});
 }
 
 tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void *out)
@@ -159,9 +83,11 @@ tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void
     views v;
     int done = 0;
     tally_status status = begin(ctx, op, in, &plan);
-    if (!status && in->offsets && in->rows > 0 && out && !plan.exact &&
-        ctx->device->calls->reduce_segments)
-        status = ctx->device->calls->reduce_segments(ctx->device, ctx, &plan, in, out, &done);
+    if (!status && out) {
+        const tally_view rows = tally_rows(out, plan.op->out, in->rows, 1);
+        const tl_call call = {.verb = TL_REDUCE, .plan = &plan, .in = in, .out = &rows};
+        status = tl_run_unchecked(ctx, &call, &done);
+    }
     if (status || done) return status;
     status = open_views(ctx, &plan, in, NULL, &v);
     if (!status) status = reduce(ctx, &plan, &v.in, out);
@@ -192,19 +118,15 @@ tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const 
     tl_plan plan;
     views v;
     int done = 0;
+    tl_call call = {.verb = TL_SCAN, .plan = &plan, .in = in, .out = out, .scan = o};
     tally_status status = begin(ctx, op, in, &plan);
-    if (!status && in->offsets && in->rows > 0 && out && !plan.exact &&
-        ctx->device->calls->scan_segments && !tl_check_scan(ctx, &plan, o))
-        status = ctx->device->calls->scan_segments(ctx->device, ctx, &plan, in, out, o, &done);
+    if (!status && !tl_check_scan(ctx, &plan, o)) status = tl_run_unchecked(ctx, &call, &done);
     if (status || done) return status;
     status = open_views(ctx, &plan, in, out, &v);
     if (!status) status = tl_check_scan(ctx, &plan, o);
     if (!status) status = tl_check_output(ctx, plan.op, &v.in, out ? &v.out : NULL, in->n, 1);
-    if (!status && views_work(&v)) {
-        tl_fp fp = tl_fp_enter();
-        status = run_scan(ctx, &plan, &v.in, &v.out, o);
-        tl_fp_leave(fp);
-    }
+    call.in = &v.in, call.out = &v.out;
+    if (!status && views_work(&v)) status = tl_run_checked(ctx, &call);
     close_views(&v);
     return status;
 }
@@ -217,13 +139,12 @@ tally_status tally_window(tally *ctx, const char *op, const tally_view *in, cons
     tl_plan plan, count;
     views v;
     int done = 0;
+    tl_call call = {
+        .verb = TL_WINDOW, .plan = &plan, .count = &count, .in = in, .out = out, .window = o};
     tally_status status = begin(ctx, op, in, &plan);
     if (!status) status = tl_plan_of(ctx, "count", in->dtype, &count);
-    if (!status && in->offsets && in->rows > 0 && out && !plan.exact &&
-        ctx->device->calls->window_segments && !tl_check_window(ctx, o) && tl_window_streams(o) &&
-        o->edges != TALLY_EDGES_VALID)
-        status =
-            ctx->device->calls->window_segments(ctx->device, ctx, &plan, &count, in, out, o, &done);
+    if (!status && !tl_check_window(ctx, o) && o->edges != TALLY_EDGES_VALID)
+        status = tl_run_unchecked(ctx, &call, &done);
     if (status || done) return status;
     status = open_views(ctx, &plan, in, out, &v);
     if (!status) status = tl_check_window(ctx, o);
@@ -232,11 +153,8 @@ tally_status tally_window(tally *ctx, const char *op, const tally_view *in, cons
     if (!status)
         status = tl_check_output(ctx, plan.op, &v.in, out ? &v.out : NULL,
                                  tally_window_length(in->n, o), 0);
-    if (!status && views_work(&v)) {
-        tl_fp fp = tl_fp_enter();
-        status = run_window(ctx, &plan, &count, &v.in, &v.out, o);
-        tl_fp_leave(fp);
-    }
+    call.in = &v.in, call.out = &v.out;
+    if (!status && views_work(&v)) status = tl_run_checked(ctx, &call);
     close_views(&v);
     return status;
 }

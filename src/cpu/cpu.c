@@ -16,7 +16,7 @@ enum { THREADS_MOST = 1024 };
 
 typedef struct {
     tl_device base;
-    int threads, isa;
+    int isa;
 } cpu;
 
 static void isa_names(char *to, size_t room, int only_running)
@@ -46,7 +46,7 @@ static tally_status set_threads(tally *ctx, cpu *d, const char *value, const cha
     if (tally_parse_value(TALLY_I64, value, strlen(value), &n) || n < 1 || n > THREADS_MOST)
         return tl_fail(ctx, TALLY_INVALID, "%s is '%.40s': must be 1..%d", what, value,
                        THREADS_MOST);
-    d->threads = (int)n;
+    d->base.threads = (int)n;
     return TALLY_OK;
 }
 
@@ -96,29 +96,27 @@ static tally_status cpu_open(tally *ctx, int index, const char *options, tl_devi
     (void)index; /* there is one device; `describe` knows it */
     cpu *d = malloc(sizeof *d);
     if (!d) return tl_no_memory(ctx, sizeof *d, "a device");
-    *d = (cpu){{&tl_device_cpu}, tl_processors(), tl_isa_widest()};
-    if (d->threads > THREADS_MOST) d->threads = THREADS_MOST;
+    const int processors = tl_processors();
+    *d = (cpu){.base = {.calls = &tl_device_cpu,
+                        .threads = processors < THREADS_MOST ? processors : THREADS_MOST},
+               .isa = tl_isa_widest()};
     tally_status status = parse_options(ctx, d, options);
-    if (status)
+    if (status) {
         free(d);
-    else
-        *device = &d->base;
-    return status;
+        return status;
+    }
+    d->base.name = tl_isa_name(d->isa);
+    *device = &d->base;
+    return TALLY_OK;
 }
 
 static void cpu_close(tl_device *d) { free(d); }
-static int cpu_threads(const tl_device *d) { return ((const cpu *)d)->threads; }
-static void cpu_share(tl_device *d, int parts)
-{
-    cpu *c = (cpu *)d;
-    c->threads = c->threads > parts ? c->threads / parts : 1;
-}
-static const char *cpu_isa(const tl_device *d) { return tl_isa_name(((const cpu *)d)->isa); }
 
 static tally_status cpu_plan(tl_device *device, tally *ctx, const tl_scalar *op, tl_par par,
-                             tl_plan *plan)
+                             tl_plan_use use, tl_plan *plan)
 {
     int isa = ((cpu *)device)->isa;
+    (void)use; /* the device is the processors */
     if (op->user) {
         tally_status status = tl_user_compile(ctx, op, isa);
         const tl_kernel *k = op->user->kernel;
@@ -129,55 +127,31 @@ static tally_status cpu_plan(tl_device *device, tally *ctx, const tl_scalar *op,
     return TALLY_OK;
 }
 
-static tally_status cpu_reduce(tl_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
-                               void *out)
+static tally_status cpu_run(tl_device *d, tally *ctx, const tl_call *c, int *done)
 {
-    const tally_view results = tally_rows(out, plan->op->out, in->rows, 1);
-    const tl_call call = {.verb = TL_REDUCE, .plan = plan, .in = in, .out = &results};
-    return tl_run(ctx, cpu_threads(d), &call);
+    *done = c->verb <= TL_WINDOW && !c->form && !c->unchecked && !c->plan->exact &&
+            !(c->verb == TL_WINDOW && !tl_window_streams(c->window));
+    if (!*done) return TALLY_OK;
+    return tl_run(ctx, d->threads, c);
 }
 
-static tally_status cpu_scan(tl_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
-                             const tally_view *out, const tally_scan_options *o)
-{
-    const tl_call call = {.verb = TL_SCAN, .plan = plan, .in = in, .out = out, .scan = o};
-    return tl_run(ctx, cpu_threads(d), &call);
-}
-
-static tally_status cpu_window(tl_device *d, tally *ctx, const tl_plan *plan, const tl_plan *count,
-                               const tally_view *in, const tally_view *out,
-                               const tally_window_options *o)
-{
-    const tl_call call = {
-        .verb = TL_WINDOW, .plan = plan, .count = count, .in = in, .out = out, .window = o};
-    return tl_run(ctx, cpu_threads(d), &call);
-}
-
-static tally_status cpu_slab(tl_device *d, tally *ctx, const tl_plan *plan, const void *x,
-                             int64_t n, tl_counter *c)
-{
-    (void)ctx;
-    tl_push_slab(plan, cpu_threads(d), x, n, c);
-    return TALLY_OK;
-}
-
-static tally_status cpu_scan_push(tl_device *d, tally *ctx, tl_scan *s, const void *x, int64_t n,
-                                  void *out)
-{
-    return tl_scan_push(ctx, s, cpu_threads(d), x, n, out);
-}
-
-static tally_status cpu_window_slice(tl_device *d, tally *ctx, const tl_plan *plan,
-                                     const tl_plan *count, const tally_window_options *o,
-                                     const void *x, int64_t n, int at_start, int at_end, void *out,
-                                     int64_t *produced)
+static tally_status push_window(tally *ctx, int threads, tl_push *p)
 {
     tl_window win;
-    if (!tl_scratch_begin(ctx, cpu_threads(d))) return tl_no_memory(ctx, 0, "threads");
-    tally_status status = tl_window_open(&win, ctx, plan, count, o, 0, cpu_threads(d));
-    if (!status) status = tl_window_run(&win, x, n, at_start, at_end, out, produced);
+    if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
+    tally_status status = tl_window_open(&win, ctx, p->plan, p->count, p->window, 0, threads);
+    if (!status)
+        status = tl_window_run(&win, p->x, p->n, p->at_start, p->at_end, p->out, &p->produced);
     tl_window_close(&win);
     return status;
+}
+
+static tally_status cpu_push(tl_device *d, tally *ctx, tl_push *p)
+{
+    if (p->verb == TL_WINDOW) return push_window(ctx, d->threads, p);
+    if (p->verb == TL_SCAN) return tl_scan_push(ctx, p->scan, d->threads, p->x, p->n, p->out);
+    tl_push_slab(p->plan, d->threads, p->x, p->n, p->counter);
+    return TALLY_OK;
 }
 
 const tl_device_calls tl_device_cpu = {
@@ -185,15 +159,7 @@ const tl_device_calls tl_device_cpu = {
     .describe = describe,
     .open = cpu_open,
     .close = cpu_close,
-    .threads = cpu_threads,
-    .isa = cpu_isa,
     .plan = cpu_plan,
-    .plan_host = cpu_plan,
-    .reduce = cpu_reduce,
-    .scan = cpu_scan,
-    .window = cpu_window,
-    .slab = cpu_slab,
-    .scan_push = cpu_scan_push,
-    .window_slice = cpu_window_slice,
-    .share = cpu_share,
+    .run = cpu_run,
+    .push = cpu_push,
 };

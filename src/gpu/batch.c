@@ -77,18 +77,24 @@ static tally_status choose_long(tl_gpu_device *d, tally *ctx, tl_batch *b)
     return status;
 }
 
-tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
-                           const tally_view *in, int64_t low, int64_t high, tl_batch *b)
+tl_batch tl_batch_of(const tl_plan *plan, const tl_piece *piece, const tally_view *in)
+{
+    return (tl_batch){.plan = plan,
+                      .piece = piece,
+                      .row_stride = in->row_stride,
+                      .stride = in->stride,
+                      .n = in->n,
+                      .rows = in->rows,
+                      .elements = in->offsets ? 0 : in->rows * in->n,
+                      .listed = in->offsets != NULL};
+}
+
+tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tally_view *in, int64_t bytes,
+                           tl_batch *b)
 {
     size_t offset;
-    *b = (tl_batch){.plan = plan,
-                    .piece = piece,
-                    .row_stride = in->row_stride,
-                    .stride = in->stride,
-                    .n = in->n,
-                    .rows = in->rows,
-                    .elements = in->offsets ? 0 : in->rows * in->n,
-                    .listed = in->offsets != NULL};
+    int64_t low, high;
+    tl_view_extent(in, bytes, &low, &high);
     if (high > low && d->gpu->calls->owns(d->gpu, (char *)in->data + low, &b->x, &offset)) {
         b->x_byte = (int64_t)offset - low;
         return TALLY_OK;
@@ -102,9 +108,8 @@ tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tl_plan *plan, co
 tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
                            const tally_view *in, tl_batch *b)
 {
-    int64_t low, high;
-    tl_view_extent(in, plan->op->elem_bytes, &low, &high);
-    tally_status status = tl_batch_data(d, ctx, plan, piece, in, low, high, b);
+    *b = tl_batch_of(plan, piece, in);
+    tally_status status = tl_batch_data(d, ctx, in, plan->op->elem_bytes, b);
     if (status) return status;
     if (in->offsets) {
         b->host_offsets = in->offsets;

@@ -63,9 +63,8 @@ static void close_arrays(const job *j, arrays *a)
 
 static tally_status open_one(const job *j, const tally_view *v, tl_batch *b)
 {
-    int64_t low, high;
-    tl_view_extent(v, j->item, &low, &high);
-    return tl_batch_data(j->l.d, j->l.ctx, &j->plan, &tl_no_piece, v, low, high, b);
+    *b = tl_batch_of(&j->plan, &tl_no_piece, v);
+    return tl_batch_data(j->l.d, j->l.ctx, v, j->item, b);
 }
 
 /* Opens the arrays; *a is empty or closed. Without in->next, pairs lie in one array, one after the
@@ -206,13 +205,6 @@ static tally_status pieces(const job *j, const tally_view *in, int64_t bytes, co
     return status;
 }
 
-static int is_here(tl_gpu_device *d, const void *p)
-{
-    tl_memory memory;
-    size_t offset;
-    return p && d->gpu->calls->owns(d->gpu, p, &memory, &offset);
-}
-
 static void measure(job *j, const tally_view *in)
 {
     j->rows = in->rows;
@@ -242,22 +234,9 @@ tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_scalar *o
     if (!status) status = tl_results_open(d, ctx, &tl_no_piece, out, op->result_bytes, &r);
     if (!status) {
         const int cut = !j.pairs && in->rows == 1 && !in->offsets && in->stride == 1 &&
-                        j.item * in->n > most && most >= CHUNK * j.item && !is_here(d, in->data);
+                        j.item * in->n > most && most >= CHUNK * j.item &&
+                        !tl_gpu_holds(d, in->data);
         status = cut ? pieces(&j, in, most, &r) : whole(&j, in, &r);
     }
     return tl_results_close(d, ctx, &r, op->result_bytes, status);
-}
-
-tally_status tl_gpu_exact(tl_device *base, tally *ctx, const tl_plan *plan, const tally_view *in,
-                          void *out, int *done)
-{
-    tl_gpu_device *d = tl_gpu_of(base);
-    const tally_view to = tally_rows(out, plan->op->out, in->rows, 1);
-    *done = 0;
-    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
-    if (status) return status;
-    status = tl_gpu_exact_whole(d, ctx, plan->op, 0, in, &to);
-    *done = status != TALLY_NO_MEMORY || is_here(d, in->data) || is_here(d, out);
-    d->gpu->calls->leave(d->gpu);
-    return *done ? status : TALLY_OK;
 }

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * A GPU device on any API (gpu.h): open and close, the pool of device memory, programs, launches.
+ * A GPU device on any API (gpu.h): open and close, the caller's memory, the pool of device memory.
  * This context's processors compute what is not done on the GPU (small parts of streams, fragments
  * and files in host memory), with the same bits. */
-#include "context/user.h"
 #include "work.h"
 #include "gpu/kernel/constants.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCKS_PER_PROCESSOR = 32, MEMORY_LEAST = 64 << 10 };
+enum { MEMORY_LEAST = 64 << 10 };
 
 /* The pool keeps at most POOL_BYTES, or 1 / POOL_SHARE of the free memory if that is more. */
 static const size_t POOL_BYTES = (size_t)1 << 30;
@@ -98,6 +97,9 @@ tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_
         free(d);
         return status;
     }
+    d->base.name = d->name;
+    d->base.threads = d->cpu->threads;
+    d->base.least_bytes = tl_pieces_least(d);
     *out = &d->base;
     return TALLY_OK;
 }
@@ -135,47 +137,81 @@ void tl_gpu_close(tl_device *base)
     free(d);
 }
 
-int tl_gpu_threads(const tl_device *d)
-{
-    return tl_device_cpu.threads(((const tl_gpu_device *)d)->cpu);
-}
-
-const char *tl_gpu_isa(const tl_device *d) { return ((const tl_gpu_device *)d)->name; }
-
 tally_status tl_gpu_plan(tl_device *base, tally *ctx, const tl_scalar *op, tl_par par,
-                         tl_plan *plan)
+                         tl_plan_use use, tl_plan *plan)
 {
-    if (!op->user) return tl_device_cpu.plan(tl_gpu_of(base)->cpu, ctx, op, par, plan);
-    *plan = (tl_plan){/* the GPU compiles the text itself; the processors do so when they need it */
-                      .op = op,
-                      .par = par};
+    tl_device *const cpu = tl_gpu_processors(tl_gpu_of(base));
+    if (use == TL_FOR_PROCESSORS || !op->user)
+        return tl_device_cpu.plan(cpu, ctx, op, par, use, plan);
+    /* the GPU compiles the text itself; the processors do so when they need it */
+    *plan = (tl_plan){.op = op, .par = par};
     return TALLY_OK;
 }
 
-tally_status tl_gpu_plan_host(tl_device *base, tally *ctx, const tl_scalar *op, tl_par par,
-                              tl_plan *plan)
+tl_device *tl_gpu_processors(tl_gpu_device *d)
 {
-    return tl_device_cpu.plan(tl_gpu_of(base)->cpu, ctx, op, par, plan);
+    d->cpu->threads = d->base.threads;
+    return d->cpu;
+}
+
+/* ---- the caller's memory ---- */
+
+int tl_gpu_holds(tl_gpu_device *d, const void *p)
+{
+    tl_memory memory;
+    size_t offset;
+    return p && d->gpu->calls->owns(d->gpu, p, &memory, &offset);
+}
+
+tally_status tl_gpu_owner(tl_device *base, tally *ctx, const void *p, tl_device **owner)
+{
+    tl_gpu_device *const d = tl_gpu_of(base);
+    *owner = NULL;
+    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
+    if (status) return status;
+    if (tl_gpu_holds(d, p)) *owner = base;
+    d->gpu->calls->leave(d->gpu);
+    return TALLY_OK;
+}
+
+tally_status tl_gpu_copy(tl_device *base, tally *ctx, void *to, const void *from, size_t bytes)
+{
+    tl_gpu_device *d = tl_gpu_of(base);
+    const tl_gpu_calls *c = d->gpu->calls;
+    tl_memory memory;
+    size_t offset;
+    if (!bytes) return TALLY_OK;
+    tally_status status = c->enter(d->gpu, ctx);
+    if (status) return status;
+    if (c->owns(d->gpu, to, &memory, &offset)) {
+        tl_clock_begin(d, ctx, TL_RUN);
+        status = c->write(d->gpu, ctx, &memory, offset, from, bytes);
+        tl_clock_end(d, ctx, TL_RUN, TL_TIME_TO, bytes);
+        if (!status) status = c->wait(d->gpu, ctx);
+    } else if (c->owns(d->gpu, from, &memory, &offset)) {
+        tl_clock_begin(d, ctx, TL_RUN);
+        status = c->read(d->gpu, ctx, to, &memory, offset, bytes);
+        tl_clock_end(d, ctx, TL_RUN, TL_TIME_FROM, bytes);
+    } else {
+        memcpy(to, from, bytes);
+    }
+    c->leave(d->gpu);
+    return status;
 }
 
 tally_status tl_gpu_adopt(tl_device *base, tally *ctx, void *object, void **pointer)
 {
     tl_gpu_device *d = tl_gpu_of(base);
-    if (!d->gpu->calls->adopt)
+    const tl_gpu_calls *const c = d->gpu->calls;
+    if (object && !c->adopt)
         return tl_fail(ctx, TALLY_UNSUPPORTED,
                        "object: memory of %s has addresses, which calls take as they are", d->name);
-    return d->gpu->calls->adopt(d->gpu, ctx, object, pointer);
-}
-
-tally_status tl_gpu_forget(tl_device *base, tally *ctx, void *pointer)
-{
-    tl_gpu_device *d = tl_gpu_of(base);
-    if (!d->gpu->calls->forget)
+    if (!object && !c->forget)
         return tl_fail(ctx, TALLY_UNSUPPORTED, "pointer: memory of %s is not registered", d->name);
-    return d->gpu->calls->forget(d->gpu, ctx, pointer);
+    return object ? c->adopt(d->gpu, ctx, object, pointer) : c->forget(d->gpu, ctx, *pointer);
 }
 
-/* ---- memory ---- */
+/* ---- the pool of device memory ---- */
 
 static tally_status allocate(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)
 {
@@ -249,6 +285,46 @@ void tl_gpu_give(tl_gpu_device *d, tl_memory *memory)
     *memory = (tl_memory){0};
 }
 
+/* ---- the status table of single-launch kernels (kernel/board.cl) ---- */
+
+/* at most 1/16 of the memory limit; at least 1024 words */
+enum { BOARD_SHARE = 16, BOARD_LEAST = 1024 };
+
+/* Limit in bytes. Calls that need more (millions of rows) use several launches. */
+static const int64_t BOARD_MOST = 64 << 20;
+
+int64_t tl_status_words(const tl_gpu_device *d)
+{
+    const int64_t share = (int64_t)(d->limit / BOARD_SHARE),
+                  most = d->limit && share < BOARD_MOST ? share : BOARD_MOST;
+    return (most - ONCE_HEADER) / ONCE_WORD;
+}
+
+/* Ensures that the status table has at least `needed` words and that none of them has the new
+ * epoch. The table grows to a power of two, so that it seldom grows. */
+tally_status tl_status_reserve(tl_gpu_device *d, tally *ctx, int64_t needed)
+{
+    d->board.epoch++;
+    if (d->board.words >= needed) return TALLY_OK;
+    int64_t words = BOARD_LEAST;
+    while (words < needed) words *= 2;
+    if (words > tl_status_words(d)) words = needed;
+    const size_t bytes = ONCE_HEADER + (size_t)words * ONCE_WORD;
+    tl_gpu_give(d, &d->board.memory);
+    d->board.words = d->board.taken = 0;
+    void *zeros = calloc(1, bytes);
+    tally_status status = zeros ? tl_gpu_take(d, ctx, bytes, &d->board.memory)
+                                : tl_no_memory(ctx, bytes, "the board");
+    if (!status) status = d->gpu->calls->write(d->gpu, ctx, &d->board.memory, 0, zeros, bytes);
+    if (!status) status = d->gpu->calls->wait(d->gpu, ctx);
+    free(zeros);
+    if (!status)
+        d->board.words = words;
+    else
+        tl_gpu_give(d, &d->board.memory);
+    return status;
+}
+
 /* ---- lasting blocks, and use_stream, which moves them to the host ---- */
 
 void tl_gpu_begin_lasting(tl_gpu_device *d, tl_lasting *block)
@@ -316,188 +392,4 @@ tally_status tl_gpu_use_stream(tl_device *base, tally *ctx, void *stream)
     if (!status) d->stream = stream != NULL;
     d->gpu->calls->leave(d->gpu);
     return status;
-}
-
-/* ---- programs ---- */
-
-static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
-{
-    const tl_gpu_calls *c = d->gpu->calls;
-    const tl_scalar *op = wanted->op;
-    /* the law's program is small and only used by the probe: always built as a whole, and
-     * quickly */
-    const int is_law = !strcmp(wanted->shape, "law"),
-              may_be_embedded = c->by_kernel && !wanted->kernel;
-    for (int i = 0; i < d->program_count; i++) {
-        const tl_built *p = &d->programs[i];
-        if (p->op == op && !strcmp(p->shape, wanted->shape) && !p->kernel == !wanted->kernel &&
-            (!p->kernel || !strcmp(p->kernel, wanted->kernel))) {
-            wanted->program = p->program;
-            return TALLY_OK;
-        }
-    }
-    char *text;
-    size_t length;
-    if (d->program_count == TL_GPU_PROGRAMS) {
-        c->wait(d->gpu, NULL); /* its kernels may still run */
-        if (d->programs[0].program) c->unload(d->gpu, d->programs[0].program);
-        memmove(d->programs, d->programs + 1, (TL_GPU_PROGRAMS - 1) * sizeof *d->programs);
-        d->program_count--;
-    }
-    tally_status status =
-        tl_program_text(ctx, op, wanted->shape, c->prelude, wanted->kernel, &text, &length);
-    if (status) return status;
-    double start = tl_seconds();
-    wanted->program = NULL;
-    status = c->build(d->gpu, ctx, text, length, may_be_embedded ? TL_CODE_EMBEDDED : d->code,
-                      &wanted->program);
-    if (!status && !wanted->program && is_law)
-        status = c->build(d->gpu, ctx, text, length,
-                          d->code == TL_CODE_AUTO ? TL_CODE_QUICK : d->code, &wanted->program);
-    if (d->clock.on) d->clock.sum.compile += tl_seconds() - start;
-    free(text);
-    if (status == TALLY_BAD_DATA && op->user) { /* the message has a line of the compiler's log */
-        char log[sizeof ctx->error];
-        memcpy(log, ctx->error, sizeof log);
-        status = tl_user_error(ctx, op->user->user, log);
-    } else if (status == TALLY_BAD_DATA) {
-        status = TALLY_NO_DEVICE; /* the library's own text: the device cannot compile it */
-    }
-    if (!status) d->programs[d->program_count++] = *wanted;
-    return status;
-}
-
-tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape,
-                            tl_built *program)
-{
-    *program = (tl_built){op, shape, NULL, NULL};
-    return op->user && d->gpu->calls->by_kernel ? TALLY_OK : build(d, ctx, program);
-}
-
-/* Takes better code for a program that is launched repeatedly, or asks for it. Its time counts as
- * compiling. */
-static void refresh(tl_gpu_device *d, const tl_built *b)
-{
-    const tl_gpu_calls *c = d->gpu->calls;
-    char *text;
-    size_t length;
-    if (!c->refresh) return;
-    const double start = d->clock.on ? tl_seconds() : 0;
-    if (c->refresh(d->gpu, b->program) &&
-        !tl_program_text(NULL, b->op, b->shape, c->prelude, b->kernel, &text, &length)) {
-        c->improve(d->gpu, b->program, text, length);
-        free(text);
-    }
-    if (d->clock.on) d->clock.sum.compile += tl_seconds() - start;
-}
-
-/* ---- launches ---- */
-
-/* Large enough for the arguments of any kernel, and its box. */
-typedef struct {
-    union {
-#define KERNEL(name, threads, blocks) tl_arguments_##name name;
-#include "gpu/kernel/params.def"
-    } all;
-    tl_argument box;
-} any_arguments;
-enum { ARGUMENTS_MOST = sizeof(any_arguments) / sizeof(tl_argument) };
-
-tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spread spread,
-                   const tl_argument *arguments, int count)
-{
-    const tl_gpu_calls *c = l->d->gpu->calls;
-    const tl_gpu_kernel *k = &tl_gpu_kernels[id];
-    const int warps = c->warps_in_group(l->d->gpu);
-    const int64_t most = (int64_t)c->processors(l->d->gpu) * BLOCKS_PER_PROCESSOR;
-    int64_t number = spread == TL_GROUPS && !k->threads ? (jobs + warps - 1) / warps : jobs;
-    tl_built b = *l->program;
-    if (jobs <= 0) return TALLY_OK;
-    if (spread == TL_GROUPS && number > most) number = most;
-    tally_status status = tl_gpu_kernel_check(l->ctx, id, arguments, count);
-    if (!status && !b.program) {
-        b.kernel = k->name;
-        status = build(l->d, l->ctx, &b);
-    }
-    if (status) return status;
-    refresh(l->d, &b);
-    tl_argument with_box[ARGUMENTS_MOST];
-    if (c->has_box && c->has_box(l->d->gpu)) {
-        memcpy(with_box, arguments, (size_t)count * sizeof *arguments);
-        with_box[count++] = (tl_argument){
-            TL_ARG_ROOM,
-            {.i64 = LANES * (tl_gpu_state_bytes(b.op) ? tl_gpu_state_bytes(b.op) : 1)}};
-        arguments = with_box;
-    }
-    tl_clock_begin(l->d, l->ctx, TL_RUN);
-    status = c->launch(l->d->gpu, l->ctx, b.program, k->name, number, spread,
-                       k->threads ? k->threads : 32 * warps, arguments, count);
-    tl_clock_end(l->d, l->ctx, TL_RUN, TL_TIME_KERNELS, 0);
-    l->d->launches += !status;
-    return status;
-}
-
-tally_status tl_gpu_owns(tl_device *base, tally *ctx, const void *p, int *ours)
-{
-    tl_gpu *gpu = tl_gpu_of(base)->gpu;
-    tl_memory memory;
-    size_t offset;
-    *ours = 0;
-    tally_status status = gpu->calls->enter(gpu, ctx);
-    if (status) return status;
-    *ours = p && gpu->calls->owns(gpu, p, &memory, &offset);
-    gpu->calls->leave(gpu);
-    return TALLY_OK;
-}
-
-tally_status tl_gpu_host_only(tl_gpu_device *d, tally *ctx, const void *p, const char *name,
-                              const char *what)
-{
-    int ours;
-    tally_status status = tl_gpu_owns(&d->base, ctx, p, &ours);
-    if (status || !ours) return status;
-    return tl_fail(ctx, TALLY_UNSUPPORTED, "%s is memory of %s: %s take host memory", name, d->name,
-                   what);
-}
-
-tally_status tl_gpu_on_processors(tl_device *base, tally *ctx, const void *p, const char *name,
-                                  const char *what, int64_t elements)
-{
-    tl_gpu_device *d = tl_gpu_of(base);
-    tally_status status = tl_gpu_host_only(d, ctx, p, name, what);
-    d->on_processors += status ? 0 : elements;
-    return status;
-}
-
-/* ---- as one of several devices ---- */
-
-tally_status tl_gpu_copy(tl_device *base, tally *ctx, void *to, const void *from, size_t bytes)
-{
-    tl_gpu_device *d = tl_gpu_of(base);
-    const tl_gpu_calls *c = d->gpu->calls;
-    tl_memory memory;
-    size_t offset;
-    if (!bytes) return TALLY_OK;
-    tally_status status = c->enter(d->gpu, ctx);
-    if (status) return status;
-    if (c->owns(d->gpu, to, &memory, &offset)) {
-        tl_clock_begin(d, ctx, TL_RUN);
-        status = c->write(d->gpu, ctx, &memory, offset, from, bytes);
-        tl_clock_end(d, ctx, TL_RUN, TL_TIME_TO, bytes);
-        if (!status) status = c->wait(d->gpu, ctx);
-    } else if (c->owns(d->gpu, from, &memory, &offset)) {
-        tl_clock_begin(d, ctx, TL_RUN);
-        status = c->read(d->gpu, ctx, to, &memory, offset, bytes);
-        tl_clock_end(d, ctx, TL_RUN, TL_TIME_FROM, bytes);
-    } else {
-        memcpy(to, from, bytes);
-    }
-    c->leave(d->gpu);
-    return status;
-}
-
-void tl_gpu_share(tl_device *base, int parts)
-{
-    tl_device *cpu = tl_gpu_of(base)->cpu;
-    cpu->calls->share(cpu, parts);
 }

@@ -27,7 +27,7 @@ typedef struct tl_memory {
 enum { TL_RUN, TL_IN, TL_OUT, TL_LANES };
 enum {
     TL_EVENTS = 32,  /* events that order the lanes */
-    TL_CLOCKS = 128, /* spans measured at a time, two events each (clock.c) */
+    TL_CLOCKS = 128, /* spans measured at a time, two events each (launch.c) */
     TL_EVENTS_ALL = TL_EVENTS + 2 * TL_CLOCKS
 };
 
@@ -55,6 +55,26 @@ typedef struct tl_argument {
  * equally among at most as many thread blocks as can be resident at the same time (one more would
  * need a second wave). Only the kernel `once` uses TL_SHARED_JOBS, and without ROOM. */
 typedef enum tl_spread { TL_GROUPS, TL_SHARED_JOBS } tl_spread;
+
+/* A kernel to be launched. number: as `spread` says; threads: of a block. */
+typedef struct tl_kernel_start {
+    const char *kernel;
+    int64_t number;
+    tl_spread spread;
+    int threads;
+    const tl_argument *arguments;
+    int count;
+} tl_kernel_start;
+
+/* A copy in a lane between host memory and device memory, from byte `offset` of `memory` on. A copy
+ * to the device only reads `host`. */
+typedef struct tl_copy {
+    int lane;
+    const tl_memory *memory;
+    size_t offset;
+    void *host;
+    size_t bytes;
+} tl_copy;
 
 /* Where the code of a program comes from. QUICK: compiled with as little optimisation as the
  * compiler offers, because the caller waits. BEST: compiled with full optimisation. AUTO: the best
@@ -120,9 +140,8 @@ typedef struct tl_gpu_calls {
      * code. */
     int (*refresh)(tl_gpu *gpu, tl_program *program);
     void (*improve)(tl_gpu *gpu, tl_program *program, const char *text, size_t length);
-    tally_status (*launch)(tl_gpu *gpu, tally *ctx, tl_program *program, const char *kernel,
-                           int64_t number, tl_spread spread, int threads,
-                           const tl_argument *arguments, int count);
+    tally_status (*launch)(tl_gpu *gpu, tally *ctx, tl_program *program,
+                           const tl_kernel_start *start);
     tally_status (*wait)(tl_gpu *gpu, tally *ctx);
     /* Sends all later work to the caller's stream; NULL: back to the library's own. No work may be
      * in flight. The caller keeps the stream. If stream_moves is set, programs and memory belong to
@@ -140,10 +159,8 @@ typedef struct tl_gpu_calls {
     int (*locked)(tl_gpu *gpu, const void *p, size_t bytes);
     /* Asynchronous copies. The host memory is page-locked, or has been read when the call
      * returns. */
-    tally_status (*copy_in)(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t offset,
-                            const void *from, size_t bytes);
-    tally_status (*copy_out)(tl_gpu *gpu, tally *ctx, int lane, void *to, const tl_memory *from,
-                             size_t offset, size_t bytes);
+    tally_status (*copy_in)(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
+    tally_status (*copy_out)(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
     /* mark: `event` stands for all work that the lane has so far. follow: later work of the lane
      * waits for the event. reached: the host waits for the event. An event that was never marked
      * counts as reached. elapsed: seconds between two reached events with numbers from TL_EVENTS
@@ -168,77 +185,41 @@ struct tl_gpu {
 tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_calls *device,
                          int number, const char *options, tl_device **out);
 void tl_gpu_close(tl_device *device);
-int tl_gpu_threads(const tl_device *device);
-const char *tl_gpu_isa(const tl_device *device);
-tally_status tl_gpu_use_stream(tl_device *, tally *, void *stream);
-tally_status tl_gpu_adopt(tl_device *, tally *, void *object, void **pointer);
-tally_status tl_gpu_forget(tl_device *, tally *, void *pointer);
-tally_status tl_gpu_on_processors(tl_device *, tally *, const void *p, const char *name,
-                                  const char *what, int64_t elements);
-tally_status tl_gpu_owns(tl_device *, tally *, const void *p, int *ours);
-tally_status tl_gpu_copy(tl_device *, tally *, void *to, const void *from, size_t bytes);
-void tl_gpu_share(tl_device *, int parts);
-int64_t tl_gpu_least(const tl_device *);
-void tl_gpu_time(tl_device *, tally *, int on);
-void tl_gpu_times(tl_device *, tally *, tally_times_info *times);
-tally_status tl_gpu_plan(tl_device *, tally *, const tl_scalar *, tl_par, tl_plan *);
-tally_status tl_gpu_plan_host(tl_device *, tally *, const tl_scalar *, tl_par, tl_plan *);
-tally_status tl_gpu_reduce(tl_device *, tally *, const tl_plan *, const tally_view *in, void *out);
-tally_status tl_gpu_reduce_segments(tl_device *, tally *, const tl_plan *, const tally_view *in,
-                                    void *out, int *done);
-tally_status tl_gpu_scan_segments(tl_device *, tally *, const tl_plan *, const tally_view *in,
-                                  const tally_view *out, const tally_scan_options *, int *done);
-tally_status tl_gpu_window_segments(tl_device *, tally *, const tl_plan *, const tl_plan *count,
-                                    const tally_view *in, const tally_view *out,
-                                    const tally_window_options *, int *done);
-tally_status tl_gpu_offsets(tl_device *, tally *, const tally_view *, int64_t **copy);
-tally_status tl_gpu_scan(tl_device *, tally *, const tl_plan *, const tally_view *in,
-                         const tally_view *out, const tally_scan_options *);
-tally_status tl_gpu_window(tl_device *, tally *, const tl_plan *, const tl_plan *count,
-                           const tally_view *in, const tally_view *out,
-                           const tally_window_options *);
-tally_status tl_gpu_exact(tl_device *, tally *, const tl_plan *, const tally_view *in, void *out,
-                          int *done);
-tally_status tl_gpu_inputs(tl_device *, tally *, const tl_inputs_call *, int *done);
-tally_status tl_gpu_key_runs(tl_device *, tally *, const tally_view *keys, int64_t *offsets,
-                             int64_t *runs, int *done);
-tally_status tl_gpu_gather(tl_device *, tally *, const tally_view *in, const int64_t *order,
-                           const tally_view *out, int64_t *at, int64_t *place, int *done);
+tally_status tl_gpu_plan(tl_device *, tally *, const tl_scalar *, tl_par, tl_plan_use, tl_plan *);
+tally_status tl_gpu_run(tl_device *, tally *, const tl_call *, int *done);
+tally_status tl_gpu_push(tl_device *, tally *, tl_push *);
 tally_status tl_gpu_grid(tl_device *, tally *, const tl_plan *, int64_t rows, const void *step,
                          tl_grid **grid);
-tally_status tl_gpu_slab(tl_device *, tally *, const tl_plan *, const void *x, int64_t n,
-                         tl_counter *);
-tally_status tl_gpu_scan_push(tl_device *, tally *, tl_scan *, const void *x, int64_t n, void *out);
-tally_status tl_gpu_window_slice(tl_device *, tally *, const tl_plan *, const tl_plan *count,
-                                 const tally_window_options *, const void *x, int64_t n,
-                                 int at_start, int at_end, void *out, int64_t *produced);
-
-tally_status tl_gpu_law(tl_device *, tally *, const tl_plan *, const void *x, int64_t n, void *out);
+tally_status tl_gpu_owner(tl_device *, tally *, const void *p, tl_device **owner);
+tally_status tl_gpu_copy(tl_device *, tally *, void *to, const void *from, size_t bytes);
+tally_status tl_gpu_adopt(tl_device *, tally *, void *object, void **pointer);
+tally_status tl_gpu_use_stream(tl_device *, tally *, void *stream);
+void tl_gpu_time(tl_device *, tally *, tl_timing, tally_times_info *times);
 tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shape, char **text,
                          size_t *length);
 
 /* The initializers of a GPU device's tl_device_calls. */
 #define TL_GPU_DEVICE_CALLS                                                                        \
-    .close = tl_gpu_close, .threads = tl_gpu_threads, .isa = tl_gpu_isa, .plan = tl_gpu_plan,      \
-    .plan_host = tl_gpu_plan_host, .reduce = tl_gpu_reduce, .scan = tl_gpu_scan,                   \
-    .window = tl_gpu_window, .grid = tl_gpu_grid, .slab = tl_gpu_slab,                             \
-    .scan_push = tl_gpu_scan_push, .window_slice = tl_gpu_window_slice,                            \
-    .use_stream = tl_gpu_use_stream, .adopt = tl_gpu_adopt, .forget = tl_gpu_forget,               \
-    .time = tl_gpu_time, .on_processors = tl_gpu_on_processors, .times = tl_gpu_times,             \
-    .law = tl_gpu_law, .text = tl_gpu_text, .reduce_segments = tl_gpu_reduce_segments,             \
-    .scan_segments = tl_gpu_scan_segments, .window_segments = tl_gpu_window_segments,              \
-    .offsets = tl_gpu_offsets, .owns = tl_gpu_owns, .copy = tl_gpu_copy, .inputs = tl_gpu_inputs,  \
-    .exact = tl_gpu_exact, .runs = tl_gpu_key_runs, .gather = tl_gpu_gather,                       \
-    .share = tl_gpu_share, .least = tl_gpu_least
+    .close = tl_gpu_close, .plan = tl_gpu_plan, .run = tl_gpu_run, .push = tl_gpu_push,            \
+    .grid = tl_gpu_grid, .owner = tl_gpu_owner, .copy = tl_gpu_copy, .adopt = tl_gpu_adopt,        \
+    .use_stream = tl_gpu_use_stream, .time = tl_gpu_time, .text = tl_gpu_text
+
+/* The probe's kernels (law.c): S(1) .. S(n) of n elements on the host; n is a power of two. */
+tally_status tl_gpu_law(tl_device *, tally *, const tl_plan *, const void *x, int64_t n, void *out);
 
 /* ---- program.c ---- */
 
-/* Makes the program text of an operator and a shape ("reduce", "scan", "window", "window_long",
- * "window_along"; "law" for the probe) for the API with this prelude. kernel: the text of this
- * kernel alone (CUDA only); NULL: of all kernels of the shape. A built-in operator has one text per
- * shape, and its embedded code is found by that text (archive.h). The caller frees *text. */
-tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
-                             const char *prelude, const char *kernel, char **text, size_t *length);
+/* A program text: of an operator and a shape ("reduce", "scan", "window", "window_long",
+ * "window_along"; "law" for the probe), for the API with this prelude. kernel: the text of this
+ * kernel alone (CUDA only); NULL: of all kernels of the shape. */
+typedef struct tl_text {
+    const tl_scalar *op;
+    const char *shape, *prelude, *kernel;
+} tl_text;
+
+/* Makes a program text, which the caller frees. A built-in operator has one text per shape, and its
+ * embedded code is found by that text (archive.h). */
+tally_status tl_program_text(tally *ctx, const tl_text *of, char **text, size_t *length);
 
 /* Returns the operator as the kernels see it. It differs from *op in two cases: elements of two
  * inputs are pairs of twice the size, and a nan form may skip only the elements that are marked as

@@ -153,7 +153,7 @@ static tally_status by_lanes(const tl_launch *l, const grid *g, const tl_batch *
 }
 
 /* Pushes whole multiples of 2^LONG_LOG steps node by node; the whole device folds each node
- * (shapes.c). Uses lanes if memory does not suffice. in: on the device, from g->count on. */
+ * (reduce.c). Uses lanes if memory does not suffice. in: on the device, from g->count on. */
 static tally_status by_nodes(const tl_launch *l, const grid *g, const tl_batch *b,
                              const tally_view *in, int64_t at, int64_t end)
 {
@@ -166,7 +166,8 @@ static tally_status by_nodes(const tl_launch *l, const grid *g, const tl_batch *
         const tl_piece piece = {.end = TL_PIPE_WAITS, .gives = TL_STATES, .origin = at};
         level = tl_slab_level(at, end);
         const tally_view node = tl_view_part(in, at - g->count, (int64_t)1 << level, bytes);
-        if (tl_gpu_reduce_whole(g->d, l->ctx, &g->plan, &piece, &node, &to)) {
+        const tl_call call = {.verb = TL_REDUCE, .plan = &g->plan, .in = &node, .out = &to};
+        if (tl_gpu_whole(g->d, l->ctx, &call, &piece)) {
             status = by_lanes(l, g, b, at, end);
             break;
         }
@@ -191,13 +192,12 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
     tl_built program;
     const tl_launch l = {d, ctx, &program};
     const int64_t end = g->count + in->n, round = ((int64_t)1 << LONG_LOG) - 1;
-    int64_t low, high, first = (g->count + round) & ~round, last = end & ~round;
-    tl_batch b = {0};
+    int64_t first = (g->count + round) & ~round, last = end & ~round;
+    tl_batch b = tl_batch_of(&g->plan, &tl_no_piece, in);
     (void)threads, (void)out;
     tally_status status = enter(g, ctx, &program);
     if (status) return status;
-    tl_view_extent(in, g->plan.op->elem_bytes, &low, &high);
-    status = tl_batch_data(d, ctx, &g->plan, &tl_no_piece, in, low, high, &b);
+    status = tl_batch_data(d, ctx, in, g->plan.op->elem_bytes, &b);
     if (!status) status = grow(&l, g, end);
     const int64_t launches = d->launches;
     if (!is_long(g, in->n)) first = last = end;
@@ -214,18 +214,22 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
     return status;
 }
 
-/* Folds `cells` cells from `first` on: the nodes whose levels are bits of `blocks`, then kept
- * steps. */
-static tally_status fold(const tl_launch *l, const grid *g, const tl_results *r, int64_t first,
-                         int64_t cells, int64_t blocks, int64_t first_row, int64_t rows,
-                         int64_t flags)
+/* What is folded of each of `cells` cells from `first` on: the nodes whose levels are bits of
+ * `blocks`, then `rows` kept steps from first_row on. */
+typedef struct {
+    int64_t first, cells, blocks, first_row, rows, flags;
+} folded;
+
+static tally_status fold(const tl_launch *l, const grid *g, const tl_results *r, const folded *f)
 {
-    return TL_GO(l, grid_result, groups_of(cells), .grid = grid_arguments(g, first, first + cells),
+    return TL_GO(l, grid_result, groups_of(f->cells),
+                 .grid = grid_arguments(g, f->first, f->first + f->cells),
                  .results = tl_results_arguments(r),
-                 .top = tl_i64(blocks ? 63 - __builtin_clzll((uint64_t)blocks) : -1),
-                 .blocks = tl_i64(blocks), .rows = tl_i64(rows), .first_row = tl_i64(first_row),
-                 .first = tl_i64((g->count & -(int64_t)GRID_BLOCK) + first_row),
-                 .total = tl_i64(g->count), .flags = tl_i64(flags));
+                 .top = tl_i64(f->blocks ? 63 - __builtin_clzll((uint64_t)f->blocks) : -1),
+                 .blocks = tl_i64(f->blocks), .rows = tl_i64(f->rows),
+                 .first_row = tl_i64(f->first_row),
+                 .first = tl_i64((g->count & -(int64_t)GRID_BLOCK) + f->first_row),
+                 .total = tl_i64(g->count), .flags = tl_i64(f->flags));
 }
 
 static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
@@ -240,8 +244,9 @@ static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
     tally_status status = enter(g, ctx, &program);
     if (status) return status;
     status = tl_results_open(g->d, ctx, &tl_no_piece, &to, bytes, &r);
-    if (!status)
-        status = fold(&l, g, &r, 0, g->width, g->count / GRID_BLOCK, 0, g->count % GRID_BLOCK, 0);
+    const folded all = {
+        .cells = g->width, .blocks = g->count / GRID_BLOCK, .rows = g->count % GRID_BLOCK};
+    if (!status) status = fold(&l, g, &r, &all);
     status = tl_results_close(g->d, ctx, &r, bytes, status);
     g->d->gpu->calls->leave(g->d->gpu);
     return status;
@@ -255,10 +260,12 @@ static tally_status node_to_host(const tl_launch *l, const grid *g, tl_slab *sla
     const tl_results packed = {.y = g->packed.memory};
     const int level = slab->level[j];
     const int64_t kept = g->count % GRID_BLOCK, size = (int64_t)1 << level;
-    const tally_status status =
-        level >= GRID_LOG
-            ? fold(l, g, &packed, first, cells, (int64_t)1 << (level - GRID_LOG), 0, 0, STATES)
-            : fold(l, g, &packed, first, cells, 0, kept & -(2 * size), size, STATES);
+    folded node = {.first = first, .cells = cells, .flags = STATES};
+    if (level >= GRID_LOG)
+        node.blocks = (int64_t)1 << (level - GRID_LOG);
+    else
+        node.first_row = kept & -(2 * size), node.rows = size;
+    const tally_status status = fold(l, g, &packed, &node);
     return status ? status
                   : g->d->gpu->calls->read(g->d->gpu, l->ctx, tl_slab_state(slab, j, first),
                                            &g->packed.memory, 0, (size_t)cells * slab->bytes);

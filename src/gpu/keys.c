@@ -57,16 +57,22 @@ static tally_status end(job *j, tally_status status, int64_t *said, int count)
     return status ? status : waited;
 }
 
-/* True if p is device memory; *byte is its offset in *memory. */
-static int is_here(tl_gpu_device *d, const void *p, tl_memory *memory, int64_t *byte)
+/* A place in device memory. */
+typedef struct {
+    tl_memory memory;
+    int64_t byte;
+} place;
+
+/* True if p is device memory. */
+static int is_here(tl_gpu_device *d, const void *p, place *to)
 {
     size_t at = 0;
-    const int here = p && d->gpu->calls->owns(d->gpu, p, memory, &at);
-    *byte = (int64_t)at;
+    const int here = p && d->gpu->calls->owns(d->gpu, p, &to->memory, &at);
+    to->byte = (int64_t)at;
     return here;
 }
 
-static tally_status check_places(tally *ctx, const int64_t *p, const char *name)
+static tally_status check_numbers(tally *ctx, const int64_t *p, const char *name)
 {
     if ((uintptr_t)p % sizeof *p == 0) return TALLY_OK;
     return tl_fail(ctx, TALLY_INVALID, "%s is %p: must be a multiple of %zu in device memory", name,
@@ -76,96 +82,89 @@ static tally_status check_places(tally *ctx, const int64_t *p, const char *name)
 /* ---- runs ---- */
 
 /* offsets NULL: only count. */
-static tally_status runs_of(tl_gpu_device *d, tally *ctx, const tally_view *keys,
-                            const tl_memory *k, int64_t byte, const tl_memory *offsets, int64_t to,
-                            int64_t *runs)
+static tally_status runs_of(tl_gpu_device *d, tally *ctx, const tally_view *keys, const place *k,
+                            const place *offsets, int64_t *runs)
 {
     const int64_t bytes = (int64_t)tally_dtype_size(keys->dtype),
                   /* keys after a multiple of 16 bytes (8 for keys of a byte), if contiguous */
-        place = (int64_t)(k->address % 16) + byte,
-                  lead = keys->stride == 1 ? place % (KEYS_UNIT(bytes) * bytes) / bytes : 0;
+        after = (int64_t)(k->memory.address % 16) + k->byte,
+                  lead = keys->stride == 1 ? after % (KEYS_UNIT(bytes) * bytes) / bytes : 0;
     job j;
     tally_status status = begin(&j, d, ctx, (keys->n + lead - 1) / KEYS_STEP + 1, 1);
     if (!status) status = tl_gpu_take(d, ctx, (size_t)j.items * (KEYS_STEP / 8), &j.first);
     if (!status)
-        status = TL_GO(&j.l, runs_heads, j.parts, .keys = tl_memory_of(k), .byte = tl_i64(byte),
-                       .stride = tl_i64(keys->stride), .type = tl_i64(tl_gpu_type(keys->dtype)),
-                       .count = tl_i64(keys->n), .lead = tl_i64(lead), .steps = tl_i64(j.items),
-                       .steps_each = tl_i64(j.each), .parts = tl_i64(j.parts),
-                       .heads = tl_memory_of(&j.first), .counts = tl_memory_of(&j.counts));
+        status = TL_GO(&j.l, runs_heads, j.parts, .keys = tl_memory_of(&k->memory),
+                       .byte = tl_i64(k->byte), .stride = tl_i64(keys->stride),
+                       .type = tl_i64(tl_gpu_type(keys->dtype)), .count = tl_i64(keys->n),
+                       .lead = tl_i64(lead), .steps = tl_i64(j.items), .steps_each = tl_i64(j.each),
+                       .parts = tl_i64(j.parts), .heads = tl_memory_of(&j.first),
+                       .counts = tl_memory_of(&j.counts));
     if (!status)
-        status =
-            TL_GO(&j.l, runs_places, offsets ? j.parts : 1, .heads = tl_memory_of(&j.first),
-                  .counts = tl_memory_of(&j.counts), .count = tl_i64(keys->n), .lead = tl_i64(lead),
-                  .steps = tl_i64(j.items), .steps_each = tl_i64(j.each), .parts = tl_i64(j.parts),
-                  .counting = tl_i64(!offsets), .offsets = tl_memory_of(offsets),
-                  .byte = tl_i64(to), .runs = tl_memory_of(&j.said));
+        status = TL_GO(&j.l, runs_places, offsets ? j.parts : 1, .heads = tl_memory_of(&j.first),
+                       .counts = tl_memory_of(&j.counts), .count = tl_i64(keys->n),
+                       .lead = tl_i64(lead), .steps = tl_i64(j.items), .steps_each = tl_i64(j.each),
+                       .parts = tl_i64(j.parts), .counting = tl_i64(!offsets),
+                       .offsets = tl_memory_of(offsets ? &offsets->memory : NULL),
+                       .byte = tl_i64(offsets ? offsets->byte : 0), .runs = tl_memory_of(&j.said));
     return end(&j, status, runs, 1);
 }
 
-tally_status tl_gpu_key_runs(tl_device *base, tally *ctx, const tally_view *keys, int64_t *offsets,
-                             int64_t *runs, int *done)
+tally_status tl_key_runs(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done)
 {
-    tl_gpu_device *d = tl_gpu_of(base);
-    tl_memory k, to;
-    int64_t byte = 0, at = 0, found = 0;
-    *done = 0;
-    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
-    if (status) return status;
-    *done = keys->n
-                ? is_here(d, keys->data, &k, &byte) && (!offsets || is_here(d, offsets, &to, &at))
-                : offsets && is_here(d, offsets, &to, &at);
-    if (*done && offsets) status = check_places(ctx, offsets, "offsets");
-    if (*done && !status && !keys->n)
-        status = d->gpu->calls->write(d->gpu, ctx, &to, (size_t)at, &found, sizeof found);
-    else if (*done && !status)
-        status = runs_of(d, ctx, keys, &k, byte, offsets ? &to : NULL, at, &found);
-    if (*done && !status) *runs = found;
-    d->gpu->calls->leave(d->gpu);
+    const tally_view *const keys = c->in;
+    int64_t *const offsets = c->positions->offsets, found = 0;
+    place k, to;
+    tally_status status = TALLY_OK;
+    *done = keys->n ? is_here(d, keys->data, &k) && (!offsets || is_here(d, offsets, &to))
+                    : offsets && is_here(d, offsets, &to);
+    if (*done && offsets) status = check_numbers(ctx, offsets, "offsets");
+    if (!*done || status) return status;
+    if (!keys->n)
+        status =
+            d->gpu->calls->write(d->gpu, ctx, &to.memory, (size_t)to.byte, &found, sizeof found);
+    else
+        status = runs_of(d, ctx, keys, &k, offsets ? &to : NULL, &found);
+    if (!status) c->positions->runs = found;
     return status;
 }
 
 /* ---- take ---- */
 
-static tally_status gather(tl_gpu_device *d, tally *ctx, const tally_view *in,
-                           const tl_memory *from, int64_t in_byte, const tl_memory *order,
-                           int64_t order_byte, const tally_view *out, const tl_memory *to,
-                           int64_t out_byte, int64_t *said)
+/* said: the number of indices from the first wrong one on, and that index; 0: none is wrong. */
+static tally_status take(tl_gpu_device *d, tally *ctx, const tl_call *c, const place from[3],
+                         int64_t said[2])
 {
+    const place *const in = &from[0], *const order = &from[1], *const out = &from[2];
     job j;
-    tally_status status = begin(&j, d, ctx, out->n, TAKE_LEAST);
+    tally_status status = begin(&j, d, ctx, c->out->n, TAKE_LEAST);
     if (!status)
-        status = TL_GO(&j.l, take_check, j.parts, .order = tl_memory_of(order),
-                       .order_byte = tl_i64(order_byte), .count = tl_i64(out->n),
-                       .length = tl_i64(in->n), .each = tl_i64(j.each), .parts = tl_i64(j.parts),
+        status = TL_GO(&j.l, take_check, j.parts, .order = tl_memory_of(&order->memory),
+                       .order_byte = tl_i64(order->byte), .count = tl_i64(c->out->n),
+                       .length = tl_i64(c->in->n), .each = tl_i64(j.each), .parts = tl_i64(j.parts),
                        .wrong = tl_memory_of(&j.counts));
     if (!status)
-        status = TL_GO(
-            &j.l, take, j.parts, .in = tl_memory_of(from), .in_byte = tl_i64(in_byte),
-            .in_stride = tl_i64(in->stride), .bytes = tl_i64((int64_t)tally_dtype_size(in->dtype)),
-            .order = tl_memory_of(order), .order_byte = tl_i64(order_byte), .count = tl_i64(out->n),
-            .wrong = tl_memory_of(&j.counts), .parts = tl_i64(j.parts), .out = tl_memory_of(to),
-            .out_byte = tl_i64(out_byte), .out_stride = tl_i64(out->stride),
-            .said = tl_memory_of(&j.said));
+        status = TL_GO(&j.l, take, j.parts, .in = tl_memory_of(&in->memory),
+                       .in_byte = tl_i64(in->byte), .in_stride = tl_i64(c->in->stride),
+                       .bytes = tl_i64((int64_t)tally_dtype_size(c->in->dtype)),
+                       .order = tl_memory_of(&order->memory), .order_byte = tl_i64(order->byte),
+                       .count = tl_i64(c->out->n), .wrong = tl_memory_of(&j.counts),
+                       .parts = tl_i64(j.parts), .out = tl_memory_of(&out->memory),
+                       .out_byte = tl_i64(out->byte), .out_stride = tl_i64(c->out->stride),
+                       .said = tl_memory_of(&j.said));
     return end(&j, status, said, 2);
 }
 
-tally_status tl_gpu_gather(tl_device *base, tally *ctx, const tally_view *in, const int64_t *order,
-                           const tally_view *out, int64_t *at, int64_t *place, int *done)
+tally_status tl_gather(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done)
 {
-    tl_gpu_device *d = tl_gpu_of(base);
-    tl_memory from, places, to;
-    int64_t in_byte, order_byte, out_byte, said[2] = {0, 0};
-    *done = 0;
-    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
-    if (status) return status;
-    *done = is_here(d, in->data, &from, &in_byte) && is_here(d, order, &places, &order_byte) &&
-            is_here(d, out->data, &to, &out_byte);
-    if (*done) status = check_places(ctx, order, "order");
-    if (*done && !status)
-        status = gather(d, ctx, in, &from, in_byte, &places, order_byte, out, &to, out_byte, said);
-    *at = out->n - said[0];
-    *place = said[1];
-    d->gpu->calls->leave(d->gpu);
+    const int64_t *const order = c->positions->order;
+    place from[3];
+    int64_t said[2] = {0, 0};
+    tally_status status = TALLY_OK;
+    *done = is_here(d, c->in->data, &from[0]) && is_here(d, order, &from[1]) &&
+            is_here(d, c->out->data, &from[2]);
+    if (*done) status = check_numbers(ctx, order, "order");
+    if (*done && !status) status = take(d, ctx, c, from, said);
+    c->positions->bad = c->out->n - said[0];
+    c->positions->position = said[1];
     return status;
 }

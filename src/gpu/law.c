@@ -44,6 +44,6 @@ tally_status tl_gpu_law(tl_device *base, tally *ctx, const tl_plan *plan, const 
 tally_status tl_gpu_text(tl_device *base, tally *ctx, const tl_plan *plan, const char *shape,
                          char **text, size_t *length)
 {
-    return tl_program_text(ctx, plan->op, shape, tl_gpu_of(base)->gpu->calls->prelude, NULL, text,
-                           length);
+    const tl_text of = {plan->op, shape, tl_gpu_of(base)->gpu->calls->prelude, NULL};
+    return tl_program_text(ctx, &of, text, length);
 }

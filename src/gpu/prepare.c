@@ -137,14 +137,13 @@ static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_form *form, co
         .counts = tl_memory_of(p->counted ? &p->counts : NULL));
 }
 
-int tl_is_counted(const tl_inputs_call *c)
+int tl_is_counted(const tl_call *c)
 {
     return c->verb == TL_WINDOW && c->window->min_count > 0 &&
            (c->form->kind != TL_FORM_PLAIN || c->form->named->masked);
 }
 
-tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_inputs_call *c, int counted,
-                        tl_prepared *p)
+tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_call *c, int counted, tl_prepared *p)
 {
     const tl_form *const form = c->form;
     const tally_view *const in = c->in;
@@ -153,7 +152,7 @@ tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_inputs_call *c, i
     tl_gpu_input s[2] = {{{0}}};
     int64_t bytes;
     *p = (tl_prepared){.count_plan = *c->count, .counted = counted};
-    tally_status status = tl_gpu_plan(&d->base, ctx, form->op, form->par, &p->plan);
+    tally_status status = tl_gpu_plan(&d->base, ctx, form->op, form->par, TL_FOR_DEVICE, &p->plan);
     if (!status) status = tl_gpu_variant(d, ctx, form->op, form->par.marked, &op);
     if (status) return status;
     p->plan.op = op;
@@ -193,7 +192,7 @@ static int is_aligned(const tl_gpu_device *d, const tally_view *v)
 /* True if the kernels of the verb can read the arrays in place. Scans by lines (scan_lines.cl),
  * windows of class X, long windows, and windows whose elements are counted read only dense
  * elements. */
-static int verb_takes(const tl_inputs_call *c)
+static int verb_takes(const tl_call *c)
 {
     const tl_scalar op = tl_gpu_variant_of(c->form->op, c->form->par.marked);
     if (c->verb == TL_SCAN)
@@ -203,7 +202,7 @@ static int verb_takes(const tl_inputs_call *c)
            c->window->before + c->window->after < (int64_t)1 << (tl_gpu_room_log(&op) - 1);
 }
 
-int tl_in_place_takes(const tl_gpu_device *d, const tl_inputs_call *c)
+int tl_in_place_takes(const tl_gpu_device *d, const tl_call *c)
 {
     const tally_view *const in = c->in;
     const tl_form *const form = c->form;
@@ -222,7 +221,7 @@ tally_status tl_in_place_open(tl_gpu_device *d, tally *ctx, const tl_form *form,
     *p = (tl_in_place){.fill = (int64_t)form->fill,
                        .bits = in->valid || (in->next && in->next->valid)};
     *b = (tl_batch){0};
-    tally_status status = tl_gpu_plan(&d->base, ctx, form->op, form->par, &p->plan);
+    tally_status status = tl_gpu_plan(&d->base, ctx, form->op, form->par, TL_FOR_DEVICE, &p->plan);
     if (!status) status = tl_gpu_variant(d, ctx, form->op, form->par.marked, &op);
     if (!status) status = tl_batch_open(d, ctx, &p->plan, &tl_no_piece, in, b);
     if (status) return status;

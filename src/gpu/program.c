@@ -423,115 +423,156 @@ static void dump(const tl_scalar *op, const char *shape, const char *prelude, co
 }
 
 /* Returns the text, or the error of the buffer. */
-static tally_status end(tally *ctx, buffer *b, const tl_scalar *op, const char *what,
-                        const char *prelude, char **text, size_t *length)
+static tally_status end(tally *ctx, buffer *b, const tl_text *t, char **text, size_t *length)
 {
+    const char *const what = t->kernel ? t->kernel : t->shape;
     if (b->failed) {
         free(b->text);
         if (*b->missing)
-            return tl_fail(ctx, TALLY_UNSUPPORTED, "%s %s: no text %s", op->file, what, b->missing);
-        return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory for the text of %s %s", op->file, what);
+            return tl_fail(ctx, TALLY_UNSUPPORTED, "%s %s: no text %s", t->op->file, what,
+                           b->missing);
+        return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory for the text of %s %s", t->op->file,
+                       what);
     }
-    dump(op, what, prelude, b);
+    dump(t->op, what, t->prelude, b);
     *text = b->text;
     *length = b->length;
     return TALLY_OK;
 }
 
-tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
-                             const char *prelude, const char *kernel, char **text, size_t *length)
+/* What a shape's text consists of. */
+typedef struct {
+    const char *shape; /* without _two and _bits */
+    int in_place, bits, prepare, law, along, is_long, window, chunks, cuda;
+} contents;
+
+static contents contents_of(const tl_text *t)
 {
-    buffer b = {0};
-    char name[64];
-    /* with _two or _bits: in place */
     static const char *const bases[] = {"reduce", "scan", "window"};
-    const char *const dash = strchr(shape, '_'), *const whole_shape = shape;
-    const int bits = dash && !strcmp(dash, "_bits"),
-              in_place = bits || (dash && !strcmp(dash, "_two"));
-    for (size_t i = 0; in_place && i < sizeof bases / sizeof *bases; i++)
-        if (!strncmp(shape, bases[i], strlen(bases[i]))) shape = bases[i];
+    const char *const dash = strchr(t->shape, '_');
+    contents c = {.shape = t->shape, .cuda = is_cuda(t->prelude)};
+    c.bits = dash && !strcmp(dash, "_bits");
+    c.in_place = c.bits || (dash && !strcmp(dash, "_two"));
+    for (size_t i = 0; c.in_place && i < sizeof bases / sizeof *bases; i++)
+        if (!strncmp(t->shape, bases[i], strlen(bases[i]))) c.shape = bases[i];
     /* these have no schedule */
-    const int prepare = !strcmp(shape, "prepare"), law = prepare || !strcmp(shape, "law");
-    const int along = !strcmp(shape, "window_along"),
-              is_long = along || !strcmp(shape, "window_long"),
-              window = is_long || !strcmp(shape, "window");
-    const int chunks = !law && !window && strcmp(shape, "grid");
-    if (kernel) say(&b, "#define TL_ONE_KERNEL 1\n#define TL_PICK_%s 0, 1\n", kernel);
-    if (in_place) say(&b, "#define TL_IN_PLACE 1\n#define TL_BITS %d\n", bits);
-    add_file(&b, prelude);
-    /* nan forms skip elements, so each window has its own number of them */
-    say(&b, "#define SAME_LENGTH %d\n", window && !op->masked);
-    if (is_long) say(&b, "#define TL_LONG 1\n");
-    add_facts(&b, op, prelude, is_long ? TL_LONG_TILES : TL_TILES);
-    add_file(&b, "gpu/kernel/prelude_gpu.h");
-    if (!strcmp(shape, "exact")) { /* no operator's text is in it */
-        say(&b, "#define EXACT_PAIRS %d\n", op->inputs == 2);
-        add_file(&b, "gpu/kernel/constants.h");
-        add_file(&b, "gpu/kernel/exact/sum.cl");
-        add_file(&b, "gpu/kernel/exact/value.cl");
-        add_file(&b, "gpu/kernel/exact/kernels.cl");
-        add_file(&b, "gpu/kernel/exact/rows.cl");
-        return end(ctx, &b, op, kernel ? kernel : shape, prelude, text, length);
+    c.prepare = !strcmp(c.shape, "prepare");
+    c.law = c.prepare || !strcmp(c.shape, "law");
+    c.along = !strcmp(c.shape, "window_along");
+    c.is_long = c.along || !strcmp(c.shape, "window_long");
+    c.window = c.is_long || !strcmp(c.shape, "window");
+    c.chunks = !c.law && !c.window && strcmp(c.shape, "grid");
+    return c;
+}
+
+/* The texts that have no operator's text. Returns 0 for other shapes. */
+static int add_without_operator(buffer *b, const tl_text *t)
+{
+    const int exact = !strcmp(t->shape, "exact");
+    if (exact) {
+        say(b, "#define EXACT_PAIRS %d\n", t->op->inputs == 2);
+        add_file(b, "gpu/kernel/constants.h");
+        add_file(b, "gpu/kernel/exact/sum.cl");
+        add_file(b, "gpu/kernel/exact/value.cl");
+        add_file(b, "gpu/kernel/exact/kernels.cl");
+        add_file(b, "gpu/kernel/exact/rows.cl");
+    } else if (!strcmp(t->shape, "keys")) {
+        add_file(b, "gpu/kernel/constants.h");
+        add_file(b, "gpu/kernel/inputs/bits.cl");
+        add_file(b, "gpu/kernel/keys.cl");
+    } else {
+        return 0;
     }
-    if (!strcmp(shape, "keys")) { /* no operator's text is in it */
-        add_file(&b, "gpu/kernel/constants.h");
-        add_file(&b, "gpu/kernel/inputs/bits.cl");
-        add_file(&b, "gpu/kernel/keys.cl");
-        return end(ctx, &b, op, kernel ? kernel : shape, prelude, text, length);
+    return 1;
+}
+
+/* The operator, and what its kernels share. */
+static void add_shared(buffer *b, const tl_text *t, const contents *c)
+{
+    add_operator(b, t->op);
+    add_file(b, "operator/defaults.h");
+    add_file(b, "gpu/kernel/constants.h");
+    add_file(b, "gpu/kernel/combine.cl");
+    if (!c->law) add_file(b, "gpu/kernel/batch.cl");
+    if (c->in_place) add_file(b, "gpu/kernel/inputs/in_place.cl");
+    if (c->chunks) {
+        add_chunks(b, c->shape, c->cuda);
+        add_file(b, "gpu/kernel/packs.cl");
+        add_file(b, "gpu/kernel/stripes.cl");
+        add_file(b, "gpu/kernel/level.cl");
     }
-    add_operator(&b, op);
-    add_file(&b, "operator/defaults.h");
-    add_file(&b, "gpu/kernel/constants.h");
-    add_file(&b, "gpu/kernel/combine.cl");
-    if (!law) add_file(&b, "gpu/kernel/batch.cl");
-    if (in_place) add_file(&b, "gpu/kernel/inputs/in_place.cl");
-    if (chunks) {
-        add_chunks(&b, shape, is_cuda(prelude));
-        add_file(&b, "gpu/kernel/packs.cl");
-        add_file(&b, "gpu/kernel/stripes.cl");
-        add_file(&b, "gpu/kernel/level.cl");
-    }
-    if (window) add_file(&b, "gpu/kernel/window/place.cl");
-    if (prepare) add_file(&b, "gpu/kernel/inputs/bits.cl");
+    if (c->window) add_file(b, "gpu/kernel/window/place.cl");
+    if (c->prepare) add_file(b, "gpu/kernel/inputs/bits.cl");
+}
+
+/* The kernels of reduce and scan for many sequences. */
+static void add_short(buffer *b, const contents *c)
+{
+    char name[64];
+    add_file(b, "gpu/kernel/short/ahead.cl");
+    add_file(b, "gpu/kernel/short/forest.cl");
+    add_file(b, "gpu/kernel/short/walk.cl");
+    snprintf(name, sizeof name, "gpu/kernel/short/forest_%s.cl", c->shape);
+    add_file(b, name);
+    if (c->in_place) return;
+    snprintf(name, sizeof name, "gpu/kernel/short/middle_%s.cl", c->shape);
+    add_file(b, name);
+}
+
+static void add_windows(buffer *b, const contents *c)
+{
+    add_file(b, "gpu/kernel/window/whole.cl");
+    if (c->is_long) add_file(b, "gpu/kernel/window/digits.cl");
+    if (c->is_long) add_file(b, "gpu/kernel/window/passes.cl");
+    if (!c->in_place && !c->along) add_file(b, "gpu/kernel/window/columns.cl");
+    if (!c->in_place && !c->along)
+        add_file(b, c->is_long ? "gpu/kernel/window/long.cl" : "gpu/kernel/window/exact.cl");
+    if (c->along) add_file(b, "gpu/kernel/window/along.cl");
+}
+
+static void add_kernels(buffer *b, const tl_text *t, const contents *c)
+{
+    const int reduce = !strcmp(c->shape, "reduce"), scan = !strcmp(c->shape, "scan");
+    char name[64];
     snprintf(name, sizeof name, "gpu/kernel/%s%s.cl",
-             window    ? "window/"
-             : prepare ? "inputs/"
-                       : "",
-             window ? "window" : shape);
-    add_file(&b, name);
-    if (is_cuda(prelude) && chunks) add_file(&b, "gpu/kernel/board.cl");
-    if (is_cuda(prelude) && in_place && !strcmp(shape, "reduce"))
-        add_file(&b, "gpu/kernel/once.cl");
-    if (!strcmp(shape, "reduce") && !in_place) {
-        if (is_cuda(prelude)) add_once(&b, op);
-        add_file(&b, "gpu/kernel/segments.cl");
+             c->window    ? "window/"
+             : c->prepare ? "inputs/"
+                          : "",
+             c->window ? "window" : c->shape);
+    add_file(b, name);
+    if (c->cuda && c->chunks) add_file(b, "gpu/kernel/board.cl");
+    if (c->cuda && c->in_place && reduce) add_file(b, "gpu/kernel/once.cl");
+    if (reduce && !c->in_place) {
+        if (c->cuda) add_once(b, t->op);
+        add_file(b, "gpu/kernel/segments.cl");
     }
-    if (chunks) {
-        add_file(&b, "gpu/kernel/short/ahead.cl");
-        add_file(&b, "gpu/kernel/short/forest.cl");
-        add_file(&b, "gpu/kernel/short/walk.cl");
-        snprintf(name, sizeof name, "gpu/kernel/short/forest_%s.cl", shape);
-        add_file(&b, name);
+    if (c->chunks) add_short(b, c);
+    if (scan && c->cuda && tl_gpu_once_blocks(t->op, 0)) add_scan_once(b, t->op);
+    if (scan && c->cuda && !c->in_place && tl_gpu_down_rows(t->op)) {
+        say(b, "namespace down_once {");
+        add_file(b, "gpu/kernel/scan_down.cl");
+        say(b, "}\n");
     }
-    if (chunks && !in_place) {
-        snprintf(name, sizeof name, "gpu/kernel/short/middle_%s.cl", shape);
-        add_file(&b, name);
+    if (c->window) add_windows(b, c);
+}
+
+tally_status tl_program_text(tally *ctx, const tl_text *t, char **text, size_t *length)
+{
+    const contents c = contents_of(t);
+    buffer b = {0};
+    if (t->kernel) say(&b, "#define TL_ONE_KERNEL 1\n#define TL_PICK_%s 0, 1\n", t->kernel);
+    if (c.in_place) say(&b, "#define TL_IN_PLACE 1\n#define TL_BITS %d\n", c.bits);
+    add_file(&b, t->prelude);
+    /* nan forms skip elements, so each window has its own number of them */
+    say(&b, "#define SAME_LENGTH %d\n", c.window && !t->op->masked);
+    if (c.is_long) say(&b, "#define TL_LONG 1\n");
+    add_facts(&b, t->op, t->prelude, c.is_long ? TL_LONG_TILES : TL_TILES);
+    add_file(&b, "gpu/kernel/prelude_gpu.h");
+    if (!add_without_operator(&b, t)) {
+        add_shared(&b, t, &c);
+        add_kernels(&b, t, &c);
     }
-    if (!strcmp(shape, "scan") && is_cuda(prelude) && tl_gpu_once_blocks(op, 0))
-        add_scan_once(&b, op);
-    if (!strcmp(shape, "scan") && is_cuda(prelude) && !in_place && tl_gpu_down_rows(op)) {
-        say(&b, "namespace down_once {");
-        add_file(&b, "gpu/kernel/scan_down.cl");
-        say(&b, "}\n");
-    }
-    if (window) add_file(&b, "gpu/kernel/window/whole.cl");
-    if (is_long) add_file(&b, "gpu/kernel/window/digits.cl");
-    if (is_long) add_file(&b, "gpu/kernel/window/passes.cl");
-    if (window && !in_place && !along) add_file(&b, "gpu/kernel/window/columns.cl");
-    if (window && !in_place && !along)
-        add_file(&b, is_long ? "gpu/kernel/window/long.cl" : "gpu/kernel/window/exact.cl");
-    if (along) add_file(&b, "gpu/kernel/window/along.cl");
-    return end(ctx, &b, op, kernel ? kernel : whole_shape, prelude, text, length);
+    return end(ctx, &b, t, text, length);
 }
 
 const char *tl_first_error(const char *log)

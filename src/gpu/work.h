@@ -4,17 +4,18 @@
  *
  * A file may call functions of the files below it in this list, never of those above:
  *
- *   pieces/      a call of a verb, in one piece or several, or on segments whose offsets are on
- *                the device; streams
- *   window/      windows                   law.c      the probe's kernels
- *   shapes.c     reduce, scan              grid.c     sequences that grow together
- *   exact.c      exact sums                keys.c     runs of equal keys, gathers
+ *   run.c        a call of the device: whole, or in pieces, each of which comes back here
+ *   segments.c   calls on segments whose offsets are on the device
+ *   pieces/      large host arrays in pieces; streams and fragments
+ *   reduce.c, scan.c, window/     which kernels take a batch, and their launches
+ *   exact.c      exact sums                grid.c     sequences that grow together
+ *   keys.c       runs of equal keys, gathers          law.c      the probe's kernels
  *   prepare.c    elements out of views with validity, or of two inputs
  *   batch.c      views brought to the device, results brought back
  *   forest.c     short sequences           middle.c   sequences of some chunks
- *   gpu.c        open, the pool of device memory, programs, launches
+ *   launch.c     programs, launches, times            gpu.c      open, device memory
  *   variants.c   operators as kernels see them
- *   kernels.c    the kernels' parameters      program.c   their texts      clock.c   times */
+ *   kernels.c    the kernels' parameters              program.c  their texts */
 #ifndef TALLY_GPU_WORK_H
 #define TALLY_GPU_WORK_H
 #include "gpu.h"
@@ -25,7 +26,8 @@
 enum {
     TL_GPU_LEVELS = 8, /* 2^62 elements have 7 levels */
     TL_GPU_POOL = 32,  /* freed blocks that the pool keeps */
-    TL_GPU_PROGRAMS = 1024
+    TL_GPU_PROGRAMS = 1024,
+    TL_MEASURED = TL_EVENTS - 1 /* event: `measure` has read the offsets (segments.c) */
 };
 
 /* The program of an operator and a shape. program NULL: each kernel is built at its first launch,
@@ -53,7 +55,7 @@ extern const tl_piece tl_no_piece;
 
 typedef struct tl_variant tl_variant;
 
-/* Times of kernels and copies (clock.c). */
+/* Times of kernels and copies (launch.c). */
 typedef struct {
     int on, ready;    /* ready: a span has begun */
     int first, count; /* the spans whose times are not known yet, in a ring buffer of TL_CLOCKS */
@@ -67,7 +69,7 @@ enum { TL_STAGES = 4 }; /* page-locked blocks for each direction of copies */
 typedef struct {
     tl_device base;
     tl_gpu *gpu;
-    tl_device *cpu; /* computes what the GPU does not */
+    tl_device *cpu; /* tl_gpu_processors */
     char name[32];
     int host; /* host memory of this call may still be read: wait before returning */
     /* work goes to the caller's stream; calls without host memory return before it is done */
@@ -80,15 +82,14 @@ typedef struct {
     /* page-locked blocks of stage.c and along.c, kept until close */
     tl_memory stage[2 * TL_STAGES], small;
     tl_clock clock;
-    /* since tally_time: kernels launched; elements that the processors computed */
-    int64_t launches, on_processors;
+    int64_t launches; /* since tally_time */
     /* The status table of single-launch kernels, kept from call to call: a counter (scan_once.cl)
      * and words (board.cl). */
     struct {
         tl_memory memory;
         int64_t words, taken, epoch;
     } board;
-    /* Results of the kernel `measure` (pieces/segments.c): its slots on the device, and the copy
+    /* Results of the kernel `measure` (segments.c): its slots on the device, and the copy
      * that the host reads. */
     struct {
         tl_memory slots, said;
@@ -136,10 +137,17 @@ tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_
 tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape,
                             tl_built *program);
 
-/* Returns TALLY_UNSUPPORTED if p is device memory, in a call that the processors compute. p may be
- * NULL. */
-tally_status tl_gpu_host_only(tl_gpu_device *d, tally *ctx, const void *p, const char *name,
-                              const char *what);
+/* Returns the processors, which compute what the GPU does not. */
+tl_device *tl_gpu_processors(tl_gpu_device *d);
+
+/* True if p is memory of this device; p may be NULL. Between enter and leave. */
+int tl_gpu_holds(tl_gpu_device *d, const void *p);
+
+/* The status table of single-launch kernels. tl_status_words: the most words that it may have.
+ * tl_status_reserve: begins an epoch; the table then has at least `needed` words, none of this
+ * epoch. */
+int64_t tl_status_words(const tl_gpu_device *d);
+tally_status tl_status_reserve(tl_gpu_device *d, tally *ctx, int64_t needed);
 
 /* variants.c: returns the device's own copy of op where the kernels need one that differs
  * (tl_gpu_variant_of), else op itself. */
@@ -169,7 +177,7 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id kernel, int64_t jobs, tl
 #define TL_GO(l, kernel, jobs, ...) TL_GO_AS(l, kernel, jobs, TL_GROUPS, __VA_ARGS__)
 
 /* A speculative launch: a kernel is launched before the host has read what `measure` found of the
- * offsets (gpu/kernel/short/ahead.cl, pieces/segments.c). */
+ * offsets (gpu/kernel/short/ahead.cl, segments.c). */
 typedef struct tl_ahead {
     tl_memory measured;
     int64_t slot, most;
@@ -183,7 +191,7 @@ typedef struct tl_batch {
     int owned; /* x was allocated by the batch, and tl_batch_close frees it */
     const tl_piece *piece;
     int64_t x_byte, row_stride, stride, n, rows, elements; /* elements: of all sequences */
-    /* NULL: there are none, or they are on the device (pieces/segments.c) */
+    /* NULL: there are none, or they are on the device (segments.c) */
     const int64_t *host_offsets;
     int listed; /* true: segments, by offsets */
     tl_memory offsets, ids, first;
@@ -203,9 +211,11 @@ typedef struct tl_batch {
 tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
                            const tally_view *in, tl_batch *b);
 
-/* Brings only the elements to the device: those between `low` and `high` bytes from in->data. */
-tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
-                           const tally_view *in, int64_t low, int64_t high, tl_batch *b);
+/* tl_batch_of: the batch of a view, without memory. tl_batch_data: brings to the device the elements
+ * that v covers, of `bytes` bytes each; v has the data of the batch's view. */
+tl_batch tl_batch_of(const tl_plan *plan, const tl_piece *piece, const tally_view *in);
+tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tally_view *v, int64_t bytes,
+                           tl_batch *b);
 void tl_batch_close(tl_gpu_device *d, tl_batch *b);
 
 /* The number of full nodes of a level in a sequence of n elements (level_count of
@@ -270,11 +280,11 @@ typedef struct tl_prepared {
 } tl_prepared;
 
 /* True if the elements of each window must be counted, because the call has a minimum count. */
-int tl_is_counted(const tl_inputs_call *c);
+int tl_is_counted(const tl_call *c);
 
 /* Prepares the elements of a call whose form is not of states. Call tl_prepared_close after a
  * failure too. */
-tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_inputs_call *c, int counted,
+tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_call *c, int counted,
                         tl_prepared *p);
 void tl_prepared_close(tl_gpu_device *d, tl_prepared *p);
 
@@ -287,7 +297,7 @@ typedef struct tl_in_place {
 } tl_in_place;
 
 /* True if the kernels can read the call's arrays themselves. */
-int tl_in_place_takes(const tl_gpu_device *d, const tl_inputs_call *c);
+int tl_in_place_takes(const tl_gpu_device *d, const tl_call *c);
 
 /* Opens batch b, and *p for it. Close both after a failure too. */
 tally_status tl_in_place_open(tl_gpu_device *d, tally *ctx, const tl_form *form,
@@ -326,7 +336,7 @@ tally_status tl_middle_reduce(const tl_launch *l, const tl_batch *b, const tl_re
 tally_status tl_middle_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,
                             const tl_before *from);
 
-/* ---- clock.c: times of the work in a lane, if tally_time asked for them ---- */
+/* ---- launch.c: times of the work in a lane, if tally_time asked for them ---- */
 
 double tl_seconds(void);
 void tl_clock_begin(tl_gpu_device *d, tally *ctx, int lane);
@@ -337,32 +347,57 @@ void tl_clock_end(tl_gpu_device *d, tally *ctx, int lane, int kind, size_t bytes
 /* Drops the spans whose times are not known yet. */
 void tl_clock_drop(tl_gpu_device *d);
 
-/* ---- the shapes, on views that fit the device; between enter and leave ---- */
+/* ---- run.c; between enter and leave ---- */
 
-tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
-                                 const tl_piece *piece, const tally_view *in,
-                                 const tally_view *out);
+/* Runs a call whose views have their offsets on the host: whole or in pieces. */
+tally_status tl_gpu_call(tl_gpu_device *d, tally *ctx, const tl_call *c);
 
-/* The part of tl_gpu_reduce_whole after the batch is opened. status: the result of opening it; if
- * it is an error, the function only waits for work that was issued. in: only its layout is used. */
-tally_status tl_gpu_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b,
-                                 const tally_view *in, const tally_view *out, tally_status status);
+/* Runs a call whose views fit the device. A scan goes forward: a reversed one has views with
+ * negative strides. */
+tally_status tl_gpu_whole(tl_gpu_device *d, tally *ctx, const tl_call *c, const tl_piece *piece);
 
-/* The same for a scan. out: only its layout is used. */
-tally_status tl_gpu_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b,
-                               const tally_view *out, const tally_scan_options *o,
-                               tally_status status);
+/* The part of tl_gpu_whole after the batch is opened. status: the result of opening it; if it is an
+ * error, the function only waits for work that was issued. */
+tally_status tl_gpu_batch(tl_gpu_device *d, tally *ctx, const tl_call *c, const tl_batch *b,
+                          tally_status status);
 
-/* Scans forward. A reversed scan is a view with negative strides. */
-tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
-                               const tl_piece *piece, const tally_view *in, const tally_view *out,
-                               const tally_scan_options *o);
-tally_status tl_gpu_window_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
-                                 const tl_plan *count, const tl_piece *piece, const tally_view *in,
-                                 const tally_view *out, const tally_window_options *o);
+/* ---- calls of their own kind; between enter and leave. *done is 0 at first, and stays so if the
+ * device does not do the call (tl_device_calls.run) ---- */
 
-/* The same for an open batch; status as in tl_gpu_reduce_batch. out: only its layout is used. */
-tally_status tl_gpu_window_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b,
-                                 const tl_plan *count, const tally_view *out,
-                                 const tally_window_options *o, tally_status status);
+tally_status tl_segments_run(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done);
+tally_status tl_key_runs(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done);
+tally_status tl_gather(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done);
+
+/* ---- reduce.c, scan.c, window/: launch the kernels of a verb on an open batch. Of c, only the
+ * options and the layout of the output are used ---- */
+
+tally_status tl_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+                             const tl_call *c);
+tally_status tl_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+                           const tl_call *c);
+tally_status tl_window_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+                             const tl_call *c);
+
+/* Computes the nodes of all levels of the long sequences, one launch per level. The caller gives
+ * *nodes back. */
+tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nodes);
+
+/* ---- pieces/ ---- */
+
+/* Calls with at least this many bytes in host memory are done in pieces. */
+int64_t tl_pieces_least(const tl_gpu_device *d);
+
+/* True if the call is to be done in pieces. */
+int tl_pieces_wanted(tl_gpu_device *d, const tl_call *c);
+
+/* True if some of the call's arrays are on the host. Then pieces may help if device memory did not
+ * suffice. */
+int tl_pieces_possible(tl_gpu_device *d, const tl_call *c);
+
+/* True if the call can be done in pieces. The processors join the pieces of a sequence, so the
+ * functions of a user's operator must be compiled for them. */
+int tl_pieces_can(tl_gpu_device *d, tally *ctx, const tl_call *c);
+
+/* Runs a call in pieces. */
+tally_status tl_pieces_run(tl_gpu_device *d, tally *ctx, const tl_call *c);
 #endif

@@ -16,7 +16,7 @@ static int64_t grain_of(const tl_team *t, const tl_plan *plan, int64_t n)
     const tl_device *d = t->member[0]->device;
     const int64_t bytes = plan->op->elem_bytes > plan->op->result_bytes ? plan->op->elem_bytes
                                                                         : plan->op->result_bytes;
-    const int64_t least = ((d->calls->least ? d->calls->least(d) : 0) + bytes - 1) / bytes;
+    const int64_t least = (d->least_bytes + bytes - 1) / bytes;
     const int64_t share = n / ((int64_t)SLICES_A_MEMBER * t->count),
                   want = least > share ? least : share;
     return want <= 1 ? 1 : (int64_t)1 << (tl_top_level(want - 1) + 1);
@@ -44,19 +44,26 @@ int tl_along_worth(const tl_team *t, const tl_plan *plan, int64_t n, int64_t ove
     return cut(t, plan, 0, n, overlap, cuts) > 1;
 }
 
-tally_status tl_along_slab(const tl_team *t, const tl_plan *plan, const void *x, int64_t n,
-                           tl_counter *c)
+/* A push that is too short to be cut. */
+static tally_status push_to_first(const tl_team *t, tl_push *p)
 {
+    tl_device *const first = t->member[0]->device;
+    return first->calls->push(first, t->ctx, p);
+}
+
+static tally_status fold_slices(const tl_team *t, tl_push *p)
+{
+    const tl_plan *const plan = p->plan;
+    tl_counter *const c = p->counter;
     int64_t cuts[TL_MEMBERS_MOST + 1];
     tl_slice *s;
-    const int count = cut(t, plan, c->end, n, 0, cuts);
-    tl_device *first = t->member[0]->device;
-    if (count < 2) return first->calls->slab(first, t->ctx, plan, x, n, c);
+    const int count = cut(t, plan, c->end, p->n, 0, cuts);
+    if (count < 2) return push_to_first(t, p);
     tally_status status = tl_slices_new(t, count, &s);
     if (status) return status;
     for (int k = 0; k < count; k++) {
         s[k].member = k;
-        s[k].x = (const char *)x + cuts[k] * plan->op->elem_bytes;
+        s[k].x = (const char *)p->x + cuts[k] * plan->op->elem_bytes;
         s[k].start = c->end + cuts[k];
         s[k].n = cuts[k + 1] - cuts[k];
     }
@@ -100,20 +107,20 @@ static tally_status find_starts(const tl_team *t, const tl_scan *before, tl_slic
     return status;
 }
 
-tally_status tl_along_scan(const tl_team *t, tl_scan *scan, const void *x, int64_t n, void *out)
+static tally_status scan_slices(const tl_team *t, tl_push *p)
 {
+    tl_scan *const scan = p->scan;
     const tl_scalar *op = scan->plan->op;
     int64_t cuts[TL_MEMBERS_MOST + 1];
     tl_slice *s;
-    const int count = cut(t, scan->plan, scan->done.end, n, 0, cuts);
-    tl_device *first = t->member[0]->device;
-    if (count < 2) return first->calls->scan_push(first, t->ctx, scan, x, n, out);
+    const int count = cut(t, scan->plan, scan->done.end, p->n, 0, cuts);
+    if (count < 2) return push_to_first(t, p);
     tally_status status = tl_slices_new(t, count, &s);
     if (status) return status;
     for (int k = 0; k < count; k++) {
         s[k].member = k;
-        s[k].x = (const char *)x + cuts[k] * op->elem_bytes;
-        s[k].out = (char *)out + cuts[k] * op->result_bytes;
+        s[k].x = (const char *)p->x + cuts[k] * op->elem_bytes;
+        s[k].out = (char *)p->out + cuts[k] * op->result_bytes;
         s[k].start = scan->done.end + cuts[k];
         s[k].n = cuts[k + 1] - cuts[k];
     }
@@ -127,41 +134,43 @@ tally_status tl_along_scan(const tl_team *t, tl_scan *scan, const void *x, int64
 /* ---- windows ---- */
 
 typedef struct {
-    const tl_plan *plan, *count;
-    const tally_window_options *o;
-    const char *x;
-    char *out;
-    int64_t n, first, cuts[TL_MEMBERS_MOST + 1]; /* first: the element whose window is result 0 */
-    int slices, at_start, at_end;
+    const tl_push *push;
+    int64_t first, cuts[TL_MEMBERS_MOST + 1]; /* first: the element whose window is result 0 */
+    int slices;
 } windows;
 
 static tally_status slide(tally *member, int k, void *data)
 {
     const windows *w = data;
+    const tl_push *const all = w->push;
     if (k >= w->slices) return TALLY_OK;
     const int last = k == w->slices - 1;
-    const int64_t from = k ? w->first + w->cuts[k] - w->o->before : 0;
-    const int64_t to = last ? w->n : w->first + w->cuts[k + 1] + w->o->after;
-    int64_t made = 0;
-    return member->device->calls->window_slice(
-        member->device, member, w->plan, w->count, w->o, w->x + from * w->plan->op->elem_bytes,
-        to - from, k ? TL_INSIDE : w->at_start, last ? w->at_end : TL_INSIDE,
-        w->out + w->cuts[k] * w->plan->op->result_bytes, &made);
+    const int64_t from = k ? w->first + w->cuts[k] - all->window->before : 0;
+    const int64_t to = last ? all->n : w->first + w->cuts[k + 1] + all->window->after;
+    tl_push p = *all;
+    p.x = (const char *)all->x + from * all->plan->op->elem_bytes;
+    p.n = to - from;
+    p.out = (char *)all->out + w->cuts[k] * all->plan->op->result_bytes;
+    p.at_start = k ? TL_INSIDE : all->at_start;
+    p.at_end = last ? all->at_end : TL_INSIDE;
+    return member->device->calls->push(member->device, member, &p);
 }
 
-tally_status tl_along_slice(const tl_team *t, const tl_plan *plan, const tl_plan *count,
-                            const tally_window_options *o, const void *x, int64_t n, int at_start,
-                            int at_end, void *out, int64_t *produced)
+static tally_status slide_slices(const tl_team *t, tl_push *p)
 {
+    const tally_window_options *const o = p->window;
     const int edges = o->edges != TALLY_EDGES_VALID;
-    windows w = {plan, count, o,        x,     out, n, edges && at_start ? 0 : o->before,
-                 {0},  1,     at_start, at_end};
-    const int64_t results = (edges && at_end ? n : n - o->after) - w.first;
-    if (results > 0) w.slices = cut(t, plan, 0, results, o->before + o->after + 1, w.cuts);
-    tl_device *first = t->member[0]->device;
-    if (w.slices < 2)
-        return first->calls->window_slice(first, t->ctx, plan, count, o, x, n, at_start, at_end,
-                                          out, produced);
-    *produced = results;
+    windows w = {.push = p, .first = edges && p->at_start ? 0 : o->before, .slices = 1};
+    const int64_t results = (edges && p->at_end ? p->n : p->n - o->after) - w.first;
+    if (results > 0) w.slices = cut(t, p->plan, 0, results, o->before + o->after + 1, w.cuts);
+    if (w.slices < 2) return push_to_first(t, p);
+    p->produced = results;
     return tl_team_run(t, slide, &w);
+}
+
+tally_status tl_along_push(const tl_team *t, tl_push *p)
+{
+    return p->verb == TL_REDUCE ? fold_slices(t, p)
+           : p->verb == TL_SCAN ? scan_slices(t, p)
+                                : slide_slices(t, p);
 }

@@ -65,12 +65,7 @@ tally_status tl_split_place(const tl_team *t, const char *what, int k, const voi
 
 /* ---- along.c: n elements on the host; functions as in context/device.h ---- */
 
-tally_status tl_along_slab(const tl_team *t, const tl_plan *plan, const void *x, int64_t n,
-                           tl_counter *c);
-tally_status tl_along_scan(const tl_team *t, tl_scan *s, const void *x, int64_t n, void *out);
-tally_status tl_along_slice(const tl_team *t, const tl_plan *plan, const tl_plan *count,
-                            const tally_window_options *o, const void *x, int64_t n, int at_start,
-                            int at_end, void *out, int64_t *produced);
+tally_status tl_along_push(const tl_team *t, tl_push *p);
 
 /* True if a sequence of n elements is long enough to be cut. overlap: elements that neighbouring
  * slices share. */
@@ -78,10 +73,8 @@ int tl_along_worth(const tl_team *t, const tl_plan *plan, int64_t n, int64_t ove
 
 /* ---- near.c: functions as in context/device.h ---- */
 
-tally_status tl_near_runs(const tl_team *t, const tally_view *keys, int64_t *offsets, int64_t *runs,
-                          int *done);
-tally_status tl_near_gather(const tl_team *t, const tally_view *in, const int64_t *order,
-                            const tally_view *out, int64_t *at, int64_t *place, int *done);
+/* TL_RUNS and TL_TAKE. */
+tally_status tl_near_keys(const tl_team *t, const tl_call *call, int *done);
 tally_status tl_near_grid(const tl_team *t, const tl_plan *plan, int64_t rows, const void *step,
                           tl_grid **grid);
 

@@ -8,29 +8,20 @@
 
 /* ---- keys ---- */
 
-tally_status tl_near_runs(const tl_team *t, const tally_view *keys, int64_t *offsets, int64_t *runs,
-                          int *done)
+tally_status tl_near_keys(const tl_team *t, const tl_call *c, int *done)
 {
-    const tl_array all[] = {{"keys", keys->n ? keys->data : NULL}, {"offsets", offsets}};
-    int who;
-    *done = 0;
-    const tally_status status = tl_team_one(t, all, 2, "", &who);
-    if (status || who < 0) return status;
-    tl_device *const one = t->member[who]->device;
-    return one->calls->runs ? one->calls->runs(one, t->ctx, keys, offsets, runs, done) : TALLY_OK;
-}
-
-tally_status tl_near_gather(const tl_team *t, const tally_view *in, const int64_t *order,
-                            const tally_view *out, int64_t *at, int64_t *place, int *done)
-{
-    const tl_array all[] = {{"in", in->n ? in->data : NULL}, {"order", order}, {"out", out->data}};
+    const int takes = c->verb == TL_TAKE;
+    const tl_array in = {takes ? "in" : "keys", c->in->n ? c->in->data : NULL},
+                   all[] = {in,
+                            takes ? (tl_array){"order", c->positions->order}
+                                  : (tl_array){"offsets", c->positions->offsets},
+                            {"out", takes ? c->out->data : NULL}};
     int who;
     *done = 0;
     const tally_status status = tl_team_one(t, all, 3, "", &who);
     if (status || who < 0) return status;
     tl_device *const one = t->member[who]->device;
-    return one->calls->gather ? one->calls->gather(one, t->ctx, in, order, out, at, place, done)
-                              : TALLY_OK;
+    return one->calls->run(one, t->ctx, c, done);
 }
 
 /* ---- fields ---- */
@@ -133,8 +124,7 @@ tally_status tl_near_grid(const tl_team *t, const tl_plan *plan, int64_t rows, c
     if (who < 0) who = 0;
     tl_device *const one = t->member[who]->device;
     if (!one->calls->grid)
-        return tl_fail(t->ctx, TALLY_UNSUPPORTED, "%s keeps no fields in its memory",
-                       one->calls->isa(one));
+        return tl_fail(t->ctx, TALLY_UNSUPPORTED, "%s keeps no fields in its memory", one->name);
     near_grid *const g = calloc(1, sizeof *g);
     if (!g) return tl_no_memory(t->ctx, sizeof *g, "a field");
     *g = (near_grid){.base = {&calls}, .team = *t, .who = who, .width = rows};

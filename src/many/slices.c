@@ -8,28 +8,24 @@ tally_status tl_team_fail(const tl_team *t, int k, tally_status status)
 {
     const tally *m = t->member[k];
     if (m == t->ctx) return status;
-    return tl_fail(t->ctx, status, "%s: %s", m->device->calls->isa(m->device), m->error);
+    return tl_fail(t->ctx, status, "%s: %s", m->device->name, m->error);
 }
 
 tally_status tl_team_owner(const tl_team *t, const void *p, int *who)
 {
     tally_status status = TALLY_OK;
-    int ours = 0;
     *who = -1;
-    for (int k = 0; p && !status && !ours && k < t->count; k++) {
-        tl_device *d = t->member[k]->device;
-        if (!d->calls->owns) continue;
-        status = d->calls->owns(d, t->member[k], p, &ours);
+    for (int k = 0; p && *who < 0 && k < t->count; k++) {
+        tl_device *d = t->member[k]->device, *owner;
+        if (!d->calls->owner) continue;
+        status = d->calls->owner(d, t->member[k], p, &owner);
         if (status) return tl_team_fail(t, k, status);
-        if (ours) *who = k;
+        if (owner) *who = k;
     }
     return status;
 }
 
-static const char *name_of(const tl_team *t, int k)
-{
-    return t->member[k]->device->calls->isa(t->member[k]->device);
-}
+static const char *name_of(const tl_team *t, int k) { return t->member[k]->device->name; }
 
 tally_status tl_team_one(const tl_team *t, const tl_array *all, int count, const char *hint,
                          int *who)
@@ -98,8 +94,9 @@ static tally_status fold(tally *member, int k, void *data)
     for (int i = 0; !status && i < w->count; i++) {
         tl_slice *s = &w->slices[i];
         if (s->member != k || !s->n) continue;
-        status =
-            member->device->calls->slab(member->device, member, w->plan, s->x, s->n, &s->nodes);
+        tl_push p = {
+            .verb = TL_REDUCE, .plan = w->plan, .x = s->x, .n = s->n, .counter = &s->nodes};
+        status = member->device->calls->push(member->device, member, &p);
     }
     return status;
 }
@@ -119,8 +116,13 @@ static tally_status scan(tally *member, int k, void *data)
         tl_slice *s = &w->slices[i];
         if (s->member != k || !s->n) continue;
         s->scan.ahead = s->mine;
-        status =
-            member->device->calls->scan_push(member->device, member, &s->scan, s->x, s->n, s->out);
+        tl_push p = {.verb = TL_SCAN,
+                     .plan = s->scan.plan,
+                     .x = s->x,
+                     .n = s->n,
+                     .out = s->out,
+                     .scan = &s->scan};
+        status = member->device->calls->push(member->device, member, &p);
         s->scan.ahead = NULL;
     }
     return status;

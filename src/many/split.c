@@ -8,8 +8,9 @@
  *
  * A member computes the windows inside its part in place. Elements around the ends of all parts are
  * copied to the host. The left and right windows are computed from slices of these that overlap
- * (window_slice: the processors compute small ones, the device large ones in pieces). */
+ * (tl_push: the processors compute small ones, the device large ones in pieces). */
 #include "many.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +29,7 @@ tally_status tl_split_place(const tl_team *t, const char *what, int k, const voi
     if (status || who < 0 || who == k) return status;
     tl_device *mine = t->member[k]->device, *other = t->member[who]->device;
     return tl_fail(t->ctx, TALLY_INVALID, "%s[%d] is memory of %s: must be of %s, or of the host",
-                   what, k, other->calls->isa(other), mine->calls->isa(mine));
+                   what, k, other->name, mine->name);
 }
 
 /* ---- reduce and scan ---- */
@@ -81,7 +82,10 @@ static tally_status scan_one(const tl_team *t, const tl_plan *plan, int k, const
                              const tally_view *out, const tally_scan_options *o)
 {
     tally *m = t->member[k];
-    tally_status status = m->device->calls->scan(m->device, m, plan, in, out, o);
+    const tl_call call = {.verb = TL_SCAN, .plan = plan, .in = in, .out = out, .scan = o};
+    int done;
+    tally_status status = m->device->calls->run(m->device, m, &call, &done);
+    assert(status || done);
     return status ? tl_team_fail(t, k, status) : TALLY_OK;
 }
 
@@ -185,15 +189,21 @@ static tally_status slide_at_end(const sliding *w, tally *member, int64_t from, 
     if (from >= to) return TALLY_OK;
     char *x = malloc((size_t)(n * op->elem_bytes) + 1),
          *y = malloc((size_t)(n * op->result_bytes) + 1);
-    int64_t made;
+    tl_push p = {.verb = TL_WINDOW,
+                 .plan = w->plan,
+                 .count = w->count,
+                 .window = w->o,
+                 .x = x,
+                 .n = n,
+                 .out = y,
+                 .at_start = low ? TL_INSIDE : TL_AT_END,
+                 .at_end = high < w->all ? TL_INSIDE : TL_AT_END};
     tally_status status =
         x && y ? TALLY_OK
                : tl_no_memory(member, (size_t)(n * (op->elem_bytes + op->result_bytes)), "windows");
     if (!status) {
         gather(w, low, high, x);
-        status = member->device->calls->window_slice(
-            member->device, member, w->plan, w->count, w->o, x, n, low ? TL_INSIDE : TL_AT_END,
-            high < w->all ? TL_INSIDE : TL_AT_END, y, &made);
+        status = member->device->calls->push(member->device, member, &p);
     }
     /* the element whose window is y[0] */
     const int64_t first = low || w->o->edges == TALLY_EDGES_VALID ? low + w->o->before : 0;
@@ -226,9 +236,16 @@ static tally_status slide(tally *member, int k, void *data)
         const tally_view in = w->parts[k],
                          made = tally_flat(out + (from - first) * op->result_bytes, op->out,
                                            to - from);
-        tally_status status = member->device->calls->window(member->device, member, w->plan,
-                                                            w->count, &in, &made, &whole);
+        const tl_call call = {.verb = TL_WINDOW,
+                              .plan = w->plan,
+                              .count = w->count,
+                              .in = &in,
+                              .out = &made,
+                              .window = &whole};
+        int done;
+        tally_status status = member->device->calls->run(member->device, member, &call, &done);
         if (status) return status;
+        assert(done);
     }
     tally_status status = slide_at_end(w, member, first, from, out);
     return status ? status

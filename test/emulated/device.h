@@ -71,15 +71,13 @@ static int d_locked(tl_gpu *g, const void *p, size_t bytes)
 {
     return (void)g, (void)p, (void)bytes, 0;
 }
-static tally_status d_in(tl_gpu *g, tally *c, int lane, const tl_memory *to, size_t at,
-                         const void *from, size_t bytes)
+static tally_status d_in(tl_gpu *g, tally *c, const tl_copy *copy)
 {
-    return (void)lane, d_write(g, c, to, at, from, bytes);
+    return d_write(g, c, copy->memory, copy->offset, copy->host, copy->bytes);
 }
-static tally_status d_out(tl_gpu *g, tally *c, int lane, void *to, const tl_memory *from, size_t at,
-                          size_t bytes)
+static tally_status d_out(tl_gpu *g, tally *c, const tl_copy *copy)
 {
-    return (void)lane, d_read(g, c, to, from, at, bytes);
+    return d_read(g, c, copy->host, copy->memory, copy->offset, copy->bytes);
 }
 static tally_status d_event(tl_gpu *g, tally *c, int lane, int event)
 {
@@ -91,9 +89,13 @@ static tally_status d_reached(tl_gpu *g, tally *c, int event)
 }
 
 /* What every launch must keep, counted in `launches`: the kernel's number, or -1. */
-static int check_launch(tally *c, const char *name, int64_t number, tl_spread spread, int threads,
-                        const tl_argument *arguments, int count)
+static int check_launch(tally *c, const tl_kernel_start *start)
 {
+    const char *const name = start->kernel;
+    const tl_argument *const arguments = start->arguments;
+    const int64_t number = start->number;
+    const tl_spread spread = start->spread;
+    const int threads = start->threads, count = start->count;
     int id = 0;
     while (id < TL_KERNELS && strcmp(tl_gpu_kernels[id].name, name)) id++;
     if (!check(id < TL_KERNELS, "kernel %s is not in the table", name)) return -1;

@@ -114,13 +114,15 @@ static struct {
 } run;
 static void run_thread(void) { run.kernel(run.parameter, ALL(VALUE_OF)); }
 
-static tally_status run_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t number,
-                               tl_spread spread, int threads, const tl_argument *arguments,
-                               int count)
+static tally_status run_launch(tl_gpu *g, tally *c, tl_program *p, const tl_kernel_start *start)
 {
+    const char *const name = start->kernel;
+    const tl_argument *const arguments = start->arguments;
+    const int64_t number = start->number;
+    const int threads = start->threads, count = start->count;
     int values = 0;
     (void)g;
-    if (check_launch(c, name, number, spread, threads, arguments, count) < 0) return TALLY_INVALID;
+    if (check_launch(c, start) < 0) return TALLY_INVALID;
     memset(&run, 0, sizeof run);
     *(void **)&run.kernel = dlsym(p->object, name);
     fibers.room = NULL;
@@ -135,7 +137,7 @@ static tally_status run_launch(tl_gpu *g, tally *c, tl_program *p, const char *n
     }
     /* groups that share jobs: as many as there are, or some of them take several */
     const int64_t groups =
-        spread == TL_SHARED_JOBS && check_below(2) ? 1 + check_below(number) : number;
+        start->spread == TL_SHARED_JOBS && check_below(2) ? 1 + check_below(number) : number;
     const int done =
         run.kernel && values <= ARGUMENTS && fibers_launch(run_thread, (int)groups, threads);
     free(fibers.room);

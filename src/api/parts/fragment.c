@@ -67,7 +67,8 @@ static tally_status flat_slab(tally_fragment *f, const void *x, int64_t start, i
     tl_counter nodes;
     tl_counter_init(&nodes, start);
     tl_fp fp = tl_fp_enter();
-    const tally_status status = ctx->device->calls->slab(ctx->device, ctx, &f->plan, x, n, &nodes);
+    tl_push push = {.verb = TL_REDUCE, .plan = &f->plan, .x = x, .n = n, .counter = &nodes};
+    const tally_status status = ctx->device->calls->push(ctx->device, ctx, &push);
     tl_fp_leave(fp);
     if (status) return status;
     tl_slab *const s = tl_slab_new(start, start + n, 1, f->plan.op, 0);

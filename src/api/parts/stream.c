@@ -159,16 +159,23 @@ tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
 static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_start, int at_end,
                           char **out, int64_t *produced)
 {
-    int64_t count = 0;
+    tl_push p = {.verb = TL_WINDOW,
+                 .plan = &s->plan,
+                 .count = &s->count_plan,
+                 .window = &s->window,
+                 .x = x,
+                 .n = n,
+                 .out = *out,
+                 .at_start = at_start,
+                 .at_end = at_end};
     tally_status status = TALLY_OK;
     if (s->plan.exact)
         tl_exact_slice(&s->plan, tally_threads(s->ctx), &s->window, x, n, at_start, at_end, *out,
-                       &count);
+                       &p.produced);
     else
-        status = s->device->calls->window_slice(s->device, s->ctx, &s->plan, &s->count_plan,
-                                                &s->window, x, n, at_start, at_end, *out, &count);
-    *out += count * s->plan.op->result_bytes;
-    *produced += count;
+        status = s->device->calls->push(s->device, s->ctx, &p);
+    *out += p.produced * s->plan.op->result_bytes;
+    *produced += p.produced;
     return status;
 }
 
@@ -272,11 +279,17 @@ tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out,
         else
             tl_exact_scan_push(&s->exact, &s->plan, s->scan.exclusive, x, n, out);
         *made = s->verb == TL_STREAM_REDUCE ? 0 : n;
-    } else if (s->verb == TL_STREAM_REDUCE) {
-        status = s->device->calls->slab(s->device, s->ctx, &s->plan, x, n, &s->scan.done);
-    } else if (s->verb == TL_STREAM_SCAN) {
-        status = s->device->calls->scan_push(s->device, s->ctx, &s->scan, x, n, out);
-        *made = status ? 0 : n;
+    } else if (s->verb != TL_STREAM_WINDOW) {
+        const int scans = s->verb == TL_STREAM_SCAN;
+        tl_push p = {.verb = scans ? TL_SCAN : TL_REDUCE,
+                     .plan = &s->plan,
+                     .x = x,
+                     .n = n,
+                     .out = out,
+                     .counter = &s->scan.done,
+                     .scan = &s->scan};
+        status = s->device->calls->push(s->device, s->ctx, &p);
+        if (scans) *made = status ? 0 : n;
     } else {
         status = push_window(s, x, n, out, made);
         s->broken = status != TALLY_OK;
@@ -288,10 +301,10 @@ tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out,
 int tl_stream_mixed(const tally_stream *s, const void *x, const void *out)
 {
     const tl_device_calls *calls = s->device->calls;
-    int ours[2] = {0, 0};
-    return s->verb == TL_STREAM_SCAN && calls->owns &&
-           !calls->owns(s->device, s->ctx, x, &ours[0]) &&
-           !calls->owns(s->device, s->ctx, out, &ours[1]) && ours[0] != ours[1];
+    tl_device *of_x = NULL, *of_out = NULL;
+    return s->verb == TL_STREAM_SCAN && calls->owner &&
+           !calls->owner(s->device, s->ctx, x, &of_x) &&
+           !calls->owner(s->device, s->ctx, out, &of_out) && !of_x != !of_out;
 }
 
 /* The number of results from n more elements of a stream of one sequence. */
@@ -315,7 +328,9 @@ tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *
         static const char what[] = "streams of windows, of exact sums or with elements left out";
         const int64_t room =
             s->verb == TL_STREAM_REDUCE ? 0 : results_of_push(s, n) * s->plan.op->result_bytes;
-        status = tl_on_processors(s->ctx, NULL, "x", what, n);
+        /* the device counts the other elements that its processors take */
+        const int64_t here = s->plan.exact || s->steps || s->scan.done.counted ? n : 0;
+        status = tl_on_processors(s->ctx, NULL, "x", what, here);
         if (!status)
             status = tl_host_copy(s->ctx, &copies, &from, 0, n * (int64_t)s->plan.op->elem_bytes, 0,
                                   "x", what);

@@ -106,8 +106,8 @@ static tally_status mark_grid(tally_stream *s)
     char quiet[16];
     tl_form_begin(&f->form, s->plan.op, s->plan.par, 1);
     if (f->form.kind != TL_FORM_MARK || f->form.op->inputs == 2) return TALLY_OK;
-    const tally_status status =
-        s->device->calls->plan_host(s->device, s->ctx, f->form.op, f->form.par, &f->plan);
+    const tally_status status = s->device->calls->plan(s->device, s->ctx, f->form.op, f->form.par,
+                                                       TL_FOR_PROCESSORS, &f->plan);
     if (status) return status;
     /* in the initial value a NaN is a value, not the marker */
     if (s->seeded) f->plan.mask->quiet(quiet, s->init, f->form.op->out, 1);
@@ -198,10 +198,10 @@ tally_status tl_stream_for_device(tally_stream *s, const tally_view *in, int *is
         s->plan.op->inputs == 2 || !calls->grid)
         return TALLY_OK;
     if (s->place == TL_NOWHERE) {
-        int ours;
-        const tally_status status = calls->owns(s->device, s->ctx, in->data, &ours);
+        tl_device *owner;
+        const tally_status status = calls->owner(s->device, s->ctx, in->data, &owner);
         if (status) return status;
-        s->place = ours ? TL_ON_DEVICE : TL_ON_HOST;
+        s->place = owner ? TL_ON_DEVICE : TL_ON_HOST;
     }
     *is = s->place == TL_ON_DEVICE && !tl_slabs_counted(&s->slabs);
     return TALLY_OK;

@@ -12,6 +12,7 @@
 #include "cpu/inputs/gather.h"
 #include "cpu/shape.h"
 #include "api/inputs.h"
+#include "api/run.h"
 #include "law/fp.h"
 #include "stream.h"
 #include <stdlib.h>
@@ -148,8 +149,13 @@ static tally_status windows(tally_stream *s, int64_t from, int64_t n, const tall
     } else {
         tl_view_normal(&in);
         tl_view_normal(&to);
-        const tl_call call = {TL_WINDOW, &s->plan, &s->count_plan, &in, &to, .window = o};
-        status = (s->plan.exact ? tl_exact_run : tl_run)(s->ctx, tally_threads(s->ctx), &call);
+        const tl_call call = {.verb = TL_WINDOW,
+                              .plan = &s->plan,
+                              .count = &s->count_plan,
+                              .in = &in,
+                              .out = &to,
+                              .window = o};
+        status = tl_run_host(s->ctx, &call);
     }
     free(bits);
     return status;

@@ -37,7 +37,7 @@ static inline int tl_range_at(const tl_ranges *s, int64_t r, int64_t *from, int6
     return (low >= 0 && high <= s->n) || s->o->edges == TALLY_EDGES_SHRINK || s->min_count > 0;
 }
 
-/* Computes the ranges of one sequence. x: its elements, `stride` apart. count: see tl_window_view.
+/* Computes the ranges of one sequence. x: its elements, `stride` apart. count: see tl_call.
  * y: results, y_stride bytes apart. Error: TALLY_NO_MEMORY only. */
 tally_status tl_ranges_run(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
                            const tl_ranges *ranges, const void *x, int64_t stride, void *y,

@@ -44,7 +44,8 @@ tally_status tl_cuda_code_make(tally *ctx, const tl_cuda_text *t, tl_code how,
 {
     char arch[ARCH_ROOM];
     name_arch(arch, t);
-    return tl_nvrtc_compile(ctx, t->text, arch, wish_of(how), NULL, stop, code, bytes, NULL);
+    const tl_nvrtc_job job = {.text = t->text, .arch = arch, .wish = wish_of(how), .stop = stop};
+    return tl_nvrtc_compile(ctx, &job, code, bytes);
 }
 
 void tl_cuda_code_store(const tl_cuda_text *t, tl_code how, const void *code, size_t bytes)

@@ -167,13 +167,15 @@ static void cu_release(tl_gpu *gpu, tl_memory *memory)
 static tally_status cu_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset,
                              const void *from, size_t bytes)
 {
-    return tl_cuda_copy_in(gpu, ctx, TL_RUN, to, offset, from, bytes);
+    const tl_copy copy = {TL_RUN, to, offset, (void *)(uintptr_t)from, bytes};
+    return tl_cuda_copy_in(gpu, ctx, &copy);
 }
 
 static tally_status cu_read(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from, size_t offset,
                             size_t bytes)
 {
-    tally_status status = tl_cuda_copy_out(gpu, ctx, TL_RUN, to, from, offset, bytes);
+    const tl_copy copy = {TL_RUN, from, offset, to, bytes};
+    tally_status status = tl_cuda_copy_out(gpu, ctx, &copy);
     if (status) return status;
     CUresult error = cuStreamSynchronize(((cuda *)gpu)->stream[TL_RUN]);
     return error ? tl_cuda_failed(ctx, error, "copying from the device") : TALLY_OK;

@@ -67,9 +67,8 @@ tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t len
 void tl_cuda_unload(tl_gpu *gpu, tl_program *program);
 int tl_cuda_refresh(tl_gpu *gpu, tl_program *program);
 void tl_cuda_improve(tl_gpu *gpu, tl_program *program, const char *text, size_t length);
-tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name,
-                            int64_t number, tl_spread spread, int threads,
-                            const tl_argument *arguments, int count);
+tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
+                            const tl_kernel_start *start);
 
 /* ---- lanes.c ---- */
 
@@ -82,10 +81,8 @@ void tl_cuda_room(tl_gpu *gpu, size_t *all, size_t *once);
 tally_status tl_cuda_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
 void tl_cuda_unlock(tl_gpu *gpu, tl_memory *memory);
 int tl_cuda_locked(tl_gpu *gpu, const void *p, size_t bytes);
-tally_status tl_cuda_copy_in(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t offset,
-                             const void *from, size_t bytes);
-tally_status tl_cuda_copy_out(tl_gpu *gpu, tally *ctx, int lane, void *to, const tl_memory *from,
-                              size_t offset, size_t bytes);
+tally_status tl_cuda_copy_in(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
+tally_status tl_cuda_copy_out(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
 tally_status tl_cuda_mark(tl_gpu *gpu, tally *ctx, int lane, int event);
 tally_status tl_cuda_follow(tl_gpu *gpu, tally *ctx, int lane, int event);
 tally_status tl_cuda_reached(tl_gpu *gpu, tally *ctx, int event);

@@ -61,19 +61,17 @@ int tl_cuda_locked(tl_gpu *gpu, const void *p, size_t bytes)
            last == CU_MEMORYTYPE_HOST;
 }
 
-tally_status tl_cuda_copy_in(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t offset,
-                             const void *from, size_t bytes)
+tally_status tl_cuda_copy_in(tl_gpu *gpu, tally *ctx, const tl_copy *c)
 {
-    CUresult error =
-        cuMemcpyHtoDAsync(to->address + offset, from, bytes, ((cuda *)gpu)->stream[lane]);
+    CUresult error = cuMemcpyHtoDAsync(c->memory->address + c->offset, c->host, c->bytes,
+                                       ((cuda *)gpu)->stream[c->lane]);
     return error ? tl_cuda_failed(ctx, error, "copying to the device") : TALLY_OK;
 }
 
-tally_status tl_cuda_copy_out(tl_gpu *gpu, tally *ctx, int lane, void *to, const tl_memory *from,
-                              size_t offset, size_t bytes)
+tally_status tl_cuda_copy_out(tl_gpu *gpu, tally *ctx, const tl_copy *c)
 {
-    CUresult error =
-        cuMemcpyDtoHAsync(to, from->address + offset, bytes, ((cuda *)gpu)->stream[lane]);
+    CUresult error = cuMemcpyDtoHAsync(c->host, c->memory->address + c->offset, c->bytes,
+                                       ((cuda *)gpu)->stream[c->lane]);
     return error ? tl_cuda_failed(ctx, error, "copying from the device") : TALLY_OK;
 }
 

@@ -125,45 +125,43 @@ static int asks_to_stop(void *stop, void *unused)
 
 /* Compiles. wish: the last option is dropped if this NVRTC does not know it. *program: NULL if it
  * cannot be created. */
-static int compile(nvrtcProgram *program, const char *text, const char *const *options, int count,
-                   int wish, const atomic_int *stop)
+static int compile(nvrtcProgram *program, const tl_nvrtc_job *j, const char *const *options,
+                   int count, int wish)
 {
-    int error = nvrtcCreateProgram(program, text, "tally.cu", 0, NULL, NULL);
+    int error = nvrtcCreateProgram(program, j->text, "tally.cu", 0, NULL, NULL);
     if (error) *program = NULL;
-    if (!error && stop && nvrtcSetFlowCallback)
-        error = nvrtcSetFlowCallback(*program, asks_to_stop, (void *)(uintptr_t)stop);
+    if (!error && j->stop && nvrtcSetFlowCallback)
+        error = nvrtcSetFlowCallback(*program, asks_to_stop, (void *)(uintptr_t)j->stop);
     if (!error) error = nvrtcCompileProgram(*program, count, options);
     if (error != NVRTC_ERROR_INVALID_OPTION || !wish) return error;
     nvrtcDestroyProgram(program);
-    return compile(program, text, options, count - 1, 0, stop);
+    return compile(program, j, options, count - 1, 0);
 }
 
-tally_status tl_nvrtc_compile(tally *ctx, const char *text, const char *arch, const char *wish,
-                              const char *more, const atomic_int *stop, void **code, size_t *bytes,
-                              char **log)
+tally_status tl_nvrtc_compile(tally *ctx, const tl_nvrtc_job *j, void **code, size_t *bytes)
 {
     char architecture[48];
 #define LISTED(option) option,
     const char *options[OPTIONS_MOST] = {OPTIONS(LISTED) architecture};
-    int count = 6, ptx = !strncmp(arch, "compute", 7);
+    int count = 6, ptx = !strncmp(j->arch, "compute", 7);
     void *messages = NULL;
     size_t length = 0;
     nvrtcProgram program = NULL;
     *code = NULL;
-    if (log) *log = NULL;
+    if (j->log) *j->log = NULL;
     if (!tl_nvrtc_open(NULL))
         return tl_fail(ctx, TALLY_NO_DEVICE,
                        "CUDA: libnvrtc is not here: it is needed to compile kernels that this "
                        "build of tally does not hold");
-    snprintf(architecture, sizeof architecture, "--gpu-architecture=%s", arch);
-    if (more) options[count++] = more;
-    if (wish) options[count++] = wish;
-    int error = compile(&program, text, options, count, wish != NULL, stop);
+    snprintf(architecture, sizeof architecture, "--gpu-architecture=%s", j->arch);
+    if (j->more) options[count++] = j->more;
+    if (j->wish) options[count++] = j->wish;
+    int error = compile(&program, j, options, count, j->wish != NULL);
     if (!program) return tl_fail(ctx, TALLY_NO_DEVICE, "CUDA: NVRTC failed with error %d", error);
     if (!error)
         error = ptx ? fetch(program, nvrtcGetPTXSize, nvrtcGetPTX, code, bytes)
                     : fetch(program, nvrtcGetCUBINSize, nvrtcGetCUBIN, code, bytes);
-    if ((error > 0 || log) &&
+    if ((error > 0 || j->log) &&
         fetch(program, nvrtcGetProgramLogSize, nvrtcGetProgramLog, &messages, &length))
         messages = NULL;
     nvrtcDestroyProgram(&program);
@@ -173,8 +171,8 @@ tally_status tl_nvrtc_compile(tally *ctx, const char *text, const char *arch, co
         status = tl_fail(ctx, error == NVRTC_ERROR_COMPILATION ? TALLY_BAD_DATA : TALLY_NO_DEVICE,
                          "CUDA: the kernels do not compile (NVRTC error %d): %.380s", error,
                          messages ? tl_first_error(messages) : "");
-    if (log)
-        *log = messages;
+    if (j->log)
+        *j->log = messages;
     else
         free(messages);
     return status;

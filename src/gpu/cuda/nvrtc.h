@@ -25,11 +25,16 @@ int tl_nvrtc_version(void);
  * (before 11.2). */
 int tl_nvrtc_knows(int capability);
 
-/* Compiles text to machine code ("sm_90") or PTX ("compute_90"), which the caller frees. wish: an
- * option that is dropped if this NVRTC does not know it; more: another option; stop: when it
- * becomes nonzero, the compiler gives up soon (version 13.0; older ones finish); each may be NULL.
- * log: the compiler's messages, which the caller frees, or NULL. Opens NVRTC. Thread-safe. */
-tally_status tl_nvrtc_compile(tally *ctx, const char *text, const char *arch, const char *wish,
-                              const char *more, const atomic_int *stop, void **code, size_t *bytes,
-                              char **log);
+/* A text to compile. arch: "sm_90" makes machine code, "compute_90" PTX. The others may be NULL.
+ * wish: an option that is dropped if this NVRTC does not know it. more: another option. stop: when
+ * it becomes nonzero, the compiler gives up soon (version 13.0; older ones finish). log: set to the
+ * compiler's messages, which the caller frees. */
+typedef struct tl_nvrtc_job {
+    const char *text, *arch, *wish, *more;
+    const atomic_int *stop;
+    char **log;
+} tl_nvrtc_job;
+
+/* Compiles a text to code, which the caller frees. Opens NVRTC. Thread-safe. */
+tally_status tl_nvrtc_compile(tally *ctx, const tl_nvrtc_job *job, void **code, size_t *bytes);
 #endif

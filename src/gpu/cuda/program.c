@@ -5,6 +5,7 @@
 #include "archive.h"
 #include "better.h"
 #include "cuda.h"
+#include <assert.h>
 #include <stdlib.h>
 
 enum {
@@ -162,15 +163,18 @@ void tl_cuda_improve(tl_gpu *gpu, tl_program *p, const char *text, size_t length
 
 /* ---- launches ---- */
 
-tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name,
-                            int64_t number, tl_spread spread, int threads,
-                            const tl_argument *arguments, int count)
+tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
+                            const tl_kernel_start *start)
 {
     cuda *g = (cuda *)gpu;
-    int64_t groups = number;
+    const char *const name = start->kernel;
+    const tl_argument *const arguments = start->arguments;
+    const unsigned threads = (unsigned)start->threads;
+    int64_t groups = start->number;
     CUresult error = 0;
     void *values[64];
-    int room = 0, captured = 0;
+    int count = start->count, room = 0, captured = 0;
+    assert(count <= (int)(sizeof values / sizeof *values));
     /* Every launch has its own numbers (the epoch of the status table), and a graph would repeat it
      * with the same numbers. */
     if (g->stream[TL_RUN] != g->own) error = cuStreamIsCapturing(g->stream[TL_RUN], &captured);
@@ -200,17 +204,18 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const 
         values[i] =
             /* an address and an f64 share the union with i64 */
             (void *)(uintptr_t)&arguments[i].i64;
-    if (spread == TL_SHARED_JOBS) {
+    if (start->spread == TL_SHARED_JOBS) {
         int each = 1;
         if (!program->kernels[at].resident) {
-            error = cuOccupancyMaxActiveBlocksPerMultiprocessor(&each, f, threads, (size_t)room);
+            error =
+                cuOccupancyMaxActiveBlocksPerMultiprocessor(&each, f, (int)threads, (size_t)room);
             if (error) return tl_cuda_failed(ctx, error, name);
             program->kernels[at].resident = (each ? each : 1) * g->processors;
         }
-        int64_t rounds = (number - 1) / program->kernels[at].resident + 1;
-        groups = (number + rounds - 1) / rounds;
+        int64_t rounds = (groups - 1) / program->kernels[at].resident + 1;
+        groups = (groups + rounds - 1) / rounds;
     }
-    error = cuLaunchKernel(f, (unsigned)groups, 1, 1, (unsigned)threads, 1, 1, (unsigned)room,
+    error = cuLaunchKernel(f, (unsigned)groups, 1, 1, threads, 1, 1, (unsigned)room,
                            g->stream[TL_RUN], values, NULL);
     return error ? tl_cuda_failed(ctx, error, name) : TALLY_OK;
 }

@@ -173,19 +173,17 @@ int tl_cl_locked(tl_gpu *gpu, const void *p, size_t bytes)
     return 0;
 }
 
-tally_status tl_cl_copy_in(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t offset,
-                           const void *from, size_t bytes)
+tally_status tl_cl_copy_in(tl_gpu *gpu, tally *ctx, const tl_copy *c)
 {
-    cl_int error = tl_cl.clEnqueueWriteBuffer(((opencl *)gpu)->queue[lane], to->object, 0, offset,
-                                              bytes, from, 0, NULL, NULL);
+    cl_int error = tl_cl.clEnqueueWriteBuffer(((opencl *)gpu)->queue[c->lane], c->memory->object, 0,
+                                              c->offset, c->bytes, c->host, 0, NULL, NULL);
     return error ? tl_opencl_failed(ctx, error, "clEnqueueWriteBuffer") : TALLY_OK;
 }
 
-tally_status tl_cl_copy_out(tl_gpu *gpu, tally *ctx, int lane, void *to, const tl_memory *from,
-                            size_t offset, size_t bytes)
+tally_status tl_cl_copy_out(tl_gpu *gpu, tally *ctx, const tl_copy *c)
 {
-    cl_int error = tl_cl.clEnqueueReadBuffer(((opencl *)gpu)->queue[lane], from->object, 0, offset,
-                                             bytes, to, 0, NULL, NULL);
+    cl_int error = tl_cl.clEnqueueReadBuffer(((opencl *)gpu)->queue[c->lane], c->memory->object, 0,
+                                             c->offset, c->bytes, c->host, 0, NULL, NULL);
     return error ? tl_opencl_failed(ctx, error, "clEnqueueReadBuffer") : TALLY_OK;
 }
 

@@ -146,12 +146,13 @@ static tally_status cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t l
                    "OpenCL: the kernels do not compile (error %d): %s", error, log);
 }
 
-static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name,
-                              int64_t groups, tl_spread spread, int threads,
-                              const tl_argument *arguments, int count)
+static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
+                              const tl_kernel_start *start)
 {
     opencl *g = (opencl *)gpu;
-    if (spread != TL_GROUPS)
+    const char *const name = start->kernel;
+    const tl_argument *const arguments = start->arguments;
+    if (start->spread != TL_GROUPS)
         return tl_fail(ctx, TALLY_UNSUPPORTED, "OpenCL: kernel %s: launches are numbers of groups",
                        name);
     cl_int error = CL_SUCCESS;
@@ -164,7 +165,7 @@ static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program, cons
         program->count++;
     }
     const cl_kernel kernel = program->kernels[at].kernel;
-    for (int i = 0; i < count && !error; i++) switch (arguments[i].kind) {
+    for (int i = 0; i < start->count && !error; i++) switch (arguments[i].kind) {
         case TL_ARG_MEMORY:
             error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem),
                                          &arguments[i].memory.object);
@@ -185,7 +186,7 @@ static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program, cons
             return tl_fail(ctx, TALLY_INVALID, "OpenCL: kernel %s: argument %d is missing", name,
                            i + 1);
         }
-    size_t local = (size_t)threads, global = local * (size_t)groups;
+    size_t local = (size_t)start->threads, global = local * (size_t)start->number;
     if (!error)
         error = tl_cl.clEnqueueNDRangeKernel(g->queue[TL_RUN], kernel, 1, NULL, &global, &local, 0,
                                              NULL, NULL);

@@ -167,10 +167,8 @@ void tl_cl_room(tl_gpu *gpu, size_t *all, size_t *once);
 tally_status tl_cl_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
 void tl_cl_unlock(tl_gpu *gpu, tl_memory *memory);
 int tl_cl_locked(tl_gpu *gpu, const void *p, size_t bytes);
-tally_status tl_cl_copy_in(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t offset,
-                           const void *from, size_t bytes);
-tally_status tl_cl_copy_out(tl_gpu *gpu, tally *ctx, int lane, void *to, const tl_memory *from,
-                            size_t offset, size_t bytes);
+tally_status tl_cl_copy_in(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
+tally_status tl_cl_copy_out(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
 tally_status tl_cl_mark(tl_gpu *gpu, tally *ctx, int lane, int event);
 tally_status tl_cl_follow(tl_gpu *gpu, tally *ctx, int lane, int event);
 tally_status tl_cl_reached(tl_gpu *gpu, tally *ctx, int event);

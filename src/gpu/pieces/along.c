@@ -10,6 +10,7 @@
  *            "valid" windows; a piece at an edge has that edge's windows, and results that
  *            belong to other pieces are dropped */
 #include "pieces.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,18 +35,22 @@ static char *before_of(const tl_along *a, int slot)
 }
 
 tally_status tl_along_nodes(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
-                            int64_t at, const tl_memory *states, unsigned char *level, int *count)
+                            int64_t at, tl_nodes *nodes)
 {
     const int64_t each = in->rows * plan->op->state_bytes, end = at + in->n;
     tally_status status = TALLY_OK;
-    *count = 0;
-    for (int64_t i = at; !status && i < end; i += (int64_t)1 << level[(*count)++]) {
-        level[*count] = (unsigned char)tl_slab_level(i, end);
-        tally_view x = tl_view_part(in, i - at, (int64_t)1 << level[*count], plan->op->elem_bytes);
-        tally_view to = tally_rows((void *)(uintptr_t)(states->address + (uint64_t)(*count * each)),
-                                   plan->op->out, in->rows, 1);
+    nodes->count = 0;
+    for (int64_t i = at; !status && i < end;) {
+        assert(nodes->count < TL_MAX_LEVELS);
+        const int level = tl_slab_level(i, end);
+        const uint64_t to_address = nodes->states.address + (uint64_t)(nodes->count * each);
+        tally_view x = tl_view_part(in, i - at, (int64_t)1 << level, plan->op->elem_bytes);
+        tally_view to = tally_rows((void *)(uintptr_t)to_address, plan->op->out, in->rows, 1);
         const tl_piece piece = {.end = TL_PIPE_WAITS, .gives = TL_STATES, .origin = i};
-        status = tl_gpu_reduce_whole(d, ctx, plan, &piece, &x, &to);
+        const tl_call call = {.verb = TL_REDUCE, .plan = plan, .in = &x, .out = &to};
+        status = tl_gpu_whole(d, ctx, &call, &piece);
+        nodes->level[nodes->count++] = (unsigned char)level;
+        i += (int64_t)1 << level;
     }
     return status;
 }
@@ -55,14 +60,16 @@ static tally_status request_nodes(tl_along *a, const tally_view *in, int64_t at,
 {
     tl_gpu_device *d = a->pipe.d;
     const tl_gpu_calls *c = d->gpu->calls;
-    int count;
-    tally_status status = tl_along_nodes(d, a->pipe.ctx, a->plan, in, a->base + at,
-                                         &a->states[slot], a->level[slot], &count);
+    tl_nodes *const nodes = &a->nodes[slot];
+    tally_status status = tl_along_nodes(d, a->pipe.ctx, a->plan, in, a->base + at, nodes);
     if (!status)
-        status = c->copy_out(d->gpu, a->pipe.ctx, TL_RUN, nodes_of(a, slot), &a->states[slot], 0,
-                             (size_t)(count * a->width * a->plan->op->state_bytes));
+        status = c->copy_out(
+            d->gpu, a->pipe.ctx,
+            &(tl_copy){.lane = TL_RUN,
+                       .memory = &nodes->states,
+                       .host = nodes_of(a, slot),
+                       .bytes = (size_t)(nodes->count * a->width * a->plan->op->state_bytes)});
     if (!status) status = c->mark(d->gpu, a->pipe.ctx, TL_RUN, TL_NODES + slot);
-    a->nodes[slot] = count;
     a->end_of[slot] = a->base + at + in->n;
     return status;
 }
@@ -115,7 +122,7 @@ static tally_status put_ends(tl_along *a, const tally_view *out)
 static tally_status push_nodes(tl_along *a, int slot)
 {
     const tl_scalar *op = a->plan->op;
-    const int count = a->nodes[slot];
+    const int count = a->nodes[slot].count;
     if (!count) return TALLY_OK;
     tally_status status =
         a->pipe.d->gpu->calls->reached(a->pipe.d->gpu, a->pipe.ctx, TL_NODES + slot);
@@ -125,9 +132,9 @@ static tally_status push_nodes(tl_along *a, int slot)
         for (int64_t s = 0; s < a->width; s++, from += op->state_bytes) {
             tl_state node = {{0}};
             memcpy(&node, from, op->state_bytes);
-            tl_counter_push(&a->counters[s], op, a->level[slot][k], &node);
+            tl_counter_push(&a->counters[s], op, a->nodes[slot].level[k], &node);
         }
-    a->nodes[slot] = 0;
+    a->nodes[slot].count = 0;
     if (carries(a, a->end_of[slot])) keep_end(a, a->end_of[slot]);
     return TALLY_OK;
 }
@@ -171,7 +178,8 @@ static tally_status work_fold(tl_pipe *p, const tl_part *part, const tally_view 
     if (status || !a->scan) return status;
     const tl_piece piece = {
         .end = TL_PIPE_WAITS, .origin = a->base + part->in.i0, .before = states_before(a, slot)};
-    return tl_gpu_scan_whole(p->d, p->ctx, a->plan, &piece, in, out, &o);
+    const tl_call call = {.verb = TL_SCAN, .plan = a->plan, .in = in, .out = out, .scan = &o};
+    return tl_gpu_whole(p->d, p->ctx, &call, &piece);
 }
 
 /* The most nodes of a piece: one if it is full, else one for each set bit of its length. */
@@ -203,12 +211,12 @@ tally_status tl_along_fold(tl_along *a, tl_gpu_device *d, tally *ctx, const tall
     if (!status && a->scan && !(a->ends = malloc(ends)))
         status = tl_no_memory(ctx, ends, "the ends of pieces");
     for (int i = 0; !status && i < TL_RING; i++)
-        status = tl_gpu_take(d, ctx, a->nodes_room, &a->states[i]);
+        status = tl_gpu_take(d, ctx, a->nodes_room, &a->nodes[i].states);
     if (!status) status = tl_pipe_run(p);
     if (!status && a->pieces) status = push_nodes(a, (int)((a->pieces - 1) % TL_RING));
     if (!status && a->scan) status = put_ends(a, out);
     free(a->ends);
-    for (int i = 0; i < TL_RING; i++) tl_gpu_give(d, &a->states[i]);
+    for (int i = 0; i < TL_RING; i++) tl_gpu_give(d, &a->nodes[i].states);
     return status;
 }
 
@@ -240,8 +248,9 @@ static tally_status work_window(tl_pipe *p, const tl_part *part, const tally_vie
     (void)slot;
     if (part->made.i1 - part->made.i0 != in->n) o.edges = TALLY_EDGES_VALID;
     if (o.before + o.after == 0) o.edges = TALLY_EDGES_VALID; /* the same windows */
-    return tl_gpu_window_whole(p->d, p->ctx, a->plan, a->count, &(tl_piece){.end = TL_PIPE_WAITS},
-                               in, out, &o);
+    const tl_call call = {
+        .verb = TL_WINDOW, .plan = a->plan, .count = a->count, .in = in, .out = out, .window = &o};
+    return tl_gpu_whole(p->d, p->ctx, &call, &(tl_piece){.end = TL_PIPE_WAITS});
 }
 
 tally_status tl_along_window(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in,

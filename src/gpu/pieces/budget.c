@@ -30,8 +30,6 @@ int64_t tl_pieces_least(const tl_gpu_device *d)
     return d->limit && share < PIECES_LEAST ? share : PIECES_LEAST;
 }
 
-int64_t tl_gpu_least(const tl_device *d) { return tl_pieces_least((const tl_gpu_device *)d); }
-
 static int64_t in_host_bytes(tl_gpu_device *d, const tl_call *call)
 {
     return host_bytes(d, call->in, call->plan->op->elem_bytes);
@@ -61,7 +59,7 @@ int tl_pieces_can(tl_gpu_device *d, tally *ctx, const tl_call *call)
     tl_plan host;
     const tl_plan *p = call->plan;
     return call->verb == TL_WINDOW || !p->op->user ||
-           !tl_gpu_plan_host(&d->base, ctx, p->op, p->par, &host);
+           !tl_gpu_plan(&d->base, ctx, p->op, p->par, TL_FOR_PROCESSORS, &host);
 }
 
 int64_t tl_pieces_budget(tl_gpu_device *d)

@@ -9,6 +9,7 @@
  *          A piece begins at a multiple of a power of two that is not below its length, so
  *          kernels that count from its first element use nodes of the order. */
 #include "pieces.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,133 +53,164 @@ static tally_status issue_copy(tl_gpu_device *d, tally *ctx, char *to, const cha
         return tl_fail(ctx, TALLY_INVALID, "x is memory of %s, and %lld bytes after it are not",
                        d->name, (long long)from);
     tl_clock_begin(d, ctx, TL_RUN);
-    tally_status status =
-        d->gpu->calls->copy_out(d->gpu, ctx, TL_RUN, to, &memory, offset, (size_t)bytes);
+    tally_status status = d->gpu->calls->copy_out(
+        d->gpu, ctx, &(tl_copy){TL_RUN, &memory, offset, to, (size_t)bytes});
     tl_clock_end(d, ctx, TL_RUN, TL_TIME_FROM, (size_t)bytes);
     return status;
 }
 
-tally_status tl_here_fold(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const void *x,
-                          int64_t n, tl_counter *c)
+/* The processors' part of a push: n elements at x, in page-locked memory. */
+static tally_status push_copy(tl_gpu_device *d, tally *ctx, const tl_push *p, const void *x,
+                              int64_t n)
 {
-    const tl_scalar *op = plan->op;
-    const ends e = ends_of(c->end, n);
-    const int64_t inner = n - e.head - e.tail, elem = op->elem_bytes;
-    unsigned char level[NODES];
-    tl_memory states = {0};
-    int count = 0;
+    tl_device *const cpu = tl_gpu_processors(d);
+    tl_push part = *p;
+    part.x = x, part.n = n;
+    return n ? cpu->calls->push(cpu, ctx, &part) : TALLY_OK;
+}
+
+tally_status tl_here_fold(tl_gpu_device *d, tally *ctx, const tl_push *p)
+{
+    const tl_scalar *op = p->plan->op;
+    const ends e = ends_of(p->counter->end, p->n);
+    const int64_t inner = p->n - e.head - e.tail, elem = op->elem_bytes;
+    const size_t states = (size_t)NODES * op->state_bytes;
+    tl_nodes nodes = {.count = 0};
     char *head;
-    tally_status status = locked_memory(
-        d, ctx, (size_t)((e.head + e.tail) * elem) + (size_t)NODES * op->state_bytes, &head);
-    char *const tail = tl_offset(head, e.head * elem), *const nodes =
-                                                           tl_offset(tail, e.tail * elem);
-    if (!status) status = issue_copy(d, ctx, head, x, 0, e.head * elem);
-    if (!status) status = issue_copy(d, ctx, tail, x, (n - e.tail) * elem, e.tail * elem);
+    tally_status status = locked_memory(d, ctx, (size_t)((e.head + e.tail) * elem) + states, &head);
+    char *const tail = tl_offset(head, e.head * elem), *const from = tl_offset(tail, e.tail * elem);
+    if (!status) status = issue_copy(d, ctx, head, p->x, 0, e.head * elem);
+    if (!status) status = issue_copy(d, ctx, tail, p->x, (p->n - e.tail) * elem, e.tail * elem);
     if (!status && inner) {
-        const tally_view in = tally_flat((const char *)x + e.head * elem, op->dtype, inner);
-        status = tl_gpu_take(d, ctx, (size_t)NODES * op->state_bytes, &states);
+        const tally_view in = tally_flat((const char *)p->x + e.head * elem, op->dtype, inner);
+        status = tl_gpu_take(d, ctx, states, &nodes.states);
         if (!status)
-            status = tl_along_nodes(d, ctx, plan, &in, c->end + e.head, &states, level, &count);
+            status = tl_along_nodes(d, ctx, p->plan, &in, p->counter->end + e.head, &nodes);
         if (!status)
-            status = d->gpu->calls->copy_out(d->gpu, ctx, TL_RUN, nodes, &states, 0,
-                                             (size_t)count * op->state_bytes);
+            status = d->gpu->calls->copy_out(
+                d->gpu, ctx,
+                &(tl_copy){TL_RUN, &nodes.states, 0, from, (size_t)nodes.count * op->state_bytes});
     }
     tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
     if (!status) status = waited;
-    tl_gpu_give(d, &states);
-    if (!status && e.head) status = tl_device_cpu.slab(d->cpu, ctx, plan, head, e.head, c);
-    for (int k = 0; !status && k < count; k++) {
+    tl_gpu_give(d, &nodes.states);
+    assert(nodes.count <= NODES);
+    if (!status) status = push_copy(d, ctx, p, head, e.head);
+    for (int k = 0; !status && k < nodes.count; k++) {
         tl_state node = {{0}};
-        memcpy(&node, nodes + (size_t)k * op->state_bytes, op->state_bytes);
-        tl_counter_push(c, op, level[k], &node);
+        memcpy(&node, from + (size_t)k * op->state_bytes, op->state_bytes);
+        tl_counter_push(p->counter, op, nodes.level[k], &node);
     }
-    if (!status && e.tail) status = tl_device_cpu.slab(d->cpu, ctx, plan, tail, e.tail, c);
-    d->on_processors += status ? 0 : e.head + e.tail;
+    if (!status) status = push_copy(d, ctx, p, tail, e.tail);
+    d->base.on_processors += status ? 0 : e.head + e.tail;
     return status;
 }
 
 /* Scans the first `head` elements on the processors. */
-static tally_status scan_head(tl_gpu_device *d, tally *ctx, tl_scan *s, const char *x, int64_t head,
-                              char *out)
+static tally_status scan_head(tl_gpu_device *d, tally *ctx, const tl_push *p, int64_t head)
 {
-    const tl_scalar *op = s->plan->op;
+    const tl_scalar *op = p->plan->op;
     const size_t bytes = (size_t)(head * op->result_bytes);
     char *copy;
     tl_memory memory;
     size_t offset;
     tally_status status = locked_memory(d, ctx, (size_t)(head * op->elem_bytes) + bytes, &copy);
-    char *const results = tl_offset(copy, head * op->elem_bytes);
-    if (!status) status = issue_copy(d, ctx, copy, x, 0, head * op->elem_bytes);
+    tl_push here = *p;
+    here.out = tl_offset(copy, head * op->elem_bytes);
+    if (!status) status = issue_copy(d, ctx, copy, p->x, 0, head * op->elem_bytes);
     tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
     if (!status) status = waited;
-    if (!status) status = tl_device_cpu.scan_push(d->cpu, ctx, s, copy, head, results);
-    if (!status && d->gpu->calls->owns(d->gpu, out, &memory, &offset)) {
-        status = d->gpu->calls->write(d->gpu, ctx, &memory, offset, results, bytes);
+    if (!status) status = push_copy(d, ctx, &here, copy, head);
+    if (!status && d->gpu->calls->owns(d->gpu, p->out, &memory, &offset)) {
+        status = d->gpu->calls->write(d->gpu, ctx, &memory, offset, here.out, bytes);
         waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
         if (!status) status = waited;
     }
-    d->on_processors += status ? 0 : head;
+    d->base.on_processors += status ? 0 : head;
     return status;
 }
 
-/* Scans a piece of n elements. *next: the first of own's nodes that belongs to it. room: memory for
- * a state and a result. */
-static tally_status scan_piece(tl_gpu_device *d, tally *ctx, tl_scan *s, const tl_counter *own,
-                               int *next, const char *x, int64_t n, char *out, char *room)
+/* A piece of a scan: n elements. next: the first node that belongs to it, of the nodes of the whole
+ * push. room: page-locked memory for a state and a result. */
+typedef struct {
+    const tl_counter *nodes;
+    int next;
+    const char *x;
+    char *out, *room;
+    int64_t n;
+} scan_part;
+
+static tally_status scan_piece(tl_gpu_device *d, tally *ctx, tl_scan *s, scan_part *part)
 {
     const tl_scalar *op = s->plan->op;
-    const int64_t at = s->done.end, end = at + n;
+    const int64_t n = part->n, at = s->done.end, end = at + n;
     const tl_state *const init = s->seeded ? &s->init : NULL;
     const tally_scan_options o = {.exclusive = s->exclusive};
-    const tally_view in = tally_flat(x, op->dtype, n), to = tally_flat(out, op->out, n);
+    const tally_view in = tally_flat(part->x, op->dtype, n), to = tally_flat(part->out, op->out, n);
+    const tl_call call = {.verb = TL_SCAN, .plan = s->plan, .in = &in, .out = &to, .scan = &o};
     tl_piece piece = {.end = TL_PIPE_WAITS, .origin = at};
+    char *const last = part->room + sizeof(tl_state);
     tl_state v;
     tl_memory memory;
     size_t offset;
-    if (tl_counter_fold(&s->done, op, init, &v)) piece.before = memcpy(room, &v, op->state_bytes);
-    tally_status status = tl_gpu_scan_whole(d, ctx, s->plan, &piece, &in, &to, &o);
+    if (tl_counter_fold(&s->done, op, init, &v))
+        piece.before = memcpy(part->room, &v, op->state_bytes);
+    tally_status status = tl_gpu_whole(d, ctx, &call, &piece);
     while (!status && s->done.end < end) {
-        tl_counter_push(&s->done, op, own->level[*next], &own->node[*next]);
-        ++*next;
+        tl_counter_push(&s->done, op, part->nodes->level[part->next],
+                        &part->nodes->node[part->next]);
+        part->next++;
     }
     /* A full piece is a right sibling: its last result combines nodes before the piece (S(end)),
      * which its kernels cannot know. */
     if (status || s->exclusive || !at || n != at - tl_parent(at)) return status;
     tl_counter_fold(&s->done, op, init, &v);
-    op->lower(&v, end, 0, s->plan->par, room + sizeof(tl_state));
-    if (!d->gpu->calls->owns(d->gpu, out + (n - 1) * op->result_bytes, &memory, &offset))
+    op->lower(&v, end, 0, s->plan->par, last);
+    if (!d->gpu->calls->owns(d->gpu, part->out + (n - 1) * op->result_bytes, &memory, &offset))
         return TALLY_OK;
-    return d->gpu->calls->write(d->gpu, ctx, &memory, offset, room + sizeof(tl_state),
-                                op->result_bytes);
+    return d->gpu->calls->write(d->gpu, ctx, &memory, offset, last, op->result_bytes);
 }
 
-tally_status tl_here_scan(tl_gpu_device *d, tally *ctx, tl_scan *s, const void *x, int64_t n,
-                          void *out)
+/* Scans the elements after the first `from` of the push, piece by piece. */
+static tally_status scan_pieces(tl_gpu_device *d, tally *ctx, const tl_push *p, int64_t start,
+                                const tl_counter *nodes)
 {
     enum { STEP = 2 * sizeof(tl_state) };
+    tl_scan *const s = p->scan;
     const tl_scalar *op = s->plan->op;
-    const int64_t from = s->done.end, head = ends_of(from, n).head;
-    tl_counter *mine = s->ahead ? NULL : malloc(sizeof *mine);
-    const tl_counter *own = s->ahead ? s->ahead : mine;
+    const int64_t end = start + p->n;
+    scan_part part = {.nodes = nodes};
     char *room;
-    int next = 0;
-    tally_status status = own ? TALLY_OK : tl_no_memory(ctx, sizeof *mine, "the nodes of a slab");
-    if (!status && mine) {
-        tl_counter_init(mine, from);
-        status = tl_here_fold(d, ctx, s->plan, x, n, mine);
+    for (int64_t at = start; at < s->done.end;) at += (int64_t)1 << nodes->level[part.next++];
+    tally_status status = locked_memory(d, ctx, (size_t)TL_MAX_LEVELS * STEP, &room);
+    for (part.room = room; !status && s->done.end < end; part.room += STEP) {
+        const int64_t at = s->done.end, left = end - at, most = at ? at - tl_parent(at) : left;
+        assert(part.room < room + (size_t)TL_MAX_LEVELS * STEP);
+        part.n = left < most ? left : most;
+        part.x = (const char *)p->x + (at - start) * op->elem_bytes;
+        part.out = (char *)p->out + (at - start) * op->result_bytes;
+        status = scan_piece(d, ctx, s, &part);
     }
-    if (!status && head) status = scan_head(d, ctx, s, x, head, out);
-    if (!status)
-        for (int64_t at = from; at < s->done.end; at += (int64_t)1 << own->level[next++]) {
-        }
-    if (!status) status = locked_memory(d, ctx, (size_t)TL_MAX_LEVELS * STEP, &room);
-    for (int k = 0; !status && s->done.end < from + n; k++) {
-        const int64_t at = s->done.end, left = from + n - at, most = at ? at - tl_parent(at) : left;
-        status = scan_piece(d, ctx, s, own, &next, (const char *)x + (at - from) * op->elem_bytes,
-                            left < most ? left : most, (char *)out + (at - from) * op->result_bytes,
-                            room + k * STEP);
+    return status;
+}
+
+tally_status tl_here_scan(tl_gpu_device *d, tally *ctx, const tl_push *p)
+{
+    tl_scan *const s = p->scan;
+    const int64_t start = s->done.end, head = ends_of(start, p->n).head;
+    tl_counter *folded = s->ahead ? NULL : malloc(sizeof *folded);
+    const tl_counter *const nodes = s->ahead ? s->ahead : folded;
+    tally_status status =
+        nodes ? TALLY_OK : tl_no_memory(ctx, sizeof *folded, "the nodes of a slab");
+    if (!status && folded) {
+        tl_push fold = *p;
+        fold.verb = TL_REDUCE, fold.counter = folded;
+        tl_counter_init(folded, start);
+        status = tl_here_fold(d, ctx, &fold);
     }
+    if (!status && head) status = scan_head(d, ctx, p, head);
+    if (!status) status = scan_pieces(d, ctx, p, start, nodes);
     tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
-    free(mine);
+    free(folded);
     return status ? status : waited;
 }

@@ -25,19 +25,6 @@ typedef struct {
     int64_t group;     /* rows of a group, if there are no offsets */
 } call;
 
-tally_status tl_call_whole(tl_gpu_device *d, tally *ctx, const tl_call *c, const tl_piece *piece,
-                           const tally_view *in, const tally_view *out)
-{
-    switch (c->verb) {
-    case TL_REDUCE:
-        return tl_gpu_reduce_whole(d, ctx, c->plan, piece, in, out);
-    case TL_SCAN:
-        return tl_gpu_scan_whole(d, ctx, c->plan, piece, in, out, c->scan);
-    default:
-        return tl_gpu_window_whole(d, ctx, c->plan, c->count, piece, in, out, c->window);
-    }
-}
-
 static int64_t length_of(const call *c, int64_t r)
 {
     return c->of->in->offsets ? c->of->in->offsets[r + 1] - c->of->in->offsets[r] : c->of->in->n;
@@ -88,8 +75,10 @@ static tally_status work_rows(tl_pipe *p, const tl_part *part, const tally_view 
                               const tally_view *out, int slot)
 {
     call *c = (call *)p;
+    tl_call rows = *c->of;
     (void)part, (void)slot;
-    return tl_call_whole(c->d, c->ctx, c->of, &(tl_piece){.end = TL_PIPE_WAITS}, in, out);
+    rows.in = in, rows.out = out;
+    return tl_gpu_whole(c->d, c->ctx, &rows, &(tl_piece){.end = TL_PIPE_WAITS});
 }
 
 /* Does rows c->row to stop - 1, each of which fits. */

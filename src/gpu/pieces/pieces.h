@@ -16,14 +16,12 @@
  *
  * A file may call functions of the files below it:
  *
- *   inputs.c   verbs on views with validity, or of two inputs
- *   verbs.c    a verb: in one piece or in several  push.c     streams and fragments
- *   segments.c a verb on segments whose offsets are on the device
- *   pieces.c   views cut into rows that fit
+ *   push.c     streams and fragments
+ *   pieces.c   a call: views cut into rows that fit
  *   here.c     slabs in device memory
  *   along.c    sequences that do not fit, cut along
  *   stage.c    pieces moved through the lanes      budget.c   whether, and how large
- *   carry.c    copies by the threads               the shapes, on views that fit (work.h) */
+ *   carry.c    copies by the threads               work.h     calls on views that fit */
 #ifndef TALLY_GPU_PIECES_H
 #define TALLY_GPU_PIECES_H
 #include "gpu/work.h"
@@ -42,9 +40,9 @@ enum {
     /* [TL_RING] the results of a piece have left the device */
     TL_STORED = TL_DONE + TL_RING,
     TL_NODES = TL_STORED + TL_RING, /* [TL_RING] the nodes of a piece are on the host */
-    TL_START = TL_NODES + TL_RING,  /* the work that the lane had before */
-    TL_MEASURED                     /* `measure` has read the offsets of segments */
+    TL_START = TL_NODES + TL_RING   /* the work that the lane had before */
 };
+_Static_assert((int)TL_START < (int)TL_MEASURED, "events have numbers of their own");
 
 /* Elements i0 to i1 - 1 of sequences r0 to r1 - 1 (with offsets: all their elements). */
 typedef struct tl_rect {
@@ -82,15 +80,6 @@ struct tl_pipe {
     int wrote; /* results have been written to the caller's host memory */
 };
 
-/* ---- verbs.c ---- */
-
-/* Runs a call in one piece or in several; between enter and leave. */
-tally_status tl_call_run(tl_gpu_device *d, tally *ctx, const tl_call *call);
-
-/* Returns the view with its sequences reversed: the same elements with the opposite stride. The
- * view has no offsets. */
-tally_view tl_view_reversed(const tally_view *v, int64_t bytes);
-
 /* ---- stage.c ---- */
 
 /* Initializes a side, and finds out where its memory is. output: elements are results of `bytes`
@@ -126,6 +115,14 @@ void tl_carry(int threads, const tl_haul *in, const tl_haul *out);
 
 /* ---- along.c ---- */
 
+/* The nodes of a piece. states: memory for them on the device, packed; for each node, the states of
+ * all sequences. */
+typedef struct tl_nodes {
+    tl_memory states;
+    int count;
+    unsigned char level[TL_MAX_LEVELS];
+} tl_nodes;
+
 /* Pieces along sequences that are too long for the device. in: sequences without offsets; several
  * ones are neighbours. budget: bytes of a piece on the device. */
 typedef struct tl_along {
@@ -140,13 +137,11 @@ typedef struct tl_along {
     int64_t base;              /* index of element 0 in the whole sequence, a multiple of step */
     const tl_state *init;      /* NULL, or the initial state */
     tl_counter *counters;      /* one for each sequence */
-    tl_memory states[TL_RING];
-    size_t nodes_room;  /* bytes for the nodes of a slot in d->small */
-    int64_t pieces;     /* pieces issued so far */
-    int nodes[TL_RING]; /* nodes of a slot that are not pushed to the counters yet */
-    unsigned char level[TL_RING][TL_MAX_LEVELS];
-    int64_t end_of[TL_RING]; /* where the piece of a slot ends */
-    char *ends;              /* results at the ends of pieces, in order (put_ends) */
+    size_t nodes_room;         /* bytes for the nodes of a slot in d->small */
+    int64_t pieces;            /* pieces issued so far */
+    tl_nodes nodes[TL_RING];   /* nodes of a slot that are not pushed to the counters yet */
+    int64_t end_of[TL_RING];   /* where the piece of a slot ends */
+    char *ends;                /* results at the ends of pieces, in order (put_ends) */
     int64_t end_count;
     /* of windows */
     const tally_window_options *window;
@@ -159,11 +154,9 @@ typedef struct tl_along {
  * 1. */
 int64_t tl_along_step(const tl_plan *plan, int64_t budget, int64_t width);
 
-/* Issues the kernels that compute the nodes of in's elements, the first of which has index `at`.
- * *count, level: number and levels of the nodes. states: the nodes, packed; for each node, the
- * states of all sequences. */
+/* Issues the kernels that compute the nodes of in's elements, the first of which has index `at`. */
 tally_status tl_along_nodes(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
-                            int64_t at, const tl_memory *states, unsigned char *level, int *count);
+                            int64_t at, tl_nodes *nodes);
 
 /* Pushes the nodes of in's elements to a->counters; with a->scan it also writes the scan to out. */
 tally_status tl_along_fold(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in,
@@ -175,37 +168,12 @@ tally_status tl_along_window(tl_along *a, tl_gpu_device *d, tally *ctx, const ta
 
 /* ---- here.c; between enter and leave ---- */
 
-/* A slab in device memory. tl_here_fold pushes the nodes of its n elements to *c. tl_here_scan
- * scans them; if s->ahead is NULL, it reads the elements twice. */
-tally_status tl_here_fold(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const void *x,
-                          int64_t n, tl_counter *c);
-tally_status tl_here_scan(tl_gpu_device *d, tally *ctx, tl_scan *s, const void *x, int64_t n,
-                          void *out);
-
-/* ---- pieces.c; between enter and leave ---- */
-
-/* Runs a call on these views in one piece: on the call's own views, or on some of their rows. */
-tally_status tl_call_whole(tl_gpu_device *d, tally *ctx, const tl_call *call, const tl_piece *piece,
-                           const tally_view *in, const tally_view *out);
-
-/* The same in several pieces. */
-tally_status tl_pieces_run(tl_gpu_device *d, tally *ctx, const tl_call *call);
+/* A push of device memory. tl_here_fold pushes the nodes of its elements to the counter.
+ * tl_here_scan scans them; if the scan's `ahead` is NULL, it reads the elements twice. */
+tally_status tl_here_fold(tl_gpu_device *d, tally *ctx, const tl_push *p);
+tally_status tl_here_scan(tl_gpu_device *d, tally *ctx, const tl_push *p);
 
 /* ---- budget.c ---- */
-
-/* True if the call is to be done in pieces. */
-int tl_pieces_wanted(tl_gpu_device *d, const tl_call *call);
-
-/* True if some of the call's arrays are on the host. Then pieces may help if device memory did not
- * suffice. */
-int tl_pieces_possible(tl_gpu_device *d, const tl_call *call);
-
-/* True if the call can be done in pieces. The processors join the pieces of a sequence, so the
- * functions of a user's operator must be compiled for them. */
-int tl_pieces_can(tl_gpu_device *d, tally *ctx, const tl_call *call);
-
-/* Calls with at least this many bytes in host memory are done in pieces. */
-int64_t tl_pieces_least(const tl_gpu_device *d);
 
 /* Bytes that a piece may take on the device. */
 int64_t tl_pieces_budget(tl_gpu_device *d);

@@ -104,13 +104,13 @@ static tl_haul part_of(const run *r, const tl_side *s, const tl_rect *rect, int6
                      .way = s == &r->pipe->in ? TL_TO_BLOCK : TL_FROM_BLOCK};
 }
 
-static tally_status to_device(const run *r, const tl_memory *to, int64_t offset, const void *from,
+static tally_status to_device(const run *r, const tl_memory *to, int64_t offset, void *from,
                               int64_t bytes)
 {
+    const tl_copy copy = {TL_IN, to, (size_t)offset, from, (size_t)bytes};
     if (!bytes) return TALLY_OK;
     tl_clock_begin(r->pipe->d, r->pipe->ctx, TL_IN);
-    tally_status status =
-        r->c->copy_in(r->gpu, r->pipe->ctx, TL_IN, to, (size_t)offset, from, (size_t)bytes);
+    tally_status status = r->c->copy_in(r->gpu, r->pipe->ctx, &copy);
     tl_clock_end(r->pipe->d, r->pipe->ctx, TL_IN, TL_TIME_TO, (size_t)bytes);
     return status;
 }
@@ -118,10 +118,10 @@ static tally_status to_device(const run *r, const tl_memory *to, int64_t offset,
 static tally_status to_host(const run *r, void *to, const tl_memory *from, int64_t offset,
                             int64_t bytes)
 {
+    const tl_copy copy = {TL_OUT, from, (size_t)offset, to, (size_t)bytes};
     if (!bytes) return TALLY_OK;
     tl_clock_begin(r->pipe->d, r->pipe->ctx, TL_OUT);
-    tally_status status =
-        r->c->copy_out(r->gpu, r->pipe->ctx, TL_OUT, to, from, (size_t)offset, (size_t)bytes);
+    tally_status status = r->c->copy_out(r->gpu, r->pipe->ctx, &copy);
     tl_clock_end(r->pipe->d, r->pipe->ctx, TL_OUT, TL_TIME_FROM, (size_t)bytes);
     return status;
 }
@@ -249,7 +249,7 @@ tally_status tl_pipe_run(tl_pipe *p)
     if (r.steps < 1) r.steps = 1;
     p->wrote = 0;
     r.blocks = r.steps < TL_STAGES ? r.steps : TL_STAGES;
-    r.threads = tl_device_cpu.threads(d->cpu);
+    r.threads = d->base.threads;
     tally_status status = take_side(p, &p->in, d->stage, r.steps);
     if (!status) status = take_side(p, &p->out, d->stage + TL_STAGES, r.steps);
     if (!status) status = run_pieces(&r);

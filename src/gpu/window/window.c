@@ -42,36 +42,22 @@ static tally_status blank(tl_gpu_device *d, tally *ctx, const tl_batch *b, const
     return status;
 }
 
-tally_status tl_gpu_window_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b,
-                                 const tl_plan *count, const tally_view *out,
-                                 const tally_window_options *o, tally_status status)
+tally_status tl_window_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+                             const tl_call *c)
 {
-    const tl_scalar *op = b->plan->op;
-    tl_results r = {.piece = b->piece};
-    int masked = op->masked || b->counts_of;
+    const tally_window_options *const o = c->window;
+    int masked = b->plan->op->masked || b->counts_of;
     int shrink =
         o->edges == TALLY_EDGES_SHRINK || (o->edges == TALLY_EDGES_MISSING && o->min_count > 0);
     tl_geometry g = {o->before, o->after, masked ? 0 : o->min_count, o->edges == TALLY_EDGES_VALID,
                      !shrink};
     int64_t w = o->before + 1 + o->after;
     if (!shrink && !g.valid && g.least < w) g.least = w;
-    if (!status) status = tl_results_open(d, ctx, b->piece, out, op->result_bytes, &r);
     /* a window never needs to be longer than the longest sequence */
     if (!g.valid && g.before > b->longest) g.before = b->longest;
     if (!g.valid && g.after > b->longest) g.after = b->longest;
-    if (!status) status = windows(d, ctx, b, &r, &g);
+    tally_status status = windows(d, ctx, b, r, &g);
     if (!status && masked && o->min_count > 0)
-        status = blank(d, ctx, b, &r, count, &g, o->min_count);
-    return tl_results_close(d, ctx, &r, op->result_bytes, status);
-}
-
-tally_status tl_gpu_window_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
-                                 const tl_plan *count, const tl_piece *piece, const tally_view *in,
-                                 const tally_view *out, const tally_window_options *o)
-{
-    tl_batch b;
-    tally_status status = tl_batch_open(d, ctx, plan, piece, in, &b);
-    status = tl_gpu_window_batch(d, ctx, &b, count, out, o, status);
-    tl_batch_close(d, &b);
+        status = blank(d, ctx, b, r, c->count, &g, o->min_count);
     return status;
 }

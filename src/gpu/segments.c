@@ -4,9 +4,9 @@
  * are long. The host waits once per call, for 64 bytes. Most of that wait overlaps with a kernel
  * that is launched speculatively. (With offsets on the host, the host must check and copy them, and
  * list the long segments: 10 times the time of the sums.) */
-#include "pieces.h"
+#include "work.h"
 #include "gpu/kernel/constants.h"
-#include <stdlib.h>
+#include <assert.h>
 #include <string.h>
 
 /* The output of `measure`. */
@@ -94,51 +94,49 @@ static tally_status end_measure(tl_gpu_device *d, tally *ctx, segments *s, tally
 
 /* ---- the speculative launch ---- */
 
-/* A verb and its results: of a reduce contiguous, of a scan one for each element. OTHER verbs are
- * not launched speculatively. */
-typedef enum { REDUCE, SCAN, OTHER } segment_verb;
-typedef struct {
-    segment_verb verb;
-    void *out;
-    int64_t stride; /* of a scan's results */
-    const tally_scan_options *scan;
-} speculation;
-
-/* Returns the largest last offset for which the results at `out` and the elements certainly do not
+/* Returns the largest last offset for which the results of c and the elements certainly do not
  * overlap, or are the same memory. */
-static int64_t offsets_most(const tl_scalar *op, const tally_view *in, const speculation *a)
+static int64_t offsets_most(const tl_call *c)
 {
-    const int64_t bytes = op->elem_bytes, each = op->result_bytes,
+    const int64_t bytes = c->plan->op->elem_bytes, each = c->plan->op->result_bytes,
                   limit = INT64_MAX / 2 / (bytes > each ? bytes : each);
-    const uintptr_t x = (uintptr_t)in->data, y = (uintptr_t)a->out;
-    if (a->verb == SCAN && x == y) return bytes == each ? limit : 0;
+    const uintptr_t x = (uintptr_t)c->in->data, y = (uintptr_t)c->out->data;
+    if (c->verb == TL_SCAN && x == y) return bytes == each ? limit : 0;
     const uintptr_t apart = y > x ? (y - x) / (uintptr_t)bytes : (x - y) / (uintptr_t)each;
-    if (y < x && a->verb == REDUCE) return apart >= (uintptr_t)in->rows ? limit : 0;
+    if (y < x && c->verb == TL_REDUCE) return apart >= (uintptr_t)c->in->rows ? limit : 0;
     return apart < (uintptr_t)limit ? (int64_t)apart : limit;
+}
+
+/* True if kernels for c may be launched before the offsets are checked: reductions, and scans
+ * without an initial value, of dense elements, whose results are memory of this device. */
+static int may_speculate(tl_gpu_device *d, const tl_call *c, tl_memory *y, size_t *y_byte)
+{
+    const int scan = c->verb == TL_SCAN;
+    return c->verb != TL_WINDOW && !(scan && c->scan && c->scan->init) && c->in->stride == 1 &&
+           !(scan && c->out->stride != 1) && !c->in->valid && !c->in->next &&
+           d->gpu->calls->owns(d->gpu, c->out->data, y, y_byte);
 }
 
 /* Launches, between begin_measure and end_measure, the kernel that the segments need if they are
  * like those of the last call. So the host's wait overlaps with this kernel. If the prediction is
  * wrong, the kernel does nothing. The output of `measure` cannot be kept for the next call, because
  * the caller may change the offsets. */
-static tally_status launch_speculatively(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
-                                         const speculation *a, segments *s)
+static tally_status launch_speculatively(tl_gpu_device *d, tally *ctx, const tl_call *c,
+                                         segments *s)
 {
-    const tl_scalar *const op = plan->op;
-    const tally_view *const in = s->in;
-    const int scan = a->verb == SCAN, seeded = scan && a->scan && a->scan->init;
+    const tl_scalar *const op = c->plan->op;
+    const tally_view *const in = c->in;
+    const int scan = c->verb == TL_SCAN;
     size_t out_at;
     tl_results r = {.piece = &tl_no_piece, .row_stride = 1, .stride = 1};
-    if (a->verb == OTHER || seeded || in->stride != 1 || (scan && a->stride != 1) || in->valid ||
-        in->next || !d->gpu->calls->owns(d->gpu, a->out, &r.y, &out_at))
-        return TALLY_OK;
+    if (!may_speculate(d, c, &r.y, &out_at)) return TALLY_OK;
     r.byte = (int64_t)out_at;
     s->ahead =
         (tl_ahead){.measured = d->measured.slots,
                    .slot = d->measured.slot,
-                   .most = offsets_most(op, in, a),
+                   .most = offsets_most(c),
                    .may_walk = tl_middle_pays(d, op, in->rows, in->rows * MIDDLE_MEAN, scan)};
-    const tl_batch b = {.plan = plan,
+    const tl_batch b = {.plan = c->plan,
                         .x = s->data,
                         .piece = &tl_no_piece,
                         .x_byte = (int64_t)s->data_at,
@@ -147,7 +145,7 @@ static tally_status launch_speculatively(tl_gpu_device *d, tally *ctx, const tl_
                         .listed = 1,
                         .offsets = s->offsets,
                         .ahead = &s->ahead};
-    const tl_before from = {SEED_NONE, &s->data, a->scan && a->scan->exclusive};
+    const tl_before from = {SEED_NONE, &s->data, c->scan && c->scan->exclusive};
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
     tally_status status = tl_gpu_program(d, ctx, op, scan ? "scan" : "reduce", &program);
@@ -211,18 +209,19 @@ static tally_status list_longer_segments(tl_gpu_device *d, tally *ctx, const tl_
 }
 
 /* Opens the batch of the segments; it takes s->ids. */
-static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s,
-                                  segment_verb verb, tl_batch *b)
+static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_call *c, segments *s,
+                                  tl_batch *b)
 {
-    int64_t low, high;
-    tl_view_extent(&s->all, plan->op->elem_bytes, &low, &high);
-    tally_status status = tl_batch_data(d, ctx, plan, &tl_no_piece, s->in, low, high, b);
+    const tl_plan *const plan = c->plan;
+    const int may_walk = c->verb != TL_WINDOW;
+    *b = tl_batch_of(plan, &tl_no_piece, s->in);
+    tally_status status = tl_batch_data(d, ctx, &s->all, plan->op->elem_bytes, b);
     b->offsets = s->offsets;
     b->elements = s->ends[1] - s->ends[0];
     b->longest = s->m.count[LONGS] ? b->elements : CHUNK - 1; /* an upper bound */
-    b->walked = verb != OTHER && s->m.count[LONGS] &&
-                tl_middle_pays(d, plan->op, s->in->rows, b->elements, verb == SCAN);
-    if (verb != OTHER) d->measured.walked = b->walked;
+    b->walked = may_walk && s->m.count[LONGS] &&
+                tl_middle_pays(d, plan->op, s->in->rows, b->elements, c->verb == TL_SCAN);
+    if (may_walk) d->measured.walked = b->walked;
     if (!status && b->walked) status = list_longer_segments(d, ctx, plan, s);
     b->ids = s->ids;
     s->ids = (tl_memory){0};
@@ -234,55 +233,7 @@ static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_plan *p
     return status || !b->longs ? status : compute_firsts(d, ctx, b);
 }
 
-static tally_status reduce(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s,
-                           void *out)
-{
-    int64_t bytes = plan->op->elem_bytes;
-    tally_view to = tally_rows(out, plan->op->out, s->in->rows, 1), rows;
-    tally_status status = tl_view_check(ctx, &to, "out", plan->op->result_bytes);
-    if (!status) status = tl_view_overlap(ctx, &s->all, bytes, &to, plan->op->result_bytes, 0);
-    if (status) return status;
-    if (has_equal_lengths(s->in, &s->m, bytes, &rows))
-        return tl_gpu_reduce_whole(d, ctx, plan, &tl_no_piece, &rows, &to);
-    tl_batch b;
-    status = open_segments(d, ctx, plan, s, REDUCE, &b);
-    status = tl_gpu_reduce_batch(d, ctx, &b, s->in, &to, status);
-    tl_batch_close(d, &b);
-    return status;
-}
-
-/* A verb with a result for each element: a scan, or windows. */
-typedef struct {
-    const tally_scan_options *scan;
-    const tally_window_options *window; /* NULL: a scan */
-    const tl_plan *count;
-} each_verb;
-
-static tally_status scan_or_window(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s,
-                                   const tally_view *out, const each_verb *v)
-{
-    int64_t bytes = plan->op->elem_bytes, each = plan->op->result_bytes;
-    tally_view to = s->all, rows, out_rows;
-    to.data = out->data, to.dtype = out->dtype, to.stride = out->stride,
-    to.row_stride = out->row_stride;
-    tally_status status = tl_view_check(ctx, &to, "out", each);
-    if (!status) status = tl_view_distinct(ctx, &to, "out");
-    if (!status) status = tl_view_overlap(ctx, &s->all, bytes, &to, each, !v->window);
-    if (status) return status;
-    if (has_equal_lengths(s->in, &s->m, bytes, &rows) &&
-        has_equal_lengths(out, &s->m, each, &out_rows))
-        return v->window ? tl_gpu_window_whole(d, ctx, plan, v->count, &tl_no_piece, &rows,
-                                               &out_rows, v->window)
-                         : tl_gpu_scan_whole(d, ctx, plan, &tl_no_piece, &rows, &out_rows, v->scan);
-    tl_batch b;
-    status = open_segments(d, ctx, plan, s, v->window ? OTHER : SCAN, &b);
-    if (v->window)
-        status = tl_gpu_window_batch(d, ctx, &b, v->count, &to, v->window, status);
-    else
-        status = tl_gpu_scan_batch(d, ctx, &b, &to, v->scan, status);
-    tl_batch_close(d, &b);
-    return status;
-}
+/* ---- the call ---- */
 
 /* True if v's offsets are in memory of this device. */
 static int has_offsets(tl_gpu_device *d, const tally_view *v, tl_memory *memory, size_t *at)
@@ -290,99 +241,69 @@ static int has_offsets(tl_gpu_device *d, const tally_view *v, tl_memory *memory,
     return v->offsets && d->gpu->calls->owns(d->gpu, v->offsets, memory, at);
 }
 
-/* Measures `in`, and launches a kernel speculatively. Returns 0 if the host must do the call: its
+/* Measures `in`, and launches a kernel speculatively. *done is 0 if the host must do the call: its
  * data or offsets are not in device memory, or the offsets are bad (the host's checks then say
  * where), or the offsets lie inside another memory object of OpenCL. */
-static int examine(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
-                   const speculation *a, segments *s, tally_status *status)
+static tally_status examine(tl_gpu_device *d, tally *ctx, const tl_call *c, segments *s, int *done)
 {
-    const tl_gpu_calls *c = d->gpu->calls;
+    const tally_view *const in = c->in;
     size_t at;
     int64_t low, high;
     *s = (segments){.in = in, .all = *in};
-    if (!has_offsets(d, in, &s->offsets, &at) || at || (uintptr_t)in->offsets % sizeof(int64_t) ||
-        in->rows < 1 || in->rows > INT64_MAX / (int64_t)sizeof(int64_t) || !in->data ||
-        !c->owns(d->gpu, in->data, &s->data, &s->data_at))
-        return 0;
-    *status = begin_measure(d, ctx, plan, CHUNK, s);
-    if (!*status) *status = launch_speculatively(d, ctx, plan, a, s);
-    *status = end_measure(d, ctx, s, *status);
+    *done = has_offsets(d, in, &s->offsets, &at) && !at &&
+            (uintptr_t)in->offsets % sizeof(int64_t) == 0 &&
+            in->rows <= INT64_MAX / (int64_t)sizeof(int64_t) && in->data &&
+            d->gpu->calls->owns(d->gpu, in->data, &s->data, &s->data_at);
+    if (!*done) return TALLY_OK;
+    tally_status status = begin_measure(d, ctx, c->plan, CHUNK, s);
+    if (!status) status = launch_speculatively(d, ctx, c, s);
+    status = end_measure(d, ctx, s, status);
     s->ends[0] = s->m.offset[FIRST_OFFSET], s->ends[1] = s->m.offset[LAST_OFFSET];
     s->all.rows = 1;
     s->all.offsets = s->ends;
     s->done = has_succeeded(s);
-    return *status ||
-           (!s->m.count[BAD] && tl_view_extent(&s->all, plan->op->elem_bytes, &low, &high));
-}
-
-tally_status tl_gpu_reduce_segments(tl_device *base, tally *ctx, const tl_plan *plan,
-                                    const tally_view *in, void *out, int *done)
-{
-    tl_gpu_device *d = tl_gpu_of(base);
-    segments s;
-    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
-    *done = 0;
-    if (status) return status;
-    *done = examine(d, ctx, plan, in, &(speculation){.verb = REDUCE, .out = out}, &s, &status);
-    if (*done && !status) status = reduce(d, ctx, plan, &s, out);
-    tl_gpu_give(d, &s.ids);
-    d->gpu->calls->leave(d->gpu);
+    *done = status ||
+            (!s->m.count[BAD] && tl_view_extent(&s->all, c->plan->op->elem_bytes, &low, &high));
     return status;
 }
 
-static tally_status each_on_device(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
-                                   const tally_view *in, const tally_view *out, const each_verb *v,
-                                   int *done)
+/* Computes what the speculative kernel has not. */
+static tally_status compute(tl_gpu_device *d, tally *ctx, const tl_call *c, segments *s)
 {
-    segments s;
-    *done = 0;
-    if (out->offsets != in->offsets || out->rows != in->rows || out->dtype != plan->op->out)
-        return TALLY_OK;
-    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
-    if (status) return status;
-    const speculation a = {v->window ? OTHER : SCAN, out->data, out->stride, v->scan};
-    *done = examine(d, ctx, plan, in, &a, &s, &status);
-    if (*done && !status) status = scan_or_window(d, ctx, plan, &s, out, v);
-    tl_gpu_give(d, &s.ids);
-    d->gpu->calls->leave(d->gpu);
-    return status;
-}
-
-tally_status tl_gpu_scan_segments(tl_device *base, tally *ctx, const tl_plan *plan,
-                                  const tally_view *in, const tally_view *out,
-                                  const tally_scan_options *o, int *done)
-{
-    *done = 0;
-    if (o && o->reverse) return TALLY_OK;
-    return each_on_device(tl_gpu_of(base), ctx, plan, in, out, &(each_verb){.scan = o}, done);
-}
-
-tally_status tl_gpu_window_segments(tl_device *base, tally *ctx, const tl_plan *plan,
-                                    const tl_plan *count, const tally_view *in,
-                                    const tally_view *out, const tally_window_options *o, int *done)
-{
-    return each_on_device(tl_gpu_of(base), ctx, plan, in, out,
-                          &(each_verb){.window = o, .count = count}, done);
-}
-
-tally_status tl_gpu_offsets(tl_device *base, tally *ctx, const tally_view *v, int64_t **copy)
-{
-    tl_gpu_device *d = tl_gpu_of(base);
-    const tl_gpu_calls *c = d->gpu->calls;
-    size_t at, bytes = ((size_t)v->rows + 1) * sizeof(int64_t);
-    tl_memory offsets;
-    *copy = NULL;
-    tally_status status = c->enter(d->gpu, ctx);
-    if (status) return status;
-    if (has_offsets(d, v, &offsets, &at)) {
-        *copy = malloc(bytes);
-        status = *copy ? c->read(d->gpu, ctx, *copy, &offsets, at, bytes)
-                       : tl_no_memory(ctx, bytes, "a copy of offsets");
-        if (!status) status = c->wait(d->gpu, ctx);
+    const int64_t bytes = c->plan->op->elem_bytes, each = c->plan->op->result_bytes;
+    const int reduces = c->verb == TL_REDUCE;
+    tally_view to = *c->out, rows, out_rows = to;
+    if (!reduces) { /* a result for each element */
+        to = s->all;
+        to.data = c->out->data, to.dtype = c->out->dtype, to.stride = c->out->stride,
+        to.row_stride = c->out->row_stride;
     }
-    c->leave(d->gpu);
-    if (!status) return TALLY_OK;
-    free(*copy);
-    *copy = NULL;
+    tally_status status = tl_view_check(ctx, &to, "out", each);
+    if (!status && !reduces) status = tl_view_distinct(ctx, &to, "out");
+    if (!status) status = tl_view_overlap(ctx, &s->all, bytes, &to, each, c->verb == TL_SCAN);
+    if (status) return status;
+    tl_call call = *c;
+    call.in = &rows, call.out = &out_rows;
+    if (has_equal_lengths(s->in, &s->m, bytes, &rows) &&
+        (reduces || has_equal_lengths(c->out, &s->m, each, &out_rows)))
+        return tl_gpu_whole(d, ctx, &call, &tl_no_piece);
+    tl_batch b;
+    call.in = c->in, call.out = &to;
+    status = open_segments(d, ctx, c, s, &b);
+    status = tl_gpu_batch(d, ctx, &call, &b, status);
+    tl_batch_close(d, &b);
+    return status;
+}
+
+tally_status tl_segments_run(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done)
+{
+    segments s;
+    assert(c->in->offsets && c->in->rows > 0);
+    if (c->verb != TL_REDUCE && (c->out->offsets != c->in->offsets || c->out->rows != c->in->rows ||
+                                 c->out->dtype != c->plan->op->out))
+        return TALLY_OK;
+    tally_status status = examine(d, ctx, c, &s, done);
+    if (*done && !status) status = compute(d, ctx, c, &s);
+    tl_gpu_give(d, &s.ids);
     return status;
 }

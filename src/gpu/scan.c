@@ -1,169 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Reduce and scan on a GPU: chooses the kernels of gpu/kernel/ and launches them in order. */
+ * Scan on a GPU: decides which kernels take a batch of sequences, and launches them. */
 #include "work.h"
 #include "gpu/kernel/constants.h"
+#include <assert.h>
 #include <stdlib.h>
-#include <string.h>
-
-enum {
-    TILES_PER_PROCESSOR = 3, /* min tiles per multiprocessor to double the tile size */
-    /* log2 of the largest such tile, relative to the smallest (256 KiB); 1 less for elements of 8
-     * bytes */
-    TILE_LOG_MOST = 3
-};
-
-/* ---- the status table of single-launch kernels (kernel/board.cl) ---- */
-
-/* at most 1/16 of the memory limit; at least 1024 words */
-enum { BOARD_SHARE = 16, BOARD_LEAST = 1024 };
-
-/* Limit in bytes. Calls that need more (millions of rows) use several launches. */
-static const int64_t BOARD_MOST = 64 << 20;
-
-static int64_t board_most(const tl_gpu_device *d)
-{
-    const int64_t share = (int64_t)(d->limit / BOARD_SHARE),
-                  most = d->limit && share < BOARD_MOST ? share : BOARD_MOST;
-    return (most - ONCE_HEADER) / ONCE_WORD;
-}
-
-/* Ensures that the status table has at least `needed` words and that none of them has the new
- * epoch. The table grows to a power of two, so that it seldom grows. */
-static tally_status reserve_board(tl_gpu_device *d, tally *ctx, int64_t needed)
-{
-    d->board.epoch++;
-    if (d->board.words >= needed) return TALLY_OK;
-    int64_t words = BOARD_LEAST;
-    while (words < needed) words *= 2;
-    if (words > board_most(d)) words = needed;
-    const size_t bytes = ONCE_HEADER + (size_t)words * ONCE_WORD;
-    tl_gpu_give(d, &d->board.memory);
-    d->board.words = d->board.taken = 0;
-    void *zeros = calloc(1, bytes);
-    tally_status status = zeros ? tl_gpu_take(d, ctx, bytes, &d->board.memory)
-                                : tl_no_memory(ctx, bytes, "the board");
-    if (!status) status = d->gpu->calls->write(d->gpu, ctx, &d->board.memory, 0, zeros, bytes);
-    if (!status) status = d->gpu->calls->wait(d->gpu, ctx);
-    free(zeros);
-    if (!status)
-        d->board.words = words;
-    else
-        tl_gpu_give(d, &d->board.memory);
-    return status;
-}
-
-/* ---- nodes ---- */
-
-/* Computes the nodes of all levels of the long sequences, one launch per level. */
-static tally_status make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nodes)
-{
-    int64_t all = 1;
-    for (int k = 1; k <= b->levels; k++) all += b->counts[k];
-    tally_status status =
-        tl_gpu_take(l->d, l->ctx, (size_t)all * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);
-    if (status) return status;
-    const tl_arguments_batch_part batch = tl_batch_arguments(b, TL_LONG_SEQUENCES);
-    const tl_memory_argument to = tl_memory_of(nodes);
-    if (tl_batch_across(b)) {
-        const int64_t jobs = (b->rows + LANES - 1) / LANES * tl_level_count(b->n, 1);
-        status = TL_GO(l, columns, jobs, .batch = batch, .to = to, .jobs = tl_i64(jobs));
-    } else {
-        status =
-            TL_GO(l, nodes, b->counts[1], .batch = batch, .to = to, .jobs = tl_i64(b->counts[1]));
-    }
-    for (int k = 2; !status && k <= b->levels; k++)
-        status = TL_GO(l, up, b->counts[k], .batch = batch, .nodes = to, .level = tl_i64(k),
-                       .jobs = tl_i64(b->counts[k]));
-    return status;
-}
-
-/* ---- reduce ---- */
-
-/* Returns the number of tiles of the kernel once. A tile has 2^*more chunks for each of its
- * warps. */
-static int64_t plan_reduce(const tl_gpu_device *d, const tl_batch *b, int *more)
-{
-    const int log = ELEMENTS_LOG + TILE_WARPS_LOG; /* log2 of the elements of the smallest tile */
-    const int64_t worth = (int64_t)TILES_PER_PROCESSOR * d->gpu->calls->processors(d->gpu);
-    const int usual = b->plan->op->elem_bytes > 4 ? TILE_LOG_MOST - 1 : TILE_LOG_MOST;
-    *more = 0;
-    while (*more < usual && b->n >> (log + *more + 1) >= worth) ++*more;
-    while (*more < TILE_MORE && b->n >> (log + *more) >= TILES_MOST) ++*more;
-    return b->n >> (log + *more);
-}
-
-/* Words of the status table: a state for each tile. */
-static int64_t board_words(const tl_batch *b, int64_t tiles)
-{
-    return (tiles ? tiles : 1) * ((tl_gpu_state_bytes(b->plan->op) + 7) / 8);
-}
-
-/* True if the kernel once reduces the batch: one sequence, on an API that has the kernel. */
-static int reduces_once(const tl_gpu_device *d, const tl_batch *b, const tally_view *in)
-{
-    int more;
-    if (!d->gpu->calls->once || in->rows != 1 || b->listed || !b->longs) return 0;
-    const int64_t tiles = plan_reduce(d, b, &more);
-    return tiles < TILES_MOST && board_words(b, tiles) <= board_most(d);
-}
-
-/* Reduces one sequence in one launch. */
-static tally_status reduce_once(const tl_launch *l, const tl_batch *b, const tl_results *r)
-{
-    tl_gpu_device *d = l->d;
-    int more;
-    const int64_t tiles = plan_reduce(d, b, &more);
-    tally_status status = reserve_board(d, l->ctx, board_words(b, tiles));
-    if (status) return status;
-    return TL_GO_AS(l, once, tiles ? tiles : 1, TL_SHARED_JOBS,
-                    .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
-                    .results = tl_results_arguments(r), .board = tl_memory_of(&d->board.memory),
-                    .epoch = tl_i64(d->board.epoch), .more = tl_i64(more));
-}
-
-/* Last step of the long sequences: reads their nodes and writes their results. */
-static tally_status finish(const tl_launch *l, const tl_batch *b, const tl_results *r,
-                           const tl_memory *nodes)
-{
-    return TL_GO(l, finish, b->longs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
-                 .nodes = tl_memory_of(nodes), .top = tl_i64(b->levels),
-                 .results = tl_results_arguments(r));
-}
-
-tally_status tl_gpu_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b,
-                                 const tally_view *in, const tally_view *out, tally_status status)
-{
-    const tl_scalar *op = b->plan->op;
-    tl_results r = {.piece = b->piece};
-    tl_memory nodes = {0};
-    tl_built program = {0};
-    const tl_launch l = {d, ctx, &program};
-    const int once = !status && reduces_once(d, b, in);
-    const int walks = !status && tl_middle_takes(d, b, 0),
-              longs = b->longs && !once && (!walks || b->listed);
-    if (!status) status = tl_results_open(d, ctx, b->piece, out, op->result_bytes, &r);
-    if (!status)
-        status = tl_gpu_program(
-            d, ctx, op, tl_in_place_shape(b, "reduce", "reduce_two", "reduce_bits"), &program);
-    if (!status && once) status = reduce_once(&l, b, &r);
-    if (!status && longs) status = make_nodes(&l, b, &nodes);
-    if (!status && b->shorts) status = tl_forest_reduce(&l, b, &r);
-    if (!status && walks) status = tl_middle_reduce(&l, b, &r);
-    if (!status && longs) status = finish(&l, b, &r, &nodes);
-    status = tl_results_close(d, ctx, &r, op->result_bytes, status);
-    tl_gpu_give(d, &nodes);
-    return status;
-}
-
-tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
-                                 const tl_piece *piece, const tally_view *in, const tally_view *out)
-{
-    tl_batch b;
-    tally_status status = tl_batch_open(d, ctx, plan, piece, in, &b);
-    status = tl_gpu_reduce_batch(d, ctx, &b, in, out, status);
-    tl_batch_close(d, &b);
-    return status;
-}
 
 /* ---- scans in one launch ---- */
 
@@ -217,7 +57,7 @@ static int can_scan_once(const tl_gpu_device *d, const tl_batch *b, int few)
         b->rows >= ONCE_NODES / tiles ||
         once_local_bytes(b, few) > d->gpu->calls->local_bytes(d->gpu))
         return 0;
-    return plan_scan_once(b, few).words <= board_most(d);
+    return plan_scan_once(b, few).words <= tl_status_words(d);
 }
 
 /* Chooses the kernel. scan_few has smaller tiles. It is used where rows are too short for the tiles
@@ -263,7 +103,7 @@ static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_re
     const once_plan p = plan_scan_once(b, few);
     const int64_t jobs = p.tiles * b->rows, most = resident_blocks(d, b, few),
                   groups = jobs < most ? jobs : most;
-    tally_status status = reserve_board(d, l->ctx, p.words);
+    tally_status status = tl_status_reserve(d, l->ctx, p.words);
     if (status) return status;
     const tl_arguments_tiled_part tiled = tiled_arguments(d, b, r, &p, jobs, from);
     const tl_room_argument room = tl_room(once_local_bytes(b, few));
@@ -298,7 +138,7 @@ static int can_scan_down(const tl_gpu_device *d, const tl_batch *b)
         !tl_gpu_down_rows(b->plan->op) || b->rows < LANES)
         return 0;
     const once_plan p = plan_scan_down(b);
-    return p.levels < COLUMN_LEVELS && p.words <= board_most(d);
+    return p.levels < COLUMN_LEVELS && p.words <= tl_status_words(d);
 }
 
 static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_results *r,
@@ -309,7 +149,7 @@ static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_re
     const int64_t jobs = p.tiles * ((b->rows + LANES - 1) / LANES),
                   most = DOWN_RUN * d->gpu->calls->processors(d->gpu);
     const int64_t groups = jobs < most ? jobs : most;
-    tally_status status = reserve_board(d, l->ctx, p.words);
+    tally_status status = tl_status_reserve(d, l->ctx, p.words);
     if (!status)
         status = TL_GO(l, scan_down, groups * TILE_WARPS,
                        .tiled = tiled_arguments(d, b, r, &p, jobs, from));
@@ -362,53 +202,63 @@ static tally_status scan_elements(const tl_launch *l, const tl_batch *b, const t
                  .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory));
 }
 
-tally_status tl_gpu_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b,
-                               const tally_view *out, const tally_scan_options *o,
-                               tally_status status)
+/* ---- the plan of launches ---- */
+
+/* The launches of a scan, in this order. */
+typedef struct {
+    int columns_once;        /* columns in one launch */
+    once_kernel single_pass; /* long rows in one launch */
+    int levels;              /* long sequences: nodes, then prefixes, level by level */
+    int packed;              /* short sequences, many to a warp */
+    int warps;               /* a warp for each sequence of some chunks */
+    int elements;            /* after levels: the elements of rows or segments */
+    int columns;             /* the elements of columns */
+} scan_plan;
+
+static scan_plan plan_scan(const tl_gpu_device *d, const tl_batch *b)
+{
+    scan_plan p = {.columns_once = can_scan_down(d, b), .warps = tl_middle_takes(d, b, 1)};
+    p.single_pass = p.warps ? ONCE_NONE : choose_once_kernel(d, b);
+    p.columns = tl_batch_across(b) && !p.columns_once;
+    p.levels = b->longs && p.single_pass == ONCE_NONE && !p.columns_once && (!p.warps || b->listed);
+    p.packed = b->shorts && !p.columns;
+    p.elements = p.levels && !p.columns;
+    assert(!p.columns_once || p.single_pass == ONCE_NONE);
+    return p;
+}
+
+tally_status tl_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+                           const tl_call *c)
 {
     const tl_scalar *op = b->plan->op;
-    tl_results r = {.piece = b->piece};
+    const tally_scan_options *const o = c->scan;
+    const void *const states = b->piece->before, *const first = states ? states
+                                                                : o    ? o->init
+                                                                       : NULL;
+    const size_t first_bytes = states ? (size_t)b->rows * op->state_bytes : op->result_bytes;
     tl_memory nodes = {0}, prefix = {0}, init = {0};
-    tl_built program = {0};
+    const tl_before from = {states  ? SEED_STATES
+                            : first ? SEED_VALUE
+                                    : SEED_NONE,
+                            first ? &init : NULL, o && o->exclusive};
+    const scan_plan p = plan_scan(d, b);
+    tl_built program;
     const tl_launch l = {d, ctx, &program};
-    const void *first = b->piece->before ? b->piece->before : o ? o->init : NULL;
-    const size_t first_bytes =
-        b->piece->before ? (size_t)b->rows * op->state_bytes : op->result_bytes;
-    tl_before from = {b->piece->before ? SEED_STATES
-                      : first          ? SEED_VALUE
-                                       : SEED_NONE,
-                      first ? &init : NULL, o && o->exclusive};
-    if (!status) status = tl_results_open(d, ctx, b->piece, out, op->result_bytes, &r);
-    if (!status && first) status = tl_gpu_upload(d, ctx, first, first_bytes, &init);
+    tally_status status = first ? tl_gpu_upload(d, ctx, first, first_bytes, &init) : TALLY_OK;
     if (!status)
         status = tl_gpu_program(d, ctx, op, tl_in_place_shape(b, "scan", "scan_two", "scan_bits"),
                                 &program);
-    const int walks = !status && tl_middle_takes(d, b, 1);
-    const once_kernel once = status || walks ? ONCE_NONE : choose_once_kernel(d, b);
-    const int down = !status && can_scan_down(d, b), across = tl_batch_across(b) && !down;
-    const int steps = b->longs && once == ONCE_NONE && !down && (!walks || b->listed);
-    if (!status && down) status = scan_down(&l, b, &r, &from);
-    if (once != ONCE_NONE) status = scan_once(&l, b, &r, once == ONCE_FEW, &from);
-    if (!status && steps) status = make_nodes(&l, b, &nodes);
-    if (!status && steps) status = make_prefix(&l, b, &nodes, &from, &prefix);
-    if (!status && b->shorts && !across) status = tl_forest_scan(&l, b, &r, &from);
-    if (!status && walks) status = tl_middle_scan(&l, b, &r, &from);
-    if (!status && steps && !across) status = scan_elements(&l, b, &r, &prefix, &from);
-    if (!status && across) status = scan_columns(&l, b, &r, &prefix, &from);
-    status = tl_results_close(d, ctx, &r, op->result_bytes, status);
+    if (!status && p.columns_once) status = scan_down(&l, b, r, &from);
+    if (!status && p.single_pass != ONCE_NONE)
+        status = scan_once(&l, b, r, p.single_pass == ONCE_FEW, &from);
+    if (!status && p.levels) status = tl_make_nodes(&l, b, &nodes);
+    if (!status && p.levels) status = make_prefix(&l, b, &nodes, &from, &prefix);
+    if (!status && p.packed) status = tl_forest_scan(&l, b, r, &from);
+    if (!status && p.warps) status = tl_middle_scan(&l, b, r, &from);
+    if (!status && p.elements) status = scan_elements(&l, b, r, &prefix, &from);
+    if (!status && p.columns) status = scan_columns(&l, b, r, &prefix, &from);
     tl_gpu_give(d, &nodes);
     tl_gpu_give(d, &prefix);
     tl_gpu_give(d, &init);
-    return status;
-}
-
-tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
-                               const tl_piece *piece, const tally_view *in, const tally_view *out,
-                               const tally_scan_options *o)
-{
-    tl_batch b;
-    tally_status status = tl_batch_open(d, ctx, plan, piece, in, &b);
-    status = tl_gpu_scan_batch(d, ctx, &b, out, o, status);
-    tl_batch_close(d, &b);
     return status;
 }

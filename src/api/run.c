@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ * Where a call runs: on the device, or on the processors if the device does not compute it. */
+#include "run.h"
+#include "checks.h"
+#include "context/device.h"
+#include "cpu/exact/exact.h"
+#include "law/fp.h"
+
+tally_status tl_run_host(tally *ctx, const tl_call *c)
+{
+    const int threads = tally_threads(ctx), exact = c->plan->exact != NULL;
+    if (c->verb != TL_WINDOW || tl_window_streams(c->window))
+        return (exact ? tl_exact_run : tl_run)(ctx, threads, c);
+    return (exact ? tl_exact_ranges_view : tl_ranges_view)(ctx, c->plan, c->count, threads, c->in,
+                                                           c->out, c->window);
+}
+
+/* Runs a call on the processors: device memory is copied to the host, and results back. */
+static tally_status run_on_processors(tally *ctx, const tl_call *call)
+{
+    tally_view in = *call->in, out = *call->out;
+    tl_plan plan = *call->plan;
+    tl_call here = *call;
+    here.plan = &plan, here.in = &in, here.out = &out;
+    const int64_t elements = in.offsets ? in.offsets[in.rows] - in.offsets[0] : in.rows * in.n;
+    const char *const what = plan.exact              ? "exact sums"
+                             : call->verb == TL_SCAN ? "reversed scans of segments"
+                                                     : "windows of negative offsets or of a step";
+    tl_host_copies c = {0};
+    tally_status status = tl_on_processors(ctx, NULL, "in", what, elements);
+    if (!status) status = tl_host_view(ctx, &c, &in, plan.op->elem_bytes, 0, "in->data", what);
+    if (!status) status = tl_host_view(ctx, &c, &out, plan.op->result_bytes, 1, "out->data", what);
+    if (!status && !plan.core)
+        status =
+            ctx->device->calls->plan(ctx->device, ctx, plan.op, plan.par, TL_FOR_PROCESSORS, &plan);
+    if (!status) status = tl_run_host(ctx, &here);
+    return tl_host_end(ctx, &c, status);
+}
+
+tally_status tl_run_checked(tally *ctx, const tl_call *call)
+{
+    int done;
+    tl_fp fp = tl_fp_enter();
+    tally_status status = ctx->device->calls->run(ctx->device, ctx, call, &done);
+    if (!status && !done) status = run_on_processors(ctx, call);
+    tl_fp_leave(fp);
+    return status;
+}
+
+tally_status tl_run_unchecked(tally *ctx, const tl_call *call, int *done)
+{
+    tl_call c = *call;
+    c.unchecked = 1;
+    *done = 0;
+    if (!c.in->offsets || c.in->rows <= 0 || !c.out || c.plan->exact) return TALLY_OK;
+    return ctx->device->calls->run(ctx->device, ctx, &c, done);
+}

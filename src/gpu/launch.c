@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ * Programs that are loaded or built; launches of their kernels, whose arguments are checked against
+ * gpu/kernel/params.def (kernels.h); and times of kernels and copies. */
+#define _GNU_SOURCE
+#include "context/user.h"
+#include "work.h"
+#include "gpu/kernel/constants.h"
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { BLOCKS_PER_PROCESSOR = 32 };
+
+/* ---- programs ---- */
+
+static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
+{
+    const tl_gpu_calls *c = d->gpu->calls;
+    const tl_scalar *op = wanted->op;
+    /* the law's program is small and only used by the probe: always built as a whole, and
+     * quickly */
+    const int is_law = !strcmp(wanted->shape, "law"),
+              may_be_embedded = c->by_kernel && !wanted->kernel;
+    for (int i = 0; i < d->program_count; i++) {
+        const tl_built *p = &d->programs[i];
+        if (p->op == op && !strcmp(p->shape, wanted->shape) && !p->kernel == !wanted->kernel &&
+            (!p->kernel || !strcmp(p->kernel, wanted->kernel))) {
+            wanted->program = p->program;
+            return TALLY_OK;
+        }
+    }
+    char *text;
+    size_t length;
+    if (d->program_count == TL_GPU_PROGRAMS) {
+        c->wait(d->gpu, NULL); /* its kernels may still run */
+        if (d->programs[0].program) c->unload(d->gpu, d->programs[0].program);
+        memmove(d->programs, d->programs + 1, (TL_GPU_PROGRAMS - 1) * sizeof *d->programs);
+        d->program_count--;
+    }
+    const tl_text of = {op, wanted->shape, c->prelude, wanted->kernel};
+    tally_status status = tl_program_text(ctx, &of, &text, &length);
+    if (status) return status;
+    double start = tl_seconds();
+    wanted->program = NULL;
+    status = c->build(d->gpu, ctx, text, length, may_be_embedded ? TL_CODE_EMBEDDED : d->code,
+                      &wanted->program);
+    if (!status && !wanted->program && is_law)
+        status = c->build(d->gpu, ctx, text, length,
+                          d->code == TL_CODE_AUTO ? TL_CODE_QUICK : d->code, &wanted->program);
+    if (d->clock.on) d->clock.sum.compile += tl_seconds() - start;
+    free(text);
+    if (status == TALLY_BAD_DATA && op->user) { /* the message has a line of the compiler's log */
+        char log[sizeof ctx->error];
+        memcpy(log, ctx->error, sizeof log);
+        status = tl_user_error(ctx, op->user->user, log);
+    } else if (status == TALLY_BAD_DATA) {
+        status = TALLY_NO_DEVICE; /* the library's own text: the device cannot compile it */
+    }
+    if (!status) d->programs[d->program_count++] = *wanted;
+    return status;
+}
+
+tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape,
+                            tl_built *program)
+{
+    *program = (tl_built){op, shape, NULL, NULL};
+    return op->user && d->gpu->calls->by_kernel ? TALLY_OK : build(d, ctx, program);
+}
+
+/* Takes better code for a program that is launched repeatedly, or asks for it. Its time counts as
+ * compiling. */
+static void refresh(tl_gpu_device *d, const tl_built *b)
+{
+    const tl_gpu_calls *c = d->gpu->calls;
+    char *text;
+    size_t length;
+    const tl_text of = {b->op, b->shape, c->prelude, b->kernel};
+    if (!c->refresh) return;
+    const double start = d->clock.on ? tl_seconds() : 0;
+    if (c->refresh(d->gpu, b->program) && !tl_program_text(NULL, &of, &text, &length)) {
+        c->improve(d->gpu, b->program, text, length);
+        free(text);
+    }
+    if (d->clock.on) d->clock.sum.compile += tl_seconds() - start;
+}
+
+/* ---- launches ---- */
+
+/* Large enough for the arguments of any kernel, and its box. */
+typedef struct {
+    union {
+#define KERNEL(name, threads, blocks) tl_arguments_##name name;
+#include "gpu/kernel/params.def"
+    } all;
+    tl_argument box;
+} any_arguments;
+enum { ARGUMENTS_MOST = sizeof(any_arguments) / sizeof(tl_argument) };
+
+tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spread spread,
+                   const tl_argument *arguments, int count)
+{
+    const tl_gpu_calls *c = l->d->gpu->calls;
+    const tl_gpu_kernel *k = &tl_gpu_kernels[id];
+    const int warps = c->warps_in_group(l->d->gpu);
+    const int64_t most = (int64_t)c->processors(l->d->gpu) * BLOCKS_PER_PROCESSOR;
+    int64_t number = spread == TL_GROUPS && !k->threads ? (jobs + warps - 1) / warps : jobs;
+    tl_built b = *l->program;
+    if (jobs <= 0) return TALLY_OK;
+    if (spread == TL_GROUPS && number > most) number = most;
+    tally_status status = tl_gpu_kernel_check(l->ctx, id, arguments, count);
+    if (!status && !b.program) {
+        b.kernel = k->name;
+        status = build(l->d, l->ctx, &b);
+    }
+    if (status) return status;
+    refresh(l->d, &b);
+    tl_argument with_box[ARGUMENTS_MOST];
+    assert(count < ARGUMENTS_MOST);
+    if (c->has_box && c->has_box(l->d->gpu)) {
+        memcpy(with_box, arguments, (size_t)count * sizeof *arguments);
+        with_box[count++] = (tl_argument){
+            TL_ARG_ROOM,
+            {.i64 = LANES * (tl_gpu_state_bytes(b.op) ? tl_gpu_state_bytes(b.op) : 1)}};
+        arguments = with_box;
+    }
+    tl_clock_begin(l->d, l->ctx, TL_RUN);
+    const tl_kernel_start start = {.kernel = k->name,
+                                   .number = number,
+                                   .spread = spread,
+                                   .threads = k->threads ? k->threads : 32 * warps,
+                                   .arguments = arguments,
+                                   .count = count};
+    status = c->launch(l->d->gpu, l->ctx, b.program, &start);
+    tl_clock_end(l->d, l->ctx, TL_RUN, TL_TIME_KERNELS, 0);
+    l->d->launches += !status;
+    return status;
+}
+
+/* ---- times: a span is two events in a lane, before and after the work. The oldest spans are read
+ * when the ring buffer is full, and all when the times are asked for. No event is issued unless
+ * measuring is on ---- */
+
+static int event_of(int span) { return TL_EVENTS + 2 * span; }
+
+double tl_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Adds the time of the oldest span, and waits for its end. A span that cannot be read is skipped;
+ * the caller's next wait reports the device's error. */
+static void settle(tl_gpu_device *d, tally *ctx)
+{
+    tl_clock *k = &d->clock;
+    double *const sums[] = {&k->sum.kernels, &k->sum.to_device, &k->sum.from_device};
+    const int at = k->first, end = event_of(at) + 1;
+    k->first = (at + 1) % TL_CLOCKS;
+    k->count--;
+    double seconds =
+        d->gpu->calls->reached(d->gpu, ctx, end) ? 0 : d->gpu->calls->elapsed(d->gpu, end - 1, end);
+    if (seconds > 0) *sums[k->kind[at]] += seconds;
+}
+
+void tl_clock_begin(tl_gpu_device *d, tally *ctx, int lane)
+{
+    tl_clock *k = &d->clock;
+    if (!k->on) return;
+    if (k->count == TL_CLOCKS) settle(d, ctx);
+    k->ready = !d->gpu->calls->mark(d->gpu, ctx, lane, event_of((k->first + k->count) % TL_CLOCKS));
+}
+
+void tl_clock_end(tl_gpu_device *d, tally *ctx, int lane, int kind, size_t bytes)
+{
+    tl_clock *k = &d->clock;
+    int at = (k->first + k->count) % TL_CLOCKS;
+    if (!k->on || !k->ready || d->gpu->calls->mark(d->gpu, ctx, lane, event_of(at) + 1)) return;
+    k->kind[at] = (unsigned char)kind;
+    k->count++;
+    if (kind == TL_TIME_TO) k->sum.bytes_to_device += (int64_t)bytes;
+    if (kind == TL_TIME_FROM) k->sum.bytes_from_device += (int64_t)bytes;
+}
+
+void tl_clock_drop(tl_gpu_device *d) { d->clock.first = d->clock.count = 0; }
+
+static void read_times(tl_gpu_device *d, tally *ctx, tally_times_info *times)
+{
+    /* if enter failed, the times of open spans are not known */
+    int entered = !d->gpu->calls->enter(d->gpu, NULL);
+    while (entered && d->clock.count) settle(d, ctx);
+    *times = d->clock.sum;
+    times->launches = d->launches;
+    times->on_processors = d->base.on_processors;
+    times->device_bytes = (int64_t)d->held;
+    for (int i = 0; i < 2 * TL_STAGES; i++) times->locked_bytes += (int64_t)d->stage[i].bytes;
+    times->locked_bytes += (int64_t)(d->small.bytes + d->measured.said.bytes);
+    if (entered) d->gpu->calls->leave(d->gpu);
+}
+
+void tl_gpu_time(tl_device *base, tally *ctx, tl_timing what, tally_times_info *times)
+{
+    tl_gpu_device *d = tl_gpu_of(base);
+    if (what == TL_TIMES_READ) {
+        read_times(d, ctx, times);
+        return;
+    }
+    d->clock = (tl_clock){.on = what == TL_TIMES_START};
+    d->launches = d->base.on_processors = 0;
+}

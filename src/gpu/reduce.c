@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ * Reduce on a GPU: decides which kernels take a batch of sequences, and launches them. */
+#include "work.h"
+#include "gpu/kernel/constants.h"
+#include <assert.h>
+
+enum {
+    TILES_PER_PROCESSOR = 3, /* min tiles per multiprocessor to double the tile size */
+    /* log2 of the largest such tile, relative to the smallest (256 KiB); 1 less for elements of 8
+     * bytes */
+    TILE_LOG_MOST = 3
+};
+
+/* The launches of a reduction, in this order. */
+typedef struct {
+    /* one long sequence in one launch: `tiles` tiles, each of 2^more chunks for each of its warps,
+     * and `words` words of the status table */
+    int single_pass, more;
+    int64_t tiles, words;
+    int levels; /* long sequences: their nodes, level by level, and at last their results */
+    int packed; /* short sequences, many to a warp */
+    int warps;  /* a warp for each sequence of some chunks */
+} reduce_plan;
+
+static reduce_plan plan_reduce(const tl_gpu_device *d, const tl_batch *b)
+{
+    const int log = ELEMENTS_LOG + TILE_WARPS_LOG; /* log2 of the elements of the smallest tile */
+    const int64_t worth = (int64_t)TILES_PER_PROCESSOR * d->gpu->calls->processors(d->gpu);
+    const int usual = b->plan->op->elem_bytes > 4 ? TILE_LOG_MOST - 1 : TILE_LOG_MOST;
+    reduce_plan p = {.packed = b->shorts, .warps = tl_middle_takes(d, b, 0)};
+    while (p.more < usual && b->n >> (log + p.more + 1) >= worth) p.more++;
+    while (p.more < TILE_MORE && b->n >> (log + p.more) >= TILES_MOST) p.more++;
+    p.tiles = b->n >> (log + p.more);
+    p.words = (p.tiles ? p.tiles : 1) * ((tl_gpu_state_bytes(b->plan->op) + 7) / 8);
+    p.single_pass = d->gpu->calls->once && b->rows == 1 && !b->listed && b->longs &&
+                    p.tiles < TILES_MOST && p.words <= tl_status_words(d);
+    p.levels = b->longs && !p.single_pass && (!p.warps || b->listed);
+    assert(!p.single_pass || !(p.levels || p.packed));
+    return p;
+}
+
+static tally_status reduce_once(const tl_launch *l, const tl_batch *b, const tl_results *r,
+                                const reduce_plan *p)
+{
+    tl_gpu_device *d = l->d;
+    tally_status status = tl_status_reserve(d, l->ctx, p->words);
+    if (status) return status;
+    return TL_GO_AS(l, once, p->tiles ? p->tiles : 1, TL_SHARED_JOBS,
+                    .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
+                    .results = tl_results_arguments(r), .board = tl_memory_of(&d->board.memory),
+                    .epoch = tl_i64(d->board.epoch), .more = tl_i64(p->more));
+}
+
+tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nodes)
+{
+    int64_t all = 1;
+    for (int k = 1; k <= b->levels; k++) all += b->counts[k];
+    tally_status status =
+        tl_gpu_take(l->d, l->ctx, (size_t)all * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);
+    if (status) return status;
+    const tl_arguments_batch_part batch = tl_batch_arguments(b, TL_LONG_SEQUENCES);
+    const tl_memory_argument to = tl_memory_of(nodes);
+    if (tl_batch_across(b)) {
+        const int64_t jobs = (b->rows + LANES - 1) / LANES * tl_level_count(b->n, 1);
+        status = TL_GO(l, columns, jobs, .batch = batch, .to = to, .jobs = tl_i64(jobs));
+    } else {
+        status =
+            TL_GO(l, nodes, b->counts[1], .batch = batch, .to = to, .jobs = tl_i64(b->counts[1]));
+    }
+    for (int k = 2; !status && k <= b->levels; k++)
+        status = TL_GO(l, up, b->counts[k], .batch = batch, .nodes = to, .level = tl_i64(k),
+                       .jobs = tl_i64(b->counts[k]));
+    return status;
+}
+
+/* Last step of the long sequences: reads their nodes and writes their results. */
+static tally_status finish(const tl_launch *l, const tl_batch *b, const tl_results *r,
+                           const tl_memory *nodes)
+{
+    return TL_GO(l, finish, b->longs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
+                 .nodes = tl_memory_of(nodes), .top = tl_i64(b->levels),
+                 .results = tl_results_arguments(r));
+}
+
+tally_status tl_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+                             const tl_call *c)
+{
+    const reduce_plan p = plan_reduce(d, b);
+    tl_memory nodes = {0};
+    tl_built program;
+    const tl_launch l = {d, ctx, &program};
+    (void)c;
+    tally_status status = tl_gpu_program(
+        d, ctx, b->plan->op, tl_in_place_shape(b, "reduce", "reduce_two", "reduce_bits"), &program);
+    if (!status && p.single_pass) status = reduce_once(&l, b, r, &p);
+    if (!status && p.levels) status = tl_make_nodes(&l, b, &nodes);
+    if (!status && p.packed) status = tl_forest_reduce(&l, b, r);
+    if (!status && p.warps) status = tl_middle_reduce(&l, b, r);
+    if (!status && p.levels) status = finish(&l, b, r, &nodes);
+    tl_gpu_give(d, &nodes);
+    return status;
+}

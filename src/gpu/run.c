@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ * A call on a GPU: all of them enter here. A view becomes a batch of sequences (batch.c); reduce.c,
+ * scan.c or window/ decides once which kernels take it, and launches them; then the results go to
+ * the caller, and memory is given back. Large host arrays, or arrays that do not fit the device, go
+ * in pieces (pieces/), and each piece comes back to tl_gpu_whole. */
+#include "exact/exact.h"
+#include "work.h"
+#include <assert.h>
+
+/* ---- a call on views that fit the device ---- */
+
+tally_status tl_gpu_batch(tl_gpu_device *d, tally *ctx, const tl_call *c, const tl_batch *b,
+                          tally_status status)
+{
+    static tally_status (*const verbs[])(tl_gpu_device *, tally *, const tl_batch *,
+                                         const tl_results *, const tl_call *) = {
+        [TL_REDUCE] = tl_reduce_batch, [TL_SCAN] = tl_scan_batch, [TL_WINDOW] = tl_window_batch};
+    const int64_t bytes = status ? 0 : b->plan->op->result_bytes;
+    tl_results r = {.piece = b->piece ? b->piece : &tl_no_piece};
+    assert(c->verb <= TL_WINDOW);
+    if (!status) status = tl_results_open(d, ctx, b->piece, c->out, bytes, &r);
+    if (!status) status = verbs[c->verb](d, ctx, b, &r, c);
+    return tl_results_close(d, ctx, &r, bytes, status);
+}
+
+tally_status tl_gpu_whole(tl_gpu_device *d, tally *ctx, const tl_call *c, const tl_piece *piece)
+{
+    tl_batch b;
+    tally_status status = tl_batch_open(d, ctx, c->plan, piece, c->in, &b);
+    status = tl_gpu_batch(d, ctx, c, &b, status);
+    tl_batch_close(d, &b);
+    return status;
+}
+
+/* ---- whole, or in pieces ---- */
+
+/* The view with its sequences reversed: the same elements with the opposite stride. */
+static tally_view reversed(const tally_view *v, int64_t bytes)
+{
+    tally_view r = *v;
+    assert(!v->offsets);
+    r.data = tl_offset(v->data, (v->n > 0 ? v->n - 1 : 0) * v->stride * bytes);
+    r.stride = -v->stride;
+    return r;
+}
+
+tally_status tl_gpu_call(tl_gpu_device *d, tally *ctx, const tl_call *call)
+{
+    const tl_scalar *const op = call->plan->op;
+    tl_call c = *call;
+    tally_view in, out;
+    if (tl_is_reversed(call)) {
+        in = reversed(c.in, op->elem_bytes), c.in = &in;
+        out = reversed(c.out, op->result_bytes), c.out = &out;
+    }
+    int pieces = tl_pieces_wanted(d, &c) && tl_pieces_can(d, ctx, &c);
+    tally_status status = pieces ? TALLY_OK : tl_gpu_whole(d, ctx, &c, &tl_no_piece);
+    if (status == TALLY_NO_MEMORY) pieces = tl_pieces_possible(d, &c) && tl_pieces_can(d, ctx, &c);
+    return pieces ? tl_pieces_run(d, ctx, &c) : status;
+}
+
+static tally_status run_plain(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done)
+{
+    *done = 1;
+    return tl_gpu_call(d, ctx, c);
+}
+
+/* Reductions of exact sums. Without memory for them, the processors may do them instead. */
+static tally_status run_exact(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done)
+{
+    const tally_status status = tl_gpu_exact_whole(d, ctx, c->plan->op, 0, c->in, c->out);
+    *done =
+        status != TALLY_NO_MEMORY || tl_gpu_holds(d, c->in->data) || tl_gpu_holds(d, c->out->data);
+    return *done ? status : TALLY_OK;
+}
+
+static tally_status run_law(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done)
+{
+    *done = 1;
+    return tl_gpu_law(&d->base, ctx, c->plan, c->in->data, c->in->n, c->out->data);
+}
+
+/* ---- views with validity, and two inputs: either the kernels read the arrays in place, or the
+ * elements are prepared on the device and then are views like any other ---- */
+
+/* Windows with a minimum count: their elements must be counted. */
+static tally_status counted_windows(tl_gpu_device *d, tally *ctx, const tl_prepared *p,
+                                    const tl_call *c)
+{
+    tl_batch b, counts = {0};
+    tl_call call = *c;
+    call.count = &p->count_plan;
+    tally_status status = tl_batch_open(d, ctx, &p->plan, &tl_no_piece, &p->view, &b);
+    if (!status)
+        status = tl_batch_open(d, ctx, &p->count_plan, &tl_no_piece, &p->count_view, &counts);
+    b.counts_of = &counts;
+    status = tl_gpu_batch(d, ctx, &call, &b, status);
+    tl_batch_close(d, &counts);
+    tl_batch_close(d, &b);
+    return status;
+}
+
+static tally_status run_prepared(tl_gpu_device *d, tally *ctx, const tl_prepared *p,
+                                 const tl_call *c)
+{
+    if (tl_exact_form_of(c->form->op))
+        return tl_gpu_exact_whole(d, ctx, c->form->op, c->form->kind != TL_FORM_PLAIN, &p->view,
+                                  c->out);
+    if (p->counted) return counted_windows(d, ctx, p, c);
+    tl_call call = *c;
+    call.plan = call.count = &p->plan;
+    call.in = &p->view;
+    return tl_gpu_call(d, ctx, &call);
+}
+
+/* A call whose kernels read the arrays in place. */
+static tally_status run_in_place(tl_gpu_device *d, tally *ctx, const tl_call *c)
+{
+    tl_in_place p;
+    tl_batch b;
+    tl_call call = *c;
+    tally_status status = tl_in_place_open(d, ctx, c->form, c->in, &p, &b);
+    call.count = &p.plan;
+    status = tl_gpu_batch(d, ctx, &call, &b, status);
+    tl_batch_close(d, &b);
+    tl_in_place_close(d, &p);
+    return status;
+}
+
+/* True for an exact sum that can read the arrays in place: elements have the operator's type, and
+ * none is absent. */
+static int exact_in_place(const tl_call *c)
+{
+    for (const tally_view *v = c->in; v; v = v->next)
+        if (v->dtype != c->form->op->dtype || v->valid) return 0;
+    return c->verb == TL_REDUCE && tl_exact_form_of(c->form->op);
+}
+
+/* True if the processors can still do the call: results have not overwritten elements. */
+static int may_leave(const tl_call *c, int begun) { return !begun || c->in->data != c->out->data; }
+
+static tally_status run_inputs(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done)
+{
+    const tl_form *const form = c->form;
+    const int64_t *const offsets = c->in->offsets;
+    tl_prepared p;
+    tally_status status;
+    int begun = 0;
+    if (form->kind == TL_FORM_STATES || (offsets && offsets[0] == offsets[c->in->rows]))
+        return TALLY_OK;
+    if (exact_in_place(c)) {
+        status = tl_gpu_exact_whole(d, ctx, form->op, 0, c->in, c->out);
+    } else if (!tl_exact_form_of(form->op) && tl_in_place_takes(d, c)) {
+        status = run_in_place(d, ctx, c);
+        begun = 1;
+    } else {
+        status = tl_prepare(d, ctx, c, tl_is_counted(c), &p);
+        begun = !status;
+        if (!status) status = run_prepared(d, ctx, &p, c);
+        if (d->host) { /* a failure came before the copies of the caller's arrays were waited for */
+            const tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
+            if (!status) status = waited;
+            d->host = 0;
+        }
+        tl_prepared_close(d, &p);
+    }
+    *done = status != TALLY_NO_MEMORY || !may_leave(c, begun);
+    return *done ? status : TALLY_OK;
+}
+
+/* ---- the device's call ---- */
+
+typedef tally_status runner(tl_gpu_device *, tally *, const tl_call *, int *done);
+
+static runner *runner_of(const tl_call *c)
+{
+    static runner *const others[TL_VERBS] = {
+        [TL_LAW] = run_law, [TL_RUNS] = tl_key_runs, [TL_TAKE] = tl_gather};
+    if (others[c->verb]) return others[c->verb];
+    return c->unchecked     ? tl_segments_run
+           : c->form        ? run_inputs
+           : c->plan->exact ? run_exact
+                            : run_plain;
+}
+
+tally_status tl_gpu_run(tl_device *base, tally *ctx, const tl_call *call, int *done)
+{
+    tl_gpu_device *const d = tl_gpu_of(base);
+    *done = 0;
+    if (tl_needs_processors(call)) return TALLY_OK;
+    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
+    if (status) return status;
+    status = runner_of(call)(d, ctx, call, done);
+    d->gpu->calls->leave(d->gpu);
+    return status;
+}
