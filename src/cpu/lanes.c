@@ -157,7 +157,7 @@ static const char *rows_of(tl_lanes_room *room, const tl_lanes_from *f, int64_t 
     const tl_plan *plan = room->job->plan;
     const int64_t bytes = plan->op->elem_bytes, width = f->width;
     *stride = f->step;
-    if (f->direct) return f->x + a * f->step * room->elem;
+    if (a + count <= f->direct) return f->x + a * f->step * room->elem;
     const char *x = f->x + a * f->step * bytes;
     if (f->col_step == 1 && f->step == width) { /* a whole matrix without gaps */
         if (plan->in)
@@ -194,6 +194,28 @@ static char *target(tl_lanes_room *room, const tl_lanes_to *to, int64_t i, int64
     return to->direct ? to->out + i * to->step * room->result : room->r;
 }
 
+void tl_stream_bytes(char *to, const char *from, int64_t bytes)
+{
+    int64_t head = (int64_t)(-(uintptr_t)to & 63), at;
+    if (head > bytes) head = bytes;
+    memcpy(to, from, (size_t)head);
+    for (at = head; at + 64 <= bytes; at += 64) tl_stream_store(to + at, from + at, 64);
+    memcpy(to + at, from + at, (size_t)(bytes - at));
+}
+
+enum { COPIED = 32 }; /* bytes that pack_rows copies at once */
+
+/* Copies rows of row_bytes bytes, which begin `pitch` bytes apart, side by side to `to`. Reads up to
+ * COPIED bytes beyond the last row. */
+static void pack_rows(char *to, const char *from, int64_t row_bytes, int64_t pitch, int64_t rows)
+{
+    /* A copy may write over the beginning of the rows after its own, which are copied later. */
+    const int64_t exact = COPIED / row_bytes + 1;
+    for (; rows > exact; rows--, to += row_bytes, from += pitch)
+        for (int64_t at = 0; at < row_bytes; at += COPIED) memcpy(to + at, from + at, COPIED);
+    for (; rows > 0; rows--, to += row_bytes, from += pitch) memcpy(to, from, (size_t)row_bytes);
+}
+
 /* Copies the results of rows i .. i + rows - 1 from r to their destinations. */
 static void store_results(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, int64_t i,
                           int64_t rows)
@@ -217,22 +239,28 @@ static void store_results(tl_lanes_room *room, const tl_lanes_to *to, int64_t wi
                                     rows, (int)bytes);
         return;
     }
-    char *r = room->r;
-    if (width != pad)
-        for (int64_t j = 1; j < rows; j++)
-            /* copies downwards in memory, so unread results are not overwritten */
-            for (int64_t c = 0; c < width; c++)
-                copy_small(r + (j * width + c) * bytes, r + (j * pad + c) * bytes, 1, bytes);
-    char *out = to->out + i * to->step * final;
+    char *r = room->r, *other = room->narrow, *out = to->out + i * to->step * final;
     const int dense = to->col_step == 1 && to->step == width;
+    if (width != pad && dense && !plan->out && !to->stream) {
+        pack_rows(out, r, width * bytes, pad * bytes, rows);
+        return;
+    }
+    if (width != pad) {
+        pack_rows(other, r, width * bytes, pad * bytes, rows);
+        r = room->narrow;
+        other = room->r;
+    }
     if (plan->out) {
         char *wide = r;
-        r = dense ? out : room->narrow;
+        r = dense && !to->stream ? out : other;
         plan->out->apply(plan->out, r, wide, rows * width * plan->op->lanes);
-        if (dense) return;
+        if (r == out) return;
     }
     if (dense) {
-        memcpy(out, r, (size_t)(rows * width * final));
+        if (to->stream)
+            tl_stream_bytes(out, r, rows * width * final);
+        else
+            memcpy(out, r, (size_t)(rows * width * final));
         return;
     }
     for (int64_t j = 0; j < rows; j++, r += width * final)
@@ -291,11 +319,12 @@ void tl_lanes_feed(tl_lanes_room *room, const tl_lanes_from *f, int64_t at, int6
     k.to = to;
     k.ends = ends;
     k.ahead = f->ahead;
-    const int64_t chunk = chunk_of(k.vectors * room->lanes);
+    const int64_t chunk = chunk_of(k.vectors * room->lanes),
+                  direct = f->direct < n ? f->direct & -(int64_t)BLOCK : n;
     int64_t done = 0;
     do { /* a last part may have no rows */
         k.at = at + done;
-        k.m = f->direct || n - done < chunk ? n - done : chunk;
+        k.m = done < direct ? direct - done : n - done < chunk ? n - done : chunk;
         k.soa = last && done + k.m == n ? room->soa : NULL;
         k.x = rows_of(room, f, done, k.m, &k.stride);
         room->job->plan->core->lanes_fold(&k, room->job->plan->par);
@@ -465,8 +494,7 @@ void tl_lanes_window(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes
             empties(room, to, f->width, i - first, i1 - i);
             return;
         }
-        tl_lanes_from part = *f;
-        part.x += a * f->step * (f->direct ? room->elem : job->plan->op->elem_bytes);
+        const tl_lanes_from part = tl_lanes_rows_from(f, a, job->plan->op->elem_bytes);
         tl_lanes_fold(room, &part, length, NULL, 0);
         tl_lower l = {.n = length, .rows = 1};
         lower(room, to, f->width, i - first, &l, 0);

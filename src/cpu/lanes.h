@@ -44,10 +44,10 @@ int tl_lanes_of_window(tl_lanes_job *job, const tally_view *out, const tally_win
 typedef struct tl_lanes_from {
     const char *x;
     int64_t step;  /* elements from one row to the next */
-    int64_t width; /* lanes; direct: a multiple of the kernels' lanes */
-    /* 1: kernels read the elements in place. 0: columns are copied first; they are col_step
-     * elements apart. */
-    int direct;
+    int64_t width; /* lanes */
+    /* Kernels read rows 0 .. direct - 1 in place, whole vectors, also beyond the last lane. Columns
+     * of later rows are copied first; they are col_step elements apart. */
+    int64_t direct;
     int64_t col_step;
     int64_t ahead; /* prefetch distance in rows; 0: no prefetch */
 } tl_lanes_from;
@@ -60,7 +60,9 @@ typedef struct tl_lanes_to {
     char *out;
     int64_t pitch;          /* 0: columns */
     int64_t step, col_step; /* in results */
-    int direct, stream;     /* direct: `lower` writes to out; stream: with non-temporal stores */
+    /* direct: `lower` writes to out; width is a multiple of the kernels' lanes. stream: with
+     * non-temporal stores; not direct: the rows are adjacent */
+    int direct, stream;
 } tl_lanes_to;
 
 /* One thread's memory. */
@@ -73,6 +75,20 @@ typedef struct tl_lanes_room {
     int64_t most;         /* lanes of the widest strip, with padding */
     char *soa, *t, *r, *narrow, *empty;
 } tl_lanes_room;
+
+enum { TL_ALL_ROWS = INT32_MAX }; /* direct: all rows */
+
+/* The rows from `at` on. bytes: of an element. */
+static inline tl_lanes_from tl_lanes_rows_from(const tl_lanes_from *from, int64_t at, int64_t bytes)
+{
+    tl_lanes_from f = *from;
+    f.x += at * f.step * bytes;
+    if (f.direct != TL_ALL_ROWS) f.direct = f.direct > at ? f.direct - at : 0;
+    return f;
+}
+
+/* Copies bytes with non-temporal stores of whole cache lines. */
+void tl_stream_bytes(char *to, const char *from, int64_t bytes);
 
 /* Prepares for strips of up to `width` lanes of sequences of up to `longest` elements. room->t gets
  * space for at least `transposed` elements. The memory is that of thread number `me` in the

@@ -20,6 +20,7 @@ enum {
     WINDOW_STRIP = 64,     /* lanes of a strip of windows; fewer lanes allow longer tiles */
     WINDOW_LONG = 32,      /* longer windows use the narrowest strip: a tile must hold a window */
     BLOCK_LEVEL_LEAST = 8, /* a block has at least 2^8 rows */
+    PACKED = 64,           /* wider rows of results in the cache are written in place */
     AHEAD = 16,            /* prefetch distance in rows */
     /* Folds of narrower strips cut rows instead, because each row of a strip is on another page. */
     NARROW_BYTES = 1024,
@@ -37,6 +38,9 @@ typedef struct {
     const tl_lanes_job *job;
     int64_t strip, strips; /* columns of a strip, the last may have fewer; number of strips */
     int stream, fetch;
+    /* Kernels may read elements beyond the last column of a strip: they are of other columns or of
+     * the next row, and no thread writes there. */
+    int overread;
 } columns;
 
 static int64_t width_of(const columns *c, int64_t s)
@@ -45,33 +49,48 @@ static int64_t width_of(const columns *c, int64_t s)
     return left < c->strip ? left : c->strip;
 }
 
-/* A strip has two parts: part 0 is the whole vectors that kernels read in place, part 1 the
- * remaining columns. Returns 0 if the part has no columns. */
+/* The rows whose last vector may be read in place, up to `padded` columns from `col` on: it ends
+ * inside the view's memory. */
+static int64_t rows_in_place(const tally_view *in, int64_t col, int64_t padded)
+{
+    const int64_t last = (in->n - 1) * in->stride + in->rows - col - padded;
+    if (last < 0) return 0;
+    const int64_t rows = last / in->stride + 1;
+    return rows < in->n ? rows : in->n;
+}
+
+/* A strip has up to two parts. If kernels may read beyond its columns, and its results are whole
+ * rows that are packed, part 0 is all of it. Else part 0 is its whole vectors, part 1 the remaining columns. Returns
+ * 0 if the part has no columns. */
 static int part_of(const columns *c, const tl_lanes_room *room, int64_t s, int part,
                    tl_lanes_from *from, tl_lanes_to *to)
 {
     const tally_view *in = c->job->in, *out = c->job->out;
     const tl_plan *plan = c->job->plan;
     const int64_t width = width_of(c, s), bytes = plan->op->elem_bytes,
-                  result = plan->op->result_bytes;
-    const int reads = !plan->in && in->row_stride == 1;
-    const int64_t full = reads ? width & -(int64_t)room->lanes : 0;
+                  result = plan->op->result_bytes, lanes = room->lanes;
+    const int reads = !plan->in && in->row_stride == 1,
+              packed = out && out->row_stride == 1 && out->stride == width &&
+                       (c->stream || width < PACKED),
+              whole = c->overread && (!out || packed);
+    const int64_t full = whole ? width : reads ? width & -lanes : 0;
     int64_t col = s * c->strip + (part ? full : 0), n;
-    *from = (tl_lanes_from){tl_view_row(in, col, bytes, &n),
-                            in->stride,
-                            part ? width - full : full,
-                            !part,
-                            in->row_stride,
-                            0};
-    if (!part && c->fetch) from->ahead = AHEAD;
+    *from = (tl_lanes_from){.x = tl_view_row(in, col, bytes, &n),
+                            .step = in->stride,
+                            .width = part ? width - full : full,
+                            .direct = part ? 0 : TL_ALL_ROWS,
+                            .col_step = in->row_stride};
+    if (c->overread && from->width % lanes)
+        from->direct = rows_in_place(in, col, (from->width + lanes - 1) & -lanes);
+    if (from->direct && c->fetch) from->ahead = AHEAD;
     if (from->width == 0) return 0;
     *to = (tl_lanes_to){0};
     if (!out) return 1;
     to->out = tl_view_row(out, col, result, &n);
     to->step = out->stride;
     to->col_step = out->row_stride;
-    to->direct = !plan->out && out->row_stride == 1 && from->width % room->lanes == 0;
-    to->stream = c->stream && to->direct;
+    to->direct = !plan->out && out->row_stride == 1 && from->width % lanes == 0;
+    to->stream = c->stream && (to->direct || (out->row_stride == 1 && out->stride == from->width));
     return 1;
 }
 
@@ -157,7 +176,7 @@ static void fold_piece(const columns *c, tl_lanes_room *room, const blocks *b, i
     tl_state *node = b->nodes + j * job->in->rows + s * c->strip;
     for (int part = 0; part < 2; part++) {
         if (!part_of(c, room, s, part, &from, &to)) continue;
-        from.x += (job->reverse ? job->in->n - 1 - at : at) * from.step * op->elem_bytes;
+        from = tl_lanes_rows_from(&from, job->reverse ? job->in->n - 1 - at : at, op->elem_bytes);
         if (job->reverse) from.step = -from.step;
         tl_lanes_fold(room, &from, (int64_t)1 << level, NULL, 0);
         for (int64_t col = 0; col < from.width; col++, node++) {
@@ -336,6 +355,17 @@ static int narrow_windows(const tl_lanes_job *job, int threads)
                                     job->valid ? 0 : lo);
 }
 
+/* Do the results have other memory than the elements? */
+static int are_apart(const tl_lanes_job *job)
+{
+    int64_t in[2], out[2];
+    tl_view_extent(job->in, job->plan->op->elem_bytes, &in[0], &in[1]);
+    tl_view_extent(job->out, job->plan->op->result_bytes, &out[0], &out[1]);
+    const uintptr_t x = (uintptr_t)job->in->data, y = (uintptr_t)job->out->data;
+    return x + (uintptr_t)in[1] <= y + (uintptr_t)out[0] ||
+           y + (uintptr_t)out[1] <= x + (uintptr_t)in[0];
+}
+
 tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
 {
     const tally_view *in = job->in;
@@ -344,6 +374,8 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
     columns c = {.job = job,
                  .stream = results * op->result_bytes >= STREAM_BYTES,
                  .fetch = tl_fetches(in->rows * n * op->elem_bytes)};
+    c.overread = !job->plan->in && in->row_stride == 1 && in->stride > 0 && !job->reverse &&
+                 (!job->out || are_apart(job));
     if (in->rows * n <= TL_PARALLEL_BYTES / op->elem_bytes) threads = 1;
     if (narrow_columns(job, threads)) return TALLY_OK;
     c.strip = job->verb == TL_REDUCE && !job->plan->in && in->row_stride == 1 ? FOLDED

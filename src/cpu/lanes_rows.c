@@ -163,16 +163,6 @@ static void load_elements(tl_lanes_batch *b)
     if (plan->in) plan->in->apply(plan->in, b->in, to, all);
 }
 
-/* Copies with non-temporal stores, aligned to cache lines. */
-static void stream(char *to, const char *from, int64_t bytes)
-{
-    int64_t head = (int64_t)(-(uintptr_t)to & 63), at;
-    if (head > bytes) head = bytes;
-    memcpy(to, from, (size_t)head);
-    for (at = head; at + 64 <= bytes; at += 64) tl_stream_store(to + at, from + at, 64);
-    memcpy(to + at, from + at, (size_t)(bytes - at));
-}
-
 static void store_results(tl_lanes_batch *b)
 {
     const tl_plan *plan = b->job->plan;
@@ -195,14 +185,14 @@ static void store_results(tl_lanes_batch *b)
             now = lanes - at < most ? lanes - at : most;
             plan->out->apply(plan->out, piece, from + at * plan->out->from_bytes, now);
             if (b->stream)
-                stream(to + at * plan->out->to_bytes, piece, now * plan->out->to_bytes);
+                tl_stream_bytes(to + at * plan->out->to_bytes, piece, now * plan->out->to_bytes);
             else
                 memcpy(to + at * plan->out->to_bytes, piece, (size_t)(now * plan->out->to_bytes));
         }
         if (is_dense(out)) return;
     }
     if (b->stream)
-        stream(y, from, all * bytes);
+        tl_stream_bytes(y, from, all * bytes);
     else if (out->offsets)
         tl_copy_strided(y, out->stride, from, 1, all, bytes);
     else
@@ -224,7 +214,7 @@ static int64_t lanes_for(int64_t n)
 static void compute(tl_lanes_batch *b, int64_t s, int64_t lanes, int64_t n, const int32_t *ends,
                     const tl_lanes_to *to)
 {
-    const tl_lanes_from from = {b->room.t, lanes, lanes, 1, 1, 0};
+    const tl_lanes_from from = {b->room.t, lanes, lanes, TL_ALL_ROWS, 1, 0};
     if (b->job->verb == TL_REDUCE)
         tl_lanes_fold(&b->room, &from, n, ends, s);
     else if (b->job->verb == TL_SCAN)

@@ -118,7 +118,8 @@ static void fold_strip(const grid *g, tl_lanes_room *room, strip *t, const tally
             continue;
         }
         if (!have && left >= BLOCK && (direct || t->width <= LANES_MOST)) {
-            const tl_lanes_from from = {x, in->stride, t->width, direct, in->row_stride, ahead};
+            const tl_lanes_from from = {
+                x, in->stride, t->width, direct ? TL_ALL_ROWS : 0, in->row_stride, ahead};
             now = left & -(int64_t)BLOCK;
             tl_lanes_feed(room, &from, at, now, NULL, 0, 0);
             continue;
@@ -147,7 +148,8 @@ static void scan_strip(const grid *g, tl_lanes_room *room, strip *t, const tally
         const int64_t have = at & (BLOCK - 1);
         if (!have && left >= BLOCK) {
             const tl_lanes_from from = {
-                x, in->stride, t->width, is_direct(g, t, in), in->row_stride, ahead};
+                x,    in->stride, t->width, is_direct(g, t, in) ? TL_ALL_ROWS : 0, in->row_stride,
+                ahead};
             const tl_lanes_to there = {.out = y,
                                        .step = out->stride,
                                        .col_step = out->row_stride,

@@ -32,8 +32,12 @@ static void slab_strip(const slab *b, tl_lanes_room *room, int64_t col, int64_t 
     int64_t n, size;
     const char *x = tl_view_row(b->in, col, op->elem_bytes, &n);
     for (int j = 0; j < b->count; j++, x += size * b->in->stride * op->elem_bytes) {
-        const tl_lanes_from from = {x,      b->in->stride,     width,
-                                    direct, b->in->row_stride, fetch ? TL_GRID_AHEAD : 0};
+        const tl_lanes_from from = {x,
+                                    b->in->stride,
+                                    width,
+                                    direct ? TL_ALL_ROWS : 0,
+                                    b->in->row_stride,
+                                    fetch ? TL_GRID_AHEAD : 0};
         size = (int64_t)1 << b->level[j];
         tl_lanes_fold(room, &from, size, NULL, 0);
         for (int64_t c = 0; c < width; c++) {

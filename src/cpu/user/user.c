@@ -68,7 +68,7 @@ static int write_file(const char *folder, const char *name, const void *data, si
 }
 
 /* The files, in the order of their creation. */
-static const char *const folders[] = {"operator", "law", "dtype", "cpu", "cpu/kernel"};
+static const char *const folders[] = {"operator", "law", "dtype", "cpu", "cpu/kernel", "cpu/user"};
 static const char *const products[] = {"user_text.h", "user.so", "log", "immintrin.h"};
 
 static tally_status no_folder(tally *ctx, const tl_user *u, const char *folder)
