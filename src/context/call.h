@@ -67,8 +67,7 @@ static inline int tl_is_reversed(const tl_call *c)
 static inline int tl_needs_processors(const tl_call *c)
 {
     const int each = c->verb == TL_SCAN || c->verb == TL_WINDOW; /* a result for each element */
-    return (each && c->plan->exact) ||
-           (c->verb == TL_WINDOW && !tl_window_streams(c->window)) ||
+    return (each && c->plan->exact) || (c->verb == TL_WINDOW && !tl_window_streams(c->window)) ||
            (tl_is_reversed(c) && c->in->offsets);
 }
 #endif

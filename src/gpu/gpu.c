@@ -10,6 +10,9 @@
 
 enum { MEMORY_LEAST = 64 << 10 };
 
+/* Host arrays of fewer bytes are copied as a whole. */
+static const int64_t PIECES_LEAST = 32 << 20;
+
 /* The pool keeps at most POOL_BYTES, or 1 / POOL_SHARE of the free memory if that is more. */
 static const size_t POOL_BYTES = (size_t)1 << 30;
 enum { POOL_SHARE = 8 };
@@ -76,6 +79,12 @@ static tally_status take_options(tally *ctx, tl_gpu_device *d, const char *optio
         options += length + (options[length] == ',');
     }
     return status;
+}
+
+int64_t tl_pieces_least(const tl_gpu_device *d)
+{
+    int64_t share = (int64_t)(d->limit / 4);
+    return d->limit && share < PIECES_LEAST ? share : PIECES_LEAST;
 }
 
 tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_calls *kind,

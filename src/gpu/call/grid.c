@@ -3,7 +3,7 @@
  * gpu/kernel/grid.cl). A push is one launch. It copies steps that do not fill a block, or folds
  * whole blocks; the last step of a block is read in place. A push waits for the device only where
  * it must (tally_use_stream in include/tally.h). */
-#include "work.h"
+#include "gpu/work.h"
 #include "gpu/kernel/constants.h"
 #include "law/slabs.h"
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * are long. The host waits once per call, for 64 bytes. Most of that wait overlaps with a kernel
  * that is launched speculatively. (With offsets on the host, the host must check and copy them, and
  * list the long segments: 10 times the time of the sums.) */
-#include "work.h"
+#include "gpu/work.h"
 #include "gpu/kernel/constants.h"
 #include <assert.h>
 #include <string.h>
