@@ -40,7 +40,7 @@ typedef struct tl_call {
     const tally_view *out;              /* checked; of a reduction: rows of one result */
     const tally_scan_options *scan;     /* for TL_SCAN; NULL: the defaults */
     const tally_window_options *window; /* for TL_WINDOW */
-    /* NULL, or how the operator runs on views with validity bits, or with a second input (in->next).
+    /* NULL, or how the operator runs on views with validity bits or with a second input (in->next).
      * Then `in` has at least one element. */
     const struct tl_form *form;
     /* 1: only the options are checked, and in->rows > 0. The views have offsets, which may be in

@@ -4,8 +4,8 @@
  *
  * A file may call functions of the files below it in this list, never of those above:
  *
- *   call/        a call of the device: whole, in pieces, on segments whose offsets are on the device;
- *                streams, fragments, fields
+ *   call/        a call: whole, in pieces, on segments whose offsets are on the device; streams,
+ *                fragments, fields
  *   reduce.c, scan.c, window/     which kernels take a batch, and their launches
  *   exact.c      exact sums                law.c      the probe's kernels
  *   keys.c       runs of equal keys, gathers
@@ -213,8 +213,8 @@ typedef struct tl_batch {
 tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
                            const tally_view *in, tl_batch *b);
 
-/* tl_batch_of: the batch of a view, without memory. tl_batch_data: brings to the device the elements
- * that v covers, of `bytes` bytes each; v has the data of the batch's view. */
+/* tl_batch_of: the batch of a view, without memory. tl_batch_data: brings the elements that v
+ * covers, of `bytes` bytes each, to the device; v has the data of the batch's view. */
 tl_batch tl_batch_of(const tl_plan *plan, const tl_piece *piece, const tally_view *in);
 tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tally_view *v, int64_t bytes,
                            tl_batch *b);

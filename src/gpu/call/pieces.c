@@ -3,6 +3,7 @@
  * or segments that fit. A sequence that does not fit is cut along its elements (along.c). pieces.h
  * has the picture. */
 #include "pieces.h"
+#include <assert.h>
 #include <stdlib.h>
 
 enum {
@@ -141,6 +142,7 @@ static int next_rows(tl_pipe *p, tl_part *part)
     call *c = (call *)p;
     if (c->row >= c->stop) return 0;
     int64_t end = group_end(c, c->row);
+    assert(end > c->row && end <= c->stop);
     part->in = (tl_rect){c->row, end, 0, c->of->in->n};
     part->out = part->made = (tl_rect){c->row, end, 0, c->of->out->n};
     c->row = end;
@@ -288,6 +290,7 @@ static tally_status run_call(call *c)
     c->budget = tl_pieces_budget(c->d);
     while (!status && c->row < rows) {
         int64_t from = c->row, end = from + 1;
+        assert(c->budget >= BUDGET_LEAST);
         if (fits(c, from, across)) {
             end = c->of->in->offsets ? end : rows;
             while (end < rows && fits(c, end, 0)) end++;

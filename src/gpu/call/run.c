@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A call on a GPU: all of them enter here. Its views go to the kernels whole (whole.c), or in pieces
- * (pieces.c) if they are large host arrays or do not fit the device. */
+ * Every call on a GPU enters here. Its views go to the kernels whole (whole.c); or in pieces
+ * (pieces.c), if they are large host arrays or do not fit the device. */
 #include "exact/exact.h"
 #include "gpu/work.h"
 #include <assert.h>
