@@ -150,7 +150,7 @@ static tl_arguments_in_place_part in_place_arguments(const tl_batch *b)
 tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
 {
     const int some = which == TL_LONG_SEQUENCES, chosen = some && b->listed;
-    assert(b->longs <= b->rows);
+    assert(!some || b->longs <= b->rows);
     const int64_t flags = (b->listed ? OFFSETS : 0) | (chosen ? CHOSEN : 0) |
                           (b->piece->gives == TL_STATES ? STATES : 0);
     return TL_ARGUMENTS(batch_part, .in_data = tl_memory_of(&b->x), .in_byte = tl_i64(b->x_byte),
