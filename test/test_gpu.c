@@ -114,6 +114,34 @@ static void check_allocations(int verb, int64_t n)
 }
 #endif
 
+#ifndef SANITIZED
+/* A call of two inputs, in which host allocation k fails: the processors do it, or it is an error.
+ * The first such call makes the operator's variant for the kernels. */
+static void check_two_inputs(void)
+{
+    const tally_view y = tally_flat(x + 1, TALLY_F32, SMALL);
+    tally_view in = tally_flat(x, TALLY_F32, SMALL);
+    tally *cpu = check_open(2, NULL);
+    float right = 0, got;
+    in.next = &y;
+    check_ok(cpu, tally_reduce(cpu, "wmean", &in, &right), "cpu");
+    tally_close(cpu);
+    for (int k = 1;; k++) {
+        atomic_store(&seen, 0);
+        atomic_store(&fail_at, k);
+        atomic_store(&counting, 1);
+        const tally_status status = tally_reduce(ctx, "wmean", &in, &got);
+        atomic_store(&counting, 0);
+        atomic_store(&fail_at, 0);
+        if (atomic_load(&seen) < k) break;
+        check(!status || status == TALLY_NO_MEMORY, "two inputs, allocation %d: %s", k,
+              tally_status_name(status));
+        if (!status) check_same(&got, &right, 1, 4, "two inputs, allocation %d failed", k);
+        check_pool("two inputs");
+    }
+}
+#endif
+
 /* A program that does not build: tried again at the next call. */
 static void check_builds(const char *name)
 {
@@ -260,6 +288,9 @@ static void check_device(const char *name)
     check_cache(name);
     if (!open_faked(name)) return;
     check_works("opening");
+#ifndef SANITIZED
+    check_two_inputs();
+#endif
     for (int verb = 0; verb < 5; verb++) {
         if (verb < 3) check_calls(verb, SMALL);
         check_calls(verb, N);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Fields in the memory of a GPU (src/gpu/grid.c): streams of many sequences whose steps lie
+ * Fields in the memory of a GPU (src/gpu/call/grid.c): streams of many sequences whose steps lie
  * there, or some of them on the host, in any pushes, strides and alignment, from a fragment on,
  * with validity in between, with less memory than they need and with calls of the device that
  * fail, give the bits of tally_reduce of the whole on the processors. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Host arrays in pieces on every GPU device that is here (src/gpu/pieces/pieces.h). The device's
+ * Host arrays in pieces on every GPU device that is here (src/gpu/call/pieces.h). The device's
  * memory is limited to MEMORY, and every view here is larger. The bits must be the CPU's,
  * nothing may be written beside the results, and no more than MEMORY may be held. Skipped
  * without a device.

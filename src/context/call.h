@@ -40,7 +40,7 @@ typedef struct tl_call {
     const tally_view *out;              /* checked; of a reduction: rows of one result */
     const tally_scan_options *scan;     /* for TL_SCAN; NULL: the defaults */
     const tally_window_options *window; /* for TL_WINDOW */
-    /* NULL, or how the operator runs on views with validity bits, or with a second input (in->next).
+    /* NULL, or how the operator runs on views with validity bits or with a second input (in->next).
      * Then `in` has at least one element. */
     const struct tl_form *form;
     /* 1: only the options are checked, and in->rows > 0. The views have offsets, which may be in
@@ -67,8 +67,7 @@ static inline int tl_is_reversed(const tl_call *c)
 static inline int tl_needs_processors(const tl_call *c)
 {
     const int each = c->verb == TL_SCAN || c->verb == TL_WINDOW; /* a result for each element */
-    return (each && c->plan->exact) ||
-           (c->verb == TL_WINDOW && !tl_window_streams(c->window)) ||
+    return (each && c->plan->exact) || (c->verb == TL_WINDOW && !tl_window_streams(c->window)) ||
            (tl_is_reversed(c) && c->in->offsets);
 }
 #endif

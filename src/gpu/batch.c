@@ -4,6 +4,7 @@
  * before each of them (first). */
 #include "work.h"
 #include "gpu/kernel/constants.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +52,7 @@ static tally_status choose_long(tl_gpu_device *d, tally *ctx, tl_batch *b)
     b->longs = longs;
     b->shorts = longs < rows;
     count_levels(b);
+    assert(!longs || b->levels > 0);
     if (!longs) return TALLY_OK;
     size_t bytes = (size_t)longs * sizeof(int64_t),
            all = (size_t)(b->levels + 2) * (size_t)(longs + 1) * sizeof(int64_t);
@@ -94,6 +96,7 @@ tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tally_view *in, i
 {
     size_t offset;
     int64_t low, high;
+    assert(in->rows >= 0 && in->n >= 0 && bytes > 0);
     tl_view_extent(in, bytes, &low, &high);
     if (high > low && d->gpu->calls->owns(d->gpu, (char *)in->data + low, &b->x, &offset)) {
         b->x_byte = (int64_t)offset - low;
@@ -147,6 +150,7 @@ static tl_arguments_in_place_part in_place_arguments(const tl_batch *b)
 tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
 {
     const int some = which == TL_LONG_SEQUENCES, chosen = some && b->listed;
+    assert(!some || b->longs <= b->rows);
     const int64_t flags = (b->listed ? OFFSETS : 0) | (chosen ? CHOSEN : 0) |
                           (b->piece->gives == TL_STATES ? STATES : 0);
     return TL_ARGUMENTS(batch_part, .in_data = tl_memory_of(&b->x), .in_byte = tl_i64(b->x_byte),
@@ -193,6 +197,7 @@ tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece
         return TALLY_OK;
     }
     tally_view dense = *out;
+    assert(bytes > 0);
     dense.stride = 1;
     dense.row_stride = out->n;
     tl_view_extent(&dense, bytes, &r->low, &r->high);
@@ -219,6 +224,7 @@ tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64
     const tl_gpu_calls *c = d->gpu->calls;
     const tally_view *v = r->view; /* NULL if the call failed before tl_results_open */
     size_t all = (size_t)(r->high - r->low);
+    assert(r->high >= r->low && (v || status));
     int bring = !status && r->owned && all;
     if (bring && v->stride == 1 && (v->offsets || v->row_stride == v->n || v->rows == 1)) {
         status = download(d, ctx, (char *)v->data + r->low, &r->y, all);

@@ -4,11 +4,15 @@
  * and files in host memory), with the same bits. */
 #include "work.h"
 #include "gpu/kernel/constants.h"
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MEMORY_LEAST = 64 << 10 };
+
+/* Host arrays of fewer bytes are copied as a whole. */
+static const int64_t PIECES_LEAST = 32 << 20;
 
 /* The pool keeps at most POOL_BYTES, or 1 / POOL_SHARE of the free memory if that is more. */
 static const size_t POOL_BYTES = (size_t)1 << 30;
@@ -76,6 +80,12 @@ static tally_status take_options(tally *ctx, tl_gpu_device *d, const char *optio
         options += length + (options[length] == ',');
     }
     return status;
+}
+
+int64_t tl_pieces_least(const tl_gpu_device *d)
+{
+    int64_t share = (int64_t)(d->limit / 4);
+    return d->limit && share < PIECES_LEAST ? share : PIECES_LEAST;
 }
 
 tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_calls *kind,
@@ -226,6 +236,7 @@ static tally_status allocate(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memo
 
 static void release(tl_gpu_device *d, tl_memory *memory)
 {
+    assert(memory->bytes <= d->held);
     d->held -= memory->bytes;
     d->gpu->calls->release(d->gpu, memory);
 }
@@ -247,6 +258,7 @@ tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *
             (best < 0 || d->pool[i].bytes < d->pool[best].bytes))
             best = i;
     if (best >= 0) {
+        assert(d->pool[best].bytes >= bytes);
         *memory = d->pool[best];
         d->pool[best] = (tl_memory){0};
         return TALLY_OK;
@@ -304,6 +316,7 @@ int64_t tl_status_words(const tl_gpu_device *d)
  * epoch. The table grows to a power of two, so that it seldom grows. */
 tally_status tl_status_reserve(tl_gpu_device *d, tally *ctx, int64_t needed)
 {
+    assert(needed > 0 && needed <= tl_status_words(d));
     d->board.epoch++;
     if (d->board.words >= needed) return TALLY_OK;
     int64_t words = BOARD_LEAST;
@@ -336,7 +349,10 @@ void tl_gpu_begin_lasting(tl_gpu_device *d, tl_lasting *block)
 void tl_gpu_end_lasting(tl_gpu_device *d, tl_lasting *block)
 {
     tl_lasting **at = &d->lasting;
-    while (*at != block) at = &(*at)->next;
+    while (*at != block) {
+        assert(*at); /* the block is in the list */
+        at = &(*at)->next;
+    }
     *at = block->next;
     tl_gpu_give(d, &block->memory);
     free(block->away);
@@ -345,6 +361,7 @@ void tl_gpu_end_lasting(tl_gpu_device *d, tl_lasting *block)
 tally_status tl_gpu_come_back(tl_gpu_device *d, tally *ctx, tl_lasting *block)
 {
     if (!block->away) return TALLY_OK;
+    assert(!block->memory.bytes);
     tally_status status = tl_gpu_take(d, ctx, block->bytes, &block->memory);
     if (!status)
         status = d->gpu->calls->write(d->gpu, ctx, &block->memory, 0, block->away, block->bytes);

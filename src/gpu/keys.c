@@ -5,6 +5,7 @@
 #include "work.h"
 #include "dtype/dtype.h"
 #include "gpu/kernel/constants.h"
+#include <assert.h>
 
 /* A placeholder operator for a text that uses no operator. */
 static const tl_scalar no_operator = {.file = "none",
@@ -34,6 +35,7 @@ static tally_status begin(job *j, tl_gpu_device *d, tally *ctx, int64_t items, i
     *j = (job){.l = {d, ctx, &j->program}, .items = items};
     j->each = (items + most - 1) / most > least ? (items + most - 1) / most : least;
     j->parts = (items + j->each - 1) / j->each;
+    assert(items > 0 && j->parts <= most);
     tally_status status = tl_gpu_program(d, ctx, &no_operator, "keys", &j->program);
     if (!status) status = tl_gpu_take(d, ctx, (size_t)j->parts * sizeof(int64_t), &j->counts);
     return status ? status : tl_gpu_take(d, ctx, 2 * sizeof(int64_t), &j->said);
@@ -135,6 +137,7 @@ static tally_status take(tl_gpu_device *d, tally *ctx, const tl_call *c, const p
                          int64_t said[2])
 {
     const place *const in = &from[0], *const order = &from[1], *const out = &from[2];
+    assert(c->out->n > 0);
     job j;
     tally_status status = begin(&j, d, ctx, c->out->n, TAKE_LEAST);
     if (!status)

@@ -43,6 +43,7 @@ static tally_status reduce_once(const tl_launch *l, const tl_batch *b, const tl_
                                 const reduce_plan *p)
 {
     tl_gpu_device *d = l->d;
+    assert(b->rows == 1 && p->tiles < TILES_MOST);
     tally_status status = tl_status_reserve(d, l->ctx, p->words);
     if (status) return status;
     return TL_GO_AS(l, once, p->tiles ? p->tiles : 1, TL_SHARED_JOBS,
@@ -54,6 +55,7 @@ static tally_status reduce_once(const tl_launch *l, const tl_batch *b, const tl_
 tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nodes)
 {
     int64_t all = 1;
+    assert(b->longs > 0 && b->levels > 0 && b->levels <= TL_GPU_LEVELS);
     for (int k = 1; k <= b->levels; k++) all += b->counts[k];
     tally_status status =
         tl_gpu_take(l->d, l->ctx, (size_t)all * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);

@@ -103,6 +103,7 @@ static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_re
     const once_plan p = plan_scan_once(b, few);
     const int64_t jobs = p.tiles * b->rows, most = resident_blocks(d, b, few),
                   groups = jobs < most ? jobs : most;
+    assert(p.tiles > 0 && p.tiles < ONCE_TILES && groups > 0);
     tally_status status = tl_status_reserve(d, l->ctx, p.words);
     if (status) return status;
     const tl_arguments_tiled_part tiled = tiled_arguments(d, b, r, &p, jobs, from);
@@ -149,6 +150,7 @@ static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_re
     const int64_t jobs = p.tiles * ((b->rows + LANES - 1) / LANES),
                   most = DOWN_RUN * d->gpu->calls->processors(d->gpu);
     const int64_t groups = jobs < most ? jobs : most;
+    assert(p.tiles > 0 && groups > 0);
     tally_status status = tl_status_reserve(d, l->ctx, p.words);
     if (!status)
         status = TL_GO(l, scan_down, groups * TILE_WARPS,

@@ -4,12 +4,11 @@
  *
  * A file may call functions of the files below it in this list, never of those above:
  *
- *   run.c        a call of the device: whole, or in pieces, each of which comes back here
- *   segments.c   calls on segments whose offsets are on the device
- *   pieces/      large host arrays in pieces; streams and fragments
+ *   call/        a call: whole, in pieces, on segments whose offsets are on the device; streams,
+ *                fragments, fields
  *   reduce.c, scan.c, window/     which kernels take a batch, and their launches
- *   exact.c      exact sums                grid.c     sequences that grow together
- *   keys.c       runs of equal keys, gathers          law.c      the probe's kernels
+ *   exact.c      exact sums                law.c      the probe's kernels
+ *   keys.c       runs of equal keys, gathers
  *   prepare.c    elements out of views with validity, or of two inputs
  *   batch.c      views brought to the device, results brought back
  *   forest.c     short sequences           middle.c   sequences of some chunks
@@ -27,7 +26,7 @@ enum {
     TL_GPU_LEVELS = 8, /* 2^62 elements have 7 levels */
     TL_GPU_POOL = 32,  /* freed blocks that the pool keeps */
     TL_GPU_PROGRAMS = 1024,
-    TL_MEASURED = TL_EVENTS - 1 /* event: `measure` has read the offsets (segments.c) */
+    TL_MEASURED = TL_EVENTS - 1 /* event: `measure` has read the offsets (call/segments.c) */
 };
 
 /* The program of an operator and a shape. program NULL: each kernel is built at its first launch,
@@ -41,7 +40,7 @@ typedef struct tl_built {
 /* How a call of a shape belongs to a larger call that is done in pieces. tl_no_piece: the call is
  * not part of a larger one. */
 typedef struct tl_piece {
-    /* who waits for results and errors: the call of the shape, or the pipeline in pieces/ */
+    /* who waits for results and errors: the call itself, or the pipeline (call/stage.c) */
     enum { TL_CALL_WAITS, TL_PIPE_WAITS } end;
     /* reduce: writes values, or states in the host's layout (packed) */
     enum { TL_VALUES, TL_STATES } gives;
@@ -89,7 +88,7 @@ typedef struct {
         tl_memory memory;
         int64_t words, taken, epoch;
     } board;
-    /* Results of the kernel `measure` (segments.c): its slots on the device, and the copy
+    /* Results of the kernel `measure` (call/segments.c): its slots on the device, and the copy
      * that the host reads. */
     struct {
         tl_memory slots, said;
@@ -110,6 +109,9 @@ static inline tl_gpu_device *tl_gpu_of(tl_device *d) { return (tl_gpu_device *)d
  * into the pool; bytes 0: does nothing. */
 tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory);
 void tl_gpu_give(tl_gpu_device *d, tl_memory *memory);
+
+/* Calls with at least this many bytes in host memory are done in pieces. */
+int64_t tl_pieces_least(const tl_gpu_device *d);
 
 /* Frees all blocks of the pool. */
 void tl_gpu_empty_pool(tl_gpu_device *d);
@@ -177,7 +179,7 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id kernel, int64_t jobs, tl
 #define TL_GO(l, kernel, jobs, ...) TL_GO_AS(l, kernel, jobs, TL_GROUPS, __VA_ARGS__)
 
 /* A speculative launch: a kernel is launched before the host has read what `measure` found of the
- * offsets (gpu/kernel/short/ahead.cl, segments.c). */
+ * offsets (gpu/kernel/short/ahead.cl, call/segments.c). */
 typedef struct tl_ahead {
     tl_memory measured;
     int64_t slot, most;
@@ -191,7 +193,7 @@ typedef struct tl_batch {
     int owned; /* x was allocated by the batch, and tl_batch_close frees it */
     const tl_piece *piece;
     int64_t x_byte, row_stride, stride, n, rows, elements; /* elements: of all sequences */
-    /* NULL: there are none, or they are on the device (segments.c) */
+    /* NULL: there are none, or they are on the device (call/segments.c) */
     const int64_t *host_offsets;
     int listed; /* true: segments, by offsets */
     tl_memory offsets, ids, first;
@@ -211,8 +213,8 @@ typedef struct tl_batch {
 tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
                            const tally_view *in, tl_batch *b);
 
-/* tl_batch_of: the batch of a view, without memory. tl_batch_data: brings to the device the elements
- * that v covers, of `bytes` bytes each; v has the data of the batch's view. */
+/* tl_batch_of: the batch of a view, without memory. tl_batch_data: brings the elements that v
+ * covers, of `bytes` bytes each, to the device; v has the data of the batch's view. */
 tl_batch tl_batch_of(const tl_plan *plan, const tl_piece *piece, const tally_view *in);
 tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tally_view *v, int64_t bytes,
                            tl_batch *b);
@@ -347,10 +349,7 @@ void tl_clock_end(tl_gpu_device *d, tally *ctx, int lane, int kind, size_t bytes
 /* Drops the spans whose times are not known yet. */
 void tl_clock_drop(tl_gpu_device *d);
 
-/* ---- run.c; between enter and leave ---- */
-
-/* Runs a call whose views have their offsets on the host: whole or in pieces. */
-tally_status tl_gpu_call(tl_gpu_device *d, tally *ctx, const tl_call *c);
+/* ---- call/whole.c; between enter and leave ---- */
 
 /* Runs a call whose views fit the device. A scan goes forward: a reversed one has views with
  * negative strides. */
@@ -382,10 +381,7 @@ tally_status tl_window_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
  * *nodes back. */
 tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nodes);
 
-/* ---- pieces/ ---- */
-
-/* Calls with at least this many bytes in host memory are done in pieces. */
-int64_t tl_pieces_least(const tl_gpu_device *d);
+/* ---- call/pieces.c ---- */
 
 /* True if the call is to be done in pieces. */
 int tl_pieces_wanted(tl_gpu_device *d, const tl_call *c);

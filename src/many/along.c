@@ -6,6 +6,7 @@
  * Before a scan, the nodes of all slices but the last are needed. All members fold these elements
  * together. So with two members a scan takes 1/4 + 1/2 of the time of one, with four 3/16 + 1/4. */
 #include "many.h"
+#include <assert.h>
 #include <stdlib.h>
 
 enum { SLICES_A_MEMBER = 64 }; /* a cut is at most 1/64 of a slice from an even division */
@@ -34,6 +35,7 @@ static int cut(const tl_team *t, const tl_plan *plan, int64_t start, int64_t n, 
         cuts[k] = (int64_t)((__int128)n * k / count);
         if (k && k < count && !overlap) cuts[k] = ((start + cuts[k]) & ~(grain - 1)) - start;
         if (cuts[k] < 0) cuts[k] = 0;
+        assert(!k || cuts[k] >= cuts[k - 1]);
     }
     return count;
 }

@@ -2,6 +2,7 @@
  * Slices of one sequence, folded and scanned by their members; and calls of all members at once. */
 #include "many.h"
 #include "context/threads.h"
+#include <assert.h>
 #include <stdlib.h>
 
 tally_status tl_team_fail(const tl_team *t, int k, tally_status status)
@@ -78,6 +79,7 @@ tally_status tl_slices_new(const tl_team *t, int count, tl_slice **slices)
 
 void tl_slices_join(tl_counter *c, const tl_scalar *op, const tl_counter *nodes)
 {
+    assert(nodes->count <= TL_MAX_NODES);
     for (int j = 0; j < nodes->count; j++) tl_counter_push(c, op, nodes->level[j], &nodes->node[j]);
 }
 

@@ -30,6 +30,7 @@ static ends ends_of(int64_t at, int64_t n)
     if (e.head > n) e.head = n;
     e.tail = (at + n) & (SMALL - 1);
     if (e.tail > n - e.head) e.tail = n - e.head;
+    assert(e.head >= 0 && e.tail >= 0 && e.head + e.tail <= n);
     return e;
 }
 

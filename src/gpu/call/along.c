@@ -19,10 +19,14 @@ int64_t tl_along_step(const tl_plan *plan, int64_t budget, int64_t width)
     int64_t bytes = plan->op->elem_bytes > plan->op->result_bytes ? plan->op->elem_bytes
                                                                   : plan->op->result_bytes;
     int64_t fit = budget / (bytes * width);
+    assert(width > 0);
     return fit < 1 ? 1 : (int64_t)1 << tl_top_level(fit);
 }
 
 /* ---- reduce and scan ---- */
+
+/* The most nodes of a piece: one if it is full, else one for each set bit of its length. */
+static int nodes_most(const tl_along *a) { return tl_top_level(a->step) + 1; }
 
 static char *nodes_of(const tl_along *a, int slot)
 {
@@ -123,6 +127,7 @@ static tally_status push_nodes(tl_along *a, int slot)
 {
     const tl_scalar *op = a->plan->op;
     const int count = a->nodes[slot].count;
+    assert(slot >= 0 && slot < TL_RING && count <= nodes_most(a));
     if (!count) return TALLY_OK;
     tally_status status =
         a->pipe.d->gpu->calls->reached(a->pipe.d->gpu, a->pipe.ctx, TL_NODES + slot);
@@ -182,9 +187,6 @@ static tally_status work_fold(tl_pipe *p, const tl_part *part, const tally_view 
     return tl_gpu_whole(p->d, p->ctx, &call, &piece);
 }
 
-/* The most nodes of a piece: one if it is full, else one for each set bit of its length. */
-static int nodes_most(const tl_along *a) { return tl_top_level(a->step) + 1; }
-
 tally_status tl_along_fold(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in,
                            const tally_view *out)
 {
@@ -198,6 +200,7 @@ tally_status tl_along_fold(tl_along *a, tl_gpu_device *d, tally *ctx, const tall
     a->at = 0;
     a->n = in->n;
     a->step = tl_along_step(a->plan, a->budget, a->width);
+    assert((a->step & (a->step - 1)) == 0 && a->base % a->step == 0 && in->rows == a->width);
     a->nodes_room = (size_t)nodes_most(a) * each;
     tl_side_open(d, &p->in, in, op->elem_bytes);
     tl_side_open(d, &p->out, out, op->result_bytes);
@@ -268,6 +271,7 @@ tally_status tl_along_window(tl_along *a, tl_gpu_device *d, tally *ctx, const ta
     a->at = a->first = edges && a->at_start ? 0 : o->before;
     a->end = edges && a->at_end ? a->n : a->n - o->after;
     *made = a->end > a->first ? a->end - a->first : 0;
+    assert(o->before >= 0 && o->after >= 0 && !in->offsets);
     if (!*made) return TALLY_OK;
     /* A piece has at least as many results as the overlap has elements; otherwise most copies and
      * kernels would be wasted. */

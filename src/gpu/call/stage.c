@@ -3,6 +3,7 @@
  * (pieces.h). A piece crosses in `steps` parts of at most STAGE_BYTES. Step k of piece j moves part
  * k of piece j in and part k of piece j - 2 out. carry.c fills and empties the blocks. */
 #include "pieces.h"
+#include <assert.h>
 
 /* 8 such blocks fit in a third-level cache of 64 MB; one crosses the bus in 150 us */
 static const int64_t STAGE_BYTES = 8 << 20;
@@ -96,6 +97,7 @@ static tl_haul part_of(const run *r, const tl_side *s, const tl_rect *rect, int6
                        tl_memory *block)
 {
     int64_t count = tl_side_count(s, rect);
+    assert(count <= s->most && k >= 0 && k < r->steps);
     return (tl_haul){.side = s,
                      .rect = *rect,
                      .e0 = (int64_t)((__int128)count * k / r->steps),
@@ -249,6 +251,7 @@ tally_status tl_pipe_run(tl_pipe *p)
     if (r.steps < 1) r.steps = 1;
     p->wrote = 0;
     r.blocks = r.steps < TL_STAGES ? r.steps : TL_STAGES;
+    assert(r.blocks > 0 && d->base.threads > 0);
     r.threads = d->base.threads;
     tally_status status = take_side(p, &p->in, d->stage, r.steps);
     if (!status) status = take_side(p, &p->out, d->stage + TL_STAGES, r.steps);

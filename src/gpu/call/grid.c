@@ -3,9 +3,10 @@
  * gpu/kernel/grid.cl). A push is one launch. It copies steps that do not fill a block, or folds
  * whole blocks; the last step of a block is read in place. A push waits for the device only where
  * it must (tally_use_stream in include/tally.h). */
-#include "work.h"
+#include "gpu/work.h"
 #include "gpu/kernel/constants.h"
 #include "law/slabs.h"
+#include <assert.h>
 #include <stdlib.h>
 
 enum {
@@ -69,6 +70,7 @@ static tally_status grow(const tl_launch *l, grid *g, int64_t n)
     tl_gpu_device *const d = g->d;
     int need = 1;
     while (n >> (GRID_LOG + need)) need++;
+    assert(need <= TL_MAX_LEVELS && n >= g->count);
     if (need <= g->levels) return TALLY_OK;
     const int levels = need + LEVELS_AT_ONCE - 1;
     const size_t old = nodes_bytes(g, g->levels);
@@ -222,6 +224,7 @@ typedef struct {
 
 static tally_status fold(const tl_launch *l, const grid *g, const tl_results *r, const folded *f)
 {
+    assert(f->first >= 0 && f->cells > 0 && f->first + f->cells <= g->width);
     return TL_GO(l, grid_result, groups_of(f->cells),
                  .grid = grid_arguments(g, f->first, f->first + f->cells),
                  .results = tl_results_arguments(r),

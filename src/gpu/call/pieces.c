@@ -3,6 +3,7 @@
  * or segments that fit. A sequence that does not fit is cut along its elements (along.c). pieces.h
  * has the picture. */
 #include "pieces.h"
+#include <assert.h>
 #include <stdlib.h>
 
 enum {
@@ -11,6 +12,82 @@ enum {
     COLUMNS_MOST = 1024,
     STEP_LEAST = 256 /* min elements of each column in a piece */
 };
+
+/* ---- whether a call is done in pieces, and how large they may be ---- */
+
+enum {
+    /* A buffer gets 1/16 of the memory: there are 6 buffers, and nodes, levels of windows and
+     * tables. */
+    BUFFER_SHARE = 16,
+    BUDGET_LEAST = 1024 /* in bytes */
+};
+
+/* 32 MB take 0.6 ms to cross the bus, 100 times the cost of issuing the copy. */
+static const int64_t BUDGET_MOST = 32 << 20;
+
+static int64_t host_bytes(tl_gpu_device *d, const tally_view *v, int64_t bytes)
+{
+    int64_t low, high;
+    size_t offset;
+    tl_memory memory;
+    tl_view_extent(v, bytes, &low, &high);
+    if (high <= low || d->gpu->calls->owns(d->gpu, tl_offset(v->data, low), &memory, &offset))
+        return 0;
+    return high - low;
+}
+
+static int64_t in_host_bytes(tl_gpu_device *d, const tl_call *call)
+{
+    return host_bytes(d, call->in, call->plan->op->elem_bytes);
+}
+
+static int64_t out_host_bytes(tl_gpu_device *d, const tl_call *call)
+{
+    return host_bytes(d, call->out, call->plan->op->result_bytes);
+}
+
+int tl_pieces_wanted(tl_gpu_device *d, const tl_call *call)
+{
+    int64_t a, b, c, e, least = tl_pieces_least(d);
+    tl_view_extent(call->in, call->plan->op->elem_bytes, &a, &b);
+    tl_view_extent(call->out, call->plan->op->result_bytes, &c, &e);
+    if (b - a < least && e - c < least) return 0; /* the usual case */
+    return in_host_bytes(d, call) >= least || out_host_bytes(d, call) >= least;
+}
+
+int tl_pieces_possible(tl_gpu_device *d, const tl_call *call)
+{
+    return in_host_bytes(d, call) || out_host_bytes(d, call);
+}
+
+int tl_pieces_can(tl_gpu_device *d, tally *ctx, const tl_call *call)
+{
+    tl_plan host;
+    const tl_plan *p = call->plan;
+    return call->verb == TL_WINDOW || !p->op->user ||
+           !tl_gpu_plan(&d->base, ctx, p->op, p->par, TL_FOR_PROCESSORS, &host);
+}
+
+int64_t tl_pieces_budget(tl_gpu_device *d)
+{
+    size_t all = 0, once = 0, pooled = 0;
+    for (int i = 0; i < TL_GPU_POOL; i++) pooled += d->pool[i].bytes;
+    d->gpu->calls->room(d->gpu, &all, &once);
+    all += pooled;
+    if (d->limit && d->limit - (d->held - pooled) < all) all = d->limit - (d->held - pooled);
+    int64_t budget = (int64_t)(all / BUFFER_SHARE);
+    if (once && budget > (int64_t)once) budget = (int64_t)once;
+    return budget > BUDGET_MOST ? BUDGET_MOST : budget < BUDGET_LEAST ? BUDGET_LEAST : budget;
+}
+
+int tl_pieces_again(tally_status status, const tl_pipe *p, int64_t *budget)
+{
+    if (status != TALLY_NO_MEMORY || *budget < 2 * BUDGET_LEAST) return 0;
+    /* in place, and some elements have been overwritten */
+    if (p->wrote && p->in.view.data == p->out.view.data) return 0;
+    *budget /= 2;
+    return 1;
+}
 
 /* ---- a call ---- */
 
@@ -65,6 +142,7 @@ static int next_rows(tl_pipe *p, tl_part *part)
     call *c = (call *)p;
     if (c->row >= c->stop) return 0;
     int64_t end = group_end(c, c->row);
+    assert(end > c->row && end <= c->stop);
     part->in = (tl_rect){c->row, end, 0, c->of->in->n};
     part->out = part->made = (tl_rect){c->row, end, 0, c->of->out->n};
     c->row = end;
@@ -212,6 +290,7 @@ static tally_status run_call(call *c)
     c->budget = tl_pieces_budget(c->d);
     while (!status && c->row < rows) {
         int64_t from = c->row, end = from + 1;
+        assert(c->budget >= BUDGET_LEAST);
         if (fits(c, from, across)) {
             end = c->of->in->offsets ? end : rows;
             while (end < rows && fits(c, end, 0)) end++;

@@ -17,10 +17,10 @@
  * A file may call functions of the files below it:
  *
  *   push.c     streams and fragments
- *   pieces.c   a call: views cut into rows that fit
+ *   pieces.c   a call: whether it is done in pieces; views cut into rows that fit
  *   here.c     slabs in device memory
  *   along.c    sequences that do not fit, cut along
- *   stage.c    pieces moved through the lanes      budget.c   whether, and how large
+ *   stage.c    pieces moved through the lanes
  *   carry.c    copies by the threads               work.h     calls on views that fit */
 #ifndef TALLY_GPU_PIECES_H
 #define TALLY_GPU_PIECES_H
@@ -173,7 +173,7 @@ tally_status tl_along_window(tl_along *a, tl_gpu_device *d, tally *ctx, const ta
 tally_status tl_here_fold(tl_gpu_device *d, tally *ctx, const tl_push *p);
 tally_status tl_here_scan(tl_gpu_device *d, tally *ctx, const tl_push *p);
 
-/* ---- budget.c ---- */
+/* ---- pieces.c ---- */
 
 /* Bytes that a piece may take on the device. */
 int64_t tl_pieces_budget(tl_gpu_device *d);

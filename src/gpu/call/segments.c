@@ -4,7 +4,7 @@
  * are long. The host waits once per call, for 64 bytes. Most of that wait overlaps with a kernel
  * that is launched speculatively. (With offsets on the host, the host must check and copy them, and
  * list the long segments: 10 times the time of the sums.) */
-#include "work.h"
+#include "gpu/work.h"
 #include "gpu/kernel/constants.h"
 #include <assert.h>
 #include <string.h>
@@ -54,6 +54,7 @@ static tally_status begin_measure(tl_gpu_device *d, tally *ctx, const tl_plan *p
 {
     const tl_gpu_calls *c = d->gpu->calls;
     const int64_t rows = s->in->rows;
+    assert(rows > 0 && least > 0);
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
     tl_gpu_give(d, &s->ids);
@@ -226,6 +227,7 @@ static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_call *c
     b->ids = s->ids;
     s->ids = (tl_memory){0};
     b->longs = s->m.count[LONGS];
+    assert(b->longs <= b->rows && b->elements >= 0);
     b->shorts = !s->done && !b->walked && b->longs < s->in->rows;
     if (s->done) b->walked = 0;
     for (int l = 1; b->longs && l <= TL_GPU_LEVELS && s->m.count[NODES + l - 1]; l++)

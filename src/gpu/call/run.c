@@ -1,36 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * A call on a GPU: all of them enter here. A view becomes a batch of sequences (batch.c); reduce.c,
- * scan.c or window/ decides once which kernels take it, and launches them; then the results go to
- * the caller, and memory is given back. Large host arrays, or arrays that do not fit the device, go
- * in pieces (pieces/), and each piece comes back to tl_gpu_whole. */
+ * Every call on a GPU enters here. Its views go to the kernels whole (whole.c); or in pieces
+ * (pieces.c), if they are large host arrays or do not fit the device. */
 #include "exact/exact.h"
-#include "work.h"
+#include "gpu/work.h"
 #include <assert.h>
-
-/* ---- a call on views that fit the device ---- */
-
-tally_status tl_gpu_batch(tl_gpu_device *d, tally *ctx, const tl_call *c, const tl_batch *b,
-                          tally_status status)
-{
-    static tally_status (*const verbs[])(tl_gpu_device *, tally *, const tl_batch *,
-                                         const tl_results *, const tl_call *) = {
-        [TL_REDUCE] = tl_reduce_batch, [TL_SCAN] = tl_scan_batch, [TL_WINDOW] = tl_window_batch};
-    const int64_t bytes = status ? 0 : b->plan->op->result_bytes;
-    tl_results r = {.piece = b->piece ? b->piece : &tl_no_piece};
-    assert(c->verb <= TL_WINDOW);
-    if (!status) status = tl_results_open(d, ctx, b->piece, c->out, bytes, &r);
-    if (!status) status = verbs[c->verb](d, ctx, b, &r, c);
-    return tl_results_close(d, ctx, &r, bytes, status);
-}
-
-tally_status tl_gpu_whole(tl_gpu_device *d, tally *ctx, const tl_call *c, const tl_piece *piece)
-{
-    tl_batch b;
-    tally_status status = tl_batch_open(d, ctx, c->plan, piece, c->in, &b);
-    status = tl_gpu_batch(d, ctx, c, &b, status);
-    tl_batch_close(d, &b);
-    return status;
-}
 
 /* ---- whole, or in pieces ---- */
 
@@ -44,11 +17,12 @@ static tally_view reversed(const tally_view *v, int64_t bytes)
     return r;
 }
 
-tally_status tl_gpu_call(tl_gpu_device *d, tally *ctx, const tl_call *call)
+static tally_status run_views(tl_gpu_device *d, tally *ctx, const tl_call *call, int *done)
 {
     const tl_scalar *const op = call->plan->op;
     tl_call c = *call;
     tally_view in, out;
+    *done = 1;
     if (tl_is_reversed(call)) {
         in = reversed(c.in, op->elem_bytes), c.in = &in;
         out = reversed(c.out, op->result_bytes), c.out = &out;
@@ -57,12 +31,6 @@ tally_status tl_gpu_call(tl_gpu_device *d, tally *ctx, const tl_call *call)
     tally_status status = pieces ? TALLY_OK : tl_gpu_whole(d, ctx, &c, &tl_no_piece);
     if (status == TALLY_NO_MEMORY) pieces = tl_pieces_possible(d, &c) && tl_pieces_can(d, ctx, &c);
     return pieces ? tl_pieces_run(d, ctx, &c) : status;
-}
-
-static tally_status run_plain(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done)
-{
-    *done = 1;
-    return tl_gpu_call(d, ctx, c);
 }
 
 /* Reductions of exact sums. Without memory for them, the processors may do them instead. */
@@ -110,7 +78,7 @@ static tally_status run_prepared(tl_gpu_device *d, tally *ctx, const tl_prepared
     tl_call call = *c;
     call.plan = call.count = &p->plan;
     call.in = &p->view;
-    return tl_gpu_call(d, ctx, &call);
+    return run_views(d, ctx, &call, &(int){0});
 }
 
 /* A call whose kernels read the arrays in place. */
@@ -180,7 +148,7 @@ static runner *runner_of(const tl_call *c)
     return c->unchecked     ? tl_segments_run
            : c->form        ? run_inputs
            : c->plan->exact ? run_exact
-                            : run_plain;
+                            : run_views;
 }
 
 tally_status tl_gpu_run(tl_device *base, tally *ctx, const tl_call *call, int *done)
