@@ -52,6 +52,16 @@ static int is_unfilled(const tally_view *v)
            (v->n > 0 || (v->data && v->stride == 0));
 }
 
+/* The number of elements of a checked view of which stride is 0 by mistake: both strides are 0,
+ * where row_stride has no meaning and where the helpers of tally.h set it or the stride. 0: the
+ * strides are meant. A stride of 0 that is meant has another row_stride beside it. */
+static int64_t unfilled_stride(const tally_view *v)
+{
+    if (v->stride != 0 || v->row_stride != 0) return 0;
+    if (v->offsets) return v->rows > 0 ? v->offsets[v->rows] - v->offsets[0] : 0;
+    return v->rows == 1 ? v->n : 0;
+}
+
 tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, int64_t bytes)
 {
     int64_t low, high;
@@ -91,6 +101,11 @@ tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, in
                        "%s: rows %lld x n %lld with strides %lld and %lld is more bytes than 2^63",
                        name, (long long)v->rows, (long long)v->n, (long long)v->row_stride,
                        (long long)v->stride);
+    if (unfilled_stride(v) > 1)
+        return tl_fail(ctx, TALLY_INVALID,
+                       "%s->stride is 0 for %lld elements: must be 1 for dense elements (an input "
+                       "that repeats one element has row_stride 1 too)",
+                       name, (long long)unfilled_stride(v));
     if (high > low && !v->data)
         return tl_fail(ctx, TALLY_INVALID, "%s->data is NULL: must point to the elements", name);
     return TALLY_OK;
