@@ -407,9 +407,10 @@ static void unfilled_everywhere(void)
     const tally_key_window near = {.low = -1};
     for (int k = 0; k < 2; k++) {
         const char *const what = k ? "stride is 0 for 4" : "rows is 0";
-        const tally_view in = {.data = x, .dtype = TALLY_F32, .rows = k, .n = 4, .stride = !k},
-                         keys = {.data = whole, .dtype = TALLY_I32, .rows = k, .n = 4, .stride = !k},
-                         out = {.data = result, .dtype = TALLY_F32, .rows = k, .n = 4, .stride = !k};
+        const tally_view
+            in = {.data = x, .dtype = TALLY_F32, .rows = k, .n = 4, .stride = !k},
+            keys = {.data = whole, .dtype = TALLY_I32, .rows = k, .n = 4, .stride = !k},
+            out = {.data = result, .dtype = TALLY_F32, .rows = k, .n = 4, .stride = !k};
         tally_stream *s;
         tally_fragment *f;
         tally_exact sum;

@@ -67,15 +67,14 @@ tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *na
     return tl_input_check(ctx, given->next, name_of_next(name, second));
 }
 
-tally_status tl_inputs_bring(tally *ctx, tl_host_copies *copies, tally_view *in, tally_view *next,
-                             const char *name, const char *what_for)
+tally_status tl_inputs_bring(tl_host_copies *copies, tally_view *in, tally_view *next,
+                             const char *name)
 {
     char second[NAME];
-    tally_status status =
-        tl_host_view(ctx, copies, in, (int64_t)tally_dtype_size(in->dtype), 0, name, what_for);
+    tally_status status = tl_host_view(copies, in, (int64_t)tally_dtype_size(in->dtype), 0, name);
     if (status || !in->next) return status;
-    return tl_host_view(ctx, copies, next, (int64_t)tally_dtype_size(next->dtype), 0,
-                        name_of_next(name, second), what_for);
+    return tl_host_view(copies, next, (int64_t)tally_dtype_size(next->dtype), 0,
+                        name_of_next(name, second));
 }
 
 void tl_inputs_normal(tally_view *v)

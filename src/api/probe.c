@@ -83,11 +83,18 @@ static void law(const tl_plan *plan, const char *x, char *out)
     }
 }
 
+/* The device that is probed. identity: its model, driver and version. */
+typedef struct {
+    tally *ctx;
+    tl_device *device;
+    const char *identity;
+} probed;
+
 typedef struct {
     char x[N * 8], got[N * RESULT_MOST], want[N * RESULT_MOST];
 } vectors;
 
-static tally_status differs(tally *ctx, const char *identity, const struct row *program, data kind,
+static tally_status differs(const probed *p, const struct row *program, data kind,
                             const tl_plan *plan, const vectors *v)
 {
     const tl_scalar *op = plan->op;
@@ -96,17 +103,19 @@ static tally_status differs(tally *ctx, const char *identity, const struct row *
     char got[48], want[48];
     tally_format_value(op->out, v->got + i * size, 1, got, sizeof got);
     tally_format_value(op->out, v->want + i * size, 1, want, sizeof want);
-    return tl_fail(ctx, TALLY_NO_DEVICE,
+    return tl_fail(p->ctx, TALLY_NO_DEVICE,
                    "%.160s fails the conformance probe: operator %s, dtype %s, n = %lld (%s, %s "
                    "data): got %s, expected %s; the "
                    "device option probe=off opens it all the same",
-                   identity, program->op, tally_dtype_name(op->dtype),
+                   p->identity, program->op, tally_dtype_name(op->dtype),
                    (long long)(i / op->lanes + 1), program->shape, data_names[kind], got, want);
 }
 
-static tally_status run(tally *ctx, tl_device *device, const char *identity,
-                        const struct row *program, data kind, const tl_plan *plan, vectors *v)
+static tally_status run(const probed *p, const struct row *program, data kind, const tl_plan *plan,
+                        vectors *v)
 {
+    tally *const ctx = p->ctx;
+    tl_device *const device = p->device;
     const tl_scalar *op = plan->op;
     tally_view in = tally_flat(v->x, op->dtype, N), out = tally_flat(v->got, op->out, N);
     fill(v->x, op->dtype, kind);
@@ -116,7 +125,7 @@ static tally_status run(tally *ctx, tl_device *device, const char *identity,
                               ? device->calls->scan(device, ctx, plan, &in, &out, NULL)
                               : device->calls->law(device, ctx, plan, v->x, N, v->got);
     if (status || !memcmp(v->got, v->want, (size_t)N * op->result_bytes)) return status;
-    return differs(ctx, identity, program, kind, plan, v);
+    return differs(p, program, kind, plan, v);
 }
 
 /* ---- all vectors ---- */
@@ -129,17 +138,17 @@ static tally_status plan_of(tally *ctx, tl_device *device, const struct row *pro
     return status ? status : device->calls->plan(device, ctx, scalar, par, plan);
 }
 
-static tally_status run_all(tally *ctx, tl_device *device, const char *identity)
+static tally_status run_all(const probed *p)
 {
     vectors *v = malloc(sizeof *v);
     tl_plan plan = {0};
     const struct row *program = NULL;
-    tally_status status = v ? TALLY_OK : tl_no_memory(ctx, sizeof *v, "the probe");
+    tally_status status = v ? TALLY_OK : tl_no_memory(p->ctx, sizeof *v, "the probe");
     for (int r = 0; !status && r < ROWS; r++)
         if (rows[r].op)
-            status = plan_of(ctx, device, program = &rows[r], &plan);
+            status = plan_of(p->ctx, p->device, program = &rows[r], &plan);
         else
-            status = run(ctx, device, identity, program, rows[r].kind, &plan, v);
+            status = run(p, program, rows[r].kind, &plan, v);
     free(v);
     return status;
 }
@@ -189,7 +198,7 @@ tally_status tl_probe(tally *ctx, tl_device *device, const char *identity)
     free(stored);
     if (!known) {
         tl_fp fp = tl_fp_enter();
-        status = run_all(ctx, device, identity);
+        status = run_all(&(probed){ctx, device, identity});
         tl_fp_leave(fp);
         if (status) return status;
         tl_cache_store(key, strlen(key), "passed", 6);

@@ -30,11 +30,11 @@ static tally_status one_sequence(tally *ctx, const tally_view *given, const char
 }
 
 /* Makes two arrays of positions host memory; the processors do the work. */
-static tally_status bring_places(tally *ctx, tl_host_copies *c, int64_t **start, int64_t **end,
-                                 int64_t count, int back)
+static tally_status bring_places(tl_host_copies *c, int64_t **start, int64_t **end, int64_t count,
+                                 int back)
 {
-    tally_status status = tl_host_numbers(ctx, c, start, count, back, "start", what);
-    return status ? status : tl_host_numbers(ctx, c, end, count, back, "end", what);
+    tally_status status = tl_host_numbers(c, start, count, back, "start");
+    return status ? status : tl_host_numbers(c, end, count, back, "end");
 }
 static int64_t *as_places(const int64_t *p) { return (int64_t *)(uintptr_t)p; }
 
@@ -127,11 +127,11 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     if (!start || !end)
         return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must be %lld places",
                        start ? "end" : "start", (long long)results);
-    tl_host_copies c = {0};
+    tl_host_copies c = {.ctx = ctx, .what = what};
     tally_view all, second;
     int64_t *from = as_places(start), *to = as_places(end);
     status = tl_on_processors(ctx, NULL, "in", what, x.n);
-    if (!status) status = bring_places(ctx, &c, &from, &to, results, 0);
+    if (!status) status = bring_places(&c, &from, &to, results, 0);
     if (!status) status = inputs ? tl_inputs_check(ctx, in, "in", &all, &second) : TALLY_OK;
     const int64_t r = status ? results : first_bad(tally_threads(ctx), from, to, results, x.n);
     if (r < results)
@@ -139,15 +139,15 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
                          "range %lld is %lld..%lld: must be 0 <= start <= end <= %lld = in->n",
                          (long long)r, (long long)from[r], (long long)to[r], (long long)x.n);
     if (!status)
-        status = inputs ? tl_inputs_bring(ctx, &c, &all, &second, "in", what)
-                        : tl_host_view(ctx, &c, &x, bytes, 0, "in", what);
-    if (!status) status = tl_host_view(ctx, &c, &y, plan.op->result_bytes, 1, "out", what);
+        status = inputs ? tl_inputs_bring(&c, &all, &second, "in")
+                        : tl_host_view(&c, &x, bytes, 0, "in");
+    if (!status) status = tl_host_view(&c, &y, plan.op->result_bytes, 1, "out");
     const tl_ranges ranges = {from, to, NULL, x.n, results, 0, 1, min_count};
     if (!status && inputs)
         status = tl_inputs_ranges(ctx, op, &all, &ranges, &y);
     else if (!status)
         status = run(ctx, &plan, &count, &ranges, &x, &y);
-    return tl_host_end(ctx, &c, status);
+    return tl_host_end(&c, status);
 }
 
 static tally_status parts_check(tally *ctx, tally_dtype keys, const tally_key_window *w)
@@ -250,20 +250,20 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
     if (!start || !end)
         return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must have room for %lld places",
                        start ? "end" : "start", (long long)v.n);
-    tl_host_copies c = {0};
+    tl_host_copies c = {.ctx = ctx, .what = what};
     tally_key_window window = *w;
     int64_t *lows = as_places(w->lows), *highs = as_places(w->highs), *parts = as_places(w->parts);
     int descending = 0;
     status = tl_on_processors(ctx, NULL, "keys", what, v.n);
-    if (!status) status = tl_host_view(ctx, &c, &v, bytes, 0, "keys", what);
-    if (!status) status = tl_host_numbers(ctx, &c, &lows, v.n, 0, "lows", what);
-    if (!status) status = tl_host_numbers(ctx, &c, &highs, v.n, 0, "highs", what);
-    if (!status) status = tl_host_numbers(ctx, &c, &parts, v.n, 0, "parts", what);
+    if (!status) status = tl_host_view(&c, &v, bytes, 0, "keys");
+    if (!status) status = tl_host_numbers(&c, &lows, v.n, 0, "lows");
+    if (!status) status = tl_host_numbers(&c, &highs, v.n, 0, "highs");
+    if (!status) status = tl_host_numbers(&c, &parts, v.n, 0, "parts");
     window.lows = lows, window.highs = highs, window.parts = parts;
     if (!status) status = keys_check(ctx, &v, &window, &descending);
-    if (!status) status = bring_places(ctx, &c, &start, &end, v.n, 1);
+    if (!status) status = bring_places(&c, &start, &end, v.n, 1);
     const int64_t row =
         status ? v.n : tl_bounds(tally_threads(ctx), &v, descending, &window, start, end);
     if (row < v.n) status = not_a_range(ctx, &v, &window, row);
-    return tl_host_end(ctx, &c, status);
+    return tl_host_end(&c, status);
 }

@@ -75,17 +75,17 @@ static tally_status bring(tally *ctx, tl_host_copies *c, const tl_plan *plan, ta
     const int64_t elements = what == what_reversed ? 0
                              : in->offsets         ? in->offsets[in->rows] - in->offsets[0]
                                                    : in->rows * in->n;
+    c->what = what;
     tally_status status = tl_on_processors(ctx, NULL, "in", what, elements);
-    if (!status) status = tl_host_view(ctx, c, in, plan->op->elem_bytes, 0, "in->data", what);
-    return status ? status
-                  : tl_host_view(ctx, c, out, plan->op->result_bytes, 1, "out->data", what);
+    if (!status) status = tl_host_view(c, in, plan->op->elem_bytes, 0, "in->data");
+    return status ? status : tl_host_view(c, out, plan->op->result_bytes, 1, "out->data");
 }
 
 static tally_status run_reduce(tally *ctx, const tl_plan *plan, const tally_view *in, void *out)
 {
     const tl_device_calls *const calls = ctx->device->calls;
     tally_view x = *in, y = tally_flat(out, plan->op->out, in->rows);
-    tl_host_copies c = {0};
+    tl_host_copies c = {.ctx = ctx};
     int done = 0;
     if (!plan->exact) return calls->reduce(ctx->device, ctx, plan, in, out);
     tally_status status =
@@ -93,7 +93,7 @@ static tally_status run_reduce(tally *ctx, const tl_plan *plan, const tally_view
     if (status || done) return status;
     status = bring(ctx, &c, plan, &x, &y, what_exact);
     if (!status) status = tl_exact_reduce(ctx, plan, tally_threads(ctx), &x, y.data);
-    return tl_host_end(ctx, &c, status);
+    return tl_host_end(&c, status);
 }
 
 static tally_status run_scan(tally *ctx, const tl_plan *plan, const tally_view *in,
@@ -101,7 +101,7 @@ static tally_status run_scan(tally *ctx, const tl_plan *plan, const tally_view *
 {
     const tl_device_calls *const calls = ctx->device->calls;
     tally_view x = *in, y = *out;
-    tl_host_copies c = {0};
+    tl_host_copies c = {.ctx = ctx};
     tally_status status = TALLY_OK;
     /* devices give these to the processors */
     const int reversed = calls->owns && o && o->reverse && in->offsets;
@@ -109,7 +109,7 @@ static tally_status run_scan(tally *ctx, const tl_plan *plan, const tally_view *
     status = bring(ctx, &c, plan, &x, &y, plan->exact ? what_exact : what_reversed);
     if (!status && plan->exact) status = tl_exact_scan(ctx, plan, tally_threads(ctx), &x, &y, o);
     if (!status && !plan->exact) status = calls->scan(ctx->device, ctx, plan, &x, &y, o);
-    return tl_host_end(ctx, &c, status);
+    return tl_host_end(&c, status);
 }
 
 static tally_status run_window(tally *ctx, const tl_plan *plan, const tl_plan *count,
@@ -117,7 +117,7 @@ static tally_status run_window(tally *ctx, const tl_plan *plan, const tl_plan *c
                                const tally_window_options *o)
 {
     tally_view x = *in, y = *out;
-    tl_host_copies c = {0};
+    tl_host_copies c = {.ctx = ctx};
     const int ranges = !tl_window_streams(o), threads = tally_threads(ctx);
     if (!plan->exact && !ranges)
         return ctx->device->calls->window(ctx->device, ctx, plan, count, in, out, o);
@@ -126,7 +126,7 @@ static tally_status run_window(tally *ctx, const tl_plan *plan, const tl_plan *c
     if (!status && ranges)
         status = (plan->exact ? tl_exact_ranges_view : tl_ranges_view)(ctx, plan, count, threads,
                                                                        &x, &y, o);
-    return tl_host_end(ctx, &c, status);
+    return tl_host_end(&c, status);
 }
 
 /* ---- verbs ---- */
@@ -167,24 +167,24 @@ tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void
 }
 
 /* A scan or a window with validity bits of its results. */
-static tally_status with_bits(tally *ctx, const char *op, const tally_view *in,
-                              const tally_view *out, int window, const void *options)
+static tally_status with_bits(tally *ctx, const char *op, const tl_call *call)
 {
     tl_validity *v;
-    tally_view plain = *out;
+    tally_view plain = *call->out;
     plain.valid = NULL;
     plain.valid_offset = 0;
-    tally_status status = tl_validity_begin(ctx, op, in, out, window, options, &v);
+    tally_status status = tl_validity_begin(ctx, op, call, &v);
     if (!status)
-        status = window ? tally_window(ctx, op, in, &plain, options)
-                        : tally_scan(ctx, op, in, &plain, options);
+        status = call->verb == TL_WINDOW ? tally_window(ctx, op, call->in, &plain, call->window)
+                                         : tally_scan(ctx, op, call->in, &plain, call->scan);
     return tl_validity_end(v, status);
 }
 
 tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
                         const tally_scan_options *o)
 {
-    if (out && out->valid) return with_bits(ctx, op, in, out, 0, o);
+    if (out && out->valid)
+        return with_bits(ctx, op, &(tl_call){TL_SCAN, .in = in, .out = out, .scan = o});
     if (tl_has_inputs(in)) return tl_inputs_scan(ctx, op, in, out, o);
     tl_plan plan;
     views v;
@@ -209,7 +209,8 @@ tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const 
 tally_status tally_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
                           const tally_window_options *o)
 {
-    if (out && out->valid) return with_bits(ctx, op, in, out, 1, o);
+    if (out && out->valid)
+        return with_bits(ctx, op, &(tl_call){TL_WINDOW, .in = in, .out = out, .window = o});
     if (tl_has_inputs(in)) return tl_inputs_window(ctx, op, in, out, o);
     tl_plan plan, count;
     views v;

@@ -124,35 +124,40 @@ static void push_slab(tl_counter *c, const tl_scalar *op, const tl_slab *s, int6
     }
 }
 
+/* A join of the slabs of b to those of a. */
+typedef struct {
+    const tl_slabs *a, *b;
+    const tl_scalar *op;
+    tl_share_rows *share;
+    int threads, counted; /* counted: the slabs that are made */
+} joining;
+
 /* `count` slabs of a from number `first` on, and `more` slabs of b from number `from` on, become
  * one. */
 typedef struct {
     int64_t first, count, from, more;
-    int counted;
     tl_slab *slab;
 } change;
 
 /* The next of those slabs, in order. */
-static const tl_slab *next_of(const change *x, const tl_slabs *a, const tl_slabs *b, int64_t *i,
-                              int64_t *j)
+static const tl_slab *next_of(const joining *g, const change *x, int64_t *i, int64_t *j)
 {
-    const tl_slab *const of_a = *i < x->count ? a->slab[x->first + *i] : NULL,
-                         *const of_b = *j < x->more ? b->slab[x->from + *j] : NULL;
+    const tl_slab *const of_a = *i < x->count ? g->a->slab[x->first + *i] : NULL,
+                         *const of_b = *j < x->more ? g->b->slab[x->from + *j] : NULL;
     const int take_a = of_a && (!of_b || of_a->start < of_b->start);
     ++*(take_a ? i : j);
     return take_a ? of_a : of_b;
 }
 
 /* Row by row: the nodes of the first slab become a counter; the nodes of the others are pushed. */
-static void join_rows(const change *x, const tl_slabs *a, const tl_slabs *b, const tl_scalar *op,
-                      tl_slab *s)
+static void join_rows(const joining *g, const change *x, tl_slab *s)
 {
     tl_counter c;
     for (int64_t row = 0; row < s->rows; row++) {
         int64_t i = 0, j = 0;
-        tl_slab_get(next_of(x, a, b, &i, &j), row, &c);
-        if (x->counted) tl_counter_raise(&c, op);
-        while (i + j < x->count + x->more) push_slab(&c, op, next_of(x, a, b, &i, &j), row);
+        tl_slab_get(next_of(g, x, &i, &j), row, &c);
+        if (g->counted) tl_counter_raise(&c, g->op);
+        while (i + j < x->count + x->more) push_slab(&c, g->op, next_of(g, x, &i, &j), row);
         tl_slab_set(s, row, &c);
     }
 }
@@ -234,14 +239,14 @@ static void run_rows(void *job, int64_t a, int64_t b)
 }
 
 /* The same as tl_counter_push, with places instead of states. */
-static int find_steps(schedule *w, const change *x, const tl_slabs *a, const tl_slabs *b)
+static int find_steps(schedule *w, const joining *g, const change *x)
 {
     place top[TL_MAX_NODES + 1];
     char used[TL_MAX_NODES + 1] = {0};
     int64_t i = 0, j = 0, end = 0;
     int count = 0;
     while (i + j < x->count + x->more) {
-        const tl_slab *const s = next_of(x, a, b, &i, &j);
+        const tl_slab *const s = next_of(g, x, &i, &j);
         if (!count) end = s->start;
         for (int node = 0; node < s->count; node++) {
             place p = {s, node, 0, s->level[node]};
@@ -264,33 +269,31 @@ static int find_steps(schedule *w, const change *x, const tl_slabs *a, const tl_
     return count;
 }
 
-static int join_many(const change *x, const tl_slabs *a, const tl_slabs *b, const tl_scalar *op,
-                     tl_slab *slab, tl_share_rows *share, int threads)
+static int join_many(const joining *g, const change *x, tl_slab *slab)
 {
     int64_t i = 0, j = 0, nodes = 0;
-    while (i + j < x->count + x->more) nodes += next_of(x, a, b, &i, &j)->count;
+    while (i + j < x->count + x->more) nodes += next_of(g, x, &i, &j)->count;
     place node[TL_MAX_NODES + 1];
     schedule w = {
-        .op = op, .slab = slab, .node = node, .steps = malloc((size_t)nodes * sizeof *w.steps)};
+        .op = g->op, .slab = slab, .node = node, .steps = malloc((size_t)nodes * sizeof *w.steps)};
     if (!w.steps) return 0;
-    find_steps(&w, x, a, b);
-    share(threads, slab->rows, run_rows, &w);
+    find_steps(&w, g, x);
+    g->share(g->threads, slab->rows, run_rows, &w);
     free(w.steps);
     return !w.failed;
 }
 
 /* Makes the slab of a change. */
-static tl_slab *join(const change *x, const tl_slabs *a, const tl_slabs *b, const tl_scalar *op,
-                     tl_share_rows *share, int threads)
+static tl_slab *join(const joining *g, const change *x)
 {
     int64_t i = 0, j = 0, end;
-    const tl_slab *const first = next_of(x, a, b, &i, &j);
+    const tl_slab *const first = next_of(g, x, &i, &j);
     end = first->end;
-    while (i + j < x->count + x->more) end = next_of(x, a, b, &i, &j)->end;
-    tl_slab *const s = tl_slab_new(first->start, end, first->rows, op, x->counted);
+    while (i + j < x->count + x->more) end = next_of(g, x, &i, &j)->end;
+    tl_slab *const s = tl_slab_new(first->start, end, first->rows, g->op, g->counted);
     if (s && s->rows < MANY) {
-        join_rows(x, a, b, op, s);
-    } else if (s && !join_many(x, a, b, op, s, share, threads)) {
+        join_rows(g, x, s);
+    } else if (s && !join_many(g, x, s)) {
         free(s);
         return NULL;
     }
@@ -300,13 +303,13 @@ static tl_slab *join(const change *x, const tl_slabs *a, const tl_slabs *b, cons
 /* Finds the changes that the slabs of b make to a, in order. Each change takes the slabs of b that
  * touch each other, directly or through slabs of a. Returns the number of changes; -1: out of
  * memory. */
-static int64_t find_changes(const tl_slabs *a, const tl_slabs *b, const tl_scalar *op, int counted,
-                            tl_share_rows *share, int threads, change *changes)
+static int64_t find_changes(const joining *g, change *changes)
 {
+    const tl_slabs *const a = g->a, *const b = g->b;
     int64_t n = 0;
     for (int64_t j = 0; j < b->count; n++) {
         change *x = &changes[n];
-        *x = (change){.first = before(a, b->slab[j]->start), .from = j, .counted = counted};
+        *x = (change){.first = before(a, b->slab[j]->start), .from = j};
         if (x->first > 0 && a->slab[x->first - 1]->end == b->slab[j]->start) x->first--, x->count++;
         for (;;) { /* alternately from b and from a */
             const int64_t end = b->slab[j++]->end, next = x->first + x->count;
@@ -315,7 +318,7 @@ static int64_t find_changes(const tl_slabs *a, const tl_slabs *b, const tl_scala
             x->count++;
             if (j == b->count || b->slab[j]->start != a->slab[next]->end) break;
         }
-        x->slab = join(x, a, b, op, share, threads);
+        x->slab = join(g, x);
         if (x->slab) continue;
         while (n > 0) free(changes[--n].slab);
         return -1;
@@ -355,9 +358,8 @@ int tl_slabs_join(tl_slabs *a, const tl_slabs *b, const tl_scalar *op, tl_share_
     const int counted = tl_slabs_counted(a) || tl_slabs_counted(b);
     if (b->count && a->count && counted > tl_slabs_counted(a) && !raise_all(a, op)) return 0;
     change one, *changes = b->count > 1 ? malloc((size_t)b->count * sizeof *changes) : &one;
-    const int64_t n = changes && make_room(a, b->count)
-                          ? find_changes(a, b, op, counted, share, threads, changes)
-                          : -1;
+    const joining g = {a, b, op, share, threads, counted};
+    const int64_t n = changes && make_room(a, b->count) ? find_changes(&g, changes) : -1;
     /* From the last change on, so the indices of earlier slabs stay valid. */
     for (int64_t k = n - 1; k >= 0; k--) {
         const change *x = &changes[k];

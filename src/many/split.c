@@ -235,15 +235,17 @@ static tally_status slide(tally *member, int k, void *data)
                   : slide_at_end(w, member, to, last, out + (to - first) * op->result_bytes);
 }
 
-tally_status tl_split_window(const tl_team *t, const tl_plan *plan, const tl_plan *counts,
-                             const tally_view *parts, int count, const tally_view *outs,
-                             const tally_window_options *o)
+tally_status tl_split_window(const tl_team *t, const tl_call *call, int count)
 {
-    sliding w = {
-        .plan = plan, .count = counts, .o = o, .parts = parts, .outs = outs, .used = count};
+    sliding w = {.plan = call->plan,
+                 .count = call->count,
+                 .o = call->window,
+                 .parts = call->in,
+                 .outs = call->out,
+                 .used = count};
     for (int k = 0; k < count; k++) {
-        w.borders[k] = (border){.start = w.all, .n = parts[k].n};
-        w.all += parts[k].n;
+        w.borders[k] = (border){.start = w.all, .n = w.parts[k].n};
+        w.all += w.parts[k].n;
     }
     tally_status status = tl_team_run(t, take_border, &w);
     if (!status) status = tl_team_run(t, slide, &w);
