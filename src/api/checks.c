@@ -4,6 +4,7 @@
 #include "checks.h"
 #include "context/device.h"
 #include "context/view.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +45,7 @@ tally_status tl_check_window(tally *ctx, const tally_window_options *o)
 
 int tl_window_streams(const tally_window_options *o)
 {
+    assert(o->before + 1 + o->after >= 0);
     return o->before >= 0 && o->after >= 0 && o->step <= 1;
 }
 
@@ -91,6 +93,8 @@ tally_status tl_check_step(tally *ctx, const tally_view *in, const tally_window_
 tally_status tl_host_copy(tl_host_copies *c, void **p, int64_t low, int64_t high, int back,
                           const char *name)
 {
+    assert(c->ctx && c->what);
+    assert(c->count < (int)(sizeof c->one / sizeof *c->one));
     tally *const ctx = c->ctx;
     const tl_device_calls *calls = ctx->device->calls;
     const size_t bytes = (size_t)(high - low);
@@ -113,6 +117,7 @@ tally_status tl_host_copy(tl_host_copies *c, void **p, int64_t low, int64_t high
 tally_status tl_host_view(tl_host_copies *c, tally_view *v, int64_t bytes, int back,
                           const char *name)
 {
+    assert(bytes >= 0);
     int64_t low, high;
     tl_view_extent(v, bytes, &low, &high);
     tally_status status = tl_host_copy(c, &v->data, low, high, back, name);
@@ -129,6 +134,7 @@ tally_status tl_host_view(tl_host_copies *c, tally_view *v, int64_t bytes, int b
 tally_status tl_host_numbers(tl_host_copies *c, int64_t **p, int64_t count, int back,
                              const char *name)
 {
+    assert(count >= 0);
     int64_t bytes;
     void *at = *p;
     if (!at) return TALLY_OK;
@@ -148,6 +154,7 @@ tally_status tl_host_end(tl_host_copies *c, tally_status status)
 
 tally_status tl_host_back(const tl_host_copies *c)
 {
+    assert(c->count >= 0);
     const tl_device_calls *const calls = c->ctx->device->calls;
     tally_status status = TALLY_OK;
     for (int i = 0; !status && i < c->count; i++)

@@ -7,6 +7,7 @@
 #include "cpu/isas.h"
 #include "inputs.h"
 #include "law/fp.h"
+#include <assert.h>
 #include <stdlib.h>
 
 static const char what[] = "exact sums";
@@ -30,6 +31,8 @@ static tally_status plan_of(tally *ctx, const tally_view *x, tl_plan *plan)
 /* Adds all elements of a checked view. */
 static void add_all(tl_exact *e, const tl_plan *plan, int threads, const tally_view *x)
 {
+    assert(threads >= 1);
+    assert(plan->exact);
     const int64_t bytes = plan->op->elem_bytes;
     int64_t n;
     if (!x->offsets && x->stride == 1 && x->row_stride == x->n) { /* all elements are adjacent */
@@ -47,6 +50,7 @@ static void add_all(tl_exact *e, const tl_plan *plan, int threads, const tally_v
 
 static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, int sign)
 {
+    assert(sign == 1 || sign == -1);
     if (!sum)
         return tl_fail(ctx, TALLY_INVALID, "sum is NULL: must be begun with tally_exact_init");
     if (!x) return tl_fail(ctx, TALLY_INVALID, "x is NULL: must be a view");
@@ -96,6 +100,7 @@ tally_status tally_exact_subtract(tally *ctx, tally_exact *sum, const tally_view
 
 static void join(tally_exact *sum, const tally_exact *other, int sign)
 {
+    assert(sign == 1 || sign == -1);
     tl_exact a, b;
     if (!sum || !other) return;
     tl_exact_unpack(&a, sum);

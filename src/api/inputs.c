@@ -12,6 +12,7 @@
 #include "cpu/inputs/states.h"
 #include "cpu/shape.h"
 #include "law/fp.h"
+#include <assert.h>
 #include <stdlib.h>
 
 static int has_elements(const tally_view *in) { return in->rows > 0 && (in->offsets || in->n > 0); }
@@ -93,6 +94,7 @@ tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, 
 static tally_status dense_results(tl_job *j, const tally_view *out, int64_t bytes,
                                   tally_view *dense)
 {
+    assert(bytes > 0);
     const int64_t zero = out->offsets ? out->offsets[0] : 0,
                   total = out->offsets ? out->offsets[out->rows] - zero : out->rows * out->n;
     j->results = malloc((size_t)(total * bytes));
@@ -106,6 +108,8 @@ static tally_status dense_results(tl_job *j, const tally_view *out, int64_t byte
 
 static void scatter(const tally_view *dense, const tally_view *out, int64_t bytes, int reverse)
 {
+    assert(bytes > 0);
+    assert(dense->rows == out->rows);
     for (int64_t r = 0; r < out->rows; r++) {
         int64_t n;
         const char *from = tl_view_row(dense, r, bytes, &n);
@@ -285,6 +289,7 @@ static tally_status add_exactly(tl_job *j, tl_exact *sum)
 
 tally_status tl_inputs_exact_of(tally *ctx, const tl_plan *plan, const tally_view *x, tl_exact *sum)
 {
+    assert(plan->exact);
     tl_job j;
     tally_status status =
         tl_job_open(&j, ctx, plan->op->file, &(tl_call){.plan = plan, .in = x}, 1);
@@ -296,6 +301,7 @@ tally_status tl_inputs_exact_of(tally *ctx, const tl_plan *plan, const tally_vie
 tally_status tl_inputs_exact_scan(tally *ctx, const tl_plan *plan, const tally_view *x,
                                   const tally_view *out, int exclusive, tl_exact *sum)
 {
+    assert(plan->exact);
     tl_job j;
     tally_view dense = *out;
     const tl_call call = {.plan = plan, .in = x, .out = out};

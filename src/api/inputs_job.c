@@ -4,6 +4,7 @@
 #include "inputs.h"
 #include "context/operators.h"
 #include "context/view.h"
+#include <assert.h>
 #include <stdlib.h>
 
 static const char what[] = "views with validity, or of two inputs,";
@@ -27,6 +28,7 @@ void tl_job_normal(tl_job *j)
 
 tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_call *call, int here)
 {
+    assert(call->in);
     const tl_plan *const named = call->plan;
     const tally_view *const in = call->in, *const out = call->out;
     *j = (tl_job){.ctx = ctx, .here = here, .copies = {.ctx = ctx, .what = what}};
@@ -70,6 +72,7 @@ void tl_job_close(tl_job *j)
 
 tally_status tl_job_to_host(tl_job *j, tally_view *out)
 {
+    assert(j->plan.op);
     const int64_t elements =
         j->in.offsets ? j->in.offsets[j->in.rows] - j->in.offsets[0] : j->in.rows * j->in.n;
     if (j->here) return TALLY_OK;

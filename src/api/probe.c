@@ -9,6 +9,7 @@
 #include "context/threads.h"
 #include "context/operators.h"
 #include "law/random.h"
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,7 @@ enum { ROWS = sizeof rows / sizeof *rows };
 /* A float with random sign and mantissa, and a biased exponent in low .. low + span - 1. */
 static uint64_t with_exponent(uint64_t r, tally_dtype d, int low, int span)
 {
+    assert(d >= TALLY_F16 && span > 0);
     int bytes = (int)tally_dtype_size(d), exponent = d == TALLY_F64 ? 11 : d == TALLY_F16 ? 5 : 8;
     int mantissa = 8 * bytes - 1 - exponent;
     uint64_t e = (uint64_t)low + (r >> 52 & 0x7ff) % (uint64_t)span;
@@ -71,6 +73,7 @@ static void fill(void *to, tally_dtype d, data kind)
  * each. */
 static void law(const tl_plan *plan, const char *x, char *out)
 {
+    assert(plan->op->result_bytes <= RESULT_MOST);
     const tl_scalar *op = plan->op;
     tl_counter c;
     tl_state s;
@@ -114,6 +117,7 @@ static tally_status differs(const probed *p, const struct row *program, data kin
 static tally_status run(const probed *p, const struct row *program, data kind, const tl_plan *plan,
                         vectors *v)
 {
+    assert(program && program->shape);
     tally *const ctx = p->ctx;
     tl_device *const device = p->device;
     const tl_scalar *op = plan->op;

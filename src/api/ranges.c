@@ -10,6 +10,7 @@
 #include "dtype/decimal.h"
 #include "inputs.h"
 #include "law/fp.h"
+#include <assert.h>
 #include <string.h>
 
 static const char what[] = "windows by ranges";
@@ -66,6 +67,7 @@ static void check_part(void *data, int64_t p)
 static int64_t first_bad(int threads, const int64_t *start, const int64_t *end, int64_t results,
                          int64_t n)
 {
+    assert(threads >= 1 && results >= 0 && n >= 0);
     const int64_t parts = (results + PART - 1) / PART;
     check_work all = {start, end, results, n, results};
     tl_for(parts > 16 ? threads : 1, parts, check_part, &all);
@@ -172,6 +174,7 @@ static tally_status parts_check(tally *ctx, tally_dtype keys, const tally_key_wi
 static void key_text(const tally_view *keys, const int64_t *parts, int64_t row,
                      char text[TL_DECIMAL_CHARS])
 {
+    assert(row >= 0 && row < keys->n);
     const void *const at =
         (const char *)keys->data + row * keys->stride * (int64_t)tally_dtype_size(keys->dtype);
     tally_format_value(keys->dtype, at, 0, text, TL_DECIMAL_CHARS);
@@ -228,6 +231,7 @@ static tally_status keys_check(tally *ctx, const tally_view *v, const tally_key_
 static tally_status not_a_range(tally *ctx, const tally_view *v, const tally_key_window *w,
                                 int64_t row)
 {
+    assert(row >= 0 && row < v->n);
     char text[TL_DECIMAL_CHARS];
     key_text(v, w->parts, row, text);
     return tl_fail(ctx, TALLY_INVALID,

@@ -5,6 +5,7 @@
 #include "checks.h"
 #include "law/fp.h"
 #include "many/many.h"
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@ tally_status tally_owner(tally *ctx, const void *p, int *device)
 
 static tally_status copy_by(const tl_team *t, int k, void *to, const void *from, size_t bytes)
 {
+    assert(k >= 0 && k < t->count);
     const tl_device *d = t->member[k]->device;
     const tally_status status = d->calls->copy(t->member[k]->device, t->member[k], to, from, bytes);
     return status ? tl_team_fail(t, k, status) : TALLY_OK;
@@ -38,6 +40,8 @@ static tally_status copy_by(const tl_team *t, int k, void *to, const void *from,
 static tally_status copy_through(const tl_team *t, int a, int b, char *to, const char *from,
                                  size_t bytes)
 {
+    assert(bytes > 0);
+    assert(a >= 0 && a < t->count && b >= 0 && b < t->count);
     enum { AT_ONCE = 1 << 20 };
     char *const between = malloc(bytes < AT_ONCE ? bytes : AT_ONCE);
     tally_status status = TALLY_OK;
@@ -73,6 +77,7 @@ tally_status tally_copy(tally *ctx, void *to, const void *from, size_t bytes)
 static tally_status check_part(const tl_team *t, const char *what, int k, const tally_view *v,
                                int64_t bytes)
 {
+    assert(k >= 0 && k < t->count);
     char name[32];
     snprintf(name, sizeof name, "%s[%d]", what, k);
     if (v->offsets || v->rows != 1 || (v->stride != 1 && v->n > 1))
@@ -125,6 +130,8 @@ static tally_status begin(split *s, tally *const *ctx, const char *op, const tal
 static tally_status check_out(const split *s, const tally_view *outs, int k, int64_t length,
                               int in_place)
 {
+    assert(k >= 0 && k < s->count);
+    assert(length >= 0);
     const tl_team *const t = &s->team;
     const tl_scalar *const op = s->plan.op;
     if (outs[k].dtype != op->out)

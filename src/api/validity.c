@@ -14,6 +14,7 @@
 #include "context/view.h"
 #include "cpu/inputs/gather.h"
 #include "cpu/keys/ranges.h"
+#include <assert.h>
 #include <stdlib.h>
 
 static const char what[] = "results with validity";
@@ -56,6 +57,7 @@ static int64_t results_of(const job *j, int64_t n)
 /* Sets the bytes of one sequence of n elements. */
 static void mark_results(const job *j, int64_t n, char *to)
 {
+    assert(n >= 0);
     const int64_t *before = j->before;
     if (j->verb == TL_REDUCE) {
         to[0] = before[n] > 0;
@@ -133,6 +135,8 @@ static tally_status collect(job *j, const char *op, const tally_view *in)
 /* Checks that the bits of `out`, a view of the results, overlap neither elements nor results. */
 static tally_status check_bits(job *j, const tally_view *out, int64_t result_bytes)
 {
+    assert(out->valid);
+    assert(result_bytes >= 0);
     j->out = *out;
     tally_status status = tl_host_offsets(j->ctx, "out", &j->out, &j->offsets[2]);
     tally_view bits, plain = j->out;
@@ -156,6 +160,7 @@ static tally_status check_bits(job *j, const tally_view *out, int64_t result_byt
 
 static tally_status write_bits(job *j)
 {
+    assert(j->bits && j->out.valid);
     tally_view view = j->out, *const out = &view;
     tl_host_copies copies = {.ctx = j->ctx, .what = what};
     const char *from = j->bits;

@@ -9,6 +9,7 @@
 #include "law/fp.h"
 #include "context/operators.h"
 #include "context/view.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,6 +170,8 @@ tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void
 /* A scan or a window with validity bits of its results. */
 static tally_status with_bits(tally *ctx, const char *op, const tl_call *call)
 {
+    assert(call->out && call->out->valid);
+    assert(call->verb != TL_REDUCE);
     tl_validity *v;
     tally_view plain = *call->out;
     plain.valid = NULL;

@@ -6,6 +6,7 @@
 #include "exact/exact.h"
 #include "hint.h"
 #include "user.h"
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,7 @@ static const struct {
 
 const tl_scalar *tl_find_scalar(const char *file, tally_dtype dtype, tally_dtype acc)
 {
+    assert(file);
     for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++)
         if (!strcmp(file, scalars[i].file))
             for (const tl_scalar *const *s = scalars[i].instances; *s; s++)
@@ -93,6 +95,8 @@ static int parse_parameter(const struct operator_row *row, const char *text, dou
 static tally_status resolve_exact(tally *ctx, const char *op, size_t length, tally_dtype dtype,
                                   tally_dtype acc, const tl_scalar **scalar)
 {
+    assert(acc == 0 || acc == TALLY_F64);
+    assert(tl_dtype_kind(dtype));
     const int known = tl_exact_find(op, length, TALLY_F64, 0, NULL, NULL) != NULL;
     *scalar = tl_exact_find(op, length, dtype, acc, NULL, NULL);
     if (*scalar) return TALLY_OK;
@@ -112,6 +116,8 @@ static tally_status find_row(tally *ctx, const char *op, const tl_user *user,
                              const struct operator_row *own, tally_dtype dtype,
                              const struct operator_row **found)
 {
+    assert(tl_dtype_kind(dtype));
+    assert(!user || own->name == user->name);
     const char kind = tl_dtype_kind(dtype);
     const size_t length = strcspn(op, ":");
     int known = user != NULL;

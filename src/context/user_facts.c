@@ -4,6 +4,7 @@
  * on other macros. */
 #include "user.h"
 #include "user_words.h"
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -132,6 +133,7 @@ static tally_status read_state(reader *r, const char *at)
 static tally_status read_name(reader *r, const char *at, const char *fact, const char *value,
                               const char *const *names, int *number)
 {
+    assert(*names);
     *number = find(names, value);
     if (*number >= 0) return TALLY_OK;
     return bad(r, at, "%s is '%.40s': must be one of %s %s %s %s", fact, value, names[0], names[1],
@@ -140,6 +142,7 @@ static tally_status read_name(reader *r, const char *at, const char *fact, const
 
 static tally_status read_flag(reader *r, const char *at, int flag, const char *value)
 {
+    assert(flag >= 0 && flag < TL_FLAG_COUNT);
     static const char *const values[] = {"0", "1", "2", "-1", "REAL_IS_EXACT", NULL};
     static const signed char numbers[] = {0, 1, 2, -1, TL_FACT_REAL_IS_EXACT};
     int v = find(values, value), bare = flag == TL_FLAG_SIZES,
@@ -176,6 +179,8 @@ static int find_fact(const char *name)
 static tally_status set_fact(reader *r, const char *begin, const char *name, int fact,
                              const char *value)
 {
+    assert(fact >= 0);
+    assert(fact != SEEN_STATE);
     int number = 0;
     tl_facts *f = r->facts;
     switch (fact) {

@@ -3,6 +3,7 @@
  * so the fast path (tl_fast_value) needs no check for the end. A cell that the fast path does not
  * accept is cut out and read by tl_parse_cell. */
 #include "io.h"
+#include <assert.h>
 #include <string.h>
 
 /* Records a bad cell. Returns 1 to continue (the cell is skipped), or 0 to stop. Two kinds are
@@ -10,6 +11,8 @@
  * compared neither is known to be the wrong one. */
 static int note_bad(tl_chunk *c, const char *s, const char *e, int why)
 {
+    assert(why != TL_CELL_OK);
+    assert(s <= e);
     if (c->skip_bad && why != TL_CELL_QUOTE && why != TL_CELL_FRAME) {
         c->skipped++;
         return 1;
@@ -340,6 +343,7 @@ static void cells_any(tl_chunk *c, const tl_layout *l, tally_dtype dtype) { cell
 
 void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
 {
+    assert(c->start <= c->end && c->values);
     c->count = c->given = c->skipped = c->comments = 0;
     c->bad = NULL;
     c->frame = 0;

@@ -2,6 +2,7 @@
  * Slabs with gaps (slabs.h). A join costs time for what it adds and for the slabs that move, not
  * for all slabs: ten thousand fragments in random order take milliseconds (bench/results). */
 #include "slabs.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@ void tl_slabs_free(tl_slabs *a)
 
 tl_slab *tl_slab_new(int64_t start, int64_t end, int64_t rows, const tl_scalar *op, int counted)
 {
+    assert(start >= 0 && rows >= 0);
     const size_t state_bytes = op->state_bytes + (counted ? sizeof(int64_t) : 0);
     unsigned char level[TL_MAX_NODES];
     int64_t bytes = 0;
@@ -47,6 +49,7 @@ static inline void copy_state(void *to, const void *from, int bytes)
 
 void tl_slab_get(const tl_slab *s, int64_t row, tl_counter *c)
 {
+    assert(row >= 0 && row < s->rows);
     const unsigned char *state = s->state + row * s->bytes;
     c->start = s->start;
     c->end = s->end;
@@ -59,6 +62,9 @@ void tl_slab_get(const tl_slab *s, int64_t row, tl_counter *c)
 
 void tl_slab_set(tl_slab *s, int64_t row, const tl_counter *c)
 {
+    assert(row >= 0 && row < s->rows);
+    assert(c->start == s->start && c->end == s->end);
+    assert(c->count == s->count);
     unsigned char *state = s->state + row * s->bytes;
     for (int j = 0; j < s->count; j++, state += s->rows * s->bytes)
         copy_state(state, &c->node[j], s->bytes);
@@ -67,6 +73,8 @@ void tl_slab_set(tl_slab *s, int64_t row, const tl_counter *c)
 /* Makes space for `more` slabs. */
 static int make_room(tl_slabs *a, int64_t more)
 {
+    assert(more >= 0);
+    assert(a->count <= a->room);
     if (a->count + more <= a->room) return 1;
     const int64_t room = a->count + more + a->room / 2;
     tl_slab **slab = realloc(a->slab, (size_t)room * sizeof *slab);
@@ -78,6 +86,7 @@ static int make_room(tl_slabs *a, int64_t more)
 
 int tl_slabs_append(tl_slabs *a, tl_slab *s)
 {
+    assert(!s || !a->count || a->slab[a->count - 1]->end < s->start);
     if (s && make_room(a, 1)) {
         a->slab[a->count++] = s;
         return 1;
@@ -115,6 +124,8 @@ int tl_slabs_overlap(const tl_slabs *a, const tl_slabs *b, int64_t *in_a, int64_
 
 static void push_slab(tl_counter *c, const tl_scalar *op, const tl_slab *s, int64_t row)
 {
+    assert(c->end == s->start);
+    assert(row >= 0 && row < s->rows);
     tl_state node;
     const unsigned char *state = s->state + row * s->bytes;
     for (int j = 0; j < s->count; j++, state += s->rows * s->bytes) {
@@ -190,6 +201,7 @@ typedef struct {
 /* Copies the states of rows first .. first + n - 1 of a slab, counted if the change is. */
 static void read_slab(const schedule *w, const place *p, int64_t first, int64_t n, tl_state *to)
 {
+    assert(first >= 0 && n >= 0 && first + n <= p->slab->rows);
     const tl_slab *const s = p->slab;
     const unsigned char *from = s->state + (p->node * s->rows + first) * s->bytes;
     const int bytes = s->bytes, raised = w->slab->counted > s->counted;
@@ -201,6 +213,7 @@ static void read_slab(const schedule *w, const place *p, int64_t first, int64_t 
 
 static void run_rows(void *job, int64_t a, int64_t b)
 {
+    assert(a >= 0 && a <= b && b <= ((schedule *)job)->slab->rows);
     schedule *const w = job;
     const tl_slab *const s = w->slab;
     tl_state room[BLOCK], *const buffer = malloc((size_t)w->buffers * BLOCK * sizeof *buffer + 1);
@@ -271,6 +284,7 @@ static int find_steps(schedule *w, const joining *g, const change *x)
 
 static int join_many(const joining *g, const change *x, tl_slab *slab)
 {
+    assert(slab->rows >= MANY);
     int64_t i = 0, j = 0, nodes = 0;
     while (i + j < x->count + x->more) nodes += next_of(g, x, &i, &j)->count;
     place node[TL_MAX_NODES + 1];
@@ -355,6 +369,7 @@ static int raise_all(tl_slabs *a, const tl_scalar *op)
 int tl_slabs_join(tl_slabs *a, const tl_slabs *b, const tl_scalar *op, tl_share_rows *share,
                   int threads)
 {
+    assert(threads >= 1);
     const int counted = tl_slabs_counted(a) || tl_slabs_counted(b);
     if (b->count && a->count && counted > tl_slabs_counted(a) && !raise_all(a, op)) return 0;
     change one, *changes = b->count > 1 ? malloc((size_t)b->count * sizeof *changes) : &one;

@@ -10,6 +10,7 @@
 #include "cpu/grid/grid.h"
 #include "api/inputs.h"
 #include "law/fp.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,6 +64,8 @@ static tally_status done(tally_status status, tally_fragment **fragment)
 /* Adds the slab of n dense elements in memory of any kind. */
 static tally_status flat_slab(tally_fragment *f, const void *x, int64_t start, int64_t n)
 {
+    assert(f->rows == 1);
+    assert(start >= 0 && n > 0);
     tally *const ctx = f->ctx;
     tl_counter nodes;
     tl_counter_init(&nodes, start);
@@ -106,6 +109,8 @@ tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, 
 static tally_status view_slab(tally_fragment *f, const tally_view *in, int64_t start, int64_t n,
                               int fed)
 {
+    assert(!in->offsets);
+    assert(start >= 0 && n > 0);
     tally *const ctx = f->ctx;
     const int threads = tally_threads(ctx);
     tl_feed feed;
@@ -256,6 +261,7 @@ typedef struct {
 
 static void lower_rows(void *with, int64_t a, int64_t b)
 {
+    assert(a >= 0 && a <= b);
     const lowering *const job = with;
     const tl_plan *const plan = job->plan;
     tl_counter c;

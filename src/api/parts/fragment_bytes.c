@@ -20,6 +20,7 @@
 #include "fragment.h"
 #include "context/user.h"
 #include "cpu/grid/grid.h"
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +144,7 @@ static int counted_in_1(const tl_scalar *op)
 static int from_version_1(unsigned char *s, const unsigned char *bytes, const tl_scalar *op,
                           int level)
 {
+    assert(level >= 0 && level < TL_MAX_LEVELS);
     double n;
     int64_t kept = (int64_t)1 << level;
     memcpy(&n, bytes, sizeof n);
@@ -165,6 +167,8 @@ typedef struct {
 static int read_counted(unsigned char *to, const unsigned char *from, int64_t rows,
                         const tl_scalar *op, int level)
 {
+    assert(rows >= 0);
+    assert(level >= 0 && level < TL_MAX_LEVELS);
     tl_state s, none;
     memset(&none, 0, sizeof none);
     const size_t bytes = op->state_bytes + sizeof(int64_t);
@@ -183,6 +187,7 @@ static int read_counted(unsigned char *to, const unsigned char *from, int64_t ro
  * level *level is wrong, -2 if there is no memory. */
 static int read_range(reader *r, int64_t start, int64_t end, tl_slab **slab, int *level)
 {
+    assert(r->op && r->at <= r->end);
     const tl_scalar *const op = r->op;
     const int64_t rows = r->rows;
     const size_t bytes = op->state_bytes + (r->counted ? sizeof(int64_t) : 0),
@@ -238,6 +243,7 @@ static const unsigned char *find_ranges(reader *r, const header *h, uint64_t *ra
 /* Reads the nodes of all ranges into f, which is empty. */
 static tally_status read_nodes(tally_fragment *f, reader *r, const header *h)
 {
+    assert(f->slabs.count == 0);
     uint64_t ranges;
     int64_t range[2], nodes = 0;
     int level = 0, good = 1;

@@ -14,6 +14,7 @@
 #include "context/user.h"
 #include "fragment.h"
 #include "law/fp.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,6 +161,8 @@ tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
 static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_end, char **out,
                           int64_t *produced)
 {
+    assert(s->verb == TL_STREAM_WINDOW);
+    assert(n >= 0);
     const int at_start = s->started ? TL_INSIDE : TL_AT_END;
     int64_t count = 0;
     tally_status status = TALLY_OK;
@@ -177,6 +180,8 @@ static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_end,
 static tally_status push_window(tally_stream *s, const char *x, int64_t n, char *out,
                                 int64_t *produced)
 {
+    assert(s->tail);
+    assert(n > 0);
     int64_t bytes = s->plan.op->elem_bytes;
     tally_status status = TALLY_OK;
     if (!s->started) {
@@ -217,6 +222,7 @@ tally_status tl_stream_check(tally_stream *s, int64_t n)
 
 static tally_status check_push(tally_stream *s, const void *x, int64_t n, const void *out)
 {
+    assert(s);
     int64_t in, room;
     if (s->groups)
         return tl_fail(s->ctx, TALLY_INVALID,
@@ -253,6 +259,7 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
 
 tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out, int64_t *made)
 {
+    assert(n > 0);
     tally_status status = TALLY_OK;
     if (s->scan.done.counted) { /* elements were left out in an earlier push */
         const tally_view in = tally_flat(x, s->plan.op->dtype, n),

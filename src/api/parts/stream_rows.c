@@ -6,6 +6,7 @@
 #include "context/view.h"
 #include "api/inputs.h"
 #include "law/fp.h"
+#include <assert.h>
 #include <stdlib.h>
 
 static const char what[] = "streams of views";
@@ -15,6 +16,7 @@ static tally_status take_rows(tally_stream **stream, const char *op, int64_t row
                               const tally_scan_options *o)
 {
     tally_stream *const s = *stream;
+    assert(s->verb != TL_STREAM_WINDOW);
     tally *const ctx = s->ctx;
     tally_status status;
     if (rows < 0 || rows > TL_GRID_MOST)
@@ -108,6 +110,7 @@ static tally_status check_shape(const tally_stream *s, const tally_view *in, con
 static tally_status check_results(const tally_stream *s, const tally_view *in,
                                   const tally_view *out, tally_view *to)
 {
+    assert(s->verb != TL_STREAM_REDUCE);
     const int window = s->verb == TL_STREAM_WINDOW;
     const int64_t results = tally_stream_results(s, in->n);
     if (window && !results) {
@@ -131,6 +134,7 @@ static tally_status check_results(const tally_stream *s, const tally_view *in,
 /* Pushes a checked and normal view of host memory. */
 static tally_status push(tally_stream *s, const tally_view *in, const tally_view *out)
 {
+    assert(in->rows == s->rows && !in->offsets);
     tally_status status;
     if (s->verb == TL_STREAM_WINDOW) return tl_steps_push(s, in, out);
     if (s->plan.exact)
@@ -147,7 +151,6 @@ static tally_status push(tally_stream *s, const tally_view *in, const tally_view
 tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const tally_view *out)
 {
     tally_view from, next, to;
-    tl_host_copies copies = {.ctx = s->ctx, .what = what};
     if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
     if (!in) return tl_fail(s->ctx, TALLY_INVALID, "in is NULL: must be a view");
     if (s->groups)
@@ -179,6 +182,7 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
         if (!status) s->pushed += in->n;
         return status;
     }
+    tl_host_copies copies = {.ctx = s->ctx, .what = what};
     const int64_t pushed = s->pushed;
     int for_device;
     status = tl_stream_for_device(s, &from, &for_device);
