@@ -6,7 +6,6 @@
  * Before a scan, the nodes of all slices but the last are needed. All members fold these elements
  * together. So with two members a scan takes 1/4 + 1/2 of the time of one, with four 3/16 + 1/4. */
 #include "many.h"
-#include <assert.h>
 #include <stdlib.h>
 
 enum { SLICES_A_MEMBER = 64 }; /* a cut is at most 1/64 of a slice from an even division */
@@ -14,7 +13,6 @@ enum { SLICES_A_MEMBER = 64 }; /* a cut is at most 1/64 of a slice from an even 
 /* The distance between places where a sequence may be cut, a power of two. */
 static int64_t grain_of(const tl_team *t, const tl_plan *plan, int64_t n)
 {
-    assert(n >= 0);
     const tl_device *d = t->member[0]->device;
     const int64_t bytes = plan->op->elem_bytes > plan->op->result_bytes ? plan->op->elem_bytes
                                                                         : plan->op->result_bytes;
@@ -29,8 +27,6 @@ static int64_t grain_of(const tl_team *t, const tl_plan *plan, int64_t n)
 static int cut(const tl_team *t, const tl_plan *plan, int64_t start, int64_t n, int64_t overlap,
                int64_t *cuts)
 {
-    assert(n >= 0 && overlap >= 0);
-    assert(t->count >= 1 && t->count <= TL_MEMBERS_MOST);
     int64_t grain = grain_of(t, plan, n), least = grain > overlap ? grain : overlap;
     int count = n / least < t->count ? (int)(n / least) : t->count;
     if (count < 1) count = 1;
@@ -51,7 +47,6 @@ int tl_along_worth(const tl_team *t, const tl_plan *plan, int64_t n, int64_t ove
 tally_status tl_along_slab(const tl_team *t, const tl_plan *plan, const void *x, int64_t n,
                            tl_counter *c)
 {
-    assert(n >= 0);
     int64_t cuts[TL_MEMBERS_MOST + 1];
     tl_slice *s;
     const int count = cut(t, plan, c->end, n, 0, cuts);
@@ -76,7 +71,6 @@ tally_status tl_along_slab(const tl_team *t, const tl_plan *plan, const void *x,
 static tally_status find_starts(const tl_team *t, const tl_scan *before, tl_slice *slices,
                                 int count)
 {
-    assert(count >= 2);
     const tl_plan *plan = before->plan;
     const int parts = (count - 1) * count;
     tl_slice *p;
@@ -108,7 +102,6 @@ static tally_status find_starts(const tl_team *t, const tl_scan *before, tl_slic
 
 tally_status tl_along_scan(const tl_team *t, tl_scan *scan, const void *x, int64_t n, void *out)
 {
-    assert(n >= 0);
     const tl_scalar *op = scan->plan->op;
     int64_t cuts[TL_MEMBERS_MOST + 1];
     tl_slice *s;
@@ -144,7 +137,6 @@ typedef struct {
 
 static tally_status slide(tally *member, int k, void *data)
 {
-    assert(k >= 0);
     const windows *w = data;
     if (k >= w->slices) return TALLY_OK;
     const int last = k == w->slices - 1;
@@ -161,7 +153,6 @@ tally_status tl_along_slice(const tl_team *t, const tl_plan *plan, const tl_plan
                             const tally_window_options *o, const void *x, int64_t n, int at_start,
                             int at_end, void *out, int64_t *produced)
 {
-    assert(o->before >= 0 && o->after >= 0);
     const int edges = o->edges != TALLY_EDGES_VALID;
     windows w = {plan, count, o,        x,     out, n, edges && at_start ? 0 : o->before,
                  {0},  1,     at_start, at_end};

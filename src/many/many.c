@@ -5,7 +5,6 @@
 #include "many.h"
 #include "context/share.h"
 #include "law/counter.h"
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +39,6 @@ static tl_team team_of(const tl_device *d, tally *ctx)
 tally_status tl_many_open(tally *ctx, const char *name, tally *const *members, int count,
                           tl_device **device)
 {
-    assert(count >= 1 && count <= TL_MEMBERS_MOST);
     many *d = calloc(1, sizeof *d);
     if (!d) return tl_no_memory(ctx, sizeof *d, "a device");
     d->team = (tl_team){NULL, members, count};
@@ -103,7 +101,6 @@ static tally_status on_device(const job *j, tl_device *d, tally *ctx, const tall
 
 static tally_view rows_of(const tally_view *v, int64_t from, int64_t to, int64_t bytes)
 {
-    assert(0 <= from && from <= to && to <= v->rows);
     tally_view r = *v;
     r.rows = to - from;
     if (v->offsets)
@@ -132,7 +129,6 @@ static int64_t elements_of(const tally_view *v)
 /* True if row r is cut along its elements. total: elements of all rows. */
 static int is_long(const job *j, int64_t r, int64_t total)
 {
-    assert(r >= 0 && r < j->in.rows);
     const int count = j->team->count;
     const int64_t n = j->in.offsets ? j->in.offsets[r + 1] - j->in.offsets[r] : j->in.n;
     const int64_t overlap = j->window ? j->window->before + j->window->after + 1 : 0;
@@ -145,7 +141,6 @@ static int is_long(const job *j, int64_t r, int64_t total)
 
 static tally_status along(const job *j, int64_t r)
 {
-    assert(r >= 0 && r < j->in.rows);
     const tl_team *t = j->team;
     const tl_scalar *op = j->plan.op;
     int64_t n, results;

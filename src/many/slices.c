@@ -2,13 +2,10 @@
  * Slices of one sequence, folded and scanned by their members; and calls of all members at once. */
 #include "many.h"
 #include "context/threads.h"
-#include <assert.h>
 #include <stdlib.h>
 
 tally_status tl_team_fail(const tl_team *t, int k, tally_status status)
 {
-    assert(k >= 0 && k < t->count);
-    assert(status != TALLY_OK);
     const tally *m = t->member[k];
     if (m == t->ctx) return status;
     return tl_fail(t->ctx, status, "%s: %s", m->device->calls->isa(m->device), m->error);
@@ -37,7 +34,6 @@ static const char *name_of(const tl_team *t, int k)
 tally_status tl_team_one(const tl_team *t, const tl_array *all, int count, const char *hint,
                          int *who)
 {
-    assert(count >= 1);
     const char *name = "";
     *who = -1;
     for (int i = 0; i < count; i++) {
@@ -70,7 +66,6 @@ static void call(void *data, int64_t k)
 
 tally_status tl_team_run(const tl_team *t, tl_task task, void *data)
 {
-    assert(t->count >= 1 && t->count <= TL_MEMBERS_MOST);
     calls c = {.team = t, .task = task, .data = data};
     tl_for(t->count, t->count, call, &c);
     for (int k = 0; k < t->count; k++)
@@ -80,7 +75,6 @@ tally_status tl_team_run(const tl_team *t, tl_task task, void *data)
 
 tally_status tl_slices_new(const tl_team *t, int count, tl_slice **slices)
 {
-    assert(count >= 1);
     *slices = calloc((size_t)count, sizeof **slices);
     return *slices ? TALLY_OK
                    : tl_no_memory(t->ctx, (size_t)count * sizeof **slices, "slices of a sequence");
@@ -88,7 +82,6 @@ tally_status tl_slices_new(const tl_team *t, int count, tl_slice **slices)
 
 void tl_slices_join(tl_counter *c, const tl_scalar *op, const tl_counter *nodes)
 {
-    assert(c->end == nodes->start);
     for (int j = 0; j < nodes->count; j++) tl_counter_push(c, op, nodes->level[j], &nodes->node[j]);
 }
 
