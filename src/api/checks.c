@@ -88,6 +88,19 @@ tally_status tl_check_step(tally *ctx, const tally_view *in, const tally_window_
     return TALLY_OK;
 }
 
+tally_status tl_check_sequence(tally *ctx, const tally_view *given, const char *name, int64_t bytes,
+                               tally_view *v)
+{
+    *v = *given;
+    if (v->rows != 1 || v->offsets)
+        return tl_fail(ctx, TALLY_INVALID,
+                       "%s->rows is %lld%s: must be one sequence, rows 1 and no offsets", name,
+                       (long long)v->rows, v->offsets ? " with offsets" : "");
+    tally_status status = tl_view_check(ctx, v, name, bytes);
+    if (!status) tl_view_normal(v);
+    return status;
+}
+
 /* ---- copies ---- */
 
 tally_status tl_host_copy(tl_host_copies *c, void **p, int64_t low, int64_t high, int back,

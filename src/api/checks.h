@@ -17,6 +17,11 @@ int tl_window_streams(const tally_window_options *options);
 tally_status tl_check_output(tally *ctx, const tl_scalar *op, const tally_view *in,
                              const tally_view *out, int64_t length, int in_place);
 
+/* Checks that a view is one sequence of elements of `bytes` bytes, and copies it to *v as a normal
+ * view. */
+tally_status tl_check_sequence(tally *ctx, const tally_view *given, const char *name, int64_t bytes,
+                               tally_view *v);
+
 /* ---- copies ---- */
 
 /* The copies of one call. Begins with ctx and what; `what` is the call's work, as for

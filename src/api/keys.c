@@ -12,17 +12,10 @@ static tally_status one_sequence(tally *ctx, const tally_view *given, const char
 {
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
     if (!given) return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must be a view", name);
-    *v = *given;
-    if (!tl_dtype_kind(v->dtype))
-        return tl_fail(ctx, TALLY_INVALID, "%s->dtype is %d: must be 1..%d", name, (int)v->dtype,
-                       TL_DTYPES);
-    if (v->rows != 1 || v->offsets)
-        return tl_fail(ctx, TALLY_INVALID,
-                       "%s->rows is %lld%s: must be one sequence, rows 1 and no offsets", name,
-                       (long long)v->rows, v->offsets ? " with offsets" : "");
-    tally_status status = tl_view_check(ctx, v, name, (int64_t)tally_dtype_size(v->dtype));
-    if (!status) tl_view_normal(v);
-    return status;
+    if (!tl_dtype_kind(given->dtype))
+        return tl_fail(ctx, TALLY_INVALID, "%s->dtype is %d: must be 1..%d", name,
+                       (int)given->dtype, TL_DTYPES);
+    return tl_check_sequence(ctx, given, name, (int64_t)tally_dtype_size(given->dtype), v);
 }
 
 /* The processors do the work, on host copies of device memory. */

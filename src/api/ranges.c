@@ -15,21 +15,6 @@
 
 static const char what[] = "windows by ranges";
 
-/* Checks that a view is one sequence of elements of `bytes` bytes, and copies it to *v as a
- * normal view. */
-static tally_status one_sequence(tally *ctx, const tally_view *given, const char *name,
-                                 int64_t bytes, tally_view *v)
-{
-    *v = *given;
-    if (v->rows != 1 || v->offsets)
-        return tl_fail(ctx, TALLY_INVALID,
-                       "%s->rows is %lld%s: must be one sequence, rows 1 and no offsets", name,
-                       (long long)v->rows, v->offsets ? " with offsets" : "");
-    tally_status status = tl_view_check(ctx, v, name, bytes);
-    if (!status) tl_view_normal(v);
-    return status;
-}
-
 /* Makes two arrays of positions host memory; the processors do the work. */
 static tally_status bring_places(tl_host_copies *c, int64_t **start, int64_t **end, int64_t count,
                                  int back)
@@ -107,7 +92,7 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     alone.valid = NULL;
     alone.next = NULL;
     const int64_t bytes = (int64_t)tally_dtype_size(in->dtype);
-    if (!status) status = one_sequence(ctx, &alone, "in", bytes, &x);
+    if (!status) status = tl_check_sequence(ctx, &alone, "in", bytes, &x);
     if (status) return status;
     if (results < 0)
         return tl_fail(ctx, TALLY_INVALID, "results is %lld: must be at least 0",
@@ -122,7 +107,7 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     if (min_count < 0)
         return tl_fail(ctx, TALLY_INVALID, "min_count is %lld: must be at least 0",
                        (long long)min_count);
-    status = one_sequence(ctx, out, "out", plan.op->result_bytes, &y);
+    status = tl_check_sequence(ctx, out, "out", plan.op->result_bytes, &y);
     if (!status) status = tl_view_distinct(ctx, &y, "out");
     if (!status) status = tl_view_overlap(ctx, &x, bytes, &y, plan.op->result_bytes, 0);
     if (status || results == 0) return status;
@@ -249,7 +234,7 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
     tally_view v;
     const int64_t bytes = (int64_t)tally_dtype_size(keys->dtype);
     tally_status status = window_check(ctx, keys, w);
-    if (!status) status = one_sequence(ctx, keys, "keys", bytes, &v);
+    if (!status) status = tl_check_sequence(ctx, keys, "keys", bytes, &v);
     if (status || v.n == 0) return status;
     if (!start || !end)
         return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must have room for %lld places",
