@@ -45,7 +45,6 @@ tally_status tl_check_window(tally *ctx, const tally_window_options *o)
 
 int tl_window_streams(const tally_window_options *o)
 {
-    assert(o->before + 1 + o->after >= 0);
     return o->before >= 0 && o->after >= 0 && o->step <= 1;
 }
 

@@ -105,12 +105,12 @@ static inline void tl_counter_raise(tl_counter *c, const tl_scalar *op)
     c->counted = 1;
 }
 
-/* *s = S(end) of a counter that started at 0, after init (NULL: none). Returns 0 if that is ABSENT.
- * *n: the number of elements folded, for `lower`. */
+/* *s = S(end) of a counter that started at 0 (or its node if it has only one), after init (NULL:
+ * none). Returns 0 if that is ABSENT. *n: the number of elements folded, for `lower`. */
 static inline int tl_counter_total(const tl_counter *c, const tl_scalar *op, const tl_state *init,
                                    tl_state *s, int64_t *n)
 {
-    assert(c->start == 0);
+    assert(c->start == 0 || c->count == 1);
     assert(c->count >= 0 && c->count <= TL_MAX_NODES);
     int have = init != NULL;
     *n = 0;
