@@ -3,27 +3,37 @@
  * tally.h - reductions, scans and sliding windows whose results tally: the same bits on any
  * number of threads, at any vector width, at any alignment, on any device.
  *
- * This header is the whole public interface and its manual. Simple things come first, advanced
- * ones last.
+ * This header and the two that it includes at its end are the public interface and its manual.
  *
- *   1  conventions, status, dtypes            9  files: npy, raw, text, CSV, NetCDF
- *   2  one-liners                            10  operators, dtypes, devices, conformance
- *   3  the context, GPUs                     11  the end of a process in the middle of a call
- *   4  the three verbs                       12  exact sums as data
- *   5  views: rows, columns, segments        13  keys: runs, groups, gathers
- *   6  streams: data that comes in chunks    14  windows by ranges and by keys
- *   7  fragments: data that is cut           15  one sequence on several GPUs
- *   8  operators of your own
+ *   tally.h                                 tally_stream.h
+ *    1  conventions, status, dtypes         14  streams: data that comes in chunks
+ *    2  one-liners                          15  streams of many sequences
+ *    3  contexts                            16  streams of groups
+ *    4  views: rows, columns, segments      17  fragments: data that is cut
+ *    5  the verbs: reduce, scan, window     18  exact sums as data
+ *    6  keys: runs, groups, gathers
+ *    7  windows by ranges and by keys       tally_file.h
+ *    8  operators and dtypes                19  reading files
+ *    9  operators of your own               20  tables: groups, times, lines
+ *   10  devices, conformance                21  writing files
+ *   11  GPUs                                22  values as text
+ *   12  several GPUs
+ *   13  the end of a process
  *
- * Beside it: tally_arrow.h makes views of Arrow arrays; tally_digits.h has exact sums for rows of
- * a database; tally_mpi.h runs the verbs over the ranks of MPI.
+ * Other headers, to be included beside it: tally_arrow.h makes views of Arrow arrays;
+ * tally_digits.h has exact sums for rows of a database; tally_mpi.h runs the verbs over the ranks
+ * of MPI.
  *
  * Every result is defined by "order E, v1" (doc/order.md). Write n as a sum of powers of two. Cut
  * the n elements into blocks of these lengths, the longest block first. Inside a block,
  * neighbours are combined in a balanced binary tree. The results of the blocks are then combined
  * from left to right. So
  *     scan(x)[i] == reduce(x[0..i])   and   window(x, w)[i] == reduce(x[i-w+1 .. i])   in bits,
- * and the bits do not depend on how the data is cut, streamed or threaded. */
+ * and the bits do not depend on how the data is cut, streamed or threaded.
+ *
+ * Each chapter has an example. In the examples `ctx` is an open context of the processors, x is
+ * float x[8] = {3, 1, 4, 1, 5, 9, 2, 6}, and the comment on a line with printf is its output
+ * (test/test_header.sh compiles and runs them). They check no status, to be short. */
 #ifndef TALLY_H
 #define TALLY_H
 
@@ -45,7 +55,6 @@ extern "C" {
 #define TALLY_VERSION_PATCH 0
 
 /* ---- 1 conventions ------------------------------------------------------------------------------
- *
  * Sizes, counts, strides and offsets are signed 64-bit integers. They count ELEMENTS unless a
  * name says bytes. Element pointers may have any alignment. tally uses a caller's pointer only
  * during the call, unless its description says otherwise, and never frees it. Each opaque handle
@@ -63,7 +72,17 @@ extern "C" {
  *
  * One thread at a time may use a context, stream, fragment or file. Different threads may use
  * different ones at the same time. Every call rounds to nearest, keeps subnormals, and restores
- * the caller's floating-point settings. */
+ * the caller's floating-point settings.
+ *
+ * Structs that callers fill have a documented meaning if all their bytes are 0: "All zero: ...".
+ * New members are added at the end and mean nothing if they are 0. Initialise with = {0} or with
+ * designated members, as the examples do.
+ *
+ * Example:
+ *     double sum;
+ *     tally_view in = tally_flat(x, TALLY_F32, -1);
+ *     if (tally_reduce(ctx, "sum", &in, &sum) != TALLY_OK)
+ *         printf("%s\n", tally_error(ctx)); // in->n is -1: must be at least 0 */
 
 /* What a call returns. After a failure tally_error(ctx) gives one sentence, which names the
  * argument, its value and the limit. */
@@ -96,9 +115,6 @@ typedef enum tally_dtype {
 } tally_dtype;
 
 typedef struct tally tally; /* a context: a device, its threads, the last error */
-typedef struct tally_stream tally_stream;
-typedef struct tally_fragment tally_fragment;
-typedef struct tally_file tally_file;
 
 /* ---- 2 one-liners -------------------------------------------------------------------------------
  * The common reductions of a flat array of n elements. They need no context and run on the
@@ -106,8 +122,8 @@ typedef struct tally_file tally_file;
  * and max NaN for floats, the type's largest or smallest value for integers), and x may be NULL.
  * The bits are those of the verbs.
  *
- *     float x[] = {3, 1, 4, 1, 5, 9, 2, 6};
- *     printf("%g\n", tally_sum_f32(x, 8));                      // 31 */
+ * Example:
+ *     printf("%g\n", tally_sum_f32(x, 8)); // 31 */
 TALLY_API float tally_sum_f32(const float *x, int64_t n);
 TALLY_API double tally_sum_f64(const double *x, int64_t n);
 TALLY_API int64_t tally_sum_i32(const int32_t *x, int64_t n);
@@ -121,7 +137,14 @@ TALLY_API float tally_max_f32(const float *x, int64_t n);
 TALLY_API double tally_max_f64(const double *x, int64_t n);
 TALLY_API int32_t tally_max_i32(const int32_t *x, int64_t n);
 
-/* ---- 3 the context --------------------------------------------------------------------------- */
+/* ---- 3 contexts ---------------------------------------------------------------------------------
+ * A context is a device with its threads and caches. It can run any number of calls.
+ *
+ * Example:
+ *     tally *two;
+ *     if (tally_open(&two, "cpu,threads=2") != TALLY_OK) puts(tally_error(NULL));
+ *     printf("%d threads\n", tally_threads(two)); // 2 threads
+ *     tally_close(two); */
 
 /* Opens a context on a device and stores it in *ctx. `device` names the device, as tally_device
  * lists it:
@@ -129,7 +152,7 @@ TALLY_API int32_t tally_max_i32(const int32_t *x, int64_t n);
  *                   memory
  *   "cpu"           the processors; "cpu:0" is the same
  *   "cuda:N"        a GPU; also "opencl:N". Without :N it is number 0
- *   "cuda:0+2"      several devices of one kind as one context (section 15); "cuda:all" takes all
+ *   "cuda:0+2"      several devices of one kind as one context (chapter 12); "cuda:all" takes all
  *                   that are usable
  *
  * Options follow a comma: "cpu,threads=2,isa=avx2".
@@ -175,7 +198,400 @@ TALLY_API const char *tally_error(const tally *ctx);
 TALLY_API int tally_threads(const tally *ctx);
 TALLY_API const char *tally_isa(const tally *ctx);
 
-/* GPUs. Each input and each output of the verbs may be in host memory or in device memory.
+/* ---- 4 views ------------------------------------------------------------------------------------
+ * A view is a batch of one-dimensional sequences. Each sequence is a separate problem, whose
+ * elements are counted from its own first element. The element i of sequence r is at
+ * data[r * row_stride + i * stride]. Strides may have any value that stays within memory. In
+ * inputs, stride 0 repeats one element and row_stride 0 repeats one sequence: all these elements
+ * are read from one place. In outputs every result needs a place of its own. Strides that no
+ * element depends on are ignored: `stride` if n is 1, `row_stride` if rows is 1. If a view has no
+ * elements, only rows, n and offsets matter, so a scan of 2^62 rows of 0 elements does nothing.
+ * The elements of a view, each counted as often as it is read, take less than 2^63 bytes, and so
+ * does the distance that its strides span.
+ *
+ * All zero, with a dtype: no sequences, nothing to do. Two mistakes are refused with
+ * TALLY_INVALID, because their strides or rows were most likely not filled in:
+ *   rows        0, while row_stride is 0 and there is something to work on: n is not 0, or data is
+ *               set and stride is 0
+ *   strides     both 0, with more than one element in a single sequence or in segments, where
+ *               row_stride has no meaning. To repeat one element there, set stride to 0 and
+ *               row_stride to 1
+ *
+ * Example:
+ *     const int64_t offsets[] = {0, 3, 3, 4, 8}; // segments of 3, 0, 1 and 4 elements
+ *     float sum[4], sums[2];
+ *     tally_view segments = tally_segments(x, TALLY_F32, offsets, 4);
+ *     tally_view even_odd = {.data = x, .dtype = TALLY_F32, .rows = 2, .n = 4,
+ *                            .row_stride = 1, .stride = 2};
+ *     tally_reduce(ctx, "sum", &segments, sum);
+ *     tally_reduce(ctx, "sum", &even_odd, sums);
+ *     printf("%g %g %g %g\n", sum[0], sum[1], sum[2], sum[3]); // 8 0 1 22
+ *     printf("%g %g\n", sums[0], sums[1]); // 14 17 */
+typedef struct tally_view {
+    /* element (0, 0); an input view never writes it; may be NULL if there is no element */
+    void *data;
+    tally_dtype dtype;
+    int64_t rows;       /* the number of sequences; 0: nothing to do; one sequence: 1 */
+    int64_t n;          /* elements in each sequence (ignored with offsets) */
+    int64_t row_stride; /* elements from one sequence to the next (ignored with offsets) */
+    /* elements from one element to the next: 1 dense, k every k-th, negative backwards; 0: every
+     * element of the sequence is its first one */
+    int64_t stride;
+    /* NULL, or rows + 1 ascending offsets (as in CSR): the elements of sequence r are
+     * data[j * stride], offsets[r] <= j < offsets[r + 1]. For a GPU device they may be in host or
+     * device memory (chapter 11) */
+    const int64_t *offsets;
+    /* NULL, or a validity bitmap as in Arrow: one bit per element, least significant bit first;
+     * an element with bit 0 is left out. The bit of element (r, i) has number valid_offset +
+     * r * row_stride + i * stride (with offsets: valid_offset + j * stride for element number j).
+     * In an output view the bits are written: 0 if the result has no elements, or if its window
+     * has fewer than min_count elements, or is not full and has no value by the rule for edges;
+     * else 1. The result with bit 0 is the operator's empty value. Streams and windows by ranges
+     * write no bits */
+    const void *valid;
+    int64_t valid_offset;
+    /* NULL, or the operator's second input: a view with the same rows and lengths (with offsets:
+     * the same offsets), any strides and any dtype, whose own next is NULL */
+    const struct tally_view *next;
+} tally_view;
+
+/* n adjacent elements: one sequence. */
+static inline tally_view tally_flat(const void *data, tally_dtype dtype, int64_t n)
+{
+    tally_view v = {(void *)(uintptr_t)data, dtype, 1, n, n, 1, NULL, NULL, 0, NULL};
+    return v;
+}
+/* The rows of a row-major matrix of rows x columns elements. */
+static inline tally_view tally_rows(const void *data, tally_dtype dtype, int64_t rows,
+                                    int64_t columns)
+{
+    tally_view v = {(void *)(uintptr_t)data, dtype, rows, columns, columns, 1, NULL, NULL, 0, NULL};
+    return v;
+}
+/* The columns of a row-major matrix of rows x columns elements: `columns` sequences of `rows`
+   elements. */
+static inline tally_view tally_columns(const void *data, tally_dtype dtype, int64_t rows,
+                                       int64_t columns)
+{
+    tally_view v = {(void *)(uintptr_t)data, dtype, columns, rows, 1, columns, NULL, NULL, 0, NULL};
+    return v;
+}
+/* `segments` sequences of adjacent elements, cut by segments + 1 ascending offsets. */
+static inline tally_view tally_segments(const void *data, tally_dtype dtype, const int64_t *offsets,
+                                        int64_t segments)
+{
+    tally_view v = {(void *)(uintptr_t)data, dtype, segments, 0, 0, 1, offsets, NULL, 0, NULL};
+    return v;
+}
+
+/* ---- 5 the verbs ----------------------------------------------------------------------------- */
+
+/* An operator is named by a string: NAME, NAME:f64 (an f64 accumulator for f16, bf16 and f32),
+ * NAME:PARAM or NAME:param=VALUE ("var:1", "var:ddof=1", "ema:alpha=0.1"), or a combination
+ * ("ema:f64:0.1"). tally_operators lists the names; tally_operator describes an operator's
+ * result (chapter 8).
+ *
+ * sum:exact, mean:exact, dot:exact and their nan forms, for f16, bf16, f32 and f64, give the real
+ * sum or mean of the elements, or the real sum of the real products, rounded once to nearest
+ * even. The result is f32, for f64 elements or with :f64 it is f64. The order of the elements
+ * does not affect its bits. It overflows only if that rounded value does, and it is never -0. A
+ * NaN, or both inf and -inf, gives NaN (doc/exact.md). On GPUs the processors compute scans and
+ * windows of these operators.
+ *
+ * Example:
+ *     float most, sums[8], mean[8];
+ *     tally_view in = tally_flat(x, TALLY_F32, 8);
+ *     tally_view out = tally_flat(sums, TALLY_F32, 8), means = tally_flat(mean, TALLY_F32, 8);
+ *     tally_window_options three = {.before = 2, .edges = TALLY_EDGES_SHRINK};
+ *     tally_reduce(ctx, "max", &in, &most);
+ *     tally_scan(ctx, "sum", &in, &out, NULL);
+ *     tally_window(ctx, "mean", &in, &means, &three);
+ *     printf("%g %g %g\n", most, sums[3], mean[3]); // 9 9 2 */
+
+/* reduce: one result per sequence. out receives in->rows results (times lanes, see
+ * tally_operator_info), dense, of the operator's output dtype. An empty sequence gives the
+ * operator's empty value. With rows == 0 nothing is written. out must not overlap in. */
+TALLY_API tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void *out);
+
+/* A validity bitmap of the results of a reduction. For each sequence r, bit number
+ * valid_offset + r of `valid`, least significant bit first, becomes 1 if the sequence contributes
+ * at least one element to its result, else 0. It contributes none if it is empty, if all its
+ * elements are left out or, with a nan form, if all are NaN. Scans and windows write such bits if
+ * their output view has `valid` (chapter 4). On a GPU the processors do it, for memory of any
+ * kind. */
+TALLY_API tally_status tally_reduce_valid(tally *ctx, const char *op, const tally_view *in,
+                                          void *valid, int64_t valid_offset);
+
+/* Options of a scan. NULL or all zero: inclusive, forward, no initial value. */
+typedef struct tally_scan_options {
+    int exclusive; /* out[i] excludes element i; out[0] is init, or the empty value */
+    /* scans the reversed sequence and writes its results reversed: out[i] combines x[n-1], ...,
+     * x[i], in that order */
+    int reverse;
+    /* NULL, or one value of the output dtype that every sequence starts with (sum, prod, min,
+     * max, nan*, bit operators, first, last, ema; the other operators refuse it) */
+    const void *init;
+} tally_scan_options;
+
+/* scan (all prefixes): out[i] = reduce(x[0..i]) in bits; exclusive: reduce(x[0..i-1]). out is a
+ * view with the rows and lengths of in (with offsets: the same offsets) and the operator's output
+ * dtype. The lanes of one result are neighbours in memory, and the strides of out count results.
+ * out may be exactly in (same data, strides and element size); any other overlap is refused. */
+TALLY_API tally_status tally_scan(tally *ctx, const char *op, const tally_view *in,
+                                  const tally_view *out, const tally_scan_options *options);
+
+/* What happens to a window that is not full, which means that it reaches beyond its sequence. */
+typedef enum tally_edges {
+    TALLY_EDGES_MISSING = 0, /* n results; a window that is not full gives the empty value */
+    TALLY_EDGES_SHRINK,      /* n results; a window that is not full combines what it has */
+    TALLY_EDGES_VALID        /* max(n - w + 1, 0) results: only the full windows */
+} tally_edges;
+
+/* Window i covers elements i - before .. i + after; its width is w = before + 1 + after. Trailing
+ * windows of width w: before = w - 1, after = 0. Centred windows: before = w / 2, after =
+ * (w - 1) / 2. One of the two may be negative, with w >= 0: before = -1, after = 3 covers the
+ * three elements after i. Windows with a negative offset, and windows with a step, are computed
+ * one at a time, in time proportional to their elements. On a GPU the processors compute them,
+ * and streams refuse them. All zero: each element alone. NULL is refused. */
+typedef struct tally_window_options {
+    int64_t before, after; /* both 0: each element alone */
+    tally_edges edges;
+    /* 0, or: a window with fewer elements (not counting NaN for nan* operators) gives the empty
+     * value. With TALLY_EDGES_MISSING and min_count > 0, a window that is not full gives a value
+     * if it has at least min_count elements */
+    int64_t min_count;
+    /* 0 or 1: all results; s > 1: only results number 0, s, 2 s, ... (refused with offsets) */
+    int64_t step;
+} tally_window_options;
+
+/* window: out[i] = reduce of the elements of window i alone, counted from the window's first
+ * element. Elements outside the window do not affect its bits. out is a view with the rows of in,
+ * and tally_window_length(n, options) elements in each sequence. With offsets, TALLY_EDGES_VALID
+ * is refused, because lengths would change. out must not overlap in. */
+TALLY_API tally_status tally_window(tally *ctx, const char *op, const tally_view *in,
+                                    const tally_view *out, const tally_window_options *options);
+
+/* The number of results for a sequence of n elements: n, or max(n - w + 1, 0) with
+ * TALLY_EDGES_VALID; with a step, every step-th of them. */
+TALLY_API int64_t tally_window_length(int64_t n, const tally_window_options *options);
+
+/* ---- 6 keys -------------------------------------------------------------------------------------
+ * A reduction, scan or window by key is a verb on segments. If equal keys are adjacent,
+ * tally_runs makes the offsets. Else number the keys 0 .. groups - 1: tally_groups then makes
+ * offsets and an order, and tally_take gathers the values in that order. Elements of a group keep
+ * their order, so the bits of a group do not depend on threads. On a GPU the device computes runs
+ * and gathers if all arrays are in its memory, so the keys, offsets and values of a reduction by
+ * key need not leave it. The processors do the rest.
+ *
+ * Example:
+ *     int32_t city[8] = {0, 1, 0, 2, 2, 0, 1, 2}; // the group of each element of x
+ *     int64_t order[8], offsets[4];
+ *     float sorted[8], mean[3];
+ *     tally_view codes = tally_flat(city, TALLY_I32, 8), in = tally_flat(x, TALLY_F32, 8);
+ *     tally_view out = tally_flat(sorted, TALLY_F32, 8);
+ *     tally_groups(ctx, &codes, 3, order, offsets);
+ *     tally_take(ctx, &in, order, 8, &out);
+ *     tally_view groups = tally_segments(sorted, TALLY_F32, offsets, 3);
+ *     tally_reduce(ctx, "mean", &groups, mean);
+ *     printf("%g %g %g\n", mean[0], mean[1], mean[2]); // 5.33333 1.5 4 */
+
+/* Cuts n = keys->n elements into runs of equal neighbours. offsets[0] becomes 0, and
+ * offsets[1 .. *runs] the ends of the runs, the last of them n. keys: one sequence (rows 1), of
+ * any dtype and stride. NaN equals NaN, and -0 equals +0. offsets needs space for n + 1 values,
+ * even if there are fewer runs; only if keys and offsets are both on the device, *runs + 1 values
+ * suffice. offsets NULL: only counts. *runs is in host memory, so the call waits for it. */
+TALLY_API tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets,
+                                  int64_t *runs);
+/* A stable counting sort of integers. order[offsets[g] .. offsets[g + 1] - 1] become the
+ * positions of the elements equal to g, ascending. order has codes->n values, offsets has
+ * groups + 1. codes: one sequence of any integer dtype. A code outside 0 .. groups - 1 is
+ * TALLY_INVALID; the sentence names its position, and nothing is written. */
+TALLY_API tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups,
+                                    int64_t *order, int64_t *offsets);
+/* A gather: out[i] = in[order[i]], 0 <= i < n. in: one sequence. out: n elements of the same
+ * dtype, in memory that does not overlap in. A position outside 0 .. in->n - 1 is TALLY_INVALID,
+ * and nothing is written. */
+TALLY_API tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, int64_t n,
+                                  const tally_view *out);
+
+/* ---- 7 windows by ranges and by keys ------------------------------------------------------------
+ * Windows that are not a fixed number of neighbouring rows, but a distance in a sorted key such
+ * as a time or a price. On a GPU the processors compute them.
+ *
+ * Example:
+ *     int64_t time[8] = {0, 1, 5, 6, 7, 20, 21, 30}, start[8], end[8];
+ *     float sum[8];
+ *     tally_view keys = tally_flat(time, TALLY_I64, 8), in = tally_flat(x, TALLY_F32, 8);
+ *     tally_view out = tally_flat(sum, TALLY_F32, 8);
+ *     tally_key_window last = {.low = -2, .high = 0}; // from 2 units before each time
+ *     tally_window_bounds(ctx, &keys, &last, start, end);
+ *     tally_window_ranges(ctx, "sum", &in, start, end, 8, &out, 0);
+ *     printf("%g %g %g %g\n", sum[1], sum[4], sum[6], sum[7]); // 4 10 11 6 */
+
+/* out[r] = reduce of elements start[r] .. end[r] - 1 of one sequence, counted from start[r]. An
+ * empty range, or one with fewer than min_count elements (not counting NaN for nan* operators),
+ * gives the empty value. Ranges may come in any order and may overlap. Required: 0 <= start[r] <=
+ * end[r] <= in->n, else TALLY_INVALID, and nothing is written. out: one sequence of `results`
+ * results, which does not overlap in.
+ *
+ * Time per range: proportional to log2 of its length, or to its length if that is less; for exact
+ * sums, to the elements that differ from the range before it. Each thread keeps about two states
+ * for each element of the longest range. */
+TALLY_API tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *in,
+                                           const int64_t *start, const int64_t *end,
+                                           int64_t results, const tally_view *out,
+                                           int64_t min_count);
+
+/* 10^18: the unit of the fractions of decimals, here and in tally_file.h. */
+#define TALLY_KEY_PART INT64_C(1000000000000000000)
+
+/* Which rows with the key of row i belong to the window of row i: all of them (SQL's peers,
+ * Polars), or only those up to row i (pandas). Rows with other keys are not affected. */
+typedef enum tally_ties { TALLY_TIES_ALL = 0, TALLY_TIES_ROW } tally_ties;
+
+/* The window of row i contains the rows j with low <= key[j] - key[i] <= high. Distances are
+ * exact: nothing is rounded or overflows. The values of the keys count, not their positions: for
+ * descending keys, low = -t and high = 0 give the rows after row i. Trailing windows of a time t:
+ * low = -t, high = 0; for pandas' closed="right" also low_open = 1 and TALLY_TIES_ROW. Infinite
+ * f64 keys have distance 0 from equal ones, and infinite distance from all others; a window with
+ * an infinite low or high includes them at that end. All zero: the rows with the same key. */
+typedef struct tally_key_window {
+    /* for keys of i32, i64 and u64; both 0: the same key. Fields that are not for the type of the
+     * keys must be 0 */
+    int64_t low, high;
+    double low_real, high_real; /* for keys of f64, not NaN */
+    int low_open, high_open;    /* 1: a key at exactly this distance is outside */
+    tally_ties ties;
+    /* NULL, or low and high for each row (calendar months), for integer keys */
+    const int64_t *lows, *highs;
+    /* Decimals. NULL, or key i is keys[i] + parts[i] / TALLY_KEY_PART. The limits are low +
+     * low_part / TALLY_KEY_PART and high + high_part / TALLY_KEY_PART. All parts are in
+     * 0 .. TALLY_KEY_PART - 1: -0.5 is -1 and TALLY_KEY_PART / 2. */
+    const int64_t *parts;
+    int64_t low_part, high_part;
+} tally_key_window;
+/* Computes start and end of the window of each row, for tally_window_ranges. keys: one sequence
+ * of i32, i64, u64 or f64, sorted, ascending or descending. Unsorted keys and NaN are
+ * TALLY_INVALID; the sentence names the row and both keys, and nothing is written. TALLY_TIES_ROW
+ * is TALLY_INVALID too if a window would leave out a row and include rows after it. start and end
+ * have keys->n values. */
+TALLY_API tally_status tally_window_bounds(tally *ctx, const tally_view *keys,
+                                           const tally_key_window *window, int64_t *start,
+                                           int64_t *end);
+
+/* ---- 8 operators and dtypes ---------------------------------------------------------------------
+ * doc/operators.md describes every operator. A program can ask for the same facts.
+ *
+ * Example:
+ *     tally_operator_info info;
+ *     tally_operator(ctx, "minmax", TALLY_F32, &info);
+ *     printf("%d values of %s\n", info.lanes, tally_dtype_name(info.output)); // 2 values of f32 */
+
+/* The names of all operators, NULL-terminated, in static memory. */
+TALLY_API const char *const *tally_operators(void);
+TALLY_API const char *tally_dtype_name(tally_dtype dtype); /* NULL if there is no such dtype */
+TALLY_API tally_dtype tally_dtype_parse(const char *name); /* 0 if there is no such dtype */
+TALLY_API size_t tally_dtype_size(tally_dtype dtype);      /* bytes; 0 if there is no such dtype */
+/* The type that two inputs of types a and b are widened to (doc/inputs.md has the table); 0 if
+ * there is no such dtype. */
+TALLY_API tally_dtype tally_common_dtype(tally_dtype a, tally_dtype b);
+TALLY_API const char *tally_version(void);
+TALLY_API const char *tally_status_name(tally_status status);
+
+typedef struct tally_operator_info {
+    const char *name;
+    const char *text;   /* a description of one line */
+    const char *empty;  /* the result of no elements, in words */
+    const char *param;  /* "" or the parameter's name */
+    tally_dtype output; /* the type of results for the dtype asked about */
+    /* the type of the arithmetic; 0: none (elements are only moved and compared) */
+    tally_dtype accumulator;
+    int lanes; /* values per result */
+    /* 1: class X, any order of evaluation gives the same bits; 0: class R, the tree decides the
+     * bits */
+    int exact;
+    int seedable; /* accepts tally_scan_options.init */
+    int inputs;   /* 1, or 2: the view and its next (chapter 4) */
+} tally_operator_info;
+/* Describes `op` (with its suffixes) for elements of dtype. An error names the choices. ctx may
+ * be NULL. */
+TALLY_API tally_status tally_operator(tally *ctx, const char *op, tally_dtype dtype,
+                                      tally_operator_info *info);
+
+/* ---- 9 operators of your own --------------------------------------------------------------------
+ * An operator is a short text in C (doc/user-operators.md teaches it in ten minutes) with a
+ * state, lift, combine, lower and empty. After tally_define its name can be used in this context
+ * like any other operator's name, on every device and with the same bits. Operands keep their
+ * order, so the operator need not commute.
+ *
+ * tally_define reads the text's declarations. The text is compiled at its first use for a dtype:
+ * for the processors by the system's C compiler ($CC, or cc, gcc or clang from PATH), for a GPU
+ * by NVRTC or the OpenCL driver. A GPU context needs no C compiler, except for streams, fragments
+ * and reversed scans of segments, which are TALLY_UNSUPPORTED without one. Compiled code is kept
+ * on disk ($XDG_CACHE_HOME/tally or ~/.cache/tally). The text is code that runs with your rights:
+ * do not define a text from an untrusted source.
+ *
+ * A wrong text is TALLY_BAD_DATA. The sentence names where:line and the first mistake.
+ * tally_define returns it, or the first use if only the compiler finds the mistake. Built-in
+ * names are refused. If a name is defined again, calls from then on use the new text; existing
+ * streams and fragments keep the text that they were made with. A saved fragment contains the
+ * name and a hash of the text; to load it, the same text must be defined. tally_close releases
+ * all texts.
+ *
+ * Example:
+ *     const char text[] = "#define OP_STATE(F) F(real, s)\n"
+ *                         "typedef struct { OP_STATE(FIELD) } state;\n"
+ *                         "fn state lift(elem x, idx i, par p)\n"
+ *                         "{ state r; r.s = to_real(x) * to_real(x); return r; }\n"
+ *                         "fn state combine(state a, state b)\n"
+ *                         "{ state r; r.s = a.s + b.s; return r; }\n"
+ *                         "fn result lower(state a, real n, idx first, par p)\n"
+ *                         "{ return to_result(a.s); }\n"
+ *                         "fn result empty(par p) { return to_result(num(0)); }\n";
+ *     float squares = 0;
+ *     tally_view in = tally_flat(x, TALLY_F32, 8);
+ *     tally_define(ctx, "squares", text, NULL);
+ *     tally_reduce(ctx, "squares", &in, &squares);
+ *     printf("%g\n", squares); // 173 */
+
+/* name: letters, digits and _, at most 31 characters. text: NUL-terminated, at most 64 KiB,
+ * copied. where: the file name for error sentences; NULL: name. */
+TALLY_API tally_status tally_define(tally *ctx, const char *name, const char *text,
+                                    const char *where);
+/* The same, with the text from a file. name NULL: the file's name without its folder and ending. */
+TALLY_API tally_status tally_define_file(tally *ctx, const char *name, const char *path);
+
+/* ---- 10 devices, conformance --------------------------------------------------------------------
+ * The devices of this machine, and a check of their bits.
+ *
+ * Example:
+ *     const char *report;
+ *     tally_device_info d;
+ *     for (int i = 0; tally_device(i, &d) == TALLY_OK; i++)
+ *         if (!strcmp(d.name, "cpu")) printf("usable: %d\n", d.usable); // usable: 1
+ *     if (tally_verify(ctx, 1, 20, &report) != TALLY_OK) puts(tally_error(ctx)); */
+
+typedef struct tally_device_info {
+    const char *name; /* the name for tally_open */
+    const char *text; /* the model, in words */
+    int usable;
+    const char *reason; /* why it is not usable, or "" */
+    int processors;     /* the most threads a context uses by default */
+    /* the CPU instruction sets of this build that run on this machine, widest last, separated by
+     * spaces */
+    const char *isas;
+} tally_device_info;
+/* Describes device number index (from 0). TALLY_INVALID past the end. */
+TALLY_API tally_status tally_device(int index, tally_device_info *info);
+
+/* Checks the context's device against the law executed in scalar C. Generates `cases` random
+ * cases (operator, dtype, shape, view, sizes, extreme values) from `seed` and compares each
+ * result by memcmp. *report becomes one sentence, owned by ctx. Returns TALLY_MISMATCH if a
+ * result differs. */
+TALLY_API tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, const char **report);
+
+/* ---- 11 GPUs ------------------------------------------------------------------------------------
+ * Each input and each output of the verbs may be in host memory or in device memory.
  *   Host memory     has any size; it may exceed the device's memory. A small array is copied to
  *                   the device and back at once. A larger one is copied through page-locked
  *                   memory in pieces, while kernels run (doc/gpu.md). If it is page-locked
@@ -194,7 +610,16 @@ TALLY_API const char *tally_isa(const tally *ctx);
  *                   tally_times counts the elements. tally copies device memory to the host for
  *                   them, and the results back. The bits are the same.
  *
- * Every call restores the caller's current CUDA context. */
+ * Every call restores the caller's current CUDA context.
+ *
+ * Example:
+ *     int device;
+ *     tally_times_info spent;
+ *     tally_time(ctx, 1);
+ *     tally_owner(ctx, x, &device);
+ *     tally_times(ctx, &spent);
+ *     printf("device %d, %g s in kernels\n", device, spent.kernels); // device -1, 0 s in kernels
+ * Device -1 is host memory; the processors have no kernels to measure. */
 
 /* Makes the context issue its work to `stream`. On CUDA it is a CUstream or cudaStream_t of the
  * same device; cudaStreamPerThread and cudaStreamLegacy are allowed. On OpenCL it is an in-order
@@ -248,706 +673,7 @@ TALLY_API tally_status tally_time(tally *ctx, int on);
  * values are zero. */
 TALLY_API tally_status tally_times(tally *ctx, tally_times_info *times);
 
-/* ---- 4 the three verbs ----------------------------------------------------------------------- */
-
-typedef struct tally_view tally_view; /* the input and output of the verbs: section 5 */
-
-/* An operator is named by a string: NAME, NAME:f64 (an f64 accumulator for f16, bf16 and f32),
- * NAME:PARAM or NAME:param=VALUE ("var:1", "var:ddof=1", "ema:alpha=0.1"), or a combination
- * ("ema:f64:0.1"). tally_operators lists the names; tally_operator describes an operator's
- * result.
- *
- * sum:exact, mean:exact, dot:exact and their nan forms, for f16, bf16, f32 and f64, give the real
- * sum or mean of the elements, or the real sum of the real products, rounded once to nearest
- * even. The result is f32, for f64 elements or with :f64 it is f64. The order of the elements
- * does not affect its bits. It overflows only if that rounded value does, and it is never -0. A
- * NaN, or both inf and -inf, gives NaN (doc/exact.md). On GPUs the processors compute scans and
- * windows of these operators.
- *
- *     tally_view in = tally_flat(x, TALLY_F32, 8), out = tally_flat(mean, TALLY_F32, 8);
- *     tally_window_options three = {.before = 2, .edges = TALLY_EDGES_SHRINK};
- *     if (tally_window(ctx, "mean", &in, &out, &three)) puts(tally_error(ctx)); */
-
-/* reduce: one result per sequence. out receives in->rows results (times lanes, see
- * tally_operator_info), dense, of the operator's output dtype. An empty sequence gives the
- * operator's empty value. With rows == 0 nothing is written. out must not overlap in. */
-TALLY_API tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void *out);
-
-/* A validity bitmap of the results of a reduction. For each sequence r, bit number
- * valid_offset + r of `valid`, least significant bit first, becomes 1 if the sequence contributes
- * at least one element to its result, else 0. It contributes none if it is empty, if all its
- * elements are left out or, with a nan form, if all are NaN. Scans and windows write such bits if
- * their output view has `valid` (section 5). On a GPU the processors do it, for memory of any
- * kind. */
-TALLY_API tally_status tally_reduce_valid(tally *ctx, const char *op, const tally_view *in,
-                                          void *valid, int64_t valid_offset);
-
-/* Options of a scan. NULL or all 0: inclusive, forward, no initial value. */
-typedef struct tally_scan_options {
-    int exclusive; /* out[i] excludes element i; out[0] is init, or the empty value */
-    /* scans the reversed sequence and writes its results reversed: out[i] combines x[n-1], ...,
-     * x[i], in that order */
-    int reverse;
-    /* NULL, or one value of the output dtype that every sequence starts with (sum, prod, min,
-     * max, nan*, bit operators, first, last, ema; the other operators refuse it) */
-    const void *init;
-} tally_scan_options;
-
-/* scan (all prefixes): out[i] = reduce(x[0..i]) in bits; exclusive: reduce(x[0..i-1]). out is a
- * view with the rows and lengths of in (with offsets: the same offsets) and the operator's output
- * dtype. The lanes of one result are neighbours in memory, and the strides of out count results.
- * out may be exactly in (same data, strides and element size); any other overlap is refused. */
-TALLY_API tally_status tally_scan(tally *ctx, const char *op, const tally_view *in,
-                                  const tally_view *out, const tally_scan_options *options);
-
-/* What happens to a window that is not full, which means that it reaches beyond its sequence. */
-typedef enum tally_edges {
-    TALLY_EDGES_MISSING = 0, /* n results; a window that is not full gives the empty value */
-    TALLY_EDGES_SHRINK,      /* n results; a window that is not full combines what it has */
-    TALLY_EDGES_VALID        /* max(n - w + 1, 0) results: only the full windows */
-} tally_edges;
-
-/* Window i covers elements i - before .. i + after; its width is w = before + 1 + after. Trailing
- * windows of width w: before = w - 1, after = 0. Centred windows: before = w / 2, after =
- * (w - 1) / 2. One of the two may be negative, with w >= 0: before = -1, after = 3 covers the
- * three elements after i. Windows with a negative offset, and windows with a step, are computed
- * one at a time, in time proportional to their elements. On a GPU the processors compute them,
- * and streams refuse them. */
-typedef struct tally_window_options {
-    int64_t before, after; /* both 0: each element alone */
-    tally_edges edges;
-    /* 0, or: a window with fewer elements (not counting NaN for nan* operators) gives the empty
-     * value. With TALLY_EDGES_MISSING and min_count > 0, a window that is not full gives a value
-     * if it has at least min_count elements */
-    int64_t min_count;
-    /* 0 or 1: all results; s > 1: only results number 0, s, 2 s, ... (refused with offsets) */
-    int64_t step;
-} tally_window_options;
-
-/* window: out[i] = reduce of the elements of window i alone, counted from the window's first
- * element. Elements outside the window do not affect its bits. out is a view with the rows of in,
- * and tally_window_length(n, options) elements in each sequence. With offsets, TALLY_EDGES_VALID
- * is refused, because lengths would change. out must not overlap in. */
-TALLY_API tally_status tally_window(tally *ctx, const char *op, const tally_view *in,
-                                    const tally_view *out, const tally_window_options *options);
-
-/* The number of results for a sequence of n elements: n, or max(n - w + 1, 0) with
- * TALLY_EDGES_VALID; with a step, every step-th of them. */
-TALLY_API int64_t tally_window_length(int64_t n, const tally_window_options *options);
-
-/* ---- 5 views: rows, columns, every k-th element, segments ---------------------------------------
- *
- * A view is a batch of one-dimensional sequences. Each sequence is a separate problem, whose
- * elements are counted from its own first element. The element i of sequence r is at
- * data[r * row_stride + i * stride]. Strides may have any value that stays within memory. In
- * inputs, stride 0 repeats one element and row_stride 0 repeats one sequence: all these elements
- * are read from one place. In outputs every result needs a place of its own. Strides that no
- * element depends on are ignored: `stride` if n is 1, `row_stride` if rows is 1. If a view has no
- * elements, only rows, n and offsets matter, so a scan of 2^62 rows of 0 elements does nothing.
- * The elements of a view, each counted as often as it is read, take less than 2^63 bytes, and so
- * does the distance that its strides span.
- *
- *     const int64_t offsets[] = {0, 3, 3, 4, 8};             // segments of 3, 0, 1 and 4 elements
- *     int64_t sum[4];
- *     tally_view in = tally_segments(x, TALLY_I32, offsets, 4);
- *     tally_reduce(ctx, "sum", &in, sum); */
-struct tally_view {
-    /* element (0, 0); an input view never writes it; may be NULL if there is no element */
-    void *data;
-    tally_dtype dtype;
-    /* the number of sequences; 0: nothing to do. If rows and row_stride are 0, but n is not (or
-     * data is set and stride is 0), the view was not filled in and is refused. One sequence: rows
-     * = 1 */
-    int64_t rows;
-    int64_t n;          /* elements in each sequence (ignored with offsets) */
-    int64_t row_stride; /* elements from one sequence to the next (ignored with offsets) */
-    /* elements from one element to the next: 1 dense, k every k-th, negative backwards. A stride
-     * that is not filled in is 0: every element of the sequence is its first one */
-    int64_t stride;
-    /* NULL, or rows + 1 ascending offsets (as in CSR): the elements of sequence r are
-     * data[j * stride], offsets[r] <= j < offsets[r + 1]. For a GPU device they may be in host or
-     * device memory (section 3) */
-    const int64_t *offsets;
-    /* NULL, or a validity bitmap as in Arrow: one bit per element, least significant bit first;
-     * an element with bit 0 is left out. The bit of element (r, i) has number valid_offset +
-     * r * row_stride + i * stride (with offsets: valid_offset + j * stride for element number j).
-     * In an output view the bits are written: 0 if the result has no elements, or if its window
-     * has fewer than min_count elements, or is not full and has no value by the rule for edges;
-     * else 1. The result with bit 0 is the operator's empty value. Streams and windows by ranges
-     * write no bits */
-    const void *valid;
-    int64_t valid_offset;
-    /* NULL, or the operator's second input: a view with the same rows and lengths (with offsets:
-     * the same offsets), any strides and any dtype, whose own next is NULL */
-    const tally_view *next;
-};
-
-/* n adjacent elements: one sequence. */
-static inline tally_view tally_flat(const void *data, tally_dtype dtype, int64_t n)
-{
-    tally_view v = {(void *)(uintptr_t)data, dtype, 1, n, n, 1, NULL, NULL, 0, NULL};
-    return v;
-}
-/* The rows of a row-major matrix of rows x columns elements. */
-static inline tally_view tally_rows(const void *data, tally_dtype dtype, int64_t rows,
-                                    int64_t columns)
-{
-    tally_view v = {(void *)(uintptr_t)data, dtype, rows, columns, columns, 1, NULL, NULL, 0, NULL};
-    return v;
-}
-/* The columns of a row-major matrix of rows x columns elements: `columns` sequences of `rows`
-   elements. */
-static inline tally_view tally_columns(const void *data, tally_dtype dtype, int64_t rows,
-                                       int64_t columns)
-{
-    tally_view v = {(void *)(uintptr_t)data, dtype, columns, rows, 1, columns, NULL, NULL, 0, NULL};
-    return v;
-}
-/* `segments` sequences of adjacent elements, cut by segments + 1 ascending offsets. */
-static inline tally_view tally_segments(const void *data, tally_dtype dtype, const int64_t *offsets,
-                                        int64_t segments)
-{
-    tally_view v = {(void *)(uintptr_t)data, dtype, segments, 0, 0, 1, offsets, NULL, 0, NULL};
-    return v;
-}
-
-/* ---- 6 streams ----------------------------------------------------------------------------------
- * The result of one call on all data, in bits, from data that comes in chunks of any size. State:
- * at most 64 tree nodes, one per binary digit of the length so far (reduce, scan), plus the last
- * w - 1 elements (window). A stream has one sequence, whose elements come in the order of the
- * pushes; or it has many (tally_stream_reduce_rows).
- *
- *     tally_stream *s;
- *     double mean;
- *     tally_stream_reduce(ctx, "nanmean", TALLY_F64, &s);
- *     while (tally_file_read(file, x, 1000, &got) == TALLY_OK && got > 0)
- *         tally_stream_push(s, x, got, NULL, NULL);
- *     tally_stream_finish(s, &mean, NULL);
- *     tally_stream_close(s); */
-TALLY_API tally_status tally_stream_reduce(tally *ctx, const char *op, tally_dtype dtype,
-                                           tally_stream **stream);
-/* Forward scans only: options->reverse is refused. */
-TALLY_API tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype,
-                                         const tally_scan_options *options, tally_stream **stream);
-TALLY_API tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype,
-                                           const tally_window_options *options,
-                                           tally_stream **stream);
-/* Pushes n dense elements and sets *produced to the number of results written. reduce: none; out
- * and produced may be NULL. scan: n results. window: the results whose elements have all arrived,
- * at most n + before + after; out needs space for tally_stream_room(stream, n) results. out must
- * not overlap x, except that a scan may be in place. */
-TALLY_API tally_status tally_stream_push(tally_stream *stream, const void *x, int64_t n, void *out,
-                                         int64_t *produced);
-/* Ends the data. reduce: writes the one result. scan: writes nothing. window: writes the
- * remaining results. After this call the stream can only be closed. */
-TALLY_API tally_status tally_stream_finish(tally_stream *stream, void *out, int64_t *produced);
-/* The most results that a push of n elements can write, at most 2^63 - 1; with n = -1, the most
- * that tally_stream_finish can write. */
-TALLY_API int64_t tally_stream_room(const tally_stream *stream, int64_t n);
-TALLY_API void tally_stream_close(tally_stream *stream);
-/* Starts a stream from a fragment (section 7): the stream continues after the elements of
- * `before`. The stream is a reduction or a scan, of one sequence or of many, without any push so
- * far. The fragment must have every element from 0 to its end, and the same operator, dtype and
- * number of sequences. The fragment is not changed. */
-TALLY_API tally_status tally_stream_resume(tally_stream *stream, const tally_fragment *before);
-/* Does what tally_stream_push does, for the elements at x from which the fragment `folded` was
- * made. The fragment must have one range, which begins at the stream's next element. A scan gives
- * the same results, and reads x once less if x is device memory. x must not have changed since
- * the fragment was made. */
-TALLY_API tally_status tally_stream_push_folded(tally_stream *stream, const void *x,
-                                                const tally_fragment *folded, void *out,
-                                                int64_t *produced);
-
-/* Many sequences that grow together, such as the cells of a field from step to step. The results
- * are those of tally_reduce, tally_scan or tally_window of `rows` sequences. A step is one new
- * element of each sequence. Memory may be of any kind. A GPU computes a reduction whose first
- * step is in its memory; the processors compute everything else. State of reduce and scan: up to
- * 7 steps as they came, and for each sequence one node per binary digit of the number of steps
- * (scan: two). A step costs a copy, and every eighth step also combines 8. State of a window: the
- * steps that it needs.
- *
- * A push takes a view of `rows` sequences with n more elements of each (one step:
- * tally_columns(x, dtype, 1, rows)). Streams of one sequence take views of one sequence. In every
- * push the view may have validity and a second input. For an operator of two inputs, dtype is
- * their common type (doc/inputs.md). out is NULL for a reduction, whose finish writes `rows`
- * results. Else out is a view of the results: for a scan it has as many as in has elements, for a
- * window at least tally_stream_results(stream, in->n) of each sequence. It must not overlap in,
- * except that a scan of one sequence may be in place. tally_stream_room counts the results of all
- * sequences. The finish of a window writes the results of each sequence as neighbours. */
-TALLY_API tally_status tally_stream_reduce_rows(tally *ctx, const char *op, tally_dtype dtype,
-                                                int64_t rows, tally_stream **stream);
-TALLY_API tally_status tally_stream_scan_rows(tally *ctx, const char *op, tally_dtype dtype,
-                                              int64_t rows, const tally_scan_options *options,
-                                              tally_stream **stream);
-TALLY_API tally_status tally_stream_window_rows(tally *ctx, const char *op, tally_dtype dtype,
-                                                int64_t rows, const tally_window_options *options,
-                                                tally_stream **stream);
-TALLY_API tally_status tally_stream_push_view(tally_stream *stream, const tally_view *in,
-                                              const tally_view *out);
-/* The number of results of each sequence from a push of a view with n more elements; with n = -1,
- * from the finish. */
-TALLY_API int64_t tally_stream_results(const tally_stream *stream, int64_t n);
-/* Does what tally_stream_finish does, and writes into a view with space for at least
- * tally_stream_results(stream, -1) results of each sequence (a reduction: one). */
-TALLY_API tally_status tally_stream_finish_view(tally_stream *stream, const tally_view *out);
-
-/* Many sequences that grow in any order, such as groups of equal keys. Each group's result is
- * tally_reduce of its elements, in the order of the pushes. Element i of a push belongs to group
- * codes[i], 0 <= codes[i] < groups. The number of groups may grow from push to push, and a group
- * may have no elements. The finish writes one result for each of the `groups` of the last push. x
- * has dense elements in host memory; operators have one input; the processors do the work. State:
- * 16 bytes per group, plus at most floor(log2 g) + 1 nodes for a group of g elements, twice as
- * many while its list grows (an exact sum: up to 256 elements, beyond that 2.2 KB). With at most
- * 4096 groups, groups of many elements take 1 KB more. */
-TALLY_API tally_status tally_stream_reduce_groups(tally *ctx, const char *op, tally_dtype dtype,
-                                                  tally_stream **stream);
-TALLY_API tally_status tally_stream_push_groups(tally_stream *stream, const void *x,
-                                                const int32_t *codes, int64_t n, int64_t groups);
-
-/* ---- 7 fragments --------------------------------------------------------------------------------
- * A fragment is the partial reduction of the elements [start, start + n) of a longer sequence,
- * held as at most 2 log2 n tree nodes. Fragments merge in any order, and may have gaps until the
- * last part arrives. However the data is cut, between files, threads or machines, the final bits
- * are those of tally_reduce on the whole sequence. */
-TALLY_API tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype,
-                                           const void *x, int64_t start, int64_t n,
-                                           tally_fragment **fragment);
-/* The same for many sequences at once: elements start .. start + x->n - 1 of each sequence of a
- * view without offsets, which may have validity and a second input. For two inputs the dtype of
- * the fragment is their common type (doc/inputs.md). All sequences have the same ranges, so the
- * fragment has one list of ranges, and a result for each of x->rows sequences. Fragments merge if
- * they have the same number of sequences, with elements left out or not. Memory may be of any
- * kind; on a GPU the processors do the work. */
-TALLY_API tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view *x,
-                                              int64_t start, tally_fragment **fragment);
-/* Adds the elements of `right` to `left`; `right` is not changed. If both have an element, the
- * call returns TALLY_INVALID and nothing changes. */
-TALLY_API tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *right);
-/* Writes the result of a fragment that has every element from 0 to its end: for each sequence one
- * result (times lanes). */
-TALLY_API tally_status tally_fragment_result(const tally_fragment *fragment, void *out);
-/* The first element, and the end (one past the last element). */
-TALLY_API void tally_fragment_range(const tally_fragment *fragment, int64_t *start, int64_t *end);
-/* Returns the number of ranges, which have gaps between them, and writes the ranges first ..
- * first + count - 1 to starts and ends. Each of these may be NULL. */
-TALLY_API int64_t tally_fragment_ranges(const tally_fragment *fragment, int64_t first,
-                                        int64_t count, int64_t *starts, int64_t *ends);
-typedef struct tally_fragment_info {
-    const char *op; /* lives as long as the fragment */
-    tally_dtype dtype;
-    int64_t elements, ranges, nodes; /* of each sequence */
-    int64_t rows;                    /* sequences */
-} tally_fragment_info;
-TALLY_API void tally_fragment_about(const tally_fragment *fragment, tally_fragment_info *info);
-/* A fragment as a portable byte string (little-endian, versioned, with a checksum). save: *bytes
- * is the size of the buffer on entry and the length on return; a NULL buffer asks for the length.
- * load: returns TALLY_BAD_DATA if the bytes are truncated, altered or foreign. */
-TALLY_API tally_status tally_fragment_save(const tally_fragment *fragment, void *buffer,
-                                           size_t *bytes);
-TALLY_API tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes,
-                                           tally_fragment **fragment);
-TALLY_API void tally_fragment_free(tally_fragment *fragment);
-
-/* ---- 8 operators of your own --------------------------------------------------------------------
- * An operator is a short text in C (doc/user-operators.md teaches it in ten minutes) with a
- * state, lift, combine, lower and empty. After tally_define its name can be used in this context
- * like any other operator's name, on every device and with the same bits. Operands keep their
- * order, so the operator need not commute.
- *
- * tally_define reads the text's declarations. The text is compiled at its first use for a dtype:
- * for the processors by the system's C compiler ($CC, or cc, gcc or clang from PATH), for a GPU
- * by NVRTC or the OpenCL driver. A GPU context needs no C compiler, except for streams, fragments
- * and reversed scans of segments, which are TALLY_UNSUPPORTED without one. Compiled code is kept
- * on disk ($XDG_CACHE_HOME/tally or ~/.cache/tally). The text is code that runs with your rights:
- * do not define a text from an untrusted source.
- *
- * A wrong text is TALLY_BAD_DATA. The sentence names where:line and the first mistake.
- * tally_define returns it, or the first use if only the compiler finds the mistake. Built-in
- * names are refused. If a name is defined again, calls from then on use the new text; existing
- * streams and fragments keep the text that they were made with. A saved fragment contains the
- * name and a hash of the text; to load it, the same text must be defined. tally_close releases
- * all texts. */
-
-/* name: letters, digits and _, at most 31 characters. text: NUL-terminated, at most 64 KiB,
- * copied. where: the file name for error sentences; NULL: name. */
-TALLY_API tally_status tally_define(tally *ctx, const char *name, const char *text,
-                                    const char *where);
-/* The same, with the text from a file. name NULL: the file's name without its folder and ending. */
-TALLY_API tally_status tally_define_file(tally *ctx, const char *name, const char *path);
-
-/* ---- 9 files --------------------------------------------------------------------------------- */
-
-/* How to read a file. All zero: guess everything from the name and the first bytes. Strings are
- * read only during tally_file_open. */
-typedef struct tally_file_options {
-    const char *format; /* NULL or "auto", "npy", "raw", "text", "csv", "netcdf" */
-    /* raw: required. text, csv: the type of the values (default f64). npy: must be the file's
-     * type if given; bf16 for V2 */
-    tally_dtype dtype;
-    /* csv, text: a column's name or its number from 1, or several: "price,qty", "2-5", "3-" (to
-     * the last column). NULL: in csv the only column with numbers; in text every number is a
-     * value, line by line */
-    const char *column;
-    char delimiter; /* 0: guess (csv: comma, semicolon or tab; text: white space) */
-    /* csv, text: 1 the first line is a header, -1 it is not, 0: guess, and refuse the file if its
-     * first lines do not tell */
-    int header;
-    /* bad cells are skipped and counted, and are no error; in a table the whole line is skipped */
-    int skip_bad;
-    /* raw, text, csv: the dtype if `dtype` is 0 (a file that states its own type keeps it) */
-    tally_dtype assume;
-    /* csv, text: the file is a table (ndim 2), with a row of values per line, also if it has one
-     * column. Several columns are always a table. column NULL: all columns with numbers */
-    int table;
-    int keep; /* csv, text: a table whose lines can also be read by tally_file_line */
-    /* csv, text: the key columns, named like those of `column`. Lines with equal key cells form a
-     * group: see tally_file_read_by. With column NULL, the columns of values are chosen among the
-     * others */
-    const char *by;
-    /* netcdf: the name of a variable, or GROUP/NAME. NULL: the only variable that is not the
-     * coordinate of a dimension. Missing values become NaN and packed values become f64, as
-     * doc/formats.md says; with dtype f64 all values become f64 */
-    const char *variable;
-    /* netcdf: NULL, or a NULL-terminated list of further files with the same variable. All files
-     * form one array: they are joined, in the given order, along the dimension `along`. Their
-     * coordinates along it (the variable with its name) must continue from file to file without
-     * repeating or going back */
-    const char *const *more;
-    /* the last column of `by` is not a key: it has the times of the lines (see
-     * tally_file_read_times) */
-    int by_time;
-    /* csv, text: lines that begin with this character are skipped. 0: '#' in text, none in csv;
-     * -1: none */
-    int comment;
-    /* csv, text: a character between groups of three digits, as in "4,903,185"; 0: none */
-    char thousands;
-    const char *along; /* netcdf, with `more`: the name of a dimension; NULL: the first */
-    /* netcdf: the most bytes of chunks that stay in memory because parts of them are read again;
-     * 0: 512 MiB */
-    int64_t memory;
-} tally_file_options;
-
-typedef struct tally_file_info {
-    const char *name;   /* as given; "-" is standard input */
-    const char *format; /* "npy", "raw", "text", "csv" or "netcdf" */
-    tally_dtype dtype;
-    int ndim;         /* 1 for raw, text, csv; 2 for a table */
-    int64_t shape[8]; /* -1: unknown until the end (text, csv, pipes); a table: {-1, columns} */
-    int64_t elements; /* product of shape, or -1 */
-    int fortran;      /* npy: column-major order */
-    /* All elements in native byte order in memory, or NULL (then call tally_file_read). This is
-     * the mapped file: if another process makes the file shorter, reading the memory gives zeros
-     * or the signal SIGBUS, so check `shrunk` when the work is done. tally_file_read does
-     * neither: it fails. */
-    const void *mapped;
-    int64_t skipped;                 /* bad cells skipped so far */
-    int64_t bytes_read, bytes_total; /* progress; total is -1 if unknown */
-    /* the file is shorter than when it was opened: what was read through `mapped` was not its
-     * content */
-    int shrunk;
-    const char *header; /* csv, text: the header's line, or NULL */
-    /* with a header: the names of the columns that are read; else NULL */
-    const char *const *columns;
-    char delimiter;          /* csv, text: 0 is white space */
-    int64_t key_columns;     /* options.by: the number of key columns; else 0 */
-    const char *const *keys; /* with a header: the names of the key columns; else NULL */
-    /* netcdf: the names of the dimensions (NULL for a single value); else NULL */
-    const char *const *dimensions;
-    /* options.by_time, the kind of the times read so far: 0 none read, 1 numbers, 2 times without
-     * a zone, 3 times with a zone */
-    int times;
-    int64_t comments; /* a table: lines skipped so far because they are comments */
-    /* netcdf: elements along each dimension that are stored together, and are best read together;
-     * 0: unknown */
-    int64_t chunk[8];
-    /* netcdf: the variable's attributes units and calendar, such as "days since 1970-01-01"; else
-     * NULL */
-    const char *units, *calendar;
-} tally_file_info;
-
-/* Opens a file for reading. path "-" is standard input. options NULL: all zero, guess everything.
- * On failure *file is NULL, and the error sentence names the file and the reason. ctx NULL: reads
- * with one thread, and tally_error(NULL) gives the sentence. */
-TALLY_API tally_status tally_file_open(tally *ctx, const char *path,
-                                       const tally_file_options *options, tally_file **file);
-/* What is known now; counts grow while the file is read. The pointers in *info, also `mapped`,
- * belong to the file and are valid until tally_file_close. file NULL: all zero, bytes_total -1. */
-TALLY_API void tally_file_get_info(const tally_file *file, tally_file_info *info);
-/* Reads the next elements into buffer, at most max, in the order of the file. *got is their
- * number, 0 at the end. Nothing is transposed: column-major data comes with its first index
- * running fastest, here and in `mapped`. */
-TALLY_API tally_status tally_file_read(tally_file *file, void *buffer, int64_t max, int64_t *got);
-/* netcdf: reads the part of the array that begins at start[] and has count[] elements along each
- * dimension, in C order. tally_file_read then continues where it was. */
-TALLY_API tally_status tally_file_read_box(tally_file *file, const int64_t *start,
-                                           const int64_t *count, void *buffer);
-/* options.by: reads elements as tally_file_read does, and for each line the number of its group.
- * Groups are numbered from 0 in the order in which their keys first appear. Keys are compared as
- * text, without surrounding blanks and quotes: 1 and 1.0 are different keys, and an empty cell is
- * a key. codes receives one number for each line of the *got elements; NULL: none. max must be at
- * least the elements of one line. */
-TALLY_API tally_status tally_file_read_by(tally_file *file, void *buffer, int32_t *codes,
-                                          int64_t max, int64_t *got);
-/* The time of a line. For dates: `whole` is the nanoseconds since 1970 and `part` is 0. For
- * numbers: exactly whole + part / TALLY_KEY_PART. */
-typedef struct tally_line_time {
-    int64_t whole, part;
-} tally_line_time;
-/* options.by_time: reads elements as tally_file_read_by does, and the time of each line. Times
- * are ISO 8601 (2024-05-01T13:30:00.5+02:00, also 20240501T1330, and a blank for T), with at most
- * nine digits after the second's point; all have the same zone, or none has a zone. Or they are
- * numbers from -2^63 to 2^64 - 1 with at most 18 digits after the point. *dtype, the type of
- * `whole`, is i64; it becomes u64 with the first read that meets a number above 2^63 - 1. A
- * column with such a number and one below 0 is an error. Within a group times must not decrease.
- * codes must be NULL if there is no key column. */
-TALLY_API tally_status tally_file_read_times(tally_file *file, void *buffer, int32_t *codes,
-                                             tally_line_time *times, tally_dtype *dtype,
-                                             int64_t max, int64_t *got);
-/* The number of groups so far (0: none, or no options.by), and the text of cell `column` of a
- * group's key, both counted from 0. The text belongs to the file until it is closed. NULL: there
- * is no such cell. */
-TALLY_API int64_t tally_file_groups(const tally_file *file);
-TALLY_API const char *tally_file_key(const tally_file *file, int64_t group, int64_t column);
-/* options.keep: the text, without its line end, of the next line whose values tally_file_read
- * gave. *line NULL: there are no more. The text is valid until the next tally_file_read, which
- * also skips the lines that were not asked for. */
-TALLY_API tally_status tally_file_line(tally_file *file, const char **line, size_t *length);
-/* Ends reading or writing, and frees the file; NULL is allowed. A created file must be closed
- * too, also after tally_file_commit. Without a commit the written data is discarded, and the old
- * file stays. Standard output, FIFOs and devices keep what was written. */
-TALLY_API void tally_file_close(tally_file *file);
-
-/* Creates a file for writing. All data goes to a new file in the same folder; tally_file_commit
- * syncs it to disk and renames it. If the file system supports O_TMPFILE, the new file has no
- * name until then, and nothing remains if the process dies. Else its name is .tally-*.tmp;
- * tally_file_close removes it if it was not committed, and so does tally_abandon (section 11). If
- * path is a symbolic link, the file that it points to is replaced, not the link. The mode of an
- * old file is kept. FIFOs and devices are written directly. path "-" is standard output (text,
- * csv, raw, and npy if the shape is known).
- *
- * format NULL: by the name's ending (.npy, .csv, .txt, .nc and .cdf: NetCDF as CDF-5, .nc4:
- * NetCDF-4, .h5, .hdf5, .he5: the same as HDF5; else raw). NetCDF and HDF5 are written by
- * libnetcdf, to regular files only. shape: ndim extents; the first may be -1: as many as will be
- * written. hex: text and csv print exact bits. */
-TALLY_API tally_status tally_file_create(tally *ctx, const char *path, const char *format,
-                                         tally_dtype dtype, int ndim, const int64_t *shape, int hex,
-                                         tally_file **file);
-/* Before the first element. text, csv: writes a line such as the names of the columns. netcdf:
- * sets the names of the variable and the dimensions, such as "mean(lat, lon)"; without them it is
- * data(dim0, dim1). */
-TALLY_API tally_status tally_file_head(tally_file *file, const char *line);
-/* netcdf: sets the value, of the file's dtype, that stands for a missing one: the attribute
- * _FillValue. Call it after tally_file_head. */
-TALLY_API tally_status tally_file_fill(tally_file *file, const void *value);
-/* netcdf: writes the coordinate variable of a dimension (0 is the first of the shape), with as
- * many values as the dimension is long. Call it after tally_file_head and tally_file_fill, before
- * any element. */
-TALLY_API tally_status tally_file_coordinate(tally_file *file, const char *name, int dimension,
-                                             tally_dtype dtype, const void *values);
-/* netcdf: copies coordinates, with their attributes, from `source`, a NetCDF file that is open
- * for reading: those of dimensions with the same name and length. */
-TALLY_API tally_status tally_file_like(tally_file *file, const tally_file *source);
-/* Writes n elements. In text and csv, a line has the values of the last axis, with tabs (csv:
- * commas) between them; if there is one axis only, a line has one value. */
-TALLY_API tally_status tally_file_write(tally_file *file, const void *data, int64_t n);
-/* Completes the header, flushes, waits until the data is on disk (fsync), and renames the file.
- * On any failure the temporary file is removed and the old file is untouched. */
-TALLY_API tally_status tally_file_commit(tally_file *file);
-
-/* Writes one value as text: the shortest decimal that reads back to the same bits (hex: 0x and
- * the bits), independent of the locale. 48 bytes suffice for buffer. Returns the length. */
-TALLY_API int tally_format_value(tally_dtype dtype, const void *value, int hex, char *buffer,
-                                 size_t bytes);
-/* Reads `length` characters, one decimal (or inf, nan, 0x bits), as a value of dtype, correctly
- * rounded. Returns TALLY_BAD_DATA if it is not one. */
-TALLY_API tally_status tally_parse_value(tally_dtype dtype, const char *text, size_t length,
-                                         void *value);
-/* 10^18: the unit of the fractions of decimals. tally_line_time and tally_key_window use it. */
-#define TALLY_KEY_PART INT64_C(1000000000000000000)
-/* Reads one decimal of `length` characters (2, 2.5, 25e-1) as whole + part / TALLY_KEY_PART,
- * exactly, with 0 <= part < TALLY_KEY_PART, as tally_key_window takes it. Returns TALLY_BAD_DATA
- * if it is not a decimal, TALLY_UNSUPPORTED if it is not in -2^63 .. 2^63 or has more than 18
- * digits after the point. */
-TALLY_API tally_status tally_parse_decimal(const char *text, size_t length, int64_t *whole,
-                                           int64_t *part);
-
-/* ---- 10 operators, dtypes, devices, conformance ---------------------------------------------- */
-
-/* The names of all operators, NULL-terminated, in static memory. */
-TALLY_API const char *const *tally_operators(void);
-TALLY_API const char *tally_dtype_name(tally_dtype dtype); /* NULL if there is no such dtype */
-TALLY_API tally_dtype tally_dtype_parse(const char *name); /* 0 if there is no such dtype */
-TALLY_API size_t tally_dtype_size(tally_dtype dtype);      /* bytes; 0 if there is no such dtype */
-/* The type that two inputs of types a and b are widened to (doc/inputs.md has the table); 0 if
- * there is no such dtype. */
-TALLY_API tally_dtype tally_common_dtype(tally_dtype a, tally_dtype b);
-TALLY_API const char *tally_version(void);
-TALLY_API const char *tally_status_name(tally_status status);
-
-typedef struct tally_operator_info {
-    const char *name;
-    const char *text;   /* a description of one line */
-    const char *empty;  /* the result of no elements, in words */
-    const char *param;  /* "" or the parameter's name */
-    tally_dtype output; /* the type of results for the dtype asked about */
-    /* the type of the arithmetic; 0: none (elements are only moved and compared) */
-    tally_dtype accumulator;
-    int lanes; /* values per result */
-    /* 1: class X, any order of evaluation gives the same bits; 0: class R, the tree decides the
-     * bits */
-    int exact;
-    int seedable; /* accepts tally_scan_options.init */
-    int inputs;   /* 1, or 2: the view and its next (section 5) */
-} tally_operator_info;
-/* Describes `op` (with its suffixes) for elements of dtype. An error names the choices. ctx may
- * be NULL. */
-TALLY_API tally_status tally_operator(tally *ctx, const char *op, tally_dtype dtype,
-                                      tally_operator_info *info);
-
-typedef struct tally_device_info {
-    const char *name; /* the name for tally_open */
-    const char *text; /* the model, in words */
-    int usable;
-    const char *reason; /* why it is not usable, or "" */
-    int processors;     /* the most threads a context uses by default */
-    /* the CPU instruction sets of this build that run on this machine, widest last, separated by
-     * spaces */
-    const char *isas;
-} tally_device_info;
-/* Describes device number index (from 0). TALLY_INVALID past the end. */
-TALLY_API tally_status tally_device(int index, tally_device_info *info);
-
-/* Checks the context's device against the law executed in scalar C. Generates `cases` random
- * cases (operator, dtype, shape, view, sizes, extreme values) from `seed` and compares each
- * result by memcmp. *report becomes one sentence, owned by ctx. Returns TALLY_MISMATCH if a
- * result differs. */
-TALLY_API tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, const char **report);
-
-/* ---- 11 the end of a process in the middle of a call ----------------------------------------- */
-
-/* Ends the compilers that this process runs for users' operators, removes their folders, and
- * removes the named temporary files of files that are not committed. tally installs no signal
- * handlers: a program that must leave nothing behind calls this from its own handlers, before it
- * ends, and with atexit. It may be called from a signal handler, in any thread. After it, files
- * that are open for writing cannot be committed. In a child of fork it removes only what the
- * child itself created, and the parent leaves the child's files alone. */
-TALLY_API void tally_abandon(void);
-
-/* ---- 12 exact sums as data ----------------------------------------------------------------------
- * The state of sum:exact and mean:exact as plain data, which can be copied, stored, sent and
- * added anywhere. Elements and states may be added in any order, from any thread or machine, and
- * may be subtracted again: the same elements give the same bytes. word[0..67] hold one integer,
- * the sum of word[k] 2^(32 k), in units of 2^-1074; words 0..66 are below 2^32, and word[67] has
- * the sign. word[68..71] count NaN, +inf, -inf and all elements. Up to 2^30 states may be added
- * word by word as 64-bit integers (MPI_SUM, ncclSum, SQL's sum); every call accepts such sums.
- * doc/exact.md has the details. */
-typedef struct tally_exact {
-    int64_t word[72];
-} tally_exact;
-/* Makes *sum the sum of no elements: all bytes 0. */
-TALLY_API void tally_exact_init(tally_exact *sum);
-/* Adds all elements of a view, or subtracts them. The dtype is f16, bf16, f32 or f64. With a
- * second input the products are added; the common type must be below f64. Elements that are left
- * out do not count (doc/inputs.md). ctx NULL: runs on the calling thread, for plain views only.
- * On failure *sum is unchanged. */
-TALLY_API tally_status tally_exact_add(tally *ctx, tally_exact *sum, const tally_view *x);
-TALLY_API tally_status tally_exact_subtract(tally *ctx, tally_exact *sum, const tally_view *x);
-/* *sum becomes *sum + *other; or *sum - *other, to undo a merge. */
-TALLY_API void tally_exact_merge(tally_exact *sum, const tally_exact *other);
-TALLY_API void tally_exact_unmerge(tally_exact *sum, const tally_exact *other);
-/* Writes the result of `op` (sum:exact, mean:exact or a nan form; dot:exact below f64; each also
- * with :f64) for the elements, of type dtype, that were added. */
-TALLY_API tally_status tally_exact_value(tally *ctx, const tally_exact *sum, const char *op,
-                                         tally_dtype dtype, void *value);
-
-/* ---- 13 keys: runs, groups, gathers -------------------------------------------------------------
- * A reduction, scan or window by key is a verb on segments. If equal keys are adjacent,
- * tally_runs makes the offsets. Else number the keys 0 .. groups - 1: tally_groups then makes
- * offsets and an order, and tally_take gathers the values in that order. Elements of a group keep
- * their order, so the bits of a group do not depend on threads. On a GPU the device computes runs
- * and gathers if all arrays are in its memory, so the keys, offsets and values of a reduction by
- * key need not leave it. The processors do the rest.
- *
- *     // groups 0, 1 and 2 of the values temp[0 .. 8], whose group numbers are city[0 .. 8]
- *     tally_view codes = tally_flat(city, TALLY_I32, 9), in = tally_flat(temp, TALLY_F64, 9),
- *                out = tally_flat(sorted, TALLY_F64, 9);
- *     tally_groups(ctx, &codes, 3, order, offsets);
- *     tally_take(ctx, &in, order, 9, &out);
- *     tally_view groups = tally_segments(sorted, TALLY_F64, offsets, 3);
- *     tally_reduce(ctx, "mean", &groups, mean); */
-
-/* Cuts n = keys->n elements into runs of equal neighbours. offsets[0] becomes 0, and
- * offsets[1 .. *runs] the ends of the runs, the last of them n. keys: one sequence (rows 1), of
- * any dtype and stride. NaN equals NaN, and -0 equals +0. offsets needs space for n + 1 values,
- * even if there are fewer runs; only if keys and offsets are both on the device, *runs + 1 values
- * suffice. offsets NULL: only counts. *runs is in host memory, so the call waits for it. */
-TALLY_API tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets,
-                                  int64_t *runs);
-/* A stable counting sort of integers. order[offsets[g] .. offsets[g + 1] - 1] become the
- * positions of the elements equal to g, ascending. order has codes->n values, offsets has
- * groups + 1. codes: one sequence of any integer dtype. A code outside 0 .. groups - 1 is
- * TALLY_INVALID; the sentence names its position, and nothing is written. */
-TALLY_API tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups,
-                                    int64_t *order, int64_t *offsets);
-/* A gather: out[i] = in[order[i]], 0 <= i < n. in: one sequence. out: n elements of the same
- * dtype, in memory that does not overlap in. A position outside 0 .. in->n - 1 is TALLY_INVALID,
- * and nothing is written. */
-TALLY_API tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, int64_t n,
-                                  const tally_view *out);
-
-/* ---- 14 windows by ranges and by keys -----------------------------------------------------------
- * Windows that are not a fixed number of neighbouring rows, but a distance in a sorted key such
- * as a time or a price. On a GPU the processors compute them. */
-
-/* out[r] = reduce of elements start[r] .. end[r] - 1 of one sequence, counted from start[r]. An
- * empty range, or one with fewer than min_count elements (not counting NaN for nan* operators),
- * gives the empty value. Ranges may come in any order and may overlap. Required: 0 <= start[r] <=
- * end[r] <= in->n, else TALLY_INVALID, and nothing is written. out: one sequence of `results`
- * results, which does not overlap in.
- *
- * Time per range: proportional to log2 of its length, or to its length if that is less; for exact
- * sums, to the elements that differ from the range before it. Each thread keeps about two states
- * for each element of the longest range. */
-TALLY_API tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *in,
-                                           const int64_t *start, const int64_t *end,
-                                           int64_t results, const tally_view *out,
-                                           int64_t min_count);
-
-/* Which rows with the key of row i belong to the window of row i: all of them (SQL's peers,
- * Polars), or only those up to row i (pandas). Rows with other keys are not affected. */
-typedef enum tally_ties { TALLY_TIES_ALL = 0, TALLY_TIES_ROW } tally_ties;
-
-/* The window of row i contains the rows j with low <= key[j] - key[i] <= high. Distances are
- * exact: nothing is rounded or overflows. The values of the keys count, not their positions: for
- * descending keys, low = -t and high = 0 give the rows after row i. Trailing windows of a time t:
- * low = -t, high = 0; for pandas' closed="right" also low_open = 1 and TALLY_TIES_ROW. Infinite
- * f64 keys have distance 0 from equal ones, and infinite distance from all others; a window with
- * an infinite low or high includes them at that end. */
-typedef struct tally_key_window {
-    /* for keys of i32, i64 and u64; both 0: the same key. Fields that are not for the type of the
-     * keys must be 0 */
-    int64_t low, high;
-    double low_real, high_real; /* for keys of f64, not NaN */
-    int low_open, high_open;    /* 1: a key at exactly this distance is outside */
-    tally_ties ties;
-    /* NULL, or low and high for each row (calendar months), for integer keys */
-    const int64_t *lows, *highs;
-    /* Decimals. NULL, or key i is keys[i] + parts[i] / TALLY_KEY_PART. The limits are low +
-     * low_part / TALLY_KEY_PART and high + high_part / TALLY_KEY_PART. All parts are in
-     * 0 .. TALLY_KEY_PART - 1: -0.5 is -1 and TALLY_KEY_PART / 2. */
-    const int64_t *parts;
-    int64_t low_part, high_part;
-} tally_key_window;
-/* Computes start and end of the window of each row, for tally_window_ranges. keys: one sequence
- * of i32, i64, u64 or f64, sorted, ascending or descending. Unsorted keys and NaN are
- * TALLY_INVALID; the sentence names the row and both keys, and nothing is written. TALLY_TIES_ROW
- * is TALLY_INVALID too if a window would leave out a row and include rows after it. start and end
- * have keys->n values. */
-TALLY_API tally_status tally_window_bounds(tally *ctx, const tally_view *keys,
-                                           const tally_key_window *window, int64_t *start,
-                                           int64_t *end);
-
-/* ---- 15 one sequence on several GPUs ------------------------------------------------------------
+/* ---- 12 several GPUs ----------------------------------------------------------------------------
  * A context of several devices ("cuda:0+1", "cuda:all") runs every call of this header, with the
  * bits of one device.
  *
@@ -961,7 +687,13 @@ TALLY_API tally_status tally_window_bounds(tally *ctx, const tally_view *keys,
  *   Times           tally_times gives the sums over the devices.
  *   A failure       of a device is one sentence that begins with its name.
  *
- * tally_use_stream and tally_device_pointer refuse such a context; call them on its members. */
+ * tally_use_stream and tally_device_pointer refuse such a context; call them on its members.
+ *
+ * Example:
+ *     float sum;
+ *     tally_view part = tally_flat(x, TALLY_F32, 8); // one part, because ctx has one device
+ *     tally_reduce_split(ctx, "sum", &part, 1, &sum);
+ *     printf("%g %d\n", sum, tally_member(ctx, 0) == ctx); // 31 1 */
 
 /* The context of device k alone, of a context of several devices; NULL past the last. For a
  * context of one device: the context itself for k = 0. tally_close(ctx) releases the members. One
@@ -993,7 +725,24 @@ TALLY_API tally_status tally_window_split(tally *ctx, const char *op, const tall
                                           int count, const tally_view *outs,
                                           const tally_window_options *options);
 
+/* ---- 13 the end of a process --------------------------------------------------------------------
+ * Programs that end inside a call, by a signal or by exit, need not leave temporary files behind.
+ *
+ * Example:
+ *     atexit(tally_abandon); */
+
+/* Ends the compilers that this process runs for users' operators, removes their folders, and
+ * removes the named temporary files of files that are not committed. tally installs no signal
+ * handlers: a program that must leave nothing behind calls this from its own handlers, before it
+ * ends, and with atexit. It may be called from a signal handler, in any thread. After it, files
+ * that are open for writing cannot be committed. In a child of fork it removes only what the
+ * child itself created, and the parent leaves the child's files alone. */
+TALLY_API void tally_abandon(void);
+
 #ifdef __cplusplus
 }
 #endif
+
+#include "tally_file.h"
+#include "tally_stream.h"
 #endif

@@ -226,6 +226,7 @@ static inline tally_view tally_mpi_row_(const tally_view *field, int64_t r)
     row.valid_offset += r * row.row_stride;
     if (row.n)
         row.data = (char *)row.data + r * row.row_stride * (int64_t)tally_dtype_size(row.dtype);
+    if (!row.stride) row.row_stride = 1; /* one element that is repeated */
     return row;
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The shared library exports the functions of include/tally.h, tally_arrow.h and tally_digits.h, the names in test/symbols.txt, and nothing else.
+# The shared library exports the functions of include/tally.h, tally_stream.h, tally_file.h, tally_arrow.h and tally_digits.h,
+# the names in test/symbols.txt, and nothing else.
 #   test/symbols.sh build/libtally.so
 set -euo pipefail
 cd "${TALLY_SOURCE:-$(dirname "$0")/..}"
@@ -15,7 +16,7 @@ grep -q '@' "$work/exported" && { echo "symbols: a version other than TALLY_0: $
 nm -D --defined-only "$library" | awk '$2 == "T" && $3 !~ /@@TALLY_0$/ { print $3 }' >"$work/bare"
 [ -s "$work/bare" ] && { echo "symbols: without a version: $(head -n 3 "$work/bare")"; exit 1; }
 # every declaration that begins with TALLY_API: its name is the word before the first parenthesis
-sed -nE 's/^TALLY_API .*[ *](tally_[a-z0-9_]+)\(.*/\1/p' include/tally.h include/tally_arrow.h include/tally_digits.h | LC_ALL=C sort >"$work/declared"
+sed -nE 's/^TALLY_API .*[ *](tally_[a-z0-9_]+)\(.*/\1/p' include/tally{,_stream,_file,_arrow,_digits}.h | LC_ALL=C sort >"$work/declared"
 grep -vE '^(#|$)' $list | LC_ALL=C sort >"$work/listed"
 
 same() { # same WHAT FILE
@@ -23,6 +24,6 @@ same() { # same WHAT FILE
     echo "symbols: $1 and $list differ"
     exit 1
 }
-same "include/tally.h, tally_arrow.h and tally_digits.h" "$work/declared"
+same "the headers in include/" "$work/declared"
 same "$library" "$work/exported"
 echo "symbols: $(wc -l <"$work/listed") functions, as listed"

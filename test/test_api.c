@@ -291,9 +291,26 @@ static void pointers_and_sizes(void)
     check(!reduce("sum", tally_columns(x, TALLY_F32, 4, 0)), "no columns");
     check(!reduce("sum", tally_columns(x, TALLY_F32, 0, 0)), "no columns of nothing");
     check(!reduce("sum", (tally_view){.dtype = TALLY_F32}), "all 0: nothing to do");
-    y[0] = 5;
-    check(!reduce("sum", (tally_view){.data = x, .dtype = TALLY_F32, .rows = 1, .n = 4}),
-          "stride 0: an element four times");
+    /* a stride that was not filled in: the first element, again and again */
+    static const int64_t cuts[] = {0, 1, 3}, ones[] = {5, 5, 6};
+    const tally_view dull[] = {{.data = x, .dtype = TALLY_F32, .rows = 1, .n = 4},
+                               {.data = x, .dtype = TALLY_F32, .rows = 2, .offsets = cuts}};
+    for (size_t i = 0; i < sizeof dull / sizeof *dull; i++) {
+        refused(reduce("sum", dull[i]), TALLY_INVALID, ctx, "in->stride is 0 for",
+                i ? "3 elements" : "4 elements", "row_stride 1");
+        tally_view meant = dull[i], pair = dull[i];
+        meant.row_stride = 1;
+        check(!reduce("sum", meant), "one element repeated: %s", tally_error(ctx));
+        pair.stride = 1;
+        pair.next = &dull[i];
+        refused(reduce("dot", pair), TALLY_INVALID, ctx, "in->next->stride is 0", NULL, NULL);
+    }
+    check(!reduce("sum", (tally_view){.data = x, .dtype = TALLY_F32, .rows = 1, .n = 1}),
+          "one element needs no stride");
+    check(!reduce("sum", (tally_view){.data = x, .dtype = TALLY_F32, .rows = 2, .offsets = ones}),
+          "one element in segments needs no stride");
+    check(!reduce("sum", (tally_view){.data = x, .dtype = TALLY_F32, .rows = 3, .n = 4}),
+          "one element repeated in a matrix");
 }
 
 static void offsets(void)
@@ -319,6 +336,8 @@ static void offsets(void)
     refused(reduce("sum", in), TALLY_INVALID, ctx, "in->data is NULL", NULL, NULL);
     in.data = x;
     out.stride = 0;
+    refused(scan("sum", in, out), TALLY_INVALID, ctx, "out->stride is 0 for 8", "dense", NULL);
+    out.row_stride = 1;
     refused(scan("sum", in, out), TALLY_INVALID, ctx, "out->stride is 0", "overwrite", NULL);
     int64_t huge[] = {0, INT64_MAX - 1}, none[] = {7, 7, 7};
     refused(reduce("sum", tally_segments(x, TALLY_F32, huge, 1)), TALLY_INVALID, ctx, "in", "2^6",
@@ -375,6 +394,60 @@ static void overlap(void)
     refused(scan("sum", back, flat(x, 100)), TALLY_INVALID, ctx, "out overlaps in", NULL, NULL);
     check(!scan("sum", back, back), "backwards in place");
     for (int i = 0; i < 4096; i++) x[i] = (float)(i % 7);
+}
+
+/* Every verb refuses a view of which rows or stride were not filled in, and writes nothing. */
+static void unfilled_everywhere(void)
+{
+    int32_t whole[4] = {0, 1, 0, 1};
+    int64_t numbers[9], found = -1, one[1] = {0}, four[1] = {4};
+    float result[4] = {7, 7, 7, 7};
+    const tally_view good = flat(x, 4), to = flat(result, 4);
+    const tally_window_options o = {.before = 1};
+    const tally_key_window near = {.low = -1};
+    for (int k = 0; k < 2; k++) {
+        const char *const what = k ? "stride is 0 for 4" : "rows is 0";
+        const tally_view
+            in = {.data = x, .dtype = TALLY_F32, .rows = k, .n = 4, .stride = !k},
+            keys = {.data = whole, .dtype = TALLY_I32, .rows = k, .n = 4, .stride = !k},
+            out = {.data = result, .dtype = TALLY_F32, .rows = k, .n = 4, .stride = !k};
+        tally_stream *s;
+        tally_fragment *f;
+        tally_exact sum;
+        const struct {
+            tally_status status;
+            const char *name;
+        } calls[] = {
+            {tally_reduce(ctx, "sum", &in, result), "reduce"},
+            {tally_reduce(ctx, "sum:exact", &in, result), "exact reduce"},
+            {tally_scan(ctx, "sum", &in, &to, NULL), "scan"},
+            {tally_window(ctx, "sum", &in, &to, &o), "window"},
+            {tally_reduce_valid(ctx, "sum", &in, result, 0), "reduce_valid"},
+            {tally_runs(ctx, &keys, numbers, &found), "runs"},
+            {tally_groups(ctx, &keys, 2, numbers, numbers + 4), "groups"},
+            {tally_take(ctx, &in, one, 1, &to), "take"},
+            {tally_window_ranges(ctx, "sum", &in, one, four, 1, &to, 0), "ranges"},
+            {tally_window_bounds(ctx, &keys, &near, numbers, numbers + 4), "bounds"},
+            {tally_fragment_of_view(ctx, "sum", &in, 0, &f), "fragment"},
+            {tally_reduce_split(ctx, "sum", &in, 1, result), "reduce_split"},
+            {tally_scan_split(ctx, "sum", &in, 1, &to, NULL), "scan_split"},
+            {tally_window_split(ctx, "sum", &in, 1, &to, &o), "window_split"},
+        };
+        for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+            check(calls[i].status == TALLY_INVALID, "%s of a view whose %s: %s", calls[i].name,
+                  what, tally_status_name(calls[i].status));
+        refused(tally_scan(ctx, "sum", &good, &out, NULL), TALLY_INVALID, ctx, "out->", what, NULL);
+        refused(tally_window(ctx, "sum", &good, &out, &o), TALLY_INVALID, ctx, "out->", what, NULL);
+        tally_exact_init(&sum);
+        refused(tally_exact_add(ctx, &sum, &in), TALLY_INVALID, ctx, "x->", what, NULL);
+        refused(tally_exact_add(NULL, &sum, &in), TALLY_INVALID, NULL, "x->", what, NULL);
+        if (check_ok(ctx, tally_stream_scan_rows(ctx, "sum", TALLY_F32, 1, NULL, &s), "stream")) {
+            refused(tally_stream_push_view(s, &in, &to), TALLY_INVALID, ctx, what, NULL, NULL);
+            refused(tally_stream_push_view(s, &good, &out), TALLY_INVALID, ctx, what, NULL, NULL);
+            tally_stream_close(s);
+        }
+        check(found == -1 && result[0] == 7 && result[3] == 7, "a refused call wrote");
+    }
 }
 
 static void windows(void)
@@ -451,6 +524,7 @@ int main(void)
     pointers_and_sizes();
     offsets();
     overlap();
+    unfilled_everywhere();
     windows();
     inits();
     tally_close(ctx);

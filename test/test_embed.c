@@ -136,7 +136,7 @@ static int child_budget(const char *device, int64_t rows)
     if (!y || tally_open(&ctx, device)) return puts(tally_error(NULL)), 0;
     const tally_view in = {x, TALLY_F32, rows, N, 0, 1, NULL},
                      out = tally_rows(y, TALLY_F32, rows, N),
-                     one = {x, TALLY_F32, 1, 1 << 20, 0, 0, NULL};
+                     one = {x, TALLY_F32, 1, 1 << 20, 1, 0, NULL};
     tally_times_info times = {0};
     const size_t *held = of_driver("fake_cuda_held"), *peak = of_driver("fake_cuda_peak");
     tally_status status = tally_scan(ctx, "sum", &in, &out, NULL);

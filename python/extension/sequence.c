@@ -10,6 +10,7 @@ tally_view pt_view(const pt_operand *a, const char *at, int64_t rows, int64_t n,
     const int64_t bytes = pt_bytes(a);
     tally_view v = {(char *)(uintptr_t)at, a->dtype, rows, n, row_stride / bytes,
                     stride / bytes,        NULL,     NULL, 0, NULL};
+    if (rows == 1 && v.stride == 0) v.row_stride = 1; /* the element is meant to be repeated */
     v.valid = a->valid;
     if (a->valid) v.valid_offset = a->valid_offset + (at - a->data) / bytes;
     return v;

@@ -8,6 +8,7 @@
 #include "many/many.h"
 #include "probe.h"
 #include "context/user.h"
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,7 @@ static int is_name(const char *device, const char *name, char *choices, size_t r
 static tally_status find_device(tally *ctx, const char *what, const char *device,
                                 const tl_device_calls **kind, int *number)
 {
+    assert(kind && number);
     char choices[256] = "", numbered[32];
     tally_device_info info;
     *kind = devices[0];
@@ -98,8 +100,10 @@ static tally_status open_new(tally **ctx, const tl_device_calls *kind, int numbe
 {
     *ctx = calloc(1, sizeof **ctx);
     if (!*ctx) return tl_no_memory(NULL, sizeof **ctx, "a context");
+    tl_pool_open(); /* tally_close closes it */
     tally_status status = open_one(*ctx, kind, number, options);
     if (!status) return TALLY_OK;
+    tl_pool_close();
     tl_fail(NULL, status, "%s:%d: %s", kind->name, number, (*ctx)->error);
     free(*ctx);
     *ctx = NULL;
@@ -180,6 +184,7 @@ static void close_members(tally *ctx)
 static tally_status open_list(tally *ctx, const tl_device_calls *kind, const int *numbers,
                               int count, const char *options)
 {
+    assert(count >= 1 && count <= TL_MEMBERS_MOST);
     char name[80];
     size_t used = (size_t)snprintf(name, sizeof name, "%s", kind->name);
     ctx->members = calloc((size_t)count + 1, sizeof *ctx->members);

@@ -4,6 +4,7 @@
 #include "checks.h"
 #include "context/device.h"
 #include "context/view.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,15 +82,31 @@ tally_status tl_check_step(tally *ctx, const tally_view *in, const tally_window_
     return TALLY_OK;
 }
 
+tally_status tl_check_sequence(tally *ctx, const tally_view *given, const char *name, int64_t bytes,
+                               tally_view *v)
+{
+    *v = *given;
+    if (v->rows != 1 || v->offsets)
+        return tl_fail(ctx, TALLY_INVALID,
+                       "%s->rows is %lld%s: must be one sequence, rows 1 and no offsets", name,
+                       (long long)v->rows, v->offsets ? " with offsets" : "");
+    tally_status status = tl_view_check(ctx, v, name, bytes);
+    if (!status) tl_view_normal(v);
+    return status;
+}
+
 /* ---- copies ---- */
 
-tally_status tl_host_copy(tally *ctx, tl_host_copies *c, void **p, int64_t low, int64_t high,
-                          int back, const char *name, const char *what)
+tally_status tl_host_copy(tl_host_copies *c, void **p, int64_t low, int64_t high, int back,
+                          const char *name)
 {
+    assert(c->ctx && c->what);
+    assert(c->count < (int)(sizeof c->one / sizeof *c->one));
+    tally *const ctx = c->ctx;
     const tl_device_calls *calls = ctx->device->calls;
     const size_t bytes = (size_t)(high - low);
     tl_device *owner;
-    (void)name, (void)what;
+    (void)name;
     if (high <= low || !calls->owner) return TALLY_OK;
     char *const from = tl_offset(*p, low);
     tally_status status = calls->owner(ctx->device, ctx, from, &owner);
@@ -104,49 +121,53 @@ tally_status tl_host_copy(tally *ctx, tl_host_copies *c, void **p, int64_t low, 
     return calls->copy(ctx->device, ctx, copy, from, bytes);
 }
 
-tally_status tl_host_view(tally *ctx, tl_host_copies *c, tally_view *v, int64_t bytes, int back,
-                          const char *name, const char *what)
+tally_status tl_host_view(tl_host_copies *c, tally_view *v, int64_t bytes, int back,
+                          const char *name)
 {
+    assert(bytes >= 0);
     int64_t low, high;
     tl_view_extent(v, bytes, &low, &high);
-    tally_status status = tl_host_copy(ctx, c, &v->data, low, high, back, name, what);
+    tally_status status = tl_host_copy(c, &v->data, low, high, back, name);
     if (status || !v->valid) return status;
     void *bits = (void *)(uintptr_t)v->valid;
     tl_view_extent(v, 1, &low, &high);
     if (high > low)
-        status = tl_host_copy(ctx, c, &bits, (v->valid_offset + low) >> 3,
-                              ((v->valid_offset + high - 1) >> 3) + 1, back, name, what);
+        status = tl_host_copy(c, &bits, (v->valid_offset + low) >> 3,
+                              ((v->valid_offset + high - 1) >> 3) + 1, back, name);
     v->valid = bits;
     return status;
 }
 
-tally_status tl_host_numbers(tally *ctx, tl_host_copies *c, int64_t **p, int64_t count, int back,
-                             const char *name, const char *what)
+tally_status tl_host_numbers(tl_host_copies *c, int64_t **p, int64_t count, int back,
+                             const char *name)
 {
+    assert(count >= 0);
     int64_t bytes;
     void *at = *p;
     if (!at) return TALLY_OK;
     if (__builtin_mul_overflow(count, (int64_t)sizeof **p, &bytes))
-        return tl_no_memory(ctx, SIZE_MAX, name);
-    const tally_status status = tl_host_copy(ctx, c, &at, 0, bytes, back, name, what);
+        return tl_no_memory(c->ctx, SIZE_MAX, name);
+    const tally_status status = tl_host_copy(c, &at, 0, bytes, back, name);
     *p = at;
     return status;
 }
 
-tally_status tl_host_end(tally *ctx, tl_host_copies *c, tally_status status)
+tally_status tl_host_end(tl_host_copies *c, tally_status status)
 {
-    if (!status) status = tl_host_back(ctx, c);
+    if (!status) status = tl_host_back(c);
     tl_host_close(c);
     return status;
 }
 
-tally_status tl_host_back(tally *ctx, const tl_host_copies *c)
+tally_status tl_host_back(const tl_host_copies *c)
 {
+    assert(c->count >= 0);
+    const tl_device_calls *const calls = c->ctx->device->calls;
     tally_status status = TALLY_OK;
     for (int i = 0; !status && i < c->count; i++)
         if (c->one[i].back)
-            status = ctx->device->calls->copy(ctx->device, ctx, c->one[i].of, c->one[i].copy,
-                                              c->one[i].bytes);
+            status =
+                calls->copy(c->ctx->device, c->ctx, c->one[i].of, c->one[i].copy, c->one[i].bytes);
     return status;
 }
 

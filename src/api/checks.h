@@ -15,9 +15,18 @@ tally_status tl_check_step(tally *ctx, const tally_view *in, const tally_window_
 tally_status tl_check_output(tally *ctx, const tl_scalar *op, const tally_view *in,
                              const tally_view *out, int64_t length, int in_place);
 
+/* Checks that a view is one sequence of elements of `bytes` bytes, and copies it to *v as a normal
+ * view. */
+tally_status tl_check_sequence(tally *ctx, const tally_view *given, const char *name, int64_t bytes,
+                               tally_view *v);
+
 /* ---- copies ---- */
 
+/* The copies of one call. Begins with ctx and what; `what` is the call's work, as for
+ * tl_on_processors. */
 typedef struct tl_host_copies {
+    tally *ctx;
+    const char *what;
     struct {
         void *of;
         char *copy;
@@ -28,22 +37,22 @@ typedef struct tl_host_copies {
 } tl_host_copies;
 
 /* Makes *p host memory: a copy of its bytes low .. high - 1 if p is device memory. back: the
- * bytes will be written. A context of several devices cannot copy and refuses device memory;
- * `name` and `what` as for tl_on_processors. */
-tally_status tl_host_copy(tally *ctx, tl_host_copies *c, void **p, int64_t low, int64_t high,
-                          int back, const char *name, const char *what);
+ * bytes will be written. A context of several devices cannot copy and refuses device memory; `name`
+ * as for tl_on_processors. */
+tally_status tl_host_copy(tl_host_copies *c, void **p, int64_t low, int64_t high, int back,
+                          const char *name);
 /* The same for a view's elements, of `bytes` bytes each, and its validity bits; not for the
  * view's next. */
-tally_status tl_host_view(tally *ctx, tl_host_copies *c, tally_view *v, int64_t bytes, int back,
-                          const char *name, const char *what);
+tally_status tl_host_view(tl_host_copies *c, tally_view *v, int64_t bytes, int back,
+                          const char *name);
 /* The same for `count` integers. */
-tally_status tl_host_numbers(tally *ctx, tl_host_copies *c, int64_t **p, int64_t count, int back,
-                             const char *name, const char *what);
+tally_status tl_host_numbers(tl_host_copies *c, int64_t **p, int64_t count, int back,
+                             const char *name);
 /* Ends a call that may have written copies: copies them back if status is TALLY_OK, and frees
  * them. */
-tally_status tl_host_end(tally *ctx, tl_host_copies *c, tally_status status);
+tally_status tl_host_end(tl_host_copies *c, tally_status status);
 /* Copies written copies back. */
-tally_status tl_host_back(tally *ctx, const tl_host_copies *c);
+tally_status tl_host_back(const tl_host_copies *c);
 void tl_host_close(tl_host_copies *c);
 
 /* Makes v's offsets host memory. *copy becomes NULL, or a copy that the caller frees. */

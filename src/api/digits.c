@@ -11,6 +11,7 @@
 #include "context/operators.h"
 #include "exact/exact.h"
 #include "exact/ratio.h"
+#include <assert.h>
 #include <stddef.h>
 
 enum {
@@ -31,6 +32,7 @@ static int64_t wrapped(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (u
 
 static void carry(tally_digits *d)
 {
+    assert(d->used >= 0 && d->used <= d->room);
     int64_t *const digit = digits_of(d), more = 0;
     for (int k = 0; k < d->used; k++) {
         more = wrapped(digit[k], more);
@@ -47,6 +49,7 @@ static void carry(tally_digits *d)
 /* Extends d to have the digits from .. to - 1. Returns 0, or the room that d then needs. */
 static int32_t extend(tally_digits *d, int from, int to)
 {
+    assert(from <= to);
     int64_t *const digit = digits_of(d);
     if (!d->used) d->first = from;
     const int low = d->first < from ? d->first : from,

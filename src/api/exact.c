@@ -7,6 +7,7 @@
 #include "cpu/isas.h"
 #include "inputs.h"
 #include "law/fp.h"
+#include <assert.h>
 #include <stdlib.h>
 
 static const char what[] = "exact sums";
@@ -30,6 +31,8 @@ static tally_status plan_of(tally *ctx, const tally_view *x, tl_plan *plan)
 /* Adds all elements of a checked view. */
 static void add_all(tl_exact *e, const tl_plan *plan, int threads, const tally_view *x)
 {
+    assert(threads >= 1);
+    assert(plan->exact);
     const int64_t bytes = plan->op->elem_bytes;
     int64_t n;
     if (!x->offsets && x->stride == 1 && x->row_stride == x->n) { /* all elements are adjacent */
@@ -47,13 +50,14 @@ static void add_all(tl_exact *e, const tl_plan *plan, int threads, const tally_v
 
 static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, int sign)
 {
+    assert(sign == 1 || sign == -1);
     if (!sum)
         return tl_fail(ctx, TALLY_INVALID, "sum is NULL: must be begun with tally_exact_init");
     if (!x) return tl_fail(ctx, TALLY_INVALID, "x is NULL: must be a view");
     tl_plan plan;
     tally_view view = *x;
     tl_exact all, more;
-    tl_host_copies copies = {.count = 0};
+    tl_host_copies copies = {.ctx = ctx, .what = what};
     int64_t *offsets = NULL;
     tally_status status;
     tl_exact_begin(&more);
@@ -69,7 +73,7 @@ static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, in
                                                 : view.rows * view.n;
         if (ctx && elements) status = tl_on_processors(ctx, NULL, "x", what, elements);
         if (ctx && elements && !status)
-            status = tl_host_view(ctx, &copies, &view, plan.op->elem_bytes, 0, "x->data", what);
+            status = tl_host_view(&copies, &view, plan.op->elem_bytes, 0, "x->data");
         if (elements && !status) {
             tl_fp fp = tl_fp_enter();
             add_all(&more, &plan, ctx ? tally_threads(ctx) : 1, &view);
@@ -96,6 +100,7 @@ tally_status tally_exact_subtract(tally *ctx, tally_exact *sum, const tally_view
 
 static void join(tally_exact *sum, const tally_exact *other, int sign)
 {
+    assert(sign == 1 || sign == -1);
     tl_exact a, b;
     if (!sum || !other) return;
     tl_exact_unpack(&a, sum);

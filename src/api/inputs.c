@@ -13,6 +13,7 @@
 #include "cpu/inputs/states.h"
 #include "cpu/shape.h"
 #include "law/fp.h"
+#include <assert.h>
 #include <stdlib.h>
 
 static int has_elements(const tally_view *in) { return in->rows > 0 && (in->offsets || in->n > 0); }
@@ -58,19 +59,19 @@ static tally_status reduce(tl_job *j, tally_view *out)
     int done = 0;
     tally_status status = tl_job_to_host(j, out);
     if (!status) status = reduce_present(j, out, &done);
-    if (done) return status ? status : tl_host_back(j->ctx, &j->copies);
+    if (done) return status ? status : tl_host_back(&j->copies);
     if (!status) status = tl_job_prepare(j, NULL, 0);
     if (!status && j->form.kind == TL_FORM_STATES)
         tl_states_reduce(&j->plan, tally_threads(j->ctx), &j->work, tl_job_there(j), out->data);
     else if (!status)
         status = run(j, (tl_call){.verb = TL_REDUCE, .out = out});
-    return status ? status : tl_host_back(j->ctx, &j->copies);
+    return status ? status : tl_host_back(&j->copies);
 }
 
 tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, void *out)
 {
     tl_job j;
-    tally_status status = tl_job_open(&j, ctx, op, NULL, in, NULL, 0);
+    tally_status status = tl_job_open(&j, ctx, op, &(tl_call){.in = in}, 0);
     if (!status && in->rows > 0 && !out)
         status = tl_fail(ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
                          (long long)in->rows);
@@ -102,6 +103,7 @@ tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, 
 static tally_status dense_results(tl_job *j, const tally_view *out, int64_t bytes,
                                   tally_view *dense)
 {
+    assert(bytes > 0);
     const int64_t zero = out->offsets ? out->offsets[0] : 0,
                   total = out->offsets ? out->offsets[out->rows] - zero : out->rows * out->n;
     j->results = malloc((size_t)(total * bytes));
@@ -115,6 +117,8 @@ static tally_status dense_results(tl_job *j, const tally_view *out, int64_t byte
 
 static void scatter(const tally_view *dense, const tally_view *out, int64_t bytes, int reverse)
 {
+    assert(bytes > 0);
+    assert(dense->rows == out->rows);
     for (int64_t r = 0; r < out->rows; r++) {
         int64_t n;
         const char *from = tl_view_row(dense, r, bytes, &n);
@@ -140,14 +144,14 @@ static tally_status scan(tl_job *j, tally_view *y, const tally_scan_options *o)
     else if (!status)
         status = run(j, (tl_call){.verb = TL_SCAN, .out = &dense, .scan = &forward});
     if (!status && !direct) scatter(&dense, y, j->plan.op->result_bytes, o->reverse);
-    return status ? status : tl_host_back(j->ctx, &j->copies);
+    return status ? status : tl_host_back(&j->copies);
 }
 
 tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
                             const tally_scan_options *given)
 {
     tl_job j;
-    tally_status status = tl_job_open(&j, ctx, op, NULL, in, out, 0);
+    tally_status status = tl_job_open(&j, ctx, op, &(tl_call){.in = in, .out = out}, 0);
     if (!status) status = tl_check_scan(ctx, &j.plan, given);
     if (!status) status = tl_check_output(ctx, j.form.named, &j.in, out ? &j.out : NULL, in->n, 1);
     if (!status) status = tl_inputs_apart(ctx, &j.in, &j.out, j.form.op->result_bytes);
@@ -197,7 +201,7 @@ static tally_status window(tl_job *j, tally_view *y, const tally_window_options 
         state_windows(j, y, o);
     else if (!status)
         status = run(j, (tl_call){.verb = TL_WINDOW, .out = y, .window = o});
-    return status ? status : tl_host_back(j->ctx, &j->copies);
+    return status ? status : tl_host_back(&j->copies);
 }
 
 static tally_status window_by(tally *ctx, const char *op, const tl_plan *named,
@@ -205,7 +209,8 @@ static tally_status window_by(tally *ctx, const char *op, const tl_plan *named,
                               const tally_window_options *o)
 {
     tl_job j;
-    tally_status status = tl_job_open(&j, ctx, op, named, in, out, named != NULL);
+    const tl_call call = {.plan = named, .in = in, .out = out};
+    tally_status status = tl_job_open(&j, ctx, op, &call, named != NULL);
     if (!status) status = tl_check_window(ctx, o);
     if (!status) status = tl_check_step(ctx, &j.in, o);
     if (!status)
@@ -253,7 +258,7 @@ tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in,
                               const tl_ranges *all, const tally_view *out)
 {
     tl_job j;
-    tally_status status = tl_job_open(&j, ctx, op, NULL, in, NULL, 1);
+    tally_status status = tl_job_open(&j, ctx, op, &(tl_call){.in = in}, 1);
     const int64_t bytes = j.form.op ? j.form.op->result_bytes : 0;
     if (!status) status = tl_inputs_apart(ctx, &j.in, out, bytes);
     if (!status) {
@@ -288,8 +293,10 @@ static tally_status add_exactly(tl_job *j, tl_exact *sum)
 
 tally_status tl_inputs_exact_of(tally *ctx, const tl_plan *plan, const tally_view *x, tl_exact *sum)
 {
+    assert(plan->exact);
     tl_job j;
-    tally_status status = tl_job_open(&j, ctx, plan->op->file, plan, x, NULL, 1);
+    tally_status status =
+        tl_job_open(&j, ctx, plan->op->file, &(tl_call){.plan = plan, .in = x}, 1);
     if (!status) status = add_exactly(&j, sum);
     tl_job_close(&j);
     return status;
@@ -298,9 +305,11 @@ tally_status tl_inputs_exact_of(tally *ctx, const tl_plan *plan, const tally_vie
 tally_status tl_inputs_exact_scan(tally *ctx, const tl_plan *plan, const tally_view *x,
                                   const tally_view *out, int exclusive, tl_exact *sum)
 {
+    assert(plan->exact);
     tl_job j;
     tally_view dense = *out;
-    tally_status status = tl_job_open(&j, ctx, plan->op->file, plan, x, out, 1);
+    const tl_call call = {.plan = plan, .in = x, .out = out};
+    tally_status status = tl_job_open(&j, ctx, plan->op->file, &call, 1);
     if (!status && has_elements(&j.in)) {
         const int64_t bytes = plan->op->result_bytes;
         tl_fp fp = tl_fp_enter();
@@ -323,7 +332,7 @@ tally_status tl_inputs_exact(tally *ctx, const tally_view *x, tl_exact *sum)
     /* checked again below, with the name `in` in sentences */
     tally_status status = tl_inputs_check(ctx, x, "x", &in, &next);
     if (status) return status;
-    status = tl_job_open(&j, ctx, x->next ? "dot:exact" : "sum:exact", NULL, x, NULL, 0);
+    status = tl_job_open(&j, ctx, x->next ? "dot:exact" : "sum:exact", &(tl_call){.in = x}, 0);
     if (!status && x->next && j.form.named->dtype == TALLY_F64)
         status = tl_fail(ctx, TALLY_UNSUPPORTED,
                          "x->next is given: only products of f16, bf16 and f32 fit a tally_exact, "

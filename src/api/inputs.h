@@ -49,9 +49,9 @@ tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *na
                              tally_view *next);
 /* Checks one such view, except whether its memory is host memory. */
 tally_status tl_input_check(tally *ctx, const tally_view *given, const char *name);
-/* Copies what is in device memory to the host, for the call `what`. */
-tally_status tl_inputs_bring(tally *ctx, tl_host_copies *copies, tally_view *in, tally_view *next,
-                             const char *name, const char *what);
+/* Copies the memory of both views to the host, if it is device memory. */
+tally_status tl_inputs_bring(tl_host_copies *copies, tally_view *in, tally_view *next,
+                             const char *name);
 /* Refuses results, of `bytes` bytes each, that overlap the second input or a bitmap. Only `in`
  * itself may be overwritten in place. */
 tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view *out,
@@ -65,11 +65,9 @@ tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name);
 /* ---- validity of results (validity.c) ---- */
 
 /* Validity bits of results, for a scan or a window with out->valid. begin computes and checks the
- * bits before the verb, which may overwrite its input. end writes them if status, the verb's, is
- * TALLY_OK, and frees v, also after a begin that failed. */
+ * bits before the verb, which may overwrite its input; the call's plan is not read. end writes
+ * them if status, the verb's, is TALLY_OK, and frees v, also after a begin that failed. */
 typedef struct tl_validity tl_validity;
-tally_status tl_validity_begin(tally *ctx, const char *op, const tally_view *in,
-                               const tally_view *out, int window, const void *options,
-                               tl_validity **v);
+tally_status tl_validity_begin(tally *ctx, const char *op, const tl_call *call, tl_validity **v);
 tally_status tl_validity_end(tl_validity *v, tally_status status);
 #endif

@@ -4,6 +4,7 @@
 #include "inputs.h"
 #include "context/operators.h"
 #include "context/view.h"
+#include <assert.h>
 #include <stdlib.h>
 
 static const char what[] = "views with validity, or of two inputs,";
@@ -25,10 +26,12 @@ void tl_job_normal(tl_job *j)
     if (j->in.next) tl_inputs_normal(&j->next);
 }
 
-tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_plan *named,
-                         const tally_view *in, const tally_view *out, int here)
+tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_call *call, int here)
 {
-    *j = (tl_job){.ctx = ctx, .here = here};
+    assert(call->in);
+    const tl_plan *const named = call->plan;
+    const tally_view *const in = call->in, *const out = call->out;
+    *j = (tl_job){.ctx = ctx, .here = here, .copies = {.ctx = ctx, .what = what}};
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
     j->in = *in;
     if (out) j->out = *out;
@@ -72,13 +75,13 @@ void tl_job_close(tl_job *j)
 
 tally_status tl_job_to_host(tl_job *j, tally_view *out)
 {
+    assert(j->plan.op);
     const int64_t elements =
         j->in.offsets ? j->in.offsets[j->in.rows] - j->in.offsets[0] : j->in.rows * j->in.n;
     if (j->here) return TALLY_OK;
     tally_status status = tl_on_processors(j->ctx, NULL, "in", what, elements);
-    if (!status) status = tl_inputs_bring(j->ctx, &j->copies, &j->in, &j->next, "in", what);
-    return status ? status
-                  : tl_host_view(j->ctx, &j->copies, out, j->form.op->result_bytes, 1, "out", what);
+    if (!status) status = tl_inputs_bring(&j->copies, &j->in, &j->next, "in");
+    return status ? status : tl_host_view(&j->copies, out, j->form.op->result_bytes, 1, "out");
 }
 
 tally_status tl_job_on_device(tl_job *j, const tl_call *verb, int *done)

@@ -24,10 +24,10 @@ typedef struct {
     char *results; /* dense results, which are then copied to the caller's strides */
 } tl_job;
 
-/* named: NULL, or the operator that was resolved when a stream was opened. out: NULL, or the
- * results of a scan or of windows. here: 1 for the processors and host memory only. */
-tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_plan *named,
-                         const tally_view *in, const tally_view *out, int here);
+/* Reads of the call: in; out, NULL or the results of a scan or of windows; plan, NULL or the
+ * operator that was resolved when a stream was opened. here: 1 for the processors and host memory
+ * only. */
+tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_call *call, int here);
 void tl_job_close(tl_job *j);
 
 /* Tries the call on the device; *done as for tl_device_calls.run. verb: the verb, its results and

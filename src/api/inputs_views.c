@@ -5,6 +5,7 @@
 #include "context/device.h"
 #include "context/view.h"
 #include "dtype/dtype.h"
+#include <assert.h>
 #include <stdio.h>
 
 tally_dtype tl_inputs_dtype(const tally_view *in)
@@ -67,15 +68,15 @@ tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *na
     return tl_input_check(ctx, given->next, name_of_next(name, second));
 }
 
-tally_status tl_inputs_bring(tally *ctx, tl_host_copies *copies, tally_view *in, tally_view *next,
-                             const char *name, const char *what_for)
+tally_status tl_inputs_bring(tl_host_copies *copies, tally_view *in, tally_view *next,
+                             const char *name)
 {
+    assert(!in->next || in->next == next);
     char second[NAME];
-    tally_status status =
-        tl_host_view(ctx, copies, in, (int64_t)tally_dtype_size(in->dtype), 0, name, what_for);
+    tally_status status = tl_host_view(copies, in, (int64_t)tally_dtype_size(in->dtype), 0, name);
     if (status || !in->next) return status;
-    return tl_host_view(ctx, copies, next, (int64_t)tally_dtype_size(next->dtype), 0,
-                        name_of_next(name, second), what_for);
+    return tl_host_view(copies, next, (int64_t)tally_dtype_size(next->dtype), 0,
+                        name_of_next(name, second));
 }
 
 void tl_inputs_normal(tally_view *v)
@@ -86,6 +87,7 @@ void tl_inputs_normal(tally_view *v)
 
 tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view *out, int64_t bytes)
 {
+    assert(bytes >= 0);
     if (in->next) {
         tally_status status = tl_view_overlap(
             ctx, in->next, (int64_t)tally_dtype_size(in->next->dtype), out, bytes, 0);

@@ -12,26 +12,18 @@ static tally_status one_sequence(tally *ctx, const tally_view *given, const char
 {
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
     if (!given) return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must be a view", name);
-    *v = *given;
-    if (!tl_dtype_kind(v->dtype))
-        return tl_fail(ctx, TALLY_INVALID, "%s->dtype is %d: must be 1..%d", name, (int)v->dtype,
-                       TL_DTYPES);
-    if (v->rows != 1 || v->offsets)
-        return tl_fail(ctx, TALLY_INVALID,
-                       "%s->rows is %lld%s: must be one sequence, rows 1 and no offsets", name,
-                       (long long)v->rows, v->offsets ? " with offsets" : "");
-    tally_status status = tl_view_check(ctx, v, name, (int64_t)tally_dtype_size(v->dtype));
-    if (!status) tl_view_normal(v);
-    return status;
+    if (!tl_dtype_kind(given->dtype))
+        return tl_fail(ctx, TALLY_INVALID, "%s->dtype is %d: must be 1..%d", name,
+                       (int)given->dtype, TL_DTYPES);
+    return tl_check_sequence(ctx, given, name, (int64_t)tally_dtype_size(given->dtype), v);
 }
 
 /* The processors do the work, on host copies of device memory. */
 static const char what[] = "runs, groups and gathers";
-static tally_status bring(tally *ctx, tl_host_copies *c, tally_view *v, int back, const char *name)
+static tally_status bring(tl_host_copies *c, tally_view *v, int back, const char *name)
 {
-    tally_status status = tl_on_processors(ctx, NULL, name, what, back ? 0 : v->n);
-    return status ? status
-                  : tl_host_view(ctx, c, v, (int64_t)tally_dtype_size(v->dtype), back, name, what);
+    tally_status status = tl_on_processors(c->ctx, NULL, name, what, back ? 0 : v->n);
+    return status ? status : tl_host_view(c, v, (int64_t)tally_dtype_size(v->dtype), back, name);
 }
 tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, int64_t *runs)
 {
@@ -47,13 +39,12 @@ tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, in
         ctx->device, ctx, &(tl_call){.verb = TL_RUNS, .in = &v, .positions = &positions}, &done);
     if (!status && done) *runs = positions.runs;
     if (status || done) return status;
-    tl_host_copies c = {0};
-    status = bring(ctx, &c, &v, 0, "keys");
+    tl_host_copies c = {.ctx = ctx, .what = what};
+    status = bring(&c, &v, 0, "keys");
     if (!status && offsets && v.n == INT64_MAX) status = tl_no_memory(ctx, SIZE_MAX, "offsets");
-    if (!status && offsets)
-        status = tl_host_numbers(ctx, &c, &offsets, v.n + 1, 1, "offsets", what);
+    if (!status && offsets) status = tl_host_numbers(&c, &offsets, v.n + 1, 1, "offsets");
     const int64_t found = status ? 0 : tl_runs(tally_threads(ctx), &v, offsets);
-    status = tl_host_end(ctx, &c, status);
+    status = tl_host_end(&c, status);
     if (!status) *runs = found;
     return status;
 }
@@ -78,13 +69,13 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
         return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must have room for %lld numbers",
                        offsets ? "order" : "offsets",
                        offsets ? (long long)v.n : (long long)groups + 1);
-    tl_host_copies c = {0};
+    tl_host_copies c = {.ctx = ctx, .what = what};
     char text[48];
-    status = bring(ctx, &c, &v, 0, "codes");
-    if (!status) status = tl_host_numbers(ctx, &c, &order, v.n, 1, "order", what);
-    if (!status) status = tl_host_numbers(ctx, &c, &offsets, groups + 1, 1, "offsets", what);
+    status = bring(&c, &v, 0, "codes");
+    if (!status) status = tl_host_numbers(&c, &order, v.n, 1, "order");
+    if (!status) status = tl_host_numbers(&c, &offsets, groups + 1, 1, "offsets");
     if (!status) status = tl_groups(ctx, tally_threads(ctx), &v, groups, order, offsets, &bad);
-    if (status || bad < 0) return tl_host_end(ctx, &c, status);
+    if (status || bad < 0) return tl_host_end(&c, status);
     tally_format_value(v.dtype,
                        (const char *)v.data + bad * v.stride * (int64_t)tally_dtype_size(v.dtype),
                        0, text, sizeof text);
@@ -128,13 +119,13 @@ tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, 
     if (done && !status && positions.bad < n)
         return no_place(ctx, positions.bad, positions.position, x.n);
     if (status || done) return status;
-    tl_host_copies c = {0};
-    status = bring(ctx, &c, &x, 0, "in");
+    tl_host_copies c = {.ctx = ctx, .what = what};
+    status = bring(&c, &x, 0, "in");
     int64_t *places = (int64_t *)(uintptr_t)order;
-    if (!status) status = tl_host_numbers(ctx, &c, &places, n, 0, "order", what);
+    if (!status) status = tl_host_numbers(&c, &places, n, 0, "order");
     if (!status && (bad = tl_take_check(tally_threads(ctx), places, n, x.n)) < n)
         status = no_place(ctx, bad, places[bad], x.n);
-    if (!status) status = bring(ctx, &c, &y, 1, "out");
+    if (!status) status = bring(&c, &y, 1, "out");
     if (!status) tl_take(tally_threads(ctx), &x, places, n, &y);
-    return tl_host_end(ctx, &c, status);
+    return tl_host_end(&c, status);
 }

@@ -9,6 +9,7 @@
 #include "context/threads.h"
 #include "context/operators.h"
 #include "law/random.h"
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,7 @@ enum { ROWS = sizeof rows / sizeof *rows };
 /* A float with random sign and mantissa, and a biased exponent in low .. low + span - 1. */
 static uint64_t with_exponent(uint64_t r, tally_dtype d, int low, int span)
 {
+    assert(d >= TALLY_F16 && span > 0);
     int bytes = (int)tally_dtype_size(d), exponent = d == TALLY_F64 ? 11 : d == TALLY_F16 ? 5 : 8;
     int mantissa = 8 * bytes - 1 - exponent;
     uint64_t e = (uint64_t)low + (r >> 52 & 0x7ff) % (uint64_t)span;
@@ -71,6 +73,7 @@ static void fill(void *to, tally_dtype d, data kind)
  * each. */
 static void law(const tl_plan *plan, const char *x, char *out)
 {
+    assert(plan->op->result_bytes <= RESULT_MOST);
     const tl_scalar *op = plan->op;
     tl_counter c;
     tl_state s;
@@ -83,11 +86,18 @@ static void law(const tl_plan *plan, const char *x, char *out)
     }
 }
 
+/* The device that is probed. identity: its model, driver and version. */
+typedef struct {
+    tally *ctx;
+    tl_device *device;
+    const char *identity;
+} probed;
+
 typedef struct {
     char x[N * 8], got[N * RESULT_MOST], want[N * RESULT_MOST];
 } vectors;
 
-static tally_status differs(tally *ctx, const char *identity, const struct row *program, data kind,
+static tally_status differs(const probed *p, const struct row *program, data kind,
                             const tl_plan *plan, const vectors *v)
 {
     const tl_scalar *op = plan->op;
@@ -96,17 +106,20 @@ static tally_status differs(tally *ctx, const char *identity, const struct row *
     char got[48], want[48];
     tally_format_value(op->out, v->got + i * size, 1, got, sizeof got);
     tally_format_value(op->out, v->want + i * size, 1, want, sizeof want);
-    return tl_fail(ctx, TALLY_NO_DEVICE,
+    return tl_fail(p->ctx, TALLY_NO_DEVICE,
                    "%.160s fails the conformance probe: operator %s, dtype %s, n = %lld (%s, %s "
                    "data): got %s, expected %s; the "
                    "device option probe=off opens it all the same",
-                   identity, program->op, tally_dtype_name(op->dtype),
+                   p->identity, program->op, tally_dtype_name(op->dtype),
                    (long long)(i / op->lanes + 1), program->shape, data_names[kind], got, want);
 }
 
-static tally_status run(tally *ctx, tl_device *device, const char *identity,
-                        const struct row *program, data kind, const tl_plan *plan, vectors *v)
+static tally_status run(const probed *p, const struct row *program, data kind, const tl_plan *plan,
+                        vectors *v)
 {
+    assert(program && program->shape);
+    tally *const ctx = p->ctx;
+    tl_device *const device = p->device;
     const tl_scalar *op = plan->op;
     tally_view in = tally_flat(v->x, op->dtype, N), out = tally_flat(v->got, op->out, N);
     fill(v->x, op->dtype, kind);
@@ -119,7 +132,7 @@ static tally_status run(tally *ctx, tl_device *device, const char *identity,
     int done;
     tally_status status = device->calls->run(device, ctx, &call, &done);
     if (status || !memcmp(v->got, v->want, (size_t)N * op->result_bytes)) return status;
-    return differs(ctx, identity, program, kind, plan, v);
+    return differs(p, program, kind, plan, v);
 }
 
 /* ---- all vectors ---- */
@@ -132,17 +145,17 @@ static tally_status plan_of(tally *ctx, tl_device *device, const struct row *pro
     return status ? status : device->calls->plan(device, ctx, scalar, par, TL_FOR_DEVICE, plan);
 }
 
-static tally_status run_all(tally *ctx, tl_device *device, const char *identity)
+static tally_status run_all(const probed *p)
 {
     vectors *v = malloc(sizeof *v);
     tl_plan plan = {0};
     const struct row *program = NULL;
-    tally_status status = v ? TALLY_OK : tl_no_memory(ctx, sizeof *v, "the probe");
+    tally_status status = v ? TALLY_OK : tl_no_memory(p->ctx, sizeof *v, "the probe");
     for (int r = 0; !status && r < ROWS; r++)
         if (rows[r].op)
-            status = plan_of(ctx, device, program = &rows[r], &plan);
+            status = plan_of(p->ctx, p->device, program = &rows[r], &plan);
         else
-            status = run(ctx, device, identity, program, rows[r].kind, &plan, v);
+            status = run(p, program, rows[r].kind, &plan, v);
     free(v);
     return status;
 }
@@ -192,7 +205,7 @@ tally_status tl_probe(tally *ctx, tl_device *device, const char *identity)
     free(stored);
     if (!known) {
         tl_fp fp = tl_fp_enter();
-        status = run_all(ctx, device, identity);
+        status = run_all(&(probed){ctx, device, identity});
         tl_fp_leave(fp);
         if (status) return status;
         tl_cache_store(key, strlen(key), "passed", 6);

@@ -10,31 +10,17 @@
 #include "dtype/decimal.h"
 #include "inputs.h"
 #include "law/fp.h"
+#include <assert.h>
 #include <string.h>
 
 static const char what[] = "windows by ranges";
 
-/* Checks that a view is one sequence of elements of `bytes` bytes, and copies it to *v as a
- * normal view. */
-static tally_status one_sequence(tally *ctx, const tally_view *given, const char *name,
-                                 int64_t bytes, tally_view *v)
-{
-    *v = *given;
-    if (v->rows != 1 || v->offsets)
-        return tl_fail(ctx, TALLY_INVALID,
-                       "%s->rows is %lld%s: must be one sequence, rows 1 and no offsets", name,
-                       (long long)v->rows, v->offsets ? " with offsets" : "");
-    tally_status status = tl_view_check(ctx, v, name, bytes);
-    if (!status) tl_view_normal(v);
-    return status;
-}
-
 /* Makes two arrays of positions host memory; the processors do the work. */
-static tally_status bring_places(tally *ctx, tl_host_copies *c, int64_t **start, int64_t **end,
-                                 int64_t count, int back)
+static tally_status bring_places(tl_host_copies *c, int64_t **start, int64_t **end, int64_t count,
+                                 int back)
 {
-    tally_status status = tl_host_numbers(ctx, c, start, count, back, "start", what);
-    return status ? status : tl_host_numbers(ctx, c, end, count, back, "end", what);
+    tally_status status = tl_host_numbers(c, start, count, back, "start");
+    return status ? status : tl_host_numbers(c, end, count, back, "end");
 }
 static int64_t *as_places(const int64_t *p) { return (int64_t *)(uintptr_t)p; }
 
@@ -66,6 +52,7 @@ static void check_part(void *data, int64_t p)
 static int64_t first_bad(int threads, const int64_t *start, const int64_t *end, int64_t results,
                          int64_t n)
 {
+    assert(threads >= 1 && results >= 0 && n >= 0);
     const int64_t parts = (results + PART - 1) / PART;
     check_work all = {start, end, results, n, results};
     tl_for(parts > 16 ? threads : 1, parts, check_part, &all);
@@ -105,7 +92,7 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     alone.valid = NULL;
     alone.next = NULL;
     const int64_t bytes = (int64_t)tally_dtype_size(in->dtype);
-    if (!status) status = one_sequence(ctx, &alone, "in", bytes, &x);
+    if (!status) status = tl_check_sequence(ctx, &alone, "in", bytes, &x);
     if (status) return status;
     if (results < 0)
         return tl_fail(ctx, TALLY_INVALID, "results is %lld: must be at least 0",
@@ -120,18 +107,18 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     if (min_count < 0)
         return tl_fail(ctx, TALLY_INVALID, "min_count is %lld: must be at least 0",
                        (long long)min_count);
-    status = one_sequence(ctx, out, "out", plan.op->result_bytes, &y);
+    status = tl_check_sequence(ctx, out, "out", plan.op->result_bytes, &y);
     if (!status) status = tl_view_distinct(ctx, &y, "out");
     if (!status) status = tl_view_overlap(ctx, &x, bytes, &y, plan.op->result_bytes, 0);
     if (status || results == 0) return status;
     if (!start || !end)
         return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must be %lld places",
                        start ? "end" : "start", (long long)results);
-    tl_host_copies c = {0};
+    tl_host_copies c = {.ctx = ctx, .what = what};
     tally_view all, second;
     int64_t *from = as_places(start), *to = as_places(end);
     status = tl_on_processors(ctx, NULL, "in", what, x.n);
-    if (!status) status = bring_places(ctx, &c, &from, &to, results, 0);
+    if (!status) status = bring_places(&c, &from, &to, results, 0);
     if (!status) status = inputs ? tl_inputs_check(ctx, in, "in", &all, &second) : TALLY_OK;
     const int64_t r = status ? results : first_bad(tally_threads(ctx), from, to, results, x.n);
     if (r < results)
@@ -139,15 +126,15 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
                          "range %lld is %lld..%lld: must be 0 <= start <= end <= %lld = in->n",
                          (long long)r, (long long)from[r], (long long)to[r], (long long)x.n);
     if (!status)
-        status = inputs ? tl_inputs_bring(ctx, &c, &all, &second, "in", what)
-                        : tl_host_view(ctx, &c, &x, bytes, 0, "in", what);
-    if (!status) status = tl_host_view(ctx, &c, &y, plan.op->result_bytes, 1, "out", what);
+        status = inputs ? tl_inputs_bring(&c, &all, &second, "in")
+                        : tl_host_view(&c, &x, bytes, 0, "in");
+    if (!status) status = tl_host_view(&c, &y, plan.op->result_bytes, 1, "out");
     const tl_ranges ranges = {from, to, NULL, x.n, results, 0, 1, min_count};
     if (!status && inputs)
         status = tl_inputs_ranges(ctx, op, &all, &ranges, &y);
     else if (!status)
         status = run(ctx, &plan, &count, &ranges, &x, &y);
-    return tl_host_end(ctx, &c, status);
+    return tl_host_end(&c, status);
 }
 
 static tally_status parts_check(tally *ctx, tally_dtype keys, const tally_key_window *w)
@@ -172,6 +159,7 @@ static tally_status parts_check(tally *ctx, tally_dtype keys, const tally_key_wi
 static void key_text(const tally_view *keys, const int64_t *parts, int64_t row,
                      char text[TL_DECIMAL_CHARS])
 {
+    assert(row >= 0 && row < keys->n);
     const void *const at =
         (const char *)keys->data + row * keys->stride * (int64_t)tally_dtype_size(keys->dtype);
     tally_format_value(keys->dtype, at, 0, text, TL_DECIMAL_CHARS);
@@ -228,6 +216,7 @@ static tally_status keys_check(tally *ctx, const tally_view *v, const tally_key_
 static tally_status not_a_range(tally *ctx, const tally_view *v, const tally_key_window *w,
                                 int64_t row)
 {
+    assert(row >= 0 && row < v->n);
     char text[TL_DECIMAL_CHARS];
     key_text(v, w->parts, row, text);
     return tl_fail(ctx, TALLY_INVALID,
@@ -245,25 +234,25 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
     tally_view v;
     const int64_t bytes = (int64_t)tally_dtype_size(keys->dtype);
     tally_status status = window_check(ctx, keys, w);
-    if (!status) status = one_sequence(ctx, keys, "keys", bytes, &v);
+    if (!status) status = tl_check_sequence(ctx, keys, "keys", bytes, &v);
     if (status || v.n == 0) return status;
     if (!start || !end)
         return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must have room for %lld places",
                        start ? "end" : "start", (long long)v.n);
-    tl_host_copies c = {0};
+    tl_host_copies c = {.ctx = ctx, .what = what};
     tally_key_window window = *w;
     int64_t *lows = as_places(w->lows), *highs = as_places(w->highs), *parts = as_places(w->parts);
     int descending = 0;
     status = tl_on_processors(ctx, NULL, "keys", what, v.n);
-    if (!status) status = tl_host_view(ctx, &c, &v, bytes, 0, "keys", what);
-    if (!status) status = tl_host_numbers(ctx, &c, &lows, v.n, 0, "lows", what);
-    if (!status) status = tl_host_numbers(ctx, &c, &highs, v.n, 0, "highs", what);
-    if (!status) status = tl_host_numbers(ctx, &c, &parts, v.n, 0, "parts", what);
+    if (!status) status = tl_host_view(&c, &v, bytes, 0, "keys");
+    if (!status) status = tl_host_numbers(&c, &lows, v.n, 0, "lows");
+    if (!status) status = tl_host_numbers(&c, &highs, v.n, 0, "highs");
+    if (!status) status = tl_host_numbers(&c, &parts, v.n, 0, "parts");
     window.lows = lows, window.highs = highs, window.parts = parts;
     if (!status) status = keys_check(ctx, &v, &window, &descending);
-    if (!status) status = bring_places(ctx, &c, &start, &end, v.n, 1);
+    if (!status) status = bring_places(&c, &start, &end, v.n, 1);
     const int64_t row =
         status ? v.n : tl_bounds(tally_threads(ctx), &v, descending, &window, start, end);
     if (row < v.n) status = not_a_range(ctx, &v, &window, row);
-    return tl_host_end(ctx, &c, status);
+    return tl_host_end(&c, status);
 }

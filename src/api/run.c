@@ -26,15 +26,15 @@ static tally_status run_on_processors(tally *ctx, const tl_call *call)
     const char *const what = plan.exact              ? "exact sums"
                              : call->verb == TL_SCAN ? "reversed scans of segments"
                                                      : "windows of negative offsets or of a step";
-    tl_host_copies c = {0};
+    tl_host_copies c = {.ctx = ctx, .what = what};
     tally_status status = tl_on_processors(ctx, NULL, "in", what, elements);
-    if (!status) status = tl_host_view(ctx, &c, &in, plan.op->elem_bytes, 0, "in->data", what);
-    if (!status) status = tl_host_view(ctx, &c, &out, plan.op->result_bytes, 1, "out->data", what);
+    if (!status) status = tl_host_view(&c, &in, plan.op->elem_bytes, 0, "in->data");
+    if (!status) status = tl_host_view(&c, &out, plan.op->result_bytes, 1, "out->data");
     if (!status && !plan.core)
         status =
             ctx->device->calls->plan(ctx->device, ctx, plan.op, plan.par, TL_FOR_PROCESSORS, &plan);
     if (!status) status = tl_run_host(ctx, &here);
-    return tl_host_end(ctx, &c, status);
+    return tl_host_end(&c, status);
 }
 
 tally_status tl_run_checked(tally *ctx, const tl_call *call)

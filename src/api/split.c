@@ -5,6 +5,7 @@
 #include "checks.h"
 #include "law/fp.h"
 #include "many/many.h"
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@ tally_status tally_owner(tally *ctx, const void *p, int *device)
 
 static tally_status copy_by(const tl_team *t, int k, void *to, const void *from, size_t bytes)
 {
+    assert(k >= 0 && k < t->count);
     const tl_device *d = t->member[k]->device;
     const tally_status status = d->calls->copy(t->member[k]->device, t->member[k], to, from, bytes);
     return status ? tl_team_fail(t, k, status) : TALLY_OK;
@@ -38,6 +40,8 @@ static tally_status copy_by(const tl_team *t, int k, void *to, const void *from,
 static tally_status copy_through(const tl_team *t, int a, int b, char *to, const char *from,
                                  size_t bytes)
 {
+    assert(bytes > 0);
+    assert(a >= 0 && a < t->count && b >= 0 && b < t->count);
     enum { AT_ONCE = 1 << 20 };
     char *const between = malloc(bytes < AT_ONCE ? bytes : AT_ONCE);
     tally_status status = TALLY_OK;
@@ -73,6 +77,7 @@ tally_status tally_copy(tally *ctx, void *to, const void *from, size_t bytes)
 static tally_status check_part(const tl_team *t, const char *what, int k, const tally_view *v,
                                int64_t bytes)
 {
+    assert(k >= 0 && k < t->count);
     char name[32];
     snprintf(name, sizeof name, "%s[%d]", what, k);
     if (v->offsets || v->rows != 1 || (v->stride != 1 && v->n > 1))
@@ -82,13 +87,23 @@ static tally_status check_part(const tl_team *t, const char *what, int k, const 
     return status || !v->n ? status : tl_split_place(t, what, k, v->data);
 }
 
-/* The begin of a call on parts: checks them. *all becomes the number of their elements. */
-static tally_status begin(tally *const *ctx, const char *op, const tally_view *parts, int count,
-                          tl_team *t, tl_plan *plan, int64_t *all)
+/* A call on parts of one sequence. */
+typedef struct {
+    tl_team team;
+    tl_plan plan;
+    const tally_view *parts;
+    int count;
+    int64_t all; /* elements of all parts */
+} split;
+
+/* The begin of a call on parts: checks them. */
+static tally_status begin(split *s, tally *const *ctx, const char *op, const tally_view *parts,
+                          int count)
 {
+    tl_team *const t = &s->team;
+    tl_plan *const plan = &s->plan;
     if (!*ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
-    *t = tl_team_of(ctx);
-    *all = 0;
+    *s = (split){.team = tl_team_of(ctx), .parts = parts, .count = count};
     if (!parts) return tl_fail(*ctx, TALLY_INVALID, "parts is NULL: must be views");
     if (count < 1 || count > t->count)
         return tl_fail(*ctx, TALLY_INVALID,
@@ -104,7 +119,7 @@ static tally_status begin(tally *const *ctx, const char *op, const tally_view *p
                 tally_dtype_name(parts[k].dtype) ? tally_dtype_name(parts[k].dtype) : "unknown",
                 tally_dtype_name(parts[0].dtype));
         status = check_part(t, "parts", k, &parts[k], plan->op->elem_bytes);
-        if (!status && (*all += parts[k].n) >> 61)
+        if (!status && (s->all += parts[k].n) >> 61)
             status = tl_fail(*ctx, TALLY_INVALID, "parts have more than 2^61 - 1 elements");
     }
     return status;
@@ -112,22 +127,24 @@ static tally_status begin(tally *const *ctx, const char *op, const tally_view *p
 
 /* Checks outs[k]: it has `length` results, and overlaps neither a part (in_place: except
  * parts[k]) nor the results before it. */
-static tally_status check_out(const tl_team *t, const tl_plan *plan, const tally_view *parts,
-                              int count, const tally_view *outs, int k, int64_t length,
+static tally_status check_out(const split *s, const tally_view *outs, int k, int64_t length,
                               int in_place)
 {
-    const tl_scalar *op = plan->op;
+    assert(k >= 0 && k < s->count);
+    assert(length >= 0);
+    const tl_team *const t = &s->team;
+    const tl_scalar *const op = s->plan.op;
     if (outs[k].dtype != op->out)
         return tl_fail(t->ctx, TALLY_INVALID, "outs[%d].dtype is %s: %s of %s gives %s", k,
                        tally_dtype_name(outs[k].dtype) ? tally_dtype_name(outs[k].dtype)
                                                        : "unknown",
-                       op->file, tally_dtype_name(parts[0].dtype), tally_dtype_name(op->out));
+                       op->file, tally_dtype_name(s->parts[0].dtype), tally_dtype_name(op->out));
     if (outs[k].n != length)
         return tl_fail(t->ctx, TALLY_INVALID, "outs[%d].n is %lld: must be %lld", k,
                        (long long)outs[k].n, (long long)length);
     tally_status status = check_part(t, "outs", k, &outs[k], op->result_bytes);
-    for (int j = 0; !status && j < count; j++) {
-        status = tl_view_overlap(t->ctx, &parts[j], op->elem_bytes, &outs[k], op->result_bytes,
+    for (int j = 0; !status && j < s->count; j++) {
+        status = tl_view_overlap(t->ctx, &s->parts[j], op->elem_bytes, &outs[k], op->result_bytes,
                                  in_place && j == k);
         if (!status && j < k &&
             tl_view_overlap(t->ctx, &outs[j], op->result_bytes, &outs[k], op->result_bytes, 0))
@@ -140,15 +157,13 @@ static tally_status check_out(const tl_team *t, const tl_plan *plan, const tally
 tally_status tally_reduce_split(tally *ctx, const char *op, const tally_view *parts, int count,
                                 void *out)
 {
-    tl_plan plan;
-    tl_team t;
-    int64_t all;
-    tally_status status = begin(&ctx, op, parts, count, &t, &plan, &all);
+    split s;
+    tally_status status = begin(&s, &ctx, op, parts, count);
     if (!status && !out)
         status = tl_fail(ctx, TALLY_INVALID, "out is NULL: must have room for a result");
     if (status) return status;
     tl_fp fp = tl_fp_enter();
-    status = tl_split_reduce(&t, &plan, parts, count, out);
+    status = tl_split_reduce(&s.team, &s.plan, parts, count, out);
     tl_fp_leave(fp);
     return status;
 }
@@ -156,20 +171,17 @@ tally_status tally_reduce_split(tally *ctx, const char *op, const tally_view *pa
 tally_status tally_scan_split(tally *ctx, const char *op, const tally_view *parts, int count,
                               const tally_view *outs, const tally_scan_options *o)
 {
-    tl_plan plan;
-    tl_team t;
-    int64_t all;
-    tally_status status = begin(&ctx, op, parts, count, &t, &plan, &all);
+    split s;
+    tally_status status = begin(&s, &ctx, op, parts, count);
     if (!status && !outs) status = tl_fail(ctx, TALLY_INVALID, "outs is NULL: must be views");
     if (!status && o && o->reverse)
         status = tl_fail(ctx, TALLY_UNSUPPORTED,
                          "reverse: scans of parts go forward; give the parts in reverse order");
-    if (!status) status = tl_check_scan(ctx, &plan, o);
-    for (int k = 0; !status && k < count; k++)
-        status = check_out(&t, &plan, parts, count, outs, k, parts[k].n, 1);
+    if (!status) status = tl_check_scan(ctx, &s.plan, o);
+    for (int k = 0; !status && k < count; k++) status = check_out(&s, outs, k, parts[k].n, 1);
     if (status) return status;
     tl_fp fp = tl_fp_enter();
-    status = tl_split_scan(&t, &plan, parts, count, outs, o);
+    status = tl_split_scan(&s.team, &s.plan, parts, count, outs, o);
     tl_fp_leave(fp);
     return status;
 }
@@ -177,10 +189,10 @@ tally_status tally_scan_split(tally *ctx, const char *op, const tally_view *part
 tally_status tally_window_split(tally *ctx, const char *op, const tally_view *parts, int count,
                                 const tally_view *outs, const tally_window_options *o)
 {
-    tl_plan plan, counts;
-    tl_team t;
-    int64_t all, start = 0, first;
-    tally_status status = begin(&ctx, op, parts, count, &t, &plan, &all);
+    split s;
+    tl_plan counts;
+    int64_t start = 0, first;
+    tally_status status = begin(&s, &ctx, op, parts, count);
     if (!status) status = tl_plan_of_host(ctx, "count", parts[0].dtype, &counts);
     if (!status && !outs) status = tl_fail(ctx, TALLY_INVALID, "outs is NULL: must be views");
     if (!status) status = tl_check_window(ctx, o);
@@ -191,11 +203,11 @@ tally_status tally_window_split(tally *ctx, const char *op, const tally_view *pa
                          "no step",
                          (long long)o->before, (long long)o->after, (long long)o->step);
     for (int k = 0; !status && k < count; start += parts[k++].n)
-        status = check_out(&t, &plan, parts, count, outs, k,
-                           tl_split_length(start, parts[k].n, all, o, &first), 0);
+        status = check_out(&s, outs, k, tl_split_length(start, parts[k].n, s.all, o, &first), 0);
     if (status) return status;
+    const tl_call call = {TL_WINDOW, &s.plan, &counts, .in = parts, .out = outs, .window = o};
     tl_fp fp = tl_fp_enter();
-    status = tl_split_window(&t, &plan, &counts, parts, count, outs, o);
+    status = tl_split_window(&s.team, &call, count);
     tl_fp_leave(fp);
     return status;
 }

@@ -14,14 +14,14 @@
 #include "context/view.h"
 #include "cpu/inputs/gather.h"
 #include "cpu/keys/ranges.h"
+#include <assert.h>
 #include <stdlib.h>
 
-enum { REDUCE, SCAN, WINDOW };
 static const char what[] = "results with validity";
 
 typedef struct tl_validity {
     tally *ctx;
-    int verb;
+    tl_verb verb;
     const tally_scan_options *scan;
     const tally_window_options *window;
     tally_view in, next; /* checked */
@@ -51,16 +51,17 @@ static int64_t length(const job *j, int64_t r)
 
 static int64_t results_of(const job *j, int64_t n)
 {
-    return j->verb == REDUCE ? 1 : j->verb == SCAN ? n : tally_window_length(n, j->window);
+    return j->verb == TL_REDUCE ? 1 : j->verb == TL_SCAN ? n : tally_window_length(n, j->window);
 }
 
 /* Sets the bytes of one sequence of n elements. */
 static void mark_results(const job *j, int64_t n, char *to)
 {
+    assert(n >= 0);
     const int64_t *before = j->before;
-    if (j->verb == REDUCE) {
+    if (j->verb == TL_REDUCE) {
         to[0] = before[n] > 0;
-    } else if (j->verb == SCAN) {
+    } else if (j->verb == TL_SCAN) {
         const tally_scan_options *o = j->scan;
         for (int64_t i = 0; i < n; i++)
             to[o && o->reverse ? n - 1 - i : i] =
@@ -91,8 +92,8 @@ static tally_status collect(job *j, const char *op, const tally_view *in)
     status = tl_host_offsets(ctx, "in", &given, &j->offsets[0]); /* the checks read the offsets */
     if (!status && in->next) status = tl_host_offsets(ctx, "in->next", &second, &j->offsets[1]);
     in = &given;
-    if (!status && j->verb == WINDOW) status = tl_check_window(ctx, j->window);
-    if (!status && j->verb == WINDOW) status = tl_check_step(ctx, in, j->window);
+    if (!status && j->verb == TL_WINDOW) status = tl_check_window(ctx, j->window);
+    if (!status && j->verb == TL_WINDOW) status = tl_check_step(ctx, in, j->window);
     if (!status) status = tl_form_of(ctx, op, in, &form);
     if (!status) status = tl_inputs_check(ctx, in, "in", &j->in, &j->next);
     if (!status)
@@ -110,7 +111,7 @@ static tally_status collect(job *j, const char *op, const tally_view *in)
     tally_view here = j->in, here_next = j->next;
     if (in->next) here.next = &here_next;
     status = tl_on_processors(ctx, NULL, "in", what, 0);
-    if (!status) status = tl_inputs_bring(ctx, &j->copies, &here, &here_next, "in", what);
+    if (!status) status = tl_inputs_bring(&j->copies, &here, &here_next, "in");
     if (!status)
         status =
             tl_gather_dense(ctx, &form, &here, &plan, j->scan && j->scan->reverse, 1, &j->made);
@@ -136,6 +137,8 @@ static tally_status collect(job *j, const char *op, const tally_view *in)
 /* Checks that the bits of `out`, a view of the results, overlap neither elements nor results. */
 static tally_status check_bits(job *j, const tally_view *out, int64_t result_bytes)
 {
+    assert(out->valid);
+    assert(result_bytes >= 0);
     j->out = *out;
     tally_status status = tl_host_offsets(j->ctx, "out", &j->out, &j->offsets[2]);
     tally_view bits, plain = j->out;
@@ -159,13 +162,14 @@ static tally_status check_bits(job *j, const tally_view *out, int64_t result_byt
 
 static tally_status write_bits(job *j)
 {
+    assert(j->bits && j->out.valid);
     tally_view view = j->out, *const out = &view;
-    tl_host_copies copies = {.count = 0};
+    tl_host_copies copies = {.ctx = j->ctx, .what = what};
     const char *from = j->bits;
     out->data = NULL; /* only the bits are written */
-    const tally_status status = tl_host_view(j->ctx, &copies, out, 0, 1, "out->valid", what);
+    const tally_status status = tl_host_view(&copies, out, 0, 1, "out->valid");
     unsigned char *const bits = (unsigned char *)(uintptr_t)out->valid;
-    if (status) return tl_host_end(j->ctx, &copies, status);
+    if (status) return tl_host_end(&copies, status);
     for (int64_t r = 0; r < j->in.rows; r++) {
         const int64_t m = results_of(j, length(j, r)),
                       first = out->valid_offset +
@@ -176,27 +180,27 @@ static tally_status write_bits(job *j)
             bits[b >> 3] = (unsigned char)((bits[b >> 3] & ~bit) | (*from++ ? bit : 0));
         }
     }
-    return tl_host_end(j->ctx, &copies, TALLY_OK);
+    return tl_host_end(&copies, TALLY_OK);
 }
 
-tally_status tl_validity_begin(tally *ctx, const char *op, const tally_view *in,
-                               const tally_view *out, int window, const void *options,
-                               tl_validity **v)
+tally_status tl_validity_begin(tally *ctx, const char *op, const tl_call *call, tl_validity **v)
 {
+    const tally_view *const in = call->in;
     tally_operator_info info;
     tally_dtype dtype = in ? in->dtype : TALLY_F64;
     *v = NULL;
     job *j = calloc(1, sizeof *j);
     if (!j) return tl_no_memory(ctx, sizeof *j, "the validity of the results");
-    *j = (job){.ctx = ctx, .verb = window ? WINDOW : SCAN};
-    if (window)
-        j->window = options;
-    else
-        j->scan = options;
+    *j = (job){.ctx = ctx,
+               .copies = {.ctx = ctx, .what = what},
+               .verb = call->verb,
+               .scan = call->scan,
+               .window = call->window};
     tally_status status = collect(j, op, in);
     if (!status && in->next) dtype = tally_common_dtype(dtype, in->next->dtype);
     if (!status) status = tally_operator(ctx, op, dtype, &info);
-    if (!status) status = check_bits(j, out, info.lanes * (int64_t)tally_dtype_size(info.output));
+    if (!status)
+        status = check_bits(j, call->out, info.lanes * (int64_t)tally_dtype_size(info.output));
     *v = j;
     return status;
 }
@@ -213,7 +217,7 @@ tally_status tl_validity_end(tl_validity *v, tally_status status)
 tally_status tally_reduce_valid(tally *ctx, const char *op, const tally_view *in, void *valid,
                                 int64_t valid_offset)
 {
-    job j = {.ctx = ctx, .verb = REDUCE};
+    job j = {.ctx = ctx, .copies = {.ctx = ctx, .what = what}, .verb = TL_REDUCE};
     if (ctx && in && in->rows > 0 && !valid)
         return tl_fail(ctx, TALLY_INVALID, "valid is NULL: must have room for %lld bits",
                        (long long)in->rows);

@@ -7,6 +7,7 @@
 #include "run.h"
 #include "context/operators.h"
 #include "context/view.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,24 +97,26 @@ tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void
 }
 
 /* A scan or a window with validity bits of its results. */
-static tally_status with_bits(tally *ctx, const char *op, const tally_view *in,
-                              const tally_view *out, int window, const void *options)
+static tally_status with_bits(tally *ctx, const char *op, const tl_call *call)
 {
+    assert(call->out && call->out->valid);
+    assert(call->verb != TL_REDUCE);
     tl_validity *v;
-    tally_view plain = *out;
+    tally_view plain = *call->out;
     plain.valid = NULL;
     plain.valid_offset = 0;
-    tally_status status = tl_validity_begin(ctx, op, in, out, window, options, &v);
+    tally_status status = tl_validity_begin(ctx, op, call, &v);
     if (!status)
-        status = window ? tally_window(ctx, op, in, &plain, options)
-                        : tally_scan(ctx, op, in, &plain, options);
+        status = call->verb == TL_WINDOW ? tally_window(ctx, op, call->in, &plain, call->window)
+                                         : tally_scan(ctx, op, call->in, &plain, call->scan);
     return tl_validity_end(v, status);
 }
 
 tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
                         const tally_scan_options *o)
 {
-    if (out && out->valid) return with_bits(ctx, op, in, out, 0, o);
+    if (out && out->valid)
+        return with_bits(ctx, op, &(tl_call){TL_SCAN, .in = in, .out = out, .scan = o});
     if (tl_has_inputs(in)) return tl_inputs_scan(ctx, op, in, out, o);
     tl_plan plan;
     views v;
@@ -134,7 +137,8 @@ tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const 
 tally_status tally_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
                           const tally_window_options *o)
 {
-    if (out && out->valid) return with_bits(ctx, op, in, out, 1, o);
+    if (out && out->valid)
+        return with_bits(ctx, op, &(tl_call){TL_WINDOW, .in = in, .out = out, .window = o});
     if (tl_has_inputs(in)) return tl_inputs_window(ctx, op, in, out, o);
     tl_plan plan, count;
     views v;

@@ -7,6 +7,7 @@
 #include "context/parameter.h"
 #include "law/random.h"
 #include "law/spec.h"
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,6 +156,7 @@ static tally_status run(one_case *c)
 /* Computes the law's results of sequence r, dense in c->one. Returns their number. */
 static int64_t law(one_case *c, int64_t r)
 {
+    assert(r >= 0 && r < c->in.rows);
     const tally_view *in = &c->in;
     int64_t n = in->offsets ? in->offsets[r + 1] - in->offsets[r] : in->n;
     const char *x =

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The last error: one sentence, stored in the context, or in the thread if there is no context. */
 #include "context.h"
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -8,6 +9,7 @@ static _Thread_local char thread_error[512];
 
 tally_status tl_fail(tally *ctx, tally_status status, const char *format, ...)
 {
+    assert(status != TALLY_OK);
     va_list args;
     va_start(args, format);
     if (ctx)

@@ -5,6 +5,7 @@
 #include "exact/exact.h"
 #include "operators.h"
 #include "view.h"
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -81,6 +82,7 @@ static void find_form(tl_form *form)
 
 int tl_form_late(const tl_form *form, tl_form *late)
 {
+    assert(form->named && form->op);
     const tl_scalar *s = form->named;
     if (form->kind != TL_FORM_MARK || !s->neutral || s->inputs != 1 ||
         tl_dtype_kind(s->dtype) != 'F')
@@ -126,6 +128,7 @@ static tally_status check_second(tally *ctx, const char *op, const tl_scalar *s,
 
 void tl_form_begin(tl_form *form, const tl_scalar *named, tl_par par, int absent)
 {
+    assert(named);
     *form = (tl_form){TL_FORM_PLAIN, named, named, par, 0};
     if (absent) find_form(form);
 }

@@ -2,6 +2,7 @@
  * The library's version, the names of its operators, and suggestions for unknown names. */
 #include "hint.h"
 #include "tally.h"
+#include <assert.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -134,6 +135,7 @@ static const char *elsewhere(const char *what, const char *given)
 
 const char *tl_hint(const char *what, const char *given, const char *const *names, char to[TL_HINT])
 {
+    assert(what && given && names);
     const char *const meant = elsewhere(what, given), *const near = nearest(given, names);
     to[0] = '\0';
     if (meant)

@@ -6,6 +6,7 @@
 #include "exact/exact.h"
 #include "hint.h"
 #include "user.h"
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,7 @@ static const struct {
 
 const tl_scalar *tl_find_scalar(const char *file, tally_dtype dtype, tally_dtype acc)
 {
+    assert(file);
     for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++)
         if (!strcmp(file, scalars[i].file))
             for (const tl_scalar *const *s = scalars[i].instances; *s; s++)
@@ -93,6 +95,8 @@ static int parse_parameter(const struct operator_row *row, const char *text, dou
 static tally_status resolve_exact(tally *ctx, const char *op, size_t length, tally_dtype dtype,
                                   tally_dtype acc, const tl_scalar **scalar)
 {
+    assert(acc == 0 || acc == TALLY_F64);
+    assert(tl_dtype_kind(dtype));
     const int known = tl_exact_find(op, length, TALLY_F64, 0, NULL, NULL) != NULL;
     *scalar = tl_exact_find(op, length, dtype, acc, NULL, NULL);
     if (*scalar) return TALLY_OK;
@@ -106,36 +110,45 @@ static tally_status resolve_exact(tally *ctx, const char *op, size_t length, tal
                    op, tally_dtype_name(dtype));
 }
 
-tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_scalar **scalar,
-                        tl_par *par)
+/* Finds the row of operator `op`, whose name has `length` characters, for elements of dtype. own:
+ * the row of `user`, a user's operator, if that is not NULL. */
+static tally_status find_row(tally *ctx, const char *op, const tl_user *user,
+                             const struct operator_row *own, tally_dtype dtype,
+                             const struct operator_row **found)
 {
-    char name[64];
+    assert(tl_dtype_kind(dtype));
+    assert(!user || own->name == user->name);
     const char kind = tl_dtype_kind(dtype);
-    if (!op) return tl_fail(ctx, TALLY_INVALID, "op is NULL: must be an operator's name");
-    if (!kind)
-        return tl_fail(ctx, TALLY_INVALID, "dtype is %d: must be 1..%d", (int)dtype, TL_DTYPES);
-    size_t length = strcspn(op, ":");
-    tl_user *user = tl_user_find(ctx, op, length);
-    const struct operator_row own = user ? row_of(user) : (struct operator_row){0}, *row = NULL;
+    const size_t length = strcspn(op, ":");
     int known = user != NULL;
-    if (user && strchr(own.kinds, kind)) row = &own;
-    for (int i = 0; i < ROWS && !user && !row; i++)
+    *found = user && strchr(own->kinds, kind) ? own : NULL;
+    for (int i = 0; i < ROWS && !user && !*found; i++)
         if (strlen(rows[i].name) == length && !memcmp(op, rows[i].name, length)) {
             known = 1;
-            if (strchr(rows[i].kinds, kind)) row = &rows[i];
+            if (strchr(rows[i].kinds, kind)) *found = &rows[i];
         }
+    if (*found) return TALLY_OK;
     if (!known) return no_operator(ctx, op);
-    if (!row && user)
+    if (user)
         return tl_fail(ctx, TALLY_UNSUPPORTED,
-                       "op '%.60s' is for the types %s (OP_TYPES in %.100s), not %s", op, own.kinds,
-                       user->where, tally_dtype_name(dtype));
-    if (!row)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "op '%.60s' takes integers, not %s", op,
-                       tally_dtype_name(dtype));
+                       "op '%.60s' is for the types %s (OP_TYPES in %.100s), not %s", op,
+                       own->kinds, user->where, tally_dtype_name(dtype));
+    return tl_fail(ctx, TALLY_UNSUPPORTED, "op '%.60s' takes integers, not %s", op,
+                   tally_dtype_name(dtype));
+}
 
-    tally_dtype acc = 0;
-    int exact = 0;
-    double value = row->fallback;
+/* What the suffixes of an operator's name say. */
+typedef struct {
+    tally_dtype acc; /* TALLY_F64, or 0 */
+    int exact;
+    double value; /* of the parameter */
+} suffixes;
+
+static tally_status read_suffixes(tally *ctx, const char *op, const struct operator_row *row,
+                                  int is_user, tally_dtype dtype, suffixes *s)
+{
+    char name[64];
+    const size_t length = strcspn(op, ":");
     for (const char *at = op + length; *at == ':';) {
         size_t part = strcspn(++at, ":");
         if (part >= sizeof name)
@@ -144,9 +157,9 @@ tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_
         name[part] = 0;
         at += part;
         if (!strcmp(name, "f64")) {
-            acc = TALLY_F64;
-        } else if (!strcmp(name, "exact") && !user) {
-            exact = 1;
+            s->acc = TALLY_F64;
+        } else if (!strcmp(name, "exact") && !is_user) {
+            s->exact = 1;
         } else if (!*row->param) {
             const int wide = tl_find_scalar(row->file, dtype, TALLY_F64) != NULL,
                       sums = tl_exact_find(row->name, length, dtype, 0, NULL, NULL) != NULL;
@@ -156,25 +169,41 @@ tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_
                            sums   ? "; its suffixes are :f64 and :exact"
                            : wide ? "; its only suffix is :f64"
                                   : "");
-        } else if (!parse_parameter(row, name, &value)) {
+        } else if (!parse_parameter(row, name, &s->value)) {
             return tl_fail(ctx, TALLY_INVALID,
                            "op is '%.60s': '%s' is not a value for %s (write %s:%s=NUMBER)", op,
                            name, row->param, row->name, row->param);
         }
     }
-    if (isnan(value))
+    return TALLY_OK;
+}
+
+tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_scalar **scalar,
+                        tl_par *par)
+{
+    if (!op) return tl_fail(ctx, TALLY_INVALID, "op is NULL: must be an operator's name");
+    if (!tl_dtype_kind(dtype))
+        return tl_fail(ctx, TALLY_INVALID, "dtype is %d: must be 1..%d", (int)dtype, TL_DTYPES);
+    const size_t length = strcspn(op, ":");
+    tl_user *user = tl_user_find(ctx, op, length);
+    const struct operator_row own = user ? row_of(user) : (struct operator_row){0}, *row = NULL;
+    tally_status status = find_row(ctx, op, user, &own, dtype, &row);
+    if (status) return status;
+    suffixes s = {.value = row->fallback};
+    status = read_suffixes(ctx, op, row, user != NULL, dtype, &s);
+    if (status) return status;
+    if (isnan(s.value))
         return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': %s needs its parameter, as in %s:%s=0.5",
                        op, row->name, row->name, row->param);
-    if (value < row->low || value > row->high)
+    if (s.value < row->low || s.value > row->high)
         return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': %s is %g, must be %g..%g", op,
-                       row->param, value, row->low, row->high);
-    *par = (tl_par){.value = value};
-    tally_status status = TALLY_OK;
-    if (exact) return resolve_exact(ctx, op, length, dtype, acc, scalar);
+                       row->param, s.value, row->low, row->high);
+    *par = (tl_par){.value = s.value};
+    if (s.exact) return resolve_exact(ctx, op, length, dtype, s.acc, scalar);
     if (user)
-        status = tl_user_resolve(ctx, user, dtype, acc, scalar);
+        status = tl_user_resolve(ctx, user, dtype, s.acc, scalar);
     else
-        *scalar = tl_find_scalar(row->file, dtype, acc);
+        *scalar = tl_find_scalar(row->file, dtype, s.acc);
     if (status) return status;
     if (!*scalar)
         return tl_fail(

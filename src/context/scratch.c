@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Memory that a context keeps between calls (scratch.h). */
 #include "scratch.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@ typedef struct tl_scratch_block {
 
 int tl_scratch_begin(tally *ctx, int threads)
 {
+    assert(threads >= 1);
     if (threads <= ctx->scratch_threads) return 1;
     const size_t slots = TL_SCRATCH_SLOTS;
     block *more = realloc(ctx->scratch, (size_t)threads * slots * sizeof *more);
@@ -24,6 +26,8 @@ int tl_scratch_begin(tally *ctx, int threads)
 
 void *tl_scratch(tally *ctx, int thread, int slot, size_t bytes)
 {
+    assert(thread >= 0 && thread < ctx->scratch_threads);
+    assert(slot >= 0 && slot < TL_SCRATCH_SLOTS);
     if (thread >= ctx->scratch_threads) return NULL;
     block *b = &ctx->scratch[thread * TL_SCRATCH_SLOTS + slot];
     if (bytes > b->bytes) {

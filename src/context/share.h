@@ -4,6 +4,7 @@
 #ifndef TALLY_SHARE_H
 #define TALLY_SHARE_H
 #include "tally.h"
+#include <assert.h>
 
 enum { TL_SHARE_ROW = 16 };
 typedef __int128 tl_weight; /* 2^62 rows are allowed if they are empty */
@@ -17,6 +18,7 @@ static inline tl_weight tl_weight_before(const tally_view *in, int64_t r)
 /* The first sequence of part t of `shares`. Part `shares` begins after the last sequence. */
 static inline int64_t tl_share(const tally_view *in, int64_t t, int64_t shares)
 {
+    assert(shares >= 1 && t >= 0);
     int64_t low = 0, high = in->rows;
     if (t <= 0) return 0;
     if (t >= shares) return high;

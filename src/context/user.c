@@ -3,6 +3,7 @@
  * the errors of compilers. */
 #define _GNU_SOURCE
 #include "user.h"
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -159,6 +160,7 @@ static int field_bytes(tl_field field, tally_dtype d, tally_dtype acc)
 static tally_status measure(tally *ctx, const tl_user *u, tally_dtype d, tally_dtype acc,
                             int *packed, int *aligned)
 {
+    assert(d >= TALLY_I8 && d <= TALLY_F64);
     int widest = 1;
     *packed = *aligned = 0;
     for (int i = 0; i < u->facts.fields; i++) {
@@ -177,6 +179,8 @@ static tally_status measure(tally *ctx, const tl_user *u, tally_dtype d, tally_d
 tally_status tl_user_resolve(tally *ctx, tl_user *u, tally_dtype d, tally_dtype acc,
                              const tl_scalar **op)
 {
+    assert(d >= TALLY_I8 && d <= TALLY_F64);
+    assert(acc == 0 || acc == TALLY_F64);
     const tl_facts *f = &u->facts;
     tally_dtype own = default_accumulator(f->acc, d);
     int on_request =

@@ -4,6 +4,7 @@
  * on other macros. */
 #include "user.h"
 #include "user_words.h"
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -132,6 +133,7 @@ static tally_status read_state(reader *r, const char *at)
 static tally_status read_name(reader *r, const char *at, const char *fact, const char *value,
                               const char *const *names, int *number)
 {
+    assert(*names);
     *number = find(names, value);
     if (*number >= 0) return TALLY_OK;
     return bad(r, at, "%s is '%.40s': must be one of %s %s %s %s", fact, value, names[0], names[1],
@@ -140,6 +142,7 @@ static tally_status read_name(reader *r, const char *at, const char *fact, const
 
 static tally_status read_flag(reader *r, const char *at, int flag, const char *value)
 {
+    assert(flag >= 0 && flag < TL_FLAG_COUNT);
     static const char *const values[] = {"0", "1", "2", "-1", "REAL_IS_EXACT", NULL};
     static const signed char numbers[] = {0, 1, 2, -1, TL_FACT_REAL_IS_EXACT};
     int v = find(values, value), bare = flag == TL_FLAG_SIZES,
@@ -160,42 +163,26 @@ static tally_status read_flag(reader *r, const char *at, int flag, const char *v
     return TALLY_OK;
 }
 
-/* Reads a line `#define OP_...`; `at` is after the name. */
-static tally_status read_fact(reader *r, const char *begin, const char *name, const char *at,
-                              int depth)
+/* The number of the fact called `name`, or -1. */
+static int find_fact(const char *name)
 {
     static const char *const others[] = {"OP_ACC",       "OP_OUT",   "OP_TYPES", "OP_PARAM",
                                          "OP_DEFAULT",   "OP_STATE", "OP_LANE",  "OP_WIDEN",
                                          "OP_NAN_WIDEN", NULL};
-    /* only texts of src/op/ have these */
-    static const char *const of_nan_forms[] = {"OP_NAN_CORE", "OP_COUNTS", "OP_ABSENT", NULL};
-    static const char *const of_ours[] = {"OP_CORE", NULL};
-    char value[64];
-    int fact = -1, number = 0;
-    tl_facts *f = r->facts;
     for (int i = 0; i < TL_FLAG_COUNT; i++)
-        if (!strcmp(name, flag_names[i])) fact = i;
-    if (fact < 0 && find(others, name) >= 0) fact = TL_FLAG_COUNT + find(others, name);
-    if (!strcmp(name, "OP_BLANK") || find(of_nan_forms, name) >= 0 ||
-        (r->built_in && find(of_ours, name) >= 0))
-        return TALLY_OK;
-    if (r->built_in && fact >= SEEN_ACC && fact <= SEEN_DEFAULT)
-        return bad(r, begin,
-                   "%s stands in a text of src/op: the operator's row in src/op/ops.def says it",
-                   name);
-    if (fact < 0)
-        return bad(r, begin,
-                   "%s is not a fact that an operator states (doc/user-operators.md lists them)",
-                   name);
-    if (depth)
-        return bad(r, begin, "%s stands inside #if: facts are read as they are written", name);
-    if (r->seen >> fact & 1) return bad(r, begin, "%s is stated twice", name);
-    r->seen |= 1u << fact;
-    if (fact == SEEN_STATE) return read_state(r, at);
-    skip(&at);
-    size_t length = strcspn(at, "\n");
-    while (length && is_space(at[length - 1])) length--;
-    snprintf(value, sizeof value, "%.*s", (int)(length < 60 ? length : 60), at);
+        if (!strcmp(name, flag_names[i])) return i;
+    const int other = find(others, name);
+    return other < 0 ? -1 : TL_FLAG_COUNT + other;
+}
+
+/* Stores fact number `fact`, whose value is the text `value`. */
+static tally_status set_fact(reader *r, const char *begin, const char *name, int fact,
+                             const char *value)
+{
+    assert(fact >= 0);
+    assert(fact != SEEN_STATE);
+    int number = 0;
+    tl_facts *f = r->facts;
     switch (fact) {
     case SEEN_ACC: {
         tally_status status = read_name(r, begin, name, value, tl_acc_names, &number);
@@ -248,6 +235,38 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
     default:
         return read_flag(r, begin, fact, value);
     }
+}
+
+/* Reads a line `#define OP_...`; `at` is after the name. */
+static tally_status read_fact(reader *r, const char *begin, const char *name, const char *at,
+                              int depth)
+{
+    /* only texts of src/op/ have these */
+    static const char *const of_nan_forms[] = {"OP_NAN_CORE", "OP_COUNTS", "OP_ABSENT", NULL};
+    static const char *const of_ours[] = {"OP_CORE", NULL};
+    char value[64];
+    const int fact = find_fact(name);
+    if (!strcmp(name, "OP_BLANK") || find(of_nan_forms, name) >= 0 ||
+        (r->built_in && find(of_ours, name) >= 0))
+        return TALLY_OK;
+    if (r->built_in && fact >= SEEN_ACC && fact <= SEEN_DEFAULT)
+        return bad(r, begin,
+                   "%s stands in a text of src/op: the operator's row in src/op/ops.def says it",
+                   name);
+    if (fact < 0)
+        return bad(r, begin,
+                   "%s is not a fact that an operator states (doc/user-operators.md lists them)",
+                   name);
+    if (depth)
+        return bad(r, begin, "%s stands inside #if: facts are read as they are written", name);
+    if (r->seen >> fact & 1) return bad(r, begin, "%s is stated twice", name);
+    r->seen |= 1u << fact;
+    if (fact == SEEN_STATE) return read_state(r, at);
+    skip(&at);
+    size_t length = strcspn(at, "\n");
+    while (length && is_space(at[length - 1])) length--;
+    snprintf(value, sizeof value, "%.*s", (int)(length < 60 ? length : 60), at);
+    return set_fact(r, begin, name, fact, value);
 }
 
 static const char *const directives[] = {"define", "undef", "else",   "elif",  "error",

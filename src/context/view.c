@@ -2,6 +2,7 @@
  * Checks of views. All sizes are checked before a pointer is used. */
 #include "view.h"
 #include "threads.h"
+#include <assert.h>
 #include <string.h>
 
 /* sequences have fewer than 2^62 elements, so the sum of two lengths does not overflow */
@@ -9,6 +10,8 @@ enum { LENGTH_BITS = 62 };
 
 int tl_view_extent(const tally_view *v, int64_t bytes, int64_t *low, int64_t *high)
 {
+    assert(bytes >= 0);
+    assert(v->rows >= 0);
     int64_t first = 0, last = 0, reach;
     *low = *high = 0;
     if (v->rows == 0) return 1;
@@ -52,8 +55,19 @@ static int is_unfilled(const tally_view *v)
            (v->n > 0 || (v->data && v->stride == 0));
 }
 
+/* The number of elements of a checked view of which stride is 0 by mistake: both strides are 0,
+ * where row_stride has no meaning and where the helpers of tally.h set it or the stride. 0: the
+ * strides are meant. A stride of 0 that is meant has another row_stride beside it. */
+static int64_t unfilled_stride(const tally_view *v)
+{
+    if (v->stride != 0 || v->row_stride != 0) return 0;
+    if (v->offsets) return v->rows > 0 ? v->offsets[v->rows] - v->offsets[0] : 0;
+    return v->rows == 1 ? v->n : 0;
+}
+
 tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, int64_t bytes)
 {
+    assert(name && bytes >= 0);
     int64_t low, high;
     if (v->valid)
         return tl_fail(ctx, TALLY_UNSUPPORTED, "%s->valid is given: this call takes none", name);
@@ -91,6 +105,11 @@ tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, in
                        "%s: rows %lld x n %lld with strides %lld and %lld is more bytes than 2^63",
                        name, (long long)v->rows, (long long)v->n, (long long)v->row_stride,
                        (long long)v->stride);
+    if (unfilled_stride(v) > 1)
+        return tl_fail(ctx, TALLY_INVALID,
+                       "%s->stride is 0 for %lld elements: must be 1 for dense elements (an input "
+                       "that repeats one element has row_stride 1 too)",
+                       name, (long long)unfilled_stride(v));
     if (high > low && !v->data)
         return tl_fail(ctx, TALLY_INVALID, "%s->data is NULL: must point to the elements", name);
     return TALLY_OK;
@@ -98,6 +117,7 @@ tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, in
 
 void tl_view_normal(tally_view *v)
 {
+    assert(v->rows >= 0 && (v->offsets || v->n >= 0));
     int64_t elements = v->rows == 0 ? 0 : v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->n;
     if (elements == 0) {
         v->offsets = NULL;
@@ -114,6 +134,7 @@ void tl_view_normal(tally_view *v)
 
 tally_status tl_view_distinct(tally *ctx, const tally_view *v, const char *name)
 {
+    assert(v->rows >= 0 && (v->offsets || v->n >= 0));
     static const char harm[] = "results would overwrite each other";
     if (v->rows == 0 || (!v->offsets && v->n == 0)) return TALLY_OK;
     int64_t longest = v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->n;
@@ -159,6 +180,7 @@ tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
 void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t n,
                      int64_t bytes)
 {
+    assert(n >= 0 && bytes > 0);
     if (n == 0) return; /* a pointer may be NULL */
     if (to_stride == 1 && from_stride == 1) {
         memcpy(to, from, (size_t)(n * bytes));
@@ -220,6 +242,8 @@ static void copy_parts(void *with, const tl_worker *worker)
 void tl_copy_strided_by(int threads, void *to, int64_t to_stride, const void *from,
                         int64_t from_stride, int64_t n, int64_t bytes)
 {
+    assert(threads >= 1);
+    assert(n >= 0 && bytes > 0);
     enum { PART_BYTES = 64 * 1024, FEW = 4 };
     copy c = {to, from, to_stride, from_stride, n, bytes, n * bytes / PART_BYTES + 1};
     if (c.parts < FEW * threads) threads = 1;

@@ -3,6 +3,7 @@
 #ifndef TALLY_VIEW_H
 #define TALLY_VIEW_H
 #include "context.h"
+#include <assert.h>
 
 /* Refuses views whose sizes are negative or overflow, whose data is missing, or whose offsets do
  * not ascend. name: "in" or "out". result_bytes: bytes of one element of this view (of all lanes,
@@ -42,6 +43,8 @@ static inline int64_t tl_step(int64_t stride, int64_t element_bytes)
 /* The first element of sequence r of v, and its length. */
 static inline char *tl_view_row(const tally_view *v, int64_t r, int64_t element_bytes, int64_t *n)
 {
+    assert(r >= 0);
+    assert(!v->offsets || v->offsets[r] <= v->offsets[r + 1]);
     if (v->offsets) {
         *n = v->offsets[r + 1] - v->offsets[r];
         /* unsigned, because the row after the last element may be beyond 2^63; it is not read */
@@ -56,6 +59,8 @@ static inline char *tl_view_row(const tally_view *v, int64_t r, int64_t element_
 static inline tally_view tl_view_part(const tally_view *v, int64_t at, int64_t n,
                                       int64_t element_bytes)
 {
+    assert(!v->offsets);
+    assert(at >= 0 && n >= 0);
     tally_view part = *v;
     part.n = n;
     part.data = tl_offset(v->data, at * v->stride * element_bytes);
@@ -66,6 +71,7 @@ static inline tally_view tl_view_part(const tally_view *v, int64_t at, int64_t n
 /* The transposed view: sequence k has element k of every sequence of v. */
 static inline tally_view tl_view_turned(const tally_view *v)
 {
+    assert(!v->offsets);
     tally_view t = *v;
     t.rows = v->n;
     t.n = v->rows;

@@ -2,6 +2,7 @@
  * Decimals as exact integers. A number from -2^63 to 2^64 - 1 with 18 digits after the point has at
  * most 38 digits, so it fits 128 bits in units of 10^-18. */
 #include "decimal.h"
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ typedef struct {
 /* Scans digits, perhaps with a point among them. Returns their end; NULL: there are none. */
 static const char *scan_digits(const char *s, const char *e, scanned *d)
 {
+    assert(s <= e);
     int64_t zeros = 0, places = 0; /* zeros since the last other digit; digits after the point */
     int any = 0, point = 0;
     *d = (scanned){0, 0, 0};
@@ -44,6 +46,7 @@ static const char *scan_digits(const char *s, const char *e, scanned *d)
 /* Scans "e-7". Returns its end, or NULL. A number too large for int64_t is saturated. */
 static const char *scan_exponent(const char *s, const char *e, int64_t *exponent)
 {
+    assert(s <= e);
     int64_t value = 0;
     const int minus = s < e && *s == '-';
     if (s < e && (*s == '-' || *s == '+')) s++;
@@ -56,6 +59,7 @@ static const char *scan_exponent(const char *s, const char *e, int64_t *exponent
 
 int tl_decimal_parse(const char *s, const char *e, __int128 *units)
 {
+    assert(s <= e);
     scanned d;
     const int negative = s < e && *s == '-';
     if (s < e && (*s == '-' || *s == '+')) s++;

@@ -4,6 +4,7 @@
  * arithmetic only; independent of locale and rounding mode. */
 #include "tally.h"
 #include "number.h"
+#include <assert.h>
 
 /* The high 64 bits of g * c, for g of 128 bits. Bit 0 is set if any lower bit is set. */
 static uint64_t round_to_odd(const uint64_t g[2], uint64_t c)
@@ -17,6 +18,7 @@ static uint64_t round_to_odd(const uint64_t g[2], uint64_t c)
  * the nearest. */
 static uint64_t shortest(uint64_t c, int q, int lower_closer, int *exp10)
 {
+    assert(c > 0);
     const uint64_t odd = c & 1;
     /* floor(log10(2^q)), or floor(log10(3/4 2^q)) */
     const int k = (q * 1262611 - (lower_closer ? 524031 : 0)) >> 22;
@@ -129,6 +131,7 @@ static char *put_float(char *out, uint64_t bits, int mant, int exps)
 
 static char *put_hex(char *out, uint64_t bits, size_t size)
 {
+    assert(size >= 1 && size <= 8);
     *out++ = '0';
     *out++ = 'x';
     for (int i = (int)size * 8 - 4; i >= 0; i -= 4) *out++ = "0123456789abcdef"[bits >> i & 15];
@@ -137,6 +140,7 @@ static char *put_hex(char *out, uint64_t bits, size_t size)
 
 char *tl_format(char *out, tally_dtype dtype, const void *value, int hex)
 {
+    assert(dtype >= TALLY_I8 && dtype <= TALLY_F64);
     const size_t size = tally_dtype_size(dtype);
     uint64_t b8 = 0;
     uint32_t b4;

@@ -4,6 +4,7 @@
  * integers. */
 #define TL_POW5_TABLE
 #include "number.h"
+#include <assert.h>
 
 /* The midpoints between doubles have at most 767 digits; 6400 bits hold 801 digits * 5^1143. */
 enum { LIMBS = 100, KEEP = 800 };
@@ -30,6 +31,7 @@ static void mul_pow5(struct big *b, int64_t k)
 
 static void shift_left(struct big *b, int64_t k)
 {
+    assert(k >= 0);
     const int limbs = (int)(k / 64), bits = (int)(k % 64);
     if (bits) mul_add(b, 1ull << bits, 0);
     if (b->n == 0 || limbs == 0 || b->n + limbs > LIMBS) return;
@@ -181,6 +183,7 @@ static uint64_t nearest_small(const struct dec *d, int mant, int emin)
 /* Is [s, e) equal to `word` (lower case), ignoring case? */
 static int is_word(const char *s, const char *e, const char *word)
 {
+    assert(s <= e);
     for (; s < e && *word; s++, word++) {
         const char c = *s >= 'A' && *s <= 'Z' ? (char)(*s + 32) : *s;
         if (c != *word) return 0;
@@ -191,6 +194,8 @@ static int is_word(const char *s, const char *e, const char *word)
 /* Parses 0x and exactly as many digits as the element type has, into bits. */
 static int hex_bits(const char *s, const char *e, size_t size, uint64_t *bits)
 {
+    assert(s <= e);
+    assert(size >= 1 && size <= 8);
     uint64_t b = 0;
     if (e - s < 3 || s[0] != '0' || (s[1] | 0x20) != 'x') return TL_CELL_BAD;
     for (const char *c = s + 2; c < e; c++) {
@@ -207,6 +212,7 @@ static int hex_bits(const char *s, const char *e, size_t size, uint64_t *bits)
 
 static int parse_whole(tally_dtype dtype, const char *s, const char *e, uint64_t *bits)
 {
+    assert(!tl_is_float(dtype));
     struct dec d;
     if (!scan(s, e, &d)) {
         const char *const t = s < e && (*s == '-' || *s == '+') ? s + 1 : s;
@@ -232,6 +238,7 @@ static int parse_whole(tally_dtype dtype, const char *s, const char *e, uint64_t
 
 static int parse_float(tally_dtype dtype, const char *s, const char *e, uint64_t *bits)
 {
+    assert(tl_is_float(dtype));
     static const struct {
         tally_dtype dtype;
         uint64_t inf, quiet, sign;
@@ -262,6 +269,7 @@ static int parse_float(tally_dtype dtype, const char *s, const char *e, uint64_t
 
 int tl_parse_cell(tally_dtype dtype, const char *s, const char *e, void *value)
 {
+    assert(s <= e);
     uint64_t bits = 0;
     const size_t size = tally_dtype_size(dtype);
     if (s == e) return TL_CELL_EMPTY;

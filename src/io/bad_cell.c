@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The error sentence for a cell or a line that cannot be read. */
 #include "io.h"
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,39 +35,11 @@ static const char *hint(const tl_bad *bad, const tl_layout *l)
                                                : "";
 }
 
-tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l)
+/* The sentence for a time. */
+static tally_status bad_time(tally_file *f, const char *at, const tl_bad *bad, const tl_layout *l)
 {
-    const char *const dtype = tally_dtype_name(f->info.dtype), *const text = bad->text;
-    char at[64];
-    snprintf(at, sizeof at, ":%lld:%lld", (long long)bad->line, (long long)bad->col);
+    const char *const text = bad->text;
     switch (bad->why) {
-    case TL_CELL_EMPTY:
-        if (*text)
-            return tl_fail(f->ctx, TALLY_BAD_DATA,
-                           "%s%s: '%s' stands for no value, and %s has none", f->label, at, text,
-                           dtype);
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: empty cell: %s has no value for it", f->label,
-                       at, dtype);
-    case TL_CELL_WHOLE:
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' is not a whole number, as %s needs",
-                       f->label, at, text, dtype);
-    case TL_CELL_WIDTH:
-        return tl_fail(f->ctx, TALLY_BAD_DATA,
-                       "%s%s: '%s' has not the %zu hexadecimal digits of %s", f->label, at, text,
-                       2 * tally_dtype_size(f->info.dtype), dtype);
-    case TL_CELL_FIELDS:
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: the line '%s' has no column %lld%s", f->label,
-                       at, text, (long long)bad->lacks + 1, hint(bad, l));
-    case TL_CELL_MORE:
-        return tl_fail(
-            f->ctx, TALLY_BAD_DATA,
-            "%s%s: the line '%s' has more than %lld columns, which the lines before it have",
-            f->label, at, text, (long long)l->fields);
-    case TL_CELL_QUOTE:
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: a quoted cell is not closed", f->label, at);
-    case TL_CELL_LONG:
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: a %s of more than %d bytes", f->label, at,
-                       l->columns ? "line" : "cell", TL_LONGEST);
     case TL_CELL_TIME:
         if (!*text)
             return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: empty cell: the line has no time",
@@ -107,13 +80,59 @@ tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l)
                        : strcmp(bad->other, "no zone") == 0 ? "have "
                                                             : "have the zone ",
                        bad->other);
-    case TL_CELL_FALLS:
+    default:
+        assert(bad->why == TL_CELL_FALLS);
         return tl_fail(
             f->ctx, TALLY_BAD_DATA,
             "%s%s: the time '%s' is before %s, the last one%s above: times must not fall", f->label,
             at, text, bad->other, l->keys ? " of its group" : "");
+    }
+}
+
+tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l)
+{
+    const char *const dtype = tally_dtype_name(f->info.dtype), *const text = bad->text;
+    char at[64];
+    snprintf(at, sizeof at, ":%lld:%lld", (long long)bad->line, (long long)bad->col);
+    switch (bad->why) {
+    case TL_CELL_EMPTY:
+        if (*text)
+            return tl_fail(f->ctx, TALLY_BAD_DATA,
+                           "%s%s: '%s' stands for no value, and %s has none", f->label, at, text,
+                           dtype);
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: empty cell: %s has no value for it", f->label,
+                       at, dtype);
+    case TL_CELL_WHOLE:
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' is not a whole number, as %s needs",
+                       f->label, at, text, dtype);
+    case TL_CELL_WIDTH:
+        return tl_fail(f->ctx, TALLY_BAD_DATA,
+                       "%s%s: '%s' has not the %zu hexadecimal digits of %s", f->label, at, text,
+                       2 * tally_dtype_size(f->info.dtype), dtype);
+    case TL_CELL_FIELDS:
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: the line '%s' has no column %lld%s", f->label,
+                       at, text, (long long)bad->lacks + 1, hint(bad, l));
+    case TL_CELL_MORE:
+        return tl_fail(
+            f->ctx, TALLY_BAD_DATA,
+            "%s%s: the line '%s' has more than %lld columns, which the lines before it have",
+            f->label, at, text, (long long)l->fields);
+    case TL_CELL_QUOTE:
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: a quoted cell is not closed", f->label, at);
+    case TL_CELL_LONG:
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: a %s of more than %d bytes", f->label, at,
+                       l->columns ? "line" : "cell", TL_LONGEST);
     case TL_CELL_RANGE:
         return range(f, at, bad);
+    case TL_CELL_TIME:
+    case TL_CELL_ERA:
+    case TL_CELL_NANOS:
+    case TL_CELL_LARGE:
+    case TL_CELL_DIGITS:
+    case TL_CELL_SIGN:
+    case TL_CELL_FRAME:
+    case TL_CELL_FALLS:
+        return bad_time(f, at, bad, l);
     default:
         return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' is not a number%s%s", f->label, at, text,
                        hint(bad, l),

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "context/threads.h"
 #include "io.h"
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -19,6 +20,7 @@ enum {
 
 static void map(tally_file *f, int64_t bytes)
 {
+    assert(f->regular && bytes >= 0);
     if (bytes == 0 || f->swap) return;
     const size_t length = (size_t)(f->pos + bytes);
     void *const at = mmap(NULL, length, PROT_READ, MAP_PRIVATE, f->fd, 0);
@@ -48,6 +50,7 @@ static const char *shape_text(const tally_file *f, char *out, size_t room)
 
 static tally_status truncated(tally_file *f, int64_t have)
 {
+    assert(have >= 0);
     char shape[220];
     const int64_t size = (int64_t)tally_dtype_size(f->info.dtype);
     return tl_fail(f->ctx, TALLY_BAD_DATA,
@@ -88,6 +91,7 @@ tally_status tl_binary_start(tally_file *f)
 
 void tl_swap_bytes(unsigned char *p, int64_t n, size_t size)
 {
+    assert(n >= 0 && size >= 1 && size <= 8);
     uint16_t b2;
     uint32_t b4;
     uint64_t b8;
@@ -125,6 +129,7 @@ static void read_part(void *data, int64_t i)
 /* pread of n bytes by several threads. Returns the bytes read, or -1. */
 static int64_t read_shared(tally_file *f, unsigned char *buffer, int64_t n)
 {
+    assert(n >= 0);
     const int threads = tl_io_threads(f->ctx),
               parts = threads > n / SHARE ? (int)(n / SHARE) : threads;
     posix_fadvise(f->fd, f->pos + n, AHEAD, POSIX_FADV_WILLNEED);
@@ -140,6 +145,7 @@ static int64_t read_shared(tally_file *f, unsigned char *buffer, int64_t n)
 
 tally_status tl_binary_read(tally_file *f, void *buffer, int64_t max, int64_t *got)
 {
+    assert(max >= 0);
     const int64_t size = (int64_t)tally_dtype_size(f->info.dtype);
     int64_t n = f->left >= 0 && f->left < max ? f->left : max, r;
     *got = 0;

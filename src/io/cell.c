@@ -2,10 +2,12 @@
  * Reads one cell as a value: a number, a number with digits in groups of three, or a word for a
  * missing value. */
 #include "io.h"
+#include <assert.h>
 #include <string.h>
 
 int tl_missing(const char *s, const char *e)
 {
+    assert(s <= e);
     static const char *const words[] = {"", "na", "null"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         const char *w = words[i], *p = s;
@@ -17,6 +19,7 @@ int tl_missing(const char *s, const char *e)
 
 char tl_grouped(const char *s, const char *e)
 {
+    assert(s <= e);
     const char *p = s, *d;
     if (p < e && (*p == '+' || *p == '-')) p++;
     for (d = p; p < e && *p >= '0' && *p <= '9';) p++;
@@ -35,6 +38,7 @@ char tl_grouped(const char *s, const char *e)
 static int parse_grouped(tally_dtype dtype, const char *s, const char *e, char thousands,
                          void *value)
 {
+    assert(thousands);
     enum { LONGEST = 400 }; /* more characters than any number needs */
     char digits[LONGEST];
     size_t n = 0;
@@ -46,6 +50,7 @@ static int parse_grouped(tally_dtype dtype, const char *s, const char *e, char t
 
 int tl_cell(tally_dtype dtype, const char *s, const char *e, char thousands, void *value)
 {
+    assert(s <= e);
     static const char nan_word[] = "nan";
     int why = tl_parse_cell(dtype, s, e, value);
     if (why != TL_CELL_OK && thousands && memchr(s, thousands, (size_t)(e - s)))

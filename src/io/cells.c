@@ -3,6 +3,7 @@
  * so the fast path (tl_fast_value) needs no check for the end. A cell that the fast path does not
  * accept is cut out and read by tl_parse_cell. */
 #include "io.h"
+#include <assert.h>
 #include <string.h>
 
 /* Records a bad cell. Returns 1 to continue (the cell is skipped), or 0 to stop. Two kinds are
@@ -10,6 +11,8 @@
  * compared neither is known to be the wrong one. */
 static int note_bad(tl_chunk *c, const char *s, const char *e, int why)
 {
+    assert(why != TL_CELL_OK);
+    assert(s <= e);
     if (c->skip_bad && why != TL_CELL_QUOTE && why != TL_CELL_FRAME) {
         c->skipped++;
         return 1;
@@ -75,81 +78,186 @@ read_every_cell(tl_chunk *const c, const tl_layout *const l, const tally_dtype d
 
 static inline int blank(char ch) { return ch == ' ' || ch == '\t' || ch == '\r'; }
 
-/* Skips the field at p, if another field follows. Returns its end, or NULL if none follows; then
- * *e is NULL if a quote is not closed. */
-static inline const char *skip_field(const char *p, const char *stop, const tl_layout *l,
-                                     int simple, const char **s, const char **e)
+/* The line that is read. Its functions are inlined and its address is not taken elsewhere, so the
+ * members stay in registers. */
+typedef struct {
+    const tl_layout *l;
+    const char *start, *stop; /* stop: the line's end; the chunk's, if a quote may hide newlines */
+    const char *p;            /* the start of cell number `cell` */
+    const char *q;            /* the end of the last field */
+    const char *s, *e;        /* the text of the last field; e NULL: its quote is not closed */
+    const char *ended;        /* NULL, or the end of the cell at p, which another cell follows */
+    int64_t cell;
+    int simple; /* there is a delimiter, and no quote */
+} line;
+#define INLINE static inline __attribute__((always_inline))
+
+/* Finds the text of the field at p and returns the field's end. */
+INLINE const char *cut_field(line *t, const char *p)
 {
-    if (simple) return memchr(p, l->delimiter, (size_t)(stop - p));
-    const char *const q = tl_field(p, stop, l, s, e);
-    return *e && q < stop && *q != '\n' ? q : NULL;
+    const char *s, *e, *const q = tl_field(p, t->stop, t->l, &s, &e);
+    t->s = s;
+    t->e = e;
+    return q;
 }
 
-/* Reads the cell at p as a value. Returns TL_CELL_OK or why it is not a value; *q is the end of
- * the field. */
-static inline __attribute__((always_inline)) int read_value(const char *p, const char *stop,
-                                                            const tl_layout *l, tally_dtype dtype,
-                                                            void *value, const char **s,
-                                                            const char **e, const char **q)
+/* The start of the field after one that ends at q. */
+INLINE const char *after(const line *t, const char *q) { return t->l->delimiter ? q + 1 : q; }
+
+/* Skips the field at t->p, if another field follows. Returns its end, or NULL if none follows;
+ * then t->e is NULL if a quote is not closed. */
+INLINE const char *skip_field(line *t)
 {
-    const char *t = p, d = l->delimiter;
-    if (tl_fast_value(&t, dtype, value)) {
-        const char *const end = t;
+    if (t->simple) return memchr(t->p, t->l->delimiter, (size_t)(t->stop - t->p));
+    const char *const q = cut_field(t, t->p);
+    return t->e && q < t->stop && *q != '\n' ? q : NULL;
+}
+
+/* Moves to cell number `column`. Returns TL_CELL_OK, or why the line has no such cell. */
+INLINE int find_cell(tl_chunk *c, line *t, int64_t column)
+{
+    for (; t->cell < column; t->cell++, t->p = after(t, t->q), t->ended = NULL)
+        if (!(t->q = t->ended ? t->ended : skip_field(t))) break;
+    if (t->cell == column) return TL_CELL_OK;
+    if (!t->e) return TL_CELL_QUOTE;
+    c->lacks = column;
+    t->s = t->start;
+    t->e = tl_line_end(t->start, c->end);
+    t->q = t->p;
+    return TL_CELL_FIELDS;
+}
+
+/* Reads the cell at t->p as a value. Returns TL_CELL_OK or why it is not a value. Sets t->q. */
+INLINE int read_value(line *t, tally_dtype dtype, void *value)
+{
+    const char *at = t->p, *const stop = t->stop, d = t->l->delimiter;
+    if (tl_fast_value(&at, dtype, value)) {
+        const char *const end = at;
         if (!d)
-            while (t < stop && blank(*t)) t++;
-        *q = t;
-        if (t == stop || *t == '\n' || (d ? *t == d : t > end)) return TL_CELL_OK;
+            while (at < stop && blank(*at)) at++;
+        t->q = at;
+        if (at == stop || *at == '\n' || (d ? *at == d : at > end)) return TL_CELL_OK;
     }
-    *q = tl_field(p, stop, l, s, e);
-    return *e ? tl_cell(dtype, *s, *e, l->thousands, value) : TL_CELL_QUOTE;
+    t->q = cut_field(t, t->p);
+    return t->e ? tl_cell(dtype, t->s, t->e, t->l->thousands, value) : TL_CELL_QUOTE;
 }
 
-/* Finds the text [*s, *e) of the cell at p, for a key or a time. Returns TL_CELL_OK or why there
- * is none. *ended is the end of the field if it is known and another field follows, else NULL. */
-static inline int read_text(const char *p, const char *stop, const tl_layout *l, int simple,
-                            const char **s, const char **e, const char **ended)
+/* Finds the text of the cell at t->p, for a key or a time. Returns TL_CELL_OK or why there is
+ * none. Sets t->ended. */
+INLINE int read_text(line *t)
 {
-    *ended = NULL;
-    if (!simple) {
-        tl_field(p, stop, l, s, e);
-        return *e ? TL_CELL_OK : TL_CELL_QUOTE;
+    t->ended = NULL;
+    if (!t->simple) {
+        cut_field(t, t->p);
+        return t->e ? TL_CELL_OK : TL_CELL_QUOTE;
     }
-    const char *const q = *ended = memchr(p, l->delimiter, (size_t)(stop - p));
-    *s = p;
-    *e = q ? q : stop;
-    while (*s < *e && blank(**s)) ++*s;
-    while (*e > *s && blank((*e)[-1])) --*e;
+    const char *const q = t->ended = memchr(t->p, t->l->delimiter, (size_t)(t->stop - t->p));
+    t->s = t->p;
+    t->e = q ? q : t->stop;
+    while (t->s < t->e && blank(*t->s)) ++t->s;
+    while (t->e > t->s && blank(t->e[-1])) --t->e;
     return TL_CELL_OK;
 }
 
-static inline tl_span key_of(const tl_chunk *c, const tl_layout *l, int simple, const char *s,
-                             const char *e)
+/* The last text as a key. */
+INLINE tl_span key_of(const tl_chunk *c, const line *t)
 {
-    tl_span key = {(uint32_t)(s - c->start), (uint32_t)(e - s)};
-    if (!simple && l->quotes && s > c->start && s[-1] == '"' && memchr(s, '"', key.length))
+    tl_span key = {(uint32_t)(t->s - c->start), (uint32_t)(t->e - t->s)};
+    if (!t->simple && t->l->quotes && t->s > c->start && t->s[-1] == '"' &&
+        memchr(t->s, '"', key.length))
         key.length |= TL_DOUBLED;
     return key;
+}
+
+/* Where a row goes. */
+typedef struct {
+    unsigned char *values;
+    tl_span *keys;
+    int64_t number;
+} row;
+
+/* Reads the cell at t->p as key or time number k of the chosen cells. The same cell may also be a
+ * value, so t->p stays. */
+INLINE int take_text(tl_chunk *c, line *t, const row *to, int64_t k)
+{
+    int why = read_text(t);
+    if (!why && t->l->want[k].role == TL_TIME)
+        why = tl_time_take(c, to->number, t->s, t->e);
+    else if (!why)
+        to->keys[t->l->want[k].place] = key_of(c, t);
+    t->q = t->p;
+    if (why && why != TL_CELL_QUOTE) t->q = cut_field(t, t->p);
+    return why;
+}
+
+/* Reads the `columns` + `others` chosen cells of a line. Returns TL_CELL_OK or what is wrong with
+ * the cell whose text is [t->s, t->e). */
+INLINE int read_chosen(tl_chunk *c, line *t, const row *to, const tally_dtype dtype,
+                       const int64_t columns, const int64_t others)
+{
+    const size_t size = tally_dtype_size(dtype);
+    const int64_t chosen = columns + others;
+    int why = TL_CELL_OK;
+    for (int64_t k = 0; k < chosen && !why; k++) {
+        why = find_cell(c, t, t->l->want[k].column);
+        if (!why && others && t->l->want[k].role != TL_VALUE) {
+            why = take_text(c, t, to, k);
+            if (!why) continue;
+        } else if (!why) {
+            why = read_value(t, dtype,
+                             to->values + (chosen == 1 ? 0 : (size_t)t->l->want[k].place * size));
+        }
+        t->ended = NULL;
+        if (chosen > 1 && !why && k + 1 < chosen && t->q < t->stop && *t->q != '\n')
+            t->p = after(t, t->q), t->cell++;
+        else
+            t->p = t->q;
+    }
+    return why;
+}
+
+/* Counts the cells after the last chosen one. Returns TL_CELL_OK, or TL_CELL_MORE if there are
+ * more than the layout's fields. Requires: the text has no quotes. */
+INLINE int count_rest(const tl_chunk *c, line *t)
+{
+    for (; t->q < t->stop && *t->q != '\n'; t->cell++) {
+        if (t->cell + 1 == t->l->fields) {
+            t->s = t->start;
+            t->e = tl_line_end(t->start, c->end);
+            return TL_CELL_MORE;
+        }
+        t->q = cut_field(t, after(t, t->q));
+    }
+    return TL_CELL_OK;
+}
+
+/* The start of the line after t. Returns NULL if a quote is not closed, which it records. A line
+ * with quotes may have newlines in its fields. */
+INLINE const char *next_line(tl_chunk *c, line *t, int quoted)
+{
+    if (!quoted) return t->stop + 1;
+    const char *p = t->q;
+    for (t->e = p; t->e && p < c->end && *p != '\n';)
+        p = cut_field(t, t->l->delimiter && *p == t->l->delimiter ? p + 1 : p);
+    if (t->e) return p + 1;
+    note_bad(c, t->s, tl_line_end(t->s, c->end), TL_CELL_QUOTE);
+    return NULL;
 }
 
 /* Reads lines: one row of values from the chosen columns, and the row's key and time. After
  * inlining, `columns` is the constant 1 if there is one column of values, and `others`, the
  * number of key and time columns, is the constant 0 if there are none. */
-static inline __attribute__((always_inline)) void
-read_rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype,
-          const int64_t columns, const int64_t others)
+INLINE void read_rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype,
+                      const int64_t columns, const int64_t others)
 {
-    const size_t size = tally_dtype_size(dtype), row = (size_t)columns * size;
-    const int64_t chosen = columns + others, keys = others ? l->keys : 0;
-    const char *p = c->start, *const end = c->end, d = l->delimiter;
+    const size_t size = tally_dtype_size(dtype);
     /* local copies, because stores to values may alias everything else */
-    const int quoted = c->has_quote, simple = d && !quoted;
-    const int64_t only = l->want->column, fields = l->fields;
-    const int comment = l->comment;
-    unsigned char *out = c->values;
-    tl_span *span = c->lines, *key = c->keys;
-    int64_t row_number = 0;
-    while (p < end) {
-        const char *const line = p, *s = p, *e = p, *q = p, *ended = NULL;
+    const int quoted = c->has_quote, comment = l->comment;
+    const char *p = c->start, *const end = c->end, d = l->delimiter;
+    row to = {c->values, c->keys, 0};
+    tl_span *span = c->lines;
+    while (p && p < end) {
+        line t = {.l = l, .start = p, .simple = d && !quoted};
         while (blank(*p) && *p != d) p++; /* stops at the newline at the chunk's end */
         if (*p == '\n') {
             p++;
@@ -160,70 +268,20 @@ read_rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype,
             p = tl_line_end(p, end) + 1;
             continue;
         }
-        const char *const stop = quoted ? end : tl_line_end(p, end);
-        int why = TL_CELL_OK;
-        /* p is at the start of cell number `cell`; ended: the end of that cell if take_text found
-         * it */
-        int64_t cell = 0;
-        for (int64_t k = 0; k < chosen && !why; k++) {
-            const int64_t column = chosen == 1 ? only : l->want[k].column;
-            for (; cell < column; cell++, p = d ? q + 1 : q, ended = NULL)
-                if (!(q = ended ? ended : skip_field(p, stop, l, simple, &s, &e))) break;
-            if (cell == column && others && l->want[k].role != TL_VALUE) {
-                why = read_text(p, stop, l, simple, &s, &e, &ended);
-                if (!why && l->want[k].role == TL_TIME)
-                    why = tl_time_take(c, row_number, s, e);
-                else if (!why)
-                    key[l->want[k].place] = key_of(c, l, simple, s, e);
-                q = p; /* the same cell may also be a value */
-                if (!why) continue;
-                if (why != TL_CELL_QUOTE) q = tl_field(p, stop, l, &s, &e);
-            } else if (cell == column) {
-                why = read_value(p, stop, l, dtype,
-                                 chosen == 1 ? out : out + (size_t)l->want[k].place * size, &s, &e,
-                                 &q);
-            } else if (e) {
-                why = TL_CELL_FIELDS;
-                c->lacks = column;
-                s = line, e = tl_line_end(line, end), q = p;
-            } else {
-                why = TL_CELL_QUOTE;
-            }
-            ended = NULL;
-            if (chosen > 1 && !why && k + 1 < chosen && q < stop && *q != '\n')
-                p = d ? q + 1 : q, cell++;
-            else
-                p = q;
-        }
-        /* the cells after the last chosen one */
-        for (; fields && !why && q < stop && *q != '\n'; cell++) {
-            if (cell + 1 == fields) {
-                why = TL_CELL_MORE;
-                s = line, e = tl_line_end(line, end);
-                break;
-            }
-            /* `fields` is set only for texts without quotes */
-            q = tl_field(d ? q + 1 : q, stop, l, &s, &e);
-        }
-        if (why && !note_bad(c, s, e ? e : tl_line_end(s, end), why)) break;
-        if (!quoted) {
-            p = stop + 1;
-        } else { /* quoted fields may contain newlines */
-            for (p = q, e = q; e && p < end && *p != '\n';)
-                p = tl_field(d && *p == d ? p + 1 : p, end, l, &s, &e);
-            if (!e) {
-                note_bad(c, s, tl_line_end(s, end), TL_CELL_QUOTE);
-                break;
-            }
-            p++;
-        }
-        if (why) continue;
-        if (keys) key += keys;
-        row_number++;
-        if (span) *span++ = (tl_span){(uint32_t)(line - c->start), (uint32_t)(p - 1 - line)};
-        out += row;
+        t.stop = quoted ? end : tl_line_end(p, end);
+        t.p = p;
+        t.q = t.s = t.e = t.start;
+        int why = read_chosen(c, &t, &to, dtype, columns, others);
+        if (l->fields && !why) why = count_rest(c, &t);
+        if (why && !note_bad(c, t.s, t.e ? t.e : tl_line_end(t.s, end), why)) break;
+        p = next_line(c, &t, quoted);
+        if (why || !p) continue;
+        if (others && l->keys) to.keys += l->keys;
+        to.number++;
+        if (span) *span++ = (tl_span){(uint32_t)(t.start - c->start), (uint32_t)(p - 1 - t.start)};
+        to.values += (size_t)columns * size;
     }
-    c->count = (out - c->values) / (int64_t)size;
+    c->count = (to.values - c->values) / (int64_t)size;
 }
 
 static inline __attribute__((always_inline)) void read_cells(tl_chunk *c, const tl_layout *l,
@@ -285,6 +343,7 @@ static void cells_any(tl_chunk *c, const tl_layout *l, tally_dtype dtype) { cell
 
 void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
 {
+    assert(c->start <= c->end && c->values);
     c->count = c->given = c->skipped = c->comments = 0;
     c->bad = NULL;
     c->frame = 0;

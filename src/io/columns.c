@@ -6,6 +6,7 @@
  *                      column has a number or a word
  *    tue,1.5,4         price and qty are columns of numbers */
 #include "io.h"
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,7 @@ static int kind(const struct choice *c, int64_t i) { return tl_column_kind(&c->l
 static const char *list_columns(const struct choice *c, int names, int numbers, char *out,
                                 size_t room)
 {
+    assert(room > 0);
     size_t n = 0;
     *out = 0;
     for (int64_t i = 0; i < (names ? c->r[0].n : c->width); i++) {
@@ -83,6 +85,7 @@ enum { VALUE = 1, KEY = 2 }; /* bits of choice.taken */
 
 static tally_status add(struct choice *c, int64_t column)
 {
+    assert(column >= 0);
     tl_layout *const l = c->l;
     int64_t *const count = c->key ? &l->keys : &l->columns;
     const char as = c->key ? KEY : VALUE;
@@ -99,6 +102,7 @@ static tally_status add(struct choice *c, int64_t column)
 /* Reads a number of at least 1 at *s and advances *s; 0 if there is none. */
 static int64_t number(const char **s, const char *e)
 {
+    assert(*s <= e);
     int64_t v = 0;
     for (; *s < e && **s >= '0' && **s <= '9'; ++*s)
         if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, **s - '0', &v)) return 0;
@@ -210,6 +214,7 @@ static tally_status name_columns(struct choice *c)
  * of numbers must not be ignored silently. */
 static tally_status refuse_other_spelling(const struct choice *c, int64_t i)
 {
+    assert(i >= 0);
     const tl_field_text *x = NULL;
     for (int k = c->from; k < c->lines.records && !x; k++)
         if (i < c->r[k].n && tl_kind(&c->lines, &c->r[k].f[i]) != TL_NONE) x = &c->r[k].f[i];

@@ -2,6 +2,7 @@
  * Finds places where a block of text can be cut for the threads: after a newline that ends a
  * record, not after a newline in a quoted field. */
 #include "io.h"
+#include <assert.h>
 #include <string.h>
 
 static int blank(char c, char delimiter)
@@ -24,6 +25,7 @@ static int is_first(const char *line, const char *q, char delimiter)
 
 void tl_text_cut(const char *b, size_t n, const tl_layout *l, size_t *cuts, int k, int last)
 {
+    assert(k >= 1);
     const char *const end = b + n, *p = b, *at = b; /* at: the start of the line of p */
     int i = 1, comment = is_comment(b, end, l);
     while (p < end) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Finds where one cell of a line begins and ends. */
 #include "io.h"
+#include <assert.h>
 #include <string.h>
 
 const char *tl_line_end(const char *p, const char *end)
@@ -38,6 +39,7 @@ static int blank(char c, char delimiter)
 const char *tl_field(const char *p, const char *end, const tl_layout *l, const char **s,
                      const char **e)
 {
+    assert(p <= end);
     const char d = l->delimiter;
     while (p < end && blank(*p, d)) p++;
     *s = p;

@@ -2,6 +2,7 @@
  * Opens files for reading, chooses their format, and calls the reader of the format. */
 #define _GNU_SOURCE
 #include "io/netcdf/netcdf.h"
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -170,6 +171,7 @@ void tally_file_get_info(const tally_file *file, tally_file_info *info)
 static tally_status read_elements(tally_file *file, void *buffer, int32_t *codes,
                                   tally_line_time *times, int64_t max, int64_t *got)
 {
+    assert(max >= 0 && got);
     if (!file || !got)
         return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "%s is NULL", file ? "got" : "file");
     *got = 0;

@@ -2,6 +2,7 @@
  * Creates and closes tally_file objects. `end` frees what the reader or writer needs. */
 #define _GNU_SOURCE
 #include "io.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,6 +12,7 @@ __attribute__((weak)) int tl_io_threads(tally *ctx) { return ctx ? tally_threads
 
 tally_status tl_file_new(tally *ctx, const char *path, const char *standard, tally_file **file)
 {
+    assert(standard);
     if (!file) return tl_fail(ctx, TALLY_INVALID, "file is NULL");
     *file = NULL;
     if (!path) return tl_fail(ctx, TALLY_INVALID, "path is NULL");

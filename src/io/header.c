@@ -7,6 +7,7 @@
  *                        above a time, or if all cells are numbers
  *                        uncertain in all other cases, as in this one, and if signs disagree */
 #include "io.h"
+#include <assert.h>
 #include <string.h>
 
 int tl_kind(const tl_lines *t, const tl_field_text *x)
@@ -22,6 +23,7 @@ int tl_kind(const tl_lines *t, const tl_field_text *x)
 /* The first cell of column i, from record `from` on, that shows the kind of the column, or NULL. */
 static const tl_field_text *first_known_cell(const tl_lines *t, int from, int64_t i)
 {
+    assert(from >= 0 && i >= 0);
     for (int k = from; k < t->records; k++)
         if (i < t->r[k].n && tl_kind(t, &t->r[k].f[i]) != TL_NONE) return &t->r[k].f[i];
     return NULL;
@@ -29,6 +31,7 @@ static const tl_field_text *first_known_cell(const tl_lines *t, int from, int64_
 
 int tl_column_kind(const tl_lines *t, int from, int64_t i)
 {
+    assert(i >= 0);
     const tl_field_text *const x = first_known_cell(t, from, i);
     return x ? tl_kind(t, x) : TL_NONE;
 }
@@ -57,6 +60,7 @@ static int is_time(const tl_field_text *x)
 /* Whether the first cell of column i occurs again below. */
 static int occurs_again(const tl_lines *t, int64_t i)
 {
+    assert(i >= 0);
     const tl_field_text *const x = &t->r[0].f[i];
     for (int k = 1; k < t->records; k++) {
         if (i >= t->r[k].n) continue;
@@ -70,6 +74,7 @@ static int occurs_again(const tl_lines *t, int64_t i)
 enum { NOTHING, IS_HEADER, IS_DATA };
 static int sign_of(const tl_lines *t, int64_t i, int value)
 {
+    assert(i >= 0);
     const tl_field_text *const first = &t->r[0].f[i], *const below = first_known_cell(t, 1, i);
     if (value) return IS_HEADER; /* a column of values has no words */
     if (below && is_time(first)) return is_time(below) ? IS_DATA : NOTHING;
@@ -79,6 +84,7 @@ static int sign_of(const tl_lines *t, int64_t i, int value)
 
 int tl_header_guess(const tl_lines *t, const char *values)
 {
+    assert(t->records >= 1);
     const tl_record *const first = &t->r[0];
     int words = 0, numbers = 0, header = 0, data = 0, open = 0;
     for (int64_t i = 0; i < first->n; i++) {

@@ -2,6 +2,7 @@
  * Reads bytes from a regular file (by position) or from a pipe (in order), and reads ahead while
  * the format is guessed. */
 #include "io.h"
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@ enum { MOST = 1 << 30 }; /* bytes per system call; Linux reads at most 2 GiB - 4
 
 int64_t tl_pread_full(int fd, void *buffer, size_t n, int64_t at)
 {
+    assert(at >= 0);
     size_t done = 0;
     while (done < n) {
         const size_t ask = n - done < MOST ? n - done : MOST;
@@ -26,6 +28,7 @@ int64_t tl_pread_full(int fd, void *buffer, size_t n, int64_t at)
 
 int64_t tl_input_some(tally_file *f, void *buffer, size_t n)
 {
+    assert(f->peek_at <= f->peek_n);
     if (f->regular) {
         const int64_t r = tl_pread_full(f->fd, buffer, n, f->pos);
         if (r > 0) f->pos += r;
@@ -74,6 +77,7 @@ int tl_input_would_wait(const tally_file *f)
 
 tally_status tl_input_peek(tally_file *f, size_t want)
 {
+    assert(f->peek_at <= f->peek_n && f->peek_n <= f->peek_room);
     if (want > f->peek_room) {
         char *const more = realloc(f->peek, want + TL_PAD);
         if (!more) return tl_no_memory(f->ctx, want + TL_PAD, "the beginning of the file");

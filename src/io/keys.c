@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "hash.h"
 #include "io.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -38,6 +39,7 @@ struct tl_keys {
 
 static slot *new_slots(uint64_t n)
 {
+    assert(n > 0 && (n & (n - 1)) == 0);
     slot *const s = malloc(n * sizeof *s);
     for (uint64_t i = 0; s && i < n; i++) s[i].code = TL_NEW;
     return s;
@@ -56,6 +58,7 @@ static void choose_secret(uint64_t secret[2])
 
 tl_keys *tl_keys_open(int64_t columns)
 {
+    assert(columns >= 0);
     tl_keys *const k = calloc(1, sizeof *k);
     if (!k) return NULL;
     k->columns = columns;
@@ -95,6 +98,7 @@ static inline uint64_t hash_of(const tl_keys *k, const char *text, const tl_span
 /* Compares 8 bytes at a time: keys are short, and a call of memcmp alone takes as long. */
 static inline int same(const cell *g, const char *text, const tl_span *key, int64_t columns)
 {
+    assert(columns >= 1);
     for (int64_t c = 0; c < columns; c++) {
         const char *a = g[c].raw, *b = text + key[c].at;
         uint32_t n = key[c].length & ~TL_DOUBLED;
@@ -174,6 +178,7 @@ static void keep_recent(const tl_keys *k, tl_chunk *c, recent *all, const int64_
 
 void tl_keys_find(const tl_keys *k, tl_chunk *c, int64_t rows)
 {
+    assert(rows >= 0);
     recent all[RECENT], now;
     int64_t row[ROWS], n = 0, hits = 0;
     int useful = k->columns == 1 && k->count > 0;
@@ -267,6 +272,7 @@ static int add(tl_keys *k, uint64_t hash, const char *text, const tl_span *key)
 
 tally_status tl_keys_settle(tally_file *f, tl_keys *k, tl_chunk *c, int64_t rows)
 {
+    assert(rows >= 0);
     for (int64_t r = 0; r < rows; r++) {
         const tl_span *const key = &c->keys[r * k->columns];
         if (c->codes[r] != TL_NEW) continue;

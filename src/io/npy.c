@@ -6,6 +6,7 @@
  *
  * A strict parser accepts only these three keys; nothing is evaluated. */
 #include "io.h"
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <stdlib.h>
@@ -42,6 +43,7 @@ static int word(struct cursor *c, const char *want)
 /* Reads a quoted string of printable characters without escapes, of fewer than `room`. */
 static int string(struct cursor *c, char *out, size_t room)
 {
+    assert(room > 0);
     blanks(c);
     if (c->p == c->end || (*c->p != '\'' && *c->p != '"')) return 0;
     const char quote = *c->p++;
@@ -260,6 +262,7 @@ tally_status tl_npy_header(tally_file *f, tally_dtype want)
 
 size_t tl_npy_write_header(char *out, tally_dtype dtype, int ndim, const int64_t *shape)
 {
+    assert(ndim >= 0 && ndim <= 8);
     static const char *const codes[] = {"",   "i1", "u1", "i2", "u2", "i4", "u4",
                                         "i8", "u8", "f2", "V2", "f4", "f8"};
     const char order = tally_dtype_size(dtype) == 1 || dtype == TALLY_BF16 ? '|'

@@ -2,6 +2,7 @@
  * Writes bytes to a new file. */
 #define _GNU_SOURCE
 #include "writer.h"
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -30,6 +31,7 @@ static void begin_early(const tally_file *f, int64_t n)
 
 tally_status tl_write_put(tally_file *f, const void *data, size_t n)
 {
+    assert(f->writer);
     const char *p = data;
     if (f->writer->netcdf) {
         const tally_status s = tl_netcdf_put(f, f->writer->netcdf, data,
@@ -56,6 +58,7 @@ tally_status tl_write_put(tally_file *f, const void *data, size_t n)
 
 tally_status tl_write_flush(tally_file *f)
 {
+    assert(f->writer);
     const size_t n = f->writer->used;
     f->writer->used = 0;
     return n ? tl_write_put(f, f->writer->text, n) : TALLY_OK;

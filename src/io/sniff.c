@@ -2,6 +2,7 @@
  * Finds the layout of a text from its first lines: its format and its delimiter. columns.c chooses
  * the columns. */
 #include "io.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@ enum {
 /* The start of the first line at or after p that is neither blank nor a comment, or NULL. */
 static const char *data_line(const char *p, const char *end, int comment)
 {
+    assert(p <= end);
     while (p < end) {
         const char *q = p;
         while (q < end && (*q == ' ' || *q == '\t' || *q == '\r')) q++;
@@ -49,6 +51,7 @@ int tl_sniff_kind(const tally_file *f)
 static tally_status split_record(tally_file *f, const char *p, const char *end, const tl_layout *l,
                                  tl_record *r)
 {
+    assert(p <= end);
     int64_t room = 0;
     *r = (tl_record){NULL, 0, p, end};
     for (;;) {
@@ -74,6 +77,7 @@ static tally_status split_record(tally_file *f, const char *p, const char *end, 
 /* The start of the record after the record at p; NULL if the record may continue after the peek. */
 static const char *record_after(const char *p, const char *end, const tl_layout *l)
 {
+    assert(p <= end);
     const char *s, *e = p;
     while (e && p < end && *p != '\n') {
         p = l->quotes && l->delimiter ? tl_field(p, end, l, &s, &e) : tl_line_end(p, end);
@@ -85,6 +89,7 @@ static const char *record_after(const char *p, const char *end, const tl_layout 
 /* Reads ahead until the peek has n complete lines of data, or the input ends. */
 static tally_status read_lines(tally_file *f, const tl_layout *l, int n)
 {
+    assert(n >= 1);
     size_t want = FIRST;
     for (;;) {
         const size_t before = f->peek_n;

@@ -15,6 +15,7 @@
 #define _GNU_SOURCE
 #include "context/threads.h"
 #include "io.h"
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -81,6 +82,7 @@ static int64_t newlines(const char *p, size_t n)
 
 static tally_status make_room(tally_file *f, size_t room)
 {
+    assert(room > 0);
     tl_text *const t = f->text;
     char *const buf = realloc(t->buf, room + TL_PAD);
     if (!buf) return tl_no_memory(f->ctx, room + TL_PAD, "a block of text");
@@ -236,8 +238,8 @@ static int read_more(tally_file *f)
     return 0;
 }
 
-/* Makes every line of the n bytes at p end in a newline, part by part. A part that ends in a carriage
- * return needs the first byte of the next part as it was read (next). */
+/* Makes every line of the n bytes at p end in a newline, part by part. A part that ends in a
+ * carriage return needs the first byte of the next part as it was read (next). */
 typedef struct {
     char *p;
     size_t n, each;
@@ -322,6 +324,7 @@ static void cut(tl_text *t)
 /* Records the place and the text of the first bad cell. */
 static void note(tl_text *t, const tl_chunk *c, int first)
 {
+    assert(c->bad);
     tl_bad *const bad = &t->bad;
     const char *p = c->bad;
     bad->why = c->why;
@@ -357,6 +360,7 @@ static void same_frame(tl_text *t, tl_chunk *c)
  * cell. */
 static tally_status in_order(tally_file *f, int i)
 {
+    assert(i >= 0);
     tl_text *const t = f->text;
     tl_chunk *const c = &t->chunks[i];
     const int64_t rows = c->count / t->layout.columns;
@@ -466,6 +470,7 @@ const tl_keys *tl_text_keys(const tally_file *f) { return f->text->keys; }
 tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tally_line_time *times,
                           int64_t max, int64_t *got)
 {
+    assert(max >= 0 && f->text);
     tl_text *const t = f->text;
     const size_t size = tally_dtype_size(f->info.dtype);
     int64_t n = 0;

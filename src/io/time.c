@@ -9,6 +9,7 @@
  * zone, or times of one zone. */
 #include "dtype/decimal.h"
 #include "io.h"
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,6 +20,7 @@ static const int64_t second = 1000000000;
  * a leap day is the last day of its year. */
 static int64_t days_of(int64_t year, int64_t month, int64_t day)
 {
+    assert(month >= 1 && month <= 12);
     const int64_t y = year - (month <= 2), era = (y >= 0 ? y : y - 399) / 400,
                   of_era = y - era * 400;
     const int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
@@ -34,6 +36,7 @@ static int days_in(int64_t year, int64_t month)
 /* Reads n digits at *p as a number of at most `most`. Returns 0 if they are not there. */
 static int digits(const char **p, const char *e, int n, int64_t most, int64_t *value)
 {
+    assert(n >= 1);
     int64_t v = 0;
     if (e - *p < n) return 0;
     for (int i = 0; i < n; i++) {
@@ -132,6 +135,7 @@ static int number(const char *s, const char *e, tl_tick *value)
 
 int tl_time_parse(const char *s, const char *e, tl_time *t)
 {
+    assert(s <= e);
     const int64_t n = e - s;
     if (n >= 8 && s[0] >= '0' && s[0] <= '9' &&
         (s[4] == '-' || (n > 8 && (s[8] == 'T' || s[8] == 't'))))
@@ -195,6 +199,7 @@ void tl_time_frame(int frame, char *out, size_t room)
 
 int tl_time_take(tl_chunk *c, int64_t row, const char *s, const char *e)
 {
+    assert(row >= 0 && s <= e);
     tl_time t;
     const int why = tl_time_parse(s, e, &t);
     if (why) return why;
@@ -211,6 +216,7 @@ int tl_time_take(tl_chunk *c, int64_t row, const char *s, const char *e)
 
 tally_status tl_order_room(tally_file *f, tl_order *o, int64_t groups)
 {
+    assert(groups >= 0);
     if (groups <= o->room) return TALLY_OK;
     const int64_t room = groups > 2 * o->room ? groups : 2 * o->room;
     tl_tick *const more = realloc(o->last, (size_t)room * sizeof *more);
@@ -240,6 +246,7 @@ tally_dtype tl_order_dtype(const tl_order *o)
 
 int64_t tl_order_check(tl_order *o, const tl_chunk *c, int64_t rows, tl_tick *with, int *why)
 {
+    assert(rows >= 0);
     for (int64_t r = 0; r < rows; r++) {
         const int64_t group = c->codes ? c->codes[r] : 0;
         const tl_tick now = c->times[r];

@@ -4,6 +4,7 @@
  * devices are written directly. */
 #define _GNU_SOURCE
 #include "writer.h"
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -264,6 +265,7 @@ tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
 /* Checks the number of written elements against the shape, and completes the shape. */
 static tally_status complete(tally_file *f)
 {
+    assert(f->writer);
     tl_writer *const w = f->writer;
     if (w->limit >= 0 && w->written != w->limit)
         return tl_fail(f->ctx, TALLY_INVALID,

@@ -2,12 +2,14 @@
  * Writes values as text and csv. All threads format. */
 #include "context/threads.h"
 #include "writer.h"
+#include <assert.h>
 
 /* Formats n values, the first of which is element number `at` of the file. Returns the end of the
  * text. */
 static char *format_values(const tally_file *f, char *out, const unsigned char *p, int64_t n,
                            int64_t at)
 {
+    assert(n >= 0 && at >= 0);
     const tl_writer *const w = f->writer;
     const size_t size = tally_dtype_size(f->info.dtype);
     const char comma = w->form == TL_CSV ? ',' : '\t';
@@ -42,6 +44,7 @@ static void format_part(void *data, int64_t i)
 
 tally_status tl_write_text(tally_file *f, const unsigned char *data, int64_t n)
 {
+    assert(n >= 0);
     tl_writer *const w = f->writer;
     const size_t size = tally_dtype_size(f->info.dtype),
                  part = (size_t)TL_WRITE_BATCH * TL_VALUE_CHARS;

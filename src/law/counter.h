@@ -12,6 +12,7 @@
 #define TALLY_COUNTER_H
 #include "order.h"
 #include "operator/plan.h"
+#include <assert.h>
 #include <string.h>
 
 enum { TL_MAX_NODES = 2 * TL_MAX_LEVELS };
@@ -33,6 +34,7 @@ static inline int64_t tl_kept(const tl_scalar *op, const tl_state *s)
 
 static inline void tl_set_kept(const tl_scalar *op, tl_state *s, int64_t n)
 {
+    assert(n >= 0);
     if (n)
         memcpy(s->bytes + op->state_bytes, &n, sizeof n);
     else
@@ -42,6 +44,7 @@ static inline void tl_set_kept(const tl_scalar *op, tl_state *s, int64_t n)
 /* a = C(a, b) of counted states. */
 static inline void tl_join_counted(const tl_scalar *op, tl_state *a, const tl_state *b)
 {
+    assert(a != b);
     const int64_t na = tl_kept(op, a), nb = tl_kept(op, b);
     if (!nb) return;
     if (!na) {
@@ -54,6 +57,7 @@ static inline void tl_join_counted(const tl_scalar *op, tl_state *a, const tl_st
 
 static inline void tl_counter_init(tl_counter *c, int64_t start)
 {
+    assert(start >= 0);
     c->start = c->end = start;
     c->count = c->counted = 0;
 }
@@ -62,6 +66,9 @@ static inline void tl_counter_init(tl_counter *c, int64_t start)
    2^level). */
 static inline void tl_counter_push(tl_counter *c, const tl_scalar *op, int level, const tl_state *s)
 {
+    assert(level >= 0 && level < TL_MAX_LEVELS - 1);
+    assert((c->end & (((int64_t)1 << level) - 1)) == 0);
+    assert(c->count >= 0 && c->count < TL_MAX_NODES);
     tl_state node = *s;
     c->end += (int64_t)1 << level;
     /* The top node is the new one's left sibling if it has its size and their parent ends here. */
@@ -82,6 +89,7 @@ static inline void tl_counter_push(tl_counter *c, const tl_scalar *op, int level
 static inline void tl_counter_push_nodes(tl_counter *c, const tl_scalar *op, const tl_state *nodes,
                                          int64_t m)
 {
+    assert(m >= 0);
     for (; m > 0; nodes++) {
         const int level = tl_top_level(m);
         m -= (int64_t)1 << level;
@@ -97,11 +105,13 @@ static inline void tl_counter_raise(tl_counter *c, const tl_scalar *op)
     c->counted = 1;
 }
 
-/* *s = S(end) of a counter that started at 0, after init (NULL: none). Returns 0 if that is ABSENT.
- * *n: the number of elements folded, for `lower`. */
+/* *s = S(end) of a counter that started at 0 (or its node if it has only one), after init (NULL:
+ * none). Returns 0 if that is ABSENT. *n: the number of elements folded, for `lower`. */
 static inline int tl_counter_total(const tl_counter *c, const tl_scalar *op, const tl_state *init,
                                    tl_state *s, int64_t *n)
 {
+    assert(c->start == 0 || c->count == 1);
+    assert(c->count >= 0 && c->count <= TL_MAX_NODES);
     int have = init != NULL;
     *n = 0;
     if (have) *s = *init;

@@ -3,6 +3,7 @@
 #ifndef TALLY_SCAN_H
 #define TALLY_SCAN_H
 #include "counter.h"
+#include <assert.h>
 
 /* A scan that continues: its position and the state before it. Begins as zeros, with counter and
  * seed set. */
@@ -20,6 +21,7 @@ typedef struct tl_scan {
 
 static inline void tl_scan_begin(tl_scan *s, const tl_plan *plan, const tally_scan_options *options)
 {
+    assert(!(options && options->init) || plan->op->seedable);
     s->plan = plan;
     s->exclusive = options && options->exclusive;
     s->seeded = options && options->init;

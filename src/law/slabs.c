@@ -2,6 +2,7 @@
  * Slabs with gaps (slabs.h). A join costs time for what it adds and for the slabs that move, not
  * for all slabs: ten thousand fragments in random order take milliseconds (bench/results). */
 #include "slabs.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@ void tl_slabs_free(tl_slabs *a)
 
 tl_slab *tl_slab_new(int64_t start, int64_t end, int64_t rows, const tl_scalar *op, int counted)
 {
+    assert(start >= 0 && rows >= 0);
     const size_t state_bytes = op->state_bytes + (counted ? sizeof(int64_t) : 0);
     unsigned char level[TL_MAX_NODES];
     int64_t bytes = 0;
@@ -47,6 +49,7 @@ static inline void copy_state(void *to, const void *from, int bytes)
 
 void tl_slab_get(const tl_slab *s, int64_t row, tl_counter *c)
 {
+    assert(row >= 0 && row < s->rows);
     const unsigned char *state = s->state + row * s->bytes;
     c->start = s->start;
     c->end = s->end;
@@ -59,6 +62,9 @@ void tl_slab_get(const tl_slab *s, int64_t row, tl_counter *c)
 
 void tl_slab_set(tl_slab *s, int64_t row, const tl_counter *c)
 {
+    assert(row >= 0 && row < s->rows);
+    assert(c->start == s->start && c->end == s->end);
+    assert(c->count == s->count);
     unsigned char *state = s->state + row * s->bytes;
     for (int j = 0; j < s->count; j++, state += s->rows * s->bytes)
         copy_state(state, &c->node[j], s->bytes);
@@ -67,6 +73,8 @@ void tl_slab_set(tl_slab *s, int64_t row, const tl_counter *c)
 /* Makes space for `more` slabs. */
 static int make_room(tl_slabs *a, int64_t more)
 {
+    assert(more >= 0);
+    assert(a->count <= a->room);
     if (a->count + more <= a->room) return 1;
     const int64_t room = a->count + more + a->room / 2;
     tl_slab **slab = realloc(a->slab, (size_t)room * sizeof *slab);
@@ -78,6 +86,7 @@ static int make_room(tl_slabs *a, int64_t more)
 
 int tl_slabs_append(tl_slabs *a, tl_slab *s)
 {
+    assert(!s || !a->count || a->slab[a->count - 1]->end < s->start);
     if (s && make_room(a, 1)) {
         a->slab[a->count++] = s;
         return 1;
@@ -115,6 +124,8 @@ int tl_slabs_overlap(const tl_slabs *a, const tl_slabs *b, int64_t *in_a, int64_
 
 static void push_slab(tl_counter *c, const tl_scalar *op, const tl_slab *s, int64_t row)
 {
+    assert(c->end == s->start);
+    assert(row >= 0 && row < s->rows);
     tl_state node;
     const unsigned char *state = s->state + row * s->bytes;
     for (int j = 0; j < s->count; j++, state += s->rows * s->bytes) {
@@ -124,35 +135,40 @@ static void push_slab(tl_counter *c, const tl_scalar *op, const tl_slab *s, int6
     }
 }
 
+/* A join of the slabs of b to those of a. */
+typedef struct {
+    const tl_slabs *a, *b;
+    const tl_scalar *op;
+    tl_share_rows *share;
+    int threads, counted; /* counted: the slabs that are made */
+} joining;
+
 /* `count` slabs of a from number `first` on, and `more` slabs of b from number `from` on, become
  * one. */
 typedef struct {
     int64_t first, count, from, more;
-    int counted;
     tl_slab *slab;
 } change;
 
 /* The next of those slabs, in order. */
-static const tl_slab *next_of(const change *x, const tl_slabs *a, const tl_slabs *b, int64_t *i,
-                              int64_t *j)
+static const tl_slab *next_of(const joining *g, const change *x, int64_t *i, int64_t *j)
 {
-    const tl_slab *const of_a = *i < x->count ? a->slab[x->first + *i] : NULL,
-                         *const of_b = *j < x->more ? b->slab[x->from + *j] : NULL;
+    const tl_slab *const of_a = *i < x->count ? g->a->slab[x->first + *i] : NULL,
+                         *const of_b = *j < x->more ? g->b->slab[x->from + *j] : NULL;
     const int take_a = of_a && (!of_b || of_a->start < of_b->start);
     ++*(take_a ? i : j);
     return take_a ? of_a : of_b;
 }
 
 /* Row by row: the nodes of the first slab become a counter; the nodes of the others are pushed. */
-static void join_rows(const change *x, const tl_slabs *a, const tl_slabs *b, const tl_scalar *op,
-                      tl_slab *s)
+static void join_rows(const joining *g, const change *x, tl_slab *s)
 {
     tl_counter c;
     for (int64_t row = 0; row < s->rows; row++) {
         int64_t i = 0, j = 0;
-        tl_slab_get(next_of(x, a, b, &i, &j), row, &c);
-        if (x->counted) tl_counter_raise(&c, op);
-        while (i + j < x->count + x->more) push_slab(&c, op, next_of(x, a, b, &i, &j), row);
+        tl_slab_get(next_of(g, x, &i, &j), row, &c);
+        if (g->counted) tl_counter_raise(&c, g->op);
+        while (i + j < x->count + x->more) push_slab(&c, g->op, next_of(g, x, &i, &j), row);
         tl_slab_set(s, row, &c);
     }
 }
@@ -185,6 +201,7 @@ typedef struct {
 /* Copies the states of rows first .. first + n - 1 of a slab, counted if the change is. */
 static void read_slab(const schedule *w, const place *p, int64_t first, int64_t n, tl_state *to)
 {
+    assert(first >= 0 && n >= 0 && first + n <= p->slab->rows);
     const tl_slab *const s = p->slab;
     const unsigned char *from = s->state + (p->node * s->rows + first) * s->bytes;
     const int bytes = s->bytes, raised = w->slab->counted > s->counted;
@@ -196,6 +213,7 @@ static void read_slab(const schedule *w, const place *p, int64_t first, int64_t 
 
 static void run_rows(void *job, int64_t a, int64_t b)
 {
+    assert(a >= 0 && a <= b && b <= ((schedule *)job)->slab->rows);
     schedule *const w = job;
     const tl_slab *const s = w->slab;
     tl_state room[BLOCK], *const buffer = malloc((size_t)w->buffers * BLOCK * sizeof *buffer + 1);
@@ -234,14 +252,14 @@ static void run_rows(void *job, int64_t a, int64_t b)
 }
 
 /* The same as tl_counter_push, with places instead of states. */
-static int find_steps(schedule *w, const change *x, const tl_slabs *a, const tl_slabs *b)
+static int find_steps(schedule *w, const joining *g, const change *x)
 {
     place top[TL_MAX_NODES + 1];
     char used[TL_MAX_NODES + 1] = {0};
     int64_t i = 0, j = 0, end = 0;
     int count = 0;
     while (i + j < x->count + x->more) {
-        const tl_slab *const s = next_of(x, a, b, &i, &j);
+        const tl_slab *const s = next_of(g, x, &i, &j);
         if (!count) end = s->start;
         for (int node = 0; node < s->count; node++) {
             place p = {s, node, 0, s->level[node]};
@@ -264,33 +282,32 @@ static int find_steps(schedule *w, const change *x, const tl_slabs *a, const tl_
     return count;
 }
 
-static int join_many(const change *x, const tl_slabs *a, const tl_slabs *b, const tl_scalar *op,
-                     tl_slab *slab, tl_share_rows *share, int threads)
+static int join_many(const joining *g, const change *x, tl_slab *slab)
 {
+    assert(slab->rows >= MANY);
     int64_t i = 0, j = 0, nodes = 0;
-    while (i + j < x->count + x->more) nodes += next_of(x, a, b, &i, &j)->count;
+    while (i + j < x->count + x->more) nodes += next_of(g, x, &i, &j)->count;
     place node[TL_MAX_NODES + 1];
     schedule w = {
-        .op = op, .slab = slab, .node = node, .steps = malloc((size_t)nodes * sizeof *w.steps)};
+        .op = g->op, .slab = slab, .node = node, .steps = malloc((size_t)nodes * sizeof *w.steps)};
     if (!w.steps) return 0;
-    find_steps(&w, x, a, b);
-    share(threads, slab->rows, run_rows, &w);
+    find_steps(&w, g, x);
+    g->share(g->threads, slab->rows, run_rows, &w);
     free(w.steps);
     return !w.failed;
 }
 
 /* Makes the slab of a change. */
-static tl_slab *join(const change *x, const tl_slabs *a, const tl_slabs *b, const tl_scalar *op,
-                     tl_share_rows *share, int threads)
+static tl_slab *join(const joining *g, const change *x)
 {
     int64_t i = 0, j = 0, end;
-    const tl_slab *const first = next_of(x, a, b, &i, &j);
+    const tl_slab *const first = next_of(g, x, &i, &j);
     end = first->end;
-    while (i + j < x->count + x->more) end = next_of(x, a, b, &i, &j)->end;
-    tl_slab *const s = tl_slab_new(first->start, end, first->rows, op, x->counted);
+    while (i + j < x->count + x->more) end = next_of(g, x, &i, &j)->end;
+    tl_slab *const s = tl_slab_new(first->start, end, first->rows, g->op, g->counted);
     if (s && s->rows < MANY) {
-        join_rows(x, a, b, op, s);
-    } else if (s && !join_many(x, a, b, op, s, share, threads)) {
+        join_rows(g, x, s);
+    } else if (s && !join_many(g, x, s)) {
         free(s);
         return NULL;
     }
@@ -300,13 +317,13 @@ static tl_slab *join(const change *x, const tl_slabs *a, const tl_slabs *b, cons
 /* Finds the changes that the slabs of b make to a, in order. Each change takes the slabs of b that
  * touch each other, directly or through slabs of a. Returns the number of changes; -1: out of
  * memory. */
-static int64_t find_changes(const tl_slabs *a, const tl_slabs *b, const tl_scalar *op, int counted,
-                            tl_share_rows *share, int threads, change *changes)
+static int64_t find_changes(const joining *g, change *changes)
 {
+    const tl_slabs *const a = g->a, *const b = g->b;
     int64_t n = 0;
     for (int64_t j = 0; j < b->count; n++) {
         change *x = &changes[n];
-        *x = (change){.first = before(a, b->slab[j]->start), .from = j, .counted = counted};
+        *x = (change){.first = before(a, b->slab[j]->start), .from = j};
         if (x->first > 0 && a->slab[x->first - 1]->end == b->slab[j]->start) x->first--, x->count++;
         for (;;) { /* alternately from b and from a */
             const int64_t end = b->slab[j++]->end, next = x->first + x->count;
@@ -315,7 +332,7 @@ static int64_t find_changes(const tl_slabs *a, const tl_slabs *b, const tl_scala
             x->count++;
             if (j == b->count || b->slab[j]->start != a->slab[next]->end) break;
         }
-        x->slab = join(x, a, b, op, share, threads);
+        x->slab = join(g, x);
         if (x->slab) continue;
         while (n > 0) free(changes[--n].slab);
         return -1;
@@ -352,12 +369,12 @@ static int raise_all(tl_slabs *a, const tl_scalar *op)
 int tl_slabs_join(tl_slabs *a, const tl_slabs *b, const tl_scalar *op, tl_share_rows *share,
                   int threads)
 {
+    assert(threads >= 1);
     const int counted = tl_slabs_counted(a) || tl_slabs_counted(b);
     if (b->count && a->count && counted > tl_slabs_counted(a) && !raise_all(a, op)) return 0;
     change one, *changes = b->count > 1 ? malloc((size_t)b->count * sizeof *changes) : &one;
-    const int64_t n = changes && make_room(a, b->count)
-                          ? find_changes(a, b, op, counted, share, threads, changes)
-                          : -1;
+    const joining g = {a, b, op, share, threads, counted};
+    const int64_t n = changes && make_room(a, b->count) ? find_changes(&g, changes) : -1;
     /* From the last change on, so the indices of earlier slabs stay valid. */
     for (int64_t k = n - 1; k >= 0; k--) {
         const change *x = &changes[k];

@@ -22,6 +22,7 @@
  *   slices.c slices folded and scanned */
 #ifndef TALLY_MANY_H
 #define TALLY_MANY_H
+#include "context/call.h"
 #include "context/device.h"
 #include "context/view.h"
 
@@ -51,9 +52,8 @@ tally_status tl_split_reduce(const tl_team *t, const tl_plan *plan, const tally_
 /* The results of part k go to outs[k], which may be parts[k]. Forward scans only. */
 tally_status tl_split_scan(const tl_team *t, const tl_plan *plan, const tally_view *parts,
                            int count, const tally_view *outs, const tally_scan_options *o);
-tally_status tl_split_window(const tl_team *t, const tl_plan *plan, const tl_plan *counts,
-                             const tally_view *parts, int count, const tally_view *outs,
-                             const tally_window_options *o);
+/* The call's in and out point to `count` views: the parts, and the results of each. */
+tally_status tl_split_window(const tl_team *t, const tl_call *call, int count);
 
 /* Returns how many results part k has, which is elements start to start + n - 1 of `all`. *first:
  * the index of the first result's element. */

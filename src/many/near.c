@@ -4,6 +4,7 @@
  * device, so cutting it by cells would send it across the bus. Steps from another member, and
  * results for another member, go through the host. */
 #include "many.h"
+#include <assert.h>
 #include <stdlib.h>
 
 /* ---- keys ---- */
@@ -39,6 +40,7 @@ typedef struct {
 static tally_status find_other_owner(const near_grid *g, tally *ctx, const void *p, int *who,
                                      int *far)
 {
+    assert(g->who >= 0 && g->who < g->team.count);
     tl_team t = g->team;
     t.ctx = ctx;
     const tally_status status = tl_team_owner(&t, p, who);
@@ -50,6 +52,8 @@ static tally_status find_other_owner(const near_grid *g, tally *ctx, const void 
 static tally_status carry(const near_grid *g, tally *ctx, int k, void *to, const void *from,
                           int64_t bytes)
 {
+    assert(k >= 0 && k < g->team.count);
+    assert(bytes >= 0);
     tl_team t = g->team;
     tl_device *const one = t.member[k]->device;
     t.ctx = ctx;
@@ -117,6 +121,7 @@ static const tl_grid_calls calls = {push, result, nodes, fill, close_grid};
 tally_status tl_near_grid(const tl_team *t, const tl_plan *plan, int64_t rows, const void *step,
                           tl_grid **grid)
 {
+    assert(rows >= 0);
     int who;
     *grid = NULL;
     tally_status status = tl_team_owner(t, step, &who);

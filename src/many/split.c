@@ -24,6 +24,7 @@ static tally_status copy(tally *member, void *to, const void *from, int64_t byte
 
 tally_status tl_split_place(const tl_team *t, const char *what, int k, const void *p)
 {
+    assert(k >= 0 && k < t->count);
     int who;
     tally_status status = tl_team_owner(t, p, &who);
     if (status || who < 0 || who == k) return status;
@@ -37,6 +38,7 @@ tally_status tl_split_place(const tl_team *t, const char *what, int k, const voi
 static tally_status slices_of(const tl_team *t, const tally_view *parts, const tally_view *outs,
                               int count, tl_slice **slices)
 {
+    assert(count >= 1 && count <= t->count);
     int64_t at = 0;
     tally_status status = tl_slices_new(t, count, slices);
     for (int k = 0; !status && k < count; k++) {
@@ -54,6 +56,7 @@ static tally_status slices_of(const tl_team *t, const tally_view *parts, const t
 tally_status tl_split_reduce(const tl_team *t, const tl_plan *plan, const tally_view *parts,
                              int count, void *out)
 {
+    assert(count >= 1 && count <= t->count);
     const tl_scalar *op = plan->op;
     tl_slice *s;
     tl_counter all;
@@ -92,6 +95,7 @@ static tally_status scan_one(const tl_team *t, const tl_plan *plan, int k, const
 tally_status tl_split_scan(const tl_team *t, const tl_plan *plan, const tally_view *parts,
                            int count, const tally_view *outs, const tally_scan_options *o)
 {
+    assert(count >= 1 && count <= t->count);
     tl_slice *s;
     int some = 0, only = 0;
     tally_status status = slices_of(t, parts, outs, count, &s);
@@ -121,6 +125,7 @@ tally_status tl_split_scan(const tl_team *t, const tl_plan *plan, const tally_vi
 int64_t tl_split_length(int64_t start, int64_t n, int64_t all, const tally_window_options *o,
                         int64_t *first)
 {
+    assert(start >= 0 && n >= 0 && start + n <= all);
     int64_t from = start, to = start + n;
     if (o->edges == TALLY_EDGES_VALID) {
         if (from < o->before) from = o->before;
@@ -166,6 +171,7 @@ static tally_status take_border(tally *member, int k, void *data)
 /* Copies elements `from` to to - 1 of the sequence, all of which are around ends, to x. */
 static void gather(const sliding *w, int64_t from, int64_t to, char *x)
 {
+    assert(from <= to && to <= w->all);
     const int64_t bytes = w->plan->op->elem_bytes;
     for (int k = 0; k < w->used; k++) {
         const border *b = &w->borders[k];
@@ -183,6 +189,7 @@ static void gather(const sliding *w, int64_t from, int64_t to, char *x)
 static tally_status slide_at_end(const sliding *w, tally *member, int64_t from, int64_t to,
                                  char *out)
 {
+    assert(from >= 0);
     const tl_scalar *op = w->plan->op;
     const int64_t low = from < w->o->before ? 0 : from - w->o->before;
     const int64_t high = w->all - to < w->o->after ? w->all : to + w->o->after, n = high - low;
@@ -252,15 +259,19 @@ static tally_status slide(tally *member, int k, void *data)
                   : slide_at_end(w, member, to, last, out + (to - first) * op->result_bytes);
 }
 
-tally_status tl_split_window(const tl_team *t, const tl_plan *plan, const tl_plan *counts,
-                             const tally_view *parts, int count, const tally_view *outs,
-                             const tally_window_options *o)
+tally_status tl_split_window(const tl_team *t, const tl_call *call, int count)
 {
-    sliding w = {
-        .plan = plan, .count = counts, .o = o, .parts = parts, .outs = outs, .used = count};
+    assert(count >= 1 && count <= t->count);
+    assert(call->window->before >= 0 && call->window->after >= 0);
+    sliding w = {.plan = call->plan,
+                 .count = call->count,
+                 .o = call->window,
+                 .parts = call->in,
+                 .outs = call->out,
+                 .used = count};
     for (int k = 0; k < count; k++) {
-        w.borders[k] = (border){.start = w.all, .n = parts[k].n};
-        w.all += parts[k].n;
+        w.borders[k] = (border){.start = w.all, .n = w.parts[k].n};
+        w.all += w.parts[k].n;
     }
     tally_status status = tl_team_run(t, take_border, &w);
     if (!status) status = tl_team_run(t, slide, &w);

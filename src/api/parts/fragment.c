@@ -10,6 +10,7 @@
 #include "cpu/grid/grid.h"
 #include "api/inputs.h"
 #include "law/fp.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,6 +64,8 @@ static tally_status done(tally_status status, tally_fragment **fragment)
 /* Adds the slab of n dense elements in memory of any kind. */
 static tally_status flat_slab(tally_fragment *f, const void *x, int64_t start, int64_t n)
 {
+    assert(f->rows == 1);
+    assert(start >= 0 && n > 0);
     tally *const ctx = f->ctx;
     tl_counter nodes;
     tl_counter_init(&nodes, start);
@@ -107,6 +110,8 @@ tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, 
 static tally_status view_slab(tally_fragment *f, const tally_view *in, int64_t start, int64_t n,
                               int fed)
 {
+    assert(!in->offsets);
+    assert(start >= 0 && n > 0);
     tally *const ctx = f->ctx;
     const int threads = tally_threads(ctx);
     tl_feed feed;
@@ -143,7 +148,7 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
     if (status) return status;
     tally_fragment *f = *fragment;
     tally_view in, next;
-    tl_host_copies copies = {.count = 0};
+    tl_host_copies copies = {.ctx = ctx, .what = what};
     status = tl_form_fits(ctx, op, f->plan.op, x, "x");
     if (!status) status = tl_inputs_check(ctx, x, "x", &in, &next);
     if (!status && x->n) {
@@ -151,7 +156,7 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
         if (x->next) tl_inputs_normal(&next);
         const int fed = tl_has_inputs(&in), one = !fed && in.rows == 1 && in.stride == 1;
         if (!one) status = tl_on_processors(ctx, NULL, "x", what, x->rows * x->n);
-        if (!status && !one) status = tl_inputs_bring(ctx, &copies, &in, &next, "x", what);
+        if (!status && !one) status = tl_inputs_bring(&copies, &in, &next, "x");
         if (!status)
             status = one ? flat_slab(f, in.data, start, x->n) : view_slab(f, &in, start, x->n, fed);
     }
@@ -241,13 +246,12 @@ tally_status tally_fragment_result(const tally_fragment *f, void *out)
         return tl_fail(f->ctx, TALLY_INVALID, "out is NULL: must have room for %s%s",
                        f->rows > 1 ? "a result" : "one result",
                        f->rows > 1 ? " of each sequence" : "");
-    tl_host_copies copies = {.count = 0};
+    tl_host_copies copies = {.ctx = f->ctx, .what = what};
     tally_status status = tl_fragment_whole(f->ctx, f);
     if (!status)
-        status = tl_host_copy(f->ctx, &copies, &out, 0, f->rows * f->plan.op->result_bytes, 1,
-                              "out", what);
+        status = tl_host_copy(&copies, &out, 0, f->rows * f->plan.op->result_bytes, 1, "out");
     if (!status) tl_slabs_lower(&f->slabs, &f->plan, tally_threads(f->ctx), f->rows, out);
-    return tl_host_end(f->ctx, &copies, status);
+    return tl_host_end(&copies, status);
 }
 
 typedef struct {
@@ -258,6 +262,7 @@ typedef struct {
 
 static void lower_rows(void *with, int64_t a, int64_t b)
 {
+    assert(a >= 0 && a <= b);
     const lowering *const job = with;
     const tl_plan *const plan = job->plan;
     tl_counter c;

@@ -20,6 +20,7 @@
 #include "fragment.h"
 #include "context/user.h"
 #include "cpu/grid/grid.h"
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +144,7 @@ static int counted_in_1(const tl_scalar *op)
 static int from_version_1(unsigned char *s, const unsigned char *bytes, const tl_scalar *op,
                           int level)
 {
+    assert(level >= 0 && level < TL_MAX_LEVELS);
     double n;
     int64_t kept = (int64_t)1 << level;
     memcpy(&n, bytes, sizeof n);
@@ -154,6 +156,8 @@ static int from_version_1(unsigned char *s, const unsigned char *bytes, const tl
 /* The unread part of a byte string. */
 typedef struct {
     const unsigned char *at, *end;
+    const tl_scalar *op;
+    int64_t rows;  /* states of each node */
     int version_1; /* each state begins with its number of elements, an f64 */
     int counted;   /* each state ends with its number of elements, an i64 */
 } reader;
@@ -163,6 +167,8 @@ typedef struct {
 static int read_counted(unsigned char *to, const unsigned char *from, int64_t rows,
                         const tl_scalar *op, int level)
 {
+    assert(rows >= 0);
+    assert(level >= 0 && level < TL_MAX_LEVELS);
     tl_state s, none;
     memset(&none, 0, sizeof none);
     const size_t bytes = op->state_bytes + sizeof(int64_t);
@@ -179,9 +185,11 @@ static int read_counted(unsigned char *to, const unsigned char *from, int64_t ro
 /* Reads the nodes of the range [start, end) into *slab. They must be exactly the range's maximal
  * aligned blocks. Returns 1, or 0 if they are not, -1 if the number of elements of a node of
  * level *level is wrong, -2 if there is no memory. */
-static int read_range(reader *r, const tl_scalar *op, int64_t start, int64_t end, int64_t rows,
-                      tl_slab **slab, int *level)
+static int read_range(reader *r, int64_t start, int64_t end, tl_slab **slab, int *level)
 {
+    assert(r->op && r->at <= r->end);
+    const tl_scalar *const op = r->op;
+    const int64_t rows = r->rows;
     const size_t bytes = op->state_bytes + (r->counted ? sizeof(int64_t) : 0),
                  most = (size_t)(r->end - r->at) / bytes, states = (size_t)rows * bytes,
                  step = 1 + states + (r->version_1 ? sizeof(double) : 0);
@@ -235,6 +243,7 @@ static const unsigned char *find_ranges(reader *r, const header *h, uint64_t *ra
 /* Reads the nodes of all ranges into f, which is empty. */
 static tally_status read_nodes(tally_fragment *f, reader *r, const header *h)
 {
+    assert(f->slabs.count == 0);
     uint64_t ranges;
     int64_t range[2], nodes = 0;
     int level = 0, good = 1;
@@ -243,7 +252,7 @@ static tally_status read_nodes(tally_fragment *f, reader *r, const header *h)
     if (!list) return tl_fail(f->ctx, TALLY_BAD_DATA, "fragment: its ranges are not in order");
     for (uint64_t i = 0; i < ranges && good > 0; i++) {
         memcpy(range, list + i * sizeof range, sizeof range);
-        good = read_range(r, f->plan.op, range[0], range[1], f->rows, &s, &level);
+        good = read_range(r, range[0], range[1], &s, &level);
         if (good > 0) nodes += s->count;
         if (good < 0)
             free(s);
@@ -298,7 +307,9 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes,
     if (user && (!at || strcmp(hash, at + 1)))
         return tl_fail(ctx, TALLY_BAD_DATA,
                        "fragment: its operator '%s' had another text than %.200s", op, user->where);
-    reader r = {p + sizeof h + h.name, p + bytes - sizeof sum, 0, h.version == VERSION};
+    reader r = {.at = p + sizeof h + h.name,
+                .end = p + bytes - sizeof sum,
+                .counted = h.version == VERSION};
     uint64_t rows = 1;
     if (h.version >= VERSION_ROWS) {
         const int there = (size_t)(r.end - r.at) >= sizeof rows;
@@ -313,7 +324,9 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes,
     tally_status status =
         tl_fragment_new(ctx, op, (tally_dtype)h.dtype, h.start, (int64_t)rows, fragment);
     if (status) return status == TALLY_NO_MEMORY || user ? status : TALLY_BAD_DATA;
-    r.version_1 = h.version == 1 && counted_in_1((*fragment)->plan.op);
+    r.op = (*fragment)->plan.op;
+    r.rows = (int64_t)rows;
+    r.version_1 = h.version == 1 && counted_in_1(r.op);
     status = read_nodes(*fragment, &r, &h);
     if (status) {
         tally_fragment_free(*fragment);

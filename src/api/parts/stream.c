@@ -14,6 +14,7 @@
 #include "context/user.h"
 #include "fragment.h"
 #include "law/fp.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,10 +156,14 @@ tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
     return TALLY_OK;
 }
 
-/* Computes the windows of one slice on the device, and advances *out by their number. */
-static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_start, int at_end,
-                          char **out, int64_t *produced)
+/* Computes the windows of one slice on the device, and advances *out by their number. The slice
+ * is at the start of the sequence if the stream has not started. */
+static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_end, char **out,
+                          int64_t *produced)
 {
+    assert(s->verb == TL_STREAM_WINDOW);
+    assert(n >= 0);
+    const int at_start = s->started ? TL_INSIDE : TL_AT_END;
     tl_push p = {.verb = TL_WINDOW,
                  .plan = &s->plan,
                  .count = &s->count_plan,
@@ -182,6 +187,8 @@ static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_star
 static tally_status push_window(tally_stream *s, const char *x, int64_t n, char *out,
                                 int64_t *produced)
 {
+    assert(s->tail);
+    assert(n > 0);
     int64_t bytes = s->plan.op->elem_bytes;
     tally_status status = TALLY_OK;
     if (!s->started) {
@@ -191,14 +198,14 @@ static tally_status push_window(tally_stream *s, const char *x, int64_t n, char 
         x += take * bytes;
         n -= take;
         if (s->have < s->kept || n == 0) return TALLY_OK;
+        status = slice(s, s->tail, s->have, TL_INSIDE, &out, produced);
         s->started = 1;
-        status = slice(s, s->tail, s->have, TL_AT_END, TL_INSIDE, &out, produced);
     }
     if (status || n == 0) return status;
     int64_t borrow = n < s->kept ? n : s->kept;
     memcpy(s->tail + s->have * bytes, x, (size_t)(borrow * bytes));
-    status = slice(s, s->tail, s->have + borrow, TL_INSIDE, TL_INSIDE, &out, produced);
-    if (!status && n > s->kept) status = slice(s, x, n, TL_INSIDE, TL_INSIDE, &out, produced);
+    status = slice(s, s->tail, s->have + borrow, TL_INSIDE, &out, produced);
+    if (!status && n > s->kept) status = slice(s, x, n, TL_INSIDE, &out, produced);
     if (n >= s->kept)
         memcpy(s->tail, x + (n - s->kept) * bytes, (size_t)(s->kept * bytes));
     else
@@ -222,6 +229,7 @@ tally_status tl_stream_check(tally_stream *s, int64_t n)
 
 static tally_status check_push(tally_stream *s, const void *x, int64_t n, const void *out)
 {
+    assert(s);
     int64_t in, room;
     if (s->groups)
         return tl_fail(s->ctx, TALLY_INVALID,
@@ -258,6 +266,7 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
 
 tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out, int64_t *made)
 {
+    assert(n > 0);
     tally_status status = TALLY_OK;
     if (s->scan.done.counted) { /* elements were left out in an earlier push */
         const tally_view in = tally_flat(x, s->plan.op->dtype, n),
@@ -321,24 +330,23 @@ tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *
     if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
     tally_status status = check_push(s, x, n, out);
     if (status || n == 0) return status;
-    tl_host_copies copies = {.count = 0};
+    static const char what[] = "streams of windows, of exact sums or with elements left out";
+    tl_host_copies copies = {.ctx = s->ctx, .what = what};
     void *from = (void *)(uintptr_t)x;
     if (s->plan.exact || s->verb == TL_STREAM_WINDOW || s->scan.done.counted ||
         tl_stream_mixed(s, x, out)) {
-        static const char what[] = "streams of windows, of exact sums or with elements left out";
         const int64_t room =
             s->verb == TL_STREAM_REDUCE ? 0 : results_of_push(s, n) * s->plan.op->result_bytes;
         /* the device counts the other elements that its processors take */
         const int64_t here = s->plan.exact || s->steps || s->scan.done.counted ? n : 0;
         status = tl_on_processors(s->ctx, NULL, "x", what, here);
         if (!status)
-            status = tl_host_copy(s->ctx, &copies, &from, 0, n * (int64_t)s->plan.op->elem_bytes, 0,
-                                  "x", what);
-        if (!status && room) status = tl_host_copy(s->ctx, &copies, &out, 0, room, 1, "out", what);
+            status = tl_host_copy(&copies, &from, 0, n * (int64_t)s->plan.op->elem_bytes, 0, "x");
+        if (!status && room) status = tl_host_copy(&copies, &out, 0, room, 1, "out");
     }
     if (!status) status = tl_stream_run(s, from, n, out, &made);
     if (!status) s->pushed += n;
-    status = tl_host_end(s->ctx, &copies, status);
+    status = tl_host_end(&copies, status);
     if (produced) *produced = status ? 0 : made;
     return status;
 }
@@ -361,12 +369,11 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
     if (!out && s->verb != TL_STREAM_SCAN && tally_stream_room(s, -1) > 0)
         return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
                        (long long)tally_stream_room(s, -1));
-    tl_host_copies copies = {.count = 0};
+    tl_host_copies copies = {.ctx = s->ctx, .what = "ends of streams"};
     const int by_rows = s->many && s->verb == TL_STREAM_REDUCE;
     if (s->verb != TL_STREAM_SCAN && !by_rows)
-        status =
-            tl_host_copy(s->ctx, &copies, &out, 0, results_of_finish(s) * s->plan.op->result_bytes,
-                         1, "out", "ends of streams");
+        status = tl_host_copy(&copies, &out, 0, results_of_finish(s) * s->plan.op->result_bytes, 1,
+                              "out");
     if (status) return status;
     tl_fp fp = tl_fp_enter();
     if (s->groups) {
@@ -393,11 +400,10 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
         made = status ? 0 : n * s->rows;
     } else if (s->verb == TL_STREAM_WINDOW && s->have) {
         char *to = out;
-        status =
-            slice(s, s->tail, s->have, s->started ? TL_INSIDE : TL_AT_END, TL_AT_END, &to, &made);
+        status = slice(s, s->tail, s->have, TL_AT_END, &to, &made);
     }
     tl_fp_leave(fp);
-    status = tl_host_end(s->ctx, &copies, status);
+    status = tl_host_end(&copies, status);
     if (status) made = 0;
     /* if memory ran out, the tail is still there, and finish may be called again */
     s->finished = !status;

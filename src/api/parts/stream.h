@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A stream: of one sequence (stream.c), of many (stream_rows.c), or of groups (stream_groups.c). */
-#ifndef TALLY_STREAM_H
-#define TALLY_STREAM_H
+#ifndef TALLY_PARTS_STREAM_H
+#define TALLY_PARTS_STREAM_H
 #include "context/device.h"
 #include "cpu/exact/exact.h"
 #include "cpu/grid/grid.h"

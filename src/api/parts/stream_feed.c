@@ -11,12 +11,14 @@
 #include "api/inputs.h"
 #include "law/fp.h"
 #include "stream.h"
+#include <assert.h>
 #include <stdlib.h>
 
 static const tl_state *init_of(const tally_stream *s) { return s->seeded ? &s->scan.init : NULL; }
 
 tally_status tl_stream_feed(tally_stream *s, const tally_view *in, const tally_view *out)
 {
+    assert(!s->many);
     const int threads = tally_threads(s->ctx);
     tl_counter *const done = &s->scan.done, nodes;
     tl_feed f;
@@ -42,6 +44,7 @@ tally_status tl_stream_feed(tally_stream *s, const tally_view *in, const tally_v
 /* Converts the grid to a slab. */
 static tally_status grid_to_slab(tally_stream *s)
 {
+    assert(s->many);
     tally_status status = TALLY_OK;
     if (s->by_slabs) return status;
     if (s->pushed) {
@@ -101,6 +104,7 @@ static void slab_to_grid(tally_stream *s, const void *step)
  * makes a grid of that form. */
 static tally_status mark_grid(tally_stream *s)
 {
+    assert(s->many);
     tl_feed *const f = &s->mark;
     const int scans = s->verb == TL_STREAM_SCAN;
     char quiet[16];
@@ -155,6 +159,8 @@ static tally_status push_slabs(tally_stream *s, const tally_view *in, const tall
 
 tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const tally_view *out)
 {
+    assert(s->many);
+    assert(in->rows == s->rows);
     const int plain = !tl_has_inputs(in), threads = tally_threads(s->ctx);
     const int64_t left = -s->pushed & (TL_GRID_BLOCK - 1);
     tally_status status = TALLY_OK;
@@ -224,18 +230,21 @@ static int continue_on_host(tally_stream *s)
 /* Pushes elements by the processors. */
 static tally_status push_host(tally_stream *s, const tally_view *in)
 {
+    assert(in->n > 0);
     static const char what[] = "streams of views";
     tally_view from = *in, none = *in;
-    tl_host_copies copies = {.count = 0};
+    tl_host_copies copies = {.ctx = s->ctx, .what = what};
     none.n = 0;
     tally_status status = tl_on_processors(s->ctx, NULL, "in", what, in->rows * in->n);
-    if (!status) status = tl_inputs_bring(s->ctx, &copies, &from, NULL, "in", what);
+    if (!status) status = tl_inputs_bring(&copies, &from, NULL, "in");
     if (!status) status = tl_stream_push_rows(s, &from, &none);
-    return tl_host_end(s->ctx, &copies, status);
+    return tl_host_end(&copies, status);
 }
 
 tally_status tl_stream_push_device(tally_stream *s, const tally_view *in)
 {
+    assert(s->many);
+    assert(in->n > 0);
     const int64_t left = -s->pushed & (TL_GRID_BLOCK - 1), bytes = s->plan.op->elem_bytes;
     /* the processors' grid is empty */
     if (!s->pushed && !s->on_device && !s->by_slabs) grid_to_slab(s);
@@ -256,23 +265,24 @@ tally_status tl_stream_push_device(tally_stream *s, const tally_view *in)
 tally_status tl_stream_lower_rows(tally_stream *s, void *out)
 {
     const int threads = tally_threads(s->ctx);
-    tl_host_copies copies = {.count = 0};
+    tl_host_copies copies = {.ctx = s->ctx, .what = "ends of streams"};
     tally_status status = TALLY_OK;
     if (s->on_device) {
         status = s->grid->calls->result(s->ctx, s->grid, threads, out);
         if (!status || !continue_on_host(s)) return status;
     }
-    status = tl_host_copy(s->ctx, &copies, &out, 0, s->rows * s->plan.op->result_bytes, 1, "out",
-                          "ends of streams");
+    status = tl_host_copy(&copies, &out, 0, s->rows * s->plan.op->result_bytes, 1, "out");
     if (!status && s->by_slabs)
         tl_slabs_lower(&s->slabs, &s->plan, threads, s->rows, out);
     else if (!status && s->rows)
         status = s->grid->calls->result(s->ctx, s->grid, threads, out);
-    return tl_host_end(s->ctx, &copies, status);
+    return tl_host_end(&copies, status);
 }
 
 tally_status tl_stream_take(tally_stream *s, const tl_slabs *slabs)
 {
+    assert(s->many);
+    assert(s->pushed == 0);
     tl_fp fp = tl_fp_enter();
     const int good = !slabs->count || tl_slabs_join(&s->slabs, slabs, s->plan.op, tl_share_slabs,
                                                     tally_threads(s->ctx));

@@ -6,16 +6,19 @@
 #include "context/view.h"
 #include "api/inputs.h"
 #include "law/fp.h"
+#include <assert.h>
 #include <stdlib.h>
 
 static const char what[] = "streams of views";
 
-static tally_status open_rows(tally *ctx, tl_stream_verb verb, const char *op, tally_dtype dtype,
-                              int64_t rows, const tally_scan_options *o, tally_stream **stream)
+/* Makes a new stream, of a reduction or a scan, one of `rows` sequences. Closes it on failure. */
+static tally_status take_rows(tally_stream **stream, const char *op, int64_t rows,
+                              const tally_scan_options *o)
 {
-    tally_status status = tl_stream_open(ctx, verb, op, dtype, stream);
-    if (status) return status;
-    tally_stream *s = *stream;
+    tally_stream *const s = *stream;
+    assert(s->verb != TL_STREAM_WINDOW);
+    tally *const ctx = s->ctx;
+    tally_status status;
     if (rows < 0 || rows > TL_GRID_MOST)
         status = tl_fail(ctx, TALLY_INVALID, "rows is %lld: must be 0..2^%d - 1", (long long)rows,
                          TL_GRID_MOST_LOG);
@@ -30,7 +33,7 @@ static tally_status open_rows(tally *ctx, tl_stream_verb verb, const char *op, t
     s->many = 1;
     s->by_slabs = s->plan.op->inputs == 2;
     if (!status && !s->by_slabs &&
-        !(s->grid = tl_grid_open(&s->plan, rows, verb == TL_STREAM_SCAN, o)))
+        !(s->grid = tl_grid_open(&s->plan, rows, s->verb == TL_STREAM_SCAN, o)))
         status = tl_no_memory(ctx, (size_t)rows * s->plan.op->elem_bytes, "a field");
     if (!status) tl_stream_seed(s, o);
     if (!status && s->seeded) s->plan.op->seed(&s->scan.init, s->init, s->plan.par);
@@ -46,7 +49,8 @@ static tally_status open_rows(tally *ctx, tl_stream_verb verb, const char *op, t
 tally_status tally_stream_reduce_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
                                       tally_stream **stream)
 {
-    return open_rows(ctx, TL_STREAM_REDUCE, op, dtype, rows, NULL, stream);
+    const tally_status status = tl_stream_open(ctx, TL_STREAM_REDUCE, op, dtype, stream);
+    return status ? status : take_rows(stream, op, rows, NULL);
 }
 
 tally_status tally_stream_scan_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
@@ -56,7 +60,8 @@ tally_status tally_stream_scan_rows(tally *ctx, const char *op, tally_dtype dtyp
     if (ctx && o && o->reverse)
         return tl_fail(ctx, TALLY_UNSUPPORTED,
                        "reverse: a stream's last element is not known yet; use tally_scan");
-    return open_rows(ctx, TL_STREAM_SCAN, op, dtype, rows, o, stream);
+    const tally_status status = tl_stream_open(ctx, TL_STREAM_SCAN, op, dtype, stream);
+    return status ? status : take_rows(stream, op, rows, o);
 }
 
 tally_status tally_stream_window_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
@@ -105,6 +110,7 @@ static tally_status check_shape(const tally_stream *s, const tally_view *in, con
 static tally_status check_results(const tally_stream *s, const tally_view *in,
                                   const tally_view *out, tally_view *to)
 {
+    assert(s->verb != TL_STREAM_REDUCE);
     const int window = s->verb == TL_STREAM_WINDOW;
     const int64_t results = tally_stream_results(s, in->n);
     if (window && !results) {
@@ -128,6 +134,7 @@ static tally_status check_results(const tally_stream *s, const tally_view *in,
 /* Pushes a checked and normal view of host memory. */
 static tally_status push(tally_stream *s, const tally_view *in, const tally_view *out)
 {
+    assert(in->rows == s->rows && !in->offsets);
     tally_status status;
     if (s->verb == TL_STREAM_WINDOW) return tl_steps_push(s, in, out);
     if (s->plan.exact)
@@ -144,7 +151,6 @@ static tally_status push(tally_stream *s, const tally_view *in, const tally_view
 tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const tally_view *out)
 {
     tally_view from, next, to;
-    tl_host_copies copies = {.count = 0};
     if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
     if (!in) return tl_fail(s->ctx, TALLY_INVALID, "in is NULL: must be a view");
     if (s->groups)
@@ -176,6 +182,7 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
         if (!status) s->pushed += in->n;
         return status;
     }
+    tl_host_copies copies = {.ctx = s->ctx, .what = what};
     const int64_t pushed = s->pushed;
     int for_device;
     status = tl_stream_for_device(s, &from, &for_device);
@@ -187,13 +194,13 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
         return status;
     }
     if (!status) status = tl_on_processors(s->ctx, NULL, "in", what, in->rows * in->n);
-    if (!status) status = tl_inputs_bring(s->ctx, &copies, &from, &next, "in", what);
+    if (!status) status = tl_inputs_bring(&copies, &from, &next, "in");
     if (!status && s->verb != TL_STREAM_REDUCE)
-        status = tl_host_view(s->ctx, &copies, &to, s->plan.op->result_bytes, 1, "out", what);
+        status = tl_host_view(&copies, &to, s->plan.op->result_bytes, 1, "out");
     if (!status) status = push(s, &from, &to);
     s->broken |= status && s->pushed != pushed;
     if (!status) s->pushed = pushed + in->n;
-    return tl_host_end(s->ctx, &copies, status);
+    return tl_host_end(&copies, status);
 }
 
 tally_status tally_stream_finish_view(tally_stream *s, const tally_view *out)
@@ -214,8 +221,8 @@ tally_status tally_stream_finish_view(tally_stream *s, const tally_view *out)
     tally_status status = tl_check_output(s->ctx, s->plan.op, &none, &to, results, 0);
     if (!status && results == 1 && (to.row_stride == 1 || s->rows == 1))
         return tally_stream_finish(s, to.data, NULL);
-    tl_host_copies copies = {.count = 0};
-    if (!status) status = tl_host_view(s->ctx, &copies, &to, bytes, 1, "out", what);
+    tl_host_copies copies = {.ctx = s->ctx, .what = what};
+    if (!status) status = tl_host_view(&copies, &to, bytes, 1, "out");
     char *const dense = status ? NULL : malloc((size_t)(s->rows * results * bytes) + 1);
     if (!status && !dense)
         status = tl_no_memory(s->ctx, (size_t)(s->rows * results * bytes), "the results");
@@ -224,5 +231,5 @@ tally_status tally_stream_finish_view(tally_stream *s, const tally_view *out)
         tl_copy_strided((char *)to.data + r * to.row_stride * bytes, to.stride,
                         dense + r * results * bytes, 1, results, bytes);
     free(dense);
-    return tl_host_end(s->ctx, &copies, status);
+    return tl_host_end(&copies, status);
 }

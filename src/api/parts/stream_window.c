@@ -15,6 +15,7 @@
 #include "api/run.h"
 #include "law/fp.h"
 #include "stream.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +41,7 @@ void tl_steps_close(struct tl_steps *k)
 /* Makes space for n more steps. */
 static tally_status make_room(tally_stream *s, int64_t n)
 {
+    assert(n >= 0);
     struct tl_steps *k = s->steps;
     const int64_t room = k->have + n;
     int64_t bytes;
@@ -80,6 +82,7 @@ static tally_status add_valid(tally_stream *s)
 /* Stores steps at .. at + n - 1 of a checked view after the stored steps. */
 static tally_status store_steps(tally_stream *s, const tally_view *in, int64_t at, int64_t n)
 {
+    assert(at >= 0 && n >= 0 && at + n <= in->n);
     struct tl_steps *k = s->steps;
     const tl_form form = {TL_FORM_STATES, s->plan.op, s->plan.op, s->plan.par, 0};
     const int64_t cells = n * s->rows;
@@ -241,6 +244,8 @@ static tally_status begin(tally_stream *s)
 
 tally_status tl_steps_push(tally_stream *s, const tally_view *in, const tally_view *out)
 {
+    assert(s->verb == TL_STREAM_WINDOW);
+    assert(in->rows == s->rows);
     const int64_t bytes = s->plan.op->result_bytes;
     int64_t each = AT_ONCE / (s->rows * elem(s)), end = s->pushed;
     if (each < s->kept) each = s->kept;
@@ -263,6 +268,7 @@ tally_status tl_steps_push(tally_stream *s, const tally_view *in, const tally_vi
 
 tally_status tl_steps_finish(tally_stream *s, const tally_view *out)
 {
+    assert(s->verb == TL_STREAM_WINDOW);
     const int64_t a = next_centre(s), n = tl_steps_known(s, -1);
     if (!s->steps || !n) return TALLY_OK;
     tl_fp fp = tl_fp_enter();

@@ -14,6 +14,7 @@
  * A count has 4 bytes, in CDF-5 (version 5) 8; begin has 4 bytes in CDF-1, else 8. */
 #define _GNU_SOURCE
 #include "netcdf.h"
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +47,7 @@ static __attribute__((format(printf, 2, 3))) int64_t fault(header *h, const char
 
 static void skip(header *h, int64_t bytes)
 {
+    assert(bytes >= 0);
     if (bytes > h->size - h->at)
         fault(h, "its header goes on after the end of the file, %lld bytes", (long long)h->size);
     else
@@ -54,6 +56,7 @@ static void skip(header *h, int64_t bytes)
 
 static uint64_t number(header *h, int bytes)
 {
+    assert(bytes == 4 || bytes == 8);
     uint64_t n = 0;
     const int64_t from = h->at;
     skip(h, bytes);
@@ -196,6 +199,7 @@ static void variable(header *h, extent *v)
  * variable has records, there is no padding. */
 static int64_t record_bytes(const extent *v, int64_t n)
 {
+    assert(n >= 0);
     int64_t sum = 0, alone = 0, those = 0;
     for (int64_t i = 0; i < n; i++) {
         if (!v[i].by_record) continue;
@@ -222,6 +226,7 @@ static void place(header *h, const extent *v, tl_classic *c)
 
 int tl_classic_read(int fd, int64_t size, tl_classic *c)
 {
+    assert(size >= 0);
     *c = (tl_classic){.size = size};
     header h = {.fd = fd, .size = size, .why = c->why, .room = sizeof c->why};
     const uint64_t magic = number(&h, 4);

@@ -2,15 +2,19 @@
  * The coordinate variables of a new NetCDF file, which are given or are copied from an open
  * file. */
 #include "parts.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- the functions at the end hold the lock ---- */
 
-/* Defines a coordinate variable and allocates its values. */
+/* Defines the coordinate variable of a dimension and allocates its values, as many as the
+ * dimension is long. Requires: that length is known. */
 static tally_status add(const tally_file *f, tl_netcdf_new *n, const char *name, int dimension,
-                        int type, size_t count, tl_netcdf_kept **added)
+                        int type, tl_netcdf_kept **added)
 {
+    const size_t count = (size_t)f->info.shape[dimension];
+    assert(f->info.shape[dimension] >= 0);
     tl_netcdf_kept *const k = malloc(sizeof *k + count * tally_dtype_size(tl_packed_dtype(type)));
     if (!k) return tl_no_memory(f->ctx, sizeof *k + count * 8, "a coordinate");
     const int error = n->api->nc_def_var(n->file, name, type, 1, &n->dims[dimension], &k->variable);
@@ -87,7 +91,7 @@ static tally_status copy_coordinate(const tally_file *f, tl_netcdf_new *n, int t
     tl_netcdf_kept *k;
     if (!api->nc_inq_varid(n->file, name, &there) || !is_one(source, from, count, &all))
         return TALLY_OK;
-    tally_status s = add(f, n, name, to, all.type, count, &k);
+    tally_status s = add(f, n, name, to, all.type, &k);
     if (s) return s;
     copy_attributes(n, room->group, room->variable, k->variable);
     char *at = k->values;
@@ -146,7 +150,7 @@ tally_status tl_netcdf_coordinate(tally_file *f, tl_netcdf_new *n, const char *n
     if (!s && !n->api->nc_inq_varid(n->file, name, &there))
         s = tl_fail(f->ctx, TALLY_INVALID, "%s: name is '%s', and there is a variable of that name",
                     f->label, name);
-    if (!s) s = add(f, n, name, dimension, tl_netcdf_type(dtype), (size_t)count, &k);
+    if (!s) s = add(f, n, name, dimension, tl_netcdf_type(dtype), &k);
     if (!s) memcpy(k->values, values, k->count * tally_dtype_size(dtype));
     tl_netcdf_unlock();
     return s;

@@ -2,6 +2,7 @@
  * Finds the requested variable of a NetCDF file, or makes the error sentence. The callers hold the
  * lock. */
 #include "netcdf.h"
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -108,6 +109,7 @@ tally_status tl_netcdf_find(const tl_source *in, const char *name, int *group, i
 int64_t tl_netcdf_box(int ndim, const int64_t *shape, int64_t at, int64_t rest, int64_t *start,
                       int64_t *count)
 {
+    assert(ndim >= 0 && at >= 0 && rest > 0);
     int64_t inner = 1;
     int d = ndim - 1;
     if (d < 0) return 1;

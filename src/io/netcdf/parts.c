@@ -2,6 +2,7 @@
  * Checks of the parts of a variable that is read: each file is complete, and the coordinates of
  * joined files follow each other. The callers hold the lock. */
 #include "parts.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -198,6 +199,7 @@ static tally_status check_join(const tally_file *f)
 /* Checks that all parts have the same numbers along another dimension. */
 static tally_status check_equal(const tally_file *f, int dimension)
 {
+    assert(dimension >= 0);
     const tl_netcdf *const n = f->netcdf;
     ends first = {.of = NULL}, e = {.of = NULL};
     tally_status s = ends_read(f, n->parts, dimension, &first);

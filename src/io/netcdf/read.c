@@ -100,6 +100,7 @@ typedef struct box {
 /* Elements of a box from dimension d on. */
 static int64_t elements_from(const tally_file *f, const box *b, int d)
 {
+    assert(d >= 0);
     int64_t n = 1;
     for (; d < f->info.ndim; d++) n *= b->count[d];
     return n;
@@ -205,6 +206,7 @@ tally_status tl_netcdf_read_box(tally_file *f, const int64_t *start, const int64
 
 tally_status tl_netcdf_read(tally_file *f, void *buffer, int64_t max, int64_t *got)
 {
+    assert(max >= 0);
     tl_netcdf *const n = f->netcdf;
     const int64_t size = (int64_t)tally_dtype_size(f->info.dtype),
                   left = f->info.elements - n->next;

@@ -12,6 +12,7 @@
  * large or larger, never overwrite values that are not yet converted. */
 #include "parts.h"
 #include "law/fp.h"
+#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,6 +235,7 @@ static inline __attribute__((always_inline)) void to_nan_of(const tl_packing *p,
  * their number constant the loop has no inner loop. */
 static void to_nan(const tl_packing *p, char *out, int64_t n)
 {
+    assert(n >= 0);
     if (p->missing == 1)
         to_nan_of(p, 1, out, n);
     else if (p->missing == 2)
@@ -244,6 +246,7 @@ static void to_nan(const tl_packing *p, char *out, int64_t n)
 
 static int unpack(const tl_packing *p, const char *stored, char *out, int64_t n, int64_t *bad)
 {
+    assert(n >= 0);
     if (p->given == TALLY_F64) {
         if (p->stored == TALLY_F64 && !p->missing && !p->scaled && !p->shifted) return 1;
         switch (p->stored) {
@@ -282,6 +285,7 @@ static int unpack(const tl_packing *p, const char *stored, char *out, int64_t n,
 
 int tl_unpack(const tl_packing *p, const char *stored, char *out, int64_t n, int64_t *bad)
 {
+    assert(n >= 0);
     const tl_fp fp = tl_fp_enter();
     const int whole = unpack(p, stored, out, n, bad);
     tl_fp_leave(fp);

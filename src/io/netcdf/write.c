@@ -11,6 +11,7 @@
 #define _GNU_SOURCE
 #include "netcdf.h"
 #include "context/threads.h"
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -38,6 +39,7 @@ tally_status tl_netcdf_failed(const tally_file *f, const tl_netcdf_new *n, int e
 /* Finds a name in "mean(lat, lon)": number 0 is the variable, the others are the dimensions. */
 static size_t name_of(const char *names, int number, const char **name)
 {
+    assert(number >= 0);
     for (; number; number--) names += strcspn(names, "(,") + 1;
     *name = names + strspn(names, " ");
     return strcspn(*name, "(,)");
@@ -55,6 +57,7 @@ int tl_netcdf_is_name(const char *name, size_t n)
 
 static int are_names(const char *names, int ndim)
 {
+    assert(ndim >= 0);
     const char *at = names;
     for (int d = 0; d <= ndim; d++) {
         if (d && *at++ != (d == 1 ? '(' : ',')) return 0;
@@ -137,6 +140,7 @@ tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n)
  * (EOPNOTSUPP). */
 static tally_status reserve(tally_file *f, tl_netcdf_new *n, int64_t elements)
 {
+    assert(elements >= 0);
     int64_t bytes = elements * (int64_t)tally_dtype_size(f->info.dtype) + AROUND;
     for (const tl_netcdf_kept *k = n->coordinates; k; k = k->next) bytes += 8 * (int64_t)k->count;
     if (bytes <= n->reserved) return TALLY_OK;
@@ -179,6 +183,7 @@ static tally_status begin(const tally_file *f, tl_netcdf_new *n)
 
 static tally_status put(tally_file *f, tl_netcdf_new *n, const char *data, int64_t rest)
 {
+    assert(rest >= 0);
     int64_t shape[TL_DIMS], start[TL_DIMS], count[TL_DIMS];
     tally_status s = reserve(f, n, n->next + rest);
     if (!s) s = begin(f, n);
@@ -248,6 +253,7 @@ tally_status tl_netcdf_fill(tally_file *f, tl_netcdf_new *n, const void *value)
 
 tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const void *data, int64_t elements)
 {
+    assert(elements >= 0);
     tl_netcdf_lock();
     const tally_status s = put(f, n, data, elements);
     tl_netcdf_unlock();
