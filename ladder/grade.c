@@ -2,7 +2,7 @@
  * tally ladder grade ASSIGNMENT.toml FILE: is the kernel right for all the sizes, types,
  * operations and warps that the assignment names, and are its counts within the limits? The
  * model does the work, so a grade is the same everywhere; a limit on the rate needs a device.
- * doc/ladder/grade.md has the format. */
+ * ladder/doc/grade.md has the format. */
 #include "student.h"
 #include "toml.h"
 #include <stdlib.h>
