@@ -25,6 +25,9 @@ has() { # PATTERN FILE
     grep -Eq -- "$1" "$2"
     verdict "$2 has $1" $? "$(head -5 "$2")"
 }
+kernel() { "$TALLY_BUILD/test_ladder_wrong" "$1" >"$1"; } # a file of the packed kernels
+kernel used_race_and_sum.cl && kernel used_endless_loop.cl && kernel warp_helper.cu
+verdict 'test_ladder_wrong NAME prints a kernel' $?
 rungs() { sed -nE "s/^RUNG\\($1, +([a-z0-9_]+),.*/\\1/p" "$TALLY_SOURCE/ladder/rungs.def"; }
 
 # ---- the tables ----
@@ -48,7 +51,7 @@ if "$tally" devices | grep -q '^opencl:.*PoCL'; then
 fi
 for columns in 80 160; do
     COLUMNS=$columns "$tally" ladder reduce --device model --n 5000 --runs 1 >out
-    [ $columns -eq 160 ] || "$tally" ladder try "$TALLY_SOURCE/ladder/test/wrong/used_race_and_sum.cl" --device model \
+    [ $columns -eq 160 ] || "$tally" ladder try used_race_and_sum.cl --device model \
         >>out
     LC_ALL=C awk -v most=$columns \
         '{ gsub(/[\200-\277]/, ""); if (length($0) > most) { print length($0) ": " $0; bad = 1 } } END { exit bad }' out
@@ -177,12 +180,12 @@ code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device model --json 
 python3 -m json.tool out >/dev/null
 verdict 'try --json - prints JSON alone' $?
 # both are said, with line, step, threads
-code 4 "$tally" ladder try "$TALLY_SOURCE/ladder/test/wrong/used_race_and_sum.cl" --device model
+code 4 "$tally" ladder try used_race_and_sum.cl --device model
 tr -s '\n ' ' ' <out >words
 has 'sum: -?[0-9]+ instead of [0-9]+ \([a-z0-9 .,:]+\); line 14, n = [0-9]+, i32, sum: race: threads [0-9]+ and [0-9]+ ' words
 has '; line 14, n = [0-9]+, i32, sum: race: [a-z0-9 ]+ data\[[0-9]+\] in step [0-9]+' words
 start=$SECONDS
-code 4 "$tally" ladder try "$TALLY_SOURCE/ladder/test/wrong/used_endless_loop.cl" --device model
+code 4 "$tally" ladder try used_endless_loop.cl --device model
 has 'a loop does not end' out
 [ $((SECONDS - start)) -le 8 ]
 verdict 'an endless loop ends in seconds' $? "$((SECONDS - start)) s"
@@ -491,7 +494,7 @@ PY
     verdict 'the counts are those of the size that runs' $?
     code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device "$device" --n 1000 --runs 0
     sed -E 's/^KERNEL\(\w+/KERNEL(a_name_of_more_than_16_letters/' "$TALLY_SOURCE/ladder/reduce/tiled_3.cl" >long.cl
-    code 0 "$tally" ladder try "$TALLY_SOURCE/ladder/test/right/warp_helper.cu" --device "$device" --n 1000 --runs 1
+    code 0 "$tally" ladder try warp_helper.cu --device "$device" --n 1000 --runs 1
     has 'right on the model, and not for this device: not all warps of' out # its last shuffles are the first warp's alone
     code 0 "$tally" ladder try long.cl --rung reduce/tiled_3 --device "$device" --n 1000 --runs 20 # many launches of it
     for text in reduce3.cu sum.cl "$assignments"/instructor/4-shuffles/solution.cu; do

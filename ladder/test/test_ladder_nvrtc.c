@@ -3,7 +3,7 @@
  * for sm_90, each for three of the element types and operations; together they go through every
  * branch of ladder/prelude.h. */
 #include "check.h"
-#include "student.h"
+#include "kernels.h"
 #include <dirent.h>
 #include <dlfcn.h>
 
@@ -51,32 +51,61 @@ static void try_one(const char *path, const char *text, int threads, kind k, int
     destroy(&unit);
 }
 
-/* Readers' texts in CUDA and OpenCL, as they were translated: good ones and wrong ones compile. */
-static void translated(const char *folder, int want)
+/* A reader's text in CUDA or OpenCL, as it was translated. */
+static void translated(const char *name, char *text)
 {
     const ladder_options plain = {.n = -1, .width = 50, .warp = 32, .banks = 32};
+    student s;
+    ladder_error error = {0};
+    if (!check(!student_take(&plain, name, text, NULL, &s, &error), "%s", error.sentence)) return;
+    try_one(s.name, s.text, s.rung.threads, s.fixed ? s.kind : KIND_F32, 0);
+    if (!s.fixed) try_one(s.name, s.text, s.rung.threads, KIND_I64, 0);
+    student_close(&s);
+}
+
+static int is_cuda(const char *name)
+{
+    const char *const ending = strrchr(name, '.');
+    return ending && !strcmp(ending, ".cu");
+}
+
+static void of_folder(const char *folder, int want)
+{
     char path[1000];
     int seen = 0;
     snprintf(path, sizeof path, "%s/%s", TALLY_SOURCE_DIR, folder);
     DIR *d = opendir(path);
     for (const struct dirent *f; d && (f = readdir(d));) {
-        student s;
         ladder_error error = {0};
-        const char *const ending = strrchr(f->d_name, '.');
-        /* wrong/idiom_...: those of right/ with one mistake */
-        if (!ending ||
-            (strcmp(ending, ".cu") && !strstr(f->d_name, "opencl") && !strstr(folder, "right")) ||
-            f->d_name[0] == '.' || !strncmp(f->d_name, "idiom_", 6))
-            continue;
+        if (f->d_name[0] == '.' || !is_cuda(f->d_name)) continue;
         snprintf(path, sizeof path, "%s/%s/%s", TALLY_SOURCE_DIR, folder, f->d_name);
-        if (!check(!student_open(&plain, path, NULL, &s, &error), "%s", error.sentence)) continue;
-        try_one(s.name, s.text, s.rung.threads, s.fixed ? s.kind : KIND_F32, 0);
-        if (!s.fixed) try_one(s.name, s.text, s.rung.threads, KIND_I64, 0);
-        student_close(&s);
+        char *const text = read_text(path, &error);
+        if (check(text != NULL, "%s", error.sentence)) translated(path, text);
         seen++;
     }
     if (d) closedir(d);
     check(seen >= want, "%s: %d texts instead of %d", folder, seen, want);
+}
+
+/* Wrong kernels compile too. idiom_...: those of right.txt with one mistake. */
+static void of_packs(void)
+{
+    int right = 0, wrong = 0;
+    for (size_t i = 0; i < sizeof kernel_files / sizeof *kernel_files; i++) {
+        kernel_file f;
+        kernel_text k;
+        if (!kernels_open(&f, kernel_files[i])) return;
+        while (kernels_next(&f, &k))
+            if (i && (!strncmp(k.name, "idiom_", 6) ||
+                      (!is_cuda(k.name) && !strstr(k.name, "opencl")))) {
+                free(k.text);
+            } else {
+                *(i ? &wrong : &right) += 1;
+                translated(k.name, k.text);
+            }
+        kernels_close(&f);
+    }
+    check(right >= 20 && wrong >= 5, "%d and %d texts", right, wrong);
 }
 
 int main(void)
@@ -105,9 +134,8 @@ int main(void)
     }
     try_one("support.cl", ladder_text("support.cl"), 256, KIND_F32, 0);
     try_one("support.cl", ladder_text("support.cl"), 256, KIND_I64, 2);
-    translated("ladder/test/wrong", 5);
-    translated("ladder/test/right", 20);
-    translated("ladder/examples/instructor/2-no-conflicts", 2);
-    translated("ladder/examples/instructor/4-shuffles", 3);
+    of_packs();
+    of_folder("ladder/examples/instructor/2-no-conflicts", 2);
+    of_folder("ladder/examples/instructor/4-shuffles", 3);
     return check_finish();
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * What `tally ladder try` must catch, and what it must not: every kernel of ladder/test/wrong
- * has one mistake, and its head says which kind of complaint names it; every rung that is right
- * has none. Then the limits of the model's reader. */
+ * has one mistake, and its section says which complaint names it; every rung that is right
+ * has none. Then the limits of the model's reader. With a kernel's name: prints its text. */
 #include "check.h"
 #include "ceiling.h"
 #include "foreign.h"
-#include "student.h"
-#include <dirent.h>
+#include "kernels.h"
 
 static const ladder_options plain = {.n = -1, .width = 50, .warp = 32, .banks = 32, .columns = 80};
 static const char *const kinds[] = {"values",  "race",    "bounds", "unset",
@@ -19,42 +18,62 @@ static char *copy_of(const char *text)
     return out;
 }
 
+static int opened(const kernel_text *k, student *s)
+{
+    ladder_error error = {0};
+    return check(!student_take(&plain, k->name, k->text, NULL, s, &error), "%s: %s", k->name,
+                 error.sentence);
+}
+
+static void wrong_kernel(const kernel_text *k)
+{
+    student s;
+    examination e;
+    ladder_error error = {0};
+    if (!opened(k, &s)) return;
+    const double start = clock_seconds();
+    const int code = examine(&plain, &s, &e, &error);
+    int found = 0;
+    for (int i = 0; i < e.count; i++) found |= !strcmp(kinds[e.complaints[i].defect], k->kind);
+    check(!code && e.wrong && found, "%s: %d of %d runs wrong, and none says '%s': %s %s", k->name,
+          e.wrong, e.trials, k->kind, error.sentence, e.count ? e.complaints[0].text : "");
+    for (int i = 0; i < e.count; i++) /* the line, or what a wrong value looks like */
+        check(strncmp(k->name, "idiom_", 6) || e.complaints[i].line ||
+                  strstr(e.complaints[i].text, " ("),
+              "%s: no line and no cause: %s", k->name, e.complaints[i].text);
+    check(clock_seconds() - start < 10, "%s: %.1f s", k->name, clock_seconds() - start);
+    student_close(&s);
+}
+
+/* With TALLY_TEST_QUICK one kernel of eight, which the seed picks. */
 static void wrong_kernels(void)
 {
-    enum { LEAST = 89 };
-    char folder[400], path[1000];
+    enum { COUNT = 131 };
     int seen = 0;
-    snprintf(folder, sizeof folder, "%s/ladder/test/wrong", TALLY_SOURCE_DIR);
-    DIR *d = opendir(folder);
-    if (!check(d != NULL, "%s cannot be opened", folder)) return;
-    for (const struct dirent *f; (f = readdir(d));) {
-        if (f->d_name[0] == '.' || (check_quick && seen++ % 8)) continue;
-        student s;
-        examination e;
-        ladder_error error = {0};
-        char caught[40] = "";
-        snprintf(path, sizeof path, "%s/%s", folder, f->d_name);
-        seen += !check_quick;
-        const double start = clock_seconds();
-        if (!check(!student_open(&plain, path, NULL, &s, &error), "%s: %s", f->d_name,
-                   error.sentence))
-            continue;
-        head_line(s.original, "caught", caught, sizeof caught);
-        const int code = examine(&plain, &s, &e, &error);
-        int found = 0;
-        for (int i = 0; i < e.count; i++) found |= !strcmp(kinds[e.complaints[i].defect], caught);
-        check(!code && e.wrong && found, "%s: %d of %d runs wrong, and none says '%s': %s %s",
-              f->d_name, e.wrong, e.trials, caught, error.sentence,
-              e.count ? e.complaints[0].text : "");
-        for (int i = 0; i < e.count; i++) /* the line, or what a wrong value looks like */
-            check(strncmp(f->d_name, "idiom_", 6) || e.complaints[i].line ||
-                      strstr(e.complaints[i].text, " ("),
-                  "%s: no line and no cause: %s", f->d_name, e.complaints[i].text);
-        check(clock_seconds() - start < 10, "%s: %.1f s", f->d_name, clock_seconds() - start);
-        student_close(&s);
+    for (size_t i = 1; i < sizeof kernel_files / sizeof *kernel_files; i++) {
+        kernel_file f;
+        kernel_text k;
+        if (!kernels_open(&f, kernel_files[i])) continue;
+        while (kernels_next(&f, &k))
+            if (check_quick && (seen++ + check_seed) % 8) {
+                free(k.text);
+            } else {
+                seen += !check_quick;
+                wrong_kernel(&k);
+            }
+        kernels_close(&f);
     }
-    closedir(d);
-    check(seen >= LEAST, "only %d wrong kernels", seen);
+    check(seen == COUNT, "%d wrong kernels, not %d", seen, COUNT);
+}
+
+static void right_kernel(const char *name, student *s)
+{
+    examination e;
+    ladder_error error = {0};
+    const int code = examine(&plain, s, &e, &error);
+    check(!code && !e.wrong && !e.count && e.trials >= 15, "%s: %d of %d runs wrong: %s %s", name,
+          e.wrong, e.trials, error.sentence, e.count ? e.complaints[0].text : "");
+    student_close(s);
 }
 
 static void right_rungs(void)
@@ -63,44 +82,31 @@ static void right_rungs(void)
         if (is_host(g) || g->note != PLAIN || (check_quick && (g - ladder_table) % 6)) continue;
         char path[80], name[80];
         student s;
-        examination e;
         ladder_error error = {0};
         snprintf(name, sizeof name, "%s/%s", shape_name(g->shape), g->name);
         char *const text = copy_of(rung_text(g, path, sizeof path));
-        if (!check(!student_take(&plain, path, text, name, &s, &error), "%s: %s", name,
-                   error.sentence))
-            continue;
-        const int code = examine(&plain, &s, &e, &error);
-        check(!code && !e.wrong && !e.count && e.trials >= 15, "%s: %d of %d runs wrong: %s %s",
-              name, e.wrong, e.trials, error.sentence, e.count ? e.complaints[0].text : "");
-        student_close(&s);
+        if (check(!student_take(&plain, path, text, name, &s, &error), "%s: %s", name,
+                  error.sentence))
+            right_kernel(name, &s);
     }
 }
 
 /* Texts in CUDA and OpenCL as textbooks have them: the model takes them, and finds nothing. */
 static void right_kernels(void)
 {
-    char folder[400], path[1000];
+    enum { COUNT = 20 };
     int seen = 0;
-    snprintf(folder, sizeof folder, "%s/ladder/test/right", TALLY_SOURCE_DIR);
-    DIR *d = opendir(folder);
-    if (!check(d != NULL, "%s cannot be opened", folder)) return;
-    for (const struct dirent *f; (f = readdir(d));) {
-        if (f->d_name[0] == '.' || (seen++ % 4 && check_quick)) continue;
-        student s;
-        examination e;
-        ladder_error error = {0};
-        snprintf(path, sizeof path, "%s/%s", folder, f->d_name);
-        if (!check(!student_open(&plain, path, NULL, &s, &error), "%s: %s", f->d_name,
-                   error.sentence))
-            continue;
-        const int code = examine(&plain, &s, &e, &error);
-        check(!code && !e.wrong && !e.count && e.trials >= 15, "%s: %d of %d runs wrong: %s %s",
-              f->d_name, e.wrong, e.trials, error.sentence, e.count ? e.complaints[0].text : "");
-        student_close(&s);
-    }
-    closedir(d);
-    check(seen >= 20, "only %d right kernels", seen);
+    kernel_file f;
+    kernel_text k;
+    student s;
+    if (!kernels_open(&f, kernel_files[0])) return;
+    while (kernels_next(&f, &k))
+        if (seen++ % 4 && check_quick)
+            free(k.text);
+        else if (opened(&k, &s))
+            right_kernel(k.name, &s);
+    kernels_close(&f);
+    check(seen == COUNT, "%d right kernels, not %d", seen, COUNT);
 }
 
 /* ---- limits: each ends at once, with its sentence ---- */
@@ -286,8 +292,17 @@ static void timed(const char *name, void (*part)(void))
     fflush(stdout);
 }
 
-int main(void)
+static int print(const char *name)
 {
+    char *const text = kernel_of(name);
+    if (text) fputs(text, stdout);
+    free(text);
+    return text ? 0 : 1;
+}
+
+int main(int count, char **words)
+{
+    if (count > 1) return print(words[1]);
     check_start();
     timed("limits", limits);
     timed("tangled", tangled);
