@@ -279,13 +279,13 @@ if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CROSSCOMPILING AND
     target_link_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
     target_link_libraries(${name} PRIVATE Threads::Threads m)
     string(REPLACE fuzz_ "" what ${name})
-    set(corpus ${PROJECT_SOURCE_DIR}/test/corpus/${what}) # small inputs that found something, or that lead somewhere
-    if(NOT EXISTS ${corpus})
-      set(corpus "")
-    endif()
+    get_filename_component(corpus ${source} DIRECTORY)
+    set(corpus ${corpus}/corpus/${what}.txt) # small inputs that found something, or that lead somewhere
+    set(unpack "rm -rf corpus && python3 ${PROJECT_SOURCE_DIR}/test/corpus.py unpack ${corpus} corpus")
     set(found ${PROJECT_BINARY_DIR}/tests/${name}/found) # what the run finds goes into the first folder
     file(REMOVE_RECURSE ${found})
     file(MAKE_DIRECTORY ${found})
-    tally_test(${name} ${name} -seed=1 -runs=20000 -max_total_time=2 -verbosity=0 -error_exitcode=1 ${found} ${corpus})
+    tally_test(${name} sh -c "${unpack} && exec $<TARGET_FILE:${name}> -seed=1 -runs=20000 \
+-max_total_time=2 -verbosity=0 -error_exitcode=1 ${found} corpus")
   endforeach()
 endif()
