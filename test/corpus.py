@@ -5,8 +5,8 @@
     test/corpus.py add FILE INPUT...     adds these files to FILE, each under its own name
     test/corpus.py unpack FILE FOLDER    writes each input of FILE into FOLDER, as fuzzers read them
 
-A line `name:` begins an input; the lines below are its bytes, in quotes, as C and Python write them ("a,b\\n\\x00"). A line
-that begins with # tells what the input found or where it leads."""
+A line `name:` begins an input; the lines below are its bytes, in quotes, as C and Python write them ("a,b\\n\\x00").
+A line that begins with # tells what the input found or where it leads."""
 import ast
 import os
 import re
@@ -17,7 +17,8 @@ WIDTH = 72  # bytes of a line of FILE, where the input has no lines of its own
 
 def quoted(data):
     special = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-    return '"' + "".join(special.get(c, c if " " <= c <= "~" else f"\\x{ord(c):02x}") for c in data.decode("latin-1")) + '"'
+    plain = data.decode("latin-1")
+    return '"' + "".join(special.get(c, c if " " <= c <= "~" else f"\\x{ord(c):02x}") for c in plain) + '"'
 
 
 def section(name, data):
@@ -26,7 +27,7 @@ def section(name, data):
 
 
 def read(path):
-    """(name, bytes) of each input; a line that is none of the format ends the program with its number."""
+    """{name: bytes}; a line that is not of this format ends the program with its number."""
     inputs, name = {}, None
     for number, line in enumerate(open(path, encoding="ascii"), 1):
         line = line.rstrip("\n")

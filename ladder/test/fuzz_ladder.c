@@ -23,10 +23,10 @@ static void run(model_program *p, const model_setting *setting)
         for (int i = 0; i < kernel->parameters; i++) {
             for (int c = 0; c < CELLS; c++) cells[i][c] = c;
             if (kernel->parameter_array[i] >= 0)
-                arguments[i] =
-                    (model_argument){cells[i], CELLS * kind_bytes(kernel->parameter_kind[i]), 0, 0};
+                arguments[i] = (model_argument){
+                    cells[i], CELLS * kind_bytes(kernel->parameter_kind[i]), 0, 0, NULL};
             else
-                arguments[i] = (model_argument){NULL, 0, CELLS - 1, CELLS};
+                arguments[i] = (model_argument){NULL, 0, CELLS - 1, CELLS, NULL};
         }
         if (model_launch(p, kernel->name, 3, arguments, kernel->parameters, 0, counts, sentence,
                          sizeof sentence))

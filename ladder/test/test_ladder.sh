@@ -182,8 +182,8 @@ verdict 'try --json - prints JSON alone' $?
 # both are said, with line, step, threads
 code 4 "$tally" ladder try used_race_and_sum.cl --device model
 tr -s '\n ' ' ' <out >words
-has 'sum: -?[0-9]+ instead of [0-9]+ \([a-z0-9 .,:]+\); line 14, n = [0-9]+, i32, sum: race: threads [0-9]+ and [0-9]+ ' words
-has '; line 14, n = [0-9]+, i32, sum: race: [a-z0-9 ]+ data\[[0-9]+\] in step [0-9]+' words
+has 'sum: -?[0-9]+ instead of [0-9]+ \([a-z0-9 .,:]+\); line 12, n = [0-9]+, i32, sum: race: threads [0-9]+ and [0-9]+ ' words
+has '; line 12, n = [0-9]+, i32, sum: race: [a-z0-9 ]+ data\[[0-9]+\] in step [0-9]+' words
 start=$SECONDS
 code 4 "$tally" ladder try used_endless_loop.cl --device model
 has 'a loop does not end' out

@@ -25,6 +25,19 @@ static int opened(const kernel_text *k, student *s)
                  error.sentence);
 }
 
+static int is_expected(const kernel_text *k, const complaint *c)
+{
+    return !strcmp(kinds[c->defect], k->kind) && c->line == k->line && strstr(c->text, k->words);
+}
+
+/* A wrong value has the line of the store that wrote it, and what it looks like. Where no element
+   was written there is no line. */
+static int names_line_and_cause(const complaint *c)
+{
+    if (c->defect != DEFECT_NONE) return c->line > 0;
+    return strstr(c->text, " (") && (c->line || strstr(c->text, "never written"));
+}
+
 static void wrong_kernel(const kernel_text *k)
 {
     student s;
@@ -34,13 +47,14 @@ static void wrong_kernel(const kernel_text *k)
     const double start = clock_seconds();
     const int code = examine(&plain, &s, &e, &error);
     int found = 0;
-    for (int i = 0; i < e.count; i++) found |= !strcmp(kinds[e.complaints[i].defect], k->kind);
-    check(!code && e.wrong && found, "%s: %d of %d runs wrong, and none says '%s': %s %s", k->name,
-          e.wrong, e.trials, k->kind, error.sentence, e.count ? e.complaints[0].text : "");
-    for (int i = 0; i < e.count; i++) /* the line, or what a wrong value looks like */
-        check(strncmp(k->name, "idiom_", 6) || e.complaints[i].line ||
-                  strstr(e.complaints[i].text, " ("),
-              "%s: no line and no cause: %s", k->name, e.complaints[i].text);
+    for (int i = 0; i < e.count; i++) found |= is_expected(k, &e.complaints[i]);
+    check(!code && e.wrong && found,
+          "%s: %d of %d runs wrong, and none says '%s' in line %d: %s; %s line %d: %s", k->name,
+          e.wrong, e.trials, k->words, k->line, error.sentence, kinds[e.complaints[0].defect],
+          e.complaints[0].line, e.complaints[0].text);
+    for (int i = 0; i < e.count; i++)
+        check(names_line_and_cause(&e.complaints[i]), "%s: no line, or no cause: line %d: %s",
+              k->name, e.complaints[i].line, e.complaints[i].text);
     check(clock_seconds() - start < 10, "%s: %.1f s", k->name, clock_seconds() - start);
     student_close(&s);
 }
