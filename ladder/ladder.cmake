@@ -3,6 +3,8 @@
 # tests. Included by cmake/tools.cmake. With -P it is the script that writes the texts (OUT, from FOLDER).
 function(ladder_texts to folder) # the files that are embedded
   file(GLOB found ${ARGN} ${folder}/support.cl ${folder}/prelude.h ${folder}/report.css ${folder}/report.js
+       ${folder}/lesson/lesson.css ${folder}/lesson/lesson.js
+       ${folder}/examples/*/assignment.toml ${folder}/examples/*/start.*
        ${folder}/host/*.txt ${folder}/reduce/* ${folder}/scan/* ${folder}/window/* ${folder}/transpose/*
        ${folder}/histogram/*)
   set(${to} ${found} PARENT_SCOPE)
@@ -57,5 +59,44 @@ add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/ladder_texts.c
   COMMAND ${CMAKE_COMMAND} -DFOLDER=${PROJECT_SOURCE_DIR}/ladder -DOUT=${PROJECT_BINARY_DIR}/ladder_texts.c
           -P ${PROJECT_SOURCE_DIR}/ladder/ladder.cmake
   DEPENDS ${ladder_texts} ladder/ladder.cmake VERBATIM)
+
+# The lesson's page has the grader in WebAssembly: the model and what reads kernels, compiled by clang with wasi-libc.
+# Where one of these is not here, `tally ladder lesson` says so.
+find_program(TALLY_WASM_CLANG NAMES clang-14 clang DOC "the compiler of the lesson's WebAssembly")
+find_program(TALLY_WASM_LD NAMES wasm-ld wasm-ld-14)
+find_file(TALLY_WASI_LIBC libc.a PATHS /usr/lib/wasm32-wasi NO_DEFAULT_PATH)
+find_path(TALLY_WASI_HEADERS stdio.h PATHS /usr/include/wasm32-wasi NO_DEFAULT_PATH)
+set(lesson)
+if(TALLY_WASM_CLANG AND TALLY_WASM_LD AND TALLY_WASI_LIBC AND TALLY_WASI_HEADERS)
+  execute_process(COMMAND ${TALLY_WASM_CLANG} --target=wasm32-wasi -print-libgcc-file-name OUTPUT_VARIABLE wasm_runtime
+                  OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(EXISTS "${wasm_runtime}")
+    set(lesson ${PROJECT_BINARY_DIR}/lesson.wasm)
+  endif()
+endif()
+if(lesson)
+  get_filename_component(wasi ${TALLY_WASI_LIBC} DIRECTORY)
+  file(GLOB lesson_sources CONFIGURE_DEPENDS ladder/model/*.c ladder/foreign*.c ladder/lesson/*.c)
+  foreach(name cause data examine fail grade json measure order reduce report run sentence series student text toml
+          verify words)
+    list(APPEND lesson_sources ${PROJECT_SOURCE_DIR}/ladder/${name}.c)
+  endforeach()
+  foreach(name decimal dtype format number)
+    list(APPEND lesson_sources ${PROJECT_SOURCE_DIR}/src/dtype/${name}.c)
+  endforeach()
+  file(GLOB lesson_headers CONFIGURE_DEPENDS ladder/*.h ladder/*.def ladder/model/*.h ladder/model/*.def ladder/lesson/*.h)
+  add_custom_command(OUTPUT ${lesson}
+    COMMAND ${TALLY_WASM_CLANG} --target=wasm32-wasi -std=gnu11 -Os ${law_flags} -nostdlib -nostdlibinc
+            -isystem ${TALLY_WASI_HEADERS} -D_WASI_EMULATED_PROCESS_CLOCKS
+            -I${PROJECT_SOURCE_DIR}/ladder/lesson -I${PROJECT_SOURCE_DIR}/ladder -I${PROJECT_SOURCE_DIR}/include
+            -I${PROJECT_SOURCE_DIR}/src ${lesson_sources} ${PROJECT_BINARY_DIR}/ladder_texts.c
+            -Wl,--no-entry,--strip-all,-z,stack-size=1048576 -L${wasi} ${wasi}/crt1-reactor.o
+            -lc -lm -lwasi-emulated-process-clocks ${wasm_runtime} -o ${lesson}
+    DEPENDS ${lesson_sources} ${lesson_headers} ${PROJECT_BINARY_DIR}/ladder_texts.c VERBATIM)
+endif()
 add_library(tally_ladder OBJECT ${ladder_sources} ${PROJECT_BINARY_DIR}/ladder_texts.c)
 target_include_directories(tally_ladder PRIVATE include ladder src)
+if(lesson)
+  set_property(SOURCE ladder/lesson.c APPEND PROPERTY COMPILE_DEFINITIONS "LESSON_WASM=\"${lesson}\"")
+  set_property(SOURCE ladder/lesson.c APPEND PROPERTY OBJECT_DEPENDS ${lesson})
+endif()
