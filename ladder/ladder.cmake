@@ -67,7 +67,7 @@ find_program(TALLY_WASM_LD NAMES wasm-ld wasm-ld-14)
 find_file(TALLY_WASI_LIBC libc.a PATHS /usr/lib/wasm32-wasi NO_DEFAULT_PATH)
 find_path(TALLY_WASI_HEADERS stdio.h PATHS /usr/include/wasm32-wasi NO_DEFAULT_PATH)
 set(lesson)
-if(TALLY_WASM_CLANG AND TALLY_WASM_LD AND TALLY_WASI_LIBC AND TALLY_WASI_HEADERS)
+if(TALLY_WASM_CLANG AND TALLY_WASM_LD AND TALLY_WASI_LIBC AND TALLY_WASI_HEADERS AND NOT TALLY_SANITIZE)
   execute_process(COMMAND ${TALLY_WASM_CLANG} --target=wasm32-wasi -print-libgcc-file-name OUTPUT_VARIABLE wasm_runtime
                   OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   if(EXISTS "${wasm_runtime}")
@@ -84,7 +84,8 @@ if(lesson)
   foreach(name decimal dtype format number)
     list(APPEND lesson_sources ${PROJECT_SOURCE_DIR}/src/dtype/${name}.c)
   endforeach()
-  file(GLOB lesson_headers CONFIGURE_DEPENDS ladder/*.h ladder/*.def ladder/model/*.h ladder/model/*.def ladder/lesson/*.h)
+  file(GLOB lesson_headers CONFIGURE_DEPENDS ladder/*.h ladder/*.def ladder/model/*.h ladder/model/*.def
+       ladder/lesson/*.h)
   add_custom_command(OUTPUT ${lesson}
     COMMAND ${TALLY_WASM_CLANG} --target=wasm32-wasi -std=gnu11 -Os ${law_flags} -nostdlib -nostdlibinc
             -isystem ${TALLY_WASI_HEADERS} -D_WASI_EMULATED_PROCESS_CLOCKS

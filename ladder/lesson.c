@@ -72,9 +72,8 @@ static void exercise(FILE *f, const char *name, int number)
     html_text(f, title);
     fprintf(f, "</h3><p>");
     task_of(f, start);
-    fprintf(f,
-            "</p><details><summary>what is graded</summary><pre tabindex=\"0\" "
-            "class=\"assignment\">");
+    fprintf(f, "</p><details><summary>what is graded</summary><pre tabindex=\"0\" "
+               "class=\"assignment\">");
     html_text(f, assignment);
     fprintf(f,
             "</pre></details>\n<label for=\"answer-%d\">Your kernel (in the ladder's words, CUDA "
@@ -83,17 +82,18 @@ static void exercise(FILE *f, const char *name, int number)
             "autocomplete=\"off\" wrap=\"off\">\n",
             number, number);
     html_text(f, start);
-    fprintf(f, "</textarea>\n<p><button type=\"button\" data-do=\"check\">Check exercise "
-               "%d</button> <button type=\"button\" "
-               "data-do=\"again\">Start again</button></p>\n"
-               "<div class=\"grade\" role=\"status\" aria-live=\"polite\"></div></article>\n",
-            number);
+    fprintf(f,
+            "</textarea>\n<p><button type=\"button\" data-do=\"check\">Check exercise "
+            "%d</button> <button type=\"button\" "
+            "data-do=\"again\">Start exercise %d again</button></p>\n"
+            "<div class=\"grade\" role=\"status\" aria-live=\"polite\"></div></article>\n",
+            number, number);
 }
 
 void html_lesson(FILE *f)
 {
-    const char *const css = ladder_text("lesson/lesson.css"),
-                      *const script = ladder_text("lesson/lesson.js");
+    const char *const css = ladder_text("lesson/lesson.css"), *const script =
+                                                                  ladder_text("lesson/lesson.js");
     fprintf(f,
             "<section id=\"exercises\"><style>\n%s</style><h2>exercises</h2><p>Each answer is run "
             "by the model in this page, in many sizes and types; nothing leaves the page. "

@@ -3,7 +3,7 @@
 #ifndef LADDER_LESSON_PTHREAD_H
 #define LADDER_LESSON_PTHREAD_H
 typedef int pthread_mutex_t;
-#define PTHREAD_MUTEX_INITIALIZER 0
-#define pthread_mutex_lock(lock) ((void)(lock))
+#define PTHREAD_MUTEX_INITIALIZER  0
+#define pthread_mutex_lock(lock)   ((void)(lock))
 #define pthread_mutex_unlock(lock) ((void)(lock))
 #endif

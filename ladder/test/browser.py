@@ -4,6 +4,54 @@ press keys, run JavaScript, take a picture. For the tests of the ladder's page (
 import base64, json, os, shutil, socket, struct, subprocess, tempfile, time, urllib.request
 
 
+# What a page has that cannot be read. WCAG AA: text 4.5 to 1 (3 to 1 if large), marks 3 to 1; no letter smaller than
+# 12 pixels; nothing sticks out.
+LOOK = r"""(() => {
+  const parse = c => { const m = c.match(/[\d.]+/g).map(Number); return c.startsWith('color(srgb') ? [255 * m[0],
+    255 * m[1], 255 * m[2], m[3] ?? 1] : [m[0], m[1], m[2], m[3] ?? 1]; };
+  const over = (a, b) => [0, 1, 2].map(i => a[i] * a[3] + b[i] * (1 - a[3])).concat(1);
+  const behind = e => { let c = [0, 0, 0, 0], list = []; for (; e;
+    e = e.parentElement) list.push(parse(getComputedStyle(e).backgroundColor));
+    return list.reduceRight((under, c) => over(c, under), [255, 255, 255, 1]); };
+  const light = c => { const [r, g, b] = c.map(v => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
+    return .2126 * r + .7152 * g + .0722 * b; };
+  const ratio = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + .05) / (y + .05); };
+  const bad = new Set(), name = e => e.tagName + '.' + (e.getAttribute('class') || '') + ' in ' +
+    (e.closest('[id]') || {}).id;
+  for (const d of document.querySelectorAll('details')) d.open = true;
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let n; n = walk.nextNode();) {
+    const e = n.parentElement;
+    if (!n.data.trim() || e.closest('script, noscript, title, option') || !e.getClientRects().length ||
+      (e.disabled && e.tagName === 'BUTTON')) continue;
+    const style = getComputedStyle(e), svg = e.ownerSVGElement;
+    const size = parseFloat(style.fontSize) * (svg ? svg.getScreenCTM().a : 1), ink = parse(svg ? style.fill :
+      style.color), under = behind(svg || e);
+    if (size < 11.95) bad.add(name(e) + ' has letters of ' + size.toFixed(1) + ' pixels');
+    const r = ratio(over(ink, under), under);
+    if (r < (size >= 24 || (size >= 18.6 && style.fontWeight >= 700) ? 3 : 4.5)) bad.add(name(e) +
+      ' has a contrast of ' + r.toFixed(2) + ' to 1: ' + n.data.trim().slice(0, 30));
+  }
+  const marks = '.track i, .track b, .step i, svg .cell, svg .bad, svg .bar, svg .host, svg .split, svg .mark, ' +
+    'svg .roof, svg .line, svg .twig, svg .leaf, svg .paid';
+  for (const e of document.querySelectorAll(marks)) {
+    const style = getComputedStyle(e), drawn = e.ownerSVGElement;
+    const c = parse(drawn ? (style.fill !== 'none' && !e.matches('.leaf, .mark, .paid') ? style.fill :
+      style.stroke) : style.backgroundColor), under = behind(e.ownerSVGElement || e.parentElement);
+    if (c[3] && ratio(over(c, under), under) < 3) bad.add(name(e) + ' has a contrast of ' + ratio(over(c, under),
+      under).toFixed(2) + ' to 1');
+  }
+  for (const t of document.querySelectorAll('.scroll')) { /* the first two columns of every table are in sight */
+    const cell = t.querySelector('tbody tr > :nth-child(2)');
+    if (cell && cell.getBoundingClientRect().right > t.getBoundingClientRect().right) bad.add('the main column of ' +
+      t.getAttribute('aria-label') + ' is hidden');
+  }
+  if (document.documentElement.scrollWidth > innerWidth) bad.add('the page is wider than its window: ' +
+    document.documentElement.scrollWidth);
+  return [...bad];
+})()"""
+
+
 def find():
     for name in ("chromium", "chromium-browser", "google-chrome"):
         if shutil.which(name):
