@@ -35,10 +35,19 @@ static int operands(const options *o, int least, int most, const char *what)
 
 int run_ladder(const options *o)
 {
-    enum { SHAPES = 5, SHOW = SHAPES, BREAK, TRY, GRADE, DIFF, EXPORT }; /* indices in `words` */
-    static const char *const words[] = {"reduce",    "scan", "window", "transpose",
-                                        "histogram", "show", "break",  "try",
-                                        "grade",     "diff", "export", NULL};
+    enum {
+        SHAPES = 5,
+        SHOW = SHAPES,
+        BREAK,
+        TRY,
+        GRADE,
+        DIFF,
+        EXPORT,
+        LESSON
+    }; /* indices in `words` */
+    static const char *const words[] = {"reduce", "scan",   "window", "transpose", "histogram",
+                                        "show",   "break",  "try",    "grade",     "diff",
+                                        "export", "lesson", NULL};
     ladder_options l = {.device = o->value[OPT_place],
                         .dtype = o->value[OPT_dtype_rung],
                         .operation = o->value[OPT_op],
@@ -102,20 +111,24 @@ int run_ladder(const options *o)
                  {1, "a file with a kernel"},
                  {2, "an assignment and a file with a kernel"},
                  {2, "two files that --json wrote"},
-                 {1, "the name of a rung"}};
+                 {1, "the name of a rung"},
+                 {1, "the job that it teaches: reduce"}};
     code = operands(o, takes[which - SHAPES].count, takes[which - SHAPES].count,
                     takes[which - SHAPES].what);
     if (code) return code;
-    if (l.html && which != TRY)
+    if (!l.html && which == LESSON)
+        return fail(USAGE, "`tally ladder lesson` writes a page: give --html FILE");
+    if (l.html && which != TRY && which != LESSON)
         return fail(USAGE, "`tally ladder %s` writes no page, so --html is not for it", word);
     if (l.json && which != TRY && which != GRADE)
         return fail(USAGE, "`tally ladder %s` writes no JSON, so --json is not for it", word);
     const char *const what = o->args[1];
-    code = exports          ? ladder_export(&l, what, stdout, &error)
-           : which == SHOW  ? ladder_show(&l, what, stdout, &error)
-           : which == BREAK ? ladder_break(&l, what, stdout, &error)
-           : which == TRY   ? ladder_try(&l, what, stdout, &error)
-           : which == GRADE ? ladder_grade(&l, what, o->args[2], stdout, &error)
-                            : ladder_diff(what, o->args[2], stdout, &error);
+    code = exports           ? ladder_export(&l, what, stdout, &error)
+           : which == SHOW   ? ladder_show(&l, what, stdout, &error)
+           : which == BREAK  ? ladder_break(&l, what, stdout, &error)
+           : which == TRY    ? ladder_try(&l, what, stdout, &error)
+           : which == LESSON ? ladder_lesson(&l, what, stdout, &error)
+           : which == GRADE  ? ladder_grade(&l, what, o->args[2], stdout, &error)
+                             : ladder_diff(what, o->args[2], stdout, &error);
     return finish(code, &error);
 }

@@ -13,6 +13,7 @@ install(FILES include/tally.h include/tally_stream.h include/tally_file.h includ
 install(DIRECTORY fortran DESTINATION ${CMAKE_INSTALL_DATADIR}/tally)
 install(FILES LICENSE README.md CHANGELOG.md SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY doc data reference DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ladder/doc ladder/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}/ladder)
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN expected EXCLUDE)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tally)

@@ -4,6 +4,7 @@
 #   test/test_*.c     a program linked with the static library, may include src/; exit 0 is a pass, 77 a skip
 #   test/test_*.sh    a script; gets TALLY_CLI, TALLY_SOURCE, TALLY_BUILD and CC
 #   test/fuzz_*.c     a libFuzzer target, built when the compiler is clang and TALLY_SANITIZE is empty or has `address`
+#   ladder/test/      the same three of the course
 #   examples/*.c      built here, compared with examples/expected/*.txt by test/test_examples.sh
 # Each test runs in a folder of its own, <build>/tests/<test>.
 enable_testing()
@@ -85,6 +86,10 @@ foreach(row IN LISTS rows)
 endforeach()
 
 file(GLOB programs CONFIGURE_DEPENDS test/test_*.c)
+if(TARGET tally_ladder)
+  file(GLOB course CONFIGURE_DEPENDS ladder/test/test_*.c)
+  list(APPEND programs ${course})
+endif()
 # Programs that are not built again. With a sanitizer or for another processor: what compiles at run time, what is about
 # the texts, and the ladder's wrong kernels (test_ladder has the model). Of these the GPU engine runs under the address
 # sanitizer (PoCL itself is not watched, and leaks: detect_leaks=0). With the thread sanitizer: what has one thread, and
@@ -96,9 +101,6 @@ if(CMAKE_CROSSCOMPILING OR TALLY_SANITIZE)
 endif()
 if(CMAKE_C_COMPILER_ID MATCHES "Clang")
   list(APPEND once emulated) # compiled by clang, some of its programs did not end in a minute; why is not known
-endif()
-if(NOT TARGET tally_ladder)
-  list(APPEND once ladder ladder_nvrtc ladder_trace ladder_wrong)
 endif()
 if(CMAKE_CROSSCOMPILING)
   list(APPEND once large memory) # minutes of an emulator, and nothing of the processor in them
@@ -122,7 +124,7 @@ foreach(source IN LISTS programs)
     continue()
   endif()
   add_executable(${name} ${source})
-  target_include_directories(${name} PRIVATE src include)
+  target_include_directories(${name} PRIVATE src include test)
   target_compile_definitions(${name} PRIVATE TALLY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_compile_options(${name} PRIVATE -O1) # they are compiled more often than they run
   target_link_libraries(${name} PRIVATE tally_static m)
@@ -226,7 +228,7 @@ endforeach()
 
 if(scripted)
   find_program(BASH bash)
-  file(GLOB scripts CONFIGURE_DEPENDS test/test_*.sh)
+  file(GLOB scripts CONFIGURE_DEPENDS test/test_*.sh ladder/test/test_*.sh)
   # They read sources and documents, run the ladder, which has tests of its own, or load the library into a database
   # (fuzz_digits has that code): no sanitizer sees more.
   set(texts test_operators_doc test_circles test_reference test_ladder)
@@ -252,7 +254,7 @@ if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CROSSCOMPILING AND
    (NOT TALLY_SANITIZE OR TALLY_SANITIZE MATCHES address))
   set(fuzz_definitions TALLY_BUILDING TL_TEXT_SHARE=64 TL_TEXT_SMALL=16 TL_CELLS_ONCE)
   set(fuzz_options -g -O1 -fsanitize=fuzzer,address,undefined)
-  file(GLOB fuzzers CONFIGURE_DEPENDS test/fuzz_*.c)
+  file(GLOB fuzzers CONFIGURE_DEPENDS test/fuzz_*.c ladder/test/fuzz_*.c)
   file(GLOB readers CONFIGURE_DEPENDS src/io/*.c src/io/netcdf/*.c)
   add_library(fuzz_readers OBJECT ${readers})
   target_include_directories(fuzz_readers PRIVATE src include)
@@ -277,13 +279,13 @@ if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CROSSCOMPILING AND
     target_link_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
     target_link_libraries(${name} PRIVATE Threads::Threads m)
     string(REPLACE fuzz_ "" what ${name})
-    set(corpus ${PROJECT_SOURCE_DIR}/test/corpus/${what}) # small inputs that found something, or that lead somewhere
-    if(NOT EXISTS ${corpus})
-      set(corpus "")
-    endif()
+    get_filename_component(corpus ${source} DIRECTORY)
+    set(corpus ${corpus}/corpus/${what}.txt) # small inputs that found something, or that lead somewhere
+    set(unpack "rm -rf corpus && python3 ${PROJECT_SOURCE_DIR}/test/corpus.py unpack ${corpus} corpus")
     set(found ${PROJECT_BINARY_DIR}/tests/${name}/found) # what the run finds goes into the first folder
     file(REMOVE_RECURSE ${found})
     file(MAKE_DIRECTORY ${found})
-    tally_test(${name} ${name} -seed=1 -runs=20000 -max_total_time=2 -verbosity=0 -error_exitcode=1 ${found} ${corpus})
+    tally_test(${name} sh -c "${unpack} && exec $<TARGET_FILE:${name}> -seed=1 -runs=20000 \
+-max_total_time=2 -verbosity=0 -error_exitcode=1 ${found} corpus")
   endforeach()
 endif()

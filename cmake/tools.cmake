@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The command line, build/tally, and the teaching ladder in it. Included by CMakeLists.txt.
-include(cmake/ladder.cmake)
+include(ladder/ladder.cmake)
 file(GLOB cli_sources CONFIGURE_DEPENDS cli/*.c)
 if(EXISTS ${PROJECT_SOURCE_DIR}/cli/main.c)
   add_executable(tally_cli ${cli_sources} $<TARGET_OBJECTS:tally_ladder>)

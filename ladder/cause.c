@@ -10,6 +10,45 @@
 static const char not_written[] =
     "looks as if it was never written: memory holds this pattern before the launch";
 
+/* The memory that the results are read from; *count: of its elements. */
+static const memory *results_of(const job *j, int64_t *count)
+{
+    const int reduces = j->rung->shape == SHAPE_reduce;
+    *count = reduces ? j->partials : j->rung->schedule == HISTOGRAM ? BINS : j->n;
+    return !reduces ? j->work[0] : j->where < 0 ? NULL : j->work[j->where];
+}
+
+/* The line of the store that wrote element `first`. *missing: no store wrote it, and the line is
+ * that of the nearest element before it, or behind it, that was written. */
+static int writer_of(const job *j, int64_t first, int *missing)
+{
+    int64_t count;
+    const memory *const m = results_of(j, &count);
+    const int64_t size =
+        j->rung->shape == SHAPE_histogram ? 4 : (int64_t)kind_bytes(j->setting.elem);
+    *missing = 0;
+    if (!m || !place_is_model(j->place)) return 0;
+    int line = memory_writer(m, first * size);
+    *missing = !line;
+    for (int64_t i = first - 1; i >= 0 && !line; i--) line = memory_writer(m, i * size);
+    for (int64_t i = first + 1; i < count && !line; i++) line = memory_writer(m, i * size);
+    if (!line) *missing = 0;
+    return line;
+}
+
+/* A reduction's result is folded of partial ones: the first that no store wrote, or 0. */
+static int64_t first_partial(const job *j)
+{
+    int64_t count, first = 0;
+    const memory *const m = results_of(j, &count);
+    const int64_t size = (int64_t)kind_bytes(j->setting.elem);
+    if (j->rung->shape != SHAPE_reduce || !m) return 0;
+    while (first < count && memory_writer(m, first * size)) first++;
+    return first < count ? first : 0;
+}
+
+static const char left_out[] = "the stores of this line leave it out";
+
 static int is_poison(kind k, element e)
 {
     char bytes[8];
@@ -145,6 +184,26 @@ static const char *of_scan(const job *j, element got, element want, int64_t firs
     return "the first wrong element shows the step: which lane wrote it, and from which others?";
 }
 
+static const char *of_segments(const job *j, element got, int64_t first, char *text, size_t room)
+{
+    const int64_t each = j->rung->each ? j->rung->each : j->rung->threads;
+    int64_t start = first;
+    while (start && !segment_starts(start)) start--;
+    if (j->setting.operation) return "looks as if an element of another segment was taken in";
+    for (int64_t from = start - 1; from >= 0 && first - from < DATA_PERIOD * 8; from--)
+        if (is_sum(j, got, from, first - from + 1)) {
+            snprintf(text, room,
+                     "looks as if elements before the segment were added: it begins at element "
+                     "%lld, and the sum at %lld",
+                     (long long)start, (long long)from);
+            return text;
+        }
+    const int64_t tile = first - first % each;
+    if (tile > start && is_sum(j, got, tile, first - tile + 1))
+        return "looks as if what is before the tile is not added, and the segment begins there";
+    return "looks as if elements of another segment were added, or some of its own left out";
+}
+
 static double part_of_window(const job *j, int64_t from, int64_t count)
 {
     double sum = 0;
@@ -198,16 +257,27 @@ void likely_cause(const job *j, element got, element want, int64_t first, row *o
     char text[160];
     const char *says = NULL;
     const size_t used = strlen(out->reason);
+    int missing;
+    if (!first) first = first_partial(j);
+    out->values_line = writer_of(j, first, &missing);
     const shape s = j->rung->shape;
     const kind k = s == SHAPE_histogram ? KIND_U32 : j->setting.elem;
     if (!j->rung->text || used + 4 >= sizeof out->reason) return;
-    if (is_poison(k, got))
+    if (missing && s == SHAPE_reduce) {
+        snprintf(text, sizeof text, "partial result %lld of %lld was never written: %s",
+                 (long long)first, (long long)j->partials, left_out);
+        says = text;
+    } else if (missing) {
+        snprintf(text, sizeof text, "it was never written: %s", left_out);
+        says = text;
+    } else if (is_poison(k, got))
         says = not_written;
     else if (s == SHAPE_reduce)
         says = j->setting.operation ? of_minimum(j, got, want)
                                     : of_sum(j, got, want, text, sizeof text);
-    else if (s == SHAPE_scan && j->rung->schedule != SEGMENTS)
-        says = of_scan(j, got, want, first, text, sizeof text);
+    else if (s == SHAPE_scan)
+        says = j->rung->schedule == SEGMENTS ? of_segments(j, got, first, text, sizeof text)
+                                             : of_scan(j, got, want, first, text, sizeof text);
     else if (s == SHAPE_window)
         says = of_window(j, got, want, first);
     else if (s == SHAPE_transpose)

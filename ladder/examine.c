@@ -45,6 +45,17 @@ void complain_about(examination *e, const trial *t, const char *text)
     complain(e, t, DEFECT_NONE, 0, text, strlen(text));
 }
 
+/* Why a launch ended is told once: by the model's finding, where it was looking. */
+static void complain_of_values(examination *e, const trial *t, const row *x)
+{
+    const char *text = x->reason;
+    int line = x->values_line, found = 0, length = 0;
+    for (int k = 1; k < DEFECTS; k++) found |= x->counts.found[k].line;
+    if (!x->values_end || (x->failed && found)) return;
+    if (x->failed && sscanf(text, "%*[^:]:%d: %n", &line, &length) == 1) text += length;
+    complain(e, t, DEFECT_NONE, line, text, (size_t)x->values_end - (size_t)length);
+}
+
 int examine_one(const student *s, const trial *t, examination *e, ladder_error *error)
 {
     report r = {.operation = t->operation, .warp = t->warp, .banks = t->banks};
@@ -67,7 +78,7 @@ int examine_one(const student *s, const trial *t, examination *e, ladder_error *
         e->checked += x->checked;
         e->off += x->off;
         if (t->n) e->work = (double)x->counts.operations / (double)t->n;
-        if (x->values_end) complain(e, t, DEFECT_NONE, 0, x->reason, (size_t)x->values_end);
+        complain_of_values(e, t, x);
         for (int k = 1; k < DEFECTS; k++) {
             const model_finding *f = &x->counts.found[k];
             if (f->line) complain(e, t, k, f->line, f->sentence, strlen(f->sentence));

@@ -2,7 +2,7 @@
  * tally ladder grade ASSIGNMENT.toml FILE: is the kernel right for all the sizes, types,
  * operations and warps that the assignment names, and are its counts within the limits? The
  * model does the work, so a grade is the same everywhere; a limit on the rate needs a device.
- * doc/ladder/grade.md has the format. */
+ * ladder/doc/grade.md has the format. */
 #include "student.h"
 #include "toml.h"
 #include <stdlib.h>
@@ -191,13 +191,10 @@ static int entry_of(const char *file, const toml_entry *e, assignment *a, ladder
                   "warps, widths, counted");
 }
 
-static int read_assignment(const char *file, assignment *a, ladder_error *error)
+static int read_assignment(const char *file, const char *text, assignment *a, ladder_error *error)
 {
-    char *const text = read_text(file, error);
-    toml *t = text ? malloc(sizeof *t) : NULL;
-    int code = !text ? error->code
-               : !t  ? fail_with(error, 1, "out of memory")
-                     : toml_read(file, text, t, error);
+    toml *t = malloc(sizeof *t);
+    int code = t ? toml_read(file, text, t, error) : fail_with(error, 1, "out of memory");
     memset(a, 0, sizeof *a);
     a->right_points = 1;
     for (int i = 0; i < (code ? 0 : t->count) && !code; i++)
@@ -226,7 +223,6 @@ static int read_assignment(const char *file, assignment *a, ladder_error *error)
         }
     }
     free(t);
-    free(text);
     return code;
 }
 
@@ -414,62 +410,106 @@ static void say_json(FILE *out, const assignment *a, const student *s, const exa
     fprintf(out, "]}\n");
 }
 
-int ladder_grade(const ladder_options *o, const char *file, const char *kernel, FILE *out,
-                 ladder_error *error)
+/* ---- a grade ---- */
+
+typedef struct grading {
+    assignment a;
+    student s;
+    examination e;
+    result list[CHECKS_MOST + 1];
+    int checks, failed;
+    double points, of;
+} grading;
+
+static int check_limits(const ladder_options *o, grading *g, ladder_error *error)
 {
-    assignment *a = malloc(sizeof *a);
-    student s = {0};
-    examination e = {0};
-    row *rows = calloc(2, sizeof *rows);
-    result list[CHECKS_MOST + 1] = {0};
-    int checks = 0, counted = 0;
-    double points = 0, of = 0;
-    int code = a && rows ? read_assignment(file, a, error) : fail_with(error, 1, "out of memory");
-    if (!code) code = student_open(o, kernel, a->like, &s, error);
-    if (!code && a->threads && s.rung.threads != a->threads)
-        code = fail_with(error, 2, "%s: threads is %d and must be %d here", s.name, s.rung.threads,
-                         a->threads);
-    if (!code) code = check_right(a, &s, &e, &list[checks++], error);
-    const int endless = !code && e.count && e.complaints[e.count - 1].defect == DEFECT_ENDLESS;
-    if (!code && a->limit_count && !endless) {
-        code = count(o, a, &s, !list[0].passed, &rows[0], &rows[1], error);
-        counted = !code;
-    }
+    const assignment *const a = &g->a;
+    const int right = g->list[0].passed;
+    const int endless = g->e.count && g->e.complaints[g->e.count - 1].defect == DEFECT_ENDLESS;
+    row *const rows = calloc(2, sizeof *rows);
+    int code = rows ? 0 : fail_with(error, 1, "out of memory");
+    if (!code && a->limit_count && !endless)
+        code = count(o, a, &g->s, !right, &rows[0], &rows[1], error);
     for (int i = 0; i < a->limit_count && !code; i++) {
-        result *x = &list[checks++];
-        if (counted)
+        result *const x = &g->list[g->checks++];
+        if (!endless)
             check_limit(&a->limits[i], &rows[1], &rows[0], x);
         else
             *x = (result){.of = a->limits[i].points, .says = "not counted: a loop does not end"};
-        if (!counted) snprintf(x->name, sizeof x->name, "%s", a->limits[i].of->name);
-        if (!list[0].passed && x->passed) { /* fast and wrong is worth nothing */
+        if (endless) snprintf(x->name, sizeof x->name, "%s", a->limits[i].of->name);
+        if (!right && x->passed) { /* fast and wrong is worth nothing */
             x->passed = 0;
             snprintf(x->says + strlen(x->says), sizeof x->says - strlen(x->says),
                      ", but the kernel is not right");
         }
     }
-    int failed = 0;
-    for (int i = 0; i < checks && !code; i++) {
-        if (list[i].skipped) continue;
-        list[i].points = list[i].passed ? list[i].of : 0;
-        points += list[i].points;
-        of += list[i].of;
-        failed += !list[i].passed;
+    free(rows);
+    return code;
+}
+
+/* The kernel's text is the student's, also after a failure. */
+static int grade(const ladder_options *o, grading *g, const char *name, char *kernel,
+                 ladder_error *error)
+{
+    int code = student_take(o, name, kernel, g->a.like, &g->s, error);
+    if (!code && g->a.threads && g->s.rung.threads != g->a.threads)
+        code = fail_with(error, 2, "%s: threads is %d and must be %d here", g->s.name,
+                         g->s.rung.threads, g->a.threads);
+    if (!code) code = check_right(&g->a, &g->s, &g->e, &g->list[g->checks++], error);
+    if (!code) code = check_limits(o, g, error);
+    for (int i = 0; i < g->checks && !code; i++) {
+        result *const x = &g->list[i];
+        if (x->skipped) continue;
+        x->points = x->passed ? x->of : 0;
+        g->points += x->points;
+        g->of += x->of;
+        g->failed += !x->passed;
     }
+    return code;
+}
+
+int grade_texts(const char *assignment_text, const char *name, const char *kernel, FILE *json,
+                ladder_error *error)
+{
+    const ladder_options plain = {.device = "model", .n = -1, .width = 50, .warp = 32, .banks = 32};
+    grading *const g = calloc(1, sizeof *g);
+    char *const mine = g ? strdup(kernel) : NULL;
+    int code = mine ? read_assignment("assignment", assignment_text, &g->a, error)
+                    : fail_with(error, 1, "out of memory");
+    if (code)
+        free(mine);
+    else
+        code = grade(&plain, g, name, mine, error);
+    if (!code) say_json(json, &g->a, &g->s, &g->e, g->list, g->checks, g->points, g->of);
+    if (g) student_close(&g->s);
+    free(g);
+    return code;
+}
+
+int ladder_grade(const ladder_options *o, const char *file, const char *kernel, FILE *out,
+                 ladder_error *error)
+{
+    grading *const g = calloc(1, sizeof *g);
+    char *const text = read_text(file, error);
+    int code = !text ? error->code
+               : !g  ? fail_with(error, 1, "out of memory")
+                     : read_assignment(file, text, &g->a, error);
+    char *const mine = code ? NULL : read_text(kernel, error);
+    if (!code) code = mine ? grade(o, g, kernel, mine, error) : error->code;
     if (!code) {
         const int instead = o->json && !strcmp(o->json, "-");
-        if (!instead) say_text(out, a, &s, &e, list, checks, points, of);
+        if (!instead) say_text(out, &g->a, &g->s, &g->e, g->list, g->checks, g->points, g->of);
         saving to = {0};
         if (o->json) code = save_begin(&to, o->json, out, error);
-        if (to.f) say_json(to.f, a, &s, &e, list, checks, points, of);
+        if (to.f) say_json(to.f, &g->a, &g->s, &g->e, g->list, g->checks, g->points, g->of);
         code = save_end(&to, code, out, error);
-        if (!code && failed) {
+        if (!code && g->failed) {
             *error = (ladder_error){0};
             code = error->code = 4;
         }
     }
-    student_close(&s);
-    free(rows);
-    free(a);
+    if (g) student_close(&g->s);
+    free(g);
+    free(text);
     return code;
 }

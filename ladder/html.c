@@ -268,10 +268,12 @@ void report_html(const report *r, FILE *f)
                 "step\">(steps)</a></li>",
                 name, name, name, name);
     }
+    if (r->options.lesson) fprintf(f, "<li><a href=\"#exercises\">exercises</a></li>");
     fprintf(f, "</ul></nav>\n<main>\n");
     html_story(r, f);
     html_concepts(r, f);
     for (int i = 0; i < r->shape_count; i++) one_shape_plainly(r, &r->shapes[i], f);
+    if (r->options.lesson) html_lesson(f);
     if (r->wrong)
         fprintf(f, "<p class=\"WRONG\" role=\"alert\">%d of the rungs gave a wrong answer.</p>\n",
                 r->wrong);

@@ -13,6 +13,7 @@ void plot_warps(const shape_report *s, FILE *f);
 void plot_banks(const shape_report *s, FILE *f);
 void plot_bytes(const shape_report *s, FILE *f);
 void plot_errors(const shape_report *s, FILE *f);
+void html_lesson(FILE *f);                                      /* lesson.c: its exercises */
 void html_story(const report *r, FILE *f);                      /* story.c */
 void html_concepts(const report *r, FILE *f);                   /* why.c */
 void plot_why(const report *r, const shape_report *s, FILE *f); /* why.c */

@@ -11,6 +11,7 @@
  *   story.c  why.c  estimate.c           the page's story; roofline and estimates (machines.def, recorded.def)
  *   stepper.c  tree.c  report.js         the page's stepper and trees, from the model's trace
  *   export.c  words.c  host/             a rung as a program in CUDA, OpenCL or C
+ *   lesson.c  lesson/                    a page with exercises; the grader in it, in WebAssembly
  *   show.c  break.c  try.c  grade.c      looking closer
  *   student.c  foreign.c  examine.c      a reader's kernel: read, translated from CUDA or OpenCL, tried in many ways */
 #ifndef LADDER_H
@@ -37,6 +38,7 @@ typedef struct ladder_options {
     const char *json, *html;
     const char *to, *output; /* export: cuda, opencl, c; the file, or NULL: standard output */
     int host;                /* export: the host code alone */
+    int lesson;              /* the page has exercises too */
 } ladder_options;
 
 typedef struct ladder_error {
@@ -50,6 +52,8 @@ int ladder_show(const ladder_options *options, const char *rung_or_file, FILE *o
                 ladder_error *error);
 int ladder_break(const ladder_options *options, const char *rung, FILE *out, ladder_error *error);
 int ladder_try(const ladder_options *options, const char *file, FILE *out, ladder_error *error);
+/* A job's page with exercises that the page grades; options->html is the file. */
+int ladder_lesson(const ladder_options *options, const char *which, FILE *out, ladder_error *error);
 int ladder_export(const ladder_options *options, const char *rung, FILE *out, ladder_error *error);
 int ladder_grade(const ladder_options *options, const char *assignment, const char *file, FILE *out,
                  ladder_error *error);

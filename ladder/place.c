@@ -9,12 +9,14 @@
 
 struct memory {
     tl_memory on;
-    void *host; /* the model's */
+    void *host;        /* the model's */
+    uint16_t *writers; /* the model's: lines of stores, one a byte; NULL: too many */
     int64_t bytes;
 };
 struct program {
     tl_program *gpu;
     model_program *model; /* always: the model reads the same text */
+    int support;          /* the ladder's own kernels, whose stores have no line to be told */
 };
 struct place {
     int model, groups, watched_only; /* the model's */
@@ -25,6 +27,8 @@ struct place {
 
 /* groups for each processor of a device, where they need not all run at once */
 enum { GROUPS_EACH = 8 };
+/* bytes of a memory of the model's whose stores are remembered */
+enum { WRITERS_MOST = 1 << 24 };
 
 static int failed(place *p, tally_status status, ladder_error *error)
 {
@@ -128,6 +132,7 @@ int place_alloc(place *p, int64_t bytes, memory **out, ladder_error *error)
     m->bytes = p->model || bytes >= 64 ? bytes : 64;
     if (p->model) {
         m->host = calloc(1, (size_t)bytes + 64);
+        if (bytes <= WRITERS_MOST) m->writers = calloc((size_t)bytes + 1, sizeof *m->writers);
         if (!m->host) {
             free(m);
             return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)bytes);
@@ -148,7 +153,7 @@ void place_free(place *p, memory *m)
 {
     if (!m) return;
     if (p->model)
-        free(m->host);
+        free(m->host), free(m->writers);
     else
         p->gpu->calls->release(p->gpu, &m->on);
     free(m);
@@ -157,6 +162,11 @@ void place_free(place *p, memory *m)
 void *memory_address(const memory *m)
 {
     return m->host ? m->host : (void *)(uintptr_t)m->on.address;
+}
+
+int memory_writer(const memory *m, int64_t offset)
+{
+    return m && m->writers && offset < m->bytes ? m->writers[offset] : 0;
 }
 
 int place_write(place *p, memory *m, const void *from, int64_t bytes, ladder_error *error)
@@ -185,6 +195,7 @@ int place_poison(place *p, memory *m, ladder_error *error)
     enum { PIECE = 1 << 20 };
     if (p->model) {
         memset(m->host, POISON, (size_t)m->bytes);
+        if (m->writers) memset(m->writers, 0, (size_t)m->bytes * sizeof *m->writers);
         return 0;
     }
     char *piece = malloc(PIECE);
@@ -320,6 +331,7 @@ int place_build(place *p, const char *text, const char *path, const model_settin
             return error->code;
         }
     }
+    x->support = !strcmp(path, "support.cl");
     *out = x;
     return 0;
 }
@@ -357,6 +369,7 @@ int place_launch(place *p, program *x, const char *kernel, int64_t groups, int t
             if (arguments[i].kind == PUT_MEMORY) {
                 list[i].data = arguments[i].memory->host;
                 list[i].bytes = (size_t)arguments[i].memory->bytes;
+                list[i].writers = x->support ? NULL : arguments[i].memory->writers;
             } else {
                 list[i].i64 = arguments[i].count;
             }

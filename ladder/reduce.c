@@ -159,6 +159,7 @@ int reduce_finish(job *j, int64_t partials, element *out, ladder_error *error)
     const int64_t size = (int64_t)kind_bytes(k);
     double bound;
     *out = known_result(k, 0, j->setting.operation, 0, &bound); /* of nothing */
+    j->partials = partials;
     if (!partials) return 0;
     memory *from = j->where < 0 ? j->input[0] : j->work[j->where];
     const double start = clock_seconds();

@@ -143,6 +143,7 @@ static int check_hostile(job *j, row *out, ladder_error *error)
         snprintf(out->reason, sizeof out->reason, "%.400s%s%.400s", both ? plain : "",
                  both ? "; " : "", other.reason);
         out->verdict = other.verdict;
+        if (!out->values_line) out->values_line = other.values_line;
         out->off += other.off;
     }
     out->checked += other.checked;
@@ -154,6 +155,7 @@ static int rung_failed(row *out, ladder_error *error)
 {
     if (error->code != 4 && error->code != LACKS) return error->code;
     out->verdict = error->code == LACKS ? SKIPPED : WRONG;
+    out->failed = 1;
     snprintf(out->reason, sizeof out->reason, "%.250s", error->sentence);
     *error = (ladder_error){0};
     return 0;

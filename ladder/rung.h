@@ -132,6 +132,8 @@ int is_processors(const char *text);                        /* the same of a dev
 int place_alloc(place *p, int64_t bytes, memory **m, ladder_error *error);
 void place_free(place *p, memory *m);
 void *memory_address(const memory *m); /* for the library, and on the model */
+/* On the model: the line of the last store that began at this byte; 0: none, or not known. */
+int memory_writer(const memory *m, int64_t offset);
 int place_write(place *p, memory *m, const void *from, int64_t bytes, ladder_error *error);
 int place_read(place *p, void *to, memory *m, int64_t bytes, ladder_error *error);
 int place_wait(place *p, ladder_error *error);
@@ -218,6 +220,7 @@ typedef struct job {
     void *output; /* host: scans and windows; partials of reductions */
     int64_t output_bytes;
     model_counts *counts;
+    int64_t partials;         /* of the last job_finish */
     int64_t launches, clears; /* all of them; those that set memory to 0 or to NEUTRAL */
     double copying;           /* seconds of job_finish that brought results to the host */
     int threads;              /* of the host */
@@ -280,7 +283,9 @@ typedef struct row {
     verdict verdict;
     char reason[900]; /* of what is not RIGHT: values, then what the model found */
     char got[40], want[40];
+    int failed;               /* reason is why a launch ended: "FILE:LINE: ..." */
     int values_end;           /* of reason: what the values said */
+    int values_line;          /* of the store that wrote the wrong value; 0: not known */
     int64_t checked, off;     /* results: all of them are */
     int trials, trials_wrong; /* of try: the runs before this one */
     double error_ulp;         /* -1: exact kinds */
@@ -323,7 +328,8 @@ typedef struct report {
 } report;
 
 /* ---- verify.c: is it right? fills verdict, reason, got, want, error_ulp, bits ---- */
-/* cause.c: behind the reason of a reader's kernel, what a wrong value looks like; first: its place. */
+/* cause.c: behind the reason of a reader's kernel, what a wrong value looks like; first: its place.
+   On the model out->values_line too. */
 void likely_cause(const job *j, element got, element want, int64_t first, row *out);
 void verify_reduce(const job *j, element got, row *out);
 void verify_scan(const job *j, row *out);

@@ -60,6 +60,9 @@ int examine_one(const student *s, const trial *t, examination *e, ladder_error *
 void complain_about(examination *e, const trial *t, const char *text); /* counted as a wrong run */
 /* What `try` does before it counts: many sizes, types and operations. */
 int examine(const ladder_options *o, const student *s, examination *e, ladder_error *error);
+/* ladder_grade of texts, on the model; what --json would write goes to `json`. */
+int grade_texts(const char *assignment, const char *name, const char *kernel, FILE *json,
+                ladder_error *error);
 /* "n = 4999, i32, sum" */
 void trial_text(const student *s, const trial *t, char *text, size_t room);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The table of rungs, and the texts that the build embedded (cmake/ladder.cmake). */
+ * The table of rungs, and the texts that the build embedded (ladder/ladder.cmake). */
 #include "rung.h"
 #include <string.h>
 

@@ -285,7 +285,7 @@ void verify_window(const job *j, int hostile, row *out)
     }
     out->checked = seen;
     if (!out->off) return;
-    char what[180];
+    char what[240];
     if (hostile)
         snprintf(what, sizeof what,
                  "after 1e16 %lld windows are wrong, after an inf %lld: together %.3g %% of those "
@@ -295,12 +295,13 @@ void verify_window(const job *j, int hostile, row *out)
     else if (first < w - 1)
         snprintf(what, sizeof what,
                  "place %lld was written (%s): the first %lld places have no whole window; %lld of "
-                 "%lld places are off",
+                 "%lld places are off (looks as if the store does not ask for i >= w - 1)",
                  (long long)first, out->got, (long long)w - 1, (long long)out->off,
                  (long long)seen);
     else
         snprintf(what, sizeof what, "window %lld is %s instead of %s; %lld of %lld places are off",
                  (long long)first, out->got, out->want, (long long)out->off, (long long)seen);
     wrong(out, j, what);
+    out->values_line = memory_writer(j->work[0], first * (int64_t)kind_bytes(j->setting.elem));
     if (!hostile && first >= w - 1) likely_cause(j, first_got, first_want, first, out);
 }

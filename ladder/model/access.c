@@ -340,6 +340,9 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
     const lane *index = w->registers + (ptrdiff_t)i->c * n;
     lane *value = w->registers + (ptrdiff_t)(store ? i->b : i->a) * n;
     const lane *given = w->registers + (ptrdiff_t)i->d * n;
+    uint16_t *const writers = a->shared || i->op == DO_LOAD || i->op == DO_ATOMIC_GET
+                                  ? NULL
+                                  : g->arguments[a->parameter].writers;
     char *const base = a->shared ? g->shared + a->offset : g->arguments[a->parameter].data;
     const int64_t room =
         a->shared ? a->length * (int64_t)kind_bytes(k) : (int64_t)g->arguments[a->parameter].bytes;
@@ -377,6 +380,8 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
                 for (int q = 0; q < width; q++)
                     watch_global(g, a, at + q, w->first + l, store, i->line);
         }
+        for (int q = 0; writers && q < width; q++)
+            writers[offset + q * (int64_t)kind_bytes(k)] = i->line;
         if (is_atomic)
             atomic(i, base + offset, k, g->program->setting.operation, given[l], &value[l]);
         else if (store)

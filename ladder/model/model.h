@@ -69,6 +69,8 @@ typedef struct model_argument {
     size_t bytes; /* of that memory */
     int64_t i64;  /* a whole number */
     double f64;
+    /* of each byte the line of the last store that began there; 0: none did. NULL: not wanted */
+    uint16_t *writers;
 } model_argument;
 
 /* What one barrier interval of a group did. */

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT
+ * The ladder's kernels compile for CUDA, without a GPU: NVRTC (if it is here) takes every rung
+ * for sm_90, each for three of the element types and operations; together they go through every
+ * branch of ladder/prelude.h. */
+#include "check.h"
+#include "kernels.h"
+#include <dirent.h>
+#include <dlfcn.h>
+
+enum { SKIPPED_HERE = 77 };
+static int (*create)(void **, const char *, const char *, int, const void *, const void *);
+static int (*compile)(void *, int, const char *const *);
+static int (*log_size)(void *, size_t *);
+static int (*get_log)(void *, char *);
+static int (*destroy)(void **);
+
+static int open_compiler(void)
+{
+    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
+                                        "/usr/local/cuda/lib64/libnvrtc.so"};
+    void *library = NULL;
+    for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
+        library = dlopen(names[i], RTLD_NOW);
+    if (!library) return 0;
+    *(void **)&create = dlsym(library, "nvrtcCreateProgram");
+    *(void **)&compile = dlsym(library, "nvrtcCompileProgram");
+    *(void **)&log_size = dlsym(library, "nvrtcGetProgramLogSize");
+    *(void **)&get_log = dlsym(library, "nvrtcGetProgramLog");
+    *(void **)&destroy = dlsym(library, "nvrtcDestroyProgram");
+    return create && compile && log_size && get_log && destroy;
+}
+
+static void try_one(const char *path, const char *text, int threads, kind k, int operation)
+{
+    static const char *const options[] = {"--gpu-architecture=sm_90", "--fmad=false", "--ftz=false",
+                                          "--std=c++17"};
+    const model_setting setting = {k, operation, threads, 32, 32};
+    size_t length, bytes = 0;
+    void *unit;
+    char *whole = program_text(&setting, "gpu/cuda/prelude_cuda.h", text, path, &length);
+    if (!check(whole != NULL, "out of memory")) return;
+    create(&unit, whole, "ladder.cu", 0, NULL, NULL);
+    const int error = compile(unit, sizeof options / sizeof *options, options);
+    log_size(unit, &bytes);
+    char *log = calloc(bytes + 1, 1);
+    get_log(unit, log);
+    check(error == 0, "%s %s operation %d: NVRTC error %d: %.800s", path, kind_name(k), operation,
+          error, log);
+    free(log);
+    free(whole);
+    destroy(&unit);
+}
+
+/* A reader's text in CUDA or OpenCL, as it was translated. */
+static void translated(const char *name, char *text)
+{
+    const ladder_options plain = {.n = -1, .width = 50, .warp = 32, .banks = 32};
+    student s;
+    ladder_error error = {0};
+    if (!check(!student_take(&plain, name, text, NULL, &s, &error), "%s", error.sentence)) return;
+    try_one(s.name, s.text, s.rung.threads, s.fixed ? s.kind : KIND_F32, 0);
+    if (!s.fixed) try_one(s.name, s.text, s.rung.threads, KIND_I64, 0);
+    student_close(&s);
+}
+
+static int is_cuda(const char *name)
+{
+    const char *const ending = strrchr(name, '.');
+    return ending && !strcmp(ending, ".cu");
+}
+
+static void of_folder(const char *folder, int want)
+{
+    char path[1000];
+    int seen = 0;
+    snprintf(path, sizeof path, "%s/%s", TALLY_SOURCE_DIR, folder);
+    DIR *d = opendir(path);
+    for (const struct dirent *f; d && (f = readdir(d));) {
+        ladder_error error = {0};
+        if (f->d_name[0] == '.' || !is_cuda(f->d_name)) continue;
+        snprintf(path, sizeof path, "%s/%s/%s", TALLY_SOURCE_DIR, folder, f->d_name);
+        char *const text = read_text(path, &error);
+        if (check(text != NULL, "%s", error.sentence)) translated(path, text);
+        seen++;
+    }
+    if (d) closedir(d);
+    check(seen >= want, "%s: %d texts instead of %d", folder, seen, want);
+}
+
+/* Wrong kernels compile too. idiom_...: those of right.txt with one mistake. */
+static void of_packs(void)
+{
+    int right = 0, wrong = 0;
+    for (size_t i = 0; i < sizeof kernel_files / sizeof *kernel_files; i++) {
+        kernel_file f;
+        kernel_text k;
+        if (!kernels_open(&f, kernel_files[i])) return;
+        while (kernels_next(&f, &k))
+            if (i && (!strncmp(k.name, "idiom_", 6) ||
+                      (!is_cuda(k.name) && !strstr(k.name, "opencl")))) {
+                free(k.text);
+            } else {
+                *(i ? &wrong : &right) += 1;
+                translated(k.name, k.text);
+            }
+        kernels_close(&f);
+    }
+    check(right >= 20 && wrong >= 5, "%d and %d texts", right, wrong);
+}
+
+int main(void)
+{
+    check_start();
+    if (!open_compiler()) {
+        printf("skipped: libnvrtc is not here\n");
+        return SKIPPED_HERE;
+    }
+    int turn = 0;
+    for (const rung *g = ladder_table; g->name; g++) {
+        char path[80];
+        const char *const text = rung_text(g, path, sizeof path);
+        if (g->schedule <= LIBRARY) continue;
+        const int all = g->schedule == ATOMIC; /* the most branches of the prelude */
+        for (int k = 0; k < KINDS; k++)
+            for (int operation = 0; operation < 3; operation++)
+                if (!takes_kind(g->shape, (kind)k) &&
+                    (g->shape == SHAPE_histogram || is_small((kind)k)))
+                    continue;
+                else if (all ||
+                         (k == (g->shape == SHAPE_histogram ? KIND_I32 : KIND_F32) &&
+                          operation == 0) ||
+                         (turn++ % 17 == 0) || (k == KIND_U8 && operation == 0))
+                    try_one(path, text, g->threads, (kind)k, operation);
+    }
+    try_one("support.cl", ladder_text("support.cl"), 256, KIND_F32, 0);
+    try_one("support.cl", ladder_text("support.cl"), 256, KIND_I64, 2);
+    of_packs();
+    of_folder("ladder/examples/instructor/2-no-conflicts", 2);
+    of_folder("ladder/examples/instructor/4-shuffles", 3);
+    return check_finish();
+}
