@@ -170,10 +170,11 @@ static tally_status run_ranges(tl_job *j, const tl_ranges *all, const char *x, i
                                char *y, int64_t step)
 {
     const int threads = tally_threads(j->ctx);
-    if (j->plan.exact) return tl_exact_ranges_run(&j->plan, threads, all, x, 1, y, step), TALLY_OK;
+    const tl_line line = {x, 1, y, step};
+    if (j->plan.exact) return tl_exact_ranges_run(&j->plan, threads, all, line), TALLY_OK;
     if (j->form.kind != TL_FORM_STATES)
-        return tl_ranges_run(j->ctx, &j->plan, &j->count, threads, all, x, 1, y, step);
-    tl_states_ranges(&j->plan, threads, all, x, tl_job_there(j) + first, y, step);
+        return tl_ranges_run(j->ctx, &j->plan, &j->count, threads, all, line);
+    tl_states_ranges(&j->plan, threads, all, line, tl_job_there(j) + first);
     return TALLY_OK;
 }
 
@@ -195,12 +196,13 @@ static tally_status ranges(tl_job *j, const tally_view *out, const tally_window_
 static tally_status window(tl_job *j, tally_view *y, const tally_window_options *o)
 {
     const int threads = tally_threads(j->ctx);
+    const tl_call call = {
+        .verb = TL_WINDOW, .plan = &j->plan, .in = &j->work, .out = y, .window = o};
     tally_status status = tl_job_to_host(j, y);
     if (!status) status = tl_job_prepare(j, NULL, 0);
     if (!status && j->plan.exact)
-        status = tl_window_streams(o)
-                     ? tl_exact_window(&j->plan, threads, &j->work, y, o)
-                     : tl_exact_ranges_view(j->ctx, &j->plan, NULL, threads, &j->work, y, o);
+        status = tl_window_streams(o) ? tl_exact_window(&j->plan, threads, &j->work, y, o)
+                                      : tl_exact_ranges_view(j->ctx, &call, threads);
     else if (!status && (j->form.kind == TL_FORM_STATES || !tl_window_streams(o)))
         status = ranges(j, y, o);
     else if (!status)

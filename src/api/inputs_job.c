@@ -111,9 +111,9 @@ tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse)
         j->work.next = NULL;
         return TALLY_OK;
     }
-    tally_status status = tl_gather_dense(j->ctx, &j->form, &j->in, &j->plan, reverse, 0, &j->made);
+    tally_status status = tl_gather_dense(j->ctx, &j->form, &j->in, &j->plan, reverse, &j->made);
     if (!status && !j->plan.exact)
-        status = tl_gather_dense(j->ctx, &j->form, &j->in, &j->plan, reverse, 1, &j->counts);
+        status = tl_gather_numbers(j->ctx, &j->form, &j->in, &j->plan, reverse, &j->counts);
     if (status) return status;
     j->work = j->made.view;
     if (j->form.op->inputs == 2) {

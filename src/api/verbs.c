@@ -123,9 +123,10 @@ static tally_status run_window(tally *ctx, const tl_plan *plan, const tl_plan *c
         return ctx->device->calls->window(ctx->device, ctx, plan, count, in, out, o);
     tally_status status = bring(ctx, &c, plan, &x, &y, plan->exact ? what_exact : what_ranges);
     if (!status && !ranges) status = tl_exact_window(plan, threads, &x, &y, o);
+    const tl_call call = {
+        .verb = TL_WINDOW, .plan = plan, .count = count, .in = &x, .out = &y, .window = o};
     if (!status && ranges)
-        status = (plan->exact ? tl_exact_ranges_view : tl_ranges_view)(ctx, plan, count, threads,
-                                                                       &x, &y, o);
+        status = (plan->exact ? tl_exact_ranges_view : tl_ranges_view)(ctx, &call, threads);
     return tl_host_end(ctx, &c, status);
 }
 

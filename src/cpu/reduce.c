@@ -243,8 +243,13 @@ static void reduce_narrow_chunks(void *with, const tl_worker *worker)
         if (r >= end) continue;
         const char *x = tl_view_row(in, r, bytes, &n);
         if (in->offsets) x -= in->offsets[r] * bytes;
-        a->plan->narrow->fold_rows(a->out + r * bytes, x, end - r, in->n, in->row_stride,
-                                   in->offsets ? in->offsets + r : NULL, a->plan->keys);
+        const tl_narrow_rows rows = {.out = a->out + r * bytes,
+                                     .x = x,
+                                     .rows = end - r,
+                                     .n = in->n,
+                                     .pitch = in->row_stride,
+                                     .offsets = in->offsets ? in->offsets + r : NULL};
+        a->plan->narrow->fold_rows(&rows, a->plan->keys);
     }
 }
 

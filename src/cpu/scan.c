@@ -140,7 +140,7 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
     tl_state prefix, node;
     int prefix_present = 0, prefix_known = 0; /* S(b) is not ABSENT; it is in prefix */
     if (plan->narrow) {
-        tl_narrow_scan(s, c, x, n, out, stream, ahead);
+        tl_narrow_scan(s, c, (tl_narrow_run){out, x, n, stream, ahead});
         return;
     }
     for (int64_t m; n > 0; x += m * op->elem_bytes, out += m * op->result_bytes, n -= m) {

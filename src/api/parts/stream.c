@@ -162,8 +162,8 @@ static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_star
     int64_t count = 0;
     tally_status status = TALLY_OK;
     if (s->plan.exact)
-        tl_exact_slice(&s->plan, tally_threads(s->ctx), &s->window, x, n, at_start, at_end, *out,
-                       &count);
+        count = tl_exact_slice(&s->plan, tally_threads(s->ctx), &s->window,
+                               &(tl_exact_piece){x, n, at_start, at_end, *out});
     else
         status = s->device->calls->window_slice(s->device, s->ctx, &s->plan, &s->count_plan,
                                                 &s->window, x, n, at_start, at_end, *out, &count);

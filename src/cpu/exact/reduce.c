@@ -8,6 +8,7 @@
 #include "context/threads.h"
 #include "context/view.h"
 #include "cpu/shape.h"
+#include <assert.h>
 #include <stdlib.h>
 
 enum {
@@ -25,12 +26,12 @@ enum {
 
 /* ---- blocks ---- */
 
-static int run_levels(const tl_plan *plan, int is_f64, const tl_exact_guess *g, const void *x,
-                      int64_t n, int levels, tl_exact_block *b)
+/* Adds a block with b->levels levels. */
+static int run_levels(const tl_exact_kernel *k, int is_f64, const tl_exact_guess *g, const void *x,
+                      int64_t n, tl_exact_block *b)
 {
-    const tl_exact_kernel *k = plan->exact;
+    assert(0 < n && n <= TL_EXACT_BLOCK && n % k->step == 0);
     b->top = g->top;
-    b->levels = levels;
     if (is_f64) return (g->without ? k->f64_without : k->f64)(x, n, b);
     return (g->without ? k->f32_without : k->f32)(x, n, b);
 }
@@ -43,13 +44,15 @@ static int run(const tl_plan *plan, int is_f64, tl_exact_guess *g, const void *x
     if (g->wide > 0) {
         g->wide--;
     } else {
-        const int why = run_levels(plan, is_f64, g, x, n, all - 1, b);
+        b->levels = all - 1;
+        const int why = run_levels(plan->exact, is_f64, g, x, n, b);
         if (!why) g->far = 0;
         if (why != TL_EXACT_FAR) return why;
         g->far += g->far < PAUSE_MOST;
         g->wide = (1 << g->far) - 2;
     }
-    return run_levels(plan, is_f64, g, x, n, all, b);
+    b->levels = all;
+    return run_levels(plan->exact, is_f64, g, x, n, b);
 }
 
 /* Measures the range of a block. */
@@ -291,25 +294,25 @@ static void lower(const tl_exact *e, const tl_plan *plan, void *out)
     tl_exact_lower(e, tl_exact_form_of(plan->op), out);
 }
 
-/* e: initialised; it may have been used for other sequences. */
-static void reduce_row(tl_exact *e, const tl_plan *plan, int threads, const char *x, int64_t stride,
-                       int64_t n, void *out)
-{
-    tl_exact_clear(e);
-    if (stride == 1)
-        tl_exact_slab(e, plan, threads, x, n);
-    else
-        tl_exact_add(e, plan, x, stride, n);
-    lower(e, plan, out);
-}
-
 typedef struct {
     const tl_plan *plan;
     const tally_view *in;
     char *out;
-    int64_t rows,
-        long_length; /* rows of a chunk; longer rows are already reduced, by all threads */
+    int64_t rows;        /* rows of a chunk */
+    int64_t long_length; /* rows of this length and more are already reduced, by all threads */
 } rows_work;
+
+/* Reduces row r, of n elements at x. e: initialised; it may have been used for other rows. */
+static void reduce_row(tl_exact *e, const rows_work *a, int threads, int64_t r, const char *x,
+                       int64_t n)
+{
+    tl_exact_clear(e);
+    if (a->in->stride == 1)
+        tl_exact_slab(e, a->plan, threads, x, n);
+    else
+        tl_exact_add(e, a->plan, x, a->in->stride, n);
+    lower(e, a->plan, a->out + r * a->plan->op->result_bytes);
+}
 
 static void reduce_chunks(void *with, const tl_worker *worker)
 {
@@ -321,25 +324,22 @@ static void reduce_chunks(void *with, const tl_worker *worker)
         for (int64_t r = k * a->rows; r < (k + 1) * a->rows && r < rows; r++) {
             int64_t n;
             const char *x = tl_view_row(a->in, r, a->plan->op->elem_bytes, &n);
-            if (n < a->long_length)
-                reduce_row(&own, a->plan, 1, x, a->in->stride, n,
-                           a->out + r * a->plan->op->result_bytes);
+            if (n < a->long_length) reduce_row(&own, a, 1, r, x, n);
         }
 }
 
 static void rows(const tl_plan *plan, int threads, const tally_view *in, char *out)
 {
-    const int64_t bytes = plan->op->elem_bytes, result = plan->op->result_bytes,
-                  share = in->rows / (32 * threads) + 1;
+    const int64_t bytes = plan->op->elem_bytes, share = in->rows / (32 * threads) + 1;
     const int64_t long_length = threads > 1 && in->stride == 1 ? LONG_BYTES / bytes : INT64_MAX;
     int64_t total = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n, n;
+    rows_work all = {plan, in, out, share, long_length};
     tl_exact e;
     tl_exact_begin(&e);
     for (int64_t r = 0; r < in->rows && long_length != INT64_MAX; r++) {
         const char *x = tl_view_row(in, r, bytes, &n);
-        if (n >= long_length) reduce_row(&e, plan, threads, x, in->stride, n, out + r * result);
+        if (n >= long_length) reduce_row(&e, &all, threads, r, x, n);
     }
-    rows_work all = {plan, in, out, share, long_length};
     tl_parallel(total * bytes > TL_PARALLEL_BYTES ? threads : 1, (in->rows + share - 1) / share,
                 reduce_chunks, &all);
 }
@@ -351,17 +351,17 @@ typedef struct {
     char pack[PIECE * 8];
 } strip;
 
-static void add_strip(strip *s, const tl_plan *plan, const tally_view *in, int64_t first,
-                      int64_t width, int64_t from, int64_t end)
+/* Adds `width` columns of n rows. x: the first element; rows are `stride` elements apart. */
+static void add_strip(strip *s, const tl_plan *plan, const char *x, int64_t stride, int64_t n,
+                      int64_t width)
 {
     const int64_t bytes = plan->op->elem_bytes;
+    assert(0 < width && width <= COLUMNS);
     for (int64_t c = 0; c < width; c++) tl_exact_clear(&s->e[c]);
-    for (int64_t m; from < end; from += m) {
-        m = end - from < PIECE / COLUMNS * 4 ? end - from : PIECE / COLUMNS * 4;
+    for (int64_t m; n > 0; n -= m, x += m * stride * bytes) {
+        m = n < PIECE / COLUMNS * 4 ? n : PIECE / COLUMNS * 4;
         for (int64_t c = 0; c < width; c++) {
-            tl_copy_strided(s->pack, 1,
-                            (const char *)in->data + (from * in->stride + first + c) * bytes,
-                            in->stride, m, bytes);
+            tl_copy_strided(s->pack, 1, x + c * bytes, stride, m, bytes);
             tl_exact_add(&s->e[c], plan, s->pack, 1, m);
         }
     }
@@ -385,8 +385,11 @@ static void add_strips(void *data, const tl_worker *worker)
     for (int64_t j; (j = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t first = j / a->parts * COLUMNS, part = j % a->parts,
                       width = in->rows - first < COLUMNS ? in->rows - first : COLUMNS;
-        add_strip(s, a->plan, in, first, width, in->n / a->parts * part,
-                  part + 1 < a->parts ? in->n / a->parts * (part + 1) : in->n);
+        const int64_t from = in->n / a->parts * part,
+                      end = part + 1 < a->parts ? in->n / a->parts * (part + 1) : in->n;
+        add_strip(s, a->plan,
+                  (const char *)in->data + (from * in->stride + first) * a->plan->op->elem_bytes,
+                  in->stride, end - from, width);
         if (a->joined) {
             tl_lock_take(TL_LOCK_EXACT);
             for (int64_t c = 0; c < width; c++) tl_exact_join(&a->joined[first + c], &s->e[c], 1);
@@ -427,7 +430,7 @@ tally_status tl_exact_reduce(tally *ctx, const tl_plan *plan, int threads, const
         const char *x = tl_view_row(in, 0, plan->op->elem_bytes, &n);
         tl_exact e;
         tl_exact_begin(&e);
-        reduce_row(&e, plan, threads, x, in->stride, n, out);
+        reduce_row(&e, &(rows_work){plan, in, out, 1, 0}, threads, 0, x, n);
     } else if (!in->offsets && in->row_stride == 1 && in->stride != 1 && in->n > 0) {
         const int64_t total = in->rows * in->n * plan->op->elem_bytes;
         return columns(ctx, plan, total > TL_PARALLEL_BYTES ? threads : 1, in, out);

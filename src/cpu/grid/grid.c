@@ -97,10 +97,21 @@ static int is_direct(const grid *g, const strip *t, const tally_view *in)
     return !g->plan.in && in->row_stride == 1 && t->width % lanes_of(g) == 0;
 }
 
+/* A push, or the results of everything pushed. */
+typedef struct {
+    tally *ctx;
+    grid *g;
+    const tally_view *in, *out;
+    char *results;
+    int64_t ahead;
+    size_t some_bytes;
+} pass;
+
 /* some: space for TRANSPOSED steps. */
-static void fold_strip(const grid *g, tl_lanes_room *room, strip *t, const tally_view *in,
-                       int64_t ahead, char *some)
+static void fold_strip(const pass *a, tl_lanes_room *room, strip *t, char *some)
 {
+    const grid *g = a->g;
+    const tally_view *in = a->in;
     const int64_t bytes = g->plan.op->elem_bytes;
     const tl_lanes_from block = kept(g, t);
     const int direct = is_direct(g, t, in),
@@ -112,13 +123,14 @@ static void fold_strip(const grid *g, tl_lanes_room *room, strip *t, const tally
         if (!have && left >= BLOCK && turns) {
             const tl_lanes_from from = {some, t->width, t->width, !g->plan.in, 1, 0};
             now = left < TRANSPOSED ? BLOCK : TRANSPOSED;
-            g->plan.transpose->to_lanes(some, t->width, NULL, x, in->row_stride * bytes, t->width,
-                                        now, (int)bytes, (tl_next){0});
+            g->plan.transpose->to_lanes(&(tl_matrix){some, t->width, t->width, (int)bytes},
+                                        &(tl_origins){.first = x, .pitch = in->row_stride * bytes},
+                                        now, (tl_next){0});
             tl_lanes_feed(room, &from, at, now, NULL, 0, 0);
             continue;
         }
         if (!have && left >= BLOCK && (direct || t->width <= LANES_MOST)) {
-            const tl_lanes_from from = {x, in->stride, t->width, direct, in->row_stride, ahead};
+            const tl_lanes_from from = {x, in->stride, t->width, direct, in->row_stride, a->ahead};
             now = left & -(int64_t)BLOCK;
             tl_lanes_feed(room, &from, at, now, NULL, 0, 0);
             continue;
@@ -130,9 +142,10 @@ static void fold_strip(const grid *g, tl_lanes_room *room, strip *t, const tally
 }
 
 /* some: space for the results of a block. */
-static void scan_strip(const grid *g, tl_lanes_room *room, strip *t, const tally_view *in,
-                       const tally_view *out, int64_t ahead, char *some)
+static void scan_strip(const pass *a, tl_lanes_room *room, strip *t, char *some)
 {
+    const grid *g = a->g;
+    const tally_view *in = a->in, *out = a->out;
     const int64_t bytes = g->plan.op->elem_bytes, result = g->plan.op->result_bytes;
     const tl_lanes_from block = kept(g, t);
     const int whole = !g->plan.out && t->width % lanes_of(g) == 0;
@@ -147,7 +160,7 @@ static void scan_strip(const grid *g, tl_lanes_room *room, strip *t, const tally
         const int64_t have = at & (BLOCK - 1);
         if (!have && left >= BLOCK) {
             const tl_lanes_from from = {
-                x, in->stride, t->width, is_direct(g, t, in), in->row_stride, ahead};
+                x, in->stride, t->width, is_direct(g, t, in), in->row_stride, a->ahead};
             const tl_lanes_to there = {.out = y,
                                        .step = out->stride,
                                        .col_step = out->row_stride,
@@ -179,16 +192,6 @@ static void result_strip(const grid *g, tl_lanes_room *room, strip *t, char *out
     }
 }
 
-/* A push, or the results of everything pushed. */
-typedef struct {
-    tally *ctx;
-    grid *g;
-    const tally_view *in, *out;
-    char *results;
-    int64_t ahead;
-    size_t some_bytes;
-} pass;
-
 /* Returns the next strip from *at on that no thread has taken in this pass. There is one for each
  * chunk that is taken. */
 static strip *take_strip(const grid *g, int64_t *at)
@@ -218,9 +221,9 @@ static void do_strips(void *with, const tl_worker *worker)
         if (!all->in)
             result_strip(g, &room, t, all->results);
         else if (g->job.verb == TL_SCAN)
-            scan_strip(g, &room, t, all->in, all->out, all->ahead, some);
+            scan_strip(all, &room, t, some);
         else
-            fold_strip(g, &room, t, all->in, all->ahead, some);
+            fold_strip(all, &room, t, some);
     }
 }
 

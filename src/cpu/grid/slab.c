@@ -92,11 +92,10 @@ static void do_strips(void *data, const tl_worker *worker)
 }
 
 tally_status tl_grid_slab(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
-                          int64_t start, int count, const unsigned char *level,
-                          unsigned char *states)
+                          const tl_slab *of, unsigned char *states)
 {
     enum { LONG = 128 }; /* longer rows go one by one */
-    const slab b = {plan, in, start, count, level, states};
+    const slab b = {plan, in, of->start, of->count, of->level, states};
     const int lanes = plan->core->vector_lanes, direct = !plan->in && in->row_stride == 1;
     const int alone = in->rows < lanes || plan->op->indexed || plan->op->inputs == 2 ||
                       (in->stride == 1 && in->n >= LONG);

@@ -86,7 +86,7 @@ static part_state fold(const tl_plan *plan, const char *x, const unsigned char *
         for (int64_t line = 0; line < m * bytes; line += 64)
             __builtin_prefetch(
                 (const char *)((uintptr_t)x + (uintptr_t)(at * bytes + line + AHEAD)));
-        piece.n = plan->mask->keep(room, x + at * bytes, (int)bytes, valid, bit + at, m);
+        piece.n = plan->mask->keep(room, x + at * bytes, (int)bytes, (tl_bits){valid, bit + at}, m);
         if (!piece.n) continue;
         tl_fold(plan, &piece.s, room, piece.n, 0, TL_CACHED);
         /* convert the index among the elements present to the index in the sequence */

@@ -57,11 +57,11 @@ TL_INLINE void W(lower_one)(TL_OUT_T *out, const W(soa) * b, int64_t j, int64_t 
 #endif
 }
 
-/* Results of states from .. from + m - 1, with count n + j * dn and index origin first + j *
- * dfirst. */
-TL_INLINE void W(lower_loop)(TL_OUT_T *out, const W(soa) * b, int64_t from, int64_t m, int64_t n,
-                             int dn, int64_t first, int dfirst, int stream, tl_par p)
+/* The results of one row; k.rows is not used. Copies of k's members stay in registers. */
+TL_INLINE void W(lower_loop)(TL_OUT_T *out, const W(soa) * b, tl_lower k, int stream, tl_par p)
 {
+    const int64_t from = k.from, m = k.m, n = k.n, first = k.first;
+    const int dn = k.dn, dfirst = k.dfirst;
     int64_t j = 0;
 #if OP_LANES == 1
     /* Non-temporal stores need an aligned target: lower up to one vector of results singly. */
@@ -90,6 +90,10 @@ static void W(do_lower_rows)(void *out, const void *soa, const tl_lower *k, tl_p
 {
     TL_OUT_T *to = out;
     int64_t from = k->from, n = k->n, first = k->first;
+    assert(k->rows > 0 && k->m >= 0 && from >= 0);
+    assert(from + (k->rows - 1) * k->width + k->m <= TL_SOA);
+    assert(!k->counts || (k->m % TL_ABREAST == 0 && !k->dfirst));
+    assert(!k->firsts || k->counts);
     if (k->counts && OP_LANES == 2) {
         for (int64_t j = 0; j < k->m; j++) W(lower_one)
         (to + j * OP_LANES, soa, from + j, k->counts[j], k->firsts ? k->firsts[j] : first, p);
@@ -119,21 +123,15 @@ static void W(do_lower_rows)(void *out, const void *soa, const tl_lower *k, tl_p
         return;
     }
 #endif
+    tl_lower row = *k;
     for (int64_t r = 0; r < k->rows; r++) {
         if (k->stream)
-            W(lower_loop)(to, soa, from, k->m, n, k->dn, first, k->dfirst, 1, p);
+            W(lower_loop)(to, soa, row, 1, p);
         else
-            W(lower_loop)(to, soa, from, k->m, n, k->dn, first, k->dfirst, 0, p);
+            W(lower_loop)(to, soa, row, 0, p);
         to += k->row_step * (OP_LANES);
-        from += k->width;
-        n += k->row_n;
-        first += k->row_first;
+        row.from += k->width;
+        row.n += k->row_n;
+        row.first += k->row_first;
     }
-}
-
-static void W(do_lower_row)(void *out, const void *soa, int64_t from, int64_t m, int64_t n, int dn,
-                            int64_t first, int dfirst, int stream, tl_par p)
-{
-    const tl_lower row = {from, m, n, first, dn, dfirst, stream, 1, 0, 0, 0, 0, NULL, NULL};
-    W(do_lower_rows)(out, soa, &row, p);
 }

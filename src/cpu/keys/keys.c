@@ -275,9 +275,10 @@ static void scatter_part(void *data, int64_t p)
             w->counts + p * w->groups, w->order);
 }
 
-tally_status tl_groups(tally *ctx, int threads, const tally_view *codes, int64_t groups,
-                       int64_t *order, int64_t *offsets, int64_t *bad)
+tally_status tl_groups(tally *ctx, const tally_view *codes, int64_t groups, int64_t *order,
+                       int64_t *offsets, int64_t *bad)
 {
+    const int threads = tally_threads(ctx);
     const int64_t n = codes->n;
     int64_t parts = parts_of(threads, n), room;
     if (groups > n / 4) parts = 1; /* otherwise there would be more counts than codes */

@@ -4,7 +4,7 @@
 #include "dtype/dtype.h"
 #include "dtype/dtype_traits.h"
 
-void tl_narrow_plan(tl_plan *plan, const tl_narrow *roads)
+void tl_narrow_plan(tl_plan *plan, const tl_narrow *loops)
 {
     const tl_scalar *op = plan->op;
     const int high = op->widen == TL_WIDEN_HIGH;
@@ -22,5 +22,5 @@ void tl_narrow_plan(tl_plan *plan, const tl_narrow *roads)
         plan->keys.missing = half ? 0x7e00 : 0x7fc0;
         plan->keys.nan = (op->extreme > 0) == high ? 0xffff : 0;
     }
-    plan->narrow = &roads[floats ? 2 : op->elem_bytes - 1];
+    plan->narrow = &loops[floats ? 2 : op->elem_bytes - 1];
 }

@@ -10,31 +10,34 @@ enum { TILE = 64 * 1024 /* elements at a time */ };
 static void push_part(const tl_plan *plan, tl_counter *c, const char *x, int64_t m)
 {
     tl_state nodes[TL_MAX_LEVELS];
-    plan->fold->nodes(nodes, x, m, c->end, plan->fold_in, TL_CACHED, plan->par);
+    const tl_elements part = {x, m, c->end, plan->fold_in, TL_CACHED};
+    plan->fold->nodes(nodes, &part, plan->par);
     tl_counter_push_nodes(c, plan->op, nodes, m);
 }
 
-void tl_narrow_scan(const tl_scan *s, tl_counter *c, const char *x, int64_t n, char *out,
-                    int stream, int64_t ahead)
+void tl_narrow_scan(const tl_scan *s, tl_counter *c, tl_narrow_run run)
 {
     const tl_plan *plan = s->plan;
     const tl_scalar *op = plan->op;
-    const int bytes = op->elem_bytes, fits = stream && (uintptr_t)out % (unsigned)bytes == 0;
+    const int bytes = op->elem_bytes;
     tl_state before, node;
-    for (int64_t m; n > 0; x += m * bytes, out += m * bytes, n -= m) {
+    run.stream = run.stream && (uintptr_t)run.out % (unsigned)bytes == 0;
+    for (int64_t n = run.m; n > 0; n -= run.m) {
         const int64_t b = c->end;
-        m = n < TILE ? n : TILE;
-        if (b && (b & -b) < m) m = b & -b;
-        const int whole = !(m & (m - 1)),
+        run.m = n < TILE ? n : TILE;
+        if (b && (b & -b) < run.m) run.m = b & -b;
+        const int whole = !(run.m & (run.m - 1)),
                   have = tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &before);
         /* before the scan, because results may overwrite the elements */
-        if (!whole && !(s->ends && m == n)) push_part(plan, c, x, m);
-        const uint16_t key = plan->narrow->scan(out, x, m, have ? tl_key_of(plan, &before) : 0,
-                                                s->exclusive, fits, ahead, plan->keys);
-        if (s->exclusive && !have) op->empty(plan->par, out);
+        if (!whole && !(s->ends && run.m == n)) push_part(plan, c, run.x, run.m);
+        const uint16_t key =
+            plan->narrow->scan(&run, have ? tl_key_of(plan, &before) : 0, s->exclusive, plan->keys);
+        if (s->exclusive && !have) op->empty(plan->par, run.out);
+        run.x = (const char *)run.x + run.m * bytes;
+        run.out = (char *)run.out + run.m * bytes;
         if (!whole) continue;
         tl_of_key(plan, key, &node);
-        tl_counter_push(c, op, tl_top_level(m), &node);
+        tl_counter_push(c, op, tl_top_level(run.m), &node);
     }
 }
 
@@ -49,7 +52,13 @@ void tl_narrow_scan_rows(const tl_plan *plan, const tally_view *in, const tally_
     tl_scan s;
     tl_scan_begin(&s, plan, o);
     if (in->offsets) x -= in->offsets[r] * bytes, y -= in->offsets[r] * bytes;
-    plan->narrow->scan_rows(y, x, end - r, in->n, out->row_stride, in->row_stride,
-                            in->offsets ? in->offsets + r : NULL,
-                            s.seeded ? tl_key_of(plan, &s.init) : 0, s.exclusive, plan->keys);
+    const tl_narrow_rows rows = {y,
+                                 x,
+                                 end - r,
+                                 in->n,
+                                 out->row_stride,
+                                 in->row_stride,
+                                 in->offsets ? in->offsets + r : NULL};
+    plan->narrow->scan_rows(&rows, s.seeded ? tl_key_of(plan, &s.init) : 0, s.exclusive,
+                            plan->keys);
 }
