@@ -124,8 +124,8 @@ tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse)
         if (j->work.next)
             j->plan.par.second = (int64_t)((uintptr_t)j->work_next.data - (uintptr_t)j->work.data);
     } else {
-        const tl_form ready = {j->form.kind == TL_FORM_PLAIN ? TL_FORM_PLAIN : TL_FORM_READY,
-                               j->form.named, j->form.op, j->form.par, 0};
+        tl_form ready = j->form;
+        ready.kind = TL_FORM_PLAIN;
         if (!j->plan.exact) tl_gather_counted(&j->counting, &j->made, &j->counts, &j->count);
         tl_gather_direct(&j->gather, &ready, &j->work, &j->plan);
     }

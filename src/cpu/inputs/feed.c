@@ -29,11 +29,15 @@ void tl_feed_begin(tl_feed *f, const tl_scalar *named, tl_par par, int absent, i
 {
     *f = (tl_feed){.counted = 0};
     tl_form_begin(&f->form, named, par, absent);
-    const int kind = f->form.kind,
-              own = kind == TL_FORM_NAN || (kind == TL_FORM_BLANK && f->form.op == named);
+    const int kind = f->form.kind, own = kind == TL_FORM_BLANK && f->form.op == named;
     f->counted = kind == TL_FORM_MARK || kind == TL_FORM_STATES || (by_states && absent && !own);
     if (by_states || (kind == TL_FORM_MARK && !has_own_states(&f->form)))
-        f->form = (tl_form){TL_FORM_STATES, named, named, par, own ? f->form.fill : 0};
+        f->form = (tl_form){.kind = TL_FORM_STATES,
+                            .named = named,
+                            .op = named,
+                            .par = par,
+                            .fill = own ? f->form.fill : 0,
+                            .absent = absent};
 }
 
 /* ---- prepared elements ---- */
@@ -90,8 +94,8 @@ static tally_status prepare(tally *ctx, const tl_feed *f, const tally_view *in, 
         if (r->work.next)
             r->plan.par.second = (int64_t)((uintptr_t)r->next.data - (uintptr_t)r->work.data);
     } else {
-        const tl_form made = {f->form.kind == TL_FORM_PLAIN ? TL_FORM_PLAIN : TL_FORM_READY,
-                              f->form.named, f->form.op, f->form.par, 0};
+        tl_form made = f->form;
+        made.kind = TL_FORM_PLAIN;
         tl_gather_direct(&r->gather, &made, &r->work, &r->plan);
     }
     r->work.next = NULL;

@@ -2,7 +2,7 @@
  * Adds a view with validity or of two inputs to a stream or a fragment. The kernels fold a form of
  * the operator (context/inputs.h); the nodes that are added have states of the law:
  *
- *   plain, blank, nan   the form's states are the operator's own. A node without elements is a
+ *   plain, blank        the form's states are the operator's own. A node without elements is a
  *                       neutral state, or its state marks it as empty
  *   mark                states of the nan form become counted states (law/counter.h): with the
  *                       number that the form itself keeps, or with a count folded beside it

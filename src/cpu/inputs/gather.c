@@ -144,7 +144,7 @@ static void begin(tl_gather *g, const tl_form *form, const tally_view *in, const
                      .bytes = form->op->elem_bytes,
                      .fill = form->fill,
                      .quiet = form->kind == TL_FORM_MARK,
-                     .late = form->kind == TL_FORM_LATE,
+                     .late = form->late,
                      .unsign = form->kind == TL_FORM_BLANK && tl_exact_form_of(form->op)};
     for (const tally_view *v = in; v; v = v->next)
         g->of[v != in] = (tl_source){v->data, (int64_t)tally_dtype_size(v->dtype),
@@ -188,11 +188,10 @@ void tl_gather_direct(tl_gather *g, const tl_form *form, const tally_view *in, t
 {
     begin(g, form, in, plan);
     const tl_plan as_it_is = *plan;
-    const int masked = form->op->masked || form->kind != TL_FORM_PLAIN,
-              nothing = (form->kind == TL_FORM_PLAIN || form->kind == TL_FORM_READY) &&
-                        !g->of[0].in && !g->of[1].in;
+    const int masked = form->op->masked || form->absent,
+              nothing = form->kind == TL_FORM_PLAIN && !g->of[0].in && !g->of[1].in;
     take(g, plan, in->dtype, masked);
-    g->op.leaves_out = form->kind != TL_FORM_PLAIN;
+    g->op.leaves_out = form->absent;
     if (plan->exact || !nothing || (in->next && as_it_is.in)) return;
     *plan = as_it_is; /* elements are read in place */
     plan->op = &g->op.scalar;
