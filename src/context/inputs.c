@@ -89,12 +89,8 @@ int tl_form_late(const tl_form *form, tl_form *late)
     const tl_scalar *keys =
         tl_dtype_kind(s->wide) == 'I' ? tl_find_scalar(s->file, s->wide, 0) : NULL;
     if (!keys || !keys->blank) return 0;
-    *late = (tl_form){.kind = TL_FORM_BLANK,
-                      .named = s,
-                      .op = s,
-                      .par = form->par,
-                      .absent = 1,
-                      .late = 1};
+    *late = (tl_form){
+        .kind = TL_FORM_BLANK, .named = s, .op = s, .par = form->par, .absent = 1, .late = 1};
     late->par.marked = 0;
     keys->blank(&late->fill);
     return 1;

@@ -17,12 +17,7 @@
 #define TALLY_INPUTS_H
 #include "context.h"
 
-enum {
-    TL_FORM_PLAIN,
-    TL_FORM_BLANK,
-    TL_FORM_MARK,
-    TL_FORM_STATES
-};
+enum { TL_FORM_PLAIN, TL_FORM_BLANK, TL_FORM_MARK, TL_FORM_STATES };
 
 typedef struct tl_form {
     int kind;

@@ -32,6 +32,7 @@ static void count(int64_t *to, int64_t more, int sign)
 
 void tl_exact_join(tl_exact *to, const tl_exact *from, int sign)
 {
+    assert(to != from && (sign == 1 || sign == -1));
     tl_exact_carry(to);
     for (int k = from->low; k <= from->high; k++) to->bin[k] += sign * from->bin[k];
     if (from->low < to->low) to->low = from->low;

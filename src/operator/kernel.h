@@ -304,8 +304,8 @@ typedef struct tl_kernel {
     /* Scans a tile to results without staging, with the operator's own lower. NULL: no such kernel.
      * If lead is 0, the caller writes two results: out[m - 1] of an inclusive whole tile, which is
      * lower(S(b + m)) and needs the counter, and out[0] of an exclusive scan without a prefix. out
-     * may be x. stream: non-temporal stores; out must be aligned to 64 bytes. up: NULL, or for whole
-     * tiles. */
+     * may be x. stream: non-temporal stores; out must be aligned to 64 bytes. up: NULL, or for
+     * whole tiles. */
     void (*scan_full)(void *out, const tl_tile *t, tl_state *node, const tl_up *up, tl_par p);
 
     /* scan_up writes the first level of a whole tile's up-sweep, up_bytes bytes, aligned to 64.

@@ -244,6 +244,7 @@ static __attribute__((noinline)) void add_packed(tl_exact *e, const tl_plan *pla
 
 void tl_exact_add(tl_exact *e, const tl_plan *plan, const void *x, int64_t stride, int64_t n)
 {
+    assert(n >= 0 && (stride == 1 || n <= 1 || !plan->in || !plan->in->apply_two));
     e->count += n;
     if (plan->in && plan->in->apply_two)
         add_gathered(e, plan, x, n);

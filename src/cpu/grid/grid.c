@@ -6,6 +6,8 @@
 #include "context/scratch.h"
 #include "context/threads.h"
 #include "context/view.h"
+#include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +31,7 @@ typedef struct {
 } strip;
 
 typedef struct {
-    tl_grid base; /* must be first */
+    tl_grid base;
     tl_plan plan;
     tl_lanes_job job;
     int64_t width, count;  /* sequences, and steps pushed */
@@ -38,6 +40,7 @@ typedef struct {
     char *rows;     /* BLOCK steps */
     int64_t passes; /* passes over all strips so far */
 } grid;
+_Static_assert(offsetof(grid, base) == 0, "a grid begins with its base");
 
 static int lanes_of(const grid *g) { return g->plan.core->vector_lanes; }
 static int64_t padded(const grid *g, int64_t width)
@@ -81,6 +84,7 @@ static void keep(const grid *g, const strip *t, const tally_view *in, const char
                  int64_t n)
 {
     const int64_t bytes = g->plan.op->elem_bytes, pitch = g->pitch * bytes;
+    assert(0 <= at && at + n <= BLOCK && g->pitch >= t->width);
     for (int64_t i = 0; i < n; i++)
         tl_copy_strided(t->rows + (at + i) * pitch, 1, x + i * in->stride * bytes, in->row_stride,
                         t->width, bytes);
@@ -250,6 +254,7 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
                          const tally_view *out)
 {
     grid *g = (grid *)base;
+    assert(in->rows == g->width);
     if (!grow(g, g->count + in->n))
         return tl_no_memory(ctx, (size_t)g->width * sizeof(tl_state), "the nodes of a field");
     tally_status status = run(ctx, g, threads, in, out, NULL);

@@ -7,6 +7,7 @@
 #include "context/scratch.h"
 #include "context/threads.h"
 #include "context/view.h"
+#include <assert.h>
 #include <string.h>
 
 typedef struct {
@@ -35,6 +36,7 @@ static void slab_strip(const slab *b, tl_lanes_room *room, int64_t col, int64_t 
         const tl_lanes_from from = {x,      b->in->stride,     width,
                                     direct, b->in->row_stride, fetch ? TL_GRID_AHEAD : 0};
         size = (int64_t)1 << b->level[j];
+        assert(size > 0 && size <= n);
         tl_lanes_fold(room, &from, size, NULL, 0);
         for (int64_t c = 0; c < width; c++) {
             tl_state s;
@@ -61,6 +63,7 @@ static void slab_row(const slab *b, int threads, int64_t row)
         tl_copy_strided(pack, 1, x + at * stride * bytes, stride, now, bytes);
         tl_push_slab(b->plan, 1, pack, now, &c);
     }
+    assert(c.count == b->count);
     for (int j = 0; j < b->count; j++)
         memcpy(state_of(b, j, row), &c.node[j], b->plan->op->state_bytes);
 }

@@ -93,6 +93,7 @@ static void apply_two(const tl_convert *c, void *to, void *second, const void *f
 {
     const tl_gather *g = (const tl_gather *)c;
     const int64_t place = ((const char *)from - g->of[0].data) / g->of[0].bytes;
+    assert(((const char *)from - g->of[0].data) % g->of[0].bytes == 0);
     _Alignas(64) char made[2][ROOM];
     char *x = to, *y = second;
     for (int64_t at = 0, m; at < n; at += m) {
@@ -175,6 +176,7 @@ static void take(tl_gather *g, tl_plan *plan, tally_dtype dtype, int masked)
     plan->in = plan->fold_in = &g->convert;
     plan->fold = plan->core;
     plan->narrow = NULL;
+    assert(g->convert.from_bytes > 0 && g->convert.to_bytes > 0);
 }
 
 int tl_gather_reads(const tally_view *in, const tally_view *out, int reverse)

@@ -155,8 +155,7 @@ int tl_present_blank(const tl_form *form, tl_form *blank)
         strcmp(s->core, s->file))
         core = tl_find_scalar(s->core, s->dtype, s->acc);
     if (!core || !core->blank || core->state_bytes != s->state_bytes || !s->neutral) return 0;
-    *blank =
-        (tl_form){.kind = TL_FORM_BLANK, .named = s, .op = s, .par = form->par, .absent = 1};
+    *blank = (tl_form){.kind = TL_FORM_BLANK, .named = s, .op = s, .par = form->par, .absent = 1};
     blank->par.marked = 0;
     core->blank(&blank->fill);
     return 1;

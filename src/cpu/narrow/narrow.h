@@ -14,6 +14,7 @@
 #include "context/context.h"
 #include "law/scan.h"
 #include "operator/plan.h"
+#include <assert.h>
 #include <string.h>
 
 /* m dense elements of one sequence. stream: non-temporal stores; the caller issues the fence. */
@@ -26,8 +27,8 @@ typedef struct tl_narrow_run {
 } tl_narrow_run;
 
 /* Dense sequences. Sequence r is the n elements from x + r * pitch on, or, with offsets, x +
- * offsets[r] up to x + offsets[r + 1]. Results of scans go to the same positions of out, or to out +
- * r * out_pitch. */
+ * offsets[r] up to x + offsets[r + 1]. Results of scans go to the same positions of out, or to
+ * out + r * out_pitch. */
 typedef struct tl_narrow_rows {
     void *out;
     const void *x;
@@ -99,6 +100,7 @@ void tl_narrow_plan(tl_plan *plan, const tl_narrow *loops);
 
 static inline uint16_t tl_key_of(const tl_plan *plan, const tl_state *s)
 {
+    assert(plan->narrow && plan->op->state_bytes <= 2);
     uint16_t m = s->bytes[0];
     if (plan->op->state_bytes == 2) memcpy(&m, s, sizeof m);
     return m ^ plan->keys.flip;

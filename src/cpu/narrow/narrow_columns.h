@@ -40,6 +40,7 @@ TL_INLINE void N(some_columns)(const tl_narrow_strip s, int64_t rows, T *acc, in
 static int64_t N(fold_narrow)(const T *x, int64_t rows, int64_t width, T *acc, tl_keying k)
 {
     const int64_t per = LANES / width, step = per * width;
+    assert(0 < width && width <= LANES / 2);
     const T *const end = x + rows * width;
     V a = {0}, b = {0};
     T keys[LANES];

@@ -54,6 +54,7 @@ TL_INLINE V N(suffixes)(V v, V *all)
 
 static uint16_t N(scan)(const tl_narrow_run *part, uint16_t first, int exclusive, tl_keying k)
 {
+    assert(part->m > 0 && (!part->stream || (uintptr_t)part->out % sizeof(T) == 0));
     const T *x = part->x;
     T *out = part->out;
     const int64_t m = part->m, ahead = part->ahead;

@@ -142,6 +142,7 @@ static int64_t N(scan_small)(T *out, const T *x, int64_t rows, int64_t n, V run,
     const T *const end = x + rows * n;
     V same[6];
     int64_t r = 0;
+    assert(1 < n && n <= LANES / 2);
     N(same_row)(same, n);
     for (; r + per <= rows; r += per, x += step, out += step) {
         const V v = MOST(N(row_prefixes)(N(load_some)(x, end - x, k), n, same), run);
