@@ -88,11 +88,11 @@ static void one_by_one(tl_exact *e, int is_f64, const void *data, int64_t n)
     }
 }
 
-/* Requires: n is a multiple of the kernel's step. */
 static void add_block(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int is_f64,
                       const void *x, int64_t n)
 {
     tl_exact_block b;
+    assert(n % plan->exact->step == 0);
     if (g->pause > 0) {
         g->pause--;
         one_by_one(e, is_f64, x, n);

@@ -7,6 +7,7 @@
 #include "cpu/shape.h"
 #include "cpu/widen.h"
 #include "gather.h"
+#include <assert.h>
 #include <stdlib.h>
 
 enum {
@@ -169,6 +170,7 @@ void tl_present_reduce_blank(const tl_plan *given, const tl_form *blank, int thr
     tl_gather gather;
     tl_counter c;
     part_state all = {.n = 0};
+    assert(in->rows == 1 && in->valid && blank->kind == TL_FORM_BLANK);
     tl_gather_direct(&gather, blank, in, &plan);
     const char *x = tl_view_row(in, 0, plan.op->elem_bytes, &n);
     const int64_t bit = in->valid_offset + (x - (const char *)in->data) / plan.op->elem_bytes;
