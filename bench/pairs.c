@@ -5,7 +5,8 @@
  *     pairs [-t THREADS] BEFORE.so AFTER.so BYTES SECONDS JOB...
  *
  *     JOB: reduce/sum/f32, scan/max/u8, window/mean/f64/50, reduce/max/i8/rows=8, scan/.../columns=1000,
- *          .../segments=20, .../stride=3 (every third element and result), scan/.../reversed
+ *          .../segments=20, .../stride=3 (every third element and result), scan/.../reversed,
+ *          .../valid (one element in 97 is missing)
  *
  * First their results are compared, byte by byte. Then a line for each job: GB/s of both (what
  * is read and what is written, in the processor time of the thread or, with -t, in the time that
@@ -36,6 +37,7 @@ typedef struct {
     tally_view in, out;
     int64_t *offsets;
     int reversed;
+    unsigned char *valid;
 } job;
 
 enum { TURNS_LEAST = 7, TURNS_MOST = 400 };
@@ -144,6 +146,12 @@ static int64_t view(job *j, const char *word, int64_t n)
         j->in.stride = j->out.stride = each;
     } else if (!strcmp(word, "reversed")) {
         j->reversed = 1;
+    } else if (!strcmp(word, "valid")) {
+        j->valid = malloc((size_t)n / 8 + 1);
+        if (!j->valid) stop(word, "out of memory");
+        memset(j->valid, 255, (size_t)n / 8 + 1);
+        for (int64_t i = 0; i < n; i += 97) j->valid[i >> 3] &= (unsigned char)~(1 << (i & 7));
+        j->in.valid = j->valid;
     } else {
         stop(word, "is no view");
     }
@@ -214,6 +222,7 @@ static void measure(const char *name, int64_t bytes, double seconds)
     free(y);
     free(wanted);
     free(j.offsets);
+    free(j.valid);
 }
 
 int main(int argc, char **argv)

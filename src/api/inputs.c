@@ -186,8 +186,8 @@ static void state_windows(tl_job *j, const tally_view *out, const tally_window_o
         const char *x = tl_view_row(&j->work, r, j->plan.op->elem_bytes, &n);
         char *y = tl_view_row(out, r, bytes, &m);
         const tl_ranges all = tl_ranges_of(o, n);
-        tl_states_ranges(&j->plan, tally_threads(j->ctx), &all, x, tl_job_there(j) + first, y,
-                         out->stride * bytes);
+        tl_states_ranges(&j->plan, tally_threads(j->ctx), &all,
+                         (tl_line){x, 1, y, out->stride * bytes}, tl_job_there(j) + first);
         first += n;
     }
 }
@@ -246,11 +246,11 @@ tally_status tl_inputs_window_of(tally *ctx, const tl_plan *plan, const tally_vi
 static tally_status run_ranges(tl_job *j, const tl_ranges *all, char *y, int64_t step)
 {
     const int threads = tally_threads(j->ctx);
-    const void *x = j->work.data;
-    if (j->plan.exact) return tl_exact_ranges_run(&j->plan, threads, all, x, 1, y, step), TALLY_OK;
+    const tl_line line = {j->work.data, 1, y, step};
+    if (j->plan.exact) return tl_exact_ranges_run(&j->plan, threads, all, line), TALLY_OK;
     if (j->form.kind != TL_FORM_STATES)
-        return tl_ranges_run(j->ctx, &j->plan, &j->count, threads, all, x, 1, y, step);
-    tl_states_ranges(&j->plan, threads, all, x, tl_job_there(j), y, step);
+        return tl_ranges_run(j->ctx, &j->plan, &j->count, threads, all, line);
+    tl_states_ranges(&j->plan, threads, all, line, tl_job_there(j));
     return TALLY_OK;
 }
 

@@ -115,9 +115,9 @@ tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse)
         j->work.next = NULL;
         return TALLY_OK;
     }
-    tally_status status = tl_gather_dense(j->ctx, &j->form, &j->in, &j->plan, reverse, 0, &j->made);
+    tally_status status = tl_gather_dense(j->ctx, &j->form, &j->in, &j->plan, reverse, &j->made);
     if (!status && !j->plan.exact)
-        status = tl_gather_dense(j->ctx, &j->form, &j->in, &j->plan, reverse, 1, &j->counts);
+        status = tl_gather_numbers(j->ctx, &j->form, &j->in, &j->plan, reverse, &j->counts);
     if (status) return status;
     j->work = j->made.view;
     if (j->form.op->inputs == 2) {
@@ -128,8 +128,8 @@ tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse)
         if (j->work.next)
             j->plan.par.second = (int64_t)((uintptr_t)j->work_next.data - (uintptr_t)j->work.data);
     } else {
-        const tl_form ready = {j->form.kind == TL_FORM_PLAIN ? TL_FORM_PLAIN : TL_FORM_READY,
-                               j->form.named, j->form.op, j->form.par, 0};
+        tl_form ready = j->form;
+        ready.kind = TL_FORM_PLAIN;
         if (!j->plan.exact) tl_gather_counted(&j->counting, &j->made, &j->counts, &j->count);
         tl_gather_direct(&j->gather, &ready, &j->work, &j->plan);
     }

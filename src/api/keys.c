@@ -74,7 +74,7 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
     status = bring(&c, &v, 0, "codes");
     if (!status) status = tl_host_numbers(&c, &order, v.n, 1, "order");
     if (!status) status = tl_host_numbers(&c, &offsets, groups + 1, 1, "offsets");
-    if (!status) status = tl_groups(ctx, tally_threads(ctx), &v, groups, order, offsets, &bad);
+    if (!status) status = tl_groups(ctx, &v, groups, order, offsets, &bad);
     if (status || bad < 0) return tl_host_end(&c, status);
     tally_format_value(v.dtype,
                        (const char *)v.data + bad * v.stride * (int64_t)tally_dtype_size(v.dtype),

@@ -113,8 +113,7 @@ static tally_status collect(job *j, const char *op, const tally_view *in)
     status = tl_on_processors(ctx, NULL, "in", what, 0);
     if (!status) status = tl_inputs_bring(&j->copies, &here, &here_next, "in");
     if (!status)
-        status =
-            tl_gather_dense(ctx, &form, &here, &plan, j->scan && j->scan->reverse, 1, &j->made);
+        status = tl_gather_numbers(ctx, &form, &here, &plan, j->scan && j->scan->reverse, &j->made);
     if (status) return status;
     j->before = malloc(((size_t)most + 1) * sizeof *j->before);
     j->bits = malloc((size_t)j->results + 1);

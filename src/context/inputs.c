@@ -59,8 +59,9 @@ static void find_form(tl_form *form)
         return;
     }
     if (s->masked) {
-        form->kind = TL_FORM_NAN;
+        form->kind = TL_FORM_BLANK;
         form->fill = mark_of(s->dtype);
+        return;
     } else if (s->blank) {
         form->kind = TL_FORM_BLANK;
     } else if (real && !s->picks && (nan = nan_form(s, s->dtype))) {
@@ -90,7 +91,8 @@ int tl_form_late(const tl_form *form, tl_form *late)
     const tl_scalar *keys =
         tl_dtype_kind(s->wide) == 'I' ? tl_find_scalar(s->file, s->wide, 0) : NULL;
     if (!keys || !keys->blank) return 0;
-    *late = (tl_form){TL_FORM_LATE, s, s, form->par, 0};
+    *late = (tl_form){
+        .kind = TL_FORM_BLANK, .named = s, .op = s, .par = form->par, .absent = 1, .late = 1};
     late->par.marked = 0;
     keys->blank(&late->fill);
     return 1;
@@ -129,7 +131,7 @@ static tally_status check_second(tally *ctx, const char *op, const tl_scalar *s,
 void tl_form_begin(tl_form *form, const tl_scalar *named, tl_par par, int absent)
 {
     assert(named);
-    *form = (tl_form){TL_FORM_PLAIN, named, named, par, 0};
+    *form = (tl_form){.named = named, .op = named, .par = par, .absent = absent};
     if (absent) find_form(form);
 }
 
@@ -145,7 +147,7 @@ tally_status tl_form_fits(tally *ctx, const char *op, const tl_scalar *named, co
 tally_status tl_form_of(tally *ctx, const char *op, const tally_view *in, tl_form *form)
 {
     tally_dtype dtype = in->dtype;
-    *form = (tl_form){TL_FORM_PLAIN, NULL, NULL, {0}, 0};
+    *form = (tl_form){.kind = TL_FORM_PLAIN};
     if (in->next && !tl_dtype_kind(in->next->dtype))
         return tl_fail(ctx, TALLY_INVALID, "in->next->dtype is %d: must be 1..%d",
                        (int)in->next->dtype, TL_DTYPES);

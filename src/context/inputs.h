@@ -3,10 +3,10 @@
  * is left out keeps its place in the tree. Kernels do not read bitmaps. They get prepared elements
  * and an operator (the form) that give the bits of the law:
  *
- *  BLANK   The operator has an element that changes nothing, OP_BLANK (-0.0 for a sum). It replaces
- *          elements that are left out. For an exact sum it is -0, and zeros that are valid become
- *          +0, so that the two can be told apart and counted.
- *  NAN     The operator is a nan form. A NaN replaces elements that are left out.
+ *  PLAIN   No element is left out, or elements are prepared already.
+ *  BLANK   An element that changes nothing replaces elements that are left out: OP_BLANK (-0.0 for
+ *          a sum), or a NaN in a nan form. For an exact sum it is -0, and zeros that are valid
+ *          become +0, so that the two can be told apart and counted.
  *  MARK    The operator has a nan form, which then leaves out one marker value only (tl_par.marked)
  *          and combines all other NaNs. Integers are converted to f64 if the operator computes in
  *          f64, or if f64 has all of their values.
@@ -17,15 +17,7 @@
 #define TALLY_INPUTS_H
 #include "context.h"
 
-enum {
-    TL_FORM_PLAIN,
-    TL_FORM_BLANK,
-    TL_FORM_NAN,
-    TL_FORM_MARK,
-    TL_FORM_STATES,
-    TL_FORM_READY /* prepared already */,
-    TL_FORM_LATE /* tl_form_late */
-};
+enum { TL_FORM_PLAIN, TL_FORM_BLANK, TL_FORM_MARK, TL_FORM_STATES };
 
 typedef struct tl_form {
     int kind;
@@ -33,11 +25,12 @@ typedef struct tl_form {
     const tl_scalar *named, *op;
     tl_par par;
     uint64_t fill; /* the value that replaces an element that is left out */
+    int absent;    /* elements may be left out */
+    int late;      /* BLANK: elements are replaced after they were widened (tl_form_late) */
 } tl_form;
 
-/* For MARK, on processors that read elements in place: *late runs the requested operator, and
- * `fill`, which changes nothing, replaces elements after they were widened. Returns 0 if there is
- * no such form. */
+/* For MARK, on processors that read elements in place: *late is a BLANK of the requested operator,
+ * whose blank is known for widened elements only. Returns 0 if there is no such form. */
 int tl_form_late(const tl_form *form, tl_form *late);
 
 /* Finds the operator's instance for `in`, and its form. Refuses a second input that is missing,

@@ -80,12 +80,12 @@ static const tl_kernel *find_kernel(const char *file, tally_dtype dtype, tally_d
 static const tl_kernel *find_lower(const tl_scalar *op, tally_dtype acc, int isa)
 {
     const tl_kernel *k = find_kernel(op->lowers, op->wide, acc, isa);
-    if (k && k->lower_row) return k;
+    if (k && k->lower_rows) return k;
     for (const tl_kernel_table *t = isas[isa].table; t->file; t++)
         if (!strcmp(t->file, op->lowers))
             for (const tl_kernel *const *r = t->kernels; *r; r++)
                 if ((*r)->wide == op->wide && (*r)->acc == acc && (*r)->out == op->out &&
-                    (*r)->lower_row)
+                    (*r)->lower_rows)
                     return *r;
     return NULL;
 }
@@ -120,7 +120,7 @@ void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
     const tl_kernel *lower = find_lower(op, acc, isa),
                     *own = find_kernel(op->file, op->dtype, op->acc, isa);
     plan->core = find_kernel(op->core, op->wide, acc, isa);
-    plan->lower = own && own->lower_row ? own : lower ? lower : plan->core;
+    plan->lower = own && own->lower_rows ? own : lower ? lower : plan->core;
     const int kind = !par.marked                  ? op->widen
                      : op->widen == TL_WIDEN_LOW  ? TL_WIDEN_LOW_MARK
                      : op->widen == TL_WIDEN_HIGH ? TL_WIDEN_HIGH_MARK

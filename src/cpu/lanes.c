@@ -223,6 +223,7 @@ static void store_results(tl_lanes_room *room, const tl_lanes_to *to, int64_t wi
     const tl_plan *plan = room->job->plan;
     const int64_t pad = room->k.vectors * room->lanes, bytes = room->result,
                   final = plan->op->result_bytes;
+    const tl_matrix results = {room->r, pad, width, (int)bytes};
     if (to->direct) return;
     if (to->q) {
         char *q[TL_LANES_STRIP];
@@ -231,12 +232,12 @@ static void store_results(tl_lanes_room *room, const tl_lanes_to *to, int64_t wi
             q[c] = to->q[c] + i * bytes;
             n[c] = to->n[c] - i < rows ? to->n[c] - i : rows;
         }
-        plan->transpose->from_lanes(q, n, NULL, 0, room->r, pad, width, rows, (int)bytes);
+        plan->transpose->from_lanes(&(tl_targets){.list = q, .n = n}, &results, rows);
         return;
     }
     if (to->pitch) {
-        plan->transpose->from_lanes(NULL, NULL, to->out + i * bytes, to->pitch, room->r, pad, width,
-                                    rows, (int)bytes);
+        plan->transpose->from_lanes(&(tl_targets){.first = to->out + i * bytes, .pitch = to->pitch},
+                                    &results, rows);
         return;
     }
     char *r = room->r, *other = room->narrow, *out = to->out + i * to->step * final;

@@ -341,18 +341,28 @@ static int narrow_columns(const tl_lanes_job *job, int threads)
     tl_state init = job->init;
     if (!plan->narrow || job->verb == TL_WINDOW) return 0;
     if (job->seeded && plan->op->from_wide) plan->op->from_wide(&init);
-    return tl_narrow_columns(plan, threads, job->in, job->out, job->results, job->exclusive,
-                             job->reverse, job->seeded ? &init : NULL);
+    const tl_narrow_call call = {.plan = plan,
+                                 .in = job->in,
+                                 .out = job->out,
+                                 .results = job->results,
+                                 .exclusive = job->exclusive,
+                                 .reverse = job->reverse,
+                                 .init = job->seeded ? &init : NULL};
+    return tl_narrow_columns(&call, threads);
 }
 
 /* Computes the full windows by that path; only the windows at the ends remain. 0: not supported. */
 static int narrow_windows(const tl_lanes_job *job, int threads)
 {
     const tl_plan *plan = job->plan;
-    const int64_t lo = job->before, hi = job->in->n - job->after;
-    return plan->narrow && job->verb == TL_WINDOW && job->least <= job->w && hi - lo > job->w &&
-           tl_narrow_column_windows(plan, threads, job->in, job->out, job->w, 0, hi - lo,
-                                    job->valid ? 0 : lo);
+    const tl_narrow_call call = {.plan = plan,
+                                 .in = job->in,
+                                 .out = job->out,
+                                 .w = job->w,
+                                 .windows = job->in->n - job->after - job->before,
+                                 .first = job->valid ? 0 : job->before};
+    return plan->narrow && job->verb == TL_WINDOW && job->least <= job->w &&
+           call.windows > job->w && tl_narrow_column_windows(&call, threads);
 }
 
 /* Do the results have other memory than the elements? */

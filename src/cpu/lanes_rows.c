@@ -232,7 +232,8 @@ static void even_strip(tl_lanes_batch *b, int64_t s, int64_t count)
                   out_pitch = !out ? 0 : (b->direct_out ? out->row_stride : out->n) * b->result;
     const tl_lanes_to to = {.out = out ? b->y + s * out_pitch : NULL, .pitch = out_pitch};
     b->job->plan->transpose->to_lanes(
-        b->room.t, count, NULL, b->x + s * pitch, pitch, count, in->n, (int)b->elem,
+        &(tl_matrix){b->room.t, count, count, (int)b->elem},
+        &(tl_origins){.first = b->x + s * pitch, .pitch = pitch}, in->n,
         (tl_next){b->x + (s + count) * pitch, b->fetch && b->direct_in ? count * pitch : 0});
     compute(b, s, count, in->n, NULL, &to);
 }
@@ -275,7 +276,8 @@ static inline void strip(tl_lanes_batch *b, const sequence *s, int64_t count, in
         for (int64_t c = count; c < lanes; c++) ends[c] = 0;
     }
     const tl_lanes_to where = {.q = q, .n = n};
-    job->plan->transpose->to_lanes(b->room.t, lanes, p, NULL, 0, lanes, most, (int)b->elem, next);
+    job->plan->transpose->to_lanes(&(tl_matrix){b->room.t, lanes, lanes, (int)b->elem},
+                                   &(tl_origins){.list = p}, most, next);
     compute(b, to, lanes, most, least == most ? NULL : ends, &where);
 }
 

@@ -162,8 +162,13 @@ static tally_status rows(tl_thread *t, int64_t r, int64_t end, int *done)
     if (!*done) return TALLY_OK;
     const char *x = tl_view_row(in, r, bytes, &n);
     if (in->offsets) x -= in->offsets[r] * bytes;
-    plan->narrow->fold_rows((char *)t->run->call->out->data + r * bytes, x, end - r, in->n,
-                            in->row_stride, in->offsets ? in->offsets + r : NULL, plan->keys);
+    const tl_narrow_rows all = {.out = (char *)t->run->call->out->data + r * bytes,
+                                .x = x,
+                                .rows = end - r,
+                                .n = in->n,
+                                .pitch = in->row_stride,
+                                .offsets = in->offsets ? in->offsets + r : NULL};
+    plan->narrow->fold_rows(&all, plan->keys);
     return TALLY_OK;
 }
 

@@ -174,7 +174,8 @@ void tl_scan_serial(const tl_scan *s, tl_counter *c, const tl_scan_work *work)
     int prefix_known = 0;
     tl_state node;
     if (plan->narrow) {
-        tl_narrow_scan(s, c, work->x, work->n, work->out, work->stream, work->prefetch);
+        tl_narrow_scan(s, c,
+                       (tl_narrow_run){work->out, work->x, work->n, work->stream, work->prefetch});
         return;
     }
     for (int64_t left = work->n; left > 0; left -= t.m) {

@@ -60,9 +60,12 @@ int tl_scan_tile(const tl_plan *plan, tl_staging at, const void *x, int64_t m, i
 {
     tl_state room;
     prefix = wide_prefix(plan, prefix, &room);
-    int full =
-        plan->core->scan_tile(at.soa, widen(plan, at.wide, x, m, TL_WIDE_BYTES), m, b, prefix, node,
-                              tl_next_of(plan, x, ahead), par_of(plan, TL_WIDE_BYTES));
+    const tl_tile tile = {.x = widen(plan, at.wide, x, m, TL_WIDE_BYTES),
+                          .m = m,
+                          .b = b,
+                          .prefix = prefix,
+                          .next = tl_next_of(plan, x, ahead)};
+    const int full = plan->core->scan_tile(at.soa, &tile, node, par_of(plan, TL_WIDE_BYTES));
     if (full && plan->op->from_wide) plan->op->from_wide(node);
     return full;
 }
@@ -73,9 +76,14 @@ void tl_scan_full(const tl_plan *plan, tl_staging at, void *out, const void *x, 
 {
     tl_state room;
     prefix = wide_prefix(plan, prefix, &room);
-    plan->core->scan_full(out, widen(plan, at.wide, x, m, TL_WIDE_BYTES), m, b, prefix, node,
-                          exclusive, stream, tl_next_of(plan, x, ahead), up,
-                          par_of(plan, TL_WIDE_BYTES));
+    const tl_tile tile = {.x = widen(plan, at.wide, x, m, TL_WIDE_BYTES),
+                          .m = m,
+                          .b = b,
+                          .prefix = prefix,
+                          .next = tl_next_of(plan, x, ahead),
+                          .exclusive = exclusive,
+                          .stream = stream};
+    plan->core->scan_full(out, &tile, node, up, par_of(plan, TL_WIDE_BYTES));
     if (plan->op->from_wide) plan->op->from_wide(node);
 }
 
@@ -104,8 +112,16 @@ static void narrow(const tl_plan *plan, void *to, void *wide, int64_t m, int str
 void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, int64_t m, int64_t n,
                   int dn, int64_t first, int dfirst, int stream)
 {
+    tl_lower l = {.from = from,
+                  .m = m,
+                  .n = n,
+                  .first = first,
+                  .dn = dn,
+                  .dfirst = dfirst,
+                  .stream = stream,
+                  .rows = 1};
     if (!plan->out) {
-        plan->lower->lower_row(out, at.soa, from, m, n, dn, first, dfirst, stream, plan->par);
+        plan->lower->lower_rows(out, at.soa, &l, plan->par);
         return;
     }
     char *to = out;
@@ -114,11 +130,14 @@ void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, i
         return;
     }
     /* operators with two results need two steps for a tile */
-    for (int64_t j = 0, now; j < m; j += now) {
-        now = m - j < TL_TILE / plan->op->lanes ? m - j : TL_TILE / plan->op->lanes;
-        plan->lower->lower_row(at.wide, at.soa, from + j, now, n + j * dn, dn, first + j * dfirst,
-                               dfirst, 0, plan->par);
-        narrow(plan, to + j * plan->op->result_bytes, at.wide, now, stream);
+    l.stream = 0;
+    for (int64_t j = 0; j < m; j += l.m) {
+        l.m = m - j < TL_TILE / plan->op->lanes ? m - j : TL_TILE / plan->op->lanes;
+        plan->lower->lower_rows(at.wide, at.soa, &l, plan->par);
+        narrow(plan, to + j * plan->op->result_bytes, at.wide, l.m, stream);
+        l.from += l.m;
+        l.n += l.m * dn;
+        l.first += l.m * dfirst;
     }
 }
 
@@ -147,18 +166,21 @@ void tl_window_feed(const tl_plan *plan, tl_window_work *k, const void *x, const
         /* operators with an inverse have one input */
         if (old) old = widen(plan, (char *)k->wide + PLACE, old, m, 0);
     }
-    plan->core->window_feed(k, x, old, back, beyond, lead, m, i, par_of(plan, PLACE));
+    const tl_window_piece piece = {x, old, back, beyond, lead, m, i};
+    plan->core->window_feed(k, &piece, par_of(plan, PLACE));
 }
 
 void tl_window_lower(const tl_plan *plan, const tl_window_work *k, void *to, int64_t from,
                      int64_t m, int64_t first, int stream)
 {
+    tl_lower l = {.from = from, .m = m, .first = first, .stream = stream};
     if (!plan->out) {
-        plan->lower->window_lower(to, k, from, m, first, stream, plan->par);
+        plan->lower->window_lower(to, k, &l, plan->par);
         return;
     }
     char *wide = (char *)k->wide + 2 * PLACE;
-    plan->lower->window_lower(wide, k, from, m, first, 0, plan->par);
+    l.stream = 0;
+    plan->lower->window_lower(wide, k, &l, plan->par);
     narrow(plan, to, wide, m, stream);
 }
 

@@ -34,7 +34,7 @@ static inline int tl_folds_wide(const tl_plan *plan)
 static inline int tl_nodes(const tl_plan *plan, tl_state *out, const void *x, int64_t n, int64_t i,
                            int fetch)
 {
-    int count = plan->fold->nodes(out, x, n, i, plan->fold_in, fetch, plan->par);
+    int count = plan->fold->nodes(out, &(tl_elements){x, n, i, plan->fold_in, fetch}, plan->par);
     for (int k = 0; tl_folds_wide(plan) && k < count; k++) plan->op->from_wide(&out[k]);
     return count;
 }
@@ -42,7 +42,7 @@ static inline int tl_nodes(const tl_plan *plan, tl_state *out, const void *x, in
 static inline void tl_fold(const tl_plan *plan, tl_state *s, const void *x, int64_t n, int64_t i,
                            int fetch)
 {
-    plan->fold->fold(s, x, n, i, plan->fold_in, fetch, plan->par);
+    plan->fold->fold(s, &(tl_elements){x, n, i, plan->fold_in, fetch}, plan->par);
     if (tl_folds_wide(plan)) plan->op->from_wide(s);
 }
 

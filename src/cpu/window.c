@@ -95,8 +95,11 @@ static int narrow_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_
     const int64_t bytes = plan->op->elem_bytes, need = tl_narrow_room(job->win->w) * bytes;
     void *memory = need ? tl_window_memory(room, (size_t)need) : NULL;
     if (need && !memory) return 0;
-    plan->narrow->window(tl_window_at(job, p + job->win->before), job->x + p * bytes, stop - p,
-                         job->win->w, memory, job->stream, plan->keys);
+    const tl_narrow_run run = {.out = tl_window_at(job, p + job->win->before),
+                               .x = job->x + p * bytes,
+                               .m = stop - p,
+                               .stream = job->stream};
+    plan->narrow->window(&run, job->win->w, memory, plan->keys);
     if (job->stream) tl_stream_fence();
     return 1;
 }

@@ -32,6 +32,7 @@ static void count(int64_t *to, int64_t more, int sign)
 
 void tl_exact_join(tl_exact *to, const tl_exact *from, int sign)
 {
+    assert(to != from && (sign == 1 || sign == -1));
     tl_exact_carry(to);
     for (int k = from->low; k <= from->high; k++) to->bin[k] += sign * from->bin[k];
     if (from->low < to->low) to->low = from->low;
@@ -148,11 +149,12 @@ static void divide(number *d, uint64_t n)
     while (d->top > d->low && !d->digit[d->top - 1]) d->top--;
 }
 
-/* Rounds d, which is not 0, to nearest even, and returns the bits. The format has `mantissa` bits
+/* Rounds d to nearest even, and returns the bits. The format has `mantissa` bits
  * after the first, the unit 2^(unit - 1074), and the exponent `most` for infinity. */
 static uint64_t round_to(const number *d, int mantissa, int unit, uint64_t most)
 {
     const int last = d->top - 1;
+    assert(last >= d->low && d->digit[last]);
     /* the position of the first bit */
     const int first = 32 * last + 31 - __builtin_clz(d->digit[last]);
     const int least = 32 * TL_EXACT_LOW + unit;

@@ -11,6 +11,7 @@
 #ifndef TALLY_EXACT_H
 #define TALLY_EXACT_H
 #include "operator/kernel.h"
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -86,10 +87,11 @@ static inline void tl_exact_clear(tl_exact *e)
     e->plus = e->minus = e->nan = e->count = e->waiting = 0;
 }
 
-/* Adds value * 2^(at - TL_EXACT_UNIT), 0 <= at < 4224, |value| < 2^64. The caller counts. */
+/* Adds value * 2^(at - TL_EXACT_UNIT). The caller counts. */
 static inline void tl_exact_put(tl_exact *e, int64_t value, int at)
 {
     const int k = at >> 5;
+    assert(0 <= at && at < 4224);
     e->bin[k] += (tl_wide_int)((unsigned __int128)value << (at & 31));
     if (k < e->low) e->low = k;
     if (k > e->high) e->high = k;
@@ -99,6 +101,7 @@ static inline void tl_exact_put(tl_exact *e, int64_t value, int at)
 static inline void tl_exact_element(tl_exact *e, double x, int64_t sign)
 {
     uint64_t bits;
+    assert(sign == 1 || sign == -1);
     memcpy(&bits, &x, sizeof bits);
     const int exponent = (int)(bits >> 52) & 2047;
     int64_t m = (int64_t)(bits & (((uint64_t)1 << 52) - 1));

@@ -123,12 +123,13 @@ static int length(const tl_number *r)
 }
 
 /* One digit of the quotient: how often b divides the b->size + 1 digits at a, which become the
- * remainder. Requires: the first bit of b is set. */
+ * remainder. */
 static uint32_t divide_step(uint32_t *a, const tl_number *b)
 {
     const int n = b->size;
     const uint64_t first = (uint64_t)a[n] << 32 | a[n - 1], by = b->digit[n - 1],
                    second = n > 1 ? b->digit[n - 2] : 0, third = n > 1 ? a[n - 2] : 0;
+    assert(n > 0 && by >> 31 && a[n] <= by);
     uint64_t q = first / by, rest = first % by;
     while (rest >> 32 == 0 && (q >> 32 || q * second > (rest << 32 | third))) {
         q--;
@@ -192,10 +193,11 @@ static uint64_t square_root(unsigned __int128 q)
     return r;
 }
 
-/* Rounds m 2^exponent to nearest even and returns the bits. Requires: the first bit of m is set,
- * and its last bit is set if lower bits were cut off. */
+/* Rounds m 2^exponent to nearest even and returns the bits. The last bit of m is set if lower bits
+ * were cut off. */
 static uint64_t round_bits(uint64_t m, int exponent, int wide)
 {
+    assert(m >> 63);
     const int mantissa = wide ? 52 : 23, least = wide ? -1074 : -149;
     const uint64_t most = wide ? 2047 : 255;
     int unit = exponent + 63 - mantissa;

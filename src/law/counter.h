@@ -62,14 +62,14 @@ static inline void tl_counter_init(tl_counter *c, int64_t start)
     c->count = c->counted = 0;
 }
 
-/* Appends the node of 2^level elements that starts at c->end (which must be a multiple of
-   2^level). */
+/* Appends the node of 2^level elements that starts at c->end. */
 static inline void tl_counter_push(tl_counter *c, const tl_scalar *op, int level, const tl_state *s)
 {
     assert(level >= 0 && level < TL_MAX_LEVELS - 1);
     assert((c->end & (((int64_t)1 << level) - 1)) == 0);
     assert(c->count >= 0 && c->count < TL_MAX_NODES);
     tl_state node = *s;
+    assert(0 <= level && level < TL_MAX_LEVELS && c->end % ((int64_t)1 << level) == 0);
     c->end += (int64_t)1 << level;
     /* The top node is the new one's left sibling if it has its size and their parent ends here. */
     while (c->count && c->level[c->count - 1] == level && !((c->end >> level) & 1)) {
@@ -81,6 +81,7 @@ static inline void tl_counter_push(tl_counter *c, const tl_scalar *op, int level
         node = left;
         level++;
     }
+    assert(c->count < TL_MAX_NODES);
     c->level[c->count] = (unsigned char)level;
     c->node[c->count++] = node;
 }
@@ -113,6 +114,7 @@ static inline int tl_counter_total(const tl_counter *c, const tl_scalar *op, con
     assert(c->start == 0 || c->count == 1);
     assert(c->count >= 0 && c->count <= TL_MAX_NODES);
     int have = init != NULL;
+    assert(c->start == 0);
     *n = 0;
     if (have) *s = *init;
     for (int j = 0; j < c->count; j++) {

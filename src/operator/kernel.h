@@ -109,6 +109,31 @@ typedef struct tl_next {
     int way;
 } tl_next;
 
+/* Elements to fold: n > 0 dense elements of any alignment; x[0] has index i in its sequence. */
+typedef struct tl_elements {
+    const void *x;
+    int64_t n, i;
+    const struct tl_convert *from; /* The conversion that they need; NULL: none. */
+    int fetch;                     /* See tl_fetches. */
+} tl_elements;
+
+/* A tile to scan: 0 < m <= TL_TILE dense elements of any alignment; x[0] has index b. */
+typedef struct tl_tile {
+    const void *x;
+    int64_t m, b;
+    const tl_state *prefix; /* S(b); NULL: ABSENT. */
+    tl_next next;
+    int exclusive, stream; /* For scan_full. */
+} tl_tile;
+
+/* The next elements of a stream of windows: m elements at x; x[0] has index i. `lead` empty places
+ * come before them. `back` elements of the stream lie before x, and `beyond` elements may be read
+ * after x + m. old: where an inverse is used, the elements that leave. */
+typedef struct tl_window_piece {
+    const void *x, *old;
+    int64_t back, beyond, lead, m, i;
+} tl_window_piece;
+
 /* Sequences side by side, one per lane: element j of lane c is x[j * stride + c]. */
 typedef struct tl_lanes {
     const void *x;
@@ -138,7 +163,8 @@ typedef struct tl_lanes {
 /* Lowers `rows` rows of m staged states, from soa[from] on. Rows of states are `width` apart, rows
  * of results row_step apart. Result j of the first row has the count n + j * dn and the origin
  * first + j * dfirst; each row adds row_n and row_first. counts: NULL, or the counts of one row;
- * then m is a multiple of TL_ABREAST and dfirst is 0. */
+ * then m is a multiple of TL_ABREAST and dfirst is 0. stream: non-temporal stores; the caller
+ * issues the fence. */
 typedef struct tl_lower {
     int64_t from, m, n, first;
     int dn, dfirst, stream;
@@ -203,70 +229,84 @@ typedef struct tl_convert {
     const struct tl_convert *then;
 } tl_convert;
 
+/* Bits of a validity bitmap, from bit number `bit` on. */
+typedef struct tl_bits {
+    const unsigned char *valid;
+    int64_t bit;
+} tl_bits;
+
 /* Removes or replaces missing elements before the kernels (cpu/elements/mask.c). `to` may be
  * `from`. */
 typedef struct tl_mask {
-    /* to[i] = from[i], or `fill` where bit number bit + i of valid is 0. Elements have 1, 2, 4 or 8
-     * bytes. */
-    void (*mask)(void *to, const void *from, int bytes, const unsigned char *valid, int64_t bit,
-                 int64_t n, uint64_t fill);
+    /* to[i] = from[i], or `fill` where bit i is 0. Elements have 1, 2, 4 or 8 bytes. */
+    void (*mask)(void *to, const void *from, int bytes, tl_bits bits, int64_t n, uint64_t fill);
     /* to[i] = from[i], or the quiet NaN without payload where from[i] is a NaN. Floats only. */
     void (*quiet)(void *to, const void *from, tally_dtype dtype, int64_t n);
     /* Copies the elements whose bits are 1 without gaps; returns their number. `to` must have space
      * for n elements and 64 bytes. */
-    int64_t (*keep)(void *to, const void *from, int bytes, const unsigned char *valid, int64_t bit,
-                    int64_t n);
+    int64_t (*keep)(void *to, const void *from, int bytes, tl_bits bits, int64_t n);
 } tl_mask;
 
-/* Copies sequences into the columns of a matrix and back (cpu/elements/transpose.c). Requires:
- * lanes is a multiple of TL_ABREAST. Sequence c is at p[c], or at x + c * pitch bytes where p is
- * NULL. */
 enum { TL_ABREAST = 16 };
+
+/* A matrix: element j of column c is t[j * stride + c]. Requires: lanes is a multiple of
+ * TL_ABREAST. */
+typedef struct tl_matrix {
+    void *t;
+    int64_t stride, lanes; /* Elements from one row to the next; columns. */
+    int bytes;             /* Bytes of an element. */
+} tl_matrix;
+
+/* Sequences that are read, or written: sequence c is at list[c], or at first + c * pitch bytes
+ * where list is NULL. */
+typedef struct tl_origins {
+    const char *const *list;
+    const char *first;
+    int64_t pitch;
+} tl_origins;
+typedef struct tl_targets {
+    char *const *list;
+    const int64_t *n; /* With list: elements of each. */
+    char *first;
+    int64_t pitch;
+} tl_targets;
+
+/* Copies sequences into the columns of a matrix and back (cpu/elements/transpose.c). */
 typedef struct tl_transpose {
-    /* t[j * stride + c] = element j of sequence c, 0 <= j < n. An element has `bytes` bytes. Up to
-     * 7 elements past the end are read and written. Prefetches next. */
-    void (*to_lanes)(void *t, int64_t stride, const char *const *p, const char *x, int64_t pitch,
-                     int64_t lanes, int64_t n, int bytes, tl_next next);
-    /* The reverse: n[c] <= most elements to q[c], or, where q is NULL, `most` elements to y + c *
-     * pitch. Up to 7 rows past the end of t are read. */
-    void (*from_lanes)(char *const *q, const int64_t *n, char *y, int64_t pitch, const void *t,
-                       int64_t stride, int64_t lanes, int64_t most, int bytes);
+    /* t[j * stride + c] = element j of sequence c, 0 <= j < n. Up to 7 elements past the end are
+     * read and written. Prefetches next. */
+    void (*to_lanes)(const tl_matrix *to, const tl_origins *from, int64_t n, tl_next next);
+    /* The reverse: n[c] <= most elements, or `most` elements where there is no list. Up to 7 rows
+     * past the end of the matrix are read. */
+    void (*from_lanes)(const tl_targets *to, const tl_matrix *from, int64_t most);
 } tl_transpose;
 
 /* One operator on one element type, compiled for one instruction set. Most types have at most
  * `nodes` and `fold`, the fast paths of exact operators. Everything else exists only for the types
- * that the others are widened to (cpu/widen.h). x: dense elements of any alignment. i: index of
- * x[0] in its sequence. */
+ * that the others are widened to (cpu/widen.h). */
 typedef struct tl_kernel {
     tally_dtype dtype, acc, wide, out; /* wide: the element type that its states belong to. */
 
-    /* The nodes of S(n), largest first, one per set bit of n > 0; returns their number. out has
-     * TL_MAX_LEVELS entries. from: the conversion that x needs; NULL: none. fetch: see
-     * tl_fetches. */
-    int (*nodes)(tl_state *out, const void *x, int64_t n, int64_t i, const tl_convert *from,
-                 int fetch, tl_par p);
+    /* The nodes of S(n), largest first, one per set bit of n; returns their number. out has
+     * TL_MAX_LEVELS entries. */
+    int (*nodes)(tl_state *out, const tl_elements *in, tl_par p);
 
-    /* *s = S(n) of the n > 0 elements at x, without an initial value. */
-    void (*fold)(tl_state *s, const void *x, int64_t n, int64_t i, const tl_convert *from,
-                 int fetch, tl_par p);
+    /* *s = S(n), without an initial value. */
+    void (*fold)(tl_state *s, const tl_elements *in, tl_par p);
 
-    /* Stages S(b + j) as soa[lead + j], 0 <= j <= m (j < m if m == TL_TILE), for a tile of 0 < m <=
-     * TL_TILE elements at x. Requires: b, the index of x[0], is a multiple of TL_TILE. prefix is
-     * S(b); NULL: ABSENT, and soa[lead] is undefined. If m == TL_TILE, also returns 1 and the
-     * tile's node. A kernel with lead > 0 is a running scan (scan_kernel.h): b is any number, and
-     * it always returns the node and stages S(b + m). */
-    int (*scan_tile)(void *soa, const void *x, int64_t m, int64_t b, const tl_state *prefix,
-                     tl_state *node, tl_next next, tl_par p);
+    /* Stages S(b + j) as soa[lead + j], 0 <= j <= m (j < m if m == TL_TILE). Requires: b is a
+     * multiple of TL_TILE. Without a prefix, soa[lead] is undefined. If m == TL_TILE, also returns
+     * 1 and the tile's node. A kernel with lead > 0 is a running scan (scan_kernel.h): b is any
+     * number, and it always returns the node and stages S(b + m). */
+    int (*scan_tile)(void *soa, const tl_tile *t, tl_state *node, tl_par p);
     int lead;
 
-    /* Scans a tile of 0 < m <= TL_TILE elements to results without staging, with the operator's own
-     * lower. NULL: no such kernel. If lead is 0, the caller writes two results: out[m - 1] of an
-     * inclusive whole tile, which is lower(S(b + m)) and needs the counter, and out[0] of an
-     * exclusive scan without a prefix. out may be x. stream: non-temporal stores; out must be
-     * aligned to 64 bytes. up: NULL, or for whole tiles. */
-    void (*scan_full)(void *out, const void *x, int64_t m, int64_t b, const tl_state *prefix,
-                      tl_state *node, int exclusive, int stream, tl_next next, const tl_up *up,
-                      tl_par p);
+    /* Scans a tile to results without staging, with the operator's own lower. NULL: no such kernel.
+     * If lead is 0, the caller writes two results: out[m - 1] of an inclusive whole tile, which is
+     * lower(S(b + m)) and needs the counter, and out[0] of an exclusive scan without a prefix. out
+     * may be x. stream: non-temporal stores; out must be aligned to 64 bytes. up: NULL, or for
+     * whole tiles. */
+    void (*scan_full)(void *out, const tl_tile *t, tl_state *node, const tl_up *up, tl_par p);
 
     /* scan_up writes the first level of a whole tile's up-sweep, up_bytes bytes, aligned to 64.
      * scan_node computes the tile's node from it. NULL in running scans. i: the index of x[0]. */
@@ -280,11 +320,6 @@ typedef struct tl_kernel {
 
     int flips; /* Elements are signed keys; unsigned integers of the same size need par.flip. */
     int bare;  /* An element, its state and its result have the same bytes. */
-
-    /* out[j] = lower(soa[from + j]), 0 <= j < m, with count n + j * dn and origin first + j *
-     * dfirst. stream: non-temporal stores; the caller issues the fence. */
-    void (*lower_row)(void *out, const void *soa, int64_t from, int64_t m, int64_t n, int dn,
-                      int64_t first, int dfirst, int stream, tl_par p);
 
     void (*lower_rows)(void *out, const void *soa, const tl_lower *k, tl_par p);
 
@@ -315,10 +350,9 @@ typedef struct tl_kernel {
     int vector_lanes, vector_bytes, window_vectors;
     /* OP_INVERSE: `before` is the state of the window before the first one. */
     void (*window_start)(struct tl_window_work *k, const tl_state *before);
-    void (*window_feed)(struct tl_window_work *k, const void *x, const void *old, int64_t back,
-                        int64_t beyond, int64_t lead, int64_t m, int64_t i, tl_par p);
-    void (*window_lower)(void *to, const struct tl_window_work *k, int64_t from, int64_t m,
-                         int64_t first, int stream, tl_par p);
+    void (*window_feed)(struct tl_window_work *k, const tl_window_piece *piece, tl_par p);
+    /* Lowers m windows, from place `from` of the tile on; the first begins at index `first`. */
+    void (*window_lower)(void *to, const struct tl_window_work *k, const tl_lower *l, tl_par p);
     void (*window_suffix)(struct tl_window_work *k, const void *end, int64_t stop, int64_t high,
                           int64_t blocks, tl_par p);
 } tl_kernel;

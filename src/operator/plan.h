@@ -17,7 +17,7 @@ typedef struct tl_plan {
     const tl_scalar *op; /* facts and scalar functions */
     /* kernels on states (nodes, fold, scan_tile, ...): of op->core on the type op->wide */
     const tl_kernel *core;
-    const tl_kernel *lower; /* kernels that lower states to results (lower_row, ...) */
+    const tl_kernel *lower; /* kernels that lower states to results (lower_rows, ...) */
     /* `nodes` and `fold`: kernels for the elements themselves where they exist, else those of
      * core */
     const tl_kernel *fold;

@@ -120,9 +120,9 @@ static tally_status view_slab(tally_fragment *f, const tally_view *in, int64_t s
     tl_slab *const s = tl_slab_new(start, start + n, in->rows, f->plan.op, fed && feed.counted);
     tl_fp fp = tl_fp_enter();
     if (s && in->rows && fed)
-        status = tl_feed_slab(ctx, &feed, threads, in, s);
+        status = tl_feed_slab(ctx, &feed, in, s);
     else if (s && in->rows)
-        status = tl_grid_slab(ctx, &f->plan, threads, in, start, s->count, s->level, s->state);
+        status = tl_grid_slab(ctx, &f->plan, threads, in, s, s->state);
     tl_fp_leave(fp);
     if (status)
         free(s);

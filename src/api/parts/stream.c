@@ -175,8 +175,8 @@ static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_end,
                  .at_end = at_end};
     tally_status status = TALLY_OK;
     if (s->plan.exact)
-        tl_exact_slice(&s->plan, tally_threads(s->ctx), &s->window, x, n, at_start, at_end, *out,
-                       &p.produced);
+        p.produced = tl_exact_slice(&s->plan, tally_threads(s->ctx), &s->window,
+                                    &(tl_exact_piece){x, n, at_start, at_end, *out});
     else
         status = s->device->calls->push(s->device, s->ctx, &p);
     *out += p.produced * s->plan.op->result_bytes;

@@ -19,7 +19,6 @@ static const tl_state *init_of(const tally_stream *s) { return s->seeded ? &s->s
 tally_status tl_stream_feed(tally_stream *s, const tally_view *in, const tally_view *out)
 {
     assert(!s->many);
-    const int threads = tally_threads(s->ctx);
     tl_counter *const done = &s->scan.done, nodes;
     tl_feed f;
     tally_status status = tl_feed_open(s->ctx, &s->plan, tl_has_absent(in) || done->counted, 0, &f);
@@ -27,10 +26,10 @@ tally_status tl_stream_feed(tally_stream *s, const tally_view *in, const tally_v
     tl_fp fp = tl_fp_enter();
     if (f.counted) tl_counter_raise(done, s->plan.op);
     if (s->verb == TL_STREAM_SCAN) {
-        status = tl_feed_scan(s->ctx, &f, threads, in, out, &s->scan, s->seeded ? s->init : NULL);
+        status = tl_feed_scan(s->ctx, &f, in, out, &s->scan, s->seeded ? s->init : NULL);
     } else {
         tl_slab *const slab = tl_slab_new(done->end, done->end + in->n, 1, s->plan.op, f.counted);
-        status = slab ? tl_feed_slab(s->ctx, &f, threads, in, slab)
+        status = slab ? tl_feed_slab(s->ctx, &f, in, slab)
                       : tl_no_memory(s->ctx, sizeof nodes, "a push");
         if (!status) tl_slab_get(slab, 0, &nodes);
         for (int j = 0; !status && j < nodes.count; j++)
@@ -140,11 +139,11 @@ static tally_status push_slabs(tally_stream *s, const tally_view *in, const tall
     if (!slab || !tl_slabs_append(&more, slab))
         return tl_no_memory(s->ctx, (size_t)s->rows * sizeof(tl_state), "the nodes of a field");
     if (scans)
-        status = tl_feed_scan_rows(s->ctx, &f, tally_threads(s->ctx), in, out,
-                                   s->slabs.count ? s->slabs.slab[0] : NULL, slab,
-                                   s->scan.exclusive, init_of(s));
+        status = tl_feed_scan_rows(s->ctx, &f, in, out,
+                                   &(tl_feed_rows){s->slabs.count ? s->slabs.slab[0] : NULL, slab,
+                                                   s->scan.exclusive, init_of(s)});
     else
-        status = tl_feed_slab(s->ctx, &f, tally_threads(s->ctx), in, slab);
+        status = tl_feed_slab(s->ctx, &f, in, slab);
     if (!status && scans) { /* the new slab includes the old one */
         const tl_slabs old = s->slabs;
         s->slabs = more;
@@ -179,11 +178,11 @@ tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const ta
     }
     if (!s->by_slabs && !plain && !s->pushed) status = mark_grid(s);
     if (status) return status;
-    if (s->marked) return tl_feed_grid(s->ctx, &s->mark, threads, in, out, s->grid, &s->pushed);
+    if (s->marked) return tl_feed_grid(s->ctx, &s->mark, in, out, s->grid, &s->pushed);
     if (!s->by_slabs && !plain) {
         status = tl_feed_open(s->ctx, &s->plan, 1, 0, &f);
         if (!status && tl_feed_fits_grid(&f) && !s->on_device)
-            return tl_feed_grid(s->ctx, &f, threads, in, out, s->grid, &s->pushed);
+            return tl_feed_grid(s->ctx, &f, in, out, s->grid, &s->pushed);
         if (!status) status = push_slabs(s, in, out);
     } else if (s->by_slabs) {
         status = push_slabs(s, in, out);

@@ -96,9 +96,8 @@ static tally_status store_steps(tally_stream *s, const tally_view *in, int64_t a
         if (s->rows > 1) *v = tl_view_turned(v);
     }
     part.next = in->next ? &next : NULL;
-    if (!status) status = tl_gather_dense(s->ctx, &form, &part, &s->plan, 0, 0, &made);
-    if (!status && k->valid)
-        status = tl_gather_dense(s->ctx, &form, &part, &s->plan, 0, 1, &counts);
+    if (!status) status = tl_gather_dense(s->ctx, &form, &part, &s->plan, 0, &made);
+    if (!status && k->valid) status = tl_gather_numbers(s->ctx, &form, &part, &s->plan, 0, &counts);
     for (int i = 0; i < s->plan.op->inputs && !status; i++)
         memcpy(k->x[i] + k->have * s->rows * elem(s), (i ? made.second : made.view).data,
                (size_t)(cells * elem(s)));

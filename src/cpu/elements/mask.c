@@ -4,6 +4,7 @@
  * loops that compilers vectorise; with AVX-512, masked instructions on 64 elements at a time. */
 #include "dtype/dtype_traits.h"
 #include "operator/kernel.h"
+#include <assert.h>
 #include <string.h>
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
 #include <immintrin.h>
@@ -92,13 +93,13 @@ MASK(mask_4, many_4, uint32_t)
 MASK(mask_8, many_8, uint64_t)
 #undef MASK
 
-static void mask(void *to, const void *from, int bytes, const unsigned char *valid, int64_t bit,
-                 int64_t n, uint64_t fill)
+static void mask(void *to, const void *from, int bytes, tl_bits b, int64_t n, uint64_t fill)
 {
+    assert(bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8);
     (bytes == 1   ? mask_1
      : bytes == 2 ? mask_2
      : bytes == 4 ? mask_4
-                  : mask_8)(to, from, valid, bit, n, fill);
+                  : mask_8)(to, from, b.valid, b.bit, n, fill);
 }
 
 #define QUIET(name, type, magnitude, inf, nan)                                                     \
@@ -160,13 +161,13 @@ KEEP(keep_8, uint64_t, KEEP_MANY(uint64_t, 8, __mmask8, 64))
 #undef KEEP
 #undef KEEP_MANY
 
-static int64_t keep(void *to, const void *from, int bytes, const unsigned char *valid, int64_t bit,
-                    int64_t n)
+static int64_t keep(void *to, const void *from, int bytes, tl_bits b, int64_t n)
 {
+    assert(bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8);
     return (bytes == 1   ? keep_1
             : bytes == 2 ? keep_2
             : bytes == 4 ? keep_4
-                         : keep_8)(to, from, valid, bit, n);
+                         : keep_8)(to, from, b.valid, b.bit, n);
 }
 
 const tl_mask TL_CAT(tl_mask_, TL_ISA) = {mask, quiet, keep};

@@ -52,30 +52,32 @@ enum { H4 = 4, PER4 = 4, H8 = 2, PER8 = 2 };
 #define STEPS8(v) STEP(v, 2, ALL2, 0)
 #endif
 
-/* Sequence c: from a list, or `pitch` bytes after the previous one. */
-#define AT(list, first, pitch, c) ((list) ? (list)[c] : (first) + (c) * (pitch))
+/* Sequence c of s, which has a list if `listed`. */
+#define AT(listed, s, c) ((listed) ? (s).list[c] : (s).first + (c) * (s).pitch)
 
 /* Vector j of a block: from sequence c + j and, with 16 lanes, also from sequence c + j + 8. */
-TL_INLINE v4 get4(const char *const *p, const char *x, int64_t pitch, int64_t c, int64_t at)
+TL_INLINE v4 get4(int listed, tl_origins s, int64_t c, int64_t at)
 {
 #if TL_VECTOR_BYTES == 64
-    const __m256i low = _mm256_loadu_si256((const __m256i *)(AT(p, x, pitch, c) + at)),
-                  high = _mm256_loadu_si256((const __m256i *)(AT(p, x, pitch, c + 8) + at));
+    const __m256i low = _mm256_loadu_si256((const __m256i *)(AT(listed, s, c) + at)),
+                  high = _mm256_loadu_si256((const __m256i *)(AT(listed, s, c + 8) + at));
     return (v4)_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 #else
     v4 v;
-    memcpy(&v, AT(p, x, pitch, c) + at, sizeof v);
+    memcpy(&v, AT(listed, s, c) + at, sizeof v);
     return v;
 #endif
 }
-TL_INLINE v8 get8(const char *const *p, const char *x, int64_t pitch, int64_t c, int64_t at)
+TL_INLINE v8 get8(int listed, tl_origins s, int64_t c, int64_t at)
 {
     v8 v;
-    memcpy(&v, AT(p, x, pitch, c) + at, sizeof v);
+    memcpy(&v, AT(listed, s, c) + at, sizeof v);
     return v;
 }
 
-/* Store the first `left` elements of v, at most H. */
+/* Store elements at, at + 1, ... of sequence c, at most H and before the sequence's end, which is
+ * `most` without a list. */
+#define LEFT(c) ((listed ? s.n[c] : most) - at)
 #if TL_VECTOR_BYTES == 64
 /* Lengths are random, so there is no branch. */
 TL_INLINE __mmask8 first_of(int64_t left) { return (__mmask8)((1u << (left < 0 ? 0 : left)) - 1); }
@@ -86,33 +88,28 @@ TL_INLINE void put_half(char *q, int64_t left, __m256i v)
     else
         _mm256_mask_storeu_epi32(q, first_of(left), v);
 }
-TL_INLINE void put4(char *const *q, const int64_t *n, char *y, int64_t pitch, int64_t c, int64_t at,
-                    int64_t left, v4 v)
+TL_INLINE void put4(int listed, tl_targets s, int64_t c, int64_t at, int64_t most, v4 v)
 {
-    put_half(AT(q, y, pitch, c) + at * 4, n ? n[c] - at : left, _mm512_castsi512_si256((__m512i)v));
-    put_half(AT(q, y, pitch, c + 8) + at * 4, n ? n[c + 8] - at : left,
-             _mm512_extracti64x4_epi64((__m512i)v, 1));
+    put_half(AT(listed, s, c) + at * 4, LEFT(c), _mm512_castsi512_si256((__m512i)v));
+    put_half(AT(listed, s, c + 8) + at * 4, LEFT(c + 8), _mm512_extracti64x4_epi64((__m512i)v, 1));
 }
-TL_INLINE void put8(char *const *q, const int64_t *n, char *y, int64_t pitch, int64_t c, int64_t at,
-                    int64_t left, v8 v)
+TL_INLINE void put8(int listed, tl_targets s, int64_t c, int64_t at, int64_t most, v8 v)
 {
-    if (n) left = n[c] - at;
-    if (left >= H8)
-        memcpy(AT(q, y, pitch, c) + at * 8, &v, sizeof v);
+    if (LEFT(c) >= H8)
+        memcpy(AT(listed, s, c) + at * 8, &v, sizeof v);
     else
-        _mm512_mask_storeu_epi64(AT(q, y, pitch, c) + at * 8, first_of(left), (__m512i)v);
+        _mm512_mask_storeu_epi64(AT(listed, s, c) + at * 8, first_of(LEFT(c)), (__m512i)v);
 }
 #else
 #define PUT(bytes)                                                                                 \
-    TL_INLINE void put##bytes(char *const *q, const int64_t *n, char *y, int64_t pitch, int64_t c, \
-                              int64_t at, int64_t left, v##bytes v)                                \
+    TL_INLINE void put##bytes(int listed, tl_targets s, int64_t c, int64_t at, int64_t most,       \
+                              v##bytes v)                                                          \
     {                                                                                              \
-        char *to = AT(q, y, pitch, c) + at * bytes;                                                \
-        if (n) left = n[c] - at;                                                                   \
-        if (left >= H##bytes)                                                                      \
+        char *to = AT(listed, s, c) + at * bytes;                                                  \
+        if (LEFT(c) >= H##bytes)                                                                   \
             memcpy(to, &v, sizeof v);                                                              \
         else                                                                                       \
-            for (int64_t i = 0; i < left; i++)                                                     \
+            for (int64_t i = 0; i < LEFT(c); i++)                                                  \
                 memcpy(to + i * bytes, (const char *)&v + i * bytes, bytes);                       \
     }
 PUT(4)
@@ -120,82 +117,82 @@ PUT(8)
 #undef PUT
 #endif
 
-#define ROADS(size)                                                                                \
-    TL_INLINE void to##size(char *t, int64_t stride, const char *const *p, const char *x,          \
-                            int64_t pitch, int64_t lanes, int64_t n, tl_next next)                 \
+/* Compiled for lists and for pitches. */
+#define LOOPS(size)                                                                                \
+    TL_INLINE void to##size(const tl_matrix m, const tl_origins s, int listed, int64_t n,          \
+                            tl_next next)                                                          \
     {                                                                                              \
-        const int64_t blocks = lanes / PER##size * ((n + H##size - 1) / H##size),                  \
+        const int64_t blocks = m.lanes / PER##size * ((n + H##size - 1) / H##size),                \
                       share = next.bytes / (blocks + 1);                                           \
         int64_t asked = 0, ask = 0;                                                                \
-        for (int64_t c = 0; c < lanes; c += PER##size)                                             \
+        for (int64_t c = 0; c < m.lanes; c += PER##size)                                           \
             for (int64_t at = 0; at < n; at += H##size) {                                          \
                 for (ask += share; asked < ask; asked += 64)                                       \
                     __builtin_prefetch((const void *)((uintptr_t)next.at + (uintptr_t)asked), 0,   \
                                        2);                                                         \
                 v##size v[H##size];                                                                \
                 TL_UNROLL for (int j = 0; j < H##size; j++) v[j] =                                 \
-                    get##size(p, x, pitch, c + j, at * size);                                      \
+                    get##size(listed, s, c + j, at * size);                                        \
                 STEPS##size(v) TL_UNROLL for (int j = 0; j < H##size; j++)                         \
-                    memcpy(t + ((at + j) * stride + c) * size, &v[j], sizeof v[j]);                \
+                    memcpy((char *)m.t + ((at + j) * m.stride + c) * size, &v[j], sizeof v[j]);    \
             }                                                                                      \
     }                                                                                              \
-    TL_INLINE void from##size(char *const *q, const int64_t *n, char *y, int64_t pitch,            \
-                              const char *t, int64_t stride, int64_t lanes, int64_t most)          \
+    TL_INLINE void from##size(const tl_targets s, const tl_matrix m, int listed, int64_t most)     \
     {                                                                                              \
-        for (int64_t c = 0; c < lanes; c += PER##size)                                             \
+        for (int64_t c = 0; c < m.lanes; c += PER##size)                                           \
             for (int64_t at = 0; at < most; at += H##size) {                                       \
                 v##size v[H##size];                                                                \
                 TL_UNROLL for (int j = 0; j < H##size; j++)                                        \
-                    memcpy(&v[j], t + ((at + j) * stride + c) * size, sizeof v[j]);                \
+                    memcpy(&v[j], (char *)m.t + ((at + j) * m.stride + c) * size, sizeof v[j]);    \
                 STEPS##size(v) TL_UNROLL for (int j = 0; j < H##size; j++)                         \
-                    put##size(q, n, y, pitch, c + j, at, most - at, v[j]);                         \
+                    put##size(listed, s, c + j, at, most, v[j]);                                   \
             }                                                                                      \
     }                                                                                              \
-    static void to_lanes##size(char *t, int64_t stride, const char *const *p, const char *x,       \
-                               int64_t pitch, int64_t lanes, int64_t n, tl_next next)              \
+    static void to_lanes##size(const tl_matrix *m, const tl_origins *s, int64_t n, tl_next next)   \
     {                                                                                              \
-        if (p)                                                                                     \
-            to##size(t, stride, p, NULL, 0, lanes, n, next);                                       \
+        if (s->list)                                                                               \
+            to##size(*m, *s, 1, n, next);                                                          \
         else                                                                                       \
-            to##size(t, stride, NULL, x, pitch, lanes, n, next);                                   \
+            to##size(*m, *s, 0, n, next);                                                          \
     }                                                                                              \
-    static void from_lanes##size(char *const *q, const int64_t *n, char *y, int64_t pitch,         \
-                                 const char *t, int64_t stride, int64_t lanes, int64_t most)       \
+    static void from_lanes##size(const tl_targets *s, const tl_matrix *m, int64_t most)            \
     {                                                                                              \
-        if (q)                                                                                     \
-            from##size(q, n, NULL, 0, t, stride, lanes, most);                                     \
+        if (s->list)                                                                               \
+            from##size(*s, *m, 1, most);                                                           \
         else                                                                                       \
-            from##size(NULL, NULL, y, pitch, t, stride, lanes, most);                              \
+            from##size(*s, *m, 0, most);                                                           \
     }
-ROADS(4)
-ROADS(8)
+LOOPS(4)
+LOOPS(8)
 
-static void to_lanes(void *t, int64_t stride, const char *const *p, const char *x, int64_t pitch,
-                     int64_t lanes, int64_t n, int bytes, tl_next next)
+static void to_lanes(const tl_matrix *m, const tl_origins *s, int64_t n, tl_next next)
 {
+    const int64_t bytes = m->bytes;
+    assert(m->lanes % TL_ABREAST == 0 && m->lanes <= m->stride);
     if (bytes == 4)
-        to_lanes4(t, stride, p, x, pitch, lanes, n, next);
+        to_lanes4(m, s, n, next);
     else if (bytes == 8)
-        to_lanes8(t, stride, p, x, pitch, lanes, n, next);
+        to_lanes8(m, s, n, next);
     else
         for (int64_t j = 0; j < n; j++)
-            for (int64_t c = 0; c < lanes; c++)
-                memcpy((char *)t + (j * stride + c) * bytes, AT(p, x, pitch, c) + j * bytes,
+            for (int64_t c = 0; c < m->lanes; c++)
+                memcpy((char *)m->t + (j * m->stride + c) * bytes, AT(s->list, *s, c) + j * bytes,
                        (size_t)bytes);
 }
 
-static void from_lanes(char *const *q, const int64_t *n, char *y, int64_t pitch, const void *t,
-                       int64_t stride, int64_t lanes, int64_t most, int bytes)
+static void from_lanes(const tl_targets *s, const tl_matrix *m, int64_t most)
 {
+    const int64_t bytes = m->bytes;
+    assert(m->lanes % TL_ABREAST == 0 && m->lanes <= m->stride);
     if (bytes == 4)
-        from_lanes4(q, n, y, pitch, t, stride, lanes, most);
+        from_lanes4(s, m, most);
     else if (bytes == 8)
-        from_lanes8(q, n, y, pitch, t, stride, lanes, most);
+        from_lanes8(s, m, most);
     else
-        for (int64_t c = 0; c < lanes; c++)
-            for (int64_t j = 0; j < (q ? n[c] : most); j++)
-                memcpy(AT(q, y, pitch, c) + j * bytes, (const char *)t + (j * stride + c) * bytes,
-                       (size_t)bytes);
+        for (int64_t c = 0; c < m->lanes; c++)
+            for (int64_t j = 0; j < (s->list ? s->n[c] : most); j++)
+                memcpy(AT(s->list, *s, c) + j * bytes,
+                       (const char *)m->t + (j * m->stride + c) * bytes, (size_t)bytes);
 }
 
 const tl_transpose TL_CAT(tl_transpose_, TL_ISA) = {to_lanes, from_lanes};

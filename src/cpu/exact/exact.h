@@ -20,18 +20,24 @@ extern const tl_shape tl_exact_reduce_shape, tl_exact_scan_shape, tl_exact_windo
 /* Runs a call of an exact plan (cpu/driver.h). */
 tally_status tl_exact_run(tally *ctx, int threads, const tl_call *call);
 
-/* Windows that are ranges (cpu/keys/ranges.h). count is not used. Cannot fail. */
-void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *ranges, const void *x,
-                         int64_t stride, void *y, int64_t y_stride);
-tally_status tl_exact_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan *count,
-                                  int threads, const tally_view *in, const tally_view *out,
-                                  const tally_window_options *options);
+/* Windows that are ranges (cpu/keys/ranges.h). Cannot fail. */
+void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *ranges, tl_line line);
+tally_status tl_exact_ranges_view(tally *ctx, const tl_call *call, int threads);
 
 /* For streams. scan_begin begins a scan; scan_push writes its next n results and updates *e; out
- * may be x. The windows of a slice have the parameters of tl_window_run (cpu/window.h). */
+ * may be x. */
 void tl_exact_scan_begin(tl_exact *e, const tl_plan *plan, const tally_scan_options *options);
 void tl_exact_scan_push(tl_exact *e, const tl_plan *plan, int exclusive, const void *x, int64_t n,
                         void *out);
-void tl_exact_slice(const tl_plan *plan, int threads, const tally_window_options *options,
-                    const void *x, int64_t n, int at_start, int at_end, void *out, int64_t *count);
+
+/* The next windows of a stream, as tl_window_run computes them (cpu/window.h): n elements at x, at
+ * the start or the end of the sequence or neither. Returns the number of results. */
+typedef struct tl_exact_piece {
+    const void *x;
+    int64_t n;
+    int at_start, at_end;
+    void *out;
+} tl_exact_piece;
+int64_t tl_exact_slice(const tl_plan *plan, int threads, const tally_window_options *options,
+                       const tl_exact_piece *piece);
 #endif

@@ -97,9 +97,26 @@ static inline double power(int e)
     return d;
 }
 
-TL_INLINE int block(const char *x, int64_t n, tl_exact_block *b, int levels, int without, int bytes,
-                    vreal load(const void *))
+/* Writes the parts of the block's sum. Returns a value other than 0 if a register overflowed. */
+TL_INLINE int64_t parts_of(tl_exact_block *b, int levels, vreal sum[][UNROLL], const vreal *start)
 {
+    int64_t outside = 0;
+    for (int l = 0; l < levels; l++) {
+        b->part[l] = 0;
+        for (int u = 0; u < UNROLL; u++) {
+            const vint part = (vint)sum[l][u] - (vint)start[l];
+            for (int j = 0; j < LANES; j++) {
+                outside |= (int64_t)(((uint64_t)part[j] + ((uint64_t)1 << 51)) >> 52);
+                b->part[l] += part[j];
+            }
+        }
+    }
+    return outside;
+}
+
+TL_INLINE int block(const char *x, int64_t n, tl_exact_block *b, int levels, int without, int bytes)
+{
+    assert(0 <= n && n <= TL_EXACT_BLOCK && n % STEP == 0 && b->top <= TL_EXACT_TOP_MOST);
     vreal sum[TL_EXACT_LEVELS][UNROLL], start[TL_EXACT_LEVELS];
     vreal most = {0};
     vsmall most_f32 = {0};
@@ -127,7 +144,8 @@ TL_INLINE int block(const char *x, int64_t n, tl_exact_block *b, int levels, int
         }
         TL_UNROLL
         for (int u = 0; u < UNROLL; u++) {
-            vreal r = load(x + (i + u * LANES) * bytes);
+            const char *at = x + (i + u * LANES) * bytes;
+            vreal r = bytes == 4 ? load_f32(at) : load_f64(at);
             if (without) {
                 const vint number = r == r;
                 nan += number;
@@ -145,17 +163,7 @@ TL_INLINE int block(const char *x, int64_t n, tl_exact_block *b, int levels, int
             }
         }
     }
-    int64_t outside = 0, far = 0, numbers = 0;
-    for (int l = 0; l < levels; l++) {
-        b->part[l] = 0;
-        for (int u = 0; u < UNROLL; u++) {
-            const vint part = (vint)sum[l][u] - (vint)start[l];
-            for (int j = 0; j < LANES; j++) {
-                outside |= (int64_t)(((uint64_t)part[j] + ((uint64_t)1 << 51)) >> 52);
-                b->part[l] += part[j];
-            }
-        }
-    }
+    int64_t outside = parts_of(b, levels, sum, start), far = 0, numbers = 0;
     const double bound = power(b->top + 1);
     for (int j = 0; j < LANES; j++) {
         outside |= !(most[j] < bound) || !(most_f32[j] < bound) || !(most_f32[j + LANES] < bound);
@@ -166,17 +174,17 @@ TL_INLINE int block(const char *x, int64_t n, tl_exact_block *b, int levels, int
     return (outside ? TL_EXACT_LARGE : 0) | (far ? TL_EXACT_FAR : 0);
 }
 
-#define BLOCK(name, type, most, without, load)                                                     \
+#define BLOCK(name, type, most, without)                                                           \
     static int name(const type *x, int64_t n, tl_exact_block *b)                                   \
     {                                                                                              \
         return b->levels < (most)                                                                  \
-                   ? block((const char *)x, n, b, (most)-1, without, (int)sizeof(type), load)      \
-                   : block((const char *)x, n, b, most, without, (int)sizeof(type), load);         \
+                   ? block((const char *)x, n, b, (most)-1, without, (int)sizeof(type))            \
+                   : block((const char *)x, n, b, most, without, (int)sizeof(type));               \
     }
-BLOCK(block_f32, float, 2, 0, load_f32)
-BLOCK(block_f32_without, float, 2, 1, load_f32)
-BLOCK(block_f64, double, 3, 0, load_f64)
-BLOCK(block_f64_without, double, 3, 1, load_f64)
+BLOCK(block_f32, float, 2, 0)
+BLOCK(block_f32_without, float, 2, 1)
+BLOCK(block_f64, double, 3, 0)
+BLOCK(block_f64_without, double, 3, 1)
 
 #define HIGHEST(name, type, bits, infinity)                                                        \
     static bits name(const type *x, int64_t n, int *special)                                       \

@@ -8,6 +8,7 @@
 #include "context/threads.h"
 #include "context/view.h"
 #include "cpu/shape.h"
+#include <assert.h>
 #include <stdlib.h>
 
 enum {
@@ -24,12 +25,12 @@ enum {
 
 /* ---- blocks ---- */
 
-static int run_levels(const tl_plan *plan, int is_f64, const tl_exact_guess *g, const void *x,
-                      int64_t n, int levels, tl_exact_block *b)
+/* Adds a block with b->levels levels. */
+static int run_levels(const tl_exact_kernel *k, int is_f64, const tl_exact_guess *g, const void *x,
+                      int64_t n, tl_exact_block *b)
 {
-    const tl_exact_kernel *k = plan->exact;
+    assert(0 < n && n <= TL_EXACT_BLOCK && n % k->step == 0);
     b->top = g->top;
-    b->levels = levels;
     if (is_f64) return (g->without ? k->f64_without : k->f64)(x, n, b);
     return (g->without ? k->f32_without : k->f32)(x, n, b);
 }
@@ -42,13 +43,15 @@ static int run(const tl_plan *plan, int is_f64, tl_exact_guess *g, const void *x
     if (g->wide > 0) {
         g->wide--;
     } else {
-        const int why = run_levels(plan, is_f64, g, x, n, all - 1, b);
+        b->levels = all - 1;
+        const int why = run_levels(plan->exact, is_f64, g, x, n, b);
         if (!why) g->far = 0;
         if (why != TL_EXACT_FAR) return why;
         g->far += g->far < PAUSE_MOST;
         g->wide = (1 << g->far) - 2;
     }
-    return run_levels(plan, is_f64, g, x, n, all, b);
+    b->levels = all;
+    return run_levels(plan->exact, is_f64, g, x, n, b);
 }
 
 /* Measures the range of a block. */
@@ -84,11 +87,11 @@ static void one_by_one(tl_exact *e, int is_f64, const void *data, int64_t n)
     }
 }
 
-/* Requires: n is a multiple of the kernel's step. */
 static void add_block(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int is_f64,
                       const void *x, int64_t n)
 {
     tl_exact_block b;
+    assert(n % plan->exact->step == 0);
     if (g->pause > 0) {
         g->pause--;
         one_by_one(e, is_f64, x, n);
@@ -240,6 +243,7 @@ static __attribute__((noinline)) void add_packed(tl_exact *e, const tl_plan *pla
 
 void tl_exact_add(tl_exact *e, const tl_plan *plan, const void *x, int64_t stride, int64_t n)
 {
+    assert(n >= 0 && (stride == 1 || n <= 1 || !plan->in || !plan->in->apply_two));
     e->count += n;
     if (plan->in && plan->in->apply_two)
         add_gathered(e, plan, x, n);
@@ -316,17 +320,17 @@ typedef struct {
     char pack[PIECE * 8];
 } strip;
 
-static void add_strip(strip *s, const tl_plan *plan, const tally_view *in, int64_t first,
-                      int64_t width, int64_t from, int64_t end)
+/* Adds `width` columns of n rows. x: the first element; rows are `stride` elements apart. */
+static void add_strip(strip *s, const tl_plan *plan, const char *x, int64_t stride, int64_t n,
+                      int64_t width)
 {
     const int64_t bytes = plan->op->elem_bytes;
+    assert(0 < width && width <= COLUMNS);
     for (int64_t c = 0; c < width; c++) tl_exact_clear(&s->e[c]);
-    for (int64_t m; from < end; from += m) {
-        m = end - from < PIECE / COLUMNS * 4 ? end - from : PIECE / COLUMNS * 4;
+    for (int64_t m; n > 0; n -= m, x += m * stride * bytes) {
+        m = n < PIECE / COLUMNS * 4 ? n : PIECE / COLUMNS * 4;
         for (int64_t c = 0; c < width; c++) {
-            int64_t n;
-            const char *at = tl_view_row(in, first + c, bytes, &n);
-            tl_copy_strided(s->pack, 1, at + from * in->stride * bytes, in->stride, m, bytes);
+            tl_copy_strided(s->pack, 1, x + c * bytes, stride, m, bytes);
             tl_exact_add(&s->e[c], plan, s->pack, 1, m);
         }
     }
@@ -350,8 +354,11 @@ static void add_strips(void *data, const tl_worker *worker)
     for (int64_t j; (j = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t first = j / a->parts * COLUMNS, part = j % a->parts,
                       width = in->rows - first < COLUMNS ? in->rows - first : COLUMNS;
-        add_strip(s, a->plan, in, first, width, in->n / a->parts * part,
-                  part + 1 < a->parts ? in->n / a->parts * (part + 1) : in->n);
+        const int64_t from = in->n / a->parts * part,
+                      end = part + 1 < a->parts ? in->n / a->parts * (part + 1) : in->n;
+        add_strip(s, a->plan,
+                  (const char *)in->data + (from * in->stride + first) * a->plan->op->elem_bytes,
+                  in->stride, end - from, width);
         if (a->joined) {
             tl_lock_take(TL_LOCK_EXACT);
             for (int64_t c = 0; c < width; c++) tl_exact_join(&a->joined[first + c], &s->e[c], 1);

@@ -7,6 +7,7 @@
 #include "context/view.h"
 #include "cpu/keys/ranges.h"
 #include "cpu/shape.h"
+#include <assert.h>
 #include <stdlib.h>
 
 enum {
@@ -278,19 +279,21 @@ static int64_t windows(job *w, int threads, int at_start, int at_end)
     return results;
 }
 
-void tl_exact_slice(const tl_plan *plan, int threads, const tally_window_options *o, const void *x,
-                    int64_t n, int at_start, int at_end, void *out, int64_t *count)
+int64_t tl_exact_slice(const tl_plan *plan, int threads, const tally_window_options *o,
+                       const tl_exact_piece *of)
 {
-    job w = {plan, o, {(char *)(uintptr_t)x, plan->op->elem_bytes}, {out, plan->op->result_bytes},
-             n,    0};
-    *count = windows(&w, threads, at_start, at_end);
+    job w = {.plan = plan,
+             .o = o,
+             .x = {(char *)(uintptr_t)of->x, plan->op->elem_bytes},
+             .y = {of->out, plan->op->result_bytes},
+             .n = of->n};
+    return windows(&w, threads, of->at_start, of->at_end);
 }
 
 static tally_status window_dense(tl_thread *t, const tl_part *p)
 {
-    int64_t count;
-    tl_exact_slice(t->run->call->plan, t->threads, t->run->call->window, p->x, p->n, p->first,
-                   p->last, p->y, &count);
+    tl_exact_slice(t->run->call->plan, t->threads, t->run->call->window,
+                   &(tl_exact_piece){p->x, p->n, p->first, p->last, p->y});
     return TALLY_OK;
 }
 
@@ -319,19 +322,23 @@ static void add_some(tl_exact *e, const tl_plan *plan, line x, int64_t low, int6
     }
 }
 
-/* Changes e from the sum of *from .. *end - 1 to that of a .. b - 1: by the elements at both ends,
- * or from the beginning if that costs less. */
-static void move(tl_exact *e, const tl_plan *plan, line x, int64_t *from, int64_t *end, int64_t a,
-                 int64_t b)
+typedef struct {
+    int64_t from, end; /* elements from .. end - 1 */
+} span;
+
+/* Changes e from the sum of `was` to that of `is`: by the elements at both ends, or from the
+ * beginning if that costs less. */
+static void move(tl_exact *e, const tl_plan *plan, line x, span was, span is)
 {
     /* the elements between these leave or enter */
-    const int64_t ends[2][2] = {{*from, a}, {b, *end}};
+    const int64_t ends[2][2] = {{was.from, is.from}, {is.end, was.end}};
     int64_t far = 0;
+    assert(is.from <= is.end);
     for (int k = 0; k < 2; k++)
         far += ends[k][0] < ends[k][1] ? ends[k][1] - ends[k][0] : ends[k][0] - ends[k][1];
-    if (far > b - a || a >= *end || b <= *from) {
+    if (far > is.end - is.from || is.from >= was.end || is.end <= was.from) {
         tl_exact_clear(e);
-        tl_exact_add(e, plan, place(x, a), x.stride / plan->op->elem_bytes, b - a);
+        tl_exact_add(e, plan, place(x, is.from), x.stride / plan->op->elem_bytes, is.end - is.from);
     } else {
         for (int k = 0; k < 2; k++) {
             const int sign = ends[k][0] < ends[k][1] ? -1 : 1;
@@ -342,8 +349,6 @@ static void move(tl_exact *e, const tl_plan *plan, line x, int64_t *from, int64_
         }
         if (e->waiting > TL_EXACT_MOST / 2) prepare_for(e, 0);
     }
-    *from = a;
-    *end = b;
 }
 
 enum { RANGES_SHARE = 4096 }; /* ranges of a chunk */
@@ -360,37 +365,39 @@ static void range_share(void *data, int64_t k)
     const tl_ranges *s = w->ranges;
     const tl_scalar *op = w->plan->op;
     tl_exact e;
-    int64_t from = 0, end = 0, a, b;
+    span was = {0, 0}, is;
     tl_exact_begin(&e);
     for (int64_t r = k * RANGES_SHARE; r < s->results && r < (k + 1) * RANGES_SHARE; r++) {
-        const int full = tl_range_at(s, r, &a, &b);
-        move(&e, w->plan, w->x, &from, &end, a, b);
-        if (full && b > a && e.count - (op->masked ? e.nan : 0) >= s->min_count)
+        const int full = tl_range_at(s, r, &is.from, &is.end);
+        move(&e, w->plan, w->x, was, is);
+        was = is;
+        if (full && is.end > is.from && e.count - (op->masked ? e.nan : 0) >= s->min_count)
             tl_exact_lower(&e, tl_exact_form_of(op), place(w->y, r));
         else
             op->empty(w->plan->par, place(w->y, r));
     }
 }
 
-void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *s, const void *data,
-                         int64_t stride, void *out, int64_t y_stride)
+void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *s, tl_line l)
 {
-    range_work all = {
-        plan, s, {(char *)(uintptr_t)data, tl_step(stride, plan->op->elem_bytes)}, {out, y_stride}};
+    range_work all = {plan,
+                      s,
+                      {(char *)(uintptr_t)l.x, tl_step(l.stride, plan->op->elem_bytes)},
+                      {l.y, l.y_stride}};
     tl_for(threads, (s->results + RANGES_SHARE - 1) / RANGES_SHARE, range_share, &all);
 }
 
-tally_status tl_exact_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan *count,
-                                  int threads, const tally_view *in, const tally_view *out,
-                                  const tally_window_options *o)
+tally_status tl_exact_ranges_view(tally *ctx, const tl_call *call, int threads)
 {
-    const int64_t bytes = plan->op->elem_bytes, result = plan->op->result_bytes;
-    for (int64_t r = 0; r < in->rows; r++) {
+    const tl_scalar *op = call->plan->op;
+    for (int64_t r = 0; r < call->in->rows; r++) {
         int64_t n, m;
-        const char *x = tl_view_row(in, r, bytes, &n);
-        char *y = tl_view_row(out, r, result, &m);
-        const tl_ranges ranges = tl_ranges_of(o, n);
-        tl_exact_ranges_run(plan, threads, &ranges, x, in->stride, y, tl_step(out->stride, result));
+        const char *x = tl_view_row(call->in, r, op->elem_bytes, &n);
+        char *y = tl_view_row(call->out, r, op->result_bytes, &m);
+        const tl_ranges ranges = tl_ranges_of(call->window, n);
+        tl_exact_ranges_run(
+            call->plan, threads, &ranges,
+            (tl_line){x, call->in->stride, y, tl_step(call->out->stride, op->result_bytes)});
     }
     return TALLY_OK;
 }

@@ -6,6 +6,8 @@
 #include "context/scratch.h"
 #include "context/threads.h"
 #include "context/view.h"
+#include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +31,7 @@ typedef struct {
 } strip;
 
 typedef struct {
-    tl_grid base; /* must be first */
+    tl_grid base;
     tl_plan plan;
     tl_lanes_job job;
     int64_t width, count;  /* sequences, and steps pushed */
@@ -38,6 +40,7 @@ typedef struct {
     char *rows;     /* BLOCK steps */
     int64_t passes; /* passes over all strips so far */
 } grid;
+_Static_assert(offsetof(grid, base) == 0, "a grid begins with its base");
 
 static int lanes_of(const grid *g) { return g->plan.core->vector_lanes; }
 static int64_t padded(const grid *g, int64_t width)
@@ -81,6 +84,7 @@ static void keep(const grid *g, const strip *t, const tally_view *in, const char
                  int64_t n)
 {
     const int64_t bytes = g->plan.op->elem_bytes, pitch = g->pitch * bytes;
+    assert(0 <= at && at + n <= BLOCK && g->pitch >= t->width);
     for (int64_t i = 0; i < n; i++)
         tl_copy_strided(t->rows + (at + i) * pitch, 1, x + i * in->stride * bytes, in->row_stride,
                         t->width, bytes);
@@ -97,10 +101,21 @@ static int is_direct(const grid *g, const strip *t, const tally_view *in)
     return !g->plan.in && in->row_stride == 1 && t->width % lanes_of(g) == 0;
 }
 
+/* A push, or the results of everything pushed. */
+typedef struct {
+    tally *ctx;
+    grid *g;
+    const tally_view *in, *out;
+    char *results;
+    int64_t ahead;
+    size_t some_bytes;
+} pass;
+
 /* some: space for TRANSPOSED steps. */
-static void fold_strip(const grid *g, tl_lanes_room *room, strip *t, const tally_view *in,
-                       int64_t ahead, char *some)
+static void fold_strip(const pass *a, tl_lanes_room *room, strip *t, char *some)
 {
+    const grid *g = a->g;
+    const tally_view *in = a->in;
     const int64_t bytes = g->plan.op->elem_bytes;
     const tl_lanes_from block = kept(g, t);
     const int direct = is_direct(g, t, in),
@@ -112,14 +127,15 @@ static void fold_strip(const grid *g, tl_lanes_room *room, strip *t, const tally
         if (!have && left >= BLOCK && turns) {
             const tl_lanes_from from = {some, t->width, t->width, !g->plan.in, 1, 0};
             now = left < TRANSPOSED ? BLOCK : TRANSPOSED;
-            g->plan.transpose->to_lanes(some, t->width, NULL, x, in->row_stride * bytes, t->width,
-                                        now, (int)bytes, (tl_next){0});
+            g->plan.transpose->to_lanes(&(tl_matrix){some, t->width, t->width, (int)bytes},
+                                        &(tl_origins){.first = x, .pitch = in->row_stride * bytes},
+                                        now, (tl_next){0});
             tl_lanes_feed(room, &from, at, now, NULL, 0, 0);
             continue;
         }
         if (!have && left >= BLOCK && (direct || t->width <= LANES_MOST)) {
             const tl_lanes_from from = {
-                x, in->stride, t->width, direct ? TL_ALL_ROWS : 0, in->row_stride, ahead};
+                x, in->stride, t->width, direct ? TL_ALL_ROWS : 0, in->row_stride, a->ahead};
             now = left & -(int64_t)BLOCK;
             tl_lanes_feed(room, &from, at, now, NULL, 0, 0);
             continue;
@@ -131,9 +147,10 @@ static void fold_strip(const grid *g, tl_lanes_room *room, strip *t, const tally
 }
 
 /* some: space for the results of a block. */
-static void scan_strip(const grid *g, tl_lanes_room *room, strip *t, const tally_view *in,
-                       const tally_view *out, int64_t ahead, char *some)
+static void scan_strip(const pass *a, tl_lanes_room *room, strip *t, char *some)
 {
+    const grid *g = a->g;
+    const tally_view *in = a->in, *out = a->out;
     const int64_t bytes = g->plan.op->elem_bytes, result = g->plan.op->result_bytes;
     const tl_lanes_from block = kept(g, t);
     const int whole = !g->plan.out && t->width % lanes_of(g) == 0;
@@ -147,9 +164,12 @@ static void scan_strip(const grid *g, tl_lanes_room *room, strip *t, const tally
          at += now, left -= now, x += now * in->stride * bytes, y += now * out->stride * result) {
         const int64_t have = at & (BLOCK - 1);
         if (!have && left >= BLOCK) {
-            const tl_lanes_from from = {
-                x,    in->stride, t->width, is_direct(g, t, in) ? TL_ALL_ROWS : 0, in->row_stride,
-                ahead};
+            const tl_lanes_from from = {x,
+                                        in->stride,
+                                        t->width,
+                                        is_direct(g, t, in) ? TL_ALL_ROWS : 0,
+                                        in->row_stride,
+                                        a->ahead};
             const tl_lanes_to there = {.out = y,
                                        .step = out->stride,
                                        .col_step = out->row_stride,
@@ -181,16 +201,6 @@ static void result_strip(const grid *g, tl_lanes_room *room, strip *t, char *out
     }
 }
 
-/* A push, or the results of everything pushed. */
-typedef struct {
-    tally *ctx;
-    grid *g;
-    const tally_view *in, *out;
-    char *results;
-    int64_t ahead;
-    size_t some_bytes;
-} pass;
-
 /* Returns the next strip from *at on that no thread has taken in this pass. There is one for each
  * chunk that is taken. */
 static strip *take_strip(const grid *g, int64_t *at)
@@ -220,9 +230,9 @@ static void do_strips(void *with, const tl_worker *worker)
         if (!all->in)
             result_strip(g, &room, t, all->results);
         else if (g->job.verb == TL_SCAN)
-            scan_strip(g, &room, t, all->in, all->out, all->ahead, some);
+            scan_strip(all, &room, t, some);
         else
-            fold_strip(g, &room, t, all->in, all->ahead, some);
+            fold_strip(all, &room, t, some);
     }
 }
 
@@ -249,6 +259,7 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
                          const tally_view *out)
 {
     grid *g = (grid *)base;
+    assert(in->rows == g->width);
     if (!grow(g, g->count + in->n))
         return tl_no_memory(ctx, (size_t)g->width * sizeof(tl_state), "the nodes of a field");
     tally_status status = run(ctx, g, threads, in, out, NULL);

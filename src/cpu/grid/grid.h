@@ -25,10 +25,8 @@ enum { TL_GRID_STRIP = 1024, TL_GRID_AHEAD = 16 };
 tl_grid *tl_grid_open(const tl_plan *plan, int64_t rows, int scans,
                       const tally_scan_options *options);
 
-/* Writes the nodes of elements `start` and up of each sequence of a checked and normalised view.
- * The nodes have the levels level[0 .. count - 1]. For each node, states has the state of each
- * sequence. */
+/* Writes the nodes of each sequence of a checked and normalised view. The nodes have the start and
+ * the levels of `of`. For each node, states has the state of each sequence. */
 tally_status tl_grid_slab(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
-                          int64_t start, int count, const unsigned char *level,
-                          unsigned char *states);
+                          const tl_slab *of, unsigned char *states);
 #endif

@@ -7,6 +7,7 @@
 #include "context/scratch.h"
 #include "context/threads.h"
 #include "context/view.h"
+#include <assert.h>
 #include <string.h>
 
 typedef struct {
@@ -39,6 +40,7 @@ static void slab_strip(const slab *b, tl_lanes_room *room, int64_t col, int64_t 
                                     b->in->row_stride,
                                     fetch ? TL_GRID_AHEAD : 0};
         size = (int64_t)1 << b->level[j];
+        assert(size > 0 && size <= n);
         tl_lanes_fold(room, &from, size, NULL, 0);
         for (int64_t c = 0; c < width; c++) {
             tl_state s;
@@ -65,6 +67,7 @@ static void slab_row(const slab *b, int threads, int64_t row)
         tl_copy_strided(pack, 1, x + at * stride * bytes, stride, now, bytes);
         tl_push_slab(b->plan, 1, pack, now, &c);
     }
+    assert(c.count == b->count);
     for (int j = 0; j < b->count; j++)
         memcpy(state_of(b, j, row), &c.node[j], b->plan->op->state_bytes);
 }
@@ -96,11 +99,10 @@ static void do_strips(void *data, const tl_worker *worker)
 }
 
 tally_status tl_grid_slab(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
-                          int64_t start, int count, const unsigned char *level,
-                          unsigned char *states)
+                          const tl_slab *of, unsigned char *states)
 {
     enum { LONG = 128 }; /* longer rows go one by one */
-    const slab b = {plan, in, start, count, level, states};
+    const slab b = {plan, in, of->start, of->count, of->level, states};
     const int lanes = plan->core->vector_lanes, direct = !plan->in && in->row_stride == 1;
     const int alone = in->rows < lanes || plan->op->indexed || plan->op->inputs == 2 ||
                       (in->stride == 1 && in->n >= LONG);

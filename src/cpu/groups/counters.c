@@ -13,6 +13,7 @@
 #include "cpu/exact/exact.h"
 #include "cpu/widen.h"
 #include "cpu/shape.h"
+#include <assert.h>
 #include <stdlib.h>
 
 enum {
@@ -151,13 +152,13 @@ static inline void copy(void *to, const void *from, size_t n)
         memcpy(to, from, n);
 }
 
-/* Appends the node of 2^level elements to the group. Requires: the group's n is a multiple of
- * 2^level. */
+/* Appends the node of 2^level elements to the group. */
 static inline int push_node(const tl_counters *c, part *a, group *g, int level, tl_state *node)
 {
     const tl_scalar *const op = c->plan.op;
     const int64_t size = (int64_t)1 << level;
     int count = __builtin_popcountll((unsigned long long)g->n);
+    assert(g->n % size == 0);
     if (!g->n && (g->block = take_block(c, a, 0)) == NONE) return 0;
     unsigned char *items = block_at(c, a, g->size, g->block);
     for (; g->n >> level & 1; level++) {
@@ -246,7 +247,8 @@ static int push_exact(const tl_counters *c, part *a, int64_t at, const char *x)
 static int push_part(tl_counters *c, int p, const char *x, const int32_t *codes, int64_t n)
 {
     part *const a = &c->part[p];
-    const uint32_t mask = (uint32_t)c->parts - 1; /* Requires: parts is a power of two. */
+    const uint32_t mask = (uint32_t)c->parts - 1;
+    assert(0 <= p && p < c->parts && (c->parts & (c->parts - 1)) == 0);
     const int shift = __builtin_ctz((unsigned)c->parts);
     const size_t bytes = c->plan.op->elem_bytes;
     struct {

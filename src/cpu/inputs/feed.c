@@ -29,11 +29,15 @@ void tl_feed_begin(tl_feed *f, const tl_scalar *named, tl_par par, int absent, i
 {
     *f = (tl_feed){.counted = 0};
     tl_form_begin(&f->form, named, par, absent);
-    const int kind = f->form.kind,
-              own = kind == TL_FORM_NAN || (kind == TL_FORM_BLANK && f->form.op == named);
+    const int kind = f->form.kind, own = kind == TL_FORM_BLANK && f->form.op == named;
     f->counted = kind == TL_FORM_MARK || kind == TL_FORM_STATES || (by_states && absent && !own);
     if (by_states || (kind == TL_FORM_MARK && !has_own_states(&f->form)))
-        f->form = (tl_form){TL_FORM_STATES, named, named, par, own ? f->form.fill : 0};
+        f->form = (tl_form){.kind = TL_FORM_STATES,
+                            .named = named,
+                            .op = named,
+                            .par = par,
+                            .fill = own ? f->form.fill : 0,
+                            .absent = absent};
 }
 
 /* ---- prepared elements ---- */
@@ -75,9 +79,9 @@ static tally_status prepare(tally *ctx, const tl_feed *f, const tally_view *in, 
     }
     const int exchanged = columns_are_adjacent(in);
     const tally_view from = exchanged ? tl_view_turned(in) : *in;
-    tally_status status = tl_gather_dense(ctx, &f->form, &from, &r->plan, 0, 0, &r->made);
+    tally_status status = tl_gather_dense(ctx, &f->form, &from, &r->plan, 0, &r->made);
     if (!status && (counts || states))
-        status = tl_gather_dense(ctx, &f->form, &from, &r->plan, 0, 1, &r->counts);
+        status = tl_gather_numbers(ctx, &f->form, &from, &r->plan, 0, &r->counts);
     if (status) return status;
     r->work = exchanged ? tl_view_turned(&r->made.view) : r->made.view;
     r->count_work = exchanged ? tl_view_turned(&r->counts.view) : r->counts.view;
@@ -90,8 +94,8 @@ static tally_status prepare(tally *ctx, const tl_feed *f, const tally_view *in, 
         if (r->work.next)
             r->plan.par.second = (int64_t)((uintptr_t)r->next.data - (uintptr_t)r->work.data);
     } else {
-        const tl_form made = {f->form.kind == TL_FORM_PLAIN ? TL_FORM_PLAIN : TL_FORM_READY,
-                              f->form.named, f->form.op, f->form.par, 0};
+        tl_form made = f->form;
+        made.kind = TL_FORM_PLAIN;
         tl_gather_direct(&r->gather, &made, &r->work, &r->plan);
     }
     r->work.next = NULL;
@@ -149,13 +153,19 @@ static void push_element(const tl_plan *plan, tl_counter *c, const void *x, int 
     tl_counter_push(c, plan->op, 0, &s);
 }
 
-/* Scans n elements of a dense sequence. out NULL: no results are written. */
-static void scan_elements(prefix_counter *w, const tl_plan *plan, const char *x, const float *there,
-                          int64_t n, int exclusive, char *out, int64_t out_step)
+/* Prepared elements of a sequence, without gaps. */
+typedef struct {
+    const char *x;
+    const float *there;
+    int64_t n;
+} row_of;
+
+static void scan_elements(prefix_counter *w, const tl_plan *plan, row_of e, int exclusive,
+                          char *out, int64_t out_step)
 {
-    for (int64_t i = 0; i < n; i++, out += out_step) {
+    for (int64_t i = 0; i < e.n; i++, out += out_step) {
         if (exclusive) walk_result(w, plan, out);
-        push_element(plan, &w->c, x + i * plan->op->elem_bytes, there[i] == there[i]);
+        push_element(plan, &w->c, e.x + i * plan->op->elem_bytes, e.there[i] == e.there[i]);
         walk_over(w, plan->op, w->c.count - 1);
         if (!exclusive) walk_result(w, plan, out);
     }
@@ -164,24 +174,18 @@ static void scan_elements(prefix_counter *w, const tl_plan *plan, const char *x,
 /* The index of the first prepared element of a row. */
 static int64_t place(const tally_view *v, int64_t row) { return row * v->row_stride; }
 
-/* Returns prepared elements of a sequence without gaps; they are copied to `room` if they have
- * gaps. */
-typedef struct {
-    const char *x;
-    const float *there;
-} row_of;
-
+/* Elements that have gaps are copied to `room`. */
 static row_of bring(const prepared *r, int64_t row, char *room)
 {
     const tally_view *v = &r->work;
     const int64_t bytes = r->plan.op->elem_bytes, at = place(v, row);
     const char *x = (const char *)v->data + at * bytes;
-    if (v->stride == 1 || v->n == 1) return (row_of){x, r->there + at};
+    if (v->stride == 1 || v->n == 1) return (row_of){x, r->there + at, v->n};
     float *const there = (float *)(room + ((v->n * bytes + 7) & -(int64_t)8));
     tl_copy_strided(room, 1, x, v->stride, v->n, bytes);
     tl_copy_strided((char *)there, 1, (const char *)(r->there + at), v->stride, v->n,
                     (int64_t)sizeof(float));
-    return (row_of){room, there};
+    return (row_of){room, there, v->n};
 }
 
 static size_t room_of(const prepared *r)
@@ -210,7 +214,7 @@ static void slab_rows(void *data, const tl_worker *worker)
             const row_of e = bring(r, row, room);
             tl_counter_init(&c, a->slab->start);
             c.counted = a->slab->counted;
-            for (int64_t i = 0; i < r->work.n; i++)
+            for (int64_t i = 0; i < e.n; i++)
                 push_element(&r->plan, &c, e.x + i * r->plan.op->elem_bytes,
                              e.there[i] == e.there[i]);
             tl_slab_set(a->slab, a->first + row, &c);
@@ -238,9 +242,10 @@ static void to_law(const tl_form *form, const void *state, int64_t kept, tl_stat
 }
 
 /* Fills rows first and up of the slab with the rows of `in`. */
-static tally_status slab_block(tally *ctx, const tl_feed *f, int threads, const tally_view *in,
-                               tl_slab *slab, int64_t first)
+static tally_status slab_block(tally *ctx, const tl_feed *f, const tally_view *in, tl_slab *slab,
+                               int64_t first)
 {
+    const int threads = tally_threads(ctx);
     const tl_form *form = &f->form;
     const int counts = f->counted && !keeps_count(form);
     const size_t bytes = form->op->state_bytes, all = (size_t)(slab->count * in->rows);
@@ -255,12 +260,9 @@ static tally_status slab_block(tally *ctx, const tl_feed *f, int threads, const 
     unsigned char *const made = status ? NULL : malloc(all * bytes + 1);
     int64_t *const kept = status || !counts ? NULL : malloc(all * sizeof *kept + 1);
     if (!status && (!made || (counts && !kept))) status = tl_no_memory(ctx, all * bytes, "nodes");
-    if (!status)
-        status = tl_grid_slab(ctx, &r.plan, threads, &r.work, slab->start, slab->count, slab->level,
-                              made);
+    if (!status) status = tl_grid_slab(ctx, &r.plan, threads, &r.work, slab, made);
     if (!status && counts)
-        status = tl_grid_slab(ctx, &r.count, threads, &r.count_work, slab->start, slab->count,
-                              slab->level, (unsigned char *)kept);
+        status = tl_grid_slab(ctx, &r.count, threads, &r.count_work, slab, (unsigned char *)kept);
     for (int node = 0; node < slab->count && !status; node++) {
         const size_t at = (size_t)(node * in->rows);
         if (!f->counted)
@@ -296,15 +298,14 @@ static int64_t rows_at_once(const tl_feed *f, const tally_view *in)
     return most < 16 ? 16 : most & -(int64_t)16;
 }
 
-tally_status tl_feed_slab(tally *ctx, const tl_feed *f, int threads, const tally_view *in,
-                          tl_slab *slab)
+tally_status tl_feed_slab(tally *ctx, const tl_feed *f, const tally_view *in, tl_slab *slab)
 {
     const int64_t each = rows_at_once(f, in);
     tally_status status = TALLY_OK;
     for (int64_t row = 0; row < in->rows && !status; row += each) {
         tally_view next, part = rows_of(in, row, in->rows - row < each ? in->rows - row : each);
         if (in->next) next = rows_of(in->next, row, part.rows), part.next = &next;
-        status = slab_block(ctx, f, threads, &part, slab, row);
+        status = slab_block(ctx, f, &part, slab, row);
     }
     return status;
 }
@@ -341,9 +342,11 @@ static void from_form(const tl_form *form, const tl_counter *from, const tl_coun
 }
 
 /* Scans prepared elements by kernels into dense results. */
-static tally_status scan_by_kernels(tally *ctx, const tl_feed *f, int threads, const prepared *r,
-                                    int64_t n, char *out, tl_scan *s, const void *init)
+static tally_status scan_by_kernels(tally *ctx, const tl_feed *f, const prepared *r, char *out,
+                                    tl_scan *s, const void *init)
 {
+    const int threads = tally_threads(ctx);
+    const int64_t n = r->work.n;
     const tl_form *form = &f->form;
     tl_scan t = *s;
     tl_counter counts;
@@ -365,8 +368,8 @@ static tally_status scan_by_kernels(tally *ctx, const tl_feed *f, int threads, c
     return status;
 }
 
-tally_status tl_feed_scan(tally *ctx, const tl_feed *f, int threads, const tally_view *in,
-                          const tally_view *out, tl_scan *s, const void *init)
+tally_status tl_feed_scan(tally *ctx, const tl_feed *f, const tally_view *in, const tally_view *out,
+                          tl_scan *s, const void *init)
 {
     const tl_form *form = &f->form;
     const int64_t bytes = form->op->result_bytes;
@@ -376,15 +379,13 @@ tally_status tl_feed_scan(tally *ctx, const tl_feed *f, int threads, const tally
     if (!status && form->kind == TL_FORM_STATES) {
         prefix_counter w;
         walk_begin(&w, form->op, &s->done, s->seeded ? &s->init : NULL);
-        scan_elements(&w, &r.plan, r.work.data, r.there, in->n, s->exclusive, out->data,
+        scan_elements(&w, &r.plan, (row_of){r.work.data, r.there, in->n}, s->exclusive, out->data,
                       tl_step(out->stride, bytes));
         s->done = w.c;
     } else if (!status) {
         if (out->stride != 1 && in->n > 1 && !(dense = malloc((size_t)(in->n * bytes))))
             status = tl_no_memory(ctx, (size_t)(in->n * bytes), "the results");
-        if (!status)
-            status =
-                scan_by_kernels(ctx, f, threads, &r, in->n, dense ? dense : out->data, s, init);
+        if (!status) status = scan_by_kernels(ctx, f, &r, dense ? dense : out->data, s, init);
         if (!status && dense) tl_copy_strided(out->data, out->stride, dense, 1, in->n, bytes);
     }
     free(dense);
@@ -396,17 +397,15 @@ typedef struct {
     const tl_feed *f;
     const prepared *r;
     const tally_view *out;
-    const tl_slab *from; /* NULL: no elements before */
-    tl_slab *to;
+    const tl_feed_rows *rows;
     int64_t first; /* the slabs' row for row 0 of r */
-    int exclusive;
-    const tl_state *init;
 } scan_work;
 
 static void scan_rows(void *data, const tl_worker *worker)
 {
     const scan_work *a = data;
     const prepared *r = a->r;
+    const tl_feed_rows *rows = a->rows;
     const tl_scalar *op = a->f->form.op;
     prefix_counter *const w = malloc(sizeof *w);
     char *const room = malloc(room_of(r));
@@ -416,22 +415,22 @@ static void scan_rows(void *data, const tl_worker *worker)
             const row_of e = bring(r, row, room);
             tl_counter c;
             tl_counter_init(&c, 0);
-            if (a->from) tl_slab_get(a->from, a->first + row, &c);
-            if (a->to->counted) tl_counter_raise(&c, op);
-            walk_begin(w, op, &c, a->init);
-            scan_elements(w, &r->plan, e.x, e.there, r->work.n, a->exclusive,
+            if (rows->from) tl_slab_get(rows->from, a->first + row, &c);
+            if (rows->to->counted) tl_counter_raise(&c, op);
+            walk_begin(w, op, &c, rows->init);
+            scan_elements(w, &r->plan, e, rows->exclusive,
                           tl_view_row(a->out, a->first + row, op->result_bytes, &m),
                           tl_step(a->out->stride, op->result_bytes));
-            tl_slab_set(a->to, a->first + row, &w->c);
+            tl_slab_set(rows->to, a->first + row, &w->c);
         }
     free(w);
     free(room);
 }
 
-tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, int threads, const tally_view *in,
-                               const tally_view *out, const tl_slab *from, tl_slab *to,
-                               int exclusive, const tl_state *init)
+tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, const tally_view *in,
+                               const tally_view *out, const tl_feed_rows *rows)
 {
+    const int threads = tally_threads(ctx);
     const int64_t each = rows_at_once(f, in);
     tally_status status = TALLY_OK;
     for (int64_t first = 0; first < in->rows && !status; first += each) {
@@ -440,7 +439,7 @@ tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, int threads, const 
         if (in->next) next = rows_of(in->next, first, part.rows), part.next = &next;
         prepared r;
         status = prepare(ctx, f, &part, 0, &r);
-        scan_work all = {f, &r, out, from, to, first, exclusive, init};
+        scan_work all = {f, &r, out, rows, first};
         if (!status && !tl_parallel(part.rows > 64 ? threads : 1, (part.rows + ROWS - 1) / ROWS,
                                     scan_rows, &all))
             status = tl_no_memory(ctx, sizeof(prefix_counter), "a scan");
@@ -451,9 +450,10 @@ tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, int threads, const 
 
 /* ---- grids ---- */
 
-tally_status tl_feed_grid(tally *ctx, const tl_feed *f, int threads, const tally_view *in,
-                          const tally_view *out, tl_grid *grid, int64_t *pushed)
+tally_status tl_feed_grid(tally *ctx, const tl_feed *f, const tally_view *in, const tally_view *out,
+                          tl_grid *grid, int64_t *pushed)
 {
+    const int threads = tally_threads(ctx);
     const tl_scalar *op = f->form.op;
     const int64_t most = BLOCK_BYTES / op->elem_bytes / in->rows,
                   each = most < TL_GRID_BLOCK ? 1 : most & -(int64_t)TL_GRID_BLOCK;
@@ -464,7 +464,7 @@ tally_status tl_feed_grid(tally *ctx, const tl_feed *f, int threads, const tally
                          side = tl_view_turned(&part),
                          to = tl_view_part(out, at, n, op->result_bytes);
         tl_gathered made = {.memory = NULL};
-        status = tl_gather_dense(ctx, &f->form, &side, &f->plan, 0, 0, &made);
+        status = tl_gather_dense(ctx, &f->form, &side, &f->plan, 0, &made);
         const tally_view steps = tl_view_turned(&made.view);
         if (!status) status = grid->calls->push(ctx, grid, threads, &steps, &to);
         if (!status) *pushed += n;

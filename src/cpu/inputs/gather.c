@@ -4,6 +4,8 @@
 #include "context/view.h"
 #include "dtype/dtype.h"
 #include "dtype/dtype_traits.h"
+#include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +14,7 @@ enum { PIECE = 512, ROOM = PIECE * 8 }; /* elements that are prepared at a time,
 /* m elements of each input before they are prepared, and their validity bits. */
 typedef struct {
     const char *x[2];
-    const unsigned char *valid[2];
-    int64_t bit[2];
+    tl_bits bits[2];
 } raw;
 
 /* ---- preparing ---- */
@@ -48,9 +49,10 @@ static void one_input(const tl_gather *g, int k, const char *x, int64_t m, char 
     if (g->unsign && k == 0) unsign(to, g->bytes, m);
 }
 
-/* Prepares m <= PIECE elements: the first input to `to`, the second to `second`. */
+/* Prepares m elements: the first input to `to`, the second to `second`. */
 static void prepare(const tl_gather *g, const raw *r, int64_t m, char *to, char *second)
 {
+    assert(0 < m && m <= PIECE);
     const char *x = r->x[0];
     if (g->of[0].in || g->quiet || g->unsign || g->zeros || g->joined)
         one_input(g, 0, x, m, to), x = to;
@@ -65,8 +67,8 @@ static void prepare(const tl_gather *g, const raw *r, int64_t m, char *to, char 
         one_input(g, 1, r->x[1], m, second);
     }
     for (int k = 0; k < g->inputs; k++)
-        if (r->valid[k]) {
-            g->mask->mask(to, x, (int)g->bytes, r->valid[k], r->bit[k], m, g->fill);
+        if (r->bits[k].valid) {
+            g->mask->mask(to, x, (int)g->bytes, r->bits[k], m, g->fill);
             x = to;
         }
     if (x != to) memcpy(to, x, (size_t)(m * g->bytes));
@@ -78,18 +80,20 @@ static raw raw_at(const tl_gather *g, int64_t place)
     for (int k = 0; k < g->inputs; k++) {
         const tl_source *s = &g->of[k];
         r.x[k] = s->data + place * s->bytes;
-        r.valid[k] = s->valid;
-        r.bit[k] = s->offset + place;
+        r.bits[k] = (tl_bits){s->valid, s->offset + place};
     }
     return r;
 }
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
+/* The kernels' loops have the address of the conversion only. */
+_Static_assert(offsetof(tl_gather, convert) == 0, "a gather begins with its conversion");
 static void apply_two(const tl_convert *c, void *to, void *second, const void *from, int64_t n)
 {
     const tl_gather *g = (const tl_gather *)c;
     const int64_t place = ((const char *)from - g->of[0].data) / g->of[0].bytes;
+    assert(((const char *)from - g->of[0].data) % g->of[0].bytes == 0);
     _Alignas(64) char made[2][ROOM];
     char *x = to, *y = second;
     for (int64_t at = 0, m; at < n; at += m) {
@@ -98,8 +102,7 @@ static void apply_two(const tl_convert *c, void *to, void *second, const void *f
         if (g->late) {
             const int64_t bytes = g->convert.to_bytes;
             g->convert.then->apply(g->convert.then, x + at * bytes, r.x[0], m);
-            g->mask->mask(x + at * bytes, x + at * bytes, (int)bytes, r.valid[0], r.bit[0], m,
-                          g->fill);
+            g->mask->mask(x + at * bytes, x + at * bytes, (int)bytes, r.bits[0], m, g->fill);
             continue;
         }
         if (!g->convert.then) {
@@ -142,7 +145,7 @@ static void begin(tl_gather *g, const tl_form *form, const tally_view *in, const
                      .bytes = form->op->elem_bytes,
                      .fill = form->fill,
                      .quiet = form->kind == TL_FORM_MARK,
-                     .late = form->kind == TL_FORM_LATE,
+                     .late = form->late,
                      .unsign = form->kind == TL_FORM_BLANK && tl_exact_form_of(form->op)};
     for (const tally_view *v = in; v; v = v->next)
         g->of[v != in] = (tl_source){v->data, (int64_t)tally_dtype_size(v->dtype),
@@ -173,6 +176,7 @@ static void take(tl_gather *g, tl_plan *plan, tally_dtype dtype, int masked)
     plan->in = plan->fold_in = &g->convert;
     plan->fold = plan->core;
     plan->narrow = NULL;
+    assert(g->convert.from_bytes > 0 && g->convert.to_bytes > 0);
 }
 
 int tl_gather_reads(const tally_view *in, const tally_view *out, int reverse)
@@ -186,11 +190,10 @@ void tl_gather_direct(tl_gather *g, const tl_form *form, const tally_view *in, t
 {
     begin(g, form, in, plan);
     const tl_plan as_it_is = *plan;
-    const int masked = form->op->masked || form->kind != TL_FORM_PLAIN,
-              nothing = (form->kind == TL_FORM_PLAIN || form->kind == TL_FORM_READY) &&
-                        !g->of[0].in && !g->of[1].in;
+    const int masked = form->op->masked || form->absent,
+              nothing = form->kind == TL_FORM_PLAIN && !g->of[0].in && !g->of[1].in;
     take(g, plan, in->dtype, masked);
-    g->op.leaves_out = form->kind != TL_FORM_PLAIN;
+    g->op.leaves_out = form->absent;
     if (plan->exact || !nothing || (in->next && as_it_is.in)) return;
     *plan = as_it_is; /* elements are read in place */
     plan->op = &g->op.scalar;
@@ -241,33 +244,33 @@ void tl_gather_counted(tl_gather *g, const tl_gathered *made, const tl_gathered 
 
 /* ---- dense copies ---- */
 
-/* Copies m elements without gaps, from element i of a sequence on. `first` is the number in v of
- * the sequence's first element. */
-static void pack(const tally_view *v, int k, int64_t bytes, int64_t first, int64_t i, int64_t step,
-                 int64_t m, char *room, unsigned char *bits, raw *r)
+/* Copies of m elements without gaps, and of their bits. */
+typedef struct {
+    _Alignas(64) char x[ROOM];
+    unsigned char bits[PIECE / 8];
+} packed;
+
+/* Packs the m elements of v at places place, place + step, ...; returns their bits. */
+static tl_bits pack(packed *to, const tally_view *v, int64_t place, int64_t step, int64_t m)
 {
-    const int64_t place = first + i * v->stride;
-    tl_copy_strided(room, 1, (const char *)v->data + place * bytes, step, m, bytes);
-    r->x[k] = room;
-    r->valid[k] = v->valid;
-    r->bit[k] = v->valid_offset + place;
-    if (!v->valid || step == 1) return;
-    memset(bits, 0, PIECE / 8);
+    const int64_t bytes = (int64_t)tally_dtype_size(v->dtype);
+    const tl_bits from = {v->valid, v->valid_offset + place};
+    assert(0 < m && m <= PIECE);
+    tl_copy_strided(to->x, 1, (const char *)v->data + place * bytes, step, m, bytes);
+    if (!v->valid || step == 1) return from;
+    memset(to->bits, 0, sizeof to->bits);
     for (int64_t j = 0; j < m; j++) {
-        const int64_t bit = v->valid_offset + place + j * step;
-        bits[j >> 3] |=
-            (unsigned char)((((const unsigned char *)v->valid)[bit >> 3] >> (bit & 7) & 1)
-                            << (j & 7));
+        const int64_t bit = from.bit + j * step;
+        to->bits[j >> 3] |= (unsigned char)((from.valid[bit >> 3] >> (bit & 7) & 1) << (j & 7));
     }
-    r->valid[k] = bits;
-    r->bit[k] = 0;
+    return (tl_bits){to->bits, 0};
 }
 
-tally_status tl_gather_dense(tally *ctx, const tl_form *form, const tally_view *in,
-                             const tl_plan *plan, int reverse, int counts, tl_gathered *made)
+/* pairs: both inputs are copied. */
+static tally_status copy(tally *ctx, const tl_gather *gather, const tally_view *in, int reverse,
+                         int pairs, tl_gathered *made)
 {
-    tl_gather g;
-    (counts ? begin_count : begin)(&g, form, in, plan);
+    const tl_gather g = *gather;
     const int64_t zero = in->offsets ? in->offsets[0] : 0,
                   total = in->offsets ? in->offsets[in->rows] - zero : in->rows * in->n;
     int64_t bytes;
@@ -275,20 +278,20 @@ tally_status tl_gather_dense(tally *ctx, const tl_form *form, const tally_view *
         return tl_no_memory(ctx, SIZE_MAX, "a dense copy");
     made->memory = malloc((size_t)(bytes ? bytes : 1));
     if (!made->memory) return tl_no_memory(ctx, (size_t)bytes, "a dense copy of the elements");
-    char *x = made->memory, *y = g.inputs == 2 && !counts ? x + total * g.bytes : NULL;
+    char *x = made->memory, *y = pairs ? x + total * g.bytes : NULL;
     for (int64_t row = 0, to = 0; row < in->rows; row++) {
         const int64_t n = in->offsets ? in->offsets[row + 1] - in->offsets[row] : in->n;
         for (int64_t at = 0, m; at < n; at += m, to += m) {
-            _Alignas(64) char room[2][ROOM];
-            unsigned char bits[2][PIECE / 8];
+            packed room[2];
             raw r;
             m = least(n - at, PIECE);
             for (const tally_view *v = in; v; v = v->next) {
                 const int k = v != in;
                 const int64_t first =
                     v->offsets ? v->offsets[row] * v->stride : row * v->row_stride;
-                pack(v, k, g.of[k].bytes, first, reverse ? n - 1 - at : at,
-                     reverse ? -v->stride : v->stride, m, room[k], bits[k], &r);
+                r.bits[k] = pack(&room[k], v, first + (reverse ? n - 1 - at : at) * v->stride,
+                                 reverse ? -v->stride : v->stride, m);
+                r.x[k] = room[k].x;
             }
             prepare(&g, &r, m, x + to * g.bytes, y ? y + to * g.bytes : NULL);
         }
@@ -304,4 +307,20 @@ tally_status tl_gather_dense(tally *ctx, const tl_form *form, const tally_view *
                                                           .offsets = in->offsets};
     }
     return TALLY_OK;
+}
+
+tally_status tl_gather_dense(tally *ctx, const tl_form *form, const tally_view *in,
+                             const tl_plan *plan, int reverse, tl_gathered *made)
+{
+    tl_gather g;
+    begin(&g, form, in, plan);
+    return copy(ctx, &g, in, reverse, g.inputs == 2, made);
+}
+
+tally_status tl_gather_numbers(tally *ctx, const tl_form *form, const tally_view *in,
+                               const tl_plan *plan, int reverse, tl_gathered *made)
+{
+    tl_gather g;
+    begin_count(&g, form, in, plan);
+    return copy(ctx, &g, in, reverse, 0, made);
 }

@@ -23,7 +23,7 @@ typedef struct tl_source {
 } tl_source;
 
 typedef struct tl_gather {
-    tl_convert convert; /* must be first: the kernels' loops have its address only */
+    tl_convert convert; /* must be first */
     tl_source of[2];
     /* Counts: zeros: every element present becomes 0; joined: the two inputs become one. */
     int zeros, joined;
@@ -50,13 +50,15 @@ void tl_gather_direct(tl_gather *g, const tl_form *form, const tally_view *in, t
 void tl_gather_count(tl_gather *g, const tl_form *form, const tally_view *in, tl_plan *plan);
 
 /* Dense copies: the prepared elements of every sequence, one sequence after the other, reversed if
- * `reverse`. counts: what operator count on f32 reads. The caller frees the memory. */
+ * `reverse`. tl_gather_numbers: what operator count on f32 reads. The caller frees the memory. */
 typedef struct tl_gathered {
     tally_view view, second; /* second: of the second input; view.next is NULL */
     void *memory;
 } tl_gathered;
 tally_status tl_gather_dense(tally *ctx, const tl_form *form, const tally_view *in,
-                             const tl_plan *plan, int reverse, int counts, tl_gathered *made);
+                             const tl_plan *plan, int reverse, tl_gathered *made);
+tally_status tl_gather_numbers(tally *ctx, const tl_form *form, const tally_view *in,
+                               const tl_plan *plan, int reverse, tl_gathered *made);
 /* The same as tl_gather_count for a plan that reads `made`; `counts` has its counts. */
 void tl_gather_counted(tl_gather *g, const tl_gathered *made, const tl_gathered *counts,
                        tl_plan *plan);

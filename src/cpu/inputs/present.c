@@ -7,6 +7,7 @@
 #include "cpu/shape.h"
 #include "cpu/widen.h"
 #include "gather.h"
+#include <assert.h>
 #include <stdlib.h>
 
 enum {
@@ -86,7 +87,7 @@ static part_state fold(const tl_plan *plan, const char *x, const unsigned char *
         for (int64_t line = 0; line < m * bytes; line += 64)
             __builtin_prefetch(
                 (const char *)((uintptr_t)x + (uintptr_t)(at * bytes + line + AHEAD)));
-        piece.n = plan->mask->keep(room, x + at * bytes, (int)bytes, valid, bit + at, m);
+        piece.n = plan->mask->keep(room, x + at * bytes, (int)bytes, (tl_bits){valid, bit + at}, m);
         if (!piece.n) continue;
         tl_fold(plan, &piece.s, room, piece.n, 0, TL_CACHED);
         /* convert the index among the elements present to the index in the sequence */
@@ -155,7 +156,7 @@ int tl_present_blank(const tl_form *form, tl_form *blank)
         strcmp(s->core, s->file))
         core = tl_find_scalar(s->core, s->dtype, s->acc);
     if (!core || !core->blank || core->state_bytes != s->state_bytes || !s->neutral) return 0;
-    *blank = (tl_form){TL_FORM_BLANK, s, s, form->par, 0};
+    *blank = (tl_form){.kind = TL_FORM_BLANK, .named = s, .op = s, .par = form->par, .absent = 1};
     blank->par.marked = 0;
     core->blank(&blank->fill);
     return 1;
@@ -169,6 +170,7 @@ void tl_present_reduce_blank(const tl_plan *given, const tl_form *blank, int thr
     tl_gather gather;
     tl_counter c;
     part_state all = {.n = 0};
+    assert(in->rows == 1 && in->valid && blank->kind == TL_FORM_BLANK);
     tl_gather_direct(&gather, blank, in, &plan);
     const char *x = tl_view_row(in, 0, plan.op->elem_bytes, &n);
     const int64_t bit = in->valid_offset + (x - (const char *)in->data) / plan.op->elem_bytes;

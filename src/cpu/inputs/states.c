@@ -4,6 +4,7 @@
 #include "context/threads.h"
 #include "context/view.h"
 #include "law/order.h"
+#include <assert.h>
 
 /* A state, or ABSENT. n: the number of elements folded. */
 typedef struct {
@@ -171,9 +172,10 @@ static void fold_ranges(void *data, int64_t k)
     }
 }
 
-void tl_states_ranges(const tl_plan *plan, int threads, const tl_ranges *ranges, const char *x,
-                      const float *there, char *y, int64_t y_stride)
+void tl_states_ranges(const tl_plan *plan, int threads, const tl_ranges *ranges, tl_line line,
+                      const float *there)
 {
-    range_work all = {plan, ranges, x, there, y, y_stride};
+    range_work all = {plan, ranges, line.x, there, line.y, line.y_stride};
+    assert(line.stride == 1);
     tl_for(threads, (ranges->results + SHARE - 1) / SHARE, fold_ranges, &all);
 }

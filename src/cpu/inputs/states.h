@@ -12,6 +12,6 @@ void tl_states_reduce(const tl_plan *plan, int threads, const tally_view *in, co
                       char *out);
 void tl_states_scan(const tl_plan *plan, int threads, const tally_view *in, const float *there,
                     const tally_view *out, const tally_scan_options *options);
-void tl_states_ranges(const tl_plan *plan, int threads, const tl_ranges *ranges, const char *x,
-                      const float *there, char *y, int64_t y_stride);
+void tl_states_ranges(const tl_plan *plan, int threads, const tl_ranges *ranges, tl_line line,
+                      const float *there);
 #endif

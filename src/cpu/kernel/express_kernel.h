@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Fast reductions of class X on one core. combine is exactly associative, so any order gives the
- * law's bits. One of these is compiled, depending on the operator's facts:
+ * law's bits. One of three is compiled, depending on the operator's facts:
  *
- *   OP_EXTREME 1, -1    max, min and their arg and nan forms: the extreme of a chunk by float or
- *                       integer compares; keys are compared once per chunk
- *   OP_ADDS 1, 2        integer sums of 64, 128 bits: unsigned partial sums in lanes twice as wide
- *                       as an element; the wide sum once per chunk
- *   OP_PICKS -1, 1      first, last: one element
- *   OP_COMMUTES 1       all others: four striped accumulators of the vector text
+ *   OP_EXTREME          max, min and their arg and nan forms: the extreme of a chunk by compares of
+ *                       floats or keys; the keys of chunks are compared once per chunk
+ *   OP_ADDS             integer sums of elements narrower than the sum: unsigned partial sums in
+ *                       lanes twice as wide as an element; the wide sum once per chunk
+ *   others              four striped accumulators of the vector text; with OP_PICKS, which tells
+ *                       that one element decides, that element
  *
  * W(express)(s, x, n, i, fetch, p): *s = the state of n > 0 elements. */
 
@@ -26,21 +26,35 @@ enum { W(CHUNK) = 262144 / TL_SIZE };
 /* The extreme of a chunk as a key (op/max.h, op/min.h). Floats are compared as floats, which skips
  * NaN and does not distinguish -0 from +0; NaN are counted beside it. Where that may matter (a NaN
  * that wins, an extreme that is zero or the initial infinity), the keys are compared instead. */
+#define COMPARES_FLOATS (TL_KIND_F && TL_FORMAT == 0)
+#if TL_SIZE == 8
+#define FLOAT_BYTES 8
+#else
+#define FLOAT_BYTES 4
+#endif
 #if OP_EXTREME > 0
 #define BEATS          >
-#define PICK(v, m)     TL_PASTE(TL_OVER_, TL_FLOAT_BYTES)(v, m)
+#define PICK(v, m)     TL_PASTE(TL_OVER_, FLOAT_BYTES)(v, m)
 #define KEY_PICK(v, m) TL_EXTREME(TL_MOST_)(v, m)
 #define KEY_WORST      TL_ORD_MIN
 #define KEY_BEST       TL_ORD_MAX
+#define FLOAT_WORST    (-__builtin_inf())
 #else
 #define BEATS          <
-#define PICK(v, m)     TL_PASTE(TL_UNDER_, TL_FLOAT_BYTES)(v, m)
+#define PICK(v, m)     TL_PASTE(TL_UNDER_, FLOAT_BYTES)(v, m)
 #define KEY_PICK(v, m) TL_EXTREME(TL_LEAST_)(v, m)
 #define KEY_WORST      TL_ORD_MAX
 #define KEY_BEST       TL_ORD_MIN
+#define FLOAT_WORST    __builtin_inf()
 #endif
-typedef TL_ELEM_T W(evec) __attribute__((vector_size(TL_VECTOR_BYTES)));
-typedef TL_ORD_T W(ovec) __attribute__((vector_size(TL_VECTOR_BYTES)));
+typedef TL_ORD_T W(keys) __attribute__((vector_size(TL_VECTOR_BYTES)));
+#if COMPARES_FLOATS
+typedef E W(lanes) __attribute__((vector_size(TL_VECTOR_BYTES)));
+#define BETTER(v, m) PICK(v, m)
+#else
+typedef W(keys) W(lanes);
+#define BETTER(v, m) KEY_PICK(v, m)
+#endif
 /* four accumulators hide the latency */
 enum { W(LANES) = TL_VECTOR_BYTES / TL_SIZE, W(STEP) = 4 * W(LANES) };
 
@@ -56,72 +70,55 @@ static TL_ORD_T W(key_extreme)(const E *x, int64_t n)
     return best;
 }
 
-#if TL_SIZE == 8
-#define TL_FLOAT_BYTES 8
-#else
-#define TL_FLOAT_BYTES 4
+/* Elements as they are compared: halves become keys. */
+TL_INLINE W(lanes) W(compared)(W(lanes) v)
+{
+#if TL_KIND_F && !COMPARES_FLOATS
+    const W(keys) number = (v & 0x7fff) <= (TL_FORMAT == 16 ? 0x7c00 : 0x7f80);
+    v = v ^ ((v >> 15) & 0x7fff);
+    v = TL_BLEND(number, v, (W(keys)){0} + (TL_ORD_T)(OP_MASKED ? KEY_WORST : KEY_BEST));
 #endif
-#if TL_KIND_F && TL_FORMAT == 0
+    return v;
+}
+
 static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n, int fetch)
 {
-    const E worst = (E)(OP_EXTREME > 0 ? -__builtin_inf() : __builtin_inf());
-    W(evec) m[4], v[4];
-    TL_NANS(W(ovec)) nan = {0}, no_nan = {0};
+#if COMPARES_FLOATS
+    TL_NANS(W(keys)) nan = {0}, no_nan = {0};
+    E best = (E)FLOAT_WORST;
+#else
+    TL_ORD_T best = KEY_WORST;
+#endif
+    TL_ORD_T key = KEY_WORST;
+    W(lanes) m[4], v[4];
     int64_t j = 0;
-    for (int k = 0; k < 4; k++) m[k] = (W(evec)){0} + worst;
+    for (int k = 0; k < 4; k++) m[k] = (W(lanes)){0} + best;
     for (; j + W(STEP) <= n; j += W(STEP)) {
         TL_FETCH(j, sizeof m)
         TL_UNROLL for (int k = 0; k < 4; k++)
         {
             /* Copied singly: a copy of all four would go through memory. */
             memcpy(&v[k], x + j + k * W(LANES), sizeof v[k]);
-            m[k] = PICK(v[k], m[k]);
+            m[k] = BETTER(W(compared)(v[k]), m[k]);
         }
-        nan |= TL_PASTE(TL_NAN_, TL_FLOAT_BYTES)(v[0], v[1]) |
-               TL_PASTE(TL_NAN_, TL_FLOAT_BYTES)(v[2], v[3]);
+#if COMPARES_FLOATS
+        nan |=
+            TL_PASTE(TL_NAN_, FLOAT_BYTES)(v[0], v[1]) | TL_PASTE(TL_NAN_, FLOAT_BYTES)(v[2], v[3]);
+#endif
     }
-    E best = worst;
-    int any_nan = memcmp(&nan, &no_nan, sizeof nan) != 0;
-    /* NaN and the sign of a zero are handled below. */
-    m[0] = PICK(PICK(m[0], m[1]), PICK(m[2], m[3]));
+    m[0] = BETTER(BETTER(m[0], m[1]), BETTER(m[2], m[3]));
     for (int l = 0; l < W(LANES); l++) best = m[0][l] BEATS best ? m[0][l] : best;
-    for (; j < n; j++) {
-        E e;
-        memcpy(&e, x + j, sizeof e);
-        best = e BEATS best ? e : best;
-        any_nan |= e != e;
-    }
-    if ((any_nan && !OP_MASKED) || best == 0 || best == worst) return W(key_extreme)(x, n);
-    TL_ORD_T b;
-    memcpy(&b, &best, sizeof b);
-    return (TL_ORD_T)(b ^ ((b >> (8 * TL_SIZE - 1)) & (TL_ORD_T)TL_ORD_MAX));
-}
+#if COMPARES_FLOATS
+    memcpy(&key, &best, sizeof key);
+    key = (TL_ORD_T)(key ^ ((key >> (8 * TL_SIZE - 1)) & (TL_ORD_T)TL_ORD_MAX));
+    if ((memcmp(&nan, &no_nan, sizeof nan) && !OP_MASKED) || best == 0 || best == (E)FLOAT_WORST)
+        key = KEY_WORST, j = 0;
 #else
-static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n, int fetch)
-{
-    W(ovec) m[4], v[4];
-    int64_t j = 0;
-    for (int k = 0; k < 4; k++) m[k] = (W(ovec)){0} + (TL_ORD_T)KEY_WORST;
-    for (; j + W(STEP) <= n; j += W(STEP)) {
-        TL_FETCH(j, sizeof m)
-        TL_UNROLL for (int k = 0; k < 4; k++)
-        {
-            memcpy(&v[k], x + j + k * W(LANES), sizeof v[k]);
-#if TL_KIND_F
-            W(ovec) number = (v[k] & 0x7fff) <= (TL_FORMAT == 16 ? 0x7c00 : 0x7f80);
-            v[k] = v[k] ^ ((v[k] >> 15) & 0x7fff);
-            v[k] =
-                TL_BLEND(number, v[k], (W(ovec)){0} + (TL_ORD_T)(OP_MASKED ? KEY_WORST : KEY_BEST));
+    key = best;
 #endif
-            m[k] = KEY_PICK(v[k], m[k]);
-        }
-    }
-    TL_ORD_T best = W(key_extreme)(x + j, n - j);
-    m[0] = KEY_PICK(KEY_PICK(m[0], m[1]), KEY_PICK(m[2], m[3]));
-    for (int l = 0; l < W(LANES); l++) best = m[0][l] BEATS best ? m[0][l] : best;
-    return best;
+    const TL_ORD_T rest = W(key_extreme)(x + j, n - j);
+    return rest BEATS key ? rest : key;
 }
-#endif
 
 #if TL_OUT_IDX
 /* The index of the first element with key k. Requires: there is one. Blocks of 64 have no branch
@@ -153,41 +150,15 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_pa
 #endif
     }
 }
+#undef COMPARES_FLOATS
+#undef BETTER
+#undef FLOAT_BYTES
+#undef FLOAT_WORST
 #undef BEATS
 #undef PICK
-#undef TL_FLOAT_BYTES
 #undef KEY_PICK
 #undef KEY_WORST
 #undef KEY_BEST
-
-#elif OP_ADDS == 1 && TL_SIZE == 8
-/* 64-bit sums that wrap: plain additions. */
-typedef uint64_t W(lanes) __attribute__((vector_size(TL_VECTOR_BYTES)));
-
-static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_par p)
-{
-    enum { PER = TL_VECTOR_BYTES / 8 };
-    W(lanes) a[4] = {{0}}, v;
-    int64_t j = 0;
-    for (; j + 4 * PER <= n; j += 4 * PER) {
-        TL_FETCH(j, sizeof a)
-        TL_UNROLL for (int k = 0; k < 4; k++)
-        {
-            memcpy(&v, x + j + k * PER, sizeof v);
-            a[k] += v;
-        }
-    }
-    a[0] += a[1] + a[2] + a[3];
-    uint64_t sum = 0;
-    for (int l = 0; l < PER; l++) sum += a[0][l];
-    for (; j < n; j++) {
-        E e;
-        memcpy(&e, x + j, sizeof e);
-        sum += (uint64_t)e;
-    }
-    s->s = sum;
-    (void)i, (void)p;
-}
 
 #elif OP_ADDS == 1 && TL_SIZE == 1 && defined(TL_SUM_BYTES)
 /* Bytes, biased to unsigned. psadbw adds eight of them into a 64-bit lane. */
@@ -213,7 +184,7 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_pa
     (void)i, (void)p;
 }
 
-#elif OP_ADDS
+#elif OP_ADDS && (TL_SIZE < 8 || OP_ADDS == 2)
 /* The exact sum of up to CHUNK elements, biased to unsigned: u8 in u16 lanes, u16 in u32 lanes, u32
  * and the halves of u64 in u64 lanes. A lane adds both halves of its part of the vector. 2 * CHUNK
  * / lanes values do not overflow a lane, for every vector width. */
@@ -278,18 +249,14 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_pa
     (void)i, (void)p;
 }
 
-#elif OP_PICKS
-static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_par p)
-{
-    *s = W(lift1)(OP_PICKS < 0 ? x : x + n - 1, i, p);
-    (void)fetch;
-}
-
 #else
 static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_par p)
 {
     int64_t j = 0;
-    int have = 0;
+    if (OP_PICKS) {
+        *s = W(lift1)(OP_PICKS < 0 ? x : x + n - 1, i, p);
+        return;
+    }
     if (n >= 4 * TL_V) {
         VS a[4];
         for (int k = 0; k < 4; k++) a[k] = W(load)(x + k * TL_V, i + k * TL_V, p);
@@ -301,64 +268,60 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_pa
         a[0] = TL_VE(combine)(TL_VE(combine)(a[0], a[1]), TL_VE(combine)(a[2], a[3]));
         *s = W(lane)(a[0], 0);
         for (int l = 1; l < TL_V; l++) *s = TL_S(combine)(*s, W(lane)(a[0], l));
-        have = 1;
+    } else {
+        *s = W(lift1)(x, i, p);
+        j = 1;
     }
-    for (; j < n; j++) {
-        SS e = W(lift1)(x + j, i + j, p);
-        *s = have ? TL_S(combine)(*s, e) : e;
-        have = 1;
-    }
+    for (; j < n; j++) *s = TL_S(combine)(*s, W(lift1)(x + j, i + j, p));
 }
 #endif
 
 /* Elements that a call converts itself (cpu/inputs/gather.h) are widened a piece at a time. */
-static __attribute__((noinline)) void W(express_from)(SS *s, const char *x, int64_t n, int64_t i,
-                                                      const tl_convert *from, int fetch, tl_par p)
+static __attribute__((noinline)) void W(express_from)(SS *s, const tl_elements *in, tl_par p)
 {
     _Alignas(64) E wide[TL_WIDE_ROOM(W(PIECE))];
-    const int64_t ahead = fetch ? tl_fetch_ahead(fetch) : 0;
+    const tl_convert *from = in->from;
+    const char *x = in->x;
+    const int64_t bytes = from->from_bytes, ahead = in->fetch ? tl_fetch_ahead(in->fetch) : 0;
     const tl_par q = p;
     SS piece;
     (void)q;
-    for (int64_t at = 0, m; at < n; at += m) {
-        m = n - at < W(PIECE) ? n - at : W(PIECE);
-        if (ahead) W(soon)(x + at * from->from_bytes, ahead, ahead + m * from->from_bytes);
-        W(widened)(wide, W(PIECE), from, x + at * from->from_bytes, m, &p);
+    for (int64_t at = 0, m; at < in->n; at += m) {
+        m = in->n - at < W(PIECE) ? in->n - at : W(PIECE);
+        if (ahead) W(soon)(x + at * bytes, ahead, ahead + m * bytes);
+        W(widened)(wide, W(PIECE), from, x + at * bytes, m, &p);
 #if OP_EXTREME && TL_FLIPS
         for (int64_t j = 0; j < m; j++) wide[j] = TL_FLIPPED(wide[j], q);
         p.flip = 0;
 #endif
-        W(express)(at ? &piece : s, wide, m, i + at, 0, p);
+        W(express)(at ? &piece : s, wide, m, in->i + at, 0, p);
         if (at) *s = W(combine_s)(*s, piece, at, m);
     }
 }
 
-static int W(do_express_nodes)(tl_state *out, const void *data, int64_t n, int64_t i,
-                               const tl_convert *from, int fetch, tl_par p)
-{
-    const E *x = data;
-    int top = 0;
-    for (int64_t at = 0, rest = n; rest > 0; top++) {
-        int64_t m = (int64_t)1 << tl_top_level(rest);
-        SS s;
-        if (from) W(express_from)
-        (&s, (const char *)data + at * from->from_bytes, m, i + at, from, fetch, p);
-        else W(express)(&s, x + at, m, i + at, fetch, p);
-        memcpy(out + top, &s, sizeof s);
-        at += m;
-        rest -= m;
-    }
-    return top;
-}
-
-static void W(do_express_fold)(tl_state *out, const void *x, int64_t n, int64_t i,
-                               const tl_convert *from, int fetch, tl_par p)
+static void W(do_express_fold)(tl_state *out, const tl_elements *in, tl_par p)
 {
     SS s;
-    if (from)
-        W(express_from)(&s, x, n, i, from, fetch, p);
+    assert(in->n > 0);
+    if (in->from)
+        W(express_from)(&s, in, p);
     else
-        W(express)(&s, x, n, i, fetch, p);
+        W(express)(&s, in->x, in->n, in->i, in->fetch, p);
     memcpy(out, &s, sizeof s);
+}
+
+static int W(do_express_nodes)(tl_state *out, const tl_elements *in, tl_par p)
+{
+    const int64_t bytes = in->from ? in->from->from_bytes : (int64_t)sizeof(E);
+    tl_elements node = *in;
+    int top = 0;
+    for (int64_t rest = in->n; rest > 0; top++) {
+        node.n = (int64_t)1 << tl_top_level(rest);
+        W(do_express_fold)(out + top, &node, p);
+        node.x = (const char *)node.x + node.n * bytes;
+        node.i += node.n;
+        rest -= node.n;
+    }
+    return top;
 }
 #undef TL_FETCH

@@ -70,7 +70,6 @@ static const tl_kernel W(row) = {
 #if TL_LOWERS
     .bare = TL_BARE,
     .flips = TL_FLIPS,
-    .lower_row = W(do_lower_row),
     .lower_rows = W(do_lower_rows),
     .window_lower = W(do_window_lower),
 #endif

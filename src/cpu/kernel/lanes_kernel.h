@@ -79,16 +79,16 @@ TL_INLINE VS W(carry)(VS *counter, VS s, int carries, int vectors)
 /* The number of elements before the node of 2^k elements in S(n): the bits of n above k. */
 TL_INLINE int64_t W(higher)(int64_t n, int k) { return n & -((int64_t)2 << k); }
 
-/* S of lane c after ends[c] of the last rows. s = S(at). */
-TL_INLINE VS W(ragged)(VS s, int absent, const E *x, int64_t stride, int count, int64_t at,
-                       const int32_t *ends, tl_par p)
+/* S of V lanes, from lane c on, after ends[] of the last rows, which are at x. s = S(at). */
+TL_INLINE VS W(ragged)(VS s, const tl_lanes *k, const E *x, int64_t at, int c, tl_par p)
 {
     VS v[8], o[8];
+    const int count = (int)(k->at + k->m - at);
     typedef int32_t numbers __attribute__((vector_size(TL_V * sizeof(int32_t))));
     numbers end;
-    W(load_rows)(v, x, stride, count, at, p);
-    W(row_prefixes)(o, v, s, absent, at);
-    memcpy(&end, ends, sizeof end);
+    W(load_rows)(v, x, k->stride, count, at, p);
+    W(row_prefixes)(o, v, s, at == 0, at);
+    memcpy(&end, k->ends + c, sizeof end);
     /* Without rows before, o[7] is S(8). Otherwise no lane ends at row 8. */
     TL_UNROLL for (int j = 0; j < 8; j++)
     {
@@ -111,6 +111,7 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
     const int rest = k->ends && n == W(ROWS) ? W(ROWS) : n & (W(ROWS) - 1);
     const int64_t blocks = (n - rest) >> W(BLOCK_LOG);
     VS *counter = k->carry;
+    assert(k->at % W(ROWS) == 0 && k->m > 0 && k->levels >= 1 && (blocks >> k->levels) == 0);
     for (int64_t g = k->at >> W(BLOCK_LOG); g < blocks; g++, x += W(ROWS) * stride) {
         const int carries = W(carries)(g);
         for (int v = 0; v < k->vectors; v++) {
@@ -134,7 +135,7 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
         }
         const E *row = x + v * TL_V;
         if (k->ends) {
-            s = W(ragged)(s, !have, row, stride, rest, n - rest, k->ends + v * TL_V, p);
+            s = W(ragged)(s, k, row, n - rest, v * TL_V, p);
         } else {
 #define REST(level)                                                                                \
     if (rest >> (level)&1) {                                                                       \
@@ -172,6 +173,9 @@ static void W(do_lanes_scan)(const tl_lanes *k, tl_par p)
     const int vectors = k->vectors;
     VS *counter = k->carry, *starts = counter + k->levels * vectors,
        *init = starts + k->levels * vectors;
+    assert(k->at % W(ROWS) == 0 && k->m > 0 && k->levels >= 1);
+    assert((k->at + k->m) >> W(BLOCK_LOG) >> k->levels == 0);
+    assert(!k->stream || k->out);
     for (int64_t row = 0; row < k->m; row += W(ROWS)) {
         const int64_t at = k->at + row, g = at >> W(BLOCK_LOG), parent = g & (g + 1);
         const int count = k->m - row < W(ROWS) ? (int)(k->m - row) : W(ROWS),
@@ -219,11 +223,36 @@ static void W(do_lanes_scan)(const tl_lanes *k, tl_par p)
  * run from the last row to the first, so a level may overwrite the one below it. */
 #define ALL8(expression) TL_UNROLL for (int j = 0; j < 8; j++) expression
 #define KEEPS(b)         (!OP_IDEMPOTENT && w >> (b)&1)
+/* The first three levels in registers: z[3] gets level 3, z[b] level b if bit b of w needs it. */
+TL_INLINE void W(low_levels)(const tl_lanes *k, const E *x, VS *const *z, int64_t w, tl_par p)
+{
+    VS *const z0 = z[0], *const z1 = z[1], *const z2 = z[2], *const z3 = z[3];
+    /* the last vectors of the previous block */
+    VS v0 = W(load_row)(x, k->at, p), v1[2] = {v0, v0}, v2[4] = {v0, v0, v0, v0};
+    for (int64_t e = 0; e < k->m; e += W(ROWS)) {
+        VS a[8], c[8];
+        const E *rows = x + e * k->stride;
+        const int count = k->m - e < W(ROWS) ? (int)(k->m - e) : W(ROWS);
+        W(fetch_rows)(rows, k->stride, k->ahead);
+        W(load_rows)(a, rows, k->stride, count, k->at + e, p);
+        if (KEEPS(0)) ALL8(z0[e + j] = a[j]);
+        ALL8(c[j] = W(join_twins)(j < 1 ? v0 : a[j - 1], a[j], 1));
+        v0 = a[7];
+        if (KEEPS(1)) ALL8(z1[e + j] = c[j]);
+        ALL8(a[j] = W(join_twins)(j < 2 ? v1[j] : c[j - 2], c[j], 2));
+        TL_UNROLL for (int j = 0; j < 2; j++) v1[j] = c[6 + j];
+        if (KEEPS(2)) ALL8(z2[e + j] = a[j]);
+        ALL8(z3[e + j] = W(join_twins)(j < 4 ? v2[j] : a[j - 4], a[j], 4));
+        TL_UNROLL for (int j = 0; j < 4; j++) v2[j] = a[4 + j];
+    }
+}
+
 static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
 {
     const int64_t m = k->m, width = k->vectors * TL_V, room = (m + W(ROWS) - 1) & -(int64_t)W(ROWS);
     /* the levels of the first and the last node of a window */
     const int top = tl_top_level(w), last = tl_level(w);
+    assert(0 < w && w <= m);
     for (int v = 0; v < k->vectors; v++) {
         const E *x = (const E *)k->x + v * TL_V;
         const int64_t to = k->to + v * TL_V - (w - 1) * width;
@@ -234,33 +263,14 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
 #endif
         int b = 0;
         const int levels = top - (last == top);
-        if (levels >= W(BLOCK_LOG)) { /* the first three levels in registers */
-            VS *z0 = z, *z1 = z0 + (KEEPS(0) ? room : 0), *z2 = z1 + (KEEPS(1) ? room : 0);
-            z = z2 + (KEEPS(2) ? room : 0);
+        if (levels >= W(BLOCK_LOG)) {
+            VS *low[W(BLOCK_LOG) + 1] = {z};
+            for (; b < W(BLOCK_LOG); b++) low[b + 1] = low[b] + (KEEPS(b) ? room : 0);
+            W(low_levels)(k, x, low, w, p);
+            z = low[b];
 #if !OP_IDEMPOTENT
-            kept[0] = z0;
-            kept[1] = z1;
-            kept[2] = z2;
+            memcpy(kept, low, W(BLOCK_LOG) * sizeof *kept);
 #endif
-            /* the last vectors of the previous block */
-            VS v0 = W(load_row)(x, k->at, p), v1[2] = {v0, v0}, v2[4] = {v0, v0, v0, v0};
-            for (int64_t e = 0; e < m; e += W(ROWS)) {
-                VS a[8], c[8];
-                W(fetch_rows)(x + e * k->stride, k->stride, k->ahead);
-                W(load_rows)
-                (a, x + e * k->stride, k->stride, m - e < W(ROWS) ? (int)(m - e) : W(ROWS),
-                 k->at + e, p);
-                if (KEEPS(0)) ALL8(z0[e + j] = a[j]);
-                ALL8(c[j] = W(join_twins)(j < 1 ? v0 : a[j - 1], a[j], 1));
-                v0 = a[7];
-                if (KEEPS(1)) ALL8(z1[e + j] = c[j]);
-                ALL8(a[j] = W(join_twins)(j < 2 ? v1[j] : c[j - 2], c[j], 2));
-                TL_UNROLL for (int j = 0; j < 2; j++) v1[j] = c[6 + j];
-                if (KEEPS(2)) ALL8(z2[e + j] = a[j]);
-                ALL8(z[e + j] = W(join_twins)(j < 4 ? v2[j] : a[j - 4], a[j], 4));
-                TL_UNROLL for (int j = 0; j < 4; j++) v2[j] = a[4 + j];
-            }
-            b = W(BLOCK_LOG);
         } else {
             for (int64_t e = 0; e < m; e++) z[e] = W(load_row)(x + e * k->stride, k->at + e, p);
         }
@@ -305,6 +315,7 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
 static void W(do_lanes_put)(const tl_lanes *k, int slot, int64_t lane, const tl_state *s)
 {
     SS one;
+    assert(0 <= slot && slot <= 2 * k->levels && 0 <= lane && lane < k->vectors * TL_V);
     memcpy(&one, s, sizeof one);
     W(put)((VS *)k->carry + slot * k->vectors + (lane >> TL_LOG_V), (int)(lane & (TL_V - 1)), one);
 }

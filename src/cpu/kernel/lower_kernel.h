@@ -57,11 +57,11 @@ TL_INLINE void W(lower_one)(TL_OUT_T *out, const W(soa) * b, int64_t j, int64_t 
 #endif
 }
 
-/* Results of states from .. from + m - 1, with count n + j * dn and index origin first + j *
- * dfirst. */
-TL_INLINE void W(lower_loop)(TL_OUT_T *out, const W(soa) * b, int64_t from, int64_t m, int64_t n,
-                             int dn, int64_t first, int dfirst, int stream, tl_par p)
+/* The results of one row; k.rows is not used. Copies of k's members stay in registers. */
+TL_INLINE void W(lower_loop)(TL_OUT_T *out, const W(soa) * b, tl_lower k, int stream, tl_par p)
 {
+    const int64_t from = k.from, m = k.m, n = k.n, first = k.first;
+    const int dn = k.dn, dfirst = k.dfirst;
     int64_t j = 0;
 #if OP_LANES == 1
     /* Non-temporal stores need an aligned target: lower up to one vector of results singly. */
@@ -89,51 +89,52 @@ TL_INLINE void W(lower_loop)(TL_OUT_T *out, const W(soa) * b, int64_t from, int6
 static void W(do_lower_rows)(void *out, const void *soa, const tl_lower *k, tl_par p)
 {
     TL_OUT_T *to = out;
-    int64_t from = k->from, n = k->n, first = k->first;
+    tl_lower row = *k;
+    assert(k->rows > 0 && k->m >= 0 && k->from >= 0);
+    assert(k->from + (k->rows - 1) * k->width + k->m <= TL_SOA);
+    assert(!k->counts || (k->m % TL_ABREAST == 0 && !k->dfirst));
+    assert(!k->firsts || k->counts);
     if (k->counts && OP_LANES == 2) {
         for (int64_t j = 0; j < k->m; j++) W(lower_one)
-        (to + j * OP_LANES, soa, from + j, k->counts[j], k->firsts ? k->firsts[j] : first, p);
+        (to + j * OP_LANES, soa, k->from + j, k->counts[j], k->firsts ? k->firsts[j] : k->first, p);
         return;
     }
 #if OP_LANES == 1
     if (k->m % TL_V == 0 && !k->dn && !k->dfirst && !k->stream) { /* rows of lanes */
-        for (int64_t r = 0; r < k->rows;
-             r++, to += k->row_step, from += k->width, n += k->row_n, first += k->row_first)
+        for (int64_t r = 0; r < k->rows; r++) {
             for (int64_t j = 0; j < k->m; j += TL_V) {
-                TL_VE(real) count = (TL_REAL_T)n - (TL_VE(real)){0};
+                TL_VE(real) count = (TL_REAL_T)row.n - (TL_VE(real)){0};
                 if (k->counts) {
                     int32_t counts __attribute__((vector_size(TL_V * sizeof(int32_t))));
                     memcpy(&counts, k->counts + j, sizeof counts);
                     count = TL_TO(counts, TL_REAL_T);
                 }
-                TL_VE(idx) origin = (TL_VE(idx)){0} + first;
+                TL_VE(idx) origin = (TL_VE(idx)){0} + row.first;
                 if (k->firsts) {
                     int32_t firsts __attribute__((vector_size(TL_V * sizeof(int32_t))));
                     memcpy(&firsts, k->firsts + j, sizeof firsts);
                     origin = TL_TO(firsts, int64_t);
                 }
-                TL_VE(result) x = TL_VE(lower)(W(soa_load)(soa, from + j), count, origin, p);
+                TL_VE(result) x = TL_VE(lower)(W(soa_load)(soa, row.from + j), count, origin, p);
                 x = TL_RESULT(x, p);
                 memcpy(to + j, &x, sizeof x);
             }
+            to += k->row_step;
+            row.from += k->width;
+            row.n += k->row_n;
+            row.first += k->row_first;
+        }
         return;
     }
 #endif
     for (int64_t r = 0; r < k->rows; r++) {
         if (k->stream)
-            W(lower_loop)(to, soa, from, k->m, n, k->dn, first, k->dfirst, 1, p);
+            W(lower_loop)(to, soa, row, 1, p);
         else
-            W(lower_loop)(to, soa, from, k->m, n, k->dn, first, k->dfirst, 0, p);
+            W(lower_loop)(to, soa, row, 0, p);
         to += k->row_step * (OP_LANES);
-        from += k->width;
-        n += k->row_n;
-        first += k->row_first;
+        row.from += k->width;
+        row.n += k->row_n;
+        row.first += k->row_first;
     }
-}
-
-static void W(do_lower_row)(void *out, const void *soa, int64_t from, int64_t m, int64_t n, int dn,
-                            int64_t first, int dfirst, int stream, tl_par p)
-{
-    const tl_lower row = {from, m, n, first, dn, dfirst, stream, 1, 0, 0, 0, 0, NULL, NULL};
-    W(do_lower_rows)(out, soa, &row, p);
 }

@@ -19,11 +19,12 @@ TL_INLINE W(soa) * W(range_tile)(const tl_range_work *k, int l, int64_t back)
 {
     const tl_range_ring *const ring = k->rings + l;
     const int64_t slot = ring->current - back;
+    assert(0 <= l && l < k->levels && 0 <= back && back < ring->tiles);
     return (W(soa) *)k->nodes + ring->first + (slot < 0 ? slot + ring->tiles : slot);
 }
 
-/* Computes level l of the tile at places a .. b - 1 from level l - 1. Requires: a and b are
- * multiples of TL_V, except for b at the end of the sequence. */
+/* Computes level l of the tile at places a .. b - 1 from level l - 1. b is a multiple of TL_V,
+ * except at the end of the sequence. */
 TL_INLINE void W(range_level)(const tl_range_work *k, int l, int64_t a, int64_t b)
 {
     const int64_t half = (int64_t)1 << (l - 1), back = half >> TL_TILE_LEVEL;
@@ -50,6 +51,7 @@ static __attribute__((noinline)) void W(range_feed)(const tl_range_work *k, tl_p
     const E *const x = k->x;
     const int64_t a = k->at & (TL_TILE - 1), b = a + k->m;
     int64_t j = 0;
+    assert(k->at % TL_ABREAST == 0 && b <= TL_TILE && k->levels >= 1);
     for (; j + TL_V <= k->m; j += TL_V) W(soa_store)(z, a + j, W(load)(x + j, k->at + j, p));
     if (j < k->m) W(soa_store)(z, a + j, W(load_part)(x + j, k->m - j, k->at + j, p));
     for (int l = 1; l < k->levels; l++) W(range_level)(k, l, a, b);
@@ -94,6 +96,7 @@ TL_INLINE VS W(range_neighbours)(const tl_range_work *k, int l, int32_t first)
 /* V ranges of equal length whose first elements are neighbours: all lanes do the same. */
 TL_INLINE VS W(ranges_alike)(const tl_range_work *k, int32_t from, int32_t length)
 {
+    assert(length > 0 && length >> k->levels == 0);
     int l = tl_top_level(length);
     int32_t done = (int32_t)1 << l;
     VS s = W(range_neighbours)(k, l, from + done - 1);
@@ -113,7 +116,11 @@ TL_INLINE VS W(ranges_any)(const tl_range_work *k, const int32_t *from, const in
     int32_t bits = 0;
     memcpy(&begin, from, sizeof begin);
     memcpy(&n, length, sizeof n);
-    TL_UNROLL for (int v = 0; v < TL_V; v++) bits |= length[v];
+    TL_UNROLL for (int v = 0; v < TL_V; v++)
+    {
+        assert(length[v] > 0);
+        bits |= length[v];
+    }
     VS s = W(soa_load)(W(range_tile)(k, 0, 0), 0);
     for (; bits; bits &= ~((int32_t)1 << tl_top_level(bits))) {
         const int l = tl_top_level(bits);
@@ -137,6 +144,7 @@ TL_INLINE VS W(ranges_any)(const tl_range_work *k, const int32_t *from, const in
 
 static void W(do_ranges)(const tl_range_work *k, tl_par p)
 {
+    assert(k->results % TL_ABREAST == 0 && k->results <= TL_SOA);
     if (k->m) W(range_feed)(k, p);
     for (int64_t j = 0; j < k->results; j += TL_V) {
         const int32_t *const from = k->from + j, *const length = k->length + j;

@@ -7,10 +7,10 @@
  *              one vector -----> one node             (the same steps, with both operands equal)
  *   tiles      binary counter of scalar states, folded from the left at the end */
 
-/* 1 <= count < V vectors of neighbouring nodes of n elements, count a power of two, to the node
- * above all of them. */
+/* The node above `count` vectors of neighbouring nodes of n elements. */
 TL_INLINE SS W(finish)(VS *w, int count, int64_t n)
 {
+    assert(1 <= count && count < TL_V && (count & (count - 1)) == 0 && n > 0);
     int across = __builtin_ctz((unsigned)count);
 #define STEP(s)                                                                                    \
     if ((s) < TL_LOG_V) {                                                                          \
@@ -69,45 +69,53 @@ TL_INLINE void W(soon)(const char *next, int64_t from, int64_t to)
         __builtin_prefetch((const char *)((uintptr_t)next + (uintptr_t)line), 0, 3);
 }
 
-/* The blocks of 2^k elements, which are widened a piece at a time. */
-static __attribute__((noinline, unused)) void W(widened_blocks)(VS *w, const char *x, int k,
-                                                                int64_t i, const tl_convert *from,
-                                                                int fetch, tl_par p)
+/* The blocks of 2^k elements from element `at` on, which are widened a piece at a time. */
+static __attribute__((noinline, unused)) void W(widened_blocks)(VS *w, const tl_elements *in,
+                                                                int64_t at, int k, tl_par p)
 {
     _Alignas(64) E wide[TL_WIDE_ROOM(W(PIECE))];
-    const int64_t bytes = from->from_bytes;
-    int size = 1 << k < W(PIECE) ? 1 << k : W(PIECE);
+    const int64_t bytes = in->from->from_bytes, i = in->i + at;
+    const char *x = (const char *)in->x + at * bytes;
+    const int fetch = in->fetch, size = 1 << k < W(PIECE) ? 1 << k : W(PIECE);
+    assert(size % (TL_V * TL_V) == 0);
     for (int64_t piece = 0; piece < 1 << k; piece += size, x += size * bytes) {
         const tl_next next = {x + tl_fetch_ahead(fetch), bytes, fetch};
-        W(widened)(wide, W(PIECE), from, x, size, &p);
-        for (int at = 0; at < size; at += TL_V * TL_V) {
-            if (fetch) TL_FETCH_SOME(next, at, TL_V * TL_V, sizeof(E));
-            W(soon)(x + size * bytes, at * bytes, (at + TL_V * TL_V) * bytes);
-            *w++ = W(block)(wide + at, i + piece + at, p);
+        W(widened)(wide, W(PIECE), in->from, x, size, &p);
+        for (int j = 0; j < size; j += TL_V * TL_V) {
+            if (fetch) TL_FETCH_SOME(next, j, TL_V * TL_V, sizeof(E));
+            W(soon)(x + size * bytes, j * bytes, (j + TL_V * TL_V) * bytes);
+            *w++ = W(block)(wide + j, i + piece + j, p);
         }
     }
 }
 
-/* node(x, k) of the aligned 2^k elements at x, LOG_V <= k <= TL_TILE_LEVEL. */
-static __attribute__((noinline, unused)) SS W(node)(const void *x, int k, int64_t i,
-                                                    const tl_convert *from, int fetch, tl_par p)
+/* The node of the 2^k elements from element `at` on. */
+static __attribute__((noinline, unused)) SS W(node)(const tl_elements *in, int64_t at, int k,
+                                                    tl_par p)
 {
+    assert(TL_LOG_V <= k && k <= TL_TILE_LEVEL);
     VS w[W(BLOCKS)];
-    const int blocks = k >= 2 * TL_LOG_V;
+    const int64_t i = in->i + at;
+    const E *x = (const E *)in->x + at;
+    const int blocks = k >= 2 * TL_LOG_V, fetch = in->fetch;
     int count = 1 << (k - (blocks ? 2 * TL_LOG_V : TL_LOG_V));
-    if (blocks && from) {
-        W(widened_blocks)(w, x, k, i, from, fetch, p);
-    } else if (blocks) {
+    if (blocks && !in->from) {
         for (int j = 0; j < count; j++) {
-            const E *at = (const E *)x + j * (TL_V * TL_V);
-            if (fetch) tl_fetch(at, TL_V * TL_V * sizeof(E), tl_fetch_ahead(fetch), fetch);
-            w[j] = W(block)(at, i + j * (TL_V * TL_V), p);
+            const E *block = x + j * (TL_V * TL_V);
+            if (fetch) tl_fetch(block, TL_V * TL_V * sizeof(E), tl_fetch_ahead(fetch), fetch);
+            w[j] = W(block)(block, i + j * (TL_V * TL_V), p);
         }
+    } else if (blocks) {
+        W(widened_blocks)(w, in, at, k, p);
     } else {
         E wide[TL_WIDE_ROOM(TL_V * TL_V)];
-        const E *at = x;
-        if (from) W(widened)(wide, TL_V * TL_V, from, x, 1 << k, &p), at = wide;
-        for (int j = 0; j < count; j++) w[j] = W(load)(at + j * TL_V, i + j * TL_V, p);
+        if (in->from) {
+            W(widened)
+            (wide, TL_V * TL_V, in->from, (const char *)in->x + at * in->from->from_bytes, 1 << k,
+             &p);
+            x = wide;
+        }
+        for (int j = 0; j < count; j++) w[j] = W(load)(x + j * TL_V, i + j * TL_V, p);
     }
     int64_t size = blocks ? TL_V : 1; /* elements of a lane */
     for (; count >= TL_V; count /= TL_V, size *= TL_V)
@@ -125,6 +133,7 @@ TL_INLINE SS W(lift1)(const E *x, int64_t i, tl_par p)
 /* node(x, k) for nodes smaller than a vector. */
 TL_INLINE SS W(small_node)(const E *x, int k, int64_t i, tl_par p)
 {
+    assert(0 <= k && k < TL_LOG_V);
     SS s[TL_V];
     for (int j = 0; j < 1 << k; j++) s[j] = W(lift1)(x + j, i + j, p);
     for (int m = 1 << k; m > 1; m /= 2)
@@ -133,56 +142,59 @@ TL_INLINE SS W(small_node)(const E *x, int k, int64_t i, tl_par p)
 }
 
 /* The nodes of S(n), largest first; returns their number (one for each set bit of n). */
-TL_INLINE int W(nodes)(SS *stack, const void *data, int64_t n, int64_t i, const tl_convert *from,
-                       int fetch, tl_par p)
+TL_INLINE int W(nodes)(SS *stack, const tl_elements *in, tl_par p)
 {
-    const char *x = data;
-    int64_t bytes = from ? from->from_bytes : (int64_t)sizeof(E), at = 0;
+    const int64_t n = in->n;
+    int64_t at = 0;
     int top = 0;
+    assert(n > 0);
     for (int64_t t = 0; t < n >> TL_TILE_LEVEL; t++, at += TL_TILE) {
-        SS s = W(node)(x + at * bytes, TL_TILE_LEVEL, i + at, from, fetch, p);
+        SS s = W(node)(in, at, TL_TILE_LEVEL, p);
         for (int64_t c = t, size = TL_TILE; c & 1; c >>= 1, size *= 2)
             s = W(twin_s)(stack[--top], s, size);
         stack[top++] = s;
     }
-    for (int64_t rest = n - at; from && rest > W(PIECE); rest = n - at) {
+    for (int64_t rest = n - at; in->from && rest > W(PIECE); rest = n - at) {
         int k = tl_top_level(rest);
-        stack[top++] = W(node)(x + at * bytes, k, i + at, from, fetch, p);
+        stack[top++] = W(node)(in, at, k, p);
         at += (int64_t)1 << k;
     }
     E wide[TL_WIDE_ROOM(W(PIECE))];
-    const E *e = (const E *)x + at;
-    if (from && at < n) {
-        W(widened)(wide, W(PIECE), from, x + at * bytes, n - at, &p);
-        e = wide;
+    const tl_elements *part = in;
+    tl_elements widened;
+    if (in->from && at < n) {
+        W(widened)
+        (wide, W(PIECE), in->from, (const char *)in->x + at * in->from->from_bytes, n - at, &p);
+        widened = (tl_elements){wide, n - at, in->i + at, NULL, TL_CACHED};
+        part = &widened;
+        at = 0;
     }
-    for (; at < n;) {
-        int k = tl_top_level(n - at);
-        stack[top++] = k >= TL_LOG_V ? W(node)(e, k, i + at, NULL, from ? TL_CACHED : fetch, p)
-                                     : W(small_node)(e, k, i + at, p);
+    for (int64_t left = part->n - at; left > 0;) {
+        int k = tl_top_level(left);
+        stack[top++] = k >= TL_LOG_V ? W(node)(part, at, k, p)
+                                     : W(small_node)((const E *)part->x + at, k, part->i + at, p);
         at += (int64_t)1 << k;
-        e += (int64_t)1 << k;
+        left -= (int64_t)1 << k;
     }
     return top;
 }
 
 /* Operators with these facts have do_express_nodes and do_express_fold (express_kernel.h). */
 #if !(OP_EXTREME || OP_ADDS || OP_PICKS || OP_COMMUTES)
-static int W(do_nodes)(tl_state *out, const void *x, int64_t n, int64_t i, const tl_convert *from,
-                       int fetch, tl_par p)
+static int W(do_nodes)(tl_state *out, const tl_elements *in, tl_par p)
 {
     SS stack[TL_MAX_LEVELS];
-    int top = W(nodes)(stack, x, n, i, from, fetch, p);
+    int top = W(nodes)(stack, in, p);
     for (int j = 0; j < top; j++) memcpy(out + j, stack + j, sizeof(SS));
     return top;
 }
 
-static void W(do_fold)(tl_state *out, const void *x, int64_t n, int64_t i, const tl_convert *from,
-                       int fetch, tl_par p)
+static void W(do_fold)(tl_state *out, const tl_elements *in, tl_par p)
 {
     SS stack[TL_MAX_LEVELS];
+    const int64_t n = in->n;
     memset(stack, 0, sizeof(SS)); /* only tells the compiler that n > 0 */
-    int top = W(nodes)(stack, x, n, i, from, fetch, p);
+    int top = W(nodes)(stack, in, p);
     SS s = stack[0];
     int64_t before = (int64_t)1 << tl_top_level(n);
     for (int j = 1; j < top; j++) {

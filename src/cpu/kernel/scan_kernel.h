@@ -33,16 +33,19 @@ TL_INLINE VS W(prefixes)(VS v, tl_par p)
     return v;
 }
 
-/* Running scan. Stages S(b + 1) .. S(b + m) in soa, or writes the results to out; for out,
- * `exclusive` means S(b) .. S(b + m - 1). */
-TL_INLINE void W(running_scan)(W(soa) * soa, TL_OUT_T *out, const E *x, int64_t m, int64_t b,
-                               const tl_state *prefix, tl_state *node, int exclusive, int stream,
-                               tl_next next, tl_par p)
+/* Running scan; returns the tile's node. Stages S(b + 1) .. S(b + m) in soa, or writes the results
+ * to out; for out, `exclusive` means S(b) .. S(b + m - 1). */
+TL_INLINE SS W(running_scan)(W(soa) * soa, TL_OUT_T *out, const tl_tile *t, int exclusive,
+                             int stream, tl_par p)
 {
+    const E *x = t->x;
+    const int64_t m = t->m, b = t->b;
+    const tl_next next = t->next;
     VS before = TL_VE(neutral)(p), run = before, r = before, last;
     SS s;
-    if (prefix) {
-        memcpy(&s, prefix, sizeof s);
+    assert(0 < m && m <= TL_TILE);
+    if (t->prefix) {
+        memcpy(&s, t->prefix, sizeof s);
         for (int l = 0; l < TL_V; l++) W(put)(&before, l, s);
     }
     if (soa) W(soa_store)(soa, 0, before);
@@ -72,27 +75,29 @@ TL_INLINE void W(running_scan)(W(soa) * soa, TL_OUT_T *out, const E *x, int64_t 
         else
             memcpy(out + j, &result, sizeof result);
     }
-    s = W(lane)(r, (int)((m - 1) & (TL_V - 1)));
-    memcpy(node, &s, sizeof s);
+    return W(lane)(r, (int)((m - 1) & (TL_V - 1)));
 }
 
-static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b,
-                           const tl_state *prefix, tl_state *node, tl_next next, tl_par p)
+static int W(do_scan_tile)(void *soa, const tl_tile *t, tl_state *node, tl_par p)
 {
-    W(running_scan)(soa, NULL, data, m, b, prefix, node, 0, 0, next, p);
+    const SS s = W(running_scan)(soa, NULL, t, 0, 0, p);
+    memcpy(node, &s, sizeof s);
     return 1;
 }
 
 #if TL_SCAN_FULL
-static void W(do_scan_full)(void *out, const void *data, int64_t m, int64_t b,
-                            const tl_state *prefix, tl_state *node, int exclusive, int stream,
-                            tl_next next, const tl_up *k, tl_par p)
+static void W(do_scan_full)(void *out, const tl_tile *t, tl_state *node, const tl_up *k, tl_par p)
 {
+    SS s;
     (void)k;
-    if (stream && !exclusive)
-        W(running_scan)(NULL, out, data, m, b, prefix, node, 0, 1, next, p);
+    assert(!t->stream || (uintptr_t)out % 64 == 0);
+    if (t->exclusive)
+        s = W(running_scan)(NULL, out, t, 1, t->stream, p);
+    else if (t->stream)
+        s = W(running_scan)(NULL, out, t, 0, 1, p);
     else
-        W(running_scan)(NULL, out, data, m, b, prefix, node, exclusive, stream, next, p);
+        s = W(running_scan)(NULL, out, t, 0, 0, p);
+    memcpy(node, &s, sizeof s);
 }
 #endif
 
@@ -103,10 +108,10 @@ TL_INLINE void W(nodes_below)(TL_VE(real) * nodes, int j, int s)
 {
     TL_VE(real) left = nodes[j], right = left + (TL_REAL_T)(1 << s);
     int inside = s < TL_LOG_G;
-    nodes[2 * j] = inside ? TL_SHUFFLE(left, right, TL_PATTERN(LOW1))
-                          : TL_SHUFFLE(left, right, TL_PATTERN(LOW2));
-    nodes[2 * j + 1] = inside ? TL_SHUFFLE(left, right, TL_PATTERN(HIGH1))
-                              : TL_SHUFFLE(left, right, TL_PATTERN(HIGH2));
+    nodes[2 * j] = inside ? TL_SHUFFLE(left, right, TL_EACH_LANE(TL_LOW1))
+                          : TL_SHUFFLE(left, right, TL_EACH_LANE(TL_LOW2));
+    nodes[2 * j + 1] = inside ? TL_SHUFFLE(left, right, TL_EACH_LANE(TL_HIGH1))
+                              : TL_SHUFFLE(left, right, TL_EACH_LANE(TL_HIGH2));
 }
 
 /* v: V vectors of neighbouring nodes of n elements; the first begins at element `at`. start: the
@@ -176,64 +181,97 @@ TL_INLINE VS W(top_starts)(VS top, const SS *prefix, SS *node, int64_t at, int64
 }
 
 enum { W(SCAN_VECTORS) = TL_TILE / TL_V }; /* vectors of elements in a tile */
+_Static_assert(TL_TILE_LEVEL % TL_LOG_V == 0, "levels of radix V must end at a tile");
 
 /* The number of elements of a lane at level l of the up-sweep. */
 TL_INLINE int64_t W(lane_size)(int l) { return (int64_t)1 << (TL_LOG_V * l); }
 
-static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b,
-                           const tl_state *prefix, tl_state *node, tl_next next, tl_par p)
+/* The levels of a sweep: count[l] vectors w[l] of nodes, 1 <= l <= top. */
+typedef struct {
+    VS *w[TL_TILE_LEVEL + 1];
+    int64_t count[TL_TILE_LEVEL + 1];
+    int top;
+} W(sweep);
+enum { W(SWEEP_ROOM) = W(SCAN_VECTORS) / TL_V * 2 + TL_TILE_LEVEL * TL_V };
+
+/* Adds levels to s, until one vector is left. room: SWEEP_ROOM vectors, of which `used` are used.
+ * Levels are whole groups; padding vectors are read but have no effect. */
+TL_INLINE void W(add_levels)(W(sweep) * s, VS *room, int64_t used)
 {
-    const E *x = data;
+    for (; s->count[s->top] > 1; s->top++) {
+        const int64_t count = (s->count[s->top] + TL_V - 1) / TL_V;
+        s->count[s->top + 1] = count;
+        s->w[s->top + 1] = room + used;
+        used += (count + TL_V - 1) / TL_V * TL_V;
+    }
+    assert(used <= W(SWEEP_ROOM) && s->top <= TL_TILE_LEVEL);
+}
+
+/* Computes levels 2 .. top from level 1. */
+TL_INLINE void W(sweep_up)(W(sweep) * s)
+{
+    for (int l = 1; l < s->top; l++) {
+        VS *const w = s->w[l];
+        for (int64_t j = s->count[l]; j % TL_V; j++) w[j] = w[j - 1];
+        for (int64_t j = 0; j < s->count[l + 1]; j++)
+            s->w[l + 1][j] = W(network)(w + j * TL_V, W(lane_size)(l));
+    }
+}
+
+/* Replaces levels top - 1 .. 1 by the starts of their nodes; level `top` has its starts. absent: S
+ * before the tile, whose first element has index b, is ABSENT. */
+TL_INLINE void W(sweep_down)(W(sweep) * s, int absent, int64_t b)
+{
+    for (int l = s->top; l > 1; l--)
+        for (int64_t j = 0; j < s->count[l]; j++) {
+            const int64_t size = W(lane_size)(l - 1), at = b + j * TL_V * TL_V * size;
+            if (j == 0 && absent)
+                W(down)(s->w[l - 1], s->w[l][0], 1, at, size);
+            else
+                W(down)(s->w[l - 1] + j * TL_V, s->w[l][j], 0, at, size);
+        }
+}
+
+static int W(do_scan_tile)(void *soa, const tl_tile *t, tl_state *node, tl_par p)
+{
+    enum { BLOCK = TL_V * TL_V };
+    const E *x = t->x;
+    const int64_t m = t->m, b = t->b;
+    const tl_next next = t->next;
+    const int absent = !t->prefix;
     W(soa) *out = soa;
     SS before, whole;
+    assert(0 < m && m <= TL_TILE && b % TL_TILE == 0);
     memset(&before, 0, sizeof before); /* never used without a prefix, but compilers cannot tell */
-    if (prefix) memcpy(&before, prefix, sizeof before);
-    const SS *start = prefix ? &before : NULL;
+    if (!absent) memcpy(&before, t->prefix, sizeof before);
+    const SS *start = absent ? NULL : &before;
 
-    int64_t want = m < TL_TILE ? m + 1 : TL_TILE; /* states to stage */
-    int64_t count[TL_TILE_LEVEL + 1];             /* vectors in each level */
-    VS *w[TL_TILE_LEVEL + 1], room[W(SCAN_VECTORS) / TL_V * 2 + TL_TILE_LEVEL * TL_V];
-    int top = 0;
-    count[0] = (want + TL_V - 1) / TL_V;
-    for (int64_t used = 0; count[top] > 1; top++) {
-        count[top + 1] = (count[top] + TL_V - 1) / TL_V;
-        w[top + 1] = room + used;
-        /* rounded up to whole groups; padding vectors are read but not used */
-        used += (count[top + 1] + TL_V - 1) / TL_V * TL_V;
-    }
-    if (top == 0) {
+    const int64_t want = m < TL_TILE ? m + 1 : TL_TILE; /* states to stage */
+    VS room[W(SWEEP_ROOM)];
+    W(sweep) s = {.count = {(want + TL_V - 1) / TL_V}, .top = 0};
+    W(add_levels)(&s, room, 0);
+    if (s.top == 0) {
         VS only = m == TL_V ? W(load)(x, b, p) : W(load_part)(x, m, b, p);
         W(soa_store)(out, 0, W(top_starts)(only, start, &whole, b, 1));
         return 0;
     }
-    for (int64_t j = 0; j < count[1]; j++) {
+    for (int64_t j = 0; j < s.count[1]; j++) {
         VS v[TL_V];
-        W(load_block)(v, x, j * TL_V * TL_V, m, b, p);
-        w[1][j] = W(network)(v, 1);
+        W(load_block)(v, x, j * BLOCK, m, b, p);
+        s.w[1][j] = W(network)(v, 1);
     }
-    for (int l = 1; l <= top; l++) {
-        for (int64_t j = count[l]; j % TL_V; j++) w[l][j] = w[l][j - 1];
-        if (l < top)
-            for (int64_t j = 0; j < count[l + 1]; j++)
-                w[l + 1][j] = W(network)(w[l] + j * TL_V, W(lane_size)(l));
-    }
-    w[top][0] = W(top_starts)(w[top][0], start, &whole, b, W(lane_size)(top));
-    for (int l = top; l > 1; l--)
-        for (int64_t j = 0; j < count[l]; j++) {
-            const int64_t size = W(lane_size)(l - 1), at = b + j * TL_V * TL_V * size;
-            if (j == 0 && !prefix)
-                W(down)(w[l - 1], w[l][0], 1, at, size);
-            else
-                W(down)(w[l - 1] + j * TL_V, w[l][j], 0, at, size);
-        }
-    for (int64_t j = 0; j < count[1]; j++) {
+    W(sweep_up)(&s);
+    VS *const top = s.w[s.top];
+    top[0] = W(top_starts)(top[0], start, &whole, b, W(lane_size)(s.top));
+    W(sweep_down)(&s, absent, b);
+    for (int64_t j = 0; j < s.count[1]; j++) {
         VS v[TL_V];
-        W(load_block)(v, x, j * TL_V * TL_V, m, b, p);
-        TL_FETCH_SOME(next, j * TL_V * TL_V, TL_V * TL_V, sizeof(E));
-        if (j == 0 && !prefix)
-            W(down)(v, w[1][0], 1, b, 1);
+        W(load_block)(v, x, j * BLOCK, m, b, p);
+        TL_FETCH_SOME(next, j * BLOCK, BLOCK, sizeof(E));
+        if (j == 0 && absent)
+            W(down)(v, s.w[1][0], 1, b, 1);
         else
-            W(down)(v, w[1][j], 0, b + j * TL_V * TL_V, 1);
+            W(down)(v, s.w[1][j], 0, b + j * BLOCK, 1);
         TL_UNROLL for (int k = 0; k < TL_V; k++) W(soa_store)(out, (j * TL_V + k) * TL_V, v[k]);
     }
     memcpy(node, &whole, sizeof whole);
@@ -241,21 +279,27 @@ static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b,
 }
 
 #if TL_SCAN_FULL
-/* Writes the results of one block of V*V elements, the first of which has index `at`. v: its V
- * vectors. start: the starts of its V groups; end: the starts of the groups after each. Both
- * descend together: the left child of (from, to) is (from, middle), the right child is (middle,
- * to). */
-TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, VS start, VS end, int absent, int exclusive,
-                           int64_t at, int stream, tl_par p)
+/* Where the V groups of a block start, and the groups after each. at: the index of the block's
+ * first element. absent: S before the first group is ABSENT. */
+typedef struct {
+    VS start, end;
+    int64_t at;
+    int absent;
+} W(groups);
+
+/* Writes the results of one block of V*V elements, v. Starts and ends descend together: the left
+ * child of (from, to) is (from, middle), the right child is (middle, to). */
+TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, W(groups) g, int exclusive, int stream, tl_par p)
 {
+    const int64_t at = g.at;
     VS t[TL_LOG_V][TL_V], from[TL_V], to[TL_V];
     TL_VE(real) nodes[TL_V]; /* as in down */
     TL_UNROLL for (int j = 0; j < TL_V; j++) t[0][j] = v[j];
     TL_UNROLL for (int s = 1; s < TL_LOG_V; s++) TL_UNROLL for (int j = 0; j < TL_V >> s; j++)
         t[s][j] = W(step)(s - 1, t[s - 1][2 * j], t[s - 1][2 * j + 1], 1 << (s - 1));
-    from[0] = start;
+    from[0] = g.start;
     nodes[0] = W(ramp)() * TL_V;
-    to[0] = end;
+    to[0] = g.end;
     TL_UNROLL for (int s = TL_LOG_V - 1; s >= 0; s--)
         TL_UNROLL for (int j = (TL_V >> (s + 1)) - 1; j >= 0; j--)
     {
@@ -265,7 +309,7 @@ TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, VS start, VS end, int absent, i
         VS a = from[j], z = to[j],
            middle = W(combine_at)(a, left, W(numbers)(at, nodes[j], 1), 1 << s);
         W(nodes_below)(nodes, j, s);
-        if (absent && j == 0) W(put)(&middle, 0, W(lane)(left, 0));
+        if (g.absent && j == 0) W(put)(&middle, 0, W(lane)(left, 0));
         if (s > 0 || exclusive) {
             from[2 * j] = inside ? W(low1)(a, middle) : W(low2)(a, middle);
             from[2 * j + 1] = inside ? W(high1)(a, middle) : W(high2)(a, middle);
@@ -291,6 +335,7 @@ TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, VS start, VS end, int absent, i
 static void W(do_scan_up)(void *up, const void *x, int64_t i, tl_par p)
 {
     VS *w = up;
+    assert((uintptr_t)up % 64 == 0 && i % TL_TILE == 0);
     for (int64_t j = 0; j < TL_TILE / (TL_V * TL_V); j++)
         w[j] = W(block)((const E *)x + j * (TL_V * TL_V), i + j * (TL_V * TL_V), p);
 }
@@ -311,71 +356,59 @@ static void W(do_scan_node)(tl_state *node, const void *up)
 /* Scans a tile to results without staging. The caller writes the last result of an inclusive whole
  * tile, and out[0] of an exclusive scan without a prefix. stream: out must be aligned to a vector
  * of results. */
-static void W(do_scan_full)(void *to, const void *data, int64_t m, int64_t b,
-                            const tl_state *prefix, tl_state *node, int exclusive, int stream,
-                            tl_next next, const tl_up *k, tl_par p)
+static void W(do_scan_full)(void *to, const tl_tile *t, tl_state *node, const tl_up *k, tl_par p)
 {
     enum { BLOCK = TL_V * TL_V };
-    const E *x = data, *soon = k ? k->soon : NULL;
+    const E *x = t->x, *soon = k ? k->soon : NULL;
+    const int64_t m = t->m, b = t->b;
+    const tl_state *const prefix = t->prefix;
+    const int exclusive = t->exclusive, stream = t->stream;
+    const tl_next next = t->next;
     TL_OUT_T *out = to;
     SS before, whole;
+    assert(0 < m && m <= TL_TILE && b % TL_TILE == 0);
+    assert(!stream || (uintptr_t)out % 64 == 0);
+    assert(!k || !k->up || (m == TL_TILE && (uintptr_t)k->up % 64 == 0));
+    assert(!soon || (uintptr_t)k->make % 64 == 0);
     memset(&before, 0, sizeof before); /* never used without a prefix, but compilers cannot tell */
     if (prefix) memcpy(&before, prefix, sizeof before);
-    const int64_t blocks = m / BLOCK;
-    /* vectors of each level: the starts of the blocks, and the end of a partial one */
-    int64_t count[TL_TILE_LEVEL + 1];
-    VS *w[TL_TILE_LEVEL + 1], room[W(SCAN_VECTORS) / TL_V * 2 + TL_TILE_LEVEL * TL_V],
-        *make = k ? k->make : NULL;
-    int top = 1;
-    count[1] = blocks + (m < TL_TILE);
-    w[1] = k && k->up ? k->up : room;
-    for (int64_t used = (count[1] + TL_V - 1) / TL_V * TL_V; count[top] > 1; top++) {
-        count[top + 1] = (count[top] + TL_V - 1) / TL_V;
-        w[top + 1] = room + used;
-        used += (count[top + 1] + TL_V - 1) / TL_V * TL_V;
-    }
-    for (int64_t j = 0; j < count[1] && w[1] == room; j++) {
+    /* level 1: the starts of the blocks, and the end of a partial one */
+    const int64_t blocks = m / BLOCK, count = blocks + (m < TL_TILE);
+    VS room[W(SWEEP_ROOM)], *const w = k && k->up ? k->up : room, *make = k ? k->make : NULL;
+    W(sweep) s = {.w = {NULL, w}, .count = {0, count}, .top = 1};
+    W(add_levels)(&s, room, (count + TL_V - 1) / TL_V * TL_V);
+    for (int64_t j = 0; j < count && w == room; j++) {
         VS v[TL_V];
         W(load_block)(v, x, j * BLOCK, m, b, p);
-        w[1][j] = W(network)(v, 1);
+        w[j] = W(network)(v, 1);
     }
-    for (int l = 1; l < top; l++) {
-        for (int64_t j = count[l]; j % TL_V; j++) w[l][j] = w[l][j - 1];
-        for (int64_t j = 0; j < count[l + 1]; j++)
-            w[l + 1][j] = W(network)(w[l] + j * TL_V, W(lane_size)(l));
-    }
-    w[top][0] = W(top_starts)(w[top][0], prefix ? &before : NULL, &whole, b, W(lane_size)(top));
-    for (int l = top; l > 1; l--)
-        for (int64_t j = 0; j < count[l]; j++) {
-            const int64_t size = W(lane_size)(l - 1), at = b + j * BLOCK * size;
-            if (j == 0 && !prefix)
-                W(down)(w[l - 1], w[l][0], 1, at, size);
-            else
-                W(down)(w[l - 1] + j * TL_V, w[l][j], 0, at, size);
-        }
+    W(sweep_up)(&s);
+    VS *const top = s.w[s.top];
+    top[0] = W(top_starts)(top[0], prefix ? &before : NULL, &whole, b, W(lane_size)(s.top));
+    W(sweep_down)(&s, !prefix, b);
     for (int64_t j = 0; j < blocks; j++) {
-        VS v[TL_V], start = w[1][j], end = W(next)(start, j + 1 < count[1] ? w[1][j + 1] : start);
+        VS v[TL_V], start = w[j], end = W(next)(start, j + 1 < count ? w[j + 1] : start);
         W(load_block)(v, x, j * BLOCK, m, b, p);
         TL_FETCH_SOME(next, j * BLOCK, BLOCK, sizeof(E));
         TL_OUT_T *o = out + j * BLOCK;
-        int64_t at = b + j * BLOCK;
+        const W(groups) g = {start, end, b + j * BLOCK, 0}, first = {start, end, b, 1};
         if (j == 0 && !prefix)
-            W(down_out)(o, v, start, end, 1, exclusive, at, 0, p);
+            W(down_out)(o, v, first, exclusive, 0, p);
         else if (stream && exclusive)
-            W(down_out)(o, v, start, end, 0, 1, at, 1, p);
+            W(down_out)(o, v, g, 1, 1, p);
         else if (stream)
-            W(down_out)(o, v, start, end, 0, 0, at, 1, p);
+            W(down_out)(o, v, g, 0, 1, p);
         else
-            W(down_out)(o, v, start, end, 0, exclusive, at, 0, p);
+            W(down_out)(o, v, g, exclusive, 0, p);
         if (soon) make[j] = W(block)(soon + j * BLOCK, k->at + j * BLOCK, p);
     }
     if (m > blocks * BLOCK) {
         TL_OUT_T part[BLOCK];
-        VS v[TL_V], start = w[1][blocks];
+        VS v[TL_V], start = w[blocks];
         W(load_block)(v, x, blocks * BLOCK, m, b, p);
-        W(down_out)
-        (part, v, start, W(next)(start, start), blocks == 0 && !prefix, exclusive,
-         b + blocks * BLOCK, 0, p);
+        const W(groups)
+            g = {start, W(next)(start, start), b + blocks * BLOCK, blocks == 0 && !prefix};
+        W(down_out)(part, v, g, exclusive, 0, p);
         const int64_t skip = blocks == 0 && !prefix && exclusive;
         memcpy(out + blocks * BLOCK + skip, part + skip,
                (size_t)(m - blocks * BLOCK - skip) * sizeof *out);
@@ -388,6 +421,7 @@ static void W(do_scan_full)(void *to, const void *data, int64_t m, int64_t b,
 static void W(do_stage)(void *soa, int64_t j, const tl_state *s)
 {
     SS one;
+    assert(0 <= j && j < TL_SOA);
     memcpy(&one, s, sizeof one);
     W(soa_set)(soa, j, one);
 }

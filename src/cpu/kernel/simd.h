@@ -21,6 +21,7 @@
 #ifndef TALLY_SIMD_H
 #define TALLY_SIMD_H
 #include "operator/kernel.h"
+#include <assert.h>
 #include <stdint.h>
 #include <string.h>
 #if defined(__SSE2__)
@@ -35,70 +36,23 @@
 
 #define TL_INLINE static inline __attribute__((always_inline, unused))
 
-/* V=2 G=2: one 128-bit group of two 64-bit lanes. No second kind of step. */
-#define TL_2_2_NEXT  1, 2
-#define TL_2_2_EVEN1 0, 2
-#define TL_2_2_ODD1  1, 3
-#define TL_2_2_LOW1  0, 2
-#define TL_2_2_HIGH1 1, 3
-#define TL_2_2_EVEN2 0, 1
-#define TL_2_2_ODD2  2, 3
-#define TL_2_2_LOW2  0, 1
-#define TL_2_2_HIGH2 2, 3
-/* V=4 G=4: one group of four 32-bit lanes. */
-#define TL_4_4_NEXT  1, 2, 3, 4
-#define TL_4_4_EVEN1 0, 2, 4, 6
-#define TL_4_4_ODD1  1, 3, 5, 7
-#define TL_4_4_LOW1  0, 4, 1, 5
-#define TL_4_4_HIGH1 2, 6, 3, 7
-#define TL_4_4_EVEN2 0, 1, 2, 3
-#define TL_4_4_ODD2  4, 5, 6, 7
-#define TL_4_4_LOW2  0, 1, 2, 3
-#define TL_4_4_HIGH2 4, 5, 6, 7
-/* V=4 G=2: two groups of two 64-bit lanes (AVX2). */
-#define TL_4_2_NEXT  1, 2, 3, 4
-#define TL_4_2_EVEN1 0, 4, 2, 6
-#define TL_4_2_ODD1  1, 5, 3, 7
-#define TL_4_2_LOW1  0, 4, 2, 6
-#define TL_4_2_HIGH1 1, 5, 3, 7
-#define TL_4_2_EVEN2 0, 1, 4, 5
-#define TL_4_2_ODD2  2, 3, 6, 7
-#define TL_4_2_LOW2  0, 1, 4, 5
-#define TL_4_2_HIGH2 2, 3, 6, 7
-/* V=8 G=4: two groups of four 32-bit lanes (AVX2). */
-#define TL_8_4_NEXT  1, 2, 3, 4, 5, 6, 7, 8
-#define TL_8_4_EVEN1 0, 2, 8, 10, 4, 6, 12, 14
-#define TL_8_4_ODD1  1, 3, 9, 11, 5, 7, 13, 15
-#define TL_8_4_LOW1  0, 8, 1, 9, 4, 12, 5, 13
-#define TL_8_4_HIGH1 2, 10, 3, 11, 6, 14, 7, 15
-#define TL_8_4_EVEN2 0, 1, 2, 3, 8, 9, 10, 11
-#define TL_8_4_ODD2  4, 5, 6, 7, 12, 13, 14, 15
-#define TL_8_4_LOW2  0, 1, 2, 3, 8, 9, 10, 11
-#define TL_8_4_HIGH2 4, 5, 6, 7, 12, 13, 14, 15
-/* V=8 G=2: four groups of two 64-bit lanes (AVX-512). */
-#define TL_8_2_NEXT  1, 2, 3, 4, 5, 6, 7, 8
-#define TL_8_2_EVEN1 0, 8, 2, 10, 4, 12, 6, 14
-#define TL_8_2_ODD1  1, 9, 3, 11, 5, 13, 7, 15
-#define TL_8_2_LOW1  0, 8, 2, 10, 4, 12, 6, 14
-#define TL_8_2_HIGH1 1, 9, 3, 11, 5, 13, 7, 15
-#define TL_8_2_EVEN2 0, 1, 4, 5, 8, 9, 12, 13
-#define TL_8_2_ODD2  2, 3, 6, 7, 10, 11, 14, 15
-#define TL_8_2_LOW2  0, 1, 8, 9, 2, 3, 10, 11
-#define TL_8_2_HIGH2 4, 5, 12, 13, 6, 7, 14, 15
-/* V=16 G=4: four groups of four 32-bit lanes (AVX-512). */
-#define TL_16_4_NEXT  1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16
-#define TL_16_4_EVEN1 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30
-#define TL_16_4_ODD1  1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31
-#define TL_16_4_LOW1  0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29
-#define TL_16_4_HIGH1 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31
-#define TL_16_4_EVEN2 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27
-#define TL_16_4_ODD2  4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31
-#define TL_16_4_LOW2  0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23
-#define TL_16_4_HIGH2 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31
+/* The source of lane l, of V lanes in groups of G. There is a second kind of step if V > G. */
+#define TL_NEXT(l)  ((l) + 1)
+#define TL_EVEN1(l) ((l) / TL_G * TL_G + (l) % (TL_G / 2) * 2 + ((l) % TL_G < TL_G / 2 ? 0 : TL_V))
+#define TL_ODD1(l)  (TL_EVEN1(l) + 1)
+#define TL_LOW1(l)  ((l) / TL_G * TL_G + (l) % TL_G / 2 + ((l) % 2 ? TL_V : 0))
+#define TL_HIGH1(l) (TL_LOW1(l) + TL_G / 2)
+#define TL_EVEN2(l) ((l) % (TL_V / 2) / TL_G * 2 * TL_G + (l) % TL_G + ((l) < TL_V / 2 ? 0 : TL_V))
+#define TL_ODD2(l)  ((TL_EVEN2(l) + TL_G) % (2 * TL_V))
+#define TL_LOW2(l)  ((l) / TL_G / 2 * TL_G + (l) % TL_G + ((l) / TL_G % 2 ? TL_V : 0))
+#define TL_HIGH2(l) (TL_LOW2(l) + TL_V / 2)
 
-#define TL_PATTERN__(v, g, what) TL_##v##_##g##_##what
-#define TL_PATTERN_(v, g, what)  TL_PATTERN__(v, g, what)
-#define TL_PATTERN(what)         TL_PATTERN_(TL_V, TL_G, what)
+/* F(0), F(1), .. for the V lanes. */
+#define TL_LANES_2(F, l)  F(l), F(l + 1)
+#define TL_LANES_4(F, l)  TL_LANES_2(F, l), TL_LANES_2(F, l + 2)
+#define TL_LANES_8(F, l)  TL_LANES_4(F, l), TL_LANES_4(F, l + 4)
+#define TL_LANES_16(F, l) TL_LANES_8(F, l), TL_LANES_8(F, l + 8)
+#define TL_EACH_LANE(F)   TL_PASTE(TL_LANES_, TL_V)(F, 0)
 
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
@@ -113,10 +67,10 @@
  * on (kernel.h). TL_LINES: the lines of that distance, in order. TL_PAGES: while the lines of an
  * aligned 16 KiB (four pages) are read in order, prefetches two lines of each of the next four
  * pages in turn: in the address of a line, bits 13..9 (the row) and 8..7 (the pair) become bits
- * 11..7 and 13..12. Requires for TL_PAGES: ahead is a multiple of 16 KiB. A prefetch past the end
- * of an array has no effect. */
+ * 11..7 and 13..12. A prefetch past the end of an array has no effect. */
 TL_INLINE void tl_fetch(const void *x, size_t bytes, int64_t ahead, int way)
 {
+    assert(way != TL_PAGES || ahead % (16 << 10) == 0);
     if (way == TL_LINES) {
         const char *at = (const char *)((uintptr_t)x + (uintptr_t)ahead);
         TL_UNROLL for (size_t line = 0; line < bytes; line += 64)
@@ -152,11 +106,12 @@ TL_INLINE void tl_fetch(const void *x, size_t bytes, int64_t ahead, int way)
     } while (0)
 
 /* Stores a vector of `bytes` bytes with non-temporal stores if the instruction set has them.
- * Requires: `to` is aligned to the vector. The caller issues a fence afterwards. */
+ * The caller issues a fence afterwards. */
 TL_INLINE void tl_stream_store(void *to, const void *from, size_t bytes)
 {
 #if defined(__AVX512F__)
     if (bytes % 64 == 0) {
+        assert((uintptr_t)to % 64 == 0);
         for (size_t at = 0; at < bytes; at += 64)
             _mm512_stream_si512((__m512i *)((char *)to + at),
                                 _mm512_loadu_si512((const char *)from + at));
@@ -165,6 +120,7 @@ TL_INLINE void tl_stream_store(void *to, const void *from, size_t bytes)
 #endif
 #if defined(__AVX__)
     if (bytes % 32 == 0) {
+        assert((uintptr_t)to % 32 == 0);
         for (size_t at = 0; at < bytes; at += 32)
             _mm256_stream_si256((__m256i *)((char *)to + at),
                                 _mm256_loadu_si256((const __m256i *)((const char *)from + at)));
@@ -173,6 +129,7 @@ TL_INLINE void tl_stream_store(void *to, const void *from, size_t bytes)
 #endif
 #if defined(__SSE2__)
     if (bytes % 16 == 0) {
+        assert((uintptr_t)to % 16 == 0);
         for (size_t at = 0; at < bytes; at += 16)
             _mm_stream_si128((__m128i *)((char *)to + at),
                              _mm_loadu_si128((const __m128i *)((const char *)from + at)));

@@ -151,15 +151,15 @@ TL_INLINE void W(put)(VS *v, int lane, SS s)
         OP_FIELDS(pattern)                                                                         \
         return r;                                                                                  \
     }
-#define MOVE_NEXT(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(NEXT));
-#define MOVE_EVEN1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(EVEN1));
-#define MOVE_ODD1(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(ODD1));
-#define MOVE_LOW1(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(LOW1));
-#define MOVE_HIGH1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(HIGH1));
-#define MOVE_EVEN2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(EVEN2));
-#define MOVE_ODD2(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(ODD2));
-#define MOVE_LOW2(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(LOW2));
-#define MOVE_HIGH2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(HIGH2));
+#define MOVE_NEXT(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_NEXT));
+#define MOVE_EVEN1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_EVEN1));
+#define MOVE_ODD1(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_ODD1));
+#define MOVE_LOW1(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_LOW1));
+#define MOVE_HIGH1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_HIGH1));
+#define MOVE_EVEN2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_EVEN2));
+#define MOVE_ODD2(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_ODD2));
+#define MOVE_LOW2(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_LOW2));
+#define MOVE_HIGH2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_HIGH2));
 SHUFFLER(next, MOVE_NEXT)
 SHUFFLER(even1, MOVE_EVEN1)
 SHUFFLER(odd1, MOVE_ODD1)

@@ -29,9 +29,11 @@ TL_INLINE VS W(slide_some)(VS *before, VS d, tl_par p)
     return r;
 }
 
-static __attribute__((noinline)) void W(slide)(tl_window_work *k, const E *x, const E *old,
-                                               int64_t at, int64_t m, int64_t i, tl_par p)
+static __attribute__((noinline)) void W(slide)(tl_window_work *k, const tl_window_piece *piece,
+                                               tl_par p)
 {
+    const E *x = piece->x, *old = piece->old;
+    const int64_t at = W(HISTORY) + piece->lead, m = piece->m, i = piece->i;
     W(soa) *past = k->past;
     VS *carry = k->carry;
     VS before = *carry;

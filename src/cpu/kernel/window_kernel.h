@@ -29,16 +29,16 @@
 #include "window_ladder_kernel.h"
 #include "window_exact_kernel.h"
 
-/* Stages the states of m elements (DIRECT: the elements) after the history and `lead` places.
- * `back` elements before x are staged too. Prefetches a tile ahead. */
-static __attribute__((noinline)) void W(window_stage)(tl_window_work *k, const E *x, int64_t back,
-                                                      int64_t lead, int64_t m, int64_t i, tl_par p)
+/* Stages the states of a piece (DIRECT: the elements) and of up to TL_WINDOW_BACK elements before
+ * it, after the history and `lead` places. Prefetches a tile ahead. */
+static __attribute__((noinline)) void W(window_stage)(tl_window_work *k,
+                                                      const tl_window_piece *piece, tl_par p)
 {
+    const int64_t back = piece->back < TL_WINDOW_BACK ? piece->back : TL_WINDOW_BACK,
+                  at = W(HISTORY) + piece->lead - back, m = piece->m + back, i = piece->i - back;
+    const E *x = (const E *)piece->x - back;
     void *z = k->stage;
-    int64_t at = W(HISTORY) + lead - back, j = 0;
-    x -= back;
-    m += back;
-    i -= back;
+    int64_t j = 0;
     if (W(DIRECT)) {
         memcpy((char *)z + at * (int64_t)sizeof(E), x, (size_t)m * sizeof(E));
         return;
@@ -69,33 +69,31 @@ static void W(do_window_start)(tl_window_work *k, const tl_state *before)
 #endif
 }
 
-/* Feeds m elements, with `lead` empty places before them. Requires: m is a multiple of the row,
- * except at the end of a stream. `back` elements of the stream lie before x, and `beyond` elements
- * may be read after x + m. The windows that end at the m elements are then ready for window_lower,
- * numbered from the first place. */
-static void W(do_window_feed)(tl_window_work *k, const void *x, const void *old, int64_t back,
-                              int64_t beyond, int64_t lead, int64_t m, int64_t i, tl_par p)
+/* Feeds a piece; m is a multiple of the row, except at the end of a stream. The windows that end at
+ * its elements are then ready for window_lower, numbered from the first place. */
+static void W(do_window_feed)(tl_window_work *k, const tl_window_piece *piece, tl_par p)
 {
+    const int64_t places = piece->lead + piece->m;
+    assert(0 < piece->m && 0 <= piece->lead && places <= TL_WINDOW_TILE);
+    assert(0 <= piece->back && 0 <= piece->beyond);
 #if OP_INVERSE
     if (k->mode == TL_WINDOW_SLIDE) {
-        W(slide)(k, x, old, W(HISTORY) + lead, m, i, p);
+        W(slide)(k, piece, p);
         return;
     }
-#else
-    (void)old;
 #endif
     if (k->w >= TL_V) {
         W(keep_history)(k->z2, k->last);
         W(keep_history)(k->past, k->last);
     }
-    k->last = lead + m;
-    if (W(DIRECT) && back >= TL_WINDOW_BACK && beyond >= 2 * W(ROW)) {
-        k->z0 = (const char *)x - W(HISTORY) * sizeof(E);
+    k->last = places;
+    if (W(DIRECT) && piece->back >= TL_WINDOW_BACK && piece->beyond >= 2 * W(ROW)) {
+        k->z0 = (const char *)piece->x - W(HISTORY) * sizeof(E);
     } else {
-        W(window_stage)(k, x, back < TL_WINDOW_BACK ? back : TL_WINDOW_BACK, lead, m, i, p);
+        W(window_stage)(k, piece, p);
         k->z0 = k->stage;
     }
-    int64_t rows = (lead + m + W(ROW) - 1) / W(ROW);
+    const int64_t rows = (places + W(ROW) - 1) / W(ROW);
 #if OP_IDEMPOTENT
     if (k->mode == TL_WINDOW_BLOCKS) W(blocks)(k, rows, p);
 #endif
@@ -120,7 +118,7 @@ TL_INLINE VS W(blend)(int bit, VS a, VS b)
     return r;
 }
 
-/* Stages the suffixes of lengths V high + V - 1 down to V (high - blocks + 1) > 0 in `past`, from
+/* Stages the suffixes of lengths V high + V - 1 down to V (high - blocks + 1) in `past`, from
  * TL_WINDOW_HISTORY on. Requires: a ladder whose last element is the one before `end` (index
  * `stop`) and whose top level has a ring too.
  *
@@ -134,6 +132,7 @@ static void W(do_window_suffix)(tl_window_work *k, const void *end, int64_t stop
                                 int64_t blocks, tl_par p)
 {
     VS(*ring)[W(VECTORS)] = k->ring, *carry = k->carry, near[TL_LOG_V];
+    assert(0 < blocks && blocks <= high && blocks * TL_V <= TL_WINDOW_TILE);
     for (int b = 0; b < TL_LOG_V; b++) {
         near[b] = carry[0];
         for (int l = 0; l < TL_V; l++) {

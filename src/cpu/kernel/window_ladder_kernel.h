@@ -24,6 +24,7 @@ TL_INLINE void W(fetch_row)(const void *slot, int64_t size)
 /* Index of the first row of ring j, which has 2^j rows. */
 TL_INLINE int64_t W(ring_base)(int j) { return ((int64_t)1 << j) - 1 + j * TL_WINDOW_PAD; }
 
+typedef VS W(row_of_vectors)[W(VECTORS)];
 #define EACH(expression) TL_UNROLL for (int j = 0; j < W(VECTORS); j++) expression
 /* v[j] = op(v[j - by], other[j], counts). carry holds the last `by` vectors of the previous row. */
 #define DELAYED(by, carry, op, other, ...)                                                         \
@@ -45,29 +46,29 @@ TL_INLINE int64_t W(ring_base)(int j) { return ((int64_t)1 << j) - 1 + j * TL_WI
     DELAYED(1 << (t), carry + W(VECTORS) + (1 << (t)) - 1, W(join), stash[t],                      \
             w & -((int64_t)2 * TL_V << (t)), TL_V << (t))
 
+/* A fold that waits `size` rows in a ring for the node of `elements` elements in the stash. */
+typedef struct {
+    W(row_of_vectors) * ring;
+    VS *stash;
+    int64_t size, before, elements; /* before: the elements that are folded already */
+} W(partial_fold);
+
 static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, int64_t rows,
                                                 tl_par p)
 {
-    VS(*ring)
-    [W(VECTORS)] = k->ring, (*delay)[W(VECTORS)] = k->delay, (*stash)[W(VECTORS)] = k->stash;
+    W(row_of_vectors) *ring = k->ring, *delay = k->delay, *stash = k->stash;
     VS *carry = k->carry, *low_last = carry + 2 * W(VECTORS),
        last[3] = {low_last[0], low_last[1], low_last[2]};
     const void *z0 = k->z0;
     W(soa) *z2 = TL_LOG_V > 2 && w & (TL_V - 1) & ~3 ? k->z2 : NULL, *past = k->past;
     int64_t high = w >> TL_LOG_V, counted = k->row;
     int levels = tl_top_level(high), folds = 0;
-    struct {
-        VS (*ring)[W(VECTORS)], *stash;
-        /* before: the elements that are folded already */
-        int64_t size, before, elements;
-    } fold[TL_MAX_LEVELS];
+    W(partial_fold) fold[TL_MAX_LEVELS];
     for (int t = levels - 1; t >= W(LOG_VECTORS); t--)
         if (high >> t & 1) {
-            fold[folds].ring = delay + W(ring_base)(t - W(LOG_VECTORS));
-            fold[folds].stash = stash[t];
-            fold[folds].elements = (int64_t)TL_V << t;
-            fold[folds].before = w & -((int64_t)2 * TL_V << t);
-            fold[folds++].size = (int64_t)1 << (t - W(LOG_VECTORS));
+            const int j = t - W(LOG_VECTORS);
+            fold[folds++] = (W(partial_fold)){delay + W(ring_base)(j), stash[t], (int64_t)1 << j,
+                                              w & -((int64_t)2 * TL_V << t), (int64_t)TL_V << t};
         }
     for (int64_t r = 0; r < rows; r++) {
         int64_t at = W(HISTORY) + r * W(ROW), q = counted + r;

@@ -63,9 +63,10 @@ TL_INLINE VS W(z3)(const W(soa) * z2, int64_t at)
     return W(join_twins)(W(soa_load)(z2, at - 4), W(soa_load)(z2, at), 4);
 }
 
-/* Z_b at `at`, b <= LOG_V; z2 may be NULL for b <= 3. */
+/* Z_b at `at`; z2 may be NULL for b <= 3. */
 TL_INLINE VS W(low)(const void *z, const void *z2, int b, int64_t at, tl_par p)
 {
+    assert(0 <= b && b <= TL_LOG_V && (z2 || b <= 3));
     if (b == 0) return W(z0)(z, at, p);
     if (b == 1) return W(z1)(z, at, p);
     if (b == 2 && (TL_LOG_V < 3 || !z2)) return W(quad)(z, at, p);
@@ -77,29 +78,15 @@ TL_INLINE VS W(low)(const void *z, const void *z2, int b, int64_t at, tl_par p)
 }
 
 /* b delayed by 1, 2, 4 or 8 lanes; a is the vector before it. */
-#if TL_V == 2
-#define TL_ENDS   1, 1
-#define TL_DELAY1 1, 2
-#elif TL_V == 4
-#define TL_ENDS   3, 3, 3, 3
-#define TL_DELAY1 3, 4, 5, 6
-#define TL_DELAY2 2, 3, 4, 5
-#elif TL_V == 8
-#define TL_ENDS   7, 7, 7, 7, 7, 7, 7, 7
-#define TL_DELAY1 7, 8, 9, 10, 11, 12, 13, 14
-#define TL_DELAY2 6, 7, 8, 9, 10, 11, 12, 13
-#define TL_DELAY4 4, 5, 6, 7, 8, 9, 10, 11
-#else
-#define TL_ENDS   15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15
-#define TL_DELAY1 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30
-#define TL_DELAY2 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29
-#define TL_DELAY4 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27
-#define TL_DELAY8 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23
-#endif
-#define MOVE1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_DELAY1);
-#define MOVE2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_DELAY2);
-#define MOVE4(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_DELAY4);
-#define MOVE8(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_DELAY8);
+#define TL_ENDS(l)     (TL_V - 1)
+#define TL_DELAY1(l)   (TL_V - 1 + (l))
+#define TL_DELAY2(l)   (TL_V - 2 + (l))
+#define TL_DELAY4(l)   (TL_V - 4 + (l))
+#define TL_DELAY8(l)   (TL_V - 8 + (l))
+#define MOVE1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_DELAY1));
+#define MOVE2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_DELAY2));
+#define MOVE4(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_DELAY4));
+#define MOVE8(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_DELAY8));
 #define DELAYER(name, move)                                                                        \
     TL_INLINE VS W(name)(VS a, VS b)                                                               \
     {                                                                                              \
@@ -123,7 +110,7 @@ DELAYER(delay8, MOVE8)
 TL_INLINE VS W(ends)(VS a)
 {
     VS r;
-#define LAST(type, f) r.f = TL_SHUFFLE(a.f, a.f, TL_ENDS);
+#define LAST(type, f) r.f = TL_SHUFFLE(a.f, a.f, TL_EACH_LANE(TL_ENDS));
     OP_FIELDS(LAST)
 #undef LAST
     return r;
@@ -162,12 +149,19 @@ TL_INLINE VS W(climb)(VS *last, const void *z, W(soa) * z2, int64_t at, tl_par p
     return v;
 }
 
-/* Lowers m lanes of one vector of states to `out`; the first window begins at index `first`.
- * stream: non-temporal stores; out must be aligned. */
-TL_INLINE void W(lower_some)(TL_OUT_T *out, VS s, int64_t m, TL_VE(real) n, int64_t first,
-                             int stream, tl_par p)
+/* m neighbouring windows of n elements; the first begins at index `first`. */
+typedef struct {
+    int64_t m, first;
+    TL_VE(real) n;
+} W(windows);
+
+/* Lowers the first lanes of one vector of states to `out`. */
+TL_INLINE void W(lower_some)(TL_OUT_T *out, VS s, W(windows) w, int stream, tl_par p)
 {
-    TL_VE(idx) origin = W(iota)(first);
+    const TL_VE(real) n = w.n;
+    const int64_t m = w.m;
+    assert(0 < m && m <= TL_V);
+    TL_VE(idx) origin = W(iota)(w.first);
     TL_VE(result) r = TL_RESULT(TL_VE(lower)(s, n, origin, p), p);
 #if OP_LANES == 2
     TL_VE(result) r1 = TL_RESULT(TL_VE(lower_1)(s, n, origin, p), p);
@@ -238,12 +232,14 @@ TL_INLINE void W(window_row)(VS *acc, const W(recipe) * r, int vectors, int64_t 
 #undef EACH_VECTOR
 }
 
-/* Writes the results of m windows. The first ends at place `from` of the tile and begins at index
- * `first`. */
-static void W(do_window_lower)(void *to, const tl_window_work *k, int64_t from, int64_t m,
-                               int64_t first, int stream, tl_par p)
+/* Writes the results of l->m windows. The first ends at place l->from of the tile and begins at
+ * index l->first. */
+static void W(do_window_lower)(void *to, const tl_window_work *k, const tl_lower *l, tl_par p)
 {
+    const int64_t from = l->from, m = l->m, first = l->first;
+    const int stream = l->stream;
     TL_OUT_T *out = to;
+    assert(from >= 0 && from + m <= TL_WINDOW_TILE);
     W(recipe) r = W(window_recipe)(k);
     TL_VE(real) n = W(counts)(k->w, 0);
     int64_t at = TL_WINDOW_HISTORY + from, j = 0;
@@ -256,13 +252,14 @@ static void W(do_window_lower)(void *to, const tl_window_work *k, int64_t from, 
             if (W(DIRECT) && r.small && stream)
                 TL_FETCH_SOME(k->next, at + j - TL_WINDOW_HISTORY, 4 * TL_V, sizeof(E));
             W(window_row)(acc, &r, 4, at + j, p);
-            TL_UNROLL for (int v = 0; v < 4; v++, j += TL_V)
-                W(lower_some)(out + j * (OP_LANES), acc[v], TL_V, n, first + j, stream, p);
+            TL_UNROLL for (int v = 0; v < 4; v++, j += TL_V) W(lower_some)(
+                out + j * (OP_LANES), acc[v], (W(windows)){TL_V, first + j, n}, stream, p);
             continue;
         }
         int64_t step = m - j < TL_V - askew ? m - j : TL_V - askew;
         W(window_row)(acc, &r, 1, at + j, p);
-        W(lower_some)(out + j * (OP_LANES), acc[0], step, n, first + j, stream && !askew, p);
+        W(lower_some)
+        (out + j * (OP_LANES), acc[0], (W(windows)){step, first + j, n}, stream && !askew, p);
         j += step;
     }
 }

@@ -9,6 +9,7 @@
  * error. */
 #include "bounds.h"
 #include "context/threads.h"
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -285,7 +286,7 @@ static int is_whole(const job *j, int64_t a, int64_t b, edge *low, edge *high)
            !__builtin_add_overflow(most, high->add, &sum);
 }
 
-/* Requires: no window reaches past the rows with its own key, so TALLY_TIES_ROW ends a window at
+/* For windows that do not reach past the rows with their own key: TALLY_TIES_ROW ends a window at
  * its row. */
 static inline __attribute__((always_inline)) void whole_part(const job *j, const line given,
                                                              int descending, int64_t a, int64_t b,
@@ -295,6 +296,7 @@ static inline __attribute__((always_inline)) void whole_part(const job *j, const
     const int64_t n = l->n;
     const int row_ends = j->row_ends;
     const tally_dtype dtype = given.dtype;
+    assert(!row_ends || !j->beyond);
     int64_t first = edges[0].place,
             stop = edges[1].place, *const start = j->start, *const end = j->end;
     for (int64_t p = a; p < b; p++) {

@@ -336,36 +336,39 @@ static tally_status run(const job *given, tally *ctx, int threads, int64_t strid
 }
 
 tally_status tl_ranges_run(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
-                           const tl_ranges *ranges, const void *x, int64_t stride, void *y,
-                           int64_t y_stride)
+                           const tl_ranges *ranges, tl_line line)
 {
-    const job j = {
-        .plan = plan, .count = count, .ranges = ranges, .x = x, .y = y, .y_stride = y_stride};
-    return run(&j, ctx, threads, stride, NULL);
+    const job j = {.plan = plan,
+                   .count = count,
+                   .ranges = ranges,
+                   .x = line.x,
+                   .y = line.y,
+                   .y_stride = line.y_stride};
+    return run(&j, ctx, threads, line.stride, NULL);
 }
 
 /* The rows of a view, which threads take. */
 typedef struct {
     tally *ctx;
-    const tl_plan *plan, *count;
-    const tally_view *in, *out;
-    const tally_window_options *o;
+    const tl_call *call;
     tally_status failed;
 } rows;
 
 static tally_status row(const rows *v, int threads, int64_t r, worker *w)
 {
+    const tl_call *call = v->call;
+    const tl_scalar *op = call->plan->op;
     int64_t n, k;
-    const char *x = tl_view_row(v->in, r, v->plan->op->elem_bytes, &n);
-    char *y = tl_view_row(v->out, r, v->plan->op->result_bytes, &k);
-    const tl_ranges ranges = tl_ranges_of(v->o, n);
-    const job j = {.plan = v->plan,
-                   .count = v->count,
+    const char *x = tl_view_row(call->in, r, op->elem_bytes, &n);
+    char *y = tl_view_row(call->out, r, op->result_bytes, &k);
+    const tl_ranges ranges = tl_ranges_of(call->window, n);
+    const job j = {.plan = call->plan,
+                   .count = call->count,
                    .ranges = &ranges,
                    .x = x,
                    .y = y,
-                   .y_stride = tl_step(v->out->stride, v->plan->op->result_bytes)};
-    return run(&j, v->ctx, threads, v->in->stride, w);
+                   .y_stride = tl_step(call->out->stride, op->result_bytes)};
+    return run(&j, v->ctx, threads, call->in->stride, w);
 }
 
 static void take_rows(void *with, const tl_worker *me)
@@ -379,12 +382,11 @@ static void take_rows(void *with, const tl_worker *me)
     free_worker(w);
 }
 
-tally_status tl_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
-                            const tally_view *in, const tally_view *out,
-                            const tally_window_options *o)
+tally_status tl_ranges_view(tally *ctx, const tl_call *call, int threads)
 {
+    const tally_view *in = call->in;
     const int64_t total = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
-    rows v = {ctx, plan, count, in, out, o, TALLY_OK};
+    rows v = {ctx, call, TALLY_OK};
     if (threads > 1 && in->rows < threads) {
         for (int64_t r = 0; r < in->rows && !v.failed; r++) v.failed = row(&v, threads, r, NULL);
         return v.failed;

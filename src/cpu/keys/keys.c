@@ -11,6 +11,7 @@
 #include "context/view.h"
 #include "dtype/dtype.h"
 #include "cpu/shape.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #if defined(__x86_64__)
@@ -178,6 +179,7 @@ int64_t tl_runs(int threads, const tally_view *keys, int64_t *offsets)
 {
     const int64_t last = keys->n - 1; /* the number of comparisons */
     int64_t total = 0, found[1024] = {0};
+    assert(keys->rows == 1);
     if (offsets) offsets[0] = 0;
     if (keys->n == 0) return 0;
     const int64_t parts = parts_of(threads < 1024 ? threads : 1024, last);
@@ -275,10 +277,12 @@ static void scatter_part(void *data, int64_t p)
             w->counts + p * w->groups, w->order);
 }
 
-tally_status tl_groups(tally *ctx, int threads, const tally_view *codes, int64_t groups,
-                       int64_t *order, int64_t *offsets, int64_t *bad)
+tally_status tl_groups(tally *ctx, const tally_view *codes, int64_t groups, int64_t *order,
+                       int64_t *offsets, int64_t *bad)
 {
+    const int threads = tally_threads(ctx);
     const int64_t n = codes->n;
+    assert(codes->rows == 1 && groups >= 0);
     int64_t parts = parts_of(threads, n), room;
     if (groups > n / 4) parts = 1; /* otherwise there would be more counts than codes */
     *bad = -1;

@@ -82,6 +82,7 @@ static void step(tl_range_nodes *s, const tl_plan *plan, const char *x, int64_t 
             plan->in->apply(plan->in, s->wide, k.x, k.m);
         }
         if (plan->in) k.x = s->wide;
+        assert(k.m > 0 && k.at + k.m <= tile_end);
     } else {
         k.tile = tile_of(s, s->head - 1);
     }
@@ -100,6 +101,7 @@ void tl_range_nodes_fold(tl_range_nodes *s, const tl_plan *plan, const char *x, 
         s->from = s->head = low & -(int64_t)TL_ABREAST;
     }
     const int64_t tile = tile_of(s, high - 1);
+    assert(s->base <= low && low < high);
     while (s->head < high && tile_of(s, s->head) < tile) step(s, plan, x, high, 0);
     assert(high - s->base <= TL_RANGE_PLACES);
     for (int64_t i = 0; i < count; i++) s->place[i] += (int32_t)(low - s->base);

@@ -4,6 +4,7 @@
  * alone, from its own first element. */
 #ifndef TALLY_RANGES_H
 #define TALLY_RANGES_H
+#include "context/call.h"
 #include "context/context.h"
 #include "operator/plan.h"
 
@@ -37,14 +38,18 @@ static inline int tl_range_at(const tl_ranges *s, int64_t r, int64_t *from, int6
     return (low >= 0 && high <= s->n) || s->o->edges == TALLY_EDGES_SHRINK || s->min_count > 0;
 }
 
-/* Computes the ranges of one sequence. x: its elements, `stride` apart. count: see tl_call.
- * y: results, y_stride bytes apart. Error: TALLY_NO_MEMORY only. */
+/* One sequence and its results: elements `stride` apart at x, results y_stride bytes apart at y. */
+typedef struct tl_line {
+    const void *x;
+    int64_t stride;
+    void *y;
+    int64_t y_stride;
+} tl_line;
+
+/* Computes the ranges of one sequence. count: see tl_call. Error: TALLY_NO_MEMORY only. */
 tally_status tl_ranges_run(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
-                           const tl_ranges *ranges, const void *x, int64_t stride, void *y,
-                           int64_t y_stride);
+                           const tl_ranges *ranges, tl_line line);
 
 /* tally_window on a view, computed by ranges. */
-tally_status tl_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
-                            const tally_view *in, const tally_view *out,
-                            const tally_window_options *options);
+tally_status tl_ranges_view(tally *ctx, const tl_call *call, int threads);
 #endif

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Decides which plans use the path of narrow.h, and sets their keys. */
+ * The path of narrow.h: its plans, scans of one sequence, and columns. The prefix of a scan comes
+ * from the counter of the law, and the elements go back into it as nodes. Columns are strips of
+ * neighbouring columns, which threads take. A lane is a column, so no lanes are shuffled. The state
+ * of a strip stays in the first-level cache. */
 #include "narrow.h"
+#include "context/threads.h"
+#include "context/view.h"
 #include "dtype/dtype.h"
 #include "dtype/dtype_traits.h"
 
-void tl_narrow_plan(tl_plan *plan, const tl_narrow *roads)
+void tl_narrow_plan(tl_plan *plan, const tl_narrow *loops)
 {
     const tl_scalar *op = plan->op;
     const int high = op->widen == TL_WIDEN_HIGH;
@@ -22,5 +27,161 @@ void tl_narrow_plan(tl_plan *plan, const tl_narrow *roads)
         plan->keys.missing = half ? 0x7e00 : 0x7fc0;
         plan->keys.nan = (op->extreme > 0) == high ? 0xffff : 0;
     }
-    plan->narrow = &roads[floats ? 2 : op->elem_bytes - 1];
+    plan->narrow = &loops[floats ? 2 : op->elem_bytes - 1];
+}
+
+/* ---- scans ---- */
+
+enum { TILE = 64 * 1024 /* elements at a time */ };
+
+/* Appends the nodes of m elements to the counter. */
+static void push_part(const tl_plan *plan, tl_counter *c, const char *x, int64_t m)
+{
+    tl_state nodes[TL_MAX_LEVELS];
+    const tl_elements part = {x, m, c->end, plan->fold_in, TL_CACHED};
+    plan->fold->nodes(nodes, &part, plan->par);
+    tl_counter_push_nodes(c, plan->op, nodes, m);
+}
+
+void tl_narrow_scan(const tl_scan *s, tl_counter *c, tl_narrow_run run)
+{
+    const tl_plan *plan = s->plan;
+    const tl_scalar *op = plan->op;
+    const int bytes = op->elem_bytes;
+    tl_state before, node;
+    run.stream = run.stream && (uintptr_t)run.out % (unsigned)bytes == 0;
+    for (int64_t n = run.m; n > 0; n -= run.m) {
+        const int64_t b = c->end;
+        run.m = n < TILE ? n : TILE;
+        if (b && (b & -b) < run.m) run.m = b & -b;
+        const int whole = !(run.m & (run.m - 1)),
+                  have = tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &before);
+        /* before the scan, because results may overwrite the elements */
+        if (!whole && !(s->ends && run.m == n)) push_part(plan, c, run.x, run.m);
+        const uint16_t key =
+            plan->narrow->scan(&run, have ? tl_key_of(plan, &before) : 0, s->exclusive, plan->keys);
+        if (s->exclusive && !have) op->empty(plan->par, run.out);
+        run.x = (const char *)run.x + run.m * bytes;
+        run.out = (char *)run.out + run.m * bytes;
+        if (!whole) continue;
+        tl_of_key(plan, key, &node);
+        tl_counter_push(c, op, tl_top_level(run.m), &node);
+    }
+}
+
+void tl_narrow_scan_rows(const tl_plan *plan, const tally_view *in, const tally_view *out,
+                         const tally_scan_options *o, int64_t r, int64_t end)
+{
+    const int64_t bytes = plan->op->elem_bytes;
+    int64_t n, m;
+    if (r >= end) return;
+    const char *x = tl_view_row(in, r, bytes, &n);
+    char *y = tl_view_row(out, r, bytes, &m);
+    tl_scan s;
+    tl_scan_begin(&s, plan, o);
+    if (in->offsets) x -= in->offsets[r] * bytes, y -= in->offsets[r] * bytes;
+    const tl_narrow_rows rows = {y,
+                                 x,
+                                 end - r,
+                                 in->n,
+                                 out->row_stride,
+                                 in->row_stride,
+                                 in->offsets ? in->offsets + r : NULL};
+    plan->narrow->scan_rows(&rows, s.seeded ? tl_key_of(plan, &s.init) : 0, s.exclusive,
+                            plan->keys);
+}
+
+/* ---- columns ---- */
+
+enum {
+    STRIP_BYTES = 4096,
+    LEAST_BYTES = 256, /* narrowest strip with several threads */
+    SCANNED = 9,       /* shorter rows are scanned faster with widened elements */
+    WINDOWED = 64,     /* the same for windows */
+    ROOM = 16 * 1024   /* bytes of the w rows of a strip */
+};
+
+/* A call cut into strips, and each strip into parts. */
+typedef struct {
+    const tl_narrow_call *call;
+    int64_t strip, parts;
+} columns;
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static void fold_strips(void *with, const tl_worker *worker)
+{
+    const columns *a = with;
+    const tl_narrow_call *call = a->call;
+    const tally_view *in = call->in, *out = call->out;
+    const tl_plan *plan = call->plan;
+    const int64_t bytes = plan->op->elem_bytes, back = call->reverse ? in->n - 1 : 0,
+                  sign = call->reverse ? -1 : 1;
+    const uint16_t before = call->init ? tl_key_of(plan, call->init) : 0;
+    _Alignas(64) char acc[STRIP_BYTES];
+    for (int64_t t; (t = tl_next_chunk(worker)) < worker->chunks;) {
+        const int64_t c = t * a->strip, width = least(in->rows - c, a->strip);
+        tl_narrow_strip s = {.x = (const char *)in->data + (back * in->stride + c) * bytes,
+                             .step = sign * in->stride,
+                             .rows = in->n,
+                             .width = width};
+        if (out) {
+            s.out = (char *)out->data + (back * out->stride + c) * bytes;
+            s.out_step = sign * out->stride;
+        }
+        if (bytes == 1)
+            memset(acc, before, (size_t)width);
+        else
+            for (int64_t j = 0; j < width; j++) memcpy(acc + 2 * j, &before, 2);
+        plan->narrow->columns(&s, acc, call->exclusive, plan->keys);
+        if (!out) plan->narrow->values((char *)call->results + c * bytes, acc, width, plan->keys);
+    }
+}
+
+int tl_narrow_columns(const tl_narrow_call *call, int threads)
+{
+    const tally_view *in = call->in, *out = call->out;
+    const int64_t bytes = call->plan->op->elem_bytes,
+                  each = (in->rows * bytes / threads + 63) & -64;
+    columns a = {call, STRIP_BYTES / bytes, 1};
+    if (in->row_stride != 1 || (out && out->row_stride != 1)) return 0;
+    if ((threads > 1 && each < LEAST_BYTES) || (out && in->rows * bytes < SCANNED)) return 0;
+    if (threads > 1 && each < STRIP_BYTES) a.strip = each / bytes;
+    tl_parallel(threads, (in->rows + a.strip - 1) / a.strip, fold_strips, &a);
+    return 1;
+}
+
+static void window_strips(void *with, const tl_worker *worker)
+{
+    const columns *a = with;
+    const tl_narrow_call *call = a->call;
+    const tally_view *in = call->in, *out = call->out;
+    const int64_t bytes = call->plan->op->elem_bytes, share = call->windows / a->parts;
+    _Alignas(64) char room[ROOM];
+    for (int64_t t; (t = tl_next_chunk(worker)) < worker->chunks;) {
+        const int64_t c = t / a->parts * a->strip, part = t % a->parts, from = share * part,
+                      end = part + 1 == a->parts ? call->windows : from + share;
+        const tl_narrow_strip s = {.out = (char *)out->data +
+                                          ((call->first + from) * out->stride + c) * bytes,
+                                   .out_step = out->stride,
+                                   .x = (const char *)in->data + (from * in->stride + c) * bytes,
+                                   .step = in->stride,
+                                   .rows = end - from,
+                                   .width = least(in->rows - c, a->strip)};
+        call->plan->narrow->column_windows(&s, call->w, room, call->plan->keys);
+    }
+}
+
+int tl_narrow_column_windows(const tl_narrow_call *call, int threads)
+{
+    const tally_view *in = call->in;
+    const int64_t bytes = call->plan->op->elem_bytes;
+    columns a = {call, call->w < 2 ? 0 : (ROOM / call->w & -64) / bytes, 1};
+    if (a.strip < 1 || in->rows * bytes < WINDOWED || in->row_stride != 1 ||
+        call->out->row_stride != 1)
+        return 0;
+    const int64_t strips = (in->rows + a.strip - 1) / a.strip;
+    if (strips < threads) a.parts = threads;
+    tl_parallel(threads, strips * a.parts, window_strips, &a);
+    return 1;
 }

@@ -14,10 +14,13 @@
         }                                                                                          \
         N(set)(acc + c, a);                                                                        \
     }
-TL_INLINE void N(some_columns)(T *out, int64_t out_step, const T *x, int64_t step, int64_t rows,
-                               int64_t width, T *acc, int exclusive, tl_keying k)
+TL_INLINE void N(some_columns)(const tl_narrow_strip s, int64_t rows, T *acc, int exclusive,
+                               tl_keying k)
 {
-    const int64_t ahead = 8 * step * (int64_t)sizeof(T);
+    T *const out = s.out;
+    const T *const x = s.x;
+    const int64_t step = s.step, out_step = s.out_step, width = s.width,
+                  ahead = 8 * step * (int64_t)sizeof(T);
     int64_t c = 0;
 #define LOAD(from)      N(load)(from, k)
 #define PUT(to, r)      N(put)(to, r, 0, k)
@@ -37,6 +40,7 @@ TL_INLINE void N(some_columns)(T *out, int64_t out_step, const T *x, int64_t ste
 static int64_t N(fold_narrow)(const T *x, int64_t rows, int64_t width, T *acc, tl_keying k)
 {
     const int64_t per = LANES / width, step = per * width;
+    assert(0 < width && width <= LANES / 2);
     const T *const end = x + rows * width;
     V a = {0}, b = {0};
     T keys[LANES];
@@ -52,29 +56,27 @@ static int64_t N(fold_narrow)(const T *x, int64_t rows, int64_t width, T *acc, t
     return r;
 }
 
-static void N(columns)(void *to, int64_t out_step, const void *data, int64_t step, int64_t rows,
-                       int64_t width, void *acc, int exclusive, tl_keying k)
+static void N(columns)(const tl_narrow_strip *all, void *acc, int exclusive, tl_keying k)
 {
     enum { BLOCK = 8 };
-    T *out = to;
-    const T *x = data;
+    tl_narrow_strip s = *all, read = s;
     int64_t j = 0;
-    if (!out && step == width && width <= LANES / 2 && rows * width >= 8 * LANES)
-        j = N(fold_narrow)(x, rows, width, acc, k), x += j * step;
-    for (; j < rows; j += BLOCK, x += BLOCK * step) {
-        const int64_t now = rows - j < BLOCK ? rows - j : BLOCK;
-        if (!out) {
-            if (now == BLOCK)
-                N(some_columns)(NULL, 0, x, step, BLOCK, width, acc, 0, k);
-            else
-                N(some_columns)(NULL, 0, x, step, now, width, acc, 0, k);
-            continue;
-        }
-        if (now == BLOCK && !exclusive)
-            N(some_columns)(out, out_step, x, step, BLOCK, width, acc, 0, k);
+    read.out = NULL;
+    if (!s.out && s.step == s.width && s.width <= LANES / 2 && s.rows * s.width >= 8 * LANES)
+        j = N(fold_narrow)(s.x, s.rows, s.width, acc, k);
+    for (s.x = (const T *)s.x + j * s.step; j < s.rows; j += BLOCK) {
+        const int64_t now = s.rows - j < BLOCK ? s.rows - j : BLOCK;
+        read.x = s.x;
+        if (!s.out && now == BLOCK)
+            N(some_columns)(read, BLOCK, acc, 0, k);
+        else if (!s.out)
+            N(some_columns)(read, now, acc, 0, k);
+        else if (now == BLOCK && !exclusive)
+            N(some_columns)(s, BLOCK, acc, 0, k);
         else
-            N(some_columns)(out, out_step, x, step, now, width, acc, exclusive, k);
-        out += BLOCK * out_step;
+            N(some_columns)(s, now, acc, exclusive, k);
+        s.x = (const T *)s.x + BLOCK * s.step;
+        if (s.out) s.out = (T *)s.out + BLOCK * s.out_step;
     }
 }
 
@@ -89,12 +91,14 @@ TL_INLINE void N(row_of)(T *to, const T *a, const T *x, int64_t ahead, int64_t w
     if (c < width) N(set)(to + c, MOST(N(get)(a + c), N(load_some)(x + c, width - c, k)));
 }
 
-static void N(column_windows)(void *to, int64_t out_step, const void *data, int64_t step, int64_t m,
-                              int64_t w, int64_t width, void *room, tl_keying k)
+static void N(column_windows)(const tl_narrow_strip *s, int64_t w, void *room, tl_keying k)
 {
-    const int64_t block = w - 1, pitch = (width + LANES - 1) & -LANES;
-    T *out = to, *prefix = room, *suffix = prefix + pitch;
-    const T *x = data;
+    const int64_t step = s->step, out_step = s->out_step, width = s->width, block = w - 1,
+                  pitch = (width + LANES - 1) & -LANES;
+    T *out = s->out, *prefix = room, *suffix = prefix + pitch;
+    const T *x = s->x;
+    int64_t m = s->rows;
+    assert(w > 1);
     for (int64_t now; m > 0; m -= now, x += now * step, out += now * out_step) {
         now = m < block ? m : block;
         memset(prefix, 0, (size_t)pitch * sizeof(T));
@@ -102,15 +106,15 @@ static void N(column_windows)(void *to, int64_t out_step, const void *data, int6
         (suffix + r * pitch, r == block - 1 ? prefix : suffix + (r + 1) * pitch, x + r * step, 0,
          width, k);
         for (int64_t r = 0; r < now; r++) {
-            const T *const s = suffix + r * pitch;
+            const T *const last = suffix + r * pitch;
             T *const y = out + r * out_step;
             int64_t c = 0;
             N(row_of)
             (prefix, prefix, x + (block + r) * step, 16 * step * (int64_t)sizeof(T), width, k);
             for (; c + LANES <= width; c += LANES)
-                N(put)(y + c, MOST(N(get)(s + c), N(get)(prefix + c)), 0, k);
+                N(put)(y + c, MOST(N(get)(last + c), N(get)(prefix + c)), 0, k);
             if (c < width)
-                N(put_some)(y + c, MOST(N(get)(s + c), N(get)(prefix + c)), width - c, k);
+                N(put_some)(y + c, MOST(N(get)(last + c), N(get)(prefix + c)), width - c, k);
         }
     }
 }

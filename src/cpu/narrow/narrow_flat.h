@@ -52,12 +52,13 @@ TL_INLINE V N(suffixes)(V v, V *all)
 
 /* ---- scan ---- */
 
-static uint16_t N(scan)(void *to, const void *data, int64_t m, uint16_t first, int exclusive,
-                        int stream, int64_t ahead, tl_keying k)
+static uint16_t N(scan)(const tl_narrow_run *part, uint16_t first, int exclusive, tl_keying k)
 {
-    const T *x = data;
-    T *out = to;
-    const int way = ahead ? tl_fetch_way() : 0;
+    assert(part->m > 0 && (!part->stream || (uintptr_t)part->out % sizeof(T) == 0));
+    const T *x = part->x;
+    T *out = part->out;
+    const int64_t m = part->m, ahead = part->ahead;
+    const int stream = part->stream, way = ahead ? tl_fetch_way() : 0;
     V before = (V){0} + (T)first, run = {0}, all = {0};
     int64_t j = 0;
     /* Each result moves on by one place, which may be that of the next vector's first element. So
@@ -127,47 +128,48 @@ TL_INLINE V N(climb)(V v, V *last, int levels)
     return v;
 }
 
-/* y[i] = the largest of the 2^levels elements that end at x[i], 0 <= i < count. Only begin .. end -
- * 1 is read; the first results cover fewer elements. */
-TL_INLINE void N(climb_all)(T *y, const T *x, int64_t count, const T *begin, const T *end,
-                            int levels, tl_keying k)
+/* y[lead + i] = the largest of the 2^levels elements that end at x[i], 0 <= i < n. The first
+ * results cover fewer elements. */
+TL_INLINE void N(climb_all)(T *y, int64_t lead, const T *x, int64_t n, int levels, tl_keying k)
 {
     V last[6] = {{0}};
-    for (int64_t i = 0; i < count; i += LANES) {
-        const int64_t before = begin - (x + i);
+    assert(0 <= lead && lead < LANES);
+    for (int64_t i = -lead; i < n; i += LANES) {
         V v;
-        if (before > 0) {
+        if (i < 0) {
             T some[LANES] = {0};
-            memcpy(some + before, begin,
-                   (size_t)(end - begin < LANES - before ? end - begin : LANES - before) *
-                       sizeof(T));
+            memcpy(some + lead, x, (size_t)(n < LANES - lead ? n : LANES - lead) * sizeof(T));
             v = N(load)(some, k);
         } else {
-            v = N(load_some)(x + i, end - (x + i), k);
+            v = N(load_some)(x + i, n - i, k);
         }
-        N(set)(y + i, N(climb)(v, last, levels));
+        N(set)(y + lead + i, N(climb)(v, last, levels));
     }
 }
 
 /* Computes the largest of 2, 4, 8, ... elements that end at each place of a tile. Two of them,
  * which overlap, give a window. */
-static void N(window_short)(T *out, const T *x, int64_t m, int64_t w, int stream, tl_keying k)
+static void N(window_short)(const tl_narrow_run *run, int64_t w, tl_keying k)
 {
+    T *out = run->out;
+    const T *x = run->x;
+    int64_t m = run->m;
+    const int stream = run->stream;
+    assert(0 < w && w <= TL_NARROW_SHORT);
     enum { TILE = 4096 / sizeof(T), WITHIN = TL_VECTOR_BYTES / sizeof(T) };
     _Alignas(64) T y[TILE + TL_NARROW_SHORT + 3 * WITHIN];
     const int64_t top = tl_top_level(w), over = w - ((int64_t)1 << top),
-                  /* places before x, so that results begin at the start of a vector */
-        lead = -(w - 1) & (LANES - 1);
-    const T *const begin = x, *const end = x + m + w - 1;
+                  lead =
+                      -(w - 1) & (LANES - 1); /* so that results begin at the start of a vector */
     int64_t now = N(head)(out, stream);
     for (now = now && now < m ? now
                : m < TILE     ? m
                               : TILE;
          m > 0; x += now, out += now, m -= now, now = m < TILE ? m : TILE) {
-        const int64_t count = lead + now + w - 1;
+        const int64_t n = now + w - 1, count = lead + n;
         switch (top) {
-#define LEVELS(n)                                                                                  \
-    N(climb_all)(y, x - lead, count, begin, end, n, k);                                            \
+#define LEVELS(levels)                                                                             \
+    N(climb_all)(y, lead, x, n, levels, k);                                                        \
     break;
         case 0:
             LEVELS(0)
@@ -199,9 +201,12 @@ static void N(window_short)(T *out, const T *x, int64_t m, int64_t w, int stream
 
 /* The van Herk / Gil-Werman algorithm. A block has the whole vectors of w - 1 elements. A window is
  * a suffix of one block and a prefix of the next; the prefix ends `more` elements later. */
-static void N(window_long)(T *out, const T *x, int64_t m, int64_t w, T *suffix, int stream,
-                           tl_keying k)
+static void N(window_long)(const tl_narrow_run *part, int64_t w, T *suffix, tl_keying k)
 {
+    T *out = part->out;
+    const T *x = part->x;
+    int64_t m = part->m;
+    const int stream = part->stream;
     const int64_t block = (w - 1) & -LANES, more = (w - 1) & (LANES - 1);
     int64_t now = N(head)(out, stream);
     for (now = now && now < m ? now
@@ -230,11 +235,10 @@ static void N(window_long)(T *out, const T *x, int64_t m, int64_t w, T *suffix, 
     }
 }
 
-static void N(window)(void *out, const void *x, int64_t m, int64_t w, void *room, int stream,
-                      tl_keying k)
+static void N(window)(const tl_narrow_run *run, int64_t w, void *room, tl_keying k)
 {
     if (w <= TL_NARROW_SHORT)
-        N(window_short)(out, x, m, w, stream, k);
+        N(window_short)(run, w, k);
     else
-        N(window_long)(out, x, m, w, room, stream, k);
+        N(window_long)(run, w, room, k);
 }

@@ -34,9 +34,10 @@ TL_INLINE V N(load)(const T *x, tl_keying k)
     memcpy(&v, x, sizeof v);
     return N(key)(v, k);
 }
-/* Loads m > 0 elements; the keys of the other lanes are undefined. */
+/* Loads m elements; the keys of the other lanes are undefined. */
 TL_INLINE V N(load_some)(const T *x, int64_t m, tl_keying k)
 {
+    assert(m > 0);
     if (m >= LANES) return N(load)(x, k);
     return N(key)((V)load_raw(x, m * (int64_t)sizeof(T)), k);
 }
@@ -56,9 +57,10 @@ TL_INLINE void N(put)(T *to, V v, int stream, tl_keying k)
     else
         memcpy(to, &v, sizeof v);
 }
-/* Stores 0 < m < LANES results. */
+/* Stores the first m results. */
 TL_INLINE void N(put_some)(T *to, V v, int64_t m, tl_keying k)
 {
+    assert(0 < m && m < LANES);
     store_raw(to, (vec)N(value)(v, k), m * (int64_t)sizeof(T));
 }
 

@@ -204,11 +204,10 @@ TL_INLINE void put_firsts(void *y, vec v, int from, int to)
 #define FIRST      FIRST_PAIR
 #include "narrow_kernel.h"
 
-#define ROW(bytes, halves, kind)                                                                   \
+#define ROW(kind)                                                                                  \
     {                                                                                              \
-        bytes, halves, TL_CAT(window_, kind), TL_CAT(scan_, kind), TL_CAT(fold_rows_, kind),       \
+        TL_CAT(window_, kind), TL_CAT(scan_, kind), TL_CAT(fold_rows_, kind),                      \
             TL_CAT(scan_rows_, kind), TL_CAT(columns_, kind), TL_CAT(column_windows_, kind),       \
             TL_CAT(values_, kind)                                                                  \
     }
-const tl_narrow TL_CAT(tl_narrow_, TL_ISA)[] = {ROW(1, 0, bytes), ROW(2, 0, shorts),
-                                                ROW(2, 1, halves)};
+const tl_narrow TL_CAT(tl_narrow_, TL_ISA)[] = {ROW(bytes), ROW(shorts), ROW(halves)};

@@ -142,6 +142,7 @@ static int64_t N(scan_small)(T *out, const T *x, int64_t rows, int64_t n, V run,
     const T *const end = x + rows * n;
     V same[6];
     int64_t r = 0;
+    assert(1 < n && n <= LANES / 2);
     N(same_row)(same, n);
     for (; r + per <= rows; r += per, x += step, out += step) {
         const V v = MOST(N(row_prefixes)(N(load_some)(x, end - x, k), n, same), run);
@@ -168,11 +169,11 @@ static int64_t N(fold_small)(T *out, const T *x, int64_t rows, int64_t n, tl_key
     return r;
 }
 
-static void N(fold_rows)(void *to, const void *data, int64_t rows, int64_t n, int64_t pitch,
-                         const int64_t *offsets, tl_keying k)
+static void N(fold_rows)(const tl_narrow_rows *s, tl_keying k)
 {
-    T *out = to, keys[LANES];
-    const T *x = data;
+    T *out = s->out, keys[LANES];
+    const T *x = s->x;
+    const int64_t rows = s->rows, n = s->n, pitch = s->pitch, *offsets = s->offsets;
     int64_t r = 0;
     if (!offsets && pitch == n) {
         r = N(fold_tiny)(out, x, rows, n, k);
@@ -230,12 +231,12 @@ TL_INLINE void N(scan_one)(T *out, const T *x, int64_t n, V run, tl_keying k)
             N(put)(out + r * n, MOST(v, run), 0, k);                                               \
         }                                                                                          \
     }
-static void N(scan_rows)(void *to, const void *data, int64_t rows, int64_t n, int64_t out_pitch,
-                         int64_t pitch, const int64_t *offsets, uint16_t before, int exclusive,
-                         tl_keying k)
+static void N(scan_rows)(const tl_narrow_rows *all, uint16_t before, int exclusive, tl_keying k)
 {
-    T *out = to;
-    const T *x = data;
+    T *out = all->out;
+    const T *x = all->x;
+    const int64_t rows = all->rows, n = all->n, out_pitch = all->out_pitch, pitch = all->pitch,
+                  *offsets = all->offsets;
     const V run = (V){0} + (T)before;
     int64_t r = 0;
     if (exclusive) {
@@ -243,7 +244,7 @@ static void N(scan_rows)(void *to, const void *data, int64_t rows, int64_t n, in
             const int64_t m = offsets ? offsets[r + 1] - offsets[r] : n,
                           o = offsets ? offsets[r] : r * out_pitch;
             at = offsets ? o : r * pitch;
-            if (m > 0) N(scan)(out + o, x + at, m, before, 1, 0, 0, k);
+            if (m > 0) N(scan)(&(tl_narrow_run){out + o, x + at, m, 0, 0}, before, 1, k);
         }
         return;
     }

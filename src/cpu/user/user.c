@@ -23,7 +23,7 @@ enum { PATH_ROOM = 600, LOG_MOST = 64 << 10, FLAGS_MOST = 320 };
 /* Set by the build (CMakeLists.txt): the flags that the law needs, and those of each instruction
  * set. */
 static const char flags[] =
-    "-std=gnu11 -O2 -fPIC -shared -fvisibility=hidden -Wno-psabi -Wno-attributes "
+    "-std=gnu11 -O2 -DNDEBUG -fPIC -shared -fvisibility=hidden -Wno-psabi -Wno-attributes "
     "-Werror=implicit-function-declaration " TALLY_LAW_FLAGS;
 static const char *const isa_flags[] = {
 #define ISA(isa, bytes, runs) TALLY_ISA_FLAGS_##isa,
