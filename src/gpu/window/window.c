@@ -2,17 +2,28 @@
  * Windows on a GPU: chooses the file that computes the windows of a call (window.h). */
 #include "window.h"
 #include "gpu/kernel/constants.h"
+#include <assert.h>
 
 static tally_status windows(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
                             const tl_geometry *g)
 {
+    const tl_scalar *op = b->plan->op;
+    const tl_window_call c = {d,
+                              ctx,
+                              b,
+                              r,
+                              g,
+                              tl_gpu_window_tuning(op, d->gpu->calls->prelude),
+                              g->before + 1 + g->after,
+                              tl_gpu_state_bytes(op)};
     int done;
-    tally_status status = tl_window_columns(d, ctx, b, r, g, &done);
+    assert(c.w > 0);
+    tally_status status = tl_window_columns(&c, &done);
     if (done) return status;
-    if (tl_exact_takes(d, b, r, g)) return tl_window_exact(d, ctx, b, r, g);
-    const int small = g->before + g->after < (int64_t)1 << (tl_gpu_room_log(b->plan->op) - 1);
-    if (small || tl_whole_takes(d, b, g) == TL_TAKES_ALL) return tl_window_tiles(d, ctx, b, r, g);
-    return tl_window_long(d, ctx, b, r, g);
+    if (tl_exact_takes(&c)) return tl_window_exact(&c);
+    const int cut = c.w <= (int64_t)1 << (c.t.cut_log - 1);
+    if (cut || tl_quads_take(&c) == TL_TAKES_ALL) return tl_window_tiles(&c);
+    return tl_window_long(&c);
 }
 
 /* For operators that skip NaN: writes the empty value where fewer than `least` elements count. */
