@@ -63,8 +63,7 @@ static parts cut(const tl_window_call *c, int64_t fold, int edges)
     const int64_t count = results_of(c), overlap = RESULTS_PER_OVERLAP * c->w,
                   least = overlap > RESULTS_LEAST ? overlap : RESULTS_LEAST,
                   warps = (c->b->rows + LANES - 1) / LANES;
-    const int64_t wanted =
-                      JOBS_PER_PROCESSOR * c->d->gpu->calls->processors(c->d->gpu) / warps + 1,
+    const int64_t wanted = JOBS_PER_PROCESSOR * c->d->gpu->calls->processors(c->d->gpu) / warps + 1,
                   most = (count - 1) / least + 1;
     const int64_t chunks = wanted < most ? wanted : most, each = ((count - 1) / chunks + 8) & -8;
     return (parts){count, each, each, fold, edges};
@@ -102,8 +101,7 @@ tally_status tl_window_columns(const tl_window_call *c, int *done)
     const int lanes = places_of(c, shrink ? all : c->w) <=
                       c->d->gpu->calls->local_bytes(c->d->gpu) / (LANES * c->state);
     const int edges = apart ? EDGES_APART : EDGES_TOO;
-    const int whole = !shrink || (apart && lanes),
-              longs = whole && tl_long_columns_take(c),
+    const int whole = !shrink || (apart && lanes), longs = whole && tl_long_columns_take(c),
               tiles = whole && !longs && tiles_take(c);
     *done = tl_batch_across(b) && b->n >= (g->valid ? c->w : 1) && (lanes || longs);
     if (!*done) return TALLY_OK;

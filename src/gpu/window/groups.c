@@ -104,9 +104,9 @@ tally_status tl_launch_rows(const tl_window_call *c, const tl_rows *rows, const 
         tiles.batch.in_data = tiles.batch.in_offsets = tl_memory_of(NULL);
         tiles.results.out_data = tl_memory_of(NULL);
     }
-    return TL_GO(&l, window_rows, jobs, .tiles = tiles,
-                 .nodes = tl_memory_of(rows->nodes), .node_count = tl_i64(rows->node_count),
-                 .log = tl_i64(rows->log), .quads = tl_i64(pitch / QUAD),
+    return TL_GO(&l, window_rows, jobs, .tiles = tiles, .nodes = tl_memory_of(rows->nodes),
+                 .node_count = tl_i64(rows->node_count), .log = tl_i64(rows->log),
+                 .quads = tl_i64(pitch / QUAD),
                  .stored = tl_i64(rows->nodes ? p->count : p->count * pitch),
                  .local_bytes = tl_room(s.local_bytes));
 }
@@ -190,9 +190,8 @@ static tally_status slab_by_groups(const tl_window_call *c, const groups *k, int
             tl_gpu_take(c->d, c->ctx, (size_t)(items[i] + 3) / 4 * 4 * (size_t)c->state, &y[i]);
     }
     if (!status)
-        status = launch_elements(c, k,
-                                 (tl_part){PART_LEVEL, at, 0, (int64_t)1 << low,
-                                           items[1] / k->across, &y[1]});
+        status = launch_elements(
+            c, k, (tl_part){PART_LEVEL, at, 0, (int64_t)1 << low, items[1] / k->across, &y[1]});
     for (int i = 1; !status && i < last; i++) {
         const tl_rows rows = {&y[i], k->first[i], items[i], k->across};
         const tl_part up = {PART_LEVEL, 0, 0, 1 << HIGH, items[i + 1], &y[i + 1]};
@@ -202,8 +201,8 @@ static tally_status slab_by_groups(const tl_window_call *c, const groups *k, int
         const tl_rows rows = {&y[i], k->first[i], items[i], k->across};
         const int64_t width = bits_of(k, c->w, i),
                       above = i < last ? c->w >> k->first[i + 1] << HIGH : 0;
-        const tl_part bits = {i < last ? PART_LAST_BITS : PART_LEVEL, 0, above, width, items[0],
-                              &y[0]};
+        const tl_part bits = {
+            i < last ? PART_LAST_BITS : PART_LEVEL, 0, above, width, items[0], &y[0]};
         if (width) status = tl_launch_rows(c, &rows, &bits, EDGES_TOO);
     }
     const int64_t width = bits_of(k, c->w, 0), above = c->w - width;
@@ -229,8 +228,7 @@ static tally_status by_groups(const tl_window_call *c, const groups *k, int64_t 
 int tl_long_columns_take(const tl_window_call *c)
 {
     groups k;
-    return c->w > TILE_ROWS / 2 && c->w <= c->b->n && tl_batch_across(c->b) &&
-           cut_levels(c, 1, &k);
+    return c->w > TILE_ROWS / 2 && c->w <= c->b->n && tl_batch_across(c->b) && cut_levels(c, 1, &k);
 }
 
 tally_status tl_long_columns(const tl_window_call *call, int edges)

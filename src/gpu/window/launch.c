@@ -36,14 +36,13 @@ tl_arguments_tiles_part tl_tiles_arguments(const tl_window_call *c, const tl_bat
                                            int edges)
 {
     assert(s->each > 0 && p->width > 0 && p->shift + p->width <= c->w);
-    return TL_ARGUMENTS(
-        tiles_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-        .results = tl_results_arguments(c->r), .windows = tl_window_arguments(c->g),
-        .count = tl_i64(p->count), .jobs = tl_i64(jobs), .each = tl_i64(s->each),
-        .edges = tl_i64(edges), .top_level = tl_i64(s->levels.top),
-        .kept_levels = tl_i64(s->levels.kept), .states = tl_memory_of(p->states),
-        .what = tl_i64(p->what), .at = tl_i64(p->at), .shift = tl_i64(p->shift),
-        .width = tl_i64(p->width));
+    return TL_ARGUMENTS(tiles_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                        .results = tl_results_arguments(c->r), .windows = tl_window_arguments(c->g),
+                        .count = tl_i64(p->count), .jobs = tl_i64(jobs), .each = tl_i64(s->each),
+                        .edges = tl_i64(edges), .top_level = tl_i64(s->levels.top),
+                        .kept_levels = tl_i64(s->levels.kept), .states = tl_memory_of(p->states),
+                        .what = tl_i64(p->what), .at = tl_i64(p->at), .shift = tl_i64(p->shift),
+                        .width = tl_i64(p->width));
 }
 
 /* For segments: sets b->first to what the tiles of a launch need to know of borders; the caller
@@ -56,8 +55,7 @@ static tally_status find_tile_firsts(const tl_window_call *c, tl_batch *b, const
     b->first = (tl_memory){0};
     if (!b->listed || !jobs) return TALLY_OK;
     tally_status status = tl_gpu_program(c->d, c->ctx, b->plan->op, "window", &program);
-    if (!status)
-        status = tl_gpu_take(c->d, c->ctx, (size_t)jobs * 2 * sizeof(int64_t), &b->first);
+    if (!status) status = tl_gpu_take(c->d, c->ctx, (size_t)jobs * 2 * sizeof(int64_t), &b->first);
     if (status) return status;
     return TL_GO(&l, tile_firsts, (jobs + WINDOW_THREADS - 1) / WINDOW_THREADS,
                  .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .at = tl_i64(p->at),
@@ -76,9 +74,9 @@ tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, cons
     tally_status status = find_tile_firsts(c, &b, p, s->each, jobs);
     if (!status) status = tl_gpu_program(c->d, c->ctx, b.plan->op, s->shape, &program);
     if (!status)
-        status = TL_GO(&l, window_tile, blocks,
-                       .tiles = tl_tiles_arguments(c, &b, s, p, jobs, edges),
-                       .local_bytes = tl_room(s->local_bytes));
+        status =
+            TL_GO(&l, window_tile, blocks, .tiles = tl_tiles_arguments(c, &b, s, p, jobs, edges),
+                  .local_bytes = tl_room(s->local_bytes));
     tl_gpu_give(c->d, &b.first);
     return status;
 }

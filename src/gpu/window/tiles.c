@@ -24,7 +24,7 @@ static tl_schedule quads(const tl_window_call *c, int log, int64_t width)
 }
 
 /* For one sequence, the text has no code for borders, which is two fifths of it. */
-static tl_schedule tl_quads(const tl_window_call *c)
+static tl_schedule short_quads(const tl_window_call *c)
 {
     const int flat = c->b->rows == 1 && !c->b->listed;
     tl_schedule s = quads(c, c->t.quads_log, c->w);
@@ -130,8 +130,7 @@ static int prefers_passes(const tl_window_call *c)
     if ((c->w < c->t.passes_least && !many) || !tl_passes_take(c, c->w)) return 0;
 
     /* the tiles of passes are twice as large */
-    return c->b->elements >=
-           tl_passes(c, c->w).each * c->d->gpu->calls->processors(c->d->gpu);
+    return c->b->elements >= tl_passes(c, c->w).each * c->d->gpu->calls->processors(c->d->gpu);
 }
 
 /* ---- stream ---- */
@@ -178,7 +177,7 @@ tally_status tl_window_tiles(const tl_window_call *c)
     if (takes != TL_TAKES_NONE) {
         const tl_schedule s = tl_stream_takes(c)  ? tl_stream(c)
                               : prefers_passes(c) ? tl_passes(c, c->w)
-                                                  : tl_quads(c);
+                                                  : short_quads(c);
         status = tl_launch_tiles(c, &s, &all, edges);
     }
     if (!status && takes != TL_TAKES_ALL) {

@@ -137,8 +137,8 @@ fn void put_step(const column *o, i64 r, const state *v, int w, i64 first, par p
 #if OP_LANES == 1
     if (o->aligned && w >= o->least) {
         const real length = (real)w;
-        UNROLL for (int c = 0; c < STEP; c++)
-            *(GLOBAL result *)(to + c * o->step) = lower(v[c], length, first + c, p);
+        UNROLL for (int c = 0; c < STEP; c++) * (GLOBAL result *)(to + c * o->step) =
+            lower(v[c], length, first + c, p);
         return;
     }
 #endif

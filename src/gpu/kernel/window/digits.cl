@@ -58,8 +58,7 @@ fn void fold_two_bits(state *y, const int onto, const int bits, const digit_sour
     const int log = x->log;
     state s[DIGIT_NODES], two[DIGIT_NODES], four_[DIGIT_NODES];
     /* see plus_halves */
-    if (!x->elements)
-        SURELY((real)((i64)1 << log) > num(1.0) && (real)((i64)2 << log) > num(1.0));
+    if (!x->elements) SURELY((real)((i64)1 << log) > num(1.0) && (real)((i64)2 << log) > num(1.0));
     UNROLL for (int j = 0; j < PASS_RUN + bits - 1; j++)
     {
         const int r = j - bits + 1; /* the result whose last node this is */
@@ -85,8 +84,8 @@ fn void fold_digit(state *y, const int onto, int digit, digit_source x)
 
     x.i += high << x.log, x.done += (i64)high << x.log;
     if (onto || high) {
-        UNROLL for (int j = 0; j < PASS_RUN; j++)
-            y[j] = COMBINE(y[j], digit_item(&x, j), x.done, (i64)1 << x.log);
+        UNROLL for (int j = 0; j < PASS_RUN; j++) y[j] =
+            COMBINE(y[j], digit_item(&x, j), x.done, (i64)1 << x.log);
     } else {
         UNROLL for (int j = 0; j < PASS_RUN; j++) y[j] = digit_item(&x, j);
     }
@@ -110,8 +109,8 @@ fn void fold_pass(LOCAL node *z, digit_pass a, LOCAL const tile *p, GLOBAL const
     a.x.i += i;
     if (some && a.fold == FOLD_GLOBAL) {
         GLOBAL const node *const high = (GLOBAL const node *)states + p->done;
-        UNROLL for (int j = 0; j < PASS_RUN; j++)
-            y[j] = high[i + (j << log) < results ? i + (j << log) : 0].s;
+        UNROLL for (int j = 0; j < PASS_RUN; j++) y[j] =
+            high[i + (j << log) < results ? i + (j << log) : 0].s;
     }
     if (some && a.fold == FOLD_LOCAL) {
         UNROLL for (int j = 0; j < PASS_RUN; j++) y[j] = z[i + (j << log)].s;
@@ -136,7 +135,10 @@ enum { digits_items = PASS_ITEMS };
 
 fn tile_range digits_tiles(digits_registers *r, const launch *l) { return strided_tiles(l); }
 
-fn int digits_prefetches(LOCAL const tile *p, const launch *l) { return l->what != PART_RESULTS_ALONE; }
+fn int digits_prefetches(LOCAL const tile *p, const launch *l)
+{
+    return l->what != PART_RESULTS_ALONE;
+}
 
 /* Arrays of nodes for windows of w; results need at least one. Y_3 is the last array, before the
  * elements. */

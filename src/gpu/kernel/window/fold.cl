@@ -20,7 +20,8 @@ KERNEL_OF(window_level)
     BATCH_OF_PARAMETERS;
     GLOBAL const state *const from = y + room * (level - 1);
     GLOBAL state *const to = y + room * level;
-    const i64 step = level ? (i64)1 << (level - 1) : 0, nodes = level ? count - 2 * step + 1 : count;
+    const i64 step = level ? (i64)1 << (level - 1) : 0,
+              nodes = level ? count - 2 * step + 1 : count;
     for (i64 i = group_index() * WINDOW_THREADS + thread_index(); i < nodes;
          i += group_count() * WINDOW_THREADS)
         to[i] = level ? TWIN(from[i], from[i + step], step)

@@ -37,9 +37,8 @@ fn void load_in_order(LOCAL local_item *x, LOCAL const tile *p, const launch *l)
         const int i = me + k * WINDOW_THREADS;
         elem e[MANY];
         UNROLL for (int j = 0; j < MANY; j++) e[j] = DENSE_ITEM(p, l, i + j * WINDOW_THREADS);
-        UNROLL for (int j = 0; j < MANY; j++)
-            x[i + j * WINDOW_THREADS] =
-                local_item_of(e[j], item + i + j * WINDOW_THREADS, l->b.p);
+        UNROLL for (int j = 0; j < MANY; j++) x[i + j * WINDOW_THREADS] =
+            local_item_of(e[j], item + i + j * WINDOW_THREADS, l->b.p);
     }
 }
 
@@ -78,8 +77,7 @@ fn void store_strided(GLOBAL result *to, LOCAL const node *z, int count, i64 len
         }
         UNROLL for (int j = 0; j < MANY; j++) to[i + j * WINDOW_THREADS] = x[j];
     }
-    ROLLED for (; i < count; i += WINDOW_THREADS)
-        to[i] = lower(z[i].s, (real)length, first + i, p);
+    ROLLED for (; i < count; i += WINDOW_THREADS) to[i] = lower(z[i].s, (real)length, first + i, p);
 }
 #endif
 

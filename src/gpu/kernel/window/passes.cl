@@ -17,7 +17,7 @@
  * conflicts. */
 enum {
     RADIX = 1 << PASS_LOG,
-    PASS_ROOM = PASS_ITEMS + RADIX,         /* the last run reads past the end */
+    PASS_ROOM = PASS_ITEMS + RADIX, /* the last run reads past the end */
     /* PASS_ROWS: rows of a thread; PASS_BAND: rows of a block at a time */
     PASS_ROWS = RADIX / 2,
     PASS_BAND = WINDOW_THREADS / RADIX * PASS_ROWS,
@@ -49,8 +49,8 @@ fn node_places places_after(node_places at, int far)
  * compilers did not unroll loops whose end depends on an outer loop, and s was in local memory.) */
 fn void double_nodes(state *s, const int many, const int level, const int more)
 {
-    UNROLL for (int j = 0; j < many; j++)
-        s[j] = TWIN(s[j], s[j + (1 << level)], (i64)1 << (level + more));
+    UNROLL for (int j = 0; j < many; j++) s[j] =
+        TWIN(s[j], s[j + (1 << level)], (i64)1 << (level + more));
 }
 
 /* s = the nodes of 2^k items for `many` neighbouring items, made of those at `at`. */
@@ -79,8 +79,8 @@ fn void fold_bit(state *y, int onto, const int many, node_places at, const int k
         make_nodes(s, many, at, k);
     }
     if (onto) {
-        UNROLL for (int j = 0; j < many; j++)
-            y[j] = COMBINE(y[j], s[j], at.done, (i64)1 << (k + at.more));
+        UNROLL for (int j = 0; j < many; j++) y[j] =
+            COMBINE(y[j], s[j], at.done, (i64)1 << (k + at.more));
     } else {
         UNROLL for (int j = 0; j < many; j++) y[j] = s[j];
     }
@@ -131,8 +131,8 @@ fn void pass_rows(LOCAL state *z, LOCAL const tile *p, int bits, int onto, const
         const int i = (first + row) * RADIX + column, some = i - column < p->results;
         state y[PASS_ROWS];
         if (onto) {
-            UNROLL for (int j = 0; j < PASS_ROWS; j++)
-                y[j] = high[i + j * RADIX < p->results ? i + j * RADIX : 0];
+            UNROLL for (int j = 0; j < PASS_ROWS; j++) y[j] =
+                high[i + j * RADIX < p->results ? i + j * RADIX : 0];
         }
         if (some)
             fold_each_bit(y, onto, PASS_ROWS, places_at(z + i, RADIX, PASS_LOG, l->of.shift), bits,
@@ -167,7 +167,10 @@ enum { passes_items = PASS_ITEMS };
 
 fn tile_range passes_tiles(passes_registers *r, const launch *l) { return strided_tiles(l); }
 
-fn int passes_prefetches(LOCAL const tile *p, const launch *l) { return l->what != PART_RESULTS_ALONE; }
+fn int passes_prefetches(LOCAL const tile *p, const launch *l)
+{
+    return l->what != PART_RESULTS_ALONE;
+}
 
 /* Local memory: results and nodes, PASS_ROOM states; then items, in the same place if w has no bits
  * below a. */

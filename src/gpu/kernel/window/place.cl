@@ -86,7 +86,7 @@ fn GLOBAL u8 *result_of(results out, batch b, i64 f)
 
 /* The windows of a launch: they begin at flat index `at`, at + 1, ..., and each has one result. */
 typedef struct {
-    i64 at, count;                    /* at: start of the first window; count: number of windows */
+    i64 at, count; /* at: start of the first window; count: number of windows */
     i64 before, after, valid, least, edges;
     /* only elements shift to shift + width - 1 of each window are folded */
     i64 shift, width;
@@ -95,9 +95,8 @@ typedef struct {
 fn i64 length_in(windows w) { return w.before + w.after + 1; }
 
 /* Four neighbouring states of an array: the unit of access to memory. */
-#define LOW_BIT(bytes) ((bytes) & -(bytes))
-#define QUAD_OF_STATES_ALIGN                                                                       \
-    (LOW_BIT(4 * sizeof(state)) > 16 ? 16 : LOW_BIT(4 * sizeof(state)))
+#define LOW_BIT(bytes)       ((bytes) & -(bytes))
+#define QUAD_OF_STATES_ALIGN (LOW_BIT(4 * sizeof(state)) > 16 ? 16 : LOW_BIT(4 * sizeof(state)))
 typedef struct ALIGNED(QUAD_OF_STATES_ALIGN) {
     state s[QUAD];
 } four;
@@ -130,19 +129,19 @@ typedef struct {
 
 /* A tile of windows. Item i is element number `shift` of window i. */
 typedef struct {
-    GLOBAL const u8 *x;               /* address of item 0, if items are regular */
-    GLOBAL u8 *out;                   /* address of the first result, if results are regular */
+    GLOBAL const u8 *x; /* address of item 0, if items are regular */
+    GLOBAL u8 *out;     /* address of the first result, if results are regular */
     /* lo: flat index where the first window begins; done: windows of the launch before it */
     i64 lo, done;
-    i64 border;                       /* segments: number of the first offset above lo */
+    i64 border; /* segments: number of the first offset above lo */
     /* first: place of the first border; n: rows: distance between borders */
     int first, n;
-    u32 part;                         /* 2^31 / n, rounded up */
+    u32 part; /* 2^31 / n, rounded up */
     /* items before <= i < beyond are elements of the batch */
     int results, before, beyond;
-    int regular, out_regular;         /* items (results) lie one stride apart */
-    int dense_items;                  /* items are contiguous, for all places of the tile */
-    int inside;                       /* no window crosses a border */
+    int regular, out_regular; /* items (results) lie one stride apart */
+    int dense_items;          /* items are contiguous, for all places of the tile */
+    int inside;               /* no window crosses a border */
     /* results are stored by quads: contiguous, aligned, all windows */
     int quads;
 } tile;
@@ -150,8 +149,8 @@ typedef struct {
 /* The borders between segments in a tile: bit q is set if a segment begins at place q. */
 enum { BORDER_WORDS = LOCAL_ITEMS / 32, BORDER_MORE = (BORDER_WORDS + 31) / 32 };
 typedef struct {
-    u32 bit[BORDER_WORDS];            /* a bit for each place */
-    u32 more[BORDER_MORE];            /* a bit for each nonzero word of `bit` */
+    u32 bit[BORDER_WORDS]; /* a bit for each place */
+    u32 more[BORDER_MORE]; /* a bit for each nonzero word of `bit` */
 } borders;
 
 fn void clear_borders(LOCAL borders *d, batch b)
@@ -301,14 +300,12 @@ fn void set_tile(LOCAL tile *p, const launch *l, i64 job, tile_start start, int 
         listed || b.seqs == 1 || (!w.valid && l->out.row_stride == b.n * l->out.stride);
     p->out = l->out.x + (first_result + (listed ? b.offsets[0] : 0)) * l->out.stride * RESULT_BYTES;
 
-    p->dense_items = p->regular && b.stride == 1 &&
-                     (TL_IN_PLACE || ADDRESS(p->x) % TL_SIZE == 0) && item >= 0 &&
-                     item + room <= all;
+    p->dense_items = p->regular && b.stride == 1 && (TL_IN_PLACE || ADDRESS(p->x) % TL_SIZE == 0) &&
+                     item >= 0 && item + room <= all;
     p->quads = OP_LANES == 1 && p->out_regular && l->out.stride == 1 &&
                ADDRESS(p->out) % QUAD_OUT_ALIGN == 0 && length_in(w) >= w.least &&
-               (p->inside ||
-                ((listed ? w.width == length_in(w) : length_in(w) < LOCAL_ITEMS) &&
-                 w.edges == EDGES_TOO && !w.valid));
+               (p->inside || ((listed ? w.width == length_in(w) : length_in(w) < LOCAL_ITEMS) &&
+                              w.edges == EDGES_TOO && !w.valid));
 }
 
 /* Item i in an array of quads in local memory. For states of 8, 16 or 32 bytes the states of a quad

@@ -81,8 +81,8 @@ fn void double_quads(LOCAL four *z, four *y, const levels *v, int from, int slot
         UNROLL for (int m = 0; m < THREAD_QUADS; m++)
         {
             four right = quad_at(to, quad_number(m) + (1 << (k - 2)), m, FAR_LEVEL);
-            UNROLL for (int c = 0; c < QUAD; c++)
-                y[m].s[c] = TWIN(y[m].s[c], right.s[c], (i64)1 << (k + v->more));
+            UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] =
+                TWIN(y[m].s[c], right.s[c], (i64)1 << (k + v->more));
         }
     }
 }
@@ -106,9 +106,8 @@ fn void fold_bits(LOCAL const four *z, four *y, const levels *v)
                 right.s[0] = right.s[2], right.s[1] = right.s[3], right.s[2] = next.s[0],
                 right.s[3] = next.s[1];
             }
-            UNROLL for (int c = 0; c < QUAD; c++)
-                y[m].s[c] = COMBINE(y[m].s[c], right.s[c], v->done + before,
-                                    (i64)1 << (k + v->more));
+            UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] =
+                COMBINE(y[m].s[c], right.s[c], v->done + before, (i64)1 << (k + v->more));
         }
     }
 }
@@ -128,16 +127,16 @@ fn void fold_onto(four *y, int what, GLOBAL const four *states, const quad_place
     four high[THREAD_QUADS];
     if (what != PART_LAST_BITS && what != PART_RESULTS_ALONE) return;
 
-    UNROLL for (int m = 0; m < THREAD_QUADS; m++)
-        high[m] = states[at->exist >> m & 1 ? at->first + m * at->step : 0];
+    UNROLL for (int m = 0; m < THREAD_QUADS; m++) high[m] =
+        states[at->exist >> m & 1 ? at->first + m * at->step : 0];
     if (what == PART_RESULTS_ALONE) {
         UNROLL for (int m = 0; m < THREAD_QUADS; m++) y[m] = high[m];
         return;
     }
     UNROLL for (int m = 0; m < THREAD_QUADS; m++)
     {
-        UNROLL for (int c = 0; c < QUAD; c++)
-            y[m].s[c] = COMBINE(high[m].s[c], y[m].s[c], v->done, (i64)1 << (v->top + v->more));
+        UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] =
+            COMBINE(high[m].s[c], y[m].s[c], v->done, (i64)1 << (v->top + v->more));
     }
 }
 
@@ -160,7 +159,10 @@ enum { quads_items = QUAD_ITEMS };
 
 fn tile_range quads_tiles(quads_registers *r, const launch *l) { return strided_tiles(l); }
 
-fn int quads_prefetches(LOCAL const tile *p, const launch *l) { return l->what != PART_RESULTS_ALONE; }
+fn int quads_prefetches(LOCAL const tile *p, const launch *l)
+{
+    return l->what != PART_RESULTS_ALONE;
+}
 
 /* The array where Y_0 begins. */
 fn LOCAL four *first_array(LOCAL u8 *memory, const launch *l)
@@ -179,8 +181,8 @@ fn void quads_load(LOCAL u8 *memory, quads_registers *r, LOCAL const tile *p, co
         elem e[MANY];
         const i64 item = p->lo + l->of.shift + me;
         UNROLL for (int k = 0; k < MANY; k++) e[k] = DENSE_ITEM(p, l, me + k * WINDOW_THREADS);
-        UNROLL for (int k = 0; k < MANY; k++)
-            z[k * WINDOW_THREADS + place_of(me)] = lift(e[k], item + k * WINDOW_THREADS, l->b.p);
+        UNROLL for (int k = 0; k < MANY; k++) z[k * WINDOW_THREADS + place_of(me)] =
+            lift(e[k], item + k * WINDOW_THREADS, l->b.p);
     } else {
         load_items(z, 1, p, l);
     }
@@ -218,8 +220,8 @@ fn void quads_fold(LOCAL u8 *memory, quads_registers *r, LOCAL const tile *p,
 
     quad_places at;
     at.first = p->done / QUAD + thread_index(), at.step = WINDOW_THREADS, at.exist = 0;
-    UNROLL for (int m = 0; m < THREAD_QUADS; m++)
-        at.exist |= (quad_number(m) * QUAD < p->results) << m;
+    UNROLL for (int m = 0; m < THREAD_QUADS; m++) at.exist |= (quad_number(m) * QUAD < p->results)
+                                                              << m;
     fold_onto(r->y, l->what, l->states, &at, &v);
     fold_bits(z, r->y, &v);
     if (l->what == PART_LEVEL) store_quads(l->states, r->y, &at);
@@ -238,8 +240,8 @@ fn void lower_quad(result *x, LOCAL const tile *p, LOCAL const borders *d, const
         UNROLL for (int c = 0; c < QUAD; c++) x[c] = cut >> c & 1 ? empty(l->b.p) : x[c];
     } else if (!p->inside && !(l->b.flags & OFFSETS) && until_border_of_rows(p, q) < w + QUAD - 1) {
         /* For rows this is faster than cut_windows. */
-        UNROLL for (int c = 0; c < QUAD; c++)
-            x[c] = until_border_of_rows(p, q + c) < w ? empty(l->b.p) : x[c];
+        UNROLL for (int c = 0; c < QUAD; c++) x[c] =
+            until_border_of_rows(p, q + c) < w ? empty(l->b.p) : x[c];
     }
 }
 #endif

@@ -19,22 +19,25 @@
  *
  * A window is folded at its bits from high to low (order.md), so the bits of a group come after
  * those of all higher groups. For columns, window_rows takes the place of window_tile. */
+
+/* Blocks of a multiprocessor, which bounds the registers. */
+#define ROWS_BLOCKS (sizeof(state) == 16 ? 2 : QUADS_BLOCKS)
 enum {
-    TILE_QUADS = THREAD_QUADS,                   /* quads of a row */
-    FIRST_LEVEL = QUADS_LOG - TILE_ROWS_LOG,     /* log2 of the items of a row */
+    TILE_QUADS = THREAD_QUADS,               /* quads of a row */
+    FIRST_LEVEL = QUADS_LOG - TILE_ROWS_LOG, /* log2 of the items of a row */
     COLUMNS = 1 << FIRST_LEVEL,
-    ROWS_STEP = WINDOW_THREADS / TILE_QUADS      /* rows between a thread's quads */
+    ROWS_STEP = WINDOW_THREADS / TILE_QUADS /* rows between a thread's quads */
 };
 
 /* A tile of columns, and the quads of it that a thread has. */
 typedef struct {
-    i64 first;       /* index of the element where the window of row 0 begins */
-    i64 column;      /* the thread's first column */
-    int row;         /* the thread's first row */
-    int columns;     /* columns of the quad that exist */
-    int low, high;   /* rows low <= i < high have whole windows */
-    int results;     /* rows that have results */
-    i64 side, down;  /* bytes between elements: of columns, of rows */
+    i64 first;      /* index of the element where the window of row 0 begins */
+    i64 column;     /* the thread's first column */
+    int row;        /* the thread's first row */
+    int columns;    /* columns of the quad that exist */
+    int low, high;  /* rows low <= i < high have whole windows */
+    int results;    /* rows that have results */
+    i64 side, down; /* bytes between elements: of columns, of rows */
 } column_tile;
 
 fn int within(i64 i, i64 low, i64 high) { return (int)(i < low ? low : i > high ? high : i); }
@@ -64,15 +67,12 @@ fn void load_columns(four *y, const column_tile *t, const launch *l)
     quad e[THREAD_QUADS];
     if (t->columns == QUAD && t->side == TL_SIZE && ADDRESS(x) % QUAD_ALIGN == 0 &&
         t->down % (i64)QUAD_ALIGN == 0 && item >= 0 && item + TILE_ROWS <= b.n) {
-        UNROLL for (int m = 0; m < THREAD_QUADS; m++)
-            e[m] = *(GLOBAL const quad *)(x + m * ROWS_STEP * t->down);
+        UNROLL for (int m = 0; m < THREAD_QUADS; m++) e[m] =
+            *(GLOBAL const quad *)(x + m * ROWS_STEP * t->down);
     } else {
         UNROLL for (int m = 0; m < THREAD_QUADS; m++)
         {
-            const i64 at = item + t->row + m * ROWS_STEP,
-                      i = at < 0      ? 0
-                          : at < b.n ? at
-                                     : b.n - 1;
+            const i64 at = item + t->row + m * ROWS_STEP, i = at < 0 ? 0 : at < b.n ? at : b.n - 1;
             e[m] = gather(x + (i - at + m * ROWS_STEP) * t->down, t->side, 0,
                           t->columns ? t->columns : 1);
         }
@@ -81,8 +81,8 @@ fn void load_columns(four *y, const column_tile *t, const launch *l)
     {
         elem each_[QUAD];
         put_quad(each_, e[m]);
-        UNROLL for (int c = 0; c < QUAD; c++)
-            y[m].s[c] = lift(each_[c], item + t->row + m * ROWS_STEP, b.p);
+        UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] =
+            lift(each_[c], item + t->row + m * ROWS_STEP, b.p);
     }
 }
 
@@ -115,8 +115,7 @@ fn void store_columns(const column_tile *t, GLOBAL u8 *to, int i, const four *v,
     {
         maybe m;
         m.s = v->s[c], m.have = whole;
-        if (c < t->columns)
-            store_maybe(to + c * l->out.row_stride * RESULT_BYTES, m, w, first, p);
+        if (c < t->columns) store_maybe(to + c * l->out.row_stride * RESULT_BYTES, m, w, first, p);
     }
 }
 
@@ -131,8 +130,7 @@ fn void store_column_tile(const column_tile *t, const four *y, int many, const l
     UNROLL for (int m = 0; m < THREAD_QUADS; m++)
     {
         const int i = t->row + m * ROWS_STEP;
-        if (i < many && t->columns &&
-            (l->of.edges == EDGES_TOO || (i >= t->low && i < t->high)))
+        if (i < many && t->columns && (l->of.edges == EDGES_TOO || (i >= t->low && i < t->high)))
             store_columns(t, to + m * ROWS_STEP * down, i, &y[m], dense, l);
     }
 }
@@ -155,12 +153,11 @@ KERNEL_OF(window_rows)
         const column_tile t = column_tile_of(&l, chunk, group);
         four y[THREAD_QUADS];
         quad_places at;
-        at.first = (chunk * l.each + row) * quads + group * TILE_QUADS +
-                   thread_index() % TILE_QUADS;
+        at.first =
+            (chunk * l.each + row) * quads + group * TILE_QUADS + thread_index() % TILE_QUADS;
         at.step = ROWS_STEP * quads, at.exist = 0;
-        UNROLL for (int m = 0; m < THREAD_QUADS; m++)
-            at.exist |= (row + m * ROWS_STEP < l.each &&
-                         (at.first + m * at.step) * QUAD < stored) << m;
+        UNROLL for (int m = 0; m < THREAD_QUADS; m++) at.exist |=
+            (row + m * ROWS_STEP < l.each && (at.first + m * at.step) * QUAD < stored) << m;
 
         if (columns && (!SKIPS || l.what != PART_RESULTS_ALONE)) load_columns(y, &t, &l);
         UNROLL for (int m = 0; m < THREAD_QUADS && !columns; m++)

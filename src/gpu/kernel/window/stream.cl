@@ -116,7 +116,8 @@ fn void stream_up(LOCAL state *to, LOCAL const state *from, const int many, cons
 fn void stream_high(const stream_arrays *a)
 {
     enum { ROWS = STREAM_ITEMS / SQUARE };
-    ROLLED for (int i = thread_index(); i < SQUARE; i += WINDOW_THREADS) {
+    ROLLED for (int i = thread_index(); i < SQUARE; i += WINDOW_THREADS)
+    {
         state y[ROWS];
         fold_each_bit(y, 0, ROWS, places_at(a->high + i, SQUARE, 2 * PASS_LOG, 0),
                       a->w >> (2 * PASS_LOG), PASS_TOP);
