@@ -53,7 +53,7 @@ static tally_status find_tile_firsts(const tl_window_call *c, tl_batch *b, const
     tl_built program = {0};
     const tl_launch l = {c->d, c->ctx, &program};
     b->first = (tl_memory){0};
-    if (!b->listed || !jobs) return TALLY_OK;
+    if (!b->listed) return TALLY_OK;
     tally_status status = tl_gpu_program(c->d, c->ctx, b->plan->op, "window", &program);
     if (!status) status = tl_gpu_take(c->d, c->ctx, (size_t)jobs * 2 * sizeof(int64_t), &b->first);
     if (status) return status;
@@ -71,6 +71,7 @@ tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, cons
     tl_built program = {0};
     const tl_launch l = {c->d, c->ctx, &program};
     tl_batch b = *c->b;
+    if (!jobs) return TALLY_OK;
     tally_status status = find_tile_firsts(c, &b, p, s->each, jobs);
     if (!status) status = tl_gpu_program(c->d, c->ctx, b.plan->op, s->shape, &program);
     if (!status)

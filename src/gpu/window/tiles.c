@@ -168,6 +168,22 @@ int tl_stream_takes(const tl_window_call *c)
 
 /* ---- windows that fit in a tile ---- */
 
+/* Computes the windows that an edge cuts off, or (EDGES_TOO) all windows. In one sequence the
+ * former are the first and the last ones. */
+static tally_status compute_cut(const tl_window_call *c, const tl_part *all, int edges)
+{
+    const tl_schedule s = cut(c);
+    const int64_t before = c->g->before, after = c->g->after;
+    tl_part first = *all, last = *all;
+    if (edges == EDGES_TOO || c->b->rows > 1 || c->b->listed)
+        return tl_launch_tiles(c, &s, all, edges);
+
+    assert(before + after < all->count);
+    first.count = before, last.count = after, last.at += all->count - after;
+    tally_status status = tl_launch_tiles(c, &s, &first, EDGES_TOO);
+    return status ? status : tl_launch_tiles(c, &s, &last, EDGES_TOO);
+}
+
 tally_status tl_window_tiles(const tl_window_call *c)
 {
     const tl_taken takes = tl_quads_take(c);
@@ -180,9 +196,5 @@ tally_status tl_window_tiles(const tl_window_call *c)
                                                   : short_quads(c);
         status = tl_launch_tiles(c, &s, &all, edges);
     }
-    if (!status && takes != TL_TAKES_ALL) {
-        const tl_schedule s = cut(c);
-        status = tl_launch_tiles(c, &s, &all, edges);
-    }
-    return status;
+    return status || takes == TL_TAKES_ALL ? status : compute_cut(c, &all, edges);
 }
