@@ -86,7 +86,7 @@ static int tiles_take(const tl_window_call *c)
 static tally_status launch_tiles(const tl_window_call *c, int edges)
 {
     const tl_rows rows = {.across = (((c->b->rows - 1) >> row_log(c)) + 1) << row_log(c)};
-    const tl_part all = {PART_RESULTS, -tl_window_lead(c), 0, c->w, results_of(c), NULL};
+    const tl_part all = {PART_RESULTS, -tl_window_before(c), 0, c->w, results_of(c), NULL};
     return tl_launch_rows(c, &rows, &all, edges);
 }
 

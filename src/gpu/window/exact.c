@@ -62,7 +62,7 @@ tally_status tl_window_exact(const tl_window_call *c)
     tally_status status = tl_gpu_program(c->d, c->ctx, b->plan->op, "window", &program);
     if (status) return status;
     return TL_GO(&l, window_exact, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                 .results = tl_results_arguments(c->r), .lead = tl_i64(-tl_window_lead(c)),
+                 .results = tl_results_arguments(c->r), .first_item = tl_i64(-tl_window_before(c)),
                  .width = tl_i64(c->w), .count = tl_i64(count), .each = tl_i64(each),
                  .jobs = tl_i64(jobs), .local_bytes = tl_room(local_bytes_of(b, c->w, rounds)));
 }

@@ -29,7 +29,7 @@ enum {
  * there are more launches, and the device idles at the end of each. */
 static const int64_t SLAB = 1 << 22, SLAB_BYTES = 1 << 27;
 
-static int64_t after(const tl_window_call *c) { return c->w - 1 - tl_window_lead(c); }
+static int64_t after(const tl_window_call *c) { return c->w - 1 - tl_window_before(c); }
 
 /* ---- any window: every level is an array ---- */
 
@@ -39,7 +39,7 @@ static int64_t blocks(int64_t items) { return (items + WINDOW_THREADS - 1) / WIN
 static tally_status slab_by_levels(const tl_window_call *c, const tl_built *program, int64_t j0,
                                    int64_t j1)
 {
-    const int64_t before = tl_window_lead(c), lo = j0 > before ? j0 - before : 0,
+    const int64_t before = tl_window_before(c), lo = j0 > before ? j0 - before : 0,
                   hi = after(c) < c->b->elements - j1 ? j1 + after(c) : c->b->elements,
                   items = hi - lo;
     int levels = 1;
@@ -221,7 +221,7 @@ static tally_status by_groups(const tl_window_call *c, const groups *k, int64_t 
                   slab = c->w > most ? (c->w + 3) & -4 : most;
     tally_status status = TALLY_OK;
     for (; !status && j0 < j1; j0 += slab)
-        status = slab_by_groups(c, k, j0 - tl_window_lead(c), j0 + slab < j1 ? slab : j1 - j0);
+        status = slab_by_groups(c, k, j0 - tl_window_before(c), j0 + slab < j1 ? slab : j1 - j0);
     return status;
 }
 
@@ -275,7 +275,7 @@ static tl_batch one_of(const tl_batch *b, const tl_results *r, int64_t s, tl_res
 static tally_status by_stream(const tl_window_call *c, int64_t j0, int64_t j1)
 {
     const tl_schedule s = tl_stream(c);
-    const tl_part part = {PART_RESULTS, j0 - tl_window_lead(c), 0, c->w, j1 - j0, NULL};
+    const tl_part part = {PART_RESULTS, j0 - tl_window_before(c), 0, c->w, j1 - j0, NULL};
     return tl_launch_tiles(c, &s, &part, EDGES_TOO);
 }
 
@@ -286,7 +286,7 @@ static tally_status compute(const tl_window_call *c)
     const tl_geometry *g = c->g;
     const int64_t count = tl_windows_of(c), shrink = !g->valid && !g->whole;
     /* quads of results are aligned if the batch's first result is */
-    int64_t whole = (tl_window_lead(c) + 3) / 4 * 4,
+    int64_t whole = (tl_window_before(c) + 3) / 4 * 4,
             end = g->valid ? count : c->b->elements - g->after;
     groups k;
     if (count <= 0) return TALLY_OK;

@@ -23,7 +23,7 @@ int64_t tl_windows_of(const tl_window_call *c)
     return count > 0 ? count : 0;
 }
 
-int64_t tl_window_lead(const tl_window_call *c) { return c->g->valid ? 0 : c->g->before; }
+int64_t tl_window_before(const tl_window_call *c) { return c->g->valid ? 0 : c->g->before; }
 
 tl_arguments_windows_part tl_window_arguments(const tl_geometry *g)
 {

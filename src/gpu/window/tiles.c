@@ -188,7 +188,7 @@ tally_status tl_window_tiles(const tl_window_call *c)
 {
     const tl_taken takes = tl_quads_take(c);
     const int edges = takes == TL_TAKES_WHOLE ? EDGES_APART : EDGES_TOO;
-    const tl_part all = {PART_RESULTS, -tl_window_lead(c), 0, c->w, tl_windows_of(c), NULL};
+    const tl_part all = {PART_RESULTS, -tl_window_before(c), 0, c->w, tl_windows_of(c), NULL};
     tally_status status = TALLY_OK;
     if (takes != TL_TAKES_NONE) {
         const tl_schedule s = tl_stream_takes(c)  ? tl_stream(c)

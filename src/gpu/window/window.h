@@ -61,8 +61,8 @@ typedef struct tl_schedule {
 int64_t tl_windows_of(const tl_window_call *c);
 
 /* Elements of a window before the element whose index its result has (gpu/kernel/window/place.cl):
- * windows begin at element -tl_window_lead. */
-int64_t tl_window_lead(const tl_window_call *c);
+ * windows begin at element -tl_window_before. */
+int64_t tl_window_before(const tl_window_call *c);
 tl_arguments_windows_part tl_window_arguments(const tl_geometry *g);
 
 /* The arguments of tiles. jobs: their number. */

@@ -33,7 +33,7 @@ fn void ring_step(rings *r, int k, int size)
 fn state fold_window(const rings *r, int length, int c)
 {
     state v;
-    int base = r->places, have = 0;
+    int base = r->places, any = 0;
     for (int k = r->top; k >= 0; k--) {
         const int size = r->size[k];
         base -= size;
@@ -41,8 +41,8 @@ fn state fold_window(const rings *r, int length, int c)
         int i = ring_place(r, k, size) + c - (length & ((1 << k) - 1));
         if (i < 0) i += size;
         const state s = r->room[(base + i) * LANES];
-        v = have ? COMBINE(v, s, length >> (k + 1) << (k + 1), (i64)1 << k) : s;
-        have = 1;
+        v = any ? COMBINE(v, s, length >> (k + 1) << (k + 1), (i64)1 << k) : s;
+        any = 1;
     }
     return v;
 }
@@ -83,15 +83,15 @@ fn void make_low_levels(rings *r, state *v, state last[LOW_LEVELS][STEP / 2], in
             *base += size;
         }
         if (k < r->top) {
-            state mine[STEP / 2];
-            UNROLL for (int i = 0; i < 1 << k; i++) mine[i] = v[STEP - (1 << k) + i];
+            state newest[STEP / 2];
+            UNROLL for (int i = 0; i < 1 << k; i++) newest[i] = v[STEP - (1 << k) + i];
             UNROLL for (int c = STEP - 1; c >= 0; c--)
             {
                 const int far_ = c - (1 << k);
                 v[c] = TWIN(far_ >= 0 ? v[far_ >= 0 ? far_ : 0] : last[k][c & (STEP / 2 - 1)], v[c],
                             1 << k);
             }
-            UNROLL for (int i = 0; i < 1 << k; i++) last[k][i] = mine[i];
+            UNROLL for (int i = 0; i < 1 << k; i++) last[k][i] = newest[i];
         }
     }
 }

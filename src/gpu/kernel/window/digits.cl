@@ -104,23 +104,23 @@ typedef struct {
 /* The members of the tile are read where they are needed, to save registers. */
 fn void fold_pass(LOCAL node *z, digit_pass a, LOCAL const tile *p, GLOBAL const four *states)
 {
-    const int log = a.x.log, i = first_item(log), results = p->results, some = i < results;
+    const int log = a.x.log, i = first_item(log), results = p->results, active = i < results;
     state y[PASS_RUN];
     a.x.i += i;
-    if (some && a.fold == FOLD_GLOBAL) {
+    if (active && a.fold == FOLD_GLOBAL) {
         GLOBAL const node *const high = (GLOBAL const node *)states + p->done;
         UNROLL for (int j = 0; j < PASS_RUN; j++) y[j] =
             high[i + (j << log) < results ? i + (j << log) : 0].s;
     }
-    if (some && a.fold == FOLD_LOCAL) {
+    if (active && a.fold == FOLD_LOCAL) {
         UNROLL for (int j = 0; j < PASS_RUN; j++) y[j] = z[i + (j << log)].s;
     }
-    if (some && (a.x.elements || a.fold != FOLD_NONE))
+    if (active && (a.x.elements || a.fold != FOLD_NONE))
         fold_digit(y, 1, a.digit, a.x);
-    else if (some)
+    else if (active)
         fold_digit(y, 0, a.digit, a.x);
     if (a.in_place) BARRIER();
-    if (some) {
+    if (active) {
         UNROLL for (int j = 0; j < PASS_RUN; j++) z[i + (j << log)].s = y[j];
     }
     BARRIER();

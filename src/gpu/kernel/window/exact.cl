@@ -49,21 +49,21 @@ fn void load_aligned(const exact_tile *t, GLOBAL const elem *e, int from, int to
     const int me = thread_index();
     const int full = from + (to - from) / (LOADS * WINDOW_THREADS) * (LOADS * WINDOW_THREADS);
     for (int i = from + me; i < full; i += LOADS * WINDOW_THREADS) {
-        elem some[LOADS];
-        UNROLL for (int k = 0; k < LOADS; k++) some[k] = e[i + k * WINDOW_THREADS];
+        elem loaded[LOADS];
+        UNROLL for (int k = 0; k < LOADS; k++) loaded[k] = e[i + k * WINDOW_THREADS];
         UNROLL for (int k = 0; k < LOADS; k++) t->z[i + k * WINDOW_THREADS] =
-            keep(some[k], t->lo + i + k * WINDOW_THREADS, t->p);
+            keep(loaded[k], t->lo + i + k * WINDOW_THREADS, t->p);
     }
     /* The rest: threads beyond the end load the last item too, so that these loads are not
      * conditional and overlap. */
     if (full + me < to) {
-        elem some[LOADS];
-        UNROLL for (int k = 0; k < LOADS; k++) some[k] =
+        elem loaded[LOADS];
+        UNROLL for (int k = 0; k < LOADS; k++) loaded[k] =
             e[lesser(full + me + k * WINDOW_THREADS, to - 1)];
         UNROLL for (int k = 0; k < LOADS; k++)
         {
             const int i = full + me + k * WINDOW_THREADS;
-            const kept v = keep(some[k], t->lo + i, t->p);
+            const kept v = keep(loaded[k], t->lo + i, t->p);
             if (i < to) t->z[i] = v;
         }
     }
@@ -127,14 +127,14 @@ fn void nodes_of_runs(const exact_tile *t, LOCAL state *all, LOCAL state *first,
     for (int g = thread_index(); g < runs; g += WINDOW_THREADS) {
         LOCAL const kept *x = t->z + g * RUN;
         const i64 start = t->lo + g * RUN;
-        state v = state_of(x[0], start, t->p), some = v;
+        state v = state_of(x[0], start, t->p), start_node = v;
         UNROLL for (int j = 1; j < RUN; j++)
         {
             v = COMBINE(v, state_of(x[j], start + j, t->p), j, 1);
-            some = choose(j < part, v, some);
+            start_node = choose(j < part, v, start_node);
         }
         all[g] = v;
-        first[g] = some;
+        first[g] = start_node;
     }
 }
 
@@ -213,7 +213,7 @@ far_fn void set_empty(LOCAL result *to, i64 start, int d, i64 n, par p)
     }
 }
 
-/* lead: index of the first item of result 0's window. each: results of a tile, one or several
+/* first_item: index of the first item of result 0's window. each: results of a tile, one or several
  * rounds of WINDOW_THREADS runs. Windows that are not whole get the empty value. Results are staged
  * in local memory; they overwrite the items of their round, if they are not larger. */
 KERNEL_OF(window_exact)
@@ -229,7 +229,7 @@ KERNEL_OF(window_exact)
     LOCAL state *next = all + runs_room, *first = next + runs_room, *mid = first + runs_room;
     LOCAL u8 *apart = room + EXACT_RESULTS_AT(TL_SIZE, STATE_BYTES, (int)each, d);
     for (i64 job = group_index(); job < jobs; job += group_count()) {
-        const i64 j0 = job * each, lo = lead + j0;
+        const i64 j0 = job * each, lo = first_item + j0;
         const int results_ = j0 + each < count ? (int)each : (int)(count - j0),
                   items = results_ + d;
         const int heads = (results_ + RUN - 1) / RUN, runs = heads + middle + 1;
@@ -256,15 +256,15 @@ KERNEL_OF(window_exact)
             }
             BARRIER();
             if (g < heads) {
-                LOCAL result *mine = (LOCAL result *)to + me * (RUN * VALUES);
+                LOCAL result *own = (LOCAL result *)to + me * (RUN * VALUES);
                 UNROLL for (int j = 0; j < RUN; j++)
                 {
-                    mine[j * VALUES] = lower(v[j], (real)width, lo + at + j, b.p);
+                    own[j * VALUES] = lower(v[j], (real)width, lo + at + j, b.p);
 #if OP_LANES == 2
-                    mine[j * VALUES + 1] = lower_1(v[j], (real)width, lo + at + j, b.p);
+                    own[j * VALUES + 1] = lower_1(v[j], (real)width, lo + at + j, b.p);
 #endif
                 }
-                if (!inside) set_empty(mine, lo + at, d, b.n, b.p);
+                if (!inside) set_empty(own, lo + at, d, b.n, b.p);
             }
             BARRIER();
             store_side_by_side(out.x + (j0 + round * RUN) * OUT_BYTES, to,

@@ -128,17 +128,17 @@ fn void pass_rows(LOCAL state *z, LOCAL const tile *p, int bits, int onto, const
     GLOBAL const state *high = (GLOBAL const state *)l->states + (onto ? p->done : 0);
     const int column = thread_index() & (RADIX - 1), row = thread_index() / RADIX * PASS_ROWS;
     for (int first = 0; first * RADIX < p->results; first += PASS_BAND) {
-        const int i = (first + row) * RADIX + column, some = i - column < p->results;
+        const int i = (first + row) * RADIX + column, active = i - column < p->results;
         state y[PASS_ROWS];
         if (onto) {
             UNROLL for (int j = 0; j < PASS_ROWS; j++) y[j] =
                 high[i + j * RADIX < p->results ? i + j * RADIX : 0];
         }
-        if (some)
+        if (active)
             fold_each_bit(y, onto, PASS_ROWS, places_at(z + i, RADIX, PASS_LOG, l->of.shift), bits,
                           PASS_TOP);
         BARRIER();
-        if (some) {
+        if (active) {
             UNROLL for (int j = 0; j < PASS_ROWS; j++) z[i + j * RADIX] = y[j];
         }
     }
