@@ -233,10 +233,11 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
 
 /* ---- program.c ---- */
 
-/* Makes the program text of an operator and a shape ("reduce", "scan", "window", "window_flat",
- * "window_cut", "window_long", "window_stream"; "law" for the probe) for the API with this prelude. kernel: the text of this
- * kernel alone (CUDA only); NULL: of all kernels of the shape. A built-in operator has one text per
- * shape, and its embedded code is found by that text (archive.h). The caller frees *text. */
+/* Makes the program text of an operator and a shape for the API with this prelude: "reduce",
+ * "scan", "window", "window_flat", "window_cut", "window_long", "window_stream"; "law" for the
+ * probe. kernel: the text of this kernel alone (CUDA only); NULL: of all kernels of the shape. A
+ * built-in operator has one text per shape, and its embedded code is found by that text
+ * (archive.h). The caller frees *text. */
 tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
                              const char *prelude, const char *kernel, char **text, size_t *length);
 

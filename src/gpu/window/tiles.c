@@ -169,13 +169,15 @@ int tl_stream_takes(const tl_window_call *c)
 /* ---- windows that fit in a tile ---- */
 
 /* Computes the windows that an edge cuts off, or (EDGES_TOO) all windows. In one sequence the
- * former are the first and the last ones. */
+ * former are the first and the last ones. If each multiprocessor has a tile at most, one launch is
+ * faster than two. */
 static tally_status compute_cut(const tl_window_call *c, const tl_part *all, int edges)
 {
     const tl_schedule s = cut(c);
     const int64_t before = c->g->before, after = c->g->after;
+    const int64_t resident = s.each * c->d->gpu->calls->processors(c->d->gpu);
     tl_part first = *all, last = *all;
-    if (edges == EDGES_TOO || c->b->rows > 1 || c->b->listed)
+    if (edges == EDGES_TOO || c->b->rows > 1 || c->b->listed || all->count <= resident)
         return tl_launch_tiles(c, &s, all, edges);
 
     assert(before + after < all->count);
