@@ -98,11 +98,11 @@ static void try_shape(const tl_scalar *scalar, const char *op, const char *shape
 static void try_one(const char *op, tally_dtype dtype, const char *shape, const char *arch,
                     int print)
 {
-    enum { OTHERS = 10 };
+    enum { OTHERS = 12 };
 #define EMBEDDED_SHAPE(name) name,
     static const char *const shapes[] = {
-        "law",         "prepare",   "reduce_two",  "scan_two", "window_two",
-        "reduce_bits", "scan_bits", "window_bits", "exact",    "keys",
+        "law",       "prepare",     "reduce_two", "scan_two", "window_two",      "reduce_bits",
+        "scan_bits", "window_bits", "exact",      "keys",     "window_flat_two", "window_cut_bits",
 #include "gpu/cuda/common.def"
     };
     const tl_scalar *scalar;
@@ -268,7 +268,7 @@ int main(int argc, char **argv)
         try_kernel("descent", TALLY_F32, "reduce", "once");
         try_kernel("descent", TALLY_F32, "reduce", "finish");
         try_kernel("descent", TALLY_F32, "scan", "scan_once");
-        try_kernel("descent", TALLY_F32, "window", "window_whole");
+        try_kernel("descent", TALLY_F32, "window", "window_tile");
         try_wrong();
         try_wish();
     }

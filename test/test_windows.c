@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Windows that no tile of a GPU's local memory holds, on every GPU device (or those of
  * TALLY_TEST_DEVICES), compared with the processors' by memcmp. Lengths lie around each power of
- * two, where the levels are cut into groups (src/gpu/window/long.c); there is every kind of
+ * two, where the levels are cut into groups (src/gpu/window/groups.c); there is every kind of
  * edge, rows, segments, strides, and results that begin anywhere. Skipped without a device.
  *
  *   test_windows [LOG2 [exact]]     arrays of 2^LOG2 elements (default 17; 23 and more have
@@ -125,8 +125,8 @@ static void check_layouts(const char *name, const instance *o)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_case(name, o, &cases[i]);
 }
 
-/* Windows that a tile holds, every length up to three runs of 8 among them
- * (src/gpu/kernel/window/whole.cl): one sequence, and rows. */
+/* Windows that a tile holds, every length up to 24 among them
+ * (src/gpu/kernel/window/quads.cl): one sequence, and rows. */
 static void check_tiles(const char *name, const instance *o)
 {
     for (int i = 0; i < (check_quick ? 12 : 150); i++) {
@@ -141,7 +141,7 @@ static void check_tiles(const char *name, const instance *o)
     }
 }
 
-/* Windows in passes and along the sequences (src/gpu/kernel/window/passes.cl, along.cl) are for
+/* Windows in passes and by streams (src/gpu/kernel/window/passes.cl, stream.cl) are for
  * arrays of a tile for each processor, which are large ones on a GPU: lengths around the powers
  * of two, bits above and below the radix, rows, segments, a stride. */
 static void check_passes(const char *name, const instance *o)

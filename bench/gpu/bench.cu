@@ -141,15 +141,16 @@ template <class T, class Out> static void scan(const char *name, tally_dtype dty
     cudaFree(temp);
 }
 
-static void window(const char *op, int64_t w, int log)
+static void window(const char *op, int64_t w, int log, tally_edges edges)
 {
     char problem[64];
-    snprintf(problem, sizeof problem, "window %s f32 %lld 2^%d", op, (long long)w, log);
+    snprintf(problem, sizeof problem, "window %s f32 %lld 2^%d%s", op, (long long)w, log,
+             edges == TALLY_EDGES_SHRINK ? " shrink" : "");
     if (!wanted(problem)) return;
     data<float> x((size_t)1 << log);
     float *out;
     CHECK(cudaMalloc(&out, x.n * sizeof *out));
-    tally_window_options o = {w - 1, 0, TALLY_EDGES_MISSING, 0};
+    tally_window_options o = {w - 1, 0, edges, 0};
     auto run = [&](int i) {
         tally_view in = tally_flat(x.copies[i], TALLY_F32, (int64_t)x.n), to = tally_flat(out, TALLY_F32, (int64_t)x.n);
         ok(tally_window(gpu, op, &in, &to, &o), gpu);
@@ -259,8 +260,9 @@ int main(int argc, char **argv)
     for (int log : {16, 24, 28}) reduce<int, int64_t>("i32", TALLY_I32, log);
     for (int log : {14, 16, 18, 20, 22, 24, 26, 28}) scan<float, float>("f32", TALLY_F32, TALLY_F32, log);
     for (int log : {16, 20, 22, 24, 27}) scan<double, double>("f64", TALLY_F64, TALLY_F64, log);
-    for (int64_t w : {5, 50, 512, 1000, 4096, 10000, 100000, 1000000}) window("mean", w, 28);
-    window("max", 50, 28);
+    for (int64_t w : {5, 50, 512, 1000, 4096, 10000, 100000, 1000000}) window("mean", w, 28, TALLY_EDGES_MISSING);
+    for (int64_t w : {50, 1000}) window("mean", w, 28, TALLY_EDGES_SHRINK);
+    window("max", 50, 28, TALLY_EDGES_MISSING);
     char problem[64];
     for (int64_t n : {2, 8, 32, 100, 256, 1000}) {
         snprintf(problem, sizeof problem, "sum f32, rows of %d", (int)n);

@@ -209,8 +209,8 @@ tally_status tl_gpu_law(tl_device *, tally *, const tl_plan *, const void *x, in
 
 /* ---- program.c ---- */
 
-/* A program text: of an operator and a shape ("reduce", "scan", "window", "window_long",
- * "window_along"; "law" for the probe), for the API with this prelude. kernel: the text of this
+/* A program text: of an operator and a shape ("reduce", "scan", "window", "window_flat",
+ * "window_cut", "window_long", "window_stream"; "law" for the probe), for the API with this prelude. kernel: the text of this
  * kernel alone (CUDA only); NULL: of all kernels of the shape. */
 typedef struct tl_text {
     const tl_scalar *op;
@@ -227,26 +227,16 @@ tally_status tl_program_text(tally *ctx, const tl_text *of, char **text, size_t 
 enum { TL_MASKED_MARK = 2 }; /* value of tl_scalar.masked for such a nan form */
 tl_scalar tl_gpu_variant_of(const tl_scalar *op, int marked);
 
-/* tl_gpu_state_bytes: the most bytes that a state takes on a device, where its fields are aligned
- * (on the host they are packed). tl_gpu_room_log: log2 of the states in a tile of the kernels
- * window and window_whole. */
+/* The most bytes that a state takes on a device, where its fields are aligned (on the host they are
+ * packed). */
 int tl_gpu_state_bytes(const tl_scalar *op);
-int tl_gpu_room_log(const tl_scalar *op);
 
-/* Tiles of windows of their whole length, in the program "window" (TL_TILES) or "window_long"
- * (TL_LONG_TILES). tl_gpu_whole_log: log2 of the elements of a tile. tl_gpu_runs: true if each
- * thread has 8 consecutive items (RUNS, gpu/kernel/window/place.cl). */
-typedef enum tl_tiles { TL_TILES, TL_LONG_TILES } tl_tiles;
-int tl_gpu_whole_log(const tl_scalar *op, const char *prelude, tl_tiles tiles);
-int tl_gpu_runs(const tl_scalar *op, const char *prelude, tl_tiles tiles);
-
-/* tl_gpu_pass_log: log2 of the radix of gpu/kernel/window/passes.cl, or 0 if that kernel is not
- * used for this operator. tl_gpu_pass_run: items of a thread. */
-int tl_gpu_pass_log(const tl_scalar *op, const char *prelude);
-int tl_gpu_pass_run(const tl_scalar *op, const char *prelude);
-
-/* log2 of the radix of gpu/kernel/window/along.cl, or 0 if that kernel is not used. */
-int tl_gpu_along_log(const tl_scalar *op, const char *prelude);
+/* The row of tuning.def for an operator's windows; run: as this operator needs. */
+typedef struct tl_window_tuning {
+    int cut_log, quads_log, wide_log, radix_log, run;
+    int64_t passes_least, stream_least;
+} tl_window_tuning;
+tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude);
 
 /* True if the operator has kernels of this shape. */
 int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude);

@@ -192,14 +192,15 @@ static int is_aligned(const tl_gpu_device *d, const tally_view *v)
 /* True if the kernels of the verb can read the arrays in place. Scans by lines (scan_lines.cl),
  * windows of class X, long windows, and windows whose elements are counted read only dense
  * elements. */
-static int verb_takes(const tl_call *c)
+static int verb_takes(const tl_gpu_device *d, const tl_call *c)
 {
     const tl_scalar op = tl_gpu_variant_of(c->form->op, c->form->par.marked);
     if (c->verb == TL_SCAN)
         return !c->scan->reverse && (c->in->n < CHUNK || !tl_gpu_once_lines(&op));
     if (c->verb != TL_WINDOW) return 1;
     return !op.exact && !tl_is_counted(c) &&
-           c->window->before + c->window->after < (int64_t)1 << (tl_gpu_room_log(&op) - 1);
+           c->window->before + c->window->after <
+               (int64_t)1 << (tl_gpu_window_tuning(&op, d->gpu->calls->prelude).cut_log - 1);
 }
 
 int tl_in_place_takes(const tl_gpu_device *d, const tl_call *c)
@@ -211,7 +212,7 @@ int tl_in_place_takes(const tl_gpu_device *d, const tl_call *c)
             (v->rows > 1 && v->row_stride != in->row_stride) || !is_aligned(d, v))
             return 0;
     return !in->offsets && form->kind != TL_FORM_STATES &&
-           !(in->rows > 1 && llabs(in->row_stride) < in->n) && verb_takes(c);
+           !(in->rows > 1 && llabs(in->row_stride) < in->n) && verb_takes(d, c);
 }
 
 tally_status tl_in_place_open(tl_gpu_device *d, tally *ctx, const tl_form *form,

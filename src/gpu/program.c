@@ -10,6 +10,8 @@
 #include "store/sources.h"
 #include "kernels.h"
 #include "gpu/kernel/constants.h"
+#include <assert.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,7 +177,7 @@ int tl_gpu_once_lines(const tl_scalar *op)
            !(bytes == 8 && tl_gpu_state_bytes(op) > 8);
 }
 
-static void add_facts(buffer *b, const tl_scalar *op, const char *prelude, tl_tiles tiles)
+static void add_facts(buffer *b, const tl_scalar *op)
 {
     int half = op->dtype == TALLY_F16 || op->dtype == TALLY_BF16,
         is_float = half || op->dtype >= TALLY_F32;
@@ -204,19 +206,97 @@ static void add_facts(buffer *b, const tl_scalar *op, const char *prelude, tl_ti
     else
         say(b, "#define ELEM_T %s\n#define ORD_T %s\n", tally_dtype_name(op->dtype),
             tally_dtype_name(op->dtype));
-    say(b, "#define ROOM_LOG %d\n#define WHOLE_LOG %d\n", tl_gpu_room_log(op),
-        tl_gpu_whole_log(op, prelude, tiles));
     say(b, "#define ONCE_BLOCKS %d\n#define FEW_BLOCKS %d\n#define SCAN_LINES %d\n",
         tl_gpu_once_blocks(op, 0), tl_gpu_once_blocks(op, 1), tl_gpu_once_lines(op));
     say(b, "#define SCAN_BLOCKS %d\n", 1 + tl_gpu_scan_steps(op));
     say(b, "#define DOWN_ROWS %d\n#define DOWN_BLOCKS %d\n", tl_gpu_down_rows(op),
         tl_gpu_down_rows(op) > 16 ? 3 : 2);
-    say(b, "#define RUNS %d\n", tl_gpu_runs(op, prelude, tiles));
-    const int passes = tiles == TL_LONG_TILES;
-    say(b, "#define PASS_LOG %d\n#define PASS_RUN %d\n", passes ? tl_gpu_pass_log(op, prelude) : 0,
-        passes ? tl_gpu_pass_run(op, prelude) : 0);
     if (op->user) say(b, "#define TL_USER 1\n");
     if (op->masked == TL_MASKED_MARK) say(b, "#define TL_MARKED 1\n");
+}
+
+/* ---- programs of windows ---- */
+
+/* The program of a shape, for operators whose radix (gpu/tuning.def) is radix_least to radix_most.
+ * schedule, blocks: of window_tile (gpu/kernel/window/tile.cl). more: files that programs which
+ * read the caller's arrays in place do not have. */
+typedef struct {
+    const char *shape;
+    int radix_least, radix_most;
+    enum { SHORT, FLAT, PARTS, LONG } kind;
+    const char *schedule, *blocks, *files[6], *more[4];
+} window_program;
+
+static const window_program *window_program_of(const tl_scalar *op, const char *shape,
+                                               const char *prelude)
+{
+    enum { RADIX_8 = DIGIT_LOG, RADIX_16 = DIGIT_LOG + 1, ANY = 9 };
+    static const window_program programs[] = {
+        {"window",
+         0,
+         ANY,
+         SHORT,
+         "quads",
+         "QUADS_BLOCKS",
+         {"place", "quads", "tile"},
+         {"columns", "exact", "fold"}},
+        {"window_flat", 0, ANY, FLAT, "quads", "QUADS_BLOCKS", {"place", "quads", "tile"}, {0}},
+        {"window_cut", 0, ANY, SHORT, "cut", "CUT_BLOCKS", {"place", "cut", "tile"}, {0}},
+        {"window_long",
+         0,
+         0,
+         PARTS,
+         "quads",
+         "QUADS_BLOCKS",
+         {"place", "quads", "tile", "rows"},
+         {0}},
+        {"window_long",
+         RADIX_8,
+         RADIX_8,
+         PARTS,
+         "digits",
+         "PASS_BLOCKS",
+         {"place", "quads", "in_order", "digits", "tile", "rows"},
+         {0}},
+        {"window_long",
+         RADIX_16,
+         ANY,
+         PARTS,
+         "passes",
+         "PASS_BLOCKS",
+         {"place", "quads", "in_order", "passes", "tile", "rows"},
+         {0}},
+        {"window_stream",
+         RADIX_16,
+         ANY,
+         LONG,
+         "stream",
+         "STREAM_BLOCKS",
+         {"place", "in_order", "passes", "stream", "tile"},
+         {0}},
+    };
+    const int radix = tl_gpu_window_tuning(op, prelude).radix_log;
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        if (!strcmp(shape, programs[i].shape) && radix >= programs[i].radix_least &&
+            radix <= programs[i].radix_most)
+            return &programs[i];
+    assert(!"a shape of windows without a program");
+    return programs;
+}
+
+/* TL_LONG: programs of long windows, whose nodes have more than one element, and which know n. */
+static void add_window_facts(buffer *b, const tl_scalar *op, const char *prelude,
+                             const window_program *w)
+{
+    const tl_window_tuning t = tl_gpu_window_tuning(op, prelude);
+    const int is_long = w->kind >= PARTS;
+    if (is_long) say(b, "#define TL_LONG 1\n");
+    say(b, "#define TL_SCHEDULE %s\n#define TILE_BLOCKS %s\n", w->schedule, w->blocks);
+    say(b, "#define TL_FLAT %d\n#define TL_PARTS %d\n", w->kind == FLAT, w->kind == PARTS);
+    say(b, "#define CUT_LOG %d\n#define QUADS_LOG %d\n", t.cut_log,
+        is_long ? t.wide_log : t.quads_log);
+    say(b, "#define PASS_LOG %d\n#define PASS_RUN %d\n", is_long ? t.radix_log : 0,
+        is_long ? t.run : 0);
 }
 
 /* Adds the operator's text. A user's operator is called by its name alone, and the text must have
@@ -249,61 +329,32 @@ int tl_gpu_state_bytes(const tl_scalar *op)
     return packed > 8 && !reals ? (packed + 7) / 8 * 8 : packed;
 }
 
-int tl_gpu_room_log(const tl_scalar *op)
+tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude)
 {
-    int bytes = tl_gpu_state_bytes(op);
-    return bytes <= 8 ? 11 : bytes <= 24 ? 10 : 9;
-}
-
-int tl_gpu_whole_log(const tl_scalar *op, const char *prelude, tl_tiles tiles)
-{
-    int bytes = tl_gpu_state_bytes(op);
-    /* NVIDIA's OpenCL has 48 KiB per block: an array has 8 KiB, or more if it has a quad for each
-     * of 256 threads */
-    if (!is_cuda(prelude)) return bytes <= 4 ? 11 : 10;
-    /* 16 KiB; more with runs */
-    return bytes <= 4 ? 12 : bytes <= 8 || tl_gpu_runs(op, prelude, tiles) ? 11 : 10;
-}
-
-/* Tiles of window_long, which also takes columns: all states of 12 and 16 bytes, because tiles
- * twice as wide make columns faster. Other tiles: where runs are faster, that is states of 12 bytes
- * of built-in operators, and of 16 bytes with an index and elements of up to 4 bytes (argmax f32).
- * Runs are slower for argmax f64, var, operators of users and states of 8 bytes. */
-int tl_gpu_runs(const tl_scalar *op, const char *prelude, tl_tiles tiles)
-{
-    const int bytes = tl_gpu_state_bytes(op);
-    if (!is_cuda(prelude) || (bytes != 12 && bytes != 16)) return 0;
-    return tiles == TL_LONG_TILES ||
-           (!op->user && (bytes == 12 || (op->indexed && op->elem_bytes <= 4)));
-}
-
-/* A tile has 33 KiB, or 17 KiB where a block has 48 KiB; two of them if bits below the radix are
- * set. For larger states (window/digits.cl) two blocks of a multiprocessor share its memory and
- * registers. These are not used on OpenCL, where PoCL compiles such a program for 23 s instead of 3
- * s. */
-int tl_gpu_pass_log(const tl_scalar *op, const char *prelude)
-{
-    const int bytes = tl_gpu_state_bytes(op), cuda = is_cuda(prelude), most = cuda ? 5 : 4;
-    return bytes > 8 ? (cuda && bytes <= 24 ? DIGIT_LOG : 0) : bytes > 4 ? most - 1 : most;
-}
-
-int tl_gpu_pass_run(const tl_scalar *op, const char *prelude)
-{
-    const int log = tl_gpu_pass_log(op, prelude), bytes = tl_gpu_state_bytes(op);
-    if (log != DIGIT_LOG) return log ? (1 << log) + 1 : 0;
-    /* masked operators spill registers */
-    return bytes > 16 ? (op->masked ? 5 : 7) : bytes > 12 ? 9 : 11;
-}
-
-int tl_gpu_along_log(const tl_scalar *op, const char *prelude)
-{
-    const int log = is_cuda(prelude) ? tl_gpu_pass_log(op, prelude) : 0;
-    return log == DIGIT_LOG ? 0 : log;
+    enum { OPENCL, CUDA };
+    static const struct {
+        int device, state, cut, quads, wide, radix, run, masked_run;
+        int64_t passes, stream;
+    } rows[] = {
+#define WINDOW(...) {__VA_ARGS__},
+#include "tuning.def"
+    };
+    const int bytes = tl_gpu_state_bytes(op), device = is_cuda(prelude);
+    size_t i = 0;
+    while (rows[i].device != device || rows[i].state < bytes) i++;
+    assert(i < sizeof rows / sizeof *rows);
+    return (tl_window_tuning){.cut_log = rows[i].cut,
+                              .quads_log = rows[i].quads,
+                              .wide_log = rows[i].wide,
+                              .radix_log = rows[i].radix,
+                              .run = op->masked ? rows[i].masked_run : rows[i].run,
+                              .passes_least = rows[i].passes,
+                              .stream_least = rows[i].stream};
 }
 
 int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude)
 {
-    if (!strcmp(shape, "window_along")) return tl_gpu_along_log(op, prelude) != 0;
+    if (!strcmp(shape, "window_stream")) return tl_gpu_window_tuning(op, prelude).stream_least > 0;
     return op->inputs == 1 || strcmp(shape, "grid");
 }
 
@@ -443,24 +494,23 @@ static tally_status end(tally *ctx, buffer *b, const tl_text *t, char **text, si
 /* What a shape's text consists of. */
 typedef struct {
     const char *shape; /* without _two and _bits */
-    int in_place, bits, prepare, law, along, is_long, window, chunks, cuda;
+    int in_place, bits, prepare, law, chunks, cuda;
+    const window_program *window; /* NULL: no windows */
 } contents;
 
 static contents contents_of(const tl_text *t)
 {
-    static const char *const bases[] = {"reduce", "scan", "window"};
-    const char *const dash = strchr(t->shape, '_');
+    static const char *const bases[] = {"reduce", "scan", "window_flat", "window_cut", "window"};
+    const char *const dash = strrchr(t->shape, '_');
     contents c = {.shape = t->shape, .cuda = is_cuda(t->prelude)};
     c.bits = dash && !strcmp(dash, "_bits");
     c.in_place = c.bits || (dash && !strcmp(dash, "_two"));
-    for (size_t i = 0; c.in_place && i < sizeof bases / sizeof *bases; i++)
+    for (size_t i = 0; c.in_place && c.shape == t->shape && i < sizeof bases / sizeof *bases; i++)
         if (!strncmp(t->shape, bases[i], strlen(bases[i]))) c.shape = bases[i];
     /* these have no schedule */
     c.prepare = !strcmp(c.shape, "prepare");
     c.law = c.prepare || !strcmp(c.shape, "law");
-    c.along = !strcmp(c.shape, "window_along");
-    c.is_long = c.along || !strcmp(c.shape, "window_long");
-    c.window = c.is_long || !strcmp(c.shape, "window");
+    c.window = !strncmp(c.shape, "window", 6) ? window_program_of(t->op, c.shape, t->prelude) : NULL;
     c.chunks = !c.law && !c.window && strcmp(c.shape, "grid");
     return c;
 }
@@ -501,7 +551,6 @@ static void add_shared(buffer *b, const tl_text *t, const contents *c)
         add_file(b, "gpu/kernel/stripes.cl");
         add_file(b, "gpu/kernel/level.cl");
     }
-    if (c->window) add_file(b, "gpu/kernel/window/place.cl");
     if (c->prepare) add_file(b, "gpu/kernel/inputs/bits.cl");
 }
 
@@ -521,25 +570,23 @@ static void add_short(buffer *b, const contents *c)
 
 static void add_windows(buffer *b, const contents *c)
 {
-    add_file(b, "gpu/kernel/window/whole.cl");
-    if (c->is_long) add_file(b, "gpu/kernel/window/digits.cl");
-    if (c->is_long) add_file(b, "gpu/kernel/window/passes.cl");
-    if (!c->in_place && !c->along) add_file(b, "gpu/kernel/window/columns.cl");
-    if (!c->in_place && !c->along)
-        add_file(b, c->is_long ? "gpu/kernel/window/long.cl" : "gpu/kernel/window/exact.cl");
-    if (c->along) add_file(b, "gpu/kernel/window/along.cl");
+    char name[64];
+    for (int i = 0; c->window->files[i]; i++) {
+        snprintf(name, sizeof name, "gpu/kernel/window/%s.cl", c->window->files[i]);
+        add_file(b, name);
+    }
+    for (int i = 0; !c->in_place && c->window->more[i]; i++) {
+        snprintf(name, sizeof name, "gpu/kernel/window/%s.cl", c->window->more[i]);
+        add_file(b, name);
+    }
 }
 
 static void add_kernels(buffer *b, const tl_text *t, const contents *c)
 {
     const int reduce = !strcmp(c->shape, "reduce"), scan = !strcmp(c->shape, "scan");
     char name[64];
-    snprintf(name, sizeof name, "gpu/kernel/%s%s.cl",
-             c->window    ? "window/"
-             : c->prepare ? "inputs/"
-                          : "",
-             c->window ? "window" : c->shape);
-    add_file(b, name);
+    snprintf(name, sizeof name, "gpu/kernel/%s%s.cl", c->prepare ? "inputs/" : "", c->shape);
+    if (!c->window) add_file(b, name);
     if (c->cuda && c->chunks) add_file(b, "gpu/kernel/board.cl");
     if (c->cuda && c->in_place && reduce) add_file(b, "gpu/kernel/once.cl");
     if (reduce && !c->in_place) {
@@ -565,8 +612,8 @@ tally_status tl_program_text(tally *ctx, const tl_text *t, char **text, size_t *
     add_file(&b, t->prelude);
     /* nan forms skip elements, so each window has its own number of them */
     say(&b, "#define SAME_LENGTH %d\n", c.window && !t->op->masked);
-    if (c.is_long) say(&b, "#define TL_LONG 1\n");
-    add_facts(&b, t->op, t->prelude, c.is_long ? TL_LONG_TILES : TL_TILES);
+    if (c.window) add_window_facts(&b, t->op, t->prelude, c.window);
+    add_facts(&b, t->op);
     add_file(&b, "gpu/kernel/prelude_gpu.h");
     if (!add_without_operator(&b, t)) {
         add_shared(&b, t, &c);

@@ -152,29 +152,29 @@ enum {
  * MIDDLE_MEAN. */
 enum { MIDDLE_END = 8 * CHUNK, MIDDLE_MEAN = CHUNK };
 
-/* Windows: threads of a block. A tile of window_rows has 2^TILE_ROWS_LOG rows. */
+/* Windows: threads of a block. A tile of window_rows has 2^TILE_ROWS_LOG rows. gpu/tuning.def has
+ * the sizes that depend on the device and on the state. */
 enum { WINDOW_THREADS = 256, TILE_ROWS_LOG = 8, TILE_ROWS = 1 << TILE_ROWS_LOG };
 
-/* window/passes.cl: the radix (log2: PASS_LOG) and the items of a thread (PASS_RUN) depend on the
- * operator. The pass `rows` folds bits 0 to PASS_TOP of the number of rows. window/digits.cl has a
+/* window/passes.cl: `rows` folds bits 0 to PASS_TOP of the number of rows. window/digits.cl has a
  * radix of 2^DIGIT_LOG, and w < 2^(DIGIT_LOG * DIGITS). */
 enum { PASS_TOP = 5, DIGITS = 3 };
 #define DIGIT_LOG 3
 
-/* window/along.cl: results of a tile; places for the states of its levels. Threads may read and
- * write ALONG_PAST places past the end. */
-enum { ALONG_PAST = 24 };
-#define ALONG(log)         (((log) == 5 ? 5 : 9) << (2 * (log)))
-#define ALONG_HIGH(log, w) (((w) - (1 << (2 * (log))) + ALONG(log) + 7) / 4 * 4)
-#define ALONG_LOW(log)     ((1 << (2 * (log))) - (1 << (log)) + ALONG(log) + ALONG_PAST)
-#define ALONG_X(log)       ((1 << (log)) + ALONG(log) + ALONG_PAST)
+/* window/stream.cl, by the log2 of the radix: results of a tile; places for the states of its
+ * levels. Threads may read and write STREAM_PAST places past the end. */
+enum { STREAM_PAST = 24 };
+#define STREAM_TILE(log)    (((log) == 5 ? 5 : 9) << (2 * (log)))
+#define STREAM_HIGH(log, w) (((w) - (1 << (2 * (log))) + STREAM_TILE(log) + 7) / 4 * 4)
+#define STREAM_LOW(log)     ((1 << (2 * (log))) - (1 << (log)) + STREAM_TILE(log) + STREAM_PAST)
+#define STREAM_X(log)       ((1 << (log)) + STREAM_TILE(log) + STREAM_PAST)
 
-/* Windows of columns (window/columns.cl). WALK_LOG: log2 of the elements of a step. WALK_LEVELS:
- * levels of the longest window. RING_SIZE: how many nodes of level k a lane keeps, in whole steps.
- * It keeps those that the next level needs (RING_NEXT; none if that level is made in registers),
- * and those that the fold needs, which goes back by the bits of `fold` below k (RING_FOLD). */
-#define WALK_LOG(state) ((state) > 8 ? 2 : 3)
-enum { WALK_LEVELS = 16 };
+/* window/columns.cl. STEP_LOG: log2 of the elements of a step. RING_LEVELS: levels of the longest
+ * window. RING_SIZE: how many nodes of level k a lane keeps, in whole steps. It keeps those that
+ * the next level needs (RING_NEXT; none if that level is made in registers), and those that the
+ * fold needs, which goes back by the bits of `fold` below k (RING_FOLD). */
+#define STEP_LOG(state) ((state) > 8 ? 2 : 3)
+enum { RING_LEVELS = 16 };
 #define RING_STEPS(lag, low)   (((lag) + (1 << (low)) - 1) >> (low) << (low))
 #define RING_NEXT(k, top, low) ((k) >= (low) && (k) < (top) ? 1 << (k) : 0)
 #define RING_FOLD(k, fold, low)                                                                    \
@@ -183,13 +183,14 @@ enum { WALK_LEVELS = 16 };
     (RING_NEXT(k, top, low) > RING_FOLD(k, fold, low) ? RING_NEXT(k, top, low)                     \
                                                       : RING_FOLD(k, fold, low))
 
-/* What window_part and window_tall_part compute: results; one level of a longer window; the last
- * bits of a longer window, and its results; the results of a longer window that has none of these
- * bits. */
+/* What a launch of tiles computes. PART_RESULTS: results. PART_LEVEL: one level of longer windows,
+ * which is stored in `states`. PART_LAST_BITS: the last bits of longer windows, which are folded
+ * onto `states`, and then results. PART_RESULTS_ALONE: the results of longer windows that have none
+ * of these bits. Folds of rows of nodes (window/rows.cl) are always stored in `states`. */
 enum { PART_RESULTS, PART_LEVEL, PART_LAST_BITS, PART_RESULTS_ALONE };
 
 /* Windows that the edge of a sequence cuts off. EDGES_TOO: this launch computes them. EDGES_APART:
- * a launch of `window` does, and `window_whole` computes all others. */
+ * another launch computes them, with the schedule `cut`. */
 enum { EDGES_TOO, EDGES_APART };
 
 /* window/exact.cl: items of a run; runs whose nodes a tile needs, for `heads` runs of results;

@@ -9,15 +9,16 @@
  *   TL_OUT_SIZE                  bytes of one value of a result
  *   STATE_BYTES                  bytes of a state
  *   TL_REAL_FLOAT TL_OUT_FLOAT   0 integer, 4 f32, 8 f64
- *   ROOM_LOG                     log2 of the states in a tile of window
- *   WHOLE_LOG                    log2 of the elements in a tile of window_whole
+ *   CUT_LOG, QUADS_LOG           log2 of the states in a tile of windows (window/cut.cl, quads.cl)
  *   ONCE_BLOCKS, FEW_BLOCKS      blocks of scan_once and scan_few on a multiprocessor; 0: this
  *                                instance does not have the kernel
  *   SCAN_LINES                   the warps of these kernels scan lines (scan_lines.cl)
  *   TL_MARKED                    defined if a nan form skips only marked elements, not every NaN
- *   RUNS                         a thread of window_whole has 8 contiguous items, two quads
- *   PASS_LOG, PASS_RUN           log2 of the radix of window/passes.cl, items of a thread; 0: this
- *                                instance does not have the kernel */
+ *   PASS_LOG, PASS_RUN           log2 of the radix of windows in passes, items of a thread; 0: this
+ *                                program has no passes
+ *   TL_SCHEDULE                  how window_tile makes levels (window/tile.cl)
+ *   TL_PARTS, TL_FLAT            1 if its launches may compute a part of the levels; 1 if there is
+ *                                one sequence */
 #if TL_KIND == 2
 #define ORD_LOW  0
 #define ORD_HIGH (~(ord)0)
@@ -171,7 +172,7 @@ fn real root(real x) { return sqrt_f64(x); }
  * and Raina, "Accelerating Correctly Rounded Floating-Point Division When the Divisor Is Known in
  * Advance", IEEE Transactions on Computers 53, 2004, algorithm 1). That needs steps without
  * underflow: 1 <= n <= BOUND and |quotient| >= 1 / BOUND. Otherwise, and for 0 and NaN, x is
- * divided by n. It was no faster for f32 in window_flat. */
+ * divided by n. It was no faster for f32 in short windows. */
 #if defined(FUSES) && SAME_LENGTH &&                                                               \
     (TL_REAL_FLOAT == 8 || (TL_REAL_FLOAT == 4 && defined(TL_LONG)))
 #if TL_REAL_FLOAT == 4

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Windows of columns on a GPU: short ones by tiles, others by a lane for each column
- * (gpu/kernel/window/columns.cl). */
+ * Windows of columns on a GPU: by tiles of rows (gpu/kernel/window/rows.cl), others by a lane for
+ * each column (columns.cl). */
 #include "window.h"
 #include "gpu/kernel/constants.h"
+#include <assert.h>
 
 enum {
     JOBS_PER_PROCESSOR = 64, /* jobs per multiprocessor, if there is enough work */
@@ -11,115 +12,105 @@ enum {
     RESULTS_LEAST = 64 /* min results of a job */
 };
 
+/* ---- a lane for each column ---- */
+
 static int top_of(int64_t w) { return 63 - __builtin_clzll((unsigned long long)w); }
 
 /* Nodes that a lane keeps; a large number if w has too many levels. */
-static int64_t places_of(int64_t w, int64_t fold, int low)
+static int64_t places_of(const tl_window_call *c, int64_t fold)
 {
+    const int low = STEP_LOG(c->state), top = top_of(c->w);
     int64_t places = 0;
-    if (w >> WALK_LEVELS) return INT64_MAX >> 20;
-    for (int k = 0; k <= top_of(w); k++) places += RING_SIZE(k, top_of(w), (int)fold, low);
+    if (c->w >> RING_LEVELS) return INT64_MAX >> 20;
+    for (int k = 0; k <= top; k++) places += RING_SIZE(k, top, (int)fold, low);
     return places;
 }
 
-/* Results of a column: `each` at a time, at multiples of jump. */
+/* Results of a column: `each` at a time, at multiples of jump. fold: bit k: windows fold level
+ * k. */
 typedef struct {
-    int64_t count, each, jump;
+    int64_t count, each, jump, fold;
     int edges;
 } parts;
 
-static tally_status launch(const tl_launch *l, const tl_batch *b, const tl_results *r,
-                           const tl_geometry *g, int64_t fold, parts p)
+static tally_status launch_lanes(const tl_window_call *c, parts p)
 {
-    const int64_t w = g->before + 1 + g->after, state = tl_gpu_state_bytes(b->plan->op);
-    const int64_t places = places_of(w, fold, WALK_LOG(state));
+    const tl_batch *b = c->b;
+    const int64_t places = places_of(c, p.fold);
     const int64_t chunks = p.each < p.count ? (p.count - p.each + p.jump - 1) / p.jump + 1 : 1;
     const int64_t jobs = (b->rows + LANES - 1) / LANES * chunks;
-    return TL_GO(l, window_columns, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                 .results = tl_results_arguments(r), .windows = tl_window_arguments(g),
+    tl_built program = {0};
+    const tl_launch l = {c->d, c->ctx, &program};
+    assert(p.each > 0 && p.jump > 0);
+    tally_status status = tl_gpu_program(c->d, c->ctx, b->plan->op, "window", &program);
+    if (status) return status;
+    return TL_GO(&l, window_columns, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                 .results = tl_results_arguments(c->r), .windows = tl_window_arguments(c->g),
                  .count = tl_i64(p.count), .each = tl_i64(p.each), .jump = tl_i64(p.jump),
-                 .jobs = tl_i64(jobs), .edges = tl_i64(p.edges), .top_level = tl_i64(top_of(w)),
-                 .fold = tl_i64(fold), .places = tl_i64(places),
-                 .local_bytes = tl_room(LANES * places * state));
+                 .jobs = tl_i64(jobs), .edges = tl_i64(p.edges), .top_level = tl_i64(top_of(c->w)),
+                 .fold = tl_i64(p.fold), .places = tl_i64(places),
+                 .local_bytes = tl_room(LANES * places * c->state));
+}
+
+static int64_t results_of(const tl_window_call *c)
+{
+    return c->g->valid ? c->b->n - (c->w - 1) : c->b->n;
 }
 
 /* Cuts the results into as many parts as keep every multiprocessor busy. */
-static parts cut(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g, int edges)
+static parts cut(const tl_window_call *c, int64_t fold, int edges)
 {
-    const int64_t w = g->before + 1 + g->after, count = g->valid ? b->n - (w - 1) : b->n;
-    const int64_t least = RESULTS_PER_OVERLAP * w > RESULTS_LEAST ? RESULTS_PER_OVERLAP * w
-                                                                  : RESULTS_LEAST,
-                  groups = (b->rows + LANES - 1) / LANES;
-    const int64_t wanted = JOBS_PER_PROCESSOR * d->gpu->calls->processors(d->gpu) / groups + 1,
+    const int64_t count = results_of(c), overlap = RESULTS_PER_OVERLAP * c->w,
+                  least = overlap > RESULTS_LEAST ? overlap : RESULTS_LEAST,
+                  warps = (c->b->rows + LANES - 1) / LANES;
+    const int64_t wanted = JOBS_PER_PROCESSOR * c->d->gpu->calls->processors(c->d->gpu) / warps + 1,
                   most = (count - 1) / least + 1;
     const int64_t chunks = wanted < most ? wanted : most, each = ((count - 1) / chunks + 8) & -8;
-    return (parts){count, each, each, edges};
+    return (parts){count, each, each, fold, edges};
 }
 
-/* Bytes of local memory of a tile of TILE_ROWS rows. */
-static int64_t tall_local_bytes(const tl_gpu_device *d, const tl_batch *b, int64_t w)
-{
-    const int log = tl_whole_log(d, b, TL_LONG_TILES), row = log - TILE_ROWS_LOG;
-    return tl_levels_of(w << row, row).arrays * tl_array_bytes(d, b, TL_LONG_TILES);
-}
+/* ---- tiles ---- */
+
+static int row_log(const tl_window_call *c) { return c->t.wide_log - TILE_ROWS_LOG; }
 
 /* True if windows of their whole length go by tiles: a tile's rows are whole sectors of memory, and
  * most of its rows have results. */
-static int tall_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g)
+static int tiles_take(const tl_window_call *c)
 {
     enum { SECTOR = 32 };
-    const int64_t w = g->before + 1 + g->after;
-    const int row = tl_whole_log(d, b, TL_LONG_TILES) - TILE_ROWS_LOG;
-    return w > 1 && w <= TILE_ROWS / 2 && b->n >= TILE_ROWS &&
-           b->plan->op->elem_bytes << row >= SECTOR &&
-           tall_local_bytes(d, b, w) <= d->gpu->calls->local_bytes(d->gpu);
+    return c->w > 1 && c->w <= TILE_ROWS / 2 && c->b->n >= TILE_ROWS &&
+           c->b->plan->op->elem_bytes << row_log(c) >= SECTOR &&
+           tl_rows_local_bytes(c, c->w) <= c->d->gpu->calls->local_bytes(c->d->gpu);
 }
 
-static tally_status tall(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
-                         const tl_geometry *g, int edges)
+static tally_status launch_tiles(const tl_window_call *c, int edges)
 {
-    const int row = tl_whole_log(d, b, TL_LONG_TILES) - TILE_ROWS_LOG;
-    const int64_t w = g->before + 1 + g->after, count = g->valid ? b->n - (w - 1) : b->n,
-                  each = TILE_ROWS - (w - 1);
-    const int64_t jobs = (((b->rows - 1) >> row) + 1) * ((count - 1) / each + 1);
-    tl_levels levels = tl_levels_of(w << row, row);
-    tl_arguments_tiles_part tiles = tl_tiles_arguments(count, each, edges);
-    tiles.jobs = tl_i64(jobs), levels.top -= row;
-    tl_built program = {0};
-    const tl_launch l = {d, ctx, &program};
-    const tally_status status = tl_gpu_program(d, ctx, b->plan->op, "window_long", &program);
-    if (status) return status;
-    return TL_GO(&l, window_tall, jobs, .whole = tl_whole_arguments(b, r, g, tiles, levels),
-                 .local_bytes = tl_room(tall_local_bytes(d, b, w)));
+    const tl_rows rows = {.across = (((c->b->rows - 1) >> row_log(c)) + 1) << row_log(c)};
+    const tl_part all = {PART_RESULTS, -tl_window_before(c), 0, c->w, results_of(c), NULL};
+    return tl_launch_rows(c, &rows, &all, edges);
 }
 
-tally_status tl_window_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
-                               const tl_geometry *g, int *done)
+tally_status tl_window_columns(const tl_window_call *c, int *done)
 {
-    const int64_t w = g->before + 1 + g->after,
-                  all = (w >> WALK_LEVELS ? 0 : (int64_t)2 << top_of(w)) - 1;
-    const int64_t state = tl_gpu_state_bytes(b->plan->op),
+    const tl_batch *b = c->b;
+    const tl_geometry *g = c->g;
+    const int64_t all = (c->w >> RING_LEVELS ? 0 : (int64_t)2 << top_of(c->w)) - 1,
                   ends = g->before > g->after ? g->before : g->after;
-    const int shrink = !g->valid && !g->whole, apart = shrink && b->n > 2 * RESULTS_PER_OVERLAP * w;
-    const int walks = places_of(w, shrink ? all : w, WALK_LOG(state)) <=
-                      d->gpu->calls->local_bytes(d->gpu) / (LANES * state);
+    const int shrink = !g->valid && !g->whole,
+              apart = shrink && b->n > 2 * RESULTS_PER_OVERLAP * c->w;
+    const int lanes = places_of(c, shrink ? all : c->w) <=
+                      c->d->gpu->calls->local_bytes(c->d->gpu) / (LANES * c->state);
     const int edges = apart ? EDGES_APART : EDGES_TOO;
-    const int tiles = !shrink || (apart && walks),
-              longs = tiles && tl_long_columns_takes(d, ctx, b, g);
-    const int talls = tiles && !longs && tall_takes(d, b, g);
-    tl_built program = {0};
-    const tl_launch l = {d, ctx, &program};
-    *done = tl_batch_across(b) && b->n >= (g->valid ? w : 1) && (walks || longs);
+    const int whole = !shrink || (apart && lanes), longs = whole && tl_long_columns_take(c),
+              tiles = whole && !longs && tiles_take(c);
+    *done = tl_batch_across(b) && b->n >= (g->valid ? c->w : 1) && (lanes || longs);
     if (!*done) return TALLY_OK;
-    tally_status status = longs   ? tl_long_columns(d, ctx, b, r, g, edges)
-                          : talls ? tall(d, ctx, b, r, g, edges)
-                                  : TALLY_OK;
-    if ((longs || talls) && !(apart && ends)) return status;
-    if (!status) status = tl_gpu_program(d, ctx, b->plan->op, "window", &program);
-    if (!status && !longs && !talls)
-        status = launch(&l, b, r, g, shrink && !apart ? all : w, cut(d, b, g, edges));
+
+    tally_status status = longs   ? tl_long_columns(c, edges)
+                          : tiles ? launch_tiles(c, edges)
+                                  : launch_lanes(c, cut(c, shrink && !apart ? all : c->w, edges));
     /* windows at both ends, which fold other levels */
     if (!status && apart && ends)
-        status = launch(&l, b, r, g, all, (parts){b->n, ends, b->n - ends, EDGES_TOO});
+        status = launch_lanes(c, (parts){b->n, ends, b->n - ends, all, EDGES_TOO});
     return status;
 }

@@ -2,13 +2,12 @@
  * Windows of class X (gpu/kernel/window/exact.cl). */
 #include "window.h"
 #include "gpu/kernel/constants.h"
+#include <assert.h>
 
 /* A tile has up to ROUNDS_MOST rounds of results, so that few items are read twice. It has no more
  * rounds if it has OVERLAP * w results already. BLOCKS_MOST: tiles that share a multiprocessor's
  * local memory; fewer if a tile would have less than w results. */
 enum { ROUNDS_MOST = 8, OVERLAP = 5, BLOCKS_MOST = 3 };
-
-static int64_t width(const tl_geometry *g) { return g->before + g->after + 1; }
 
 /* Results of a tile of so many rounds, and bytes of its local memory. */
 static int64_t each_of(const tl_batch *b, int rounds)
@@ -37,33 +36,33 @@ static int rounds_of(const tl_batch *b, int64_t w, int64_t room)
     return 0;
 }
 
-int tl_exact_takes(const tl_gpu_device *d, const tl_batch *b, const tl_results *r,
-                   const tl_geometry *g)
+int tl_exact_takes(const tl_window_call *c)
 {
-    const int64_t w = width(g), room = d->gpu->calls->local_bytes(d->gpu);
-    const int dense = b->rows == 1 && !b->listed && b->stride == 1 && r->stride == 1;
-    /* Shorter windows: window_whole is faster for keys of f32 and of two bytes. */
+    const tl_batch *b = c->b;
+    const int64_t local_bytes = c->d->gpu->calls->local_bytes(c->d->gpu);
+    const int dense = b->rows == 1 && !b->listed && b->stride == 1 && c->r->stride == 1;
+    /* Shorter windows: tiles of quads are faster for keys of f32 and of two bytes. */
     const tl_scalar *op = b->plan->op;
     const int slow =
         op->result_bytes == op->elem_bytes && (op->elem_bytes == 2 || op->dtype == TALLY_F32);
-    return op->exact && dense && (g->valid || g->whole) && g->least <= w && w <= b->n &&
-           w > EXACT_RUN(tl_gpu_state_bytes(op)) && w >= (slow ? 32 : 0) && w < room &&
-           rounds_of(b, w, room) > 0;
+    return op->exact && dense && (c->g->valid || c->g->whole) && c->g->least <= c->w &&
+           c->w <= b->n && c->w > EXACT_RUN(c->state) && c->w >= (slow ? 32 : 0) &&
+           c->w < local_bytes && rounds_of(b, c->w, local_bytes) > 0;
 }
 
-tally_status tl_window_exact(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
-                             const tl_geometry *g)
+tally_status tl_window_exact(const tl_window_call *c)
 {
-    const int64_t w = width(g), count = g->valid ? b->n - (w - 1) : b->n,
-                  room = d->gpu->calls->local_bytes(d->gpu);
-    const int rounds = rounds_of(b, w, room);
-    const int64_t each = each_of(b, rounds), jobs = (count + each - 1) / each;
+    const tl_batch *b = c->b;
+    const int rounds = rounds_of(b, c->w, c->d->gpu->calls->local_bytes(c->d->gpu));
+    const int64_t each = each_of(b, rounds), count = tl_windows_of(c),
+                  jobs = (count + each - 1) / each;
     tl_built program = {0};
-    const tl_launch l = {d, ctx, &program};
-    tally_status status = tl_gpu_program(d, ctx, b->plan->op, "window", &program);
+    const tl_launch l = {c->d, c->ctx, &program};
+    assert(rounds > 0);
+    tally_status status = tl_gpu_program(c->d, c->ctx, b->plan->op, "window", &program);
     if (status) return status;
     return TL_GO(&l, window_exact, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                 .results = tl_results_arguments(r), .lead = tl_i64(g->valid ? 0 : -g->before),
-                 .width = tl_i64(w), .count = tl_i64(count), .each = tl_i64(each),
-                 .jobs = tl_i64(jobs), .local_bytes = tl_room(local_bytes_of(b, w, rounds)));
+                 .results = tl_results_arguments(c->r), .first_item = tl_i64(-tl_window_before(c)),
+                 .width = tl_i64(c->w), .count = tl_i64(count), .each = tl_i64(each),
+                 .jobs = tl_i64(jobs), .local_bytes = tl_room(local_bytes_of(b, c->w, rounds)));
 }

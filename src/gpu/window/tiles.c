@@ -1,157 +1,202 @@
 /* SPDX-License-Identifier: MIT
- * Windows on a GPU that fit in a tile of local memory (gpu/kernel/window/whole.cl, window.cl). */
+ * Schedules: how a tile of windows makes its levels in local memory (gpu/kernel/window/tile.cl),
+ * which windows it takes, and the windows that fit in a tile. gpu/tuning.def has the sizes. */
 #include "window.h"
 #include "gpu/kernel/constants.h"
+#include <assert.h>
 
-enum {
-    FEW_TILES = 4, /* min tiles per sequence */
-    /* Windows from which window/passes.cl is used. States of 4 bytes: from PASSES_ALL on, or if w
-     * has so many set bits that whole_windows would need PASSES_ARRAYS arrays. */
-    PASSES_LEAST = 64,
-    PASSES_ALL = 256,
-    PASSES_ARRAYS = 5,
-    DIGITS_LEAST = 16 /* the same for larger states */
-};
-
-tl_levels tl_levels_of(int64_t w, int from)
+static int64_t local_bytes_of(const tl_window_call *c)
 {
-    /* the two buffers that levels alternate between */
-    int unkept[2] = {from == 0 && (!(w & 1) || w == 1), 0};
-    tl_levels l = {.top = 63 - __builtin_clzll((unsigned long long)w),
-                   .kept = __builtin_popcountll((unsigned long long)w) - 1};
-    for (int k = from ? from : 2; k < l.top; k++)
-        if (!(w >> k & 1)) unkept[!(k & 1)] = 1;
-    l.arrays = l.kept + (unkept[1] ? 2 : unkept[0]);
-    return l;
+    return c->d->gpu->calls->local_bytes(c->d->gpu);
 }
 
-int tl_whole_log(const tl_gpu_device *d, const tl_batch *b, tl_tiles tiles)
+/* ---- quads ---- */
+
+static tl_schedule quads(const tl_window_call *c, int log, int64_t width)
 {
-    return tl_gpu_whole_log(b->plan->op, d->gpu->calls->prelude, tiles);
+    const tl_levels levels = tl_levels_of(width, 0);
+    return (tl_schedule){
+        /* a multiple of 4, so that quads of results stay aligned */
+        .each = (((int64_t)1 << log) - (width - 1)) & -QUAD,
+        .local_bytes = (levels.arrays ? levels.arrays : 1) * c->state << log,
+        .levels = levels,
+    };
 }
 
-static int runs(const tl_gpu_device *d, const tl_batch *b, tl_tiles tiles)
+/* For one sequence, the text has no code for borders, which is two fifths of it. */
+static tl_schedule short_quads(const tl_window_call *c)
 {
-    return tl_gpu_runs(b->plan->op, d->gpu->calls->prelude, tiles);
+    const int flat = c->b->rows == 1 && !c->b->listed;
+    tl_schedule s = quads(c, c->t.quads_log, c->w);
+    s.shape = flat ? tl_in_place_shape(c->b, "window_flat", "window_flat_two", "window_flat_bits")
+                   : tl_in_place_shape(c->b, "window", "window_two", "window_bits");
+    return s;
 }
 
-tl_levels tl_whole_levels(const tl_gpu_device *d, const tl_batch *b, int64_t w, tl_tiles tiles)
+tl_schedule tl_quads_wide(const tl_window_call *c, int64_t width)
 {
-    enum { RUN_LOG = 3 };
-    const int64_t high = w >> RUN_LOG << RUN_LOG; /* with runs, the lower bits need no arrays */
-    if (!runs(d, b, tiles)) return tl_levels_of(w, 0);
-    tl_levels l = high ? tl_levels_of(high, RUN_LOG) : tl_levels_of(w, 0);
-    l.kept = high ? l.kept : 0;
-    l.arrays = l.kept + (l.arrays > l.kept); /* the levels that are not kept share one array */
-    return l;
+    tl_schedule s = quads(c, c->t.wide_log, width);
+    s.shape = "window_long";
+    return s;
 }
 
-int64_t tl_array_bytes(const tl_gpu_device *d, const tl_batch *b, tl_tiles tiles)
+tl_taken tl_quads_take(const tl_window_call *c)
 {
-    const int64_t state = tl_gpu_state_bytes(b->plan->op), all = state << tl_whole_log(d, b, tiles);
-    /* see PADDED in gpu/kernel/window/place.cl */
-    return runs(d, b, tiles) && state == 12 ? all + all / 8 : all;
-}
-
-int64_t tl_whole_room(const tl_gpu_device *d, const tl_batch *b, tl_levels levels, tl_tiles tiles)
-{
-    const int64_t arrays = levels.arrays ? levels.arrays : 1; /* results may need one */
-    return arrays * tl_array_bytes(d, b, tiles) +
-           (runs(d, b, tiles) ? b->plan->op->elem_bytes << tl_whole_log(d, b, tiles) : 0);
-}
-
-static int64_t width(const tl_geometry *g) { return g->before + g->after + 1; }
-
-/* Bytes of local memory that window_whole needs. */
-static int64_t whole_local_bytes(const tl_gpu_device *d, const tl_batch *b, int64_t w)
-{
-    return tl_whole_room(d, b, tl_whole_levels(d, b, w, TL_TILES), TL_TILES);
-}
-
-tl_taken tl_whole_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g)
-{
-    const int64_t w = width(g);
-    if (w > (int64_t)1 << (tl_whole_log(d, b, TL_TILES) - 1) ||
-        whole_local_bytes(d, b, w) > d->gpu->calls->local_bytes(d->gpu))
+    enum { FEW_TILES = 4 }; /* min tiles per sequence */
+    if (c->w > (int64_t)1 << (c->t.quads_log - 1) ||
+        quads(c, c->t.quads_log, c->w).local_bytes > local_bytes_of(c))
         return TL_TAKES_NONE;
-    if (g->valid || g->whole) return TL_TAKES_ALL;
+    if (c->g->valid || c->g->whole) return TL_TAKES_ALL;
+
     /* Two launches pay if there are tiles without a border, which the second launch skips
      * (SKIPS). */
-    const int some = b->elements / FEW_TILES > b->rows << tl_whole_log(d, b, TL_TILES);
-    return some && d->gpu->calls->warps_in_group(d->gpu) > 1 ? TL_TAKES_WHOLE : TL_TAKES_NONE;
+    const int some = c->b->elements / FEW_TILES > c->b->rows << c->t.quads_log;
+    return some && c->d->gpu->calls->warps_in_group(c->d->gpu) > 1 ? TL_TAKES_WHOLE : TL_TAKES_NONE;
 }
 
-/* Results of a tile of 2^log items. */
-static int64_t whole_each(int log, int64_t w)
+/* ---- cut ---- */
+
+static tl_schedule cut(const tl_window_call *c)
 {
-    return (((int64_t)1 << log) - (w - 1)) & -QUAD; /* so that quads of results stay aligned */
+    const int64_t items = (int64_t)1 << c->t.cut_log, each = items - (c->w - 1);
+    return (tl_schedule){
+        .shape = tl_in_place_shape(c->b, "window_cut", "window_cut_two", "window_cut_bits"),
+        .each = each < items / 2 ? each : items / 2,
+        .local_bytes = c->state << c->t.cut_log,
+    };
 }
 
-static int64_t any_each(int log, int64_t w)
+/* ---- passes ---- */
+
+static int64_t pass_items(const tl_window_call *c) { return (int64_t)WINDOW_THREADS * c->t.run; }
+
+/* Larger states: an array of nodes for each digit of w except the last, and the elements. The last
+ * threads read past the end of an array, by the width of two columns; that is inside the next
+ * one. */
+static int64_t digits_local_bytes(const tl_window_call *c, int64_t width)
 {
-    const int64_t room = (int64_t)1 << log, each = room - (w - 1);
-    return each < room / 2 ? each : room / 2;
+    enum { RADIX = 1 << DIGIT_LOG };
+    const int64_t items = pass_items(c), run = c->t.run;
+    const int64_t elements = (items + 2 * run + RADIX) * c->b->plan->op->elem_bytes,
+                  beyond = 2 * run * RADIX * c->state;
+    return (width >> DIGIT_LOG >> DIGIT_LOG ? 2 : 1) * items * c->state +
+           (elements > beyond ? elements : beyond);
 }
 
-static int in_passes(const tl_gpu_device *d, const tl_batch *b, int64_t w)
+/* Nodes, and the items besides if bits below the radix are set. */
+static int64_t passes_local_bytes(const tl_window_call *c, int64_t width)
 {
-    const int bytes = tl_gpu_state_bytes(b->plan->op), small = bytes <= 4;
-    const int arrays = tl_whole_levels(d, b, w, TL_TILES).arrays;
-    /* window_flat is as fast for these up to PASSES_LEAST */
-    const int flat = bytes == 12 && b->plan->op->elem_bytes == 4;
-    const int64_t least = bytes > 8 && !flat ? DIGITS_LEAST : PASSES_LEAST;
-    if (w < least || (small && w < PASSES_ALL && arrays < PASSES_ARRAYS) || !tl_pass_takes(d, b, w))
-        return 0;
+    const int64_t radix = (int64_t)1 << c->t.radix_log;
+    return (width & (radix - 1) ? 2 : 1) * (pass_items(c) + radix) * c->state;
+}
+
+/* Threads have all of their rows, so that none reads past the tile; two bands of rows are
+ * enough. */
+static int64_t passes_each(const tl_window_call *c, int64_t width)
+{
+    const int log = c->t.radix_log;
+    const int64_t rows = (1 << log) / 2, band = (WINDOW_THREADS >> log) * rows;
+    const int64_t free_ = (pass_items(c) >> log) - (width >> log) - 1, some = free_ / rows * rows;
+    return (some < 2 * band ? some : 2 * band) << log;
+}
+
+tl_schedule tl_passes(const tl_window_call *c, int64_t width)
+{
+    const int digits = c->t.radix_log == DIGIT_LOG;
+    assert(c->t.radix_log && width > 0);
+    return (tl_schedule){
+        .shape = "window_long",
+        .each = digits ? (pass_items(c) - (width - 1)) & -LANES : passes_each(c, width),
+        .local_bytes = digits ? digits_local_bytes(c, width) : passes_local_bytes(c, width),
+    };
+}
+
+int tl_passes_take(const tl_window_call *c, int64_t width)
+{
+    const int log = c->t.radix_log;
+    const int64_t most =
+        log == DIGIT_LOG ? (int64_t)1 << (DIGIT_LOG * DIGITS) : (int64_t)2 << PASS_TOP << log;
+    if (!log || c->b->in_place || width >= most) return 0;
+
+    const tl_schedule s = tl_passes(c, width);
+    return s.each > 0 && s.local_bytes <= local_bytes_of(c);
+}
+
+/* True if passes are faster than quads: from a width on, or where quads need many arrays. */
+static int prefers_passes(const tl_window_call *c)
+{
+    enum { ARRAYS_MANY = 5, LEAST = 64 };
+    const int many = c->w >= LEAST && tl_levels_of(c->w, 0).arrays >= ARRAYS_MANY;
+    if ((c->w < c->t.passes_least && !many) || !tl_passes_take(c, c->w)) return 0;
+
     /* the tiles of passes are twice as large */
-    return b->elements >= tl_pass_each(d, b, w) * d->gpu->calls->processors(d->gpu);
+    return c->b->elements >= tl_passes(c, c->w).each * c->d->gpu->calls->processors(c->d->gpu);
 }
 
-/* A launch: window_whole (window_flat for one sequence) for windows of their whole length and
- * window for all others (EDGES_APART), or one of them for all windows. */
-static tally_status launch(tl_gpu_device *d, const tl_batch *batch, const tl_results *r,
-                           const tl_geometry *g, const tl_launch *l, tl_gpu_kernel_id kernel,
-                           int edges)
+/* ---- stream ---- */
+
+tl_schedule tl_stream(const tl_window_call *c)
 {
-    const int64_t w = width(g);
-    const int whole = kernel == TL_KERNEL_window_whole,
-              flat = d->gpu->calls->once && batch->rows == 1 && !batch->listed;
-    const tl_levels levels = tl_whole_levels(d, batch, w, TL_TILES);
-    const int64_t each = whole ? whole_each(tl_whole_log(d, batch, TL_TILES), w)
-                               : any_each(tl_gpu_room_log(batch->plan->op), w);
-    const int64_t count = tl_windows_of(batch, g), jobs = (count + each - 1) / each;
-    tl_batch b = *batch;
-    tally_status status = tl_tile_firsts(l, &b, g->valid ? 0 : -g->before, each, jobs);
-    const tl_arguments_whole_part of =
-        tl_whole_arguments(&b, r, g, tl_tiles_arguments(count, each, edges), levels);
-    const tl_room_argument room = tl_room(whole_local_bytes(d, &b, w));
-    if (!status && whole && flat)
-        status = TL_GO(l, window_flat, jobs, .whole = of, .local_bytes = room);
-    else if (!status && whole)
-        status = TL_GO(l, window_whole, jobs, .whole = of, .local_bytes = room);
-    else if (!status)
-        status = TL_GO(l, window, jobs, .batch = of.batch, .results = of.results,
-                       .windows = of.windows, .tiles = of.tiles);
-    tl_gpu_give(d, &b.first);
-    return status;
+    enum {
+        RESERVED = 1536, /* static local memory of a block, in bytes */
+        BLOCKS_MOST = 2  /* blocks of a multiprocessor that registers allow */
+    };
+    const int log = c->t.radix_log;
+    const int64_t items = STREAM_HIGH(log, c->w) + STREAM_LOW(log) + STREAM_X(log),
+                  bytes = items * c->state;
+    const int64_t fit = (local_bytes_of(c) + RESERVED) / (bytes + RESERVED);
+    return (tl_schedule){
+        .shape = "window_stream",
+        .each = STREAM_TILE(log),
+        .local_bytes = bytes,
+        .resident = c->d->gpu->calls->processors(c->d->gpu) * (fit < 1             ? 1
+                                                               : fit < BLOCKS_MOST ? fit
+                                                                                   : BLOCKS_MOST),
+    };
 }
 
-tally_status tl_window_tiles(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
-                             const tl_geometry *g)
+int tl_stream_takes(const tl_window_call *c)
 {
-    const tl_taken takes = tl_whole_takes(d, b, g);
+    const tl_batch *b = c->b;
+    const int log = c->t.radix_log,
+              dense = b->stride == 1 && !b->listed && (b->rows == 1 || b->row_stride == b->n);
+    return c->t.stream_least && dense && !b->in_place && c->w >= c->t.stream_least &&
+           c->w >> (2 * log) < 2 << PASS_TOP && c->g->least <= c->w &&
+           tl_stream(c).local_bytes <= local_bytes_of(c) &&
+           b->elements >= (int64_t)STREAM_TILE(log) * c->d->gpu->calls->processors(c->d->gpu);
+}
+
+/* ---- windows that fit in a tile ---- */
+
+/* Computes the windows that an edge cuts off, or (EDGES_TOO) all windows. In one sequence the
+ * former are the first and the last ones. If each multiprocessor has a tile at most, one launch is
+ * faster than two. */
+static tally_status compute_cut(const tl_window_call *c, const tl_part *all, int edges)
+{
+    const tl_schedule s = cut(c);
+    const int64_t before = c->g->before, after = c->g->after;
+    const int64_t resident = s.each * c->d->gpu->calls->processors(c->d->gpu);
+    tl_part first = *all, last = *all;
+    if (edges == EDGES_TOO || c->b->rows > 1 || c->b->listed || all->count <= resident)
+        return tl_launch_tiles(c, &s, all, edges);
+
+    assert(before + after < all->count);
+    first.count = before, last.count = after, last.at += all->count - after;
+    tally_status status = tl_launch_tiles(c, &s, &first, EDGES_TOO);
+    return status ? status : tl_launch_tiles(c, &s, &last, EDGES_TOO);
+}
+
+tally_status tl_window_tiles(const tl_window_call *c)
+{
+    const tl_taken takes = tl_quads_take(c);
     const int edges = takes == TL_TAKES_WHOLE ? EDGES_APART : EDGES_TOO;
-    const int along = takes != TL_TAKES_NONE && tl_along_takes(d, b, g);
-    const int passes = along || (takes != TL_TAKES_NONE && in_passes(d, b, width(g)));
-    tl_built program = {0};
-    const tl_launch l = {d, ctx, &program};
-    tally_status status = along    ? tl_window_along(d, ctx, b, r, g, 0, tl_windows_of(b, g), edges)
-                          : passes ? tl_window_passes(d, ctx, b, r, g, edges)
-                                   : TALLY_OK;
-    if (status || (passes && takes == TL_TAKES_ALL)) return status;
-    status = tl_gpu_program(d, ctx, b->plan->op,
-                            tl_in_place_shape(b, "window", "window_two", "window_bits"), &program);
-    if (!status && takes != TL_TAKES_NONE && !passes)
-        status = launch(d, b, r, g, &l, TL_KERNEL_window_whole, edges);
-    if (!status && takes != TL_TAKES_ALL) status = launch(d, b, r, g, &l, TL_KERNEL_window, edges);
-    return status;
+    const tl_part all = {PART_RESULTS, -tl_window_before(c), 0, c->w, tl_windows_of(c), NULL};
+    tally_status status = TALLY_OK;
+    if (takes != TL_TAKES_NONE) {
+        const tl_schedule s = tl_stream_takes(c)  ? tl_stream(c)
+                              : prefers_passes(c) ? tl_passes(c, c->w)
+                                                  : short_quads(c);
+        status = tl_launch_tiles(c, &s, &all, edges);
+    }
+    return status || takes == TL_TAKES_ALL ? status : compute_cut(c, &all, edges);
 }

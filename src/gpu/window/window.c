@@ -2,43 +2,59 @@
  * Windows on a GPU: chooses the file that computes the windows of a call (window.h). */
 #include "window.h"
 #include "gpu/kernel/constants.h"
+#include <assert.h>
 
-static tally_status windows(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
-                            const tl_geometry *g)
+static tl_window_call call_of(const tl_launch *l, const tl_batch *b, const tl_results *r,
+                              const tl_geometry *g)
+{
+    const tl_scalar *op = b->plan->op;
+    return (tl_window_call){.d = l->d,
+                            .ctx = l->ctx,
+                            .b = b,
+                            .r = r,
+                            .g = g,
+                            .t = tl_gpu_window_tuning(op, l->d->gpu->calls->prelude),
+                            .w = g->before + 1 + g->after,
+                            .state = tl_gpu_state_bytes(op)};
+}
+
+static tally_status windows(const tl_window_call *c)
 {
     int done;
-    tally_status status = tl_window_columns(d, ctx, b, r, g, &done);
+    assert(c->g->before >= 0 && c->g->after >= 0 && c->w > 0);
+    tally_status status = tl_window_columns(c, &done);
     if (done) return status;
-    if (tl_exact_takes(d, b, r, g)) return tl_window_exact(d, ctx, b, r, g);
-    const int small = g->before + g->after < (int64_t)1 << (tl_gpu_room_log(b->plan->op) - 1);
-    if (small || tl_whole_takes(d, b, g) == TL_TAKES_ALL) return tl_window_tiles(d, ctx, b, r, g);
-    return tl_window_long(d, ctx, b, r, g);
+    if (tl_exact_takes(c)) return tl_window_exact(c);
+
+    const int fits = c->w <= (int64_t)1 << (c->t.cut_log - 1);
+    return fits || tl_quads_take(c) == TL_TAKES_ALL ? tl_window_tiles(c) : tl_window_long(c);
 }
 
 /* For operators that skip NaN: writes the empty value where fewer than `least` elements count. */
-static tally_status blank(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
-                          const tl_plan *count, const tl_geometry *g, int64_t least)
+static tally_status blank(const tl_window_call *c, const tl_plan *count, int64_t least)
 {
-    const tally_view *v = r->view;
+    const tally_view *v = c->r->view;
     const int64_t total = v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->rows * v->n;
     tl_built program = {0};
-    const tl_launch l = {d, ctx, &program};
-    tl_results counts = {.view = v, .piece = r->piece, .row_stride = v->n, .stride = 1, .owned = 1};
-    tl_geometry all = *g;
-    tl_batch counted = b->counts_of ? *b->counts_of : *b;
+    const tl_launch l = {c->d, c->ctx, &program};
+    tl_results counts = {
+        .view = v, .piece = c->r->piece, .row_stride = v->n, .stride = 1, .owned = 1};
+    tl_geometry all = *c->g;
+    tl_batch counted = c->b->counts_of ? *c->b->counts_of : *c->b;
     all.least = 0;
     counted.plan = count;
     if (v->offsets) counts.byte = -v->offsets[0] * (int64_t)sizeof(int64_t);
-    tally_status status = tl_gpu_take(d, ctx, (size_t)total * sizeof(int64_t), &counts.y);
-    if (!status) status = windows(d, ctx, &counted, &counts, &all);
-    if (!status) status = tl_gpu_program(d, ctx, b->plan->op, "window", &program);
+    tally_status status = tl_gpu_take(c->d, c->ctx, (size_t)total * sizeof(int64_t), &counts.y);
+    const tl_window_call counting = call_of(&l, &counted, &counts, &all);
+    if (!status) status = windows(&counting);
+    if (!status) status = tl_gpu_program(c->d, c->ctx, c->b->plan->op, "window", &program);
     if (!status)
         status =
             TL_GO(&l, blank, (total + WINDOW_THREADS - 1) / WINDOW_THREADS,
-                  .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                  .results = tl_results_arguments(r), .counts = tl_memory_of(&counts.y),
+                  .batch = tl_batch_arguments(c->b, TL_ALL_SEQUENCES),
+                  .results = tl_results_arguments(c->r), .counts = tl_memory_of(&counts.y),
                   .least = tl_i64(least), .results_each = tl_i64(v->n), .total = tl_i64(total));
-    tl_gpu_give(d, &counts.y);
+    tl_gpu_give(c->d, &counts.y);
     return status;
 }
 
@@ -56,8 +72,9 @@ tally_status tl_window_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
     /* a window never needs to be longer than the longest sequence */
     if (!g.valid && g.before > b->longest) g.before = b->longest;
     if (!g.valid && g.after > b->longest) g.after = b->longest;
-    tally_status status = windows(d, ctx, b, r, &g);
-    if (!status && masked && o->min_count > 0)
-        status = blank(d, ctx, b, r, c->count, &g, o->min_count);
+    const tl_launch l = {d, ctx, NULL};
+    const tl_window_call call = call_of(&l, b, r, &g);
+    tally_status status = windows(&call);
+    if (!status && masked && o->min_count > 0) status = blank(&call, c->count, o->min_count);
     return status;
 }

@@ -1,168 +1,216 @@
 /* SPDX-License-Identifier: MIT
- * Passes (passes.cl) for states of 12 to 24 bytes. The registers hold only few of these, so the
- * radix is 8: w is split into octal digits. Local memory holds the elements, and nodes of 8 and of
- * 64 items:
+ * Levels in passes of radix 8, for states of 12 to 24 bytes, of which the registers hold only few:
+ * w is split into octal digits. Local memory holds the elements, and nodes of 8 and of 64 items:
  *
  *   up      a thread has a run of neighbouring items and the 7 after them: elements -> Y_3. If w
  *           has three digits, items that lie 8 apart: Y_3 -> Y_6
  *   digits  from high to low: nodes of a column, 64, 8 and at last 1 item apart, are folded onto
  *           the thread's results
  *
- * A thread walks down its items and keeps only the last nodes of each level, at most 8. With a run
+ * A thread goes down its items and keeps only the last nodes of each level, at most 8. With a run
  * of 11 items, a level costs 1.3 nodes per item and no store. A digit reads its nodes once for two
  * bits, and again for the third. There are no bank conflicts: runs are odd, and columns are
  * neighbours. */
-#define NODE_ALIGN (FOUR_LOW_BIT(sizeof(state)) > 16 ? 16 : FOUR_LOW_BIT(sizeof(state)))
-/* A state in local memory, aligned so that it is one load. */
-typedef struct ALIGNED(NODE_ALIGN) {
-    state s;
-} node;
-
-#if PASS_LOG == DIGIT_LOG
-typedef elem pass_item;
-enum { DIGIT = (1 << DIGIT_LOG) - 1, PASS_NODES = PASS_RUN + DIGIT };
+enum { DIGIT = (1 << DIGIT_LOG) - 1, DIGIT_NODES = PASS_RUN + DIGIT };
 
 /* Index of the first of a thread's items, which are 2^log apart. */
-fn int digit_first(int log)
+fn int first_item(int log)
 {
     const int me = thread_index();
     return (me >> log << log) * PASS_RUN + (me & ((1 << log) - 1));
 }
 
-/* Item i as a state, from elements (number: index of the first one) or from nodes. */
-fn state digit_item(const int elements, LOCAL const u8 *from, int i, i64 number, par p)
+/* Items of 2^log elements each, 2^log apart, from item i on: elements, or nodes in local memory.
+ * number: index of element 0; done: elements of a window before item i. */
+typedef struct {
+    int elements;
+    LOCAL const u8 *from;
+    int i, log;
+    i64 number, done;
+    par p;
+} digit_source;
+
+fn state digit_item(const digit_source *x, int j)
 {
-    return elements ? lift(((LOCAL const elem *)from)[i], number + i, p)
-                    : ((LOCAL const node *)from)[i].s;
+    const int i = x->i + (j << x->log);
+    return x->elements ? lift(((LOCAL const elem *)x->from)[i], x->number + i, x->p)
+                       : ((LOCAL const node *)x->from)[i].s;
 }
 
-/* Computes nodes of 8 items, which are 2^log apart and have 2^log elements each. */
-fn void digit_up(LOCAL node *to, const int elements, LOCAL const u8 *from, int log, i64 number,
-                 par p)
+/* Computes nodes of 8 items. */
+fn void digit_up(LOCAL node *to, const digit_source *x)
 {
-    const int i = digit_first(log);
-    state s[PASS_NODES], two[PASS_NODES], four_[PASS_NODES];
-    UNROLL for (int j = 0; j < PASS_NODES; j++)
+    const int log = x->log;
+    state s[DIGIT_NODES], two[DIGIT_NODES], four_[DIGIT_NODES];
+    UNROLL for (int j = 0; j < DIGIT_NODES; j++)
     {
-        s[j] = digit_item(elements, from, i + (j << log), number, p);
+        s[j] = digit_item(x, j);
         if (j >= 1) two[j - 1] = TWIN(s[j - 1], s[j], (i64)1 << log);
         if (j >= 3) four_[j - 3] = TWIN(two[j - 3], two[j - 1], (i64)2 << log);
-        if (j >= 7) to[i + ((j - 7) << log)].s = TWIN(four_[j - 7], four_[j - 3], (i64)4 << log);
+        if (j >= 7) to[x->i + ((j - 7) << log)].s = TWIN(four_[j - 7], four_[j - 3], (i64)4 << log);
     }
 }
 
-/* Folds the bits 4 and 2 of a digit (`bits` is 2, 4 or 6) onto the results y, or sets y if have is
- * 0. Their nodes begin at item i. done: elements of a window before them. */
-fn void digit_fold(state *y, const int have, const int bits, const int elements,
-                   LOCAL const u8 *from, int i, int log, i64 done, i64 number, par p)
+/* Folds the bits 4 and 2 of a digit (`bits` is 2, 4 or 6) onto the results y, or sets y (onto
+ * 0). */
+fn void fold_two_bits(state *y, const int onto, const int bits, const digit_source *x)
 {
-    state s[PASS_NODES], two[PASS_NODES], four_[PASS_NODES];
+    const int log = x->log;
+    state s[DIGIT_NODES], two[DIGIT_NODES], four_[DIGIT_NODES];
     /* see plus_halves */
-    if (!elements) SURELY((real)((i64)1 << log) > num(1.0) && (real)((i64)2 << log) > num(1.0));
+    if (!x->elements) SURELY((real)((i64)1 << log) > num(1.0) && (real)((i64)2 << log) > num(1.0));
     UNROLL for (int j = 0; j < PASS_RUN + bits - 1; j++)
     {
         const int r = j - bits + 1; /* the result whose last node this is */
-        s[j] = digit_item(elements, from, i + (j << log), number, p);
+        s[j] = digit_item(x, j);
         if (j >= 1) two[j - 1] = TWIN(s[j - 1], s[j], (i64)1 << log);
         if (j >= 3 && bits > 2) four_[j - 3] = TWIN(two[j - 3], two[j - 1], (i64)2 << log);
         if (r >= 0) {
             state v = bits > 2 ? four_[r] : two[r];
-            if (have) v = COMBINE(y[r], v, done, (i64)(bits & 4 ? 4 : 2) << log);
-            if (bits == 6) v = COMBINE(v, two[r + 4], done + ((i64)4 << log), (i64)2 << log);
+            if (onto) v = COMBINE(y[r], v, x->done, (i64)(bits & 4 ? 4 : 2) << log);
+            if (bits == 6) v = COMBINE(v, two[r + 4], x->done + ((i64)4 << log), (i64)2 << log);
             y[r] = v;
         }
     }
 }
 
-fn void digit_folds(state *y, const int have, int digit, const int elements, LOCAL const u8 *from,
-                    int i, int log, i64 done, i64 number, par p)
+fn void fold_digit(state *y, const int onto, int digit, digit_source x)
 {
     const int high = digit & 6;
-    if (high == 6) digit_fold(y, have, 6, elements, from, i, log, done, number, p);
-    if (high == 4) digit_fold(y, have, 4, elements, from, i, log, done, number, p);
-    if (high == 2) digit_fold(y, have, 2, elements, from, i, log, done, number, p);
+    if (high == 6) fold_two_bits(y, onto, 6, &x);
+    if (high == 4) fold_two_bits(y, onto, 4, &x);
+    if (high == 2) fold_two_bits(y, onto, 2, &x);
     if (!(digit & 1)) return;
-    i += high << log, done += (i64)high << log;
-    if (have || high) {
-        UNROLL for (int j = 0; j < PASS_RUN; j++)
-            y[j] = COMBINE(y[j], digit_item(elements, from, i + (j << log), number, p), done,
-                           (i64)1 << log);
+
+    x.i += high << x.log, x.done += (i64)high << x.log;
+    if (onto || high) {
+        UNROLL for (int j = 0; j < PASS_RUN; j++) y[j] =
+            COMBINE(y[j], digit_item(&x, j), x.done, (i64)1 << x.log);
     } else {
-        UNROLL for (int j = 0; j < PASS_RUN; j++)
-            y[j] = digit_item(elements, from, i + (j << log), number, p);
+        UNROLL for (int j = 0; j < PASS_RUN; j++) y[j] = digit_item(&x, j);
     }
 }
 
 /* Where the fold of the higher digits is: nowhere yet, in z, in global memory. */
-enum { HAVE_NONE, HAVE_LOCAL, HAVE_GLOBAL };
+enum { FOLD_NONE, FOLD_LOCAL, FOLD_GLOBAL };
 
-/* Folds a nonzero digit of w into z, from nodes or elements that begin `far` items further on.
- * in_place: these nodes are z itself. The members of the tile are read where they are needed, to
- * save registers. */
-fn void digit_pass(LOCAL node *z, int in_place, int digit, int have, LOCAL const stretch *p,
-                   windows of, part make, const int elements, LOCAL const u8 *from, int far,
-                   int log, par par_)
+/* A pass: folds a nonzero digit of w into z, from items that begin x.i items further on. fold:
+ * FOLD_...; in_place: the items are z itself. */
+typedef struct {
+    digit_source x;
+    int digit, fold, in_place;
+} digit_pass;
+
+/* The members of the tile are read where they are needed, to save registers. */
+fn void fold_pass(LOCAL node *z, digit_pass a, LOCAL const tile *p, GLOBAL const four *states)
 {
-    const int i = digit_first(log), results = p->results, some = i < results;
-    const i64 number = elements ? p->lo + of.shift : 0, done = of.shift + far;
+    const int log = a.x.log, i = first_item(log), results = p->results, active = i < results;
     state y[PASS_RUN];
-    if (some && have == HAVE_GLOBAL) {
-        GLOBAL const node *const high = (GLOBAL const node *)make.states + p->done;
-        UNROLL for (int j = 0; j < PASS_RUN; j++)
-            y[j] = high[i + (j << log) < results ? i + (j << log) : 0].s;
+    a.x.i += i;
+    if (active && a.fold == FOLD_GLOBAL) {
+        GLOBAL const node *const high = (GLOBAL const node *)states + p->done;
+        UNROLL for (int j = 0; j < PASS_RUN; j++) y[j] =
+            high[i + (j << log) < results ? i + (j << log) : 0].s;
     }
-    if (some && have == HAVE_LOCAL) {
+    if (active && a.fold == FOLD_LOCAL) {
         UNROLL for (int j = 0; j < PASS_RUN; j++) y[j] = z[i + (j << log)].s;
     }
-    if (some && (elements || have != HAVE_NONE))
-        digit_folds(y, 1, digit, elements, from, i + far, log, done, number, par_);
-    else if (some)
-        digit_folds(y, 0, digit, elements, from, i + far, log, done, number, par_);
-    if (in_place) BARRIER();
-    if (some) {
+    if (active && (a.x.elements || a.fold != FOLD_NONE))
+        fold_digit(y, 1, a.digit, a.x);
+    else if (active)
+        fold_digit(y, 0, a.digit, a.x);
+    if (a.in_place) BARRIER();
+    if (active) {
         UNROLL for (int j = 0; j < PASS_RUN; j++) z[i + (j << log)].s = y[j];
     }
     BARRIER();
 }
 
+/* ---- a tile (tile.cl) ---- */
+
+typedef struct {
+    int none;
+} digits_registers;
+enum { digits_items = PASS_ITEMS };
+
+fn tile_range digits_tiles(digits_registers *r, const launch *l) { return strided_tiles(l); }
+
+fn int digits_prefetches(LOCAL const tile *p, const launch *l)
+{
+    return l->what != PART_RESULTS_ALONE;
+}
+
 /* Arrays of nodes for windows of w; results need at least one. Y_3 is the last array, before the
  * elements. */
 fn int digit_levels(int w) { return (w >= 1 << DIGIT_LOG) + (w >= 1 << (2 * DIGIT_LOG)); }
-fn LOCAL pass_item *pass_items(LOCAL u8 *room, int w)
+
+fn LOCAL elem *digit_elements(LOCAL u8 *memory, const launch *l)
 {
-    const int levels = digit_levels(w);
-    return (LOCAL elem *)((LOCAL node *)room + (levels ? levels : 1) * PASS_TILE);
+    const int levels = digit_levels((int)l->of.width);
+    return (LOCAL elem *)((LOCAL node *)memory + (levels ? levels : 1) * PASS_ITEMS);
 }
 
-fn void pass_tile(LOCAL u8 *room, LOCAL const stretch *p, batch b, windows of, part make)
+fn void digits_load(LOCAL u8 *memory, digits_registers *r, LOCAL const tile *p, const launch *l)
 {
-    LOCAL node *const z = (LOCAL node *)room;
-    const int w = (int)of.width, levels = digit_levels(w);
-    LOCAL const u8 *const x = (LOCAL const u8 *)pass_items(room, w);
-    int have = make.what == PART_LAST_BITS ? HAVE_GLOBAL : HAVE_NONE, far = 0;
-    if (make.what == PART_RESULTS_ALONE) {
-        GLOBAL const node *const high = (GLOBAL const node *)make.states + p->done;
+    if (SKIPS && l->what == PART_RESULTS_ALONE) return; /* no items are needed */
+
+    load_in_order(digit_elements(memory, l), p, l);
+}
+
+fn digit_source source_of(int elements, LOCAL const u8 *from, int log, LOCAL const tile *p,
+                          const launch *l)
+{
+    digit_source x;
+    x.elements = elements, x.from = from, x.log = log, x.i = 0, x.done = l->of.shift, x.p = l->b.p;
+    x.number = elements ? p->lo + l->of.shift : 0;
+    return x;
+}
+
+fn void digits_fold(LOCAL u8 *memory, digits_registers *r, LOCAL const tile *p,
+                    LOCAL const borders *d, const launch *l)
+{
+    LOCAL node *const z = (LOCAL node *)memory;
+    const int w = (int)l->of.width, count = digit_levels(w);
+    LOCAL const u8 *const elements = (LOCAL const u8 *)digit_elements(memory, l);
+    int fold = l->what == PART_LAST_BITS ? FOLD_GLOBAL : FOLD_NONE, far = 0;
+    if (l->what == PART_RESULTS_ALONE) {
+        GLOBAL const node *const high = (GLOBAL const node *)l->states + p->done;
         for (int i = thread_index(); i < p->results; i += WINDOW_THREADS) z[i] = high[i];
         BARRIER();
         return;
     }
-    if (levels) {
-        digit_up(z + (levels - 1) * PASS_TILE, 1, x, 0, p->lo + of.shift, b.p);
+    if (count) {
+        digit_source x = source_of(1, elements, 0, p, l);
+        x.i = first_item(0);
+        digit_up(z + (count - 1) * PASS_ITEMS, &x);
         BARRIER();
     }
-    if (levels > 1) {
-        digit_up(z, 0, (LOCAL const u8 *)(z + PASS_TILE), DIGIT_LOG, 0, b.p);
+    if (count > 1) {
+        digit_source x = source_of(0, (LOCAL const u8 *)(z + PASS_ITEMS), DIGIT_LOG, p, l);
+        x.i = first_item(DIGIT_LOG);
+        digit_up(z, &x);
         BARRIER();
     }
-    ROLLED for (int k = levels; k > 0; k--)
+    digit_pass a;
+    ROLLED for (int k = count; k > 0; k--)
     {
-        const int log = k * DIGIT_LOG, digit = w >> log & DIGIT;
-        if (digit > 1 || (digit && (have != HAVE_NONE)))
-            digit_pass(z, k == levels, digit, have, p, of, make, 0,
-                       (LOCAL const u8 *)(z + (levels - k) * PASS_TILE), far, log, b.p);
-        if (digit) have = HAVE_LOCAL; /* digit 1 without higher digits: z has that node already */
-        far += digit << log;
+        a.x = source_of(0, (LOCAL const u8 *)(z + (count - k) * PASS_ITEMS), k * DIGIT_LOG, p, l);
+        a.digit = w >> a.x.log & DIGIT, a.fold = fold, a.in_place = k == count;
+        a.x.i = far, a.x.done += far;
+        if (a.digit > 1 || (a.digit && fold != FOLD_NONE)) fold_pass(z, a, p, l->states);
+        if (a.digit) fold = FOLD_LOCAL; /* digit 1 without higher digits: z has that node already */
+        far += a.digit << k * DIGIT_LOG;
     }
-    if (w & DIGIT) digit_pass(z, 0, w & DIGIT, have, p, of, make, 1, x, far, 0, b.p);
+    if (w & DIGIT) {
+        a.x = source_of(1, elements, 0, p, l);
+        a.digit = w & DIGIT, a.fold = fold, a.in_place = 0;
+        a.x.i = far, a.x.done += far;
+        fold_pass(z, a, p, l->states);
+    }
 }
-#endif
+
+fn void digits_store(LOCAL u8 *memory, digits_registers *r, LOCAL const tile *p,
+                     LOCAL const borders *d, const launch *l)
+{
+    store_in_order((LOCAL const node *)memory, p, d, l);
+}

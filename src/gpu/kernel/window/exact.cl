@@ -12,7 +12,7 @@
  * The suffixes of the run are folded from the right, and the prefixes of the last items from the
  * left. The middle is a window over the nodes of whole runs, by doubling in local memory. The order
  * of the operands is kept. */
-#if OP_EXACT && !defined(TL_LONG)
+#if OP_EXACT
 enum { RUN = EXACT_RUN(STATE_BYTES), VALUES = OP_LANES, OUT_BYTES = OP_LANES * TL_OUT_SIZE };
 #define EXACT_BLOCKS (STATE_BYTES > 8 ? 2 : 4)
 
@@ -35,89 +35,106 @@ typedef struct ALIGNED(16) {
 enum { LINE = 16 / TL_SIZE, LOADS = 8 };
 fn int lesser(int a, int b) { return a < b ? a : b; }
 
-/* Loads items `from` to to - 1 of a tile whose item 0 has index lo. Returns the index of item 0 in
- * z, which is its offset in its line of 16 bytes. */
-fn int load_items_exact(LOCAL kept *z, batch b, i64 lo, int from, int to)
+/* A tile: item 0 has index lo. z: its items in local memory. */
+typedef struct {
+    LOCAL kept *z;
+    i64 lo;
+    par p;
+} exact_tile;
+
+#if KEEPS_STATES
+/* Loads items `from` to to - 1 from e, where item 0 is. */
+fn void load_aligned(const exact_tile *t, GLOBAL const elem *e, int from, int to)
 {
     const int me = thread_index();
-    GLOBAL const u8 *x = b.x + lo * TL_SIZE;
-    const int near = ADDRESS(x) % TL_SIZE == 0, shift = near ? (int)(ADDRESS(x) % 16) / TL_SIZE : 0;
-    z += shift;
-    /* Without else, for PoCL 5.0 (see BARRIER in prelude_opencl.h): there, all items are loaded one
-     * by one, or none. */
-    if (!SKIPS || !near) {
-        const int end = SKIPS || !near ? to : from;
-        ROLLED for (int i = from + me; i < end; i += WINDOW_THREADS)
-            z[i] = keep(load_element(x + i * TL_SIZE), lo + i, b.p);
-        if (SKIPS) return shift;
-        from = end;
-    }
-#if KEEPS_STATES
     const int full = from + (to - from) / (LOADS * WINDOW_THREADS) * (LOADS * WINDOW_THREADS);
-    GLOBAL const elem *e = (GLOBAL const elem *)x;
     for (int i = from + me; i < full; i += LOADS * WINDOW_THREADS) {
-        elem some[LOADS];
-        UNROLL for (int k = 0; k < LOADS; k++) some[k] = e[i + k * WINDOW_THREADS];
-        UNROLL for (int k = 0; k < LOADS; k++)
-            z[i + k * WINDOW_THREADS] = keep(some[k], lo + i + k * WINDOW_THREADS, b.p);
+        elem loaded[LOADS];
+        UNROLL for (int k = 0; k < LOADS; k++) loaded[k] = e[i + k * WINDOW_THREADS];
+        UNROLL for (int k = 0; k < LOADS; k++) t->z[i + k * WINDOW_THREADS] =
+            keep(loaded[k], t->lo + i + k * WINDOW_THREADS, t->p);
     }
     /* The rest: threads beyond the end load the last item too, so that these loads are not
      * conditional and overlap. */
     if (full + me < to) {
-        elem some[LOADS];
-        UNROLL for (int k = 0; k < LOADS; k++)
-            some[k] = e[lesser(full + me + k * WINDOW_THREADS, to - 1)];
+        elem loaded[LOADS];
+        UNROLL for (int k = 0; k < LOADS; k++) loaded[k] =
+            e[lesser(full + me + k * WINDOW_THREADS, to - 1)];
         UNROLL for (int k = 0; k < LOADS; k++)
         {
             const int i = full + me + k * WINDOW_THREADS;
-            const kept v = keep(some[k], lo + i, b.p);
-            if (i < to) z[i] = v;
+            const kept v = keep(loaded[k], t->lo + i, t->p);
+            if (i < to) t->z[i] = v;
         }
     }
+}
 #else
-    /* whole lines, then the items before and after them */
+/* Loads items `from` to to - 1 from e, where item 0 is: whole lines, then the items before and
+ * after them. e and z lie at the same offset in a line. */
+fn void load_aligned(const exact_tile *t, GLOBAL const elem *e, int from, int to)
+{
+    const int me = thread_index(), shift = (int)(ADDRESS(e) % 16) / TL_SIZE;
     const int first = (from + shift + LINE - 1) / LINE, last = (to + shift) / LINE;
-    GLOBAL const line *lines = (GLOBAL const line *)(x - shift * TL_SIZE);
-    LOCAL line *to_lines = (LOCAL line *)(z - shift);
+    GLOBAL const line *const lines = (GLOBAL const line *)(e - shift);
+    LOCAL line *const to_lines = (LOCAL line *)(t->z - shift);
     int u = first + me;
     for (; u - me + LOADS * WINDOW_THREADS <= last; u += LOADS * WINDOW_THREADS) {
-        line e[LOADS];
-        UNROLL for (int k = 0; k < LOADS; k++) e[k] = lines[u + k * WINDOW_THREADS];
-        UNROLL for (int k = 0; k < LOADS; k++) to_lines[u + k * WINDOW_THREADS] = e[k];
+        line v[LOADS];
+        UNROLL for (int k = 0; k < LOADS; k++) v[k] = lines[u + k * WINDOW_THREADS];
+        UNROLL for (int k = 0; k < LOADS; k++) to_lines[u + k * WINDOW_THREADS] = v[k];
     }
     ROLLED for (; u < last; u += LOADS / 2 * WINDOW_THREADS)
     {
-        line e[LOADS / 2];
-        UNROLL for (int k = 0; k < LOADS / 2; k++)
-            e[k] = lines[lesser(u + k * WINDOW_THREADS, last - 1)];
+        line v[LOADS / 2];
+        UNROLL for (int k = 0; k < LOADS / 2; k++) v[k] =
+            lines[lesser(u + k * WINDOW_THREADS, last - 1)];
         UNROLL for (int k = 0; k < LOADS / 2; k++)
         {
-            if (u + k * WINDOW_THREADS < last) to_lines[u + k * WINDOW_THREADS] = e[k];
+            if (u + k * WINDOW_THREADS < last) to_lines[u + k * WINDOW_THREADS] = v[k];
         }
     }
     const int before = first * LINE - shift, after = last * LINE - shift;
-    if (from + me < to && from + me < before) z[from + me] = ((GLOBAL const elem *)x)[from + me];
+    if (from + me < to && from + me < before) t->z[from + me] = e[from + me];
     const int rest = (after > from ? after : from) + me;
-    if (rest < to) z[rest] = ((GLOBAL const elem *)x)[rest];
+    if (rest < to) t->z[rest] = e[rest];
+}
 #endif
-    return shift;
+
+/* Loads items `from` to to - 1 of a tile. Moves t->z to item 0, at its offset in a line of 16
+ * bytes. */
+fn void load_items_exact(exact_tile *t, batch b, int from, int to)
+{
+    const int me = thread_index();
+    GLOBAL const u8 *x = b.x + t->lo * TL_SIZE;
+    const int aligned = ADDRESS(x) % TL_SIZE == 0;
+    t->z += aligned ? (int)(ADDRESS(x) % 16) / TL_SIZE : 0;
+    /* Without else, for PoCL 5.0 (see BARRIER in prelude_opencl.h): there, all items are loaded one
+     * by one, or none. */
+    if (!SKIPS || !aligned) {
+        const int end = SKIPS || !aligned ? to : from;
+        ROLLED for (int i = from + me; i < end; i += WINDOW_THREADS) t->z[i] =
+            keep(load_element(x + i * TL_SIZE), t->lo + i, t->p);
+        if (SKIPS) return;
+        from = end;
+    }
+    load_aligned(t, (GLOBAL const elem *)x, from, to);
 }
 
 /* Computes the nodes of the tile's runs (all), and of the first `part` items of each run
  * (first). */
-fn void nodes_of_runs(LOCAL const kept *z, LOCAL state *all, LOCAL state *first, int runs, int part,
-                      i64 lo, par p)
+fn void nodes_of_runs(const exact_tile *t, LOCAL state *all, LOCAL state *first, int runs, int part)
 {
     for (int g = thread_index(); g < runs; g += WINDOW_THREADS) {
-        LOCAL const kept *x = z + g * RUN;
-        state v = state_of(x[0], lo + g * RUN, p), some = v;
+        LOCAL const kept *x = t->z + g * RUN;
+        const i64 start = t->lo + g * RUN;
+        state v = state_of(x[0], start, t->p), start_node = v;
         UNROLL for (int j = 1; j < RUN; j++)
         {
-            v = COMBINE(v, state_of(x[j], lo + g * RUN + j, p), j, 1);
-            some = choose(j < part, v, some);
+            v = COMBINE(v, state_of(x[j], start + j, t->p), j, 1);
+            start_node = choose(j < part, v, start_node);
         }
         all[g] = v;
-        first[g] = some;
+        first[g] = start_node;
     }
 }
 
@@ -158,8 +175,8 @@ fn void middles(LOCAL state *y, LOCAL state *next, LOCAL state *mid, int heads, 
 fn void windows_of_run(state *v, LOCAL const kept *x, int d, maybe q, i64 start, par p)
 {
     v[RUN - 1] = state_of(x[RUN - 1], start + RUN - 1, p);
-    UNROLL for (int j = RUN - 2; j >= 0; j--)
-        v[j] = COMBINE(state_of(x[j], start + j, p), v[j + 1], 1, RUN - 1 - j);
+    UNROLL for (int j = RUN - 2; j >= 0; j--) v[j] =
+        COMBINE(state_of(x[j], start + j, p), v[j + 1], 1, RUN - 1 - j);
     UNROLL for (int j = 0; j < RUN; j++)
     {
         const state s = state_of(x[d + j], start + d + j, p);
@@ -196,7 +213,7 @@ far_fn void set_empty(LOCAL result *to, i64 start, int d, i64 n, par p)
     }
 }
 
-/* lead: index of the first item of result 0's window. each: results of a tile, one or several
+/* first_item: index of the first item of result 0's window. each: results of a tile, one or several
  * rounds of WINDOW_THREADS runs. Windows that are not whole get the empty value. Results are staged
  * in local memory; they overwrite the items of their round, if they are not larger. */
 KERNEL_OF(window_exact)
@@ -212,15 +229,16 @@ KERNEL_OF(window_exact)
     LOCAL state *next = all + runs_room, *first = next + runs_room, *mid = first + runs_room;
     LOCAL u8 *apart = room + EXACT_RESULTS_AT(TL_SIZE, STATE_BYTES, (int)each, d);
     for (i64 job = group_index(); job < jobs; job += group_count()) {
-        const i64 j0 = job * each, lo = lead + j0;
+        const i64 j0 = job * each, lo = first_item + j0;
         const int results_ = j0 + each < count ? (int)each : (int)(count - j0),
                   items = results_ + d;
         const int heads = (results_ + RUN - 1) / RUN, runs = heads + middle + 1;
         const int inside = lo >= 0 && lo + items <= b.n;
-        LOCAL const kept *x = z + load_items_exact(z, b, lo, lo < 0 ? (int)-lo : 0,
-                                      lo + items <= b.n ? items : (int)(b.n - lo));
+        exact_tile t;
+        t.z = z, t.lo = lo, t.p = b.p;
+        load_items_exact(&t, b, lo < 0 ? (int)-lo : 0, lo + items <= b.n ? items : (int)(b.n - lo));
         BARRIER();
-        nodes_of_runs(x, all, first, runs, part, lo, b.p);
+        nodes_of_runs(&t, all, first, runs, part);
         BARRIER();
         middles(all, next, mid, heads, runs, middle);
         for (int round = 0; round < heads; round += WINDOW_THREADS) {
@@ -234,23 +252,23 @@ KERNEL_OF(window_exact)
                 if (part)
                     q.s = middle ? COMBINE(q.s, first[g + 1 + middle], (i64)middle * RUN, part)
                                  : first[g + 1];
-                windows_of_run(v, x + at, d, q, lo + at, b.p);
+                windows_of_run(v, t.z + at, d, q, lo + at, b.p);
             }
             BARRIER();
             if (g < heads) {
-                LOCAL result *mine = (LOCAL result *)to + me * (RUN * VALUES);
+                LOCAL result *own = (LOCAL result *)to + me * (RUN * VALUES);
                 UNROLL for (int j = 0; j < RUN; j++)
                 {
-                    mine[j * VALUES] = lower(v[j], (real)width, lo + at + j, b.p);
+                    own[j * VALUES] = lower(v[j], (real)width, lo + at + j, b.p);
 #if OP_LANES == 2
-                    mine[j * VALUES + 1] = lower_1(v[j], (real)width, lo + at + j, b.p);
+                    own[j * VALUES + 1] = lower_1(v[j], (real)width, lo + at + j, b.p);
 #endif
                 }
-                if (!inside) set_empty(mine, lo + at, d, b.n, b.p);
+                if (!inside) set_empty(own, lo + at, d, b.n, b.p);
             }
             BARRIER();
             store_side_by_side(out.x + (j0 + round * RUN) * OUT_BYTES, to,
-                left < WINDOW_THREADS * RUN ? left : WINDOW_THREADS * RUN);
+                               left < WINDOW_THREADS * RUN ? left : WINDOW_THREADS * RUN);
             BARRIER();
         }
     }

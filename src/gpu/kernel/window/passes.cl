@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Long windows of their whole length: levels in passes of a high radix, as in FFTs. Nodes are in
- * local memory between two passes, and in registers inside a pass, where a level costs no access to
- * local memory. This file is for states of at most 8 bytes; digits.cl is for larger ones.
+ * Levels in passes of a high radix, as in FFTs, for states of at most 8 bytes. Nodes are in local
+ * memory between two passes, and in registers inside a pass, where a level costs no access to local
+ * memory. digits.cl is for larger states.
  *
  *   up    a thread has a run of neighbouring items and the RADIX - 1 after them:
  *         Y_0 -> Y_a, a = PASS_LOG
@@ -11,15 +11,13 @@
  *         times and folds them onto its results
  *   low   w's bits below a, in the same way, from neighbouring items
  *
- * For a bit k, each result reads 1 + (2^k - 1) / (rows of a thread) nodes. (whole.cl keeps every
+ * For a bit k, each result reads 1 + (2^k - 1) / (rows of a thread) nodes. (quads.cl keeps every
  * level: it needs a store and a load for each level, a load for each bit, and an array for each
  * bit.) Runs have an odd number of items, so that lanes which read a run each have no bank
  * conflicts. */
-#if PASS_LOG && PASS_LOG != DIGIT_LOG
-typedef state pass_item;
 enum {
     RADIX = 1 << PASS_LOG,
-    PASS_ROOM = PASS_TILE + RADIX,          /* the last run reads past the end */
+    PASS_ROOM = PASS_ITEMS + RADIX, /* the last run reads past the end */
     /* PASS_ROWS: rows of a thread; PASS_BAND: rows of a block at a time */
     PASS_ROWS = RADIX / 2,
     PASS_BAND = WINDOW_THREADS / RADIX * PASS_ROWS,
@@ -27,60 +25,74 @@ enum {
     PASS_NODES = PASS_LOW + (1 << PASS_TOP) /* max registers for nodes */
 };
 
+/* Nodes of 2^more elements at z, `pitch` apart. done: elements of a window before them. */
+typedef struct {
+    LOCAL const state *z;
+    int pitch, more;
+    i64 done;
+} node_places;
+
+fn node_places places_at(LOCAL const state *z, int pitch, int more, i64 done)
+{
+    node_places at;
+    at.z = z, at.pitch = pitch, at.more = more, at.done = done;
+    return at;
+}
+
+/* The same places `far` nodes further on. */
+fn node_places places_after(node_places at, int far)
+{
+    return places_at(at.z + far * at.pitch, at.pitch, at.more, at.done + ((i64)far << at.more));
+}
+
 /* Doubles `many` nodes s of 2^(level + more) elements. (The levels and bits are constants:
  * compilers did not unroll loops whose end depends on an outer loop, and s was in local memory.) */
-fn void pass_double(state *s, const int many, const int level, const int more)
+fn void double_nodes(state *s, const int many, const int level, const int more)
 {
-    UNROLL for (int j = 0; j < many; j++)
-        s[j] = TWIN(s[j], s[j + (1 << level)], (i64)1 << (level + more));
+    UNROLL for (int j = 0; j < many; j++) s[j] =
+        TWIN(s[j], s[j + (1 << level)], (i64)1 << (level + more));
 }
 
-/* s = the nodes of 2^k items for `many` neighbouring items, made of those at z, which lie `pitch`
- * apart and have 2^more elements each. */
-fn void pass_nodes(state *s, const int many, LOCAL const state *z, const int k, const int pitch,
-                   const int more)
+/* s = the nodes of 2^k items for `many` neighbouring items, made of those at `at`. */
+fn void make_nodes(state *s, const int many, node_places at, const int k)
 {
     const int last = many + (1 << k);
-    UNROLL for (int j = 0; j < last - 1; j++) s[j] = z[j * pitch];
-    if (k > 0) pass_double(s, last - 2, 0, more);
-    if (k > 1) pass_double(s, last - 4, 1, more);
-    if (k > 2) pass_double(s, last - 8, 2, more);
-    if (k > 3) pass_double(s, last - 16, 3, more);
-    if (k > 4) pass_double(s, last - 32, 4, more);
+    UNROLL for (int j = 0; j < last - 1; j++) s[j] = at.z[j * at.pitch];
+    if (k > 0) double_nodes(s, last - 2, 0, at.more);
+    if (k > 1) double_nodes(s, last - 4, 1, at.more);
+    if (k > 2) double_nodes(s, last - 8, 2, at.more);
+    if (k > 3) double_nodes(s, last - 16, 3, at.more);
+    if (k > 4) double_nodes(s, last - 32, 4, at.more);
 }
 
-/* Folds bit k of `many` neighbouring windows onto their results y, or sets y if have is 0. The
- * bit's nodes begin at z. done: elements of a window before them. */
-fn void pass_fold(state *y, int have, const int many, LOCAL const state *z, const int k,
-                  const int pitch, i64 done, const int more)
+/* Folds bit k of `many` neighbouring windows onto their results y, or sets y (onto 0). The bit's
+ * nodes begin at `at`. */
+fn void fold_bit(state *y, int onto, const int many, node_places at, const int k)
 {
     state s[PASS_NODES];
-    /* one half after the other, to save registers */
-    if (k == PASS_TOP && sizeof(state) > 4) {
+    if (k == PASS_TOP && sizeof(state) > 4) { /* one half after the other, to save registers */
         state t[PASS_NODES];
-        pass_nodes(s, many, z, k - 1, pitch, more);
-        pass_nodes(t, many, z + (pitch << (k - 1)), k - 1, pitch, more);
-        UNROLL for (int j = 0; j < many; j++) s[j] = TWIN(s[j], t[j], (i64)1 << (k - 1 + more));
+        make_nodes(s, many, at, k - 1);
+        make_nodes(t, many, places_after(at, 1 << (k - 1)), k - 1);
+        UNROLL for (int j = 0; j < many; j++) s[j] = TWIN(s[j], t[j], (i64)1 << (k - 1 + at.more));
     } else {
-        pass_nodes(s, many, z, k, pitch, more);
+        make_nodes(s, many, at, k);
     }
-    if (have) {
-        UNROLL for (int j = 0; j < many; j++)
-            y[j] = COMBINE(y[j], s[j], done, (i64)1 << (k + more));
+    if (onto) {
+        UNROLL for (int j = 0; j < many; j++) y[j] =
+            COMBINE(y[j], s[j], at.done, (i64)1 << (k + at.more));
     } else {
         UNROLL for (int j = 0; j < many; j++) y[j] = s[j];
     }
 }
 
 /* Folds all bits of at most `top` (<= PASS_TOP), from high to low. */
-fn void pass_bits(state *y, int have, const int many, LOCAL const state *z, int bits, const int top,
-                  const int pitch, i64 done, const int more)
+fn void fold_each_bit(state *y, int onto, const int many, node_places at, int bits, const int top)
 {
 #define PASS_BIT(k)                                                                                \
     if ((k) <= top && (bits >> (k)&1)) {                                                           \
-        const int far = bits >> ((k) + 1) << ((k) + 1);                                            \
-        pass_fold(y, have, many, z + far * pitch, k, pitch, done + ((i64)far << more), more);      \
-        have = 1;                                                                                  \
+        fold_bit(y, onto, many, places_after(at, bits >> ((k) + 1) << ((k) + 1)), k);              \
+        onto = 1;                                                                                  \
     }
     PASS_BIT(5)
     PASS_BIT(4)
@@ -98,210 +110,96 @@ fn void pass_up(LOCAL state *to, LOCAL const state *x)
     const int i = thread_index() * PASS_RUN;
     UNROLL for (int j = 0; j < 2 * RADIX; j++) s[j] = x[i + j];
     enum { LAST = 2 * RADIX + 1 };
-    pass_double(s, LAST - 2, 0, 0);
-    pass_double(s, LAST - 4, 1, 0);
-    pass_double(s, LAST - 8, 2, 0);
-    if (PASS_LOG > 3) pass_double(s, LAST - 16, 3, 0);
-    if (PASS_LOG > 4) pass_double(s, LAST - 32, 4, 0);
+    double_nodes(s, LAST - 2, 0, 0);
+    double_nodes(s, LAST - 4, 1, 0);
+    double_nodes(s, LAST - 8, 2, 0);
+    if (PASS_LOG > 3) double_nodes(s, LAST - 16, 3, 0);
+    if (PASS_LOG > 4) double_nodes(s, LAST - 32, 4, 0);
     BARRIER();
     UNROLL for (int j = 0; j < PASS_RUN; j++) to[i + j] = s[j];
     BARRIER();
 }
 
-/* Folds the bits from a on, from Y_a in z to results in z. have: onto the fold of the higher bits.
- * A band of rows reads only itself and the rows after it, so it is overwritten before the next band
- * is read. */
-fn void pass_rows(LOCAL state *z, LOCAL const stretch *p, int bits, part make, int have, i64 done)
+/* Folds the bits from a on, from Y_a in z to results in z. onto: onto the fold of the higher bits
+ * in l->states. A band of rows reads only itself and the rows after it, so it is overwritten before
+ * the next band is read. */
+fn void pass_rows(LOCAL state *z, LOCAL const tile *p, int bits, int onto, const launch *l)
 {
-    GLOBAL const state *high = (GLOBAL const state *)make.states + (have ? p->done : 0);
-    const int column = thread_index() & (RADIX - 1), mine = thread_index() / RADIX * PASS_ROWS;
+    GLOBAL const state *high = (GLOBAL const state *)l->states + (onto ? p->done : 0);
+    const int column = thread_index() & (RADIX - 1), row = thread_index() / RADIX * PASS_ROWS;
     for (int first = 0; first * RADIX < p->results; first += PASS_BAND) {
-        const int i = (first + mine) * RADIX + column, some = i - column < p->results;
+        const int i = (first + row) * RADIX + column, active = i - column < p->results;
         state y[PASS_ROWS];
-        if (have) {
-            UNROLL for (int j = 0; j < PASS_ROWS; j++)
-                y[j] = high[i + j * RADIX < p->results ? i + j * RADIX : 0];
+        if (onto) {
+            UNROLL for (int j = 0; j < PASS_ROWS; j++) y[j] =
+                high[i + j * RADIX < p->results ? i + j * RADIX : 0];
         }
-        if (some) pass_bits(y, have, PASS_ROWS, z + i, bits, PASS_TOP, RADIX, done, PASS_LOG);
+        if (active)
+            fold_each_bit(y, onto, PASS_ROWS, places_at(z + i, RADIX, PASS_LOG, l->of.shift), bits,
+                          PASS_TOP);
         BARRIER();
-        if (some) {
+        if (active) {
             UNROLL for (int j = 0; j < PASS_ROWS; j++) z[i + j * RADIX] = y[j];
         }
     }
     BARRIER();
 }
 
-/* Folds the bits below a onto z. x: where their items begin. */
-fn void pass_low(LOCAL state *z, LOCAL const state *x, LOCAL const stretch *p, int bits, i64 done)
+/* Folds the bits below a onto z. x: where their items begin. done: elements of a window before
+ * these. */
+fn void pass_low(LOCAL state *z, LOCAL const state *x, LOCAL const tile *p, int bits, i64 done)
 {
     for (int i = thread_index() * PASS_LOW; i < p->results; i += WINDOW_THREADS * PASS_LOW) {
         state y[PASS_LOW];
         UNROLL for (int j = 0; j < PASS_LOW; j++) y[j] = z[i + j];
-        pass_bits(y, 1, PASS_LOW, x + i, bits, PASS_LOG - 1, 1, done, 0);
+        fold_each_bit(y, 1, PASS_LOW, places_at(x + i, 1, 0, done), bits, PASS_LOG - 1);
         UNROLL for (int j = 0; j < PASS_LOW; j++) z[i + j] = y[j];
     }
     BARRIER();
 }
 
-/* Local memory: PASS_ROOM states, or twice that if w has bits below a. */
-fn LOCAL pass_item *pass_items(LOCAL u8 *room, int w)
+/* ---- a tile (tile.cl) ---- */
+
+typedef struct {
+    int none;
+} passes_registers;
+enum { passes_items = PASS_ITEMS };
+
+fn tile_range passes_tiles(passes_registers *r, const launch *l) { return strided_tiles(l); }
+
+fn int passes_prefetches(LOCAL const tile *p, const launch *l)
 {
-    return (LOCAL state *)room + (w & (RADIX - 1) ? PASS_ROOM : 0);
+    return l->what != PART_RESULTS_ALONE;
 }
 
-fn void pass_tile(LOCAL u8 *room, LOCAL const stretch *p, batch b, windows of, part make)
+/* Local memory: results and nodes, PASS_ROOM states; then items, in the same place if w has no bits
+ * below a. */
+fn LOCAL state *pass_items(LOCAL u8 *memory, const launch *l)
 {
-    LOCAL state *z = (LOCAL state *)room;
-    const int w = (int)of.width, low = w & (RADIX - 1), high = w - low;
-    const int have = make.what == PART_LAST_BITS || make.what == PART_RESULTS_ALONE;
-    const int some = make.what != PART_RESULTS_ALONE; /* true: elements are needed */
-    LOCAL state *x = pass_items(room, w);
-    if (some && high) pass_up(z, x);
-    pass_rows(z, p, some ? high >> PASS_LOG : 0, make, have, of.shift);
-    if (some && low) pass_low(z, x + high, p, low, of.shift + high);
-}
-#endif
-
-/* ---- states of any size ---- */
-
-/* Blocks of a multiprocessor, which bounds the registers. */
-#define PASS_BLOCKS                                                                                \
-    (!PASS_LOG ? WHOLE_BLOCKS : PASS_LOG == 5 || (PASS_LOG == 4 && !OP_EXACT) ? 3 : 2)
-#if PASS_LOG
-#if PASS_LOG == DIGIT_LOG
-#define PASS_ITEM(e, item, p) (e)
-#else
-#define PASS_ITEM(e, item, p) lift(e, item, p)
-#endif
-/* Loads the items of a tile. If they are contiguous, it loads as many as local memory has, so that
- * no load is conditional. */
-fn void pass_load(LOCAL pass_item *x, LOCAL const stretch *p, batch b, windows w)
-{
-    const int me = thread_index();
-    const i64 item = p->lo + w.shift;
-    if (!p->dense_items) {
-        for (int i = p->before + me; i < p->beyond; i += WINDOW_THREADS)
-            x[i] = PASS_ITEM(item_of(p, b, w, i), item + i, b.p);
-        return;
-    }
-    /* contiguous loads; as many as registers allow */
-    enum { MANY = PASS_LOG == 5 ? PASS_RUN / 3 : PASS_RUN };
-    for (int k = 0; k < PASS_RUN; k += MANY) {
-        const int i = me + k * WINDOW_THREADS;
-        elem e[MANY];
-        UNROLL for (int j = 0; j < MANY; j++) e[j] = DENSE_ITEM(p, b, w, i + j * WINDOW_THREADS);
-        UNROLL for (int j = 0; j < MANY; j++)
-            x[i + j * WINDOW_THREADS] = PASS_ITEM(e[j], item + i + j * WINDOW_THREADS, b.p);
-    }
+    return (LOCAL state *)memory + (l->of.width & (RADIX - 1) ? PASS_ROOM : 0);
 }
 
-/* Stores a tile's results, or (PART_LEVEL) its nodes. The tile's members are read once, because the
- * compiler must assume that stores change them. */
-fn void pass_store(LOCAL const node *z, LOCAL const stretch *p, LOCAL const borders *d, batch b,
-                   results out, windows w, part make)
+fn void passes_load(LOCAL u8 *memory, passes_registers *r, LOCAL const tile *p, const launch *l)
 {
-#if SKIPS
-    const int count = p->results, inside = p->inside;
-    const i64 lo = p->lo;
-    i64 length = length_in(w);
-    HERE(length); /* otherwise 1 / n would be kept in registers */
-    if (make.what == PART_LEVEL) {
-        GLOBAL node *to = (GLOBAL node *)make.states + p->done;
-        const int quads = (count + QUAD - 1) & -QUAD; /* window_rows reads the last quad whole */
-        for (int i = thread_index(); i < quads; i += WINDOW_THREADS) to[i] = z[i];
-        return;
-    }
-#if OP_LANES == 1
-    GLOBAL result *to = (GLOBAL result *)p->out;
-    if (p->quads && inside && sizeof(state) <= 4) {
-        LOCAL const four *const v = (LOCAL const four *)z;
-        GLOBAL result_quad *const quads = (GLOBAL result_quad *)to;
-        const int last = count & -QUAD, i = last + thread_index();
-        for (int q = thread_index(); q * QUAD < count - (QUAD - 1); q += WINDOW_THREADS) {
-            const four s = v[q];
-            const i64 first = lo + q * QUAD;
-            result_quad r;
-            r.x = lower(s.s[0], (real)length, first, b.p),
-            r.y = lower(s.s[1], (real)length, first + 1, b.p);
-            r.z = lower(s.s[2], (real)length, first + 2, b.p),
-            r.w = lower(s.s[3], (real)length, first + 3, b.p);
-            quads[q] = r;
-        }
-        if (i < count) to[i] = lower(z[i].s, (real)length, lo + i, b.p);
-        return;
-    }
-    if (p->quads && inside) { /* several at a time: one address, one 1 / n (over_size) */
-        enum { MANY = 2 };
-        int i = thread_index();
-        for (; i + (MANY - 1) * WINDOW_THREADS < count; i += MANY * WINDOW_THREADS) {
-            result x[MANY];
-            UNROLL for (int j = 0; j < MANY; j++)
-                x[j] = lower(z[i + j * WINDOW_THREADS].s, (real)length, lo + i + j * WINDOW_THREADS,
-                             b.p);
-            UNROLL for (int j = 0; j < MANY; j++) to[i + j * WINDOW_THREADS] = x[j];
-        }
-        ROLLED for (; i < count; i += WINDOW_THREADS)
-            to[i] = lower(z[i].s, (real)length, lo + i, b.p);
-        return;
-    }
-    if (p->quads) {
-        for (int i = thread_index(); i < count; i += WINDOW_THREADS)
-            to[i] =
-                ahead(p, d, b, i) < length ? empty(b.p) : lower(z[i].s, (real)length, lo + i, b.p);
-        return;
-    }
-#endif
-    store_items(p, d, b, out, w, (LOCAL const state *)z, 0);
-#else /* two loops one after the other: PoCL 5.0 aborts over if and else, here before a barrier */
-    const int level = make.what == PART_LEVEL, nodes = level ? (p->results + QUAD - 1) & -QUAD : 0;
-    GLOBAL node *to = (GLOBAL node *)make.states + p->done;
-    for (int i = thread_index(); i < nodes; i += WINDOW_THREADS) to[i] = z[i];
-    if (!level) store_items(p, d, b, out, w, (LOCAL const state *)z, 0);
-#endif
+    if (SKIPS && l->what == PART_RESULTS_ALONE) return; /* no items are needed */
+
+    load_in_order(pass_items(memory, l), p, l);
 }
 
-/* The same as whole_windows (whole.cl). */
-fn void pass_windows(LOCAL u8 *room, LOCAL stretch *tiles, LOCAL borders *cuts, batch b,
-                     results out, windows of, i64 jobs, i64 each, part make)
+fn void passes_fold(LOCAL u8 *memory, passes_registers *r, LOCAL const tile *p,
+                    LOCAL const borders *d, const launch *l)
 {
-    const int some = make.what != PART_RESULTS_ALONE; /* true: elements are needed */
-    LOCAL pass_item *x = pass_items(room, (int)of.width);
-    int turn = 0;
-    if (thread_index() == 0 && group_index() < jobs)
-        stretch_of(&tiles[0], b, out, of, group_index(), mark_of(b, group_index()), each,
-                   PASS_TILE);
-    clear_borders(&cuts[0], b);
-    BARRIER();
-    if (group_index() < jobs) set_borders(&cuts[0], &tiles[0], b);
-    for (i64 job = group_index(); job < jobs; job += group_count(), turn ^= 1) {
-        LOCAL const stretch *p = &tiles[turn];
-        const i64 next = job + group_count();
-        mark at = mark_of(b, next < jobs ? next : job);
-        if (some) pass_load(x, p, b, of);
-        clear_borders(&cuts[turn ^ 1], b);
-        if (thread_index() == 0 && next < jobs) {
-            /* loaded again instead of kept, to save registers */
-            if (PASS_LOG == DIGIT_LOG) at = mark_of(b, next);
-            stretch_of(&tiles[turn ^ 1], b, out, of, next, at, each, PASS_TILE);
-        }
-        BARRIER();
-        if (next < jobs) set_borders(&cuts[turn ^ 1], &tiles[turn ^ 1], b);
-        if (next < jobs && some) ask_for(&tiles[turn ^ 1], PASS_TILE);
-        pass_tile(room, p, b, of, make);
-        pass_store((LOCAL const node *)room, p, &cuts[turn], b, out, of, make);
-        BARRIER();
-    }
+    LOCAL state *const z = (LOCAL state *)memory, *const x = pass_items(memory, l);
+    const int w = (int)l->of.width, low = w & (RADIX - 1), high = w - low;
+    const int onto = l->what == PART_LAST_BITS || l->what == PART_RESULTS_ALONE;
+    const int reads = passes_prefetches(p, l);
+    if (reads && high) pass_up(z, x);
+    pass_rows(z, p, reads ? high >> PASS_LOG : 0, onto, l);
+    if (reads && low) pass_low(z, x + high, p, low, l->of.shift + high);
 }
-#endif
 
-/* ---- launches for a part of the levels ---- */
-
-#define PART_PARAMETERS PARAMETERS_OF(PART)
-#define PART_OF_PARAMETERS                                                                         \
-    BATCH_OF_PARAMETERS;                                                                           \
-    RESULTS_OF_PARAMETERS;                                                                         \
-    windows of;                                                                                    \
-    part make;                                                                                     \
-    of.at = at, of.count = count, of.before = before, of.after = after, of.valid = valid;          \
-    of.least = least, of.edges = edges, of.shift = shift, of.width = width;                        \
-    make.what = (int)what, make.states = states
+fn void passes_store(LOCAL u8 *memory, passes_registers *r, LOCAL const tile *p,
+                     LOCAL const borders *d, const launch *l)
+{
+    store_in_order((LOCAL const node *)memory, p, d, l);
+}

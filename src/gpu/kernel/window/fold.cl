@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ * Windows whose levels are arrays in global memory (window_level, window_fold): longer than a tile
+ * and cut off by an edge. Kernels around windows: tile_firsts, blank. */
+
+/* Writes a tile_start (place.cl) for each tile of segments. */
+KERNEL_OF(tile_firsts)
+{
+    BATCH_OF_PARAMETERS;
+    for (i64 job = group_index() * WINDOW_THREADS + thread_index(); job < jobs;
+         job += group_count() * WINDOW_THREADS) {
+        const i64 k = offset_after(b, at + job * each);
+        first[2 * job] = k, first[2 * job + 1] = b.offsets[k <= b.seqs ? k : b.seqs] - b.offsets[0];
+    }
+}
+
+/* Computes level `level` of the elements with flat indices lo to lo + count - 1: level 0 from the
+ * elements, another one from the level below it. y: level k begins at y + k * room. */
+KERNEL_OF(window_level)
+{
+    BATCH_OF_PARAMETERS;
+    GLOBAL const state *const from = y + room * (level - 1);
+    GLOBAL state *const to = y + room * level;
+    const i64 step = level ? (i64)1 << (level - 1) : 0,
+              nodes = level ? count - 2 * step + 1 : count;
+    for (i64 i = group_index() * WINDOW_THREADS + thread_index(); i < nodes;
+         i += group_count() * WINDOW_THREADS)
+        to[i] = level ? TWIN(from[i], from[i + step], step)
+                      : lift(load_element(element_of(b, lo + i)), lo + i, b.p);
+}
+
+/* Computes the results of elements j0 to j1 - 1. If only whole windows have results (valid), these
+ * are the windows that begin there. */
+KERNEL_OF(window_fold)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    for (i64 j = j0 + group_index() * WINDOW_THREADS + thread_index(); j < j1;
+         j += group_count() * WINDOW_THREADS) {
+        const position m = position_of(b, j);
+        const i64 left = valid          ? 0
+                         : m.i < before ? m.i
+                                        : before,
+                  right = valid ? before + after : after;
+        const i64 length = left + 1 + (m.n - m.i - 1 < right ? m.n - m.i - 1 : right),
+                  start = j - left;
+        maybe v = nothing(b.p);
+        if (valid && length <= right) continue;
+        for (int k = 62; k >= 0; k--) {
+            const i64 higher = higher_bits(length, k);
+            if (length >> k & 1)
+                v = then(v, y[room * k + start - lo + higher], higher, (i64)1 << k);
+        }
+        v.have = v.have && length >= least;
+        store_maybe(result_of(out, b, j), v, length, start, b.p);
+    }
+}
+
+/* Overwrites the results of windows in which too few elements count by the empty value. counts:
+ * dense, in the order of the results. */
+KERNEL_OF(blank)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    for (i64 i = group_index() * WINDOW_THREADS + thread_index(); i < total;
+         i += group_count() * WINDOW_THREADS) {
+        if (counts[i] >= least) continue;
+        if (b.flags & OFFSETS)
+            store_empty(out.x + (b.offsets[0] + i) * out.stride * (i64)(OP_LANES * sizeof(result)),
+                        b.p);
+        else
+            store_empty(place(out, b, i / results_each, i % results_each), b.p);
+    }
+}

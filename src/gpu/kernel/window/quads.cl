@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT
+ * Levels in quads: windows of their whole length w, of any state. A thread holds quads of four
+ * neighbouring items. Y_1 and Y_2 of a quad need only the quad to its right. From level 2 on, a
+ * level costs one store and one load of a quad:
+ *
+ *   Y_0 in local memory -> own quad, next quad -> Y_1, Y_2 in registers
+ *   level k >= 2:  store Y_k, barrier, load the quad 2^k items to the right, Y_(k+1) in registers
+ *   w's set bits:  Y_k stays in an array of its own (the highest one in registers); the other
+ *                  levels alternate between two arrays
+ *
+ * The result at item i is the fold of Y_k[i + higher bits of w] over the set bits k of w, from high
+ * to low. Tiles begin where results are aligned to quads; so elements are loaded one by one, and
+ * neighbouring threads load neighbouring elements. */
+
+/* Blocks of a multiprocessor, which bounds the registers. */
+#define QUADS_BLOCKS (sizeof(state) > 8 ? 3 : 4)
+enum { ARRAY_QUADS = QUAD_ITEMS / QUAD, THREAD_QUADS = ARRAY_QUADS / WINDOW_THREADS };
+
+/* The unit of access to quad q of an array in local memory: 16 bytes, if the states of a quad are
+ * permuted (place.cl). */
+enum { TOGETHER = sizeof(state) == 8 ? 2 : 1 };
+typedef struct ALIGNED(16) {
+    state s[TOGETHER];
+} together;
+
+fn four get_four(LOCAL const four *z, int q)
+{
+    four v;
+    if (!TURNED) return z[q];
+
+    UNROLL for (int c = 0; c < QUAD; c += TOGETHER)
+    {
+        const together t = *(LOCAL const together *)&z[q].s[c ^ turn_of(q)];
+        UNROLL for (int k = 0; k < TOGETHER; k++) v.s[c + k] = t.s[k];
+    }
+    return v;
+}
+
+fn void put_four(LOCAL four *z, int q, four v)
+{
+    if (!TURNED) z[q] = v;
+
+    UNROLL for (int c = 0; c < QUAD && TURNED; c += TOGETHER)
+    {
+        together t;
+        UNROLL for (int k = 0; k < TOGETHER; k++) t.s[k] = v.s[c + k];
+        *(LOCAL together *)&z[q].s[c ^ turn_of(q)] = t;
+    }
+}
+
+/* Number of quad m of a thread. */
+fn int quad_number(int m) { return m * WINDOW_THREADS + thread_index(); }
+
+/* Loads quad q of an array. If q is beyond its end, it is another quad, which no result uses. q <
+ * (m + 1) * WINDOW_THREADS + far. */
+fn four quad_at(LOCAL const four *z, int q, int m, int far)
+{
+    if ((m + 1) * WINDOW_THREADS + far > ARRAY_QUADS && q >= ARRAY_QUADS) q = ARRAY_QUADS - 1;
+    return get_four(z, q);
+}
+
+/* for windows of at most QUAD_ITEMS / 2 */
+enum { FAR_LEVEL = ARRAY_QUADS / 4, FAR_BITS = ARRAY_QUADS / 2 + 1 };
+
+/* The levels that a launch folds, for double_quads, fold_onto and fold_bits. */
+typedef struct {
+    int w, top, kept; /* w: their bits; top: the highest one; kept: arrays of the others */
+    int more;         /* nodes of level k have 2^(k + more) elements; 0 but in rows.cl */
+    i64 done;         /* elements of a window before the items of this launch */
+} levels;
+
+/* Doubles y from Y_from to Y_top. The levels of w's set bits are kept in the arrays slot, slot + 1,
+ * ... The other levels alternate between two arrays. ones: the first nodes may have one element. */
+fn void double_quads(LOCAL four *z, four *y, const levels *v, int from, int slot, const int ones)
+{
+    for (int k = from; k < v->top; k++) {
+        if (!ones) SURELY((real)((i64)1 << (k + v->more)) > num(1.0)); /* see plus_halves */
+        LOCAL four *to = z + (v->w >> k & 1 ? slot++ : v->kept + !(k & 1)) * ARRAY_QUADS;
+        UNROLL for (int m = 0; m < THREAD_QUADS; m++) put_four(to, quad_number(m), y[m]);
+        BARRIER();
+        UNROLL for (int m = 0; m < THREAD_QUADS; m++)
+        {
+            four right = quad_at(to, quad_number(m) + (1 << (k - 2)), m, FAR_LEVEL);
+            UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] =
+                TWIN(y[m].s[c], right.s[c], (i64)1 << (k + v->more));
+        }
+    }
+}
+
+/* Folds the levels of w's bits below top, which are in `kept` arrays, onto y. */
+fn void fold_bits(LOCAL const four *z, four *y, const levels *v)
+{
+    int slot = v->kept;
+    for (int k = v->top - 1; k >= 0; k--) {
+        if ((v->w >> k & 1) == 0) continue;
+
+        const int far = v->w >> (k + 1) << (k + 1);
+        const i64 before = v->more < 0 ? far >> -v->more : (i64)far << v->more;
+        LOCAL const four *from = z + --slot * ARRAY_QUADS;
+        UNROLL for (int m = 0; m < THREAD_QUADS; m++)
+        {
+            const int q = quad_number(m) + far / QUAD;
+            four right = quad_at(from, q, m, FAR_BITS);
+            if (far & 2) { /* level 0 after level 1: half a quad further */
+                four next = quad_at(from, q + 1, m, FAR_BITS);
+                right.s[0] = right.s[2], right.s[1] = right.s[3], right.s[2] = next.s[0],
+                right.s[3] = next.s[1];
+            }
+            UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] =
+                COMBINE(y[m].s[c], right.s[c], v->done + before, (i64)1 << (k + v->more));
+        }
+    }
+}
+
+/* Where a thread's quads lie in an array of global memory: quad m at first + m * step, if bit m of
+ * `exist` is set. */
+typedef struct {
+    i64 first, step;
+    int exist;
+} quad_places;
+
+/* Folds the highest bit of the launch, Y_top in y, onto the fold of the higher bits in `states`, if
+ * there is one (what). All loads come before the first fold. */
+fn void fold_onto(four *y, int what, GLOBAL const four *states, const quad_places *at,
+                  const levels *v)
+{
+    four high[THREAD_QUADS];
+    if (what != PART_LAST_BITS && what != PART_RESULTS_ALONE) return;
+
+    UNROLL for (int m = 0; m < THREAD_QUADS; m++) high[m] =
+        states[at->exist >> m & 1 ? at->first + m * at->step : 0];
+    if (what == PART_RESULTS_ALONE) {
+        UNROLL for (int m = 0; m < THREAD_QUADS; m++) y[m] = high[m];
+        return;
+    }
+    UNROLL for (int m = 0; m < THREAD_QUADS; m++)
+    {
+        UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] =
+            COMBINE(high[m].s[c], y[m].s[c], v->done, (i64)1 << (v->top + v->more));
+    }
+}
+
+/* Stores y in `states`. */
+fn void store_quads(GLOBAL four *states, const four *y, const quad_places *at)
+{
+    UNROLL for (int m = 0; m < THREAD_QUADS; m++)
+    {
+        if (at->exist >> m & 1) states[at->first + m * at->step] = y[m];
+    }
+}
+
+/* ---- a tile of neighbouring items (tile.cl) ---- */
+
+/* What a thread keeps in registers. */
+typedef struct {
+    four y[THREAD_QUADS];
+} quads_registers;
+enum { quads_items = QUAD_ITEMS };
+
+fn tile_range quads_tiles(quads_registers *r, const launch *l) { return strided_tiles(l); }
+
+fn int quads_prefetches(LOCAL const tile *p, const launch *l)
+{
+    return l->what != PART_RESULTS_ALONE;
+}
+
+/* The array where Y_0 begins. */
+fn LOCAL four *first_array(LOCAL u8 *memory, const launch *l)
+{
+    return (LOCAL four *)memory + (l->of.width & 1 && l->top ? 0 : l->kept) * ARRAY_QUADS;
+}
+
+/* Y_0 of a tile. */
+fn void quads_load(LOCAL u8 *memory, quads_registers *r, LOCAL const tile *p, const launch *l)
+{
+    LOCAL state *const z = (LOCAL state *)first_array(memory, l);
+    const int me = thread_index();
+    if (SKIPS && l->what == PART_RESULTS_ALONE) return; /* no items are needed */
+    if (p->dense_items) {
+        enum { MANY = QUAD_ITEMS / WINDOW_THREADS };
+        elem e[MANY];
+        const i64 item = p->lo + l->of.shift + me;
+        UNROLL for (int k = 0; k < MANY; k++) e[k] = DENSE_ITEM(p, l, me + k * WINDOW_THREADS);
+        UNROLL for (int k = 0; k < MANY; k++) z[k * WINDOW_THREADS + place_of(me)] =
+            lift(e[k], item + k * WINDOW_THREADS, l->b.p);
+    } else {
+        load_items(z, 1, p, l);
+    }
+}
+
+/* Doubles quad m from Y_0 to Y_1, and to Y_2 if w has a level 2. right: the next quad. */
+fn void first_levels(four *y, four right, int top, LOCAL four *keep_1, int q)
+{
+    const state one = TWIN(right.s[0], right.s[1], 1), two = TWIN(right.s[1], right.s[2], 1);
+    UNROLL for (int c = 0; c < 3; c++) y->s[c] = TWIN(y->s[c], y->s[c + 1], 1);
+    y->s[3] = TWIN(y->s[3], right.s[0], 1);
+    if (top > 1) {
+        if (keep_1) put_four(keep_1, q, *y);
+        y->s[0] = TWIN(y->s[0], y->s[2], 2), y->s[1] = TWIN(y->s[1], y->s[3], 2);
+        y->s[2] = TWIN(y->s[2], one, 2), y->s[3] = TWIN(y->s[3], two, 2);
+    }
+}
+
+fn void quads_fold(LOCAL u8 *memory, quads_registers *r, LOCAL const tile *p,
+                   LOCAL const borders *d, const launch *l)
+{
+    LOCAL four *const z = (LOCAL four *)memory, *const y0 = first_array(memory, l);
+    levels v;
+    v.w = (int)l->of.width, v.top = l->top, v.kept = l->kept, v.more = 0, v.done = l->of.shift;
+    UNROLL for (int m = 0; m < THREAD_QUADS; m++)
+    {
+        const int q = quad_number(m);
+        r->y[m] = get_four(y0, q);
+        if (v.top)
+            first_levels(&r->y[m], quad_at(y0, q + 1, m, 1), v.top,
+                         v.w & 2 ? z + (v.w & 1) * ARRAY_QUADS : 0, q);
+    }
+    double_quads(z, r->y, &v, 2, (v.w & 1) + (v.w >> 1 & 1), 0);
+    BARRIER();
+
+    quad_places at;
+    at.first = p->done / QUAD + thread_index(), at.step = WINDOW_THREADS, at.exist = 0;
+    UNROLL for (int m = 0; m < THREAD_QUADS; m++) at.exist |= (quad_number(m) * QUAD < p->results)
+                                                              << m;
+    fold_onto(r->y, l->what, l->states, &at, &v);
+    fold_bits(z, r->y, &v);
+    if (l->what == PART_LEVEL) store_quads(l->states, r->y, &at);
+}
+
+#if OP_LANES == 1
+/* The results of a quad of windows, which begins at window q. */
+fn void lower_quad(result *x, LOCAL const tile *p, LOCAL const borders *d, const launch *l, int q,
+                   const four *v)
+{
+    const i64 w = length_in(l->of);
+    const real length = (real)w;
+    UNROLL for (int c = 0; c < QUAD; c++) x[c] = lower(v->s[c], length, p->lo + q + c, l->b.p);
+    if (!p->inside && (l->b.flags & OFFSETS) && q < p->results) {
+        const int cut = cut_windows(p, d, l->b, q, (int)w);
+        UNROLL for (int c = 0; c < QUAD; c++) x[c] = cut >> c & 1 ? empty(l->b.p) : x[c];
+    } else if (!p->inside && !(l->b.flags & OFFSETS) && until_border_of_rows(p, q) < w + QUAD - 1) {
+        /* For rows this is faster than cut_windows. */
+        UNROLL for (int c = 0; c < QUAD; c++) x[c] =
+            until_border_of_rows(p, q + c) < w ? empty(l->b.p) : x[c];
+    }
+}
+#endif
+
+/* Stores the results of quad q, of four windows at a time. */
+fn void store_quad(LOCAL const tile *p, LOCAL const borders *d, const launch *l, int q,
+                   const four *v)
+{
+#if OP_LANES == 1
+    const int row = q - lane_index() * QUAD; /* of the first quad of the warp */
+    result x[QUAD];
+    lower_quad(x, p, d, l, q, v);
+    if (SKIPS && row + LANES * QUAD <= p->results) {
+        store_row(p->out + row * (i64)sizeof(result), x);
+        return;
+    }
+    GLOBAL result *to = (GLOBAL result *)p->out + q;
+    UNROLL for (int c = 0; c < QUAD; c++)
+    {
+        if (q + c < p->results) to[c] = x[c];
+    }
+#endif
+}
+
+/* Stores results four windows at a time (p->quads), or one by one from local memory. */
+fn void quads_store(LOCAL u8 *memory, quads_registers *r, LOCAL const tile *p,
+                    LOCAL const borders *d, const launch *l)
+{
+    const int by_quads = p->quads && l->what != PART_LEVEL;
+    LOCAL four *const z = (LOCAL four *)memory;
+    if (by_quads) {
+        UNROLL for (int m = 0; m < THREAD_QUADS; m++)
+            store_quad(p, d, l, quad_number(m) * QUAD, &r->y[m]);
+    }
+    if (SKIPS && (by_quads || l->what == PART_LEVEL)) return;
+
+    BARRIER();
+    UNROLL for (int m = 0; m < THREAD_QUADS; m++) put_four(z, quad_number(m), r->y[m]);
+    BARRIER();
+    if (l->what != PART_LEVEL && !by_quads) store_items(p, d, l, (LOCAL const state *)z, 1);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ * The loop of a block over its tiles: load -> levels -> store. A schedule is a way to make and fold
+ * the levels of a tile. gpu/tuning.def and gpu/window/ say which schedule takes a call, and
+ * gpu/program.c puts its text into the program and defines TL_SCHEDULE as its name:
+ *
+ *   quads    quads.cl     levels in quads of neighbouring items; windows of their whole length
+ *   passes   passes.cl    a high radix, states of up to 8 bytes
+ *   digits   digits.cl    radix 8, larger states
+ *   stream   stream.cl    long windows; a block goes along the sequence
+ *   cut      cut.cl       any windows, also those that an edge cuts off
+ *
+ * A schedule S has a type S_registers, the number S_items of items in a tile, and:
+ *
+ *   S_tiles(r, l)                 the tiles of this block
+ *   S_prefetches(p, l)            false: tile p needs no items, or S loads them early
+ *   S_load(memory, r, p, l)       items to local memory. A barrier follows
+ *   S_fold(memory, r, p, d, l)    makes the levels and folds them
+ *   S_store(memory, r, p, d, l)   results, or states. A barrier follows
+ *
+ * memory: local memory, whose size the host gives; r: registers of a thread; p, d: the tile and its
+ * borders; l: the launch. */
+#define SCHEDULE_NAME(schedule, name) schedule##_##name
+#define SCHEDULE_OF(schedule, name)   SCHEDULE_NAME(schedule, name)
+#define OF_SCHEDULE(name)             SCHEDULE_OF(TL_SCHEDULE, name)
+
+/* tiles, cuts: of this turn and of the next one, which is prepared meanwhile. */
+fn void compute_tiles(LOCAL u8 *memory, LOCAL tile *tiles, LOCAL borders *cuts, const launch *l)
+{
+    enum { ITEMS = OF_SCHEDULE(items) };
+    OF_SCHEDULE(registers) r;
+    const tile_range all = OF_SCHEDULE(tiles)(&r, l);
+    const int me = thread_index();
+    int turn = 0;
+    if (me == 0 && all.first < all.end)
+        set_tile(&tiles[0], l, all.first, start_of_tile(l->b, all.first), ITEMS);
+    clear_borders(&cuts[0], l->b);
+    BARRIER();
+    if (all.first < all.end) set_borders(&cuts[0], &tiles[0], l->b);
+
+    for (i64 job = all.first; job < all.end; job += all.step, turn ^= 1) {
+        LOCAL const tile *const p = &tiles[turn];
+        LOCAL tile *const after = &tiles[turn ^ 1];
+        const i64 next = job + all.step;
+        const tile_start start = start_of_tile(l->b, next < all.end ? next : job);
+        OF_SCHEDULE(load)(memory, &r, p, l);
+        clear_borders(&cuts[turn ^ 1], l->b);
+        if (me == 0 && next < all.end) set_tile(after, l, next, start, ITEMS);
+        BARRIER();
+
+        if (next < all.end) set_borders(&cuts[turn ^ 1], after, l->b);
+        if (next < all.end && OF_SCHEDULE(prefetches)(after, l)) prefetch_tile(after, ITEMS);
+        OF_SCHEDULE(fold)(memory, &r, p, &cuts[turn], l);
+        OF_SCHEDULE(store)(memory, &r, p, &cuts[turn], l);
+        BARRIER();
+    }
+}
+
+#define WINDOW_PARAMETERS PARAMETERS_OF(WINDOW)
+#define TILES_PARAMETERS  PARAMETERS_OF(TILES)
+KERNEL_OF(window_tile)
+{
+    LAUNCH_OF_PARAMETERS;
+    SHARED tile tiles[2];
+    SHARED borders cuts[2];
+    if (TL_FLAT) l.b.seqs = 1, l.b.flags = 0;
+    compute_tiles((LOCAL u8 *)ROOM_OF_PARAMETER, tiles, cuts, &l);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ * Launches of tiles of windows (gpu/kernel/window/tile.cl). */
+#include "window.h"
+#include "gpu/kernel/constants.h"
+#include <assert.h>
+
+tl_levels tl_levels_of(int64_t w, int from)
+{
+    assert(w > 0 && from != 1);
+    /* the two buffers that levels alternate between */
+    int unkept[2] = {from == 0 && (!(w & 1) || w == 1), 0};
+    tl_levels l = {.top = 63 - __builtin_clzll((unsigned long long)w),
+                   .kept = __builtin_popcountll((unsigned long long)w) - 1};
+    for (int k = from ? from : 2; k < l.top; k++)
+        if (!(w >> k & 1)) unkept[!(k & 1)] = 1;
+    l.arrays = l.kept + (unkept[1] ? 2 : unkept[0]);
+    return l;
+}
+
+int64_t tl_windows_of(const tl_window_call *c)
+{
+    const int64_t count = c->b->elements - (c->g->valid ? c->w - 1 : 0);
+    return count > 0 ? count : 0;
+}
+
+int64_t tl_window_before(const tl_window_call *c) { return c->g->valid ? 0 : c->g->before; }
+
+tl_arguments_windows_part tl_window_arguments(const tl_geometry *g)
+{
+    return TL_ARGUMENTS(windows_part, .before = tl_i64(g->before), .after = tl_i64(g->after),
+                        .valid = tl_i64(g->valid), .least = tl_i64(g->least));
+}
+
+tl_arguments_tiles_part tl_tiles_arguments(const tl_window_call *c, const tl_batch *b,
+                                           const tl_schedule *s, const tl_part *p, int64_t jobs,
+                                           int edges)
+{
+    assert(s->each > 0 && p->width > 0 && p->shift + p->width <= c->w);
+    return TL_ARGUMENTS(tiles_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                        .results = tl_results_arguments(c->r), .windows = tl_window_arguments(c->g),
+                        .count = tl_i64(p->count), .jobs = tl_i64(jobs), .each = tl_i64(s->each),
+                        .edges = tl_i64(edges), .top_level = tl_i64(s->levels.top),
+                        .kept_levels = tl_i64(s->levels.kept), .states = tl_memory_of(p->states),
+                        .what = tl_i64(p->what), .at = tl_i64(p->at), .shift = tl_i64(p->shift),
+                        .width = tl_i64(p->width));
+}
+
+/* For segments: sets b->first to what the tiles of a launch need to know of borders; the caller
+ * frees it. */
+static tally_status find_tile_firsts(const tl_window_call *c, tl_batch *b, const tl_part *p,
+                                     int64_t each, int64_t jobs)
+{
+    tl_built program = {0};
+    const tl_launch l = {c->d, c->ctx, &program};
+    b->first = (tl_memory){0};
+    if (!b->listed) return TALLY_OK;
+    tally_status status = tl_gpu_program(c->d, c->ctx, b->plan->op, "window", &program);
+    if (!status) status = tl_gpu_take(c->d, c->ctx, (size_t)jobs * 2 * sizeof(int64_t), &b->first);
+    if (status) return status;
+    return TL_GO(&l, tile_firsts, (jobs + WINDOW_THREADS - 1) / WINDOW_THREADS,
+                 .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .at = tl_i64(p->at),
+                 .each = tl_i64(each), .jobs = tl_i64(jobs), .first = tl_memory_of(&b->first));
+}
+
+tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, const tl_part *p,
+                             int edges)
+{
+    const int64_t jobs = (p->count + s->each - 1) / s->each,
+                  blocks = s->resident && s->resident < jobs ? s->resident : jobs;
+    assert(s->local_bytes > 0 && s->local_bytes <= c->d->gpu->calls->local_bytes(c->d->gpu));
+    tl_built program = {0};
+    const tl_launch l = {c->d, c->ctx, &program};
+    tl_batch b = *c->b;
+    if (!jobs) return TALLY_OK;
+    tally_status status = find_tile_firsts(c, &b, p, s->each, jobs);
+    if (!status) status = tl_gpu_program(c->d, c->ctx, b.plan->op, s->shape, &program);
+    if (!status)
+        status =
+            TL_GO(&l, window_tile, blocks, .tiles = tl_tiles_arguments(c, &b, s, p, jobs, edges),
+                  .local_bytes = tl_room(s->local_bytes));
+    tl_gpu_give(c->d, &b.first);
+    return status;
+}
