@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Runs what README.md, doc/start.md and doc/inputs.md show; README.md is short, and its pictures are what the tables say. A fenced block marked sh is run line by line in a folder of its own that has data/ and
+# Runs what README.md, doc/start.md, doc/from.md and doc/inputs.md show; README.md is short, and its pictures are what the tables say. A fenced block marked sh is run line by line in a folder of its own that has data/ and
 # examples/; a line that ends in "# WORDS" must print WORDS as its first line. A block marked c is compiled and run; the
 # words of a comment on its printf line are its output. A block marked python is run by test_python.sh. Of a block without a
 # mark, which would install something or run everything, the first word of each line must be a file here or a known tool.
@@ -13,7 +13,8 @@ fail() {
     echo "readme: $*"
     bad=1
 }
-shown=("$TALLY_SOURCE/README.md" "$TALLY_SOURCE/doc/start.md" "$TALLY_SOURCE/doc/inputs.md")
+shown=("$TALLY_SOURCE/README.md" "$TALLY_SOURCE/doc/start.md" "$TALLY_SOURCE/doc/from.md"
+    "$TALLY_SOURCE/doc/inputs.md")
 block() { awk -v mark="$1" '$0 == "```" mark { on = 1; next } /^```/ { on = 0 } on' "${shown[@]}"; }
 
 while IFS= read -r line; do
