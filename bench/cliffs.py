@@ -5,7 +5,7 @@
     cliffs.py report FILE [--worst N] [--html MAP.html] [--colour auto|always|never]
                                   the worst cells, loops that were no ceilings, call costs, and the map as text
     cliffs.py page FILE...        writes the paragraph of doc/performance.md from these tables
-    cliffs.py check               does doc/performance.md say what the tables say that it names, and reasons.csv why any of their
+    cliffs.py check               does doc/performance.md say what its tables say, and reasons.csv why any of their
                                   cells is below the floor? Exit 1 if not
 
 Only the standard library. Of a cell that a file has twice the last row counts.

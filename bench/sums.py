@@ -10,6 +10,7 @@ numbers are those of examples/generate.c.
 bench/charts.py draws the picture of README.md from the table. For another machine's programs (an emulator), CC names
 the compiler and RUN what starts a program: RUN="qemu-aarch64-static -L FOLDER".
 """
+
 import argparse
 import csv
 import json
@@ -22,10 +23,17 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 COUNT = 1 << 20
-FLAGS = {"sse2": [], "avx2": ["-mavx2", "-mfma"], "neon": [],
-         "avx512": ["-mavx512f", "-mavx512vl", "-mfma", "-mprefer-vector-width=512"]}
+FLAGS = {
+    "sse2": [],
+    "avx2": ["-mavx2", "-mfma"],
+    "neon": [],
+    "avx512": ["-mavx512f", "-mavx512vl", "-mfma", "-mprefer-vector-width=512"],
+}
 # what keeps a library from wider vectors: NumPy's switch, and the processor that OpenBLAS is told to see
-NUMPY_OFF = {"sse2": "AVX2 FMA3 X86_V3 AVX512F AVX512CD AVX512_SKX X86_V4", "avx2": "AVX512F AVX512CD AVX512_SKX X86_V4"}
+NUMPY_OFF = {
+    "sse2": "AVX2 FMA3 X86_V3 AVX512F AVX512CD AVX512_SKX X86_V4",
+    "avx2": "AVX512F AVX512CD AVX512_SKX X86_V4",
+}
 BLAS_CORE = {"sse2": "Nehalem", "avx2": "Haswell", "avx512": "SkylakeX"}
 
 
@@ -63,7 +71,9 @@ def loops(o, data, folder):
         program = os.path.join(folder, "sums")
         flags = ["-Ofast", *FLAGS[o.isa], *more]
         built = ask([*cc, *flags, "-static", os.path.join(HERE, "sums.c"), "-o", program])
-        bits = built is not None and ask([*run, program, data], env={**os.environ, "OMP_NUM_THREADS": str(o.threads)})
+        bits = built is not None and ask(
+            [*run, program, data], env={**os.environ, "OMP_NUM_THREADS": str(o.threads)}
+        )
         if bits:
             yield tool, f"gcc {version}", " ".join(flags), bits
 

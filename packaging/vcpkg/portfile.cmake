@@ -5,7 +5,8 @@ vcpkg_extract_source_archive(SOURCE_PATH ARCHIVE "${ARCHIVE}")
 
 string(COMPARE EQUAL "${VCPKG_LIBRARY_LINKAGE}" "dynamic" shared)
 vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}"
-                      OPTIONS -DBUILD_SHARED_LIBS=${shared} -DBUILD_TESTING=OFF -DTALLY_TOOLS=OFF -DTALLY_CUDA_KERNELS=none)
+                      OPTIONS -DBUILD_SHARED_LIBS=${shared} -DBUILD_TESTING=OFF -DTALLY_TOOLS=OFF
+                              -DTALLY_CUDA_KERNELS=none)
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/tally)
 vcpkg_fixup_pkgconfig()

@@ -36,9 +36,10 @@ static const char *no_kernels(void)
 
     if (tl_isa_runs(tl_isa_widest())) return "";
     isa_names(names, sizeof names, 0);
-    snprintf(why, sizeof why,
-             "tally was built for %s, which this processor does not have: build it for this machine",
-             names);
+    snprintf(
+        why, sizeof why,
+        "tally was built for %s, which this processor does not have: build it for this machine",
+        names);
     return why;
 }
 
