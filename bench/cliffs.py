@@ -4,8 +4,8 @@
 
     cliffs.py report FILE [--worst N] [--html MAP.html] [--colour auto|always|never]
                                   the worst cells, loops that were no ceilings, call costs, and the map as text
-    cliffs.py readme FILE...      writes the speed paragraph of README.md from these tables
-    cliffs.py check               does README.md say what the tables say that it names, and reasons.csv why any of their
+    cliffs.py page FILE...        writes the paragraph of doc/performance.md from these tables
+    cliffs.py check               does doc/performance.md say what its tables say, and reasons.csv why any of their
                                   cells is below the floor? Exit 1 if not
 
 Only the standard library. Of a cell that a file has twice the last row counts.
@@ -20,7 +20,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
-README = os.path.join(ROOT, "README.md")
+PAGE = os.path.join(ROOT, "doc", "performance.md")
 ABOVE = 1.03  # more than this of its ceiling: the ceiling was none
 # At least this ratio: background, text, number of the terminal's colour. Blue is fast, red is slow; the light middle
 # keeps them apart for people who cannot tell red from green, and every cell has its number.
@@ -274,7 +274,7 @@ def report(args):
         print(f"the map: {args.html}")
 
 
-# ---- README ----
+# ---- the paragraph of doc/performance.md ----
 
 BEGIN, END = "<!-- cliffs:", "<!-- /cliffs -->"
 # what the paragraph names, where the table has it: words, operator, type, shape, view
@@ -300,7 +300,7 @@ def sentence(table):
     low = sum(r < BARS[table.kind] for r in cells)
     worst = [f"{c['op']} {c['dtype']} {c['shape']} {c['view']} {c['size']} {c['ratio']:.3f}"
              for c in sorted(table.full, key=lambda c: c["ratio"])[:3]]
-    name = os.path.relpath(table.path, ROOT)
+    name = os.path.relpath(table.path, os.path.dirname(PAGE))
     half = statistics.median(cells)
     return (f"{table.machine()}, {where}, arrays in memory{table.busy()}: "
             f"{', '.join(parts)}. Of all {len(cells)} cells of "
@@ -310,7 +310,7 @@ def sentence(table):
 
 def paragraph(paths):
     lines = [BEGIN + " " + " ".join(os.path.relpath(os.path.abspath(p), ROOT) for p in paths) +
-             " (written by bench/cliffs.py readme) -->",
+             " (written by bench/cliffs.py page) -->",
              "Speed as a fraction of the ceiling, the best loop that reads and writes the same bytes in the same run:",
              ""]
     for p in paths:
@@ -329,28 +329,28 @@ def wrap(text, width=118):
     return lines + [line]
 
 
-def parts_of_readme():
-    text = open(README, encoding="utf-8").read()
+def parts_of_page():
+    text = open(PAGE, encoding="utf-8").read()
     begin, end = text.find(BEGIN), text.find(END)
     if begin < 0 or end < begin:
-        sys.exit(f"cliffs.py: README.md has no '{BEGIN}' with '{END}' after it")
+        sys.exit(f"cliffs.py: doc/performance.md has no '{BEGIN}' with '{END}' after it")
     end += len(END)
     return text[:begin], text[begin:end], text[end:]
 
 
-def readme(args):
-    before, _, after = parts_of_readme()
-    with open(README, "w", encoding="utf-8") as f:
+def page(args):
+    before, _, after = parts_of_page()
+    with open(PAGE, "w", encoding="utf-8") as f:
         f.write(before + paragraph(args.files) + after)
 
 
 def check(_):
-    _, now, _ = parts_of_readme()
+    _, now, _ = parts_of_page()
     names = now[len(BEGIN):now.index("(")].split()
     want = paragraph([os.path.join(ROOT, n) for n in names])
     if now != want:
-        sys.exit(f"cliffs.py: README.md says something else than {' and '.join(names)}: "
-                 f"bench/cliffs.py readme {' '.join(names)}\n--- README.md\n{now}\n--- the tables\n{want}")
+        sys.exit(f"cliffs.py: doc/performance.md says something else than {' and '.join(names)}: "
+                 f"bench/cliffs.py page {' '.join(names)}\n--- doc/performance.md\n{now}\n--- the tables\n{want}")
     rows = reasons()
     for n in names:
         unsaid = low_by_reason(Table(os.path.join(ROOT, n)), rows).get(None)
@@ -360,8 +360,8 @@ def check(_):
     for row in rows:
         if not row["used"]:
             sys.exit(f"cliffs.py: bench/reasons.csv: {row['kind']} {' '.join(row[k] for k in WHICH)}: no table of "
-                     "README.md has this cell below the floor: take the row out")
-    print(f"README.md and {' and '.join(names)} agree")
+                     "doc/performance.md has this cell below the floor: take the row out")
+    print(f"doc/performance.md and {' and '.join(names)} agree")
 
 
 def main():
@@ -373,9 +373,9 @@ def main():
     p.add_argument("--html")
     p.add_argument("--colour", choices=("auto", "always", "never"), default="auto")
     p.set_defaults(run=report)
-    p = verbs.add_parser("readme")
+    p = verbs.add_parser("page")
     p.add_argument("files", nargs="+")
-    p.set_defaults(run=readme)
+    p.set_defaults(run=page)
     verbs.add_parser("check").set_defaults(run=check)
     args = parser.parse_args()
     args.run(args)

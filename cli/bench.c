@@ -15,7 +15,7 @@ typedef struct problem {
     int64_t n, width;
     tally_operator_info info;
     int64_t bytes, calls; /* bytes that one call reads and writes; calls in one timed run */
-    double median, best, ceiling;
+    double median, best, ceiling, ceiling_best;
 } problem;
 
 static const char *const tour[] = {
@@ -138,6 +138,7 @@ static int measure(tally *ctx, problem *p, void *data, void *out, int64_t runs)
         p->median = median(times, runs);
         p->best = times[0];
         p->ceiling = median(limits, runs);
+        p->ceiling_best = limits[0];
     }
     ceiling_close(&c);
     return code;
@@ -157,6 +158,16 @@ static int bench_one(tally *ctx, problem *p, int64_t runs)
     }
     free(data);
     free(to);
+    return code;
+}
+
+int bench_speed(tally *ctx, const char *word, int64_t runs, bench_figure *figure)
+{
+    problem p;
+    int code = parse(&p, word, ctx);
+
+    if (!code) code = bench_one(ctx, &p, runs);
+    if (!code) *figure = (bench_figure){p.bytes, p.best, p.ceiling_best};
     return code;
 }
 

@@ -387,6 +387,14 @@ int print_table(FILE *f, const answer *answers, int files, const look *o);
 void digest_of(const answer *a, const result *r, char *buffer); /* writes 65 characters */
 const char *lane_name(const char *op, int lanes, int lane, char *buffer, size_t bytes);
 
+/* ---- bench.c --------------------------------------------------------------------------------- */
+typedef struct bench_figure {
+    int64_t bytes;           /* that one call reads and writes */
+    double seconds, ceiling; /* best times: of a call, and of the memory's best loop for them */
+} bench_figure;
+/* Measures a problem, as in sum:f32:reduce:2^24, `runs` times (1 to 1001). */
+int bench_speed(tally *ctx, const char *word, int64_t runs, bench_figure *figure);
+
 /* ---- json.c ---------------------------------------------------------------------------------- */
 void print_json_string(FILE *f, const char *text);
 void print_json_value(FILE *f, tally_dtype dtype, const void *value);

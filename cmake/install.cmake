@@ -11,7 +11,7 @@ install(FILES include/tally.h include/tally_stream.h include/tally_file.h includ
               include/tally_mpi.h include/tally_mpi_ranks.h include/tally_mpi_elements.h include/tally_mpi_nccl.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY fortran DESTINATION ${CMAKE_INSTALL_DATADIR}/tally)
-install(FILES LICENSE README.md CHANGELOG.md SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE README.md CHANGELOG.md SECURITY.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY doc data reference DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY ladder/doc ladder/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}/ladder)
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN expected EXCLUDE)

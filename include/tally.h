@@ -51,7 +51,7 @@ extern "C" {
 #endif
 
 #define TALLY_VERSION_MAJOR 0
-#define TALLY_VERSION_MINOR 2
+#define TALLY_VERSION_MINOR 3
 #define TALLY_VERSION_PATCH 0
 
 /* ---- 1 conventions ------------------------------------------------------------------------------

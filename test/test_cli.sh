@@ -210,7 +210,7 @@ same 'seq 1 70000 | tally window mean -w 5e2 --edges valid | tail -n 1' 'seq 695
 
 # ---- json ----
 for c in 'reduce sum,max,minmax nan.npy' 'reduce sum m.npy c.npy' 'reduce minmax --axis 0 m.npy' 'scan sum nan.npy' 'scan minmax m.npy' \
-    'window mean -w 2 m.npy' 'scan sum m.npy -o j.npy' 'scan sum m.npy --digest' 'reduce mean --digest m.npy' 'devices' 'ops' 'ops ema' \
+    'window mean -w 2 m.npy' 'scan sum m.npy -o j.npy' 'scan sum m.npy --digest' 'reduce mean --digest m.npy' 'devices' 'doctor --runs 1 --cases 5' 'ops' 'ops ema' \
     'ops --dtype u8' 'verify --cases 3' 'bench sum:f32:reduce:2^10 sum:f32:scan:2^10 --runs 2' 'reduce sum empty.npy'; do
     has "tally ${c%% *} --json ${c#"${c%% *}"} | python3 -m json.tool" '.'
 done
@@ -249,7 +249,7 @@ has 'tally -V' '^tally '
 # ---- help, manual, completions ----
 has 'tally --help' 'usage: tally VERB'
 has 'tally help' 'usage: tally VERB'
-for v in reduce scan window ladder devices verify bench ops help; do
+for v in reduce scan window ladder devices doctor verify bench ops help; do
     same "tally $v --help" "tally help $v"
     ok "tally help $v" "$(cat "$here/cli/help_$v.out" 2>/dev/null)"
     ok "tally help $v | sed -n '/^examples/,/^options/p' | grep -c '  # '" 3
@@ -257,7 +257,7 @@ done
 if command -v mandoc >/dev/null; then
     tally help --man >tally.1
     ok 'mandoc -T lint -W warning tally.1' ''
-    ok 'mandoc -O width=58 tally.1 | col -b | sed -n "/SYNOPSIS/,/DESCRIPTION/p" | grep -cE "^ *tally [a-z]+ .*(\||\[OPTION\.\.\.\])$"' 10
+    ok 'mandoc -O width=58 tally.1 | col -b | sed -n "/SYNOPSIS/,/DESCRIPTION/p" | grep -cE "^ *tally [a-z]+ .*(\||\[OPTION\.\.\.\])$"' 11
 fi
 if man --version 2>/dev/null | grep -q "^man "; then has 'tally help --man >tally.1; man -l tally.1 2>/dev/null || man ./tally.1' 'COMMON OPTIONS'; fi
 complete='source <(tally help --completion bash); c() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tally; echo "${COMPREPLY[*]}"; }'
@@ -276,8 +276,8 @@ if command -v fish >/dev/null; then ok "fish -c 'source c.fish; complete -C \"ta
 
 # ---- usage errors: exit 2 ----
 ops=$(tally ops x 2>&1 | sed 's/.*choices: //')
-bad 2 'tally reduc' "tally: there is no verb 'reduc'; did you mean 'reduce'? choices: reduce, scan, window, fragment, ladder, devices, verify, bench, ops, help"
-bad 2 'tally help xyz' "tally: there is no verb 'xyz'; choices: reduce, scan, window, fragment, ladder, devices, verify, bench, ops, help"
+bad 2 'tally reduc' "tally: there is no verb 'reduc'; did you mean 'reduce'? choices: reduce, scan, window, fragment, ladder, devices, doctor, verify, bench, ops, help"
+bad 2 'tally help xyz' "tally: there is no verb 'xyz'; choices: reduce, scan, window, fragment, ladder, devices, doctor, verify, bench, ops, help"
 bad 2 'tally reduce summ a.txt' "tally: there is no operator 'summ'; did you mean 'sum'? choices: $ops"
 bad 2 'tally scan frobnicate a.txt' "tally: there is no operator 'frobnicate'; choices: $ops"
 bad 2 'tally window maen -w 2 a.txt' "tally: there is no operator 'maen'; did you mean 'mean'? choices: $ops"

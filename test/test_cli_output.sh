@@ -144,7 +144,7 @@ done
 
 # ---- what a terminal gets to see ----
 bad 1 'tally reduce sum $'"'a\\e[31mb\\n\\xff\\xe2\\x80\\xae\\xc3\\xa9'" $'tally: a\\x1b[31mb\\n\\xff\\xe2\\x80\\xae\xc3\xa9: No such file or directory'
-bad 2 'tally $'"'\\e]0;x\\a'" "tally: there is no verb '\\x1b]0;x\\x07'; choices: reduce, scan, window, fragment, ladder, devices, verify, bench, ops, help"
+bad 2 'tally $'"'\\e]0;x\\a'" "tally: there is no verb '\\x1b]0;x\\x07'; choices: reduce, scan, window, fragment, ladder, devices, doctor, verify, bench, ops, help"
 bad 2 'printf "\e[2Ja,b\n1,2\n" | tally reduce sum --column c --format csv' "tally: standard input: no column 'c'; the columns are 1 '\\x1b[2Ja', 2 'b'"
 bad 2 'tally scan sum --init $'"'\\e[2J'"' a.txt' "tally: --init is '\\x1b[2J', which is not a value of f64, the output of sum"
 strange=$'s\e[31m\t\xff\xc3\xa9"n.txt'

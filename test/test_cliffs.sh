@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The cliff finder (bench/cliffs) on a few cells: it builds, checks bits, writes its table, the map and the report, and
-# goes on where it was stopped; README.md says what the recorded tables say. Never how fast anything is.
+# goes on where it was stopped; doc/performance.md says what the recorded tables say. Never how fast anything is.
 set -uo pipefail
 bad=0
 fail() {
@@ -9,7 +9,7 @@ fail() {
     bad=1
 }
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
-python3 "$TALLY_SOURCE/bench/cliffs.py" check || fail "README.md and the tables"
+python3 "$TALLY_SOURCE/bench/cliffs.py" check || fail "doc/performance.md and the tables"
 if [ -n "${TALLY_SANITIZE-}" ]; then exit $bad; fi # the benchmark is not built with sanitizers
 
 rm -rf cliffs && mkdir cliffs && cd cliffs || exit 1
@@ -61,19 +61,19 @@ for case in "reduce flat" "scan columns=16" "window=5 segments=20"; do
 done
 grep -q '^cpu' liar.csv && fail "a wrong result is in the table"
 
-# a table whose words README has not: the check sees it
-mkdir -p copy/bench && cp "$TALLY_SOURCE/bench/cliffs.py" "$TALLY_SOURCE/bench/cells.def" "$TALLY_SOURCE/bench/reasons.csv" copy/bench/ && cp a.csv copy/bench/
-printf 'A\n<!-- cliffs: x (by hand) -->\n<!-- /cliffs -->\nZ\n' >copy/README.md
+# a table whose words the page has not: the check sees it
+mkdir -p copy/bench copy/doc && cp "$TALLY_SOURCE/bench/cliffs.py" "$TALLY_SOURCE/bench/cells.def" "$TALLY_SOURCE/bench/reasons.csv" copy/bench/ && cp a.csv copy/bench/
+printf 'A\n<!-- cliffs: x (by hand) -->\n<!-- /cliffs -->\nZ\n' >copy/doc/performance.md
 check() { python3 copy/bench/cliffs.py check 2>&1; }
 head -n 4 "$TALLY_SOURCE/bench/reasons.csv" >copy/bench/none.csv # its comments and its first line
 awk -F, -v OFS=, '/^cpu,/ { $16 = "0.9" } 1' a.csv >copy/bench/a.csv
 cp copy/bench/none.csv copy/bench/reasons.csv
-python3 copy/bench/cliffs.py readme copy/bench/a.csv && check >/dev/null || fail "writing a README"
-[ "$(sed -n '1p;$p' copy/README.md | tr -d '\n')" = AZ ] || fail "the rest of README"
+python3 copy/bench/cliffs.py page copy/bench/a.csv && check >/dev/null || fail "writing the paragraph"
+[ "$(sed -n '1p;$p' copy/doc/performance.md | tr -d '\n')" = AZ ] || fail "the rest of the page"
 # a reason excuses its own cell down to its own ratio, and no other
 awk -F, -v OFS=, '/^cpu,/ { $16 = $3 == "sum" && $4 == "i8" && $5 == "scan" && $6 == "rows=8" ? "0.1" : "0.9" } 1' \
     a.csv >copy/bench/low.csv
-python3 copy/bench/cliffs.py readme copy/bench/low.csv
+python3 copy/bench/cliffs.py page copy/bench/low.csv
 unsaid="low.csv: below the floor, and bench/reasons.csv does not say why: sum i8, scan, rows=8, dram, 1 thread 0.100"
 [[ $(check) == *"$unsaid" ]] || fail "a low cell without a reason"
 reason() { { cat copy/bench/none.csv && printf '%s\n' "$@"; } >copy/bench/reasons.csv; }
@@ -82,10 +82,10 @@ reason 'cpu,sum,i8,scan,rows=8,dram,0.11,a test' && [[ $(check) == *"$unsaid" ]]
 reason 'cpu,sum,i8,scan,rows=8,l2,0.10,a test' && [[ $(check) == *"$unsaid" ]] || fail "the reason of another cell"
 reason 'cpu,sum,*,scan,rows=8,dram,0.10,a test' && [[ $(check) == *"without wildcards" ]] || fail "a wildcard"
 reason 'cpu,sum,i8,scan,rows=8,dram,0.10,a' 'cpu,max,i8,scan,rows=8,dram,0.10,b' &&
-    [[ $(check) == *"max i8 scan rows=8 dram: no table of README.md has this cell below the floor"* ]] ||
+    [[ $(check) == *"max i8 scan rows=8 dram: no table of doc/performance.md has this cell below the floor"* ]] ||
     fail "a reason that nothing needs"
 cp copy/bench/none.csv copy/bench/reasons.csv
-python3 copy/bench/cliffs.py readme copy/bench/a.csv
-sed -i 's/worst/best/' copy/README.md
-python3 copy/bench/cliffs.py check >/dev/null 2>&1 && fail "a README that says something else is not seen"
+python3 copy/bench/cliffs.py page copy/bench/a.csv
+sed -i 's/worst/best/' copy/doc/performance.md
+python3 copy/bench/cliffs.py check >/dev/null 2>&1 && fail "a page that says something else is not seen"
 exit $bad

@@ -104,6 +104,18 @@ for shared in OFF ON; do
     [ $found = $shared ] || wrong "BUILD_SHARED_LIBS=$shared gives tally::tally the other library"
 done
 
+# a build for an instruction set that this machine has not: a sentence, not an illegal instruction
+sed -i -E 's/^ISA\(([a-z0-9]+), ([0-9]+), .*/ISA(\1, \2, 0)/; /^ +__builtin_cpu/d' copy/src/operator/isa.def
+inside inside "$work/copy" -DCMAKE_C_FLAGS=-O0 "-DTALLY_ISAS=$isa" -DBUILD_SHARED_LIBS=OFF
+cmake --build inside -j 2 >>cmake.log
+answer=$(inside/consumer 2>&1) && wrong "a build for another machine runs: $answer"
+[[ $answer == *"tally was built for $isa, which this processor does not have"* ]] || wrong "a build for another machine: $answer"
+
+# native is one that this machine has
+cmake -S "$TALLY_SOURCE" -B native -DTALLY_ISAS=native -DBUILD_TESTING=OFF >native.log 2>&1 && [ -e native/Makefile ] || wrong "TALLY_ISAS=native"
+[ "$(ls -d native/CMakeFiles/op_sum_*.dir | wc -l)" -eq 1 ] || wrong "TALLY_ISAS=native has $(ls -d native/CMakeFiles/op_sum_*.dir)"
+rm -r native
+
 # an instruction set that is none, and a list with commas: one sentence, before anything is compiled
 for isas in avx9 sse2,avx2; do
     cmake -S "$TALLY_SOURCE" -B none "-DTALLY_ISAS=$isas" >none.log 2>&1 && wrong "TALLY_ISAS=$isas is taken"

@@ -19,8 +19,22 @@ version=$(awk '/^#define TALLY_VERSION_/ { text = text dot $3; dot = "." } END {
 [[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || fail "tally.h says the version '$version'"
 [[ $("$TALLY_CLI" --version) == "tally $version "* ]] || fail "tally --version is not $version"
 head -n 1 $debian/changelog | grep -qF "tally ($version-" || fail "$debian/changelog does not begin with $version"
-[ "$(sed -nE 's/^## ([0-9.]+).*/\1/p' CHANGELOG.md | head -n 1)" = "$version" ] || fail "CHANGELOG.md does not begin with $version"
+[ "$(sed -nE 's/^## \[([0-9.]+)\] - 20.*/\1/p' CHANGELOG.md | head -n 1)" = "$version" ] || fail "CHANGELOG.md does not begin with $version"
+grep -qxF "version: $version" CITATION.cff || fail "CITATION.cff is not of $version"
+grep -vE '^### (Added|Changed|Deprecated|Removed|Fixed|Security)$|^## \[([0-9.]+\] - 20[0-9-]+|Unreleased\])$|^# Changelog$' CHANGELOG.md |
+    { ! grep '^#'; } || fail "CHANGELOG.md has headings that Keep a Changelog has not"
 grep -qF "find_package(tally ${version%.*} " test/consumer/CMakeLists.txt || fail "test/consumer asks for another version"
+
+# ---- what a reporter is asked for, and what is run for every change ----
+for word in 'tally doctor' 'tally devices' '--digest'; do
+    grep -qe "\`.*$word.*\`" .github/ISSUE_TEMPLATE/wrong-result.yml || fail "the form of reports does not ask for $word"
+done
+grep -q 'run: scripts/test$' .github/workflows/test.yml || fail "the workflow does not run scripts/test"
+if command -v python3 >/dev/null && python3 -c 'import yaml' 2>/dev/null; then
+    python3 -c 'import sys, yaml
+for path in sys.argv[1:]: yaml.safe_load(open(path))' .github/ISSUE_TEMPLATE/*.yml .github/workflows/*.yml CITATION.cff ||
+        fail "a file is no YAML"
+fi
 
 # ---- the symbols ----
 symbols=$debian/libtally0.symbols

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The Python package, with what is here: the extension over the shared library of this build, and python/tests/quick.py.
-# Nothing is downloaded; scripts/test-python is the whole test. Skipped where no Python has headers.
+# Before it the lines of README.md. Nothing is downloaded; scripts/test-python is the whole test. Skipped where no Python has headers.
 set -uo pipefail
 library=$TALLY_BUILD/libtally.so
 [ -e "$library" ] || { echo "skipped: this build has no shared library"; exit 77; }
@@ -24,4 +24,10 @@ printf '%s\n' *.c | xargs -P 2 -I{} "$CC" -std=gnu11 -O1 -fPIC -fvisibility=hidd
     -I"$include" -I"$TALLY_SOURCE/include" -c {} -o "$work/{}.o" || exit 1
 "$CC" -shared "$work"/*.o -o "$work/tally/_core.abi3.so" "$library" "-Wl,-rpath,$TALLY_BUILD" || exit 1
 cd "$work" || exit 1
-PYTHONPATH=$work PYTHONDONTWRITEBYTECODE=1 "$python" -X faulthandler "$TALLY_SOURCE/python/tests/quick.py"
+export PYTHONPATH=$work PYTHONDONTWRITEBYTECODE=1
+"$python" - "$TALLY_SOURCE/README.md" <<'END' || exit 1
+import doctest, sys
+failed, tried = doctest.testfile(sys.argv[1], module_relative=False)
+sys.exit(f"README.md: {failed} of {tried} lines of Python" if failed or tried < 5 else 0)
+END
+"$python" -X faulthandler "$TALLY_SOURCE/python/tests/quick.py"

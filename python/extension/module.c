@@ -111,6 +111,12 @@ static PyMethodDef methods[] = {{"reduce", FAST(pt_reduce)},
 static int fill(PyObject *module)
 {
     static atomic_int filled;
+    tally_device_info processors;
+
+    if (tally_device(0, &processors) == TALLY_OK && !processors.usable) {
+        PyErr_SetString(PyExc_ImportError, processors.reason);
+        return -1;
+    }
     if (atomic_exchange(&filled, 1)) {
         PyErr_SetString(PyExc_ImportError,
                         "tally._core can be loaded once in a process, by one interpreter");

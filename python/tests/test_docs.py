@@ -35,7 +35,7 @@ def test_docstrings():
         assert runner.failures == 0 and runner.tries > (8 if module is _fragment else 100) - 1
 
 
-@pytest.mark.parametrize("name", ["README.md", "nulls.md"])
+@pytest.mark.parametrize("name", ["README.md", "nulls.md", "../README.md"])
 def test_pages(name):
     assert doctest.testfile(str(HERE / name), module_relative=False).failed == 0
 

@@ -29,14 +29,29 @@ static void isa_names(char *to, size_t room, int only_running)
                 (size_t)snprintf(to + used, room - used, "%s%s", used ? " " : "", tl_isa_name(i));
 }
 
+/* Why no kernel of this build runs on this machine; "" if one does. */
+static const char *no_kernels(void)
+{
+    static _Thread_local char names[64], why[160];
+
+    if (tl_isa_runs(tl_isa_widest())) return "";
+    isa_names(names, sizeof names, 0);
+    snprintf(
+        why, sizeof why,
+        "tally was built for %s, which this processor does not have: build it for this machine",
+        names);
+    return why;
+}
+
 static int describe(int index, tally_device_info *info)
 {
     static _Thread_local char names[64], text[96];
     if (index != 0) return 0;
+    const char *const reason = no_kernels();
     isa_names(names, sizeof names, 1);
     snprintf(text, sizeof text, "this computer's processors, %s kernels",
              tl_isa_name(tl_isa_widest()));
-    *info = (tally_device_info){"cpu", text, 1, "", tl_processors(), names};
+    *info = (tally_device_info){"cpu", text, !reason[0], reason, tl_processors(), names};
     return 1;
 }
 
@@ -94,6 +109,7 @@ static tally_status parse_options(tally *ctx, cpu *d, const char *options)
 static tally_status cpu_open(tally *ctx, int index, const char *options, tl_device **device)
 {
     (void)index; /* there is one device; `describe` knows it */
+    if (no_kernels()[0]) return tl_fail(ctx, TALLY_NO_DEVICE, "%s", no_kernels());
     cpu *d = malloc(sizeof *d);
     if (!d) return tl_no_memory(ctx, sizeof *d, "a device");
     const int processors = tl_processors();
