@@ -29,17 +29,6 @@
 #include "gpu/work.h"
 #include "law/counter.h"
 
-/* A call of a verb. */
-typedef struct tl_call {
-    tl_verb verb;
-    /* count: the plan that counts a window's elements (context/device.h) */
-    const tl_plan *plan, *count;
-    const tally_view *in, *out; /* out of a reduce: rows of one result */
-    /* NULL, or the options of a forward scan; a reversed scan has views with negative strides */
-    const tally_scan_options *scan;
-    const tally_window_options *window; /* for TL_WINDOW */
-} tl_call;
-
 enum { TL_RING = 3 }; /* buffers on the device, for each direction */
 
 /* Numbers of events. [N]: N events from this number on. */
