@@ -236,8 +236,8 @@ static int read_more(tally_file *f)
     return 0;
 }
 
-/* Makes every line of the n bytes at p end in a newline, part by part. A part that ends in a carriage
- * return needs the first byte of the next part as it was read (next). */
+/* Makes every line of the n bytes at p end in a newline, part by part. A part that ends in a
+ * carriage return needs the first byte of the next part as it was read (next). */
 typedef struct {
     char *p;
     size_t n, each;
@@ -266,7 +266,7 @@ static void unify(const tl_text *t, char *p, size_t n)
     tl_for(t->threads, (int64_t)parts, unify_part, &all);
 }
 
-/* Fills the block and makes every line end a newline. Returns as read_more. */
+/* Fills the block and makes every line end a newline. Returns the same values as read_more. */
 static int fill(tally_file *f)
 {
     tl_text *const t = f->text;

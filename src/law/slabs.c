@@ -132,7 +132,7 @@ typedef struct {
     tl_slab *slab;
 } change;
 
-/* The next of those slabs, in order. */
+/* The next of the slabs that become one, in order. */
 static const tl_slab *next_of(const change *x, const tl_slabs *a, const tl_slabs *b, int64_t *i,
                               int64_t *j)
 {
