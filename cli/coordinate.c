@@ -25,7 +25,7 @@ static const struct {
              {{"day", "days", "d"}, 86400000000000}};
 enum { UNITS = sizeof units / sizeof *units };
 
-/* Compares texts that may be NULL. */
+/* Whether two texts are equal; each may be NULL. */
 static int same(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
 
 /* Sets *nanos to the nanoseconds of the unit in "days since 1970-01-01". Returns 0 if these are

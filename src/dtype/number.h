@@ -81,7 +81,7 @@ static inline __attribute__((always_inline)) uint64_t tl_round_decimal(uint64_t 
         m &= ~1ull; /* exactly half way: to even */
     m += m & 1;
     m >>= 1;
-    /* m has the hidden bit, which adds 1 to the exponent, as does a carry */
+    /* m includes the hidden bit, which adds 1 to the exponent; so does a carry */
     const uint64_t bits = m + ((uint64_t)(e - 1) << f.mant);
     return __builtin_expect(bits >= (uint64_t)f.inf << f.mant, 0) ? (uint64_t)f.inf << f.mant
                                                                   : bits;

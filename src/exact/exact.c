@@ -13,7 +13,7 @@ void tl_exact_carry(tl_exact *e)
     if (e->low > e->high) return;
     for (int k = e->low;; k++) {
         carry += e->bin[k];
-        /* The last bin keeps its sign, so a negative sum has no digits above it. */
+        /* The last bin keeps its sign, so no bin above it is needed for a negative sum. */
         if (k == TL_EXACT_BINS - 1 || (k >= e->high && carry >> 33 == carry >> 127)) {
             e->bin[k] = carry;
             if (k > e->high) e->high = k;

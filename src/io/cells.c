@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* Records a bad cell. Returns 1 to continue (the cell is skipped), or 0 to stop. Two kinds are
- * never skipped: an open quote hides everything after it, and of two times that cannot be
- * compared neither is known to be the wrong one. */
+ * never skipped. A quote that is not closed hides everything after it. If two times cannot be
+ * compared, either of them may be the wrong one. */
 static int note_bad(tl_chunk *c, const char *s, const char *e, int why)
 {
     assert(why != TL_CELL_OK);

@@ -298,7 +298,7 @@ static tally_status refuse_possible_comment(const struct choice *c)
                    c->f->label, (int)(n < 60 ? n : 60), p);
 }
 
-/* Chooses the columns, and decides whether there is a header unless the caller said it. */
+/* Chooses the columns, and decides whether there is a header unless the caller has decided that. */
 static tally_status choose(struct choice *c, const tally_file_options *o, int *header)
 {
     tally_status s = c->l->quotes && !o->comment ? refuse_possible_comment(c) : TALLY_OK;

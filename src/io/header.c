@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Decides whether the first record is a header. If the signs are not clear, the caller must say it.
+ * Decides whether the first record is a header. If the signs are not clear, the caller must decide.
  *
  *    city,2023,2024      a header, if a word is above a number or above a time,
  *    Oslo,10,20          or if it has words and no number

@@ -268,7 +268,7 @@ static void unify(const tl_text *t, char *p, size_t n)
     tl_for(t->threads, (int64_t)parts, unify_part, &all);
 }
 
-/* Fills the block and makes every line end a newline. Returns as read_more. */
+/* Fills the block and makes every line end a newline. Returns the same values as read_more. */
 static int fill(tally_file *f)
 {
     tl_text *const t = f->text;

@@ -13,7 +13,7 @@
  *   node(p,0) = lift(x[p])                node(p,k) = C(node(p,k-1), node(p+2^(k-1),k-1))
  *   S(0)      = init or ABSENT            S(m)      = C(S(parent(m)), node(parent(m), level(m)))
  *
- * Every shape reads the order from the functions below and from nowhere else.
+ * Every shape takes the order from the functions below only.
  */
 #ifndef TALLY_ORDER_H
 #define TALLY_ORDER_H

@@ -150,7 +150,7 @@ typedef struct {
     tl_slab *slab;
 } change;
 
-/* The next of those slabs, in order. */
+/* The next of the slabs that become one, in order. */
 static const tl_slab *next_of(const joining *g, const change *x, int64_t *i, int64_t *j)
 {
     const tl_slab *const of_a = *i < x->count ? g->a->slab[x->first + *i] : NULL,

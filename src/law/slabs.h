@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Slabs of one sequence, with gaps between them: all that is known of it so far, in any order of
- * arrival. Slabs that touch are joined (counter.h), so the result depends on what was given and not
- * on the order. A slab may have many sequences ("rows") with the same range; then every node has a
+ * The slabs of one sequence that have been added so far, in any order; there may be gaps between
+ * them. Slabs that touch are joined (counter.h), so the result depends on the slabs and not on
+ * their order. A slab may have many sequences ("rows") with the same range; then every node has a
  * state for each row. */
 #ifndef TALLY_SLABS_H
 #define TALLY_SLABS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Order E, v1, executed as written: node, S, and the three shapes that are defined by S. No
- * threads, no tricks. */
+ * Order E, v1, executed as written: node, S, and the three shapes that are defined by S. It has
+ * no threads and no fast paths. */
 #include "spec.h"
 #include "order.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The law executed (doc/order.md): every result is compared with this by memcmp. x: n elements,
- * `stride` elements apart. Slow and single-threaded. Runs in the caller's floating-point
+ * Executes the law (doc/order.md). The tests compare every result with this code by memcmp. x: n
+ * elements, `stride` elements apart. Slow and single-threaded. Runs in the caller's floating-point
  * environment; the law needs that of fp.h. */
 #ifndef TALLY_SPEC_H
 #define TALLY_SPEC_H

@@ -95,7 +95,8 @@ static inline int tl_fetch_way(void)
 /* Prefetch distance in bytes. */
 static inline int64_t tl_fetch_ahead(int way) { return way == TL_PAGES ? 16 << 10 : 8 << 10; }
 
-/* The way for a pass over `bytes` bytes. Below 4 MiB the data may be in the second-level cache. */
+/* How to prefetch in a pass over `bytes` bytes. Below 4 MiB the data may be in the second-level
+ * cache. */
 static inline int tl_fetches(int64_t bytes)
 {
     return bytes >= 4 << 20 ? tl_fetch_way() : TL_CACHED;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * The disk cache: $XDG_CACHE_HOME/tally or ~/.cache/tally, with one file per entry, named by a hash
  * of its key. A file has a header (magic, length, checksum), the key, and the code. A file that
- * does not match its header or key is ignored and replaced. So is a file that another user owns or
- * may write, because its code would run with our rights. A new file is written under a temporary
- * name and renamed, so processes can share the folder. Files with other names are not touched. A
- * failure here costs only time. */
+ * does not match its header or key is ignored and replaced. The same applies to a file that another
+ * user owns or may write, because its code would run with the rights of this process. A new file is
+ * written under a temporary name and renamed, so processes can share the folder. Files with other
+ * names are not touched. A failure here costs only time. */
 #include "cache.h"
 #include <dirent.h>
 #include <fcntl.h>

@@ -6,8 +6,8 @@
 #define TALLY_NOTE_H
 #include <stdint.h>
 
-/* feature, text: a name and a description for people. sonames: as in "\"libcuda.so.1\""; the
- * first that exists is opened. Once per file. */
+/* Writes the note of a library; once per file. feature, text: a name and a description for people.
+ * sonames: as in "\"libcuda.so.1\""; the first that exists is opened. */
 #define TL_OPENS(feature, text, sonames)                                                           \
     TL_DLOPEN_NOTE("[{\"feature\":\"" feature "\",\"description\":\"" text                         \
                    "\",\"priority\":\"suggested\",\"soname\":[" sonames "]}]")

@@ -52,7 +52,8 @@ typedef struct pieces {
     int n, type;
 } pieces;
 
-/* Whether the pieces form one coordinate: of one type and one unit, with `count` numbers in all. */
+/* Finds the piece of each part (all->at[i], all->type). Returns 1 if the pieces form one
+ * coordinate: they have one type and one unit, and together `count` numbers. */
 static int is_one(const tally_file *source, int dimension, size_t count, pieces *all)
 {
     const tl_netcdf_api *const api = source->netcdf->api;
@@ -80,6 +81,9 @@ static int is_one(const tally_file *source, int dimension, size_t count, pieces 
     return same && !count;
 }
 
+/* Copies the coordinate of dimension `from` of source to dimension `to` of the new file. Does
+ * nothing if the new file has a variable of that name, or if the pieces do not form one coordinate.
+ * room: memory for one piece per part. */
 static tally_status copy_coordinate(const tally_file *f, tl_netcdf_new *n, int to,
                                     const tally_file *source, int from, struct piece *room)
 {
@@ -107,6 +111,8 @@ static tally_status copy_coordinate(const tally_file *f, tl_netcdf_new *n, int t
     return s;
 }
 
+/* Copies the coordinates of all dimensions of source that have the name and the length of a
+ * dimension of the new file. */
 static tally_status copy_coordinates(const tally_file *f, tl_netcdf_new *n,
                                      const tally_file *source)
 {

@@ -122,7 +122,10 @@ static tally_status shape(tally_file *f, tl_part *p, const tl_netcdf_variable *v
     return TALLY_OK;
 }
 
-/* Finds the chunks of the variable, and how much memory a layer of chunks takes. */
+/* Finds the chunks of the variable, and the memory that a layer of chunks takes: all chunks with
+ * the same position along dimension 0. Without chunks, or if a layer does not fit `memory` (0: the
+ * default), layer_bytes stays 0. `bytes` and `count` saturate above CACHE_MOST, so that they do not
+ * overflow. */
 static void find_chunks(tally_file *f, tl_part *p, int64_t memory)
 {
     const tl_netcdf *const n = f->netcdf;
@@ -148,6 +151,8 @@ static void find_chunks(tally_file *f, tl_part *p, int64_t memory)
     p->layer_chunks = count;
 }
 
+/* Opens the file of a part and finds the variable in it. *v: its description; what: the same as
+ * text. */
 static tally_status find(tally_file *f, tl_part *p, const tally_file_options *o,
                          tl_netcdf_variable *v, char *what, size_t room)
 {
@@ -173,6 +178,8 @@ static tally_status find(tally_file *f, tl_part *p, const tally_file_options *o,
     return TALLY_OK;
 }
 
+/* Opens a part, and checks it against the first part. The first part also sets the dtype, the units
+ * and the calendar of the file. */
 static tally_status open_part(tally_file *f, tl_part *p, const tally_file_options *o)
 {
     tl_netcdf *const n = f->netcdf;
@@ -228,6 +235,7 @@ static tally_status total(tally_file *f)
     return TALLY_OK;
 }
 
+/* The error for standard input and for files without a name. */
 static tally_status not_a_file(const tally_file *f)
 {
     struct stat st;
