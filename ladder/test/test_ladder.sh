@@ -164,7 +164,7 @@ verdict 'the figures in the texts of ladder/doc are those of the record (ladder/
 # ---- a wrong rung: exit 4 ----
 sed 's/i < n ?/i < n - 1 ?/' "$TALLY_SOURCE/ladder/reduce/tiled_3.cl" >wrong.cl
 code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device model --n 1000
-has '^wrong.cl +WRONG: [0-9]+ of [0-9]+ runs went wrong: line 22, n = 257, i32' out
+has '^wrong.cl +WRONG: [0-9]+ of [0-9]+ runs went wrong: line 20, n = 257, i32' out
 has '^Tried on the model in [0-9]+ runs: n = 1, 2, 3, 255, 256' out
 has 'results checked, [1-9][0-9]* off\.$' out
 code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device model --json t.json --html t.html
