@@ -24,7 +24,8 @@ typedef struct checkup {
     part parts[PARTS_MOST];
     int count;
     double load; /* before the measurement; -1: unknown */
-    int timed;   /* whether `speed` is measured */
+    int processors;
+    int timed; /* whether `speed` is measured */
     bench_figure speed[JOBS];
     int64_t cases;
     int lawful;
@@ -72,6 +73,7 @@ static void add_device(checkup *c, const tally_device_info *d)
     } else if (tally_open(&ctx, d->name)) {
         add(c, d->name, 0, tally_error(NULL));
     } else if (d->processors) {
+        c->processors = d->processors;
         snprintf(text, sizeof text, "%d processor%s, isa %s", d->processors,
                  d->processors == 1 ? "" : "s", d->isas);
         add(c, d->name, 1, text);
@@ -219,6 +221,9 @@ static void print_text(const checkup *c, const struct utsname *system)
         print_bar(fraction(&c->speed[j]));
         printf(" %4.0f %%  %6.1f GB/s\n", 100 * fraction(&c->speed[j]), rate(&c->speed[j]));
     }
+    if (c->timed && c->load > c->processors + 0.5)
+        printf("  (others use this machine: load %.0f, %d processor%s; measure again)\n", c->load,
+               c->processors, c->processors == 1 ? "" : "s");
     printf("\nlaw       %-3s  ", c->lawful ? "ok" : "NO");
     put_plain(stdout, c->report);
     putchar('\n');
