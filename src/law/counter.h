@@ -114,7 +114,6 @@ static inline int tl_counter_total(const tl_counter *c, const tl_scalar *op, con
     assert(c->start == 0 || c->count == 1);
     assert(c->count >= 0 && c->count <= TL_MAX_NODES);
     int have = init != NULL;
-    assert(c->start == 0);
     *n = 0;
     if (have) *s = *init;
     for (int j = 0; j < c->count; j++) {

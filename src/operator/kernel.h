@@ -296,9 +296,9 @@ typedef struct tl_kernel {
     void (*fold)(tl_state *s, const tl_elements *in, tl_par p);
 
     /* Stages S(b + j) as soa[lead + j], 0 <= j <= m (j < m if m == TL_TILE). Requires: b is a
-     * multiple of TL_TILE. Without a prefix, soa[lead] is undefined. If m == TL_TILE, also returns
-     * 1 and the tile's node. A kernel with lead > 0 is a running scan (scan_kernel.h): b is any
-     * number, and it always returns the node and stages S(b + m). */
+     * multiple of a power of two that is at least m. Without a prefix, soa[lead] is undefined. If m
+     * == TL_TILE, also returns 1 and the tile's node. A kernel with lead > 0 is a running scan
+     * (scan_kernel.h): b is any number, and it always returns the node and stages S(b + m). */
     int (*scan_tile)(void *soa, const tl_tile *t, tl_state *node, tl_par p);
     int lead;
 

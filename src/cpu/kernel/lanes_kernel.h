@@ -111,7 +111,7 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
     const int rest = k->ends && n == W(ROWS) ? W(ROWS) : n & (W(ROWS) - 1);
     const int64_t blocks = (n - rest) >> W(BLOCK_LOG);
     VS *counter = k->carry;
-    assert(k->at % W(ROWS) == 0 && k->m > 0 && k->levels >= 1 && (blocks >> k->levels) == 0);
+    assert(k->at % W(ROWS) == 0 && k->m >= 0 && k->levels >= 1 && (blocks >> k->levels) == 0);
     for (int64_t g = k->at >> W(BLOCK_LOG); g < blocks; g++, x += W(ROWS) * stride) {
         const int carries = W(carries)(g);
         for (int v = 0; v < k->vectors; v++) {
@@ -173,7 +173,7 @@ static void W(do_lanes_scan)(const tl_lanes *k, tl_par p)
     const int vectors = k->vectors;
     VS *counter = k->carry, *starts = counter + k->levels * vectors,
        *init = starts + k->levels * vectors;
-    assert(k->at % W(ROWS) == 0 && k->m > 0 && k->levels >= 1);
+    assert(k->at % W(ROWS) == 0 && k->m >= 0 && k->levels >= 1);
     assert((k->at + k->m) >> W(BLOCK_LOG) >> k->levels == 0);
     assert(!k->stream || k->out);
     for (int64_t row = 0; row < k->m; row += W(ROWS)) {
@@ -252,7 +252,7 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
     const int64_t m = k->m, width = k->vectors * TL_V, room = (m + W(ROWS) - 1) & -(int64_t)W(ROWS);
     /* the levels of the first and the last node of a window */
     const int top = tl_top_level(w), last = tl_level(w);
-    assert(0 < w && w <= m);
+    assert(0 < w);
     for (int v = 0; v < k->vectors; v++) {
         const E *x = (const E *)k->x + v * TL_V;
         const int64_t to = k->to + v * TL_V - (w - 1) * width;

@@ -241,7 +241,7 @@ static int W(do_scan_tile)(void *soa, const tl_tile *t, tl_state *node, tl_par p
     const int absent = !t->prefix;
     W(soa) *out = soa;
     SS before, whole;
-    assert(0 < m && m <= TL_TILE && b % TL_TILE == 0);
+    assert(0 < m && m <= TL_TILE && (b == 0 || m <= (b & -b)));
     memset(&before, 0, sizeof before); /* never used without a prefix, but compilers cannot tell */
     if (!absent) memcpy(&before, t->prefix, sizeof before);
     const SS *start = absent ? NULL : &before;
@@ -366,7 +366,7 @@ static void W(do_scan_full)(void *to, const tl_tile *t, tl_state *node, const tl
     const tl_next next = t->next;
     TL_OUT_T *out = to;
     SS before, whole;
-    assert(0 < m && m <= TL_TILE && b % TL_TILE == 0);
+    assert(0 < m && m <= TL_TILE && (b == 0 || m <= (b & -b)));
     assert(!stream || (uintptr_t)out % 64 == 0);
     assert(!k || !k->up || (m == TL_TILE && (uintptr_t)k->up % 64 == 0));
     assert(!soon || (uintptr_t)k->make % 64 == 0);
