@@ -22,8 +22,8 @@ enum { OFFSETS = 1, CHOSEN = 2, STATES = 4 };
 /* The initial value of a scan: none, one value for all sequences, or a packed state for each. */
 enum { SEED_NONE, SEED_VALUE, SEED_STATES };
 
-/* law.cl: threads of a block. */
-enum { LAW_THREADS = 64 };
+/* law.cl: threads of a block; results of a thread. */
+enum { LAW_THREADS = 64, LAW_EACH = 64 };
 
 /* grid.cl: threads of a block; log2 of the steps of a block of steps, and their number; packs of 16
  * bytes that a lane copies at once. */
