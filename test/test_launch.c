@@ -156,8 +156,8 @@ static void call_all(int cuda)
     for (int id = 0; id < TL_KERNELS; id++)
         check(launches[id] > 0 ||
                   (!cuda && (id == TL_KERNEL_once || id == TL_KERNEL_scan_once ||
-                             id == TL_KERNEL_scan_down || id == TL_KERNEL_scan_few ||
-                             id == TL_KERNEL_window_flat || id == TL_KERNEL_window_along)),
+                             id == TL_KERNEL_scan_down || id == TL_KERNEL_window_flat ||
+                             id == TL_KERNEL_window_along)),
               "kernel %s was not launched as on %s", tl_gpu_kernels[id].name,
               cuda ? "CUDA" : "OpenCL");
     close_none(ctx, cpu);

@@ -97,8 +97,8 @@ static void try_one(const char *op, tally_dtype dtype, const char *shape, const 
     enum { OTHERS = 10 };
 #define EMBEDDED_SHAPE(name) name,
     static const char *const shapes[] = {
-        "law",         "prepare",   "reduce_two",  "scan_two", "window_two",
-        "reduce_bits", "scan_bits", "window_bits", "exact",    "keys",
+        "law",       "prepare",     "reduce_two", "scan_two", "window_two",     "reduce_bits",
+        "scan_bits", "window_bits", "exact",      "keys",     "scan_small_two", "scan_small_bits",
 #include "gpu/cuda/common.def"
     };
     const tl_scalar *scalar;

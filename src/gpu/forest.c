@@ -29,6 +29,15 @@ typedef struct forest_launch {
     tl_room_argument room;
 } forest_launch;
 
+/* The program of a shape. It is another one for segments. */
+static tally_status program_of(const tl_launch *l, const tl_batch *b, const char *of_segments,
+                               tl_built *program)
+{
+    *program = *l->program;
+    return b->listed ? tl_gpu_program(l->d, l->ctx, l->program->op, of_segments, program)
+                     : TALLY_OK;
+}
+
 static forest_launch launch_of(const tl_launch *l, const tl_batch *b, const tl_results *r,
                                int64_t bytes_of_warp)
 {
@@ -50,9 +59,12 @@ tally_status tl_forest_reduce(const tl_launch *l, const tl_batch *b, const tl_re
     const tl_scalar *op = b->plan->op;
     const forest_launch f =
         launch_of(l, b, r, FOREST_BYTES(op->elem_bytes, tl_gpu_state_bytes(op), b->listed));
-    if (b->listed)
-        return TL_GO(l, reduce_segments, f.jobs, .forest = f.arguments, .local_bytes = f.room);
-    return TL_GO(l, reduce_rows, f.jobs, .forest = f.arguments, .local_bytes = f.room);
+    tl_built program;
+    const tl_launch short_ones = {l->d, l->ctx, &program};
+    const tally_status status = program_of(l, b, "reduce_segments", &program);
+    return status ? status
+                  : TL_GO(&short_ones, reduce_short, f.jobs, .forest = f.arguments,
+                          .local_bytes = f.room);
 }
 
 /* SCANS_IN_ROOM of forest_scan.cl: true if a result can overwrite its element, because both have
@@ -70,11 +82,11 @@ tally_status tl_forest_scan(const tl_launch *l, const tl_batch *b, const tl_resu
     const int64_t bytes = FOREST_SCAN_BYTES(op->elem_bytes, tl_gpu_state_bytes(op),
                                             op->result_bytes, b->listed, scans_in_room(op));
     const forest_launch f = launch_of(l, b, r, bytes);
-    const tl_i64_argument exclusive = tl_i64(from->exclusive), seeded = tl_i64(from->seeded);
-    const tl_memory_argument init = tl_memory_of(from->memory);
-    if (b->listed)
-        return TL_GO(l, scan_segments, f.jobs, .forest = f.arguments, .exclusive = exclusive,
-                     .seeded = seeded, .init = init, .local_bytes = f.room);
-    return TL_GO(l, scan_rows, f.jobs, .forest = f.arguments, .exclusive = exclusive,
-                 .seeded = seeded, .init = init, .local_bytes = f.room);
+    tl_built program;
+    const tl_launch short_ones = {l->d, l->ctx, &program};
+    const tally_status status = program_of(l, b, "scan_segments", &program);
+    return status ? status
+                  : TL_GO(&short_ones, scan_short, f.jobs, .forest = f.arguments,
+                          .exclusive = tl_i64(from->exclusive), .seeded = tl_i64(from->seeded),
+                          .init = tl_memory_of(from->memory), .local_bytes = f.room);
 }

@@ -233,10 +233,11 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
 
 /* ---- program.c ---- */
 
-/* Makes the program text of an operator and a shape ("reduce", "scan", "window", "window_long",
- * "window_along"; "law" for the probe) for the API with this prelude. kernel: the text of this
- * kernel alone (CUDA only); NULL: of all kernels of the shape. A built-in operator has one text per
- * shape, and its embedded code is found by that text (archive.h). The caller frees *text. */
+/* Makes the program text of an operator and a shape for the API with this prelude. The shapes:
+ * "reduce", "reduce_segments", "scan", "scan_segments", "scan_small", "window", "window_long",
+ * "window_along"; "law" for the probe. kernel: the text of this kernel alone (CUDA only); NULL: of
+ * all kernels of the shape. A built-in operator has one text per shape, and its embedded code is
+ * found by that text (archive.h). The caller frees *text. */
 tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
                              const char *prelude, const char *kernel, char **text, size_t *length);
 
@@ -270,16 +271,18 @@ int tl_gpu_along_log(const tl_scalar *op, const char *prelude);
 /* True if the operator has kernels of this shape. */
 int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude);
 
-/* Thread blocks of the kernel scan_once (few: scan_few) that share a multiprocessor; 0 if
- * single-launch scans are not used for this operator. */
-int tl_gpu_once_blocks(const tl_scalar *op, int few);
+/* A tile of the kernel scan_once: log2 of its elements; thread blocks that share a multiprocessor,
+ * 0 if single-launch scans are not used for this operator. small: in the program "scan_small". */
+typedef struct tl_scan_tile {
+    int log, blocks;
+} tl_scan_tile;
+tl_scan_tile tl_gpu_scan_tile(const tl_scalar *op, int small);
 
 /* True if, for long sequences, the scan in several launches is faster. */
 int tl_gpu_scan_steps(const tl_scalar *op);
 
 /* True if single-launch scans of this operator work on lines of packs (scan_lines.cl). */
 int tl_gpu_once_lines(const tl_scalar *op);
-int tl_gpu_once_log(const tl_scalar *op, int few);
 
 /* Rows that a warp of scan_down takes; 0 if scan_down is not used for this operator. */
 int tl_gpu_down_rows(const tl_scalar *op);

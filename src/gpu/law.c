@@ -23,8 +23,8 @@ tally_status tl_gpu_law(tl_device *base, tally *ctx, const tl_plan *plan, const 
     if (!status) status = tl_gpu_take(d, ctx, bytes, &results);
     if (!status)
         status = TL_GO(&l, law, (n + RESULTS_OF_BLOCK - 1) / RESULTS_OF_BLOCK,
-                       .x = tl_memory_of(&in), .n = tl_i64(n),
-                       .parameter = tl_f64(plan->par.value), .out = tl_memory_of(&results));
+                       .x = tl_memory_of(&in), .n = tl_i64(n), .parameter = tl_f64(plan->par.value),
+                       .out = tl_memory_of(&results));
     if (!status) status = d->gpu->calls->read(d->gpu, ctx, out, &results, 0, bytes);
     if (status) d->gpu->calls->wait(d->gpu, ctx); /* so that no kernel still reads x */
     tl_gpu_give(d, &in);

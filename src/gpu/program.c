@@ -10,6 +10,7 @@
 #include "store/sources.h"
 #include "kernels.h"
 #include "gpu/kernel/constants.h"
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,6 +176,53 @@ int tl_gpu_once_lines(const tl_scalar *op)
            !(bytes == 8 && tl_gpu_state_bytes(op) > 8);
 }
 
+/* ---- tuning.def ---- */
+
+typedef struct {
+    int lines, element_most, state_most; /* lines: of scan_lines.cl */
+    tl_scan_tile large, small;
+} scan_tiles;
+
+static const scan_tiles scan_tile_table[] = {
+#define LINES 1
+#define TREE  0
+#define SCAN_TILE(form, element_most, state_most, log, blocks, small_log, small_blocks)            \
+    {form, element_most, state_most, {log, blocks}, {small_log, small_blocks}},
+#include "tuning.def"
+#undef LINES
+#undef TREE
+};
+
+typedef struct {
+    int element_most, state_most, rows, blocks;
+} column_scan;
+
+static const column_scan column_scan_table[] = {
+#define COLUMN_SCAN(element_most, state_most, rows, blocks)                                        \
+    {element_most, state_most, rows, blocks},
+#include "tuning.def"
+    {INT_MAX, INT_MAX, 0, 1}};
+
+tl_scan_tile tl_gpu_scan_tile(const tl_scalar *op, int small)
+{
+    const int lines = tl_gpu_once_lines(op), state = tl_gpu_state_bytes(op);
+    for (size_t i = 0; i < sizeof scan_tile_table / sizeof *scan_tile_table; i++) {
+        const scan_tiles *const t = &scan_tile_table[i];
+        if (t->lines == lines && op->elem_bytes <= t->element_most && state <= t->state_most)
+            return small ? t->small : t->large;
+    }
+    return (tl_scan_tile){0, 0};
+}
+
+static column_scan column_scan_of(const tl_scalar *op)
+{
+    const column_scan *row = column_scan_table;
+    while (op->elem_bytes > row->element_most || tl_gpu_state_bytes(op) > row->state_most) row++;
+    return *row;
+}
+
+int tl_gpu_down_rows(const tl_scalar *op) { return column_scan_of(op).rows; }
+
 static void add_facts(buffer *b, const tl_scalar *op, const char *prelude, tl_tiles tiles)
 {
     int half = op->dtype == TALLY_F16 || op->dtype == TALLY_BF16,
@@ -206,11 +254,10 @@ static void add_facts(buffer *b, const tl_scalar *op, const char *prelude, tl_ti
             tally_dtype_name(op->dtype));
     say(b, "#define ROOM_LOG %d\n#define WHOLE_LOG %d\n", tl_gpu_room_log(op),
         tl_gpu_whole_log(op, prelude, tiles));
-    say(b, "#define ONCE_BLOCKS %d\n#define FEW_BLOCKS %d\n#define SCAN_LINES %d\n",
-        tl_gpu_once_blocks(op, 0), tl_gpu_once_blocks(op, 1), tl_gpu_once_lines(op));
+    say(b, "#define SCAN_LINES %d\n", tl_gpu_once_lines(op));
     say(b, "#define SCAN_BLOCKS %d\n", 1 + tl_gpu_scan_steps(op));
     say(b, "#define DOWN_ROWS %d\n#define DOWN_BLOCKS %d\n", tl_gpu_down_rows(op),
-        tl_gpu_down_rows(op) > 16 ? 3 : 2);
+        column_scan_of(op).blocks);
     say(b, "#define RUNS %d\n", tl_gpu_runs(op, prelude, tiles));
     const int passes = tiles == TL_LONG_TILES;
     say(b, "#define PASS_LOG %d\n#define PASS_RUN %d\n", passes ? tl_gpu_pass_log(op, prelude) : 0,
@@ -303,6 +350,7 @@ int tl_gpu_along_log(const tl_scalar *op, const char *prelude)
 
 int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude)
 {
+    if (!strcmp(shape, "scan_small")) return tl_gpu_scan_tile(op, 1).blocks != 0;
     if (!strcmp(shape, "window_along")) return tl_gpu_along_log(op, prelude) != 0;
     return op->inputs == 1 || strcmp(shape, "grid");
 }
@@ -315,32 +363,6 @@ int tl_gpu_scan_steps(const tl_scalar *op)
     const int bytes = tl_gpu_state_bytes(op);
     return bytes == 12 ||
            (bytes == 16 && op->elem_bytes <= 4 && op->acc == TALLY_F64 && !op->exact);
-}
-
-/* Limited by registers. States of 16 bytes spill with two blocks, but two are still faster than
- * one. */
-int tl_gpu_once_blocks(const tl_scalar *op, int few)
-{
-    const int bytes = tl_gpu_state_bytes(op);
-    return bytes > 16 ? 0 : bytes > 4 ? 2 : 2 + few;
-}
-
-int tl_gpu_once_log(const tl_scalar *op, int few)
-{
-    const int lines = tl_gpu_once_lines(op), bytes = op->elem_bytes,
-              wide = bytes > 4 || tl_gpu_state_bytes(op) > 4;
-    const int log = lines       ? 15 - __builtin_ctz((unsigned)bytes)
-                    : bytes > 8 ? 11
-                    : wide      ? 12
-                                : 13; /* lines: 4 KiB per warp */
-    return few ? log - (lines ? 3 : wide ? 1 : 2) : log;
-}
-
-/* Several launches are faster for larger states. */
-int tl_gpu_down_rows(const tl_scalar *op)
-{
-    const int bytes = tl_gpu_state_bytes(op);
-    return bytes > 8 || op->elem_bytes > 8 ? 0 : bytes > 4 || op->elem_bytes > 4 ? 16 : 32;
 }
 
 /* item NULL: only the part that folds rows across lanes. */
@@ -387,25 +409,44 @@ static void add_once(buffer *b, const tl_scalar *op)
     add_file(b, "gpu/kernel/once.cl");
 }
 
-/* Single-launch scans, for many tiles and for few, each in a namespace of its own. */
-static void add_scan_once(buffer *b, const tl_scalar *op)
+/* The single-launch scan, with large or small tiles. */
+static void add_scan_once(buffer *b, const tl_scalar *op, int small)
 {
     static const char *const chunks[] = {"r", "d", "h", "e"}; /* chunks[k] has 2^k rows */
-    for (int few = 0; few < 2; few++) {
-        const int log = tl_gpu_once_log(op, few), rows = log - TILE_WARPS_LOG - ROW_LOG;
-        const char *chunk = tl_gpu_once_lines(op) ? "none" : chunks[rows];
-        if (!tl_gpu_once_lines(op) && rows < 3) add_chunk(b, chunk, "elem", QUAD, 1 << rows, rows);
-        say(b,
-            "\n#undef ONCE_FEW\n#undef ONCE_LOG\n#undef ONCE_ITEMS\n#undef ONCE_PART\n#define "
-            "ONCE_FEW %d\n",
-            few);
-        say(b, "#define ONCE_LOG %d\n#define ONCE_ITEMS %d\n#define ONCE_PART(name) name##_%s\n",
-            log, 1 << (log - TILE_WARPS_LOG), chunk);
-        say(b, "namespace %s {", few ? "few" : "many");
-        add_file(b, "gpu/kernel/scan_lines.cl");
-        add_file(b, "gpu/kernel/scan_once.cl");
-        say(b, "}\n");
+    const tl_scan_tile tile = tl_gpu_scan_tile(op, small);
+    const int lines = tl_gpu_once_lines(op), rows = tile.log - TILE_WARPS_LOG - ROW_LOG;
+    const char *const chunk = lines ? "none" : chunks[rows];
+
+    if (!lines && rows < 3) add_chunk(b, chunk, "elem", QUAD, 1 << rows, rows);
+    say(b, "\n#define ONCE_LOG %d\n#define ONCE_ITEMS %d\n#define ONCE_PART(name) name##_%s\n",
+        tile.log, 1 << (tile.log - TILE_WARPS_LOG), chunk);
+    say(b, "#define ONCE_BLOCKS %d\n", tile.blocks);
+    add_file(b, "gpu/kernel/scan_lines.cl");
+    add_file(b, "gpu/kernel/scan_once.cl");
+}
+
+/* The kernels for short sequences: "segments" has nothing else. */
+static void add_short(buffer *b, const char *shape)
+{
+    char name[64];
+    add_file(b, "gpu/kernel/short/ahead.cl");
+    add_file(b, "gpu/kernel/short/forest.cl");
+    add_file(b, "gpu/kernel/short/walk.cl");
+    snprintf(name, sizeof name, "gpu/kernel/short/forest_%s.cl", shape);
+    add_file(b, name);
+}
+
+/* Programs of a single kernel, a variant of one in `shape`: "SHAPE_segments" folds short segments,
+ * where that shape's own kernel folds short rows; "scan_small" scans by small tiles. */
+static void add_variant(buffer *b, const tl_scalar *op, const char *shape, int segments)
+{
+    if (!strcmp(shape, "scan")) add_file(b, "gpu/kernel/scan_row.cl");
+    if (segments) {
+        add_short(b, shape);
+        return;
     }
+    add_file(b, "gpu/kernel/board.cl");
+    add_scan_once(b, op, 1);
 }
 
 static void dump(const tl_scalar *op, const char *shape, const char *prelude, const buffer *b)
@@ -443,12 +484,13 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
 {
     buffer b = {0};
     char name[64];
-    /* with _two or _bits: in place */
+    /* with _two or _bits: in place; with _segments or _small: a variant of one kernel */
     static const char *const bases[] = {"reduce", "scan", "window"};
-    const char *const dash = strchr(shape, '_'), *const whole_shape = shape;
-    const int bits = dash && !strcmp(dash, "_bits"),
-              in_place = bits || (dash && !strcmp(dash, "_two"));
-    for (size_t i = 0; in_place && i < sizeof bases / sizeof *bases; i++)
+    const char *const whole_shape = shape;
+    const int bits = strstr(shape, "_bits") != NULL, in_place = bits || strstr(shape, "_two"),
+              segments = strstr(shape, "_segments") != NULL,
+              variant = segments || strstr(shape, "_small");
+    for (size_t i = 0; (in_place || variant) && i < sizeof bases / sizeof *bases; i++)
         if (!strncmp(shape, bases[i], strlen(bases[i]))) shape = bases[i];
     /* these have no schedule */
     const int prepare = !strcmp(shape, "prepare"), law = prepare || !strcmp(shape, "law");
@@ -458,6 +500,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     const int chunks = !law && !window && strcmp(shape, "grid");
     if (kernel) say(&b, "#define TL_ONE_KERNEL 1\n#define TL_PICK_%s 0, 1\n", kernel);
     if (in_place) say(&b, "#define TL_IN_PLACE 1\n#define TL_BITS %d\n", bits);
+    say(&b, "#define SEGMENTS %d\n", segments);
     add_file(&b, prelude);
     /* nan forms skip elements, so each window has its own number of them */
     say(&b, "#define SAME_LENGTH %d\n", window && !op->masked);
@@ -489,8 +532,13 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         add_chunks(&b, shape, is_cuda(prelude));
         add_file(&b, "gpu/kernel/packs.cl");
         add_file(&b, "gpu/kernel/stripes.cl");
-        add_file(&b, "gpu/kernel/level.cl");
     }
+    if (variant) {
+        add_variant(&b, op, shape, segments);
+        return end(ctx, &b, op, kernel ? kernel : whole_shape, prelude, text, length);
+    }
+    if (chunks) add_file(&b, "gpu/kernel/level.cl");
+    if (!strcmp(shape, "scan")) add_file(&b, "gpu/kernel/scan_row.cl");
     if (window) add_file(&b, "gpu/kernel/window/place.cl");
     if (prepare) add_file(&b, "gpu/kernel/inputs/bits.cl");
     snprintf(name, sizeof name, "gpu/kernel/%s%s.cl",
@@ -506,19 +554,13 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         if (is_cuda(prelude)) add_once(&b, op);
         add_file(&b, "gpu/kernel/segments.cl");
     }
-    if (chunks) {
-        add_file(&b, "gpu/kernel/short/ahead.cl");
-        add_file(&b, "gpu/kernel/short/forest.cl");
-        add_file(&b, "gpu/kernel/short/walk.cl");
-        snprintf(name, sizeof name, "gpu/kernel/short/forest_%s.cl", shape);
-        add_file(&b, name);
-    }
+    if (chunks) add_short(&b, shape);
     if (chunks && !in_place) {
         snprintf(name, sizeof name, "gpu/kernel/short/middle_%s.cl", shape);
         add_file(&b, name);
     }
-    if (!strcmp(shape, "scan") && is_cuda(prelude) && tl_gpu_once_blocks(op, 0))
-        add_scan_once(&b, op);
+    if (!strcmp(shape, "scan") && is_cuda(prelude) && tl_gpu_scan_tile(op, 0).blocks)
+        add_scan_once(&b, op, 0);
     if (!strcmp(shape, "scan") && is_cuda(prelude) && !in_place && tl_gpu_down_rows(op)) {
         say(&b, "namespace down_once {");
         add_file(&b, "gpu/kernel/scan_down.cl");

@@ -170,9 +170,9 @@ tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *pl
 enum {
     ONCE_TILES = 1 << (BOARD_LEVELS * RADIX_LOG),
     ONCE_NODES = 1 << 28,
-    FEW_SHARE = 2 /* measured: bench/gpu/tiles */
+    SMALL_SHARE = 2 /* measured: bench/gpu/tiles */
 };
-typedef enum { ONCE_MANY, ONCE_FEW, ONCE_NONE } once_kernel;
+typedef enum { ONCE_NONE, ONCE_LARGE, ONCE_SMALL } once_tiles;
 
 /* The tiles of a sequence, the levels of the look-back above them, and the words of the status
  * table for all sequences. */
@@ -181,9 +181,9 @@ typedef struct {
     int levels;
 } once_plan;
 
-static once_plan plan_scan_once(const tl_batch *b, int few)
+static once_plan plan_scan_once(const tl_batch *b, int small)
 {
-    const int log = tl_gpu_once_log(b->plan->op, few);
+    const int log = tl_gpu_scan_tile(b->plan->op, small).log;
     once_plan p = {.tiles = (b->n + (1 << log) - 1) >> log};
     int64_t nodes = 0;
     for (int k = 0; k < TL_GPU_LEVELS + 8 && (!k || p.tiles >> (RADIX_LOG * (k - 1))); k++) {
@@ -195,52 +195,53 @@ static once_plan plan_scan_once(const tl_batch *b, int few)
 }
 
 /* Bytes of local memory of a thread block. */
-static int64_t once_local_bytes(const tl_batch *b, int few)
+static int64_t once_local_bytes(const tl_batch *b, int small)
 {
-    return (int64_t)STAGES * b->plan->op->elem_bytes << tl_gpu_once_log(b->plan->op, few);
+    return (int64_t)STAGES * b->plan->op->elem_bytes << tl_gpu_scan_tile(b->plan->op, small).log;
 }
 
 /* Thread blocks that are resident at the same time. */
-static int64_t resident_blocks(const tl_gpu_device *d, const tl_batch *b, int few)
+static int64_t resident_blocks(const tl_gpu_device *d, const tl_batch *b, int small)
 {
-    return (int64_t)tl_gpu_once_blocks(b->plan->op, few) * d->gpu->calls->processors(d->gpu);
+    return (int64_t)tl_gpu_scan_tile(b->plan->op, small).blocks * d->gpu->calls->processors(d->gpu);
 }
 
-/* True if the kernel scan_once (few: scan_few) can take the batch. A tile number has at most four
+/* True if the kernel scan_once can take the batch, by large or by small tiles. A tile number has at most four
  * digits, a node number fits in 32 bits, and the status table keeps within its share of the memory.
  * Rows shorter than a quarter of a tile would leave most of its warps idle. */
-static int can_scan_once(const tl_gpu_device *d, const tl_batch *b, int few)
+static int can_scan_once(const tl_gpu_device *d, const tl_batch *b, int small)
 {
-    const int64_t tile = (int64_t)1 << tl_gpu_once_log(b->plan->op, few), tiles = b->n / tile + 1;
-    const int64_t least = few ? CHUNK : 4 * CHUNK;
+    const int64_t tile = (int64_t)1 << tl_gpu_scan_tile(b->plan->op, small).log,
+                  tiles = b->n / tile + 1;
+    const int64_t least = small ? CHUNK : 4 * CHUNK;
     if ((b->rows > 1 && b->n < (tile / 4 > least ? tile / 4 : least)) || tiles >= ONCE_TILES ||
         b->rows >= ONCE_NODES / tiles ||
-        once_local_bytes(b, few) > d->gpu->calls->local_bytes(d->gpu))
+        once_local_bytes(b, small) > d->gpu->calls->local_bytes(d->gpu))
         return 0;
-    return plan_scan_once(b, few).words <= board_most(d);
+    return plan_scan_once(b, small).words <= board_most(d);
 }
 
-/* Chooses the kernel. scan_few has smaller tiles. It is used where rows are too short for the tiles
- * of scan_once, or where scan_once would have at most half as many tiles as there are
- * multiprocessors (bench/gpu/tiles). It is never faster for operators of elements of 4 bytes or
- * more that scan_once folds by lines (argmax). */
-static once_kernel choose_once_kernel(const tl_gpu_device *d, const tl_batch *b)
+/* Chooses the tiles of a scan in one launch. Small tiles are used where rows are too short for
+ * large ones, or where there would be at most half as many large tiles as multiprocessors
+ * (bench/gpu/tiles). They are never faster for operators of elements of 4 bytes or more that
+ * are scanned by lines (argmax). */
+static once_tiles choose_once_tiles(const tl_gpu_device *d, const tl_batch *b)
 {
-    if (!d->gpu->calls->once || !tl_gpu_once_blocks(b->plan->op, 0) || b->listed || !b->longs ||
-        tl_batch_across(b))
+    if (!d->gpu->calls->once || !tl_gpu_scan_tile(b->plan->op, 0).blocks || b->listed ||
+        !b->longs || tl_batch_across(b))
         return ONCE_NONE;
     const tl_scalar *const op = b->plan->op;
     const int many = can_scan_once(d, b, 0),
               wide_lines = op->elem_bytes >= 4 && tl_gpu_once_lines(op);
     const int large =
-        FEW_SHARE * plan_scan_once(b, 0).tiles * b->rows > d->gpu->calls->processors(d->gpu);
+        SMALL_SHARE * plan_scan_once(b, 0).tiles * b->rows > d->gpu->calls->processors(d->gpu);
     /* With large states, a row's last tile, which is partly idle, costs more than several
      * launches. */
-    const int idle =
-        tl_gpu_state_bytes(op) > 8 && b->rows > 1 && b->n < (int64_t)4 << tl_gpu_once_log(op, 0);
+    const int idle = tl_gpu_state_bytes(op) > 8 && b->rows > 1 &&
+                     b->n < (int64_t)4 << tl_gpu_scan_tile(op, 0).log;
     if (large && (tl_gpu_scan_steps(op) || idle)) return ONCE_NONE;
-    if (many && (wide_lines || large)) return ONCE_MANY;
-    return can_scan_once(d, b, 1) ? ONCE_FEW : many ? ONCE_MANY : ONCE_NONE;
+    if (many && (wide_lines || large)) return ONCE_LARGE;
+    return can_scan_once(d, b, 1) ? ONCE_SMALL : many ? ONCE_LARGE : ONCE_NONE;
 }
 
 static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_batch *b,
@@ -256,19 +257,18 @@ static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_
                         .init = tl_memory_of(from->memory));
 }
 
-static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_results *r, int few,
+static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_results *r, int small,
                               const tl_before *from)
 {
     tl_gpu_device *d = l->d;
-    const once_plan p = plan_scan_once(b, few);
-    const int64_t jobs = p.tiles * b->rows, most = resident_blocks(d, b, few),
+    const once_plan p = plan_scan_once(b, small);
+    const int64_t jobs = p.tiles * b->rows, most = resident_blocks(d, b, small),
                   groups = jobs < most ? jobs : most;
     tally_status status = reserve_board(d, l->ctx, p.words);
     if (status) return status;
     const tl_arguments_tiled_part tiled = tiled_arguments(d, b, r, &p, jobs, from);
-    const tl_room_argument room = tl_room(once_local_bytes(b, few));
-    status = few ? TL_GO(l, scan_few, groups, .tiled = tiled, .local_bytes = room)
-                 : TL_GO(l, scan_once, groups, .tiled = tiled, .local_bytes = room);
+    const tl_room_argument room = tl_room(once_local_bytes(b, small));
+    status = TL_GO(l, scan_once, groups, .tiled = tiled, .local_bytes = room);
     /* A block that processes several tiles takes STAGES + 1 more tickets than tiles. A block that
      * processes one tile takes none. */
     if (!status && groups < jobs) d->board.taken += jobs + (STAGES + 1) * groups;
@@ -380,15 +380,19 @@ tally_status tl_gpu_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b,
                       first ? &init : NULL, o && o->exclusive};
     if (!status) status = tl_results_open(d, ctx, b->piece, out, op->result_bytes, &r);
     if (!status && first) status = tl_gpu_upload(d, ctx, first, first_bytes, &init);
-    if (!status)
-        status = tl_gpu_program(d, ctx, op, tl_in_place_shape(b, "scan", "scan_two", "scan_bits"),
-                                &program);
     const int walks = !status && tl_middle_takes(d, b, 1);
-    const once_kernel once = status || walks ? ONCE_NONE : choose_once_kernel(d, b);
+    const once_tiles once = status || walks ? ONCE_NONE : choose_once_tiles(d, b);
+    if (!status)
+        status = tl_gpu_program(
+            d, ctx, op,
+            once == ONCE_SMALL
+                ? tl_in_place_shape(b, "scan_small", "scan_small_two", "scan_small_bits")
+                : tl_in_place_shape(b, "scan", "scan_two", "scan_bits"),
+            &program);
     const int down = !status && can_scan_down(d, b), across = tl_batch_across(b) && !down;
     const int steps = b->longs && once == ONCE_NONE && !down && (!walks || b->listed);
     if (!status && down) status = scan_down(&l, b, &r, &from);
-    if (once != ONCE_NONE) status = scan_once(&l, b, &r, once == ONCE_FEW, &from);
+    if (!status && once != ONCE_NONE) status = scan_once(&l, b, &r, once == ONCE_SMALL, &from);
     if (!status && steps) status = make_nodes(&l, b, &nodes);
     if (!status && steps) status = make_prefix(&l, b, &nodes, &from, &prefix);
     if (!status && b->shorts && !across) status = tl_forest_scan(&l, b, &r, &from);

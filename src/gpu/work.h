@@ -131,8 +131,7 @@ void tl_gpu_end_lasting(tl_gpu_device *d, tl_lasting *block);
 tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_t bytes,
                            tl_memory *to);
 
-/* Finds the program of an operator and a shape ("reduce", "scan", "window", "window_long",
- * "window_along": a static string), or builds it. */
+/* Finds the program of an operator and a shape (program.c: a static string), or builds it. */
 tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape,
                             tl_built *program);
 

@@ -11,9 +11,7 @@
  *   TL_REAL_FLOAT TL_OUT_FLOAT   0 integer, 4 f32, 8 f64
  *   ROOM_LOG                     log2 of the states in a tile of window
  *   WHOLE_LOG                    log2 of the elements in a tile of window_whole
- *   ONCE_BLOCKS, FEW_BLOCKS      blocks of scan_once and scan_few on a multiprocessor; 0: this
- *                                instance does not have the kernel
- *   SCAN_LINES                   the warps of these kernels scan lines (scan_lines.cl)
+ *   SCAN_LINES                   the warps of scan_once scan lines (scan_lines.cl)
  *   TL_MARKED                    defined if a nan form skips only marked elements, not every NaN
  *   RUNS                         a thread of window_whole has 8 contiguous items, two quads
  *   PASS_LOG, PASS_RUN           log2 of the radix of window/passes.cl, items of a thread; 0: this

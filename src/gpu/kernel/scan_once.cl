@@ -24,8 +24,8 @@
  * number is the block's, because blocks start in order. The counter and the table are never
  * cleared: ticket0 and the epoch belong to this launch alone.
  *
- * A program contains this text and scan_lines.cl twice, in the namespaces many and few
- * (gpu/program.c). */
+ * The size of a tile is a constant of the program: "scan" has large tiles, "scan_small" smaller
+ * ones for arrays of few tiles (gpu/tuning.def). */
 enum { TILE_LOG = ONCE_LOG };
 #if !SCAN_LINES
 enum { WARP_ITEMS = ONCE_ITEMS, ROWS_P = WARP_ITEMS / ROW_e };
@@ -319,11 +319,7 @@ fn void worker(task t, LOCAL rings *r, int i, LOCAL quad *stages, int warp, elem
 #endif
 
 #define TILED_PARAMETERS PARAMETERS_OF(TILED)
-#if ONCE_FEW
-KERNEL_OF(scan_few)
-#else
 KERNEL_OF(scan_once)
-#endif
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;

@@ -41,8 +41,8 @@ fn void store_window(const forest *f, const window *w, batch b, results out,
 {
     const int all = w->elements * OP_LANES;
     GLOBAL u8 *to =
-        f->listed ? out.x + w->base * (i64)(OP_LANES * sizeof(result)) : place(out, b, w->first, 0);
-    const int beside = out.stride == 1 && (f->listed || out.row_stride == f->n || w->count == 1) &&
+        SEGMENTS ? out.x + w->base * (i64)(OP_LANES * sizeof(result)) : place(out, b, w->first, 0);
+    const int beside = out.stride == 1 && (SEGMENTS || out.row_stride == f->n || w->count == 1) &&
                        ADDRESS(to) % sizeof(result) == 0;
 #ifdef COPY_UNIT
     /* 16 bytes at a time */
@@ -63,8 +63,8 @@ fn void store_window(const forest *f, const window *w, batch b, results out,
             ((GLOBAL result *)to)[e] = from[e];
         } else {
             const int i = e / OP_LANES, l = e - i * OP_LANES,
-                      j = f->listed ? 0 : (int)((u32)i / (u32)f->n);
-            const i64 row = f->listed ? w->base * out.stride : (w->first + j) * out.row_stride;
+                      j = SEGMENTS ? 0 : (int)((u32)i / (u32)f->n);
+            const i64 row = SEGMENTS ? w->base * out.stride : (w->first + j) * out.row_stride;
             store_bytes(out.x + ((row + (i - j * f->n) * out.stride) * OP_LANES + l) *
                                     (i64)sizeof(result),
                         from[e]);
@@ -141,19 +141,19 @@ fn void walk_scan(const forest *f, const window *w, batch b, results out, LOCAL 
 #endif
 
 fn void forest_scan(batch b, results out, i64 longest, i64 each, i64 jobs, int warps, i64 exclusive,
-                    i64 seeded, GLOBAL const result *init, LOCAL u8 *room, const int listed)
+                    i64 seeded, GLOBAL const result *init, LOCAL u8 *room)
 {
     enum { RESULT = OP_LANES * sizeof(result) };
     room += thread_index() / LANES *
-            FOREST_SCAN_BYTES(TL_SIZE, sizeof(state), RESULT, listed, SCANS_IN_ROOM);
+            FOREST_SCAN_BYTES(TL_SIZE, sizeof(state), RESULT, SEGMENTS, SCANS_IN_ROOM);
     if (SKIPS && thread_index() / LANES >= warps) return;
-    const forest f = forest_of(b, longest, each, jobs, warps, room, listed, listed && WALKS_SCANS);
+    const forest f = forest_of(b, longest, each, jobs, warps, room, WALKS_SCANS);
     LOCAL result *const apart =
-        (LOCAL result *)(room + FOREST_BYTES(TL_SIZE, sizeof(state), listed));
+        (LOCAL result *)(room + FOREST_BYTES(TL_SIZE, sizeof(state), SEGMENTS));
     window w = first_window(&f, b);
     while (w.count) {
 #if WALKS_SCANS
-        if (listed && w.walk) {
+        if (SEGMENTS && w.walk) {
             walk_scan(&f, &w, b, out, apart, exclusive, seeded, init);
             w = window_after(&f, w, b);
             continue;
@@ -182,7 +182,7 @@ fn void forest_scan(batch b, results out, i64 longest, i64 each, i64 jobs, int w
         for (int j = lane_index(); j < w.count; j += LANES) {
             const sequence s = sequence_in(&f, &w, j);
             const int left = s.n & (GROUP - 1), k = s.n >> GROUP_LOG, i = k << GROUP_LOG;
-            if (!left || (listed && s.n > longest)) continue;
+            if (!left || (SEGMENTS && s.n > longest)) continue;
             const maybe v = forest_start(&f, b.p, s, initial(seeded, init, w.first + j, b.p), k);
             elem e[GROUP];
             load_group(e, f.x, s.place + i);
@@ -195,20 +195,12 @@ fn void forest_scan(batch b, results out, i64 longest, i64 each, i64 jobs, int w
     }
 }
 
-KERNEL_OF(scan_rows)
+KERNEL_OF(scan_short)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    forest_scan(b, out, longest, each, jobs, (int)warps, exclusive, seeded, init, ROOM_OF_PARAMETER,
-                0);
+    const i64 mine =
+        SEGMENTS ? jobs_ahead(jobs, measured, slot, most, may_walk, b.seqs, 0) : jobs;
+    forest_scan(b, out, longest, each, mine, (int)warps, exclusive, seeded, init,
+                ROOM_OF_PARAMETER);
 }
-#if !TL_IN_PLACE
-KERNEL_OF(scan_segments)
-{
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
-    const i64 mine = jobs_ahead(jobs, measured, slot, most, may_walk, b.seqs, 0);
-    forest_scan(b, out, longest, each, mine, (int)warps, exclusive, seeded, init, ROOM_OF_PARAMETER,
-                1);
-}
-#endif
