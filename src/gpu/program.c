@@ -538,7 +538,9 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         return end(ctx, &b, op, kernel ? kernel : whole_shape, prelude, text, length);
     }
     if (chunks) add_file(&b, "gpu/kernel/level.cl");
+    if (chunks && !in_place) add_file(&b, "gpu/kernel/columns.cl");
     if (!strcmp(shape, "scan")) add_file(&b, "gpu/kernel/scan_row.cl");
+    if (!strcmp(shape, "scan") && !in_place) add_file(&b, "gpu/kernel/scan_columns.cl");
     if (window) add_file(&b, "gpu/kernel/window/place.cl");
     if (prepare) add_file(&b, "gpu/kernel/inputs/bits.cl");
     snprintf(name, sizeof name, "gpu/kernel/%s%s.cl",

@@ -54,6 +54,24 @@ static tally_status reserve_board(tl_gpu_device *d, tally *ctx, int64_t needed)
 
 /* ---- nodes ---- */
 
+/* True if neighbouring lanes take neighbouring sequences (columns.cl, scan_columns.cl,
+ * scan_down.cl). */
+static int is_columns(const tl_batch *b)
+{
+    return !b->listed && b->rows > 1 && llabs(b->row_stride) < llabs(b->stride);
+}
+
+/* log2 of the columns that share a warp, for columns.cl: the least power of two that takes all,
+ * from 2 to LANES. */
+static int columns_log(const tl_batch *b)
+{
+    int log = 1;
+    while (1 << log < LANES && 1 << log < b->rows) log++;
+    return log;
+}
+
+static int64_t column_groups(const tl_batch *b) { return ((b->rows - 1) >> columns_log(b)) + 1; }
+
 /* Computes the nodes of all levels of the long sequences, one launch per level. */
 static tally_status make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nodes)
 {
@@ -64,15 +82,14 @@ static tally_status make_nodes(const tl_launch *l, const tl_batch *b, tl_memory 
     if (status) return status;
     const tl_arguments_batch_part batch = tl_batch_arguments(b, TL_LONG_SEQUENCES);
     const tl_memory_argument to = tl_memory_of(nodes);
-    if (tl_batch_across(b)) {
-        const int64_t jobs = (b->rows + LANES - 1) / LANES * tl_level_count(b->n, 1);
-        status = TL_GO(l, columns, jobs, .batch = batch, .to = to, .jobs = tl_i64(jobs));
-    } else {
-        status =
-            TL_GO(l, nodes, b->counts[1], .batch = batch, .to = to, .jobs = tl_i64(b->counts[1]));
+    const int across = is_columns(b);
+    if (across) {
+        const int64_t jobs = column_groups(b) * tl_level_count(b->n, 1);
+        status = TL_GO(l, columns, jobs, .batch = batch, .to = to, .log = tl_i64(columns_log(b)),
+                       .jobs = tl_i64(jobs));
     }
-    for (int k = 2; !status && k <= b->levels; k++)
-        status = TL_GO(l, up, b->counts[k], .batch = batch, .nodes = to, .level = tl_i64(k),
+    for (int k = across ? 2 : 1; !status && k <= b->levels; k++)
+        status = TL_GO(l, nodes, b->counts[k], .batch = batch, .nodes = to, .level = tl_i64(k),
                        .jobs = tl_i64(b->counts[k]));
     return status;
 }
@@ -228,7 +245,7 @@ static int can_scan_once(const tl_gpu_device *d, const tl_batch *b, int small)
 static once_tiles choose_once_tiles(const tl_gpu_device *d, const tl_batch *b)
 {
     if (!d->gpu->calls->once || !tl_gpu_scan_tile(b->plan->op, 0).blocks || b->listed ||
-        !b->longs || tl_batch_across(b))
+        !b->longs || is_columns(b))
         return ONCE_NONE;
     const tl_scalar *const op = b->plan->op;
     const int many = can_scan_once(d, b, 0),
@@ -294,7 +311,7 @@ static once_plan plan_scan_down(const tl_batch *b)
  * read the elements only once. */
 static int can_scan_down(const tl_gpu_device *d, const tl_batch *b)
 {
-    if (!d->gpu->calls->once || !tl_batch_across(b) || b->in_place || !b->longs ||
+    if (!d->gpu->calls->once || !is_columns(b) || b->in_place || !b->longs ||
         !tl_gpu_down_rows(b->plan->op) || b->rows < LANES)
         return 0;
     const once_plan p = plan_scan_down(b);
@@ -342,13 +359,12 @@ static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_
 static tally_status scan_columns(const tl_launch *l, const tl_batch *b, const tl_results *r,
                                  const tl_memory *prefix, const tl_before *from)
 {
-    const int64_t jobs =
-        (b->rows + LANES - 1) / LANES * (tl_level_count(b->n, 1) + (b->n % CHUNK != 0));
+    const int64_t jobs = column_groups(b) * (tl_level_count(b->n, 1) + (b->n % CHUNK != 0));
     return TL_GO(l, scan_columns, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                  .prefix = tl_memory_of(b->longs ? prefix : NULL),
-                 .results = tl_results_arguments(r), .jobs = tl_i64(jobs),
-                 .exclusive = tl_i64(from->exclusive), .seeded = tl_i64(from->seeded),
-                 .init = tl_memory_of(from->memory));
+                 .results = tl_results_arguments(r), .log = tl_i64(columns_log(b)),
+                 .jobs = tl_i64(jobs), .exclusive = tl_i64(from->exclusive),
+                 .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory));
 }
 
 /* Scans the elements of the long sequences. */
@@ -389,7 +405,7 @@ tally_status tl_gpu_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b,
                 ? tl_in_place_shape(b, "scan_small", "scan_small_two", "scan_small_bits")
                 : tl_in_place_shape(b, "scan", "scan_two", "scan_bits"),
             &program);
-    const int down = !status && can_scan_down(d, b), across = tl_batch_across(b) && !down;
+    const int down = !status && can_scan_down(d, b), across = is_columns(b) && !down;
     const int steps = b->longs && once == ONCE_NONE && !down && (!walks || b->listed);
     if (!status && down) status = scan_down(&l, b, &r, &from);
     if (!status && once != ONCE_NONE) status = scan_once(&l, b, &r, once == ONCE_SMALL, &from);
