@@ -97,6 +97,12 @@ typedef struct {
          * same. */
         int walked;
     } measured;
+    /* Bins of exact sums (exact.c), kept from call to call. The first `bytes` bytes are zero between
+     * calls. */
+    struct {
+        tl_memory memory;
+        size_t bytes;
+    } exact_bins;
     struct tl_variant *variants; /* see variants.c */
     struct tl_lasting *lasting;
     tl_built programs[TL_GPU_PROGRAMS];

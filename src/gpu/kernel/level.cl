@@ -26,6 +26,9 @@ fn state node_of_chunk(batch b, i64 from, i64 at, LOCAL state *box)
 #endif
 }
 
+/* small states need 64 registers for level 1 */
+#define NODES_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : 4)
+
 /* Computes the nodes of level `level`: of level 1 from the elements, of a higher one from the level
  * below. A warp computes one node at a time. nodes: all levels, level 1 first. */
 KERNEL_OF(nodes)
