@@ -41,21 +41,41 @@ fn void put_node(GLOBAL u8 *nodes, i64 pitch, int level, i64 c, state v)
 
 fn amount size_of_node(int level) { return (amount)((i64)GRID_BLOCK << level); }
 
+/* Adds v, a node of `level`, to the binary counter of cell c. merges: the trailing ones of its
+ * number. */
+fn void add_node(GLOBAL u8 *nodes, i64 pitch, int level, int merges, i64 c, state v)
+{
+    const int top = level + merges;
+    ROLLED for (; level < top; level++)
+        v = TWIN(node_at(nodes, pitch, level, c), v, size_of_node(level));
+    put_node(nodes, pitch, top, c, v);
+}
+
+fn int trailing_ones(i64 k)
+{
+    int ones = 0;
+    while (k >> ones & 1) ones++;
+    return ones;
+}
+
 /* ---- pushes ---- */
 
-/* Keeps steps that do not fill a block. Contiguous cells are copied 16 bytes at a time, with
- * several loads in flight. */
-KERNEL_OF(grid_keep)
+/* Steps in memory: strides in bytes. */
+typedef struct {
+    GLOBAL const u8 *x; /* step 0 of cell 0 */
+    i64 cell_stride, stride, steps;
+} step_list;
+
+/* Copies steps that do not fill a block to rows from `to` on. Contiguous cells are copied 16 bytes
+ * at a time, with several loads in flight. */
+fn void keep_steps(step_list s, GLOBAL u8 *to, i64 row, i64 cells)
 {
     typedef struct ALIGNED(16) { u32 w[4]; } bundle;
-    GLOBAL const u8 *x = steps_data + steps_byte;
-    const i64 step = step_stride * TL_SIZE, row = pitch * TL_SIZE;
-    const int side_by_side =
-        cell_stride == 1 && ADDRESS(x) % 16 == 0 && (steps == 1 || step % 16 == 0);
+    const int side_by_side = s.cell_stride == TL_SIZE && ADDRESS(s.x) % 16 == 0 &&
+                             (s.steps == 1 || s.stride % 16 == 0);
     const i64 bundles = side_by_side ? cells * TL_SIZE / 16 : 0;
-    for (i64 r = 0; r < steps; r++, x += step) {
-        GLOBAL u8 *to = kept + (have + r) * row;
-        GLOBAL const bundle *from_bundle = (GLOBAL const bundle *)x;
+    for (i64 r = 0; r < s.steps; r++, s.x += s.stride, to += row) {
+        GLOBAL const bundle *from_bundle = (GLOBAL const bundle *)s.x;
         GLOBAL bundle *to_bundle = (GLOBAL bundle *)to;
         for (i64 i = group_index() * GRID_THREADS * GRID_BUNDLES + thread_index(); i < bundles;
              i += cells_at_once() * GRID_BUNDLES) {
@@ -70,47 +90,59 @@ KERNEL_OF(grid_keep)
             }
         }
         for (i64 c = bundles * 16 / TL_SIZE + my_cell(); c < cells; c += cells_at_once())
-            ((GLOBAL elem *)to)[c] = load_element(x + c * cell_stride * TL_SIZE);
+            ((GLOBAL elem *)to)[c] = load_element(s.x + c * s.cell_stride);
     }
 }
 
-/* Folds steps that fill one or several blocks; the first block may have begun in `kept`. The
- * remaining steps are kept. */
+/* Returns the node of a block of steps, whose first has number `at`. The first `have` of them are
+ * in rows of `own`, the others follow x. */
+fn state fold_block(GLOBAL const u8 *own, i64 row, int have, GLOBAL const u8 *x, i64 step, i64 at,
+                    par p)
+{
+    elem e[GRID_BLOCK];
+    state v[GRID_BLOCK];
+    if (ADDRESS(x) % TL_SIZE == 0) {
+        UNROLL for (int k = 0; k < GRID_BLOCK; k++)
+            e[k] = *(GLOBAL const elem *)(k < have ? own + k * row : x + k * step);
+    } else {
+        UNROLL for (int k = 0; k < GRID_BLOCK; k++)
+            e[k] = load_bytes(k < have ? own + k * row : x + k * step);
+    }
+    UNROLL for (int k = 0; k < GRID_BLOCK; k++) v[k] = lift(e[k], at + k, p);
+    UNROLL for (int k = 0; k < GRID_LOG; k++)
+        UNROLL for (int i = 0; i + (1 << k) < GRID_BLOCK; i += 2 << k)
+            v[i] = TWIN(v[i], v[i + (1 << k)], 1 << k);
+    return v[0];
+}
+
+/* Adds steps, or (level >= 0) packed states that are nodes of `level`. Steps that fill a block are
+ * folded; the first block may have begun in `kept`. The remaining steps are kept. */
 KERNEL_OF(grid_push)
 {
     const i64 step = step_stride * TL_SIZE, row = pitch * TL_SIZE;
-    const int aligned = ADDRESS(steps_data + steps_byte) % TL_SIZE == 0,
-              begun = (int)(count % GRID_BLOCK);
+    const int begun = (int)(count % GRID_BLOCK), by_states = level >= 0,
+              fills = begun + steps >= GRID_BLOCK;
+    step_list list;
     par p;
     p.value = parameter, p.origin = 0;
-    for (i64 c = first_cell + my_cell(); c < cells; c += cells_at_once()) {
+    list.x = steps_data + steps_byte, list.steps = by_states || fills ? 0 : steps;
+    list.cell_stride = cell_stride * TL_SIZE, list.stride = step;
+    keep_steps(list, kept + begun * row, row, cells);
+
+    for (i64 c = first_cell + my_cell(); by_states && c < cells; c += cells_at_once())
+        add_node(nodes, pitch, (int)level, (int)merges, c,
+                 unpack(states + (c - first_cell) * PACKED));
+
+    for (i64 c = first_cell + my_cell(); !by_states && fills && c < cells; c += cells_at_once()) {
         GLOBAL u8 *own = kept + c * TL_SIZE;
         /* where the block begins */
-        GLOBAL const u8 *x = steps_data + steps_byte + c * cell_stride * TL_SIZE - begun * step;
+        GLOBAL const u8 *x = list.x + c * list.cell_stride - begun * step;
         i64 at = count - begun, left = steps + begun;
         int have = begun;
         ROLLED for (; left >= GRID_BLOCK;
-                    left -= GRID_BLOCK, at += GRID_BLOCK, x += GRID_BLOCK * step)
-        {
-            elem e[GRID_BLOCK];
-            state v[GRID_BLOCK];
-            if (aligned) {
-                UNROLL for (int k = 0; k < GRID_BLOCK; k++)
-                    e[k] = *(GLOBAL const elem *)(k < have ? own + k * row : x + k * step);
-            } else {
-                UNROLL for (int k = 0; k < GRID_BLOCK; k++)
-                    e[k] = load_bytes(k < have ? own + k * row : x + k * step);
-            }
-            UNROLL for (int k = 0; k < GRID_BLOCK; k++) v[k] = lift(e[k], at + k, p);
-            UNROLL for (int k = 0; k < GRID_LOG; k++)
-                UNROLL for (int i = 0; i + (1 << k) < GRID_BLOCK; i += 2 << k)
-                    v[i] = TWIN(v[i], v[i + (1 << k)], 1 << k);
-            int level = 0;
-            ROLLED for (i64 block = at / GRID_BLOCK; block & 1; block >>= 1, level++)
-                v[0] = TWIN(node_at(nodes, pitch, level, c), v[0], size_of_node(level));
-            put_node(nodes, pitch, level, c, v[0]);
-            have = 0;
-        }
+                    left -= GRID_BLOCK, at += GRID_BLOCK, x += GRID_BLOCK * step, have = 0)
+            add_node(nodes, pitch, 0, trailing_ones(at / GRID_BLOCK), c,
+                     fold_block(own, row, have, x, step, at, p));
         for (i64 k = 0; k < left; k++) *(GLOBAL elem *)(own + k * row) = load_element(x + k * step);
     }
 }
@@ -155,18 +187,5 @@ KERNEL_OF(grid_result)
         else
             store_maybe(out.x + c * out.row_stride * (i64)(OP_LANES * sizeof(result)), v, total, 0,
                         p);
-    }
-}
-
-/* Adds nodes of a level, as packed states, to the counters. merges: the trailing ones of the node's
- * number. */
-KERNEL_OF(grid_add)
-{
-    for (i64 c = first_cell + my_cell(); c < cells; c += cells_at_once()) {
-        state v = unpack(from + (c - first_cell) * PACKED);
-        int at = (int)level;
-        ROLLED for (; at < (int)(level + merges); at++)
-            v = TWIN(node_at(nodes, pitch, at, c), v, size_of_node(at));
-        put_node(nodes, pitch, at, c, v);
     }
 }
