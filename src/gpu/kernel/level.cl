@@ -26,34 +26,39 @@ fn state node_of_chunk(batch b, i64 from, i64 at, LOCAL state *box)
 #endif
 }
 
-/* small states need 64 registers for level 1 */
-#define NODES_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : 4)
-
-/* Computes the nodes of level `level`: of level 1 from the elements, of a higher one from the level
- * below. A warp computes one node at a time. nodes: all levels, level 1 first. */
-KERNEL_OF(nodes)
+/* Level 1: a warp computes the node of one chunk at a time. */
+fn void chunk_nodes(batch b, GLOBAL state *to, i64 jobs, LOCAL state *box)
 {
-    BATCH_OF_PARAMETERS;
-    BOX
-    const int to_level = (int)level, below = to_level - 1;
-    /* Two loops, one of which does nothing: PoCL allows no exchange in a branch. */
-    const i64 chunks = below ? 0 : jobs, groups = jobs - chunks;
-    GLOBAL state *const to = nodes + level_base(b, to_level);
-
-    for (i64 job = warp_index(); job < chunks; job += warp_count()) {
+    for (i64 job = warp_index(); job < jobs; job += warp_count()) {
         const i64 s = sequence_of(b, 1, 0, job);
         const i64 at = (job - level_first(b, 1, s)) * CHUNK_e;
         const state v = node_of_chunk(b, start_of(b, s), at, box);
         if (lane_index() == 0) to[job] = v;
     }
-    WARP_BARRIER();
+}
 
-    b.x = (GLOBAL const u8 *)(nodes + level_base(b, below));
-    for (i64 job = warp_index(); job < groups; job += warp_count()) {
-        const i64 s = sequence_of(b, to_level, 0, job);
-        const i64 at = (job - level_first(b, to_level, s)) * CHUNK_s;
+/* A higher level: a warp computes one node from those of the level below. */
+fn void higher_nodes(batch b, GLOBAL state *nodes, int level, i64 jobs, LOCAL state *box)
+{
+    GLOBAL state *const to = nodes + level_base(b, level);
+    b.x = (GLOBAL const u8 *)(nodes + level_base(b, level - 1));
+    for (i64 job = warp_index(); job < jobs; job += warp_count()) {
+        const i64 s = sequence_of(b, level, 0, job);
+        const i64 at = (job - level_first(b, level, s)) * CHUNK_s;
         const state v =
-            chunk_node_s(b, level_first(b, below, s), at, level_size(below), box);
+            chunk_node_s(b, level_first(b, level - 1, s), at, level_size(level - 1), box);
         if (lane_index() == 0) to[job] = v;
     }
+}
+
+/* Computes the nodes of level `level`. nodes: all levels, level 1 first. Where exchanges have
+ * barriers (SKIPS is 0), they must not be in a branch: there one of the two calls has no jobs. */
+KERNEL_OF(nodes)
+{
+    BATCH_OF_PARAMETERS;
+    BOX
+    const int first = level == 1;
+    if (!SKIPS || first) chunk_nodes(b, nodes, first ? jobs : 0, box);
+    if (!SKIPS) WARP_BARRIER();
+    if (!SKIPS || !first) higher_nodes(b, nodes, (int)level, first ? 0 : jobs, box);
 }
