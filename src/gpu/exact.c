@@ -5,6 +5,7 @@
 #include "exact/exact.h"
 #include "gpu/kernel/constants.h"
 #include "work.h"
+#include <assert.h>
 #include <stdlib.h>
 
 enum {
@@ -43,6 +44,7 @@ static tally_status reserve_bins(const job *j, int64_t rows)
     tl_gpu_device *const d = j->l.d;
     tl_memory *const bins = &d->exact_bins.memory;
     const size_t bytes = (size_t)(rows * j->words) * sizeof(uint32_t);
+    assert(rows > 0);
     if (d->exact_bins.bytes >= bytes) return TALLY_OK;
     drop_bins(d);
     void *const zeros = calloc(1, bytes);
@@ -140,6 +142,7 @@ typedef struct {
 static tally_status rows_by_lanes(const job *j, const arrays *a, const row_parts *p,
                                   const tl_results *r)
 {
+    assert(LANES % p->lanes == 0 && p->count > 0 && p->each > 0 && !p->parts == (r != NULL));
     const int64_t rows_each = LANES / p->lanes, groups = (p->count - 1) / rows_each + 1;
     return TL_GO(&j->l, exact_rows, groups * (p->parts ? p->parts : 1),
                  .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(j, a),
@@ -166,6 +169,7 @@ static tally_status sum_parts(const job *j, const arrays *a, int64_t first, int6
     int64_t each = (longest / count / CHUNK + 1) * CHUNK;
     if (each > EXACT_MOST) each = EXACT_MOST;
     count = longest > each ? (longest - 1) / each + 1 : 1;
+    assert(each % CHUNK == 0 && each <= EXACT_MOST && count * each >= longest);
     if (across) return rows_by_lanes(j, a, &(row_parts){first, rows, count, each, 1}, NULL);
     return TL_GO(&j->l, exact_parts, rows * count,
                  .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(j, a),

@@ -6,6 +6,7 @@
 #include "work.h"
 #include "gpu/kernel/constants.h"
 #include "law/slabs.h"
+#include <assert.h>
 #include <stdlib.h>
 
 enum {
@@ -145,6 +146,7 @@ static tally_status leave(grid *g, tally *ctx, tally_status status)
 static tally_status add(const tl_launch *l, const grid *g, int64_t first, int64_t cells, int level,
                         int merges)
 {
+    assert(level >= GRID_LOG && cells <= g->at_once && first + cells <= g->width);
     return TL_GO(l, grid_push, groups_of(cells), .grid = grid_arguments(g, first, first + cells),
                  .steps = steps_arguments(NULL, 0, 0, 0, 0), .count = tl_i64(0),
                  .states = tl_memory_of(&g->packed.memory), .level = tl_i64(level - GRID_LOG),
@@ -156,6 +158,7 @@ static tally_status add(const tl_launch *l, const grid *g, int64_t first, int64_
 static tally_status by_lanes(const tl_launch *l, const grid *g, const tl_batch *b, int64_t at,
                              int64_t end)
 {
+    assert(g->count <= at && at <= end);
     const int64_t from = b->x_byte + (at - g->count) * b->stride * g->plan.op->elem_bytes;
     const tl_arguments_steps_part steps =
         steps_arguments(&b->x, from, b->row_stride, b->stride, end - at);

@@ -3,6 +3,7 @@
  * (gpu/kernel/law.cl). */
 #include "work.h"
 #include "gpu/kernel/constants.h"
+#include <assert.h>
 
 enum { RESULTS_OF_BLOCK = LAW_THREADS * LAW_EACH };
 
@@ -15,6 +16,7 @@ tally_status tl_gpu_law(tl_device *base, tally *ctx, const tl_plan *plan, const 
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
     const size_t bytes = (size_t)n * op->result_bytes;
+    assert(n > 0);
 
     tally_status status = d->gpu->calls->enter(d->gpu, ctx);
     if (status) return status;

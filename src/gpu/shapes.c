@@ -2,6 +2,7 @@
  * Reduce and scan on a GPU: chooses the kernels of gpu/kernel/ and launches them in order. */
 #include "work.h"
 #include "gpu/kernel/constants.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,6 +84,7 @@ static tally_status make_nodes(const tl_launch *l, const tl_batch *b, tl_memory 
     const tl_arguments_batch_part batch = tl_batch_arguments(b, TL_LONG_SEQUENCES);
     const tl_memory_argument to = tl_memory_of(nodes);
     const int across = is_columns(b);
+    assert(b->levels > 0 && b->levels <= TL_GPU_LEVELS);
     if (across) {
         const int64_t jobs = column_groups(b) * tl_level_count(b->n, 1);
         status = TL_GO(l, columns, jobs, .batch = batch, .to = to, .log = tl_i64(columns_log(b)),
@@ -130,6 +132,7 @@ static tally_status reduce_once(const tl_launch *l, const tl_batch *b, const tl_
     tl_gpu_device *d = l->d;
     int more;
     const int64_t tiles = plan_reduce(d, b, &more);
+    assert(tiles < TILES_MOST && more <= TILE_MORE);
     tally_status status = reserve_board(d, l->ctx, board_words(b, tiles));
     if (status) return status;
     return TL_GO_AS(l, once, tiles ? tiles : 1, TL_SHARED_JOBS,
@@ -187,7 +190,7 @@ tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *pl
 enum {
     ONCE_TILES = 1 << (BOARD_LEVELS * RADIX_LOG),
     ONCE_NODES = 1 << 28,
-    SMALL_SHARE = 2 /* measured: bench/gpu/tiles */
+    SMALL_SHARE = 2 /* bench/results/2026-11-22-h200-scan-few.txt */
 };
 typedef enum { ONCE_NONE, ONCE_LARGE, ONCE_SMALL } once_tiles;
 
@@ -223,8 +226,9 @@ static int64_t resident_blocks(const tl_gpu_device *d, const tl_batch *b, int sm
     return (int64_t)tl_gpu_scan_tile(b->plan->op, small).blocks * d->gpu->calls->processors(d->gpu);
 }
 
-/* True if the kernel scan_once can take the batch, by large or by small tiles. A tile number has at most four
- * digits, a node number fits in 32 bits, and the status table keeps within its share of the memory.
+/* True if the kernel scan_once can take the batch, by large or by small tiles. A tile number has at
+ * most four digits, a node number fits in 32 bits, and the status table keeps within its share of
+ * the memory.
  * Rows shorter than a quarter of a tile would leave most of its warps idle. */
 static int can_scan_once(const tl_gpu_device *d, const tl_batch *b, int small)
 {
@@ -240,7 +244,7 @@ static int can_scan_once(const tl_gpu_device *d, const tl_batch *b, int small)
 
 /* Chooses the tiles of a scan in one launch. Small tiles are used where rows are too short for
  * large ones, or where there would be at most half as many large tiles as multiprocessors
- * (bench/gpu/tiles). They are never faster for operators of elements of 4 bytes or more that
+ * (SMALL_SHARE). They are never faster for operators of elements of 4 bytes or more that
  * are scanned by lines (argmax). */
 static once_tiles choose_once_tiles(const tl_gpu_device *d, const tl_batch *b)
 {
@@ -270,8 +274,7 @@ static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_
                         .ticket = tl_memory_of(&d->board.memory), .ticket0 = tl_i64(d->board.taken),
                         .epoch = tl_i64(d->board.epoch), .tiles = tl_i64(p->tiles),
                         .levels = tl_i64(p->levels), .jobs = tl_i64(jobs),
-                        .exclusive = tl_i64(from->exclusive), .seeded = tl_i64(from->seeded),
-                        .init = tl_memory_of(from->memory));
+                        .seeding = tl_seeding_arguments(from));
 }
 
 static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_results *r, int small,
@@ -283,6 +286,7 @@ static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_re
                   groups = jobs < most ? jobs : most;
     tally_status status = reserve_board(d, l->ctx, p.words);
     if (status) return status;
+    assert(p.levels < BOARD_LEVELS && p.words <= d->board.words && groups > 0);
     const tl_arguments_tiled_part tiled = tiled_arguments(d, b, r, &p, jobs, from);
     const tl_room_argument room = tl_room(once_local_bytes(b, small));
     status = TL_GO(l, scan_once, groups, .tiled = tiled, .local_bytes = room);
@@ -326,6 +330,7 @@ static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_re
     const int64_t jobs = p.tiles * ((b->rows + LANES - 1) / LANES),
                   most = DOWN_RUN * d->gpu->calls->processors(d->gpu);
     const int64_t groups = jobs < most ? jobs : most;
+    assert(p.levels < COLUMN_LEVELS && b->rows >= LANES);
     tally_status status = reserve_board(d, l->ctx, p.words);
     if (!status)
         status = TL_GO(l, scan_down, groups * TILE_WARPS,
@@ -349,8 +354,8 @@ static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_
         const int64_t jobs = (k < b->levels ? b->counts[k + 1] : 0) + b->longs;
         status = TL_GO(l, down, jobs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
                        .nodes = tl_memory_of(nodes), .prefix = tl_memory_of(prefix),
-                       .at_level = tl_i64(k), .jobs = tl_i64(jobs), .seeded = tl_i64(from->seeded),
-                       .init = tl_memory_of(from->memory));
+                       .at_level = tl_i64(k), .jobs = tl_i64(jobs),
+                       .seeding = tl_seeding_arguments(from));
     }
     return status;
 }
@@ -363,8 +368,7 @@ static tally_status scan_columns(const tl_launch *l, const tl_batch *b, const tl
     return TL_GO(l, scan_columns, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                  .prefix = tl_memory_of(b->longs ? prefix : NULL),
                  .results = tl_results_arguments(r), .log = tl_i64(columns_log(b)),
-                 .jobs = tl_i64(jobs), .exclusive = tl_i64(from->exclusive),
-                 .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory));
+                 .jobs = tl_i64(jobs), .seeding = tl_seeding_arguments(from));
 }
 
 /* Scans the elements of the long sequences. */
@@ -374,8 +378,7 @@ static tally_status scan_elements(const tl_launch *l, const tl_batch *b, const t
     const int64_t jobs = b->counts[1] + b->longs;
     return TL_GO(l, scan, jobs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
                  .prefix = tl_memory_of(prefix), .results = tl_results_arguments(r),
-                 .jobs = tl_i64(jobs), .exclusive = tl_i64(from->exclusive),
-                 .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory));
+                 .jobs = tl_i64(jobs), .seeding = tl_seeding_arguments(from));
 }
 
 tally_status tl_gpu_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b,

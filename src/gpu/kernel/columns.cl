@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * Level 1 for sequences that lie across (columns): neighbouring lanes take neighbouring columns, so
- * that a warp reads whole cache lines. Of few columns, the lanes of a warp take several parts of the
- * same chunk:
+ * that a warp reads whole cache lines. Of few columns, the lanes of a warp take several parts of
+ * the same chunk:
  *
  *   32 columns   lane = column                     3 columns   lane = 4 part + column, 8 parts
  *                0 1 2 3 ... 31                                0 1 2 . | 0 1 2 . | 0 1 2 . | ...
  *
  * 2^log columns, the least power of two for all columns, share a warp; log is 1 to 5. */
 
-/* Returns the node of `size` elements of a column, a multiple of 16. x: the first of them, which has
- * index `at`; step: the bytes between them. */
+/* Returns the node of `size` elements of a column, a multiple of 16. x: the first of them, which
+ * has index `at`; step: the bytes between them. */
 fn state fold_column(GLOBAL const u8 *x, i64 step, i64 at, int size, par p)
 {
     enum { STEP = sizeof(state) > 8 ? 8 : 16 }; /* elements in registers at a time */
@@ -37,8 +37,8 @@ fn state fold_column(GLOBAL const u8 *x, i64 step, i64 at, int size, par p)
     return stack[0];
 }
 
-/* A job is a chunk of 2^log columns; jobs go along all columns before the next chunk. The threads of
- * a block share the chunk. */
+/* A job is a chunk of 2^log columns; jobs go along all columns before the next chunk. The threads
+ * of a block share the chunk. */
 KERNEL_OF(columns)
 {
     SHARED state node[COLUMN_THREADS];

@@ -76,8 +76,8 @@ typedef struct {
     i64 first; /* number of step 0 in the stream */
 } step_list;
 
-/* Keeps steps that do not fill a block. Contiguous cells are copied 16 bytes at a time, with several
- * loads in flight. */
+/* Keeps steps that do not fill a block. Contiguous cells are copied 16 bytes at a time, with
+ * several loads in flight. */
 fn void keep_steps(field f, step_list s, i64 cells)
 {
     typedef struct ALIGNED(16) { u32 w[4]; } bundle;
@@ -107,7 +107,8 @@ fn void keep_steps(field f, step_list s, i64 cells)
 
 /* Returns the node of the block of steps that begins at step `at` of the stream, at x. Its first
  * `have` steps are in `own`, a column of kept steps. */
-fn state fold_block(field f, step_list s, GLOBAL const u8 *own, int have, GLOBAL const u8 *x, i64 at)
+fn state fold_block(field f, step_list s, GLOBAL const u8 *own, int have, GLOBAL const u8 *x,
+                    i64 at)
 {
     const i64 row = f.pitch * TL_SIZE;
     elem e[GRID_BLOCK];

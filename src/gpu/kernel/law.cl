@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The law in its plain form, for the probe at start-up (src/api/probe.c): S(1), S(2), ... by a binary
- * counter, as doc/order.md defines it. There are no warps and no exchanges, so it compiles
+ * The law in its plain form, for the probe at start-up (src/api/probe.c): S(1), S(2), ... by a
+ * binary counter, as doc/order.md defines it. There are no warps and no exchanges, so it compiles
  * quickly. */
 
 /* The counter after `count` elements: a node for each set bit of count, the largest first. */

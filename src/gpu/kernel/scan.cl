@@ -9,6 +9,7 @@ fn i64 prefix_base(batch b, int level) { return level_base(b, level) + (level - 
 KERNEL_OF(down)
 {
     BATCH_OF_PARAMETERS;
+    SEEDING_OF_PARAMETERS;
     BOX
     const int level = (int)at_level, lane = lane_index();
     b.x = (GLOBAL const u8 *)(nodes + level_base(b, level));
@@ -27,7 +28,7 @@ KERNEL_OF(down)
         if (at)
             rows[0].s = above[job], rows[0].have = 1;
         else
-            rows[0] = initial(seeded, init, s, b.p);
+            rows[0] = initial(seeds, s, b.p);
         UNROLL for (int r = 0; r < 2; r++)
         {
             i64 i = at + r * ROW_s + lane * QUAD;
@@ -53,21 +54,25 @@ KERNEL_OF(scan)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
+    SEEDING_OF_PARAMETERS;
     BOX
+    chunk_scan c;
+    c.b = b, c.out = out, c.exclusive = exclusive, c.last = ROWS_E - 1;
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
         i64 s = sequence_of(b, 1, 1, job), n = length_of(b, s), from = start_of(b, s);
         i64 at = (job - level_first(b, 1, s) - s) << ELEMENTS_LOG;
         if (SKIPS && at >= n) continue;
         maybe rows[ROWS_E + 1];
-        state stack[LOG_ROWS_E + 1], after = nothing(b.p).s;
+        state stack[LOG_ROWS_E + 1];
+        c.s = s, c.at = at, c.n = n, c.after = nothing(b.p).s;
         if (at)
             rows[0].s = prefix[job], rows[0].have = 1;
         else
-            rows[0] = initial(seeded, init, s, b.p);
-        if (at + (1 << ELEMENTS_LOG) <= n) after = prefix[job + 1];
+            rows[0] = initial(seeds, s, b.p);
+        if (at + (1 << ELEMENTS_LOG) <= n) c.after = prefix[job + 1];
         elem e[ROWS_E][QUAD];
         load_e(e, b, from, at, n);
         UNROLL for (int r = 0; r < ROWS_E; r++)
-            scan_row(out, b, s, at, n, e[r], r, rows, stack, after, ROWS_E - 1, exclusive, box);
+            scan_row(c, e[r], r, rows, stack, box);
     }
 }

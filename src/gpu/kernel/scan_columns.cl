@@ -1,29 +1,37 @@
 /* SPDX-License-Identifier: MIT
- * Scan of sequences that lie across (columns), after the nodes and the prefixes of chunks are known.
- * The lanes of a warp are placed as in columns.cl. A lane starts with S at the first element of its
- * part and walks down, 8 elements at a time:
+ * Scan of sequences that lie across (columns), after the nodes and the prefixes of chunks are
+ * known. The lanes of a warp are placed as in columns.cl. A lane starts with S at the first element
+ * of its part and walks down, 8 elements at a time:
  *
  *   node[l]    the last node of 2^l groups of 8 that waits for its right neighbour
  *   start[l]   S at the last multiple of 2^l groups; so S after j groups is C(start[l + 1], node
  *              of 2^l groups), where j is an odd multiple of 2^l
  *
- * If a warp has several parts of a chunk, each lane first folds its part; lanes exchange these nodes
- * for S at the first element of each part. The next 8 elements are loaded before the results of
- * these are computed. */
+ * If a warp has several parts of a chunk, each lane first folds its part; lanes exchange these
+ * nodes for S at the first element of each part. The next 8 elements are loaded before the results
+ * of these are computed. */
 enum { DOWN = 8, DOWN_LEVELS = ELEMENTS_LOG - 3 + 1 };
+
+/* The results of a column. */
+typedef struct {
+    GLOBAL u8 *to;       /* the next one */
+    i64 step, exclusive; /* step: bytes to the one below it */
+    par p;
+} column_results;
 
 /* Stores the results of `count` elements, the first of which has index i. w[k]: S after k of
  * them. */
-fn void store_down(GLOBAL u8 *to, i64 step, int count, const maybe *w, i64 i, i64 exclusive, par p)
+fn void store_down(column_results r, int count, const maybe *w, i64 i)
 {
-    const i64 n = i + !exclusive;
-    const int aligned = ADDRESS(to) % sizeof(result) == 0;
+    const i64 n = i + !r.exclusive;
+    const par p = r.p;
+    const int aligned = ADDRESS(r.to) % sizeof(result) == 0;
     UNROLL for (int k = 0; k < DOWN; k++)
     {
-        GLOBAL u8 *at = to + k * step;
+        GLOBAL u8 *at = r.to + k * r.step;
         maybe v; /* no pointer into w, so that w stays in registers */
-        v.s = choose(exclusive != 0, w[k].s, w[k + 1].s),
-        v.have = exclusive ? w[k].have : w[k + 1].have;
+        v.s = choose(r.exclusive != 0, w[k].s, w[k + 1].s),
+        v.have = r.exclusive ? w[k].have : w[k + 1].have;
         if (k >= count) continue;
 #if OP_LANES == 1
         if (aligned) {
@@ -38,16 +46,16 @@ fn void store_down(GLOBAL u8 *to, i64 step, int count, const maybe *w, i64 i, i6
 /* A lane's part of a column. */
 typedef struct {
     GLOBAL const u8 *x; /* its first element, which has index `at` in the column */
-    GLOBAL u8 *to;      /* its first result */
-    i64 step, out_step; /* bytes from an element, a result, to the next */
+    i64 step;           /* bytes from an element to the one below it */
     i64 at;
     int count, size;    /* its elements; those of a full part */
     maybe start, after; /* S before it; S after it, if it is full */
 } column_part;
 
 /* Stores the results of a part. */
-fn void scan_part(column_part c, i64 exclusive, par p)
+fn void scan_part(column_part c, column_results to)
 {
+    const par p = to.p;
     maybe v = c.start, start[DOWN_LEVELS + 1];
     state node[DOWN_LEVELS];
     elem e[DOWN], next[DOWN];
@@ -69,8 +77,8 @@ fn void scan_part(column_part c, i64 exclusive, par p)
         /* A full part may end nodes that began before it. */
         if (i + DOWN == c.size) v = c.after;
         w[DOWN] = v;
-        store_down(c.to, c.out_step, c.count - i, w, c.at + i, exclusive, p);
-        c.to += DOWN * c.out_step;
+        store_down(to, c.count - i, w, c.at + i);
+        to.to += DOWN * to.step;
     }
 }
 
@@ -102,11 +110,14 @@ KERNEL_OF(scan_columns)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
+    SEEDING_OF_PARAMETERS;
     BOX
     const int width = 1 << log, parts = LANES >> log, lane = lane_index(), part = lane >> log;
     const i64 groups = (b.seqs + width - 1) >> log;
     column_part c;
-    c.step = b.stride * TL_SIZE, c.out_step = out.stride * (i64)(OP_LANES * sizeof(result));
+    column_results to;
+    to.step = out.stride * (i64)(OP_LANES * sizeof(result)), to.exclusive = exclusive, to.p = b.p;
+    c.step = b.stride * TL_SIZE;
     c.size = CHUNK_e / parts;
 
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
@@ -114,17 +125,17 @@ KERNEL_OF(scan_columns)
                   column = first + (lane & (width - 1)), s = column < b.seqs ? column : first;
         const i64 begin = chunk * CHUNK_e, left = b.n - begin - part * c.size;
         GLOBAL const state *here = prefix + s * (level_count(b.n, 1) + 1) + chunk;
-        maybe before = initial(seeded, init, s, b.p);
+        maybe before = initial(seeds, s, b.p);
         state node = before.s;
         c.at = begin + part * c.size;
         c.count = left > c.size ? c.size : left > 0 ? (int)left : 0;
         c.x = b.x + (start_of(b, s) + c.at * b.stride) * TL_SIZE;
-        c.to = place(out, b, s, c.at);
+        to.to = place(out, b, s, c.at);
         if (chunk) before.s = here[0], before.have = 1;
         if (parts > 1 && c.count == c.size) node = fold_column(c.x, c.step, c.at, c.size, b.p);
         start_parts(&c, before, b.p.origin + begin, node, (int)log, box);
         /* Columns without a full chunk may have no prefix. */
         if (part == parts - 1 && c.count == c.size) c.after.s = here[1];
-        if (column < b.seqs) scan_part(c, exclusive, b.p);
+        if (column < b.seqs) scan_part(c, to);
     }
 }

@@ -2,18 +2,28 @@
  * What the scans share: the initial state, the prefixes S inside a group of 8 elements and inside a
  * row of 128, and how results are stored. */
 
-/* The initial state of sequence s. seeded: SEED_NONE, SEED_VALUE (the value init[0]) or SEED_STATES
- * (a packed state for each sequence, batch.cl). */
-fn maybe initial(i64 seeded, GLOBAL const result *init, i64 s, par p)
+/* How a scan begins. seeded: SEED_NONE, SEED_VALUE (the value init[0]) or SEED_STATES (a packed
+ * state for each sequence, batch.cl). exclusive: a result does not contain its own element. */
+typedef struct {
+    i64 seeded, exclusive;
+    GLOBAL const result *init;
+} seeding;
+#define SEEDING_PARAMETERS    PARAMETERS_OF(SEEDING)
+#define SEEDING_OF_PARAMETERS                                                                      \
+    seeding seeds;                                                                                 \
+    seeds.seeded = seeded, seeds.exclusive = exclusive, seeds.init = init
+
+/* The initial state of sequence s. */
+fn maybe initial(seeding seeds, i64 s, par p)
 {
     maybe r = nothing(p);
-    if (seeded == SEED_STATES) {
-        r.s = unpack((GLOBAL const u8 *)init + s * PACKED);
+    if (seeds.seeded == SEED_STATES) {
+        r.s = unpack((GLOBAL const u8 *)seeds.init + s * PACKED);
         r.have = 1;
     }
 #if OP_SEED
-    if (seeded == SEED_VALUE) {
-        r.s = seed(init[0], p);
+    if (seeds.seeded == SEED_VALUE) {
+        r.s = seed(seeds.init[0], p);
         r.have = 1;
     }
 #endif
@@ -36,23 +46,33 @@ fn void scan_eight(maybe *s, state *node, const elem *e, i64 i, par p)
     s[6] = then(s[4], two[2], done + 4, 2), s[7] = then(s[6], q[6], done + 6, 1);
 }
 
+/* A warp's scan of a chunk. */
+typedef struct {
+    batch b;
+    results out;
+    i64 s, at, n;  /* the sequence; the index of the chunk's first element; the sequence's length */
+    i64 exclusive;
+    int last;      /* number of the chunk's last row */
+    state after;   /* S after the chunk, if it is full */
+} chunk_scan;
+
 /* Stores the results of a lane's quad that have indices below n. row: index of the warp's first
  * result. known: no state of this warp is ABSENT. */
-fn void store_quad(results out, batch b, i64 s, i64 row, i64 n, maybe *v, i64 exclusive, int known,
-                   par p)
+fn void store_quad(chunk_scan c, i64 row, const maybe *v, int known)
 {
     const i64 i = row + lane_index() * QUAD;
+    const par p = c.b.p;
 #if OP_LANES == 1
-    const amount n0 = p.origin + i + !exclusive; /* elements of the first result */
-    GLOBAL u8 *at = place(out, b, s, row);
-    if (known && out.stride == 1 && row + LANES * QUAD <= n && ADDRESS(at) % QUAD_OUT_ALIGN == 0) {
+    const amount n0 = p.origin + i + !c.exclusive; /* elements of the first result */
+    GLOBAL u8 *at = place(c.out, c.b, c.s, row);
+    const int full = known && c.out.stride == 1 && row + LANES * QUAD <= c.n;
+    if (full && ADDRESS(at) % QUAD_OUT_ALIGN == 0) {
         result w[QUAD];
         UNROLL for (int k = 0; k < QUAD; k++) w[k] = lower(v[k].s, (real)(n0 + k), 0, p);
         store_row(at, w);
         return;
     }
-    if (SKIPS && known && out.stride == 1 && row + LANES * QUAD <= n &&
-        ADDRESS(at) % sizeof(result) == 0) {
+    if (SKIPS && full && ADDRESS(at) % sizeof(result) == 0) {
         UNROLL for (int k = 0; k < QUAD; k++)
             ((GLOBAL result *)at)[lane_index() * QUAD + k] = lower(v[k].s, (real)(n0 + k), 0, p);
         return;
@@ -60,22 +80,22 @@ fn void store_quad(results out, batch b, i64 s, i64 row, i64 n, maybe *v, i64 ex
 #endif
     UNROLL for (int k = 0; k < QUAD; k++)
     {
-        if (i + k < n) store_maybe(place(out, b, s, i + k), v[k], i + k + !exclusive, 0, p);
+        if (i + k < c.n)
+            store_maybe(place(c.out, c.b, c.s, i + k), v[k], i + k + !c.exclusive, 0, p);
     }
 }
 
-/* Stores the results of row r of the chunk at `at`; called with r = 0, 1, 2, ... x: the lane's
- * elements of the row. rows[0]: S before the chunk; after: S after it, if it is full; last: its
- * last row. */
-fn void scan_row(results out, batch b, i64 s, i64 at, i64 n, const elem *x, int r, maybe *rows,
-                 state *stack, state after, int last, i64 exclusive, LOCAL state *box)
+/* Stores the results of row r of the chunk; called with r = 0, 1, 2, ... x: the lane's elements of
+ * the row. rows[0]: S before the chunk. rows and stack: as of next_row. */
+fn void scan_row(chunk_scan c, const elem *x, int r, maybe *rows, state *stack, LOCAL state *box)
 {
     const int lane = lane_index();
-    i64 i = at + r * LANES * QUAD + lane * QUAD;
-    amount done = b.p.origin + at, mine = done + (r * ROW_e + lane * QUAD);
+    const par p = c.b.p;
+    i64 i = c.at + r * LANES * QUAD + lane * QUAD;
+    amount done = p.origin + c.at, mine = done + (r * ROW_e + lane * QUAD);
     state q[QUAD], left[5];
-    if (SKIPS && at + r * LANES * QUAD >= n) return;
-    UNROLL for (int k = 0; k < QUAD; k++) q[k] = lift_e(x[k], i + k, b.p);
+    if (SKIPS && c.at + r * LANES * QUAD >= c.n) return;
+    UNROLL for (int k = 0; k < QUAD; k++) q[k] = lift_e(x[k], i + k, p);
     state two = TWIN(q[0], q[1], 1),
           node = row_node_e(TWIN(two, TWIN(q[2], q[3], 1), 2), QUAD, left, box);
     maybe v[QUAD + 1];
@@ -89,9 +109,9 @@ fn void scan_row(results out, batch b, i64 s, i64 at, i64 n, const elem *x, int 
     v[4].have = 1;
     /* The states are moved so that there is only one call of store_quad. Two calls would double the
      * code, and PoCL 5.0 aborts over them (see BARRIER in prelude_opencl.h). */
-    if (!exclusive) {
-        if (lane == LANES - 1) v[4].s = r == last ? after : rows[r + 1].s;
+    if (!c.exclusive) {
+        if (lane == LANES - 1) v[4].s = r == c.last ? c.after : rows[r + 1].s;
         UNROLL for (int k = 0; k < QUAD; k++) v[k] = v[k + 1];
     }
-    store_quad(out, b, s, at + r * LANES * QUAD, n, v, exclusive, !exclusive || rows[r].have, b.p);
+    store_quad(c, c.at + r * LANES * QUAD, v, !c.exclusive || rows[r].have);
 }

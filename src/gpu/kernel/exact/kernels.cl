@@ -71,8 +71,8 @@ KERNEL_OF(exact_parts)
     }
 }
 
-/* Computes the results of rows from their bins, and leaves the bins zero for the next launch. count:
- * elements of each row; below 0: as in the batch. */
+/* Computes the results of rows from their bins, and leaves the bins zero for the next launch.
+ * count: elements of each row; below 0: as in the batch. */
 KERNEL_OF(exact_finish)
 {
     LOCAL u32 *const room = (LOCAL u32 *)ROOM_OF_PARAMETER;

@@ -224,8 +224,8 @@ KERNEL_OF(exact_rows)
                 exact_mark(own, t, LANES);
                 WARP_BARRIER();
                 if (t == 0)
-                    exact_store(out_data + out_byte + (first_row + its) * step, exact_value(own, x.n, flags),
-                                flags);
+                    exact_store(out_data + out_byte + (first_row + its) * step,
+                                exact_value(own, x.n, flags), flags);
             }
             WARP_BARRIER();
         }

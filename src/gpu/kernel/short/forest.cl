@@ -31,7 +31,7 @@ typedef struct {
     LOCAL u32 *begins;           /* begins of this job's segments */
     /* elements between these may be read 16 bytes at a time; NULL: none */
     GLOBAL const u8 *low, *high;
-    i64 jobs, each, longest;
+    i64 jobs, each;
     i64 self, all_warps; /* number of this warp in the launch; warps of the launch */
     int n, groups, part; /* of every sequence without offsets; part: 2^20 / groups, rounded up */
     int walks;           /* jobs that fit may be done by walk.cl */
@@ -298,7 +298,7 @@ fn void find_begins(const forest *f, const window *w)
         const int j = lane * EACH + k;
         const i64 n = f->offsets[j < w->all ? j + 1 : 0] - f->offsets[j < w->all ? j : 0];
         mine[k] = sum;
-        sum += n <= f->longest ? ((u32)n >> GROUP_LOG) << PLACE_BITS | (u32)n : LONG_PLACES;
+        sum += n < CHUNK ? ((u32)n >> GROUP_LOG) << PLACE_BITS | (u32)n : LONG_PLACES;
     }
     u32 to = sum; /* inclusive prefix sum over the lanes */
 #ifdef TL_SHUFFLES
@@ -424,8 +424,7 @@ fn void find_range(forest *f, batch b)
 }
 
 /* A warp's local memory, and its first window. */
-fn forest forest_of(batch b, i64 longest, i64 each, i64 jobs, int warps, LOCAL u8 *room,
-                    const int walks)
+fn forest forest_of(batch b, i64 each, i64 jobs, int warps, LOCAL u8 *room, const int walks)
 {
     forest f;
     f.self = group_index() * warps + thread_index() / LANES;
@@ -435,7 +434,7 @@ fn forest forest_of(batch b, i64 longest, i64 each, i64 jobs, int warps, LOCAL u
     f.upper = f.node + FOREST_NODES;
     f.offsets = (LOCAL i64 *)(room + FOREST_OFFSETS_AT(TL_SIZE, sizeof(state)));
     f.begins = (LOCAL u32 *)(room + FOREST_BEGIN_AT(TL_SIZE, sizeof(state)));
-    f.jobs = jobs, f.each = each, f.longest = longest;
+    f.jobs = jobs, f.each = each;
     f.walks = SEGMENTS && walks;
     f.n = SEGMENTS ? 0 : (int)b.n;
     f.groups = f.n >> GROUP_LOG;
