@@ -157,7 +157,7 @@ static void call_all(int cuda)
     for (int id = 0; id < TL_KERNELS; id++)
         check(launches[id] > 0 ||
                   (!cuda && (id == TL_KERNEL_once || id == TL_KERNEL_scan_once ||
-                             id == TL_KERNEL_scan_down || id == TL_KERNEL_scan_few)),
+                             id == TL_KERNEL_scan_down)),
               "kernel %s was not launched as on %s", tl_gpu_kernels[id].name,
               cuda ? "CUDA" : "OpenCL");
     close_none(ctx, cpu);
@@ -165,16 +165,16 @@ static void call_all(int cuda)
 
 /* ---- wrong launches ---- */
 
-static void check_refused(tally *ctx, const tl_arguments_up *a, int count, const char *says)
+static void check_refused(tally *ctx, const tl_arguments_nodes *a, int count, const char *says)
 {
     tl_program none = {.count = 0};
     const tl_built program = {.program = &none};
     const tl_launch l = {tl_gpu_of(ctx->device), ctx, &program};
-    const int64_t before = launches[TL_KERNEL_up];
-    check(tl_go(&l, TL_KERNEL_up, 1, TL_GROUPS, (const tl_argument *)a, count) == TALLY_INVALID &&
+    const int64_t before = launches[TL_KERNEL_nodes];
+    check(tl_go(&l, TL_KERNEL_nodes, 1, TL_GROUPS, (const tl_argument *)a, count) == TALLY_INVALID &&
               !strcmp(tally_error(ctx), says),
           "said '%s' instead of '%s'", tally_error(ctx), says);
-    check(launches[TL_KERNEL_up] == before, "it was launched all the same");
+    check(launches[TL_KERNEL_nodes] == before, "it was launched all the same");
 }
 
 static void check_wrong(void)
@@ -185,27 +185,27 @@ static void check_wrong(void)
     const tl_piece piece = {.origin = 7};
     const tl_plan plan = {0};
     const tl_batch b = {.plan = &plan, .piece = &piece, .x = some, .rows = 3};
-    const int all = tl_gpu_kernels[TL_KERNEL_up].count;
-    const tl_arguments_up right =
-        TL_ARGUMENTS(up, .batch = tl_batch_arguments(&b, TL_ALL_SEQUENCES),
+    const int all = tl_gpu_kernels[TL_KERNEL_nodes].count;
+    const tl_arguments_nodes right =
+        TL_ARGUMENTS(nodes, .batch = tl_batch_arguments(&b, TL_ALL_SEQUENCES),
                      .nodes = tl_memory_of(&some), .level = tl_i64(2), .jobs = tl_i64(1));
     tl_program none = {.count = 0};
     const tl_launch l = {tl_gpu_of(ctx->device), ctx, &(tl_built){.program = &none}};
-    check_ok(ctx, tl_go(&l, TL_KERNEL_up, 1, TL_GROUPS, (const tl_argument *)&right, all), "up");
-    tl_arguments_up a = right;
+    check_ok(ctx, tl_go(&l, TL_KERNEL_nodes, 1, TL_GROUPS, (const tl_argument *)&right, all), "nodes");
+    tl_arguments_nodes a = right;
     a.level = (tl_i64_argument){0};
-    check_refused(ctx, &a, all, "kernel up: argument 21, level, is nothing: must be an i64");
+    check_refused(ctx, &a, all, "kernel nodes: argument 21, level, is nothing: must be an i64");
     a = right;
     a.nodes.is = tl_i64(0).is;
-    check_refused(ctx, &a, all, "kernel up: argument 20, nodes, is an i64: must be memory");
+    check_refused(ctx, &a, all, "kernel nodes: argument 20, nodes, is an i64: must be memory");
     a = right;
     a.batch.parameter.is = tl_i64(0).is;
-    check_refused(ctx, &a, all, "kernel up: argument 11, parameter, is an i64: must be an f64");
+    check_refused(ctx, &a, all, "kernel nodes: argument 11, parameter, is an i64: must be an f64");
     a = right;
     a.nodes = tl_memory_of(&(tl_memory){0});
-    check_refused(ctx, &a, all, "kernel up: argument 20, nodes, is no memory");
-    check_refused(ctx, &right, all - 1, "kernel up: argument 22, jobs, is nothing: must be an i64");
-    check_refused(ctx, &right, all + 1, "kernel up: 23 arguments: must be 22");
+    check_refused(ctx, &a, all, "kernel nodes: argument 20, nodes, is no memory");
+    check_refused(ctx, &right, all - 1, "kernel nodes: argument 22, jobs, is nothing: must be an i64");
+    check_refused(ctx, &right, all + 1, "kernel nodes: 23 arguments: must be 22");
     close_none(ctx, cpu);
 }
 

@@ -135,6 +135,18 @@ int tl_batch_across(const tl_batch *b)
     return !b->listed && b->rows >= LEAST && llabs(b->row_stride) < llabs(b->stride);
 }
 
+int tl_is_columns(const tl_batch *b)
+{
+    return !b->listed && b->rows > 1 && llabs(b->row_stride) < llabs(b->stride);
+}
+
+int tl_columns_log(const tl_batch *b)
+{
+    int log = 1;
+    while (1 << log < LANES && 1 << log < b->rows) log++;
+    return log;
+}
+
 static tl_arguments_in_place_part in_place_arguments(const tl_batch *b)
 {
     static const tl_in_place nothing;

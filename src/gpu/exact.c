@@ -5,6 +5,7 @@
 #include "exact/exact.h"
 #include "gpu/kernel/constants.h"
 #include "work.h"
+#include <assert.h>
 #include <stdlib.h>
 
 enum {
@@ -30,16 +31,47 @@ typedef struct {
     int64_t rows, longest, elements;
 } job;
 
-static tally_status take_bins(const job *j, int64_t rows, tl_memory *bins)
+static void drop_bins(tl_gpu_device *d)
 {
-    return tl_gpu_take(j->l.d, j->l.ctx, (size_t)(rows * j->words) * sizeof(uint32_t), bins);
+    tl_gpu_give(d, &d->exact_bins.memory);
+    d->exact_bins.bytes = 0;
 }
 
-static tally_status clear(const job *j, const tl_memory *bins, int64_t rows)
+/* Ensures that the device's bins are enough for `rows` rows. They are zero before each call:
+ * exact_finish clears what it has read. */
+static tally_status reserve_bins(const job *j, int64_t rows)
 {
-    const int64_t count = rows * j->words;
-    return TL_GO(&j->l, exact_clear, (count + EXACT_THREADS - 1) / EXACT_THREADS,
-                 .bins = tl_memory_of(bins), .count = tl_i64(count));
+    tl_gpu_device *const d = j->l.d;
+    tl_memory *const bins = &d->exact_bins.memory;
+    const size_t bytes = (size_t)(rows * j->words) * sizeof(uint32_t);
+    assert(rows > 0);
+    if (d->exact_bins.bytes >= bytes) return TALLY_OK;
+    drop_bins(d);
+    void *const zeros = calloc(1, bytes);
+    tally_status status = zeros ? tl_gpu_take(d, j->l.ctx, bytes, bins)
+                                : tl_no_memory(j->l.ctx, bytes, "the bins of exact sums");
+    if (!status) status = d->gpu->calls->write(d->gpu, j->l.ctx, bins, 0, zeros, bytes);
+    if (!status) status = d->gpu->calls->wait(d->gpu, j->l.ctx);
+    free(zeros);
+    d->exact_bins.bytes = bytes;
+    if (status) drop_bins(d);
+    return status;
+}
+
+/* Returns `status`. After a failure the contents of the bins are not known. */
+static tally_status end_bins(const job *j, tally_status status)
+{
+    if (status) drop_bins(j->l.d);
+    return status;
+}
+
+/* Rows that have bins at a time: bins are kept from call to call, so they take at most a 16th of a
+ * limited memory. */
+static int64_t binned_rows(const job *j)
+{
+    const int64_t fit = (int64_t)(j->l.d->limit / 16) / (j->words * (int64_t)sizeof(uint32_t)),
+                  most = j->l.d->limit && fit < BINNED_ROWS ? fit : BINNED_ROWS;
+    return most < 1 ? 1 : most < j->rows ? most : j->rows;
 }
 
 /* The arrays that the kernels read. y: the second input, if there is one. */
@@ -94,9 +126,35 @@ static tl_room_argument row_local_bytes(const job *j, int64_t rows)
                    4 * (EXACT_ROOM_OF(j->pairs) + rows * NARROW_ROOM + 1));
 }
 
-/* Launches the parts of `rows` rows from `first` on, of at most `longest` items each. */
-static tally_status parts(const job *j, const arrays *a, const tl_memory *bins, int64_t first,
-                          int64_t rows, int64_t longest)
+static tl_arguments_results_part no_results(void)
+{
+    return TL_ARGUMENTS(results_part, .out_data = tl_memory_of(NULL), .out_byte = tl_i64(0),
+                        .out_row_stride = tl_i64(0), .out_stride = tl_i64(0));
+}
+
+/* Launches exact_rows for rows first to first + count - 1, in `parts` parts of `each` items;
+ * `lanes` lanes share a row. parts 0: whole rows; r: their results. */
+typedef struct {
+    int64_t first, count, parts, each, lanes;
+} row_parts;
+
+static tally_status rows_by_lanes(const job *j, const arrays *a, const row_parts *p,
+                                  const tl_results *r)
+{
+    assert(LANES % p->lanes == 0 && p->count > 0 && p->each > 0 && !p->parts == (r != NULL));
+    const int64_t rows_each = LANES / p->lanes, groups = (p->count - 1) / rows_each + 1;
+    return TL_GO(&j->l, exact_rows, groups * (p->parts ? p->parts : 1),
+                 .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(j, a),
+                 .results = r ? tl_results_arguments(r) : no_results(),
+                 .bins = tl_memory_of(p->parts ? &j->l.d->exact_bins.memory : NULL),
+                 .first_row = tl_i64(p->first), .rows = tl_i64(p->count), .parts = tl_i64(p->parts),
+                 .each = tl_i64(p->each), .lanes = tl_i64(p->lanes), .flags = tl_i64(j->flags),
+                 .local_bytes = row_local_bytes(j, rows_each));
+}
+
+/* Adds `rows` rows from `first` on, of at most `longest` items each, to their bins. */
+static tally_status sum_parts(const job *j, const arrays *a, int64_t first, int64_t rows,
+                              int64_t longest)
 {
     /* for longer rows, exact_parts is faster */
     const int across = tl_batch_across(&a->x) && longest <= LONG_ROW;
@@ -110,57 +168,46 @@ static tally_status parts(const job *j, const arrays *a, const tl_memory *bins, 
     int64_t each = (longest / count / CHUNK + 1) * CHUNK;
     if (each > EXACT_MOST) each = EXACT_MOST;
     count = longest > each ? (longest - 1) / each + 1 : 1;
-    if (across)
-        return TL_GO(&j->l, exact_down, groups * count,
-                     .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(j, a),
-                     .bins = tl_memory_of(bins), .first_row = tl_i64(first), .rows = tl_i64(rows),
-                     .parts = tl_i64(count), .each = tl_i64(each), .flags = tl_i64(j->flags),
-                     .local_bytes = row_local_bytes(j, LANES));
+    assert(each % CHUNK == 0 && each <= EXACT_MOST && count * each >= longest);
+    if (across) return rows_by_lanes(j, a, &(row_parts){first, rows, count, each, 1}, NULL);
     return TL_GO(&j->l, exact_parts, rows * count,
                  .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(j, a),
-                 .bins = tl_memory_of(bins), .first_row = tl_i64(first), .rows = tl_i64(rows),
-                 .parts = tl_i64(count), .each = tl_i64(each), .flags = tl_i64(j->flags),
-                 .local_bytes = tl_room(EXACT_ROOM_OF(j->pairs) * 4));
+                 .bins = tl_memory_of(&j->l.d->exact_bins.memory), .first_row = tl_i64(first),
+                 .rows = tl_i64(rows), .parts = tl_i64(count), .each = tl_i64(each),
+                 .flags = tl_i64(j->flags), .local_bytes = tl_room(EXACT_ROOM_OF(j->pairs) * 4));
 }
 
-/* Computes results from bins. count: elements of each row; below 0: as in the batch. */
-static tally_status finish(const job *j, const tl_batch *b, const tl_memory *bins, int64_t first,
-                           int64_t rows, int64_t count, const tl_results *r)
+/* Computes the results of rows first to first + rows - 1 from their bins. count: elements of each
+ * row; below 0: as in the batch. */
+static tally_status finish(const job *j, const tl_batch *b, int64_t first, int64_t rows,
+                           int64_t count, const tl_results *r)
 {
     return TL_GO(&j->l, exact_finish, (rows + LANES - 1) / LANES,
                  .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                 .results = tl_results_arguments(r), .bins = tl_memory_of(bins),
-                 .first_row = tl_i64(first), .rows = tl_i64(rows), .count = tl_i64(count),
-                 .flags = tl_i64(j->flags),
+                 .results = tl_results_arguments(r),
+                 .bins = tl_memory_of(&j->l.d->exact_bins.memory), .first_row = tl_i64(first),
+                 .rows = tl_i64(rows), .count = tl_i64(count), .flags = tl_i64(j->flags),
                  .local_bytes = tl_room(LANES * EXACT_ROOM_OF(j->pairs) * 4));
 }
 
 static tally_status long_rows(const job *j, const arrays *a, const tl_results *r)
 {
-    const int64_t most = j->rows < BINNED_ROWS ? j->rows : BINNED_ROWS;
-    tl_memory bins = {0};
-    tally_status status = take_bins(j, most, &bins);
+    const int64_t most = binned_rows(j);
+    tally_status status = reserve_bins(j, most);
     for (int64_t first = 0; !status && first < j->rows; first += most) {
         const int64_t rows = j->rows - first < most ? j->rows - first : most;
-        status = clear(j, &bins, rows);
-        if (!status) status = parts(j, a, &bins, first, rows, j->longest);
-        if (!status) status = finish(j, &a->x, &bins, first, rows, -1, r);
+        status = sum_parts(j, a, first, rows, j->longest);
+        if (!status) status = finish(j, &a->x, first, rows, -1, r);
     }
-    tl_gpu_give(j->l.d, &bins);
-    return status;
+    return end_bins(j, status);
 }
 
 static tally_status short_rows(const job *j, const arrays *a, const tl_results *r)
 {
-    const tl_batch *const b = &a->x;
-    const int across = tl_batch_across(b);
+    const int across = tl_batch_across(&a->x);
     int64_t lanes = 1, mean = j->elements / j->rows;
     while (!across && lanes < LANES && lanes * LANE_ITEMS <= mean) lanes *= 2;
-    const int64_t each = LANES / lanes;
-    return TL_GO(&j->l, exact_rows, (j->rows + each - 1) / each,
-                 .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .second = second(j, a),
-                 .results = tl_results_arguments(r), .lanes = tl_i64(lanes),
-                 .flags = tl_i64(j->flags), .local_bytes = row_local_bytes(j, each));
+    return rows_by_lanes(j, a, &(row_parts){0, j->rows, 0, INT64_MAX, lanes}, r);
 }
 
 /* True if rows are cut into parts: long rows, and rows that are too few to keep the device busy. */
@@ -187,22 +234,19 @@ static tally_status whole(const job *j, const tally_view *in, const tl_results *
 static tally_status pieces(const job *j, const tally_view *in, int64_t bytes, const tl_results *r)
 {
     const int64_t most = bytes / j->item;
-    tl_memory bins = {0};
     arrays a = {0};
-    tally_status status = take_bins(j, 1, &bins);
-    if (!status) status = clear(j, &bins, 1);
+    tally_status status = reserve_bins(j, 1);
     for (int64_t at = 0; !status && at < in->n; at += most) {
         tally_view piece = *in;
         piece.n = in->n - at < most ? in->n - at : most;
         piece.data = tl_offset(in->data, at * j->item);
         close_arrays(j, &a);
         status = open_arrays(j, &piece, &a);
-        if (!status) status = parts(j, &a, &bins, 0, 1, piece.n);
+        if (!status) status = sum_parts(j, &a, 0, 1, piece.n);
     }
-    if (!status) status = finish(j, &a.x, &bins, 0, 1, in->n, r);
+    if (!status) status = finish(j, &a.x, 0, 1, in->n, r);
     close_arrays(j, &a);
-    tl_gpu_give(j->l.d, &bins);
-    return status;
+    return end_bins(j, status);
 }
 
 static void measure(job *j, const tally_view *in)

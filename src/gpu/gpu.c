@@ -124,7 +124,9 @@ static void release_all(tl_gpu_device *d)
     d->program_count = 0;
     tl_gpu_give(d, &d->measured.slots);
     tl_gpu_give(d, &d->board.memory);
+    tl_gpu_give(d, &d->exact_bins.memory);
     d->board.words = 0;
+    d->exact_bins.bytes = 0;
     tl_gpu_drop_variants(d); /* programs were cached under their addresses */
     tl_gpu_empty_pool(d);
     for (int i = 0; i < 2 * TL_STAGES; i++)

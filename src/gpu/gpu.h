@@ -209,9 +209,10 @@ tally_status tl_gpu_law(tl_device *, tally *, const tl_plan *, const void *x, in
 
 /* ---- program.c ---- */
 
-/* A program text: of an operator and a shape ("reduce", "scan", "window", "window_flat",
- * "window_cut", "window_long", "window_stream"; "law" for the probe), for the API with this prelude. kernel: the text of this
- * kernel alone (CUDA only); NULL: of all kernels of the shape. */
+/* A program text: of an operator and a shape, for the API with this prelude. The shapes: "reduce",
+ * "reduce_segments", "scan", "scan_segments", "scan_small", "window", "window_flat", "window_cut",
+ * "window_long", "window_stream"; "law" for the probe. kernel: the text of this kernel alone (CUDA
+ * only); NULL: of all kernels of the shape. */
 typedef struct tl_text {
     const tl_scalar *op;
     const char *shape, *prelude, *kernel;
@@ -241,16 +242,18 @@ tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude);
 /* True if the operator has kernels of this shape. */
 int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude);
 
-/* Thread blocks of the kernel scan_once (few: scan_few) that share a multiprocessor; 0 if
- * single-launch scans are not used for this operator. */
-int tl_gpu_once_blocks(const tl_scalar *op, int few);
+/* A tile of the kernel scan_once: log2 of its elements; thread blocks that share a multiprocessor,
+ * 0 if single-launch scans are not used for this operator. small: in the program "scan_small". */
+typedef struct tl_scan_tile {
+    int log, blocks;
+} tl_scan_tile;
+tl_scan_tile tl_gpu_scan_tile(const tl_scalar *op, int small);
 
 /* True if, for long sequences, the scan in several launches is faster. */
 int tl_gpu_scan_steps(const tl_scalar *op);
 
 /* True if single-launch scans of this operator work on lines of packs (scan_lines.cl). */
 int tl_gpu_once_lines(const tl_scalar *op);
-int tl_gpu_once_log(const tl_scalar *op, int few);
 
 /* Rows that a warp of scan_down takes; 0 if scan_down is not used for this operator. */
 int tl_gpu_down_rows(const tl_scalar *op);

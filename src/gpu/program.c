@@ -177,6 +177,53 @@ int tl_gpu_once_lines(const tl_scalar *op)
            !(bytes == 8 && tl_gpu_state_bytes(op) > 8);
 }
 
+/* ---- tuning.def ---- */
+
+typedef struct {
+    int lines, element_most, state_most; /* lines: of scan_lines.cl */
+    tl_scan_tile large, small;
+} scan_tiles;
+
+static const scan_tiles scan_tile_table[] = {
+#define LINES 1
+#define TREE  0
+#define SCAN_TILE(form, element_most, state_most, log, blocks, small_log, small_blocks)            \
+    {form, element_most, state_most, {log, blocks}, {small_log, small_blocks}},
+#include "tuning.def"
+#undef LINES
+#undef TREE
+};
+
+typedef struct {
+    int element_most, state_most, rows, blocks;
+} column_scan;
+
+static const column_scan column_scan_table[] = {
+#define COLUMN_SCAN(element_most, state_most, rows, blocks)                                        \
+    {element_most, state_most, rows, blocks},
+#include "tuning.def"
+    {INT_MAX, INT_MAX, 0, 1}};
+
+tl_scan_tile tl_gpu_scan_tile(const tl_scalar *op, int small)
+{
+    const int lines = tl_gpu_once_lines(op), state = tl_gpu_state_bytes(op);
+    for (size_t i = 0; i < sizeof scan_tile_table / sizeof *scan_tile_table; i++) {
+        const scan_tiles *const t = &scan_tile_table[i];
+        if (t->lines == lines && op->elem_bytes <= t->element_most && state <= t->state_most)
+            return small ? t->small : t->large;
+    }
+    return (tl_scan_tile){0, 0};
+}
+
+static column_scan column_scan_of(const tl_scalar *op)
+{
+    const column_scan *row = column_scan_table;
+    while (op->elem_bytes > row->element_most || tl_gpu_state_bytes(op) > row->state_most) row++;
+    return *row;
+}
+
+int tl_gpu_down_rows(const tl_scalar *op) { return column_scan_of(op).rows; }
+
 static void add_facts(buffer *b, const tl_scalar *op)
 {
     int half = op->dtype == TALLY_F16 || op->dtype == TALLY_BF16,
@@ -206,11 +253,10 @@ static void add_facts(buffer *b, const tl_scalar *op)
     else
         say(b, "#define ELEM_T %s\n#define ORD_T %s\n", tally_dtype_name(op->dtype),
             tally_dtype_name(op->dtype));
-    say(b, "#define ONCE_BLOCKS %d\n#define FEW_BLOCKS %d\n#define SCAN_LINES %d\n",
-        tl_gpu_once_blocks(op, 0), tl_gpu_once_blocks(op, 1), tl_gpu_once_lines(op));
+    say(b, "#define SCAN_LINES %d\n", tl_gpu_once_lines(op));
     say(b, "#define SCAN_BLOCKS %d\n", 1 + tl_gpu_scan_steps(op));
     say(b, "#define DOWN_ROWS %d\n#define DOWN_BLOCKS %d\n", tl_gpu_down_rows(op),
-        tl_gpu_down_rows(op) > 16 ? 3 : 2);
+        column_scan_of(op).blocks);
     if (op->user) say(b, "#define TL_USER 1\n");
     if (op->masked == TL_MASKED_MARK) say(b, "#define TL_MARKED 1\n");
 }
@@ -355,6 +401,7 @@ tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude)
 int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude)
 {
     if (!strcmp(shape, "window_stream")) return tl_gpu_window_tuning(op, prelude).stream_least > 0;
+    if (!strcmp(shape, "scan_small")) return tl_gpu_scan_tile(op, 1).blocks != 0;
     return op->inputs == 1 || strcmp(shape, "grid");
 }
 
@@ -366,32 +413,6 @@ int tl_gpu_scan_steps(const tl_scalar *op)
     const int bytes = tl_gpu_state_bytes(op);
     return bytes == 12 ||
            (bytes == 16 && op->elem_bytes <= 4 && op->acc == TALLY_F64 && !op->exact);
-}
-
-/* Limited by registers. States of 16 bytes spill with two blocks, but two are still faster than
- * one. */
-int tl_gpu_once_blocks(const tl_scalar *op, int few)
-{
-    const int bytes = tl_gpu_state_bytes(op);
-    return bytes > 16 ? 0 : bytes > 4 ? 2 : 2 + few;
-}
-
-int tl_gpu_once_log(const tl_scalar *op, int few)
-{
-    const int lines = tl_gpu_once_lines(op), bytes = op->elem_bytes,
-              wide = bytes > 4 || tl_gpu_state_bytes(op) > 4;
-    const int log = lines       ? 15 - __builtin_ctz((unsigned)bytes)
-                    : bytes > 8 ? 11
-                    : wide      ? 12
-                                : 13; /* lines: 4 KiB per warp */
-    return few ? log - (lines ? 3 : wide ? 1 : 2) : log;
-}
-
-/* Several launches are faster for larger states. */
-int tl_gpu_down_rows(const tl_scalar *op)
-{
-    const int bytes = tl_gpu_state_bytes(op);
-    return bytes > 8 || op->elem_bytes > 8 ? 0 : bytes > 4 || op->elem_bytes > 4 ? 16 : 32;
 }
 
 /* item NULL: only the part that folds rows across lanes. */
@@ -438,25 +459,44 @@ static void add_once(buffer *b, const tl_scalar *op)
     add_file(b, "gpu/kernel/once.cl");
 }
 
-/* Single-launch scans, for many tiles and for few, each in a namespace of its own. */
-static void add_scan_once(buffer *b, const tl_scalar *op)
+/* The single-launch scan, with large or small tiles. */
+static void add_scan_once(buffer *b, const tl_scalar *op, int small)
 {
     static const char *const chunks[] = {"r", "d", "h", "e"}; /* chunks[k] has 2^k rows */
-    for (int few = 0; few < 2; few++) {
-        const int log = tl_gpu_once_log(op, few), rows = log - TILE_WARPS_LOG - ROW_LOG;
-        const char *chunk = tl_gpu_once_lines(op) ? "none" : chunks[rows];
-        if (!tl_gpu_once_lines(op) && rows < 3) add_chunk(b, chunk, "elem", QUAD, 1 << rows, rows);
-        say(b,
-            "\n#undef ONCE_FEW\n#undef ONCE_LOG\n#undef ONCE_ITEMS\n#undef ONCE_PART\n#define "
-            "ONCE_FEW %d\n",
-            few);
-        say(b, "#define ONCE_LOG %d\n#define ONCE_ITEMS %d\n#define ONCE_PART(name) name##_%s\n",
-            log, 1 << (log - TILE_WARPS_LOG), chunk);
-        say(b, "namespace %s {", few ? "few" : "many");
-        add_file(b, "gpu/kernel/scan_lines.cl");
-        add_file(b, "gpu/kernel/scan_once.cl");
-        say(b, "}\n");
+    const tl_scan_tile tile = tl_gpu_scan_tile(op, small);
+    const int lines = tl_gpu_once_lines(op), rows = tile.log - TILE_WARPS_LOG - ROW_LOG;
+    const char *const chunk = lines ? "none" : chunks[rows];
+
+    if (!lines && rows < 3) add_chunk(b, chunk, "elem", QUAD, 1 << rows, rows);
+    say(b, "\n#define ONCE_LOG %d\n#define ONCE_ITEMS %d\n#define ONCE_PART(name) name##_%s\n",
+        tile.log, 1 << (tile.log - TILE_WARPS_LOG), chunk);
+    say(b, "#define ONCE_BLOCKS %d\n", tile.blocks);
+    add_file(b, "gpu/kernel/scan_lines.cl");
+    add_file(b, "gpu/kernel/scan_once.cl");
+}
+
+/* The kernels for short sequences: "segments" has nothing else. */
+static void add_short(buffer *b, const char *shape)
+{
+    char name[64];
+    add_file(b, "gpu/kernel/short/ahead.cl");
+    add_file(b, "gpu/kernel/short/forest.cl");
+    add_file(b, "gpu/kernel/short/walk.cl");
+    snprintf(name, sizeof name, "gpu/kernel/short/forest_%s.cl", shape);
+    add_file(b, name);
+}
+
+/* Programs of a single kernel, a variant of one in `shape`: "SHAPE_segments" folds short segments,
+ * where that shape's own kernel folds short rows; "scan_small" scans by small tiles. */
+static void add_variant(buffer *b, const tl_scalar *op, const char *shape, int segments)
+{
+    if (!strcmp(shape, "scan")) add_file(b, "gpu/kernel/scan_row.cl");
+    if (segments) {
+        add_short(b, shape);
+        return;
     }
+    add_file(b, "gpu/kernel/board.cl");
+    add_scan_once(b, op, 1);
 }
 
 static void dump(const tl_scalar *op, const char *shape, const char *prelude, const buffer *b)
@@ -493,24 +533,28 @@ static tally_status end(tally *ctx, buffer *b, const tl_text *t, char **text, si
 
 /* What a shape's text consists of. */
 typedef struct {
-    const char *shape; /* without _two and _bits */
+    const char *shape; /* without _two, _bits, _segments and _small */
     int in_place, bits, prepare, law, chunks, cuda;
+    int segments, variant;        /* a variant of one kernel: "_segments" or "_small" */
     const window_program *window; /* NULL: no windows */
 } contents;
 
 static contents contents_of(const tl_text *t)
 {
     static const char *const bases[] = {"reduce", "scan", "window_flat", "window_cut", "window"};
-    const char *const dash = strrchr(t->shape, '_');
     contents c = {.shape = t->shape, .cuda = is_cuda(t->prelude)};
-    c.bits = dash && !strcmp(dash, "_bits");
-    c.in_place = c.bits || (dash && !strcmp(dash, "_two"));
-    for (size_t i = 0; c.in_place && c.shape == t->shape && i < sizeof bases / sizeof *bases; i++)
+    c.bits = strstr(t->shape, "_bits") != NULL;
+    c.in_place = c.bits || strstr(t->shape, "_two");
+    c.segments = strstr(t->shape, "_segments") != NULL;
+    c.variant = c.segments || strstr(t->shape, "_small");
+    for (size_t i = 0;
+         (c.in_place || c.variant) && c.shape == t->shape && i < sizeof bases / sizeof *bases; i++)
         if (!strncmp(t->shape, bases[i], strlen(bases[i]))) c.shape = bases[i];
     /* these have no schedule */
     c.prepare = !strcmp(c.shape, "prepare");
     c.law = c.prepare || !strcmp(c.shape, "law");
-    c.window = !strncmp(c.shape, "window", 6) ? window_program_of(t->op, c.shape, t->prelude) : NULL;
+    c.window =
+        !strncmp(c.shape, "window", 6) ? window_program_of(t->op, c.shape, t->prelude) : NULL;
     c.chunks = !c.law && !c.window && strcmp(c.shape, "grid");
     return c;
 }
@@ -549,23 +593,8 @@ static void add_shared(buffer *b, const tl_text *t, const contents *c)
         add_chunks(b, c->shape, c->cuda);
         add_file(b, "gpu/kernel/packs.cl");
         add_file(b, "gpu/kernel/stripes.cl");
-        add_file(b, "gpu/kernel/level.cl");
     }
     if (c->prepare) add_file(b, "gpu/kernel/inputs/bits.cl");
-}
-
-/* The kernels of reduce and scan for many sequences. */
-static void add_short(buffer *b, const contents *c)
-{
-    char name[64];
-    add_file(b, "gpu/kernel/short/ahead.cl");
-    add_file(b, "gpu/kernel/short/forest.cl");
-    add_file(b, "gpu/kernel/short/walk.cl");
-    snprintf(name, sizeof name, "gpu/kernel/short/forest_%s.cl", c->shape);
-    add_file(b, name);
-    if (c->in_place) return;
-    snprintf(name, sizeof name, "gpu/kernel/short/middle_%s.cl", c->shape);
-    add_file(b, name);
 }
 
 static void add_windows(buffer *b, const contents *c)
@@ -585,6 +614,10 @@ static void add_kernels(buffer *b, const tl_text *t, const contents *c)
 {
     const int reduce = !strcmp(c->shape, "reduce"), scan = !strcmp(c->shape, "scan");
     char name[64];
+    if (c->chunks) add_file(b, "gpu/kernel/level.cl");
+    if (c->chunks && !c->in_place) add_file(b, "gpu/kernel/columns.cl");
+    if (scan) add_file(b, "gpu/kernel/scan_row.cl");
+    if (scan && !c->in_place) add_file(b, "gpu/kernel/scan_columns.cl");
     snprintf(name, sizeof name, "gpu/kernel/%s%s.cl", c->prepare ? "inputs/" : "", c->shape);
     if (!c->window) add_file(b, name);
     if (c->cuda && c->chunks) add_file(b, "gpu/kernel/board.cl");
@@ -593,8 +626,12 @@ static void add_kernels(buffer *b, const tl_text *t, const contents *c)
         if (c->cuda) add_once(b, t->op);
         add_file(b, "gpu/kernel/segments.cl");
     }
-    if (c->chunks) add_short(b, c);
-    if (scan && c->cuda && tl_gpu_once_blocks(t->op, 0)) add_scan_once(b, t->op);
+    if (c->chunks) add_short(b, c->shape);
+    if (c->chunks && !c->in_place) {
+        snprintf(name, sizeof name, "gpu/kernel/short/middle_%s.cl", c->shape);
+        add_file(b, name);
+    }
+    if (scan && c->cuda && tl_gpu_scan_tile(t->op, 0).blocks) add_scan_once(b, t->op, 0);
     if (scan && c->cuda && !c->in_place && tl_gpu_down_rows(t->op)) {
         say(b, "namespace down_once {");
         add_file(b, "gpu/kernel/scan_down.cl");
@@ -609,6 +646,7 @@ tally_status tl_program_text(tally *ctx, const tl_text *t, char **text, size_t *
     buffer b = {0};
     if (t->kernel) say(&b, "#define TL_ONE_KERNEL 1\n#define TL_PICK_%s 0, 1\n", t->kernel);
     if (c.in_place) say(&b, "#define TL_IN_PLACE 1\n#define TL_BITS %d\n", c.bits);
+    say(&b, "#define SEGMENTS %d\n", c.segments);
     add_file(&b, t->prelude);
     /* nan forms skip elements, so each window has its own number of them */
     say(&b, "#define SAME_LENGTH %d\n", c.window && !t->op->masked);
@@ -617,7 +655,10 @@ tally_status tl_program_text(tally *ctx, const tl_text *t, char **text, size_t *
     add_file(&b, "gpu/kernel/prelude_gpu.h");
     if (!add_without_operator(&b, t)) {
         add_shared(&b, t, &c);
-        add_kernels(&b, t, &c);
+        if (c.variant)
+            add_variant(&b, t->op, c.shape, c.segments);
+        else
+            add_kernels(&b, t, &c);
     }
     return end(ctx, &b, t, text, length);
 }

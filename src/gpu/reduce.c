@@ -62,15 +62,14 @@ tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nod
     if (status) return status;
     const tl_arguments_batch_part batch = tl_batch_arguments(b, TL_LONG_SEQUENCES);
     const tl_memory_argument to = tl_memory_of(nodes);
-    if (tl_batch_across(b)) {
-        const int64_t jobs = (b->rows + LANES - 1) / LANES * tl_level_count(b->n, 1);
-        status = TL_GO(l, columns, jobs, .batch = batch, .to = to, .jobs = tl_i64(jobs));
-    } else {
-        status =
-            TL_GO(l, nodes, b->counts[1], .batch = batch, .to = to, .jobs = tl_i64(b->counts[1]));
+    const int across = tl_is_columns(b);
+    if (across) {
+        const int64_t jobs = tl_column_groups(b) * tl_level_count(b->n, 1);
+        status = TL_GO(l, columns, jobs, .batch = batch, .to = to, .log = tl_i64(tl_columns_log(b)),
+                       .jobs = tl_i64(jobs));
     }
-    for (int k = 2; !status && k <= b->levels; k++)
-        status = TL_GO(l, up, b->counts[k], .batch = batch, .nodes = to, .level = tl_i64(k),
+    for (int k = across ? 2 : 1; !status && k <= b->levels; k++)
+        status = TL_GO(l, nodes, b->counts[k], .batch = batch, .nodes = to, .level = tl_i64(k),
                        .jobs = tl_i64(b->counts[k]));
     return status;
 }

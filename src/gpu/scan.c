@@ -10,9 +10,9 @@
 enum {
     ONCE_TILES = 1 << (BOARD_LEVELS * RADIX_LOG),
     ONCE_NODES = 1 << 28,
-    FEW_SHARE = 2 /* measured: bench/gpu/tiles */
+    SMALL_SHARE = 2 /* bench/results/2026-11-22-h200-scan-few.txt */
 };
-typedef enum { ONCE_MANY, ONCE_FEW, ONCE_NONE } once_kernel;
+typedef enum { ONCE_NONE, ONCE_LARGE, ONCE_SMALL } once_tiles;
 
 /* The tiles of a sequence, the levels of the look-back above them, and the words of the status
  * table for all sequences. */
@@ -21,9 +21,9 @@ typedef struct {
     int levels;
 } once_plan;
 
-static once_plan plan_scan_once(const tl_batch *b, int few)
+static once_plan plan_scan_once(const tl_batch *b, int small)
 {
-    const int log = tl_gpu_once_log(b->plan->op, few);
+    const int log = tl_gpu_scan_tile(b->plan->op, small).log;
     once_plan p = {.tiles = (b->n + (1 << log) - 1) >> log};
     int64_t nodes = 0;
     for (int k = 0; k < TL_GPU_LEVELS + 8 && (!k || p.tiles >> (RADIX_LOG * (k - 1))); k++) {
@@ -35,52 +35,54 @@ static once_plan plan_scan_once(const tl_batch *b, int few)
 }
 
 /* Bytes of local memory of a thread block. */
-static int64_t once_local_bytes(const tl_batch *b, int few)
+static int64_t once_local_bytes(const tl_batch *b, int small)
 {
-    return (int64_t)STAGES * b->plan->op->elem_bytes << tl_gpu_once_log(b->plan->op, few);
+    return (int64_t)STAGES * b->plan->op->elem_bytes << tl_gpu_scan_tile(b->plan->op, small).log;
 }
 
 /* Thread blocks that are resident at the same time. */
-static int64_t resident_blocks(const tl_gpu_device *d, const tl_batch *b, int few)
+static int64_t resident_blocks(const tl_gpu_device *d, const tl_batch *b, int small)
 {
-    return (int64_t)tl_gpu_once_blocks(b->plan->op, few) * d->gpu->calls->processors(d->gpu);
+    return (int64_t)tl_gpu_scan_tile(b->plan->op, small).blocks * d->gpu->calls->processors(d->gpu);
 }
 
-/* True if the kernel scan_once (few: scan_few) can take the batch. A tile number has at most four
- * digits, a node number fits in 32 bits, and the status table keeps within its share of the memory.
+/* True if the kernel scan_once can take the batch, by large or by small tiles. A tile number has at
+ * most four digits, a node number fits in 32 bits, and the status table keeps within its share of
+ * the memory.
  * Rows shorter than a quarter of a tile would leave most of its warps idle. */
-static int can_scan_once(const tl_gpu_device *d, const tl_batch *b, int few)
+static int can_scan_once(const tl_gpu_device *d, const tl_batch *b, int small)
 {
-    const int64_t tile = (int64_t)1 << tl_gpu_once_log(b->plan->op, few), tiles = b->n / tile + 1;
-    const int64_t least = few ? CHUNK : 4 * CHUNK;
+    const int64_t tile = (int64_t)1 << tl_gpu_scan_tile(b->plan->op, small).log,
+                  tiles = b->n / tile + 1;
+    const int64_t least = small ? CHUNK : 4 * CHUNK;
     if ((b->rows > 1 && b->n < (tile / 4 > least ? tile / 4 : least)) || tiles >= ONCE_TILES ||
         b->rows >= ONCE_NODES / tiles ||
-        once_local_bytes(b, few) > d->gpu->calls->local_bytes(d->gpu))
+        once_local_bytes(b, small) > d->gpu->calls->local_bytes(d->gpu))
         return 0;
-    return plan_scan_once(b, few).words <= tl_status_words(d);
+    return plan_scan_once(b, small).words <= tl_status_words(d);
 }
 
-/* Chooses the kernel. scan_few has smaller tiles. It is used where rows are too short for the tiles
- * of scan_once, or where scan_once would have at most half as many tiles as there are
- * multiprocessors (bench/gpu/tiles). It is never faster for operators of elements of 4 bytes or
- * more that scan_once folds by lines (argmax). */
-static once_kernel choose_once_kernel(const tl_gpu_device *d, const tl_batch *b)
+/* Chooses the tiles of a scan in one launch. Small tiles are used where rows are too short for
+ * large ones, or where there would be at most half as many large tiles as multiprocessors
+ * (SMALL_SHARE). They are never faster for operators of elements of 4 bytes or more that
+ * are scanned by lines (argmax). */
+static once_tiles choose_once_tiles(const tl_gpu_device *d, const tl_batch *b)
 {
-    if (!d->gpu->calls->once || !tl_gpu_once_blocks(b->plan->op, 0) || b->listed || !b->longs ||
-        tl_batch_across(b))
+    if (!d->gpu->calls->once || !tl_gpu_scan_tile(b->plan->op, 0).blocks || b->listed ||
+        !b->longs || tl_is_columns(b))
         return ONCE_NONE;
     const tl_scalar *const op = b->plan->op;
     const int many = can_scan_once(d, b, 0),
               wide_lines = op->elem_bytes >= 4 && tl_gpu_once_lines(op);
     const int large =
-        FEW_SHARE * plan_scan_once(b, 0).tiles * b->rows > d->gpu->calls->processors(d->gpu);
+        SMALL_SHARE * plan_scan_once(b, 0).tiles * b->rows > d->gpu->calls->processors(d->gpu);
     /* With large states, a row's last tile, which is partly idle, costs more than several
      * launches. */
-    const int idle =
-        tl_gpu_state_bytes(op) > 8 && b->rows > 1 && b->n < (int64_t)4 << tl_gpu_once_log(op, 0);
+    const int idle = tl_gpu_state_bytes(op) > 8 && b->rows > 1 &&
+                     b->n < (int64_t)4 << tl_gpu_scan_tile(op, 0).log;
     if (large && (tl_gpu_scan_steps(op) || idle)) return ONCE_NONE;
-    if (many && (wide_lines || large)) return ONCE_MANY;
-    return can_scan_once(d, b, 1) ? ONCE_FEW : many ? ONCE_MANY : ONCE_NONE;
+    if (many && (wide_lines || large)) return ONCE_LARGE;
+    return can_scan_once(d, b, 1) ? ONCE_SMALL : many ? ONCE_LARGE : ONCE_NONE;
 }
 
 static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_batch *b,
@@ -92,24 +94,23 @@ static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_
                         .ticket = tl_memory_of(&d->board.memory), .ticket0 = tl_i64(d->board.taken),
                         .epoch = tl_i64(d->board.epoch), .tiles = tl_i64(p->tiles),
                         .levels = tl_i64(p->levels), .jobs = tl_i64(jobs),
-                        .exclusive = tl_i64(from->exclusive), .seeded = tl_i64(from->seeded),
-                        .init = tl_memory_of(from->memory));
+                        .seeding = tl_seeding_arguments(from));
 }
 
-static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_results *r, int few,
+static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_results *r, int small,
                               const tl_before *from)
 {
     tl_gpu_device *d = l->d;
-    const once_plan p = plan_scan_once(b, few);
-    const int64_t jobs = p.tiles * b->rows, most = resident_blocks(d, b, few),
+    const once_plan p = plan_scan_once(b, small);
+    const int64_t jobs = p.tiles * b->rows, most = resident_blocks(d, b, small),
                   groups = jobs < most ? jobs : most;
     assert(p.tiles > 0 && p.tiles < ONCE_TILES && groups > 0);
     tally_status status = tl_status_reserve(d, l->ctx, p.words);
     if (status) return status;
+    assert(p.levels < BOARD_LEVELS && p.words <= d->board.words && groups > 0);
     const tl_arguments_tiled_part tiled = tiled_arguments(d, b, r, &p, jobs, from);
-    const tl_room_argument room = tl_room(once_local_bytes(b, few));
-    status = few ? TL_GO(l, scan_few, groups, .tiled = tiled, .local_bytes = room)
-                 : TL_GO(l, scan_once, groups, .tiled = tiled, .local_bytes = room);
+    const tl_room_argument room = tl_room(once_local_bytes(b, small));
+    status = TL_GO(l, scan_once, groups, .tiled = tiled, .local_bytes = room);
     /* A block that processes several tiles takes STAGES + 1 more tickets than tiles. A block that
      * processes one tile takes none. */
     if (!status && groups < jobs) d->board.taken += jobs + (STAGES + 1) * groups;
@@ -135,7 +136,7 @@ static once_plan plan_scan_down(const tl_batch *b)
  * read the elements only once. */
 static int can_scan_down(const tl_gpu_device *d, const tl_batch *b)
 {
-    if (!d->gpu->calls->once || !tl_batch_across(b) || b->in_place || !b->longs ||
+    if (!d->gpu->calls->once || !tl_is_columns(b) || b->in_place || !b->longs ||
         !tl_gpu_down_rows(b->plan->op) || b->rows < LANES)
         return 0;
     const once_plan p = plan_scan_down(b);
@@ -150,7 +151,7 @@ static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_re
     const int64_t jobs = p.tiles * ((b->rows + LANES - 1) / LANES),
                   most = DOWN_RUN * d->gpu->calls->processors(d->gpu);
     const int64_t groups = jobs < most ? jobs : most;
-    assert(p.tiles > 0 && groups > 0);
+    assert(p.levels < COLUMN_LEVELS && p.tiles > 0 && groups > 0);
     tally_status status = tl_status_reserve(d, l->ctx, p.words);
     if (!status)
         status = TL_GO(l, scan_down, groups * TILE_WARPS,
@@ -174,8 +175,8 @@ static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_
         const int64_t jobs = (k < b->levels ? b->counts[k + 1] : 0) + b->longs;
         status = TL_GO(l, down, jobs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
                        .nodes = tl_memory_of(nodes), .prefix = tl_memory_of(prefix),
-                       .at_level = tl_i64(k), .jobs = tl_i64(jobs), .seeded = tl_i64(from->seeded),
-                       .init = tl_memory_of(from->memory));
+                       .at_level = tl_i64(k), .jobs = tl_i64(jobs),
+                       .seeding = tl_seeding_arguments(from));
     }
     return status;
 }
@@ -184,13 +185,11 @@ static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_
 static tally_status scan_columns(const tl_launch *l, const tl_batch *b, const tl_results *r,
                                  const tl_memory *prefix, const tl_before *from)
 {
-    const int64_t jobs =
-        (b->rows + LANES - 1) / LANES * (tl_level_count(b->n, 1) + (b->n % CHUNK != 0));
+    const int64_t jobs = tl_column_groups(b) * (tl_level_count(b->n, 1) + (b->n % CHUNK != 0));
     return TL_GO(l, scan_columns, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                  .prefix = tl_memory_of(b->longs ? prefix : NULL),
-                 .results = tl_results_arguments(r), .jobs = tl_i64(jobs),
-                 .exclusive = tl_i64(from->exclusive), .seeded = tl_i64(from->seeded),
-                 .init = tl_memory_of(from->memory));
+                 .results = tl_results_arguments(r), .log = tl_i64(tl_columns_log(b)),
+                 .jobs = tl_i64(jobs), .seeding = tl_seeding_arguments(from));
 }
 
 /* Scans the elements of the long sequences. */
@@ -200,28 +199,27 @@ static tally_status scan_elements(const tl_launch *l, const tl_batch *b, const t
     const int64_t jobs = b->counts[1] + b->longs;
     return TL_GO(l, scan, jobs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
                  .prefix = tl_memory_of(prefix), .results = tl_results_arguments(r),
-                 .jobs = tl_i64(jobs), .exclusive = tl_i64(from->exclusive),
-                 .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory));
+                 .jobs = tl_i64(jobs), .seeding = tl_seeding_arguments(from));
 }
 
 /* ---- the plan of launches ---- */
 
 /* The launches of a scan, in this order. */
 typedef struct {
-    int columns_once;        /* columns in one launch */
-    once_kernel single_pass; /* long rows in one launch */
-    int levels;              /* long sequences: nodes, then prefixes, level by level */
-    int packed;              /* short sequences, many to a warp */
-    int warps;               /* a warp for each sequence of some chunks */
-    int elements;            /* after levels: the elements of rows or segments */
-    int columns;             /* the elements of columns */
+    int columns_once;       /* columns in one launch */
+    once_tiles single_pass; /* long rows in one launch */
+    int levels;             /* long sequences: nodes, then prefixes, level by level */
+    int packed;             /* short sequences, many to a warp */
+    int warps;              /* a warp for each sequence of some chunks */
+    int elements;           /* after levels: the elements of rows or segments */
+    int columns;            /* the elements of columns */
 } scan_plan;
 
 static scan_plan plan_scan(const tl_gpu_device *d, const tl_batch *b)
 {
     scan_plan p = {.columns_once = can_scan_down(d, b), .warps = tl_middle_takes(d, b, 1)};
-    p.single_pass = p.warps ? ONCE_NONE : choose_once_kernel(d, b);
-    p.columns = tl_batch_across(b) && !p.columns_once;
+    p.single_pass = p.warps ? ONCE_NONE : choose_once_tiles(d, b);
+    p.columns = tl_is_columns(b) && !p.columns_once;
     p.levels = b->longs && p.single_pass == ONCE_NONE && !p.columns_once && (!p.warps || b->listed);
     p.packed = b->shorts && !p.columns;
     p.elements = p.levels && !p.columns;
@@ -248,11 +246,15 @@ tally_status tl_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, cons
     const tl_launch l = {d, ctx, &program};
     tally_status status = first ? tl_gpu_upload(d, ctx, first, first_bytes, &init) : TALLY_OK;
     if (!status)
-        status = tl_gpu_program(d, ctx, op, tl_in_place_shape(b, "scan", "scan_two", "scan_bits"),
-                                &program);
+        status = tl_gpu_program(
+            d, ctx, op,
+            p.single_pass == ONCE_SMALL
+                ? tl_in_place_shape(b, "scan_small", "scan_small_two", "scan_small_bits")
+                : tl_in_place_shape(b, "scan", "scan_two", "scan_bits"),
+            &program);
     if (!status && p.columns_once) status = scan_down(&l, b, r, &from);
     if (!status && p.single_pass != ONCE_NONE)
-        status = scan_once(&l, b, r, p.single_pass == ONCE_FEW, &from);
+        status = scan_once(&l, b, r, p.single_pass == ONCE_SMALL, &from);
     if (!status && p.levels) status = tl_make_nodes(&l, b, &nodes);
     if (!status && p.levels) status = make_prefix(&l, b, &nodes, &from, &prefix);
     if (!status && p.packed) status = tl_forest_scan(&l, b, r, &from);

@@ -11,7 +11,7 @@
  *   keys.c       runs of equal keys, gathers
  *   prepare.c    elements out of views with validity, or of two inputs
  *   batch.c      views brought to the device, results brought back
- *   forest.c     short sequences           middle.c   sequences of some chunks
+ *   short.c      sequences that share a warp, or have a warp each
  *   launch.c     programs, launches, times            gpu.c      open, device memory
  *   variants.c   operators as kernels see them
  *   kernels.c    the kernels' parameters              program.c  their texts */
@@ -93,10 +93,16 @@ typedef struct {
     struct {
         tl_memory slots, said;
         int64_t slot;
-        /* The last call used the kernels of middle.c; the next call is predicted to use the
+        /* The last call used the kernels middle_*.cl; the next call is predicted to use the
          * same. */
         int walked;
     } measured;
+    /* Bins of exact sums (exact.c), kept from call to call. The first `bytes` bytes are zero
+     * between calls. */
+    struct {
+        tl_memory memory;
+        size_t bytes;
+    } exact_bins;
     struct tl_variant *variants; /* see variants.c */
     struct tl_lasting *lasting;
     tl_built programs[TL_GPU_PROGRAMS];
@@ -200,7 +206,7 @@ typedef struct tl_batch {
      * longs: their number; longest: elements of the longest; counts: nodes of each level. */
     int64_t longs, longest, counts[TL_GPU_LEVELS + 1];
     /* true: one warp takes each segment of less than MIDDLE_END elements; only the others count as
-     * long (middle.c) */
+     * long (short.c) */
     int walked;
     int shorts; /* true: there are short sequences */
     int levels;
@@ -226,6 +232,18 @@ int64_t tl_level_count(int64_t n, int level);
 /* True if the batch has many columns: neighbouring elements of a sequence lie further apart than
  * neighbouring sequences. Then each lane takes a sequence. */
 int tl_batch_across(const tl_batch *b);
+
+/* True if neighbouring lanes take neighbouring sequences: columns.cl, scan_columns.cl,
+ * scan_down.cl. */
+int tl_is_columns(const tl_batch *b);
+
+/* log2 of the columns that share a warp (gpu/kernel/columns.cl): the least power of two that takes
+ * all columns, from 2 to LANES. */
+int tl_columns_log(const tl_batch *b);
+static inline int64_t tl_column_groups(const tl_batch *b)
+{
+    return ((b->rows - 1) >> tl_columns_log(b)) + 1;
+}
 
 /* The arguments that nearly every kernel begins with, for all sequences or only for the long
  * ones. */
@@ -312,7 +330,9 @@ void tl_in_place_close(tl_gpu_device *d, tl_in_place *p);
 tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_scalar *op, int marked,
                                 const tally_view *in, const tally_view *out);
 
-/* ---- forest.c: sequences that are shorter than a chunk ---- */
+/* ---- short.c ---- */
+
+/* Sequences that are shorter than a chunk. */
 
 /* The initial values of a scan's sequences. memory: NULL if there are none. */
 typedef struct tl_before {
@@ -320,11 +340,17 @@ typedef struct tl_before {
     const tl_memory *memory;
     int exclusive;
 } tl_before;
+static inline tl_arguments_seeding_part tl_seeding_arguments(const tl_before *from)
+{
+    return TL_ARGUMENTS(seeding_part, .exclusive = tl_i64(from->exclusive),
+                        .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory));
+}
+
 tally_status tl_forest_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r);
 tally_status tl_forest_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,
                             const tl_before *from);
 
-/* ---- middle.c: sequences of some chunks, one warp each ---- */
+/* Sequences of some chunks, one warp each. */
 
 /* True if one warp per sequence is faster, for `rows` sequences of `elements` elements in all.
  * scan: for a scan of op. */

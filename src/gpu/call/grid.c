@@ -43,6 +43,16 @@ static size_t nodes_bytes(const grid *g, int levels)
 
 static int64_t groups_of(int64_t cells) { return (cells + GRID_THREADS - 1) / GRID_THREADS; }
 
+/* Steps that the kernels read: `steps` of them from `byte` on in `data`; strides in elements. */
+static tl_arguments_steps_part steps_arguments(const tl_memory *data, int64_t byte,
+                                               int64_t cell_stride, int64_t step_stride,
+                                               int64_t steps)
+{
+    return TL_ARGUMENTS(steps_part, .steps_data = tl_memory_of(data), .steps_byte = tl_i64(byte),
+                        .cell_stride = tl_i64(cell_stride), .step_stride = tl_i64(step_stride),
+                        .steps = tl_i64(steps));
+}
+
 static tl_arguments_grid_part grid_arguments(const grid *g, int64_t first, int64_t end)
 {
     return TL_ARGUMENTS(grid_part, .kept = tl_memory_of(&g->kept.memory),
@@ -51,15 +61,19 @@ static tl_arguments_grid_part grid_arguments(const grid *g, int64_t first, int64
                         .cells = tl_i64(end), .parameter = tl_f64(g->plan.par.value));
 }
 
-/* Launches grid_keep: copies `steps` rows of `cells` elements that are contiguous, or cell_stride
- * apart. */
-static tally_status keep(const tl_launch *l, const tl_arguments_steps_part *steps,
-                         const tl_memory *to, int64_t pitch, int64_t cells, int64_t have)
+/* Launches grid_push for steps at `count`, ... of the stream. */
+static tally_status push_steps(const tl_launch *l, const tl_arguments_grid_part *to,
+                               const tl_arguments_steps_part *steps, int64_t count)
 {
-    const int64_t bytes = cells * l->program->op->elem_bytes, each = (int64_t)16 * GRID_BUNDLES,
-                  lanes = steps->cell_stride.is.i64 == 1 ? (bytes + each - 1) / each : cells;
-    return TL_GO(l, grid_keep, groups_of(lanes), .steps = *steps, .kept = tl_memory_of(to),
-                 .pitch = tl_i64(pitch), .cells = tl_i64(cells), .have = tl_i64(have));
+    const int64_t cells = to->cells.is.i64;
+    /* steps that are only kept, of contiguous cells: a thread copies several bundles */
+    const int copied =
+        count % GRID_BLOCK + steps->steps.is.i64 < GRID_BLOCK && steps->cell_stride.is.i64 == 1;
+    const int64_t each = (int64_t)16 * GRID_BUNDLES,
+                  threads = copied ? (cells * l->program->op->elem_bytes + each - 1) / each : cells;
+    return TL_GO(l, grid_push, groups_of(threads), .grid = *to, .steps = *steps,
+                 .count = tl_i64(count), .states = tl_memory_of(NULL), .level = tl_i64(-1),
+                 .merges = tl_i64(0));
 }
 
 /* ---- memory ---- */
@@ -77,10 +91,11 @@ static tally_status grow(const tl_launch *l, grid *g, int64_t n)
     tl_memory more = {0};
     tally_status status = tl_gpu_take(d, l->ctx, nodes_bytes(g, levels), &more);
     if (!status && old) { /* copied as one row of elements */
-        const tl_arguments_steps_part all = TL_ARGUMENTS(
-            steps_part, .steps_data = tl_memory_of(&g->nodes.memory), .steps_byte = tl_i64(0),
-            .cell_stride = tl_i64(1), .step_stride = tl_i64(0), .steps = tl_i64(1));
-        status = keep(l, &all, &more, 0, (int64_t)(old / g->plan.op->elem_bytes), 0);
+        const tl_arguments_steps_part all = steps_arguments(&g->nodes.memory, 0, 1, 0, 1);
+        tl_arguments_grid_part to =
+            grid_arguments(g, 0, (int64_t)(old / (size_t)g->plan.op->elem_bytes));
+        to.kept = tl_memory_of(&more), to.nodes = tl_memory_of(NULL);
+        status = push_steps(l, &to, &all, 0);
     }
     if (status) {
         tl_gpu_give(d, &more);
@@ -132,8 +147,10 @@ static tally_status leave(grid *g, tally *ctx, tally_status status)
 static tally_status add(const tl_launch *l, const grid *g, int64_t first, int64_t cells, int level,
                         int merges)
 {
-    return TL_GO(l, grid_add, groups_of(cells), .grid = grid_arguments(g, first, first + cells),
-                 .from = tl_memory_of(&g->packed.memory), .level = tl_i64(level - GRID_LOG),
+    assert(level >= GRID_LOG && cells <= g->at_once && first + cells <= g->width);
+    return TL_GO(l, grid_push, groups_of(cells), .grid = grid_arguments(g, first, first + cells),
+                 .steps = steps_arguments(NULL, 0, 0, 0, 0), .count = tl_i64(0),
+                 .states = tl_memory_of(&g->packed.memory), .level = tl_i64(level - GRID_LOG),
                  .merges = tl_i64(merges));
 }
 
@@ -142,16 +159,12 @@ static tally_status add(const tl_launch *l, const grid *g, int64_t first, int64_
 static tally_status by_lanes(const tl_launch *l, const grid *g, const tl_batch *b, int64_t at,
                              int64_t end)
 {
+    assert(g->count <= at && at <= end);
     const int64_t from = b->x_byte + (at - g->count) * b->stride * g->plan.op->elem_bytes;
     const tl_arguments_steps_part steps =
-        TL_ARGUMENTS(steps_part, .steps_data = tl_memory_of(&b->x), .steps_byte = tl_i64(from),
-                     .cell_stride = tl_i64(b->row_stride), .step_stride = tl_i64(b->stride),
-                     .steps = tl_i64(end - at));
-    if (at == end) return TALLY_OK;
-    if (at % GRID_BLOCK + end - at < GRID_BLOCK)
-        return keep(l, &steps, &g->kept.memory, g->pitch, g->width, at % GRID_BLOCK);
-    return TL_GO(l, grid_push, groups_of(g->width), .grid = grid_arguments(g, 0, g->width),
-                 .steps = steps, .count = tl_i64(at));
+        steps_arguments(&b->x, from, b->row_stride, b->stride, end - at);
+    const tl_arguments_grid_part to = grid_arguments(g, 0, g->width);
+    return at == end ? TALLY_OK : push_steps(l, &to, &steps, at);
 }
 
 /* Pushes whole multiples of 2^LONG_LOG steps node by node; the whole device folds each node

@@ -12,8 +12,8 @@ enum { LANES = 32, QUAD = 4 };
 enum { ELEMENTS_LOG = 10, STATES_LOG = 8, CHUNK = 1 << ELEMENTS_LOG };
 #define LEVEL_LOG(level) (ELEMENTS_LOG - STATES_LOG + STATES_LOG * (level))
 
-/* level.cl, nodes of columns: warps that share a chunk; threads of a block. */
-enum { COLUMN_PARTS = 4, COLUMN_THREADS = COLUMN_PARTS * LANES };
+/* columns.cl: threads of a block, which share a chunk. */
+enum { COLUMN_THREADS = 4 * LANES };
 
 /* Flags of a batch. OFFSETS: sequences are given by offsets, and `first` is used. CHOSEN: ids
  * selects sequences. STATES: reduce writes states. */
@@ -22,8 +22,8 @@ enum { OFFSETS = 1, CHOSEN = 2, STATES = 4 };
 /* The initial value of a scan: none, one value for all sequences, or a packed state for each. */
 enum { SEED_NONE, SEED_VALUE, SEED_STATES };
 
-/* law.cl: threads of a block. */
-enum { LAW_THREADS = 64 };
+/* law.cl: threads of a block; results of a thread. */
+enum { LAW_THREADS = 64, LAW_EACH = 64 };
 
 /* grid.cl: threads of a block; log2 of the steps of a block of steps, and their number; packs of 16
  * bytes that a lane copies at once. */

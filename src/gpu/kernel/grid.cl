@@ -15,47 +15,78 @@
 fn i64 my_cell() { return group_index() * GRID_THREADS + thread_index(); }
 fn i64 cells_at_once() { return group_count() * GRID_THREADS; }
 
+/* The memory of a grid. */
+typedef struct {
+    GLOBAL u8 *kept, *nodes;
+    i64 pitch;
+    par p;
+} field;
+#define FIELD_OF_PARAMETERS                                                                        \
+    field f;                                                                                       \
+    f.kept = kept, f.nodes = nodes, f.pitch = pitch, f.p.value = parameter, f.p.origin = 0
+
 /* ---- nodes ---- */
 
-fn state node_at(GLOBAL const u8 *nodes, i64 pitch, int level, i64 c)
+fn state node_at(field f, int level, i64 c)
 {
     state v;
-    nodes += level * pitch * PACKED;
-#define GET(type, f)                                                                               \
-    v.f = ((GLOBAL const type *)nodes)[c];                                                         \
-    nodes += pitch * (i64)sizeof(type);
+    GLOBAL const u8 *from = f.nodes + level * f.pitch * PACKED;
+#define GET(type, name)                                                                            \
+    v.name = ((GLOBAL const type *)from)[c];                                                       \
+    from += f.pitch * (i64)sizeof(type);
     OP_FIELDS(GET)
 #undef GET
     return v;
 }
 
-fn void put_node(GLOBAL u8 *nodes, i64 pitch, int level, i64 c, state v)
+fn void put_node(field f, int level, i64 c, state v)
 {
-    nodes += level * pitch * PACKED;
-#define PUT(type, f)                                                                               \
-    ((GLOBAL type *)nodes)[c] = v.f;                                                               \
-    nodes += pitch * (i64)sizeof(type);
+    GLOBAL u8 *to = f.nodes + level * f.pitch * PACKED;
+#define PUT(type, name)                                                                            \
+    ((GLOBAL type *)to)[c] = v.name;                                                               \
+    to += f.pitch * (i64)sizeof(type);
     OP_FIELDS(PUT)
 #undef PUT
 }
 
 fn amount size_of_node(int level) { return (amount)((i64)GRID_BLOCK << level); }
 
+/* Adds v, a node of `level`, to the binary counter of cell c. merges: the trailing ones of its
+ * number. */
+fn void add_node(field f, int level, int merges, i64 c, state v)
+{
+    const int top = level + merges;
+    ROLLED for (; level < top; level++) v = TWIN(node_at(f, level, c), v, size_of_node(level));
+    put_node(f, top, c, v);
+}
+
+fn int trailing_ones(i64 k)
+{
+    int ones = 0;
+    while (k >> ones & 1) ones++;
+    return ones;
+}
+
 /* ---- pushes ---- */
+
+/* Steps in memory: strides in bytes. */
+typedef struct {
+    GLOBAL const u8 *x; /* step 0 of cell 0 */
+    i64 cell_stride, stride, steps;
+    i64 first; /* number of step 0 in the stream */
+} step_list;
 
 /* Keeps steps that do not fill a block. Contiguous cells are copied 16 bytes at a time, with
  * several loads in flight. */
-KERNEL_OF(grid_keep)
+fn void keep_steps(field f, step_list s, i64 cells)
 {
     typedef struct ALIGNED(16) { u32 w[4]; } bundle;
-    GLOBAL const u8 *x = steps_data + steps_byte;
-    const i64 step = step_stride * TL_SIZE, row = pitch * TL_SIZE;
-    const int side_by_side =
-        cell_stride == 1 && ADDRESS(x) % 16 == 0 && (steps == 1 || step % 16 == 0);
-    const i64 bundles = side_by_side ? cells * TL_SIZE / 16 : 0;
-    for (i64 r = 0; r < steps; r++, x += step) {
-        GLOBAL u8 *to = kept + (have + r) * row;
-        GLOBAL const bundle *from_bundle = (GLOBAL const bundle *)x;
+    const int side_by_side = s.cell_stride == TL_SIZE && ADDRESS(s.x) % 16 == 0 &&
+                             (s.steps == 1 || s.stride % 16 == 0);
+    const i64 bundles = side_by_side ? cells * TL_SIZE / 16 : 0, row = f.pitch * TL_SIZE;
+    GLOBAL u8 *to = f.kept + s.first % GRID_BLOCK * row;
+    for (i64 r = 0; r < s.steps; r++, s.x += s.stride, to += row) {
+        GLOBAL const bundle *from_bundle = (GLOBAL const bundle *)s.x;
         GLOBAL bundle *to_bundle = (GLOBAL bundle *)to;
         for (i64 i = group_index() * GRID_THREADS * GRID_BUNDLES + thread_index(); i < bundles;
              i += cells_at_once() * GRID_BUNDLES) {
@@ -70,48 +101,63 @@ KERNEL_OF(grid_keep)
             }
         }
         for (i64 c = bundles * 16 / TL_SIZE + my_cell(); c < cells; c += cells_at_once())
-            ((GLOBAL elem *)to)[c] = load_element(x + c * cell_stride * TL_SIZE);
+            ((GLOBAL elem *)to)[c] = load_element(s.x + c * s.cell_stride);
     }
 }
 
-/* Folds steps that fill one or several blocks; the first block may have begun in `kept`. The
+/* Returns the node of the block of steps that begins at step `at` of the stream, at x. Its first
+ * `have` steps are in `own`, a column of kept steps. */
+fn state fold_block(field f, step_list s, GLOBAL const u8 *own, int have, GLOBAL const u8 *x,
+                    i64 at)
+{
+    const i64 row = f.pitch * TL_SIZE;
+    elem e[GRID_BLOCK];
+    state v[GRID_BLOCK];
+    if (ADDRESS(x) % TL_SIZE == 0) {
+        UNROLL for (int k = 0; k < GRID_BLOCK; k++)
+            e[k] = *(GLOBAL const elem *)(k < have ? own + k * row : x + k * s.stride);
+    } else {
+        UNROLL for (int k = 0; k < GRID_BLOCK; k++)
+            e[k] = load_bytes(k < have ? own + k * row : x + k * s.stride);
+    }
+    UNROLL for (int k = 0; k < GRID_BLOCK; k++) v[k] = lift(e[k], at + k, f.p);
+    UNROLL for (int k = 0; k < GRID_LOG; k++)
+        UNROLL for (int i = 0; i + (1 << k) < GRID_BLOCK; i += 2 << k)
+            v[i] = TWIN(v[i], v[i + (1 << k)], 1 << k);
+    return v[0];
+}
+
+/* Folds the steps of cell c that fill blocks; the first block may have begun in `kept`. The
  * remaining steps are kept. */
+fn void fold_steps(field f, step_list s, i64 c)
+{
+    const i64 row = f.pitch * TL_SIZE;
+    int have = (int)(s.first % GRID_BLOCK);
+    GLOBAL u8 *own = f.kept + c * TL_SIZE;
+    /* where the block begins */
+    GLOBAL const u8 *x = s.x + c * s.cell_stride - have * s.stride;
+    i64 at = s.first - have, left = s.steps + have;
+    ROLLED for (; left >= GRID_BLOCK;
+                left -= GRID_BLOCK, at += GRID_BLOCK, x += GRID_BLOCK * s.stride, have = 0)
+        add_node(f, 0, trailing_ones(at / GRID_BLOCK), c, fold_block(f, s, own, have, x, at));
+    for (i64 k = 0; k < left; k++) *(GLOBAL elem *)(own + k * row) = load_element(x + k * s.stride);
+}
+
+/* Adds steps, or (level >= 0) packed states that are nodes of `level`. */
 KERNEL_OF(grid_push)
 {
-    const i64 step = step_stride * TL_SIZE, row = pitch * TL_SIZE;
-    const int aligned = ADDRESS(steps_data + steps_byte) % TL_SIZE == 0,
-              begun = (int)(count % GRID_BLOCK);
-    par p;
-    p.value = parameter, p.origin = 0;
-    for (i64 c = first_cell + my_cell(); c < cells; c += cells_at_once()) {
-        GLOBAL u8 *own = kept + c * TL_SIZE;
-        /* where the block begins */
-        GLOBAL const u8 *x = steps_data + steps_byte + c * cell_stride * TL_SIZE - begun * step;
-        i64 at = count - begun, left = steps + begun;
-        int have = begun;
-        ROLLED for (; left >= GRID_BLOCK;
-                    left -= GRID_BLOCK, at += GRID_BLOCK, x += GRID_BLOCK * step)
-        {
-            elem e[GRID_BLOCK];
-            state v[GRID_BLOCK];
-            if (aligned) {
-                UNROLL for (int k = 0; k < GRID_BLOCK; k++)
-                    e[k] = *(GLOBAL const elem *)(k < have ? own + k * row : x + k * step);
-            } else {
-                UNROLL for (int k = 0; k < GRID_BLOCK; k++)
-                    e[k] = load_bytes(k < have ? own + k * row : x + k * step);
-            }
-            UNROLL for (int k = 0; k < GRID_BLOCK; k++) v[k] = lift(e[k], at + k, p);
-            UNROLL for (int k = 0; k < GRID_LOG; k++)
-                UNROLL for (int i = 0; i + (1 << k) < GRID_BLOCK; i += 2 << k)
-                    v[i] = TWIN(v[i], v[i + (1 << k)], 1 << k);
-            int level = 0;
-            ROLLED for (i64 block = at / GRID_BLOCK; block & 1; block >>= 1, level++)
-                v[0] = TWIN(node_at(nodes, pitch, level, c), v[0], size_of_node(level));
-            put_node(nodes, pitch, level, c, v[0]);
-            have = 0;
-        }
-        for (i64 k = 0; k < left; k++) *(GLOBAL elem *)(own + k * row) = load_element(x + k * step);
+    FIELD_OF_PARAMETERS;
+    step_list list;
+    list.x = steps_data + steps_byte, list.first = count, list.steps = steps;
+    list.cell_stride = cell_stride * TL_SIZE, list.stride = step_stride * TL_SIZE;
+    if (level >= 0) {
+        for (i64 c = first_cell + my_cell(); c < cells; c += cells_at_once())
+            add_node(f, (int)level, (int)merges, c, unpack(states + (c - first_cell) * PACKED));
+    } else if (count % GRID_BLOCK + steps < GRID_BLOCK) {
+        keep_steps(f, list, cells);
+    } else {
+        for (i64 c = first_cell + my_cell(); c < cells; c += cells_at_once())
+            fold_steps(f, list, c);
     }
 }
 
@@ -123,18 +169,17 @@ KERNEL_OF(grid_push)
 KERNEL_OF(grid_result)
 {
     RESULTS_OF_PARAMETERS;
+    FIELD_OF_PARAMETERS;
     const i64 row = pitch * TL_SIZE;
-    par p;
-    p.value = parameter, p.origin = 0;
     for (i64 c = first_cell + my_cell(); c < cells; c += cells_at_once()) {
         GLOBAL const u8 *own = kept + c * TL_SIZE + first_row * row;
-        maybe v = nothing(p);
+        maybe v = nothing(f.p);
         amount done = 0;
         i64 at = first;
         ROLLED for (int level = (int)top; level >= 0; level--)
         {
             if (!(blocks >> level & 1)) continue;
-            v = then(v, node_at(nodes, pitch, level, c), done, size_of_node(level));
+            v = then(v, node_at(f, level, c), done, size_of_node(level));
             done += size_of_node(level);
         }
         UNROLL for (int k = GRID_LOG - 1; k >= 0; k--)
@@ -142,7 +187,7 @@ KERNEL_OF(grid_result)
             if (rows >> k & 1) {
                 state w[GRID_BLOCK / 2];
                 UNROLL for (int i = 0; i < 1 << k; i++)
-                    w[i] = lift(*(GLOBAL const elem *)(own + i * row), at + i, p);
+                    w[i] = lift(*(GLOBAL const elem *)(own + i * row), at + i, f.p);
                 UNROLL for (int j = 0; j < k; j++)
                     UNROLL for (int i = 0; i + (1 << j) < 1 << k; i += 2 << j)
                         w[i] = TWIN(w[i], w[i + (1 << j)], 1 << j);
@@ -154,19 +199,6 @@ KERNEL_OF(grid_result)
             pack(out.x + (c - first_cell) * PACKED, v.s);
         else
             store_maybe(out.x + c * out.row_stride * (i64)(OP_LANES * sizeof(result)), v, total, 0,
-                        p);
-    }
-}
-
-/* Adds nodes of a level, as packed states, to the counters. merges: the trailing ones of the node's
- * number. */
-KERNEL_OF(grid_add)
-{
-    for (i64 c = first_cell + my_cell(); c < cells; c += cells_at_once()) {
-        state v = unpack(from + (c - first_cell) * PACKED);
-        int at = (int)level;
-        ROLLED for (; at < (int)(level + merges); at++)
-            v = TWIN(node_at(nodes, pitch, at, c), v, size_of_node(at));
-        put_node(nodes, pitch, at, c, v);
+                        f.p);
     }
 }

@@ -1,49 +1,56 @@
 /* SPDX-License-Identifier: MIT
- * The law in its plain form, for the probe at start-up (src/api/probe.c): the table of all nodes,
- * level by level, then S(1), S(2), ... from their nodes. There are no warps and no exchanges, so it
- * compiles quickly. n: a power of two.
- *
- *   level k has n >> k nodes, at nodes + 2 * (n - (n >> k)) */
-fn i64 table(i64 n, int k) { return 2 * (n - (n >> k)); }
-fn i64 my_index() { return group_index() * LAW_THREADS + thread_index(); }
-fn i64 my_step() { return group_count() * LAW_THREADS; }
+ * The law in its plain form, for the probe at start-up (src/api/probe.c): S(1), S(2), ... by a
+ * binary counter, as doc/order.md defines it. There are no warps and no exchanges, so it compiles
+ * quickly. */
 
-KERNEL_OF(law_lift)
+/* The counter after `count` elements: a node for each set bit of count, the largest first. */
+typedef struct {
+    state node[64];
+    int nodes;
+    i64 count;
+} counter;
+
+fn void count_element(counter *c, state s)
 {
-    par p;
-    p.value = parameter;
-    for (i64 i = my_index(); i < n; i += my_step()) nodes[i] = lift(x[i], i, p);
+    for (i64 size = 1; c->count & size; size <<= 1) s = TWIN(c->node[--c->nodes], s, size);
+    c->node[c->nodes++] = s;
+    c->count++;
 }
 
-KERNEL_OF(law_level)
+/* S(count), count > 0. */
+fn state counted(const counter *c)
 {
-    GLOBAL const state *below = nodes + table(n, (int)level - 1);
-    GLOBAL state *here = nodes + table(n, (int)level);
-    for (i64 i = my_index(); i < n >> level; i += my_step()) {
-        state a = below[2 * i], b = below[2 * i + 1];
-        here[i] = TWIN(a, b, (i64)1 << (level - 1));
+    state s = c->node[0];
+    i64 before = 0;
+    int k = 0;
+    for (i64 size = (i64)1 << 62; size; size >>= 1) {
+        if (!(c->count & size)) continue;
+        if (k) s = COMBINE(s, c->node[k], before, size);
+        before += size, k++;
     }
+    return s;
 }
 
-/* out[i] = lower(S(i + 1)): folds the nodes of the set bits of i + 1, from high to low. */
-KERNEL_OF(law_lower)
+/* out[i] = lower(S(i + 1)). A thread computes LAW_EACH neighbouring results, and begins at element
+ * 0. */
+KERNEL_OF(law)
 {
+    const i64 step = group_count() * LAW_THREADS * LAW_EACH;
     par p;
     p.value = parameter;
-    for (i64 i = my_index(); i < n; i += my_step()) {
-        i64 m = i + 1, at = 0;
-        state s;
-        int have = 0;
-        for (int k = 62; k >= 0; k--) {
-            if (!(m >> k & 1)) continue;
-            state b = nodes[table(n, k) + (at >> k)];
-            s = have ? COMBINE(s, b, at, (i64)1 << k) : b;
-            have = 1;
-            at += (i64)1 << k;
-        }
-        out[OP_LANES * i] = lower(s, (real)m, 0, p);
+    for (i64 first = (group_index() * LAW_THREADS + thread_index()) * LAW_EACH; first < n;
+         first += step) {
+        const i64 end = first + LAW_EACH < n ? first + LAW_EACH : n;
+        counter c;
+        c.nodes = 0, c.count = 0;
+        for (i64 i = 0; i < end; i++) {
+            count_element(&c, lift(x[i], i, p));
+            if (i < first) continue;
+            const state s = counted(&c);
+            out[OP_LANES * i] = lower(s, (real)(i + 1), 0, p);
 #if OP_LANES == 2
-        out[OP_LANES * i + 1] = lower_1(s, (real)m, 0, p);
+            out[OP_LANES * i + 1] = lower_1(s, (real)(i + 1), 0, p);
 #endif
+        }
     }
 }

@@ -101,9 +101,9 @@ fn maybe tile_start(LOCAL down_room *room, maybe v, i64 k, int levels, int after
 
 /* Stores the lane's results of its `count` elements e from index `at` on. v: S before them; after:
  * S after all of them. */
-fn void scan_strip(GLOBAL u8 *to, i64 step, const elem *e, int count, i64 at, maybe v, maybe after,
-                   i64 exclusive, par p)
+fn void scan_strip(column_results to, const elem *e, int count, i64 at, maybe v, maybe after)
 {
+    const par p = to.p;
     const amount done = p.origin + at;
     maybe now = v;
     state first;
@@ -122,7 +122,8 @@ fn void scan_strip(GLOBAL u8 *to, i64 step, const elem *e, int count, i64 at, ma
         else
             now = then(now, node, done + 2 * DOWN, DOWN);
         w[DOWN] = now;
-        store_down(to + g * DOWN * step, step, count - g * DOWN, w, at + g * DOWN, exclusive, p);
+        store_down(to, count - g * DOWN, w, at + g * DOWN);
+        to.to += DOWN * to.step;
     }
 }
 
@@ -131,10 +132,12 @@ KERNEL_OF(scan_down)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
+    SEEDING_OF_PARAMETERS;
     SHARED down_room room;
     const int lane = lane_index(), warp = thread_index() / LANES;
     const i64 strips = (b.seqs + LANES - 1) / LANES, step = b.stride * TL_SIZE;
-    const i64 out_step = out.stride * (i64)(OP_LANES * sizeof(result));
+    column_results to;
+    to.step = out.stride * (i64)(OP_LANES * sizeof(result)), to.exclusive = exclusive, to.p = b.p;
     column_board d;
     d.words = ticket + ONCE_HEADER / 8, d.epoch = (u64)epoch, d.tiles = tiles,
     d.width = strips * LANES;
@@ -172,7 +175,7 @@ KERNEL_OF(scan_down)
         BARRIER();
         const int last = warp == TILE_WARPS - 1;
         if (last && full) post_ended(d, &room, k, column);
-        const maybe first = initial(seeded, init, s, b.p);
+        const maybe first = initial(seeds, s, b.p);
         const maybe start = tile_start(&room, first, k, (int)levels, 0, b.p.origin);
         const amount done = b.p.origin + k * DOWN_TILE;
         const maybe v = append_nodes(start, done, room.warps, warp, DOWN_ROWS);
@@ -181,7 +184,7 @@ KERNEL_OF(scan_down)
             after = append_nodes(start, done, room.warps, warp + 1, DOWN_ROWS);
         else if (full)
             after = tile_start(&room, first, k, (int)levels, 1, b.p.origin);
-        if (column < b.seqs && left > 0)
-            scan_strip(place(out, b, s, at), out_step, e, (int)left, at, v, after, exclusive, b.p);
+        to.to = place(out, b, s, at);
+        if (column < b.seqs && left > 0) scan_strip(to, e, (int)left, at, v, after);
     }
 }

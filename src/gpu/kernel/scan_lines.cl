@@ -137,21 +137,19 @@ fn void store_pair(GLOBAL u8 *even, GLOBAL u8 *odd, const result *w)
 }
 #endif
 
-/* Stores a chunk's results. start: S before the lane's first element; at: index of the chunk's
- * first element. */
-fn void lines_scan(results out, batch b, i64 s, LOCAL bundle *stage, i64 at, maybe start,
-                   i64 exclusive)
+/* Stores a chunk's results. start: S before the lane's first element. */
+fn void lines_scan(chunk_scan c, LOCAL bundle *stage, maybe start)
 {
     const int lane = lane_index(), u = lane * LINES;
-    const i64 mine = at + lane * LANE_ITEMS_L;
-    const int count = b.n - at < WARP_ITEMS ? (int)(b.n - at) : WARP_ITEMS;
-    GLOBAL u8 *to = place(out, b, s, at);
-    const int lines = out.stride == 1 && count == WARP_ITEMS && ADDRESS(to) % 16 == 0;
+    const i64 mine = c.at + lane * LANE_ITEMS_L;
+    const int count = c.n - c.at < WARP_ITEMS ? (int)(c.n - c.at) : WARP_ITEMS;
+    GLOBAL u8 *to = place(c.out, c.b, c.s, c.at);
+    const int lines = c.out.stride == 1 && count == WARP_ITEMS && ADDRESS(to) % 16 == 0;
 #if TL_OUT_SIZE == TL_SIZE
     ROLLED for (int j = 0; j < LINES; j++)
     {
         result w[PACK];
-        start = line_scan(w, stage[LINE_PLACE(u + j)], start, mine + j * PACK, exclusive, b.p);
+        start = line_scan(w, stage[LINE_PLACE(u + j)], start, mine + j * PACK, c.exclusive, c.b.p);
         stage[LINE_PLACE(u + j)] = line_of(w);
     }
     WARP_BARRIER();
@@ -160,14 +158,14 @@ fn void lines_scan(results out, batch b, i64 s, LOCAL bundle *stage, i64 at, may
             ((GLOBAL bundle *)to)[r * LANES + lane] = stage[LINE_PLACE(r * LANES + lane)];
     } else {
         ROLLED for (int q = lane; q < count; q += LANES)
-            store_bytes(to + q * out.stride * TL_SIZE, *(LOCAL result *)element_at(stage, q));
+            store_bytes(to + q * c.out.stride * TL_SIZE, *(LOCAL result *)element_at(stage, q));
     }
 #else
     GLOBAL u8 *even = to + (lane & 30) * (LANE_ITEMS_L * 8);
     ROLLED for (int j = 0; j < LINES; j++)
     {
         result w[PACK];
-        start = line_scan(w, stage[LINE_PLACE(u + j)], start, mine + j * PACK, exclusive, b.p);
+        start = line_scan(w, stage[LINE_PLACE(u + j)], start, mine + j * PACK, c.exclusive, c.b.p);
         if (lines) {
             UNROLL for (int k = 0; k < PACK; k += QUAD)
                 store_pair(even + (j * PACK + k) * 8, even + (LANE_ITEMS_L + j * PACK + k) * 8,
@@ -176,7 +174,7 @@ fn void lines_scan(results out, batch b, i64 s, LOCAL bundle *stage, i64 at, may
             UNROLL for (int k = 0; k < PACK; k++)
             {
                 const int q = lane * LANE_ITEMS_L + j * PACK + k;
-                if (q < count) store_bytes(to + q * out.stride * 8, w[k]);
+                if (q < count) store_bytes(to + q * c.out.stride * 8, w[k]);
             }
         }
     }

@@ -24,8 +24,8 @@
  * number is the block's, because blocks start in order. The counter and the table are never
  * cleared: ticket0 and the epoch belong to this launch alone.
  *
- * A program contains this text and scan_lines.cl twice, in the namespaces many and few
- * (gpu/program.c). */
+ * The size of a tile is a constant of the program: "scan" has large tiles, "scan_small" smaller
+ * ones for arrays of few tiles (gpu/tuning.def). */
 enum { TILE_LOG = ONCE_LOG };
 #if !SCAN_LINES
 enum { WARP_ITEMS = ONCE_ITEMS, ROWS_P = WARP_ITEMS / ROW_e };
@@ -102,38 +102,6 @@ fn state post_groups(board d, i64 s, i64 k, state own, LOCAL state *box)
     return own;
 }
 
-/* The look-back: computes S before tile k, and after it if the tile is full. own: the result of
- * post_groups. A warp of its own does this, so that the poster never waits for it. */
-fn void look_back(board d, i64 s, i64 k, int full, state own, maybe start, i64 origin,
-                  maybe *before, maybe *after, LOCAL state *box)
-{
-    const int ends = full ? groups_ended(k) : 0, top = d.levels > ends ? d.levels : ends;
-    state left[BOARD_LEVELS][5], v[BOARD_LEVELS];
-    /* Small states: the exchanges of all levels overlap. Larger states have too few registers for
-     * that. */
-    const int together = sizeof(state) <= 4;
-    neighbours(d, s, k, top, own, v);
-    *after = start;
-    UNROLL for (int level = BOARD_LEVELS - 1; together && level >= 0; level--)
-        row_node_s(v[level], (i64)1 << (TILE_LOG + RADIX_LOG * level), left[level], box);
-    UNROLL for (int level = BOARD_LEVELS - 1; level >= 0; level--)
-    {
-        if (level > top) continue;
-        const int log = TILE_LOG + RADIX_LOG * level; /* of the elements of a node */
-        if (!together) row_node_s(v[level], (i64)1 << log, left[level], box);
-        maybe mine = row_start_s(start, origin + (k >> RADIX_LOG * (level + 1) << RADIX_LOG << log),
-                                 (i64)1 << log, left[level]);
-        const int digit = (int)(k >> (RADIX_LOG * level) & 31);
-        if (level == ends) {
-            after->s = from_lane(mine.s, (digit + 1) & 31, box);
-            after->have = 1;
-        }
-        start.s = from_lane(mine.s, digit, box);
-        start.have = start.have || digit > 0;
-    }
-    *before = start;
-}
-
 /* ---- the roles; all warps of a block are in turn i at the same time ---- */
 
 /* Ring buffers that the three roles share, indexed by the turn in which a tile is scanned. TAKEN,
@@ -155,8 +123,8 @@ typedef struct {
     results out;
     board d;
     GLOBAL u64 *ticket;
-    GLOBAL const result *init;
-    i64 ticket0, jobs, exclusive, seeded;
+    seeding seeds;
+    i64 ticket0, jobs;
     int one; /* each block has one tile */
 } task;
 
@@ -173,6 +141,40 @@ fn spot spot_of(task t, i64 job)
 }
 
 fn int is_full(task t, spot p) { return (p.k + 1) << TILE_LOG <= t.b.n; }
+
+/* The look-back: computes S before a tile, and after it if the tile is full. own: the result of
+ * post_groups. A warp of its own does this, so that the poster never waits for it. */
+fn void look_back(task t, spot p, state own, maybe *before, maybe *after, LOCAL state *box)
+{
+    const i64 k = p.k, origin = t.b.p.origin;
+    const int ends = is_full(t, p) ? groups_ended(k) : 0,
+              top = t.d.levels > ends ? t.d.levels : ends;
+    maybe start = initial(t.seeds, p.s, t.b.p);
+    state left[BOARD_LEVELS][5], v[BOARD_LEVELS];
+    /* Small states: the exchanges of all levels overlap. Larger states have too few registers for
+     * that. */
+    const int together = sizeof(state) <= 4;
+    neighbours(t.d, p.s, k, top, own, v);
+    *after = start;
+    UNROLL for (int level = BOARD_LEVELS - 1; together && level >= 0; level--)
+        row_node_s(v[level], (i64)1 << (TILE_LOG + RADIX_LOG * level), left[level], box);
+    UNROLL for (int level = BOARD_LEVELS - 1; level >= 0; level--)
+    {
+        if (level > top) continue;
+        const int log = TILE_LOG + RADIX_LOG * level; /* of the elements of a node */
+        if (!together) row_node_s(v[level], (i64)1 << log, left[level], box);
+        maybe mine = row_start_s(start, origin + (k >> RADIX_LOG * (level + 1) << RADIX_LOG << log),
+                                 (i64)1 << log, left[level]);
+        const int digit = (int)(k >> (RADIX_LOG * level) & 31);
+        if (level == ends) {
+            after->s = from_lane(mine.s, (digit + 1) & 31, box);
+            after->have = 1;
+        }
+        start.s = from_lane(mine.s, digit, box);
+        start.have = start.have || digit > 0;
+    }
+    *before = start;
+}
 
 /* Takes tile i + 4; publishes the node of tile i + 2 and of the groups that it ends. */
 fn void poster(task t, LOCAL rings *r, int i, LOCAL state *box)
@@ -202,8 +204,7 @@ fn void looker(task t, LOCAL rings *r, int i, LOCAL state *box)
     if (job >= t.jobs) return;
     const spot p = spot_of(t, job);
     maybe before, after;
-    look_back(t.d, p.s, p.k, is_full(t, p), RING(r->posted, PAIR, i + 1),
-              initial(t.seeded, t.init, p.s, t.b.p), t.b.p.origin, &before, &after, box);
+    look_back(t, p, RING(r->posted, PAIR, i + 1), &before, &after, box);
     if (lane_index() == 0) {
         RING(r->before, PAIR, i + 1) = before.s, RING(r->have, PAIR, i + 1) = before.have;
         RING(r->after, PAIR, i + 1) = after.s;
@@ -231,6 +232,15 @@ fn around around_chunk(task t, const LOCAL rings *r, int i, spot p, int warp, LO
     return c;
 }
 
+/* The scan of a worker's chunk that begins at element `at` of the sequence. */
+fn chunk_scan chunk_of(task t, spot p, i64 at)
+{
+    chunk_scan c;
+    c.b = t.b, c.out = t.out, c.s = p.s, c.at = at, c.n = t.b.n;
+    c.exclusive = t.seeds.exclusive, c.last = WARP_ITEMS / ROW_e - 1;
+    return c;
+}
+
 #if SCAN_LINES
 /* As `worker` below, for lines. mine: before, the nodes of this lane's elements of tiles i, i + 1,
  * i + 2; after, of tiles i + 1, i + 2, i + 3. */
@@ -253,7 +263,7 @@ fn void worker(task t, LOCAL rings *r, int i, LOCAL bundle *stages, state *mine,
         state left[5];
         row_node_s(mine[0], LANE_ITEMS_L, left, box);
         const maybe before = row_start_s(c.before, t.b.p.origin + from, LANE_ITEMS_L, left);
-        if (from < t.b.n) lines_scan(t.out, t.b, now.s, stage, from, before, t.exclusive);
+        if (from < t.b.n) lines_scan(chunk_of(t, now, from), stage, before);
         WARP_BARRIER();
     }
     UNROLL for (int k = 1; k < STAGES; k++) mine[k - 1] = mine[k];
@@ -277,14 +287,15 @@ fn void scan_chunk(task t, LOCAL rings *r, int i, const LOCAL quad *stage, int w
     const spot p = spot_of(t, RING(r->taken, TAKEN, i));
     maybe rows[ROWS_E + 1];
     state stack[LOG_ROWS_E + 1];
-    const around c = around_chunk(t, r, i, p, warp, box);
-    rows[0] = c.before;
+    const around a = around_chunk(t, r, i, p, warp, box);
+    chunk_scan c = chunk_of(t, p, (p.k << TILE_LOG) + warp * WARP_ITEMS);
+    c.after = a.after;
+    rows[0] = a.before;
     UNROLL for (int k = 0; k < ROWS_P; k++)
     {
         elem x[QUAD];
         put_quad(x, stage[k * LANES]);
-        scan_row(t.out, t.b, p.s, (p.k << TILE_LOG) + warp * WARP_ITEMS, t.b.n, x, k, rows, stack,
-                 c.after, ROWS_P - 1, t.exclusive, box);
+        scan_row(c, x, k, rows, stack, box);
     }
 }
 
@@ -319,14 +330,11 @@ fn void worker(task t, LOCAL rings *r, int i, LOCAL quad *stages, int warp, elem
 #endif
 
 #define TILED_PARAMETERS PARAMETERS_OF(TILED)
-#if ONCE_FEW
-KERNEL_OF(scan_few)
-#else
 KERNEL_OF(scan_once)
-#endif
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
+    SEEDING_OF_PARAMETERS;
     BOX
     SHARED rings r;
 #if SCAN_LINES
@@ -334,9 +342,8 @@ KERNEL_OF(scan_once)
 #endif
     const int warp = thread_index() / LANES;
     task t;
-    t.b = b, t.out = out, t.ticket = ticket, t.init = init;
-    t.ticket0 = ticket0, t.jobs = jobs, t.exclusive = exclusive, t.seeded = seeded,
-    t.one = group_count() == jobs;
+    t.b = b, t.out = out, t.ticket = ticket, t.seeds = seeds;
+    t.ticket0 = ticket0, t.jobs = jobs, t.one = group_count() == jobs;
     t.d.words = ticket + ONCE_HEADER / 8, t.d.epoch = (u64)epoch, t.d.rows = b.seqs,
     t.d.tiles = tiles, t.d.levels = (int)levels;
 

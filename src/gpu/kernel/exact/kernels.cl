@@ -5,26 +5,28 @@
 #define SECOND_PARAMETERS   PARAMETERS_OF(SECOND)
 #define RESULTS_PARAMETERS  PARAMETERS_OF(RESULTS)
 
-/* EXACT_ROW: the arrays of row r, whose offset is `from`. */
-fn exact_row exact_row_of(GLOBAL const u8 *x, i64 stride, GLOBAL const u8 *y, i64 y_stride)
-{
-    exact_row row;
-    row.x = x, row.y = y, row.stride = stride, row.y_stride = y_stride;
-    return row;
-}
-#define EXACT_AT(r, from, stride, row_stride)                                                      \
-    ((in_flags & OFFSETS ? (from) * (stride) : (r) * (row_stride)) * TL_SIZE)
-#define EXACT_ROW(r, from)                                                                         \
-    exact_row_of(in_data + (in_byte + EXACT_AT(r, from, in_stride, in_row_stride)), in_stride,     \
-                 second_data +                                                                     \
-                     (second_byte + EXACT_AT(r, from, second_stride, second_row_stride)),          \
-                 second_stride)
+/* The arrays of a launch. */
+typedef struct {
+    GLOBAL const u8 *x, *y; /* element 0 of row 0; y: of the second input */
+    i64 row_stride, stride, y_row_stride, y_stride, n;
+    GLOBAL const i64 *offsets; /* 0, or [rows + 1] */
+} exact_input;
+#define EXACT_INPUT_OF_PARAMETERS                                                                  \
+    exact_input in;                                                                                \
+    in.x = in_data + in_byte, in.row_stride = in_row_stride, in.stride = in_stride, in.n = in_n,   \
+    in.y = second_data + second_byte, in.y_row_stride = second_row_stride,                         \
+    in.y_stride = second_stride, in.offsets = in_flags & OFFSETS ? in_offsets : 0
 
-KERNEL_OF(exact_clear)
+/* Row r. */
+fn exact_row exact_row_of(exact_input in, i64 r)
 {
-    for (i64 k = group_index() * EXACT_THREADS + thread_index(); k < count;
-         k += group_count() * EXACT_THREADS)
-        bins[k] = 0;
+    const i64 from = in.offsets ? in.offsets[r] : 0;
+    exact_row row;
+    row.n = in.offsets ? in.offsets[r + 1] - from : in.n;
+    row.stride = in.stride, row.y_stride = in.y_stride;
+    row.x = in.x + (in.offsets ? from * in.stride : r * in.row_stride) * TL_SIZE;
+    row.y = in.y + (in.offsets ? from * in.y_stride : r * in.y_row_stride) * TL_SIZE;
+    return row;
 }
 
 /* Adds a block's bins to a row's, with one step of carries, so that any number of jobs can be added
@@ -50,17 +52,17 @@ KERNEL_OF(exact_parts)
     LOCAL u32 *const own = (LOCAL u32 *)ROOM_OF_PARAMETER;
     const int t = thread_index();
     const i64 jobs = rows * parts;
+    EXACT_INPUT_OF_PARAMETERS;
     for (i64 job = group_index(); job < jobs; job += group_count()) {
-        const i64 row = job / parts, r = first_row + row, at = (job - row * parts) * each,
-                  from = in_flags & OFFSETS ? in_offsets[r] : 0,
-                  all = in_flags & OFFSETS ? in_offsets[r + 1] - from : in_n, left = all - at,
-                  n = left < each ? left : each;
+        const i64 row = job / parts, at = (job - row * parts) * each;
+        const exact_row x = exact_row_of(in, first_row + row);
+        const i64 left = x.n - at, n = left < each ? left : each;
         for (int k = t; k < EXACT_ROOM; k += EXACT_THREADS) own[k] = 0;
         BARRIER();
         if (n > 0) {
             exact_lane w;
             exact_lane_begin(&w);
-            exact_add(&w, EXACT_ROW(r, from), at, n, t, EXACT_THREADS, flags, EXACT_WIDE, own);
+            exact_add(&w, x, at, n, t, EXACT_THREADS, flags, EXACT_WIDE, own);
             exact_lane_end(&w, own);
         }
         BARRIER();
@@ -69,16 +71,18 @@ KERNEL_OF(exact_parts)
     }
 }
 
-/* Computes the results of rows from their bins. count: elements of each row; below 0: as in the
- * batch. */
+/* Computes the results of rows from their bins, and leaves the bins zero for the next launch.
+ * count: elements of each row; below 0: as in the batch. */
 KERNEL_OF(exact_finish)
 {
     LOCAL u32 *const room = (LOCAL u32 *)ROOM_OF_PARAMETER;
     const int t = thread_index();
     for (i64 row = group_index() * LANES; row < rows; row += group_count() * LANES) {
         const int mine = (int)(rows - row < LANES ? rows - row : LANES);
-        for (int k = t; k < mine * EXACT_WORDS; k += LANES)
+        for (int k = t; k < mine * EXACT_WORDS; k += LANES) {
             room[k / EXACT_WORDS * EXACT_ROOM + k % EXACT_WORDS] = bins[row * EXACT_WORDS + k];
+            bins[row * EXACT_WORDS + k] = 0;
+        }
         WARP_BARRIER();
         if (t < mine) {
             for (int m = 0; m < EXACT_MASKS; m++) room[t * EXACT_ROOM + EXACT_WORDS + m] = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums of short rows; some lanes (a power of 2) take each row. The lanes find the row's
+ * Exact sums of short rows, and of rows that lie across (columns); some lanes (a power of 2) take
+ * each row. The lanes find the row's
  * largest element first, so all of them have registers with the same units (sum.cl). At the end
  * they add EXACT_LEVELS integers. So the row's sum is an integer of 192 bits, and no bins are
  * needed.
@@ -15,46 +16,53 @@ enum { NARROW_TOP, NARROW_LEFT, NARROW_WIDE };
  * 2^49, so the sum over 32 lanes is below 2^62. */
 enum { NARROW_ITEMS = 1 << (EXACT_LOG - 2), NARROW_TIMES = 1 << 8 };
 
-/* Adds the registers' integers of a row, for n items from `first` on. After:
- * sums[EXACT_LEVELS][LANES] of the row's first lane; own[NARROW_WIDE] and *any: a row (any row of
- * the block) does not fit in registers. All lanes of the block must call it. there: 0 if the lane
- * has no row. */
-fn void narrow_sums(exact_row x, i64 first, i64 n, int there, int at, int lanes, i64 flags,
-                    LOCAL u32 *own, LOCAL u32 *any, LOCAL i64 *sums)
+/* Items of a row, and the lanes that share them. */
+typedef struct {
+    exact_row row;
+    i64 first, n;  /* n: 0 if the lane has no row */
+    int at, lanes; /* number of this lane among those of its row */
+    LOCAL u32 *own, *any; /* the words of the row; nonzero if a row of the block is wide */
+    LOCAL i64 *sums;      /* [EXACT_LEVELS][LANES] */
+} narrow;
+
+/* Adds the registers' integers of a row's items. After: the sums in the row's first lane;
+ * own[NARROW_WIDE] and *any: a row (any row of the block) does not fit in registers. All lanes of
+ * the block must call it. */
+fn void narrow_sums(narrow r, i64 flags)
 {
     const int t = thread_index();
     exact_lane w;
     exact_lane_begin(&w);
     w.limit = 0;
-    if (there) exact_add(&w, x, first, n, at, lanes, flags, EXACT_LOOK, own);
-    if (w.limit) MAX_LOCAL(own + NARROW_TOP, w.limit);
+    if (r.n) exact_add(&w, r.row, r.first, r.n, r.at, r.lanes, flags, EXACT_LOOK, r.own);
+    if (w.limit) MAX_LOCAL(r.own + NARROW_TOP, w.limit);
     WARP_BARRIER();
-    const u32 most = own[NARROW_TOP];
-    const i64 each = (i64)lanes * NARROW_ITEMS;
+    const u32 most = r.own[NARROW_TOP];
+    const i64 each = (i64)r.lanes * NARROW_ITEMS;
     const int top = exact_top_of(most),
-              held = most < HIGH(EXACT_TOP_MOST + 1) && n <= each * NARROW_TIMES,
+              held = most < HIGH(EXACT_TOP_MOST + 1) && r.n <= each * NARROW_TIMES,
               /* then units are not equally far apart */
         lowest = exact_unit(top, EXACT_LEVELS - 1) == -1074;
     i64 part[EXACT_LEVELS];
     UNROLL for (int l = 0; l < EXACT_LEVELS; l++) part[l] = 0;
-    for (i64 from = 0; there && held && from < n; from += each) {
+    for (i64 from = 0; held && from < r.n; from += each) {
         exact_begin(&w, top);
-        exact_add(&w, x, first + from, n - from < each ? n - from : each, at, lanes, flags,
-                  EXACT_NARROW, own);
+        exact_add(&w, r.row, r.first + from, r.n - from < each ? r.n - from : each, r.at, r.lanes,
+                  flags, EXACT_NARROW, r.own);
         UNROLL for (int l = 0; l < EXACT_LEVELS; l++) part[l] += exact_part(&w, l);
     }
     UNROLL for (int l = 0; l < EXACT_LEVELS; l++) w.far |= lowest && part[l];
-    if (there && (w.far || !held)) {
-        OR_LOCAL(own + NARROW_WIDE, 1u);
-        OR_LOCAL(any, 1u);
+    if (r.n && (w.far || !held)) {
+        OR_LOCAL(r.own + NARROW_WIDE, 1u);
+        OR_LOCAL(r.any, 1u);
     }
-    if (w.marks) ADD_LOCAL(own + NARROW_LEFT, w.marks);
-    UNROLL for (int l = 0; l < EXACT_LEVELS; l++) sums[l * LANES + t] = part[l];
+    if (w.marks) ADD_LOCAL(r.own + NARROW_LEFT, w.marks);
+    UNROLL for (int l = 0; l < EXACT_LEVELS; l++) r.sums[l * LANES + t] = part[l];
     WARP_BARRIER();
-    for (int m = lanes / 2; m; m >>= 1) {
+    for (int m = r.lanes / 2; m; m >>= 1) {
         UNROLL for (int l = 0; l < EXACT_LEVELS; l++)
         {
-            if (at < m) sums[l * LANES + t] += sums[l * LANES + t + m];
+            if (r.at < m) r.sums[l * LANES + t] += r.sums[l * LANES + t + m];
         }
         WARP_BARRIER();
     }
@@ -143,92 +151,84 @@ fn u64 narrow_value(LOCAL const u32 *own, LOCAL const i64 *sums, i64 count, i64 
     return bits ? bits | minus << (is_wide ? 63 : 31) : 0;
 }
 
-/* Computes the result of a row with all lanes and bins. */
-fn void wide_row(exact_row x, i64 n, i64 flags, GLOBAL u8 *to, LOCAL u32 *bins)
+/* Adds a row's items to bins by all lanes. */
+fn void wide_sums(exact_row x, i64 first, i64 n, i64 flags, LOCAL u32 *bins)
 {
-    const int t = thread_index();
-    for (int k = t; k < EXACT_ROOM; k += LANES) bins[k] = 0;
-    WARP_BARRIER();
     exact_lane w;
     exact_lane_begin(&w);
-    exact_add(&w, x, 0, n, t, LANES, flags, EXACT_WIDE, bins);
+    exact_add(&w, x, first, n, thread_index(), LANES, flags, EXACT_WIDE, bins);
     exact_lane_end(&w, bins);
-    WARP_BARRIER();
-    exact_mark(bins, t, LANES);
-    WARP_BARRIER();
-    if (t == 0) exact_store(to, exact_value(bins, n, flags), flags);
-    WARP_BARRIER();
 }
 
-KERNEL_OF(exact_rows)
+fn void clear_bins(LOCAL u32 *bins)
 {
-    LOCAL i64 *const sums = (LOCAL i64 *)ROOM_OF_PARAMETER;
-    LOCAL u32 *const bins = (LOCAL u32 *)(sums + EXACT_LEVELS_MOST * LANES),
-              *const room = bins + EXACT_ROOM;
-    const int t = thread_index(), each = LANES / (int)lanes, mine = t / (int)lanes,
-              at = t % (int)lanes;
-    LOCAL u32 *const own = room + mine * NARROW_ROOM, *const any = room + each * NARROW_ROOM;
-    for (i64 row = group_index() * each; row < in_seqs; row += group_count() * each) {
-        const int some = (int)(in_seqs - row < each ? in_seqs - row : each), there = mine < some;
-        const i64 r = row + (there ? mine : 0), from = in_flags & OFFSETS ? in_offsets[r] : 0,
-                  n = in_flags & OFFSETS ? in_offsets[r + 1] - from : in_n,
-                  step = out_row_stride * (flags & EXACT_F64 ? 8 : 4);
-        GLOBAL u8 *const to = out_data + out_byte;
-        for (int k = t; k <= each * NARROW_ROOM; k += LANES) room[k] = 0;
-        WARP_BARRIER();
-        narrow_sums(EXACT_ROW(r, from), 0, n, there, at, (int)lanes, flags, own, any, sums);
-        if (at == 0 && there && !own[NARROW_WIDE])
-            exact_store(to + r * step, narrow_value(own, sums, n, flags), flags);
-        for (int k = 0; *any && k < some; k++) { /* uniform over the lanes */
-            if (!room[k * NARROW_ROOM + NARROW_WIDE]) continue;
-            const i64 its = row + k, begin = in_flags & OFFSETS ? in_offsets[its] : 0;
-            wide_row(EXACT_ROW(its, begin), in_flags & OFFSETS ? in_offsets[its + 1] - begin : in_n,
-                     flags, to + its * step, bins);
-        }
-        WARP_BARRIER();
-    }
+    for (int k = thread_index(); k < EXACT_ROOM; k += LANES) bins[k] = 0;
+    WARP_BARRIER();
 }
 
-/* Job: part j % parts, of `each` items, of LANES rows that lie across, so that neighbouring lanes
- * read neighbouring elements. The sums of the registers, or all elements, go to bins, and these to
- * the row's bins, one row after the other. */
-KERNEL_OF(exact_down)
+/* Adds the sums of a row's registers to bins; one lane. */
+fn void narrow_put(narrow r, LOCAL u32 *bins)
+{
+    const int top = exact_top_of(r.own[NARROW_TOP]);
+    UNROLL for (int l = 0; l < EXACT_LEVELS; l++)
+    {
+        const i64 part = r.sums[l * LANES + thread_index()];
+        if (part) exact_put(bins, part, exact_unit(top, l) + EXACT_UNIT);
+    }
+    bins[EXACT_LEFT] = r.own[NARROW_LEFT];
+}
+
+/* Job j: part j / groups, of `each` items, of each row of a group, so that neighbouring lanes read
+ * neighbouring rows. Rows of one part (parts is 0) get their results. The sums of other parts go to
+ * the rows' bins in global memory, one row after the other. */
+KERNEL_OF(exact_rows)
 {
     LOCAL i64 *const sums = (LOCAL i64 *)ROOM_OF_PARAMETER;
     LOCAL u32 *const own = (LOCAL u32 *)(sums + EXACT_LEVELS_MOST * LANES),
               *const room = own + EXACT_ROOM;
-    const int t = thread_index();
-    const i64 groups = (rows + LANES - 1) / LANES, jobs = groups * parts;
+    const int t = thread_index(), rows_each = LANES / (int)lanes, mine = t / (int)lanes;
+    const i64 groups = (rows + rows_each - 1) / rows_each, jobs = groups * (parts ? parts : 1);
+    narrow r;
+    EXACT_INPUT_OF_PARAMETERS;
+    r.at = t % (int)lanes, r.lanes = (int)lanes, r.sums = sums;
+    r.own = room + mine * NARROW_ROOM, r.any = room + rows_each * NARROW_ROOM;
+
     for (i64 job = group_index(); job < jobs; job += group_count()) {
-        const i64 group = job % groups, row = group * LANES, at = job / groups * each,
-                  left = in_n - at, n = left < each ? left : each;
-        const int some = (int)(rows - row < LANES ? rows - row : LANES), there = t < some;
-        LOCAL u32 *const mine = room + t * NARROW_ROOM;
-        for (int k = t; k <= LANES * NARROW_ROOM; k += LANES) room[k] = 0;
+        const i64 row = job % groups * rows_each, at = job / groups * each;
+        const int some = (int)(rows - row < rows_each ? rows - row : rows_each),
+                  there = mine < some;
+        const exact_row s = exact_row_of(in, first_row + row + (there ? mine : 0));
+        const i64 left = s.n - at, step = out_row_stride * (flags & EXACT_F64 ? 8 : 4);
+        for (int k = t; k <= rows_each * NARROW_ROOM; k += LANES) room[k] = 0;
         WARP_BARRIER();
-        narrow_sums(EXACT_ROW(first_row + row + (there ? t : 0), 0), at, n, there && n > 0, 0, 1,
-                    flags, mine, room + LANES * NARROW_ROOM, sums);
-        const int top = exact_top_of(mine[NARROW_TOP]);
-        for (int k = 0; k < some && n > 0; k++) {
-            for (int c = t; c < EXACT_ROOM; c += LANES) own[c] = 0;
+        r.row = s, r.first = at, r.n = !there || left < 0 ? 0 : left < each ? left : each;
+        narrow_sums(r, flags);
+        if (!parts && there && r.at == 0 && !r.own[NARROW_WIDE])
+            exact_store(out_data + out_byte + (first_row + row + mine) * step,
+                        narrow_value(r.own, sums, s.n, flags), flags);
+        /* uniform over the lanes */
+        for (int k = 0; (parts || *r.any) && k < some; k++) {
+            const int is_wide = room[k * NARROW_ROOM + NARROW_WIDE] != 0;
+            if (!parts && !is_wide) continue;
+            const i64 its = row + k;
+            const exact_row x = exact_row_of(in, first_row + its);
+            clear_bins(own);
+            if (is_wide)
+                wide_sums(x, at, x.n - at < each ? x.n - at : each, flags, own);
+            else if (t == k * r.lanes)
+                narrow_put(r, own);
             WARP_BARRIER();
-            if (room[k * NARROW_ROOM + NARROW_WIDE]) {
-                exact_lane w;
-                exact_lane_begin(&w);
-                exact_add(&w, EXACT_ROW(first_row + row + k, 0), at, n, t, LANES, flags, EXACT_WIDE,
-                          own);
-                exact_lane_end(&w, own);
-            } else if (t == k) {
-                UNROLL for (int l = 0; l < EXACT_LEVELS; l++)
-                {
-                    const i64 part = sums[l * LANES + t];
-                    if (part) exact_put(own, part, exact_unit(top, l) + EXACT_UNIT);
-                }
-                own[EXACT_LEFT] = mine[NARROW_LEFT];
+            if (parts) {
+                exact_merge(bins + its * EXACT_WORDS, own, t, LANES);
+            } else {
+                exact_mark(own, t, LANES);
+                WARP_BARRIER();
+                if (t == 0)
+                    exact_store(out_data + out_byte + (first_row + its) * step,
+                                exact_value(own, x.n, flags), flags);
             }
             WARP_BARRIER();
-            exact_merge(bins + (row + k) * EXACT_WORDS, own, t, LANES);
-            WARP_BARRIER();
         }
+        WARP_BARRIER();
     }
 }

@@ -334,10 +334,10 @@ typedef struct ALIGNED(16) {
 #define WORD_VALUE(word, k) ((f64)to_real((elem)((word)[(k) / 2] >> 16 * ((k)&1))))
 #endif
 
-/* The arrays of a row. */
+/* A row of n items. */
 typedef struct {
     GLOBAL const u8 *x, *y; /* y: the second input of pairs */
-    i64 stride, y_stride;
+    i64 stride, y_stride, n;
 } exact_row;
 
 fn void exact_words(u32 *word, GLOBAL const exact_pack *from, i64 j, int lanes, i64 packs)

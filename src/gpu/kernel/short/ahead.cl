@@ -5,35 +5,43 @@
  * kernel has no jobs. */
 
 #define AHEAD_PARAMETERS PARAMETERS_OF(AHEAD)
+typedef struct {
+    GLOBAL u32 *measured; /* the slot that `measure` filled; 0: the launch is not speculative */
+    i64 most, may_walk;
+} ahead;
+#define AHEAD_OF_PARAMETERS                                                                        \
+    ahead a;                                                                                       \
+    a.measured = slot < 0 ? 0 : measured + slot * MEASURED_SLOT, a.most = most,                    \
+    a.may_walk = may_walk
 
-/* The jobs of a kernel for segments. walks: it is a kernel of middle_*.cl, else of forest_*.cl. */
-fn i64 jobs_ahead(i64 jobs, GLOBAL const u32 *measured, i64 slot, i64 most, i64 may_walk, i64 rows,
-                  int walks)
+/* The jobs of a kernel for `rows` segments. walks: it is a kernel of middle_*.cl, else of
+ * forest_*.cl. */
+fn i64 jobs_ahead(ahead a, i64 jobs, i64 rows, int walks)
 {
-    if (slot < 0) return jobs;
-    GLOBAL const u32 *m = measured + slot * MEASURED_SLOT;
+    if (!a.measured) return jobs;
+    GLOBAL const u32 *m = a.measured;
     const i64 first = ((GLOBAL const i64 *)m)[FIRST_OFFSET],
               last = ((GLOBAL const i64 *)m)[LAST_OFFSET];
-    const int good = !m[BAD] && m[DIFFERENT] && last <= most;
-    const int long_ones = may_walk && m[LONGS] && last - first >= rows * MIDDLE_MEAN;
+    const int good = !m[BAD] && m[DIFFERENT] && last <= a.most;
+    const int long_ones = a.may_walk && m[LONGS] && last - first >= rows * MIDDLE_MEAN;
     return good && long_ones == walks ? jobs : 0;
 }
 
 /* Returns the warp's next job after `job`. In a speculative launch jobs come from a counter, so
  * that no warp has much more work than others when segments have random lengths. Lane 0 increments
  * the counter before the work (ask_job), which hides the latency. */
-fn u32 ask_job(GLOBAL u32 *measured, i64 slot)
+fn u32 ask_job(ahead a)
 {
     u32 next = 0;
-    if (SKIPS && slot >= 0 && lane_index() == 0)
-        next = ADD_GLOBAL(measured + slot * MEASURED_SLOT + MEASURED_NEXT, 1u);
+    if (SKIPS && a.measured && lane_index() == 0)
+        next = ADD_GLOBAL(a.measured + MEASURED_NEXT, 1u);
     return next;
 }
 
-fn i64 job_after(i64 job, u32 asked, i64 slot)
+fn i64 job_after(ahead a, i64 job, u32 asked)
 {
 #if SKIPS
-    if (slot >= 0) {
+    if (a.measured) {
         SHUFFLE(0, u32, asked, asked, 0);
         return warp_count() + asked;
     }

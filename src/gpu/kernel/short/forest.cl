@@ -18,6 +18,7 @@
  * Elements are copied to local memory 16 bytes at a time, without registers in between. So many
  * warps fit on a multiprocessor, and some compute while others wait for memory. The offsets of a
  * warp's next job are copied meanwhile (a job: FOREST_SEQUENCES segments, or the rows of a window).
+ * gpu/program.c sets SEGMENTS: 1 for segments, in a program of their own; 0 for rows and columns.
  * Lanes exchange data only through local memory, so this text runs on every device. */
 
 enum { GROUP_LOG = 3, GROUP = 1 << GROUP_LOG, UNIT = 16 / TL_SIZE };
@@ -30,10 +31,10 @@ typedef struct {
     LOCAL u32 *begins;           /* begins of this job's segments */
     /* elements between these may be read 16 bytes at a time; NULL: none */
     GLOBAL const u8 *low, *high;
-    i64 jobs, each, longest;
+    i64 jobs, each;
     i64 self, all_warps; /* number of this warp in the launch; warps of the launch */
     int n, groups, part; /* of every sequence without offsets; part: 2^20 / groups, rounded up */
-    int listed, walks; /* listed: segments; walks: jobs that fit may be done by walk.cl */
+    int walks;           /* jobs that fit may be done by walk.cl */
 } forest;
 
 /* Sequences first to first + count - 1 of the batch. count 0: there are no more. */
@@ -62,7 +63,7 @@ typedef struct {
 fn sequence sequence_in(const forest *f, const window *w, int j)
 {
     sequence s;
-    if (f->listed) {
+    if (SEGMENTS) {
         const u32 here = w->begin[j], first = w->begin[0];
         s.n = begin_place(w->begin[j + 1]) - begin_place(here);
         s.place = w->off + begin_place(here) - begin_place(first);
@@ -75,7 +76,7 @@ fn sequence sequence_in(const forest *f, const window *w, int j)
 
 fn int all_groups(const forest *f, const window *w)
 {
-    return f->listed ? begin_groups(w->begin[w->count]) - begin_groups(w->begin[0])
+    return SEGMENTS ? begin_groups(w->begin[w->count]) - begin_groups(w->begin[0])
                      : w->count * f->groups;
 }
 
@@ -85,7 +86,7 @@ enum { FEW_SEQUENCES = 16 };
 /* Returns the last sequence that has fewer than `end` groups before it. */
 fn int sequence_before(const forest *f, const window *w, int end)
 {
-    if (!f->listed) {
+    if (!SEGMENTS) {
         /* exact, since (end - 1) * groups < 2^20 */
         const int j = (int)((u32)(end - 1) * (u32)f->part >> 20);
         return j < w->count ? j : w->count - 1;
@@ -171,7 +172,7 @@ fn void forest_up(const forest *f, const window *w, par p)
 #undef ITEM
     }
     WARP_BARRIER();
-    if (!SKIPS || f->listed || f->groups >= GROUP) { /* no barrier in a branch, for PoCL */
+    if (!SKIPS || SEGMENTS || f->groups >= GROUP) { /* no barrier in a branch, for PoCL */
         for (int q = lane_index(); q << GROUP_LOG < all; q += LANES) {
             const sequence s = sequence_in(f, w, sequence_before(f, w, (q + 1) << GROUP_LOG));
             const int at = s.groups + ((q - (s.groups >> GROUP_LOG)) << GROUP_LOG);
@@ -259,11 +260,11 @@ fn void stage_elements(const forest *f, window *w, batch b)
 #endif
     /* In the order of memory: along the sequences, or across them (columns). Segments are one
      * row. */
-    const int across = !f->listed && b.row_stride * b.row_stride < b.stride * b.stride;
-    const int by = f->listed ? FOREST_ELEMENTS : across ? w->count : f->n;
-    const i64 first = f->listed ? w->base * b.stride : w->first * b.row_stride;
+    const int across = !SEGMENTS && b.row_stride * b.row_stride < b.stride * b.stride;
+    const int by = SEGMENTS ? FOREST_ELEMENTS : across ? w->count : f->n;
+    const i64 first = SEGMENTS ? w->base * b.stride : w->first * b.row_stride;
     for (int e = lane; e < w->elements; e += LANES) {
-        const int u = f->listed ? 0 : (int)((u32)e / (u32)by), v = e - u * by, j = across ? v : u,
+        const int u = SEGMENTS ? 0 : (int)((u32)e / (u32)by), v = e - u * by, j = across ? v : u,
                   i = across ? u : v;
         x[j * f->n + i] = load_element(b.x + (first + j * b.row_stride + i * b.stride) * TL_SIZE);
     }
@@ -297,7 +298,7 @@ fn void find_begins(const forest *f, const window *w)
         const int j = lane * EACH + k;
         const i64 n = f->offsets[j < w->all ? j + 1 : 0] - f->offsets[j < w->all ? j : 0];
         mine[k] = sum;
-        sum += n <= f->longest ? ((u32)n >> GROUP_LOG) << PLACE_BITS | (u32)n : LONG_PLACES;
+        sum += n < CHUNK ? ((u32)n >> GROUP_LOG) << PLACE_BITS | (u32)n : LONG_PLACES;
     }
     u32 to = sum; /* inclusive prefix sum over the lanes */
 #ifdef TL_SHUFFLES
@@ -365,13 +366,13 @@ fn int find_walk(const forest *f, const window *w)
 /* Returns the window after w, of the same job or of the warp's next job. */
 fn window window_after(const forest *f, window w, batch b)
 {
-    const int was_long = f->listed && w.count && !w.elements, entered = w.at + w.count >= w.all;
+    const int was_long = SEGMENTS && w.count && !w.elements, entered = w.at + w.count >= w.all;
     w.job += entered ? f->all_warps : 0;
     w.at = entered ? 0 : w.at + w.count;
     w.first = entered ? w.job * f->each : w.first + w.count;
     w.base = entered ? w.job * f->each * f->n : w.base + w.elements;
     w.all = all_of(f, b, w.job);
-    if (f->listed) {
+    if (SEGMENTS) {
 #if SKIPS
         if (entered && w.all) {
             w.begin = f->begins;
@@ -394,7 +395,7 @@ fn window window_after(const forest *f, window w, batch b)
     }
     const int most = w.all - w.at;
     w.count = most, w.elements = most * f->n;
-    if (f->listed && !w.walk) {
+    if (SEGMENTS && !w.walk) {
         const int end = begin_place(w.begin[0]) + FOREST_ELEMENTS;
         int low = 0;
         UNROLL for (int step = FOREST_SEQUENCES; step > 0; step >>= 1)
@@ -414,17 +415,16 @@ fn void find_range(forest *f, batch b)
 {
     f->low = f->high = 0;
 #if defined(COPY_UNIT) && !TL_IN_PLACE
-    const i64 first = f->listed ? b.offsets[0] : 0,
-              end = f->listed ? b.offsets[b.seqs] : b.seqs * b.n;
-    if (b.stride == 1 && (f->listed || b.row_stride == b.n || b.seqs == 1) &&
+    const i64 first = SEGMENTS ? b.offsets[0] : 0,
+              end = SEGMENTS ? b.offsets[b.seqs] : b.seqs * b.n;
+    if (b.stride == 1 && (SEGMENTS || b.row_stride == b.n || b.seqs == 1) &&
         ADDRESS(b.x) % TL_SIZE == 0)
         f->low = b.x + first * TL_SIZE, f->high = b.x + end * TL_SIZE;
 #endif
 }
 
 /* A warp's local memory, and its first window. */
-fn forest forest_of(batch b, i64 longest, i64 each, i64 jobs, int warps, LOCAL u8 *room,
-                    const int listed, const int walks)
+fn forest forest_of(batch b, i64 each, i64 jobs, int warps, LOCAL u8 *room, const int walks)
 {
     forest f;
     f.self = group_index() * warps + thread_index() / LANES;
@@ -434,9 +434,9 @@ fn forest forest_of(batch b, i64 longest, i64 each, i64 jobs, int warps, LOCAL u
     f.upper = f.node + FOREST_NODES;
     f.offsets = (LOCAL i64 *)(room + FOREST_OFFSETS_AT(TL_SIZE, sizeof(state)));
     f.begins = (LOCAL u32 *)(room + FOREST_BEGIN_AT(TL_SIZE, sizeof(state)));
-    f.jobs = jobs, f.each = each, f.longest = longest;
-    f.listed = listed, f.walks = walks;
-    f.n = listed ? 0 : (int)b.n;
+    f.jobs = jobs, f.each = each;
+    f.walks = SEGMENTS && walks;
+    f.n = SEGMENTS ? 0 : (int)b.n;
     f.groups = f.n >> GROUP_LOG;
     f.part = f.groups ? ((1 << 20) + f.groups - 1) / f.groups : 0;
     find_range(&f, b);
@@ -449,7 +449,7 @@ fn window first_window(const forest *f, batch b)
     w.job = f->self - f->all_warps, w.first = w.base = 0;
     w.at = w.count = w.all = w.elements = w.off = w.walk = 0;
     w.begin = f->begins;
-    if (f->listed) stage_offsets(f, b, f->self);
+    if (SEGMENTS) stage_offsets(f, b, f->self);
     COPY_WAIT();
     WARP_BARRIER();
     return window_after(f, w, b);

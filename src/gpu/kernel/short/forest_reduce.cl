@@ -21,16 +21,12 @@ fn void walk_reduce(const forest *f, const window *w, batch b, results out)
 }
 #endif
 
-fn void forest_reduce(batch b, results out, i64 longest, i64 each, i64 jobs, int warps,
-                      LOCAL u8 *room, const int listed)
+fn void forest_reduce(forest f, batch b, results out)
 {
-    room += thread_index() / LANES * FOREST_BYTES(TL_SIZE, sizeof(state), listed);
-    if (SKIPS && thread_index() / LANES >= warps) return;
-    const forest f = forest_of(b, longest, each, jobs, warps, room, listed, listed && WALKS);
     window w = first_window(&f, b);
     while (w.count) {
 #if WALKS
-        if (listed && w.walk) {
+        if (SEGMENTS && w.walk) {
             walk_reduce(&f, &w, b, out);
             w = window_after(&f, w, b);
             continue;
@@ -44,7 +40,7 @@ fn void forest_reduce(batch b, results out, i64 longest, i64 each, i64 jobs, int
         GLOBAL u8 *to = out.x + (w.first + lane_index()) * step;
         for (int j = lane_index(); j < w.count; j += LANES, to += LANES * step) {
             const sequence s = sequence_in(&f, &w, j);
-            if (listed && s.n > longest) continue;
+            if (SEGMENTS && s.n >= CHUNK) continue;
             const maybe v = forest_fold(&f, &w, b.p, s);
             if (b.flags & STATES)
                 pack(out.x + (w.first + j) * PACKED, v.s);
@@ -56,18 +52,15 @@ fn void forest_reduce(batch b, results out, i64 longest, i64 each, i64 jobs, int
     }
 }
 
-KERNEL_OF(reduce_rows)
+KERNEL_OF(reduce_short)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    forest_reduce(b, out, longest, each, jobs, (int)warps, ROOM_OF_PARAMETER, 0);
+    AHEAD_OF_PARAMETERS;
+    const int warp = thread_index() / LANES;
+    LOCAL u8 *const room =
+        ROOM_OF_PARAMETER + warp * FOREST_BYTES(TL_SIZE, sizeof(state), SEGMENTS);
+    const i64 mine = SEGMENTS ? jobs_ahead(a, jobs, b.seqs, 0) : jobs;
+    if (SKIPS && warp >= warps) return;
+    forest_reduce(forest_of(b, each, mine, (int)warps, room, WALKS), b, out);
 }
-#if !TL_IN_PLACE
-KERNEL_OF(reduce_segments)
-{
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
-    const i64 mine = jobs_ahead(jobs, measured, slot, most, may_walk, b.seqs, 0);
-    forest_reduce(b, out, longest, each, mine, (int)warps, ROOM_OF_PARAMETER, 1);
-}
-#endif

@@ -8,30 +8,36 @@
     (OP_INPUTS == 1 && OP_LANES == 1 && TL_OUT_SIZE == TL_SIZE &&                                  \
      (TL_OUT_FLOAT != 0) == (TL_KIND == 3 && !TL_FORMAT))
 
-/* Stores result i of a sequence that begins at place `place`: S of i elements (exclusive) or of i +
- * 1. */
-fn void put_result(LOCAL result *to, int place, int i, maybe v, i64 exclusive, par p)
+/* Where the results of a sequence go: result i at place `place` + i. */
+typedef struct {
+    LOCAL result *to;
+    int place;
+    i64 exclusive;
+    par p;
+} placing;
+
+/* Stores result i. v: S of i elements (exclusive) or of i + 1. */
+fn void put_result(placing t, int i, maybe v)
 {
-    const i64 n = p.origin + i + !exclusive;
-    to[(place + i) * OP_LANES] = v.have ? lower(v.s, (real)n, 0, p) : empty(p);
+    const i64 n = t.p.origin + i + !t.exclusive;
+    t.to[(t.place + i) * OP_LANES] = v.have ? lower(v.s, (real)n, 0, t.p) : empty(t.p);
 #if OP_LANES == 2
-    to[(place + i) * OP_LANES + 1] = v.have ? lower_1(v.s, (real)n, 0, p) : empty_1(p);
+    t.to[(t.place + i) * OP_LANES + 1] = v.have ? lower_1(v.s, (real)n, 0, t.p) : empty_1(t.p);
 #endif
 }
 
 /* Stores the results of `count` <= 8 elements e, the first of which has index i. v: S before them;
  * after: S after all 8 of them. */
-fn void scan_group(LOCAL result *to, int place, const elem *e, int i, int count, maybe v,
-                   maybe after, i64 exclusive, par p)
+fn void scan_group(placing t, const elem *e, int i, int count, maybe v, maybe after)
 {
     state node;
     maybe s[GROUP + 1];
     s[0] = v;
-    scan_eight(s, &node, e, i, p);
+    scan_eight(s, &node, e, i, t.p);
     s[GROUP] = after;
     UNROLL for (int k = 0; k < GROUP; k++)
     {
-        if (k < count) put_result(to, place, i + k, exclusive ? s[k] : s[k + 1], exclusive, p);
+        if (k < count) put_result(t, i + k, t.exclusive ? s[k] : s[k + 1]);
     }
 }
 
@@ -41,8 +47,8 @@ fn void store_window(const forest *f, const window *w, batch b, results out,
 {
     const int all = w->elements * OP_LANES;
     GLOBAL u8 *to =
-        f->listed ? out.x + w->base * (i64)(OP_LANES * sizeof(result)) : place(out, b, w->first, 0);
-    const int beside = out.stride == 1 && (f->listed || out.row_stride == f->n || w->count == 1) &&
+        SEGMENTS ? out.x + w->base * (i64)(OP_LANES * sizeof(result)) : place(out, b, w->first, 0);
+    const int beside = out.stride == 1 && (SEGMENTS || out.row_stride == f->n || w->count == 1) &&
                        ADDRESS(to) % sizeof(result) == 0;
 #ifdef COPY_UNIT
     /* 16 bytes at a time */
@@ -63,8 +69,8 @@ fn void store_window(const forest *f, const window *w, batch b, results out,
             ((GLOBAL result *)to)[e] = from[e];
         } else {
             const int i = e / OP_LANES, l = e - i * OP_LANES,
-                      j = f->listed ? 0 : (int)((u32)i / (u32)f->n);
-            const i64 row = f->listed ? w->base * out.stride : (w->first + j) * out.row_stride;
+                      j = SEGMENTS ? 0 : (int)((u32)i / (u32)f->n);
+            const i64 row = SEGMENTS ? w->base * out.stride : (w->first + j) * out.row_stride;
             store_bytes(out.x + ((row + (i - j * f->n) * out.stride) * OP_LANES + l) *
                                     (i64)sizeof(result),
                         from[e]);
@@ -75,13 +81,13 @@ fn void store_window(const forest *f, const window *w, batch b, results out,
 /* Larger states would not fit in the registers. */
 #define WALKS_SCANS (WALKS && STATE_BYTES <= 8)
 #if WALKS_SCANS
-/* Stores the results of a segment of n < WALK_END elements from place `at`. v: S before them; off:
- * place of the window's first element, where its results begin. All lanes are at their group k at
- * the same time. start[l]: S at the last multiple of 2^l groups; node[l]: the last node of 2^l
- * groups. The loop is not unrolled: eight copies of a division (mean) would spill registers. */
-fn void walk_scan_one(LOCAL result *to, LOCAL const elem *x, int at, int off, int n, maybe v,
-                      i64 exclusive, par p)
+/* Stores the results of a segment of n < WALK_END elements from place `at`. v: S before them. All
+ * lanes are at their group k at the same time. start[l]: S at the last multiple of 2^l groups;
+ * node[l]: the last node of 2^l groups. The loop is not unrolled: eight copies of a division (mean)
+ * would spill registers. */
+fn void walk_scan_one(placing t, LOCAL const elem *x, int at, int n, maybe v)
 {
+    const par p = t.p;
     maybe start[3];
     state node[2];
     start[0] = start[1] = start[2] = v;
@@ -112,55 +118,52 @@ fn void walk_scan_one(LOCAL result *to, LOCAL const elem *x, int at, int off, in
         UNROLL for (int j = 0; j < GROUP; j++)
         {
             if (i + j < n)
-                put_result(to, at - off, i + j, exclusive ? s[j] : s[j + 1], exclusive, p);
+                put_result(t, i + j, t.exclusive ? s[j] : s[j + 1]);
         }
     }
 }
 
 /* Scans a job by walk.cl. */
 fn void walk_scan(const forest *f, const window *w, batch b, results out, LOCAL result *room,
-                  i64 exclusive, i64 seeded, GLOBAL const result *init)
+                  seeding seeds)
 {
     for (int done = 0; done * LANES < w->all;) {
         const walk k = walk_on(f, w, done, b);
-        LOCAL result *const to = SCANS_IN_ROOM ? (LOCAL result *)f->x + k.w.off : room;
+        placing t;
+        t.to = SCANS_IN_ROOM ? (LOCAL result *)f->x + k.w.off : room;
+        t.exclusive = seeds.exclusive, t.p = b.p;
         ROLLED for (; done < k.end; done++)
         {
             const int j = done * LANES + lane_index();
             if (j < w->all) {
                 const int at = (int)w->begin[j], n = (int)w->begin[j + 1] - at;
-                walk_scan_one(to, f->x, k.w.off + at - k.before, k.w.off, n,
-                              initial(seeded, init, w->first + j, b.p), exclusive, b.p);
+                t.place = at - k.before;
+                walk_scan_one(t, f->x, k.w.off + t.place, n, initial(seeds, w->first + j, b.p));
             }
         }
         WARP_BARRIER();
-        store_window(f, &k.w, b, out, to);
+        store_window(f, &k.w, b, out, t.to);
         WARP_BARRIER();
     }
 }
 #endif
 
-fn void forest_scan(batch b, results out, i64 longest, i64 each, i64 jobs, int warps, i64 exclusive,
-                    i64 seeded, GLOBAL const result *init, LOCAL u8 *room, const int listed)
+/* apart: local memory for results that cannot overwrite their elements. */
+fn void forest_scan(forest f, batch b, results out, LOCAL result *apart, seeding seeds)
 {
-    enum { RESULT = OP_LANES * sizeof(result) };
-    room += thread_index() / LANES *
-            FOREST_SCAN_BYTES(TL_SIZE, sizeof(state), RESULT, listed, SCANS_IN_ROOM);
-    if (SKIPS && thread_index() / LANES >= warps) return;
-    const forest f = forest_of(b, longest, each, jobs, warps, room, listed, listed && WALKS_SCANS);
-    LOCAL result *const apart =
-        (LOCAL result *)(room + FOREST_BYTES(TL_SIZE, sizeof(state), listed));
+    placing t;
     window w = first_window(&f, b);
+    t.exclusive = seeds.exclusive, t.p = b.p;
     while (w.count) {
 #if WALKS_SCANS
-        if (listed && w.walk) {
-            walk_scan(&f, &w, b, out, apart, exclusive, seeded, init);
+        if (SEGMENTS && w.walk) {
+            walk_scan(&f, &w, b, out, apart, seeds);
             w = window_after(&f, w, b);
             continue;
         }
 #endif
         stage_elements(&f, &w, b);
-        LOCAL result *const to = SCANS_IN_ROOM ? (LOCAL result *)f.x + w.off : apart;
+        t.to = SCANS_IN_ROOM ? (LOCAL result *)f.x + w.off : apart;
         COPY_WAIT();
         WARP_BARRIER();
         forest_up(&f, &w, b.p);
@@ -169,12 +172,13 @@ fn void forest_scan(batch b, results out, i64 longest, i64 each, i64 jobs, int w
             const int j = sequence_before(&f, &w, g + 1);
             const sequence s = sequence_in(&f, &w, j);
             const int k = g - s.groups, i = k << GROUP_LOG;
-            const maybe v = initial(seeded, init, w.first + j, b.p);
+            const maybe v = initial(seeds, w.first + j, b.p);
             const maybe start = forest_start(&f, b.p, s, v, k),
                         after = forest_start(&f, b.p, s, v, k + 1);
             elem e[GROUP];
             load_group(e, f.x, s.place + i);
-            scan_group(to, s.place - w.off, e, i, GROUP, start, after, exclusive, b.p);
+            t.place = s.place - w.off;
+            scan_group(t, e, i, GROUP, start, after);
         }
         /* The barrier is needed by PoCL 3.1: with optimisation, it loses the stores of the first of
          * two such loops without a barrier between them. */
@@ -182,33 +186,34 @@ fn void forest_scan(batch b, results out, i64 longest, i64 each, i64 jobs, int w
         for (int j = lane_index(); j < w.count; j += LANES) {
             const sequence s = sequence_in(&f, &w, j);
             const int left = s.n & (GROUP - 1), k = s.n >> GROUP_LOG, i = k << GROUP_LOG;
-            if (!left || (listed && s.n > longest)) continue;
-            const maybe v = forest_start(&f, b.p, s, initial(seeded, init, w.first + j, b.p), k);
+            if (!left || (SEGMENTS && s.n >= CHUNK)) continue;
+            const maybe v = forest_start(&f, b.p, s, initial(seeds, w.first + j, b.p), k);
             elem e[GROUP];
             load_group(e, f.x, s.place + i);
-            scan_group(to, s.place - w.off, e, i, left, v, v, exclusive, b.p);
+            t.place = s.place - w.off;
+            scan_group(t, e, i, left, v, v);
         }
         WARP_BARRIER();
-        store_window(&f, &w, b, out, to);
+        store_window(&f, &w, b, out, t.to);
         WARP_BARRIER();
         w = window_after(&f, w, b);
     }
 }
 
-KERNEL_OF(scan_rows)
+KERNEL_OF(scan_short)
 {
+    enum { RESULT = OP_LANES * sizeof(result) };
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    forest_scan(b, out, longest, each, jobs, (int)warps, exclusive, seeded, init, ROOM_OF_PARAMETER,
-                0);
+    SEEDING_OF_PARAMETERS;
+    AHEAD_OF_PARAMETERS;
+    const int warp = thread_index() / LANES;
+    LOCAL u8 *const room =
+        ROOM_OF_PARAMETER +
+        warp * FOREST_SCAN_BYTES(TL_SIZE, sizeof(state), RESULT, SEGMENTS, SCANS_IN_ROOM);
+    LOCAL result *const apart =
+        (LOCAL result *)(room + FOREST_BYTES(TL_SIZE, sizeof(state), SEGMENTS));
+    const i64 mine = SEGMENTS ? jobs_ahead(a, jobs, b.seqs, 0) : jobs;
+    if (SKIPS && warp >= warps) return;
+    forest_scan(forest_of(b, each, mine, (int)warps, room, WALKS_SCANS), b, out, apart, seeds);
 }
-#if !TL_IN_PLACE
-KERNEL_OF(scan_segments)
-{
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
-    const i64 mine = jobs_ahead(jobs, measured, slot, most, may_walk, b.seqs, 0);
-    forest_scan(b, out, longest, each, mine, (int)warps, exclusive, seeded, init, ROOM_OF_PARAMETER,
-                1);
-}
-#endif

@@ -62,12 +62,13 @@ KERNEL_OF(reduce_middles)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
+    AHEAD_OF_PARAMETERS;
     BOX
     const int lane = lane_index();
-    const i64 all_jobs = jobs_ahead(jobs, measured, slot, most, may_walk, b.seqs, 1);
+    const i64 all_jobs = jobs_ahead(a, jobs, b.seqs, 1);
     u32 asked = 0;
-    for (i64 job = warp_index(); job < all_jobs; job = job_after(job, asked, slot)) {
-        asked = ask_job(measured, slot);
+    for (i64 job = warp_index(); job < all_jobs; job = job_after(a, job, asked)) {
+        asked = ask_job(a);
         const i64 s = job, all = length_of(b, s), n = all < MIDDLE_END ? all : 0;
         if (SKIPS && all >= MIDDLE_END) continue;
         const i64 from = start_of(b, s);

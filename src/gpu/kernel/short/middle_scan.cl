@@ -10,15 +10,20 @@ KERNEL_OF(scan_middles)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
+    SEEDING_OF_PARAMETERS;
+    AHEAD_OF_PARAMETERS;
     BOX
     const int lane = lane_index();
-    const i64 all_jobs = jobs_ahead(jobs, measured, slot, most, may_walk, b.seqs, 1);
+    const i64 all_jobs = jobs_ahead(a, jobs, b.seqs, 1);
     for (i64 job = warp_index(); job < all_jobs; job += warp_count()) {
         const i64 s = job, all = length_of(b, s), n = all < MIDDLE_END ? all : 0;
         const i64 from = start_of(b, s);
-        const maybe first = initial(seeded, init, s, b.p);
+        const maybe first = initial(seeds, s, b.p);
         const int chunks = (int)((n + CHUNK - 1) >> ELEMENTS_LOG);
         maybe before = first;
+        chunk_scan row;
+        row.b = b, row.out = out, row.s = s, row.n = n;
+        row.exclusive = exclusive, row.last = ROWS_E - 1;
         state mine = nothing(b.p).s;
         ROLLED for (int c = 0; c < chunks; c++)
         {
@@ -34,9 +39,8 @@ KERNEL_OF(scan_middles)
             const maybe after =
                 append_lanes(first, b.p.origin, mine, CHUNK, (c + 1) & (LANES - 1), box);
             rows[0] = before;
-            UNROLL for (int r = 0; r < ROWS_E; r++)
-                scan_row(out, b, s, at, n, e[r], r, rows, stack, after.s, ROWS_E - 1, exclusive,
-                         box);
+            row.at = at, row.after = after.s;
+            UNROLL for (int r = 0; r < ROWS_E; r++) scan_row(row, e[r], r, rows, stack, box);
             before = after;
         }
     }

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ * Level 1 for sequences that lie across (columns): neighbouring lanes take neighbouring columns, so
+ * that a warp reads whole cache lines. Of few columns, the lanes of a warp take several parts of
+ * the same chunk:
+ *
+ *   32 columns   lane = column                     3 columns   lane = 4 part + column, 8 parts
+ *                0 1 2 3 ... 31                                0 1 2 . | 0 1 2 . | 0 1 2 . | ...
+ *
+ * 2^log columns, the least power of two for all columns, share a warp; log is 1 to 5. */
+
+/* Returns the node of `size` elements of a column, a multiple of 16. x: the first of them, which
+ * has index `at`; step: the bytes between them. */
+fn state fold_column(GLOBAL const u8 *x, i64 step, i64 at, int size, par p)
+{
+    enum { STEP = sizeof(state) > 8 ? 8 : 16 }; /* elements in registers at a time */
+    state stack[8];
+    int top = 0;
+    for (int j = 0; j < size / STEP; j++, at += STEP) {
+        state v[STEP];
+        elem e[STEP];
+        if (ADDRESS(x) % TL_SIZE == 0) {
+            UNROLL for (int k = 0; k < STEP; k++) e[k] = *(GLOBAL const elem *)(x + k * step);
+        } else {
+            /* unrolled, so that e stays in registers */
+            UNROLL for (int k = 0; k < STEP; k++) e[k] = load_bytes(x + k * step);
+        }
+        UNROLL for (int k = 0; k < STEP; k++) v[k] = lift_e(e[k], at + k, p);
+        x += STEP * step;
+        /* Loops with a halving bound are not unrolled; v would then be in local memory, and 3 times
+         * as slow. */
+        UNROLL for (int k = 0; k < 4; k++)
+            UNROLL for (int i = 0; i + (1 << k) < STEP; i += 2 << k)
+                v[i] = TWIN(v[i], v[i + (1 << k)], 1 << k);
+        for (int t = j, n = STEP; t & 1; t >>= 1, n *= 2) v[0] = TWIN(stack[--top], v[0], n);
+        stack[top++] = v[0];
+    }
+    return stack[0];
+}
+
+/* A job is a chunk of 2^log columns; jobs go along all columns before the next chunk. The threads
+ * of a block share the chunk. */
+KERNEL_OF(columns)
+{
+    SHARED state node[COLUMN_THREADS];
+    BATCH_OF_PARAMETERS;
+    const int width = 1 << log, parts = COLUMN_THREADS >> log, size = CHUNK_e / parts;
+    const i64 groups = (b.seqs + width - 1) >> log, count = level_count(b.n, 1);
+    const int t = thread_index(), part = t >> log;
+
+    for (i64 job = group_index(); job < jobs; job += group_count()) {
+        const i64 c = job / groups, s = ((job - c * groups) << log) + (t & (width - 1));
+        const i64 at = c * CHUNK_e + part * size;
+        if (s < b.seqs)
+            node[t] = fold_column(b.x + (s * b.row_stride + at * b.stride) * TL_SIZE,
+                                  b.stride * TL_SIZE, at, size, b.p);
+        BARRIER();
+        for (int by = 1; by < parts; by *= 2) {
+            if (s < b.seqs && part % (2 * by) == 0)
+                node[t] = TWIN(node[t], node[t + by * width], by * size);
+            BARRIER();
+        }
+        if (s < b.seqs && part == 0) to[s * count + c] = node[t];
+    }
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ * Sequences that need no launch for each level (gpu/kernel/short/): those of fewer elements than a
+ * chunk, many per warp (forest_*.cl), and those of some chunks, rows or segments, one per warp
+ * (middle_*.cl). */
+#include "work.h"
+#include "gpu/kernel/constants.h"
+#include <assert.h>
+
+/* ---- fewer elements than a chunk ---- */
+
+/* Jobs per multiprocessor, if there are enough sequences. Segments get more and smaller jobs,
+ * because their lengths differ: otherwise a multiprocessor's last jobs run while the others are
+ * idle. */
+enum { ROW_JOBS_PER_PROCESSOR = 32, SEGMENT_JOBS_PER_PROCESSOR = 128 };
+
+/* Returns the sequences of a job: as many as fit in a warp's local memory, or fewer if most warps
+ * would then have no job. For segments it is, where possible, a multiple of LANES, because a pass
+ * of walk.cl takes one segment per lane. */
+static int64_t sequences_per_job(const tl_launch *l, const tl_batch *b)
+{
+    const int64_t rows = b->n ? FOREST_ELEMENTS / b->n : FOREST_ELEMENTS,
+                  fit = b->listed ? FOREST_SEQUENCES : rows;
+    const int64_t jobs = b->listed ? SEGMENT_JOBS_PER_PROCESSOR : ROW_JOBS_PER_PROCESSOR;
+    int64_t fair = b->rows / (jobs * l->d->gpu->calls->processors(l->d->gpu));
+    if (b->listed && fair >= LANES / 4) fair = (fair + LANES - 1) / LANES * LANES;
+    return fair < 1 ? 1 : fair < fit ? fair : fit;
+}
+
+/* A launch. A block uses as many warps as fit in its local memory, and each has an equal share of
+ * it. */
+typedef struct forest_launch {
+    tl_arguments_forest_part arguments;
+    int64_t jobs; /* in the unit of tl_go: counted in all warps of a block */
+    tl_room_argument room;
+} forest_launch;
+
+/* The program of a shape. It is another one for segments. */
+static tally_status program_of(const tl_launch *l, const tl_batch *b, const char *of_segments,
+                               tl_built *program)
+{
+    *program = *l->program;
+    return b->listed ? tl_gpu_program(l->d, l->ctx, l->program->op, of_segments, program)
+                     : TALLY_OK;
+}
+
+static forest_launch launch_of(const tl_launch *l, const tl_batch *b, const tl_results *r,
+                               int64_t bytes_of_warp)
+{
+    const tl_gpu_calls *c = l->d->gpu->calls;
+    const int64_t each = sequences_per_job(l, b), jobs = b->rows / each + (b->rows % each != 0);
+    const int64_t all = c->warps_in_group(l->d->gpu),
+                  fit = c->local_bytes(l->d->gpu) / bytes_of_warp;
+    const int64_t warps = fit < 1 ? 1 : fit < all ? fit : all;
+    assert(each > 0 && (b->listed || each == 1 || each * b->n <= FOREST_ELEMENTS));
+    return (forest_launch){
+        TL_ARGUMENTS(forest_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                     .results = tl_results_arguments(r), .ahead = tl_ahead_arguments(b),
+                     .each = tl_i64(each), .jobs = tl_i64(jobs), .warps = tl_i64(warps)),
+        (jobs / warps + (jobs % warps != 0)) * all, tl_room(warps * bytes_of_warp)};
+}
+
+tally_status tl_forest_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r)
+{
+    const tl_scalar *op = b->plan->op;
+    const forest_launch f =
+        launch_of(l, b, r, FOREST_BYTES(op->elem_bytes, tl_gpu_state_bytes(op), b->listed));
+    tl_built program;
+    const tl_launch short_ones = {l->d, l->ctx, &program};
+    const tally_status status = program_of(l, b, "reduce_segments", &program);
+    return status ? status
+                  : TL_GO(&short_ones, reduce_short, f.jobs, .forest = f.arguments,
+                          .local_bytes = f.room);
+}
+
+/* SCANS_IN_ROOM of forest_scan.cl: true if a result can overwrite its element, because both have
+ * the same kind and size. */
+static int scans_in_room(const tl_scalar *op)
+{
+    return op->inputs == 1 && op->lanes == 1 && op->result_bytes == op->elem_bytes &&
+           (op->dtype >= TALLY_F32) == (op->out >= TALLY_F32);
+}
+
+tally_status tl_forest_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,
+                            const tl_before *from)
+{
+    const tl_scalar *op = b->plan->op;
+    const int64_t bytes = FOREST_SCAN_BYTES(op->elem_bytes, tl_gpu_state_bytes(op),
+                                            op->result_bytes, b->listed, scans_in_room(op));
+    const forest_launch f = launch_of(l, b, r, bytes);
+    tl_built program;
+    const tl_launch short_ones = {l->d, l->ctx, &program};
+    const tally_status status = program_of(l, b, "scan_segments", &program);
+    return status ? status
+                  : TL_GO(&short_ones, scan_short, f.jobs, .forest = f.arguments,
+                          .seeding = tl_seeding_arguments(from), .local_bytes = f.room);
+}
+
+/* ---- some chunks ---- */
+
+enum {
+    SEQUENCES_PER_PROCESSOR = 4, /* minimum; with fewer, too few warps are busy */
+    BLOCKS_PER_PROCESSOR = 3     /* resident blocks (MIDDLE_BLOCKS) */
+};
+
+int tl_middle_pays(const tl_gpu_device *d, const tl_scalar *op, int64_t rows, int64_t elements,
+                   int scan)
+{
+    return rows >= (int64_t)SEQUENCES_PER_PROCESSOR * d->gpu->calls->processors(d->gpu) &&
+           elements / rows >= MIDDLE_MEAN && (!scan || tl_gpu_state_bytes(op) <= 8);
+}
+
+int tl_middle_takes(const tl_gpu_device *d, const tl_batch *b, int scan)
+{
+    if (b->listed) return b->walked;
+    return b->n >= CHUNK && b->n < MIDDLE_END && !b->in_place && !tl_batch_across(b) &&
+           tl_middle_pays(d, b->plan->op, b->rows, b->rows * MIDDLE_MEAN, scan);
+}
+
+static tl_arguments_middle_part arguments_of(const tl_batch *b, const tl_results *r)
+{
+    return TL_ARGUMENTS(middle_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                        .results = tl_results_arguments(r), .ahead = tl_ahead_arguments(b),
+                        .jobs = tl_i64(b->rows));
+}
+
+/* Warps of a reduction: one for each sequence; or, if the kernel gives out the sequences from a
+ * counter, as many as are resident. Scans do not use the counter: they are slower with it. */
+static int64_t reduce_warps(const tl_launch *l, const tl_batch *b)
+{
+    const tl_gpu_calls *c = l->d->gpu->calls;
+    const int64_t run =
+        (int64_t)BLOCKS_PER_PROCESSOR * c->processors(l->d->gpu) * c->warps_in_group(l->d->gpu);
+    return b->ahead && run < b->rows ? run : b->rows;
+}
+
+tally_status tl_middle_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r)
+{
+    return TL_GO(l, reduce_middles, reduce_warps(l, b), .middle = arguments_of(b, r));
+}
+
+tally_status tl_middle_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,
+                            const tl_before *from)
+{
+    return TL_GO(l, scan_middles, b->rows, .middle = arguments_of(b, r),
+                 .seeding = tl_seeding_arguments(from));
+}
